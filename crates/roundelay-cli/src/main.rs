@@ -1,0 +1,2 @@
+//! Placeholder, replaced at once.
+fn main() {}

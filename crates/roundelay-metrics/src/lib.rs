@@ -1,0 +1,1 @@
+//! Yardsticks of packet scheduling: B-WFI, T-WFI, lag, Jain index, delay quantiles.

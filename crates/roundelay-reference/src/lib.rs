@@ -1,0 +1,12 @@
+//! Slow and obviously right: a GPS fluid server and an exact WF2Q+, as oracles for tests and audits.
+//!
+//! Nothing here is meant to schedule traffic. [`GpsServer`] tells what the ideal fluid server would have done, fast enough to run beside
+//! a replay; [`Wf2qPlus`] is the packet algorithm that QFQ approximates, in exact rational numbers.
+
+mod gps;
+mod number;
+mod wf2q_plus;
+
+pub use gps::GpsServer;
+pub use number::{Number, Rational};
+pub use wf2q_plus::{Candidate, Wf2qPlus};

@@ -1,0 +1,1 @@
+//! Results out: terminal table, JSON, Parquet, one self-contained HTML page.

@@ -1,0 +1,74 @@
+//! What a file that is no capture looks like, so that the message can say what to do about it.
+
+use super::window::Window;
+use crate::error::Fault;
+
+const EXPECTED: &str = "a pcap or pcapng capture";
+
+/// First bytes of files that people hand over instead of a capture: what they are, and the command that makes a capture of them.
+const KNOWN: &[(&[u8], &str, Option<&str>)] = &[
+    (b"\x1f\x8b", "a file compressed with gzip", Some("gunzip -k")),
+    (b"\x28\xb5\x2f\xfd", "a file compressed with zstd", Some("unzstd")),
+    (b"\xfd7zXZ\0", "a file compressed with xz", Some("unxz -k")),
+    (b"BZh", "a file compressed with bzip2", Some("bunzip2 -k")),
+    (b"\x04\x22\x4d\x18", "a file compressed with lz4", Some("unlz4")),
+    (b"PK\x03\x04", "a zip archive", Some("unzip")),
+    (b"GMBU", "a Microsoft Network Monitor 2 capture", Some(CONVERT)),
+    (b"RTSS", "a Microsoft Network Monitor 1 capture", Some(CONVERT)),
+    (b"snoop\0\0\0", "a snoop capture", Some(CONVERT)),
+    (b"TRSNIFF data    \x1a", "a Sniffer capture", Some(CONVERT)),
+    (b"XCP\0", "a NetXRay or Windows Sniffer capture", Some(CONVERT)),
+    (b"ObserverPktBuffe", "a Network Instruments Observer capture", Some(CONVERT)),
+    (b"iptrace ", "an AIX iptrace capture", Some(CONVERT)),
+    (b"\x1c\0\x01\xac", "an IXIA capture", Some(CONVERT)),
+    (b"\xac\x01\0\x1c", "an IXIA capture", Some(CONVERT)),
+    (b"\x1c\0\x01\xab", "an IXIA capture", Some(CONVERT)),
+    (b"\xab\x01\0\x1c", "an IXIA capture", Some(CONVERT)),
+    (b"\x7fELF", "a program", None),
+];
+
+/// The program that converts between capture formats; it comes with Wireshark.
+const CONVERT: &str = "editcap -F pcapng";
+
+/// The error for a file whose first bytes are none of a capture's.
+pub(super) fn not_a_capture(window: &mut Window, name: &str) -> Fault {
+    // A file shorter than this is described by what there is.
+    if let Err(fault) = window.fill(64) {
+        return fault;
+    }
+    let head = window.bytes();
+    if head.is_empty() {
+        return Fault::malformed(0, "the file is empty", EXPECTED);
+    }
+    Fault::malformed(0, describe(&head[..head.len().min(64)], name), EXPECTED)
+}
+
+/// What the file looks like.
+fn describe(head: &[u8], name: &str) -> String {
+    if let Some((_, what, command)) = KNOWN.iter().find(|(magic, ..)| head.starts_with(magic)) {
+        return with_advice(what, *command, name);
+    }
+    if let Some(text) = as_text(head) {
+        return format!("text that starts with {text:?}");
+    }
+    let first: Vec<String> = head.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    format!("unknown first bytes {}", first.join(" "))
+}
+
+/// What the file is, with what to type about it.
+fn with_advice(what: &str, command: Option<&str>, name: &str) -> String {
+    match command {
+        Some(CONVERT) => format!("{what} (convert it first: {CONVERT} {name} OUT.pcapng)"),
+        Some(command) => format!("{what} (decompress it first: {command} {name})"),
+        None => what.to_owned(),
+    }
+}
+
+/// The first line, if every byte could be a text's.
+fn as_text(head: &[u8]) -> Option<String> {
+    let is_text = head.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace());
+    // A cut in the middle of a character is no reason to call it binary.
+    let text = String::from_utf8_lossy(head);
+    let line = text.lines().next()?.trim_end_matches('\u{fffd}');
+    (is_text && !line.contains('\u{fffd}')).then(|| line.chars().take(30).collect())
+}

@@ -1,0 +1,40 @@
+//! Numbers in the byte order of the machine that wrote the capture.
+
+/// A capture's byte order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    Little,
+    Big,
+}
+
+impl Order {
+    /// The 16 bits at `at`.
+    #[inline]
+    pub(super) fn u16(self, bytes: &[u8], at: usize) -> u16 {
+        let field = [bytes[at], bytes[at + 1]];
+        match self {
+            Self::Little => u16::from_le_bytes(field),
+            Self::Big => u16::from_be_bytes(field),
+        }
+    }
+
+    /// The 32 bits at `at`.
+    #[inline]
+    pub(super) fn u32(self, bytes: &[u8], at: usize) -> u32 {
+        let field = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+        match self {
+            Self::Little => u32::from_le_bytes(field),
+            Self::Big => u32::from_be_bytes(field),
+        }
+    }
+
+    /// The 64 bits at `at`, with a sign.
+    pub(super) fn i64(self, bytes: &[u8], at: usize) -> i64 {
+        let (first, second) = (u64::from(self.u32(bytes, at)), u64::from(self.u32(bytes, at + 4)));
+        let value = match self {
+            Self::Little => second << 32 | first,
+            Self::Big => first << 32 | second,
+        };
+        value.cast_signed()
+    }
+}

@@ -1,0 +1,338 @@
+//! The block format: sections, interfaces, packets (draft-ietf-opsawg-pcapng-03, sections 3 and 4).
+
+use super::order::Order;
+use super::window::{Place, Window};
+use super::{CaptureNotes, LinkType, MAX_CAPTURED, Record, truncated_tail};
+use crate::error::Fault;
+
+/// The first four bytes of a pcapng file: a section header's type, the same in both byte orders.
+pub(super) const MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const OBSOLETE_PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+const ENHANCED_PACKET: u32 = 6;
+
+const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+/// Type, length, and the length again.
+const MIN_BLOCK: u32 = 12;
+const MAX_BLOCK: u32 = 16 << 20;
+const MAX_SECTION_HEADER: u32 = 1 << 20;
+const MAX_INTERFACES: usize = 65_536;
+
+const OPTION_END: u16 = 0;
+const OPTION_TIME_RESOLUTION: u16 = 9;
+const OPTION_TIME_OFFSET: u16 = 14;
+
+/// A pcapng file, within a section.
+#[derive(Debug)]
+pub(super) struct File {
+    /// The section's byte order.
+    order: Order,
+    /// The section's interfaces, in the order of their numbers.
+    interfaces: Vec<Interface>,
+}
+
+/// What an Interface Description Block says about its packets.
+#[derive(Debug, Clone, Copy)]
+struct Interface {
+    link: LinkType,
+    /// 0 for no limit.
+    snap_length: u32,
+    ticks: Ticks,
+    /// Seconds to add to each timestamp.
+    offset_seconds: i64,
+}
+
+/// The unit of an interface's timestamps.
+#[derive(Debug, Clone, Copy)]
+enum Ticks {
+    /// Each is a whole number of nanoseconds.
+    OfNanos(u32),
+    /// So many make a second.
+    PerSecond(u64),
+}
+
+/// A block that is in memory as a whole, and whose two lengths agree.
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    kind: u32,
+    length: usize,
+    /// Where it starts in the file.
+    offset: u64,
+}
+
+impl File {
+    /// Reads the first section header.
+    pub(super) fn start(window: &mut Window, notes: &mut CaptureNotes) -> Result<Self, Fault> {
+        let mut file = Self { order: Order::Little, interfaces: Vec::new() };
+        match file.block(window)? {
+            Some(block) => file.section(window, block, notes)?,
+            None => {
+                let found = format!("the file ends after {} bytes, inside its section header", window.bytes().len());
+                return Err(Fault::malformed(0, found, "a section header of at least 28 bytes"));
+            }
+        }
+        Ok(file)
+    }
+
+    /// The next packet; `None` at the end of the file.
+    #[inline]
+    pub(super) fn record(&mut self, window: &mut Window, notes: &mut CaptureNotes) -> Result<Option<Record>, Fault> {
+        loop {
+            let Some(block) = self.block(window)? else { return truncated_tail(window, notes) };
+            let record = match block.kind {
+                ENHANCED_PACKET => self.packet(window, block)?,
+                SIMPLE_PACKET => self.simple_packet(window, block)?,
+                OBSOLETE_PACKET => self.obsolete_packet(window, block)?,
+                _ => {
+                    self.other(window, block, notes)?;
+                    continue;
+                }
+            };
+            window.advance(block.length);
+            return Ok(Some(record));
+        }
+    }
+
+    /// Takes in a block that holds no packet.
+    fn other(&mut self, window: &mut Window, block: Block, notes: &mut CaptureNotes) -> Result<(), Fault> {
+        match block.kind {
+            SECTION_HEADER => return self.section(window, block, notes),
+            INTERFACE_DESCRIPTION => self.interface(&window.bytes()[..block.length], block.offset, notes)?,
+            _ => notes.skipped_blocks += 1,
+        }
+        window.advance(block.length);
+        Ok(())
+    }
+
+    /// Brings the next block into memory and checks its frame; `None` if the file ends before the block does.
+    #[inline]
+    fn block(&mut self, window: &mut Window) -> Result<Option<Block>, Fault> {
+        if !window.fill(MIN_BLOCK as usize)? {
+            return Ok(None);
+        }
+        let offset = window.offset();
+        if window.bytes()[..4] == MAGIC {
+            self.order = byte_order(window.bytes(), offset)?;
+        }
+        let order = self.order;
+        let (kind, length) = (order.u32(window.bytes(), 0), order.u32(window.bytes(), 4));
+        check_length(kind, length, offset)?;
+        let size = length as usize;
+        if !window.fill(size)? {
+            return Ok(None);
+        }
+        let trailer = order.u32(window.bytes(), size - 4);
+        if trailer != length {
+            let found = format!("block of {length} bytes ends with the length {trailer}");
+            return Err(Fault::malformed(offset + u64::from(length) - 4, found, format!("{length}, as at its start")));
+        }
+        Ok(Some(Block { kind, length: size, offset }))
+    }
+
+    /// Starts a section: its byte order is known, its interfaces are not.
+    fn section(&mut self, window: &mut Window, block: Block, notes: &mut CaptureNotes) -> Result<(), Fault> {
+        let (major, minor) = (self.order.u16(window.bytes(), 12), self.order.u16(window.bytes(), 14));
+        // Minor version 2 was written by mistake and is version 0 (section 4.1).
+        if major != 1 || !matches!(minor, 0 | 2) {
+            return Err(Fault::malformed(block.offset + 12, format!("pcapng version {major}.{minor}"), "version 1.0 or 1.2"));
+        }
+        self.interfaces.clear();
+        notes.sections += 1;
+        window.advance(block.length);
+        Ok(())
+    }
+
+    /// Takes in an Interface Description Block (section 4.2).
+    fn interface(&mut self, block: &[u8], offset: u64, notes: &mut CaptureNotes) -> Result<(), Fault> {
+        if self.interfaces.len() == MAX_INTERFACES {
+            let found = format!("section describes more than {MAX_INTERFACES} interfaces");
+            return Err(Fault::malformed(offset, found, format!("at most {MAX_INTERFACES}")));
+        }
+        let mut interface = Interface {
+            link: LinkType(self.order.u16(block, 8)),
+            snap_length: self.order.u32(block, 12),
+            ticks: Ticks::OfNanos(1_000),
+            offset_seconds: 0,
+        };
+        self.interface_options(block, offset, &mut interface)?;
+        self.interfaces.push(interface);
+        notes.interfaces += 1;
+        Ok(())
+    }
+
+    /// Reads the options that tell how the interface counts time; the others are passed over.
+    fn interface_options(&self, block: &[u8], offset: u64, interface: &mut Interface) -> Result<(), Fault> {
+        let (mut at, end) = (16, block.len() - 4);
+        let mut seen = [false; 2];
+        while at + 4 <= end {
+            let place = offset + at as u64;
+            let (code, length) = (self.order.u16(block, at), usize::from(self.order.u16(block, at + 2)));
+            if code == OPTION_END {
+                break;
+            }
+            let Some(value) = block[at + 4..end].get(..length) else {
+                let found = format!("option {code} claims {length} bytes");
+                return Err(Fault::malformed(place, found, format!("at most {} (the rest of its block)", end - at - 4)));
+            };
+            match code {
+                OPTION_TIME_RESOLUTION => interface.ticks = once(&mut seen[0], place, "if_tsresol").and_then(|()| resolution(value, place))?,
+                OPTION_TIME_OFFSET => {
+                    interface.offset_seconds =
+                        once(&mut seen[1], place, "if_tsoffset").and_then(|()| self.time_offset(value, place))?;
+                }
+                _ => {}
+            }
+            at += 4 + length.next_multiple_of(4);
+        }
+        Ok(())
+    }
+
+    /// The value of an if_tsoffset option.
+    fn time_offset(&self, value: &[u8], place: u64) -> Result<i64, Fault> {
+        if value.len() != 8 {
+            return Err(Fault::malformed(place, format!("if_tsoffset of {} bytes", value.len()), "8 bytes"));
+        }
+        Ok(self.order.i64(value, 0))
+    }
+
+    /// The packet in an Enhanced Packet Block (section 4.3).
+    #[inline]
+    fn packet(&self, window: &Window, block: Block) -> Result<Record, Fault> {
+        let number = self.order.u32(window.bytes(), 8);
+        self.stamped_packet(window, block, number)
+    }
+
+    /// The packet in a Packet Block, which the Enhanced one has replaced (appendix A): two counters where there is one now.
+    fn obsolete_packet(&self, window: &Window, block: Block) -> Result<Record, Fault> {
+        let number = self.order.u16(window.bytes(), 8);
+        self.stamped_packet(window, block, u32::from(number))
+    }
+
+    /// The fields that both kinds of packet block have at the same places.
+    #[inline]
+    fn stamped_packet(&self, window: &Window, block: Block, number: u32) -> Result<Record, Fault> {
+        let (order, bytes) = (self.order, window.bytes());
+        let interface = self.described(number, block.offset + 8)?;
+        let ticks = u64::from(order.u32(bytes, 12)) << 32 | u64::from(order.u32(bytes, 16));
+        let time_nanos = interface.time(ticks, block.offset + 12)?;
+        let place = data(window, block, 28, order.u32(bytes, 20), 20)?;
+        Ok(interface.record(Some(time_nanos), order.u32(bytes, 24), place))
+    }
+
+    /// The packet in a Simple Packet Block (section 4.4): no time, and the captured length is what the snap length leaves of the original.
+    fn simple_packet(&self, window: &Window, block: Block) -> Result<Record, Fault> {
+        let interface = self.described(0, block.offset)?;
+        let original_len = self.order.u32(window.bytes(), 8);
+        let limit = if interface.snap_length == 0 { u32::MAX } else { interface.snap_length };
+        let place = data(window, block, 12, original_len.min(limit), 8)?;
+        Ok(interface.record(None, original_len, place))
+    }
+
+    /// The interface of this number.
+    #[inline]
+    fn described(&self, number: u32, offset: u64) -> Result<&Interface, Fault> {
+        self.interfaces.get(number as usize).ok_or_else(|| self.unknown_interface(number, offset))
+    }
+
+    #[cold]
+    fn unknown_interface(&self, number: u32, offset: u64) -> Fault {
+        let expected = match self.interfaces.len() {
+            0 => "an interface description before the first packet".to_owned(),
+            count => format!("0 to {} (interfaces described so far)", count - 1),
+        };
+        Fault::malformed(offset, format!("packet of interface {number}"), expected)
+    }
+}
+
+impl Interface {
+    fn record(&self, time_nanos: Option<i64>, original_len: u32, place: Place) -> Record {
+        Record { time_nanos, original_len, snap_length: self.snap_length, link: self.link, place }
+    }
+
+    /// Nanoseconds since the epoch.
+    #[inline]
+    fn time(&self, ticks: u64, offset: u64) -> Result<i64, Fault> {
+        // No product here leaves 128 bits: ticks and rates have 64, a second 30.
+        let nanos = match self.ticks {
+            Ticks::OfNanos(nanos) => i128::from(ticks) * i128::from(nanos),
+            Ticks::PerSecond(rate) => {
+                let rest = u128::from(ticks % rate) * 1_000_000_000 / u128::from(rate);
+                i128::from(ticks / rate) * 1_000_000_000 + rest.cast_signed()
+            }
+        };
+        let nanos = nanos + i128::from(self.offset_seconds) * 1_000_000_000;
+        i64::try_from(nanos).map_err(|_| {
+            let found = format!("time of {} s since 1970", nanos / 1_000_000_000);
+            Fault::malformed(offset, found, "-9223372036 to 9223372036 s (the years 1677 to 2262)")
+        })
+    }
+}
+
+/// Which byte order a section header's third field tells.
+fn byte_order(bytes: &[u8], offset: u64) -> Result<Order, Fault> {
+    if Order::Little.u32(bytes, 8) == BYTE_ORDER_MAGIC {
+        Ok(Order::Little)
+    } else if Order::Big.u32(bytes, 8) == BYTE_ORDER_MAGIC {
+        Ok(Order::Big)
+    } else {
+        let found = format!("byte-order magic {:08x}", Order::Big.u32(bytes, 8));
+        Err(Fault::malformed(offset + 8, found, "1a2b3c4d or 4d3c2b1a"))
+    }
+}
+
+/// Checks a block's length before anyone allocates or waits for so many bytes.
+#[inline]
+fn check_length(kind: u32, length: u32, offset: u64) -> Result<(), Fault> {
+    let (least, most) = limits(kind);
+    if length < least || length > most || !length.is_multiple_of(4) {
+        let found = format!("block of type {kind:#x} claims a length of {length}");
+        return Err(Fault::malformed(offset + 4, found, format!("a multiple of 4 from {least} to {most}")));
+    }
+    Ok(())
+}
+
+/// The shortest and the longest legal block of a type.
+fn limits(kind: u32) -> (u32, u32) {
+    match kind {
+        SECTION_HEADER => (28, MAX_SECTION_HEADER),
+        INTERFACE_DESCRIPTION => (20, MAX_BLOCK),
+        SIMPLE_PACKET => (16, MAX_BLOCK),
+        ENHANCED_PACKET | OBSOLETE_PACKET => (32, MAX_BLOCK),
+        _ => (MIN_BLOCK, MAX_BLOCK),
+    }
+}
+
+/// Where a packet's data lies: `captured` bytes from `from` on, if the block has room for them. `field` is where the length was read.
+#[inline]
+fn data(window: &Window, block: Block, from: usize, captured: u32, field: u64) -> Result<Place, Fault> {
+    let room = u32::try_from(block.length - from - 4).unwrap_or(u32::MAX).min(MAX_CAPTURED);
+    if captured > room {
+        let found = format!("packet block of {} bytes claims {captured} captured bytes", block.length);
+        return Err(Fault::malformed(block.offset + field, found, format!("at most {room}")));
+    }
+    Ok(window.place(from, captured as usize))
+}
+
+/// Refuses an option that may be there once only.
+fn once(seen: &mut bool, place: u64, name: &str) -> Result<(), Fault> {
+    if std::mem::replace(seen, true) {
+        return Err(Fault::malformed(place, format!("a second {name} option"), "one for each interface"));
+    }
+    Ok(())
+}
+
+/// The value of an if_tsresol option: 10^-n, or 2^-n with the top bit set.
+fn resolution(value: &[u8], place: u64) -> Result<Ticks, Fault> {
+    let &[byte] = value else {
+        return Err(Fault::malformed(place, format!("if_tsresol of {} bytes", value.len()), "1 byte"));
+    };
+    let (base, power) = (if byte & 0x80 == 0 { 10_u64 } else { 2 }, byte & 0x7f);
+    match base.checked_pow(u32::from(power)) {
+        Some(rate) if 1_000_000_000 % rate == 0 => Ok(Ticks::OfNanos((1_000_000_000 / rate) as u32)),
+        Some(rate) => Ok(Ticks::PerSecond(rate)),
+        None => Err(Fault::malformed(place, format!("if_tsresol of {base}^-{power} s"), "10^0 to 10^-19 or 2^0 to 2^-63")),
+    }
+}

@@ -1,0 +1,110 @@
+//! The part of a capture that is in memory: a buffer that slides over the input and grows only as bytes arrive.
+
+use std::io::{ErrorKind, Read};
+
+use crate::error::Fault;
+
+/// Bytes read at a time. Large enough that the cost of a read disappears, small enough to stay in the second-level cache of most machines.
+const READ_SIZE: usize = 1 << 20;
+
+/// A sliding window over a reader.
+pub(super) struct Window {
+    reader: Box<dyn Read + Send>,
+    buffer: Vec<u8>,
+    /// The first byte in `buffer` not yet consumed.
+    start: usize,
+    /// One past the last byte in `buffer` that was read.
+    end: usize,
+    /// Bytes of the input that lie before `start`.
+    offset: u64,
+}
+
+/// Where a frame's bytes lie in the window. Holds until the window is filled again.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    start: usize,
+    end: usize,
+}
+
+impl Place {
+    /// Number of bytes.
+    pub(super) fn len(self) -> u32 {
+        u32::try_from(self.end - self.start).unwrap_or(u32::MAX)
+    }
+}
+
+impl Window {
+    pub(super) fn new(reader: Box<dyn Read + Send>) -> Self {
+        Self { reader, buffer: vec![0; READ_SIZE], start: 0, end: 0, offset: 0 }
+    }
+
+    /// Bytes consumed so far.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// What is in memory and not yet consumed.
+    #[inline]
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Reads until `wanted` bytes are there; false if the input ends before.
+    #[inline]
+    pub(super) fn fill(&mut self, wanted: usize) -> Result<bool, Fault> {
+        while self.end - self.start < wanted {
+            if !self.read_more()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Consumes `length` bytes, which are in memory.
+    #[inline]
+    pub(super) fn advance(&mut self, length: usize) {
+        debug_assert!(length <= self.end - self.start);
+        self.start += length;
+        self.offset += length as u64;
+    }
+
+    /// Names the `length` bytes that start `from` bytes after the first one not consumed.
+    #[inline]
+    pub(super) fn place(&self, from: usize, length: usize) -> Place {
+        debug_assert!(from + length <= self.end - self.start);
+        Place { start: self.start + from, end: self.start + from + length }
+    }
+
+    /// The bytes that [`Window::place`] named, even if consumed since.
+    #[inline]
+    pub(super) fn at(&self, place: Place) -> &[u8] {
+        &self.buffer[place.start..place.end]
+    }
+
+    /// Reads once; false at the end of the input.
+    fn read_more(&mut self) -> Result<bool, Fault> {
+        if self.end == self.buffer.len() {
+            self.make_room();
+        }
+        loop {
+            match self.reader.read(&mut self.buffer[self.end..]) {
+                Ok(length) => {
+                    self.end += length;
+                    return Ok(length > 0);
+                }
+                Err(reason) if reason.kind() == ErrorKind::Interrupted => {}
+                Err(reason) => return Err(Fault::Read { offset: self.offset + (self.end - self.start) as u64, reason }),
+            }
+        }
+    }
+
+    /// Moves what is not consumed to the front; doubles a buffer that is full of it, so memory follows the bytes read, never a length field.
+    fn make_room(&mut self) {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        if self.end == self.buffer.len() {
+            self.buffer.resize(2 * self.end, 0);
+        }
+    }
+}

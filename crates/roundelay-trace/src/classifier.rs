@@ -1,0 +1,274 @@
+//! Tells packets their flows: equal headers, equal flow; new headers, the next number.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+
+use roundelay::FlowId;
+
+use crate::error::FlowByError;
+use crate::headers::{Headers, Ports, Unparsable, UnparsableCounts, dscp_name, protocol_name};
+
+/// What makes two packets belong to one flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum FlowBy {
+    /// Addresses, protocol and ports agree. The two directions of a connection are two flows, as on a link.
+    #[default]
+    FiveTuple,
+    /// The sender's address agrees.
+    Source,
+    /// The receiver's address agrees.
+    Destination,
+    /// The Differentiated Services code point agrees.
+    Dscp,
+}
+
+/// What stands behind a flow's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// Packets that agree in what [`FlowBy`] names.
+    Headers {
+        /// What they agree in.
+        by: FlowBy,
+        /// The headers of the first of them.
+        first: Headers,
+    },
+    /// All packets that do not carry IP.
+    NotIp,
+    /// All other packets whose headers do not tell a flow: cut, malformed, or of an unknown link.
+    Unparsable,
+    /// The packets of all flows first seen when the table was full.
+    Others,
+}
+
+/// Gives each flow a number, from 0 upwards in the order of first sight, so that the same packets give the same numbers.
+///
+/// The table's hash is keyed anew in each process (SipHash), so that nobody can craft headers that collide. Memory is bounded: see
+/// [`Classifier::with_max_flows`].
+#[derive(Debug, Clone)]
+pub struct Classifier {
+    by: FlowBy,
+    max_flows: usize,
+    numbers: HashMap<Key, FlowId>,
+    flows: Vec<Flow>,
+    /// The last packet's key and flow: packets come in trains.
+    last: Option<(Key, FlowId)>,
+    not_ip: Option<FlowId>,
+    unparsable: Option<FlowId>,
+    others: Option<FlowId>,
+    counts: UnparsableCounts,
+}
+
+/// The part of the headers that tells flows apart; fields that do not are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    source: Address,
+    destination: Address,
+    /// Source port, destination port, protocol (or code point).
+    rest: u64,
+}
+
+/// An address as numbers, which hash in a third of the time that an [`IpAddr`] takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Address {
+    None,
+    V4(u32),
+    V6(u128),
+}
+
+impl Classifier {
+    /// How many flows are told apart by default.
+    pub const DEFAULT_MAX_FLOWS: usize = 65_536;
+
+    /// A classifier that tells [`Classifier::DEFAULT_MAX_FLOWS`] flows apart.
+    pub fn new(by: FlowBy) -> Self {
+        Self::with_max_flows(by, Self::DEFAULT_MAX_FLOWS)
+    }
+
+    /// A classifier that tells `max_flows` flows apart; all beyond share one ([`Flow::Others`]). About 200 bytes of memory a flow.
+    pub fn with_max_flows(by: FlowBy, max_flows: usize) -> Self {
+        Self {
+            by,
+            // Three numbers and the last one stay free for the flows that no headers stand for.
+            max_flows: max_flows.min(u32::MAX as usize - 4),
+            numbers: HashMap::new(),
+            flows: Vec::new(),
+            last: None,
+            not_ip: None,
+            unparsable: None,
+            others: None,
+            counts: UnparsableCounts::default(),
+        }
+    }
+
+    /// The flow of a packet, given what [`parse`](crate::parse) says about its headers.
+    #[inline]
+    pub fn classify(&mut self, headers: Result<&Headers, Unparsable>) -> FlowId {
+        match headers {
+            Ok(headers) if self.by == FlowBy::FiveTuple && headers.ports == Ports::Missing => self.special(Unparsable::NoPorts),
+            Ok(headers) => self.look_up(headers),
+            Err(reason) => self.special(reason),
+        }
+    }
+
+    /// The flows seen so far; a flow's number is its place.
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// The headers of a flow's first packet, for weight rules; `None` for a flow that no headers stand for, or an unknown one.
+    pub fn headers(&self, flow: FlowId) -> Option<&Headers> {
+        self.flows.get(flow.index())?.headers()
+    }
+
+    /// How many packets could not be told a flow, by reason.
+    pub fn unparsable(&self) -> UnparsableCounts {
+        self.counts
+    }
+
+    #[inline]
+    fn look_up(&mut self, headers: &Headers) -> FlowId {
+        let key = Key::new(self.by, headers);
+        if let Some((last, flow)) = self.last
+            && last == key
+        {
+            return flow;
+        }
+        let flow = self.number(key, headers);
+        self.last = Some((key, flow));
+        flow
+    }
+
+    fn number(&mut self, key: Key, headers: &Headers) -> FlowId {
+        let full = self.numbers.len() >= self.max_flows;
+        match self.numbers.entry(key) {
+            Entry::Occupied(entry) => *entry.get(),
+            Entry::Vacant(_) if full => lazily(&mut self.others, &mut self.flows, Flow::Others),
+            Entry::Vacant(entry) => *entry.insert(add(&mut self.flows, Flow::Headers { by: self.by, first: *headers })),
+        }
+    }
+
+    /// The flow of a packet without headers.
+    #[cold]
+    fn special(&mut self, reason: Unparsable) -> FlowId {
+        self.counts.count(reason);
+        match reason {
+            Unparsable::NotIp => lazily(&mut self.not_ip, &mut self.flows, Flow::NotIp),
+            _ => lazily(&mut self.unparsable, &mut self.flows, Flow::Unparsable),
+        }
+    }
+}
+
+/// Gives a flow the next number.
+fn add(flows: &mut Vec<Flow>, flow: Flow) -> FlowId {
+    let number = u32::try_from(flows.len()).expect("max_flows leaves room for the special flows");
+    flows.push(flow);
+    FlowId(number)
+}
+
+/// The number of a special flow, which it gets on first use.
+fn lazily(number: &mut Option<FlowId>, flows: &mut Vec<Flow>, flow: Flow) -> FlowId {
+    *number.get_or_insert_with(|| add(flows, flow))
+}
+
+impl Key {
+    #[inline]
+    fn new(by: FlowBy, headers: &Headers) -> Self {
+        let nothing = Self { source: Address::None, destination: Address::None, rest: 0 };
+        match by {
+            FlowBy::FiveTuple => Self {
+                source: headers.source.into(),
+                destination: headers.destination.into(),
+                rest: u64::from(headers.source_port) << 32 | u64::from(headers.destination_port) << 16 | u64::from(headers.protocol),
+            },
+            FlowBy::Source => Self { source: headers.source.into(), ..nothing },
+            FlowBy::Destination => Self { destination: headers.destination.into(), ..nothing },
+            FlowBy::Dscp => Self { rest: u64::from(headers.dscp), ..nothing },
+        }
+    }
+}
+
+impl From<IpAddr> for Address {
+    #[inline]
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Self::V4(address.to_bits()),
+            IpAddr::V6(address) => Self::V6(address.to_bits()),
+        }
+    }
+}
+
+impl Flow {
+    /// The headers of its first packet, if headers tell it from others.
+    pub fn headers(&self) -> Option<&Headers> {
+        match self {
+            Self::Headers { first, .. } => Some(first),
+            Self::NotIp | Self::Unparsable | Self::Others => None,
+        }
+    }
+}
+
+/// `tcp 10.0.0.1:443 > 10.0.0.2:51000`, `icmp 10.0.0.1 > 10.0.0.2`, `src 10.0.0.1`, `dscp 46 (EF)`, `not IP`.
+impl fmt::Display for Flow {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Headers { by: FlowBy::FiveTuple, first } => write_five_tuple(formatter, first),
+            Self::Headers { by: FlowBy::Source, first } => write!(formatter, "src {}", first.source),
+            Self::Headers { by: FlowBy::Destination, first } => write!(formatter, "dst {}", first.destination),
+            Self::Headers { by: FlowBy::Dscp, first } => write_code_point(formatter, first.dscp),
+            Self::NotIp => formatter.write_str("not IP"),
+            Self::Unparsable => formatter.write_str("unparsable"),
+            Self::Others => formatter.write_str("other flows"),
+        }
+    }
+}
+
+fn write_five_tuple(formatter: &mut fmt::Formatter<'_>, headers: &Headers) -> fmt::Result {
+    match protocol_name(headers.protocol) {
+        Some(name) => write!(formatter, "{name} ")?,
+        None => write!(formatter, "proto {} ", headers.protocol)?,
+    }
+    let &Headers { source, destination, source_port, destination_port, ports, .. } = headers;
+    match ports {
+        Ports::Present => {
+            write!(formatter, "{} > {}", SocketAddr::new(source, source_port), SocketAddr::new(destination, destination_port))
+        }
+        Ports::Fragment => write!(formatter, "{source} > {destination} fragments"),
+        Ports::None | Ports::Missing => write!(formatter, "{source} > {destination}"),
+    }
+}
+
+fn write_code_point(formatter: &mut fmt::Formatter<'_>, dscp: u8) -> fmt::Result {
+    match dscp_name(dscp) {
+        Some(name) => write!(formatter, "dscp {dscp} ({name})"),
+        None => write!(formatter, "dscp {dscp}"),
+    }
+}
+
+impl FromStr for FlowBy {
+    type Err = FlowByError;
+
+    fn from_str(text: &str) -> Result<Self, FlowByError> {
+        match text {
+            "5tuple" => Ok(Self::FiveTuple),
+            "src" => Ok(Self::Source),
+            "dst" => Ok(Self::Destination),
+            "dscp" => Ok(Self::Dscp),
+            _ => Err(FlowByError { found: text.to_owned() }),
+        }
+    }
+}
+
+/// The word that [`FlowBy::from_str`] takes.
+impl fmt::Display for FlowBy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::FiveTuple => "5tuple",
+            Self::Source => "src",
+            Self::Destination => "dst",
+            Self::Dscp => "dscp",
+        })
+    }
+}

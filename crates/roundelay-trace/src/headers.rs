@@ -1,0 +1,359 @@
+//! What a packet's headers say about where it belongs.
+//!
+//! Reads Ethernet with any number of VLAN tags (802.1Q, 802.1ad), PPPoE sessions and MPLS, PPP, Cisco HDLC, Linux "cooked" captures, loopback and
+//! raw IP; then IPv4 or IPv6 with extension headers (by [`etherparse`]); then the ports of TCP, UDP, UDP-Lite, DCCP and SCTP, which all begin
+//! alike. Tunnels (GRE, VXLAN, IP in IP) are taken as the outer packet that the link carries.
+//!
+//! Four decisions: a packet cut by the snap length counts as long as its ports are there. Every fragment of a datagram has ports 0, also the first,
+//! so that all of them meet in one flow. ICMP and whatever else has no ports has ports 0. Lengths inside the headers are not checked against the
+//! capture, for offloads leave them unset.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use etherparse::err::ip::LaxHeaderSliceError;
+use etherparse::{LaxIpPayloadSlice, LaxIpSlice, LaxIpv6Slice};
+use roundelay::Ecn;
+use serde::Serialize;
+
+use crate::capture::LinkType;
+
+/// The fields of a packet that tell flows apart or that weight rules look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Headers {
+    /// Where the packet comes from.
+    pub source: IpAddr,
+    /// Where it goes.
+    pub destination: IpAddr,
+    /// The protocol above IP and its extension headers, as IANA numbers them: 6 is TCP, 17 is UDP.
+    pub protocol: u8,
+    /// The sender's port; 0 unless `ports` is [`Ports::Present`].
+    pub source_port: u16,
+    /// The receiver's port; 0 unless `ports` is [`Ports::Present`].
+    pub destination_port: u16,
+    /// Whether the ports mean anything, and why not.
+    pub ports: Ports,
+    /// The Differentiated Services code point, 0 to 63 (RFC 2474).
+    pub dscp: u8,
+    /// Explicit Congestion Notification (RFC 3168).
+    pub ecn: Ecn,
+}
+
+/// What became of a packet's ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ports {
+    /// Both were read.
+    Present,
+    /// The protocol has none.
+    None,
+    /// The packet is a fragment, the first one included.
+    Fragment,
+    /// The protocol has ports, or may have (an extension header is cut or broken), and the capture does not hold them.
+    Missing,
+}
+
+/// Why a packet has no [`Headers`], or not all that were asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Unparsable {
+    /// It carries something other than IP: ARP, LLDP, spanning tree.
+    NotIp,
+    /// Its kind of link is none that we read; see [`LinkType`]'s constants.
+    UnknownLink,
+    /// The capture ends inside its link or IP header.
+    Truncated,
+    /// Its IP header contradicts itself: neither version 4 nor 6, or a length below the least.
+    Malformed,
+    /// Its addresses are there, its ports are not: see [`Ports::Missing`].
+    NoPorts,
+}
+
+/// How many packets could not be told a flow, by reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct UnparsableCounts {
+    /// See [`Unparsable::NotIp`].
+    pub not_ip: u64,
+    /// See [`Unparsable::UnknownLink`].
+    pub unknown_link: u64,
+    /// See [`Unparsable::Truncated`].
+    pub truncated: u64,
+    /// See [`Unparsable::Malformed`].
+    pub malformed: u64,
+    /// See [`Unparsable::NoPorts`].
+    pub no_ports: u64,
+}
+
+impl UnparsableCounts {
+    /// Counts one packet.
+    pub fn count(&mut self, reason: Unparsable) {
+        let counter = match reason {
+            Unparsable::NotIp => &mut self.not_ip,
+            Unparsable::UnknownLink => &mut self.unknown_link,
+            Unparsable::Truncated => &mut self.truncated,
+            Unparsable::Malformed => &mut self.malformed,
+            Unparsable::NoPorts => &mut self.no_ports,
+        };
+        *counter += 1;
+    }
+
+    /// All of them together.
+    pub fn total(&self) -> u64 {
+        self.not_ip + self.unknown_link + self.truncated + self.malformed + self.no_ports
+    }
+}
+
+impl fmt::Display for Unparsable {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::NotIp => "not IP",
+            Self::UnknownLink => "unknown link type",
+            Self::Truncated => "cut inside the link or IP header",
+            Self::Malformed => "malformed IP header",
+            Self::NoPorts => "cut before the ports",
+        })
+    }
+}
+
+/// Reads a frame's headers.
+#[inline]
+pub fn parse(link: LinkType, bytes: &[u8]) -> Result<Headers, Unparsable> {
+    let (packet, _) = LaxIpSlice::from_slice(network_layer(link, bytes)?).map_err(unparsable)?;
+    let payload = packet.payload();
+    let protocol = datagram_protocol(&packet);
+    let (ports, source_port, destination_port) = ports(protocol, payload);
+    let traffic_class = traffic_class(&packet);
+    Ok(Headers {
+        source: packet.source_addr(),
+        destination: packet.destination_addr(),
+        protocol,
+        source_port,
+        destination_port,
+        ports,
+        dscp: traffic_class >> 2,
+        ecn: ecn(traffic_class),
+    })
+}
+
+/// What the library's refusal of an IP header means.
+#[cold]
+fn unparsable(error: LaxHeaderSliceError) -> Unparsable {
+    match error {
+        LaxHeaderSliceError::Len(_) => Unparsable::Truncated,
+        LaxHeaderSliceError::Content(_) => Unparsable::Malformed,
+    }
+}
+
+/// The octet that holds the code point and the congestion bits.
+fn traffic_class(packet: &LaxIpSlice<'_>) -> u8 {
+    match packet {
+        LaxIpSlice::Ipv4(packet) => packet.header().slice()[1],
+        LaxIpSlice::Ipv6(packet) => packet.header().traffic_class(),
+    }
+}
+
+/// RFC 3168, section 5.
+fn ecn(traffic_class: u8) -> Ecn {
+    match traffic_class & 3 {
+        0 => Ecn::NotCapable,
+        3 => Ecn::Marked,
+        _ => Ecn::Capable,
+    }
+}
+
+/// The protocol number on which all fragments of a datagram agree: what lies after a fragment header is there in the first fragment only.
+fn datagram_protocol(packet: &LaxIpSlice<'_>) -> u8 {
+    match packet {
+        LaxIpSlice::Ipv4(packet) if packet.is_payload_fragmented() => packet.header().protocol().0,
+        LaxIpSlice::Ipv6(packet) if packet.is_payload_fragmented() => protocol_of_ipv6_fragment(packet),
+        _ => packet.payload_ip_number().0,
+    }
+}
+
+/// The Next Header field of the first Fragment header (RFC 8200, section 4.5).
+fn protocol_of_ipv6_fragment(packet: &LaxIpv6Slice<'_>) -> u8 {
+    const FRAGMENT: u8 = 44;
+    const AUTHENTICATION: u8 = 51;
+    let mut kind = packet.header().next_header().0;
+    let mut rest = packet.extensions().slice();
+    while let [next, length, ..] = *rest {
+        if kind == FRAGMENT {
+            return next;
+        }
+        // RFC 8200, section 4 counts in units of 8 octets after the first 8, RFC 4302 in units of 4 after the first 8.
+        let size = if kind == AUTHENTICATION { (usize::from(length) + 2) * 4 } else { (usize::from(length) + 1) * 8 };
+        kind = next;
+        rest = rest.get(size..).unwrap_or_default();
+    }
+    kind
+}
+
+/// The ports, if the protocol has any and the packet holds them.
+#[inline]
+fn ports(protocol: u8, payload: &LaxIpPayloadSlice<'_>) -> (Ports, u16, u16) {
+    if payload.fragmented {
+        return (Ports::Fragment, 0, 0);
+    }
+    match (protocol, payload.payload) {
+        (TCP | UDP | DCCP | SCTP | UDP_LITE, &[a, b, c, d, ..]) => {
+            (Ports::Present, u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
+        }
+        (TCP | UDP | DCCP | SCTP | UDP_LITE, _) => (Ports::Missing, 0, 0),
+        // An extension header that is left over was cut or broken: what follows it is unknown.
+        (0 | 43 | 44 | 51 | 60, _) => (Ports::Missing, 0, 0),
+        _ => (Ports::None, 0, 0),
+    }
+}
+
+/// Takes the link layer off: what remains begins with an IP header.
+#[inline]
+fn network_layer(link: LinkType, bytes: &[u8]) -> Result<&[u8], Unparsable> {
+    match link {
+        LinkType::ETHERNET => ether_type(be16(bytes, 12)?, after(bytes, 14)?),
+        LinkType::RAW | LinkType::RAW_12 | LinkType::RAW_14 | LinkType::IPV4 | LinkType::IPV6 => Ok(bytes),
+        LinkType::LINUX_SLL => ether_type(be16(bytes, 14)?, after(bytes, 16)?),
+        LinkType::LINUX_SLL2 => ether_type(be16(bytes, 0)?, after(bytes, 20)?),
+        LinkType::CISCO_HDLC => ether_type(be16(bytes, 2)?, after(bytes, 4)?),
+        LinkType::NULL | LinkType::LOOP => loopback(bytes),
+        LinkType::PPP | LinkType::PPP_HDLC => ppp(bytes.strip_prefix(&[0xff, 0x03]).unwrap_or(bytes)),
+        _ => Err(Unparsable::UnknownLink),
+    }
+}
+
+/// Follows EtherTypes through tags and labels.
+#[inline]
+fn ether_type(mut kind: u16, mut bytes: &[u8]) -> Result<&[u8], Unparsable> {
+    loop {
+        match kind {
+            0x0800 | 0x86dd => return Ok(bytes),
+            // 802.1Q, 802.1ad, and two numbers that were in use before 802.1ad.
+            0x8100 | 0x88a8 | 0x9100 | 0x9200 => (kind, bytes) = (be16(bytes, 2)?, after(bytes, 4)?),
+            0x8864 => return ppp(after(bytes, 6)?),
+            0x8847 | 0x8848 => return mpls(bytes),
+            _ => return Err(Unparsable::NotIp),
+        }
+    }
+}
+
+/// What the protocol field of PPP announces (RFC 1661, section 2; RFC 1332; RFC 5072).
+fn ppp(bytes: &[u8]) -> Result<&[u8], Unparsable> {
+    match be16(bytes, 0)? {
+        0x0021 | 0x0057 => after(bytes, 2),
+        _ => Err(Unparsable::NotIp),
+    }
+}
+
+/// What lies below a label stack (RFC 3032). Nothing announces it: an IP packet shows by its version.
+fn mpls(mut bytes: &[u8]) -> Result<&[u8], Unparsable> {
+    const BOTTOM_OF_STACK: u8 = 1;
+    while byte(bytes, 2)? & BOTTOM_OF_STACK == 0 {
+        bytes = after(bytes, 4)?;
+    }
+    let packet = after(bytes, 4)?;
+    match byte(packet, 0)? >> 4 {
+        4 | 6 => Ok(packet),
+        _ => Err(Unparsable::NotIp),
+    }
+}
+
+/// The address family, in either byte order: IPv4 is 2 everywhere, IPv6 has a number of its own on each system.
+fn loopback(bytes: &[u8]) -> Result<&[u8], Unparsable> {
+    let family = *bytes.first_chunk::<4>().ok_or(Unparsable::Truncated)?;
+    match u32::from_le_bytes(family).min(u32::from_be_bytes(family)) {
+        2 | 10 | 23 | 24 | 28 | 30 => after(bytes, 4),
+        _ => Err(Unparsable::NotIp),
+    }
+}
+
+fn byte(bytes: &[u8], at: usize) -> Result<u8, Unparsable> {
+    bytes.get(at).copied().ok_or(Unparsable::Truncated)
+}
+
+#[inline]
+fn be16(bytes: &[u8], at: usize) -> Result<u16, Unparsable> {
+    match bytes.get(at..at + 2) {
+        Some(&[high, low]) => Ok(u16::from_be_bytes([high, low])),
+        _ => Err(Unparsable::Truncated),
+    }
+}
+
+#[inline]
+fn after(bytes: &[u8], at: usize) -> Result<&[u8], Unparsable> {
+    bytes.get(at..).ok_or(Unparsable::Truncated)
+}
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const DCCP: u8 = 33;
+const SCTP: u8 = 132;
+const UDP_LITE: u8 = 136;
+
+/// Protocols above IP that have a name here (IANA, "Assigned Internet Protocol Numbers").
+const PROTOCOLS: &[(u8, &str)] = &[
+    (1, "icmp"),
+    (2, "igmp"),
+    (4, "ipip"),
+    (TCP, "tcp"),
+    (UDP, "udp"),
+    (DCCP, "dccp"),
+    (41, "ip6ip"),
+    (46, "rsvp"),
+    (47, "gre"),
+    (50, "esp"),
+    (51, "ah"),
+    (58, "icmp6"),
+    (88, "eigrp"),
+    (89, "ospf"),
+    (103, "pim"),
+    (112, "vrrp"),
+    (SCTP, "sctp"),
+    (UDP_LITE, "udplite"),
+];
+
+/// The name of a protocol number, in lower case, if it has one here.
+pub fn protocol_name(number: u8) -> Option<&'static str> {
+    PROTOCOLS.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
+}
+
+/// The number of a protocol's name, in any case.
+pub fn protocol_number(name: &str) -> Option<u8> {
+    PROTOCOLS.iter().find(|(_, known)| known.eq_ignore_ascii_case(name)).map(|(number, _)| *number)
+}
+
+/// Code points that have a name (RFC 2474, 2597, 3246, 5865, 8622).
+const CODE_POINTS: &[(u8, &str)] = &[
+    (0, "CS0"),
+    (1, "LE"),
+    (8, "CS1"),
+    (10, "AF11"),
+    (12, "AF12"),
+    (14, "AF13"),
+    (16, "CS2"),
+    (18, "AF21"),
+    (20, "AF22"),
+    (22, "AF23"),
+    (24, "CS3"),
+    (26, "AF31"),
+    (28, "AF32"),
+    (30, "AF33"),
+    (32, "CS4"),
+    (34, "AF41"),
+    (36, "AF42"),
+    (38, "AF43"),
+    (40, "CS5"),
+    (44, "VA"),
+    (46, "EF"),
+    (48, "CS6"),
+    (56, "CS7"),
+];
+
+/// The name of a Differentiated Services code point, in capitals, if it has one.
+pub fn dscp_name(dscp: u8) -> Option<&'static str> {
+    CODE_POINTS.iter().find(|(known, _)| *known == dscp).map(|(_, name)| *name)
+}
+
+/// The code point of a name, in any case; also `be` and `df`, best effort.
+pub fn dscp_number(name: &str) -> Option<u8> {
+    if name.eq_ignore_ascii_case("be") || name.eq_ignore_ascii_case("df") {
+        return Some(0);
+    }
+    CODE_POINTS.iter().find(|(_, known)| known.eq_ignore_ascii_case(name)).map(|(number, _)| *number)
+}

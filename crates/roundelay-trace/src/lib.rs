@@ -1,0 +1,1 @@
+//! Captures in, flows found, disciplines compared on them.

@@ -1,0 +1,154 @@
+//! Parameters of disciplines as `tc` writes them: names, units, ranges and what goes wrong with them.
+
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
+use core::fmt;
+
+use crate::time::Duration;
+use crate::units::Bytes;
+
+/// What kind of value a parameter takes. Inside, each is a `u64`: a count, bytes, picoseconds, or 0 and 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A plain number.
+    Count,
+    /// A size: `1514b`, `32mb`.
+    Size,
+    /// A time: `5ms`.
+    Time,
+    /// A word that switches something on; with `no` before it, off.
+    Switch,
+}
+
+/// One parameter of a discipline whose configuration is a `C`.
+#[derive(Debug)]
+pub struct Parameter<C: 'static> {
+    /// As the user writes it; `tc`'s name where `tc` has the discipline.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+    /// Smallest legal value.
+    pub min: u64,
+    /// Largest legal value.
+    pub max: u64,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// Reads it.
+    pub read: fn(&C) -> u64,
+    /// Writes it.
+    pub write: fn(&mut C, u64),
+}
+
+impl<C> Parameter<C> {
+    /// # Errors
+    /// The value is out of range.
+    pub fn check(&self, discipline: &'static str, config: &C) -> Result<(), ConfigError> {
+        let value = (self.read)(config);
+        if (self.min..=self.max).contains(&value) { Ok(()) } else { Err(self.out_of_range(discipline, value)) }
+    }
+
+    fn out_of_range(&self, discipline: &'static str, value: u64) -> ConfigError {
+        ConfigError::OutOfRange {
+            discipline,
+            parameter: self.name,
+            value: self.kind.show(value),
+            min: self.kind.show(self.min),
+            max: self.kind.show(self.max),
+        }
+    }
+}
+
+impl Kind {
+    /// Writes a value with its unit.
+    pub fn show(self, value: u64) -> String {
+        match self {
+            Self::Count => value.to_string(),
+            Self::Size => Bytes(value).to_string(),
+            Self::Time => Duration::from_picos(value).to_string(),
+            Self::Switch => (if value == 0 { "off" } else { "on" }).to_owned(),
+        }
+    }
+
+    /// Reads a value. Switches have none.
+    ///
+    /// # Errors
+    /// What was expected instead.
+    pub fn read(self, text: &str) -> Result<u64, String> {
+        match self {
+            Self::Count => text.parse().map_err(|_| "a whole number".to_owned()),
+            Self::Size => text.parse::<Bytes>().map(|b| b.0).map_err(|e| e.to_string()),
+            Self::Time => text.parse::<Duration>().map(Duration::as_picos).map_err(|e| e.to_string()),
+            Self::Switch => Err("no value".to_owned()),
+        }
+    }
+}
+
+/// What is wrong with a discipline as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// No discipline has this name.
+    UnknownDiscipline {
+        /// As written.
+        name: String,
+    },
+    /// The discipline has no such parameter.
+    UnknownParameter {
+        /// The discipline.
+        discipline: &'static str,
+        /// As written.
+        parameter: String,
+        /// The names that it has, separated by commas.
+        known: String,
+    },
+    /// A value is missing or cannot be read.
+    BadValue {
+        /// The discipline.
+        discipline: &'static str,
+        /// The parameter.
+        parameter: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// A value is out of its legal range.
+    OutOfRange {
+        /// The discipline.
+        discipline: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// As written.
+        value: String,
+        /// Smallest legal value.
+        min: String,
+        /// Largest legal value.
+        max: String,
+    },
+}
+
+impl ConfigError {
+    /// # Errors
+    /// `value` is not in `min..=max`.
+    pub fn in_range(discipline: &'static str, parameter: &'static str, value: u64, min: u64, max: u64) -> Result<(), Self> {
+        if (min..=max).contains(&value) {
+            return Ok(());
+        }
+        Err(Self::OutOfRange { discipline, parameter, value: value.to_string(), min: min.to_string(), max: max.to_string() })
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownDiscipline { name } => write!(f, "no discipline is called '{name}'; 'roundelay list' names all"),
+            Self::UnknownParameter { discipline, parameter, known } => {
+                write!(f, "{discipline}: no parameter is called '{parameter}'; it has {known}")
+            }
+            Self::BadValue { discipline, parameter, expected } => write!(f, "{discipline}: {parameter}: expected {expected}"),
+            Self::OutOfRange { discipline, parameter, value, min, max } => {
+                write!(f, "{discipline}: {parameter} {value}: legal range {min} to {max}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}

@@ -1,0 +1,47 @@
+//! Packet schedulers as pure data structures.
+//!
+//! A scheduler orders packets ([`Scheduler`]). A [`Port`] gives it a buffer and a link. Drivers give the port a clock: a benchmark, a
+//! captured trace, a simulator, real packets, or your program. Nothing here reads a clock, does I/O, or draws a random number that it was
+//! not given a seed for; the same calls give the same packets everywhere.
+//!
+//! ```
+//! use roundelay::{Duration, FlowId, Instant, Packet, Scheduler, schedulers::drr};
+//!
+//! let mut drr = drr::Drr::new(drr::Config { quantum: 1500 })?;
+//! for (flow, len, name) in [(0, 1500, "a"), (0, 1500, "b"), (1, 1500, "c")] {
+//!     drr.enqueue(Instant::ZERO, Packet::new(FlowId(flow), len, name)).expect("DRR takes every packet");
+//! }
+//! let order: Vec<_> = std::iter::from_fn(|| drr.dequeue(Instant::ZERO)).map(|packet| packet.payload).collect();
+//! assert_eq!(order, ["a", "c", "b"]);
+//! # Ok::<(), roundelay::ConfigError>(())
+//! ```
+//!
+//! The disciplines are in [`schedulers`], one file each, and [`schedulers::Spec`] reads them as `tc` writes them:
+//! `"fq_codel limit 1000 target 5ms"`.
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
+
+mod buffer;
+mod config;
+mod guarantees;
+mod longest;
+mod packet;
+mod pool;
+mod port;
+mod scheduler;
+pub mod schedulers;
+mod time;
+mod units;
+mod virtual_time;
+
+pub use buffer::{Buffer, Limit};
+pub use config::{ConfigError, Kind, Parameter};
+pub use guarantees::{Bound, Guarantees, Share};
+pub use packet::{Ecn, FlowId, Packet};
+pub use pool::{Backlog, Pool, Queue};
+pub use port::{Observer, Port};
+pub use scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
+pub use time::{Duration, Instant};
+pub use units::{Bytes, Rate, UnitError};
+pub use virtual_time::{VirtualClock, VirtualTime, byte_time};

@@ -1,0 +1,52 @@
+//! What a scheduler orders: a packet is a flow, a length and whatever the caller carries along.
+
+use crate::time::Instant;
+
+/// The flow that a packet belongs to.
+///
+/// Callers number their flows from 0 upwards; disciplines keep one record per number, so numbers should be dense.
+/// Disciplines that hash (`sfq`, `fq_codel`) take any number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct FlowId(pub u32);
+
+impl FlowId {
+    /// The flow's place in a table.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Explicit Congestion Notification, as far as a queue needs it (RFC 3168, section 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Ecn {
+    /// The sender does not take part: congestion can be told by loss only.
+    #[default]
+    NotCapable,
+    /// ECT(0) or ECT(1): the queue may mark the packet where it would drop it.
+    Capable,
+    /// CE: some queue has marked the packet.
+    Marked,
+}
+
+/// A packet in a queue, generic over what it stands for: a frame, an offset into a capture, a simulated segment, a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet<T> {
+    /// The flow it belongs to.
+    pub flow: FlowId,
+    /// Bytes that it occupies on the link.
+    pub len: u32,
+    /// When it reached the queue. [`Port`](crate::Port) sets it; disciplines that look at the time spent in the queue read it.
+    pub arrival: Instant,
+    /// Whether it may be marked instead of dropped, and whether it has been.
+    pub ecn: Ecn,
+    /// What the caller carries along. No scheduler looks at it.
+    pub payload: T,
+}
+
+impl<T> Packet<T> {
+    /// A packet of `len` bytes that is not capable of ECN.
+    pub const fn new(flow: FlowId, len: u32, payload: T) -> Self {
+        Self { flow, len, arrival: Instant::ZERO, ecn: Ecn::NotCapable, payload }
+    }
+}

@@ -1,0 +1,116 @@
+//! A scheduler, its buffer and the link: what every driver drives.
+
+use crate::buffer::{Buffer, Limit};
+use crate::packet::Packet;
+use crate::scheduler::{DropReason, Scheduler};
+use crate::time::Instant;
+use crate::units::Rate;
+
+/// What a port tells its driver.
+pub trait Observer<T> {
+    /// A packet got the link at `start` and leaves it at `end`.
+    fn sent(&mut self, packet: Packet<T>, start: Instant, end: Instant);
+
+    /// A packet was dropped at `now`.
+    fn dropped(&mut self, packet: Packet<T>, now: Instant, reason: DropReason);
+}
+
+/// A link with a queue in front of it. Time goes in, the next event comes out; there is no clock inside.
+///
+/// At one instant all arrivals come first, then the link picks: a packet that arrives just as the link falls free can be picked. So a
+/// driver hands in everything that arrives at `now` before it lets time go on with [`advance`](Self::advance).
+#[derive(Debug, Clone)]
+pub struct Port<S> {
+    buffer: Buffer<S>,
+    rate: Rate,
+    /// When the link picks next, if something waits.
+    picks_at: Instant,
+}
+
+impl<S> Port<S> {
+    /// A port with nothing in it and a free link.
+    pub const fn new(scheduler: S, limit: Limit, rate: Rate) -> Self {
+        Self { buffer: Buffer::new(limit, scheduler), rate, picks_at: Instant::ZERO }
+    }
+
+    /// The scheduler.
+    pub const fn scheduler(&self) -> &S {
+        self.buffer.scheduler()
+    }
+
+    /// The scheduler, to set its flows.
+    pub const fn scheduler_mut(&mut self) -> &mut S {
+        self.buffer.scheduler_mut()
+    }
+
+    /// The link's rate.
+    pub const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// When the link picks the next packet. None while nothing waits.
+    #[inline]
+    pub fn next_event<T>(&self) -> Option<Instant>
+    where
+        S: Scheduler<T>,
+    {
+        if self.scheduler().backlog().is_empty() { None } else { Some(self.picks_at) }
+    }
+
+    /// A packet arrives. Call [`advance`](Self::advance) up to `now` before.
+    #[inline]
+    pub fn arrive<T>(&mut self, now: Instant, packet: Packet<T>, observer: &mut impl Observer<T>)
+    where
+        S: Scheduler<T>,
+    {
+        if self.scheduler().backlog().is_empty() {
+            self.picks_at = self.picks_at.max(now);
+        }
+        self.buffer.enqueue(now, packet, |packet, reason| observer.dropped(packet, now, reason));
+    }
+
+    /// Lets the link work until just before `until`.
+    #[inline]
+    pub fn advance<T>(&mut self, until: Instant, observer: &mut impl Observer<T>)
+    where
+        S: Scheduler<T>,
+    {
+        while self.picks_at < until && !self.scheduler().backlog().is_empty() {
+            self.pick(observer);
+        }
+    }
+
+    /// Lets the link work until nothing waits, or nothing will ever be ready. Returns when the link falls free.
+    pub fn drain<T>(&mut self, observer: &mut impl Observer<T>) -> Instant
+    where
+        S: Scheduler<T>,
+    {
+        self.advance(Instant::MAX, observer);
+        self.picks_at
+    }
+
+    fn pick<T>(&mut self, observer: &mut impl Observer<T>)
+    where
+        S: Scheduler<T>,
+    {
+        let start = self.picks_at;
+        let packet = self.buffer.dequeue(start, |packet, reason| observer.dropped(packet, start, reason));
+        if let Some(packet) = packet {
+            let end = start + self.rate.time_of(packet.len.into());
+            self.picks_at = end;
+            observer.sent(packet, start, end);
+        } else if !self.scheduler().backlog().is_empty() {
+            self.picks_at = self.wake_up(start);
+        }
+    }
+
+    /// When to ask again a discipline that gave nothing although packets wait.
+    fn wake_up<T>(&self, asked: Instant) -> Instant
+    where
+        S: Scheduler<T>,
+    {
+        let ready = self.scheduler().ready_at();
+        debug_assert!(ready.is_some(), "a work-conserving discipline gave no packet although some wait");
+        ready.filter(|ready| *ready > asked).unwrap_or(Instant::MAX)
+    }
+}

@@ -1,0 +1,136 @@
+//! The contract of a scheduler.
+
+use crate::config::ConfigError;
+use crate::packet::{FlowId, Packet};
+use crate::pool::Backlog;
+use crate::time::Instant;
+
+/// Orders packets for one link. Knows no clock, no limit, no I/O.
+///
+/// Time comes in as an argument and must not run backwards. Packets of one flow leave in the order in which they came, unless a
+/// discipline says otherwise. Where a call returns a packet, the scheduler has forgotten it.
+pub trait Scheduler<T> {
+    /// Takes a packet, or hands it back unchanged with the state as it was (longer than its flow's maximum, say).
+    ///
+    /// # Errors
+    /// The packet itself.
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>>;
+
+    /// The next packet for the link. None if nothing waits, or nothing may leave before [`ready_at`](Self::ready_at).
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>>;
+
+    /// What this discipline gives up first when the buffer is full. None only if nothing waits.
+    fn evict(&mut self) -> Option<Packet<T>>;
+
+    /// What waits, dropped packets that wait to be taken excluded.
+    fn backlog(&self) -> Backlog;
+
+    /// When a discipline that idles although packets wait may serve the next one. None: it never idles (work-conserving).
+    fn ready_at(&self) -> Option<Instant> {
+        None
+    }
+
+    /// A packet that the discipline dropped of its own accord in the last [`dequeue`](Self::dequeue) or [`evict`](Self::evict), oldest
+    /// first. To be called until it returns none.
+    fn take_dropped(&mut self) -> Option<Packet<T>> {
+        None
+    }
+
+    /// Adds a flow, or changes one, backlogged or not. Disciplines that treat all flows alike have nothing to set.
+    ///
+    /// # Errors
+    /// A value out of its legal range, with the state as it was.
+    fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+        let _ = (flow, config);
+        Ok(())
+    }
+
+    /// Forgets what was set for a flow. Its packets stay and leave in their turn, as a flow's that was never set.
+    fn remove_flow(&mut self, flow: FlowId) {
+        let _ = flow;
+    }
+
+    /// Memory that the discipline takes beside its packets.
+    fn footprint(&self) -> Footprint;
+
+    /// Panics if the state breaks an invariant. Debug builds call it after each public call; release builds never.
+    fn check_invariants(&self) {}
+}
+
+/// What is set for one flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowConfig {
+    /// Share of the link, relative to the other flows' weights: 1 to 1024, as in `tc qfq`.
+    pub weight: u32,
+    /// Longest packet of the flow in bytes: 512 to 65536, as in `tc qfq`.
+    pub max_packet_len: u32,
+}
+
+impl FlowConfig {
+    /// Longest packet that can be allowed, in bytes.
+    pub const MAX_PACKET_LEN: u32 = 1 << 16;
+    /// Smallest value that `max_packet_len` can be set to, in bytes.
+    pub const MIN_MAX_PACKET_LEN: u32 = 512;
+    /// Largest weight.
+    pub const MAX_WEIGHT: u32 = 1 << 10;
+
+    /// Weight 1 and packets of up to 2048 bytes.
+    pub const DEFAULT: Self = Self { weight: 1, max_packet_len: 2048 };
+
+    /// # Errors
+    /// A value out of its range.
+    pub fn check(&self, discipline: &'static str) -> Result<(), ConfigError> {
+        ConfigError::in_range(discipline, "weight", self.weight.into(), 1, Self::MAX_WEIGHT.into())?;
+        let (min, max) = (Self::MIN_MAX_PACKET_LEN, Self::MAX_PACKET_LEN);
+        ConfigError::in_range(discipline, "maxpkt", self.max_packet_len.into(), min.into(), max.into())
+    }
+}
+
+impl Default for FlowConfig {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// Memory of a discipline, packets excluded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Footprint {
+    /// Bytes that it takes however many flows there are.
+    pub fixed_bytes: usize,
+    /// Bytes for each flow that it has seen.
+    pub bytes_per_flow: usize,
+}
+
+/// Why a packet was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DropReason {
+    /// The buffer was full and the arriving packet was given up: drop tail.
+    Full,
+    /// The buffer was full and the discipline gave up a packet that had waited.
+    PushedOut,
+    /// The discipline dropped it to signal congestion: active queue management.
+    Early,
+    /// The discipline would not take it.
+    Refused,
+}
+
+impl DropReason {
+    /// All reasons, in the order in which reports list them.
+    pub const ALL: [Self; 4] = [Self::Full, Self::PushedOut, Self::Early, Self::Refused];
+
+    /// As reports write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::PushedOut => "pushed_out",
+            Self::Early => "early",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// Whether a discipline should check its invariants now: in debug builds after each call while it has few flows, and after some calls
+/// when a check would cost more than the test it is part of.
+pub(crate) const fn is_time_to_check(flows: usize, backlog: Backlog) -> bool {
+    cfg!(debug_assertions) && ((flows <= 64 && backlog.packets <= 256) || backlog.packets.is_multiple_of(61))
+}

@@ -1,0 +1,85 @@
+//! First in, first out, with drop tail: what a queue is when nobody chose one.
+//!
+//! All packets wait in one queue in the order in which they came. When the buffer is full the arriving packet is dropped. It costs
+//! nothing, and gives every flow whatever it takes: a flow that sends more than its share delays all others by as much as the buffer
+//! holds.
+//!
+//! Source: tc-pfifo(8), tc-bfifo(8): the limit counts packets (`limit 1000`) or bytes (`limit 150kb`).
+//!
+//! | guarantee | value | test |
+//! |---|---|---|
+//! | order | packets leave as they came, over all flows | `theorems/fifo.rs` |
+//! | delay | at most the buffer's bytes at the link's rate | `theorems/fifo.rs` |
+//! | fairness | none | `theorems/fifo.rs` shows a flow starving another |
+//!
+//! Cost: O(1), no state per flow.
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Parameter};
+use crate::packet::Packet;
+use crate::pool::{Backlog, Pool, Queue};
+use crate::scheduler::{Footprint, Scheduler};
+use crate::schedulers::Discipline;
+use crate::time::Instant;
+
+/// FIFO has no parameters but its buffer's limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Config;
+
+impl Discipline for Config {
+    const NAME: &'static str = "fifo";
+    const ABOUT: &'static str = "first in, first out, with drop tail";
+    const SOURCE: &'static str = "tc-pfifo(8), tc-bfifo(8)";
+    const PARAMETERS: &'static [Parameter<Self>] = &[];
+    const WEIGHTED: bool = false;
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    type Scheduler<T> = Fifo<T>;
+
+    fn build<T>(&self, _seed: u64) -> Result<Fifo<T>, ConfigError> {
+        Ok(Fifo::default())
+    }
+}
+
+/// One queue.
+#[derive(Debug, Clone)]
+pub struct Fifo<T> {
+    pool: Pool<T>,
+    queue: Queue,
+}
+
+impl<T> Default for Fifo<T> {
+    fn default() -> Self {
+        Self { pool: Pool::default(), queue: Queue::default() }
+    }
+}
+
+impl<T> Scheduler<T> for Fifo<T> {
+    #[inline]
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        self.pool.push(&mut self.queue, packet);
+        Ok(())
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+        self.pool.pop(&mut self.queue)
+    }
+
+    /// The newest: drop tail.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        self.pool.pop_tail(&mut self.queue)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.pool.backlog()
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
+    }
+
+    fn check_invariants(&self) {
+        self.pool.check_queue(&self.queue);
+    }
+}

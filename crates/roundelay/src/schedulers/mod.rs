@@ -1,0 +1,375 @@
+//! The registry: every discipline, by name.
+//!
+//! To add one, write its file beside this one, and add its `mod` line and its line in `registry!`. Tests, documents and drivers find it
+//! from there.
+
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Kind, Parameter};
+use crate::guarantees::{Guarantees, Share};
+use crate::packet::{FlowId, Packet};
+use crate::pool::Backlog;
+use crate::scheduler::{FlowConfig, Footprint, Scheduler};
+use crate::time::Instant;
+
+pub mod drr;
+pub mod fifo;
+
+/// A discipline as the registry knows it: implemented by its configuration.
+pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
+    /// As the user writes it; also the name of its file, its page and its tests.
+    const NAME: &'static str;
+    /// What it does, in a line.
+    const ABOUT: &'static str;
+    /// Where it was published.
+    const SOURCE: &'static str;
+    /// Its parameters, `limit` and `memory_limit` excluded, which all have.
+    const PARAMETERS: &'static [Parameter<Self>];
+    /// Whether flows can have weights.
+    const WEIGHTED: bool;
+    /// Whether packets of one flow can leave in another order than they came.
+    const REORDERS: bool = false;
+    /// How much its buffer holds if nothing is said: `tc`'s default.
+    const DEFAULT_LIMIT: Limit;
+    /// The scheduler that it configures.
+    type Scheduler<T>: Scheduler<T>;
+
+    /// A scheduler with nothing in it. `seed` keys whatever is random or hashed: same seed, same behaviour.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    fn build<T>(&self, seed: u64) -> Result<Self::Scheduler<T>, ConfigError>;
+
+    /// What is proven about it.
+    fn guarantees(&self, share: &Share) -> Guarantees {
+        let _ = share;
+        Guarantees::default()
+    }
+
+    /// # Errors
+    /// A parameter is out of its range.
+    fn check(&self) -> Result<(), ConfigError> {
+        Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))
+    }
+}
+
+/// What can be done with any discipline, its type known while it is done.
+pub trait Visitor {
+    /// What comes of it.
+    type Output;
+    /// Does it.
+    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output;
+}
+
+/// A discipline with its buffer's limit, as in `fq_codel limit 1000 target 5ms`.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// The discipline.
+    pub discipline: AnyDiscipline,
+    /// The limit, where one is written.
+    pub limit: Option<Limit>,
+}
+
+impl Spec {
+    /// The limit: as written, else the discipline's default.
+    pub fn limit_or_default(&self) -> Limit {
+        self.limit.unwrap_or_else(|| self.discipline.default_limit())
+    }
+}
+
+impl FromStr for Spec {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        let mut words = text.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let mut discipline = AnyDiscipline::named(name)?;
+        let mut limit = LimitReader { discipline: discipline.name(), default: discipline.default_limit(), limit: None };
+        while let Some(word) = words.next() {
+            if !limit.read(word, &mut words)? {
+                discipline.set(word, &mut words)?;
+            }
+        }
+        Ok(Self { discipline, limit: limit.limit })
+    }
+}
+
+/// `limit` and `memory_limit`, which every discipline has since they belong to its buffer.
+struct LimitReader {
+    discipline: &'static str,
+    default: Limit,
+    limit: Option<Limit>,
+}
+
+impl LimitReader {
+    /// Whether `word` was one of the two; if so its value has been read from `words`.
+    fn read<'a>(&mut self, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<bool, ConfigError> {
+        let error = |expected: &str| ConfigError::BadValue {
+            discipline: self.discipline,
+            parameter: word.to_owned(),
+            expected: expected.to_owned(),
+        };
+        match word {
+            "limit" => {
+                let expected = "packets (limit 1000) or bytes (limit 150kb)";
+                let limit = words.next().and_then(parse_limit).ok_or_else(|| error(expected))?;
+                let bytes = self.limit.map_or(limit.bytes, |before| limit.bytes.min(before.bytes));
+                self.limit = Some(Limit { packets: limit.packets, bytes });
+            }
+            "memory_limit" => {
+                let text = words.next().ok_or_else(|| error("a size, as in 32mb"))?;
+                let bytes = Kind::Size.read(text).map_err(|expected| error(&expected))?;
+                self.limit = Some(Limit { bytes, ..self.limit.unwrap_or(self.default) });
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// A buffer's limit: `1000` or `1000p` packets, `150kb` bytes.
+pub fn parse_limit(text: &str) -> Option<Limit> {
+    if let Ok(packets) = text.strip_suffix('p').unwrap_or(text).parse() {
+        return Some(Limit::of_packets(packets));
+    }
+    Kind::Size.read(text).ok().map(Limit::of_bytes)
+}
+
+/// A parameter without the type of its configuration, for lists and help.
+#[derive(Debug, Clone)]
+pub struct ParameterInfo {
+    /// As the user writes it.
+    pub name: &'static str,
+    /// Its value, with its unit.
+    pub value: String,
+    /// Smallest and largest legal value, with their units.
+    pub range: (String, String),
+    /// Whether it is a switch, which takes no value.
+    pub is_switch: bool,
+    /// What it does, in a line.
+    pub about: &'static str,
+}
+
+fn parameters_of<D: Discipline>(config: &D) -> Vec<ParameterInfo> {
+    let describe = |p: &Parameter<D>| ParameterInfo {
+        name: p.name,
+        value: p.kind.show((p.read)(config)),
+        range: (p.kind.show(p.min), p.kind.show(p.max)),
+        is_switch: p.kind == Kind::Switch,
+        about: p.about,
+    };
+    D::PARAMETERS.iter().map(describe).collect()
+}
+
+/// Reads one parameter, its name already read into `word`.
+fn set_parameter<'a, D: Discipline>(config: &mut D, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<(), ConfigError> {
+    for parameter in D::PARAMETERS {
+        let value = match parameter.kind {
+            Kind::Switch if word == parameter.name => 1,
+            Kind::Switch if word.strip_prefix("no") == Some(parameter.name) => 0,
+            kind if word == parameter.name && kind != Kind::Switch => {
+                let bad = |expected: String| ConfigError::BadValue { discipline: D::NAME, parameter: word.to_owned(), expected };
+                let text = words.next().ok_or_else(|| bad("a value after it".to_owned()))?;
+                kind.read(text).map_err(bad)?
+            }
+            _ => continue,
+        };
+        (parameter.write)(config, value);
+        return parameter.check(D::NAME, config);
+    }
+    let mut known: Vec<_> = D::PARAMETERS.iter().map(|p| p.name).collect();
+    known.extend(["limit", "memory_limit"]);
+    Err(ConfigError::UnknownParameter { discipline: D::NAME, parameter: word.to_owned(), known: known.join(", ") })
+}
+
+/// Writes the configuration as the user would: the name, then each parameter that differs from its default.
+fn write_config<D: Discipline>(config: &D, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str(D::NAME)?;
+    let default = D::default();
+    for parameter in D::PARAMETERS {
+        let value = (parameter.read)(config);
+        if value == (parameter.read)(&default) {
+            continue;
+        }
+        match (parameter.kind, value) {
+            (Kind::Switch, 0) => write!(f, " no{}", parameter.name)?,
+            (Kind::Switch, _) => write!(f, " {}", parameter.name)?,
+            (kind, value) => write!(f, " {} {}", parameter.name, kind.show(value))?,
+        }
+    }
+    Ok(())
+}
+
+/// One line a discipline: `Variant = module`, the module being the discipline's file with its `Config`.
+macro_rules! registry {
+    ($($variant:ident = $module:ident),* $(,)?) => {
+        /// Any discipline, configured.
+        #[derive(Debug, Clone)]
+        #[non_exhaustive]
+        pub enum AnyDiscipline {
+            $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant($module::Config),)*
+        }
+
+        impl AnyDiscipline {
+            /// Every discipline with its default parameters, in the order of the registry.
+            pub fn all() -> Vec<Self> {
+                alloc::vec![$(Self::$variant($module::Config::default()),)*]
+            }
+
+            /// The discipline of this name with its default parameters.
+            ///
+            /// # Errors
+            /// There is none.
+            pub fn named(name: &str) -> Result<Self, ConfigError> {
+                match name {
+                    $($module::Config::NAME => Ok(Self::$variant($module::Config::default())),)*
+                    _ => Err(ConfigError::UnknownDiscipline { name: name.to_string() }),
+                }
+            }
+
+            /// Does something with the discipline, its type known: a driver picks it here, once a run, and its loop is compiled for it.
+            pub fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
+                match self {
+                    $(Self::$variant(config) => visitor.visit(config),)*
+                }
+            }
+
+            /// A scheduler of this discipline, its type not known: for networks of mixed routers.
+            ///
+            /// # Errors
+            /// A parameter is out of its range.
+            pub fn build<T>(&self, seed: u64) -> Result<AnyScheduler<T>, ConfigError> {
+                Ok(match self {
+                    $(Self::$variant(config) => AnyScheduler::$variant(config.build(seed)?),)*
+                })
+            }
+
+            fn set<'a>(&mut self, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<(), ConfigError> {
+                match self {
+                    $(Self::$variant(config) => set_parameter(config, word, words),)*
+                }
+            }
+        }
+
+        impl fmt::Display for AnyDiscipline {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$variant(config) => write_config(config, f),)*
+                }
+            }
+        }
+
+        /// A scheduler of any discipline.
+        #[non_exhaustive]
+        #[allow(clippy::large_enum_variant, reason = "a port holds one, and a box would cost each call a pointer chase")]
+        pub enum AnyScheduler<T> {
+            $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant(<$module::Config as Discipline>::Scheduler<T>),)*
+        }
+
+        impl<T> Scheduler<T> for AnyScheduler<T> {
+            fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+                match self { $(Self::$variant(scheduler) => scheduler.enqueue(now, packet),)* }
+            }
+
+            fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
+                match self { $(Self::$variant(scheduler) => scheduler.dequeue(now),)* }
+            }
+
+            fn evict(&mut self) -> Option<Packet<T>> {
+                match self { $(Self::$variant(scheduler) => scheduler.evict(),)* }
+            }
+
+            fn backlog(&self) -> Backlog {
+                match self { $(Self::$variant(scheduler) => scheduler.backlog(),)* }
+            }
+
+            fn ready_at(&self) -> Option<Instant> {
+                match self { $(Self::$variant(scheduler) => scheduler.ready_at(),)* }
+            }
+
+            fn take_dropped(&mut self) -> Option<Packet<T>> {
+                match self { $(Self::$variant(scheduler) => scheduler.take_dropped(),)* }
+            }
+
+            fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+                match self { $(Self::$variant(scheduler) => scheduler.set_flow(flow, config),)* }
+            }
+
+            fn remove_flow(&mut self, flow: FlowId) {
+                match self { $(Self::$variant(scheduler) => scheduler.remove_flow(flow),)* }
+            }
+
+            fn footprint(&self) -> Footprint {
+                match self { $(Self::$variant(scheduler) => scheduler.footprint(),)* }
+            }
+
+            fn check_invariants(&self) {
+                match self { $(Self::$variant(scheduler) => scheduler.check_invariants(),)* }
+            }
+        }
+    };
+}
+
+registry! {
+    Fifo = fifo,
+    Drr = drr,
+}
+
+/// What the registry knows of a discipline, its type left behind.
+#[derive(Debug, Clone)]
+pub struct DisciplineInfo {
+    /// [`Discipline::NAME`].
+    pub name: &'static str,
+    /// [`Discipline::ABOUT`].
+    pub about: &'static str,
+    /// [`Discipline::SOURCE`].
+    pub source: &'static str,
+    /// [`Discipline::WEIGHTED`].
+    pub weighted: bool,
+    /// [`Discipline::REORDERS`].
+    pub reorders: bool,
+    /// [`Discipline::DEFAULT_LIMIT`].
+    pub default_limit: Limit,
+    /// Its parameters with their values.
+    pub parameters: Vec<ParameterInfo>,
+}
+
+struct Describe;
+
+impl Visitor for Describe {
+    type Output = DisciplineInfo;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> DisciplineInfo {
+        DisciplineInfo {
+            name: D::NAME,
+            about: D::ABOUT,
+            source: D::SOURCE,
+            weighted: D::WEIGHTED,
+            reorders: D::REORDERS,
+            default_limit: D::DEFAULT_LIMIT,
+            parameters: parameters_of(discipline),
+        }
+    }
+}
+
+impl AnyDiscipline {
+    /// What the registry knows of it.
+    pub fn info(&self) -> DisciplineInfo {
+        self.visit(Describe)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.info().name
+    }
+
+    /// Its buffer's limit if nothing is said.
+    pub fn default_limit(&self) -> Limit {
+        self.info().default_limit
+    }
+}

@@ -1,0 +1,154 @@
+//! Real time, as an argument: nothing in this crate reads a clock.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
+
+/// A point in time: picoseconds since whatever the caller calls zero.
+///
+/// A `u64` of picoseconds ends after 213 days. Whoever feeds a port decides at the edge what to do about longer spans; arithmetic here
+/// saturates and never wraps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Instant(u64);
+
+/// A span of time in picoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Duration(u64);
+
+const PICOS_PER_NANO: u64 = 1_000;
+const PICOS_PER_SECOND: f64 = 1e12;
+
+impl Instant {
+    /// The caller's zero.
+    pub const ZERO: Self = Self(0);
+    /// The last instant that can be told: 213 days after zero.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// The instant `picos` picoseconds after zero.
+    #[inline]
+    pub const fn from_picos(picos: u64) -> Self {
+        Self(picos)
+    }
+
+    /// The instant `nanos` nanoseconds after zero, or [`Instant::MAX`] if that is later than can be told.
+    #[inline]
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos.saturating_mul(PICOS_PER_NANO))
+    }
+
+    /// Picoseconds since zero.
+    #[inline]
+    pub const fn as_picos(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds since zero, for people.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / PICOS_PER_SECOND
+    }
+
+    /// The time from `earlier` to here; zero if `earlier` is later.
+    #[inline]
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Duration {
+    /// No time.
+    pub const ZERO: Self = Self(0);
+    /// The longest span that can be told: 213 days.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// A span of `picos` picoseconds.
+    #[inline]
+    pub const fn from_picos(picos: u64) -> Self {
+        Self(picos)
+    }
+
+    /// A span of `nanos` nanoseconds, or [`Duration::MAX`].
+    #[inline]
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos.saturating_mul(PICOS_PER_NANO))
+    }
+
+    /// A span of `micros` microseconds, or [`Duration::MAX`].
+    #[inline]
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(micros.saturating_mul(PICOS_PER_NANO * 1_000))
+    }
+
+    /// A span of `millis` milliseconds, or [`Duration::MAX`].
+    #[inline]
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis.saturating_mul(PICOS_PER_NANO * 1_000_000))
+    }
+
+    /// A span of `secs` seconds, or [`Duration::MAX`].
+    #[inline]
+    pub const fn from_secs(secs: u64) -> Self {
+        Self(secs.saturating_mul(PICOS_PER_NANO * 1_000_000_000))
+    }
+
+    /// Picoseconds.
+    #[inline]
+    pub const fn as_picos(self) -> u64 {
+        self.0
+    }
+
+    /// Whole nanoseconds, rounded down.
+    #[inline]
+    pub const fn as_nanos(self) -> u64 {
+        self.0 / PICOS_PER_NANO
+    }
+
+    /// Seconds, for people.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / PICOS_PER_SECOND
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Self;
+    #[inline]
+    fn add(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    #[inline]
+    fn add_assign(&mut self, span: Duration) {
+        *self = *self + span;
+    }
+}
+
+impl Add for Duration {
+    type Output = Self;
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sub for Duration {
+    type Output = Self;
+    #[inline]
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl fmt::Display for Duration {
+    /// The largest unit that tells the span exactly: `5ms`, `1.5s` is written `1500ms`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [(&str, u64); 5] = [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
+        let (unit, size) = UNITS.into_iter().find(|(_, size)| self.0.is_multiple_of(*size)).unwrap_or(UNITS[4]);
+        write!(f, "{}{unit}", self.0 / size)
+    }
+}
+
+impl fmt::Display for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Duration(self.0).fmt(f)
+    }
+}
