@@ -1,2 +1,49 @@
-//! Placeholder, replaced at once.
-fn main() {}
+//! `roundelay`: which queue discipline for this link and this traffic?
+//!
+//! Data goes to stdout, progress and messages to stderr. Exit status: 0 fine, 1 the run failed or a proven bound was broken, 2 usage,
+//! 130 interrupted.
+
+mod arguments;
+mod compare;
+mod disciplines;
+mod failure;
+mod parquet;
+mod progress;
+
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use arguments::{Arguments, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::List { json } => print(&disciplines::list(json)),
+        Command::Help { discipline: Some(name) } => disciplines::help(&name).and_then(|text| print(&text)),
+        Command::Help { discipline: None } => print(&Arguments::command().render_help().to_string()),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "roundelay", &mut script);
+            print(&String::from_utf8_lossy(&script))
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("roundelay: {failure}");
+            ExitCode::from(failure.status())
+        }
+    }
+}
+
+/// Writes a result. Whoever reads it may stop reading: that is no failure.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(|error| Failure::run(format!("cannot write to standard output: {error}"))),
+    }
+}

@@ -12,14 +12,14 @@ pub type Rational = Ratio<BigInt>;
 /// A number that a reference calculates with.
 pub trait Number: Num + Clone + PartialOrd + Debug {
     /// The number closest to `value`; exact below 2^53.
-    fn from_integer(value: u64) -> Self;
+    fn from_u64(value: u64) -> Self;
 
     /// The closest `f64`.
     fn approximate(&self) -> f64;
 }
 
 impl Number for f64 {
-    fn from_integer(value: u64) -> Self {
+    fn from_u64(value: u64) -> Self {
         value as Self
     }
 
@@ -29,7 +29,7 @@ impl Number for f64 {
 }
 
 impl Number for Rational {
-    fn from_integer(value: u64) -> Self {
+    fn from_u64(value: u64) -> Self {
         Ratio::from_integer(BigInt::from(value))
     }
 

@@ -1,1 +1,34 @@
-//! Results out: terminal table, JSON, Parquet, one self-contained HTML page.
+//! Results out: one comparison as a terminal table, as JSON, as Parquet and as one self-contained HTML page.
+//!
+//! | what | for whom | call |
+//! |---|---|---|
+//! | terminal table | a person, now | [`table`] |
+//! | JSON | a script | [`json`] |
+//! | HTML page | a person, later, or the one they send it to | [`html`] |
+//! | Parquet | pandas, polars, DuckDB | `PacketFile`, `write_flows` (feature `parquet`, on by default) |
+//!
+//! Everything but the packets is rendered from [`roundelay_trace::Comparison`]; nothing here computes a result, it only chooses units, order
+//! and emphasis. Names of captures and flows come from files that anyone may have made: they are stripped of what steers a terminal, and
+//! escaped in HTML.
+//!
+//! Files are written beside their final place and moved there once they are whole and on the disk ([`write_text`]), so that a full disk or
+//! an interrupted run never leaves half a report under the name of a good one.
+
+mod error;
+mod file;
+mod grid;
+mod html;
+mod json;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod table;
+mod text;
+mod units;
+
+pub use error::ReportError;
+pub use file::write_text;
+pub use html::html;
+pub use json::json;
+#[cfg(feature = "parquet")]
+pub use parquet::{Fate, PacketFile, PacketRow, provenance, write_flows};
+pub use table::{TableStyle, table};

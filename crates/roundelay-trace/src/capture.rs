@@ -1,10 +1,11 @@
 //! Packets out of a capture file, one after another, in the order of the file.
 //!
-//! pcap and pcapng are read by our own code: the crates for them tell neither the offset nor the legal range with an error, or allocate a packet.
+//! The container formats are read by our own code, because the errors of `pcap-parser` and `pcap-file` name neither offset nor legal
+//! range.
 //!
-//! What is legal follows the drafts and, where they are silent, libpcap: no record holds more than 262,144 captured bytes, no block more than
-//! 16 MiB. A file that breaks such a rule gives an error that names the offset, for what follows cannot be trusted. A file that merely *ends*
-//! in the middle of a packet, as captures do whose program was killed, gives every whole packet and a note.
+//! What is legal follows the drafts and, where they are silent, libpcap: no record holds more than 262,144 captured bytes, no block more
+//! than 16 MiB. A file that breaks such a rule gives an error that names the offset, for what follows cannot be trusted. A file that
+//! merely *ends* in the middle of a packet, as captures do whose program was killed, gives every whole packet and a note.
 
 use std::fmt;
 use std::fs::File;
@@ -23,7 +24,8 @@ mod window;
 
 use window::{Place, Window};
 
-/// The most bytes of one packet that a capture may hold: libpcap's limit. Files exist that hold more than their own snap length, so that is no limit.
+/// The most bytes of one packet that a capture may hold: libpcap's limit. Files exist that hold more than their own snap length, so that
+/// is no limit.
 const MAX_CAPTURED: u32 = 262_144;
 
 /// A capture that is being read: pcap (microseconds, nanoseconds, Kuznetzov's variant) or pcapng, in either byte order.
@@ -54,9 +56,10 @@ pub struct Capture {
 /// One captured packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// When it was captured: nanoseconds since 1970-01-01 00:00 UTC. A packet without a time (pcapng's Simple Packet) has the one before's.
+    /// When it was captured: nanoseconds since 1970-01-01 00:00 UTC. A packet without a time (pcapng's Simple Packet) has
+    /// that of the one before.
     pub time_nanos: i64,
-    /// Bytes that it had on the link, including the link-layer header: at least as many as were captured. Any 32-bit value; not checked further.
+    /// Bytes that it had on the link, including the link-layer header: no fewer than were captured, otherwise any 32-bit value.
     pub original_len: u32,
     /// What the first bytes are.
     pub link: LinkType,
@@ -85,7 +88,7 @@ pub struct CaptureNotes {
     pub raised_lengths: u64,
     /// Packets of no bytes at all.
     pub empty: u64,
-    /// Packets recorded as longer than 262,144 bytes on the link: the length is likely wrong, and at best that of a superframe still to be cut.
+    /// Packets recorded as longer than 262,144 bytes on the link: likely wrong, at best a superframe still to be cut.
     pub oversized: u64,
     /// Packets earlier than the one before.
     pub backwards: u64,

@@ -61,21 +61,14 @@ pub struct Classifier {
     counts: UnparsableCounts,
 }
 
-/// The part of the headers that tells flows apart; fields that do not are 0.
+/// The part of the headers that tells flows apart, as three numbers: hashing addresses takes almost twice the instructions. What does
+/// not tell flows apart is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
-    source: Address,
-    destination: Address,
-    /// Source port, destination port, protocol (or code point).
+    source: u128,
+    destination: u128,
+    /// Source port, destination port, IP version, protocol or code point: 16, 16, 8 and 8 bits.
     rest: u64,
-}
-
-/// An address as numbers, which hash in a third of the time that an [`IpAddr`] takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Address {
-    None,
-    V4(u32),
-    V6(u128),
 }
 
 impl Classifier {
@@ -87,7 +80,7 @@ impl Classifier {
         Self::with_max_flows(by, Self::DEFAULT_MAX_FLOWS)
     }
 
-    /// A classifier that tells `max_flows` flows apart; all beyond share one ([`Flow::Others`]). About 200 bytes of memory a flow.
+    /// A classifier that tells `max_flows` flows apart; all beyond share one ([`Flow::Others`]). A flow takes a few hundred bytes.
     pub fn with_max_flows(by: FlowBy, max_flows: usize) -> Self {
         Self {
             by,
@@ -176,27 +169,24 @@ fn lazily(number: &mut Option<FlowId>, flows: &mut Vec<Flow>, flow: Flow) -> Flo
 impl Key {
     #[inline]
     fn new(by: FlowBy, headers: &Headers) -> Self {
-        let nothing = Self { source: Address::None, destination: Address::None, rest: 0 };
+        let version = if headers.source.is_ipv4() { 4 << 8 } else { 6 << 8 };
+        let ports = u64::from(headers.source_port) << 32 | u64::from(headers.destination_port) << 16;
+        let (source, destination) = (bits(headers.source), bits(headers.destination));
         match by {
-            FlowBy::FiveTuple => Self {
-                source: headers.source.into(),
-                destination: headers.destination.into(),
-                rest: u64::from(headers.source_port) << 32 | u64::from(headers.destination_port) << 16 | u64::from(headers.protocol),
-            },
-            FlowBy::Source => Self { source: headers.source.into(), ..nothing },
-            FlowBy::Destination => Self { destination: headers.destination.into(), ..nothing },
-            FlowBy::Dscp => Self { rest: u64::from(headers.dscp), ..nothing },
+            FlowBy::FiveTuple => Self { source, destination, rest: ports | version | u64::from(headers.protocol) },
+            FlowBy::Source => Self { source, destination: 0, rest: version },
+            FlowBy::Destination => Self { source: 0, destination, rest: version },
+            FlowBy::Dscp => Self { source: 0, destination: 0, rest: u64::from(headers.dscp) },
         }
     }
 }
 
-impl From<IpAddr> for Address {
-    #[inline]
-    fn from(address: IpAddr) -> Self {
-        match address {
-            IpAddr::V4(address) => Self::V4(address.to_bits()),
-            IpAddr::V6(address) => Self::V6(address.to_bits()),
-        }
+/// An address as a number; the IP version is told apart elsewhere in the key.
+#[inline]
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => address.to_bits().into(),
+        IpAddr::V6(address) => address.to_bits(),
     }
 }
 

@@ -62,9 +62,10 @@ pub struct FlowSummary {
     pub last: f64,
     /// Bytes offered over the length of the capture.
     pub offered_rate: f64,
-    /// Its max-min fair share of the link.
+    /// Bytes that an ideal GPS server with room for everything would have sent by the last arrival, over the length of the capture.
     pub fair_rate: f64,
-    /// Whether it asks for less than its fair share: a fair queue should not delay it.
+    /// Whether it asks for less than its fair share whenever others want the link too: the ideal server holds at most ten full packets of it
+    /// as 99% of its packets come. A fair queue should not delay it.
     pub light: bool,
 }
 
@@ -101,6 +102,8 @@ pub struct DisciplineResult {
     pub kept_bounds: Option<bool>,
     /// Bytes sent and bytes waiting over time.
     pub curves: Curves,
+    /// The same over all flows that ask for less than their fair share; empty if there are none.
+    pub light_curves: Curves,
 }
 
 /// What came of a set of packets.
@@ -217,7 +220,7 @@ pub struct Cost {
 }
 
 /// The answer.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Verdict {
     /// Index into [`Comparison::disciplines`].
     pub best: usize,

@@ -1,12 +1,12 @@
 //! What a packet's headers say about where it belongs.
 //!
-//! Reads Ethernet with any number of VLAN tags (802.1Q, 802.1ad), PPPoE sessions and MPLS, PPP, Cisco HDLC, Linux "cooked" captures, loopback and
-//! raw IP; then IPv4 or IPv6 with extension headers (by [`etherparse`]); then the ports of TCP, UDP, UDP-Lite, DCCP and SCTP, which all begin
-//! alike. Tunnels (GRE, VXLAN, IP in IP) are taken as the outer packet that the link carries.
+//! Reads Ethernet with any number of VLAN tags (802.1Q, 802.1ad), PPPoE sessions and MPLS, PPP, Cisco HDLC, Linux "cooked" captures,
+//! loopback and raw IP; then IPv4 or IPv6 with extension headers (by [`etherparse`]); then the ports of TCP, UDP, UDP-Lite, DCCP and
+//! SCTP, which all begin alike. Tunnels (GRE, VXLAN, IP in IP) are taken as the outer packet that the link carries.
 //!
-//! Four decisions: a packet cut by the snap length counts as long as its ports are there. Every fragment of a datagram has ports 0, also the first,
-//! so that all of them meet in one flow. ICMP and whatever else has no ports has ports 0. Lengths inside the headers are not checked against the
-//! capture, for offloads leave them unset.
+//! Four decisions: a packet cut by the snap length counts as long as its ports are there. Every fragment of a datagram has ports 0, also
+//! the first, so that all of them meet in one flow. ICMP and whatever else has no ports has ports 0. Lengths inside the headers are not
+//! checked against the capture, for offloads leave them unset.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -193,9 +193,7 @@ fn ports(protocol: u8, payload: &LaxIpPayloadSlice<'_>) -> (Ports, u16, u16) {
         return (Ports::Fragment, 0, 0);
     }
     match (protocol, payload.payload) {
-        (TCP | UDP | DCCP | SCTP | UDP_LITE, &[a, b, c, d, ..]) => {
-            (Ports::Present, u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
-        }
+        (TCP | UDP | DCCP | SCTP | UDP_LITE, &[a, b, c, d, ..]) => (Ports::Present, u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])),
         (TCP | UDP | DCCP | SCTP | UDP_LITE, _) => (Ports::Missing, 0, 0),
         // An extension header that is left over was cut or broken: what follows it is unknown.
         (0 | 43 | 44 | 51 | 60, _) => (Ports::Missing, 0, 0),

@@ -1,1 +1,25 @@
 //! Captures in, flows found, disciplines compared on them.
+
+mod capture;
+mod classifier;
+mod compare;
+mod comparison;
+mod cost;
+mod error;
+mod headers;
+mod lane;
+mod offered;
+mod tc;
+mod verdict;
+mod weights;
+
+pub use capture::{Capture, CaptureNotes, Frame, LinkType};
+pub use classifier::{Classifier, Flow, FlowBy};
+pub use compare::{Companion, CompareError, Options, Progress, compare};
+pub use comparison::{
+    CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult, FlowSummary, Jain, Outcome, Verdict,
+};
+pub use error::{CaptureError, FlowByError, RuleError, WeightsError};
+pub use headers::{Headers, Ports, Unparsable, UnparsableCounts, dscp_name, dscp_number, parse, protocol_name, protocol_number};
+pub use lane::{PacketFate, PacketRecord, PacketSink};
+pub use weights::{WeightRule, WeightRules};

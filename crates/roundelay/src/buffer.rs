@@ -82,14 +82,24 @@ impl<S> Buffer<S> {
         if let Err(packet) = self.scheduler.enqueue(now, packet) {
             return dropped(packet, DropReason::Refused);
         }
+        self.push_out(&mut dropped);
         while self.exceeds_limit() {
             let Some(victim) = self.scheduler.evict() else { break };
             // The last packet of this flow to come at this instant is the arriving one, or cannot be told from it.
             let arrived = victim.flow == flow && victim.arrival == now;
             dropped(victim, if arrived { DropReason::Full } else { DropReason::PushedOut });
-            while let Some(more) = self.scheduler.take_dropped() {
-                dropped(more, DropReason::PushedOut);
-            }
+            self.push_out(&mut dropped);
+        }
+    }
+
+    /// Hands on what the discipline gave up beside the packet that it was asked for, or for one that it took.
+    #[inline]
+    fn push_out<T>(&mut self, mut dropped: impl FnMut(Packet<T>, DropReason))
+    where
+        S: Scheduler<T>,
+    {
+        while let Some(packet) = self.scheduler.take_dropped() {
+            dropped(packet, DropReason::PushedOut);
         }
     }
 

@@ -23,8 +23,11 @@
 extern crate alloc;
 
 mod buffer;
+mod codel;
 mod config;
 mod guarantees;
+mod hash;
+mod heap;
 mod longest;
 mod packet;
 mod pool;

@@ -47,7 +47,7 @@ const fn bucket_of(bytes: u64) -> usize {
 }
 
 impl Longest {
-    /// The backlog of `flow` is now `bytes`.
+    /// The backlog of `flow` is now `bytes` ([`Queue::size`](crate::Queue::size): zero only if no packet waits).
     #[inline]
     pub(crate) fn changed(&mut self, flow: usize, bytes: u64) {
         if let Some(index) = &mut self.index {

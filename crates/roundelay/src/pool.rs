@@ -48,11 +48,14 @@ pub struct Queue {
 
 impl Default for Queue {
     fn default() -> Self {
-        Self { head: NONE, tail: NONE, packets: 0, bytes: 0 }
+        Self::EMPTY
     }
 }
 
 impl Queue {
+    /// A queue with nothing in it.
+    pub const EMPTY: Self = Self { head: NONE, tail: NONE, packets: 0, bytes: 0 };
+
     /// Whether no packet waits here.
     #[inline]
     pub const fn is_empty(&self) -> bool {
@@ -69,6 +72,13 @@ impl Queue {
     #[inline]
     pub const fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Bytes that wait here, at least one a packet, so that it is zero only if none waits: by this the longest queue is found.
+    #[inline]
+    pub const fn size(&self) -> u64 {
+        let packets = self.packets as u64;
+        if self.bytes > packets { self.bytes } else { packets }
     }
 }
 

@@ -23,14 +23,16 @@ pub trait Observer<T> {
 pub struct Port<S> {
     buffer: Buffer<S>,
     rate: Rate,
-    /// When the link picks next, if something waits.
+    /// When the link has sent what it sends.
+    free_at: Instant,
+    /// When the link picks next, if something waits: once it is free, or later if the discipline idles.
     picks_at: Instant,
 }
 
 impl<S> Port<S> {
     /// A port with nothing in it and a free link.
     pub const fn new(scheduler: S, limit: Limit, rate: Rate) -> Self {
-        Self { buffer: Buffer::new(limit, scheduler), rate, picks_at: Instant::ZERO }
+        Self { buffer: Buffer::new(limit, scheduler), rate, free_at: Instant::ZERO, picks_at: Instant::ZERO }
     }
 
     /// The scheduler.
@@ -63,9 +65,9 @@ impl<S> Port<S> {
     where
         S: Scheduler<T>,
     {
-        if self.scheduler().backlog().is_empty() {
-            self.picks_at = self.picks_at.max(now);
-        }
+        // Even if others wait: a discipline that let the link idle may give this packet sooner.
+        let could_pick = self.free_at.max(now);
+        self.picks_at = if self.scheduler().backlog().is_empty() { could_pick } else { self.picks_at.min(could_pick) };
         self.buffer.enqueue(now, packet, |packet, reason| observer.dropped(packet, now, reason));
     }
 
@@ -86,7 +88,7 @@ impl<S> Port<S> {
         S: Scheduler<T>,
     {
         self.advance(Instant::MAX, observer);
-        self.picks_at
+        self.free_at
     }
 
     fn pick<T>(&mut self, observer: &mut impl Observer<T>)
@@ -97,7 +99,7 @@ impl<S> Port<S> {
         let packet = self.buffer.dequeue(start, |packet, reason| observer.dropped(packet, start, reason));
         if let Some(packet) = packet {
             let end = start + self.rate.time_of(packet.len.into());
-            self.picks_at = end;
+            (self.free_at, self.picks_at) = (end, end);
             observer.sent(packet, start, end);
         } else if !self.scheduler().backlog().is_empty() {
             self.picks_at = self.wake_up(start);

@@ -30,8 +30,8 @@ pub trait Scheduler<T> {
         None
     }
 
-    /// A packet that the discipline dropped of its own accord in the last [`dequeue`](Self::dequeue) or [`evict`](Self::evict), oldest
-    /// first. To be called until it returns none.
+    /// A packet that the discipline dropped of its own accord in the last [`enqueue`](Self::enqueue) (for the packet that it took),
+    /// [`dequeue`](Self::dequeue) or [`evict`](Self::evict), oldest first. To be called until it returns none.
     fn take_dropped(&mut self) -> Option<Packet<T>> {
         None
     }
@@ -45,7 +45,7 @@ pub trait Scheduler<T> {
         Ok(())
     }
 
-    /// Forgets what was set for a flow. Its packets stay and leave in their turn, as a flow's that was never set.
+    /// Forgets a flow. If packets of it wait, it keeps what was set until the last of them has left.
     fn remove_flow(&mut self, flow: FlowId) {
         let _ = flow;
     }

@@ -1,5 +1,9 @@
 //! Virtual time: bytes of normalised service in wrapping fixed point.
 
+use alloc::vec::Vec;
+
+use crate::scheduler::FlowConfig;
+
 /// A point in virtual time: bytes served per unit of weight, with [`VirtualTime::FRACTION_BITS`] binary places.
 ///
 /// It wraps. Two points can be compared while they are less than 2^63 apart, which the bounds of each discipline see to; so there is
@@ -71,6 +75,10 @@ impl VirtualTime {
     }
 }
 
+/// Furthest that a flow's finish time can be ahead of V: the longest packet at weight 1 takes 2^46, and no flow is served that starts after
+/// the end of its slot. What looks further ahead is a timestamp from before the clock wrapped.
+pub(crate) const MAX_AHEAD: i64 = 1 << 47;
+
 /// Virtual time that a byte of a flow of this weight takes, rounded up: [`VirtualTime::FRACTION_BITS`] binary places.
 ///
 /// Rounded up here and down in [`VirtualClock`], so that the shares of all flows never add up to more than the link (sum of phi <= 1).
@@ -80,12 +88,20 @@ pub const fn byte_time(weight: u32) -> u64 {
 }
 
 /// The system's virtual time V and its speed, 1 / sum of weights.
+///
+/// A weight that is added counts at once. A weight that is taken away goes on counting until V has passed all that its flow was served
+/// ahead of V: dropped at once, V would run faster than what the flow has already had allows, and overtake flows that wait (the induction
+/// of Lemma 2 in the QFQ paper's appendix needs that much).
 #[derive(Debug, Clone, Default)]
 pub struct VirtualClock {
     now: VirtualTime,
     total_weight: u64,
     /// 2^62 / `total_weight`, rounded down.
     inverse: u64,
+    /// What [`advance_exactly`](Self::advance_exactly) has left over, in units of 1 / `total_weight`.
+    remainder: u64,
+    /// Weights taken away that still count, and when they stop.
+    leaving: Vec<(VirtualTime, u32)>,
 }
 
 impl VirtualClock {
@@ -103,13 +119,34 @@ impl VirtualClock {
         self.total_weight
     }
 
-    /// Another sum of weights from here on.
-    pub const fn set_total_weight(&mut self, total: u64) {
+    /// A flow of this weight joins, or a flow's weight grows by it.
+    pub fn add_weight(&mut self, weight: u32) {
+        self.set_total_weight(self.total_weight + u64::from(weight));
+    }
+
+    /// A flow of this weight leaves, or a flow's weight shrinks by it, with `finish` its last finish time.
+    pub fn remove_weight(&mut self, weight: u32, finish: VirtualTime) {
+        let passed = finish.plus(self.span_of(FlowConfig::MAX_PACKET_LEN));
+        self.leaving.push((passed, weight));
+        self.let_go();
+    }
+
+    fn set_total_weight(&mut self, total: u64) {
         self.total_weight = total;
-        self.inverse = match (1u64 << Self::INVERSE_BITS).checked_div(total) {
-            Some(inverse) => inverse,
-            None => 0,
-        };
+        self.remainder = 0;
+        self.inverse = (1u64 << Self::INVERSE_BITS).checked_div(total).unwrap_or(0);
+    }
+
+    #[cold]
+    fn let_go(&mut self) {
+        let now = self.now;
+        let mut gone = 0;
+        self.leaving.retain(|(passed, weight)| {
+            let stays = passed.is_after(now);
+            gone += if stays { 0 } else { u64::from(*weight) };
+            stays
+        });
+        self.set_total_weight(self.total_weight - gone);
     }
 
     /// What serving `len` bytes adds to V, rounded down: Eq. 3's W(t1, t2) over the sum of weights.
@@ -118,10 +155,27 @@ impl VirtualClock {
         ((len as u128 * self.inverse as u128) >> (Self::INVERSE_BITS - VirtualTime::FRACTION_BITS)) as u64
     }
 
-    /// Counts the service of `len` bytes.
+    /// Counts the service of `len` bytes, at the price of a multiplication.
     #[inline]
-    pub const fn advance(&mut self, len: u32) {
+    pub fn advance(&mut self, len: u32) {
         self.now = self.now.plus(self.span_of(len));
+        self.let_go_if_any();
+    }
+
+    /// Counts the service of `len` bytes, at the price of a division: rounding never adds up.
+    #[inline]
+    pub fn advance_exactly(&mut self, len: u32) {
+        let scaled = (u64::from(len) << VirtualTime::FRACTION_BITS) + self.remainder;
+        self.now = self.now.plus(scaled / self.total_weight.max(1));
+        self.remainder = scaled % self.total_weight.max(1);
+        self.let_go_if_any();
+    }
+
+    #[inline]
+    fn let_go_if_any(&mut self) {
+        if !self.leaving.is_empty() {
+            self.let_go();
+        }
     }
 
     /// Jumps to `target` if that is later: Eq. 3's minimum over the backlogged start times.
@@ -130,10 +184,9 @@ impl VirtualClock {
         self.now = self.now.later(target);
     }
 
-    /// Moves V without regard to what is in the queues: for tests of wrapping.
-    #[doc(hidden)]
-    pub const fn set(&mut self, now: VirtualTime) {
-        self.now = now;
+    #[cfg(test)]
+    pub(crate) const fn start_at(now: VirtualTime) -> Self {
+        Self { now, total_weight: 0, inverse: 0, remainder: 0, leaving: Vec::new() }
     }
 }
 
@@ -148,6 +201,19 @@ mod tests {
         assert!(after.is_after(before) && !before.is_after(after));
         assert_eq!(after.since(before), 10);
         assert_eq!(before.later(after), after);
+    }
+
+    #[test]
+    fn a_weight_counts_until_what_its_flow_was_served_ahead_has_passed() {
+        let mut clock = VirtualClock::default();
+        clock.add_weight(1);
+        clock.add_weight(3);
+        let ahead = clock.now().plus(clock.span_of(1 << 16));
+        clock.remove_weight(3, ahead);
+        clock.advance(1 << 16);
+        assert_eq!(clock.total_weight(), 4, "V has reached its finish, not passed it by a packet");
+        clock.advance(1 << 16);
+        assert_eq!(clock.total_weight(), 1);
     }
 
     #[test]

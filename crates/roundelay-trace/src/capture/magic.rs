@@ -64,11 +64,15 @@ fn with_advice(what: &str, command: Option<&str>, name: &str) -> String {
     }
 }
 
-/// The first line, if every byte could be a text's.
+/// The first line, if all of it is text.
 fn as_text(head: &[u8]) -> Option<String> {
     let is_text = head.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace());
-    // A cut in the middle of a character is no reason to call it binary.
-    let text = String::from_utf8_lossy(head);
-    let line = text.lines().next()?.trim_end_matches('\u{fffd}');
-    (is_text && !line.contains('\u{fffd}')).then(|| line.chars().take(30).collect())
+    // The last character may be cut in the middle.
+    let text = match str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => str::from_utf8(&head[..error.valid_up_to()]).ok()?,
+        Err(_) => return None,
+    };
+    let line = text.lines().next().filter(|_| is_text)?;
+    Some(line.chars().take(30).collect())
 }

@@ -124,11 +124,7 @@ impl File {
         if !window.fill(size)? {
             return Ok(None);
         }
-        let trailer = order.u32(window.bytes(), size - 4);
-        if trailer != length {
-            let found = format!("block of {length} bytes ends with the length {trailer}");
-            return Err(Fault::malformed(offset + u64::from(length) - 4, found, format!("{length}, as at its start")));
-        }
+        check_trailer(order.u32(window.bytes(), size - 4), length, offset)?;
         Ok(Some(Block { kind, length: size, offset }))
     }
 
@@ -165,29 +161,37 @@ impl File {
 
     /// Reads the options that tell how the interface counts time; the others are passed over.
     fn interface_options(&self, block: &[u8], offset: u64, interface: &mut Interface) -> Result<(), Fault> {
-        let (mut at, end) = (16, block.len() - 4);
-        let mut seen = [false; 2];
-        while at + 4 <= end {
+        let (mut resolution_seen, mut offset_seen) = (false, false);
+        let mut at = 16;
+        while let Some((code, value)) = self.option(block, at, offset)? {
             let place = offset + at as u64;
-            let (code, length) = (self.order.u16(block, at), usize::from(self.order.u16(block, at + 2)));
-            if code == OPTION_END {
-                break;
+            if code == OPTION_TIME_RESOLUTION {
+                once(&mut resolution_seen, place, "if_tsresol")?;
+                interface.ticks = resolution(value, place)?;
+            } else if code == OPTION_TIME_OFFSET {
+                once(&mut offset_seen, place, "if_tsoffset")?;
+                interface.offset_seconds = self.time_offset(value, place)?;
             }
-            let Some(value) = block[at + 4..end].get(..length) else {
-                let found = format!("option {code} claims {length} bytes");
-                return Err(Fault::malformed(place, found, format!("at most {} (the rest of its block)", end - at - 4)));
-            };
-            match code {
-                OPTION_TIME_RESOLUTION => interface.ticks = once(&mut seen[0], place, "if_tsresol").and_then(|()| resolution(value, place))?,
-                OPTION_TIME_OFFSET => {
-                    interface.offset_seconds =
-                        once(&mut seen[1], place, "if_tsoffset").and_then(|()| self.time_offset(value, place))?;
-                }
-                _ => {}
-            }
-            at += 4 + length.next_multiple_of(4);
+            at += 4 + value.len().next_multiple_of(4);
         }
         Ok(())
+    }
+
+    /// The option at `at`, code and value; `None` after the last (section 3.5).
+    fn option<'a>(&self, block: &'a [u8], at: usize, offset: u64) -> Result<Option<(u16, &'a [u8])>, Fault> {
+        let end = block.len() - 4;
+        if at + 4 > end {
+            return Ok(None);
+        }
+        let (code, length) = (self.order.u16(block, at), usize::from(self.order.u16(block, at + 2)));
+        match block[at + 4..end].get(..length) {
+            _ if code == OPTION_END => Ok(None),
+            Some(value) => Ok(Some((code, value))),
+            None => {
+                let found = format!("option {code} claims {length} bytes");
+                Err(Fault::malformed(offset + at as u64, found, format!("at most {} (the rest of its block)", end - at - 4)))
+            }
+        }
     }
 
     /// The value of an if_tsoffset option.
@@ -241,7 +245,8 @@ impl File {
     fn unknown_interface(&self, number: u32, offset: u64) -> Fault {
         let expected = match self.interfaces.len() {
             0 => "an interface description before the first packet".to_owned(),
-            count => format!("0 to {} (interfaces described so far)", count - 1),
+            1 => "interface 0, the only one described so far".to_owned(),
+            count => format!("interface 0 to {}, those described so far", count - 1),
         };
         Fault::malformed(offset, format!("packet of interface {number}"), expected)
     }
@@ -290,6 +295,16 @@ fn check_length(kind: u32, length: u32, offset: u64) -> Result<(), Fault> {
     if length < least || length > most || !length.is_multiple_of(4) {
         let found = format!("block of type {kind:#x} claims a length of {length}");
         return Err(Fault::malformed(offset + 4, found, format!("a multiple of 4 from {least} to {most}")));
+    }
+    Ok(())
+}
+
+/// Checks that a block ends with its length once more.
+#[inline]
+fn check_trailer(trailer: u32, length: u32, offset: u64) -> Result<(), Fault> {
+    if trailer != length {
+        let found = format!("block of {length} bytes ends with the length {trailer}");
+        return Err(Fault::malformed(offset + u64::from(length) - 4, found, format!("{length}, as at its start")));
     }
     Ok(())
 }

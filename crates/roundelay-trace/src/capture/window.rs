@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read};
 
 use crate::error::Fault;
 
-/// Bytes read at a time. Large enough that the cost of a read disappears, small enough to stay in the second-level cache of most machines.
+/// Bytes read at a time: enough that the cost of a read disappears, few enough to stay in a second-level cache.
 const READ_SIZE: usize = 1 << 20;
 
 /// A sliding window over a reader.
@@ -98,7 +98,7 @@ impl Window {
         }
     }
 
-    /// Moves what is not consumed to the front; doubles a buffer that is full of it, so memory follows the bytes read, never a length field.
+    /// Moves what is not consumed to the front, and doubles a buffer that is full of it: memory follows the bytes read, no length field.
     fn make_room(&mut self) {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
@@ -106,5 +106,30 @@ impl Window {
         if self.end == self.buffer.len() {
             self.buffer.resize(2 * self.end, 0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_follows_what_is_read_not_what_is_asked_for() {
+        let mut window = Window::new(Box::new(&b"twelve bytes"[..]));
+        assert!(!window.fill(usize::MAX).unwrap());
+        assert_eq!((window.bytes(), window.buffer.len()), (&b"twelve bytes"[..], READ_SIZE));
+        let mut window = Window::new(Box::new(std::io::repeat(7)));
+        assert!(window.fill(READ_SIZE + 1).unwrap());
+        assert_eq!(window.buffer.len(), 2 * READ_SIZE);
+    }
+
+    #[test]
+    fn what_was_consumed_makes_room() {
+        let mut window = Window::new(Box::new(std::io::repeat(7)));
+        for _ in 0..10 {
+            assert!(window.fill(READ_SIZE - 1).unwrap());
+            window.advance(READ_SIZE - 1);
+        }
+        assert_eq!((window.offset(), window.buffer.len()), (10 * (READ_SIZE as u64 - 1), READ_SIZE));
     }
 }

@@ -28,7 +28,7 @@
 //! Memory: one record a flow, see `footprint`.
 //!
 //! Differences from the paper: weights multiply the quantum. A flow whose last packet was pushed out keeps its place in the ring until
-//! its turn, without credit, so that leaving needs no search.
+//! its turn, without credit, so that leaving needs no search; if the turn was its own, that is over.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -71,9 +71,9 @@ impl Discipline for Config {
     }];
     const WEIGHTED: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
-    type Scheduler<T> = Drr<T>;
+    type Scheduler<T: Send> = Drr<T>;
 
-    fn build<T>(&self, _seed: u64) -> Result<Drr<T>, ConfigError> {
+    fn build<T: Send>(&self, _seed: u64) -> Result<Drr<T>, ConfigError> {
         Drr::new(*self)
     }
 
@@ -137,7 +137,7 @@ impl<T> Drr<T> {
             }
         }
         self.pool.push(&mut flow.queue, packet);
-        self.longest.changed(number, flow.queue.bytes());
+        self.longest.changed(number, flow.queue.size());
     }
 
     fn dequeue_packet(&mut self) -> Option<Packet<T>> {
@@ -170,7 +170,7 @@ impl<T> Drr<T> {
             flow.in_ring = false;
             self.ring.pop_front();
         }
-        self.longest.changed(number, flow.queue.bytes());
+        self.longest.changed(number, flow.queue.size());
         self.fruitless_turns = 0;
         Some(packet)
     }
@@ -206,13 +206,18 @@ impl<T> Scheduler<T> for Drr<T> {
 
     /// The tail of the longest backlog.
     fn evict(&mut self) -> Option<Packet<T>> {
-        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.bytes()))?;
+        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
         let flow = &mut self.flows[number];
         let packet = self.pool.pop_tail(&mut flow.queue);
         if flow.queue.is_empty() {
             flow.deficit = 0;
+            if self.ring.front() == Some(&(number as u32)) {
+                // It may have sent in this turn already: coming back it must not find the turn open and the credit new.
+                flow.in_ring = false;
+                self.ring.pop_front();
+            }
         }
-        self.longest.changed(number, flow.queue.bytes());
+        self.longest.changed(number, flow.queue.size());
         self.debug_check();
         packet
     }

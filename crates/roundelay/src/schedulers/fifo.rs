@@ -33,9 +33,9 @@ impl Discipline for Config {
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
-    type Scheduler<T> = Fifo<T>;
+    type Scheduler<T: Send> = Fifo<T>;
 
-    fn build<T>(&self, _seed: u64) -> Result<Fifo<T>, ConfigError> {
+    fn build<T: Send>(&self, _seed: u64) -> Result<Fifo<T>, ConfigError> {
         Ok(Fifo::default())
     }
 }

@@ -19,6 +19,10 @@ use crate::time::Instant;
 
 pub mod drr;
 pub mod fifo;
+pub mod fq_codel;
+pub mod qfq;
+pub mod sfq;
+pub mod wf2q_plus;
 
 /// A discipline as the registry knows it: implemented by its configuration.
 pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
@@ -36,14 +40,14 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     const REORDERS: bool = false;
     /// How much its buffer holds if nothing is said: `tc`'s default.
     const DEFAULT_LIMIT: Limit;
-    /// The scheduler that it configures.
-    type Scheduler<T>: Scheduler<T>;
+    /// The scheduler that it configures. It can go to another thread, with its packets.
+    type Scheduler<T: Send>: Scheduler<T> + Send;
 
     /// A scheduler with nothing in it. `seed` keys whatever is random or hashed: same seed, same behaviour.
     ///
     /// # Errors
     /// A parameter is out of its range.
-    fn build<T>(&self, seed: u64) -> Result<Self::Scheduler<T>, ConfigError>;
+    fn build<T: Send>(&self, seed: u64) -> Result<Self::Scheduler<T>, ConfigError>;
 
     /// What is proven about it.
     fn guarantees(&self, share: &Share) -> Guarantees {
@@ -89,21 +93,22 @@ impl FromStr for Spec {
         let mut words = text.split_whitespace();
         let name = words.next().unwrap_or_default();
         let mut discipline = AnyDiscipline::named(name)?;
-        let mut limit = LimitReader { discipline: discipline.name(), default: discipline.default_limit(), limit: None };
+        let mut limit = LimitReader { discipline: discipline.name(), limit: None, memory_bytes: None };
         while let Some(word) = words.next() {
             if !limit.read(word, &mut words)? {
                 discipline.set(word, &mut words)?;
             }
         }
-        Ok(Self { discipline, limit: limit.limit })
+        discipline.visit(Check)?;
+        Ok(Self { limit: limit.over(discipline.default_limit()), discipline })
     }
 }
 
 /// `limit` and `memory_limit`, which every discipline has since they belong to its buffer.
 struct LimitReader {
     discipline: &'static str,
-    default: Limit,
     limit: Option<Limit>,
+    memory_bytes: Option<u64>,
 }
 
 impl LimitReader {
@@ -117,18 +122,36 @@ impl LimitReader {
         match word {
             "limit" => {
                 let expected = "packets (limit 1000) or bytes (limit 150kb)";
-                let limit = words.next().and_then(parse_limit).ok_or_else(|| error(expected))?;
-                let bytes = self.limit.map_or(limit.bytes, |before| limit.bytes.min(before.bytes));
-                self.limit = Some(Limit { packets: limit.packets, bytes });
+                self.limit = Some(words.next().and_then(parse_limit).ok_or_else(|| error(expected))?);
             }
             "memory_limit" => {
                 let text = words.next().ok_or_else(|| error("a size, as in 32mb"))?;
-                let bytes = Kind::Size.read(text).map_err(|expected| error(&expected))?;
-                self.limit = Some(Limit { bytes, ..self.limit.unwrap_or(self.default) });
+                self.memory_bytes = Some(Kind::Size.read(text).map_err(|expected| error(&expected))?);
             }
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// What has been read, in whatever order, over the default: `limit` in packets leaves the default's bytes, in bytes it replaces both;
+    /// `memory_limit` replaces the default's bytes. None if neither was written.
+    fn over(&self, default: Limit) -> Option<Limit> {
+        if self.limit.is_none() && self.memory_bytes.is_none() {
+            return None;
+        }
+        let written = self.limit.unwrap_or(Limit::of_packets(default.packets));
+        let unwritten = if written.bytes == u64::MAX { default.bytes } else { u64::MAX };
+        Some(Limit { packets: written.packets, bytes: written.bytes.min(self.memory_bytes.unwrap_or(unwritten)) })
+    }
+}
+
+struct Check;
+
+impl Visitor for Check {
+    type Output = Result<(), ConfigError>;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
+        discipline.check()
     }
 }
 
@@ -243,7 +266,7 @@ macro_rules! registry {
             ///
             /// # Errors
             /// A parameter is out of its range.
-            pub fn build<T>(&self, seed: u64) -> Result<AnyScheduler<T>, ConfigError> {
+            pub fn build<T: Send>(&self, seed: u64) -> Result<AnyScheduler<T>, ConfigError> {
                 Ok(match self {
                     $(Self::$variant(config) => AnyScheduler::$variant(config.build(seed)?),)*
                 })
@@ -267,11 +290,11 @@ macro_rules! registry {
         /// A scheduler of any discipline.
         #[non_exhaustive]
         #[allow(clippy::large_enum_variant, reason = "a port holds one, and a box would cost each call a pointer chase")]
-        pub enum AnyScheduler<T> {
+        pub enum AnyScheduler<T: Send> {
             $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant(<$module::Config as Discipline>::Scheduler<T>),)*
         }
 
-        impl<T> Scheduler<T> for AnyScheduler<T> {
+        impl<T: Send> Scheduler<T> for AnyScheduler<T> {
             fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
                 match self { $(Self::$variant(scheduler) => scheduler.enqueue(now, packet),)* }
             }
@@ -318,6 +341,10 @@ macro_rules! registry {
 registry! {
     Fifo = fifo,
     Drr = drr,
+    Sfq = sfq,
+    Wf2qPlus = wf2q_plus,
+    Qfq = qfq,
+    FqCodel = fq_codel,
 }
 
 /// What the registry knows of a discipline, its type left behind.

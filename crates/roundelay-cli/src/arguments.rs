@@ -1,0 +1,124 @@
+//! What the user types.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use roundelay::schedulers::{Spec, parse_limit};
+use roundelay::{Limit, Rate};
+use roundelay_trace::{FlowBy, WeightRule, WeightRules};
+
+/// Which queue discipline for this link and this traffic?
+#[derive(Debug, Parser)]
+#[command(name = "roundelay", version, disable_help_subcommand = true, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Replay a capture through several disciplines and say which one serves it best
+    ///
+    /// Every packet of the capture is offered to every discipline at its capture time, in front of a link of the given rate. The replay is
+    /// open-loop: TCP does not react to what happens in it.
+    Compare(Box<Compare>),
+    /// Name all disciplines
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Explain a discipline: its parameters, their ranges and defaults, its source
+    Help {
+        /// Its name, as in `roundelay list`
+        discipline: Option<String>,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// The capture, pcap or pcapng; - reads standard input
+    pub(crate) capture: PathBuf,
+
+    /// Disciplines as tc writes them: fifo, "fq_codel limit 1000 target 5ms"; all of them if none is named
+    #[arg(value_parser = parse_spec)]
+    pub(crate) disciplines: Vec<Spec>,
+
+    /// Rate of the link: 20mbit, 1gbit
+    #[arg(long, value_parser = parse_rate)]
+    pub(crate) rate: Rate,
+
+    /// One buffer for every discipline without a limit of its own: 1000p (packets) or 150kb; else each has tc's default
+    #[arg(long, value_parser = parse_buffer, value_name = "LIMIT")]
+    pub(crate) buffer: Option<Limit>,
+
+    /// What makes a flow: 5tuple, src, dst or dscp
+    #[arg(long, value_name = "WHAT", default_value = "5tuple", value_parser = parse_flow_by)]
+    pub(crate) flow_by: FlowBy,
+
+    /// A rule for flows' weights, 1 to 1024, as in 'dst port 443 = 10'; the first that matches counts; may be repeated
+    #[arg(long = "weight", value_name = "RULE", value_parser = parse_weight)]
+    pub(crate) weight: Vec<WeightRule>,
+
+    /// A TOML file of such rules, tried after those of --weight
+    #[arg(long, value_name = "FILE")]
+    pub(crate) weights: Option<PathBuf>,
+
+    /// Flows to tell apart; packets of further ones share a flow
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(1..=16_777_216))]
+    pub(crate) max_flows: u32,
+
+    /// Seed of hashes and random choices: same seed, same result
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Print JSON in place of the table
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Write a self-contained HTML page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Write Parquet files into this folder: flows.parquet and the packets of each discipline
+    #[arg(long, value_name = "DIR")]
+    pub(crate) parquet: Option<PathBuf>,
+
+    /// Do not measure what the disciplines cost on this machine: all other results are the same on every run
+    #[arg(long)]
+    pub(crate) no_cost: bool,
+
+    /// Threads to use [default: one a core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+
+    /// No progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+fn parse_spec(text: &str) -> Result<Spec, String> {
+    text.parse().map_err(|error: roundelay::ConfigError| error.to_string())
+}
+
+fn parse_rate(text: &str) -> Result<Rate, String> {
+    text.parse().map_err(|error: roundelay::UnitError| error.to_string())
+}
+
+fn parse_buffer(text: &str) -> Result<Limit, String> {
+    parse_limit(text).ok_or_else(|| "a buffer is a number of packets (1000p) or bytes (150kb)".to_owned())
+}
+
+fn parse_flow_by(text: &str) -> Result<FlowBy, String> {
+    text.parse().map_err(|error: roundelay_trace::FlowByError| error.to_string())
+}
+
+fn parse_weight(text: &str) -> Result<WeightRule, String> {
+    WeightRules::parse_rule(text).map_err(|error| error.to_string())
+}

@@ -1,0 +1,121 @@
+//! `roundelay compare`.
+
+use std::io::{self, BufReader, IsTerminal};
+use std::path::Path;
+
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::schedulers::Spec;
+use roundelay_report::{ReportError, TableStyle, html, json, provenance, table, write_flows, write_text};
+use roundelay_trace::{Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketSink, Progress, WeightRules, compare};
+
+use crate::arguments::Compare;
+use crate::failure::Failure;
+use crate::parquet::Packets;
+use crate::print;
+use crate::progress::Bar;
+
+type SinkError = Box<dyn std::error::Error + Send + Sync>;
+
+pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
+    let options = options(arguments)?;
+    let capture = open(&arguments.capture).map_err(Failure::run)?;
+    let bar = (!arguments.quiet && io::stderr().is_terminal()).then(|| Bar::new(capture.size()));
+    let mut witness = Witness { arguments, options: &options, bar };
+    let comparison = with_threads(arguments.threads, || compare(capture, &options, &mut witness))?;
+    drop(witness);
+    write_files(arguments, &options, &comparison).map_err(Failure::run)?;
+    print(&show(arguments, &comparison))?;
+    broken_bounds(&comparison).map_or(Ok(()), |message| Err(Failure::run(message)))
+}
+
+fn options(arguments: &Compare) -> Result<Options, Failure> {
+    let mut specs = arguments.disciplines.clone();
+    if specs.is_empty() {
+        specs = AnyDiscipline::all().into_iter().map(|discipline| Spec { discipline, limit: None }).collect();
+    }
+    let mut weights = arguments.weights.as_deref().map_or_else(|| Ok(WeightRules::default()), read_weights)?;
+    arguments.weight.iter().rev().for_each(|rule| weights.push_first(rule.clone()));
+    let mut options = Options::new(arguments.rate, specs);
+    options.buffer = arguments.buffer;
+    options.flow_by = arguments.flow_by;
+    options.max_flows = arguments.max_flows as usize;
+    options.weights = weights;
+    options.seed = arguments.seed;
+    options.measure_cost = !arguments.no_cost;
+    Ok(options)
+}
+
+fn read_weights(path: &Path) -> Result<WeightRules, Failure> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    WeightRules::from_toml(&name, &text).map_err(Failure::usage)
+}
+
+fn open(path: &Path) -> Result<Capture, CaptureError> {
+    if path.as_os_str() == "-" { Capture::from_reader("standard input", BufReader::new(io::stdin())) } else { Capture::open(path) }
+}
+
+fn with_threads<R: Send>(threads: Option<u16>, work: impl FnOnce() -> Result<R, CompareError> + Send) -> Result<R, Failure> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into()).build();
+    pool.map_err(Failure::run)?.install(work).map_err(|error| match error {
+        CompareError::Config(error) => Failure::usage(error),
+        other => Failure::run(other),
+    })
+}
+
+fn show(arguments: &Compare, comparison: &Comparison) -> String {
+    if arguments.json {
+        return json(comparison);
+    }
+    let terminal = io::stdout().is_terminal();
+    let color = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let width = terminal.then(terminal_width).flatten();
+    table(comparison, TableStyle { color, width })
+}
+
+fn terminal_width() -> Option<u16> {
+    std::env::var("COLUMNS").ok()?.parse().ok()
+}
+
+fn write_files(arguments: &Compare, options: &Options, comparison: &Comparison) -> Result<(), ReportError> {
+    if let Some(path) = &arguments.html {
+        write_text(path, &html(comparison))?;
+    }
+    if let Some(folder) = &arguments.parquet {
+        write_flows(&folder.join("flows.parquet"), comparison, &metadata(options))?;
+    }
+    Ok(())
+}
+
+/// What stands in the footer of each Parquet file.
+fn metadata(options: &Options) -> Vec<(String, String)> {
+    provenance(env!("CARGO_PKG_VERSION"), options.seed, &format!("{options:?}"))
+}
+
+fn broken_bounds(comparison: &Comparison) -> Option<String> {
+    let broken = comparison.disciplines.iter().filter(|discipline| discipline.kept_bounds == Some(false));
+    let names: Vec<_> = broken.map(|discipline| discipline.spec.as_str()).collect();
+    (!names.is_empty()).then(|| format!("a proven bound was broken by {}", names.join(", ")))
+}
+
+/// Shows progress and opens packet files.
+struct Witness<'a> {
+    arguments: &'a Compare,
+    options: &'a Options,
+    bar: Option<Bar>,
+}
+
+impl Companion for Witness<'_> {
+    fn progress(&mut self, progress: Progress) {
+        if let Some(bar) = &self.bar {
+            bar.show(progress);
+        }
+    }
+
+    fn sink(&mut self, spec: &Spec, index: usize, zero_unix_nanos: i64) -> Result<Option<Box<dyn PacketSink>>, SinkError> {
+        let Some(folder) = &self.arguments.parquet else { return Ok(None) };
+        std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let path = folder.join(format!("packets-{index}-{}.parquet", spec.discipline.name()));
+        Ok(Some(Box::new(Packets::create(&path, &metadata(self.options), zero_unix_nanos)?)))
+    }
+}

@@ -1,0 +1,319 @@
+//! Delays of packets: how many, their mean, the exact maximum, quantiles.
+//!
+//! Most flows are short, so the first samples of a distribution are kept as they are: exact, and eight bytes each. When that would cost
+//! more than a coarse histogram, they move to one (G. Tene's HdrHistogram: buckets whose width grows with the value).
+
+use core::mem;
+
+use hdrhistogram::Histogram;
+use roundelay::{Duration, FlowId};
+
+use crate::table::FlowTable;
+
+/// Samples kept as they are.
+const RAW_SAMPLES: usize = 256;
+/// Buckets are at most 1/128 of their values wide.
+const SIGNIFICANT_DIGITS: u8 = 2;
+const PICOS_PER_NANO: u64 = 1_000;
+
+/// A distribution of delays.
+///
+/// **Precision.** Count, sum, mean and maximum are exact. Quantiles are exact up to 256 samples; beyond that they are never below the
+/// true one and above it by at most 1/128 of it plus a nanosecond.
+///
+/// **Memory.** 96 bytes, plus 8 bytes a sample up to 256 samples; beyond that 512 bytes for each doubling of the largest delay above
+/// 128 ns: 12 KB for a second, 24 KB for the longest delay that can be told.
+///
+/// **Limits.** A bucket counts to 2^32 - 1. Samples that find their bucket full still count in everything but quantiles, and
+/// [`unplaced`](Self::unplaced) tells how many they are.
+#[derive(Debug, Clone, Default)]
+pub struct Delays {
+    samples: Samples,
+    count: u64,
+    /// Picoseconds.
+    sum: u128,
+    maximum: Duration,
+    unplaced: u64,
+}
+
+#[derive(Debug, Clone)]
+enum Samples {
+    /// As they came.
+    Raw(Vec<Duration>),
+    /// In nanoseconds, rounded up.
+    Buckets(Box<Histogram<u32>>),
+}
+
+impl Default for Samples {
+    fn default() -> Self {
+        Self::Raw(Vec::new())
+    }
+}
+
+impl Delays {
+    /// Counts a delay.
+    #[inline]
+    pub fn record(&mut self, delay: Duration) {
+        self.count += 1;
+        self.sum += u128::from(delay.as_picos());
+        self.maximum = self.maximum.max(delay);
+        match &mut self.samples {
+            Samples::Raw(samples) if samples.len() < RAW_SAMPLES => samples.push(delay),
+            Samples::Raw(_) | Samples::Buckets(_) => self.place(nanos_above(delay), 1),
+        }
+    }
+
+    /// Adds another distribution's samples to this one's.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.maximum = self.maximum.max(other.maximum);
+        self.unplaced += other.unplaced;
+        match (&mut self.samples, &other.samples) {
+            (Samples::Raw(mine), Samples::Raw(theirs)) if mine.len() + theirs.len() <= RAW_SAMPLES => mine.extend(theirs),
+            (_, Samples::Raw(theirs)) => theirs.iter().for_each(|&delay| self.place(nanos_above(delay), 1)),
+            (_, Samples::Buckets(theirs)) => {
+                theirs.iter_recorded().for_each(|bucket| self.place(bucket.value_iterated_to(), bucket.count_at_value()));
+            }
+        }
+    }
+
+    /// Number of delays counted.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Number of delays that are missing from the quantiles because their bucket is full.
+    pub fn unplaced(&self) -> u64 {
+        self.unplaced
+    }
+
+    /// Sum of all delays; [`Duration::MAX`] if it is more than can be told.
+    pub fn sum(&self) -> Duration {
+        Duration::from_picos(u64::try_from(self.sum).unwrap_or(u64::MAX))
+    }
+
+    /// Mean delay, rounded down to a picosecond. None without samples.
+    pub fn mean(&self) -> Option<Duration> {
+        let mean = self.sum.checked_div(self.count.into())?;
+        Some(Duration::from_picos(u64::try_from(mean).unwrap_or(u64::MAX)))
+    }
+
+    /// The longest delay. None without samples.
+    pub fn maximum(&self) -> Option<Duration> {
+        (self.count > 0).then_some(self.maximum)
+    }
+
+    /// The smallest delay that at least the fraction `q` of the samples do not exceed; `q` is clamped to 0 to 1, and 0 asks for the
+    /// smallest sample. None without samples.
+    pub fn quantile(&self, q: f64) -> Option<Duration> {
+        self.quantiles(&[q]).pop()
+    }
+
+    /// `points` points of the cumulative distribution: the quantiles 1/points, 2/points, ..., 1, each with that fraction. Empty without
+    /// samples.
+    pub fn cdf(&self, points: usize) -> Vec<(Duration, f64)> {
+        let fractions: Vec<f64> = (1..=points).map(|point| point as f64 / points as f64).collect();
+        self.quantiles(&fractions).into_iter().zip(fractions).collect()
+    }
+
+    /// For rising fractions. Empty without samples.
+    fn quantiles(&self, fractions: &[f64]) -> Vec<Duration> {
+        if self.count == 0 {
+            return Vec::new();
+        }
+        match &self.samples {
+            Samples::Raw(samples) => {
+                let mut sorted = samples.clone();
+                sorted.sort_unstable();
+                fractions.iter().map(|&q| sorted[rank(q, sorted.len())]).collect()
+            }
+            Samples::Buckets(histogram) => {
+                let clamped = |nanos: u64| Duration::from_nanos(nanos).min(self.maximum);
+                // Asking for exactly 0 would yield the lower end of the bucket.
+                fractions.iter().map(|&q| clamped(histogram.value_at_quantile(q.clamp(f64::MIN_POSITIVE, 1.0)))).collect()
+            }
+        }
+    }
+
+    /// Counts `count` samples of a value in the histogram, as far as there is room.
+    fn place(&mut self, nanos: u64, count: u32) {
+        let histogram = self.samples.buckets();
+        // No bucket holds more than the histogram, so the common case need not look.
+        let fits = histogram.len() + u64::from(count) <= u64::from(u32::MAX);
+        let placed = if fits || nanos > histogram.high() { count } else { count.min(u32::MAX - histogram.count_at(nanos)) };
+        histogram.record_n(nanos, placed).expect("the histogram grows by itself");
+        self.unplaced += u64::from(count - placed);
+    }
+}
+
+impl Samples {
+    /// The histogram; raw samples move to it.
+    fn buckets(&mut self) -> &mut Histogram<u32> {
+        if let Self::Raw(raw) = self {
+            let mut histogram = Box::new(Histogram::new(SIGNIFICANT_DIGITS).expect("a legal number of digits"));
+            for delay in mem::take(raw) {
+                histogram.record(nanos_above(delay)).expect("the histogram grows by itself");
+            }
+            *self = Self::Buckets(histogram);
+        }
+        match self {
+            Self::Buckets(histogram) => histogram,
+            Self::Raw(_) => unreachable!("raw samples have just moved"),
+        }
+    }
+}
+
+/// Rounded up, so that quantiles are never below the true ones.
+fn nanos_above(delay: Duration) -> u64 {
+    delay.as_picos().div_ceil(PICOS_PER_NANO)
+}
+
+/// Index of the smallest of `count` sorted samples that at least the fraction `q` do not exceed.
+fn rank(q: f64, count: usize) -> usize {
+    ((q.clamp(0.0, 1.0) * count as f64).ceil() as usize).clamp(1, count) - 1
+}
+
+/// A distribution of delays for each flow.
+#[derive(Debug, Clone, Default)]
+pub struct FlowDelays {
+    flows: FlowTable<Delays>,
+}
+
+impl FlowDelays {
+    /// Counts a delay of a packet of this flow.
+    #[inline]
+    pub fn record(&mut self, flow: FlowId, delay: Duration) {
+        self.flows.entry(flow).record(delay);
+    }
+
+    /// The flow's distribution. None if the flow has no samples.
+    pub fn of(&self, flow: FlowId) -> Option<&Delays> {
+        self.flows.known(flow).filter(|delays| delays.count() > 0)
+    }
+
+    /// The flows that have samples, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (FlowId, &Delays)> {
+        self.flows.iter().filter(|(_, delays)| delays.count() > 0)
+    }
+
+    /// The distribution over all flows.
+    pub fn total(&self) -> Delays {
+        let mut total = Delays::default();
+        self.iter().for_each(|(_, delays)| total.merge(delays));
+        total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn recorded(picos: &[u64]) -> Delays {
+        let mut delays = Delays::default();
+        picos.iter().for_each(|&picos| delays.record(Duration::from_picos(picos)));
+        delays
+    }
+
+    #[test]
+    fn few_samples_are_exact() {
+        let delays = recorded(&[50, 10, 40, 20, 30]);
+        let quantile = |q| delays.quantile(q).map(Duration::as_picos);
+        assert_eq!([0.0, 0.2, 0.21, 0.5, 0.99, 1.0, 7.0].map(quantile), [10, 10, 20, 30, 50, 50, 50].map(Some));
+        assert_eq!(delays.mean(), Some(Duration::from_picos(30)));
+        assert_eq!((delays.count(), delays.sum(), delays.maximum()), (5, Duration::from_picos(150), delays.quantile(1.0)));
+        let tens = [10, 20, 30, 40, 50].map(Duration::from_picos);
+        assert_eq!(delays.cdf(5), tens.into_iter().zip([0.2, 0.4, 0.6, 0.8, 1.0]).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn nothing_comes_of_nothing() {
+        let delays = Delays::default();
+        assert_eq!((delays.quantile(0.5), delays.mean(), delays.maximum()), (None, None, None));
+        assert!(delays.cdf(10).is_empty());
+    }
+
+    #[test]
+    fn any_delay_can_be_told() {
+        let mut delays = recorded(&[0; 300]);
+        delays.record(Duration::MAX);
+        assert_eq!((delays.count(), delays.unplaced(), delays.maximum()), (301, 0, Some(Duration::MAX)));
+        assert_eq!((delays.quantile(0.99), delays.quantile(1.0)), (Some(Duration::ZERO), Some(Duration::MAX)));
+        delays.record(Duration::MAX);
+        assert_eq!(delays.sum(), Duration::MAX);
+    }
+
+    #[test]
+    fn memory_is_what_the_documentation_says() {
+        assert!(size_of::<Delays>() <= 96, "{}", size_of::<Delays>());
+        let kilobytes = |longest: Duration| {
+            let mut delays = recorded(&[1_000; 300]);
+            delays.record(longest);
+            match &delays.samples {
+                Samples::Buckets(histogram) => (size_of_val(&**histogram) + 4 * histogram.distinct_values()) as f64 / 1e3,
+                Samples::Raw(_) => panic!("too many samples to keep"),
+            }
+        };
+        assert!(kilobytes(Duration::from_millis(100)) < 11.5, "{}", kilobytes(Duration::from_millis(100)));
+        assert!(kilobytes(Duration::from_secs(1)) < 13.0, "{}", kilobytes(Duration::from_secs(1)));
+        assert!(kilobytes(Duration::MAX) < 26.0, "{}", kilobytes(Duration::MAX));
+    }
+
+    #[test]
+    fn full_buckets_are_told() {
+        let mut delays = recorded(&[5_000_000; 300]);
+        let nanos = 5_000;
+        delays.place(nanos, u32::MAX - 302);
+        delays.place(nanos, 5);
+        assert_eq!(delays.unplaced(), 3, "the bucket had room for two");
+        delays.place(1 << 40, 4);
+        delays.place(1 << 40, 4);
+        assert_eq!(delays.unplaced(), 3, "other buckets have room");
+        let full = delays.clone();
+        delays.merge(&full);
+        assert_eq!(delays.unplaced(), 3 + 3 + u64::from(u32::MAX));
+        assert!(delays.quantile(0.5) >= Some(Duration::from_nanos(nanos)), "quantiles still work");
+    }
+
+    #[test]
+    fn flows_are_kept_apart_and_add_up() {
+        let mut flows = FlowDelays::default();
+        for number in 0..1_000 {
+            flows.record(FlowId(number % 3 * 2), Duration::from_micros(number.into()));
+        }
+        assert_eq!(flows.iter().map(|(flow, delays)| (flow.0, delays.count())).collect::<Vec<_>>(), [(0, 334), (2, 333), (4, 333)]);
+        assert!(flows.of(FlowId(1)).is_none() && flows.of(FlowId(99)).is_none());
+        let total = flows.total();
+        assert_eq!(
+            (total.count(), total.maximum(), total.mean()),
+            (1_000, Some(Duration::from_micros(999)), Some(Duration::from_nanos(499_500)))
+        );
+    }
+
+    /// Samples of all magnitudes.
+    fn picos() -> impl Strategy<Value = Vec<u64>> {
+        prop::collection::vec((0u32..50).prop_flat_map(|bits| 0..=1u64 << bits), 1..600)
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_within_the_stated_error(samples in picos(), q in 0.0..=1.0f64) {
+            let mut sorted = samples.clone();
+            sorted.sort_unstable();
+            let exact = sorted[rank(q, sorted.len())];
+            let told = recorded(&samples).quantile(q).unwrap_or_default().as_picos();
+            prop_assert!(told >= exact && told <= exact + exact / 128 + 1_000, "{} for {}", told, exact);
+        }
+
+        #[test]
+        fn a_merged_distribution_is_that_of_all_samples(one in picos(), two in picos()) {
+            let mut merged = recorded(&one);
+            merged.merge(&recorded(&two));
+            let all = recorded(&[one, two].concat());
+            prop_assert_eq!((merged.count(), merged.sum(), merged.maximum()), (all.count(), all.sum(), all.maximum()));
+            prop_assert_eq!(merged.cdf(20), all.cdf(20));
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! Jain's fairness index, over given numbers and over the flows that stay backlogged.
+//!
+//! R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination for Resource Allocation in Shared Computer Systems",
+//! DEC Research Report TR-301, 1984.
+
+use roundelay::{Duration, FlowId, Instant};
+
+use crate::table::FlowTable;
+
+/// Jain's index (sum x)^2 / (n * sum x^2): 1 if all are equal, 1/n if one has everything. None if there are no numbers or all are zero.
+pub fn jain_index(values: &[f64]) -> Option<f64> {
+    let sum = values.iter().sum();
+    let squares = values.iter().map(|value| value * value).sum();
+    index_of(values.len() as u64, sum, squares)
+}
+
+fn index_of(count: u64, sum: f64, squares: f64) -> Option<f64> {
+    (count > 0 && squares > 0.0).then(|| sum * sum / (count as f64 * squares))
+}
+
+/// Jain's index of service per weight over the flows that stayed backlogged throughout a window, window after window.
+///
+/// A fair queue owes equal service only to flows that could use it, so flows that were idle at any time within a window are left out of it;
+/// flows that waited all the time and got nothing count as zero. Windows start at multiples of their length. A window counts if at
+/// least two flows stayed backlogged and one of them was served.
+///
+/// A packet counts where it begins to be served, so windows should be long compared with the time in which each flow is served once: with
+/// n packets per flow and window the index of a perfect scheduler may be as low as about 1 - 1 / (4 n^2).
+///
+/// Memory is bounded by the number of flows. The cost of a packet is O(1): a window that ends touches the flows it served, and what happens
+/// between windows without events costs nothing.
+#[derive(Debug, Clone)]
+pub struct JainWhileBacklogged {
+    window: Duration,
+    /// End of the present window.
+    end: Instant,
+    /// Number of the present window, counted from 1 over those that saw an event.
+    present: u64,
+    flows: FlowTable<Flow>,
+    /// Flows backlogged now.
+    backlogged: u64,
+    /// Flows backlogged since before the present window.
+    stayed: u64,
+    /// Flows served in the present window.
+    served: Vec<FlowId>,
+    index_sum: f64,
+    minimum: f64,
+    windows: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Flow {
+    weight: u32,
+    backlog: u64,
+    /// Window in which the flow became backlogged.
+    since: u64,
+    /// Window that `service` belongs to.
+    served_in: u64,
+    /// Bytes served in that window.
+    service: u64,
+}
+
+impl Default for Flow {
+    fn default() -> Self {
+        Self { weight: 1, backlog: 0, since: 0, served_in: 0, service: 0 }
+    }
+}
+
+impl Default for JainWhileBacklogged {
+    /// Windows of 100 ms.
+    fn default() -> Self {
+        Self::new(Duration::from_millis(100))
+    }
+}
+
+impl JainWhileBacklogged {
+    /// Windows of this length.
+    ///
+    /// # Panics
+    /// If the length is zero.
+    pub fn new(window: Duration) -> Self {
+        assert!(window > Duration::ZERO, "a window has a length");
+        Self {
+            window,
+            end: Instant::ZERO + window,
+            present: 1,
+            flows: FlowTable::default(),
+            backlogged: 0,
+            stayed: 0,
+            served: Vec::new(),
+            index_sum: 0.0,
+            minimum: f64::INFINITY,
+            windows: 0,
+        }
+    }
+
+    /// Gives a flow a weight, from the present window on. Flows weigh 1 until they are told otherwise.
+    ///
+    /// # Panics
+    /// If the weight is zero.
+    pub fn set_weight(&mut self, flow: FlowId, weight: u32) {
+        assert!(weight > 0, "a weight of zero is due no service");
+        self.flows.entry(flow).weight = weight;
+    }
+
+    /// A packet of `bytes` bytes has been accepted.
+    #[inline]
+    pub fn arrive(&mut self, now: Instant, flow: FlowId, bytes: u32) {
+        self.advance(now);
+        let state = self.flows.entry(flow);
+        if state.backlog == 0 {
+            state.since = self.present;
+            self.backlogged += 1;
+        }
+        state.backlog += u64::from(bytes);
+    }
+
+    /// A packet of `bytes` bytes leaves for the link.
+    #[inline]
+    pub fn serve(&mut self, now: Instant, flow: FlowId, bytes: u32) {
+        self.advance(now);
+        let state = self.flows.entry(flow);
+        if state.served_in != self.present {
+            state.served_in = self.present;
+            state.service = 0;
+            self.served.push(flow);
+        }
+        state.service += u64::from(bytes);
+        self.shrink(flow, bytes);
+    }
+
+    /// A packet of `bytes` bytes that had been accepted is dropped.
+    #[inline]
+    pub fn withdraw(&mut self, now: Instant, flow: FlowId, bytes: u32) {
+        self.advance(now);
+        self.shrink(flow, bytes);
+    }
+
+    /// Closes the windows that have ended by `now`. The events do so themselves; call this at the end of a run.
+    #[inline]
+    pub fn advance(&mut self, now: Instant) {
+        if now >= self.end {
+            self.close(now);
+        }
+    }
+
+    /// Mean of the index over the windows that count. None without such a window.
+    pub fn mean(&self) -> Option<f64> {
+        (self.windows > 0).then(|| self.index_sum / self.windows as f64)
+    }
+
+    /// Smallest index of a window that counts. None without such a window.
+    pub fn minimum(&self) -> Option<f64> {
+        (self.windows > 0).then_some(self.minimum)
+    }
+
+    /// Number of windows that count.
+    pub fn windows(&self) -> u64 {
+        self.windows
+    }
+
+    fn shrink(&mut self, flow: FlowId, bytes: u32) {
+        let state = self.flows.entry(flow);
+        debug_assert!(state.backlog >= u64::from(bytes), "more leaves than has arrived");
+        let was_backlogged = state.backlog > 0;
+        state.backlog = state.backlog.saturating_sub(u64::from(bytes));
+        if was_backlogged && state.backlog == 0 {
+            self.backlogged -= 1;
+            self.stayed -= u64::from(state.since < self.present);
+        }
+    }
+
+    #[cold]
+    fn close(&mut self, now: Instant) {
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for flow in self.served.drain(..) {
+            let state = self.flows.entry(flow);
+            if state.backlog > 0 && state.since < self.present {
+                let share = state.service as f64 / f64::from(state.weight);
+                sum += share;
+                squares += share * share;
+            }
+        }
+        if let Some(index) = index_of(self.stayed, sum, squares).filter(|_| self.stayed >= 2) {
+            self.index_sum += index;
+            self.minimum = self.minimum.min(index);
+            self.windows += 1;
+        }
+        self.open(now);
+    }
+
+    /// Starts the window that holds `now`. Windows in between saw no event, hence no service.
+    fn open(&mut self, now: Instant) {
+        let length = self.window.as_picos();
+        let start = Instant::from_picos(now.as_picos() / length * length);
+        self.end = start + self.window;
+        self.present += 1;
+        self.stayed = self.backlogged;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const A: FlowId = FlowId(0);
+    const B: FlowId = FlowId(1);
+    const C: FlowId = FlowId(2);
+
+    const fn at(nanos: u64) -> Instant {
+        Instant::from_nanos(nanos)
+    }
+
+    fn backlogged(flows: &[FlowId]) -> JainWhileBacklogged {
+        let mut jain = JainWhileBacklogged::new(Duration::from_nanos(100));
+        flows.iter().for_each(|&flow| jain.arrive(at(50), flow, 1_000_000));
+        jain
+    }
+
+    #[test]
+    fn the_index_lies_between_one_flow_and_all() {
+        assert_eq!(jain_index(&[5.0, 5.0, 5.0]), Some(1.0));
+        assert_eq!(jain_index(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!(jain_index(&[1.0, 2.0, 3.0]), Some(36.0 / 42.0));
+        assert_eq!((jain_index(&[]), jain_index(&[0.0])), (None, None));
+    }
+
+    #[test]
+    fn starved_flows_count_as_zero() {
+        let mut jain = backlogged(&[A, B]);
+        jain.serve(at(60), B, 1_000);
+        assert_eq!(jain.mean(), None);
+        jain.serve(at(110), A, 1_000);
+        assert_eq!(jain.windows(), 0, "nobody was backlogged all through the first window");
+        jain.advance(at(200));
+        assert_eq!((jain.windows(), jain.mean(), jain.minimum()), (1, Some(0.5), Some(0.5)));
+    }
+
+    #[test]
+    fn service_is_measured_by_weight() {
+        let mut jain = backlogged(&[A, B]);
+        jain.set_weight(B, 3);
+        jain.serve(at(110), A, 1_000);
+        jain.serve(at(120), B, 3_000);
+        jain.serve(at(210), A, 3_000);
+        jain.serve(at(220), B, 3_000);
+        jain.advance(at(300));
+        assert_eq!((jain.windows(), jain.minimum(), jain.mean()), (2, Some(0.8), Some(0.9)));
+    }
+
+    #[test]
+    fn a_flow_that_paused_is_left_out() {
+        let mut jain = backlogged(&[A, B]);
+        jain.arrive(at(50), C, 500);
+        jain.serve(at(110), A, 100);
+        jain.serve(at(110), B, 100);
+        jain.serve(at(120), C, 500);
+        jain.arrive(at(130), C, 500);
+        jain.advance(at(200));
+        assert_eq!((jain.windows(), jain.mean()), (1, Some(1.0)));
+        jain.withdraw(at(210), C, 500);
+        jain.withdraw(at(210), B, 999_900);
+        jain.serve(at(220), A, 100);
+        jain.advance(at(300));
+        assert_eq!(jain.windows(), 1, "one flow alone has nobody to share with");
+    }
+
+    #[test]
+    fn windows_without_service_do_not_count_and_cost_nothing() {
+        let mut jain = backlogged(&[A, B]);
+        jain.advance(Instant::MAX);
+        assert_eq!(jain.windows(), 0);
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    enum Event {
+        Arrive,
+        Serve,
+        Withdraw,
+    }
+
+    type Log = Vec<(u64, Event, u32, u32)>;
+
+    /// Turns random choices into a possible history: what is not there does not leave.
+    fn history(choices: &[(u64, u8, u32, u32)]) -> Log {
+        let mut backlog = [0u32; 4];
+        let mut now = 0;
+        let mut log = Log::new();
+        for &(gap, kind, flow, bytes) in choices {
+            // Arrivals are large, so that flows stay backlogged for a while.
+            let bytes = if kind == 0 { 8 * bytes } else { bytes };
+            now += gap;
+            let waiting = &mut backlog[flow as usize];
+            let leaving = bytes.min(*waiting);
+            match kind {
+                0 => *waiting += bytes,
+                _ if leaving == 0 => continue,
+                _ => *waiting -= leaving,
+            }
+            log.push(match kind {
+                0 => (now, Event::Arrive, flow, bytes),
+                1..4 => (now, Event::Serve, flow, leaving),
+                _ => (now, Event::Withdraw, flow, leaving),
+            });
+        }
+        log
+    }
+
+    /// The definition, window by window and flow by flow.
+    fn by_definition(log: &Log, window: u64, weights: [u32; 4]) -> Vec<f64> {
+        let end = log.last().map_or(0, |event| event.0);
+        let index = |number: u64| {
+            let (start, end) = (number * window, (number + 1) * window);
+            let shares: Vec<f64> = (0..4u32).filter_map(|flow| share(log, flow, start, end, weights[flow as usize])).collect();
+            if shares.len() < 2 { None } else { jain_index(&shares) }
+        };
+        (0..end / window).filter_map(index).collect()
+    }
+
+    /// Bytes served per weight in [start, end), if the flow was backlogged throughout.
+    fn share(log: &Log, flow: u32, start: u64, end: u64, weight: u32) -> Option<f64> {
+        let (mut backlog, mut service, mut throughout) = (0, 0, true);
+        let mut entered = false;
+        for &(time, event, _, bytes) in log.iter().filter(|event| event.2 == flow && event.0 < end) {
+            if time >= start && !entered {
+                entered = true;
+                throughout &= backlog > 0;
+            }
+            match event {
+                Event::Arrive => backlog += bytes,
+                Event::Serve | Event::Withdraw => backlog -= bytes,
+            }
+            if entered {
+                throughout &= backlog > 0;
+                service += if matches!(event, Event::Serve) { bytes } else { 0 };
+            }
+        }
+        (throughout && backlog > 0).then(|| f64::from(service) / f64::from(weight))
+    }
+
+    proptest! {
+        #[test]
+        fn windows_are_those_of_the_definition(
+            choices in prop::collection::vec((0u64..40, 0u8..5, 0u32..4, 1u32..100), 0..300), weights in prop::array::uniform4(1u32..5),
+        ) {
+            let log = history(&choices);
+            let mut jain = JainWhileBacklogged::new(Duration::from_nanos(100));
+            (0..4).for_each(|flow| jain.set_weight(FlowId(flow), weights[flow as usize]));
+            for &(time, event, flow, bytes) in &log {
+                match event {
+                    Event::Arrive => jain.arrive(at(time), FlowId(flow), bytes),
+                    Event::Serve => jain.serve(at(time), FlowId(flow), bytes),
+                    Event::Withdraw => jain.withdraw(at(time), FlowId(flow), bytes),
+                }
+            }
+            let expected = by_definition(&log, 100, weights);
+            prop_assert_eq!(jain.windows(), expected.len() as u64);
+            let close = |one: f64, two: f64| (one - two).abs() < 1e-9;
+            prop_assert!(close(jain.minimum().unwrap_or(f64::INFINITY).min(9.0), expected.iter().copied().fold(9.0, f64::min)));
+            prop_assert!(close(jain.mean().unwrap_or(0.0) * expected.len() as f64, expected.iter().sum()));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Packets of a flow that depart after one that arrived later (RFC 4737, section 3: Type-P-Reordered).
+
+use roundelay::FlowId;
+
+use crate::table::FlowTable;
+
+/// Counts, for each flow, the packets that are reordered.
+///
+/// A packet is reordered if its sequence number is smaller than the largest that has departed so far (RFC 4737's s < NextExp, with numbers
+/// given one by one by whoever observes the arrivals, so that there are no duplicates and no gaps of meaning: a gap is a dropped packet).
+#[derive(Debug, Clone, Default)]
+pub struct Reordering {
+    flows: FlowTable<Departures>,
+    departed: u64,
+    reordered: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Departures {
+    /// RFC 4737's NextExp: one more than the largest number seen.
+    next_expected: u64,
+    departed: u64,
+    reordered: u64,
+}
+
+impl Reordering {
+    /// A packet departs that was its flow's `sequence`-th to arrive, counted from zero and below 2^64 - 1. Returns whether it is reordered.
+    #[inline]
+    pub fn depart(&mut self, flow: FlowId, sequence: u64) -> bool {
+        let departures = self.flows.entry(flow);
+        let late = sequence < departures.next_expected;
+        if !late {
+            departures.next_expected = sequence + 1;
+        }
+        departures.departed += 1;
+        departures.reordered += u64::from(late);
+        self.departed += 1;
+        self.reordered += u64::from(late);
+        late
+    }
+
+    /// Packets of the flow that were reordered.
+    pub fn reordered(&self, flow: FlowId) -> u64 {
+        self.flows.known(flow).map_or(0, |departures| departures.reordered)
+    }
+
+    /// Reordered packets of the flow out of those that departed, 0 to 1; 0 if none departed.
+    pub fn ratio(&self, flow: FlowId) -> f64 {
+        self.flows.known(flow).map_or(0.0, |departures| ratio(departures.reordered, departures.departed))
+    }
+
+    /// Packets of all flows that were reordered.
+    pub fn total_reordered(&self) -> u64 {
+        self.reordered
+    }
+
+    /// Reordered packets of all flows out of those that departed, 0 to 1; 0 if none departed.
+    pub fn total_ratio(&self) -> f64 {
+        ratio(self.reordered, self.departed)
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn only_the_overtaken_count() {
+        let mut reordering = Reordering::default();
+        let late: Vec<bool> = [0, 1, 4, 2, 3, 5].into_iter().map(|sequence| reordering.depart(FlowId(7), sequence)).collect();
+        assert_eq!(late, [false, false, false, true, true, false]);
+        reordering.depart(FlowId(2), 9);
+        assert_eq!((reordering.reordered(FlowId(7)), reordering.total_reordered()), (2, 2));
+        assert_eq!((reordering.ratio(FlowId(7)), reordering.total_ratio()), (2.0 / 6.0, 2.0 / 7.0));
+        assert_eq!((reordering.ratio(FlowId(0)), reordering.ratio(FlowId(99))), (0.0, 0.0));
+    }
+
+    proptest! {
+        #[test]
+        fn as_many_as_have_a_later_one_before_them(order in Just((0..30u64).collect::<Vec<_>>()).prop_shuffle()) {
+            let mut reordering = Reordering::default();
+            for (position, &sequence) in order.iter().enumerate() {
+                let overtaken = order[..position].iter().any(|&earlier| earlier > sequence);
+                prop_assert_eq!(reordering.depart(FlowId(0), sequence), overtaken);
+            }
+        }
+    }
+}

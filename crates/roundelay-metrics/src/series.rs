@@ -1,0 +1,354 @@
+//! Values over time in a bounded number of bins, for runs of unknown length.
+//!
+//! Bins start with a given width. When time runs beyond the last bin, neighbours are merged two by two and the width doubles, so memory is
+//! constant and a long run fills between half of the bins and all of them. Times before the start count in the first bin.
+
+use roundelay::{Duration, Instant};
+
+const DEFAULT_BINS: usize = 1024;
+const DEFAULT_WIDTH: Duration = Duration::from_millis(1);
+
+/// A bin's content: what it holds when empty, and how two neighbours become one.
+trait Bin: Copy + Default {
+    fn merged(self, later: Self) -> Self;
+}
+
+/// The bins and what they stand for. All bins up to the last one touched exist.
+#[derive(Debug, Clone)]
+struct Bins<B> {
+    start: Instant,
+    width: Duration,
+    limit: usize,
+    bins: Vec<B>,
+    /// The span of the last bin, so that most events need no division.
+    last_from: Instant,
+    last_until: Instant,
+}
+
+impl<B: Bin> Bins<B> {
+    fn new(start: Instant, width: Duration, limit: usize) -> Self {
+        assert!(width > Duration::ZERO, "a bin has a width");
+        assert!(limit >= 2 && limit.is_multiple_of(2), "bins are merged two by two");
+        let (last_from, last_until) = (start, start + width);
+        Self { start, width, limit, bins: vec![B::default()], last_from, last_until }
+    }
+
+    /// The bin that holds `now`.
+    #[inline]
+    fn at(&mut self, now: Instant) -> &mut B {
+        let last = self.bins.len() - 1;
+        let index = if now >= self.last_from && now < self.last_until { last } else { self.reach(now) };
+        &mut self.bins[index]
+    }
+
+    /// Index of the bin that holds `now`, after widening bins and adding new ones as need be.
+    fn reach(&mut self, now: Instant) -> usize {
+        self.widen_for(now);
+        let index = (now.since(self.start).as_picos() / self.width.as_picos()) as usize;
+        if index >= self.bins.len() {
+            self.bins.resize(index + 1, B::default());
+            self.find_last();
+        }
+        index
+    }
+
+    /// Doubles the width until `now` has its place.
+    fn widen_for(&mut self, now: Instant) {
+        let since = now.since(self.start).as_picos();
+        while since / self.width.as_picos() >= self.limit as u64 {
+            let merge = |pair: &[B]| pair.iter().copied().reduce(B::merged).unwrap_or_default();
+            self.bins = self.bins.chunks(2).map(merge).collect();
+            self.width = self.width + self.width;
+            self.find_last();
+        }
+    }
+
+    fn find_last(&mut self) {
+        self.last_from = self.from(self.bins.len() - 1);
+        self.last_until = self.last_from + self.width;
+    }
+
+    fn from(&self, index: usize) -> Instant {
+        self.start + Duration::from_picos(self.width.as_picos().saturating_mul(index as u64))
+    }
+}
+
+impl Bin for u64 {
+    fn merged(self, later: Self) -> Self {
+        self.saturating_add(later)
+    }
+}
+
+/// Sums over time, as of bytes sent: each bin holds the sum of the amounts added in its span.
+#[derive(Debug, Clone)]
+pub struct SumSeries {
+    bins: Bins<u64>,
+}
+
+impl Default for SumSeries {
+    /// From time zero in up to 1,024 bins of 1 ms.
+    fn default() -> Self {
+        Self::new(Instant::ZERO, DEFAULT_WIDTH, DEFAULT_BINS)
+    }
+}
+
+impl SumSeries {
+    /// From `start` in up to `bins` bins, which have this width at first.
+    ///
+    /// # Panics
+    /// If the width is zero or the number of bins zero or odd.
+    pub fn new(start: Instant, width: Duration, bins: usize) -> Self {
+        Self { bins: Bins::new(start, width, bins) }
+    }
+
+    /// Adds an amount at `now`. Times need not rise.
+    #[inline]
+    pub fn add(&mut self, now: Instant, amount: u64) {
+        let bin = self.bins.at(now);
+        *bin = bin.saturating_add(amount);
+    }
+
+    /// Where the first bin starts.
+    pub fn start(&self) -> Instant {
+        self.bins.start
+    }
+
+    /// The bins' present width.
+    pub fn width(&self) -> Duration {
+        self.bins.width
+    }
+
+    /// The sums, bin by bin from [`start`](Self::start) to the last one touched.
+    pub fn sums(&self) -> &[u64] {
+        &self.bins.bins
+    }
+
+    /// The sums per second, bin by bin: bytes per second if bytes were added. The last bin may not be over yet.
+    pub fn per_second(&self) -> impl Iterator<Item = f64> {
+        let seconds = self.width().as_secs_f64();
+        self.sums().iter().map(move |&sum| sum as f64 / seconds)
+    }
+}
+
+/// What a level did in the span of a bin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// Where the bin starts.
+    pub start: Instant,
+    /// The highest level, however short it lasted.
+    pub maximum: u64,
+    /// The level's mean over time.
+    pub mean: f64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct LevelBin {
+    maximum: u64,
+    /// Level times picoseconds.
+    area: u128,
+    /// Picoseconds that `area` covers.
+    covered: u64,
+}
+
+impl Bin for LevelBin {
+    fn merged(self, later: Self) -> Self {
+        Self { maximum: self.maximum.max(later.maximum), area: self.area + later.area, covered: self.covered + later.covered }
+    }
+}
+
+/// A level over time, as of a backlog: each bin holds its maximum and its mean over time.
+#[derive(Debug, Clone)]
+pub struct LevelSeries {
+    bins: Bins<LevelBin>,
+    level: u64,
+    since: Instant,
+}
+
+impl Default for LevelSeries {
+    /// From time zero in up to 1,024 bins of 1 ms.
+    fn default() -> Self {
+        Self::new(Instant::ZERO, DEFAULT_WIDTH, DEFAULT_BINS)
+    }
+}
+
+impl LevelSeries {
+    /// From `start`, where the level is zero, in up to `bins` bins, which have this width at first.
+    ///
+    /// # Panics
+    /// If the width is zero or the number of bins zero or odd.
+    pub fn new(start: Instant, width: Duration, bins: usize) -> Self {
+        Self { bins: Bins::new(start, width, bins), level: 0, since: start }
+    }
+
+    /// The level is `value` from `now` on. A time before the last one counts as the last one.
+    #[inline]
+    pub fn level(&mut self, now: Instant, value: u64) {
+        let now = now.max(self.since);
+        self.advance(now);
+        self.level = value;
+        let bin = self.bins.at(now);
+        bin.maximum = bin.maximum.max(value);
+    }
+
+    /// The level has not changed until `now`. [`level`](Self::level) does so itself; call this at the end of a run.
+    #[inline]
+    pub fn advance(&mut self, now: Instant) {
+        if now > self.bins.last_until {
+            self.cross_bins(now);
+        } else {
+            self.cover(now);
+        }
+    }
+
+    /// Where the first bin starts.
+    pub fn start(&self) -> Instant {
+        self.bins.start
+    }
+
+    /// The bins' present width.
+    pub fn width(&self) -> Duration {
+        self.bins.width
+    }
+
+    /// What the level did, bin by bin from [`start`](Self::start) to the last one touched.
+    pub fn levels(&self) -> impl Iterator<Item = Level> {
+        self.bins.bins.iter().enumerate().map(|(index, bin)| Level {
+            start: self.bins.from(index),
+            maximum: bin.maximum,
+            mean: if bin.covered == 0 { bin.maximum as f64 } else { bin.area as f64 / bin.covered as f64 },
+        })
+    }
+
+    /// Counts the level up to `until`, which lies in the last bin or at its end.
+    #[inline]
+    fn cover(&mut self, until: Instant) {
+        let span = until.since(self.since).as_picos();
+        let last = self.bins.bins.len() - 1;
+        let bin = &mut self.bins.bins[last];
+        bin.area += u128::from(self.level) * u128::from(span);
+        bin.covered += span;
+        self.since = self.since.max(until);
+    }
+
+    /// Counts the level bin by bin. Each bin is entered once, so this is O(1) amortised over bins and doublings.
+    fn cross_bins(&mut self, now: Instant) {
+        // Widen first: the gap is then crossed in at most as many steps as there are bins.
+        self.bins.widen_for(now);
+        while now > self.bins.last_until {
+            let end = self.bins.last_until;
+            self.cover(end);
+            let level = self.level;
+            self.bins.at(end).maximum = level;
+        }
+        self.cover(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const fn at(nanos: u64) -> Instant {
+        Instant::from_nanos(nanos)
+    }
+
+    const fn nanos(nanos: u64) -> Duration {
+        Duration::from_nanos(nanos)
+    }
+
+    #[test]
+    fn bins_double_when_time_runs_beyond_them() {
+        let mut series = SumSeries::new(at(100), nanos(10), 4);
+        for time in [100, 109, 110, 139] {
+            series.add(at(time), 1);
+        }
+        assert_eq!((series.sums(), series.width()), ([2, 1, 0, 1].as_slice(), nanos(10)));
+        series.add(at(140), 5);
+        assert_eq!((series.sums(), series.width()), ([3, 1, 5].as_slice(), nanos(20)));
+        series.add(at(99), 7);
+        assert_eq!(series.sums(), [10, 1, 5], "what is before the start counts in the first bin");
+        series.add(at(100 + 10_000), 1);
+        assert_eq!((series.sums().iter().sum::<u64>(), series.width()), (17, nanos(2_560)));
+        assert_eq!(series.per_second().next(), Some(16.0 / 2_560e-9));
+    }
+
+    #[test]
+    fn the_end_of_time_has_a_bin() {
+        let mut series = SumSeries::default();
+        series.add(Instant::MAX, 1);
+        series.add(Instant::MAX, 1);
+        series.add(Instant::ZERO, 1);
+        assert_eq!(series.sums().iter().sum::<u64>(), 3);
+        let mut levels = LevelSeries::default();
+        levels.level(Instant::ZERO, 3);
+        levels.advance(Instant::MAX);
+        assert!(levels.levels().all(|level| level.mean == 3.0 && level.maximum == 3));
+    }
+
+    #[test]
+    fn a_level_is_averaged_over_time() {
+        let mut series = LevelSeries::new(at(0), nanos(10), 4);
+        series.level(at(5), 8);
+        series.level(at(20), 2);
+        series.level(at(22), 100);
+        series.level(at(22), 0);
+        series.advance(at(30));
+        let levels: Vec<_> = series.levels().map(|level| (level.maximum, level.mean)).collect();
+        assert_eq!(levels, [(8, 4.0), (8, 8.0), (100, 0.4)]);
+    }
+
+    /// Integrates a step function from `from` to `until`, both in nanoseconds, and finds its maximum there.
+    fn integrate(steps: &[(u64, u64)], from: u64, until: u64) -> (u64, f64) {
+        let (mut area, mut maximum) = (0, 0);
+        for (index, &(start, value)) in steps.iter().enumerate() {
+            let end = steps.get(index + 1).map_or(u64::MAX, |next| next.0);
+            let span = end.min(until).saturating_sub(start.max(from));
+            area += span * value;
+            if span > 0 || (from..until).contains(&start) {
+                maximum = maximum.max(value);
+            }
+        }
+        (maximum, area as f64 / (until - from) as f64)
+    }
+
+    proptest! {
+        #[test]
+        fn sums_are_those_of_the_events(events in prop::collection::vec((0u64..3_000, 0u64..100), 1..200), bins in 1usize..9) {
+            let mut series = SumSeries::new(at(17), nanos(3), 2 * bins);
+            for &(time, amount) in &events {
+                series.add(at(time), amount);
+            }
+            prop_assert!(series.sums().len() <= 2 * bins);
+            let width = series.width().as_nanos();
+            for (index, &sum) in series.sums().iter().enumerate() {
+                let inside = |time: u64| time.saturating_sub(17) / width == index as u64;
+                prop_assert_eq!(sum, events.iter().filter(|event| inside(event.0)).map(|event| event.1).sum::<u64>());
+            }
+        }
+
+        #[test]
+        fn levels_are_integrals_of_the_steps(gaps in prop::collection::vec((0u64..60, 0u64..100), 1..200), bins in 1usize..9) {
+            let mut series = LevelSeries::new(at(17), nanos(3), 2 * bins);
+            let mut steps = vec![(17, 0)];
+            for &(gap, value) in &gaps {
+                let time = steps[steps.len() - 1].0 + gap;
+                steps.push((time, value));
+                series.level(at(time), value);
+            }
+            let end = steps[steps.len() - 1].0 + 1;
+            series.advance(at(end));
+            let width = series.width().as_nanos();
+            let levels: Vec<_> = series.levels().collect();
+            prop_assert!(levels.len() <= 2 * bins);
+            for (index, level) in levels.iter().enumerate() {
+                let from = 17 + width * index as u64;
+                let (maximum, mean) = integrate(&steps, from, end.min(from + width));
+                prop_assert_eq!(level.start, at(from));
+                prop_assert_eq!(level.maximum, maximum, "bin {} of {:?}", index, levels);
+                prop_assert!((level.mean - mean).abs() < 1e-9, "{} is {}", level.mean, mean);
+            }
+        }
+    }
+}

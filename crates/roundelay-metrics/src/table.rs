@@ -1,0 +1,28 @@
+//! A table of flows that grows on demand.
+
+use roundelay::FlowId;
+
+/// One record per flow number.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FlowTable<T>(Vec<T>);
+
+impl<T: Default> FlowTable<T> {
+    /// The flow's record; a new one if the flow has not been seen.
+    #[inline]
+    pub(crate) fn entry(&mut self, flow: FlowId) -> &mut T {
+        if flow.index() >= self.0.len() {
+            self.0.resize_with(flow.index() + 1, T::default);
+        }
+        &mut self.0[flow.index()]
+    }
+
+    /// The flow's record, if the table reaches that far.
+    #[inline]
+    pub(crate) fn known(&self, flow: FlowId) -> Option<&T> {
+        self.0.get(flow.index())
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (FlowId, &T)> {
+        self.0.iter().enumerate().map(|(number, record)| (FlowId(number as u32), record))
+    }
+}

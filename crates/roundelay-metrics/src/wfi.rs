@@ -1,0 +1,582 @@
+//! Worst-case Fair Indices, as measured: how far a flow falls behind its share while it has packets waiting.
+//!
+//! Sources: J. C. R. Bennett and H. Zhang, "WF2Q: Worst-case Fair Weighted Fair Queueing", INFOCOM 1996; definitions as in F. Checconi,
+//! P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees", Eq. 7 (bits) and Eq. 11 (time).
+
+use roundelay::{FlowId, Instant, Rate};
+
+use crate::table::FlowTable;
+
+/// Binary places of normalised service.
+const PLACES: u32 = 64;
+/// Binary places of 1 / sum of weights: as many as still let 2^32 - 1 bytes times that fit into 128 bits.
+const INVERSE_PLACES: u32 = 96;
+
+/// Measures the Bit Worst-case Fair Index of each flow: the largest phi_k W(t1, t2) - W_k(t1, t2) over the intervals in which the flow
+/// stays backlogged (Eq. 7), in bytes.
+///
+/// **Weights that change.** phi_k is the flow's weight over the sum of the weights registered at the time, so phi_k W becomes the integral
+/// of phi_k dW. One accumulator G, which grows by len / (sum of weights) with each packet served, serves all flows: a flow of weight w is
+/// due w times what G has grown.
+///
+/// **O(1).** Let X = (what the flow was due) - (what it got). The index is the largest X(t2) - X(t1), t1 <= t2, within a backlogged period.
+/// So it suffices to keep D = X - (smallest X so far), which follows D <- max(0, D + due - got), and the largest D seen.
+///
+/// **Which instants count.** X rises while others are served and falls while the flow itself is, so its maxima lie just before the flow's
+/// own packets and its minima just after them or at the start of the period. That is where D is looked at: just before a packet of the flow
+/// is counted and just after. Between those instants X is monotone, whether a packet is thought to be sent at once or evenly over its
+/// transmission time, so no interval is worse than one between them.
+///
+/// **Convention.** A packet counts entirely when it is dequeued, for W as for W_k, and a flow is backlogged until its last packet is
+/// dequeued, which is when schedulers take it for idle; the paper's section 3 has it backlogged until that packet has been sent. If a
+/// backlogged period starts while another flow's packet is being sent, the rest of that packet does not count against the flow, so the
+/// index may be below that of a clock running with the bits by at most phi_k L.
+///
+/// **Precision.** 64 binary places; the error is below w * 2^-64 bytes a packet, always downwards.
+#[derive(Debug, Clone, Default)]
+pub struct BitWfi {
+    total_weight: u64,
+    /// 2^96 / `total_weight`, rounded down; zero without weights.
+    inverse: u128,
+    /// G: bytes served per unit of weight.
+    granted: u128,
+    flows: FlowTable<BitFlow>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct BitFlow {
+    /// G when `lag` was last brought up to date.
+    seen: u128,
+    /// D: how far the flow is behind the best moment of the present backlogged period.
+    lag: u128,
+    worst: u128,
+    /// Bytes.
+    backlog: u64,
+    /// Zero if not registered.
+    weight: u32,
+}
+
+impl BitFlow {
+    fn lag_at(&self, granted: u128) -> u128 {
+        if self.backlog == 0 { 0 } else { self.lag + u128::from(self.weight) * (granted - self.seen) }
+    }
+
+    /// Brings the lag up to date. It has only risen since the last time.
+    fn settle(&mut self, granted: u128) {
+        self.lag = self.lag_at(granted);
+        self.seen = granted;
+        self.worst = self.worst.max(self.lag);
+    }
+
+    fn shrink(&mut self, bytes: u32) {
+        debug_assert!(self.backlog >= u64::from(bytes), "more leaves than has arrived");
+        self.backlog = self.backlog.saturating_sub(u64::from(bytes));
+        if self.backlog == 0 {
+            self.lag = 0;
+        }
+    }
+}
+
+impl BitWfi {
+    /// Registers a flow with this weight, or changes its weight from now on.
+    ///
+    /// # Panics
+    /// If the weight is zero.
+    #[inline]
+    pub fn set_weight(&mut self, flow: FlowId, weight: u32) {
+        assert!(weight > 0, "a weight of zero is due no service");
+        self.change_weight(flow, weight);
+    }
+
+    /// Ends a flow's registration: it is due nothing from now on. Its worst index is kept.
+    pub fn remove(&mut self, flow: FlowId) {
+        self.change_weight(flow, 0);
+    }
+
+    /// A packet of `bytes` bytes has been accepted. A flow that is not registered is registered with weight 1.
+    #[inline]
+    pub fn arrive(&mut self, flow: FlowId, bytes: u32) {
+        if self.flows.entry(flow).weight == 0 {
+            self.change_weight(flow, 1);
+        }
+        let granted = self.granted;
+        let state = self.flows.entry(flow);
+        if state.backlog == 0 {
+            state.seen = granted;
+        }
+        state.backlog += u64::from(bytes);
+    }
+
+    /// A packet of `bytes` bytes is dequeued.
+    #[inline]
+    pub fn serve(&mut self, flow: FlowId, bytes: u32) {
+        let before = self.granted;
+        self.granted += (u128::from(bytes) * self.inverse) >> (INVERSE_PLACES - PLACES);
+        let state = self.flows.entry(flow);
+        state.settle(before);
+        // The flow's own packet: it is due its share of it and gets all of it.
+        state.lag = state.lag_at(self.granted).saturating_sub(u128::from(bytes) << PLACES);
+        state.seen = self.granted;
+        state.shrink(bytes);
+    }
+
+    /// A packet of `bytes` bytes that had been accepted is dropped. What the flow is behind stays, unless nothing else waits.
+    pub fn withdraw(&mut self, flow: FlowId, bytes: u32) {
+        let granted = self.granted;
+        let state = self.flows.entry(flow);
+        state.settle(granted);
+        state.shrink(bytes);
+    }
+
+    /// The largest index so far in bytes, the present backlogged period included; 0 for a flow that was never backlogged.
+    pub fn worst(&self, flow: FlowId) -> f64 {
+        let worst = self.flows.known(flow).map_or(0, |state| state.worst.max(state.lag_at(self.granted)));
+        worst as f64 / (1u128 << PLACES) as f64
+    }
+
+    /// The sum of the weights that are registered.
+    pub fn total_weight(&self) -> u64 {
+        self.total_weight
+    }
+
+    fn change_weight(&mut self, flow: FlowId, weight: u32) {
+        let granted = self.granted;
+        let state = self.flows.entry(flow);
+        if state.weight == weight {
+            return;
+        }
+        state.settle(granted);
+        self.total_weight = self.total_weight - u64::from(state.weight) + u64::from(weight);
+        state.weight = weight;
+        self.inverse = (1u128 << INVERSE_PLACES).checked_div(self.total_weight.into()).unwrap_or(0);
+    }
+}
+
+/// What [`TimeWfi`] needs to know about a packet when it completes; the driver carries it along with the packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// t_a.
+    arrival: Instant,
+    /// Q_k(t_a+) in bytes.
+    backlog: u64,
+    /// Of this packet.
+    bytes: u32,
+    /// The flow's weight at t_a.
+    weight: u32,
+}
+
+/// Measures the Time Worst-case Fair Index of each flow: the largest t_c - t_a - Q_k(t_a+) / (phi_k R) over its packets (Eq. 11), t_a
+/// and t_c being a packet's arrival and the end of its transmission.
+///
+/// **Backlog.** Q_k(t_a+) holds the packet itself and all earlier packets of the flow that are not yet completely transmitted, so the one
+/// being transmitted counts in full (the paper's section 3: a flow is backlogged if it owns such packets). Packets dropped later stay in
+/// the stamps of those that arrived behind them, which can only make the index smaller. Packets that never complete are never judged.
+///
+/// **Weights that change.** phi_k is the smallest share that the flow may have had during the packet's stay: the smaller of its weights at
+/// t_a and t_c over the largest sum of registered weights in between. The largest sum since any past time is kept in a stack of falling
+/// maxima, searched by t_a; it holds at most one entry for each distinct sum. A flow that changes its own weight twice during
+/// one packet's stay is judged by the two ends.
+///
+/// **Precision.** `f64`: relative error of Q / (phi R) below 2^-50.
+#[derive(Debug, Clone)]
+pub struct TimeWfi {
+    /// 1 / R.
+    seconds_per_byte: f64,
+    total_weight: u64,
+    /// (t, largest sum of weights from t on until now): t rises, the sum falls.
+    maxima: Vec<(Instant, u64)>,
+    flows: FlowTable<TimeFlow>,
+}
+
+#[derive(Debug, Clone)]
+struct TimeFlow {
+    /// Not yet completely transmitted, in bytes.
+    backlog: u64,
+    /// Seconds; minus infinity before the first packet has completed.
+    worst: f64,
+    /// Zero if not registered.
+    weight: u32,
+}
+
+impl Default for TimeFlow {
+    fn default() -> Self {
+        Self { backlog: 0, worst: f64::NEG_INFINITY, weight: 0 }
+    }
+}
+
+impl TimeWfi {
+    /// For a link of this constant rate.
+    pub fn new(rate: Rate) -> Self {
+        Self { seconds_per_byte: 8.0 / rate.bits_per_second() as f64, total_weight: 0, maxima: Vec::new(), flows: FlowTable::default() }
+    }
+
+    /// Registers a flow with this weight, or changes its weight from now on.
+    ///
+    /// # Panics
+    /// If the weight is zero.
+    #[inline]
+    pub fn set_weight(&mut self, now: Instant, flow: FlowId, weight: u32) {
+        assert!(weight > 0, "a weight of zero is due no service");
+        self.change_weight(now, flow, weight);
+    }
+
+    /// Ends a flow's registration. Packets of it that complete later are judged by their weight on arrival.
+    pub fn remove(&mut self, now: Instant, flow: FlowId) {
+        self.change_weight(now, flow, 0);
+    }
+
+    /// A packet of `bytes` bytes has been accepted. A flow that is not registered is registered with weight 1.
+    #[inline]
+    pub fn arrive(&mut self, now: Instant, flow: FlowId, bytes: u32) -> Stamp {
+        if self.flows.entry(flow).weight == 0 {
+            self.change_weight(now, flow, 1);
+        }
+        let state = self.flows.entry(flow);
+        state.backlog += u64::from(bytes);
+        Stamp { arrival: now, backlog: state.backlog, bytes, weight: state.weight }
+    }
+
+    /// The packet with this stamp has been transmitted completely at `now`.
+    #[inline]
+    pub fn complete(&mut self, now: Instant, flow: FlowId, stamp: Stamp) {
+        let total = self.largest_total_since(stamp.arrival);
+        let state = self.flows.entry(flow);
+        let weight = if state.weight == 0 { stamp.weight } else { stamp.weight.min(state.weight) };
+        let due = stamp.backlog as f64 * self.seconds_per_byte * (total as f64 / f64::from(weight));
+        state.worst = state.worst.max(now.since(stamp.arrival).as_secs_f64() - due);
+        state.shrink(stamp.bytes);
+    }
+
+    /// The packet with this stamp, which had been accepted, is dropped.
+    pub fn withdraw(&mut self, flow: FlowId, stamp: Stamp) {
+        self.flows.entry(flow).shrink(stamp.bytes);
+    }
+
+    /// The largest index so far in seconds. It is negative if each packet was faster than the flow's share would have been; None if no
+    /// packet has completed.
+    pub fn worst(&self, flow: FlowId) -> Option<f64> {
+        self.flows.known(flow).map(|state| state.worst).filter(|worst| worst.is_finite())
+    }
+
+    /// The sum of the weights that are registered.
+    pub fn total_weight(&self) -> u64 {
+        self.total_weight
+    }
+
+    /// The largest sum in effect at `past` or later: the sum of the last entry that starts no later than `past`.
+    fn largest_total_since(&self, past: Instant) -> u64 {
+        match self.maxima.last() {
+            Some(&(start, total)) if start <= past => total,
+            _ => {
+                let after = self.maxima.partition_point(|&(start, _)| start <= past);
+                self.maxima.get(after.saturating_sub(1)).map_or(self.total_weight, |&(_, total)| total)
+            }
+        }
+    }
+
+    fn change_weight(&mut self, now: Instant, flow: FlowId, weight: u32) {
+        let state = self.flows.entry(flow);
+        if state.weight == weight {
+            return;
+        }
+        self.total_weight = self.total_weight - u64::from(state.weight) + u64::from(weight);
+        state.weight = weight;
+        // The new sum outdoes those that are not larger, so it holds from where the first of them held.
+        let mut start = now;
+        while let Some((earlier, _)) = self.maxima.pop_if(|&mut (_, total)| total <= self.total_weight) {
+            start = earlier;
+        }
+        self.maxima.push((start, self.total_weight));
+    }
+}
+
+impl TimeFlow {
+    fn shrink(&mut self, bytes: u32) {
+        debug_assert!(self.backlog >= u64::from(bytes), "more leaves than has arrived");
+        self.backlog = self.backlog.saturating_sub(u64::from(bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+    use roundelay::Duration;
+
+    use super::*;
+
+    const A: FlowId = FlowId(0);
+    const B: FlowId = FlowId(1);
+
+    #[test]
+    fn a_flow_that_waits_for_a_burst_is_behind_by_its_share_of_it() {
+        let mut wfi = BitWfi::default();
+        wfi.set_weight(A, 3);
+        wfi.set_weight(B, 1);
+        for _ in 0..10 {
+            wfi.arrive(A, 1_000);
+            wfi.arrive(B, 1_000);
+        }
+        for _ in 0..10 {
+            wfi.serve(A, 1_000);
+        }
+        assert_eq!((wfi.worst(A), wfi.worst(B)), (0.0, 2_500.0), "the open period counts");
+        wfi.serve(B, 1_000);
+        wfi.serve(B, 1_000);
+        assert_eq!(wfi.worst(B), 2_500.0, "being served cannot make it worse");
+    }
+
+    #[test]
+    fn only_backlogged_time_counts() {
+        let mut wfi = BitWfi::default();
+        wfi.arrive(A, 9_000);
+        wfi.set_weight(B, 1);
+        wfi.serve(A, 4_000);
+        wfi.arrive(B, 100);
+        wfi.serve(A, 1_000);
+        wfi.withdraw(B, 100);
+        wfi.serve(A, 1_000);
+        wfi.arrive(B, 100);
+        wfi.serve(A, 600);
+        assert_eq!(wfi.worst(B), 500.0);
+        assert_eq!(wfi.worst(FlowId(9)), 0.0);
+    }
+
+    #[test]
+    fn shares_follow_the_registered_weights() {
+        let mut wfi = BitWfi::default();
+        wfi.arrive(A, 9_000);
+        wfi.arrive(B, 9_000);
+        wfi.serve(A, 1_000);
+        wfi.set_weight(FlowId(2), 2);
+        wfi.serve(A, 1_000);
+        wfi.remove(FlowId(2));
+        wfi.set_weight(B, 3);
+        wfi.serve(A, 1_000);
+        assert_eq!(wfi.worst(B), 500.0 + 250.0 + 750.0);
+        assert_eq!(wfi.total_weight(), 4);
+        wfi.remove(B);
+        wfi.serve(A, 1_000);
+        assert_eq!(wfi.worst(B), 1_500.0, "a flow that has gone is due nothing more");
+    }
+
+    #[test]
+    fn the_error_of_long_runs_is_far_below_a_byte() {
+        let mut wfi = BitWfi::default();
+        wfi.set_weight(A, 3);
+        wfi.set_weight(B, 4);
+        wfi.arrive(B, 1);
+        wfi.arrive(A, u32::MAX);
+        for _ in 0..1_000_000 {
+            wfi.serve(A, 1_001);
+        }
+        assert!((wfi.worst(B) - 1_001e6 * 4.0 / 7.0).abs() < 1e-6, "{}", wfi.worst(B));
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    enum Event {
+        Arrive(u32, u32),
+        Serve(u32),
+        Withdraw(u32),
+        Weigh(u32, u32),
+        Remove(u32),
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        prop_oneof![
+            4 => (0u32..4, 1u32..1_500).prop_map(|(flow, len)| Event::Arrive(flow, len)),
+            4 => (0u32..4).prop_map(Event::Serve),
+            1 => (0u32..4).prop_map(Event::Withdraw),
+            1 => (0u32..4, 1u32..9).prop_map(|(flow, weight)| Event::Weigh(flow, weight)),
+            1 => (0u32..4).prop_map(Event::Remove),
+        ]
+    }
+
+    /// What happened to one flow between two instants.
+    #[derive(Debug, Clone, Copy)]
+    struct Step {
+        due: f64,
+        got: f64,
+        backlogged_after: bool,
+    }
+
+    /// Queues and weights of four flows, and all that ever happened to them.
+    #[derive(Debug, Default)]
+    struct Model {
+        queues: [VecDeque<u32>; 4],
+        weights: [u32; 4],
+        steps: [Vec<Step>; 4],
+    }
+
+    impl Model {
+        /// Plays an event, unless it is impossible, to the model and to the yardstick.
+        fn play(&mut self, event: Event, wfi: &mut BitWfi) {
+            let mut service = (0, 0);
+            match event {
+                Event::Arrive(flow, len) => {
+                    let weight = &mut self.weights[flow as usize];
+                    *weight = (*weight).max(1);
+                    self.queues[flow as usize].push_back(len);
+                    wfi.arrive(FlowId(flow), len);
+                }
+                Event::Serve(flow) => {
+                    let Some(len) = self.queues[flow as usize].pop_front() else { return };
+                    service = (flow as usize, len);
+                    wfi.serve(FlowId(flow), len);
+                }
+                Event::Withdraw(flow) => {
+                    let Some(len) = self.queues[flow as usize].pop_back() else { return };
+                    wfi.withdraw(FlowId(flow), len);
+                }
+                Event::Weigh(flow, weight) => {
+                    self.weights[flow as usize] = weight;
+                    wfi.set_weight(FlowId(flow), weight);
+                }
+                Event::Remove(flow) => {
+                    self.weights[flow as usize] = 0;
+                    wfi.remove(FlowId(flow));
+                }
+            }
+            self.log(service);
+        }
+
+        fn log(&mut self, (served, len): (usize, u32)) {
+            let total: u32 = self.weights.iter().sum();
+            for flow in 0..4 {
+                let due = f64::from(len) * f64::from(self.weights[flow]) / f64::from(total.max(1));
+                let got = if flow == served { f64::from(len) } else { 0.0 };
+                self.steps[flow].push(Step { due, got, backlogged_after: !self.queues[flow].is_empty() });
+            }
+        }
+
+        /// Eq. 7 over all intervals.
+        fn worst(&self, flow: usize) -> f64 {
+            let steps = &self.steps[flow];
+            let mut worst = 0.0f64;
+            for first in (0..steps.len()).filter(|&at| steps[at].backlogged_after) {
+                let mut behind = 0.0;
+                for step in &steps[first + 1..] {
+                    behind += step.due - step.got;
+                    worst = worst.max(behind);
+                    if !step.backlogged_after {
+                        break;
+                    }
+                }
+            }
+            worst
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_bit_index_is_the_worst_of_all_intervals(events in prop::collection::vec(event(), 0..300)) {
+            let (mut model, mut wfi) = (Model::default(), BitWfi::default());
+            for (number, &event) in events.iter().enumerate() {
+                model.play(event, &mut wfi);
+                if number % 37 == 0 || number == events.len() - 1 {
+                    for flow in 0..4 {
+                        let (measured, exact) = (wfi.worst(FlowId(flow)), model.worst(flow as usize));
+                        prop_assert!((measured - exact).abs() < 1e-6, "flow {}: {} for {}", flow, measured, exact);
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn the_stack_of_maxima_remembers_all_sums(
+            changes in prop::collection::vec((0u64..5, 0u32..4, 0u32..9), 0..100), asked in 0u64..300,
+        ) {
+            let mut wfi = TimeWfi::new(mega_bytes_per_second());
+            let (mut now, mut weights, mut sums) = (0, [0; 4], vec![(0, 0)]);
+            for (gap, flow, weight) in changes {
+                now += gap;
+                weights[flow as usize] = weight;
+                sums.push((now, weights.iter().copied().map(u64::from).sum::<u64>()));
+                wfi.change_weight(at(now), FlowId(flow), weight);
+            }
+            let asked = asked.min(now);
+            let in_effect = sums.iter().rfind(|sum| sum.0 <= asked);
+            let later = sums.iter().filter(|sum| sum.0 > asked);
+            prop_assert_eq!(wfi.largest_total_since(at(asked)), later.chain(in_effect).map(|sum| sum.1).max().unwrap_or(0));
+            prop_assert!(wfi.maxima.is_sorted_by(|one, two| one.0 <= two.0 && one.1 > two.1));
+        }
+    }
+
+    const fn at(micros: u64) -> Instant {
+        Instant::from_nanos(1_000 * micros)
+    }
+
+    fn mega_bytes_per_second() -> Rate {
+        Rate::from_bits_per_second(8_000_000).expect("not zero")
+    }
+
+    /// Completes a packet and tells the flow's index in microseconds.
+    fn complete(wfi: &mut TimeWfi, micros: u64, stamp: Stamp) -> f64 {
+        wfi.complete(at(micros), A, stamp);
+        wfi.worst(A).map_or(f64::NAN, |seconds| (seconds * 1e9).round() / 1e3)
+    }
+
+    #[test]
+    fn the_time_index_is_the_delay_beyond_the_backlog_at_its_share() {
+        // A byte takes a microsecond, and two at half of the link.
+        let mut wfi = TimeWfi::new(mega_bytes_per_second());
+        wfi.set_weight(at(0), B, 1);
+        let first = wfi.arrive(at(0), A, 100);
+        let second = wfi.arrive(at(50), A, 200);
+        assert_eq!(wfi.worst(A), None);
+        assert_eq!(complete(&mut wfi, 100, first), 100.0 - 200.0, "faster than its share");
+        let third = wfi.arrive(at(150), A, 100);
+        assert_eq!(complete(&mut wfi, 700, second), 650.0 - 600.0, "both packets waited");
+        assert_eq!(complete(&mut wfi, 800, third), 650.0 - 600.0, "the first had gone");
+    }
+
+    #[test]
+    fn dropped_packets_leave_the_backlog() {
+        let mut wfi = TimeWfi::new(mega_bytes_per_second());
+        let dropped = wfi.arrive(at(0), A, 500);
+        wfi.withdraw(A, dropped);
+        let packet = wfi.arrive(at(0), A, 100);
+        assert_eq!(complete(&mut wfi, 150, packet), 50.0);
+    }
+
+    #[test]
+    fn the_smallest_share_during_the_stay_is_what_is_owed() {
+        let mut wfi = TimeWfi::new(mega_bytes_per_second());
+        let packet = wfi.arrive(at(0), A, 100);
+        wfi.set_weight(at(10), B, 3);
+        wfi.remove(at(20), B);
+        assert_eq!(complete(&mut wfi, 500, packet), 500.0 - 400.0);
+        let packet = wfi.arrive(at(500), A, 100);
+        assert_eq!(complete(&mut wfi, 700, packet), 100.0, "B had gone when this one came");
+        let packet = wfi.arrive(at(700), A, 100);
+        wfi.remove(at(710), A);
+        assert_eq!(complete(&mut wfi, 901, packet), 101.0, "a flow that has gone is judged by what it weighed");
+        wfi.set_weight(at(1_000), B, 1);
+        let packet = wfi.arrive(at(1_000), A, 100);
+        wfi.set_weight(at(1_010), A, 3);
+        assert_eq!(complete(&mut wfi, 1_500, packet), 101.0, "500 less 400: the weight was 1 when it came, and the sum rose to 4");
+        wfi.remove(at(1_500), B);
+        let packet = wfi.arrive(at(1_500), A, 100);
+        wfi.set_weight(at(1_510), A, 1);
+        assert_eq!(complete(&mut wfi, 1_950, packet), 450.0 - 300.0, "a weight that has fallen counts, too");
+    }
+
+    #[test]
+    fn a_fluid_like_scheduler_has_a_small_index_and_a_blind_one_a_large_one() {
+        // Two greedy flows of equal weight: strict alternation stays within a packet, serving all of B first does not.
+        let run = |alternate: bool| {
+            let mut wfi = TimeWfi::new(mega_bytes_per_second());
+            let stamps = |wfi: &mut TimeWfi, flow| (0..10).map(|_| wfi.arrive(at(0), flow, 100)).collect::<Vec<_>>();
+            let (a, b) = (stamps(&mut wfi, A), stamps(&mut wfi, B));
+            let a = a.into_iter().map(|stamp| (A, stamp));
+            let b = b.into_iter().map(|stamp| (B, stamp));
+            let order: Vec<_> = if alternate { b.zip(a).flat_map(|(b, a)| [b, a]).collect() } else { b.chain(a).collect() };
+            for (turn, (flow, stamp)) in order.into_iter().enumerate() {
+                wfi.complete(Instant::ZERO + Duration::from_micros(100 * (turn as u64 + 1)), flow, stamp);
+            }
+            wfi.worst(A).map(|seconds| (seconds * 1e6).round())
+        };
+        assert_eq!((run(true), run(false)), (Some(0.0), Some(900.0)));
+    }
+}

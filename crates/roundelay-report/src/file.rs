@@ -1,0 +1,146 @@
+//! Files that are whole or not there.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+
+use crate::ReportError;
+
+/// Writes `text` to `path`, whole or not at all.
+///
+/// # Errors
+///
+/// What the operating system said, with the file's name; an older file of that name is then still there.
+pub fn write_text(path: &Path, text: &str) -> Result<(), ReportError> {
+    let mut file = PartialFile::create(path)?;
+    file.write_all(text.as_bytes()).map_err(ReportError::file("write", path))?;
+    file.finish()
+}
+
+/// A file that takes its name once it is whole, and vanishes if it never is.
+///
+/// What is not a regular file, such as `/dev/stdout` or a pipe, is written as it is: there is nothing to move into its place.
+#[derive(Debug)]
+pub(crate) struct PartialFile {
+    file: File,
+    path: PathBuf,
+    /// Where the bytes are until then; none if they go straight to `path`.
+    partial: Option<PathBuf>,
+}
+
+impl PartialFile {
+    /// Starts a file that will be called `path`.
+    pub(crate) fn create(path: &Path) -> Result<Self, ReportError> {
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            let file = OpenOptions::new().write(true).open(path).map_err(ReportError::file("create", path))?;
+            return Ok(Self { file, path: path.to_owned(), partial: None });
+        }
+        // Through a symbolic link, so that what it points to is replaced and not the link.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let partial = beside(&target);
+        let file = File::create(&partial).map_err(ReportError::file("create", path))?;
+        Ok(Self { file, path: target, partial: Some(partial) })
+    }
+
+    /// Another handle to the same place in the same file, for a writer that wants to own one.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn handle(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    /// Gives the file its name. The bytes reach the disk first: some file systems only notice here that there is no space left.
+    pub(crate) fn finish(mut self) -> Result<(), ReportError> {
+        let Some(partial) = self.partial.take() else {
+            return self.file.flush().map_err(ReportError::file("write", &self.path));
+        };
+        let written = self.file.sync_all().map_err(ReportError::file("write", &self.path));
+        let moved = written.and_then(|()| fs::rename(&partial, &self.path).map_err(ReportError::file("move into place", &self.path)));
+        moved.inspect_err(|_| remove(&partial))
+    }
+}
+
+impl Write for PartialFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for PartialFile {
+    fn drop(&mut self) {
+        if let Some(partial) = &self.partial {
+            remove(partial);
+        }
+    }
+}
+
+/// A name in the same folder, hence on the same file system, that no other process uses.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}.partial", process::id()))
+}
+
+/// Nothing can be done if it fails, and the error that led here is the one to report.
+fn remove(partial: &Path) {
+    drop(fs::remove_file(partial));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("roundelay-report-{name}-{}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_finished_file_replaces_the_old_one_and_leaves_nothing_else() {
+        let folder = folder("finished");
+        let path = folder.join("report.html");
+        fs::write(&path, "old").unwrap();
+        write_text(&path, "new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(names(&folder), ["report.html"]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn an_abandoned_file_leaves_the_old_one_as_it_was() {
+        let folder = folder("abandoned");
+        let path = folder.join("report.html");
+        fs::write(&path, "old").unwrap();
+        let mut file = PartialFile::create(&path).unwrap();
+        file.write_all(b"half of the").unwrap();
+        assert_eq!(names(&folder).len(), 2);
+        drop(file);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(names(&folder), ["report.html"]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn an_error_names_the_file_that_was_asked_for() {
+        let path = Path::new("no-such-folder/report.html");
+        let message = write_text(path, "text").unwrap_err().to_string();
+        assert!(message.starts_with("no-such-folder/report.html: cannot create: "), "{message}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_an_error() {
+        let error = write_text(Path::new("/dev/full"), "text").unwrap_err();
+        let ReportError::File { source, .. } = &error else { panic!("{error}") };
+        assert_eq!(source.kind(), io::ErrorKind::StorageFull, "{error}");
+        assert!(error.to_string().starts_with("/dev/full: cannot write: "), "{error}");
+    }
+}

@@ -1,0 +1,188 @@
+//! Aligned columns on a terminal.
+
+use crate::text::{cut, width};
+
+/// How a cell looks where there is colour; the text alone says as much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Paint {
+    #[default]
+    Plain,
+    Bold,
+    Faint,
+    Good,
+    Bad,
+}
+
+impl Paint {
+    /// `text` in this look, or as it is.
+    pub(crate) fn on(self, text: &str, color: bool) -> String {
+        let code = match self {
+            Self::Plain => return text.to_owned(),
+            Self::Bold => "1",
+            Self::Faint => "2",
+            Self::Good => "1;32",
+            Self::Bad => "31",
+        };
+        if color && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// A text and its look.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    pub(crate) paint: Paint,
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self { text, paint: Paint::Plain }
+    }
+}
+
+/// A column: the first of a grid is left-aligned and may be cut, the others are right-aligned numbers.
+#[derive(Debug, Clone)]
+pub(crate) struct Column {
+    /// Stands above neighbours with the same group.
+    group: String,
+    head: String,
+    cells: Vec<Cell>,
+    /// Left out for want of room: the highest first, nought never.
+    spare: u8,
+}
+
+impl Column {
+    pub(crate) fn new(head: impl Into<String>, cells: impl IntoIterator<Item = Cell>) -> Self {
+        Self { group: String::new(), head: head.into(), cells: cells.into_iter().collect(), spare: 0 }
+    }
+
+    pub(crate) fn under(mut self, group: impl Into<String>) -> Self {
+        self.group = group.into();
+        self
+    }
+
+    pub(crate) const fn spare(mut self, rank: u8) -> Self {
+        self.spare = rank;
+        self
+    }
+
+    fn width(&self) -> usize {
+        self.cells.iter().map(|cell| width(&cell.text)).chain([width(&self.head)]).max().unwrap_or(0)
+    }
+}
+
+/// Columns side by side.
+#[derive(Debug, Clone)]
+pub(crate) struct Grid {
+    columns: Vec<Column>,
+}
+
+/// Between columns.
+const GAP: usize = 2;
+
+/// The first column is not cut below this.
+const SHORTEST_NAME: usize = 12;
+
+impl Grid {
+    pub(crate) const fn new(columns: Vec<Column>) -> Self {
+        Self { columns }
+    }
+
+    /// Columns that the grid takes, uncut.
+    pub(crate) fn width(&self) -> usize {
+        self.widths().iter().sum::<usize>() + GAP * self.columns.len().saturating_sub(1)
+    }
+
+    /// Lines of at most `limit` columns, as far as cutting names and leaving out spare columns can do it.
+    pub(crate) fn lines(mut self, limit: usize, color: bool) -> Vec<String> {
+        self.fit(limit);
+        let widths = self.widths();
+        let mut lines = Vec::new();
+        if self.columns.iter().any(|column| !column.group.is_empty()) {
+            lines.push(Paint::Faint.on(self.group_line(&widths).trim_end(), color));
+        }
+        lines.push(Paint::Faint.on(self.head_line(&widths).trim_end(), color));
+        let rows = self.columns.first().map_or(0, |column| column.cells.len());
+        lines.extend((0..rows).map(|row| self.row_line(row, &widths, color)));
+        lines
+    }
+
+    fn fit(&mut self, limit: usize) {
+        loop {
+            let excess = self.width().saturating_sub(limit);
+            let name_width = self.columns[0].width();
+            if excess == 0 {
+                return;
+            }
+            let spare = self.columns.iter().map(|column| column.spare).max().filter(|&rank| rank > 0);
+            if name_width.saturating_sub(excess) >= SHORTEST_NAME || spare.is_none() {
+                return self.cut_names(name_width.saturating_sub(excess).max(SHORTEST_NAME));
+            }
+            self.columns.retain(|column| Some(column.spare) != spare);
+        }
+    }
+
+    fn cut_names(&mut self, limit: usize) {
+        for cell in &mut self.columns[0].cells {
+            cell.text = cut(&cell.text, limit);
+        }
+    }
+
+    /// Widths of the columns, the last of a group widened where the group's name needs it.
+    fn widths(&self) -> Vec<usize> {
+        let mut widths: Vec<usize> = self.columns.iter().map(Column::width).collect();
+        for (group, from, to) in self.groups() {
+            let span = widths[from..to].iter().sum::<usize>() + GAP * (to - from - 1);
+            if !group.is_empty() {
+                widths[to - 1] += width(group).saturating_sub(span);
+            }
+        }
+        widths
+    }
+
+    /// Runs of columns with the same group.
+    fn groups(&self) -> Vec<(&str, usize, usize)> {
+        let mut groups: Vec<(&str, usize, usize)> = Vec::new();
+        for (index, column) in self.columns.iter().enumerate() {
+            match groups.last_mut() {
+                Some((group, _, to)) if *group == column.group => *to = index + 1,
+                _ => groups.push((&column.group, index, index + 1)),
+            }
+        }
+        groups
+    }
+
+    fn group_line(&self, widths: &[usize]) -> String {
+        let gap = " ".repeat(GAP);
+        let groups = self.groups().into_iter().map(|(group, from, to)| {
+            let span = widths[from..to].iter().sum::<usize>() + GAP * (to - from - 1);
+            let fill = span - width(group).min(span);
+            match group {
+                "" => " ".repeat(span),
+                _ if fill < 4 => format!("{}{group}", " ".repeat(fill)),
+                _ => format!("{} {group} {}", "─".repeat((fill - 2) / 2), "─".repeat((fill - 1) / 2)),
+            }
+        });
+        groups.collect::<Vec<_>>().join(&gap)
+    }
+
+    fn head_line(&self, widths: &[usize]) -> String {
+        let heads = self.columns.iter().zip(widths).enumerate().map(|(index, (column, &wide))| align(index, &column.head, wide));
+        heads.collect::<Vec<_>>().join(&" ".repeat(GAP))
+    }
+
+    fn row_line(&self, row: usize, widths: &[usize], color: bool) -> String {
+        let cells = self.columns.iter().zip(widths).enumerate().map(|(index, (column, &wide))| {
+            let cell = &column.cells[row];
+            let aligned = align(index, &cell.text, wide);
+            aligned.replacen(&cell.text, &cell.paint.on(&cell.text, color), 1)
+        });
+        cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
+    }
+}
+
+/// The first column to the left, the others to the right.
+fn align(index: usize, text: &str, wide: usize) -> String {
+    let fill = " ".repeat(wide.saturating_sub(width(text)));
+    if index == 0 { format!("{text}{fill}") } else { format!("{fill}{text}") }
+}

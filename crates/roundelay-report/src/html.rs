@@ -1,0 +1,127 @@
+//! The comparison as one page that needs nothing else.
+//!
+//! What can be read is written here, so that the page says what it has to say without JavaScript; the script draws the charts from the
+//! data embedded as JSON. Everything that comes from a capture goes through [`escape`] or [`embed`].
+
+mod data;
+mod summary;
+
+use roundelay_trace::Comparison;
+
+use crate::text::clean;
+use crate::units::{count, percent, rate, seconds};
+
+const TEMPLATE: &str = include_str!("../assets/report.html");
+const STYLE: &str = include_str!("../assets/report.css");
+const SCRIPT: &str = include_str!("../assets/report.js");
+const UPLOT_STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/uPlot.min.css"));
+const UPLOT_SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/uPlot.iife.min.js"));
+const UPLOT_LICENCE: &str = include_str!(concat!(env!("OUT_DIR"), "/uPlot.LICENSE"));
+
+/// The comparison as one HTML page, complete in itself: it loads nothing, and its content security policy forbids it to.
+pub fn html(comparison: &Comparison) -> String {
+    let name = escape(&comparison.capture.name);
+    fill(TEMPLATE, |slot| match slot {
+        "version" => escape(comparison.version),
+        "seed" => comparison.seed.to_string(),
+        "title" => format!("{name} – Roundelay"),
+        "name" => name.clone(),
+        "answer" => escape(comparison.verdict.sentences.first().map_or("No verdict.", String::as_str)),
+        "reasons" => escape(&comparison.verdict.sentences.get(1..).unwrap_or_default().join(" ")),
+        "commands" => commands(comparison),
+        "facts" => facts(comparison),
+        "notes" => notes(comparison),
+        "summary" => summary::table(comparison),
+        "data" => embed(&data::page(comparison)),
+        "style" => STYLE.to_owned(),
+        "script" => SCRIPT.to_owned(),
+        "uplot_style" => UPLOT_STYLE.to_owned(),
+        "uplot_script" => UPLOT_SCRIPT.to_owned(),
+        "uplot_licence" => UPLOT_LICENCE.to_owned(),
+        other => unreachable!("the template has a slot {other} that nothing fills"),
+    })
+}
+
+/// Puts a text into each `{{slot}}` of `template`. What is put in is not looked at again, whatever braces it has.
+fn fill(template: &str, text: impl Fn(&str) -> String) -> String {
+    let mut page = String::new();
+    let mut rest = template;
+    while let Some((before, behind)) = rest.split_once("{{") {
+        let (slot, after) = behind.split_once("}}").expect("the template closes its slots");
+        page.push_str(before);
+        page.push_str(&text(slot));
+        rest = after;
+    }
+    page + rest
+}
+
+/// `text` as HTML, in an element or a quoted attribute.
+fn escape(text: &str) -> String {
+    clean(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+}
+
+/// JSON as the content of a `<script>`. Outside of strings it has neither `<` nor `>`, and within one an escape means the same.
+fn embed(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('>', "\\u003e")
+}
+
+fn commands(comparison: &Comparison) -> String {
+    if comparison.verdict.commands.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<String> = comparison.verdict.commands.iter().map(|command| escape(command)).collect();
+    format!(
+        "  <div class=\"commands\"><pre id=\"commands\">{}</pre><button type=\"button\" id=\"copy\">Copy</button></div>",
+        lines.join("\n")
+    )
+}
+
+fn facts(comparison: &Comparison) -> String {
+    let capture = &comparison.capture;
+    let offered = capture.bytes as f64 * 8.0 / capture.seconds;
+    let light = comparison.flows.iter().filter(|flow| flow.light).count() as u64;
+    let facts = [
+        ("Link", rate(comparison.link_rate as f64)),
+        ("Offered", format!("{} ({})", rate(offered), percent(offered / comparison.link_rate as f64))),
+        ("Duration", seconds(capture.seconds)),
+        ("Packets", count(capture.packets)),
+        ("Flows", format!("{} ({} light)", count(comparison.flows.len() as u64), count(light))),
+        ("A flow is", capture.flow_by.clone()),
+    ];
+    let lines = facts.map(|(name, value)| format!("    <div><dt>{name}</dt><dd>{}</dd></div>", escape(&value)));
+    lines.join("\n")
+}
+
+fn notes(comparison: &Comparison) -> String {
+    let open_loop = "A replay is open loop: TCP does not react to the drops it suffers here.";
+    let notes = comparison.capture.notes.iter().map(String::as_str).chain([open_loop]);
+    let lines: Vec<String> = notes.map(|note| format!("    <li>{}</li>", escape(note))).collect();
+    format!("  <ul class=\"notes\">\n{}\n  </ul>", lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_in_is_not_filled_again() {
+        let filled = fill("<{{one}}> <{{two}}>", |slot| if slot == "one" { "{{two}}".to_owned() } else { slot.to_uppercase() });
+        assert_eq!(filled, "<{{two}}> <TWO>");
+    }
+
+    #[test]
+    fn markup_is_escaped() {
+        assert_eq!(escape("<a href='x' title=\"y\">&\u{202e}"), "&lt;a href=&#39;x&#39; title=&quot;y&quot;&gt;&amp;\u{fffd}");
+        assert_eq!(embed(r#"{"label":"</script><!--"}"#), r#"{"label":"\u003c/script\u003e\u003c!--"}"#);
+    }
+
+    #[test]
+    fn no_asset_closes_the_element_that_holds_it() {
+        for script in [SCRIPT, UPLOT_SCRIPT, UPLOT_LICENCE] {
+            assert!(!script.to_lowercase().contains("</script") && !script.contains("<!--"));
+        }
+        for style in [STYLE, UPLOT_STYLE] {
+            assert!(!style.to_lowercase().contains("</style"));
+        }
+    }
+}

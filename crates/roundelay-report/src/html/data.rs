@@ -1,0 +1,124 @@
+//! What the script draws from.
+
+use roundelay_trace::{Comparison, Curves, FlowResult, Outcome};
+use serde::Serialize;
+use serde_json::{Number, Value};
+
+use crate::text::clean;
+
+#[derive(Serialize)]
+struct Page<'a> {
+    link_rate: u64,
+    flow_count: usize,
+    best: usize,
+    disciplines: Vec<Discipline>,
+    /// All flows, light flows, then one flow each.
+    views: Vec<View<'a>>,
+}
+
+#[derive(Serialize)]
+struct Discipline {
+    name: &'static str,
+    spec: String,
+}
+
+/// Some of the traffic, under each discipline.
+#[derive(Serialize)]
+struct View<'a> {
+    label: String,
+    /// None if it is not one flow.
+    flow: Option<Flow>,
+    results: Vec<Served<'a>>,
+}
+
+#[derive(Serialize)]
+struct Flow {
+    weight: u32,
+    light: bool,
+    offered_rate: f64,
+    fair_rate: f64,
+}
+
+#[derive(Serialize)]
+struct Served<'a> {
+    outcome: &'a Outcome,
+    curves: &'a Curves,
+    fairness: Option<Fairness>,
+}
+
+#[derive(Serialize)]
+struct Fairness {
+    lag: f64,
+    b_wfi: f64,
+    b_wfi_bound: Option<f64>,
+    t_wfi: f64,
+    t_wfi_bound: Option<f64>,
+}
+
+/// The page's data as JSON: of the flows only those that are charted, and no more digits than can be seen.
+pub(super) fn page(comparison: &Comparison) -> String {
+    let page = Page {
+        link_rate: comparison.link_rate,
+        flow_count: comparison.flows.len(),
+        best: comparison.verdict.best,
+        disciplines: comparison.disciplines.iter().map(|result| Discipline { name: result.name, spec: clean(&result.spec) }).collect(),
+        views: views(comparison),
+    };
+    let mut value = serde_json::to_value(page).expect("plain data with string keys always serialises");
+    shorten(&mut value);
+    value.to_string()
+}
+
+fn views(comparison: &Comparison) -> Vec<View<'_>> {
+    let disciplines = || comparison.disciplines.iter();
+    let all = disciplines().map(|result| Served { outcome: &result.total, curves: &result.curves, fairness: None }).collect();
+    let light = disciplines().map(|result| Served { outcome: &result.light, curves: &result.light_curves, fairness: None }).collect();
+    let mut views = vec![View { label: "All flows".to_owned(), flow: None, results: all }];
+    if comparison.flows.iter().any(|flow| flow.light) {
+        views.push(View { label: "Light flows".to_owned(), flow: None, results: light });
+    }
+    views.extend(comparison.charted.iter().filter_map(|&flow| one_flow(comparison, flow)));
+    views
+}
+
+/// None if a discipline has no curves for it.
+fn one_flow(comparison: &Comparison, index: usize) -> Option<View<'_>> {
+    let flow = &comparison.flows[index];
+    let results: Option<Vec<Served<'_>>> = comparison.disciplines.iter().map(|result| served(&result.flows[index])).collect();
+    let about = Flow { weight: flow.weight, light: flow.light, offered_rate: flow.offered_rate, fair_rate: flow.fair_rate };
+    Some(View { label: clean(&flow.label), flow: Some(about), results: results? })
+}
+
+fn served(result: &FlowResult) -> Option<Served<'_>> {
+    let &FlowResult { lag, b_wfi, b_wfi_bound, t_wfi, t_wfi_bound, .. } = result;
+    let fairness = Fairness { lag, b_wfi, b_wfi_bound, t_wfi, t_wfi_bound };
+    Some(Served { outcome: &result.outcome, curves: result.curves.as_ref()?, fairness: Some(fairness) })
+}
+
+/// Cuts all fractions down to five significant digits, and writes whole numbers as such: half the size, and nothing that could be seen.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(shorten),
+        Value::Object(entries) => entries.values_mut().for_each(shorten),
+        Value::Number(number) if number.is_f64() => *number = short(number.as_f64().unwrap_or(0.0)),
+        _ => {}
+    }
+}
+
+fn short(number: f64) -> Number {
+    let rounded: f64 = format!("{number:.4e}").parse().unwrap_or(number);
+    let whole = rounded.fract() == 0.0 && rounded.abs() < 1e15;
+    if whole { Number::from(rounded as i64) } else { Number::from_f64(rounded).expect("it came from JSON, hence is finite") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shortened_and_nothing_else_is() {
+        let mut value = serde_json::json!({"a": [0.123_456_789, 9_876_543.21, 3.0], "b": 123_456_789, "c": "0.123456789", "d": null});
+        shorten(&mut value);
+        assert_eq!(value, serde_json::json!({"a": [0.12346, 9_876_500, 3], "b": 123_456_789, "c": "0.123456789", "d": null}));
+    }
+}

@@ -1,0 +1,142 @@
+//! The table of disciplines.
+
+use roundelay_trace::{Comparison, Delay, DisciplineResult};
+
+use super::escape;
+use crate::table::reasons;
+use crate::units::{bytes, count, percent, rate, seconds, significant};
+
+/// A text and the number to sort it by; none goes last.
+struct Cell {
+    text: String,
+    sort: Option<f64>,
+    title: String,
+    /// A second line.
+    below: String,
+}
+
+/// A column: its heading, what the heading means, and its cells.
+struct Column {
+    head: &'static str,
+    about: &'static str,
+    cell: fn(&DisciplineResult) -> Cell,
+}
+
+const COLUMNS: [Column; 12] = [
+    Column {
+        head: "Sent",
+        about: "Bytes sent over the time from the first arrival to the last departure",
+        cell: |result| cell(rate(result.total.throughput), result.total.throughput),
+    },
+    Column {
+        head: "Loss",
+        about: "Dropped over offered packets, and how many were dropped for which reason",
+        cell: |result| Cell { below: reasons(result.total.drops), ..cell(percent(result.total.loss), result.total.loss) },
+    },
+    Column { head: "p50", about: "Median of the delay of all packets", cell: |result| delay(result.total.delay, |delay| delay.p50) },
+    Column {
+        head: "p99",
+        about: "99th percentile of the delay of all packets",
+        cell: |result| delay(result.total.delay, |delay| delay.p99),
+    },
+    Column {
+        head: "p99.9",
+        about: "99.9th percentile of the delay of all packets",
+        cell: |result| delay(result.total.delay, |delay| delay.p999),
+    },
+    Column { head: "max", about: "Largest delay of all packets", cell: |result| delay(result.total.delay, |delay| delay.max) },
+    Column {
+        head: "Light p99",
+        about: "99th percentile of the delay of flows that ask for less than their fair share",
+        cell: |result| delay(result.light.delay, |delay| delay.p99),
+    },
+    Column { head: "Jain", about: "Jain’s fairness index, mean over windows: 1 is perfectly fair", cell: jain },
+    Column {
+        head: "GPS lag",
+        about: "Largest of the flows’ lags behind an ideal fluid server",
+        cell: |result| cell(bytes(result.worst_lag), result.worst_lag),
+    },
+    Column { head: "Bounds", about: "Whether every flow stayed within what is proven", cell: bounds },
+    Column { head: "ns/packet", about: "Processor time for a packet in and out, on the machine that made this page", cell: cost },
+    Column {
+        head: "B/flow",
+        about: "Bytes of state for each flow",
+        cell: |result| cell(count(result.bytes_per_flow as u64), result.bytes_per_flow as f64),
+    },
+];
+
+/// The table of disciplines, in the order asked for, with the best one marked.
+pub(super) fn table(comparison: &Comparison) -> String {
+    let weights = comparison.flows.iter().any(|flow| flow.weight != comparison.flows[0].weight);
+    let unaware = |result: &DisciplineResult| if weights && !result.weighted { " Ignores weights." } else { "" };
+    let rows = comparison.disciplines.iter().enumerate();
+    let rows = rows.map(|(index, result)| row(result, unaware(result), index == comparison.verdict.best));
+    let rows: Vec<String> = rows.collect();
+    format!("<table id=\"disciplines\">\n<thead>\n{}</thead>\n<tbody>\n{}\n</tbody>\n</table>", head(), rows.join("\n"))
+}
+
+fn head() -> String {
+    let groups = "<tr class=\"groups\"><td></td><td colspan=\"2\"></td><th colspan=\"4\" scope=\"colgroup\">Delay, all flows</th>\
+                  <td></td><th colspan=\"3\" scope=\"colgroup\">Fairness</th><th colspan=\"2\" scope=\"colgroup\">Cost</th></tr>\n";
+    let names = COLUMNS.iter().map(|column| heading(column.head, column.about)).collect::<Vec<_>>().concat();
+    format!("{groups}<tr>{}{names}</tr>\n", heading("Discipline", "As the user would write it"))
+}
+
+fn heading(head: &str, about: &str) -> String {
+    format!("<th scope=\"col\" title=\"{}\"><button type=\"button\">{}</button></th>", escape(about), escape(head))
+}
+
+fn row(result: &DisciplineResult, remark: &str, best: bool) -> String {
+    let class = if best { " class=\"best\"" } else { "" };
+    let mark = if best { " <span class=\"mark\">best</span>" } else { "" };
+    let (spec, about) = (escape(&result.spec), escape(result.about));
+    let name = format!(
+        "<th scope=\"row\"><b>{spec}</b>{mark}<small>{}. Buffer {}.{remark}</small></th>",
+        about.trim_end_matches('.'),
+        escape(&result.limit)
+    );
+    let cells: Vec<String> = COLUMNS.iter().map(|column| data_cell(&(column.cell)(result))).collect();
+    format!("<tr{class}>{name}{}</tr>", cells.concat())
+}
+
+fn data_cell(cell: &Cell) -> String {
+    let sort = cell.sort.map_or_else(String::new, |number| format!(" data-sort=\"{number}\""));
+    let title = if cell.title.is_empty() { String::new() } else { format!(" title=\"{}\"", escape(&cell.title)) };
+    let class = if cell.text.starts_with('✗') { " class=\"bad\"" } else { "" };
+    let below = if cell.below.is_empty() { String::new() } else { format!("<small>{}</small>", escape(&cell.below)) };
+    format!("<td{sort}{title}{class}>{}{below}</td>", escape(&cell.text))
+}
+
+fn cell(text: String, sort: f64) -> Cell {
+    Cell { text, sort: Some(sort), title: String::new(), below: String::new() }
+}
+
+fn dash() -> Cell {
+    Cell { text: "–".to_owned(), sort: None, title: String::new(), below: String::new() }
+}
+
+fn delay(delay: Option<Delay>, of: fn(&Delay) -> f64) -> Cell {
+    delay.as_ref().map(of).map_or_else(dash, |value| cell(seconds(value), value))
+}
+
+fn jain(result: &DisciplineResult) -> Cell {
+    result.jain.map_or_else(dash, |jain| {
+        let title = format!("Worst of {} windows of {}: {:.3}", count(jain.windows), seconds(jain.window), jain.min);
+        Cell { text: format!("{:.3}", jain.mean), sort: Some(jain.mean), title, below: String::new() }
+    })
+}
+
+fn bounds(result: &DisciplineResult) -> Cell {
+    match result.kept_bounds {
+        Some(true) => cell("✓ kept".to_owned(), 0.0),
+        Some(false) => cell("✗ broken".to_owned(), 1.0),
+        None => dash(),
+    }
+}
+
+fn cost(result: &DisciplineResult) -> Cell {
+    result.cost.map_or_else(dash, |cost| {
+        let title = format!("{} to {} in runs of {} packets", significant(cost.range.0), significant(cost.range.1), count(cost.packets));
+        Cell { text: significant(cost.nanos_per_packet), sort: Some(cost.nanos_per_packet), title, below: String::new() }
+    })
+}

@@ -1,0 +1,158 @@
+//! Columns of plain values into a Parquet file: the little of the format that is needed here.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, Encoding};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::ColumnPath;
+
+use crate::ReportError;
+use crate::file::PartialFile;
+
+/// Rows in a group, except in the last: some megabytes of memory, and enough for a reader to skip by.
+pub(super) const GROUP_ROWS: usize = 128 * 1024;
+
+/// A named column.
+#[derive(Debug)]
+pub(super) struct Column {
+    pub(super) name: &'static str,
+    pub(super) values: Values,
+}
+
+/// The values of a column, of one of the types that occur here.
+#[derive(Debug)]
+pub(super) enum Values {
+    /// Times, which grow: stored as differences.
+    Nanos(Vec<i64>),
+    OptionalNanos(Vec<Option<i64>>),
+    /// Unsigned, in the bits of the signed type that Parquet has.
+    Small(Vec<u32>),
+    Counts(Vec<u64>),
+    Numbers(Vec<f64>),
+    OptionalNumbers(Vec<Option<f64>>),
+    Flags(Vec<bool>),
+    Texts(Vec<ByteArray>),
+}
+
+impl Column {
+    /// The column in Parquet's schema language.
+    fn declaration(&self) -> String {
+        let (kind, annotation) = match self.values {
+            Values::Nanos(_) => ("required int64", ""),
+            Values::OptionalNanos(_) => ("optional int64", ""),
+            Values::Small(_) => ("required int32", " (INTEGER(32,false))"),
+            Values::Counts(_) => ("required int64", " (INTEGER(64,false))"),
+            Values::Numbers(_) => ("required double", ""),
+            Values::OptionalNumbers(_) => ("optional double", ""),
+            Values::Flags(_) => ("required boolean", ""),
+            Values::Texts(_) => ("required binary", " (STRING)"),
+        };
+        format!("{kind} {}{annotation};", self.name)
+    }
+
+    fn is_time(&self) -> bool {
+        matches!(self.values, Values::Nanos(_) | Values::OptionalNanos(_))
+    }
+
+    fn write(&self, group: &mut Group<'_>) -> Result<(), ParquetError> {
+        match &self.values {
+            Values::Nanos(values) => write::<Int64Type>(group, values, None),
+            Values::OptionalNanos(values) => write_optional::<Int64Type>(group, values),
+            Values::Small(values) => write::<Int32Type>(group, &values.iter().map(|value| value.cast_signed()).collect::<Vec<_>>(), None),
+            Values::Counts(values) => write::<Int64Type>(group, &values.iter().map(|value| value.cast_signed()).collect::<Vec<_>>(), None),
+            Values::Numbers(values) => write::<DoubleType>(group, values, None),
+            Values::OptionalNumbers(values) => write_optional::<DoubleType>(group, values),
+            Values::Flags(values) => write::<BoolType>(group, values, None),
+            Values::Texts(values) => write::<ByteArrayType>(group, values, None),
+        }
+    }
+}
+
+type Group<'a> = SerializedRowGroupWriter<'a, std::fs::File>;
+
+fn write<T: DataType>(group: &mut Group<'_>, values: &[T::T], present: Option<&[i16]>) -> Result<(), ParquetError> {
+    let mut column = group.next_column()?.expect("the schema was made from these columns");
+    column.typed::<T>().write_batch(values, present, None)?;
+    column.close()
+}
+
+fn write_optional<T: DataType>(group: &mut Group<'_>, values: &[Option<T::T>]) -> Result<(), ParquetError> {
+    let present: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+    let values: Vec<T::T> = values.iter().flatten().cloned().collect();
+    write::<T>(group, &values, Some(&present))
+}
+
+/// A Parquet file that takes its name once it is whole.
+pub(super) struct ColumnFile {
+    writer: SerializedFileWriter<std::fs::File>,
+    file: PartialFile,
+    path: PathBuf,
+}
+
+impl ColumnFile {
+    /// Starts a file with columns such as `columns`, whose values are not looked at.
+    pub(super) fn create(path: &Path, columns: &[Column], metadata: &[(String, String)]) -> Result<Self, ReportError> {
+        let file = PartialFile::create(path)?;
+        let handle = file.handle().map_err(ReportError::file("create", path))?;
+        let declarations: Vec<String> = columns.iter().map(Column::declaration).collect();
+        let schema = parse_message_type(&format!("message roundelay {{ {} }}", declarations.join(" "))).map_err(failure(path))?;
+        let writer = SerializedFileWriter::new(handle, Arc::new(schema), Arc::new(properties(columns, metadata))).map_err(failure(path))?;
+        Ok(Self { writer, file, path: path.to_owned() })
+    }
+
+    /// Appends a row group.
+    pub(super) fn write(&mut self, columns: &[Column]) -> Result<(), ReportError> {
+        self.append(columns).map_err(failure(&self.path))
+    }
+
+    fn append(&mut self, columns: &[Column]) -> Result<(), ParquetError> {
+        let mut group = self.writer.next_row_group()?;
+        for column in columns {
+            column.write(&mut group)?;
+        }
+        group.close()?;
+        Ok(())
+    }
+
+    /// Writes the footer and gives the file its name.
+    pub(super) fn finish(self) -> Result<(), ReportError> {
+        let Self { mut writer, file, path } = self;
+        writer.finish().map_err(failure(&path))?;
+        drop(writer);
+        file.finish()
+    }
+}
+
+impl std::fmt::Debug for ColumnFile {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("ColumnFile").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+fn properties(columns: &[Column], metadata: &[(String, String)]) -> WriterProperties {
+    let entries = metadata.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
+    let mut properties = WriterProperties::builder().set_compression(Compression::SNAPPY).set_key_value_metadata(Some(entries));
+    for column in columns.iter().filter(|column| column.is_time()) {
+        let path = ColumnPath::from(column.name);
+        properties = properties.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+    }
+    properties.build()
+}
+
+/// An error that names the file: the operating system's, where it was the cause, else the encoder's.
+fn failure(path: &Path) -> impl FnOnce(ParquetError) -> ReportError {
+    move |error| match error {
+        ParquetError::External(cause) => match cause.downcast::<io::Error>() {
+            Ok(source) => ReportError::file("write", path)(*source),
+            Err(cause) => ReportError::Encoding { path: path.to_owned(), reason: cause.to_string() },
+        },
+        other => ReportError::Encoding { path: path.to_owned(), reason: other.to_string() },
+    }
+}

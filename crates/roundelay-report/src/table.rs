@@ -1,0 +1,190 @@
+//! The comparison on a terminal.
+
+use roundelay_trace::{Comparison, Delay, DisciplineResult, Drops, Outcome};
+
+use crate::grid::{Cell, Column, Grid, Paint};
+use crate::text::{clean, cut, cut_middle, width, wrap};
+use crate::units::{bytes, count, percent, rate, seconds, short_count, significant};
+
+/// How the table looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TableStyle {
+    /// Whether to use the terminal's colours; nothing is said by colour alone.
+    pub color: bool,
+    /// Columns of the terminal; none if it is not one, which counts as 100.
+    pub width: Option<u16>,
+}
+
+impl TableStyle {
+    fn limit(self) -> usize {
+        self.width.map_or(100, usize::from).max(40)
+    }
+}
+
+/// Flows in the section on flows.
+const FLOWS: usize = 10;
+
+/// The comparison as a table for a terminal: what was replayed, a row for each discipline, the flows that matter, the verdict, and the
+/// commands that put it into practice. No line but the commands is longer than the terminal is wide.
+pub fn table(comparison: &Comparison, style: TableStyle) -> String {
+    let sections = [headline(comparison, style), service(comparison, style), fairness(comparison, style)];
+    let sections = sections.into_iter().chain([flows(comparison, style), verdict(comparison, style)]);
+    let mut text = String::new();
+    for section in sections.filter(|lines| !lines.is_empty()) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        for line in section {
+            text.push_str(&line);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn headline(comparison: &Comparison, style: TableStyle) -> Vec<String> {
+    let capture = &comparison.capture;
+    let name = cut(&clean(&capture.name), style.limit());
+    let offered = capture.bytes as f64 * 8.0 / capture.seconds;
+    let share = percent(offered / comparison.link_rate as f64);
+    let (packets, flows) = (count(capture.packets), count(comparison.flows.len() as u64));
+    let facts = format!("{packets} packets, {flows} flows by {}, {}.", clean(&capture.flow_by), seconds(capture.seconds));
+    let load = format!("Offered {}, {share} of a link of {}.", rate(offered), rate(comparison.link_rate as f64));
+    let mut lines = vec![Paint::Bold.on(&name, style.color)];
+    lines.extend(wrap(&format!("{facts} {load}"), style.limit()));
+    for note in &capture.notes {
+        lines.extend(wrap(&format!("Note: {}", clean(note)), style.limit()).iter().map(|line| Paint::Faint.on(line, style.color)));
+    }
+    lines
+}
+
+fn service(comparison: &Comparison, style: TableStyle) -> Vec<String> {
+    let column = |head: &str, cell: &dyn Fn(&DisciplineResult) -> Cell| Column::new(head, comparison.disciplines.iter().map(cell));
+    let delay = |head, of: fn(&Delay) -> f64| column(head, &|result| delay(&result.total, of).into()).under("delay, all flows");
+    let grid = Grid::new(vec![
+        names(comparison),
+        column("sent", &|result| rate(result.total.throughput).into()),
+        column("loss", &|result| loss(&result.total)),
+        column("dropped", &|result| reasons(result.total.drops).into()).spare(4),
+        delay("p50", |delay| delay.p50).spare(1),
+        delay("p99", |delay| delay.p99),
+        delay("p99.9", |delay| delay.p999).spare(3),
+        delay("max", |delay| delay.max).spare(2),
+        column("p99", &|result| Cell { text: self::delay(&result.light, |delay| delay.p99), paint: Paint::Bold }).under("light"),
+    ]);
+    grid.lines(style.limit(), style.color)
+}
+
+fn fairness(comparison: &Comparison, style: TableStyle) -> Vec<String> {
+    let column = |head: &str, cell: &dyn Fn(&DisciplineResult) -> Cell| Column::new(head, comparison.disciplines.iter().map(cell));
+    let grid = Grid::new(vec![
+        names(comparison),
+        column("Jain mean", &|result| result.jain.map_or_else(none, |jain| format!("{:.3}", jain.mean)).into()),
+        column("worst", &|result| result.jain.map_or_else(none, |jain| format!("{:.3}", jain.min)).into()).spare(2),
+        column("lag behind GPS", &|result| bytes(result.worst_lag).into()),
+        column("bounds", &|result| bounds(result.kept_bounds)),
+        column("ns/packet", &|result| result.cost.map_or_else(none, |cost| significant(cost.nanos_per_packet)).into()),
+        column("bytes/flow", &|result| count(result.bytes_per_flow as u64).into()).spare(1),
+        column("buffer", &|result| result.limit.clone().into()).spare(3),
+    ]);
+    grid.lines(style.limit(), style.color)
+}
+
+/// The flows that matter, with as many disciplines side by side as fit and the others below.
+fn flows(comparison: &Comparison, style: TableStyle) -> Vec<String> {
+    let chosen = chosen_flows(comparison);
+    if chosen.is_empty() {
+        return Vec::new();
+    }
+    let title = format!("99th percentile of delay, and loss: {} of {} flows", chosen.len(), count(comparison.flows.len() as u64));
+    let mut lines = vec![Paint::Bold.on(&title, style.color)];
+    let mut rest: &[DisciplineResult] = &comparison.disciplines;
+    while !rest.is_empty() {
+        let fits = |&some: &usize| flow_grid(comparison, &chosen, &rest[..some]).width() <= style.limit();
+        let (now, later) = rest.split_at((2..=rest.len()).take_while(fits).last().unwrap_or(1));
+        lines.extend(flow_grid(comparison, &chosen, now).lines(style.limit(), style.color));
+        rest = later;
+    }
+    lines
+}
+
+fn flow_grid(comparison: &Comparison, chosen: &[usize], disciplines: &[DisciplineResult]) -> Grid {
+    let labels = chosen.iter().map(|&flow| cut_middle(&clean(&comparison.flows[flow].label), 34).into());
+    let offered = chosen.iter().map(|&flow| rate(comparison.flows[flow].offered_rate).into());
+    let mut columns = vec![Column::new("flow", labels), Column::new("offered", offered)];
+    for result in disciplines {
+        let group = short_name(result, &comparison.disciplines);
+        let outcome = |&flow: &usize| &result.flows[flow].outcome;
+        columns.push(Column::new("p99", chosen.iter().map(|flow| delay(outcome(flow), |delay| delay.p99).into())).under(&group));
+        columns.push(Column::new("loss", chosen.iter().map(|flow| loss(outcome(flow)))).under(&group));
+    }
+    Grid::new(columns)
+}
+
+/// The name alone where it says which one is meant.
+fn short_name(result: &DisciplineResult, all: &[DisciplineResult]) -> String {
+    let alone = all.iter().filter(|other| other.name == result.name).count() == 1;
+    if alone { result.name.to_owned() } else { cut(&clean(&result.spec), 20) }
+}
+
+/// The largest flows that ask for more than their share, and the light ones that a plain queue delays most.
+fn chosen_flows(comparison: &Comparison) -> Vec<usize> {
+    let plain = comparison.disciplines.iter().find(|result| result.name.contains("fifo")).or(comparison.disciplines.first());
+    let worst = |flow: usize| plain.and_then(|result| result.flows[flow].outcome.delay).map_or(0.0, |delay| delay.p99);
+    let (mut light, mut heavy): (Vec<usize>, Vec<usize>) = (0..comparison.flows.len()).partition(|&flow| comparison.flows[flow].light);
+    heavy.sort_by_key(|&flow| std::cmp::Reverse(comparison.flows[flow].bytes));
+    light.sort_by(|&one, &other| worst(other).total_cmp(&worst(one)));
+    heavy.truncate((FLOWS / 2).max(FLOWS.saturating_sub(light.len())));
+    light.truncate(FLOWS - heavy.len());
+    heavy.into_iter().chain(light).collect()
+}
+
+fn verdict(comparison: &Comparison, style: TableStyle) -> Vec<String> {
+    let verdict = &comparison.verdict;
+    let sentences: Vec<String> = verdict.sentences.iter().map(|sentence| clean(sentence)).collect();
+    let mut lines = wrap(&sentences.join(" "), style.limit());
+    if let Some(first) = lines.first_mut() {
+        *first = Paint::Bold.on(first, style.color);
+    }
+    lines.extend(verdict.commands.iter().map(|command| format!("  {}", Paint::Good.on(&clean(command), style.color))));
+    lines
+}
+
+fn names(comparison: &Comparison) -> Column {
+    let cells = comparison.disciplines.iter().enumerate().map(|(index, result)| {
+        let best = index == comparison.verdict.best;
+        let text = format!("{} {}", if best { '*' } else { ' ' }, clean(&result.spec));
+        Cell { text: cut(&text, 32), paint: if best { Paint::Good } else { Paint::Plain } }
+    });
+    let title = "  discipline";
+    debug_assert_eq!(width(title), 12, "as short as a name may be cut");
+    Column::new(title, cells)
+}
+
+fn delay(outcome: &Outcome, of: impl Fn(&Delay) -> f64) -> String {
+    outcome.delay.as_ref().map_or_else(none, |delay| seconds(of(delay)))
+}
+
+fn loss(outcome: &Outcome) -> Cell {
+    let paint = if outcome.loss > 0.0 { Paint::Bad } else { Paint::Faint };
+    Cell { text: percent(outcome.loss), paint }
+}
+
+fn bounds(kept: Option<bool>) -> Cell {
+    match kept {
+        Some(true) => Cell { text: "✓ kept".to_owned(), paint: Paint::Plain },
+        Some(false) => Cell { text: "✗ broken".to_owned(), paint: Paint::Bad },
+        None => Cell { text: none(), paint: Paint::Faint },
+    }
+}
+
+/// The reasons for which packets were dropped: `1,234 full, 12 early`.
+pub(crate) fn reasons(drops: Drops) -> String {
+    let reasons = [(drops.full, "full"), (drops.pushed_out, "pushed"), (drops.early, "early"), (drops.refused, "refused")];
+    let some = reasons.iter().filter(|(number, _)| *number > 0).map(|(number, reason)| format!("{} {reason}", short_count(*number)));
+    some.collect::<Vec<_>>().join(", ")
+}
+
+fn none() -> String {
+    "–".to_owned()
+}

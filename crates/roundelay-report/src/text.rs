@@ -1,0 +1,95 @@
+//! Text on a terminal: what it takes, and what must not reach it.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Columns that `text` takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// `text` with everything that steers a terminal or reverses the reading order replaced: names come from files that anyone may have made.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|letter| if steers(letter) { '\u{fffd}' } else { letter }).collect()
+}
+
+fn steers(letter: char) -> bool {
+    letter.is_control() || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// At most `limit` columns of `text`, with an ellipsis where it was cut.
+pub(crate) fn cut(text: &str, limit: usize) -> String {
+    if width(text) <= limit {
+        return text.to_owned();
+    }
+    let mut taken = 0;
+    let fits = |letter: &char| {
+        taken += letter.width().unwrap_or(0);
+        taken < limit
+    };
+    let mut short: String = text.chars().take_while(fits).collect();
+    short.push('…');
+    short
+}
+
+/// At most `limit` columns of `text`, cut in the middle: addresses differ at their ends.
+pub(crate) fn cut_middle(text: &str, limit: usize) -> String {
+    let wide = width(text);
+    if wide <= limit {
+        return text.to_owned();
+    }
+    let mut end = text;
+    while width(end) > limit / 2 {
+        end = end.chars().next().map_or(end, |letter| &end[letter.len_utf8()..]);
+    }
+    cut(text, limit - width(end)) + end
+}
+
+/// `text` in lines of at most `limit` columns, broken between words; a longer word has a line of its own.
+pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("there is always one");
+        if last.is_empty() {
+            last.push_str(word);
+        } else if width(last) + 1 + width(word) <= limit {
+            last.push(' ');
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_steer_the_terminal() {
+        assert_eq!(clean("a\x1b[2Jb\r\nc\u{202e}d\u{9b}e"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d\u{fffd}e");
+        assert_eq!(clean("tcp ::1.80 > ::2.99 é 漢"), "tcp ::1.80 > ::2.99 é 漢");
+    }
+
+    #[test]
+    fn a_cut_text_takes_no_more_than_its_limit() {
+        assert_eq!(cut("fq_codel", 8), "fq_codel");
+        assert_eq!(cut("fq_codel limit", 9), "fq_codel…");
+        assert_eq!(cut("漢漢漢漢", 6), "漢漢…");
+        assert_eq!(width(&cut("漢漢漢漢", 4)), 3);
+    }
+
+    #[test]
+    fn a_text_cut_in_the_middle_keeps_both_ends() {
+        assert_eq!(cut_middle("10.0.0.1:443 > 10.0.0.2:51000", 16), "10.0.0.….2:51000");
+        assert_eq!(width(&cut_middle("漢漢漢漢漢漢", 7)), 7);
+        assert_eq!(cut_middle("short", 16), "short");
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("unbreakable a", 4), ["unbreakable", "a"]);
+        assert_eq!(wrap("", 4), [""]);
+    }
+}

@@ -1,0 +1,117 @@
+//! Numbers as people read them: three significant digits and the unit that needs no zeros.
+
+/// Seconds: `850 ns`, `12.3 ms`, `1.23 s`.
+pub(crate) fn seconds(value: f64) -> String {
+    scaled(value, &[(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")])
+}
+
+/// Bits per second: `9.87 Mbit/s`.
+pub(crate) fn rate(value: f64) -> String {
+    scaled(value, &[(1.0, "bit/s"), (1e3, "kbit/s"), (1e6, "Mbit/s"), (1e9, "Gbit/s")])
+}
+
+/// Bytes, in powers of a thousand: `12.3 KB`.
+pub(crate) fn bytes(value: f64) -> String {
+    scaled(value, &[(1.0, "B"), (1e3, "KB"), (1e6, "MB"), (1e9, "GB")])
+}
+
+/// A share of one: `12.3 %`, `0.04 %`, `<0.01 %`, `0 %`.
+pub(crate) fn percent(share: f64) -> String {
+    match share * 100.0 {
+        value if !value.is_finite() => "–".to_owned(),
+        0.0 => "0 %".to_owned(),
+        value if value < 0.01 => "<0.01 %".to_owned(),
+        value if value < 1.0 => format!("{value:.2} %"),
+        value if value < 99.95 => format!("{value:.1} %"),
+        value => format!("{value:.0} %"),
+    }
+}
+
+/// A number of things: `1,234,567`.
+pub(crate) fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let first = digits.len() % 3;
+    let mut text = digits[..first].to_owned();
+    for three in digits.as_bytes()[first..].chunks(3) {
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text.extend(three.iter().map(|&digit| char::from(digit)));
+    }
+    text
+}
+
+/// Where there is little room: `1,234`, `12.3k`, `4.56M`.
+pub(crate) fn short_count(value: u64) -> String {
+    match value {
+        0..10_000 => count(value),
+        10_000..1_000_000 => format!("{}k", significant(value as f64 / 1e3)),
+        _ => format!("{}M", significant(value as f64 / 1e6)),
+    }
+}
+
+/// Three significant digits, never in scientific notation.
+pub(crate) fn significant(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size < 9.995 => 2,
+        size if size < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// `value` in the largest of `units` in which it is not below one once rounded.
+fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    let fits = |&&(size, _): &&(f64, &str)| value.abs() >= size * 0.9995;
+    let &(size, unit) = units.iter().rfind(fits).unwrap_or(&units[0]);
+    match value {
+        0.0 => "0".to_owned(),
+        _ if size == 1.0 && units[0].0 == 1.0 => format!("{value:.0} {unit}"),
+        _ => format!("{} {unit}", significant(value / size)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_change_unit_where_the_rounded_number_does() {
+        let cases = [(0.0, "0"), (8.5e-7, "850 ns"), (9.994e-7, "999 ns"), (9.996e-7, "1.00 µs"), (0.0123, "12.3 ms"), (75.0, "75.0 s")];
+        for (value, text) in cases {
+            assert_eq!(seconds(value), text);
+        }
+        assert_eq!(seconds(f64::NAN), "–");
+    }
+
+    #[test]
+    fn rates_and_bytes_are_in_powers_of_a_thousand() {
+        assert_eq!(rate(9_870_000.0), "9.87 Mbit/s");
+        assert_eq!(rate(512.0), "512 bit/s");
+        assert_eq!(bytes(1514.0), "1.51 KB");
+        assert_eq!(bytes(64.0), "64 B");
+        assert_eq!(bytes(0.0), "0");
+    }
+
+    #[test]
+    fn a_small_loss_is_not_called_none() {
+        let cases = [(0.0, "0 %"), (1e-6, "<0.01 %"), (0.0004, "0.04 %"), (0.123, "12.3 %"), (0.9999, "100 %")];
+        for (share, text) in cases {
+            assert_eq!(percent(share), text);
+        }
+    }
+
+    #[test]
+    fn counts_are_grouped_by_thousands() {
+        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")];
+        for (value, text) in cases {
+            assert_eq!(count(value), text);
+        }
+        assert_eq!(short_count(9_999), "9,999");
+        assert_eq!(short_count(12_345), "12.3k");
+        assert_eq!(short_count(4_560_000), "4.56M");
+    }
+}

@@ -1,0 +1,206 @@
+// Looks at a page as a reader would: node tests/browser/check.mjs page.html [--screenshots DIR]
+//
+// In light and in dark, wide and narrow: no errors, no requests, charts that are drawn, a selector that changes them, a tooltip, and controls
+// that do what they say. CHROMIUM names the browser, /usr/bin/chromium if unset. Exits 1 if anything is amiss.
+
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const FLAGS = [
+  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync",
+];
+const CHARTS = ["delay", "throughput", "backlog"];
+
+const { values: options, positionals } = parseArgs({ options: { screenshots: { type: "string" } }, allowPositionals: true });
+if (positionals.length !== 1) {
+  console.error("usage: node tests/browser/check.mjs page.html [--screenshots DIR]");
+  process.exit(2);
+}
+const file = resolve(positionals[0]);
+const address = pathToFileURL(file).href;
+if (options.screenshots) mkdirSync(options.screenshots, { recursive: true });
+
+// The number of pixels of a chart that differ from its first one, and something that changes when the picture does.
+const picture = (page, id) => page.evaluate((id) => {
+  const canvas = document.querySelector(`#${id} canvas`);
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+  const pixels = new Uint32Array(data.buffer);
+  let painted = 0;
+  let hash = 0;
+  const colors = new Set();
+  for (const pixel of pixels) {
+    if (pixel !== pixels[0]) painted += 1;
+    if (pixel >>> 24 === 255) colors.add(pixel);
+    hash = (Math.imul(hash, 31) + pixel) | 0;
+  }
+  return { painted, colors: colors.size, hash };
+}, id);
+
+const pictures = async (page) => {
+  const all = {};
+  for (const id of CHARTS) all[id] = await picture(page, id);
+  return all;
+};
+
+const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60)))));
+
+const checkDrawn = async (page) => {
+  assert.equal(await page.locator(".uplot").count(), CHARTS.length, "three charts");
+  for (const [id, { painted, colors }] of Object.entries(await pictures(page))) {
+    assert.ok(painted > 2000, `${id}: only ${painted} pixels are painted`);
+    assert.ok(colors > 4, `${id}: only ${colors} colours`);
+  }
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.equal(wide, 0, `the page is ${wide} pixels too wide`);
+  const flows = await page.locator("#view optgroup option").count();
+  assert.equal(await page.locator(".card").count(), flows, "a card for each charted flow");
+  assert.ok(await page.locator(".dot").count() > 0, "dots on the cards");
+};
+
+const checkSelector = async (page) => {
+  const views = await page.locator("#view option").count();
+  assert.ok(views >= 2, "at least two kinds of traffic to choose from");
+  const seen = new Set();
+  for (const index of [0, 1, views - 1]) {
+    await page.selectOption("#view", String(index));
+    await settled(page);
+    const now = await pictures(page);
+    for (const id of CHARTS) seen.add(`${id} ${now[id].hash}`);
+    const label = await page.locator("#view option").nth(index).textContent();
+    assert.equal(await page.locator("#figures thead th").first().textContent(), label, "the figures are those of the choice");
+  }
+  assert.equal(seen.size, CHARTS.length * new Set([0, 1, views - 1]).size, "each choice draws other curves");
+  await page.selectOption("#view", "0");
+};
+
+const checkShape = async (page) => {
+  const before = await picture(page, "delay");
+  await page.locator("#shape input[value=tail]").check();
+  await settled(page);
+  assert.notEqual((await picture(page, "delay")).hash, before.hash, "the tail is another picture");
+  await page.locator("#shape input[value=share]").check();
+};
+
+const checkLegend = async (page) => {
+  await settled(page);
+  const before = await pictures(page);
+  const button = page.locator("#legend button").first();
+  await button.click();
+  await settled(page);
+  const after = await pictures(page);
+  assert.equal(await button.getAttribute("aria-pressed"), "false");
+  for (const id of CHARTS) assert.notEqual(after[id].hash, before[id].hash, `${id}: hiding a discipline changes it`);
+  await button.click();
+};
+
+const checkTooltips = async (page) => {
+  const disciplines = await page.locator("#legend button").count();
+  for (const id of CHARTS) {
+    const over = page.locator(`#${id} .u-over`);
+    await over.scrollIntoViewIfNeeded();
+    const { x, y, width, height } = await over.boundingBox();
+    await page.mouse.move(x + width * 0.4, y + height * 0.45);
+    await page.mouse.move(x + width * 0.42, y + height * 0.5);
+    await settled(page);
+    const tip = page.locator(`#${id} .tip`);
+    assert.ok(await tip.isVisible(), `${id}: a tooltip under the mouse`);
+    assert.equal(await tip.locator("div").count(), disciplines, `${id}: a line for each discipline`);
+    assert.match(await tip.textContent(), id === "delay" ? /Within .+ (ns|µs|ms|s).+%/ : /From .+s/, `${id}: values with units`);
+    const inside = await tip.evaluate((tip) => tip.getBoundingClientRect().right <= innerWidth && tip.getBoundingClientRect().left >= 0);
+    assert.ok(inside, `${id}: the tooltip stays on the page`);
+  }
+};
+
+const checkKeyboard = async (page) => {
+  await page.mouse.move(2, 2);
+  await page.locator("#delay .uplot").focus();
+  await page.keyboard.press("ArrowRight");
+  const text = () => page.locator("#delay .tip").textContent();
+  const first = await text();
+  assert.ok(await page.locator("#delay .tip").isVisible(), "the arrow keys bring the tooltip");
+  for (let press = 0; press < 8; press += 1) await page.keyboard.press("ArrowRight");
+  assert.notEqual(await text(), first, "and move it");
+  await page.keyboard.press("Escape");
+  assert.ok(!(await page.locator("#delay .tip").isVisible()), "Escape hides it");
+};
+
+const checkSorting = async (page) => {
+  const heading = page.locator("#disciplines thead tr:last-child th").nth(1);
+  const keys = () => page.$$eval("#disciplines tbody tr", (rows) => rows.map((row) => Number(row.cells[1].dataset.sort)));
+  const sorted = (values, sign) => [...values].sort((one, other) => sign * (one - other));
+  await heading.locator("button").click();
+  assert.deepEqual(await keys(), sorted(await keys(), 1), "ascending");
+  await heading.locator("button").press("Enter");
+  assert.deepEqual(await keys(), sorted(await keys(), -1), "descending");
+  assert.equal(await heading.getAttribute("aria-sort"), "descending");
+};
+
+const checkCopy = async (page) => {
+  if (await page.locator("#copy").count() === 0) return;
+  await page.locator("#copy").click();
+  await page.waitForFunction(() => document.getElementById("copy").textContent === "Copied");
+};
+
+// Every size and theme in a browser of its own, with nothing remembered.
+const look = async (colorScheme, width) => {
+  const profile = mkdtempSync(join(tmpdir(), "roundelay-page-"));
+  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+  const settings = { executablePath, args: FLAGS, colorScheme, viewport: { width, height: 900 } };
+  const browser = await chromium.launchPersistentContext(profile, settings);
+  try {
+    const trouble = [];
+    const page = await browser.newPage();
+    page.on("console", (message) => { if (["error", "warning"].includes(message.type())) trouble.push(`console: ${message.text()}`); });
+    page.on("pageerror", (error) => trouble.push(`error: ${error.stack}`));
+    page.on("dialog", (dialog) => { trouble.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+    page.on("request", (request) => {
+      if (request.url() !== address && !request.url().startsWith("data:")) trouble.push(`request: ${request.url()}`);
+    });
+    page.on("requestfailed", (request) => trouble.push(`failed request: ${request.url()}`));
+    await page.goto(address);
+    await settled(page);
+    const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number));
+    assert.equal(background[0] < 128, colorScheme === "dark", `the background ${background} suits ${colorScheme}`);
+    await checkDrawn(page);
+    const shot = (name, more) => options.screenshots
+      && page.screenshot({ path: join(options.screenshots, `${basename(file, ".html")}-${colorScheme}-${width}-${name}.png`), ...more });
+    await shot("page", { fullPage: true });
+    await checkSelector(page);
+    await checkShape(page);
+    await checkLegend(page);
+    await checkTooltips(page);
+    await shot("tooltip");
+    await checkKeyboard(page);
+    await checkSorting(page);
+    await checkCopy(page);
+    const other = colorScheme === "dark" ? "light" : "dark";
+    const before = await picture(page, "delay");
+    await page.locator(`#theme input[value=${other}]`).check();
+    await settled(page);
+    assert.notEqual((await picture(page, "delay")).hash, before.hash, "the charts follow the theme that is chosen");
+    assert.deepEqual(trouble, [], "no errors, no requests");
+    console.log(`ok: ${colorScheme}, ${width} px`);
+  } finally {
+    await browser.close();
+    rmSync(profile, { recursive: true, force: true });
+  }
+};
+
+let failed = false;
+for (const colorScheme of ["light", "dark"]) {
+  for (const width of [1280, 760]) {
+    await look(colorScheme, width).catch((error) => {
+      failed = true;
+      console.error(`not ok: ${colorScheme}, ${width} px: ${error.message}`);
+    });
+  }
+}
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,169 @@
+//! The three renderings of one made-up comparison, and of hostile and empty ones.
+
+use std::fs;
+use std::path::Path;
+
+use roundelay_report::{TableStyle, html, json, table};
+use roundelay_trace::Comparison;
+use serde_json::Value;
+
+#[path = "../examples/sample_page/sample.rs"]
+mod sample;
+
+const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \u{1b}[2J{{script}} \"'&";
+
+/// Everything that comes from a file or a user is out to break the page.
+fn hostile() -> Comparison {
+    let mut comparison = sample::comparison();
+    comparison.capture.name = HOSTILE.to_owned();
+    comparison.capture.flow_by = HOSTILE.to_owned();
+    comparison.capture.notes.push(HOSTILE.to_owned());
+    comparison.flows[0].label = HOSTILE.to_owned();
+    comparison.flows[11].label = HOSTILE.to_owned();
+    comparison.disciplines[1].spec = HOSTILE.to_owned();
+    comparison.verdict.sentences.insert(0, HOSTILE.to_owned());
+    comparison.verdict.commands.push(HOSTILE.to_owned());
+    comparison
+}
+
+/// Nothing was sent, nothing is known.
+fn empty() -> Comparison {
+    let mut comparison = sample::comparison();
+    comparison.capture.seconds = 0.0;
+    comparison.flows.clear();
+    comparison.charted.clear();
+    comparison.verdict.sentences.clear();
+    comparison.verdict.commands.clear();
+    for result in &mut comparison.disciplines {
+        result.flows.clear();
+        (result.total, result.light, result.jain, result.cost) = Default::default();
+        (result.curves, result.light_curves) = Default::default();
+    }
+    comparison
+}
+
+/// Each element of the page's text after the first starts with what follows `before`.
+fn after<'a>(text: &'a str, before: &str) -> &'a str {
+    text.split_once(before).unwrap_or_else(|| panic!("there is no {before}")).1
+}
+
+fn embedded(page: &str) -> Value {
+    let data = after(page, "<script type=\"application/json\" id=\"data\">").split("</script>").next().unwrap();
+    serde_json::from_str(data).unwrap()
+}
+
+#[test]
+fn the_table_is_as_agreed() {
+    let expected = include_str!("sample_table.txt");
+    let made = table(&sample::comparison(), TableStyle::default());
+    assert_eq!(
+        made, expected,
+        "if this is better: cargo run -p roundelay-report --example sample_page > crates/roundelay-report/tests/sample_table.txt"
+    );
+}
+
+#[test]
+fn no_line_of_the_table_is_wider_than_the_terminal() {
+    for width in [60, 72, 80, 100, 120, 200] {
+        for comparison in [sample::comparison(), hostile()] {
+            let text = table(&comparison, TableStyle { color: false, width: Some(width) });
+            let lines = text
+                .lines()
+                .filter(|line| !comparison.verdict.commands.iter().any(|command| line.ends_with(&command[command.len() - 3..])));
+            for line in lines {
+                assert!(line.chars().count() <= usize::from(width), "{width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    let style = TableStyle { color: true, width: None };
+    let colored = table(&sample::comparison(), style);
+    assert!(colored.contains("\x1b[1;32m* fq_codel target 5ms\x1b[0m"), "{colored}");
+    let mut plain = String::new();
+    for piece in colored.split('\x1b') {
+        plain.push_str(if piece.starts_with('[') { after(piece, "m") } else { piece });
+    }
+    assert_eq!(plain, table(&sample::comparison(), TableStyle::default()));
+}
+
+#[test]
+fn a_hostile_name_cannot_steer_the_terminal() {
+    let text = table(&hostile(), TableStyle::default());
+    assert!(text.contains("</script><script>alert(1)</script>") && !text.contains('\x1b'), "{text}");
+}
+
+#[test]
+fn nothing_sent_is_no_reason_to_fail() {
+    let comparison = empty();
+    assert!(table(&comparison, TableStyle::default()).contains(" –"));
+    assert!(html(&comparison).contains("No verdict."));
+    assert!(json(&comparison).contains("\"flows\": []"));
+}
+
+#[test]
+fn json_has_the_fields_of_the_comparison_in_their_order() {
+    let text = json(&sample::comparison());
+    let top = text.lines().filter(|line| line.starts_with("  \"")).map(|line| line.split('"').nth(1).unwrap());
+    let expected = ["version", "capture", "link_rate", "seed", "flows", "charted", "disciplines", "verdict"];
+    assert_eq!(top.collect::<Vec<_>>(), expected);
+    let value: Value = serde_json::from_str(&text).unwrap();
+    let flow = &value["disciplines"][3]["flows"][0];
+    for key in ["throughput", "loss", "delay", "reordered", "lag", "b_wfi", "t_wfi_bound", "curves"] {
+        assert!(flow.get(key).is_some(), "{key}");
+    }
+    assert_eq!(text, json(&sample::comparison()));
+}
+
+#[test]
+fn a_hostile_name_stays_text_on_the_page() {
+    let page = html(&hostile());
+    let clean = html(&sample::comparison());
+    for tag in ["<script", "</script", "<img", "<title", "onerror=alert(2)>"] {
+        assert_eq!(page.matches(tag).count(), clean.matches(tag).count(), "{tag}");
+    }
+    assert!(page.contains("&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;"));
+    assert!(page.contains("{{script}}"), "what is put in is not filled again");
+    let label = embedded(&page)["views"].as_array().unwrap().last().unwrap()["label"].clone();
+    assert_eq!(label, HOSTILE.replace('\u{1b}', "\u{fffd}"));
+}
+
+#[test]
+fn the_page_needs_nothing_else() {
+    let page = html(&sample::comparison());
+    for reference in [" src=", "@import", "url(", "<link rel=\"stylesheet", "fetch(", "XMLHttpRequest", "{{"] {
+        assert!(!page.contains(reference), "{reference}");
+    }
+    assert!(page.contains("Content-Security-Policy\" content=\"default-src 'none'"));
+    assert!(page.contains("Copyright (c) 2022 Leon Sorokin"), "uPlot's licence asks to be included");
+    assert!(page.len() < 1_500_000, "{}", page.len());
+}
+
+#[test]
+fn the_page_says_what_the_comparison_says() {
+    let comparison = sample::comparison();
+    let page = html(&comparison);
+    assert!(page.contains("<h1 id=\"answer\">fq_codel target 5ms serves this traffic best.</h1>"));
+    assert!(page.contains("tc qdisc add dev eth0 parent 1:1 fq_codel target 5ms</pre>"));
+    assert_eq!(page.matches("<tr class=\"best\">").count(), 1);
+    assert!(after(&page, "<tr class=\"best\">").starts_with("<th scope=\"row\"><b>fq_codel target 5ms</b>"));
+    let data = embedded(&page);
+    assert_eq!(data["views"].as_array().unwrap().len(), 2 + comparison.charted.len());
+    assert_eq!(data["views"][2]["label"], comparison.flows[comparison.charted[0]].label);
+    assert_eq!(
+        data["views"][0]["results"][3]["curves"]["backlog"].as_array().unwrap().len(),
+        comparison.disciplines[3].curves.backlog.len()
+    );
+}
+
+/// `ROUNDELAY_PAGES=folder cargo test` leaves the pages there, for the browser to look at.
+#[test]
+fn pages_for_the_browser() {
+    if let Some(folder) = std::env::var_os("ROUNDELAY_PAGES") {
+        for (name, comparison) in [("sample", sample::comparison()), ("hostile", hostile()), ("empty", empty())] {
+            fs::write(Path::new(&folder).join(format!("{name}.html")), html(&comparison)).unwrap();
+        }
+    }
+}

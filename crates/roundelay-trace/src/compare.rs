@@ -1,0 +1,259 @@
+//! The main job: one capture, one link, several disciplines.
+
+use std::cmp::Reverse;
+use std::error::Error;
+
+use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
+use roundelay::schedulers::Spec;
+use roundelay::{ConfigError, Limit, Rate};
+use thiserror::Error;
+
+use crate::capture::{Capture, CaptureNotes};
+use crate::classifier::{Classifier, FlowBy};
+use crate::comparison::{CaptureSummary, Comparison, FlowSummary, Verdict};
+use crate::cost;
+use crate::error::CaptureError;
+use crate::lane::{FLOWS_WITH_CURVES, Lane, LaneBuilder, PacketSink};
+use crate::offered::{Event, Oddities, Offered, OfferedFlow};
+use crate::tc;
+use crate::verdict::verdict;
+use crate::weights::WeightRules;
+
+/// Packets that are read before the disciplines work on them.
+const BLOCK: usize = 8192;
+/// Packets at the start of the capture that costs are measured on.
+const SAMPLE: usize = 65_536;
+/// Flows of each kind, heavy and light, that get curves.
+const CHARTED: usize = 8;
+
+/// What to compare.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The link's rate.
+    pub rate: Rate,
+    /// The disciplines.
+    pub specs: Vec<Spec>,
+    /// One buffer for every discipline that has no limit of its own; none: each discipline's default.
+    pub buffer: Option<Limit>,
+    /// What makes a flow.
+    pub flow_by: FlowBy,
+    /// Flows told apart; packets of further ones share a flow.
+    pub max_flows: usize,
+    /// Weights of flows.
+    pub weights: WeightRules,
+    /// Keys whatever is random or hashed.
+    pub seed: u64,
+    /// Whether to measure what each discipline costs on this machine, the one result that differs from run to run.
+    pub measure_cost: bool,
+}
+
+impl Options {
+    /// Disciplines on a link, everything else as it is by default: flows by 5-tuple, equal weights, default buffers, seed 1, costs measured.
+    pub fn new(rate: Rate, specs: Vec<Spec>) -> Self {
+        let (flow_by, max_flows) = (FlowBy::default(), Classifier::DEFAULT_MAX_FLOWS);
+        Self { rate, specs, buffer: None, flow_by, max_flows, weights: WeightRules::default(), seed: 1, measure_cost: true }
+    }
+
+    fn limit_of(&self, spec: &Spec) -> Limit {
+        spec.limit.or(self.buffer).unwrap_or_else(|| spec.limit_or_default())
+    }
+}
+
+/// What ends a comparison.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CompareError {
+    /// The capture cannot be read.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// A discipline's parameter is out of range.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The capture holds nothing to replay.
+    #[error("{name}: the capture holds no packets")]
+    NoPackets {
+        /// The capture.
+        name: String,
+    },
+    /// A discipline could not go on: its packets could not be kept.
+    #[error("{0}")]
+    Lane(Box<dyn Error + Send + Sync>),
+}
+
+/// How far a comparison is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// Bytes of the capture read.
+    pub read: u64,
+    /// Packets replayed.
+    pub packets: u64,
+}
+
+/// What a comparison tells and asks while it runs. Both do nothing by default.
+pub trait Companion {
+    /// Called after each block of packets.
+    fn progress(&mut self, progress: Progress) {
+        let _ = progress;
+    }
+
+    /// Where the packets of this discipline should go, if anybody wants them. Called once a discipline, before the first packet, with the
+    /// nanoseconds since the Unix epoch at which the capture's clock is zero.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    fn sink(
+        &mut self,
+        spec: &Spec,
+        index: usize,
+        zero_unix_nanos: i64,
+    ) -> Result<Option<Box<dyn PacketSink>>, Box<dyn Error + Send + Sync>> {
+        let _ = (spec, index, zero_unix_nanos);
+        Ok(None)
+    }
+}
+
+/// A companion that wants nothing.
+impl Companion for () {}
+
+/// Offers each packet of the capture to each discipline at its capture time, through a port of its own.
+///
+/// The replay is open-loop: packets come when they came, whatever becomes of them. The capture is streamed, and the disciplines work in
+/// parallel on the present thread pool; results do not depend on the number of threads.
+///
+/// # Errors
+/// See [`CompareError`].
+pub fn compare(capture: Capture, options: &Options, companion: &mut impl Companion) -> Result<Comparison, CompareError> {
+    let classifier = Classifier::with_max_flows(options.flow_by, options.max_flows);
+    let mut offered = Offered::new(capture, classifier, options.weights.clone(), options.rate);
+    let (mut block, mut sample) = (Vec::new(), Vec::new());
+    let mut lanes = Vec::new();
+    while offered.read(&mut block, BLOCK)? {
+        if lanes.is_empty() {
+            lanes = build_lanes(options, companion, offered.first_unix_nanos())?;
+        }
+        keep_sample(&mut sample, &block);
+        lanes.par_iter_mut().try_for_each(|lane| lane.run(&block)).map_err(CompareError::Lane)?;
+        companion.progress(Progress { read: offered.capture().position(), packets: offered.packets() });
+    }
+    if lanes.is_empty() {
+        return Err(CompareError::NoPackets { name: offered.capture().name().to_owned() });
+    }
+    conclude(offered, lanes, &sample, options)
+}
+
+fn build_lanes(options: &Options, companion: &mut impl Companion, zero: i64) -> Result<Vec<Box<dyn Lane>>, CompareError> {
+    let build = |(index, spec): (usize, &Spec)| {
+        let sink = companion.sink(spec, index, zero).map_err(CompareError::Lane)?;
+        let builder = LaneBuilder { spec, limit: options.limit_of(spec), rate: options.rate, seed: options.seed, sink };
+        Ok(spec.discipline.visit(builder)?)
+    };
+    options.specs.iter().enumerate().map(build).collect()
+}
+
+fn keep_sample(sample: &mut Vec<Event>, block: &[Event]) {
+    if sample.len() < SAMPLE {
+        sample.extend_from_slice(&block[..block.len().min(SAMPLE - sample.len())]);
+    }
+}
+
+fn conclude(offered: Offered, lanes: Vec<Box<dyn Lane>>, sample: &[Event], options: &Options) -> Result<Comparison, CompareError> {
+    let flows = summarise_flows(&offered);
+    let charted = choose_charted(&flows);
+    let light: Vec<_> = flows.iter().map(|flow| flow.light).collect();
+    let finish = |lane: Box<dyn Lane>| lane.finish(offered.flows(), &light, &charted);
+    let mut disciplines = lanes.into_iter().map(finish).collect::<Result<Vec<_>, _>>().map_err(CompareError::Lane)?;
+    if options.measure_cost {
+        let specs: Vec<_> = options.specs.iter().map(|spec| (spec, options.limit_of(spec))).collect();
+        let costs = cost::measure(&specs, sample, options.rate, options.seed)?;
+        disciplines.iter_mut().zip(costs).for_each(|(discipline, cost)| discipline.cost = cost);
+    }
+    let commands = |spec: &Spec| tc::commands(spec, options.limit_of(spec), options.rate, options.flow_by);
+    let on_linux: Vec<_> = options.specs.iter().map(|spec| !commands(spec).is_empty()).collect();
+    let mut comparison = Comparison {
+        version: env!("CARGO_PKG_VERSION"),
+        capture: summarise_capture(&offered, options.flow_by),
+        link_rate: options.rate.bits_per_second(),
+        seed: options.seed,
+        flows,
+        charted,
+        disciplines,
+        verdict: Verdict::default(),
+    };
+    let (best, sentences) = verdict(&comparison, &on_linux);
+    comparison.verdict = Verdict { best, sentences, commands: options.specs.get(best).map(commands).unwrap_or_default() };
+    Ok(comparison)
+}
+
+fn summarise_flows(offered: &Offered) -> Vec<FlowSummary> {
+    let rate = |bytes: f64| bytes * 8.0 / offered.end().as_secs_f64().max(f64::MIN_POSITIVE);
+    let describe = |(number, flow): (usize, &OfferedFlow)| FlowSummary {
+        label: offered.classifier().flows()[number].to_string(),
+        weight: flow.config.weight,
+        packets: flow.packets,
+        bytes: flow.bytes,
+        first: flow.first.as_secs_f64(),
+        last: flow.last.as_secs_f64(),
+        offered_rate: rate(flow.bytes as f64),
+        fair_rate: rate(offered.fair_bytes(number)),
+        light: flow.is_light(),
+    };
+    offered.flows().iter().enumerate().map(describe).collect()
+}
+
+/// The heaviest flows and the light ones with the most packets, of those that have curves.
+fn choose_charted(flows: &[FlowSummary]) -> Vec<usize> {
+    let mut by_bytes: Vec<_> = (0..flows.len().min(FLOWS_WITH_CURVES)).collect();
+    by_bytes.sort_by_key(|flow| Reverse(flows[*flow].bytes));
+    let heavy = by_bytes.iter().copied().filter(|flow| !flows[*flow].light).take(CHARTED);
+    let mut charted: Vec<_> = heavy.collect();
+    by_bytes.sort_by_key(|flow| Reverse(flows[*flow].packets));
+    charted.extend(by_bytes.iter().copied().filter(|flow| flows[*flow].light).take(2 * CHARTED - charted.len()));
+    charted
+}
+
+fn summarise_capture(offered: &Offered, flow_by: FlowBy) -> CaptureSummary {
+    let capture = offered.capture();
+    CaptureSummary {
+        name: capture.name().to_owned(),
+        packets: offered.packets(),
+        bytes: offered.bytes(),
+        seconds: offered.end().as_secs_f64(),
+        first_unix_nanos: offered.first_unix_nanos(),
+        flow_by: flow_by.to_string(),
+        notes: notes(&capture.notes(), offered),
+    }
+}
+
+/// A sentence for each oddity that was met.
+fn notes(capture: &CaptureNotes, offered: &Offered) -> Vec<String> {
+    let Oddities { backward_steps, cut_gaps, cut_lengths, superframes } = offered.oddities();
+    let unparsable = offered.classifier().unparsable();
+    let counted = [
+        (unparsable.total(), "packets whose headers could not be read share a flow of their own"),
+        (backward_steps, "packets lie before the one ahead of them in time and arrive together with it"),
+        (cut_gaps, "silences of more than an hour were cut to an hour"),
+        (
+            superframes,
+            "packets are longer than an Ethernet frame: the capturing host's offloading merged them, and a link would carry them in pieces",
+        ),
+        (cut_lengths, "packets are longer than 64 KB and were taken for 64 KB"),
+        (capture.truncated_tail_bytes, "bytes at the end are a packet cut off and were left out"),
+        (capture.without_time, "packets carry no time and arrive together with the one ahead of them"),
+        (capture.skipped_blocks, "blocks hold no packets and were skipped"),
+    ];
+    counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}.")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::offered::EventKind;
+
+    #[test]
+    fn the_sample_never_grows_beyond_its_size() {
+        let event = Event { at: roundelay::Instant::ZERO, flow: roundelay::FlowId(0), kind: EventKind::Leave };
+        let mut sample = Vec::new();
+        (0..20).for_each(|_| keep_sample(&mut sample, &[event; BLOCK]));
+        assert_eq!(sample.len(), SAMPLE);
+    }
+}

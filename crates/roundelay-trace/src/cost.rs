@@ -1,0 +1,114 @@
+//! What a discipline costs on this machine: the same arrivals again, through its port with no yardsticks on it.
+
+use std::hint::black_box;
+use std::time::Instant as WallClock;
+
+use roundelay::schedulers::{Discipline, Spec, Visitor};
+use roundelay::{ConfigError, DropReason, Duration, Instant, Limit, Observer, Packet, Port, Rate, Scheduler};
+
+use crate::comparison::Cost;
+use crate::offered::{Event, EventKind};
+
+/// Rounds in which every discipline is measured in turn, so that a machine that slows down slows all of them.
+const ROUNDS: usize = 5;
+/// A round repeats the sample until it holds at least this many packets.
+const PACKETS_A_ROUND: usize = 200_000;
+
+/// Measures disciplines on a sample of a capture. The cost of going through the sample is subtracted.
+pub(crate) fn measure(specs: &[(&Spec, Limit)], sample: &[Event], rate: Rate, seed: u64) -> Result<Vec<Option<Cost>>, ConfigError> {
+    let arrivals = sample.iter().filter(|event| matches!(event.kind, EventKind::Arrival { .. })).count();
+    if arrivals == 0 {
+        return Ok(vec![None; specs.len()]);
+    }
+    let sample = Sample { events: sample, repeats: PACKETS_A_ROUND.div_ceil(arrivals) };
+    let mut runs = vec![Vec::new(); specs.len()];
+    for _ in 0..ROUNDS {
+        let bare = sample.go_through();
+        for ((spec, limit), runs) in specs.iter().zip(&mut runs) {
+            let timed = spec.discipline.visit(Timed { sample: &sample, limit: *limit, rate, seed })?;
+            runs.push((timed - bare).max(0.0) / (arrivals * sample.repeats) as f64);
+        }
+    }
+    let cost = |mut nanos: Vec<f64>| {
+        nanos.sort_by(f64::total_cmp);
+        let range = (nanos[0], nanos[ROUNDS - 1]);
+        Some(Cost { nanos_per_packet: nanos[ROUNDS / 2], range, packets: (arrivals * sample.repeats) as u64 })
+    };
+    Ok(runs.into_iter().map(cost).collect())
+}
+
+struct Sample<'a> {
+    events: &'a [Event],
+    repeats: usize,
+}
+
+impl Sample<'_> {
+    /// All events with times that go on rising from one repetition to the next.
+    fn for_each(&self, mut act: impl FnMut(Instant, &Event)) {
+        let span = self.events.last().map_or(Duration::ZERO, |event| event.at.since(Instant::ZERO)) + Duration::from_millis(1);
+        let mut shift = Duration::ZERO;
+        for _ in 0..self.repeats {
+            self.events.iter().for_each(|event| act(event.at + shift, event));
+            shift = shift + span;
+        }
+    }
+
+    /// Nanoseconds that it takes to do nothing with each event.
+    fn go_through(&self) -> f64 {
+        let start = WallClock::now();
+        self.for_each(|at, event| {
+            black_box((at, event));
+        });
+        start.elapsed().as_secs_f64() * 1e9
+    }
+}
+
+struct Timed<'a> {
+    sample: &'a Sample<'a>,
+    limit: Limit,
+    rate: Rate,
+    seed: u64,
+}
+
+impl Visitor for Timed<'_> {
+    type Output = Result<f64, ConfigError>;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
+        let mut port = Port::new(discipline.build::<()>(self.seed)?, self.limit, self.rate);
+        let mut result = Ok(());
+        let start = WallClock::now();
+        self.sample.for_each(|at, event| {
+            port.advance(at, &mut Ignore);
+            match event.kind {
+                EventKind::Arrival { len, ecn } => {
+                    let packet = Packet { flow: event.flow, len, arrival: at, ecn, payload: () };
+                    port.arrive(at, packet, &mut Ignore);
+                }
+                EventKind::Join(config) => {
+                    if let Err(error) = port.scheduler_mut().set_flow(event.flow, config) {
+                        result = Err(error);
+                    }
+                }
+                EventKind::Leave => port.scheduler_mut().remove_flow(event.flow),
+            }
+        });
+        port.drain(&mut Ignore);
+        let nanos = start.elapsed().as_secs_f64() * 1e9;
+        result.map(|()| nanos)
+    }
+}
+
+/// An observer that looks away.
+struct Ignore;
+
+impl Observer<()> for Ignore {
+    #[inline]
+    fn sent(&mut self, packet: Packet<()>, _start: Instant, _end: Instant) {
+        black_box(packet.len);
+    }
+
+    #[inline]
+    fn dropped(&mut self, packet: Packet<()>, _now: Instant, _reason: DropReason) {
+        black_box(packet.len);
+    }
+}

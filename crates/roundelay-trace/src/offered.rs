@@ -1,0 +1,258 @@
+//! A capture as what it offers a port: arrivals on a clock that starts at zero, and the flows that join and leave.
+
+use std::collections::VecDeque;
+
+use roundelay::{Duration, Ecn, FlowConfig, FlowId, Instant, Rate};
+use roundelay_reference::GpsServer;
+
+use crate::capture::Capture;
+use crate::classifier::Classifier;
+use crate::error::CaptureError;
+use crate::headers::parse;
+use crate::weights::WeightRules;
+
+/// Something that happens to every discipline alike.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Event {
+    pub(crate) at: Instant,
+    pub(crate) flow: FlowId,
+    pub(crate) kind: EventKind,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum EventKind {
+    /// A packet of this length arrives.
+    Arrival { len: u32, ecn: Ecn },
+    /// A flow is seen for the first time, comes back, or turns out to have longer packets than thought.
+    Join(FlowConfig),
+    /// A flow has been silent for so long that its share goes to the others.
+    Leave,
+}
+
+/// What is known of a flow from its packets alone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OfferedFlow {
+    pub(crate) config: FlowConfig,
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+    pub(crate) first: Instant,
+    pub(crate) last: Instant,
+    /// Packets that came while the fluid server held no more of the flow than [`LIGHT_BACKLOG`].
+    unhindered: u64,
+    /// It has joined and not left.
+    present: bool,
+}
+
+/// What was odd about the capture's clock and lengths.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Oddities {
+    /// Packets whose time lies before that of the packet ahead of them; they arrive together with it.
+    pub(crate) backward_steps: u64,
+    /// Silences longer than [`LONGEST_GAP`], cut to it.
+    pub(crate) cut_gaps: u64,
+    /// Packets longer than 64 KB, taken for 64 KB.
+    pub(crate) cut_lengths: u64,
+    /// Packets longer than an Ethernet frame.
+    pub(crate) superframes: u64,
+}
+
+/// A flow that has sent nothing for this long leaves.
+const FLOW_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longer silences are cut to this, so that a capture of years fits the clock.
+const LONGEST_GAP: Duration = Duration::from_secs(3600);
+/// The longest frame of an Ethernet without jumbo frames, with two VLAN tags.
+const LONGEST_FRAME: u32 = 1522;
+/// What a flow's longest packet is taken for until a longer one comes.
+const USUAL_MAX_PACKET_LEN: u32 = 1514;
+
+/// A flow of which the ideal fluid server holds no more than this, itself included, as a packet comes, uses no more than its fair share:
+/// ten full packets, what a TCP sender may send at once before it hears from the receiver (RFC 6928).
+const LIGHT_BACKLOG: f64 = 10.0 * 1514.0;
+/// Fraction of a light flow's packets that must find it so.
+const LIGHT_FRACTION: f64 = 0.99;
+
+impl OfferedFlow {
+    /// Whether the flow asks for less than its fair share whenever others want the link too.
+    pub(crate) fn is_light(&self) -> bool {
+        self.unhindered as f64 >= LIGHT_FRACTION * self.packets as f64
+    }
+}
+
+/// Reads a capture into events, block by block.
+pub(crate) struct Offered {
+    capture: Capture,
+    classifier: Classifier,
+    weights: WeightRules,
+    flows: Vec<OfferedFlow>,
+    /// An ideal server with room for everything, to tell who asks for more than a fair share.
+    gps: GpsServer<f64>,
+    /// Flows by when they may have been silent for long enough, each present flow once.
+    quiet: VecDeque<(Instant, FlowId)>,
+    clock: CaptureClock,
+    oddities: Oddities,
+    packets: u64,
+    bytes: u64,
+}
+
+impl Offered {
+    pub(crate) fn new(capture: Capture, classifier: Classifier, weights: WeightRules, rate: Rate) -> Self {
+        let (flows, quiet, gps) = (Vec::new(), VecDeque::new(), GpsServer::new(rate));
+        let (clock, oddities) = (CaptureClock::default(), Oddities::default());
+        Self { capture, classifier, weights, flows, gps, quiet, clock, oddities, packets: 0, bytes: 0 }
+    }
+
+    /// Fills `block` with the events of up to `packets` packets. False at the end of the capture.
+    pub(crate) fn read(&mut self, block: &mut Vec<Event>, packets: usize) -> Result<bool, CaptureError> {
+        block.clear();
+        for _ in 0..packets {
+            let Some(frame) = self.capture.next()? else { return Ok(!block.is_empty()) };
+            let headers = parse(frame.link, frame.bytes);
+            let at = self.clock.read(frame.time_nanos, &mut self.oddities);
+            let len = self.oddities.plausible(frame.original_len);
+            let flow = self.classifier.classify(headers.as_ref().map_err(|reason| *reason));
+            let ecn = headers.map_or(Ecn::NotCapable, |headers| headers.ecn);
+            self.let_quiet_flows_leave(at, block);
+            self.count(at, flow, len, block);
+            block.push(Event { at, flow, kind: EventKind::Arrival { len, ecn } });
+        }
+        Ok(true)
+    }
+
+    fn count(&mut self, at: Instant, flow: FlowId, len: u32, block: &mut Vec<Event>) {
+        self.packets += 1;
+        self.bytes += u64::from(len);
+        if flow.index() == self.flows.len() {
+            let weight = self.weights.weight(self.classifier.headers(flow));
+            let config = FlowConfig { weight, max_packet_len: USUAL_MAX_PACKET_LEN };
+            self.gps.set_weight(flow, weight);
+            self.flows.push(OfferedFlow { config, packets: 0, bytes: 0, first: at, last: at, unhindered: 0, present: false });
+        }
+        self.gps.arrive(at, flow, len.into());
+        let known = &mut self.flows[flow.index()];
+        known.unhindered += u64::from(self.gps.backlog(flow) <= LIGHT_BACKLOG);
+        known.packets += 1;
+        known.bytes += u64::from(len);
+        known.last = at;
+        let grows = len > known.config.max_packet_len;
+        if grows {
+            known.config.max_packet_len = len.max(2 * known.config.max_packet_len).min(FlowConfig::MAX_PACKET_LEN);
+        }
+        if grows || !known.present {
+            block.push(Event { at, flow, kind: EventKind::Join(known.config) });
+        }
+        if !known.present {
+            known.present = true;
+            self.quiet.push_back((at + FLOW_TIMEOUT, flow));
+        }
+    }
+
+    fn let_quiet_flows_leave(&mut self, now: Instant, block: &mut Vec<Event>) {
+        while let Some(&(at, flow)) = self.quiet.front().filter(|(at, _)| *at <= now) {
+            self.quiet.pop_front();
+            let known = &mut self.flows[flow.index()];
+            let silent_until = known.last + FLOW_TIMEOUT;
+            if silent_until > at {
+                self.quiet.push_back((silent_until.max(at), flow));
+            } else {
+                known.present = false;
+                block.push(Event { at: now, flow, kind: EventKind::Leave });
+            }
+        }
+    }
+
+    pub(crate) fn capture(&self) -> &Capture {
+        &self.capture
+    }
+
+    pub(crate) fn classifier(&self) -> &Classifier {
+        &self.classifier
+    }
+
+    pub(crate) fn flows(&self) -> &[OfferedFlow] {
+        &self.flows
+    }
+
+    /// Bytes that the ideal server has sent of each flow up to the last packet's arrival.
+    pub(crate) fn fair_bytes(&self, flow: usize) -> f64 {
+        self.gps.served(FlowId(flow as u32))
+    }
+
+    pub(crate) const fn oddities(&self) -> Oddities {
+        self.oddities
+    }
+
+    pub(crate) const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// When the last packet arrived.
+    pub(crate) const fn end(&self) -> Instant {
+        self.clock.now
+    }
+
+    /// Nanoseconds since the Unix epoch of the first packet.
+    pub(crate) const fn first_unix_nanos(&self) -> i64 {
+        self.clock.first
+    }
+}
+
+impl Oddities {
+    fn plausible(&mut self, len: u32) -> u32 {
+        self.superframes += u64::from(len > LONGEST_FRAME);
+        if len > FlowConfig::MAX_PACKET_LEN {
+            self.cut_lengths += 1;
+        }
+        len.min(FlowConfig::MAX_PACKET_LEN)
+    }
+}
+
+/// Turns a capture's times into a clock that starts at zero, does not run backwards and does not end.
+#[derive(Debug, Default)]
+struct CaptureClock {
+    started: bool,
+    first: i64,
+    last: i64,
+    now: Instant,
+}
+
+impl CaptureClock {
+    fn read(&mut self, nanos: i64, oddities: &mut Oddities) -> Instant {
+        if !self.started {
+            *self = Self { started: true, first: nanos, last: nanos, now: Instant::ZERO };
+        }
+        let step = i128::from(nanos) - i128::from(self.last);
+        self.last = nanos;
+        if step < 0 {
+            oddities.backward_steps += 1;
+            return self.now;
+        }
+        let gap = u64::try_from(step).map_or(Duration::MAX, Duration::from_nanos);
+        if gap > LONGEST_GAP {
+            oddities.cut_gaps += 1;
+        }
+        self.now += gap.min(LONGEST_GAP);
+        self.now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_starts_at_zero_never_runs_back_and_cuts_long_silences() {
+        let (mut clock, mut oddities) = (CaptureClock::default(), Oddities::default());
+        let second = 1_000_000_000;
+        let times = [5 * second, 6 * second, 4 * second, 5 * second, i64::MAX].map(|nanos| clock.read(nanos, &mut oddities));
+        let expected = [0, 1, 1, 2, 3602].map(|seconds| Instant::from_nanos(seconds * 1_000_000_000));
+        assert_eq!(times, expected);
+        assert_eq!(oddities, Oddities { backward_steps: 1, cut_gaps: 1, ..Oddities::default() });
+        let mut clock = CaptureClock::default();
+        clock.read(i64::MIN, &mut oddities);
+        assert_eq!(clock.read(i64::MAX, &mut oddities), Instant::ZERO + LONGEST_GAP);
+    }
+}

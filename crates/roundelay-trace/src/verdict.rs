@@ -1,0 +1,140 @@
+//! Which discipline serves the traffic best, and why, in plain sentences.
+//!
+//! Flows that ask for less than their fair share of the link (the light ones) are who a queue can hurt or spare: they did nothing to make it
+//! long. The best discipline is the one that does least harm to a typical one of them. Where several do about equally well, one that Linux has
+//! is preferred, then the one that does least harm to all packets together, then the one that needs least memory.
+
+use std::cmp::Ordering;
+
+use crate::comparison::{Comparison, DisciplineResult, Outcome};
+
+/// Harm that differs by less than this factor is the same.
+const NOTABLE: f64 = 1.25;
+/// Harm below this does not matter to anybody: one full packet at 2.4 Mbit/s.
+const NEGLIGIBLE_SECONDS: f64 = 0.005;
+/// A lost packet is as bad as one that comes this late: the sender's shortest wait before it sends again (RFC 6298, section 2.4).
+const LOSS_SECONDS: f64 = 1.0;
+
+/// What a discipline did, in seconds.
+struct Harm {
+    /// To a typical light flow: the geometric mean over those flows, each counting alike however much it sends.
+    light: f64,
+    /// To all packets together.
+    total: f64,
+}
+
+/// The 99th percentile of delay, plus what the losses cost on average.
+fn harm_of(outcome: &Outcome) -> f64 {
+    outcome.delay.map_or(LOSS_SECONDS, |delay| delay.p99) + outcome.loss * LOSS_SECONDS
+}
+
+impl Harm {
+    fn of(result: &DisciplineResult, light: &[usize]) -> Self {
+        let total = harm_of(&result.total);
+        let logarithms = light.iter().map(|flow| harm_of(&result.flows[*flow].outcome).max(1e-9).ln());
+        let light = if light.is_empty() { total } else { (logarithms.sum::<f64>() / light.len() as f64).exp() };
+        Self { light, total }
+    }
+}
+
+/// The index of the best discipline and two or three sentences on why. `on_linux` tells for each discipline whether Linux has it.
+pub(crate) fn verdict(comparison: &Comparison, on_linux: &[bool]) -> (usize, Vec<String>) {
+    let flows = &comparison.flows;
+    let light: Vec<_> = (0..flows.len()).filter(|flow| flows[*flow].light).collect();
+    let results = &comparison.disciplines;
+    let harms: Vec<_> = results.iter().map(|result| Harm::of(result, &light)).collect();
+    let contended = harms.iter().any(|harm| harm.light > NEGLIGIBLE_SECONDS);
+    let best = if contended { best(results, &harms, on_linux) } else { simplest(results) };
+    let mut sentences = vec![if contended { praise(&results[best], &harms[best], light.len()) } else { nothing_contends(&results[best]) }];
+    sentences.extend(worst(&harms, best).filter(|_| contended).map(|worst| blame(&results[worst], harms[worst].light, harms[best].light)));
+    sentences.extend(caveat(&results[best], results));
+    (best, sentences)
+}
+
+fn best(results: &[DisciplineResult], harms: &[Harm], on_linux: &[bool]) -> usize {
+    let least = harms.iter().map(|harm| harm.light).fold(f64::INFINITY, f64::min);
+    let good = (0..results.len()).filter(|index| harms[*index].light <= least * NOTABLE);
+    let order = |a: &usize, b: &usize| {
+        let linux = on_linux[*b].cmp(&on_linux[*a]);
+        let harm = notably(harms[*a].total, harms[*b].total);
+        linux.then(harm).then(memory(&results[*a]).cmp(&memory(&results[*b])))
+    };
+    good.min_by(order).unwrap_or(0)
+}
+
+/// Compares two harms on a scale whose steps are notable ones, so that the order stays transitive.
+fn notably(a: f64, b: f64) -> Ordering {
+    let step = |harm: f64| (harm.max(1e-9).ln() / NOTABLE.ln()).round();
+    step(a).total_cmp(&step(b))
+}
+
+fn simplest(results: &[DisciplineResult]) -> usize {
+    (0..results.len()).min_by_key(|index| memory(&results[*index])).unwrap_or(0)
+}
+
+fn memory(result: &DisciplineResult) -> usize {
+    result.fixed_bytes + result.flows.len() * result.bytes_per_flow
+}
+
+/// The one that does most harm, fifo first if it does notable harm, since it is what a link has that nobody looked after.
+fn worst(harms: &[Harm], best: usize) -> Option<usize> {
+    let worst = (0..harms.len()).max_by(|a, b| harms[*a].light.total_cmp(&harms[*b].light))?;
+    (harms[worst].light > NOTABLE * harms[best].light).then_some(worst)
+}
+
+fn nothing_contends(simplest: &DisciplineResult) -> String {
+    format!("Nothing contends for this link: {} will do, and so would any other.", simplest.spec)
+}
+
+fn praise(winner: &DisciplineResult, harm: &Harm, light: usize) -> String {
+    let spec = &winner.spec;
+    if light == 0 {
+        return format!(
+            "{spec} serves this traffic best, but every flow asks for more than its fair share: a queue can only divide the wait."
+        );
+    }
+    let who = if light == 1 { "the one flow that asks".to_owned() } else { format!("a typical one of the {light} flows that ask") };
+    let loss = if winner.light.loss > 0.0 {
+        format!("{} of such packets are lost", percent(winner.light.loss))
+    } else {
+        "none is lost".to_owned()
+    };
+    let wait = seconds(harm.light);
+    format!(
+        "{spec} serves this traffic best: of {who} for less than a fair share, 99% of the packets are through within {wait}, and {loss}."
+    )
+}
+
+fn blame(loser: &DisciplineResult, harm: f64, least: f64) -> String {
+    let (spec, wait, factor) = (&loser.spec, seconds(harm), harm / least);
+    format!("Under {spec} they take {wait}, {factor:.0} times as long, since they wait behind what the heavy flows have queued.")
+}
+
+fn caveat(winner: &DisciplineResult, results: &[DisciplineResult]) -> Option<String> {
+    let drops = winner.total.drops;
+    if winner.total.loss > 0.01 {
+        let reason = if drops.early * 2 > drops.total() { "to signal congestion" } else { "because its buffer is full" };
+        let lost = percent(winner.total.loss);
+        return Some(format!(
+            "It drops {lost} of all packets {reason}; TCP senders would slow down in answer, which a replay cannot show."
+        ));
+    }
+    let same = results.iter().all(|result| result.limit == winner.limit);
+    (!same).then(|| "The disciplines had different buffers; --buffer gives all the same.".to_owned())
+}
+
+fn seconds(value: f64) -> String {
+    match value {
+        v if v >= 1.0 => format!("{v:.2} s"),
+        v if v >= 0.01 => format!("{:.0} ms", v * 1e3),
+        v if v >= 0.001 => format!("{:.1} ms", v * 1e3),
+        v => format!("{:.0} us", v * 1e6),
+    }
+}
+
+fn percent(fraction: f64) -> String {
+    match fraction * 100.0 {
+        p if p < 0.1 => format!("{p:.3}%"),
+        p => format!("{p:.1}%"),
+    }
+}

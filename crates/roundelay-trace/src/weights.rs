@@ -1,0 +1,400 @@
+//! Which flows get a larger share: rules such as `dst port 443 = 10`.
+//!
+//! A rule is one or more conditions joined with `and`, then `=` and a weight from 1 to 1024. Conditions are written as pcap-filter's
+//! primitives:
+//!
+//! | condition | matches |
+//! |---|---|
+//! | `src 10.0.0.0/8`, `dst 2001:db8::1`, `host 10.0.0.1` | packets from, to, or of an address or network; also `src host A`, `src net N` |
+//! | `src port 443`, `dst port 443`, `port 443`, `dst portrange 6000-6999` | packets with that port; those without ports match none |
+//! | `proto udp`, `proto 17`, `udp` | packets of a protocol; before a port or an address, `and` may be left out: `udp dst port 53` |
+//! | `dscp 46`, `dscp ef` | packets of a Differentiated Services code point |
+//!
+//! The first rule that matches decides; if none does, the default weight. In a file the same rules stand as TOML:
+//!
+//! ```toml
+//! default = 1
+//!
+//! [[weight]]
+//! match = "dst port 443"
+//! weight = 10
+//! ```
+
+use std::fmt;
+use std::net::IpAddr;
+use std::ops::{Range, RangeInclusive};
+use std::str::FromStr;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::error::{RuleError, WeightsError};
+use crate::headers::{Headers, Ports, dscp_number, protocol_number};
+
+/// The legal weights.
+const WEIGHTS: RangeInclusive<u32> = 1..=1024;
+
+/// Rules in the order in which they are tried, and the weight of what none of them matches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WeightRules {
+    rules: Vec<WeightRule>,
+    default: u32,
+}
+
+/// One rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WeightRule {
+    conditions: Vec<Condition>,
+    weight: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Condition {
+    Protocol(u8),
+    CodePoint(u8),
+    Port(Side, RangeInclusive<u16>),
+    Network(Side, Network),
+}
+
+/// Which end of a packet's way is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Source,
+    Destination,
+    Either,
+}
+
+/// All addresses that begin with the first `prefix` bits of `address`; its other bits are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Network {
+    address: IpAddr,
+    prefix: u8,
+}
+
+impl WeightRules {
+    /// Reads one rule, conditions and weight: `dst port 443 = 10`.
+    pub fn parse_rule(text: &str) -> Result<WeightRule, RuleError> {
+        let mut parser = Parser::new(text);
+        let conditions = parser.conditions()?;
+        parser.word("=", "`and` or `=`")?;
+        let weight = parser.weight()?;
+        parser.end("the end of the rule")?;
+        Ok(WeightRule { conditions, weight })
+    }
+
+    /// Reads a file of rules in TOML; `name` stands in messages.
+    pub fn from_toml(name: &str, text: &str) -> Result<Self, WeightsError> {
+        let at = |span: Range<usize>, message: String| WeightsError { name: name.to_owned(), line: line(text, span.start), message };
+        let file: File = toml::from_str(text).map_err(|error| at(error.span().unwrap_or(0..0), error.message().to_owned()))?;
+        let mut rules = Self::default();
+        if let Some(default) = file.default {
+            rules.default = legal_weight(*default.get_ref()).map_err(|message| at(default.span(), message))?;
+        }
+        for entry in file.weight {
+            let weight = legal_weight(*entry.weight.get_ref()).map_err(|message| at(entry.weight.span(), message))?;
+            let conditions = parse_conditions(entry.pattern.get_ref()).map_err(|error| at(entry.pattern.span(), error.to_string()))?;
+            rules.push(WeightRule { conditions, weight });
+        }
+        Ok(rules)
+    }
+
+    /// Adds a rule that is tried after all the others.
+    pub fn push(&mut self, rule: WeightRule) {
+        self.rules.push(rule);
+    }
+
+    /// Adds a rule that is tried before all the others.
+    pub fn push_first(&mut self, rule: WeightRule) {
+        self.rules.insert(0, rule);
+    }
+
+    /// The rules, in the order in which they are tried.
+    pub fn rules(&self) -> &[WeightRule] {
+        &self.rules
+    }
+
+    /// The weight of a flow, 1 to 1024, by its first packet's headers; `None` stands for a flow without any, which gets the default.
+    pub fn weight(&self, headers: Option<&Headers>) -> u32 {
+        let matching = headers.and_then(|headers| self.rules.iter().find(|rule| rule.matches(headers)));
+        matching.map_or(self.default, |rule| rule.weight)
+    }
+}
+
+/// No rules: every flow has weight 1.
+impl Default for WeightRules {
+    fn default() -> Self {
+        Self { rules: Vec::new(), default: 1 }
+    }
+}
+
+impl WeightRule {
+    /// Whether a packet fulfils all its conditions.
+    pub fn matches(&self, headers: &Headers) -> bool {
+        self.conditions.iter().all(|condition| condition.matches(headers))
+    }
+
+    /// The weight that it gives, 1 to 1024.
+    pub fn weight(&self) -> u32 {
+        self.weight
+    }
+}
+
+impl FromStr for WeightRule {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        WeightRules::parse_rule(text)
+    }
+}
+
+impl Condition {
+    fn matches(&self, headers: &Headers) -> bool {
+        match self {
+            Self::Protocol(protocol) => headers.protocol == *protocol,
+            Self::CodePoint(dscp) => headers.dscp == *dscp,
+            Self::Port(..) if headers.ports != Ports::Present => false,
+            Self::Port(side, ports) => side.any(headers.source_port, headers.destination_port, |port| ports.contains(&port)),
+            Self::Network(side, network) => side.any(headers.source, headers.destination, |address| network.contains(address)),
+        }
+    }
+}
+
+impl Side {
+    fn any<T>(self, source: T, destination: T, test: impl Fn(T) -> bool) -> bool {
+        match self {
+            Self::Source => test(source),
+            Self::Destination => test(destination),
+            Self::Either => test(source) || test(destination),
+        }
+    }
+}
+
+impl Network {
+    /// `address` itself, or a network if a prefix length follows; says what is wrong otherwise.
+    fn parse(text: &str) -> Result<Self, String> {
+        let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
+        let address: IpAddr = address.parse().map_err(|_| "an address such as 10.0.0.1, 10.0.0.0/8 or 2001:db8::1".to_owned())?;
+        let longest = longest_prefix(address);
+        let prefix = match prefix.map(str::parse::<u8>) {
+            None => longest,
+            Some(Ok(prefix)) if prefix <= longest => prefix,
+            Some(_) => return Err(format!("a prefix length from 0 to {longest}")),
+        };
+        let network = Self { address: truncate(address, prefix), prefix };
+        if network.address == address { Ok(network) } else { Err(format!("{network} (no bits set after the prefix)")) }
+    }
+
+    fn contains(self, address: IpAddr) -> bool {
+        self.address.is_ipv4() == address.is_ipv4() && truncate(address, self.prefix) == self.address
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.address, self.prefix)
+    }
+}
+
+fn longest_prefix(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
+
+/// The address with all bits after the first `prefix` set to 0.
+fn truncate(address: IpAddr, prefix: u8) -> IpAddr {
+    match address {
+        IpAddr::V4(address) => IpAddr::V4((address.to_bits() & u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0)).into()),
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() & u128::MAX.checked_shl(128 - u32::from(prefix)).unwrap_or(0)).into()),
+    }
+}
+
+/// The form of a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    default: Option<Spanned<i64>>,
+    #[serde(default)]
+    weight: Vec<FileEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileEntry {
+    #[serde(rename = "match")]
+    pattern: Spanned<String>,
+    weight: Spanned<i64>,
+}
+
+/// The line, counted from 1, in which the byte at `at` lies.
+fn line(text: &str, at: usize) -> usize {
+    1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
+}
+
+fn legal_weight(weight: i64) -> Result<u32, String> {
+    let legal = u32::try_from(weight).ok().filter(|weight| WEIGHTS.contains(weight));
+    legal.ok_or_else(|| format!("weight {weight}: legal range {} to {}", WEIGHTS.start(), WEIGHTS.end()))
+}
+
+/// Reads a rule without its weight.
+fn parse_conditions(text: &str) -> Result<Vec<Condition>, RuleError> {
+    let mut parser = Parser::new(text);
+    let conditions = parser.conditions()?;
+    parser.end("`and` or the end")?;
+    Ok(conditions)
+}
+
+/// Walks over a rule's words.
+struct Parser<'a> {
+    rule: &'a str,
+    words: Vec<Word<'a>>,
+    /// The word that comes next.
+    at: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Word<'a> {
+    text: &'a str,
+    /// In characters, counted from 1.
+    column: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn new(rule: &'a str) -> Self {
+        Self { rule, words: words(rule), at: 0 }
+    }
+
+    /// One condition or more, joined with `and`.
+    fn conditions(&mut self) -> Result<Vec<Condition>, RuleError> {
+        let mut conditions = Vec::new();
+        loop {
+            let bare_protocol = self.condition(&mut conditions)?;
+            let goes_on = self.take("and") || (bare_protocol && self.is_side_or_port());
+            if !goes_on {
+                return Ok(conditions);
+            }
+        }
+    }
+
+    /// One condition. True if it was the name of a protocol alone, which may qualify what follows.
+    fn condition(&mut self, conditions: &mut Vec<Condition>) -> Result<bool, RuleError> {
+        const EXPECTED: &str = "src, dst, host, net, port, portrange, proto, dscp or a protocol such as tcp";
+        let word = self.next(EXPECTED)?;
+        let condition = match word.text {
+            "src" => self.of_side(Side::Source)?,
+            "dst" => self.of_side(Side::Destination)?,
+            "host" | "net" | "port" | "portrange" => {
+                self.at -= 1;
+                self.of_side(Side::Either)?
+            }
+            "proto" => self.value("a protocol: 0 to 255, or a name such as tcp, udp, icmp", protocol).map(Condition::Protocol)?,
+            "dscp" => self.value("a code point: 0 to 63, or a name such as ef, af41, cs1", code_point).map(Condition::CodePoint)?,
+            name => Condition::Protocol(protocol_number(name).ok_or_else(|| self.error(word, EXPECTED))?),
+        };
+        conditions.push(condition);
+        Ok(protocol_number(word.text).is_some())
+    }
+
+    /// What follows `src` or `dst`: a port, or an address.
+    fn of_side(&mut self, side: Side) -> Result<Condition, RuleError> {
+        if self.take("port") {
+            return Ok(Condition::Port(side, self.value("a port: 0 to 65535", |text| text.parse().ok().map(|port: u16| port..=port))?));
+        }
+        if self.take("portrange") {
+            return Ok(Condition::Port(side, self.value("two ports, the lower first, such as 6000-6999", port_range)?));
+        }
+        let (named, expected) =
+            if self.take("host") || self.take("net") { (true, "an address") } else { (false, "port, portrange, host, net or an address") };
+        let word = self.next(expected)?;
+        let looks_like_address = named || word.text.contains(['.', ':', '/']);
+        Network::parse(word.text)
+            .map(|network| Condition::Network(side, network))
+            .map_err(|wanted| self.error(word, if looks_like_address { &wanted } else { expected }))
+    }
+
+    /// The next word, if `read` makes something of it.
+    fn value<T>(&mut self, expected: &str, read: impl Fn(&str) -> Option<T>) -> Result<T, RuleError> {
+        let word = self.next(expected)?;
+        read(word.text).ok_or_else(|| self.error(word, expected))
+    }
+
+    fn weight(&mut self) -> Result<u32, RuleError> {
+        let expected = format!("a weight from {} to {}", WEIGHTS.start(), WEIGHTS.end());
+        self.value(&expected, |text| text.parse().ok().filter(|weight| WEIGHTS.contains(weight)))
+    }
+
+    fn next(&mut self, expected: &str) -> Result<Word<'a>, RuleError> {
+        let word = self.words.get(self.at).copied().ok_or_else(|| self.error_at_end(expected))?;
+        self.at += 1;
+        Ok(word)
+    }
+
+    /// Takes the next word if it is this one.
+    fn take(&mut self, text: &str) -> bool {
+        let found = self.words.get(self.at).is_some_and(|word| word.text == text);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// The next word must be this one.
+    fn word(&mut self, text: &str, expected: &str) -> Result<(), RuleError> {
+        let word = self.next(expected)?;
+        if word.text == text { Ok(()) } else { Err(self.error(word, expected)) }
+    }
+
+    /// No word must follow.
+    fn end(&mut self, expected: &str) -> Result<(), RuleError> {
+        match self.words.get(self.at) {
+            None => Ok(()),
+            Some(word) => Err(self.error(*word, expected)),
+        }
+    }
+
+    fn is_side_or_port(&self) -> bool {
+        self.words.get(self.at).is_some_and(|word| matches!(word.text, "src" | "dst" | "host" | "net" | "port" | "portrange"))
+    }
+
+    fn error(&self, word: Word<'_>, expected: &str) -> RuleError {
+        let found = match word.text {
+            "or" | "not" | "||" | "!" => {
+                format!("`{}` (not supported: write one rule for each case, the first that matches decides)", word.text)
+            }
+            text => format!("`{text}`"),
+        };
+        RuleError { rule: self.rule.to_owned(), column: word.column, found, expected: expected.to_owned() }
+    }
+
+    fn error_at_end(&self, expected: &str) -> RuleError {
+        let column = self.rule.chars().count() + 1;
+        RuleError { rule: self.rule.to_owned(), column, found: "the end".to_owned(), expected: expected.to_owned() }
+    }
+}
+
+/// Splits at white space and around `=`.
+fn words(rule: &str) -> Vec<Word<'_>> {
+    let mut words = Vec::new();
+    let mut column = 1;
+    for piece in rule.split_inclusive(|character: char| character.is_whitespace() || character == '=') {
+        let text = piece.trim_end_matches(|character: char| character.is_whitespace() || character == '=');
+        if !text.is_empty() {
+            words.push(Word { text, column });
+        }
+        column += piece.chars().count();
+        if piece.ends_with('=') {
+            words.push(Word { text: "=", column: column - 1 });
+        }
+    }
+    words
+}
+
+fn protocol(text: &str) -> Option<u8> {
+    text.parse().ok().or_else(|| protocol_number(text))
+}
+
+fn code_point(text: &str) -> Option<u8> {
+    text.parse().ok().filter(|dscp| *dscp <= 63).or_else(|| dscp_number(text))
+}
+
+fn port_range(text: &str) -> Option<RangeInclusive<u16>> {
+    let (first, last) = text.split_once('-')?;
+    let ports = first.parse().ok()?..=last.parse().ok()?;
+    (!ports.is_empty()).then_some(ports)
+}

@@ -1,0 +1,460 @@
+//! FQ-CoDel: flows hashed into queues that share the link by deficit round robin, each watched by CoDel, new ones first.
+//!
+//! A queue that was idle goes to the list of new queues, which are served before the old ones: a flow that sends less than a quantum a
+//! round never waits behind bulk traffic. When it has had its quantum, or has emptied, it goes to the end of the old list; it counts as
+//! idle only once it is found empty there, so that being new over and over gains nothing. CoDel drops (or marks) from a queue that
+//! stands, which ends the standing delay of the flow that causes it and of nobody else.
+//!
+//! Source: T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet, "The Flow Queue CoDel Packet Scheduler and Active Queue
+//! Management Algorithm", RFC 8290, 2018; parameters as in tc-fq_codel(8). CoDel itself: `codel.rs`, RFC 8289.
+//!
+//! | RFC 8290 | here |
+//! |---|---|
+//! | list of new queues, list of old queues | `new_flows`, `old_flows` |
+//! | byte credits | `Flow::deficit` |
+//! | flow (hash bucket) | `Flow` |
+//!
+//! | guarantee | value | test in `theorems/fq_codel.rs` |
+//! |---|---|---|
+//! | on-off flow among n, packets of a quantum | at most T / n + 2 of T packets | `known_bug_30_on_off_flow_gets_its_share` |
+//! | two queues, both backlogged for an interval | served alike but for 2 (Q + L) bytes | `backlogged_queues_share_evenly` |
+//! | idle flow's first packet | waits for at most Q + L of each other new flow | `sparse_flows_go_first` |
+//! | signals | k-th at t0 + sum of interval / sqrt(i), i < k | `drops_follow_the_control_law` |
+//! | flow without a standing queue | is never dropped from | `known_bug_34_pings_are_never_dropped` |
+//! | ECN | capable packets are marked where others are dropped | `capable_packets_are_marked_not_dropped` |
+//! | memory | constant, however many flows | `memory_does_not_grow_with_flows` |
+//!
+//! Cost: O(1) a packet; rounds in which nobody has credit are not walked one by one but counted ([`FqCodel::skip_rounds`]). An overflow
+//! drops a batch, so that finding the longest queue is paid once for it. Memory: the queues' records, taken at the start.
+//!
+//! Differences from the RFC: an idle queue's CoDel forgets that it was above the target at once (`codel.rs` says why). The backlog below
+//! which CoDel does not drop is that of all queues, not of the one: many flows with little each may stand as well as one with much.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::buffer::Limit;
+use crate::codel::{Codel, Leaving, Target};
+use crate::config::{ConfigError, Kind, Parameter};
+use crate::hash::FlowHash;
+use crate::longest::Longest;
+use crate::packet::{Ecn, Packet};
+use crate::pool::{Backlog, Pool, Queue};
+use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
+use crate::schedulers::Discipline;
+use crate::time::{Duration, Instant};
+
+/// Parameters of FQ-CoDel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Queues that flows are hashed into: 1 to 65536.
+    pub flows: u32,
+    /// Bytes that a queue may send in a turn: 256 to 2^20.
+    pub quantum: u32,
+    /// Time in the queue that is good: 1 us to 1 hour.
+    pub target: Duration,
+    /// How long a queue may stand above the target, a round trip's worth: 1 us to 1 hour.
+    pub interval: Duration,
+    /// Whether packets that are capable of ECN are marked where others are dropped.
+    pub ecn: bool,
+    /// Time in the queue above which each packet that is capable of ECN is marked, whatever CoDel says. None: never.
+    pub ce_threshold: Option<Duration>,
+    /// Most packets that are dropped at a time when the buffer is full: 1 to 65535.
+    pub drop_batch: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let Target { target, interval } = Target::DEFAULT;
+        Self { flows: 1024, quantum: 1514, target, interval, ecn: true, ce_threshold: None, drop_batch: 64 }
+    }
+}
+
+const MICROSECOND: u64 = Duration::from_micros(1).as_picos();
+const HOUR: u64 = Duration::from_secs(3600).as_picos();
+/// As a parameter, no `ce_threshold`.
+const NEVER: u64 = Duration::MAX.as_picos();
+
+/// What the index of the longest queue takes for each: three words.
+const INDEX_BYTES: usize = 3 * size_of::<u32>();
+
+fn saturated(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+impl Discipline for Config {
+    const NAME: &'static str = "fq_codel";
+    const ABOUT: &'static str = "fair queueing with CoDel on each queue, new flows first";
+    const SOURCE: &'static str =
+        "Hoeiland-Joergensen, McKenney, Taht, Gettys, Dumazet, The Flow Queue CoDel Packet Scheduler and AQM Algorithm, RFC 8290, 2018";
+    const PARAMETERS: &'static [Parameter<Self>] = &[
+        Parameter {
+            name: "flows",
+            kind: Kind::Count,
+            min: 1,
+            max: 1 << 16,
+            about: "queues that flows are hashed into",
+            read: |config| config.flows.into(),
+            write: |config, value| config.flows = saturated(value),
+        },
+        Parameter {
+            name: "quantum",
+            kind: Kind::Size,
+            min: 256,
+            max: 1 << 20,
+            about: "bytes that a queue may send in a turn",
+            read: |config| config.quantum.into(),
+            write: |config, value| config.quantum = saturated(value),
+        },
+        Parameter {
+            name: "target",
+            kind: Kind::Time,
+            min: MICROSECOND,
+            max: HOUR,
+            about: "time in the queue that is good",
+            read: |config| config.target.as_picos(),
+            write: |config, value| config.target = Duration::from_picos(value),
+        },
+        Parameter {
+            name: "interval",
+            kind: Kind::Time,
+            min: MICROSECOND,
+            max: HOUR,
+            about: "how long a queue may stand above the target: a round trip's worth",
+            read: |config| config.interval.as_picos(),
+            write: |config, value| config.interval = Duration::from_picos(value),
+        },
+        Parameter {
+            name: "ecn",
+            kind: Kind::Switch,
+            min: 0,
+            max: 1,
+            about: "mark packets that are capable of ECN where others are dropped",
+            read: |config| config.ecn.into(),
+            write: |config, value| config.ecn = value != 0,
+        },
+        Parameter {
+            name: "ce_threshold",
+            kind: Kind::Time,
+            min: 0,
+            max: NEVER,
+            about: "mark each packet that is capable of ECN and waited longer; the largest value, the default, is never",
+            read: |config| config.ce_threshold.map_or(NEVER, Duration::as_picos),
+            write: |config, value| config.ce_threshold = (value != NEVER).then(|| Duration::from_picos(value)),
+        },
+        Parameter {
+            name: "drop_batch",
+            kind: Kind::Count,
+            min: 1,
+            max: 65_535,
+            about: "most packets that are dropped at a time when the buffer is full",
+            read: |config| config.drop_batch.into(),
+            write: |config, value| config.drop_batch = saturated(value),
+        },
+    ];
+    const WEIGHTED: bool = false;
+    const DEFAULT_LIMIT: Limit = Limit { packets: 10_240, bytes: 32 << 20 };
+    type Scheduler<T: Send> = FqCodel<T>;
+
+    fn build<T: Send>(&self, seed: u64) -> Result<FqCodel<T>, ConfigError> {
+        FqCodel::new(*self, seed)
+    }
+}
+
+/// The scheduler.
+#[derive(Debug, Clone)]
+pub struct FqCodel<T> {
+    pool: Pool<T>,
+    flows: Vec<Flow>,
+    /// Served first. A flow is here from when it was idle until it has had a quantum, or is found empty.
+    new_flows: VecDeque<u32>,
+    old_flows: VecDeque<u32>,
+    /// Turns since a packet was last sent that only brought credit.
+    fruitless_turns: usize,
+    longest: Longest,
+    /// Packets dropped, until they are taken.
+    dropped: VecDeque<Packet<T>>,
+    hash: FlowHash,
+    config: Config,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Flow {
+    queue: Queue,
+    codel: Codel,
+    /// Bytes that it may still send in this turn. Its last packet may overdraw it; it waits until its quanta have made up for that.
+    deficit: i64,
+    /// Whether it is in one of the lists.
+    is_listed: bool,
+}
+
+impl<T> FqCodel<T> {
+    /// An empty scheduler, its hash keyed by `seed`.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
+        config.check()?;
+        let flows = config.flows as usize;
+        Ok(Self {
+            pool: Pool::default(),
+            flows: alloc::vec![Flow::default(); flows],
+            new_flows: VecDeque::with_capacity(flows),
+            old_flows: VecDeque::with_capacity(flows),
+            fruitless_turns: 0,
+            longest: Longest::default(),
+            dropped: VecDeque::new(),
+            hash: FlowHash::new(seed, 0),
+            config,
+        })
+    }
+
+    fn enqueue_packet(&mut self, packet: Packet<T>) {
+        let number = self.hash.bucket(packet.flow, self.config.flows);
+        let flow = &mut self.flows[number as usize];
+        if !flow.is_listed {
+            flow.is_listed = true;
+            flow.deficit = self.config.quantum.into();
+            self.new_flows.push_back(number);
+        }
+        self.pool.push(&mut flow.queue, packet);
+        self.longest.changed(number as usize, flow.queue.size());
+    }
+
+    fn dequeue_packet(&mut self, now: Instant) -> Option<Packet<T>> {
+        loop {
+            let is_new = !self.new_flows.is_empty();
+            let list = if is_new { &mut self.new_flows } else { &mut self.old_flows };
+            let number = *list.front()?;
+            if self.flows[number as usize].deficit <= 0 {
+                list.pop_front();
+                self.credit(number);
+                continue;
+            }
+            if let Some(packet) = self.pull(number as usize, now) {
+                self.flows[number as usize].deficit -= i64::from(packet.len);
+                self.fruitless_turns = 0;
+                return Some(packet);
+            }
+            self.found_empty(number, is_new);
+        }
+    }
+
+    /// The flow has used its quantum: it goes to the end of the old list with another.
+    fn credit(&mut self, number: u32) {
+        self.flows[number as usize].deficit += i64::from(self.config.quantum);
+        self.old_flows.push_back(number);
+        self.fruitless_turns += 1;
+        if self.fruitless_turns > self.old_flows.len() && self.new_flows.is_empty() {
+            self.skip_rounds();
+        }
+    }
+
+    /// A flow at the front has no packet. A new one passes through the old list before it counts as idle, lest a flow that sends a
+    /// packet whenever it was found empty is always new and always first.
+    fn found_empty(&mut self, number: u32, is_new: bool) {
+        if is_new {
+            self.new_flows.pop_front();
+            self.old_flows.push_back(number);
+        } else {
+            self.old_flows.pop_front();
+            self.flows[number as usize].is_listed = false;
+        }
+    }
+
+    /// A whole round went by and nobody had credit: gives all flows that of the rounds that would go by like that, at once. Empty ones
+    /// that would have been found so in these rounds leave.
+    fn skip_rounds(&mut self) {
+        self.fruitless_turns = 0;
+        let (flows, quantum) = (&mut self.flows, i64::from(self.config.quantum));
+        let backlogged = self.old_flows.iter().map(|&number| &flows[number as usize]).filter(|flow| !flow.queue.is_empty());
+        let rounds = backlogged.map(|flow| flow.rounds_short(quantum)).min().unwrap_or(i64::MAX);
+        self.old_flows.retain(|&number| {
+            let flow = &mut flows[number as usize];
+            flow.is_listed = !flow.queue.is_empty() || flow.rounds_short(quantum) >= rounds;
+            if flow.is_listed {
+                flow.deficit += rounds * quantum;
+            }
+            flow.is_listed
+        });
+    }
+
+    /// The next packet of a flow, past those that CoDel drops. None if that empties it.
+    fn pull(&mut self, number: usize, now: Instant) -> Option<Packet<T>> {
+        loop {
+            let flow = &mut self.flows[number];
+            let mut packet = self.pool.pop(&mut flow.queue)?;
+            let sojourn = now.since(packet.arrival);
+            let leaving = Leaving { len: packet.len, sojourn, backlog_bytes: self.pool.backlog().bytes };
+            let is_bad = flow.codel.judges_bad(self.config.target(), now, leaving);
+            self.shortened(number);
+            if is_bad && !(self.config.ecn && mark(&mut packet)) {
+                self.dropped.push_back(packet);
+                continue;
+            }
+            if self.config.ce_threshold.is_some_and(|threshold| sojourn > threshold) {
+                mark(&mut packet);
+            }
+            return Some(packet);
+        }
+    }
+
+    fn shortened(&mut self, number: usize) {
+        let flow = &mut self.flows[number];
+        self.longest.changed(number, flow.queue.size());
+        if flow.queue.is_empty() {
+            flow.codel.emptied();
+        }
+    }
+}
+
+impl Config {
+    const fn target(&self) -> Target {
+        Target { target: self.target, interval: self.interval }
+    }
+}
+
+impl Flow {
+    /// Rounds until it has credit.
+    const fn rounds_short(&self, quantum: i64) -> i64 {
+        if self.deficit > 0 { 0 } else { -self.deficit / quantum + 1 }
+    }
+}
+
+/// Marks a packet if it may be marked, and says whether it is.
+fn mark<T>(packet: &mut Packet<T>) -> bool {
+    if packet.ecn == Ecn::Capable {
+        packet.ecn = Ecn::Marked;
+    }
+    packet.ecn == Ecn::Marked
+}
+
+impl<T> Scheduler<T> for FqCodel<T> {
+    /// Sets the packet's arrival, since CoDel decides by it.
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        self.enqueue_packet(Packet { arrival: now, ..packet });
+        self.debug_check();
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
+        let packet = self.dequeue_packet(now);
+        self.debug_check();
+        packet
+    }
+
+    /// The head of the longest queue, and until half of its bytes or `drop_batch` packets are gone those behind it, to be taken with
+    /// [`take_dropped`](Self::take_dropped).
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
+        let queue = &mut self.flows[number].queue;
+        let keep = queue.size() / 2;
+        let first = self.pool.pop(queue);
+        for _ in 1..self.config.drop_batch {
+            if queue.size() <= keep {
+                break;
+            }
+            self.dropped.extend(self.pool.pop(queue));
+        }
+        self.shortened(number);
+        self.debug_check();
+        first
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.pool.backlog()
+    }
+
+    fn take_dropped(&mut self) -> Option<Packet<T>> {
+        self.dropped.pop_front()
+    }
+
+    /// The queues' records, their places in both lists and, from the first time that the buffer is full, the index that finds the
+    /// longest.
+    fn footprint(&self) -> Footprint {
+        let bytes_per_queue = size_of::<Flow>() + 2 * size_of::<u32>() + INDEX_BYTES;
+        Footprint { fixed_bytes: size_of::<Self>() + self.flows.len() * bytes_per_queue, bytes_per_flow: 0 }
+    }
+
+    /// 1. A flow is in one list, once, if it is marked so, else in none; it is if it has packets.
+    /// 2. RFC 8290, section 4.2: credit never exceeds a quantum.
+    /// 3. CoDel has nothing pending for a flow without packets.
+    /// 4. A packet is in the queue that its flow hashes to.
+    fn check_invariants(&self) {
+        let mut places = alloc::vec![0; self.flows.len()];
+        self.new_flows.iter().chain(&self.old_flows).for_each(|number| places[*number as usize] += 1);
+        for (number, (flow, places)) in self.flows.iter().zip(places).enumerate() {
+            let is_empty = flow.queue.is_empty();
+            assert_eq!(places, usize::from(flow.is_listed), "invariant 1: in one list, once");
+            assert!(flow.is_listed || is_empty, "invariant 1: a backlogged flow is in a list");
+            assert!(flow.deficit <= self.config.quantum.into(), "invariant 2: no credit beyond a quantum");
+            assert!(!is_empty || flow.codel.is_at_rest(), "invariant 3: CoDel rests while the queue is empty");
+            let home = self.pool.head(&flow.queue).map(|head| self.hash.bucket(head.flow, self.config.flows));
+            assert!(home.is_none_or(|home| home as usize == number), "invariant 4: a packet is where its flow hashes to");
+            self.pool.check_queue(&flow.queue);
+        }
+        let bytes: u64 = self.flows.iter().map(|flow| flow.queue.bytes()).sum();
+        assert_eq!(bytes, self.pool.backlog().bytes, "flows' backlogs add up");
+    }
+}
+
+impl<T> FqCodel<T> {
+    #[inline]
+    fn debug_check(&self) {
+        if is_time_to_check(self.flows.len() / 16, self.pool.backlog()) {
+            self.check_invariants();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::FlowId;
+    use proptest::prelude::*;
+
+    fn without_drops(quantum: u32) -> FqCodel<u32> {
+        FqCodel::new(Config { quantum, target: Duration::from_secs(3600), ..Config::default() }, 1).expect("legal")
+    }
+
+    /// The RFC's rounds, walked one by one.
+    fn walk(naive: &mut FqCodel<u32>) -> Option<Packet<u32>> {
+        loop {
+            naive.fruitless_turns = 0;
+            let is_new = !naive.new_flows.is_empty();
+            let list = if is_new { &mut naive.new_flows } else { &mut naive.old_flows };
+            let number = *list.front()?;
+            if naive.flows[number as usize].deficit <= 0 {
+                list.pop_front();
+                naive.flows[number as usize].deficit += i64::from(naive.config.quantum);
+                naive.old_flows.push_back(number);
+            } else if let Some(packet) = naive.pull(number as usize, Instant::ZERO) {
+                naive.flows[number as usize].deficit -= i64::from(packet.len);
+                return Some(packet);
+            } else {
+                naive.found_empty(number, is_new);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn skipping_rounds_changes_nothing(steps in prop::collection::vec((0u32..8, prop::option::of(1u32..100_000)), 1..400)) {
+            let (mut ours, mut naive) = (without_drops(256), without_drops(256));
+            for (number, (flow, len)) in steps.into_iter().enumerate() {
+                if let Some(len) = len {
+                    let packet = Packet::new(FlowId(flow), len, number as u32);
+                    prop_assert!(ours.enqueue(Instant::ZERO, packet).is_ok() && naive.enqueue(Instant::ZERO, packet).is_ok());
+                } else {
+                    prop_assert_eq!(ours.dequeue(Instant::ZERO), walk(&mut naive));
+                    prop_assert_eq!(&ours.old_flows, &naive.old_flows);
+                    prop_assert_eq!(&ours.new_flows, &naive.new_flows);
+                }
+            }
+            while let Some(packet) = ours.dequeue(Instant::ZERO) {
+                prop_assert_eq!(Some(packet), walk(&mut naive));
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What must hold for any bytes that are read as a capture. The fuzzer runs it, and the tests run it on the corpus.
+
+use std::io::{Cursor, Read, Result};
+
+use roundelay_trace::{Capture, CaptureNotes};
+
+/// All that a capture gives: a frame's time, length, link and bytes; the notes; the error.
+type Reading = (Vec<(i64, u32, u16, Vec<u8>)>, Option<CaptureNotes>, Option<String>);
+
+/// Reading ends, gives no more than the bytes hold, and does not depend on how they arrive.
+pub(crate) fn check(data: &[u8]) {
+    let whole = read(Cursor::new(data.to_vec()));
+    assert!(whole.0.len() <= data.len() / 16, "{} packets in {} bytes", whole.0.len(), data.len());
+    for (_, original_len, _, bytes) in &whole.0 {
+        assert!(bytes.len() <= 262_144 && *original_len as usize >= bytes.len());
+    }
+    assert_eq!(read(ByteByByte(Cursor::new(data.to_vec()))), whole);
+}
+
+fn read(reader: impl Read + Send + 'static) -> Reading {
+    let mut frames = Vec::new();
+    let mut capture = match Capture::from_reader("fuzz", reader) {
+        Ok(capture) => capture,
+        Err(error) => return (frames, None, Some(error.to_string())),
+    };
+    let error = loop {
+        match capture.next() {
+            Ok(Some(frame)) => frames.push((frame.time_nanos, frame.original_len, frame.link.0, frame.bytes.to_vec())),
+            Ok(None) => break None,
+            Err(error) => break Some(error.to_string()),
+        }
+    };
+    assert_eq!(capture.next().expect("no second error"), None);
+    (frames, Some(capture.notes()), error)
+}
+
+/// Gives one byte at a time.
+struct ByteByByte(Cursor<Vec<u8>>);
+
+impl Read for ByteByByte {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let most = buffer.len().min(1);
+        self.0.read(&mut buffer[..most])
+    }
+}
