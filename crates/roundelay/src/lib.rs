@@ -48,3 +48,7 @@ pub use scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
 pub use time::{Duration, Instant};
 pub use units::{Bytes, Rate, UnitError};
 pub use virtual_time::{VirtualClock, VirtualTime, byte_time};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeExamples;

