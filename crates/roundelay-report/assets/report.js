@@ -131,26 +131,21 @@
     return { hooks: { init: (chart) => chart.root.append(tip), setCursor: update, setSeries: update } };
   };
 
-  // A horizontal line with its name, for what the curves are to be compared with.
-  const reference = (value, text) => ({
+  // A horizontal dotted line, for what the curves are to be compared with.
+  const reference = (value) => ({
     hooks: {
       draw: (chart) => {
         const { ctx, bbox } = chart;
         const y = Math.round(chart.valToPos(value, "y", true)) + 0.5;
-        if (value === null || y < bbox.top || y > bbox.top + bbox.height) return;
-        const ratio = uPlot.pxRatio;
+        if (y < bbox.top || y > bbox.top + bbox.height) return;
         ctx.save();
-        ctx.strokeStyle = ctx.fillStyle = resolved("--soft");
-        ctx.lineWidth = ratio;
-        ctx.setLineDash([2 * ratio, 3 * ratio]);
+        ctx.strokeStyle = resolved("--text");
+        ctx.lineWidth = uPlot.pxRatio;
+        ctx.setLineDash([uPlot.pxRatio, 3 * uPlot.pxRatio]);
         ctx.beginPath();
         ctx.moveTo(bbox.left, y);
         ctx.lineTo(bbox.left + bbox.width, y);
         ctx.stroke();
-        ctx.font = `${11 * ratio}px system-ui, sans-serif`;
-        ctx.textAlign = "right";
-        ctx.textBaseline = "bottom";
-        ctx.fillText(text, bbox.left + bbox.width - 4 * ratio, y - 3 * ratio);
         ctx.restore();
       },
     },
@@ -203,15 +198,16 @@
     return marks.filter((mark) => mark >= min && mark <= max);
   };
   const leading = (mark) => Math.round(mark / 10 ** Math.floor(Math.log10(mark) + 1e-9));
-  const logarithmicAxis = (values, more) => axis(values, {
-    splits: logarithmicMarks,
-    filter: (chart, marks) => {
-      const decades = Math.log10(marks[marks.length - 1] / marks[0]);
-      const named = decades > 2.5 ? [1] : decades > 1.2 ? [1, 2, 5] : [1, 2, 3, 4, 5, 7];
-      return marks.map((mark) => (named.includes(leading(mark)) ? mark : null));
-    },
-    ...more,
-  });
+  const named = (chart, marks) => {
+    const decades = Math.log10(marks[marks.length - 1] / marks[0]);
+    const wanted = decades > 2.5 ? [1] : decades > 1.2 ? [1, 2, 5] : [1, 2, 3, 4, 5, 7];
+    return marks.map((mark) => (wanted.includes(leading(mark)) ? mark : null));
+  };
+  const logarithmicAxis = (values, more) => {
+    const made = axis(values, { splits: logarithmicMarks, filter: named, ...more });
+    made.grid.filter = named;
+    return made;
+  };
 
   // ---- Delay -----------------------------------------------------------------------------------------------------------------------------
 
@@ -269,30 +265,32 @@
     return tables.some(([times]) => times.length > 0) ? uPlot.join(tables) : [[]];
   };
 
-  const drawOverTime = (id, label, view, { key, mark, format, ticks }) => {
+  const drawOverTime = (id, view, { title, about, mark, format, ticks }) => {
+    const { bin } = view.results[0].curves;
+    byId(`${id}-about`).textContent = bin > 0
+      ? `${about} in each ${tick.time(bin)}.${mark ? ` Dotted: ${mark.text}.` : ""}`
+      : "These are more flows than curves over time are kept for.";
     const top = (chart, min, max) => [0, 1.1 * Math.max(max ?? 0, mark?.value ?? 0, 1e-9)];
     const valueAt = (chart, index, place) => chart.data[index + 1][place];
-    draw(id, `${label}, ${view.label}`, {
+    draw(id, `${title}, ${view.label}`, {
       height: 196,
       sync: { key: "time" },
       scales: { x: { time: false }, y: { range: top } },
       axes: [axis(clock, { size: 32 }), axis(ticks, { size: 78, space: 34 })],
-      plugins: [tooltip((time) => `From ${seconds(time)}`, valueAt, format), ...(mark ? [reference(mark.value, mark.text)] : [])],
-    }, overTime(view, key));
+      plugins: [tooltip((time) => `From ${seconds(time)}`, valueAt, format), ...(mark ? [reference(mark.value)] : [])],
+    }, overTime(view, id));
   };
 
+  const link = { value: page.link_rate, text: `the link, ${rate(page.link_rate)}` };
+  const fairShare = ({ fair_rate }) => ({ value: fair_rate, text: `its fair share, ${rate(fair_rate)}` });
+
   const drawThroughput = (view) => {
-    const mark = view.flow
-      ? { value: view.flow.fair_rate, text: `fair share ${rate(view.flow.fair_rate)}` }
-      : { value: page.link_rate, text: `link ${rate(page.link_rate)}` };
-    byId("throughput-about").textContent = `Bits sent in each ${tick.time(view.results[0].curves.bin)}.`;
-    const shown = view.flow || view === page.views[0] ? mark : null;
-    drawOverTime("throughput", "Throughput over time", view, { key: "throughput", mark: shown, format: rate, ticks: tick.rate });
+    const mark = view.flow ? fairShare(view.flow) : view === page.views[0] ? link : null;
+    drawOverTime("throughput", view, { title: "Throughput over time", about: "Bits sent", mark, format: rate, ticks: tick.rate });
   };
 
   const drawBacklog = (view) => {
-    byId("backlog-about").textContent = `Most bytes waiting in each ${tick.time(view.results[0].curves.bin)}. Lower is better.`;
-    drawOverTime("backlog", "Backlog over time", view, { key: "backlog", mark: null, format: bytes, ticks: tick.bytes });
+    drawOverTime("backlog", view, { title: "Backlog over time", about: "Mean of the bytes waiting", mark: null, format: bytes, ticks: tick.bytes });
   };
 
   // ---- Figures ---------------------------------------------------------------------------------------------------------------------------

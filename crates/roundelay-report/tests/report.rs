@@ -1,29 +1,18 @@
 //! The three renderings of one made-up comparison, and of hostile and empty ones.
 
-use std::fs;
-use std::path::Path;
-
 use roundelay_report::{TableStyle, html, json, table};
 use roundelay_trace::Comparison;
 use serde_json::Value;
 
+#[path = "../examples/sample_page/hostile.rs"]
+mod hostile;
 #[path = "../examples/sample_page/sample.rs"]
 mod sample;
 
-const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \u{1b}[2J{{script}} \"'&";
+use hostile::HOSTILE;
 
-/// Everything that comes from a file or a user is out to break the page.
 fn hostile() -> Comparison {
-    let mut comparison = sample::comparison();
-    comparison.capture.name = HOSTILE.to_owned();
-    comparison.capture.flow_by = HOSTILE.to_owned();
-    comparison.capture.notes.push(HOSTILE.to_owned());
-    comparison.flows[0].label = HOSTILE.to_owned();
-    comparison.flows[11].label = HOSTILE.to_owned();
-    comparison.disciplines[1].spec = HOSTILE.to_owned();
-    comparison.verdict.sentences.insert(0, HOSTILE.to_owned());
-    comparison.verdict.commands.push(HOSTILE.to_owned());
-    comparison
+    hostile::hostile(sample::comparison())
 }
 
 /// Nothing was sent, nothing is known.
@@ -42,7 +31,7 @@ fn empty() -> Comparison {
     comparison
 }
 
-/// Each element of the page's text after the first starts with what follows `before`.
+/// What stands behind the first `before`.
 fn after<'a>(text: &'a str, before: &str) -> &'a str {
     text.split_once(before).unwrap_or_else(|| panic!("there is no {before}")).1
 }
@@ -156,14 +145,4 @@ fn the_page_says_what_the_comparison_says() {
         data["views"][0]["results"][3]["curves"]["backlog"].as_array().unwrap().len(),
         comparison.disciplines[3].curves.backlog.len()
     );
-}
-
-/// `ROUNDELAY_PAGES=folder cargo test` leaves the pages there, for the browser to look at.
-#[test]
-fn pages_for_the_browser() {
-    if let Some(folder) = std::env::var_os("ROUNDELAY_PAGES") {
-        for (name, comparison) in [("sample", sample::comparison()), ("hostile", hostile()), ("empty", empty())] {
-            fs::write(Path::new(&folder).join(format!("{name}.html")), html(&comparison)).unwrap();
-        }
-    }
 }

@@ -185,7 +185,9 @@ fn conclude(offered: Offered, lanes: Vec<Box<dyn Lane>>, sample: &[Event], optio
 }
 
 fn summarise_flows(offered: &Offered) -> Vec<FlowSummary> {
-    let rate = |bytes: f64| bytes * 8.0 / offered.end().as_secs_f64().max(f64::MIN_POSITIVE);
+    let seconds = offered.end().as_secs_f64();
+    // A capture of one instant has no rates.
+    let rate = |bytes: f64| if seconds > 0.0 { bytes * 8.0 / seconds } else { 0.0 };
     let describe = |(number, flow): (usize, &OfferedFlow)| FlowSummary {
         label: offered.classifier().flows()[number].to_string(),
         weight: flow.config.weight,

@@ -102,7 +102,8 @@ pub struct DisciplineResult {
     pub kept_bounds: Option<bool>,
     /// Bytes sent and bytes waiting over time.
     pub curves: Curves,
-    /// The same over all flows that ask for less than their fair share; empty if there are none.
+    /// The same over all flows that ask for less than their fair share; empty if there are none. Without the two over time if some of them are
+    /// beyond the number of flows that have curves.
     pub light_curves: Curves,
 }
 
@@ -189,8 +190,8 @@ pub struct Curves {
     pub bin: f64,
     /// Bits per second sent in each bin from the start of the capture on.
     pub throughput: Vec<f64>,
-    /// Largest number of bytes waiting in each bin.
-    pub backlog: Vec<u64>,
+    /// Bytes waiting, their mean over each bin.
+    pub backlog: Vec<f64>,
     /// Delay in seconds and the fraction of packets that took no longer, increasing in both.
     pub delay_cdf: Vec<(f64, f64)>,
 }

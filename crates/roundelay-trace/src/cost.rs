@@ -20,7 +20,7 @@ pub(crate) fn measure(specs: &[(&Spec, Limit)], sample: &[Event], rate: Rate, se
     if arrivals == 0 {
         return Ok(vec![None; specs.len()]);
     }
-    let sample = Sample { events: sample, repeats: PACKETS_A_ROUND.div_ceil(arrivals) };
+    let sample = Sample::new(sample, arrivals);
     let mut runs = vec![Vec::new(); specs.len()];
     for _ in 0..ROUNDS {
         let bare = sample.go_through();
@@ -42,10 +42,22 @@ struct Sample<'a> {
     repeats: usize,
 }
 
-impl Sample<'_> {
+impl<'a> Sample<'a> {
+    /// Repeated until there are enough packets, or so often that half of all time is over: at its end nothing would leave any more.
+    fn new(events: &'a [Event], arrivals: usize) -> Self {
+        let mut sample = Self { events, repeats: 1 };
+        let fit = Instant::MAX.as_picos() / 2 / sample.span().as_picos();
+        sample.repeats = PACKETS_A_ROUND.div_ceil(arrivals).min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1);
+        sample
+    }
+
+    fn span(&self) -> Duration {
+        self.events.last().map_or(Duration::ZERO, |event| event.at.since(Instant::ZERO)) + Duration::from_millis(1)
+    }
+
     /// All events with times that go on rising from one repetition to the next.
     fn for_each(&self, mut act: impl FnMut(Instant, &Event)) {
-        let span = self.events.last().map_or(Duration::ZERO, |event| event.at.since(Instant::ZERO)) + Duration::from_millis(1);
+        let span = self.span();
         let mut shift = Duration::ZERO;
         for _ in 0..self.repeats {
             self.events.iter().for_each(|event| act(event.at + shift, event));

@@ -3,7 +3,9 @@
 use std::error::Error;
 
 use roundelay::schedulers::{Discipline, Spec, Visitor};
-use roundelay::{ConfigError, DropReason, Duration, Ecn, FlowConfig, FlowId, Instant, Observer, Packet, Port, Rate, Scheduler, Share};
+use roundelay::{
+    Bytes, ConfigError, DropReason, Duration, Ecn, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler, Share,
+};
 use roundelay_metrics::{BitWfi, Delays, JainWhileBacklogged, LevelSeries, Reordering, Stamp, SumSeries, TimeWfi};
 use roundelay_reference::GpsServer;
 
@@ -74,7 +76,7 @@ pub(crate) trait Lane: Send {
 /// Builds the lane of a discipline.
 pub(crate) struct LaneBuilder<'a> {
     pub(crate) spec: &'a Spec,
-    pub(crate) limit: roundelay::Limit,
+    pub(crate) limit: Limit,
     pub(crate) rate: Rate,
     pub(crate) seed: u64,
     pub(crate) sink: Option<Box<dyn PacketSink>>,
@@ -87,7 +89,7 @@ impl Visitor for LaneBuilder<'_> {
         let port = Port::new(discipline.build(self.seed)?, self.limit, self.rate);
         Ok(Box::new(LaneOf {
             discipline: discipline.clone(),
-            spec: self.spec.discipline.to_string(),
+            spec: as_written(self.spec),
             limit: self.limit,
             port,
             meters: Meters::new(self.rate, self.sink),
@@ -95,10 +97,24 @@ impl Visitor for LaneBuilder<'_> {
     }
 }
 
+/// The discipline with the limit that it was given, so that two that differ in nothing else can be told apart.
+fn as_written(spec: &Spec) -> String {
+    let (mut text, unset) = (spec.discipline.to_string(), spec.discipline.default_limit());
+    let Some(limit) = spec.limit else { return text };
+    match limit {
+        Limit { packets: u64::MAX, bytes } => text += &format!(" limit {}", Bytes(bytes)),
+        Limit { packets, .. } => text += &format!(" limit {packets}"),
+    }
+    if limit.packets < u64::MAX && limit.bytes != unset.bytes {
+        text += &format!(" memory_limit {}", Bytes(limit.bytes));
+    }
+    text
+}
+
 struct LaneOf<D: Discipline> {
     discipline: D,
     spec: String,
-    limit: roundelay::Limit,
+    limit: Limit,
     port: Port<D::Scheduler<Note>>,
     meters: Meters,
 }
@@ -132,6 +148,7 @@ impl<D: Discipline> Lane for LaneOf<D> {
                 }
             }
         }
+        self.check_clock()?;
         self.meters.sink_error.take().map_or(Ok(()), Err)
     }
 
@@ -142,6 +159,7 @@ impl<D: Discipline> Lane for LaneOf<D> {
         charted: &[usize],
     ) -> Result<DisciplineResult, Box<dyn Error + Send + Sync>> {
         self.port.drain(&mut self.meters);
+        self.check_clock()?;
         self.meters.close()?;
         let everyone: Vec<_> = (0..flows.len()).collect();
         let light: Vec<_> = everyone.iter().copied().filter(|flow| light[*flow]).collect();
@@ -162,13 +180,22 @@ impl<D: Discipline> Lane for LaneOf<D> {
             fixed_bytes: footprint.fixed_bytes,
             kept_bounds: kept_bounds(&results),
             curves: self.meters.curves.to_curves(self.meters.end, &self.meters.delays(&everyone)),
-            light_curves: Curves { delay_cdf: cdf(&self.meters.delays(&light)), ..Curves::default() },
+            light_curves: self.meters.joint_curves(&light),
             flows: results,
         })
     }
 }
 
 impl<D: Discipline> LaneOf<D> {
+    /// At the end of time packets would neither leave nor be dropped, and no delay would be true.
+    fn check_clock(&self) -> Result<(), String> {
+        if self.meters.end < Instant::MAX {
+            return Ok(());
+        }
+        let (spec, rate) = (&self.spec, self.meters.rate);
+        Err(format!("{spec}: time can be told for 213 days from the first packet on: the capture is longer, or its packets wait longer at {rate}"))
+    }
+
     fn flow_result(&self, number: usize, charted: bool) -> FlowResult {
         let flow = FlowId(number as u32);
         let meter = &self.meters.flows[number];
@@ -405,6 +432,19 @@ impl Meters {
         outcome
     }
 
+    /// The curves of several flows together; over time only if each of them has curves.
+    fn joint_curves(&self, flows: &[usize]) -> Curves {
+        let each: Option<Vec<_>> = flows.iter().map(|flow| self.flows[*flow].curves.as_ref()).collect();
+        let mut sum = Curves { delay_cdf: cdf(&self.delays(flows)), ..Curves::default() };
+        for curves in each.unwrap_or_default() {
+            let one = curves.to_curves(self.end, &Delays::default());
+            sum.bin = one.bin;
+            add_up(&mut sum.throughput, &one.throughput);
+            add_up(&mut sum.backlog, &one.backlog);
+        }
+        sum
+    }
+
     fn jain(&self) -> Option<Jain> {
         let (mean, min) = (self.jain.mean()?, self.jain.minimum()?);
         Some(Jain { mean, min, windows: self.jain.windows(), window: jain_window(self.rate).as_secs_f64() })
@@ -474,10 +514,15 @@ impl CurveMeter {
         Curves {
             bin: sent.width().as_secs_f64(),
             throughput: sent.per_second().map(|bytes| bytes * 8.0).collect(),
-            backlog: backlog.levels().map(|level| level.maximum).collect(),
+            backlog: backlog.levels().map(|level| level.mean).collect(),
             delay_cdf: cdf(delays),
         }
     }
+}
+
+fn add_up(sum: &mut Vec<f64>, values: &[f64]) {
+    sum.resize(sum.len().max(values.len()), 0.0);
+    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
 }
 
 fn cdf(delays: &Delays) -> Vec<(f64, f64)> {

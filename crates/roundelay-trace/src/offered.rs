@@ -1,6 +1,7 @@
 //! A capture as what it offers a port: arrivals on a clock that starts at zero, and the flows that join and leave.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use roundelay::{Duration, Ecn, FlowConfig, FlowId, Instant, Rate};
 use roundelay_reference::GpsServer;
@@ -72,6 +73,11 @@ const LIGHT_BACKLOG: f64 = 10.0 * 1514.0;
 const LIGHT_FRACTION: f64 = 0.99;
 
 impl OfferedFlow {
+    /// A flow before its first packet.
+    pub(crate) const fn idle(config: FlowConfig) -> Self {
+        Self { config, packets: 0, bytes: 0, first: Instant::ZERO, last: Instant::ZERO, unhindered: 0, present: false }
+    }
+
     /// Whether the flow asks for less than its fair share whenever others want the link too.
     pub(crate) fn is_light(&self) -> bool {
         self.unhindered as f64 >= LIGHT_FRACTION * self.packets as f64
@@ -87,7 +93,7 @@ pub(crate) struct Offered {
     /// An ideal server with room for everything, to tell who asks for more than a fair share.
     gps: GpsServer<f64>,
     /// Flows by when they may have been silent for long enough, each present flow once.
-    quiet: VecDeque<(Instant, FlowId)>,
+    quiet: BinaryHeap<Reverse<(Instant, FlowId)>>,
     clock: CaptureClock,
     oddities: Oddities,
     packets: u64,
@@ -96,7 +102,7 @@ pub(crate) struct Offered {
 
 impl Offered {
     pub(crate) fn new(capture: Capture, classifier: Classifier, weights: WeightRules, rate: Rate) -> Self {
-        let (flows, quiet, gps) = (Vec::new(), VecDeque::new(), GpsServer::new(rate));
+        let (flows, quiet, gps) = (Vec::new(), BinaryHeap::new(), GpsServer::new(rate));
         let (clock, oddities) = (CaptureClock::default(), Oddities::default());
         Self { capture, classifier, weights, flows, gps, quiet, clock, oddities, packets: 0, bytes: 0 }
     }
@@ -125,7 +131,7 @@ impl Offered {
             let weight = self.weights.weight(self.classifier.headers(flow));
             let config = FlowConfig { weight, max_packet_len: USUAL_MAX_PACKET_LEN };
             self.gps.set_weight(flow, weight);
-            self.flows.push(OfferedFlow { config, packets: 0, bytes: 0, first: at, last: at, unhindered: 0, present: false });
+            self.flows.push(OfferedFlow { first: at, last: at, ..OfferedFlow::idle(config) });
         }
         self.gps.arrive(at, flow, len.into());
         let known = &mut self.flows[flow.index()];
@@ -142,17 +148,17 @@ impl Offered {
         }
         if !known.present {
             known.present = true;
-            self.quiet.push_back((at + FLOW_TIMEOUT, flow));
+            self.quiet.push(Reverse((at + FLOW_TIMEOUT, flow)));
         }
     }
 
     fn let_quiet_flows_leave(&mut self, now: Instant, block: &mut Vec<Event>) {
-        while let Some(&(at, flow)) = self.quiet.front().filter(|(at, _)| *at <= now) {
-            self.quiet.pop_front();
+        while let Some(&Reverse((at, flow))) = self.quiet.peek().filter(|Reverse((at, _))| *at <= now) {
+            self.quiet.pop();
             let known = &mut self.flows[flow.index()];
             let silent_until = known.last + FLOW_TIMEOUT;
             if silent_until > at {
-                self.quiet.push_back((silent_until.max(at), flow));
+                self.quiet.push(Reverse((silent_until, flow)));
             } else {
                 known.present = false;
                 block.push(Event { at: now, flow, kind: EventKind::Leave });

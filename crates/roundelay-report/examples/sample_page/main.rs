@@ -1,14 +1,21 @@
 //! Writes the HTML page of a made-up comparison, and prints its table: `cargo run -p roundelay-report --example sample_page -- page.html`.
+//!
+//! With `hostile` as a second argument its names are out to break the page.
 
+use std::env::args_os;
 use std::path::PathBuf;
 
 use roundelay_report::{ReportError, TableStyle, html, table, write_text};
 
+mod hostile;
 mod sample;
 
 fn main() -> Result<(), ReportError> {
-    let path = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("sample_page.html"), PathBuf::from);
-    let comparison = sample::comparison();
+    let path = args_os().nth(1).map_or_else(|| PathBuf::from("sample_page.html"), PathBuf::from);
+    let mut comparison = sample::comparison();
+    if args_os().nth(2).is_some_and(|argument| argument == "hostile") {
+        comparison = hostile::hostile(comparison);
+    }
     print!("{}", table(&comparison, TableStyle::default()));
     write_text(&path, &html(&comparison))
 }

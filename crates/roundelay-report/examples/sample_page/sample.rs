@@ -340,6 +340,7 @@ fn curves(records: &[&Record]) -> Curves {
     }
     changes.sort_by(|one, other| one.0.total_cmp(&other.0));
     let backlog = backlog(&changes, place, throughput.len());
+    let backlog = backlog.into_iter().map(|bytes| bytes as f64).collect();
     Curves { bin, throughput, backlog, delay_cdf: cdf(&sorted_delays(records)) }
 }
 

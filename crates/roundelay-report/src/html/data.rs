@@ -95,7 +95,7 @@ fn served(result: &FlowResult) -> Option<Served<'_>> {
     Some(Served { outcome: &result.outcome, curves: result.curves.as_ref()?, fairness: Some(fairness) })
 }
 
-/// Cuts all fractions down to five significant digits, and writes whole numbers as such: half the size, and nothing that could be seen.
+/// Cuts all fractions down to the digits that can be seen, and writes whole numbers as such: half the size.
 fn shorten(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(shorten),
@@ -106,7 +106,9 @@ fn shorten(value: &mut Value) {
 }
 
 fn short(number: f64) -> Number {
-    let rounded: f64 = format!("{number:.4e}").parse().unwrap_or(number);
+    // Five digits are plenty, but of a share close to one the tail shows what is missing from one.
+    let decimals = if (0.9..1.0).contains(&number) { 7 } else { 4 };
+    let rounded: f64 = format!("{number:.decimals$e}").parse().unwrap_or(number);
     let whole = rounded.fract() == 0.0 && rounded.abs() < 1e15;
     if whole { Number::from(rounded as i64) } else { Number::from_f64(rounded).expect("it came from JSON, hence is finite") }
 }
@@ -117,8 +119,9 @@ mod tests {
 
     #[test]
     fn numbers_are_shortened_and_nothing_else_is() {
-        let mut value = serde_json::json!({"a": [0.123_456_789, 9_876_543.21, 3.0], "b": 123_456_789, "c": "0.123456789", "d": null});
+        let mut value =
+            serde_json::json!({"a": [0.123_456_789, 9_876_543.21, 3.0], "b": 123_456_789, "c": "0.123456789", "d": 0.999_987_654_321});
         shorten(&mut value);
-        assert_eq!(value, serde_json::json!({"a": [0.12346, 9_876_500, 3], "b": 123_456_789, "c": "0.123456789", "d": null}));
+        assert_eq!(value, serde_json::json!({"a": [0.12346, 9_876_500, 3], "b": 123_456_789, "c": "0.123456789", "d": 0.999_987_65}));
     }
 }

@@ -1,0 +1,19 @@
+//! The same comparison of a capture that is out to break the page and the terminal.
+
+use roundelay_trace::Comparison;
+
+/// Markup, a terminal's escape sequence, a slot of the template, quotes.
+pub(crate) const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \u{1b}[2J{{script}} \"'&";
+
+/// `comparison` with that in every text that comes from a file or a user.
+pub(crate) fn hostile(mut comparison: Comparison) -> Comparison {
+    comparison.capture.name = HOSTILE.to_owned();
+    comparison.capture.flow_by = HOSTILE.to_owned();
+    comparison.capture.notes.push(HOSTILE.to_owned());
+    comparison.flows[0].label = HOSTILE.to_owned();
+    comparison.flows[11].label = HOSTILE.to_owned();
+    comparison.disciplines[1].spec = HOSTILE.to_owned();
+    comparison.verdict.sentences.insert(0, HOSTILE.to_owned());
+    comparison.verdict.commands.push(HOSTILE.to_owned());
+    comparison
+}
