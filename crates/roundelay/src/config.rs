@@ -20,6 +20,9 @@ pub enum Kind {
     Switch,
 }
 
+/// A time that does not come, written `never`.
+const NEVER: u64 = u64::MAX;
+
 /// One parameter of a discipline whose configuration is a `C`.
 #[derive(Debug)]
 pub struct Parameter<C: 'static> {
@@ -64,6 +67,7 @@ impl Kind {
         match self {
             Self::Count => value.to_string(),
             Self::Size => Bytes(value).to_string(),
+            Self::Time if value == NEVER => "never".to_owned(),
             Self::Time => Duration::from_picos(value).to_string(),
             Self::Switch => (if value == 0 { "off" } else { "on" }).to_owned(),
         }
@@ -77,6 +81,7 @@ impl Kind {
         match self {
             Self::Count => text.parse().map_err(|_| "a whole number".to_owned()),
             Self::Size => text.parse::<Bytes>().map(|b| b.0).map_err(|e| e.to_string()),
+            Self::Time if text == "never" => Ok(NEVER),
             Self::Time => text.parse::<Duration>().map(Duration::as_picos).map_err(|e| e.to_string()),
             Self::Switch => Err("no value".to_owned()),
         }

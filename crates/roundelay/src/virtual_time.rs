@@ -101,11 +101,13 @@ pub struct VirtualClock {
     /// What [`advance_exactly`](Self::advance_exactly) has left over, in units of 1 / `total_weight`.
     remainder: u64,
     /// Weights taken away that still count, and when they stop.
-    leaving: Vec<(VirtualTime, u32)>,
+    leaving: Vec<(VirtualTime, u64)>,
 }
 
 impl VirtualClock {
     const INVERSE_BITS: u32 = 62;
+    /// Entries of `leaving`, so that a packet costs no more than so many.
+    const MOST_LEAVING: usize = 64;
 
     /// V.
     #[inline]
@@ -126,8 +128,15 @@ impl VirtualClock {
 
     /// A flow of this weight leaves, or a flow's weight shrinks by it, with `finish` its last finish time.
     pub fn remove_weight(&mut self, weight: u32, finish: VirtualTime) {
+        // A finish time further ahead than any can be is one from before the clock wrapped.
+        let finish = if finish.since(self.now) <= MAX_AHEAD { finish } else { self.now };
         let passed = finish.plus(self.span_of(FlowConfig::MAX_PACKET_LEN));
-        self.leaving.push((passed, weight));
+        let is_full = self.leaving.len() >= Self::MOST_LEAVING;
+        match self.leaving.last_mut().filter(|_| is_full) {
+            // Settings that change back and forth while V rests: these go together, with the last of them.
+            Some((last, sum)) => (*last, *sum) = (last.later(passed), *sum + u64::from(weight)),
+            None => self.leaving.push((passed, weight.into())),
+        }
         self.let_go();
     }
 
@@ -143,10 +152,12 @@ impl VirtualClock {
         let mut gone = 0;
         self.leaving.retain(|(passed, weight)| {
             let stays = passed.is_after(now);
-            gone += if stays { 0 } else { u64::from(*weight) };
+            gone += if stays { 0 } else { *weight };
             stays
         });
-        self.set_total_weight(self.total_weight - gone);
+        if gone > 0 {
+            self.set_total_weight(self.total_weight - gone);
+        }
     }
 
     /// What serving `len` bytes adds to V, rounded down: Eq. 3's W(t1, t2) over the sum of weights.

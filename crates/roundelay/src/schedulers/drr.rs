@@ -24,7 +24,7 @@
 //! No T-WFI: it would be O(N L) as well.
 //!
 //! Cost: O(1) a packet if the quantum is at least the longest packet. With smaller quanta a packet may take several rounds; rounds in
-//! which nobody could send are not walked one by one but counted ([`Drr::skip_rounds`]), so that one packet costs at most two rounds.
+//! which nobody could send are not walked one by one but counted (`skip_rounds`), so that one packet costs at most two rounds.
 //! Memory: one record a flow, see `footprint`.
 //!
 //! Differences from the paper: weights multiply the quantum. A flow whose last packet was pushed out keeps its place in the ring until

@@ -16,7 +16,7 @@
 //!
 //! | guarantee | value | test in `theorems/fq_codel.rs` |
 //! |---|---|---|
-//! | on-off flow among n, packets of a quantum | at most T / n + 2 of T packets | `known_bug_30_on_off_flow_gets_its_share` |
+//! | on-off flow among n, packets of one length | of T bytes at most T / n + 2 Q | `known_bug_30_on_off_flow_gets_its_share` |
 //! | two queues, both backlogged for an interval | served alike but for 2 (Q + L) bytes | `backlogged_queues_share_evenly` |
 //! | idle flow's first packet | waits for at most Q + L of each other new flow | `sparse_flows_go_first` |
 //! | signals | k-th at t0 + sum of interval / sqrt(i), i < k | `drops_follow_the_control_law` |
@@ -24,7 +24,7 @@
 //! | ECN | capable packets are marked where others are dropped | `capable_packets_are_marked_not_dropped` |
 //! | memory | constant, however many flows | `memory_does_not_grow_with_flows` |
 //!
-//! Cost: O(1) a packet; rounds in which nobody has credit are not walked one by one but counted ([`FqCodel::skip_rounds`]). An overflow
+//! Cost: O(1) a packet; rounds in which nobody has credit are not walked one by one but counted (`skip_rounds`). An overflow
 //! drops a batch, so that finding the longest queue is paid once for it. Memory: the queues' records, taken at the start.
 //!
 //! Differences from the RFC: an idle queue's CoDel forgets that it was above the target at once (`codel.rs` says why). The backlog below
@@ -138,7 +138,7 @@ impl Discipline for Config {
             kind: Kind::Time,
             min: 0,
             max: NEVER,
-            about: "mark each packet that is capable of ECN and waited longer; the largest value, the default, is never",
+            about: "mark each packet that is capable of ECN and waited longer",
             read: |config| config.ce_threshold.map_or(NEVER, Duration::as_picos),
             write: |config, value| config.ce_threshold = (value != NEVER).then(|| Duration::from_picos(value)),
         },

@@ -155,10 +155,11 @@ impl Visitor for Check {
     }
 }
 
-/// A buffer's limit: `1000` or `1000p` packets, `150kb` bytes.
+/// A buffer's limit: `1000` or `1000p` packets, `150kb` bytes. Bytes need their unit, lest `1.5` be a byte.
 pub fn parse_limit(text: &str) -> Option<Limit> {
-    if let Ok(packets) = text.strip_suffix('p').unwrap_or(text).parse() {
-        return Some(Limit::of_packets(packets));
+    let number = text.strip_suffix('p').unwrap_or(text);
+    if number.ends_with(|c: char| c.is_ascii_digit()) {
+        return number.parse().ok().map(Limit::of_packets);
     }
     Kind::Size.read(text).ok().map(Limit::of_bytes)
 }
@@ -192,22 +193,31 @@ fn parameters_of<D: Discipline>(config: &D) -> Vec<ParameterInfo> {
 /// Reads one parameter, its name already read into `word`.
 fn set_parameter<'a, D: Discipline>(config: &mut D, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<(), ConfigError> {
     for parameter in D::PARAMETERS {
+        let mut written = word;
         let value = match parameter.kind {
             Kind::Switch if word == parameter.name => 1,
             Kind::Switch if word.strip_prefix("no") == Some(parameter.name) => 0,
             kind if word == parameter.name && kind != Kind::Switch => {
                 let bad = |expected: String| ConfigError::BadValue { discipline: D::NAME, parameter: word.to_owned(), expected };
-                let text = words.next().ok_or_else(|| bad("a value after it".to_owned()))?;
-                kind.read(text).map_err(bad)?
+                written = words.next().ok_or_else(|| bad("a value after it".to_owned()))?;
+                kind.read(written).map_err(bad)?
             }
             _ => continue,
         };
         (parameter.write)(config, value);
-        return parameter.check(D::NAME, config);
+        return parameter.check(D::NAME, config).map_err(|error| as_written(error, written));
     }
     let mut known: Vec<_> = D::PARAMETERS.iter().map(|p| p.name).collect();
     known.extend(["limit", "memory_limit"]);
     Err(ConfigError::UnknownParameter { discipline: D::NAME, parameter: word.to_owned(), known: known.join(", ") })
+}
+
+/// The error with the value that the user wrote, in place of what was left of it in the configuration.
+fn as_written(mut error: ConfigError, written: &str) -> ConfigError {
+    if let ConfigError::OutOfRange { value, .. } = &mut error {
+        *value = written.to_owned();
+    }
+    error
 }
 
 /// Writes the configuration as the user would: the name, then each parameter that differs from its default.

@@ -11,8 +11,8 @@
 //! | paper | here |
 //! |---|---|
 //! | S^k, F^k (Eq. 2, 29) | `Flow::start`, `Flow::finish` |
-//! | S_i, F_i (Eq. 6) | `Group::start`, [`Qfq::finish_of`] |
-//! | sigma_i, slot size | 2^([`MIN_SLOT_SHIFT`] + i) |
+//! | S_i, F_i (Eq. 6) | `Group::start`, `finish_of` |
+//! | sigma_i, slot size | 2^(`MIN_SLOT_SHIFT` + i) |
 //! | V(t) (Eq. 3) | `clock` |
 //! | ER, IR, EB, IB | `sets` |
 //!
@@ -288,14 +288,15 @@ impl<T> Qfq<T> {
 impl<T> Qfq<T> {
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
         let (number, len) = (packet.flow.index(), packet.len);
-        let flow = self.know(number);
-        if len > flow.max_packet_len {
+        let known = self.flows.get(number).filter(|flow| flow.weight > 0);
+        if len > known.map_or(FlowConfig::DEFAULT.max_packet_len, |flow| flow.max_packet_len) {
             return Err(packet);
         }
+        self.know(number);
         let flow = &mut self.flows[number];
         let was_idle = flow.queue.is_empty();
         self.pool.push(&mut flow.queue, packet);
-        self.longest.changed(number, flow.queue.bytes());
+        self.longest.changed(number, flow.queue.size());
         if was_idle {
             self.activate(number, len);
         }
@@ -400,7 +401,7 @@ impl<T> Qfq<T> {
         let slot = self.groups[group].first_slot(shift);
         let number = self.groups[group].slots[slot].head as usize;
         let packet = self.pool.pop(&mut self.flows[number].queue)?;
-        self.longest.changed(number, self.flows[number].queue.bytes());
+        self.longest.changed(number, self.flows[number].queue.size());
         let comes_back = self.relist(number);
         self.advance(packet.len, group);
         if let Some(len) = comes_back {
@@ -561,9 +562,9 @@ impl<T> Scheduler<T> for Qfq<T> {
 
     /// The tail of the longest backlog. A flow that it empties is not charged for a packet that was not sent.
     fn evict(&mut self) -> Option<Packet<T>> {
-        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.bytes()))?;
+        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
         let packet = self.pool.pop_tail(&mut self.flows[number].queue);
-        self.longest.changed(number, self.flows[number].queue.bytes());
+        self.longest.changed(number, self.flows[number].queue.size());
         if self.flows[number].queue.is_empty() {
             self.withdraw(number);
         }
@@ -645,7 +646,7 @@ impl<T> Qfq<T> {
 
     /// 2. S_i is the start of the group's first occupied slot.
     /// 3. Theorem 3: S_i is no later than the end of the slot that V is in.
-    /// 4. Theorem 4: V <= F_i + L.
+    /// 4. Theorem 4: V <= F_i + L, in debug builds, which keep L.
     /// 5. The group is in exactly the set that its times say; an idle group is in none.
     fn check_group(&self, group: usize) {
         let (state, shift, now) = (&self.groups[group], shift_of(group), self.clock.now());
@@ -658,7 +659,8 @@ impl<T> Qfq<T> {
         assert_eq!(state.start, state.start.slot_start(shift), "invariant 2");
         let slot_end = now.plus((1 << shift) - 1).slot_start(shift);
         assert!(!state.start.is_after(slot_end), "invariant 3: Theorem 3");
-        assert!(!now.is_after(self.finish_of(group).plus(self.largest_step)), "invariant 4: Theorem 4");
+        let is_kept = cfg!(debug_assertions);
+        assert!(!is_kept || !now.is_after(self.finish_of(group).plus(self.largest_step)), "invariant 4: Theorem 4");
         let mut expected = [0; 4];
         expected[self.state_of(group)] = 1;
         assert_eq!(sets, expected, "invariant 5: group {group} is in its set");
@@ -689,5 +691,29 @@ impl<T> Qfq<T> {
         let distance = flow.start.slot_start(shift).since(self.groups[group].start) >> shift;
         let slots = 2 + (self.largest_step >> shift) as i64 + 1;
         self.groups[group].is_idle() || (0..slots.min(SLOTS.into())).contains(&distance)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::FlowId;
+
+    /// V has gone once around while the flow was idle, and stands a little before where the flow left: further than its group allows.
+    #[test]
+    fn a_finish_time_from_before_the_wrap_is_forgotten() {
+        let mut qfq = Qfq::default();
+        qfq.set_flow(FlowId(0), FlowConfig { weight: 1024, max_packet_len: 1024 }).expect("legal");
+        qfq.set_flow(FlowId(1), FlowConfig { weight: 1, max_packet_len: 1 << 16 }).expect("legal");
+        qfq.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1024, ())).expect("short");
+        assert!(qfq.dequeue(Instant::ZERO).is_some());
+        let now = qfq.flows[0].finish.minus(1 << 46);
+        qfq.clock = VirtualClock::start_at(now);
+        qfq.clock.add_weight(1025);
+        qfq.flows[1].finish = now;
+        qfq.enqueue(Instant::ZERO, Packet::new(FlowId(1), 1 << 16, ())).expect("short");
+        qfq.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1024, ())).expect("short");
+        assert_eq!(qfq.flows[0].start, now, "a new start");
+        assert_eq!(qfq.dequeue(Instant::ZERO).map(|packet| packet.flow), Some(FlowId(0)), "the heavy flow goes first");
     }
 }

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | queue, slot | `Bucket` |
 //! | number of queues, `divisor` | `Config::divisor` |
-//! | perturbation of the hash, `perturb` | `Config::perturb`, [`Sfq::perturb`] |
+//! | perturbation of the hash, `perturb` | `Config::perturb`, `Sfq::perturb` |
 //! | `allot` | `Bucket::deficit` |
 //!
 //! | guarantee | value | test in `theorems/sfq.rs` |
@@ -20,7 +20,7 @@
 //! | collision | two flows meet with probability 1 / divisor over all seeds | `two_flows_meet_in_one_of_divisor_seeds` |
 //! | chosen flow numbers | do not meet more than others | `chosen_flow_numbers_spread` |
 //! | two buckets, both backlogged for an interval | served alike but for Q + 2 L bytes | `buckets_share_within_the_bound` |
-//! | on-off flow among n, packets of a quantum | at most T / n + 2 of T packets | `known_bug_30_new_flow_does_not_starve_others` |
+//! | on-off flow among n, packets of one length | of T bytes at most T / n + 2 Q | `known_bug_30_new_flow_does_not_starve_others` |
 //! | order | first in first out in each flow, also across a perturbation | `known_bug_31_perturbation_keeps_order` |
 //!
 //! The bound on two buckets is Shreedhar and Varghese's for deficit round robin (`drr.rs`), L being the longest packet. Nothing is
@@ -32,7 +32,7 @@
 //! Differences from the paper: buckets take turns by bytes, as in tc, not by packets. From tc: a bucket sends when its deficit covers
 //! the packet (tc: as long as it isn't used up), so that leaving and coming back does not pay off; the longest bucket is that with the
 //! most bytes, not packets, so that small packets aren't punished; a perturbation drops nothing, so `depth` and `flows` can be exceeded
-//! after it until the surplus is sent; `perturb` is a period in simulated time, not jittered.
+//! after it until the surplus is sent; `perturb` is a period of the caller's time, not jittered.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;

@@ -1,0 +1,137 @@
+//! Schedulers that break the contract, each in one way: the checks must see it.
+
+use roundelay::schedulers::fifo::Fifo;
+use roundelay::{Backlog, Footprint, Instant, Packet, Pool, Queue, Scheduler};
+
+use crate::operations::Violation;
+use crate::workload::{Mix, operations};
+use crate::{LENGTH, audit};
+
+/// What a liar does, every few calls.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Lie {
+    None,
+    /// Says that it took a packet, and did not.
+    Loses,
+    /// Loses a packet, and goes on counting it.
+    LosesAndCounts,
+    /// Sends the newest packet first.
+    Reorders,
+    /// Gives nothing although packets wait.
+    Idles,
+    /// Sends a packet twice.
+    Duplicates,
+    /// Shortens a packet on the way.
+    Trims,
+    /// Hands a packet back that is not the one that came.
+    RefusesAnother,
+    /// Refuses a packet and takes it all the same.
+    RefusesAndTakes,
+    /// Has nothing to give up.
+    Hoards,
+}
+
+/// FIFO, with a lie in every tenth call.
+struct Liar {
+    lie: Lie,
+    calls: u64,
+    pool: Pool<u64>,
+    queue: Queue,
+    uncounted: Backlog,
+    twin: Option<Packet<u64>>,
+}
+
+impl Liar {
+    fn new(lie: Lie) -> Self {
+        Self { lie, calls: 0, pool: Pool::default(), queue: Queue::EMPTY, uncounted: Backlog::default(), twin: None }
+    }
+
+    fn lies(&mut self, lie: Lie) -> bool {
+        self.calls += 1;
+        self.lie == lie && self.calls.is_multiple_of(10)
+    }
+}
+
+impl Scheduler<u64> for Liar {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+        if self.lies(Lie::Loses) {
+            return Ok(());
+        }
+        if self.lies(Lie::LosesAndCounts) {
+            self.uncounted.packets += 1;
+            self.uncounted.bytes += u64::from(packet.len);
+            return Ok(());
+        }
+        if self.lies(Lie::RefusesAnother) {
+            return Err(Packet { len: packet.len / 2 + 7, ..packet });
+        }
+        let refuses = self.lies(Lie::RefusesAndTakes);
+        self.pool.push(&mut self.queue, packet);
+        if refuses { Err(packet) } else { Ok(()) }
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<u64>> {
+        if self.lies(Lie::Idles) {
+            return None;
+        }
+        if let Some(twin) = self.twin.take() {
+            return Some(twin);
+        }
+        let packet = if self.lies(Lie::Reorders) { self.pool.pop_tail(&mut self.queue) } else { self.pool.pop(&mut self.queue) };
+        if self.lies(Lie::Duplicates) {
+            self.twin = packet;
+        }
+        let trimmed = u32::from(self.lies(Lie::Trims));
+        packet.map(|packet| Packet { len: packet.len.wrapping_sub(trimmed), ..packet })
+    }
+
+    fn evict(&mut self) -> Option<Packet<u64>> {
+        if self.lies(Lie::Hoards) { None } else { self.pool.pop_tail(&mut self.queue) }
+    }
+
+    fn backlog(&self) -> Backlog {
+        let Backlog { packets, bytes } = self.pool.backlog();
+        Backlog { packets: packets + self.uncounted.packets, bytes: bytes + self.uncounted.bytes }
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint::default()
+    }
+}
+
+/// What the audit says of a lie: the first violation that a workload brings out.
+fn found(lie: Lie) -> Option<Violation> {
+    Mix::ALL.into_iter().find_map(|mix| audit(Liar::new(lie), false, &operations(mix, 1, LENGTH)).err())
+}
+
+#[test]
+fn the_truth_is_believed() {
+    assert_eq!(found(Lie::None), None);
+    assert!(audit(Fifo::default(), false, &operations(Mix::FewFlows, 1, LENGTH)).is_ok());
+}
+
+#[test]
+fn a_scheduler_that_loses_packets_is_caught() {
+    assert!(matches!(found(Lie::Loses), Some(Violation::WrongBacklog { .. })));
+    assert_eq!(found(Lie::LosesAndCounts), Some(Violation::Idle));
+}
+
+#[test]
+fn a_scheduler_that_reorders_a_flow_is_caught() {
+    assert!(matches!(found(Lie::Reorders), Some(Violation::Reordered(_))));
+    assert!(audit(Liar::new(Lie::Reorders), true, &operations(Mix::FewFlows, 1, LENGTH)).is_ok(), "unless it says that it does");
+}
+
+#[test]
+fn a_scheduler_that_idles_is_caught() {
+    assert_eq!(found(Lie::Idles), Some(Violation::Idle));
+    assert_eq!(found(Lie::Hoards), Some(Violation::GaveNothingUp));
+}
+
+#[test]
+fn a_scheduler_that_duplicates_or_alters_packets_is_caught() {
+    assert!(matches!(found(Lie::Duplicates), Some(Violation::NotHeld(_))));
+    assert!(matches!(found(Lie::Trims), Some(Violation::Altered(_))));
+    assert!(matches!(found(Lie::RefusesAnother), Some(Violation::AlteredRefused(_))));
+    assert!(matches!(found(Lie::RefusesAndTakes), Some(Violation::WrongBacklog { .. })));
+}

@@ -1,0 +1,123 @@
+//! Memory: nothing is allocated once the backlog has been as large as it gets, and what is taken is what `footprint` says.
+
+use allocation_counter::measure;
+use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
+use roundelay::{FlowConfig, FlowId, Instant, Packet, Pool, Scheduler};
+
+use crate::operations::subjects;
+
+/// Debug builds check invariants, which allocates, but not with so many flows and packets unless the packets are a multiple of 61.
+const FLOWS: u32 = 128;
+const FEWEST_PACKETS: u64 = 310;
+const MOST_PACKETS: u64 = 360;
+
+fn packet(number: u32) -> Packet<u64> {
+    Packet::new(FlowId(number % FLOWS), 64 + number % 1450, number.into())
+}
+
+fn take_dropped<S: Scheduler<u64>>(scheduler: &mut S) {
+    while scheduler.take_dropped().is_some() {}
+}
+
+/// Enqueues a packet, and dequeues others while more wait than `most`.
+fn admit<S: Scheduler<u64>>(scheduler: &mut S, packet: Packet<u64>, most: u64) {
+    let _ = scheduler.enqueue(Instant::ZERO, packet);
+    take_dropped(scheduler);
+    while scheduler.backlog().packets > most {
+        scheduler.dequeue(Instant::ZERO);
+        take_dropped(scheduler);
+    }
+}
+
+/// Enqueues and dequeues by turns, the backlog moving between the two marks.
+fn churn<S: Scheduler<u64>>(scheduler: &mut S, pairs: u32) {
+    for number in 0..pairs {
+        // Prime strides, so that flows meet in changing company.
+        admit(scheduler, packet(number.wrapping_mul(7919)), if number / 1000 % 2 == 0 { FEWEST_PACKETS } else { MOST_PACKETS });
+    }
+}
+
+/// Allocations that a hundred thousand packets cost after a warm-up. None if they cannot be told from those of the checks.
+struct SteadyState;
+
+impl Visitor for SteadyState {
+    type Output = Option<u64>;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> Option<u64> {
+        let mut scheduler = discipline.build(1).expect("legal parameters");
+        churn(&mut scheduler, 5_000);
+        let is_checked = cfg!(debug_assertions) && scheduler.backlog().packets < FEWEST_PACKETS;
+        (!is_checked).then(|| measure(|| churn(&mut scheduler, 100_000)).count_total)
+    }
+}
+
+#[test]
+fn nothing_is_allocated_in_steady_state() {
+    for discipline in subjects() {
+        assert_eq!(discipline.visit(SteadyState).unwrap_or(0), 0, "{discipline}");
+    }
+}
+
+/// Bytes that a discipline takes for flows beyond those that it has, and what it says of them.
+struct Growth;
+
+impl Visitor for Growth {
+    type Output = (usize, usize);
+
+    fn visit<D: Discipline>(self, discipline: &D) -> (usize, usize) {
+        let mut scheduler = discipline.build::<u64>(1).expect("legal parameters");
+        let flows = 20_000;
+        let taken = measure(|| {
+            for flow in 0..flows {
+                let _ = scheduler.set_flow(FlowId(flow), FlowConfig::DEFAULT);
+                admit(&mut scheduler, Packet { flow: FlowId(flow), ..packet(flow) }, MOST_PACKETS);
+            }
+            // The index of the longest queue comes to life.
+            scheduler.evict();
+            take_dropped(&mut scheduler);
+        });
+        (usize::try_from(taken.bytes_current).unwrap_or(0), scheduler.footprint().bytes_per_flow * flows as usize)
+    }
+}
+
+/// Tables double when they are full, so up to twice what the flows need can be taken; the packets' pool and what is rounded up come on top.
+#[test]
+fn what_is_taken_for_flows_is_what_the_footprint_says() {
+    let fixed = 4 * MOST_PACKETS as usize * Pool::<u64>::bytes_per_packet() + (64 << 10);
+    for discipline in subjects() {
+        let (taken, told) = discipline.visit(Growth);
+        assert!(taken <= 2 * told + fixed, "{discipline}: takes {taken} bytes, says {told}");
+        assert!(told <= 2 * taken, "{discipline}: takes {taken} bytes, says {told}");
+    }
+}
+
+/// What an empty scheduler takes is part of what it says, and a discipline that hashes takes no more for any number of flows.
+#[test]
+fn an_empty_scheduler_takes_no_more_than_it_says() {
+    for discipline in AnyDiscipline::all() {
+        let mut built = None;
+        let taken = measure(|| built = Some(discipline.build::<u64>(1).expect("legal parameters"))).bytes_current;
+        let told = built.expect("was built").footprint().fixed_bytes;
+        assert!(taken <= told as i64, "{discipline}: takes {taken} bytes, says {told}");
+    }
+}
+
+/// Weights that go up and down while nobody sends must not pile up, in memory or in time.
+#[test]
+fn settings_that_change_back_and_forth_take_no_memory() {
+    for discipline in subjects() {
+        let mut scheduler = discipline.build::<u64>(1).expect("legal parameters");
+        let mut flap = |times: u32| {
+            for turn in 0..times {
+                let config = FlowConfig { weight: 1 + turn % 2, ..FlowConfig::DEFAULT };
+                scheduler.set_flow(FlowId(0), config).expect("legal");
+                if turn % 7 == 0 {
+                    scheduler.remove_flow(FlowId(0));
+                }
+            }
+        };
+        flap(100);
+        let taken = measure(|| flap(10_000)).bytes_max;
+        assert!(taken < 4096, "{discipline}: {taken} bytes for settings that came and went");
+    }
+}

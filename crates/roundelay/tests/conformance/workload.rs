@@ -1,0 +1,88 @@
+//! Random calls, the same for the same seed.
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use roundelay::{Duration, Ecn, FlowConfig};
+
+use crate::operations::Operation;
+
+/// What kind of calls.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Mix {
+    /// Up to four flows, lengths of frames.
+    FewFlows,
+    /// Two hundred flows that come and go.
+    ManyFlows,
+    /// Lengths at the edges: 0, 1, 64 KB and beyond.
+    OddLengths,
+    /// Weights and longest packets change all the time.
+    Restless,
+    /// The buffer is full all the time.
+    Overflowing,
+}
+
+impl Mix {
+    pub(crate) const ALL: [Self; 5] = [Self::FewFlows, Self::ManyFlows, Self::OddLengths, Self::Restless, Self::Overflowing];
+
+    const fn flows(self) -> u32 {
+        match self {
+            Self::ManyFlows => 200,
+            Self::Restless => 12,
+            _ => 4,
+        }
+    }
+
+    fn len(self, random: &mut Pcg64Mcg) -> u32 {
+        let odd = [0, 1, 2, 64, 511, 1514, 1 << 16, (1 << 16) + 1, u32::MAX];
+        match self {
+            Self::OddLengths => odd[random.random_range(0..odd.len())],
+            _ if random.random_bool(0.01) => odd[random.random_range(0..7)],
+            _ => random.random_range(64..=1514),
+        }
+    }
+
+    /// Of a hundred calls: how many set or forget a flow, and how many evict.
+    const fn rare(self) -> (u32, u32) {
+        match self {
+            Self::Restless => (30, 5),
+            Self::Overflowing => (1, 40),
+            _ => (2, 3),
+        }
+    }
+}
+
+/// `count` calls in phases, in which the backlog swells and shrinks.
+pub(crate) fn operations(mix: Mix, seed: u64, count: usize) -> Vec<Operation> {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut swells = true;
+    let mut next = |_| {
+        if random.random_bool(0.01) {
+            swells = !swells;
+        }
+        operation(mix, swells, &mut random)
+    };
+    (0..count).map(&mut next).collect()
+}
+
+fn operation(mix: Mix, swells: bool, random: &mut Pcg64Mcg) -> Operation {
+    let (settings, evictions) = mix.rare();
+    let flow = random.random_range(0..mix.flows());
+    match random.random_range(0..100) {
+        draw if draw < settings => setting(flow, random),
+        draw if draw < settings + evictions => Operation::Evict,
+        draw if draw < settings + evictions + 5 => Operation::Wait(Duration::from_nanos(random.random_range(0..20_000_000))),
+        _ if random.random_bool(if swells { 0.7 } else { 0.3 }) => {
+            let ecn = if random.random_bool(0.3) { Ecn::Capable } else { Ecn::NotCapable };
+            Operation::Enqueue { flow, len: mix.len(random), ecn }
+        }
+        _ => Operation::Dequeue,
+    }
+}
+
+fn setting(flow: u32, random: &mut Pcg64Mcg) -> Operation {
+    if random.random_bool(0.3) {
+        return Operation::RemoveFlow { flow };
+    }
+    let max_packet_len = random.random_range(FlowConfig::MIN_MAX_PACKET_LEN..=FlowConfig::MAX_PACKET_LEN);
+    Operation::SetFlow { flow, config: FlowConfig { weight: random.random_range(1..=FlowConfig::MAX_WEIGHT), max_packet_len } }
+}

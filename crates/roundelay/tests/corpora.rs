@@ -1,0 +1,39 @@
+//! The fuzzer's corpus, replayed without a fuzzer: what it once found stays found.
+
+#[path = "operations/mod.rs"]
+#[allow(dead_code, reason = "each test that includes it uses a part")]
+mod operations;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/schedulers")
+}
+
+/// The failing file's name precedes the panic.
+#[test]
+fn schedulers_corpus() {
+    let mut count = 0;
+    for entry in fs::read_dir(corpus()).expect("the corpus") {
+        let path = entry.expect("an entry").path();
+        println!("{}", path.display());
+        operations::check(&fs::read(path).expect("a file"));
+        count += 1;
+    }
+    assert!(count >= operations::subjects().len(), "the corpus holds {count} files");
+}
+
+/// Makes the seeds anew, one a subject; what a fuzzer added stays.
+#[test]
+#[ignore = "writes into fuzz/corpus"]
+fn write_seeds() {
+    fs::create_dir_all(corpus()).expect("a directory");
+    for (number, subject) in (0u8..).zip(operations::subjects()) {
+        let name = subject.to_string().replace(' ', "-");
+        // Arrivals of a few lengths, departures, an eviction, time, a setting, a removal: some of each, in a stride that mixes them.
+        let calls = (0..120u8).flat_map(|call| [call.wrapping_mul(37).wrapping_add(number), call.wrapping_mul(11), call / 3]);
+        let bytes: Vec<u8> = [number, 7].into_iter().chain(calls).collect();
+        fs::write(corpus().join(name), bytes).expect("a file");
+    }
+}

@@ -1,0 +1,96 @@
+//! Operations out of bytes, for a fuzzer: any bytes are some sequence.
+
+use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor};
+use roundelay::{Duration, Ecn, FlowConfig, Scheduler};
+
+use super::{Audited, Operation, Violation};
+
+/// Beside every discipline with its defaults: what brings out limits, collisions and small quanta.
+const SPECS: &[&str] = &[
+    "drr quantum 1b",
+    "drr quantum 1mb",
+    "sfq divisor 4 flows 3 depth 2",
+    "sfq divisor 4 flows 2 depth 1 headdrop quantum 1b",
+    "sfq divisor 16 perturb 1ms",
+    "fq_codel flows 4 target 1ms interval 5ms quantum 256b",
+    "fq_codel flows 2 target 1us interval 1us noecn drop_batch 1",
+    "fq_codel flows 64 ce_threshold 1ms drop_batch 3",
+];
+
+/// The disciplines with their defaults, then [`SPECS`].
+pub(crate) fn subjects() -> Vec<AnyDiscipline> {
+    let others = SPECS.iter().map(|text| text.parse::<Spec>().expect("a legal spec").discipline);
+    AnyDiscipline::all().into_iter().chain(others).collect()
+}
+
+/// Reads a discipline and what is done to it. The first byte is the discipline, the second how many flows there are.
+fn decode(data: &[u8]) -> (AnyDiscipline, Vec<Operation>) {
+    let mut bytes = data.iter().copied();
+    let mut subjects = subjects();
+    let subject = subjects.swap_remove(usize::from(bytes.next().unwrap_or(0)) % subjects.len());
+    let flows = u32::from(bytes.next().unwrap_or(0)) % 16 + 1;
+    (subject, std::iter::from_fn(|| operation(&mut bytes, flows)).collect())
+}
+
+/// Half of all are arrivals, and of the rest half are departures.
+fn operation(bytes: &mut impl Iterator<Item = u8>, flows: u32) -> Option<Operation> {
+    let kind = bytes.next()?;
+    let mut next = || bytes.next().unwrap_or(0);
+    let flow = |byte: u8| u32::from(byte) % flows;
+    Some(match kind % 16 {
+        0..=7 => Operation::Enqueue { flow: flow(next()), len: len(kind >> 4, next()), ecn: ecn(kind) },
+        8..=11 => Operation::Dequeue,
+        12 => Operation::Evict,
+        13 => Operation::Wait(Duration::from_micros(u64::from(next()).pow(2))),
+        14 => Operation::SetFlow { flow: flow(next()), config: config(next(), next()) },
+        _ => Operation::RemoveFlow { flow: flow(next()) },
+    })
+}
+
+fn len(class: u8, byte: u8) -> u32 {
+    let byte = u32::from(byte);
+    match class {
+        0 => 0,
+        1 => 1,
+        2..=8 => 64 + byte * 1450 / 255,
+        9..=11 => byte * 257,
+        12 => 1 << 16,
+        13 => (1 << 16) + byte,
+        14 => u32::MAX - byte,
+        _ => byte,
+    }
+}
+
+fn ecn(kind: u8) -> Ecn {
+    [Ecn::NotCapable, Ecn::Capable, Ecn::Capable, Ecn::Marked][usize::from(kind % 4)]
+}
+
+fn config(weight: u8, len: u8) -> FlowConfig {
+    let weight = 1 + u32::from(weight) * (FlowConfig::MAX_WEIGHT - 1) / 255;
+    let span = FlowConfig::MAX_PACKET_LEN - FlowConfig::MIN_MAX_PACKET_LEN;
+    FlowConfig { weight, max_packet_len: FlowConfig::MIN_MAX_PACKET_LEN + span * u32::from(len) / 255 }
+}
+
+struct Run<'a>(&'a [Operation]);
+
+impl Visitor for Run<'_> {
+    type Output = Result<(), (usize, Violation)>;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
+        let mut audited = Audited::new(discipline.build(1).expect("legal parameters"), D::REORDERS);
+        // Debug builds and the fuzzer's check the invariants after each call, by themselves.
+        for (number, operation) in self.0.iter().enumerate() {
+            audited.apply(*operation).map_err(|violation| (number, violation))?;
+        }
+        audited.scheduler().check_invariants();
+        audited.drain().map_err(|violation| (self.0.len(), violation))
+    }
+}
+
+/// What must hold for any bytes: no discipline breaks its contract or its invariants.
+pub(crate) fn check(data: &[u8]) {
+    let (discipline, operations) = decode(data);
+    if let Err((number, violation)) = discipline.visit(Run(&operations)) {
+        panic!("{discipline}: {violation:?} at operation {number} of {operations:?}");
+    }
+}

@@ -1,0 +1,186 @@
+//! Calls to schedulers, and what must hold after each: for the conformance tests, the small worlds, the fuzzer and its corpus.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use roundelay::{Backlog, Duration, Ecn, FlowConfig, FlowId, Instant, Packet, Scheduler};
+
+mod decode;
+
+#[allow(unused_imports, reason = "each test that includes it uses a part")]
+pub(crate) use decode::{check, subjects};
+
+/// What identifies a packet: each one gets another number.
+pub(crate) type Serial = u64;
+
+/// One call to a scheduler, or time that goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Enqueue { flow: u32, len: u32, ecn: Ecn },
+    Dequeue,
+    Evict,
+    Wait(Duration),
+    SetFlow { flow: u32, config: FlowConfig },
+    RemoveFlow { flow: u32 },
+}
+
+/// How a scheduler broke its contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Violation {
+    /// It handed out a packet that it did not hold: one that it had handed out before, or that never came.
+    NotHeld(Serial),
+    /// A packet came out other than it went in.
+    Altered(Serial),
+    /// A packet left before one of its flow that came earlier.
+    Reordered(Serial),
+    /// Its backlog is not what came, less what left and what was dropped.
+    WrongBacklog { told: Backlog, expected: Backlog },
+    /// It gave nothing although packets wait, and did not say when it would.
+    Idle,
+    /// It had nothing to give up although packets wait.
+    GaveNothingUp,
+    /// A packet that it refused came back changed.
+    AlteredRefused(Serial),
+    /// It refused a legal setting.
+    RefusedSetting,
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    Sent(Serial),
+    Evicted(Serial),
+    Dropped(Serial),
+    Refused(Serial),
+}
+
+/// A scheduler, and beside it the books.
+pub(crate) struct Audited<S> {
+    scheduler: S,
+    reorders: bool,
+    now: Instant,
+    next: Serial,
+    waiting: BTreeMap<FlowId, VecDeque<Packet<Serial>>>,
+    backlog: Backlog,
+    events: Vec<Event>,
+}
+
+impl<S: Scheduler<Serial>> Audited<S> {
+    /// `reorders`: whether packets of a flow may leave in another order than they came.
+    pub(crate) fn new(scheduler: S, reorders: bool) -> Self {
+        let (waiting, backlog, events) = (BTreeMap::new(), Backlog::default(), Vec::new());
+        Self { scheduler, reorders, now: Instant::ZERO, next: 0, waiting, backlog, events }
+    }
+
+    /// What has come of all calls.
+    pub(crate) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// The scheduler.
+    pub(crate) fn scheduler(&self) -> &S {
+        &self.scheduler
+    }
+
+    /// Does one operation and checks all that can be seen from outside.
+    pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Violation> {
+        match operation {
+            Operation::Enqueue { flow, len, ecn } => self.enqueue(FlowId(flow), len, ecn)?,
+            Operation::Dequeue => self.dequeue()?,
+            Operation::Evict => self.evict()?,
+            Operation::Wait(span) => self.now += span,
+            Operation::SetFlow { flow, config } => {
+                self.scheduler.set_flow(FlowId(flow), config).map_err(|_| Violation::RefusedSetting)?;
+            }
+            Operation::RemoveFlow { flow } => self.scheduler.remove_flow(FlowId(flow)),
+        }
+        self.check()
+    }
+
+    /// Does all operations, then takes out what is left.
+    pub(crate) fn run(&mut self, operations: &[Operation]) -> Result<(), Violation> {
+        operations.iter().try_for_each(|operation| self.apply(*operation))?;
+        self.drain()
+    }
+
+    /// Dequeues until nothing waits: each packet that is in the books must come out.
+    pub(crate) fn drain(&mut self) -> Result<(), Violation> {
+        while !self.backlog.is_empty() {
+            self.apply(Operation::Dequeue)?;
+            self.now = self.scheduler.ready_at().unwrap_or(self.now).max(self.now);
+        }
+        Ok(())
+    }
+
+    /// Counts a packet's number as used, without a call.
+    pub(crate) fn skip_serial(&mut self) {
+        self.next += 1;
+    }
+
+    fn enqueue(&mut self, flow: FlowId, len: u32, ecn: Ecn) -> Result<(), Violation> {
+        let packet = Packet { flow, len, arrival: self.now, ecn, payload: self.next };
+        self.next += 1;
+        if let Err(refused) = self.scheduler.enqueue(self.now, packet) {
+            self.events.push(Event::Refused(packet.payload));
+            return if refused == packet { Ok(()) } else { Err(Violation::AlteredRefused(packet.payload)) };
+        }
+        self.waiting.entry(flow).or_default().push_back(packet);
+        self.backlog.packets += 1;
+        self.backlog.bytes += u64::from(len);
+        self.take_dropped()
+    }
+
+    fn dequeue(&mut self) -> Result<(), Violation> {
+        let packet = self.scheduler.dequeue(self.now);
+        self.take_dropped()?;
+        match packet {
+            Some(packet) => self.sent(&packet),
+            None if self.backlog.is_empty() || self.scheduler.ready_at().is_some_and(|ready| ready > self.now) => Ok(()),
+            None => Err(Violation::Idle),
+        }
+    }
+
+    fn sent(&mut self, packet: &Packet<Serial>) -> Result<(), Violation> {
+        let place = self.strike(packet)?;
+        self.events.push(Event::Sent(packet.payload));
+        if place == 0 || self.reorders { Ok(()) } else { Err(Violation::Reordered(packet.payload)) }
+    }
+
+    fn evict(&mut self) -> Result<(), Violation> {
+        let was_empty = self.backlog.is_empty();
+        let victim = self.scheduler.evict();
+        if let Some(victim) = &victim {
+            self.strike(victim)?;
+            self.events.push(Event::Evicted(victim.payload));
+        }
+        if victim.is_none() && !was_empty {
+            return Err(Violation::GaveNothingUp);
+        }
+        self.take_dropped()
+    }
+
+    fn take_dropped(&mut self) -> Result<(), Violation> {
+        while let Some(packet) = self.scheduler.take_dropped() {
+            self.strike(&packet)?;
+            self.events.push(Event::Dropped(packet.payload));
+        }
+        Ok(())
+    }
+
+    /// Takes a packet out of the books. Returns how many of its flow had come before it.
+    fn strike(&mut self, packet: &Packet<Serial>) -> Result<usize, Violation> {
+        let not_held = Violation::NotHeld(packet.payload);
+        let queue = self.waiting.get_mut(&packet.flow).ok_or(not_held)?;
+        let place = queue.iter().position(|held| held.payload == packet.payload).ok_or(not_held)?;
+        let held = queue.remove(place).ok_or(not_held)?;
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= u64::from(held.len);
+        let marked = held.ecn == Ecn::Capable && packet.ecn == Ecn::Marked;
+        let unmarked = Packet { ecn: if marked { held.ecn } else { packet.ecn }, ..*packet };
+        if unmarked == held { Ok(place) } else { Err(Violation::Altered(packet.payload)) }
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        let (told, expected) = (self.scheduler.backlog(), self.backlog);
+        if told == expected { Ok(()) } else { Err(Violation::WrongBacklog { told, expected }) }
+    }
+}

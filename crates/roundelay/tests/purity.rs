@@ -1,0 +1,117 @@
+//! The core stays what it is: no clock, no I/O, no ambient randomness, no dependencies; and crates depend on each other one way.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path());
+    let nested = entries.map(|path| if path.is_dir() { files(&path) } else { vec![path] });
+    nested.flatten().filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
+}
+
+/// A file's code: no comments, and none of the tests, which stand at its end.
+fn code(text: &str) -> Vec<&str> {
+    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect()
+}
+
+/// What the core must not use, and why.
+const IMPURE: [(&str, &str); 12] = [
+    ("std::", "the core is no_std"),
+    ("SystemTime", "time comes in as an argument"),
+    ("Instant::now", "time comes in as an argument"),
+    ("HashMap", "its order differs from run to run"),
+    ("HashSet", "its order differs from run to run"),
+    ("thread", "a scheduler is a data structure"),
+    ("static mut", "nothing is shared"),
+    ("Atomic", "nothing is shared"),
+    ("unsafe", "not in the core"),
+    ("println", "no output"),
+    ("f32", "state is integers"),
+    ("f64", "state is integers"),
+];
+
+/// Where people are told seconds.
+fn is_for_people(line: &str) -> bool {
+    ["PICOS_PER_SECOND", "as_secs_f64"].iter().any(|name| line.contains(name))
+}
+
+fn impurities(text: &str) -> Vec<String> {
+    let found = |line: &str| {
+        let of_line = IMPURE.iter().filter(|(word, _)| line.contains(word) && !is_for_people(line));
+        of_line.map(|(word, reason)| format!("'{word}': {reason}: {line}")).collect::<Vec<_>>()
+    };
+    code(text).into_iter().flat_map(found).collect()
+}
+
+#[test]
+fn the_core_reads_no_clock_and_keeps_no_floats() {
+    let sources = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    assert!(sources.len() > 10);
+    let all = sources.iter().flat_map(|path| {
+        let of_file = impurities(&fs::read_to_string(path).expect("a file"));
+        of_file.into_iter().map(move |impurity| format!("{}: {impurity}", path.display()))
+    });
+    assert_eq!(all.collect::<Vec<_>>(), Vec::<String>::new());
+}
+
+#[test]
+fn impurities_are_found() {
+    for line in ["let now = std::time::Instant::now();", "state: f64,", "use alloc::HashMap;", "unsafe { x() }"] {
+        assert!(!impurities(line).is_empty(), "{line}");
+    }
+    assert!(impurities("// std::time\n#[cfg(test)]\nmod tests { use std::f64; }").is_empty());
+}
+
+#[test]
+fn the_core_is_no_std() {
+    let lib = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).expect("a file");
+    assert!(lib.contains("no_std)]") && lib.contains("extern crate alloc;"));
+}
+
+/// Later ones may depend on earlier ones; those in one row do not know each other.
+const ORDER: [&[&str]; 5] = [
+    &["roundelay"],
+    &["roundelay-reference", "roundelay-metrics"],
+    &["roundelay-trace", "roundelay-sim", "roundelay-live", "roundelay-bench"],
+    &["roundelay-report"],
+    &["roundelay-cli", "roundelay-python"],
+];
+
+fn rank(name: &str) -> Option<usize> {
+    ORDER.iter().position(|row| row.contains(&name))
+}
+
+/// Names under `[dependencies]`.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let section = manifest.split("\n[dependencies]").nth(1).unwrap_or_default();
+    let section = section.split("\n[").next().unwrap_or_default();
+    let name = |line: &str| line.split(['=', '.', ' ']).next().unwrap_or_default().to_owned();
+    section.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(name).collect()
+}
+
+fn manifests() -> BTreeMap<String, String> {
+    let entries = fs::read_dir(crates()).expect("a directory").map(|entry| entry.expect("an entry").path());
+    let named = |path: PathBuf| Some((path.file_name()?.to_str()?.to_owned(), fs::read_to_string(path.join("Cargo.toml")).ok()?));
+    entries.filter_map(named).collect()
+}
+
+#[test]
+fn the_core_has_no_dependencies() {
+    assert_eq!(dependencies(&manifests()["roundelay"]), Vec::<String>::new());
+}
+
+#[test]
+fn crates_depend_one_way() {
+    for (name, manifest) in manifests() {
+        let own = rank(&name).unwrap_or_else(|| panic!("{name} has no place in the order"));
+        for dependency in dependencies(&manifest).iter().filter(|dependency| dependency.starts_with("roundelay")) {
+            assert!(rank(dependency).is_some_and(|other| other < own), "{name} must not depend on {dependency}");
+        }
+    }
+}

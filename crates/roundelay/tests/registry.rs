@@ -1,0 +1,317 @@
+//! The registry: names, files, pages, and disciplines as the user writes them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use roundelay::schedulers::{AnyDiscipline, Discipline, ParameterInfo, Spec, Visitor};
+use roundelay::{Kind, Limit, Parameter};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn parse(text: &str) -> Spec {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn error(text: &str) -> String {
+    text.parse::<Spec>().map(|spec| panic!("{text} reads as {spec:?}")).unwrap_err().to_string()
+}
+
+#[test]
+fn names_are_unique_and_words() {
+    let names: Vec<_> = AnyDiscipline::all().iter().map(AnyDiscipline::name).collect();
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
+    for name in names {
+        assert!(name.starts_with(|c: char| c.is_ascii_lowercase()), "{name}");
+        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'), "{name}");
+        assert!(!name.ends_with('_') && !name.contains("__"), "{name}");
+    }
+}
+
+#[test]
+fn each_discipline_has_its_file_its_theorems_and_its_page() {
+    let modules = fs::read_to_string(root().join("crates/roundelay/tests/theorems/main.rs")).unwrap_or_default();
+    let mut missing = Vec::new();
+    for name in AnyDiscipline::all().iter().map(AnyDiscipline::name) {
+        let source = format!("crates/roundelay/src/schedulers/{name}.rs");
+        let theorems = format!("crates/roundelay/tests/theorems/{name}.rs");
+        let page = format!("docs/schedulers/{name}.md");
+        missing.extend([source, theorems, page].into_iter().filter(|file| !root().join(file).is_file()));
+        if !modules.lines().any(|line| line == format!("mod {name};")) {
+            missing.push(format!("'mod {name};' in tests/theorems/main.rs"));
+        }
+    }
+    assert!(missing.is_empty(), "missing: {missing:#?}");
+}
+
+#[test]
+fn each_discipline_says_what_it_is() {
+    for info in AnyDiscipline::all().iter().map(AnyDiscipline::info) {
+        assert!(!info.about.is_empty() && !info.source.is_empty(), "{}", info.name);
+        let names: BTreeSet<_> = info.parameters.iter().map(|parameter| parameter.name).collect();
+        assert_eq!(names.len(), info.parameters.len(), "{}: parameters have unique names", info.name);
+        assert!(!names.contains("limit") && !names.contains("memory_limit"), "{}: these belong to the buffer", info.name);
+        assert!(info.parameters.iter().all(|parameter| !parameter.about.is_empty()), "{}", info.name);
+    }
+}
+
+/// The rows under `## Parameters` of a page, their cells without the marks around them.
+fn rows(page: &str) -> Vec<Vec<String>> {
+    let section = page.split("\n## Parameters").nth(1).unwrap_or_default();
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let cells = |line: &str| line.trim().trim_matches('|').split('|').map(|cell| cell.replace('`', "").trim().to_owned()).collect();
+    section.lines().filter(|line| line.trim_start().starts_with('|')).skip(2).map(cells).collect()
+}
+
+/// What a page lacks of a parameter: its row, its default or its range.
+fn lacking(name: &str, parameter: &ParameterInfo, rows: &[Vec<String>]) -> Vec<String> {
+    let lacks = |what: &str| format!("docs/schedulers/{name}.md: {}: {what}", parameter.name);
+    let Some(row) = rows.iter().find(|row| row[0].split_whitespace().any(|word| word == parameter.name)) else {
+        return vec![lacks("no row under '## Parameters'")];
+    };
+    let (min, max) = &parameter.range;
+    let mut texts = vec![&parameter.value];
+    if !parameter.is_switch {
+        texts.extend([min, max]);
+    }
+    // The largest time stands for "never", and nobody wants to read it.
+    let never = Kind::Time.show(u64::MAX);
+    let says = |text: &str| row.iter().any(|cell| cell.split([' ', ',', '(', ')', ';']).any(|word| word == text));
+    let is_said = |text: &str| says(text) || text == never && says("never") || text == "0s" && says("0");
+    texts.into_iter().filter(|text| !is_said(text)).map(|text| lacks(text)).collect()
+}
+
+#[test]
+fn pages_list_the_parameters_with_their_defaults_and_ranges() {
+    let mut lacks = Vec::new();
+    for discipline in AnyDiscipline::all() {
+        let info = discipline.info();
+        let page = root().join(format!("docs/schedulers/{}.md", info.name));
+        let rows = rows(&fs::read_to_string(page).unwrap_or_default());
+        lacks.extend(info.parameters.iter().flat_map(|parameter| lacking(info.name, parameter, &rows)));
+        // What belongs to the buffer or to flows may be explained in the same table.
+        let others = ["limit", "memory_limit", "weight", "maxpkt"];
+        let is_known = |word: &str| others.contains(&word) || info.parameters.iter().any(|parameter| parameter.name == word);
+        let unknown = rows.iter().filter(|row| !row[0].split_whitespace().any(is_known));
+        lacks.extend(unknown.map(|row| format!("docs/schedulers/{}.md: '{}' is no parameter", info.name, row[0])));
+    }
+    assert!(lacks.is_empty(), "{lacks:#?}");
+}
+
+#[test]
+fn pages_show_no_more_and_no_less_than_asked() {
+    let page = "# drr\n\n## Parameters\n\n| name | kind | range | default | meaning |\n|---|---|---|---|---|\n\
+                | `quantum` | size | `1b` to `1mb` | `1514b` | bytes |\n\n## Guarantee\n\n| flows | 7 |\n";
+    let parameter = |value: &str, max: &str| ParameterInfo {
+        name: "quantum",
+        value: value.to_owned(),
+        range: ("1b".to_owned(), max.to_owned()),
+        is_switch: false,
+        about: "",
+    };
+    assert_eq!(rows(page).len(), 1);
+    assert!(lacking("drr", &parameter("1514b", "1mb"), &rows(page)).is_empty());
+    assert_eq!(lacking("drr", &parameter("1500b", "2mb"), &rows(page)).len(), 2);
+    assert_eq!(lacking("drr", &ParameterInfo { name: "flows", ..parameter("1", "2") }, &rows(page)).len(), 1);
+}
+
+/// Specs with one parameter at a value that is or isn't legal, as text, and what the error must name.
+struct Written;
+
+#[derive(Default)]
+struct Texts {
+    legal: Vec<String>,
+    illegal: Vec<(String, [String; 4])>,
+}
+
+impl Texts {
+    fn add<D: Discipline>(&mut self, parameter: &Parameter<D>) {
+        let show = |value| parameter.kind.show(value);
+        let spec = |value: u64| match (parameter.kind, value) {
+            (Kind::Switch, 0) => format!("{} no{}", D::NAME, parameter.name),
+            (Kind::Switch, _) => format!("{} {}", D::NAME, parameter.name),
+            _ => format!("{} {} {}", D::NAME, parameter.name, show(value)),
+        };
+        self.legal.extend([parameter.min, parameter.max].map(spec));
+        if parameter.kind == Kind::Switch {
+            return;
+        }
+        let beyond = [parameter.min.checked_sub(1), parameter.max.checked_add(1), Some(1 << 40).filter(|huge| parameter.max < *huge)];
+        let names = [D::NAME.to_owned(), parameter.name.to_owned(), show(parameter.min), show(parameter.max)];
+        self.illegal.extend(beyond.into_iter().flatten().map(|value| (spec(value), names.clone())));
+    }
+}
+
+impl Visitor for Written {
+    type Output = Texts;
+
+    fn visit<D: Discipline>(self, _discipline: &D) -> Texts {
+        let mut texts = Texts::default();
+        D::PARAMETERS.iter().for_each(|parameter| texts.add(parameter));
+        texts
+    }
+}
+
+fn values(discipline: &AnyDiscipline) -> Vec<(&'static str, String)> {
+    discipline.info().parameters.into_iter().map(|parameter| (parameter.name, parameter.value)).collect()
+}
+
+#[test]
+fn what_is_written_reads_back() {
+    for discipline in AnyDiscipline::all() {
+        assert_eq!(discipline.to_string(), discipline.name(), "defaults are not written");
+        assert_eq!(values(&parse(discipline.name()).discipline), values(&discipline));
+        for text in discipline.visit(Written).legal {
+            let read = parse(&text).discipline;
+            assert_eq!(values(&parse(&read.to_string()).discipline), values(&read), "{text} is written {read}");
+            let changed = values(&read).into_iter().zip(values(&discipline)).filter(|(new, old)| new != old).count();
+            assert!(changed <= 1, "{text} changes one parameter");
+        }
+    }
+}
+
+#[test]
+fn values_out_of_range_name_the_discipline_the_parameter_and_the_range() {
+    let mut count = 0;
+    for (text, names) in AnyDiscipline::all().iter().flat_map(|discipline| discipline.visit(Written).illegal) {
+        let error = error(&text);
+        let value = text.split(' ').next_back().unwrap_or_default();
+        assert!(names.iter().all(|name| error.contains(name)) && error.contains(value), "{text}: {error}");
+        count += 1;
+    }
+    assert!(count > 10, "{count} values");
+}
+
+#[test]
+fn unknown_words_are_answered_with_the_known_ones() {
+    for discipline in AnyDiscipline::all() {
+        let error = error(&format!("{} speed 9", discipline.name()));
+        let known = discipline.info().parameters.into_iter().map(|parameter| parameter.name).chain(["speed", "limit", "memory_limit"]);
+        known.for_each(|name| assert!(error.contains(name), "{name} is not in: {error}"));
+    }
+    assert!(error("cheese").contains("cheese"));
+}
+
+#[test]
+fn limits_are_read_in_any_order() {
+    let limit = |text: &str| parse(text).limit;
+    let both = |packets, bytes| Some(Limit { packets, bytes });
+    assert_eq!(limit("fifo"), None);
+    assert_eq!(limit("fifo limit 1000"), Some(Limit::of_packets(1000)));
+    assert_eq!(limit("fifo limit 1000p"), Some(Limit::of_packets(1000)));
+    assert_eq!(limit("fifo limit 150kb"), Some(Limit::of_bytes(150 << 10)));
+    assert_eq!(limit("fifo memory_limit 32mb"), both(1000, 32 << 20));
+    for (one, two, expected) in [
+        ("limit 7", "memory_limit 32mb", both(7, 32 << 20)),
+        ("limit 150kb", "memory_limit 32mb", both(u64::MAX, 150 << 10)),
+        ("limit 32mb", "memory_limit 150kb", both(u64::MAX, 150 << 10)),
+    ] {
+        assert_eq!(limit(&format!("fifo {one} {two}")), expected);
+        assert_eq!(limit(&format!("fifo {two} {one}")), expected);
+    }
+    assert_eq!(limit("fifo limit 5 limit 9"), Some(Limit::of_packets(9)), "the last one holds");
+}
+
+/// As in tc, where the two are parameters of their own.
+#[test]
+fn a_limit_in_packets_leaves_the_default_memory_and_the_other_way_round() {
+    for discipline in AnyDiscipline::all() {
+        let (name, default) = (discipline.name(), discipline.default_limit());
+        assert_eq!(parse(name).limit_or_default(), default);
+        assert_eq!(parse(&format!("{name} limit 7")).limit, Some(Limit { packets: 7, ..default }));
+        assert_eq!(parse(&format!("{name} memory_limit 7b")).limit, Some(Limit { bytes: 7, ..default }));
+        assert_eq!(parse(&format!("{name} limit 7b")).limit, Some(Limit::of_bytes(7)));
+    }
+}
+
+#[test]
+fn hostile_specs_are_errors() {
+    for text in [
+        "",
+        " ",
+        "\0",
+        "FIFO",
+        "fifo,",
+        "fifo limit",
+        "fifo limit limit",
+        "fifo limit -1",
+        "fifo limit 1.5",
+        "fifo limit p",
+        "fifo limit 99999999999999999999999999",
+        "fifo limit 18446744073709551616b",
+        "fifo limit 1e9",
+        "fifo limit NaN",
+        "fifo memory_limit",
+        "fifo memory_limit 17179869184gb",
+        "drr quantum",
+        "drr quantum 0",
+        "drr quantum -0",
+        "drr quantum ٣",
+        "drr quantum 1514\u{200b}b",
+        "drr quantum 99999999999999999999999999999999999999999999999999",
+        "drr quantum 0.0000000000001gb",
+        "drr noquantum",
+        "drr 1514",
+        "sfq divisor 1000",
+        "sfq perturb 1us",
+        "fq_codel target 5lightyears",
+        "fq_codel noecn 5",
+        "größe 1",
+    ] {
+        error(text);
+    }
+}
+
+#[test]
+fn what_can_be_read_can_be_built() {
+    for discipline in AnyDiscipline::all() {
+        for text in discipline.visit(Written).legal {
+            assert!(parse(&text).discipline.build::<()>(1).is_ok(), "{text}");
+        }
+    }
+}
+
+const WORDS: [&str; 24] = [
+    "fifo",
+    "drr",
+    "sfq",
+    "qfq",
+    "fq_codel",
+    "wf2q_plus",
+    "limit",
+    "memory_limit",
+    "quantum",
+    "target",
+    "interval",
+    "flows",
+    "ecn",
+    "noecn",
+    "divisor",
+    "perturb",
+    "1000",
+    "1000p",
+    "150kb",
+    "5ms",
+    "0",
+    "18446744073709551615",
+    "🦀",
+    "nolimit",
+];
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in ".{0,80}") {
+        let _ = text.parse::<Spec>();
+    }
+
+    #[test]
+    fn any_words_are_read_or_refused_and_what_is_read_reads_back(words in prop::collection::vec(prop::sample::select(&WORDS), 1..8)) {
+        if let Ok(spec) = words.join(" ").parse::<Spec>() {
+            let again = parse(&spec.discipline.to_string());
+            prop_assert_eq!(values(&again.discipline), values(&spec.discipline));
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! DRR: Lemma 2, the bounds that follow from it, small quanta, and the kernel's bugs.
+
+use std::collections::VecDeque;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use roundelay::schedulers::{Discipline, drr, fifo};
+use roundelay::{Buffer, FlowConfig, FlowId, Instant, Limit, Packet, Scheduler};
+
+use crate::workload::{Lengths, Refill, Source, Workload};
+
+const NOW: Instant = Instant::ZERO;
+
+fn scheduler(quantum: u32) -> drr::Drr<()> {
+    drr::Drr::new(drr::Config { quantum }).expect("a legal quantum")
+}
+
+fn push<S: Scheduler<()>>(scheduler: &mut S, flow: u32, len: u32) {
+    scheduler.enqueue(NOW, Packet::new(FlowId(flow), len, ())).expect("takes every packet");
+}
+
+fn set_weight<S: Scheduler<()>>(scheduler: &mut S, flow: u32, weight: u32) {
+    scheduler.set_flow(FlowId(flow), FlowConfig { weight, ..FlowConfig::DEFAULT }).expect("a legal weight");
+}
+
+/// The next packet's flow and length.
+fn pull<S: Scheduler<()>>(scheduler: &mut S) -> Option<(u32, u32)> {
+    scheduler.dequeue(NOW).map(|packet| (packet.flow.0, packet.len))
+}
+
+/// Lemma 2: after its m-th turn a flow has sent m Q_i, less what it carries, which is less than its longest packet.
+#[test]
+fn turns_send_their_quanta() {
+    let mut random = Pcg64Mcg::seed_from_u64(1);
+    for quantum in [1514, 4000, 100_000] {
+        let weights = [1, 3, 2, 7];
+        let mut scheduler = scheduler(quantum);
+        for flow in 0..4 {
+            set_weight(&mut scheduler, flow, weights[flow as usize]);
+            (0..40_000).for_each(|_| push(&mut scheduler, flow, random.random_range(64..=1514)));
+        }
+        let (mut turns, mut sent, mut last) = ([0u64; 4], [0u64; 4], None);
+        for _ in 0..40_000 {
+            let (flow, len) = pull(&mut scheduler).expect("backlogged");
+            if let Some(before) = last.replace(flow).filter(|before| *before != flow) {
+                let carried = turns[before as usize] * u64::from(quantum * weights[before as usize]) - sent[before as usize];
+                assert!(carried < 1514, "flow {before} carries {carried}");
+                turns[flow as usize] += 1;
+            } else if turns[flow as usize] == 0 {
+                turns[flow as usize] = 1;
+            }
+            sent[flow as usize] += u64::from(len);
+        }
+        assert!(turns.iter().max() <= turns.iter().min().map(|least| least + 1).as_ref(), "{turns:?}");
+    }
+}
+
+/// Largest measured B-WFI over its bound, of all flows.
+fn worst<D: Discipline>(workload: &Workload, discipline: &D, quantum: u32) -> f64 {
+    let outcome = workload.run(discipline);
+    let bound = |flow| workload.guarantees(&drr::Config { quantum }, flow).b_wfi.expect("DRR has a bound").value as f64;
+    (0..workload.sources.len()).map(|flow| outcome.b_wfi_by_bit[flow] / bound(flow)).fold(0.0, f64::max)
+}
+
+/// Flow 0 comes just after its turn would have been; the others each have their turn, with credit left over from the last one.
+fn just_missed() -> Workload {
+    let after_a_round = |packets: u64| (0..packets).map(|_| 20 * 513).collect();
+    let mut sources = vec![Source { arrivals: after_a_round(3), ..Source::burst(1, 1500, 0) }];
+    sources.extend((0..20).map(|_| Source {
+        // A first turn of 513 bytes leaves 1001 of 1514; with the next quantum 2500 of 2515 bytes are sent.
+        lengths: Lengths::Listed(vec![513, 1001 + 1, 1498]),
+        arrivals: vec![0; 60],
+        ..Source::burst(1, 1500, 0)
+    }));
+    Workload { name: "just_missed", seed: 0, sources }
+}
+
+#[test]
+fn b_wfi_stays_within_the_bound() {
+    let mut largest = (0.0f64, 0.0f64);
+    for quantum in [64, 1514, 20_000] {
+        for seed in 0..400 {
+            let workload = Workload::random(seed);
+            let kept = worst(&workload, &drr::Config { quantum }, quantum);
+            assert!(kept <= 1.0, "{} of the bound: {}, seed {seed}, quantum {quantum}", kept, workload.name);
+            largest = (largest.0.max(kept), largest.1.max(worst(&workload, &fifo::Config, quantum)));
+        }
+    }
+    let missed = worst(&just_missed(), &drr::Config { quantum: 1514 }, 1514);
+    println!("b_wfi / bound: random {:.3}, just missed {missed:.3}; fifo {:.1}", largest.0, largest.1);
+    assert!(missed <= 1.0 && missed.max(largest.0) > 0.3, "the workloads come near the bound");
+    assert!(largest.1 > 1.0, "fifo must break it");
+}
+
+/// Largest difference of service per weight, over all intervals in which both flows are backlogged, in bytes.
+fn fairness<S: Scheduler<()>>(scheduler: &mut S, weights: &[u32], random: &mut Pcg64Mcg) -> f64 {
+    let flows = weights.len();
+    let mut normalised = vec![0.0f64; flows];
+    let mut extremes = vec![vec![(0.0f64, 0.0f64); flows]; flows];
+    let mut worst = 0.0f64;
+    // Flow 0 comes with as much as all others: what comes first is not what is due.
+    for flow in (0..flows).rev() {
+        set_weight(scheduler, flow as u32, weights[flow]);
+        (0..if flow == 0 { 2_000 } else { 100 }).for_each(|_| push(scheduler, flow as u32, random.random_range(64..=1514)));
+    }
+    for _ in 0..5_000 {
+        let (flow, len) = pull(scheduler).expect("backlogged");
+        push(scheduler, flow, random.random_range(64..=1514));
+        normalised[flow as usize] += f64::from(len) / f64::from(weights[flow as usize]);
+        for (one, two) in (0..flows).flat_map(|one| (0..one).map(move |two| (one, two))) {
+            let ahead = normalised[one] - normalised[two];
+            let (least, most) = &mut extremes[one][two];
+            (*least, *most) = (least.min(ahead), most.max(ahead));
+            worst = worst.max(*most - *least);
+        }
+    }
+    worst
+}
+
+/// Shreedhar and Varghese, Theorem 2: over any interval two backlogged flows are served alike, per weight, but for Q + 2 L bytes.
+#[test]
+fn backlogged_flows_are_served_alike() {
+    let mut random = Pcg64Mcg::seed_from_u64(2);
+    let mut largest = 0.0f64;
+    for quantum in [1, 700, 1514, 30_000] {
+        let bound = f64::from(quantum) + 2.0 * 1514.0;
+        let weights: Vec<u32> = (0..8).map(|_| random.random_range(1..=10)).collect();
+        let measured = fairness(&mut scheduler(quantum), &weights, &mut random);
+        assert!(measured <= bound, "{measured} of {bound} at quantum {quantum}");
+        largest = largest.max(measured / bound);
+        let of_fifo = fairness(&mut fifo::Fifo::default(), &weights, &mut random);
+        assert!(of_fifo > bound, "fifo must break it: {of_fifo}");
+    }
+    println!("fairness / bound: {largest:.3}");
+    assert!(largest > 0.3);
+}
+
+/// DRR that walks each round, as the paper has it.
+struct Walked {
+    quantum: u64,
+    queues: Vec<VecDeque<u32>>,
+    deficits: Vec<u64>,
+    ring: VecDeque<usize>,
+}
+
+impl Walked {
+    fn push(&mut self, flow: usize, len: u32) {
+        if self.queues[flow].is_empty() {
+            self.ring.push_back(flow);
+            self.deficits[flow] = self.quantum;
+        }
+        self.queues[flow].push_back(len);
+    }
+
+    fn pull(&mut self) -> Option<(u32, u32)> {
+        loop {
+            let flow = *self.ring.front()?;
+            let head = *self.queues[flow].front()?;
+            if u64::from(head) <= self.deficits[flow] {
+                self.queues[flow].pop_front();
+                self.deficits[flow] -= u64::from(head);
+                if self.queues[flow].is_empty() {
+                    self.ring.pop_front();
+                }
+                return Some((flow as u32, head));
+            }
+            self.deficits[flow] += self.quantum;
+            self.ring.rotate_left(1);
+        }
+    }
+}
+
+#[test]
+fn rounds_that_are_counted_are_those_that_would_be_walked() {
+    let mut random = Pcg64Mcg::seed_from_u64(3);
+    for quantum in [1, 2, 7, 100, 1000, 1514] {
+        let mut counted = scheduler(quantum);
+        let mut walked = Walked { quantum: quantum.into(), queues: vec![VecDeque::new(); 6], deficits: vec![0; 6], ring: VecDeque::new() };
+        for turn in 0..6_000 {
+            if random.random_bool(if turn / 500 % 2 == 0 { 0.6 } else { 0.4 }) {
+                let (flow, len) = (random.random_range(0..6), random.random_range(0..=1514));
+                push(&mut counted, flow as u32, len);
+                walked.push(flow, len);
+            } else {
+                assert_eq!(pull(&mut counted), walked.pull(), "quantum {quantum}, call {turn}");
+            }
+        }
+    }
+}
+
+#[test]
+fn known_bug_21_long_packets_and_a_quantum_of_a_byte_take_no_longer() {
+    let mut scheduler = scheduler(1);
+    (0..3).for_each(|flow| push(&mut scheduler, flow, 1 << 16));
+    // Walked round by round this would take 65536 rounds a packet, seven thousand million in all.
+    for number in 0..100_000 {
+        let (flow, _) = pull(&mut scheduler).expect("backlogged");
+        assert_eq!(flow, number % 3);
+        push(&mut scheduler, flow, 1 << 16);
+    }
+    push(&mut scheduler, 3, u32::MAX);
+    push(&mut scheduler, 4, 1 << 31);
+    let order: Vec<_> = std::iter::from_fn(|| pull(&mut scheduler)).map(|(flow, _)| flow).collect();
+    assert_eq!(order, [1, 2, 0, 4, 3]);
+}
+
+#[test]
+fn known_bug_22_quanta_at_the_edges_are_refused_or_work() {
+    for quantum in [0, (1 << 20) + 1, 1 << 31, u32::MAX] {
+        let error = drr::Drr::<()>::new(drr::Config { quantum }).expect_err("out of range").to_string();
+        assert!(error.contains("drr: quantum") && error.contains("1b to 1mb"), "{error}");
+    }
+    for quantum in [1, 255, 256, 1 << 20] {
+        let mut scheduler = scheduler(quantum);
+        set_weight(&mut scheduler, 1, FlowConfig::MAX_WEIGHT);
+        (0..10).for_each(|number| push(&mut scheduler, number % 2, 1 << 16));
+        assert_eq!(std::iter::from_fn(|| pull(&mut scheduler)).count(), 10, "quantum {quantum}");
+    }
+}
+
+#[test]
+fn known_bug_19_a_flow_that_empties_and_returns_is_in_the_ring_once() {
+    let mut scheduler = scheduler(1514);
+    for _ in 0..10 {
+        // Flow 1 loses its only packet to an eviction while it waits for its turn, and comes back.
+        push(&mut scheduler, 0, 100);
+        push(&mut scheduler, 1, 1000);
+        assert_eq!(scheduler.evict().map(|packet| packet.flow.0), Some(1));
+        push(&mut scheduler, 1, 50);
+        scheduler.check_invariants();
+    }
+    let order: Vec<_> = std::iter::from_fn(|| pull(&mut scheduler)).collect();
+    assert_eq!(order.len(), 20);
+    assert_eq!(order.iter().filter(|(flow, _)| *flow == 1).count(), 10);
+}
+
+#[test]
+fn known_bug_20_no_flow_number_is_special() {
+    let mut scheduler = scheduler(1514);
+    let numbers = [0, 1, 0xff, 0x100, 0x7fff, 0xffff, 0x1_0000, 0xf_ffff];
+    numbers.into_iter().for_each(|flow| push(&mut scheduler, flow, 1514));
+    assert_eq!(std::iter::from_fn(|| pull(&mut scheduler)).map(|(flow, _)| flow).collect::<Vec<_>>(), numbers);
+}
+
+/// Found by FPerf (NSDI 2023) in fair queues that forget a flow as soon as it is empty: one that comes back at once must not be served
+/// before those that wait.
+#[test]
+fn an_on_off_flow_among_backlogged_ones_gets_its_share() {
+    for (start, gap) in [(4, 2), (5, 1)] {
+        let mut scheduler = scheduler(100);
+        let (slots, flows) = (1_004, 5);
+        let mut served = [0; 5];
+        for slot in 0..slots {
+            (0..4).for_each(|flow| push(&mut scheduler, flow, 100));
+            if slot >= start && (slot - start) % gap == 0 {
+                push(&mut scheduler, 4, 100);
+            }
+            served[pull(&mut scheduler).expect("backlogged").0 as usize] += 1;
+        }
+        assert!(served[4] <= slots / flows + 2, "start {start}, gap {gap}: {served:?}");
+        assert!(served[..4].iter().all(|packets| *packets >= slots / flows - 2), "start {start}, gap {gap}: {served:?}");
+    }
+}
+
+/// A flow that has sent in its turn, loses what it has left to an overflow and is back at once must not begin another turn.
+#[test]
+fn a_flow_pushed_out_in_its_turn_gets_no_second_one() {
+    let limit = 100_000;
+    let mut buffer = Buffer::new(Limit::of_bytes(limit), scheduler(1_500));
+    let arrive = |buffer: &mut Buffer<_>, flow, len| {
+        let mut victims = Vec::new();
+        buffer.enqueue(NOW, Packet::new(FlowId(flow), len, ()), |packet, _| victims.push(packet.flow.0));
+        victims
+    };
+    let room = |buffer: &Buffer<drr::Drr<()>>| (limit - buffer.scheduler().backlog().bytes) as u32;
+    let (mut others, mut sent) = ((1..=200).cycle(), 0);
+    for _ in 0..50 {
+        // Flow 0 sends a packet, and keeps one that fills the buffer.
+        arrive(&mut buffer, 0, 1_000);
+        let rest = room(&buffer);
+        arrive(&mut buffer, 0, rest);
+        let packet = buffer.dequeue(NOW, |_, _| ()).expect("backlogged");
+        sent += if packet.flow == FlowId(0) { packet.len } else { 0 };
+        // The others fill the buffer, a little each, until that one has to go.
+        let mut victims = Vec::new();
+        while victims.is_empty() {
+            victims = arrive(&mut buffer, others.next().expect("endless"), 10);
+        }
+        assert_eq!(victims, [0]);
+    }
+    assert!(sent <= 2 * 1_500, "{sent} bytes while two hundred others wait for their turn");
+}
+
+/// Stiliadis and Varma, 1998: DRR is a latency-rate server. From the start of its backlog on, a flow with the share Q_k / F gets at least that
+/// of what the link sends after (3 F - 2 Q_k) bytes. It holds for quanta no smaller than the longest packet. Returns the latency over that.
+fn latency_of_bound<S: Scheduler<()>>(scheduler: &mut S, weights: &[u32], quantum: u32, random: &mut Pcg64Mcg) -> f64 {
+    let frame: u32 = weights.iter().map(|weight| weight * quantum).sum();
+    let (own, frame) = (f64::from(weights[0] * quantum), f64::from(frame));
+    for flow in (1..weights.len()).rev() {
+        set_weight(scheduler, flow as u32, weights[flow]);
+        (0..30).for_each(|_| push(scheduler, flow as u32, random.random_range(1..=1514)));
+    }
+    set_weight(scheduler, 0, weights[0]);
+    for _ in 0..random.random_range(0..200) {
+        refill(scheduler, random);
+    }
+    (0..500).for_each(|_| push(scheduler, 0, random.random_range(1..=1514)));
+    let (mut all, mut got, mut latency) = (0.0f64, 0.0f64, 0.0f64);
+    while got < 200_000.0 {
+        let (flow, len) = refill(scheduler, random);
+        all += f64::from(len);
+        if flow == 0 {
+            // Until its last bit has left a packet counts as nothing.
+            latency = latency.max(all - got * frame / own);
+            got += f64::from(len);
+        }
+    }
+    latency / (3.0 * frame - 2.0 * own)
+}
+
+/// Serves a packet, and its flow gets another one.
+fn refill<S: Scheduler<()>>(scheduler: &mut S, random: &mut Pcg64Mcg) -> (u32, u32) {
+    let (flow, len) = pull(scheduler).expect("backlogged");
+    push(scheduler, flow, random.random_range(1..=1514));
+    (flow, len)
+}
+
+#[test]
+fn latency_stays_within_that_of_a_latency_rate_server() {
+    let mut random = Pcg64Mcg::seed_from_u64(4);
+    let (mut kept, mut of_fifo) = (0.0f64, 0.0f64);
+    for _ in 0..60 {
+        let quantum = random.random_range(1514..4000);
+        let weights: Vec<u32> = (0..random.random_range(2..8)).map(|_| random.random_range(1..=8)).collect();
+        kept = kept.max(latency_of_bound(&mut scheduler(quantum), &weights, quantum, &mut random));
+        of_fifo = of_fifo.max(latency_of_bound(&mut fifo::Fifo::default(), &weights, quantum, &mut random));
+    }
+    println!("latency / bound: {kept:.3}; fifo {of_fifo:.1}");
+    assert!(kept <= 1.0 && kept > 0.3, "{kept}");
+    assert!(of_fifo > 1.0, "fifo must break it: {of_fifo}");
+}
+
+#[test]
+fn flows_that_keep_returning_gain_nothing() {
+    // One packet at a time, back as soon as it was served, against one flow that always has a hundred.
+    let mut returning = Source::burst(1, 1500, 1);
+    returning.refill = Some(Refill { low: 0, burst: 1, after: 0, packets: 300 });
+    let workload = Workload { name: "returning", seed: 0, sources: vec![returning, Source::burst(1, 1500, 300)] };
+    let order = workload.run(&drr::Config { quantum: 1514 }).order;
+    let first = order[..400].iter().filter(|flow| **flow == 0).count();
+    assert!((190..=210).contains(&first), "{first} of 400");
+}

@@ -1,0 +1,557 @@
+//! QFQ: its service bounds (Theorems 1 and 2), its sets and slots (Theorems 3 to 8), the bugs that others had, and what must not matter.
+
+use std::collections::VecDeque;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use roundelay::schedulers::qfq::{self, Qfq};
+use roundelay::schedulers::{Discipline, drr};
+use roundelay::{FlowConfig, FlowId, Guarantees, Instant, Packet, Scheduler};
+
+use crate::qfq_start_time::{STEPS, Traffic};
+use crate::workload::{Lengths, Ratios, Refill, Source, Workload};
+
+const NOW: Instant = Instant::ZERO;
+const RUNS: u64 = 10_000;
+/// Weights up to 1024 in units of 2^-30: the part of the service by which rounding may move V against a flow.
+const ROUNDING: f64 = 1.0 / (1u64 << 20) as f64;
+
+fn qfq_ratios(workload: &Workload) -> Ratios {
+    workload.ratios(&qfq::Config, &workload.run(&qfq::Config), ROUNDING)
+}
+
+/// A light flow alone runs almost two slots ahead of V. Then a heavy flow comes that is never ineligible, and crowds it out until
+/// V is two slots past the start of its slot, while it has two packets of a byte: the first is the last in one slot, the second starts
+/// just where the next slot does.
+fn crowded_out() -> Workload {
+    let len = 2048;
+    let lengths = Lengths::Listed(vec![len - 1, len, len, 1, 1]);
+    let light = Source { lengths, arrivals: vec![0, 0, 0, 6144, 6144], ..Source::burst(1, len, 0) };
+    // Keeps V from jumping when the light flow has run ahead.
+    let slow = Source { arrivals: vec![4090], ..Source::burst(1, 1 << 16, 0) };
+    let lengths = Lengths::Listed([vec![30_660], vec![65_408; 299]].concat());
+    let heavy = Source { lengths, arrivals: vec![4100; 300], ..Source::burst(1022, 65_408, 0) };
+    Workload { name: "crowded_out", seed: 0, sources: vec![light, slow, heavy] }
+}
+
+/// The largest ratio over many random workloads, and the check that no one's is above 1.
+fn largest_ratio(theorem: &str, ratio: fn(&Ratios) -> f64) {
+    let mut largest = (0.0, 0, "");
+    for seed in 0..RUNS {
+        let workload = Workload::random(seed);
+        let reached = ratio(&qfq_ratios(&workload));
+        assert!(reached <= 1.0, "{theorem}, workload {} of seed {seed}: {reached} of the bound", workload.name);
+        largest = if reached > largest.0 { (reached, seed, workload.name) } else { largest };
+    }
+    let adversarial = ratio(&qfq_ratios(&crowded_out()));
+    println!("{theorem}: largest measured/bound {:.3} in {RUNS} random workloads (seed {}, {})", largest.0, largest.1, largest.2);
+    println!("{theorem}: measured/bound {adversarial:.3} in the adversarial workload");
+    assert!(adversarial > 0.9 && adversarial <= 1.0, "{theorem}: the adversarial workload comes close to the bound: {adversarial}");
+    let workload = crowded_out();
+    // With a quantum of its longest packet, as DRR needs for constant cost.
+    let drr = drr::Config { quantum: 1 << 16 };
+    let drr = ratio(&workload.ratios(&qfq::Config, &workload.run(&drr), ROUNDING));
+    println!("{theorem}: DRR reaches {drr:.3} of the same bound in the same workload");
+    assert!(drr > 1.0, "{theorem}: DRR must break the bound of QFQ, or the check is blind");
+}
+
+#[test]
+fn theorem_1_b_wfi() {
+    largest_ratio("Theorem 1", |ratios| ratios.b_wfi.max(ratios.b_wfi_by_bit));
+}
+
+#[test]
+fn theorem_2_t_wfi() {
+    largest_ratio("Theorem 2", |ratios| ratios.t_wfi);
+}
+
+/// What Theorems 1 and 2 say: 3 phi sigma + 2 phi L in bytes, (3 sigma + 2 L) / R in seconds.
+fn as_printed(workload: &Workload, flow: usize) -> (f64, f64) {
+    let share = workload.share(flow);
+    let Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi) } = workload.guarantees(&qfq::Config, flow) else {
+        panic!("both are promised")
+    };
+    let missing = u64::from(share.max_packet_len);
+    ((b_wfi.value - missing) as f64, (t_wfi.value - share.rate.time_of(share.per_share(missing))).as_secs_f64())
+}
+
+/// They do not hold: their proofs miss that a flow may be two slots ahead of V.
+#[test]
+fn theorems_1_and_2_as_printed_are_exceeded() {
+    let workload = crowded_out();
+    let outcome = workload.run(&qfq::Config);
+    let (bytes, seconds) = as_printed(&workload, 0);
+    println!("B-WFI: measured {:.0} bytes, printed bound {bytes}", outcome.b_wfi_by_bit[0]);
+    println!("T-WFI: measured {:.6} s, printed bound {seconds:.6} s", outcome.t_wfi[0]);
+    assert!(outcome.b_wfi[0] > 1.2 * bytes && outcome.t_wfi[0] > 1.2 * seconds);
+    let mut largest = (0.0f64, 0.0f64);
+    for seed in 0..RUNS / 4 {
+        let workload = Workload::random(seed);
+        let outcome = workload.run(&qfq::Config);
+        for flow in 0..workload.sources.len() {
+            let (bytes, seconds) = as_printed(&workload, flow);
+            largest = (largest.0.max(outcome.b_wfi_by_bit[flow] / bytes), largest.1.max(outcome.t_wfi[flow] / seconds));
+        }
+    }
+    println!("random workloads reach {:.3} of the printed B-WFI and {:.3} of the printed T-WFI", largest.0, largest.1);
+}
+
+/// A scheduler with its own books: what waits in each flow, by serial number.
+struct Audited {
+    qfq: Qfq<u64>,
+    waiting: Vec<VecDeque<(u64, u32)>>,
+    limits: Vec<u32>,
+    removed: Vec<bool>,
+    serial: u64,
+}
+
+impl Audited {
+    fn new(flows: usize) -> Self {
+        let limits = vec![FlowConfig::DEFAULT.max_packet_len; flows];
+        Self { qfq: Qfq::default(), waiting: vec![Default::default(); flows], limits, removed: vec![false; flows], serial: 0 }
+    }
+
+    fn enqueue(&mut self, flow: usize, len: u32) {
+        self.serial += 1;
+        let packet = Packet::new(FlowId(flow as u32), len, self.serial);
+        match self.qfq.enqueue(NOW, packet) {
+            Ok(()) => self.waiting[flow].push_back((self.serial, len)),
+            Err(back) => assert!(back == packet && len > self.limits[flow], "only what is too long comes back, as it was"),
+        }
+        self.check();
+    }
+
+    fn dequeue(&mut self) -> Option<usize> {
+        let packet = self.qfq.dequeue(NOW);
+        let flow = packet.map(|packet| {
+            let first = self.waiting[packet.flow.index()].pop_front();
+            assert_eq!(first, Some((packet.payload, packet.len)), "first in, first out");
+            packet.flow.index()
+        });
+        self.forget_removed();
+        self.check();
+        flow
+    }
+
+    fn evict(&mut self) {
+        let packet = self.qfq.evict();
+        assert_eq!(packet.is_none(), self.waiting.iter().all(|queue| queue.is_empty()), "something is given up if anything waits");
+        if let Some(packet) = packet {
+            let last = self.waiting[packet.flow.index()].pop_back();
+            assert_eq!(last, Some((packet.payload, packet.len)), "the tail goes");
+        }
+        self.forget_removed();
+        self.check();
+    }
+
+    fn set_flow(&mut self, flow: usize, weight: u32, max_packet_len: u32) {
+        self.qfq.set_flow(FlowId(flow as u32), FlowConfig { weight, max_packet_len }).expect("legal");
+        self.limits[flow] = max_packet_len;
+        self.removed[flow] = false;
+        self.check();
+    }
+
+    fn remove_flow(&mut self, flow: usize) {
+        self.qfq.remove_flow(FlowId(flow as u32));
+        self.removed[flow] = true;
+        self.forget_removed();
+        self.check();
+    }
+
+    /// A flow that was removed keeps what was set until its last packet has left.
+    fn forget_removed(&mut self) {
+        for flow in (0..self.limits.len()).filter(|flow| self.removed[*flow] && self.waiting[*flow].is_empty()) {
+            self.limits[flow] = FlowConfig::DEFAULT.max_packet_len;
+        }
+    }
+
+    fn check(&self) {
+        self.qfq.check_invariants();
+        let packets: usize = self.waiting.iter().map(|queue| queue.len()).sum();
+        assert_eq!(self.qfq.backlog().packets, packets as u64, "work is conserved");
+    }
+}
+
+fn any_config(random: &mut Pcg64) -> (u32, u32) {
+    let octave = random.random_range(0..=10);
+    let weight = (1u32 << octave).min(random.random_range(1..=1024));
+    let octave = random.random_range(0..=7);
+    (weight, random.random_range(512..=512 << octave))
+}
+
+/// Enqueues, dequeues, evicts, sets and removes at random, in phases that fill and that drain.
+fn random_operations(seed: u64, steps: usize, changes: f64) {
+    let mut random = Pcg64::seed_from_u64(seed);
+    let flows = random.random_range(1..=40);
+    let mut audited = Audited::new(flows);
+    for flow in 0..flows {
+        let (weight, max_packet_len) = any_config(&mut random);
+        audited.set_flow(flow, weight, max_packet_len);
+    }
+    let mut pressure = 0.5;
+    for step in 0..steps {
+        let flow = random.random_range(0..flows);
+        if step % 50 == 0 {
+            pressure = [0.3, 0.5, 0.7, 0.9][random.random_range(0..4)];
+        }
+        if random.random_bool(changes) {
+            match random.random_range(0..6) {
+                0 | 1 => audited.evict(),
+                2 => audited.remove_flow(flow),
+                _ => {
+                    let (weight, max_packet_len) = any_config(&mut random);
+                    audited.set_flow(flow, weight, max_packet_len);
+                }
+            }
+        } else if random.random_bool(pressure) {
+            let limit = audited.limits[flow];
+            let len = [0, 1, limit, limit + 1, random.random_range(0..=limit)][random.random_range(0..5)];
+            audited.enqueue(flow, len);
+        } else {
+            audited.dequeue();
+        }
+    }
+    while audited.dequeue().is_some() {}
+}
+
+/// What breaks the listings in `qfq_start_time.rs`: bursts of light flows beside heavy ones, over a link that the flows fill.
+fn saturated_bursts(seed: u64) {
+    let mut traffic = Traffic::new(seed);
+    let mut audited = Audited::new(traffic.weights.len());
+    for (flow, weight) in traffic.weights.iter().enumerate() {
+        audited.set_flow(flow, *weight as u32, 1024 * traffic.shares[flow].1 as u32);
+    }
+    for _ in 0..STEPS {
+        for (flow, len) in traffic.next(|flow| audited.waiting[flow].len()) {
+            audited.enqueue(flow, 1024 * len as u32);
+        }
+        audited.dequeue();
+    }
+    while audited.dequeue().is_some() {}
+}
+
+#[test]
+fn theorems_3_to_8_hold_after_each_operation() {
+    let runs = if cfg!(debug_assertions) { 150 } else { 1500 };
+    for seed in 0..runs {
+        random_operations(seed, 500, [0.0, 0.02, 0.2][seed as usize % 3]);
+    }
+    (0..20 * runs).for_each(saturated_bursts);
+}
+
+/// A flow takes the whole link while another is idle, until V has gone around, and a little less and more, and half around.
+#[test]
+fn known_bug_16_a_flow_keeps_its_share_after_virtual_time_wrapped() {
+    // Two flows of weight 1: a packet takes V 2^45 further. Their numbers are above 64, where debug builds check less often.
+    const TURN: u64 = 1 << (64 - 45);
+    let (busy, idle) = (FlowId(70), FlowId(71));
+    for packets in [TURN / 4, TURN / 2 - 1, TURN / 2, TURN / 2 + 1, TURN - 3, TURN - 2, TURN - 1, TURN, TURN + 1, TURN + 2] {
+        let mut qfq: Qfq<()> = Qfq::default();
+        let send = |qfq: &mut Qfq<()>, flow| qfq.enqueue(NOW, Packet::new(flow, 1 << 16, ())).expect("not too long");
+        for flow in [busy, idle] {
+            qfq.set_flow(flow, FlowConfig { weight: 1, max_packet_len: 1 << 16 }).expect("legal");
+            send(&mut qfq, flow);
+        }
+        for _ in 0..packets {
+            send(&mut qfq, busy);
+            qfq.dequeue(NOW).expect("work is conserved");
+        }
+        (0..20).for_each(|packet| send(&mut qfq, [busy, idle][packet % 2]));
+        let order: Vec<_> = (0..20).filter_map(|_| qfq.dequeue(NOW)).map(|packet| packet.flow).collect();
+        let served = order.iter().filter(|flow| **flow == idle).count();
+        let first = order.iter().position(|flow| *flow == idle);
+        assert!((7..=13).contains(&served) && first < Some(7), "after {packets} packets: {order:?}");
+        qfq.check_invariants();
+    }
+}
+
+/// What tells two states apart: all that is in them.
+fn state<T: std::fmt::Debug>(scheduler: &T) -> String {
+    format!("{scheduler:?}")
+}
+
+fn set(qfq: &mut Qfq<u64>, flow: u32, weight: u32, max_packet_len: u32) {
+    qfq.set_flow(FlowId(flow), FlowConfig { weight, max_packet_len }).expect("legal");
+}
+
+fn put(qfq: &mut Qfq<u64>, flow: u32, len: u32) {
+    qfq.enqueue(NOW, Packet::new(FlowId(flow), len, 0)).expect("not too long");
+}
+
+fn drain(qfq: &mut Qfq<u64>) -> Vec<u32> {
+    std::iter::from_fn(|| qfq.dequeue(NOW)).map(|packet| packet.flow.0).collect()
+}
+
+/// A scheduler in the middle of work, in several groups.
+fn busy() -> Qfq<u64> {
+    let mut qfq = Qfq::default();
+    for flow in 0..8 {
+        set(&mut qfq, flow, 1 << flow, 512 << (flow % 4));
+        (0..4).for_each(|_| put(&mut qfq, flow, 512));
+    }
+    assert_eq!((0..5).filter_map(|_| qfq.dequeue(NOW)).count(), 5);
+    qfq
+}
+
+/// CVE-2023-31436 and its return: the longest packet comes from a huge MTU, and the group index runs out of the array.
+#[test]
+fn known_bug_01_a_longest_packet_out_of_range_is_refused() {
+    for max_packet_len in [0, 511, (1 << 16) + 1, i32::MAX as u32, u32::MAX] {
+        let mut qfq = busy();
+        assert!(qfq.set_flow(FlowId(3), FlowConfig { weight: 1, max_packet_len }).is_err());
+        assert_eq!(state(&qfq), state(&busy()));
+    }
+    let mut qfq = Qfq::default();
+    set(&mut qfq, 0, 1, 1 << 16);
+    put(&mut qfq, 0, 1 << 16);
+    assert_eq!(drain(&mut qfq), [0], "the longest packet at the smallest weight");
+}
+
+/// CVE-2023-3611: a packet is longer than its class may send.
+#[test]
+fn known_bug_02_a_packet_longer_than_the_longest_changes_nothing() {
+    let mut qfq = busy();
+    for (flow, len) in [(0, 513), (3, 4097), (0, u32::MAX), (5_000, 2049)] {
+        let packet = Packet::new(FlowId(flow), len, 7);
+        assert_eq!(qfq.enqueue(NOW, packet), Err(packet));
+        assert_eq!(state(&qfq), state(&busy()), "flow {flow}, {len} bytes");
+    }
+}
+
+/// CVE-2026-22999: a change fails half-way.
+#[test]
+fn known_bug_07_a_change_that_fails_changes_nothing() {
+    for (weight, max_packet_len) in [(0, 1500), (1025, 1500), (u32::MAX, 1500), (10, 0), (0, 0)] {
+        let mut qfq = busy();
+        assert!(qfq.set_flow(FlowId(2), FlowConfig { weight, max_packet_len }).is_err());
+        assert!(qfq.set_flow(FlowId(900), FlowConfig { weight, max_packet_len }).is_err());
+        assert_eq!(state(&qfq), state(&busy()));
+        assert_eq!(drain(&mut qfq), drain(&mut busy()));
+    }
+}
+
+/// Linux 87f40dd6ce70: V moved by the largest sum of weights instead of the actual one; few light flows saw bursts and delays.
+#[test]
+fn known_bug_09_few_light_flows_keep_their_delay() {
+    let heavy = Source { refill: Some(Refill { low: 2, burst: 1, after: 0, packets: 200 }), ..Source::burst(10, 1500, 4) };
+    let sources = [vec![heavy], vec![Source::burst(1, 1500, 20); 10]].concat();
+    let workload = Workload { name: "ten to one", seed: 0, sources };
+    let order = workload.run(&qfq::Config).order;
+    let windows = order[..200].windows(6).filter(|window| !window.contains(&0) || window.iter().all(|flow| *flow == 0));
+    assert_eq!(windows.count(), 0, "A and the Bs alternate, give or take: {:?}", &order[..60]);
+    assert!(qfq_ratios(&workload).t_wfi <= 1.0);
+}
+
+/// QFQ+'s budget wrapped: the longest packet was lowered below what waits.
+#[test]
+fn known_bug_11_a_longest_packet_may_be_lowered_below_what_waits() {
+    let mut audited = Audited::new(3);
+    for flow in 0..3 {
+        audited.set_flow(flow, 1, 1 << 16);
+        (0..8).for_each(|packet| audited.enqueue(flow, 1 << (16 - packet)));
+    }
+    audited.dequeue();
+    audited.set_flow(0, 1, 512);
+    audited.set_flow(1, 1024, 512);
+    let order: Vec<_> = std::iter::from_fn(|| audited.dequeue()).collect();
+    assert_eq!(order.len(), 23);
+    assert!(order.iter().position(|flow| *flow == 2) < Some(12), "nobody has the link alone: {order:?}");
+}
+
+/// A class is removed in the middle of its service, and charged so much that others starve.
+#[test]
+fn known_bug_12_a_removed_flow_leaves_the_others_their_share() {
+    let mut qfq = busy();
+    for flow in 4..8 {
+        qfq.remove_flow(FlowId(flow));
+    }
+    assert_eq!(qfq.backlog().packets, 27, "what waits still goes");
+    let order = drain(&mut qfq);
+    assert!((0..8).all(|flow| order.iter().filter(|served| **served == flow).count() <= 4));
+    (0..8).for_each(|flow| put(&mut qfq, flow, 512));
+    assert_eq!(drain(&mut qfq).len(), 8, "removed flows may come again");
+}
+
+/// A class is re-weighted while it waits: its slot is out of the array, or it is lost.
+#[test]
+fn known_bug_13_weights_and_lengths_may_change_at_any_time() {
+    let runs = if cfg!(debug_assertions) { 100 } else { 1000 };
+    (0..runs).for_each(|seed| random_operations(1_000_000 + seed, 600, 0.4));
+}
+
+/// The same, by hand: a flow served far ahead of V gets a weight whose slots are 2^15 times as short.
+#[test]
+fn known_bug_13_a_flow_far_ahead_gets_short_slots() {
+    let mut audited = Audited::new(3);
+    for flow in 0..3 {
+        audited.set_flow(flow, 1, 1 << 16);
+        audited.enqueue(flow, 1 << 16);
+    }
+    audited.dequeue();
+    audited.set_flow(0, 1024, 512);
+    audited.set_flow(1, 1024, 512);
+    for _ in 0..200 {
+        (0..2).for_each(|flow| audited.enqueue(flow, 512));
+        audited.dequeue();
+    }
+    let others = (0..3).map(|flow| audited.waiting[flow].len()).collect::<Vec<_>>();
+    assert!(others[0] < 200 && others[1] < 200, "both are served: {others:?}");
+}
+
+/// V jumped while the only flow was in service, and the flow that was served starved behind it.
+#[test]
+fn known_bug_14_flows_that_come_back_at_once_share_the_link() {
+    let refill = Some(Refill { low: 0, burst: 1, after: 0, packets: 1000 });
+    let sources = vec![Source { refill, ..Source::burst(1, 1500, 1) }, Source { refill, arrivals: vec![700], ..Source::burst(1, 1500, 0) }];
+    let order = Workload { name: "coming back", seed: 0, sources }.run(&qfq::Config).order;
+    assert!(order[..1000].windows(6).all(|window| window.contains(&0) && window.contains(&1)), "{:?}", &order[..40]);
+}
+
+/// V crosses so many slots at once that the shift by their number overflows, and groups stay ineligible.
+#[test]
+fn known_bug_15_v_crosses_many_slots_at_once() {
+    let mut audited = Audited::new(3);
+    audited.set_flow(0, 1, 1 << 16);
+    audited.set_flow(1, 1, 512);
+    audited.enqueue(1, 1);
+    audited.enqueue(1, 1);
+    audited.dequeue();
+    for round in 0..40 {
+        audited.enqueue(0, 1 << 16);
+        audited.dequeue();
+        audited.enqueue(1, 1 + round);
+        if round == 20 {
+            audited.set_flow(2, 1024, 512);
+        }
+        audited.enqueue(2, 64);
+        audited.dequeue();
+    }
+    while audited.dequeue().is_some() {}
+}
+
+/// Whatever was in the queues, a scheduler whose packets were all pushed out is as good as new.
+#[test]
+fn known_bug_53_an_emptied_scheduler_is_as_good_as_new() {
+    let fill = |qfq: &mut Qfq<u64>| {
+        for flow in 0..6 {
+            set(qfq, flow, 1 + flow * 3, 2048);
+            (0..5).for_each(|packet| put(qfq, flow, 100 + flow * 7 + packet * 300));
+        }
+    };
+    let (mut used, mut new) = (Qfq::default(), Qfq::default());
+    fill(&mut used);
+    while used.evict().is_some() {}
+    used.check_invariants();
+    fill(&mut used);
+    fill(&mut new);
+    assert_eq!(drain(&mut used), drain(&mut new));
+    // Emptied by service, flows may be ahead of V; their bounds hold all the same.
+    let again = Source { arrivals: (0..40).map(|packet| packet / 4 * 30_000).collect(), ..Source::burst(3, 1500, 0) };
+    let other = Source { arrivals: (0..30).map(|packet| packet / 3 * 30_000).collect(), ..Source::burst(1, 700, 0) };
+    let ratios = qfq_ratios(&Workload { name: "emptied again and again", seed: 0, sources: vec![again, other] });
+    assert!(ratios.b_wfi_by_bit <= 1.0 && ratios.t_wfi <= 1.0, "{ratios:?}");
+}
+
+#[test]
+fn flow_numbers_do_not_matter_to_the_bounds() {
+    for seed in 0..500 {
+        let mut workload = Workload::random(seed);
+        workload.sources.reverse();
+        let ratios = qfq_ratios(&workload);
+        assert!(ratios.b_wfi_by_bit <= 1.0 && ratios.t_wfi <= 1.0, "seed {seed}: {ratios:?}");
+    }
+}
+
+#[test]
+fn a_flow_that_never_sends_does_not_matter_to_the_bounds() {
+    for seed in 0..500 {
+        let mut workload = Workload::random(seed);
+        workload.sources.insert(0, Source::burst(1 + (seed % 1024) as u32, 1500, 0));
+        let ratios = qfq_ratios(&workload);
+        assert!(ratios.b_wfi_by_bit <= 1.0 && ratios.t_wfi <= 1.0, "seed {seed}: {ratios:?}");
+    }
+}
+
+/// Only ratios of weights count. With powers of two, and a sum that is one, nothing is rounded.
+#[test]
+fn twice_the_weights_give_the_same_order() {
+    for seed in 0..500 {
+        let mut workload = Workload::random(seed);
+        workload.sources.iter_mut().for_each(|source| source.config.weight = 1 << (source.config.weight.ilog2()).min(9));
+        let mut rest = workload.total_weight().next_power_of_two() - workload.total_weight();
+        while rest > 0 {
+            let weight = rest.min(512) as u32;
+            workload.sources.push(Source::burst(weight, 512, 0));
+            rest -= u64::from(weight);
+        }
+        let order = workload.run(&qfq::Config).order;
+        workload.sources.iter_mut().for_each(|source| source.config.weight *= 2);
+        assert_eq!(workload.run(&qfq::Config).order, order, "seed {seed}, {}", workload.name);
+    }
+}
+
+#[test]
+fn long_run_shares_are_the_weights() {
+    let weights = [1, 3, 10, 50, 200, 1024];
+    let workload = Workload { name: "shares", seed: 1, sources: weights.map(|weight| Source::burst(weight, 1500, 1)).to_vec() };
+    let mut qfq = qfq::Config.build(0).expect("legal");
+    let mut random = Pcg64::seed_from_u64(1);
+    for (flow, weight) in weights.iter().enumerate() {
+        set(&mut qfq, flow as u32, *weight, 1500);
+        (0..50).for_each(|_| put(&mut qfq, flow as u32, random.random_range(64..=1500)));
+    }
+    let mut served = [0u64; 6];
+    for _ in 0..40_000 {
+        let packet = qfq.dequeue(NOW).expect("work is conserved");
+        served[packet.flow.index()] += u64::from(packet.len);
+        put(&mut qfq, packet.flow.0, random.random_range(64..=1500));
+    }
+    let total: u64 = served.iter().sum();
+    for (flow, got) in served.into_iter().enumerate() {
+        let bound = workload.guarantees(&qfq::Config, flow).b_wfi.expect("promised").value;
+        let due = workload.share(flow).of(total);
+        // What it is ahead others are behind, but not by more than two slots.
+        assert!(got + bound >= due && got <= due + 2 * bound, "flow {flow} got {got} bytes and was due {due}");
+    }
+}
+
+#[test]
+fn thousands_of_flows_keep_their_bounds() {
+    let source =
+        |flow: u32| Source { arrivals: vec![u64::from(flow % 7) * 10_000; 2], ..Source::burst(1 << (flow % 11), 64 << (flow % 6), 0) };
+    let workload = Workload { name: "thousands", seed: 0, sources: (0..3_000).map(source).collect() };
+    let ratios = qfq_ratios(&workload);
+    assert!(ratios.b_wfi_by_bit <= 1.0 && ratios.t_wfi <= 1.0, "{ratios:?}");
+}
+
+/// The rows of a Markdown file's tables, headings and rules left out.
+fn rows(markdown: &str) -> impl Iterator<Item = Vec<&str>> {
+    let tables = markdown.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| flow") && !line.starts_with("| call"));
+    tables.map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+}
+
+#[test]
+fn the_sets_worked_by_hand() {
+    let names = ["A", "B", "D", "E", "X"];
+    let flow = |name: &str| names.iter().position(|known| *known == name).expect("a known flow") as u32;
+    let mut qfq = Qfq::default();
+    let mut calls = 0;
+    for (number, row) in rows(include_str!("../traces/qfq-sets.md")).enumerate() {
+        let words: Vec<_> = row[0].split_whitespace().collect();
+        match words[..] {
+            ["enqueue", name, len, "x", packets] => {
+                let len = len.parse().expect("a length");
+                (0..packets.parse().expect("a number")).for_each(|_: u32| put(&mut qfq, flow(name), len));
+            }
+            ["dequeue"] => {
+                let served = qfq.dequeue(NOW).map_or("none", |packet| names[packet.flow.index()]);
+                assert_eq!(served, row[1], "row {number}: {row:?}");
+            }
+            [name] => set(&mut qfq, flow(name), row[1].parse().expect("a weight"), row[2].parse().expect("a length")),
+            _ => panic!("row {number} is not understood: {row:?}"),
+        }
+        qfq.check_invariants();
+        calls += 1;
+    }
+    assert_eq!(calls, 5 + 25, "all rows were read");
+}
