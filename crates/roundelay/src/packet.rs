@@ -4,12 +4,21 @@ use crate::time::Instant;
 
 /// The flow that a packet belongs to.
 ///
-/// Callers number their flows from 0 upwards; disciplines keep one record per number, so numbers should be dense.
-/// Disciplines that hash (`sfq`, `fq_codel`) take any number.
+/// Callers number their flows from 0 upwards; most disciplines keep one record per number, so numbers should be dense, and refuse packets of
+/// flows beyond [`FlowId::LARGEST_TABLED`]. Disciplines that hash (`sfq`, `fq_codel`) take any number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct FlowId(pub u32);
 
 impl FlowId {
+    /// The largest flow number for which a discipline with a table of flows makes room: a stray number must not cost all memory.
+    pub const LARGEST_TABLED: Self = Self((1 << 24) - 1);
+
+    /// Whether a table of flows makes room for this one.
+    #[inline]
+    pub(crate) const fn fits_a_table(self) -> bool {
+        self.0 <= Self::LARGEST_TABLED.0
+    }
+
     /// The flow's place in a table.
     #[inline]
     pub const fn index(self) -> usize {

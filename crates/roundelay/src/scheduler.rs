@@ -77,9 +77,12 @@ impl FlowConfig {
     /// Weight 1 and packets of up to 2048 bytes.
     pub const DEFAULT: Self = Self { weight: 1, max_packet_len: 2048 };
 
+    /// Whether a discipline with a table of flows can take this for `flow`.
+    ///
     /// # Errors
-    /// A value out of its range.
-    pub fn check(&self, discipline: &'static str) -> Result<(), ConfigError> {
+    /// A value out of its range, or a flow number beyond [`FlowId::LARGEST_TABLED`].
+    pub fn check(&self, discipline: &'static str, flow: FlowId) -> Result<(), ConfigError> {
+        ConfigError::in_range(discipline, "flow", flow.0.into(), 0, FlowId::LARGEST_TABLED.0.into())?;
         ConfigError::in_range(discipline, "weight", self.weight.into(), 1, Self::MAX_WEIGHT.into())?;
         let (min, max) = (Self::MIN_MAX_PACKET_LEN, Self::MAX_PACKET_LEN);
         ConfigError::in_range(discipline, "maxpkt", self.max_packet_len.into(), min.into(), max.into())

@@ -193,6 +193,9 @@ impl<T> Drr<T> {
 
 impl<T> Scheduler<T> for Drr<T> {
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        if !packet.flow.fits_a_table() {
+            return Err(packet);
+        }
         self.enqueue_packet(packet);
         self.debug_check();
         Ok(())
@@ -228,7 +231,7 @@ impl<T> Scheduler<T> for Drr<T> {
     }
 
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
-        config.check(Config::NAME)?;
+        config.check(Config::NAME, flow)?;
         let quantum = self.config.quantum * config.weight;
         self.flow_mut(flow.index()).quantum = quantum;
         self.debug_check();

@@ -289,7 +289,7 @@ impl<T> Qfq<T> {
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
         let (number, len) = (packet.flow.index(), packet.len);
         let known = self.flows.get(number).filter(|flow| flow.weight > 0);
-        if len > known.map_or(FlowConfig::DEFAULT.max_packet_len, |flow| flow.max_packet_len) {
+        if len > known.map_or(FlowConfig::DEFAULT.max_packet_len, |flow| flow.max_packet_len) || !packet.flow.fits_a_table() {
             return Err(packet);
         }
         self.know(number);
@@ -578,7 +578,7 @@ impl<T> Scheduler<T> for Qfq<T> {
     }
 
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
-        config.check(Config::NAME)?;
+        config.check(Config::NAME, flow)?;
         let record = self.know(flow.index());
         record.max_packet_len = config.max_packet_len;
         record.leaves = false;

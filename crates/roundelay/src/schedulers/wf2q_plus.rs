@@ -233,7 +233,7 @@ impl<T> Wf2qPlus<T> {
 
 impl<T> Scheduler<T> for Wf2qPlus<T> {
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if packet.len > FlowConfig::MAX_PACKET_LEN {
+        if packet.len > FlowConfig::MAX_PACKET_LEN || !packet.flow.fits_a_table() {
             return Err(packet);
         }
         let (number, len) = (packet.flow.index(), packet.len);
@@ -278,7 +278,7 @@ impl<T> Scheduler<T> for Wf2qPlus<T> {
     }
 
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
-        config.check(Config::NAME)?;
+        config.check(Config::NAME, flow)?;
         self.know(flow.index()).leaves = false;
         self.set_weight(flow.index(), config.weight);
         self.debug_check();

@@ -121,3 +121,27 @@ fn settings_that_change_back_and_forth_take_no_memory() {
         assert!(taken < 4096, "{discipline}: {taken} bytes for settings that came and went");
     }
 }
+
+/// A stray flow number costs no table: its packets are refused, or hashed, and it cannot be set where there is a table.
+#[test]
+fn a_stray_flow_number_takes_no_memory() {
+    struct Stray;
+    impl Visitor for Stray {
+        type Output = u64;
+
+        fn visit<D: Discipline>(self, discipline: &D) -> u64 {
+            let mut scheduler = discipline.build(1).expect("legal parameters");
+            let stray = FlowId(u32::MAX);
+            let taken = measure(|| {
+                let refused = scheduler.enqueue(Instant::ZERO, Packet::new(stray, 64, 0u64)).is_err();
+                assert_eq!(refused, scheduler.set_flow(stray, FlowConfig::DEFAULT).is_err(), "{}", D::NAME);
+                scheduler.remove_flow(stray);
+            });
+            taken.bytes_total
+        }
+    }
+    for discipline in subjects() {
+        let bytes = discipline.visit(Stray);
+        assert!(bytes < 1 << 17, "{discipline}: {bytes} bytes for one flow");
+    }
+}
