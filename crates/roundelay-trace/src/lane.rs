@@ -1,6 +1,7 @@
 //! One discipline at work on the events of a capture, with every yardstick on it.
 
 use std::error::Error;
+use std::mem;
 
 use roundelay::schedulers::{Discipline, Spec, Visitor};
 use roundelay::{
@@ -193,7 +194,9 @@ impl<D: Discipline> LaneOf<D> {
             return Ok(());
         }
         let (spec, rate) = (&self.spec, self.meters.rate);
-        Err(format!("{spec}: time can be told for 213 days from the first packet on: the capture is longer, or its packets wait longer at {rate}"))
+        Err(format!(
+            "{spec}: time can be told for 213 days from the first packet on: the capture is longer, or its packets wait longer at {rate}"
+        ))
     }
 
     fn flow_result(&self, number: usize, charted: bool) -> FlowResult {
@@ -306,7 +309,7 @@ impl Meters {
         self.bit_wfi.set_weight(flow, config.weight);
         self.time_wfi.set_weight(now, flow, config.weight);
         self.jain.set_weight(flow, config.weight);
-        self.present += u64::from(!std::mem::replace(&mut self.flows[flow.index()].present, true));
+        self.present += u64::from(!mem::replace(&mut self.flows[flow.index()].present, true));
         self.watch_weights();
     }
 
@@ -315,7 +318,7 @@ impl Meters {
         if self.flows[flow.index()].backlog == 0 {
             self.bit_wfi.remove(flow);
             self.time_wfi.remove(now, flow);
-            self.present -= u64::from(std::mem::take(&mut self.flows[flow.index()].present));
+            self.present -= u64::from(mem::take(&mut self.flows[flow.index()].present));
             self.watch_weights();
         }
     }
@@ -555,5 +558,89 @@ impl Drops {
         self.pushed_out += other.pushed_out;
         self.early += other.early;
         self.refused += other.refused;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use roundelay::Guarantees;
+    use roundelay::schedulers::{fifo, wf2q_plus};
+
+    use super::*;
+
+    /// A FIFO that promises what WF2Q+ keeps.
+    #[derive(Debug, Clone, Default)]
+    struct Liar;
+
+    impl Discipline for Liar {
+        const NAME: &'static str = "liar";
+        const ABOUT: &'static str = "";
+        const SOURCE: &'static str = "";
+        const PARAMETERS: &'static [roundelay::Parameter<Self>] = &[];
+        const WEIGHTED: bool = true;
+        const DEFAULT_LIMIT: Limit = Limit::UNBOUNDED;
+        type Scheduler<T: Send> = fifo::Fifo<T>;
+
+        fn build<T: Send>(&self, _seed: u64) -> Result<fifo::Fifo<T>, ConfigError> {
+            Ok(fifo::Fifo::default())
+        }
+
+        fn guarantees(&self, share: &Share) -> Guarantees {
+            wf2q_plus::Config.guarantees(share)
+        }
+    }
+
+    /// One flow's burst, and right after it a packet of another.
+    fn kept_bounds_of(discipline: &impl Discipline, burst: u32) -> Option<bool> {
+        let config = FlowConfig { weight: 1, max_packet_len: 1514 };
+        let event = |flow, kind| Event { at: Instant::ZERO, flow: FlowId(flow), kind };
+        let packet = |flow| event(flow, EventKind::Arrival { len: 1500, ecn: Ecn::NotCapable });
+        let mut events: Vec<_> = (0..2).map(|flow| event(flow, EventKind::Join(config))).collect();
+        events.extend((0..burst).map(|_| packet(0)));
+        events.push(packet(1));
+        // The audit asks nothing of what is known from the packets alone but how many flows there are.
+        let flow = OfferedFlow::idle(config);
+        let (spec, rate) = ("fifo".parse().unwrap(), "8mbit".parse().unwrap());
+        let mut lane = LaneBuilder { spec: &spec, limit: Limit::UNBOUNDED, rate, seed: 1, sink: None }.visit(discipline).unwrap();
+        lane.run(&events).unwrap();
+        lane.finish(&[flow; 2], &[false; 2], &[]).unwrap().kept_bounds
+    }
+
+    #[test]
+    fn the_audit_catches_a_discipline_that_promises_what_it_does_not_keep() {
+        assert_eq!(kept_bounds_of(&Liar, 2), Some(true), "two packets are within the bound");
+        assert_eq!(kept_bounds_of(&Liar, 20), Some(false));
+        assert_eq!(kept_bounds_of(&wf2q_plus::Config, 20), Some(true));
+        assert_eq!(kept_bounds_of(&fifo::Config, 20), None, "nothing promised, nothing broken");
+    }
+
+    #[test]
+    fn either_index_beyond_its_bound_is_a_bound_broken() {
+        let flow = |b_wfi, t_wfi| FlowResult {
+            outcome: Outcome::default(),
+            lag: 0.0,
+            b_wfi,
+            b_wfi_bound: Some(1500.0),
+            t_wfi,
+            t_wfi_bound: Some(0.5),
+            curves: None,
+        };
+        assert_eq!(kept_bounds(&[flow(1500.0, 0.5), flow(0.0, -1.0)]), Some(true));
+        assert_eq!(kept_bounds(&[flow(1500.1, 0.5), flow(0.0, 0.0)]), Some(false));
+        assert_eq!(kept_bounds(&[flow(0.0, 0.0), flow(0.0, 0.6)]), Some(false));
+        assert_eq!(kept_bounds(&[FlowResult { b_wfi_bound: None, t_wfi_bound: None, ..flow(9e9, 9e9) }]), None);
+        assert_eq!(kept_bounds(&[]), None);
+    }
+
+    #[test]
+    fn a_discipline_is_named_with_the_limit_that_it_was_given() {
+        for text in ["fifo", "fifo limit 128000b", "drr quantum 300b limit 20", "fq_codel limit 100 memory_limit 1mb", "fq_codel limit 1mb"]
+        {
+            let written = as_written(&text.parse().unwrap());
+            let again: Spec = written.parse().unwrap();
+            assert_eq!(again.limit, text.parse::<Spec>().unwrap().limit, "{text}: {written}");
+        }
+        assert_eq!(as_written(&"fq_codel limit 100".parse().unwrap()), "fq_codel limit 100");
+        assert_eq!(as_written(&"fifo limit 128000b".parse().unwrap()), "fifo limit 125kb");
     }
 }

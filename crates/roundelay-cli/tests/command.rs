@@ -1,0 +1,398 @@
+//! The command as its users meet it: what it prints where, how it ends, what it says when something is wrong.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use serde_json::Value;
+
+/// A folder of its own for a test, gone when it ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("roundelay-command-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        fs::write(self.0.join(name), bytes).unwrap();
+        self.path(name)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+const FLOWS: u32 = 3;
+const PACKETS: u32 = 600;
+
+/// A pcap of raw IPv4: three UDP flows take turns, a full packet each 2 ms.
+fn capture() -> Vec<u8> {
+    let header = [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101];
+    let mut bytes: Vec<u8> = header.iter().flat_map(|field| field.to_le_bytes()).collect();
+    for number in 0..PACKETS {
+        let micros = number * 2000;
+        bytes.extend([micros / 1_000_000, micros % 1_000_000, 28, 1500].iter().flat_map(|field| field.to_le_bytes()));
+        bytes.extend([0x45, 0, 5, 220, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 53]);
+        bytes.extend([4, (number % FLOWS) as u8, 5, 200, 0, 0]);
+    }
+    bytes
+}
+
+fn roundelay() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+    command.env_remove("NO_COLOR").env_remove("COLUMNS").stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    roundelay().args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// What it prints, having succeeded without a word on stderr.
+fn success(output: Output) -> String {
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{stdout}");
+    stdout
+}
+
+/// What it says, having failed with this status and printed nothing.
+fn failure(output: Output, status: i32) -> String {
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!((output.status.code(), stdout.as_str()), (Some(status), ""), "{stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    stderr
+}
+
+fn assert_says(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is missing in: {message}");
+    }
+}
+
+#[test]
+fn a_usage_error_names_what_is_legal() {
+    let cases: [(&[&str], &[&str]); 14] = [
+        (&["--rate", "20Mbps"], &["20Mbps", "20mbit", "160mbit"]),
+        (&["--rate", "fast"], &["fast", "a rate is a number and bit, kbit, mbit, gbit or tbit"]),
+        (&["--rate", "0"], &["at least 1bit"]),
+        (&["--rate", "1mbit", "red"], &["no discipline is called 'red'", "roundelay list"]),
+        (&["--rate", "1mbit", ""], &["no discipline is called ''"]),
+        (&["--rate", "1mbit", "drr quantum 2mb"], &["drr: quantum 2mb: legal range 1b to 1mb"]),
+        (&["--rate", "1mbit", "drr quantum"], &["drr: quantum: expected a value"]),
+        (&["--rate", "1mbit", "fq_codel aim 5ms"], &["no parameter is called 'aim'", "target", "limit"]),
+        (&["--rate", "1mbit", "--buffer", "full"], &["1000p", "150kb"]),
+        (&["--rate", "1mbit", "--flow-by", "colour"], &["colour", "5tuple, src, dst or dscp"]),
+        (&["--rate", "1mbit", "--weight", "dst port 443"], &["column 13", "found the end", "`and` or `=`"]),
+        (&["--rate", "1mbit", "--weight", "dst port 443 = 2000"], &["column 16", "`2000`", "a weight from 1 to 1024"]),
+        (&["--rate", "1mbit", "--max-flows", "0"], &["1..=16777216"]),
+        (&["--rate", "1mbit", "--threads", "0"], &["1..=1024"]),
+    ];
+    for (arguments, parts) in cases {
+        assert_says(&failure(run(&[&["compare", "t.pcap"], arguments].concat()), 2), parts);
+    }
+    assert_says(&failure(run(&["compare", "t.pcap"]), 2), &["--rate"]);
+    assert_says(&failure(run(&["compare", "--rate", "1mbit"]), 2), &["<CAPTURE>"]);
+    assert_says(&failure(run(&["compair"]), 2), &["compair", "compare"]);
+    assert_says(&failure(run(&[]), 2), &["Usage", "compare", "list"]);
+}
+
+#[test]
+fn a_file_of_weights_that_is_wrong_is_a_usage_error_with_its_line() {
+    let folder = Folder::new();
+    let capture = folder.file("t.pcap", capture());
+    let with = |weights: &str| run(&["compare", &capture, "--rate", "1mbit", "--no-cost", "--weights", weights]);
+    let wrong = folder.file("w.toml", "default = 1\n\n[[weight]]\nmatch = \"dst port 443\"\nweight = 0\n");
+    assert_says(&failure(with(&wrong), 2), &[&format!("{wrong}:5: "), "1 to 1024"]);
+    let unknown = folder.file("u.toml", "[[weight]]\nmatch = \"tos 3\"\nweight = 2\n");
+    assert_says(&failure(with(&unknown), 2), &[&format!("{unknown}:2: ")]);
+    assert_says(&failure(with("/no/such/weights.toml"), 2), &["/no/such/weights.toml"]);
+    let binary = folder.file("b.toml", [0xff, 0xfe]);
+    assert_says(&failure(with(&binary), 2), &[&binary]);
+    let right = folder.file("r.toml", "[[weight]]\nmatch = \"dst port 1024\"\nweight = 7\n");
+    assert!(with(&right).status.success());
+}
+
+#[test]
+fn a_capture_that_cannot_be_read_is_named_and_the_run_fails() {
+    let folder = Folder::new();
+    let whole = capture();
+    let cases = [
+        ("/no/such/capture.pcap".to_owned(), vec!["cannot open"]),
+        (folder.0.to_str().unwrap().to_owned(), vec!["cannot open", "directory"]),
+        (folder.file("t.pcap.gz", [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]), vec!["offset 0", "gzip", "expected"]),
+        (folder.file("empty.pcap", []), vec!["offset 0", "expected"]),
+        (folder.file("text.pcap", "Dear capture, please open.\n"), vec!["offset 0", "expected"]),
+        (folder.file("head.pcap", &whole[..20]), vec!["offset", "expected"]),
+        (folder.file("none.pcap", &whole[..24]), vec!["no packets"]),
+        (folder.file("broken.pcap", [&whole[..], &[0xff; 16]].concat()), vec!["offset", "expected"]),
+    ];
+    for (path, parts) in cases {
+        let message = failure(run(&["compare", &path, "--rate", "1mbit", "--no-cost"]), 1);
+        assert!(message.starts_with(&format!("roundelay: {path}: ")), "{message}");
+        assert_says(&message, &parts);
+    }
+}
+
+#[test]
+fn a_capture_cut_in_a_packet_is_used_and_the_cut_noted() {
+    let folder = Folder::new();
+    let (whole, path) = (capture(), folder.path("cut.pcap"));
+    fs::write(&path, &whole[..whole.len() - 5]).unwrap();
+    let stdout = success(run(&["compare", &path, "--rate", "20mbit", "fifo", "--no-cost"]));
+    assert_says(&stdout, &["599 packets", "bytes at the end are a packet cut off"]);
+}
+
+#[test]
+fn the_table_goes_to_stdout_without_colors_where_it_is_no_terminal() {
+    let folder = Folder::new();
+    let capture = folder.file("t.pcap", capture());
+    let stdout = success(run(&["compare", &capture, "--rate", "4mbit", "--no-cost"]));
+    assert_says(&stdout, &["600 packets, 3 flows", "fifo", "drr", "sfq", "wf2q_plus", "qfq", "fq_codel"]);
+    assert!(!stdout.contains('\x1b'), "{stdout}");
+    let colorless = roundelay().env("NO_COLOR", "1").args(["compare", &capture, "--rate", "4mbit", "--no-cost"]).output().unwrap();
+    assert_eq!(success(colorless), stdout);
+}
+
+#[test]
+fn json_is_the_same_on_every_run_with_any_number_of_threads() {
+    let folder = Folder::new();
+    let capture = folder.file("t.pcap", capture());
+    let with = |threads| success(run(&["compare", &capture, "--rate", "4mbit", "--no-cost", "--json", "--threads", threads]));
+    let first = with("1");
+    assert_eq!(first, with("2"));
+    assert_eq!(first, with("1"));
+    let comparison: Value = serde_json::from_str(&first).unwrap();
+    assert_eq!(comparison["capture"]["packets"], PACKETS);
+    assert_eq!(comparison["disciplines"].as_array().unwrap().len(), 6);
+    assert!(comparison["disciplines"].as_array().unwrap().iter().all(|discipline| discipline["cost"].is_null()));
+    let costed: Value = serde_json::from_str(&success(run(&["compare", &capture, "--rate", "4mbit", "--json", "fifo"]))).unwrap();
+    assert!(costed["disciplines"][0]["cost"]["nanos_per_packet"].is_number());
+}
+
+#[test]
+fn two_of_a_kind_are_told_apart_by_their_limits() {
+    let folder = Folder::new();
+    let capture = folder.file("t.pcap", capture());
+    let stdout = success(run(&["compare", &capture, "--rate", "4mbit", "--no-cost", "fifo", "fifo limit 10", "fifo limit 30000b"]));
+    assert_says(&stdout, &["fifo limit 10 ", "fifo limit 30000b"]);
+}
+
+#[test]
+fn a_dash_reads_standard_input() {
+    let folder = Folder::new();
+    let path = folder.file("t.pcap", capture());
+    let arguments = ["compare", "-", "--rate", "4mbit", "--no-cost", "fifo"];
+    let stdout = success(roundelay().args(arguments).stdin(File::open(path).unwrap()).output().unwrap());
+    assert_says(&stdout, &["standard input", "600 packets"]);
+    assert_says(&failure(roundelay().args(arguments).output().unwrap(), 1), &["standard input: offset 0"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_path_need_not_be_unicode() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new();
+    let path = folder.0.join(OsStr::from_bytes(b"caf\xe9.pcap"));
+    fs::write(&path, capture()).unwrap();
+    let with = |path: &Path| roundelay().arg("compare").arg(path).args(["--rate", "4mbit", "--no-cost", "fifo"]).output().unwrap();
+    assert_says(&success(with(&path)), &["600 packets"]);
+    assert_says(&failure(with(&folder.0.join(OsStr::from_bytes(b"th\xe9.pcap"))), 1), &["cannot open"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_reader_that_stops_reading_is_no_failure() {
+    let folder = Folder::new();
+    let capture = folder.file("t.pcap", capture());
+    for arguments in
+        [&["compare", &capture, "--rate", "4mbit", "--no-cost", "--json"][..], &["list"], &["completions", "bash"], &["--help"]]
+    {
+        let mut child = roundelay().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_a_failure() {
+    let folder = Folder::new();
+    let capture = folder.file("t.pcap", capture());
+    let common = ["compare", &capture, "--rate", "4mbit", "--no-cost", "fifo"];
+    let output = roundelay().args(common).stdout(File::create("/dev/full").unwrap()).stderr(Stdio::piped()).output().unwrap();
+    assert_says(&failure(output, 1), &["standard output", "space"]);
+    assert_says(&failure(run(&[&common[..], &["--html", "/dev/full"]].concat()), 1), &["/dev/full: cannot write"]);
+}
+
+#[test]
+fn files_that_cannot_be_written_are_named() {
+    let folder = Folder::new();
+    let capture = folder.file("t.pcap", capture());
+    let common = ["compare", &capture, "--rate", "4mbit", "--no-cost", "fifo"];
+    let page = folder.path("no-such-folder/report.html");
+    assert_says(&failure(run(&[&common[..], &["--html", &page]].concat()), 1), &[&page, "cannot create"]);
+    let not_a_folder = folder.file("file", "");
+    assert_says(&failure(run(&[&common[..], &["--parquet", &not_a_folder]].concat()), 1), &[&not_a_folder]);
+    assert_says(&failure(run(&[&common[..], &["--parquet", &format!("{not_a_folder}/below")]].concat()), 1), &[&not_a_folder]);
+    assert_eq!(folder.names(), ["file", "t.pcap"], "nothing half-written stays");
+}
+
+#[test]
+fn the_page_is_whole() {
+    let folder = Folder::new();
+    let (capture, page) = (folder.file("t.pcap", capture()), folder.path("report.html"));
+    success(run(&["compare", &capture, "--rate", "4mbit", "--no-cost", "--html", &page]));
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(html.starts_with("<!") && html.trim_end().ends_with("</html>"));
+    assert_eq!(folder.names(), ["report.html", "t.pcap"]);
+}
+
+fn rows(path: &Path) -> i64 {
+    SerializedFileReader::new(File::open(path).unwrap()).unwrap().metadata().file_metadata().num_rows()
+}
+
+#[test]
+fn parquet_holds_every_packet_of_each_discipline_and_every_flow() {
+    let folder = Folder::new();
+    let (capture, columns) = (folder.file("t.pcap", capture()), folder.0.join("deep/columns"));
+    let specs = ["fifo limit 10", "qfq", "fifo", "fq_codel"];
+    let arguments = [&["compare", &capture, "--rate", "4mbit", "--no-cost", "--parquet", columns.to_str().unwrap()], &specs[..]];
+    success(run(&arguments.concat()));
+    for name in ["packets-0-fifo", "packets-1-qfq", "packets-2-fifo", "packets-3-fq_codel"] {
+        assert_eq!(rows(&columns.join(format!("{name}.parquet"))), i64::from(PACKETS), "{name}");
+    }
+    assert_eq!(rows(&columns.join("flows.parquet")), i64::from(FLOWS) * 4);
+    assert_eq!(fs::read_dir(&columns).unwrap().count(), 5);
+}
+
+#[test]
+fn a_run_that_fails_midway_leaves_no_packet_files() {
+    let folder = Folder::new();
+    let broken = folder.file("broken.pcap", [capture(), vec![0xff; 16]].concat());
+    failure(run(&["compare", &broken, "--rate", "4mbit", "--no-cost", "--parquet", &folder.path("columns")]), 1);
+    assert_eq!(fs::read_dir(folder.path("columns")).map_or(0, Iterator::count), 0);
+}
+
+#[test]
+fn list_and_help_tell_of_all_disciplines() {
+    let names = ["fifo", "drr", "sfq", "wf2q_plus", "qfq", "fq_codel"];
+    assert_says(&success(run(&["list"])), &names);
+    let listed: Value = serde_json::from_str(&success(run(&["list", "--json"]))).unwrap();
+    let listed = listed.as_array().unwrap();
+    assert!(names.iter().all(|name| listed.iter().any(|entry| entry["name"] == *name)), "{listed:?}");
+    for entry in listed {
+        let name = entry["name"].as_str().unwrap();
+        assert_says(&success(run(&["help", name])), &[&format!("{name}: "), "limit", "legal range", "Source: ", "docs/schedulers/"]);
+    }
+    assert_says(&success(run(&["help", "qfq"])), &["(weight)", "1 to 1024"]);
+    assert_says(&success(run(&["help", "fq_codel"])), &["target", "5ms", "interval", "ecn or noecn"]);
+    assert_says(&failure(run(&["help", "nonsense"]), 2), &["no discipline is called 'nonsense'", "roundelay list"]);
+    assert_says(&success(run(&["help"])), &["compare", "list", "completions"]);
+    assert_says(&success(run(&["--version"])), &[env!("CARGO_PKG_VERSION")]);
+}
+
+#[test]
+fn completions_are_scripts() {
+    for shell in ["bash", "zsh", "fish"] {
+        assert_says(&success(run(&["completions", shell])), &["roundelay", "compare", "rate"]);
+    }
+    let mut bash = match Command::new("bash").arg("-n").stdin(Stdio::piped()).spawn() {
+        Ok(child) => child,
+        Err(error) => return println!("skipped: no bash: {error}"),
+    };
+    bash.stdin.take().unwrap().write_all(&run(&["completions", "bash"]).stdout).unwrap();
+    assert!(bash.wait().unwrap().success());
+    assert_says(&failure(run(&["completions", "csh"]), 2), &["csh", "bash"]);
+}
+
+/// The commands that set a discipline up.
+fn commands(capture: &str, spec: &str, flow_by: &str) -> Vec<String> {
+    let stdout = success(run(&["compare", capture, "--rate", "5mbit", "--no-cost", "--json", "--flow-by", flow_by, spec]));
+    let comparison: Value = serde_json::from_str(&stdout).unwrap();
+    comparison["verdict"]["commands"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect()
+}
+
+/// Runs commands on a virtual interface in a network of its own, each whatever became of the ones before. None where that cannot be had.
+#[cfg(target_os = "linux")]
+fn run_in_a_network_of_its_own(commands: &[String]) -> Option<String> {
+    let fence = "ip link add there type veth peer name back || exit 99\nDEV=there\n";
+    let script = commands.iter().fold(fence.to_owned(), |script, line| format!("{script}{{ {line}\n}} 2>&1\n"));
+    let output = Command::new("unshare").args(["--net", "sh", "-c", &script]).output().ok()?;
+    let is_there = Command::new("tc").arg("-V").output().is_ok_and(|output| output.status.success());
+    (is_there && output.status.code()? != 99 && output.stderr.is_empty()).then(|| text(&output.stdout))
+}
+
+/// A kernel may lack a discipline; what `tc` itself cannot read is our mistake.
+#[test]
+#[cfg(target_os = "linux")]
+fn tc_understands_the_commands() {
+    let folder = Folder::new();
+    let capture = folder.file("t.pcap", capture());
+    let specs = [
+        "fifo",
+        "fifo limit 128000b",
+        "drr",
+        "drr quantum 3000b",
+        "qfq",
+        "sfq",
+        "sfq perturb 10s quantum 3kb headdrop",
+        "sfq limit 150kb",
+        "fq_codel",
+        "fq_codel limit 1000 target 1500us interval 30ms quantum 300b noecn",
+        "fq_codel limit 4mb flows 100 ce_threshold 1ms drop_batch 10",
+    ];
+    let known_refusals = [
+        "qdisc kind is unknown",
+        "must match existing qdisc",
+        "Qdisc doesn't exist",
+        "RTNETLINK answers",
+        "not classful",
+        "talking to the kernel",
+    ];
+    for (spec, flow_by) in specs.iter().flat_map(|spec| ["5tuple", "src", "dst", "dscp"].map(|flow_by| (spec, flow_by))) {
+        let commands = commands(&capture, spec, flow_by);
+        assert!(commands.len() >= 3, "{spec}: {commands:?}");
+        // A packet without a class would be dropped.
+        let classful = commands.iter().any(|line| line.contains("classid 10:"));
+        assert_eq!(classful, commands.iter().any(|line| line.contains("protocol all")), "{spec}: {commands:?}");
+        let Some(said) = run_in_a_network_of_its_own(&commands) else {
+            return println!("skipped: needs tc and the right to make network namespaces");
+        };
+        let complaints: Vec<_> = said
+            .lines()
+            .filter(|line| !line.starts_with("Warning: ") && !known_refusals.iter().any(|refusal| line.contains(refusal)))
+            .collect();
+        assert!(complaints.is_empty(), "{spec}: {complaints:?} from {commands:#?}");
+    }
+    assert_eq!(commands(&capture, "wf2q_plus", "5tuple"), Vec::<String>::new(), "Linux does not have it");
+    if let Some(said) = run_in_a_network_of_its_own(&["tc qdisc replace dev $DEV root fq_codel limit 5parsecs".to_owned()]) {
+        assert!(said.contains("Illegal"), "a syntax error would be seen: {said}");
+    }
+}

@@ -1,0 +1,631 @@
+//! The main job as a library: what goes in comes out, counted; the yardsticks measure what they say; odd captures do no harm.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::{self, Cursor, Read};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use common::*;
+use roundelay::schedulers::{AnyDiscipline, Spec};
+use roundelay::{FlowId, Instant, Limit, Rate};
+use roundelay_trace::{
+    Capture, Companion, CompareError, Comparison, DisciplineResult, FlowResult, Options, PacketFate, PacketRecord, PacketSink, WeightRules,
+    compare,
+};
+
+const MILLISECOND: u64 = 1_000_000;
+const SECOND: u64 = 1000 * MILLISECOND;
+/// Ethernet, IPv4 and UDP headers: what is captured of each packet.
+const HEADERS: u32 = 42;
+
+/// A packet to be captured: nanoseconds, flow (its UDP destination port less 1000), bytes on the wire.
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    at: u64,
+    flow: u16,
+    len: u32,
+}
+
+const fn sample(at: u64, flow: u16, len: u32) -> Sample {
+    Sample { at, flow, len }
+}
+
+/// Packets of one flow at a steady pace, the first at `start`.
+fn steady(start: u64, interval: u64, count: u64, flow: u16, len: u32) -> Vec<Sample> {
+    (0..count).map(|number| sample(start + number * interval, flow, len)).collect()
+}
+
+/// Several flows' packets in the order of time; those of one instant stay in the order given.
+fn merged(flows: impl IntoIterator<Item = Vec<Sample>>) -> Vec<Sample> {
+    let mut all: Vec<_> = flows.into_iter().flatten().collect();
+    all.sort_by_key(|sample| sample.at);
+    all
+}
+
+fn write_sample(sample: &Sample) -> Vec<u8> {
+    let frame = ethernet(0x0800, &ipv4(UDP, A, B, &ports(5000, 1000 + sample.flow)));
+    let captured = sample.len.min(HEADERS);
+    let (seconds, nanos) = ((sample.at / SECOND) as u32, (sample.at % SECOND) as u32);
+    [record_header(Little, seconds, nanos, captured, sample.len), frame[..captured as usize].to_vec()].concat()
+}
+
+fn nanosecond_pcap() -> Vec<u8> {
+    pcap(Little, NANOS, (2, 4), 65_535, ETHERNET)
+}
+
+fn write(samples: &[Sample]) -> Vec<u8> {
+    samples.iter().fold(nanosecond_pcap(), |bytes, sample| [bytes, write_sample(sample)].concat())
+}
+
+fn specs(texts: &[&str]) -> Vec<Spec> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+fn all_specs() -> Vec<Spec> {
+    AnyDiscipline::all().into_iter().map(|discipline| Spec { discipline, limit: None }).collect()
+}
+
+fn options(rate: &str, specs: Vec<Spec>) -> Options {
+    Options { measure_cost: false, ..Options::new(rate.parse().unwrap(), specs) }
+}
+
+fn weights(rules: &[&str]) -> WeightRules {
+    let mut weights = WeightRules::default();
+    rules.iter().for_each(|rule| weights.push(WeightRules::parse_rule(rule).unwrap()));
+    weights
+}
+
+fn try_run(bytes: Vec<u8>, options: &Options) -> Result<Comparison, CompareError> {
+    compare(Capture::from_reader("t.pcap", Cursor::new(bytes))?, options, &mut ())
+}
+
+/// Compares, and checks what holds for every comparison.
+fn run(samples: &[Sample], options: &Options) -> Comparison {
+    let comparison = try_run(write(samples), options).unwrap();
+    assert_sound(&comparison);
+    comparison
+}
+
+fn by_spec<'a>(comparison: &'a Comparison, spec: &str) -> &'a DisciplineResult {
+    comparison.disciplines.iter().find(|discipline| discipline.spec == spec).unwrap()
+}
+
+fn flow_of<'a>(comparison: &'a Comparison, spec: &str, flow: u16) -> &'a FlowResult {
+    let port = format!(":{}", 1000 + flow);
+    let index = comparison.flows.iter().position(|flow| flow.label.ends_with(&port)).unwrap();
+    &by_spec(comparison, spec).flows[index]
+}
+
+/// Everything offered was sent or dropped, and totals are the sums of their flows.
+fn assert_conserved(comparison: &Comparison) {
+    for discipline in &comparison.disciplines {
+        assert_eq!(discipline.flows.len(), comparison.flows.len());
+        for (offered, flow) in comparison.flows.iter().zip(&discipline.flows) {
+            let outcome = &flow.outcome;
+            assert_eq!(outcome.packets + outcome.drops.total(), offered.packets, "{} {}", discipline.spec, offered.label);
+            assert!(outcome.drops.total() > 0 || outcome.bytes == offered.bytes, "{} {}", discipline.spec, offered.label);
+            assert!(outcome.bytes <= offered.bytes, "{} {}", discipline.spec, offered.label);
+        }
+        let sum = |field: fn(&FlowResult) -> u64| discipline.flows.iter().map(field).sum::<u64>();
+        assert_eq!(sum(|flow| flow.outcome.packets), discipline.total.packets, "{}", discipline.spec);
+        assert_eq!(sum(|flow| flow.outcome.bytes), discipline.total.bytes, "{}", discipline.spec);
+        assert_eq!(sum(|flow| flow.outcome.drops.total()), discipline.total.drops.total(), "{}", discipline.spec);
+    }
+    let offered: u64 = comparison.flows.iter().map(|flow| flow.packets).sum();
+    assert_eq!(offered, comparison.capture.packets);
+    assert_eq!(comparison.flows.iter().map(|flow| flow.bytes).sum::<u64>(), comparison.capture.bytes);
+}
+
+fn assert_bounds_kept(comparison: &Comparison, place: &str) {
+    for discipline in &comparison.disciplines {
+        let proven = ["drr", "qfq", "wf2q_plus"].contains(&discipline.name);
+        assert!(discipline.kept_bounds.is_some() >= proven, "{}", discipline.spec);
+        for (offered, flow) in comparison.flows.iter().zip(&discipline.flows).filter(|_| discipline.kept_bounds == Some(false)) {
+            let place = format!("{place}: {} {}", discipline.spec, offered.label);
+            assert!(flow.b_wfi_bound.is_none_or(|bound| flow.b_wfi <= bound), "{place}: B-WFI {} > {:?}", flow.b_wfi, flow.b_wfi_bound);
+            assert!(flow.t_wfi_bound.is_none_or(|bound| flow.t_wfi <= bound), "{place}: T-WFI {} > {:?}", flow.t_wfi, flow.t_wfi_bound);
+        }
+    }
+}
+
+/// No figure is infinite or not a number, which JSON cannot hold.
+fn assert_finite(comparison: &Comparison) {
+    for flow in &comparison.flows {
+        assert!(flow.offered_rate.is_finite() && flow.fair_rate.is_finite(), "{}: {} {}", flow.label, flow.offered_rate, flow.fair_rate);
+    }
+    for discipline in &comparison.disciplines {
+        assert!(discipline.worst_lag.is_finite(), "{}", discipline.spec);
+        assert!(discipline.total.throughput.is_finite() && discipline.total.loss.is_finite(), "{}", discipline.spec);
+        assert!(discipline.flows.iter().all(|flow| flow.b_wfi.is_finite() && flow.t_wfi.is_finite()), "{}", discipline.spec);
+    }
+}
+
+fn assert_sound(comparison: &Comparison) {
+    assert_conserved(comparison);
+    assert_bounds_kept(comparison, "");
+    assert_finite(comparison);
+    assert!(!comparison.verdict.sentences.is_empty() && comparison.verdict.best < comparison.disciplines.len());
+}
+
+/// Keeps what becomes of each packet, by discipline.
+#[derive(Default)]
+struct Keeper(Vec<Arc<Mutex<Vec<PacketRecord>>>>);
+
+struct Kept(Arc<Mutex<Vec<PacketRecord>>>);
+
+impl PacketSink for Kept {
+    fn record(&mut self, packet: &PacketRecord) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.0.lock().unwrap().push(*packet);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(())
+    }
+}
+
+impl Companion for Keeper {
+    fn sink(&mut self, _: &Spec, index: usize, _: i64) -> Result<Option<Box<dyn PacketSink>>, Box<dyn Error + Send + Sync>> {
+        assert_eq!(index, self.0.len(), "sinks are asked for in the order of the disciplines");
+        self.0.push(Arc::default());
+        Ok(Some(Box::new(Kept(self.0[index].clone()))))
+    }
+}
+
+fn records(samples: &[Sample], options: &Options) -> Vec<Vec<PacketRecord>> {
+    let mut keeper = Keeper::default();
+    let comparison = compare(Capture::from_reader("t.pcap", Cursor::new(write(samples))).unwrap(), options, &mut keeper).unwrap();
+    assert_sound(&comparison);
+    keeper.0.iter().map(|kept| kept.lock().unwrap().clone()).collect()
+}
+
+/// Small numbers that look random: SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+}
+
+/// Flows that come and go: bursts, pauses between packets of one burst, silences in which flows leave, superframes here and there.
+fn random_samples(random: &mut Random) -> Vec<Sample> {
+    let (flows, longest) = (1 + random.below(12), random.pick(&[200, 1514, 1514, 9000, 65_536]));
+    let (pace, mut at) = (random.pick(&[10_000, 200_000, 5 * MILLISECOND]), 0);
+    let mut samples = Vec::new();
+    for _ in 0..20 + random.below(60) {
+        let flow = random.below(flows) as u16;
+        let usual = 1 + random.below(1514.min(longest)) as u32;
+        for _ in 0..1 + random.below(12) {
+            let len = if random.below(20) == 0 { 1 + random.below(longest) as u32 } else { usual };
+            samples.push(sample(at, flow, len));
+            at += random.below(3).min(1) * random.below(pace);
+        }
+        at += if random.below(12) == 0 { random.below(25 * SECOND) } else { random.below(40 * pace) };
+    }
+    samples
+}
+
+fn random_options(random: &mut Random, specs: Vec<Spec>) -> Options {
+    let mut options = options(random.pick(&["50kbit", "1mbit", "10mbit", "200mbit"]), specs);
+    options.buffer = random.pick(&[None, Some(Limit::of_packets(20)), Some(Limit::of_bytes(100_000)), Some(Limit::UNBOUNDED)]);
+    if random.below(2) == 0 {
+        options.weights = weights(&["dst port 1000 = 10", "dst port 1001 = 1024", "dst portrange 1002-1004 = 3", "dst port 1005 = 77"]);
+    }
+    options.seed = random.next();
+    options
+}
+
+#[test]
+fn fifo_delays_each_packet_as_lindley_says() {
+    let mut random = Random(1);
+    let mut at = 0;
+    let next = |_| {
+        at += random.below(2 * MILLISECOND);
+        sample(at, random.below(5) as u16, 60 + random.below(1455) as u32)
+    };
+    let samples: Vec<_> = (0..2000).map(next).collect();
+    let rate: Rate = "7mbit".parse().unwrap();
+    let kept = records(&samples, &Options { buffer: Some(Limit::UNBOUNDED), ..options("7mbit", specs(&["fifo"])) });
+    assert_eq!(kept[0].len(), samples.len());
+    let mut free_at = Instant::ZERO;
+    for (sample, record) in samples.iter().zip(&kept[0]) {
+        let arrival = Instant::from_nanos(sample.at - samples[0].at);
+        let start = arrival.max(free_at);
+        free_at = start + rate.time_of(sample.len.into());
+        assert_eq!((record.arrival, record.len), (arrival, sample.len));
+        assert_eq!(record.fate, PacketFate::Sent { start, end: free_at, marked: false });
+    }
+}
+
+#[test]
+fn packets_kept_one_by_one_add_up_to_the_result() {
+    let samples = random_samples(&mut Random(7));
+    let options = Options { buffer: Some(Limit::of_packets(15)), ..options("1mbit", all_specs()) };
+    let comparison = run(&samples, &options);
+    for (kept, discipline) in records(&samples, &options).iter().zip(&comparison.disciplines) {
+        let mut sent: BTreeMap<FlowId, (u64, u64, u64)> = BTreeMap::new();
+        for record in kept {
+            let (packets, bytes, dropped) = sent.entry(record.flow).or_default();
+            match record.fate {
+                PacketFate::Sent { start, end, .. } => {
+                    assert!(record.arrival <= start && start <= end, "{record:?}");
+                    (*packets, *bytes) = (*packets + 1, *bytes + u64::from(record.len));
+                }
+                PacketFate::Dropped(_) => *dropped += 1,
+            }
+        }
+        for (flow, (packets, bytes, dropped)) in sent {
+            let outcome = &discipline.flows[flow.index()].outcome;
+            assert_eq!((outcome.packets, outcome.bytes, outcome.drops.total()), (packets, bytes, dropped), "{}", discipline.spec);
+        }
+    }
+}
+
+#[test]
+fn results_depend_neither_on_threads_nor_on_the_run() {
+    let samples = random_samples(&mut Random(2));
+    let options = Options { buffer: Some(Limit::of_packets(30)), ..options("1mbit", all_specs()) };
+    let with_threads = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        format!("{:?}", pool.install(|| run(&samples, &options)))
+    };
+    let first = with_threads(1);
+    assert_eq!(first, with_threads(2));
+    assert_eq!(first, with_threads(1));
+}
+
+#[test]
+fn disciplines_do_not_see_each_other() {
+    let samples = random_samples(&mut Random(3));
+    let forward = options("1mbit", all_specs());
+    let mut backward = forward.clone();
+    backward.specs.reverse();
+    let (forward, backward) = (run(&samples, &forward), run(&samples, &backward));
+    for (one, other) in forward.disciplines.iter().zip(backward.disciplines.iter().rev()) {
+        assert_eq!(format!("{one:?}"), format!("{other:?}"));
+    }
+    let best = |comparison: &Comparison| comparison.disciplines[comparison.verdict.best].spec.clone();
+    assert_eq!(best(&forward), best(&backward));
+}
+
+#[test]
+fn limits_hold_the_disciplines_own_before_the_common_one() {
+    let burst = steady(0, 0, 100, 0, 1000);
+    let with = |buffer, text| {
+        let options = Options { buffer, ..options("1mbit", specs(&[text])) };
+        let comparison = run(&burst, &options);
+        (comparison.disciplines[0].total.packets, comparison.disciplines[0].limit.clone())
+    };
+    // All of them arrive before the link picks one.
+    assert_eq!(with(Some(Limit::of_packets(10)), "fifo"), (10, "10p".to_owned()));
+    assert_eq!(with(Some(Limit::of_bytes(5_500)), "qfq"), (5, "5500b".to_owned()));
+    assert_eq!(with(Some(Limit::of_packets(10)), "drr limit 20"), (20, "20p".to_owned()));
+    assert_eq!(with(None, "sfq limit 30"), (30, "30p".to_owned()));
+    assert_eq!(with(None, "fifo"), (100, "1000p".to_owned()));
+    assert_eq!(with(Some(Limit::of_packets(0)), "wf2q_plus"), (0, "0p".to_owned()));
+}
+
+#[test]
+fn weights_share_the_link_and_fifo_does_not_know_them() {
+    let greedy = |flow| steady(0, MILLISECOND, 4000, flow, 1000);
+    let samples = merged([greedy(0), greedy(1)]);
+    let texts = ["fifo", "drr", "qfq", "wf2q_plus"];
+    let mut options = options("8mbit", specs(&texts));
+    options.buffer = Some(Limit::UNBOUNDED);
+    options.weights = weights(&["dst port 1000 = 3"]);
+    // While both wait, that is until the heavy flow's last packet came: 8 Mbit/s send 4000 of these packets in these 4 seconds.
+    let share = |kept: &[PacketRecord]| {
+        let sent = kept.iter().filter(|r| matches!(r.fate, PacketFate::Sent { end, .. } if end <= Instant::from_nanos(4 * SECOND)));
+        sent.fold([0_i64; 2], |mut sums, r| {
+            sums[r.flow.index()] += i64::from(r.len);
+            sums
+        })
+    };
+    for (text, kept) in texts.iter().zip(records(&samples, &options)) {
+        let [heavy, light] = share(&kept);
+        if *text == "fifo" {
+            assert!((heavy - light).abs() <= 1000, "fifo: {heavy} and {light}");
+            continue;
+        }
+        // One turn of drr is 3 quanta; the first packets find no rival.
+        let slack = if *text == "drr" { 4 * 1514 } else { 4 * 1000 };
+        assert!((heavy - 3 * light).abs() <= slack, "{text}: {heavy} and {light}");
+    }
+}
+
+#[test]
+fn fair_disciplines_spare_the_small_flow() {
+    let greedy = |flow| steady(0, 2 * MILLISECOND, 2000, flow, 1500);
+    let samples = merged([greedy(0), greedy(1), steady(3 * MILLISECOND, 20 * MILLISECOND, 200, 2, 200)]);
+    let comparison = run(&samples, &Options { buffer: Some(Limit::of_packets(500)), ..options("6mbit", all_specs()) });
+    let p99 = |spec: &str| flow_of(&comparison, spec, 2).outcome.delay.unwrap().p99;
+    assert!(p99("fifo") > 0.3, "fifo: {}", p99("fifo"));
+    for spec in ["drr", "sfq", "wf2q_plus", "qfq", "fq_codel"] {
+        // A few packets of 2 ms each.
+        assert!(p99(spec) < 0.012, "{spec}: {}", p99(spec));
+        assert_eq!(flow_of(&comparison, spec, 2).outcome.drops.total(), 0, "{spec}");
+    }
+    assert_ne!(comparison.disciplines[comparison.verdict.best].name, "fifo");
+    let light: Vec<_> = comparison.flows.iter().filter(|flow| flow.light).collect();
+    assert!(light.len() == 1 && light[0].label.ends_with(":1002"), "{light:?}");
+}
+
+#[test]
+fn wf2q_plus_lags_no_packet_behind_the_fluid_server() {
+    let greedy = |flow, len| steady(0, MILLISECOND, 1000, flow, len);
+    let samples = merged([greedy(0, 1500), greedy(1, 1500), greedy(2, 700), steady(0, 10 * MILLISECOND, 100, 3, 100)]);
+    let comparison = run(&samples, &Options { buffer: Some(Limit::UNBOUNDED), ..options("6mbit", specs(&["fifo", "wf2q_plus"])) });
+    let (fifo, fair) = (by_spec(&comparison, "fifo").worst_lag, by_spec(&comparison, "wf2q_plus").worst_lag);
+    assert!(fair <= 1500.0 + 1e-3, "{fair}");
+    assert!(fifo > 10_000.0, "{fifo}");
+}
+
+fn compare_at_random(seed: u64, weighted: bool) {
+    let mut random = Random(seed);
+    let samples = random_samples(&mut random);
+    let mut options = random_options(&mut random, specs(&["drr", "qfq", "wf2q_plus", "drr quantum 300b"]));
+    if !weighted {
+        options.weights = WeightRules::default();
+    }
+    let comparison = try_run(write(&samples), &options).unwrap();
+    assert_conserved(&comparison);
+    assert_bounds_kept(&comparison, &format!("seed {seed}"));
+}
+
+#[test]
+fn bounds_are_kept_on_random_captures() {
+    (0..200).for_each(|seed| compare_at_random(seed, true));
+}
+
+#[test]
+#[ignore = "run by make test-full: a minute"]
+fn bounds_are_kept_on_forty_thousand_random_captures() {
+    (0..40_000).for_each(|seed| compare_at_random(seed, false));
+}
+
+/// Weights, if any, and the disciplines that see flows leave while their packets wait.
+fn let_backlogged_flows_leave(rules: &[&str], specs: Vec<Spec>) {
+    // At 50 kbit/s the burst takes 32 s; both flows fall silent and leave in that time, one returns, and a third comes.
+    let burst = |at, flow, count| steady(at, 0, count, flow, 1000);
+    let rival = steady(0, SECOND, 60, 2, 200);
+    let samples = merged([burst(0, 0, 100), burst(0, 1, 100), rival, burst(25 * SECOND, 0, 20), burst(50 * SECOND, 3, 20)]);
+    let comparison = run(&samples, &Options { weights: weights(rules), buffer: Some(Limit::UNBOUNDED), ..options("50kbit", specs) });
+    assert!(comparison.disciplines.iter().filter(|d| d.name != "fq_codel" && d.name != "sfq").all(|d| d.total.drops.total() == 0));
+}
+
+const UNEQUAL: [&str; 2] = ["dst port 1000 = 50", "dst port 1002 = 7"];
+
+#[test]
+fn a_flow_may_leave_while_its_packets_still_wait() {
+    let_backlogged_flows_leave(&[], all_specs());
+    let_backlogged_flows_leave(&UNEQUAL, specs(&["fifo", "sfq", "wf2q_plus", "qfq", "fq_codel"]));
+}
+
+/// Known gap, to be turned round once it is closed: `Drr::remove_flow` forgets a weight while packets wait, against the contract.
+#[test]
+#[should_panic(expected = "drr udp 10.0.0.1:5000 > 10.0.0.2:1000: B-WFI")]
+fn drr_forgets_the_weight_of_a_flow_that_leaves_while_its_packets_still_wait() {
+    let_backlogged_flows_leave(&UNEQUAL, specs(&["drr"]));
+}
+
+/// Known gap, to be turned round once it is closed: `VirtualClock` keeps a weight for a while after its flow left, and counts it twice if
+/// the flow returns in that time, while the audit takes it off at once.
+#[test]
+#[should_panic(expected = "qfq udp 10.0.0.1:5000 > 10.0.0.2:1001: B-WFI")]
+fn qfq_shares_with_weights_that_the_audit_holds_for_gone() {
+    compare_at_random(3408, true);
+}
+
+#[test]
+fn a_flow_leaves_ten_seconds_after_its_last_packet() {
+    // Flow 1 comes just before flow 0 has been silent for ten seconds, which must not let flow 0 stay longer. Then flow 2 has half the link
+    // and falls behind a burst of flow 1 by half of it at most; with flow 0 still there it would be a third.
+    let burst = |at, flow| steady(at, 0, 20, flow, 1000);
+    let samples =
+        merged([vec![sample(0, 0, 1000), sample(SECOND, 0, 1000)], burst(9 * SECOND, 1), burst(12 * SECOND, 1), burst(12 * SECOND, 2)]);
+    let comparison = run(&samples, &options("1mbit", specs(&["fifo"])));
+    assert_eq!(flow_of(&comparison, "fifo", 2).b_wfi, 10_000.0);
+}
+
+#[test]
+fn time_that_runs_backwards_is_noted_and_does_no_harm() {
+    let samples = [sample(5 * SECOND, 0, 1000), sample(SECOND, 1, 1000), sample(2 * SECOND, 0, 1000), sample(0, 1, 1000)];
+    let comparison = run(&samples, &options("1mbit", all_specs()));
+    assert_eq!(comparison.capture.seconds, 1.0);
+    assert!(comparison.capture.notes.iter().any(|note| note.starts_with("2 packets lie before the one ahead of them")));
+}
+
+#[test]
+fn years_of_silence_are_cut_and_noted() {
+    let samples = [sample(0, 0, 1000), sample(4_000_000_000 * SECOND, 0, 1000), sample(4_000_000_001 * SECOND, 1, 1000)];
+    let comparison = run(&samples, &options("1mbit", all_specs()));
+    assert_eq!(comparison.capture.seconds, 3601.0);
+    assert!(
+        comparison.capture.notes.iter().any(|note| note.starts_with("1 silences of more than an hour")),
+        "{:?}",
+        comparison.capture.notes
+    );
+}
+
+#[test]
+fn the_end_of_the_clock_is_an_error_and_loses_nothing_silently() {
+    // More hours than the 213 days that can be told.
+    let hourly = steady(0, 3600 * SECOND, 6000, 0, 100);
+    let error = try_run(write(&hourly), &options("1mbit", all_specs())).unwrap_err().to_string();
+    assert!(error.contains("213 days"), "{error}");
+    // A queue that takes longer than that to leave.
+    let error = try_run(write(&steady(0, 0, 3000, 0, 1500)), &options("1bit", specs(&["fifo limit 3000"]))).unwrap_err().to_string();
+    assert!(error.contains("213 days"), "{error}");
+}
+
+#[test]
+fn costs_are_measured_however_sparse_the_capture_is() {
+    for samples in [vec![sample(0, 0, 100)], vec![sample(0, 0, 100), sample(3000 * SECOND, 1, 100)]] {
+        let comparison = run(&samples, &Options { measure_cost: true, ..options("1mbit", specs(&["fifo"])) });
+        let cost = comparison.disciplines[0].cost.unwrap();
+        assert!(cost.packets > 0 && cost.range.0 <= cost.nanos_per_packet && cost.nanos_per_packet <= cost.range.1, "{cost:?}");
+    }
+}
+
+#[test]
+fn small_captures_give_sound_results() {
+    let one = run(&[sample(SECOND, 0, 100)], &options("1mbit", all_specs()));
+    assert_eq!((one.capture.packets, one.capture.seconds), (1, 0.0));
+    assert!(one.verdict.sentences[0].starts_with("Nothing contends"), "{:?}", one.verdict);
+    let instant = run(&merged((0..9).map(|flow| steady(SECOND, 0, 50, flow, 500))), &options("1mbit", all_specs()));
+    assert_eq!((instant.capture.packets, instant.capture.seconds), (450, 0.0));
+    let error = try_run(nanosecond_pcap(), &options("1mbit", all_specs())).unwrap_err();
+    assert!(matches!(&error, CompareError::NoPackets { .. }), "{error}");
+    assert_eq!(error.to_string(), "t.pcap: the capture holds no packets");
+}
+
+#[test]
+fn lengths_from_nothing_to_four_gigabytes() {
+    let lengths = [0, 1, 41, 42, 1514, 1522, 1523, 65_535, 65_536, 65_537, 1 << 20, u32::MAX];
+    let samples: Vec<_> = (0..5).flat_map(|turn| lengths.map(|len| sample(turn * MILLISECOND, (turn % 3) as u16, len))).collect();
+    let comparison = run(&samples, &options("10mbit", all_specs()));
+    let note = |text: &str| assert!(comparison.capture.notes.iter().any(|note| note.contains(text)), "{:?}", comparison.capture.notes);
+    note("15 packets are longer than 64 KB");
+    note("30 packets are longer than an Ethernet frame");
+    // Those of 0 and 1 bytes; 41 still hold the ports.
+    note("10 packets whose headers could not be read");
+    let only_nothing = run(&steady(0, MILLISECOND, 10, 0, 0), &options("1mbit", all_specs()));
+    assert_eq!(only_nothing.capture.bytes, 0);
+    assert!(only_nothing.disciplines.iter().all(|discipline| discipline.total.packets == 10));
+}
+
+#[test]
+fn flows_beyond_the_limit_share_one() {
+    let samples: Vec<_> = (0..2000).map(|number| sample(number * MILLISECOND, (number % 50) as u16, 500)).collect();
+    let comparison = run(&samples, &Options { max_flows: 10, ..options("1mbit", all_specs()) });
+    assert_eq!(comparison.flows.len(), 11);
+    assert_eq!((comparison.flows[10].label.as_str(), comparison.flows[10].packets), ("other flows", 1600));
+}
+
+#[test]
+fn a_sink_that_fails_ends_the_comparison() {
+    struct Full;
+    impl PacketSink for Full {
+        fn record(&mut self, _: &PacketRecord) -> Result<(), Box<dyn Error + Send + Sync>> {
+            Err("the disk is full".into())
+        }
+        fn finish(self: Box<Self>) -> Result<(), Box<dyn Error + Send + Sync>> {
+            Ok(())
+        }
+    }
+    impl Companion for Full {
+        fn sink(&mut self, _: &Spec, _: usize, _: i64) -> Result<Option<Box<dyn PacketSink>>, Box<dyn Error + Send + Sync>> {
+            Ok(Some(Box::new(Self)))
+        }
+    }
+    let capture = Capture::from_reader("t.pcap", Cursor::new(write(&steady(0, 0, 3, 0, 100)))).unwrap();
+    let error = compare(capture, &options("1mbit", all_specs()), &mut Full).unwrap_err();
+    assert_eq!(error.to_string(), "the disk is full");
+}
+
+#[test]
+fn a_capture_that_turns_bad_midway_is_an_error() {
+    let mut bytes = write(&steady(0, MILLISECOND, 10, 0, 100));
+    bytes.extend(record_header(Little, 0, 0, u32::MAX, 100));
+    let error = try_run(bytes, &options("1mbit", all_specs())).unwrap_err();
+    assert!(matches!(&error, CompareError::Capture(_)), "{error}");
+}
+
+fn example() -> Capture {
+    Capture::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/captures/home-downlink.pcap")).unwrap()
+}
+
+#[test]
+fn the_example_replays_the_queue_that_it_was_captured_in() {
+    // Its queue dropped 506, and counted what was left of the packet on the link; a port does not count that packet at all.
+    let options = options("5mbit", specs(&["fifo limit 128000b"]));
+    let comparison = compare(example(), &options, &mut ()).unwrap();
+    assert_sound(&comparison);
+    let total = &comparison.disciplines[0].total;
+    assert_eq!((total.drops.full, total.drops.total()), (514, 514));
+    let longest = total.delay.unwrap().max;
+    assert!((0.204..0.208).contains(&longest), "{longest}");
+}
+
+#[test]
+fn the_example_shows_what_fair_queues_do() {
+    let comparison = compare(example(), &options("5mbit", specs(&["fifo", "qfq", "wf2q_plus"])), &mut ()).unwrap();
+    assert_sound(&comparison);
+    assert_ne!(comparison.disciplines[comparison.verdict.best].name, "fifo", "{:?}", comparison.verdict);
+    let is_voice = |label: &str| label.starts_with("udp 192.0.2.60:") && label.ends_with(":40000");
+    let voice = comparison.flows.iter().position(|flow| is_voice(&flow.label)).unwrap();
+    assert!(comparison.flows[voice].light);
+    let p99 = |spec: &str| by_spec(&comparison, spec).flows[voice].outcome.delay.unwrap().p99;
+    assert!(p99("fifo") > 1.0, "{}", p99("fifo"));
+    assert!(p99("qfq") < 0.03, "{}", p99("qfq"));
+    assert!(p99("wf2q_plus") < 0.01, "{}", p99("wf2q_plus"));
+}
+
+/// A capture that is written as it is read: memory holds one packet of it.
+struct Endless {
+    packets: u64,
+    written: u64,
+    rest: Cursor<Vec<u8>>,
+    /// Resident memory after a tenth of the packets.
+    after_a_tenth: Arc<Mutex<u64>>,
+}
+
+impl Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let given = self.rest.read(buffer)?;
+        if given > 0 || buffer.is_empty() || self.written == self.packets {
+            return Ok(given);
+        }
+        if self.written == self.packets / 10 {
+            *self.after_a_tenth.lock().unwrap() = resident_bytes();
+        }
+        let flow = (self.written % 200) as u16;
+        self.rest = Cursor::new(write_sample(&sample(self.written * 10_000, flow, 200 + u32::from(flow) * 6)));
+        self.written += 1;
+        self.rest.read(buffer)
+    }
+}
+
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+#[ignore = "run by make test-full: two million packets through all disciplines, alone in its process"]
+fn memory_does_not_grow_with_the_capture() {
+    let after_a_tenth = Arc::new(Mutex::new(0));
+    let reader = Endless { packets: 2_000_000, written: 0, rest: Cursor::new(nanosecond_pcap()), after_a_tenth: after_a_tenth.clone() };
+    let comparison = compare(Capture::from_reader("endless", reader).unwrap(), &options("500mbit", all_specs()), &mut ()).unwrap();
+    let (early, late) = (*after_a_tenth.lock().unwrap(), resident_bytes());
+    assert_eq!(comparison.capture.packets, 2_000_000);
+    assert_conserved(&comparison);
+    println!("resident: {} KB after a tenth, {} KB at the end", early >> 10, late >> 10);
+    assert!(late.saturating_sub(early) < 64 << 20, "{early} bytes resident after a tenth, {late} at the end");
+}
+
+#[test]
+fn a_rate_of_a_terabit_and_of_a_kilobit() {
+    let samples = random_samples(&mut Random(11));
+    for rate in ["1kbit", "10tbit"] {
+        let comparison = run(&samples, &options(rate, all_specs()));
+        assert!(comparison.disciplines.iter().all(|d| d.total.delay.is_none_or(|delay| delay.max > 0.0)), "{rate}");
+    }
+}
