@@ -134,7 +134,7 @@ impl BitWfi {
         worst as f64 / (1u128 << PLACES) as f64
     }
 
-    /// The sum of the weights that are registered.
+    /// The sum of the weights that shares are held against.
     pub fn total_weight(&self) -> u64 {
         self.total_weight
     }
@@ -146,9 +146,16 @@ impl BitWfi {
             return;
         }
         state.settle(granted);
-        self.total_weight = self.total_weight - u64::from(state.weight) + u64::from(weight);
+        let total = self.total_weight.saturating_sub(state.weight.into()) + u64::from(weight);
         state.weight = weight;
-        self.inverse = (1u128 << INVERSE_PLACES).checked_div(self.total_weight.into()).unwrap_or(0);
+        self.set_total_weight(total);
+    }
+
+    /// The sum that shares are held against from now on, where it is not the sum of the registered weights: a scheduler may count a weight
+    /// for a while after its flow left. Registering and removing flows changes it from there.
+    pub fn set_total_weight(&mut self, total: u64) {
+        self.total_weight = total;
+        self.inverse = (1u128 << INVERSE_PLACES).checked_div(total.into()).unwrap_or(0);
     }
 }
 
@@ -258,7 +265,7 @@ impl TimeWfi {
         self.flows.known(flow).map(|state| state.worst).filter(|worst| worst.is_finite())
     }
 
-    /// The sum of the weights that are registered.
+    /// The sum of the weights that shares are held against.
     pub fn total_weight(&self) -> u64 {
         self.total_weight
     }
@@ -279,8 +286,14 @@ impl TimeWfi {
         if state.weight == weight {
             return;
         }
-        self.total_weight = self.total_weight - u64::from(state.weight) + u64::from(weight);
+        let total = self.total_weight.saturating_sub(state.weight.into()) + u64::from(weight);
         state.weight = weight;
+        self.set_total_weight(now, total);
+    }
+
+    /// The sum that shares are held against from now on, where it is not the sum of the registered weights: see [`BitWfi::set_total_weight`].
+    pub fn set_total_weight(&mut self, now: Instant, total: u64) {
+        self.total_weight = total;
         // The new sum outdoes those that are not larger, so it holds from where the first of them held.
         let mut start = now;
         while let Some((earlier, _)) = self.maxima.pop_if(|&mut (_, total)| total <= self.total_weight) {

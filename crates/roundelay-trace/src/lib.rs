@@ -8,6 +8,7 @@ mod cost;
 mod error;
 mod headers;
 mod lane;
+mod meters;
 mod offered;
 mod tc;
 mod verdict;

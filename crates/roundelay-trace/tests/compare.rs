@@ -395,7 +395,7 @@ fn bounds_are_kept_on_random_captures() {
 #[test]
 #[ignore = "run by make test-full: a minute"]
 fn bounds_are_kept_on_forty_thousand_random_captures() {
-    (0..40_000).for_each(|seed| compare_at_random(seed, false));
+    (0..40_000).for_each(|seed| compare_at_random(seed, seed % 2 == 0));
 }
 
 /// Weights, if any, and the disciplines that see flows leave while their packets wait.
@@ -413,22 +413,15 @@ const UNEQUAL: [&str; 2] = ["dst port 1000 = 50", "dst port 1002 = 7"];
 #[test]
 fn a_flow_may_leave_while_its_packets_still_wait() {
     let_backlogged_flows_leave(&[], all_specs());
-    let_backlogged_flows_leave(&UNEQUAL, specs(&["fifo", "sfq", "wf2q_plus", "qfq", "fq_codel"]));
+    let_backlogged_flows_leave(&UNEQUAL, all_specs());
 }
 
-/// Known gap, to be turned round once it is closed: `Drr::remove_flow` forgets a weight while packets wait, against the contract.
+/// Weights of flows that leave and come back: DRR forgot them while packets waited, QFQ counted them twice.
 #[test]
-#[should_panic(expected = "drr udp 10.0.0.1:5000 > 10.0.0.2:1000: B-WFI")]
-fn drr_forgets_the_weight_of_a_flow_that_leaves_while_its_packets_still_wait() {
-    let_backlogged_flows_leave(&UNEQUAL, specs(&["drr"]));
-}
-
-/// Known gap, to be turned round once it is closed: `VirtualClock` keeps a weight for a while after its flow left, and counts it twice if
-/// the flow returns in that time, while the audit takes it off at once.
-#[test]
-#[should_panic(expected = "qfq udp 10.0.0.1:5000 > 10.0.0.2:1001: B-WFI")]
-fn qfq_shares_with_weights_that_the_audit_holds_for_gone() {
-    compare_at_random(3408, true);
+fn weights_that_leave_and_return_break_no_bound() {
+    const QFQ: [u64; 5] = [3408, 13_140, 15_736, 24_152, 24_223];
+    const DRR: [u64; 10] = [3778, 7620, 9469, 15_131, 16_830, 20_439, 20_499, 24_371, 38_941, 39_286];
+    QFQ.into_iter().chain(DRR).for_each(|seed| compare_at_random(seed, true));
 }
 
 #[test]

@@ -50,6 +50,12 @@ pub trait Scheduler<T> {
         let _ = flow;
     }
 
+    /// The sum of the weights that a flow's weight is held against, if the discipline keeps one: its share is its weight over this. Weights of
+    /// flows that have left may count for a while.
+    fn total_weight(&self) -> Option<u64> {
+        None
+    }
+
     /// Memory that the discipline takes beside its packets.
     fn footprint(&self) -> Footprint;
 

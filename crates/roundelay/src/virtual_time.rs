@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::packet::FlowId;
 use crate::scheduler::FlowConfig;
 
 /// A point in virtual time: bytes served per unit of weight, with [`VirtualTime::FRACTION_BITS`] binary places.
@@ -100,8 +101,18 @@ pub struct VirtualClock {
     inverse: u64,
     /// What [`advance_exactly`](Self::advance_exactly) has left over, in units of 1 / `total_weight`.
     remainder: u64,
-    /// Weights taken away that still count, and when they stop.
-    leaving: Vec<(VirtualTime, u64)>,
+    /// Weights taken away that still count.
+    leaving: Vec<Leaving>,
+}
+
+/// A weight that was taken away and still counts.
+#[derive(Debug, Clone)]
+struct Leaving {
+    /// Whose it was: if the flow takes it up again it is not to be counted twice.
+    flow: FlowId,
+    weight: u64,
+    /// It stops counting when V has come this far.
+    until: VirtualTime,
 }
 
 impl VirtualClock {
@@ -121,23 +132,30 @@ impl VirtualClock {
         self.total_weight
     }
 
-    /// A flow of this weight joins, or a flow's weight grows by it.
-    pub fn add_weight(&mut self, weight: u32) {
-        self.set_total_weight(self.total_weight + u64::from(weight));
+    /// A flow joins with this weight, or its weight grows by it.
+    pub fn add_weight(&mut self, flow: FlowId, weight: u32) {
+        let mut missing = u64::from(weight);
+        for leaving in self.leaving.iter_mut().filter(|leaving| leaving.flow == flow) {
+            let taken_up = leaving.weight.min(missing);
+            leaving.weight -= taken_up;
+            missing -= taken_up;
+        }
+        self.leaving.retain(|leaving| leaving.weight > 0);
+        self.set_total_weight(self.total_weight + missing);
     }
 
-    /// A flow of this weight leaves, or a flow's weight shrinks by it, with `finish` its last finish time.
-    pub fn remove_weight(&mut self, weight: u32, finish: VirtualTime) {
+    /// A flow leaves that had this weight, or its weight shrinks by it; `finish` is its last finish time.
+    pub fn remove_weight(&mut self, flow: FlowId, weight: u32, finish: VirtualTime) {
         // A finish time further ahead than any can be is one from before the clock wrapped.
         let finish = if finish.since(self.now) <= MAX_AHEAD { finish } else { self.now };
-        let passed = finish.plus(self.span_of(FlowConfig::MAX_PACKET_LEN));
+        let until = finish.plus(self.span_of(FlowConfig::MAX_PACKET_LEN));
         let is_full = self.leaving.len() >= Self::MOST_LEAVING;
         match self.leaving.last_mut().filter(|_| is_full) {
             // Settings that change back and forth while V rests: these go together, with the last of them.
-            Some((last, sum)) => (*last, *sum) = (last.later(passed), *sum + u64::from(weight)),
-            None => self.leaving.push((passed, weight.into())),
+            Some(last) => *last = Leaving { flow, weight: last.weight + u64::from(weight), until: last.until.later(until) },
+            None => self.leaving.push(Leaving { flow, weight: weight.into(), until }),
         }
-        self.let_go();
+        self.let_go(false);
     }
 
     fn set_total_weight(&mut self, total: u64) {
@@ -146,13 +164,20 @@ impl VirtualClock {
         self.inverse = (1u64 << Self::INVERSE_BITS).checked_div(total).unwrap_or(0);
     }
 
+    /// Whether weights that were taken away still count; then [`let_go`](Self::let_go) is due after each packet.
+    #[inline]
+    pub const fn has_leaving(&self) -> bool {
+        !self.leaving.is_empty()
+    }
+
+    /// Stops counting the weights that V has passed; all of them if nothing is backlogged, for then nobody can be overtaken.
     #[cold]
-    fn let_go(&mut self) {
+    pub fn let_go(&mut self, is_idle: bool) {
         let now = self.now;
         let mut gone = 0;
-        self.leaving.retain(|(passed, weight)| {
-            let stays = passed.is_after(now);
-            gone += if stays { 0 } else { *weight };
+        self.leaving.retain(|leaving| {
+            let stays = !is_idle && leaving.until.is_after(now);
+            gone += if stays { 0 } else { leaving.weight };
             stays
         });
         if gone > 0 {
@@ -170,7 +195,6 @@ impl VirtualClock {
     #[inline]
     pub fn advance(&mut self, len: u32) {
         self.now = self.now.plus(self.span_of(len));
-        self.let_go_if_any();
     }
 
     /// Counts the service of `len` bytes, at the price of a division: rounding never adds up.
@@ -179,14 +203,6 @@ impl VirtualClock {
         let scaled = (u64::from(len) << VirtualTime::FRACTION_BITS) + self.remainder;
         self.now = self.now.plus(scaled / self.total_weight.max(1));
         self.remainder = scaled % self.total_weight.max(1);
-        self.let_go_if_any();
-    }
-
-    #[inline]
-    fn let_go_if_any(&mut self) {
-        if !self.leaving.is_empty() {
-            self.let_go();
-        }
     }
 
     /// Jumps to `target` if that is later: Eq. 3's minimum over the backlogged start times.
@@ -214,16 +230,39 @@ mod tests {
         assert_eq!(before.later(after), after);
     }
 
+    /// Two flows of weights 1 and 3, of which the second leaves after it was served 64 KB ahead.
+    fn one_leaving() -> VirtualClock {
+        let mut clock = VirtualClock::default();
+        clock.add_weight(FlowId(0), 1);
+        clock.add_weight(FlowId(1), 3);
+        clock.remove_weight(FlowId(1), 3, clock.now().plus(clock.span_of(1 << 16)));
+        clock
+    }
+
     #[test]
     fn a_weight_counts_until_what_its_flow_was_served_ahead_has_passed() {
-        let mut clock = VirtualClock::default();
-        clock.add_weight(1);
-        clock.add_weight(3);
-        let ahead = clock.now().plus(clock.span_of(1 << 16));
-        clock.remove_weight(3, ahead);
+        let mut clock = one_leaving();
         clock.advance(1 << 16);
+        clock.let_go(false);
         assert_eq!(clock.total_weight(), 4, "V has reached its finish, not passed it by a packet");
         clock.advance(1 << 16);
+        clock.let_go(false);
+        assert_eq!(clock.total_weight(), 1);
+    }
+
+    #[test]
+    fn a_weight_that_comes_back_is_not_counted_twice() {
+        let mut clock = one_leaving();
+        clock.add_weight(FlowId(1), 2);
+        assert_eq!(clock.total_weight(), 4);
+        clock.add_weight(FlowId(1), 5);
+        assert_eq!((clock.total_weight(), clock.has_leaving()), (8, false));
+    }
+
+    #[test]
+    fn no_weight_is_kept_for_an_idle_link() {
+        let mut clock = one_leaving();
+        clock.let_go(true);
         assert_eq!(clock.total_weight(), 1);
     }
 

@@ -106,6 +106,8 @@ struct Flow {
     deficit: u64,
     quantum: u32,
     in_ring: bool,
+    /// It was removed and loses its quantum with its last packet.
+    leaves: bool,
 }
 
 impl<T> Drr<T> {
@@ -120,7 +122,7 @@ impl<T> Drr<T> {
     fn flow_mut(&mut self, flow: usize) -> &mut Flow {
         if flow >= self.flows.len() {
             let quantum = self.config.quantum;
-            self.flows.resize_with(flow + 1, || Flow { queue: Queue::default(), deficit: 0, quantum, in_ring: false });
+            self.flows.resize_with(flow + 1, || Flow { queue: Queue::default(), deficit: 0, quantum, in_ring: false, leaves: false });
         }
         &mut self.flows[flow]
     }
@@ -166,13 +168,26 @@ impl<T> Drr<T> {
         let packet = self.pool.pop(&mut flow.queue)?;
         flow.deficit -= u64::from(packet.len);
         if flow.queue.is_empty() {
-            flow.deficit = 0;
+            self.end_backlog(number);
+        }
+        self.longest.changed(number, self.flows[number].queue.size());
+        self.fruitless_turns = 0;
+        Some(packet)
+    }
+
+    /// The flow has lost its last packet: it forfeits its credit, and its turn if it has it. Coming back it must not find the turn open and
+    /// the credit new.
+    fn end_backlog(&mut self, number: usize) {
+        let flow = &mut self.flows[number];
+        flow.deficit = 0;
+        if self.ring.front() == Some(&(number as u32)) {
             flow.in_ring = false;
             self.ring.pop_front();
         }
-        self.longest.changed(number, flow.queue.size());
-        self.fruitless_turns = 0;
-        Some(packet)
+        if flow.leaves {
+            flow.leaves = false;
+            flow.quantum = self.config.quantum;
+        }
     }
 
     /// A whole round went by and nobody could send: credits all flows with the rounds that would go by like that, at once.
@@ -213,14 +228,9 @@ impl<T> Scheduler<T> for Drr<T> {
         let flow = &mut self.flows[number];
         let packet = self.pool.pop_tail(&mut flow.queue);
         if flow.queue.is_empty() {
-            flow.deficit = 0;
-            if self.ring.front() == Some(&(number as u32)) {
-                // It may have sent in this turn already: coming back it must not find the turn open and the credit new.
-                flow.in_ring = false;
-                self.ring.pop_front();
-            }
+            self.end_backlog(number);
         }
-        self.longest.changed(number, flow.queue.size());
+        self.longest.changed(number, self.flows[number].queue.size());
         self.debug_check();
         packet
     }
@@ -233,15 +243,19 @@ impl<T> Scheduler<T> for Drr<T> {
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)?;
         let quantum = self.config.quantum * config.weight;
-        self.flow_mut(flow.index()).quantum = quantum;
+        let flow = self.flow_mut(flow.index());
+        flow.quantum = quantum;
+        flow.leaves = false;
         self.debug_check();
         Ok(())
     }
 
     fn remove_flow(&mut self, flow: FlowId) {
-        let quantum = self.config.quantum;
-        if let Some(flow) = self.flows.get_mut(flow.index()) {
-            flow.quantum = quantum;
+        let Some(record) = self.flows.get_mut(flow.index()) else { return };
+        record.leaves = true;
+        if record.queue.is_empty() {
+            record.leaves = false;
+            record.quantum = self.config.quantum;
         }
     }
 

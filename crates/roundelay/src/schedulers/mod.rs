@@ -337,6 +337,10 @@ macro_rules! registry {
                 match self { $(Self::$variant(scheduler) => scheduler.remove_flow(flow),)* }
             }
 
+            fn total_weight(&self) -> Option<u64> {
+                match self { $(Self::$variant(scheduler) => scheduler.total_weight(),)* }
+            }
+
             fn footprint(&self) -> Footprint {
                 match self { $(Self::$variant(scheduler) => scheduler.footprint(),)* }
             }

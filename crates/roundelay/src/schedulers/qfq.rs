@@ -261,8 +261,8 @@ impl<T> Qfq<T> {
         self.set_weight(flow, FlowConfig::DEFAULT.weight);
     }
 
-    fn set_weight(&mut self, flow: usize, weight: u32) {
-        let flow = &mut self.flows[flow];
+    fn set_weight(&mut self, number: usize, weight: u32) {
+        let (id, flow) = (FlowId(number as u32), &mut self.flows[number]);
         let before = u32::from(flow.weight);
         flow.weight = weight as u16;
         if weight > 0 {
@@ -270,9 +270,16 @@ impl<T> Qfq<T> {
             flow.regroup = true;
         }
         if weight > before {
-            self.clock.add_weight(weight - before);
+            self.clock.add_weight(id, weight - before);
         } else if weight < before {
-            self.clock.remove_weight(before - weight, flow.finish);
+            self.clock.remove_weight(id, before - weight, flow.finish);
+            self.let_weights_go();
+        }
+    }
+
+    fn let_weights_go(&mut self) {
+        if self.clock.has_leaving() {
+            self.clock.let_go(self.pool.backlog().is_empty());
         }
     }
 
@@ -437,6 +444,7 @@ impl<T> Qfq<T> {
             self.largest_step = self.largest_step.max(self.clock.span_of(len));
         }
         self.clock.advance(len);
+        self.let_weights_go();
         let is_idle = self.groups[group].is_idle();
         if !is_idle {
             self.groups[group].first_slot(shift_of(group));
@@ -597,6 +605,10 @@ impl<T> Scheduler<T> for Qfq<T> {
         self.debug_check();
     }
 
+    fn total_weight(&self) -> Option<u64> {
+        Some(self.clock.total_weight())
+    }
+
     fn footprint(&self) -> Footprint {
         Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: size_of::<Flow>() }
     }
@@ -709,7 +721,7 @@ mod tests {
         assert!(qfq.dequeue(Instant::ZERO).is_some());
         let now = qfq.flows[0].finish.minus(1 << 46);
         qfq.clock = VirtualClock::start_at(now);
-        qfq.clock.add_weight(1025);
+        qfq.clock.add_weight(FlowId(0), 1025);
         qfq.flows[1].finish = now;
         qfq.enqueue(Instant::ZERO, Packet::new(FlowId(1), 1 << 16, ())).expect("short");
         qfq.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1024, ())).expect("short");

@@ -140,15 +140,16 @@ impl<T> Wf2qPlus<T> {
         &mut self.flows[flow]
     }
 
-    fn set_weight(&mut self, flow: usize, weight: u32) {
-        let flow = &mut self.flows[flow];
+    fn set_weight(&mut self, number: usize, weight: u32) {
+        let (id, flow) = (FlowId(number as u32), &mut self.flows[number]);
         let before = flow.weight;
         flow.weight = weight;
         flow.remainder = 0;
         if weight > before {
-            self.clock.add_weight(weight - before);
+            self.clock.add_weight(id, weight - before);
         } else if weight < before {
-            self.clock.remove_weight(before - weight, flow.finish);
+            self.clock.remove_weight(id, before - weight, flow.finish);
+            self.let_weights_go();
         }
     }
 
@@ -200,11 +201,12 @@ impl<T> Wf2qPlus<T> {
 
     fn dequeue_packet(&mut self) -> Option<Packet<T>> {
         let (_, number) = self.eligible.first()?;
-        let flow = &mut self.flows[number];
-        let packet = self.pool.pop(&mut flow.queue)?;
-        self.longest.changed(number, flow.queue.size());
+        let packet = self.pool.pop(&mut self.flows[number].queue)?;
         self.clock.advance_exactly(packet.len);
+        self.let_weights_go();
         self.eligible.remove(number);
+        let flow = &mut self.flows[number];
+        self.longest.changed(number, flow.queue.size());
         if let Some(next) = self.pool.head(&flow.queue) {
             flow.start = flow.finish;
             flow.finish_after(next.len);
@@ -214,6 +216,12 @@ impl<T> Wf2qPlus<T> {
         }
         self.update_eligible();
         Some(packet)
+    }
+
+    fn let_weights_go(&mut self) {
+        if self.clock.has_leaving() {
+            self.clock.let_go(self.pool.backlog().is_empty());
+        }
     }
 
     fn leave_if_removed(&mut self, number: usize) {
@@ -292,6 +300,10 @@ impl<T> Scheduler<T> for Wf2qPlus<T> {
             self.leave_if_removed(flow.index());
         }
         self.debug_check();
+    }
+
+    fn total_weight(&self) -> Option<u64> {
+        Some(self.clock.total_weight())
     }
 
     fn footprint(&self) -> Footprint {

@@ -1,0 +1,406 @@
+//! Every yardstick on one discipline, told of everything that its port does.
+
+use std::error::Error;
+use std::mem;
+
+use roundelay::{DropReason, Duration, Ecn, FlowConfig, FlowId, Guarantees, Instant, Observer, Packet, Rate, Share};
+use roundelay_metrics::{BitWfi, Delays, JainWhileBacklogged, LevelSeries, Reordering, Stamp, SumSeries, TimeWfi};
+use roundelay_reference::GpsServer;
+
+use crate::comparison::{Curves, Delay, Drops, FlowResult, Jain, Outcome};
+use crate::lane::{PacketFate, PacketRecord, PacketSink};
+
+/// Curves are kept for this many flows, the first ones seen.
+pub(crate) const FLOWS_WITH_CURVES: usize = 128;
+const CURVE_BINS: usize = 512;
+const CURVE_BIN: Duration = Duration::from_millis(1);
+const CDF_POINTS: usize = 100;
+
+/// What a packet carries through the scheduler.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Note {
+    stamp: Stamp,
+    /// Place in the order of arrival within its flow.
+    sequence: u64,
+    marked_on_arrival: bool,
+}
+
+/// Every yardstick, told of everything that the port does.
+pub(crate) struct Meters {
+    rate: Rate,
+    flows: Vec<FlowMeter>,
+    gps: GpsServer<f64>,
+    bit_wfi: BitWfi,
+    time_wfi: TimeWfi,
+    jain: JainWhileBacklogged,
+    reordering: Reordering,
+    curves: CurveMeter,
+    backlog: u64,
+    sent_bytes: u64,
+    /// The packet on the link: it is complete when time has reached its end.
+    on_link: Option<(FlowId, Stamp, Instant)>,
+    end: Instant,
+    /// Flows that have joined and not left.
+    present: u64,
+    most: Most,
+    sink: Option<Box<dyn PacketSink>>,
+    sink_error: Option<Box<dyn Error + Send + Sync>>,
+}
+
+/// What bounds depend on, at its extremes over the run: flows come and go, so that a flow's share changes, and a bound is stated for the
+/// worst of its values.
+#[derive(Debug, Default)]
+struct Most {
+    /// Flows present at once.
+    flows: u64,
+    /// Longest packet of any flow.
+    packet_len: u32,
+    /// Sums of the weights of the flows present.
+    weight: u64,
+    smallest_weight: u64,
+}
+
+#[derive(Default)]
+struct FlowMeter {
+    arrived: u64,
+    sent: u64,
+    sent_bytes: u64,
+    drops: Drops,
+    marked: u64,
+    delays: Delays,
+    backlog: u64,
+    lag: f64,
+    /// Bytes dropped after the fluid server had served them.
+    forgiven: f64,
+    config: FlowConfig,
+    present: bool,
+    curves: Option<CurveMeter>,
+}
+
+impl Meters {
+    pub(crate) fn new(rate: Rate, sink: Option<Box<dyn PacketSink>>) -> Self {
+        Self {
+            rate,
+            flows: Vec::new(),
+            gps: GpsServer::new(rate),
+            bit_wfi: BitWfi::default(),
+            time_wfi: TimeWfi::new(rate),
+            jain: JainWhileBacklogged::new(jain_window(rate)),
+            reordering: Reordering::default(),
+            curves: CurveMeter::default(),
+            backlog: 0,
+            sent_bytes: 0,
+            on_link: None,
+            end: Instant::ZERO,
+            present: 0,
+            most: Most::default(),
+            sink,
+            sink_error: None,
+        }
+    }
+
+    pub(crate) fn join(&mut self, now: Instant, flow: FlowId, config: FlowConfig) {
+        if flow.index() == self.flows.len() {
+            let curves = (flow.index() < FLOWS_WITH_CURVES).then(CurveMeter::default);
+            self.flows.push(FlowMeter { curves, ..FlowMeter::default() });
+        }
+        self.complete_until(now);
+        self.flows[flow.index()].config = config;
+        self.gps.set_weight(flow, config.weight);
+        self.bit_wfi.set_weight(flow, config.weight);
+        self.time_wfi.set_weight(now, flow, config.weight);
+        self.jain.set_weight(flow, config.weight);
+        self.present += u64::from(!mem::replace(&mut self.flows[flow.index()].present, true));
+        self.watch_weights();
+    }
+
+    pub(crate) fn leave(&mut self, now: Instant, flow: FlowId) {
+        self.complete_until(now);
+        if self.flows[flow.index()].backlog == 0 {
+            self.bit_wfi.remove(flow);
+            self.time_wfi.remove(now, flow);
+            self.present -= u64::from(mem::take(&mut self.flows[flow.index()].present));
+            self.watch_weights();
+        }
+    }
+
+    /// The discipline holds weights against this sum from now on.
+    #[inline]
+    pub(crate) fn watch_total_weight(&mut self, now: Instant, total: u64) {
+        if total != self.bit_wfi.total_weight() {
+            self.complete_until(now);
+            self.bit_wfi.set_total_weight(total);
+            self.time_wfi.set_total_weight(now, total);
+            self.watch_weights();
+        }
+    }
+
+    fn watch_weights(&mut self) {
+        let (total, most) = (self.bit_wfi.total_weight(), &mut self.most);
+        most.flows = most.flows.max(self.present);
+        most.weight = most.weight.max(total);
+        if total > 0 && (most.smallest_weight == 0 || total < most.smallest_weight) {
+            most.smallest_weight = total;
+        }
+    }
+
+    pub(crate) fn offer(&mut self, now: Instant, flow: FlowId, len: u32, ecn: Ecn) -> Note {
+        self.complete_until(now);
+        self.end = self.end.max(now);
+        self.most.packet_len = self.most.packet_len.max(len);
+        self.gps.arrive(now, flow, len.into());
+        self.bit_wfi.arrive(flow, len);
+        let stamp = self.time_wfi.arrive(now, flow, len);
+        self.jain.arrive(now, flow, len);
+        let meter = &mut self.flows[flow.index()];
+        let sequence = meter.arrived;
+        meter.arrived += 1;
+        self.change_backlog(now, flow, i64::from(len));
+        Note { stamp, sequence, marked_on_arrival: ecn == Ecn::Marked }
+    }
+
+    fn change_backlog(&mut self, now: Instant, flow: FlowId, bytes: i64) {
+        self.backlog = self.backlog.saturating_add_signed(bytes);
+        self.curves.backlog.level(now, self.backlog);
+        let meter = &mut self.flows[flow.index()];
+        meter.backlog = meter.backlog.saturating_add_signed(bytes);
+        if let Some(curves) = &mut meter.curves {
+            curves.backlog.level(now, meter.backlog);
+        }
+    }
+
+    /// The packet on the link has left it if that was at or before `now`.
+    fn complete_until(&mut self, now: Instant) {
+        if let Some((flow, stamp, end)) = self.on_link.filter(|(_, _, end)| *end <= now) {
+            self.time_wfi.complete(end, flow, stamp);
+            self.on_link = None;
+        }
+    }
+
+    /// How far the flow is behind the fluid server as one of its packets gets the link, when it is furthest behind.
+    fn measure_lag(&mut self, now: Instant, flow: FlowId) {
+        self.gps.advance(now);
+        let ideal = self.gps.served(flow);
+        let meter = &mut self.flows[flow.index()];
+        meter.lag = meter.lag.max(ideal - meter.sent_bytes as f64 - meter.forgiven);
+    }
+
+    fn record(&mut self, record: PacketRecord) {
+        if let Some(sink) = &mut self.sink
+            && self.sink_error.is_none()
+        {
+            self.sink_error = sink.record(&record).err();
+        }
+    }
+
+    pub(crate) fn close(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.complete_until(Instant::MAX);
+        self.jain.advance(self.end);
+        self.check_sink()?;
+        self.sink.take().map_or(Ok(()), PacketSink::finish)
+    }
+
+    /// The flow's share at its worst, first for lateness and then for service: among the most weight, and among the least.
+    pub(crate) fn shares(&self, flow: FlowId) -> [Share; 2] {
+        let config = self.flows[flow.index()].config;
+        [self.most.weight, self.most.smallest_weight].map(|total_weight| Share {
+            weight: config.weight,
+            total_weight: total_weight.max(config.weight.into()),
+            flows: self.most.flows,
+            max_packet_len: config.max_packet_len,
+            link_max_packet_len: self.most.packet_len,
+            rate: self.rate,
+        })
+    }
+
+    /// What came of the flow, beside what was guaranteed under each of its [`shares`](Self::shares).
+    pub(crate) fn flow_result(&self, flow: FlowId, guarantees: [Guarantees; 2], charted: bool) -> FlowResult {
+        let (meter, [crowded, alone]) = (&self.flows[flow.index()], guarantees);
+        let slack = self.rounding_slack();
+        let b_wfi = crowded.b_wfi.zip(alone.b_wfi).map(|(crowded, alone)| crowded.value.max(alone.value));
+        FlowResult {
+            outcome: self.outcome(&[flow.index()]),
+            lag: meter.lag,
+            b_wfi: self.bit_wfi.worst(flow),
+            b_wfi_bound: b_wfi.map(|bound| bound as f64 + slack),
+            t_wfi: self.time_wfi.worst(flow).unwrap_or(0.0),
+            t_wfi_bound: crowded.t_wfi.map(|bound| bound.value.as_secs_f64() + self.seconds_of(slack)),
+            curves: meter.curves.as_ref().filter(|_| charted).map(|curves| curves.to_curves(self.end, &meter.delays)),
+        }
+    }
+
+    /// Shares are kept to one part in 2^20, so a bound may be passed by that part of what was sent.
+    fn rounding_slack(&self) -> f64 {
+        self.sent_bytes as f64 / f64::from(1 << 20) + 1.0
+    }
+
+    fn seconds_of(&self, bytes: f64) -> f64 {
+        bytes * 8.0 / self.rate.bits_per_second() as f64
+    }
+
+    /// When the last packet came or left.
+    pub(crate) const fn end(&self) -> Instant {
+        self.end
+    }
+
+    /// Why packets could not be kept, once.
+    pub(crate) fn check_sink(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.sink_error.take().map_or(Ok(()), Err)
+    }
+
+    /// The curves of all flows together.
+    pub(crate) fn curves(&self) -> Curves {
+        let everyone: Vec<_> = (0..self.flows.len()).collect();
+        self.curves.to_curves(self.end, &self.delays(&everyone))
+    }
+
+    fn delays(&self, flows: &[usize]) -> Delays {
+        let mut all = Delays::default();
+        flows.iter().for_each(|flow| all.merge(&self.flows[*flow].delays));
+        all
+    }
+
+    pub(crate) fn outcome(&self, flows: &[usize]) -> Outcome {
+        let mut outcome = Outcome::default();
+        let mut arrived = 0;
+        for &flow in flows {
+            let meter = &self.flows[flow];
+            arrived += meter.arrived;
+            outcome.packets += meter.sent;
+            outcome.bytes += meter.sent_bytes;
+            outcome.drops.add(&meter.drops);
+            outcome.marked += meter.marked;
+            outcome.reordered += self.reordering.reordered(FlowId(flow as u32));
+        }
+        let seconds = self.end.as_secs_f64();
+        outcome.throughput = if seconds > 0.0 { outcome.bytes as f64 * 8.0 / seconds } else { 0.0 };
+        outcome.loss = if arrived > 0 { outcome.drops.total() as f64 / arrived as f64 } else { 0.0 };
+        outcome.delay = summary(&self.delays(flows));
+        outcome
+    }
+
+    /// The curves of several flows together; over time only if each of them has curves.
+    pub(crate) fn joint_curves(&self, flows: &[usize]) -> Curves {
+        let each: Option<Vec<_>> = flows.iter().map(|flow| self.flows[*flow].curves.as_ref()).collect();
+        let mut sum = Curves { delay_cdf: cdf(&self.delays(flows)), ..Curves::default() };
+        for curves in each.unwrap_or_default() {
+            let one = curves.to_curves(self.end, &Delays::default());
+            sum.bin = one.bin;
+            add_up(&mut sum.throughput, &one.throughput);
+            add_up(&mut sum.backlog, &one.backlog);
+        }
+        sum
+    }
+
+    pub(crate) fn jain(&self) -> Option<Jain> {
+        let (mean, min) = (self.jain.mean()?, self.jain.minimum()?);
+        Some(Jain { mean, min, windows: self.jain.windows(), window: jain_window(self.rate).as_secs_f64() })
+    }
+}
+
+impl Observer<Note> for Meters {
+    fn sent(&mut self, packet: Packet<Note>, start: Instant, end: Instant) {
+        let (flow, len) = (packet.flow, packet.len);
+        self.complete_until(start);
+        self.measure_lag(start, flow);
+        self.on_link = Some((flow, packet.payload.stamp, end));
+        self.end = self.end.max(end);
+        self.sent_bytes += u64::from(len);
+        self.bit_wfi.serve(flow, len);
+        self.jain.serve(start, flow, len);
+        self.reordering.depart(flow, packet.payload.sequence);
+        self.change_backlog(start, flow, -i64::from(len));
+        self.curves.sent.add(end, len.into());
+        let marked = packet.ecn == Ecn::Marked && !packet.payload.marked_on_arrival;
+        let meter = &mut self.flows[flow.index()];
+        meter.sent += 1;
+        meter.sent_bytes += u64::from(len);
+        meter.marked += u64::from(marked);
+        meter.delays.record(end.since(packet.arrival));
+        if let Some(curves) = &mut meter.curves {
+            curves.sent.add(end, len.into());
+        }
+        self.record(PacketRecord { arrival: packet.arrival, flow, len, fate: PacketFate::Sent { start, end, marked } });
+    }
+
+    fn dropped(&mut self, packet: Packet<Note>, now: Instant, reason: DropReason) {
+        let (flow, len) = (packet.flow, packet.len);
+        let taken_back = self.gps.withdraw(now, flow, len.into());
+        self.bit_wfi.withdraw(flow, len);
+        self.time_wfi.withdraw(flow, packet.payload.stamp);
+        self.jain.withdraw(now, flow, len);
+        self.change_backlog(now, flow, -i64::from(len));
+        let meter = &mut self.flows[flow.index()];
+        meter.forgiven += f64::from(len) - taken_back;
+        meter.drops.count(reason);
+        self.record(PacketRecord { arrival: packet.arrival, flow, len, fate: PacketFate::Dropped(reason) });
+    }
+}
+
+/// Long enough for over a hundred full packets: with fewer, whole packets make the index of the fairest queue look bad.
+fn jain_window(rate: Rate) -> Duration {
+    Duration::from_millis(100).max(rate.time_of(128 * 1514))
+}
+
+struct CurveMeter {
+    sent: SumSeries,
+    backlog: LevelSeries,
+}
+
+impl Default for CurveMeter {
+    fn default() -> Self {
+        Self { sent: SumSeries::new(Instant::ZERO, CURVE_BIN, CURVE_BINS), backlog: LevelSeries::new(Instant::ZERO, CURVE_BIN, CURVE_BINS) }
+    }
+}
+
+impl CurveMeter {
+    fn to_curves(&self, end: Instant, delays: &Delays) -> Curves {
+        let (mut sent, mut backlog) = (self.sent.clone(), self.backlog.clone());
+        sent.add(end, 0);
+        backlog.advance(end);
+        Curves {
+            bin: sent.width().as_secs_f64(),
+            throughput: sent.per_second().map(|bytes| bytes * 8.0).collect(),
+            backlog: backlog.levels().map(|level| level.mean).collect(),
+            delay_cdf: cdf(delays),
+        }
+    }
+}
+
+fn add_up(sum: &mut Vec<f64>, values: &[f64]) {
+    sum.resize(sum.len().max(values.len()), 0.0);
+    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+}
+
+fn cdf(delays: &Delays) -> Vec<(f64, f64)> {
+    delays.cdf(CDF_POINTS).into_iter().map(|(delay, fraction)| (delay.as_secs_f64(), fraction)).collect()
+}
+
+fn summary(delays: &Delays) -> Option<Delay> {
+    let quantile = |q| delays.quantile(q).map(Duration::as_secs_f64);
+    Some(Delay {
+        mean: delays.mean()?.as_secs_f64(),
+        p50: quantile(0.5)?,
+        p99: quantile(0.99)?,
+        p999: quantile(0.999)?,
+        max: delays.maximum()?.as_secs_f64(),
+    })
+}
+
+impl Drops {
+    fn count(&mut self, reason: DropReason) {
+        match reason {
+            DropReason::Full => self.full += 1,
+            DropReason::PushedOut => self.pushed_out += 1,
+            DropReason::Early => self.early += 1,
+            DropReason::Refused => self.refused += 1,
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.full += other.full;
+        self.pushed_out += other.pushed_out;
+        self.early += other.early;
+        self.refused += other.refused;
+    }
+}
