@@ -18,6 +18,7 @@ type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
 pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
     let options = options(arguments)?;
+    check_places(arguments)?;
     let capture = open(&arguments.capture).map_err(Failure::run)?;
     let bar = (!arguments.quiet && io::stderr().is_terminal()).then(|| Bar::new(capture.size()));
     let mut witness = Witness { arguments, options: &options, bar };
@@ -43,6 +44,19 @@ fn options(arguments: &Compare) -> Result<Options, Failure> {
     options.seed = arguments.seed;
     options.measure_cost = !arguments.no_cost;
     Ok(options)
+}
+
+/// A place that cannot be written to is worth telling before a long run, not after it.
+fn check_places(arguments: &Compare) -> Result<(), Failure> {
+    let Some(page) = &arguments.html else { return Ok(()) };
+    let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if page.is_dir() {
+        return Err(Failure::run(format!("{}: cannot write the page: it is a folder", page.display())));
+    }
+    if !folder.is_dir() {
+        return Err(Failure::run(format!("{}: cannot write the page: there is no folder {}", page.display(), folder.display())));
+    }
+    Ok(())
 }
 
 fn read_weights(path: &Path) -> Result<WeightRules, Failure> {

@@ -257,7 +257,7 @@ fn files_that_cannot_be_written_are_named() {
     let capture = folder.file("t.pcap", capture());
     let common = ["compare", &capture, "--rate", "4mbit", "--no-cost", "fifo"];
     let page = folder.path("no-such-folder/report.html");
-    assert_says(&failure(run(&[&common[..], &["--html", &page]].concat()), 1), &[&page, "cannot create"]);
+    assert_says(&failure(run(&[&common[..], &["--html", &page]].concat()), 1), &[&page, "there is no folder"]);
     let not_a_folder = folder.file("file", "");
     assert_says(&failure(run(&[&common[..], &["--parquet", &not_a_folder]].concat()), 1), &[&not_a_folder]);
     assert_says(&failure(run(&[&common[..], &["--parquet", &format!("{not_a_folder}/below")]].concat()), 1), &[&not_a_folder]);

@@ -70,7 +70,7 @@ fn service(comparison: &Comparison, style: TableStyle) -> Vec<String> {
         delay("p99", |delay| delay.p99),
         delay("p99.9", |delay| delay.p999).spare(3),
         delay("max", |delay| delay.max).spare(2),
-        column("p99", &|result| Cell { text: self::delay(&result.light, |delay| delay.p99), paint: Paint::Bold }).under("light"),
+        column("p99", &|result| Cell { text: result.light_p99.map_or_else(none, seconds), paint: Paint::Bold }).under("light"),
     ]);
     grid.lines(style.limit(), style.color)
 }

@@ -168,7 +168,8 @@ fn conclude(offered: Offered, lanes: Vec<Box<dyn Lane>>, sample: &[Event], optio
         let costs = cost::measure(&specs, sample, options.rate, options.seed)?;
         disciplines.iter_mut().zip(costs).for_each(|(discipline, cost)| discipline.cost = cost);
     }
-    let commands = |spec: &Spec| tc::commands(spec, options.limit_of(spec), options.rate, options.flow_by);
+    let weighted = flows.iter().any(|flow| flow.weight != 1);
+    let commands = |spec: &Spec| tc::commands(spec, options.limit_of(spec), options.rate, options.flow_by, weighted);
     let on_linux: Vec<_> = options.specs.iter().map(|spec| !commands(spec).is_empty()).collect();
     let mut comparison = Comparison {
         version: env!("CARGO_PKG_VERSION"),

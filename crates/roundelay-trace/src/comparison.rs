@@ -86,6 +86,9 @@ pub struct DisciplineResult {
     pub total: Outcome,
     /// Over all flows that ask for less than their fair share.
     pub light: Outcome,
+    /// 99th percentile of delay of a typical one of these flows, seconds: the geometric mean over them, each counting alike; none without such
+    /// a flow that got a packet through.
+    pub light_p99: Option<f64>,
     /// One entry a flow, as in [`Comparison::flows`].
     pub flows: Vec<FlowResult>,
     /// Jain's fairness index over the flows that were backlogged throughout a window.

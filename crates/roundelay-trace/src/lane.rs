@@ -158,6 +158,7 @@ impl<D: Discipline> Lane for LaneOf<D> {
             weighted: D::WEIGHTED,
             total: self.meters.outcome(&everyone),
             light: self.meters.outcome(&light),
+            light_p99: geometric_mean(light.iter().filter_map(|flow| results[*flow].outcome.delay).map(|delay| delay.p99)),
             jain: self.meters.jain(),
             worst_lag: results.iter().map(|flow| flow.lag).fold(0.0, f64::max),
             cost: None,
@@ -196,6 +197,12 @@ impl<D: Discipline> LaneOf<D> {
         let guarantees = self.meters.shares(flow).map(|share| self.discipline.guarantees(&share));
         self.meters.flow_result(flow, guarantees, charted)
     }
+}
+
+pub(crate) fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    // A delay of zero has no logarithm; nothing is sent in less than a picosecond.
+    let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value.max(1e-12).ln(), count + 1));
+    (count > 0).then(|| (sum / f64::from(count)).exp())
 }
 
 fn kept_bounds(flows: &[FlowResult]) -> Option<bool> {

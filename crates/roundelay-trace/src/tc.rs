@@ -16,7 +16,7 @@ const MICROSECOND: u64 = 1_000_000;
 ///
 /// A shaper (htb) at the link's rate makes the queue build up here instead of in the device behind, so that the discipline has something to
 /// order.
-pub(crate) fn commands(spec: &Spec, limit: Limit, rate: Rate, flow_by: FlowBy) -> Vec<String> {
+pub(crate) fn commands(spec: &Spec, limit: Limit, rate: Rate, flow_by: FlowBy, weighted: bool) -> Vec<String> {
     let Some(leaf) = leaf(spec, limit) else { return Vec::new() };
     let mut lines = vec![
         "tc qdisc replace dev $DEV root handle 1: htb default 1".to_owned(),
@@ -27,6 +27,9 @@ pub(crate) fn commands(spec: &Spec, limit: Limit, rate: Rate, flow_by: FlowBy) -
         lines
             .push(format!("for i in $(seq 1 {CLASSES}); do tc class replace dev $DEV parent 10: classid 10:$(printf %x $i) {class}; done"));
         lines.extend(filters(flow_by));
+        if weighted {
+            lines.push("# all classes weigh the same here: give those of heavier flows their weight and filters of their own".to_owned());
+        }
     }
     lines
 }

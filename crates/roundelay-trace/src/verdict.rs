@@ -7,6 +7,7 @@
 use std::cmp::Ordering;
 
 use crate::comparison::{Comparison, DisciplineResult, Outcome};
+use crate::lane::geometric_mean;
 
 /// Harm that differs by less than this factor is the same.
 const NOTABLE: f64 = 1.25;
@@ -31,9 +32,8 @@ fn harm_of(outcome: &Outcome) -> f64 {
 impl Harm {
     fn of(result: &DisciplineResult, light: &[usize]) -> Self {
         let total = harm_of(&result.total);
-        let logarithms = light.iter().map(|flow| harm_of(&result.flows[*flow].outcome).max(1e-9).ln());
-        let light = if light.is_empty() { total } else { (logarithms.sum::<f64>() / light.len() as f64).exp() };
-        Self { light, total }
+        let light = geometric_mean(light.iter().map(|flow| harm_of(&result.flows[*flow].outcome)));
+        Self { light: light.unwrap_or(total), total }
     }
 }
 
@@ -45,8 +45,9 @@ pub(crate) fn verdict(comparison: &Comparison, on_linux: &[bool]) -> (usize, Vec
     let harms: Vec<_> = results.iter().map(|result| Harm::of(result, &light)).collect();
     let contended = harms.iter().any(|harm| harm.light > NEGLIGIBLE_SECONDS);
     let best = if contended { best(results, &harms, on_linux) } else { simplest(results) };
-    let mut sentences = vec![if contended { praise(&results[best], &harms[best], light.len()) } else { nothing_contends(&results[best]) }];
-    sentences.extend(worst(&harms, best).filter(|_| contended).map(|worst| blame(&results[worst], harms[worst].light, harms[best].light)));
+    let alone = results.len() == 1;
+    let mut sentences = vec![if contended { praise(&results[best], light.len(), alone) } else { nothing_contends(&results[best], alone) }];
+    sentences.extend(worst(&harms, best).filter(|_| contended).and_then(|worst| blame(&results[worst], &results[best])));
     sentences.extend(caveat(&results[best], results));
     (best, sentences)
 }
@@ -82,32 +83,37 @@ fn worst(harms: &[Harm], best: usize) -> Option<usize> {
     (harms[worst].light > NOTABLE * harms[best].light).then_some(worst)
 }
 
-fn nothing_contends(simplest: &DisciplineResult) -> String {
-    format!("Nothing contends for this link: {} will do, and so would any other.", simplest.spec)
+fn nothing_contends(simplest: &DisciplineResult, alone: bool) -> String {
+    let others = if alone { "" } else { ", and so would any other" };
+    format!("Nothing contends for this link: {} will do{others}.", simplest.spec)
 }
 
-fn praise(winner: &DisciplineResult, harm: &Harm, light: usize) -> String {
+fn praise(winner: &DisciplineResult, light: usize, alone: bool) -> String {
     let spec = &winner.spec;
-    if light == 0 {
-        return format!(
-            "{spec} serves this traffic best, but every flow asks for more than its fair share: a queue can only divide the wait."
-        );
-    }
+    let Some(wait) = winner.light_p99 else {
+        return format!("{spec} can only divide the wait: every flow asks for more than its fair share.");
+    };
+    let what = if alone { format!("Under {spec},") } else { format!("{spec} serves this traffic best:") };
     let who = if light == 1 { "the one flow that asks".to_owned() } else { format!("a typical one of the {light} flows that ask") };
     let loss = if winner.light.loss > 0.0 {
         format!("{} of such packets are lost", percent(winner.light.loss))
     } else {
         "none is lost".to_owned()
     };
-    let wait = seconds(harm.light);
-    format!(
-        "{spec} serves this traffic best: of {who} for less than a fair share, 99% of the packets are through within {wait}, and {loss}."
-    )
+    format!("{what} 99% of the packets of {who} for less than a fair share are through within {}, and {loss}.", seconds(wait))
 }
 
-fn blame(loser: &DisciplineResult, harm: f64, least: f64) -> String {
-    let (spec, wait, factor) = (&loser.spec, seconds(harm), harm / least);
-    format!("Under {spec} they take {wait}, {factor:.0} times as long, since they wait behind what the heavy flows have queued.")
+/// None where the harm is in losses alone.
+fn blame(loser: &DisciplineResult, winner: &DisciplineResult) -> Option<String> {
+    let (wait, least) = (loser.light_p99?, winner.light_p99?);
+    let (spec, factor) = (&loser.spec, wait / least);
+    let lost = if loser.light.loss > winner.light.loss { format!(", and {} are lost", percent(loser.light.loss)) } else { String::new() };
+    let how = if factor >= NOTABLE {
+        format!("{}, {factor:.1} times as long, behind what the heavy flows have queued", seconds(wait))
+    } else {
+        seconds(wait)
+    };
+    Some(format!("Under {spec} they take {how}{lost}."))
 }
 
 fn caveat(winner: &DisciplineResult, results: &[DisciplineResult]) -> Option<String> {

@@ -264,6 +264,7 @@ fn result(sketch: &Sketch, packets: &[Packet], flows: &[FlowSummary]) -> Discipl
         weighted: matches!(sketch.name, "drr" | "qfq"),
         total: outcome(&total),
         light: outcome(&light),
+        light_p99: outcome(&light).delay.map(|delay| delay.p99),
         worst_lag: results.iter().map(|flow| flow.lag).fold(0.0, f64::max),
         flows: results,
         jain: Some(Jain { mean: fairness, min: fairness * 0.93, windows: 287, window: 0.1 }),

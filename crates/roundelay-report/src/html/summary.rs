@@ -47,8 +47,8 @@ const COLUMNS: [Column; 12] = [
     Column { head: "max", about: "Largest delay of all packets", cell: |result| delay(result.total.delay, |delay| delay.max) },
     Column {
         head: "Light p99",
-        about: "99th percentile of the delay of flows that ask for less than their fair share",
-        cell: |result| delay(result.light.delay, |delay| delay.p99),
+        about: "99th percentile of the delay of a typical flow that asks for less than its fair share: the geometric mean over them",
+        cell: |result| result.light_p99.map_or_else(dash, |value| cell(seconds(value), value)),
     },
     Column { head: "Jain", about: "Jain’s fairness index, mean over windows: 1 is perfectly fair", cell: jain },
     Column {
