@@ -93,9 +93,7 @@ fn facts(comparison: &Comparison) -> String {
 }
 
 fn notes(comparison: &Comparison) -> String {
-    let open_loop = "A replay is open loop: TCP does not react to the drops it suffers here.";
-    let notes = comparison.capture.notes.iter().map(String::as_str).chain([open_loop]);
-    let lines: Vec<String> = notes.map(|note| format!("    <li>{}</li>", escape(note))).collect();
+    let lines: Vec<String> = comparison.capture.notes.iter().map(|note| format!("    <li>{}</li>", escape(note))).collect();
     format!("  <ul class=\"notes\">\n{}\n  </ul>", lines.join("\n"))
 }
 

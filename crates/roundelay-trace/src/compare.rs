@@ -228,7 +228,10 @@ fn summarise_capture(offered: &Offered, flow_by: FlowBy) -> CaptureSummary {
     }
 }
 
-/// A sentence for each oddity that was met.
+/// What every replay leaves out.
+const OPEN_LOOP: &str = "A replay is open-loop: TCP does not react to what happens to its packets here.";
+
+/// A sentence for each oddity that was met, and at the end [`OPEN_LOOP`].
 fn notes(capture: &CaptureNotes, offered: &Offered) -> Vec<String> {
     let Oddities { backward_steps, cut_gaps, cut_lengths, superframes } = offered.oddities();
     let unparsable = offered.classifier().unparsable();
@@ -245,7 +248,8 @@ fn notes(capture: &CaptureNotes, offered: &Offered) -> Vec<String> {
         (capture.without_time, "packets carry no time and arrive together with the one ahead of them"),
         (capture.skipped_blocks, "blocks hold no packets and were skipped"),
     ];
-    counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}.")).collect()
+    let oddities = counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}."));
+    oddities.chain([OPEN_LOOP.to_owned()]).collect()
 }
 
 #[cfg(test)]

@@ -41,7 +41,8 @@ pub struct CaptureSummary {
     pub first_unix_nanos: i64,
     /// What a flow is: `5tuple`, `src`, `dst`, `dscp`.
     pub flow_by: String,
-    /// Sentences on what was odd about it: packets that could not be parsed, clock steps, a truncated tail.
+    /// Sentences on what was odd about it: packets that could not be parsed, clock steps, a truncated tail; the last one says what a replay
+    /// leaves out.
     pub notes: Vec<String>,
 }
 

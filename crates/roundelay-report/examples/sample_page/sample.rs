@@ -97,7 +97,10 @@ pub(crate) fn comparison() -> Comparison {
             seconds: SECONDS,
             first_unix_nanos: 1_760_000_000_000_000_000,
             flow_by: "5tuple".to_owned(),
-            notes: vec!["3 packets were cut short in the capture; their length on the wire was used.".to_owned()],
+            notes: vec![
+                "3 packets were cut short in the capture; their length on the wire was used.".to_owned(),
+                "A replay is open-loop: TCP does not react to what happens to its packets here.".to_owned(),
+            ],
         },
         link_rate: LINK_RATE,
         seed: 1,
