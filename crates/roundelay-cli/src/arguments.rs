@@ -71,7 +71,7 @@ pub(crate) struct Compare {
     pub(crate) weights: Option<PathBuf>,
 
     /// Flows to tell apart; packets of further ones share a flow
-    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(1..=16_777_216))]
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) max_flows: u32,
 
     /// Seed of hashes and random choices: same seed, same result

@@ -83,12 +83,8 @@ fn show(arguments: &Compare, comparison: &Comparison) -> String {
     }
     let terminal = io::stdout().is_terminal();
     let color = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let width = terminal.then(terminal_width).flatten();
+    let width = if terminal { terminal_size::terminal_size().map(|(columns, _)| columns.0) } else { None };
     table(comparison, TableStyle { color, width })
-}
-
-fn terminal_width() -> Option<u16> {
-    std::env::var("COLUMNS").ok()?.parse().ok()
 }
 
 fn write_files(arguments: &Compare, options: &Options, comparison: &Comparison) -> Result<(), ReportError> {

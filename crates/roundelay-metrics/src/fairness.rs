@@ -20,8 +20,8 @@ fn index_of(count: u64, sum: f64, squares: f64) -> Option<f64> {
 
 /// Jain's index of service per weight over the flows that stayed backlogged throughout a window, window after window.
 ///
-/// A fair queue owes equal service only to flows that could use it, so flows that were idle at any time within a window are left out of it;
-/// flows that waited all the time and got nothing count as zero. Windows start at multiples of their length. A window counts if at
+/// A fair queue owes equal service only to flows that could use it, so flows that were idle at any time within a window are left out of it,
+/// unless packets of them were dropped in it for want of room: they wanted more than they got. Flows that got nothing count as zero. Windows start at multiples of their length. A window counts if at
 /// least two flows stayed backlogged and one of them was served.
 ///
 /// A packet counts where it begins to be served, so windows should be long compared with the time in which each flow is served once: with
@@ -43,6 +43,8 @@ pub struct JainWhileBacklogged {
     stayed: u64,
     /// Flows served in the present window.
     served: Vec<FlowId>,
+    /// Flows of which packets were denied room in the present window.
+    deprived: Vec<FlowId>,
     index_sum: f64,
     minimum: f64,
     windows: u64,
@@ -58,11 +60,19 @@ struct Flow {
     served_in: u64,
     /// Bytes served in that window.
     service: u64,
+    /// Last window in which a packet of it was denied room.
+    deprived_in: u64,
+}
+
+impl Flow {
+    const fn stayed(&self, present: u64) -> bool {
+        self.backlog > 0 && self.since < present
+    }
 }
 
 impl Default for Flow {
     fn default() -> Self {
-        Self { weight: 1, backlog: 0, since: 0, served_in: 0, service: 0 }
+        Self { weight: 1, backlog: 0, since: 0, served_in: 0, service: 0, deprived_in: 0 }
     }
 }
 
@@ -88,6 +98,7 @@ impl JainWhileBacklogged {
             backlogged: 0,
             stayed: 0,
             served: Vec::new(),
+            deprived: Vec::new(),
             index_sum: 0.0,
             minimum: f64::INFINITY,
             windows: 0,
@@ -129,10 +140,20 @@ impl JainWhileBacklogged {
         self.shrink(flow, bytes);
     }
 
-    /// A packet of `bytes` bytes that had been accepted is dropped.
-    #[inline]
+    /// A packet of `bytes` bytes that had been accepted is dropped though there was room for it, to signal congestion say.
     pub fn withdraw(&mut self, now: Instant, flow: FlowId, bytes: u32) {
         self.advance(now);
+        self.shrink(flow, bytes);
+    }
+
+    /// A packet of `bytes` bytes that had been accepted is dropped for want of room: the flow wanted more than it gets.
+    pub fn deny(&mut self, now: Instant, flow: FlowId, bytes: u32) {
+        self.advance(now);
+        let state = self.flows.entry(flow);
+        if state.deprived_in != self.present {
+            state.deprived_in = self.present;
+            self.deprived.push(flow);
+        }
         self.shrink(flow, bytes);
     }
 
@@ -172,16 +193,19 @@ impl JainWhileBacklogged {
 
     #[cold]
     fn close(&mut self, now: Instant) {
-        let (mut sum, mut squares) = (0.0, 0.0);
+        let (mut sum, mut squares, present) = (0.0, 0.0, self.present);
+        let flows = &mut self.flows;
+        let deprived = self.deprived.drain(..).filter(|flow| !flows.entry(*flow).stayed(present)).count() as u64;
+        let wanting = self.stayed + deprived;
         for flow in self.served.drain(..) {
             let state = self.flows.entry(flow);
-            if state.backlog > 0 && state.since < self.present {
+            if state.stayed(present) || state.deprived_in == present {
                 let share = state.service as f64 / f64::from(state.weight);
                 sum += share;
                 squares += share * share;
             }
         }
-        if let Some(index) = index_of(self.stayed, sum, squares).filter(|_| self.stayed >= 2) {
+        if let Some(index) = index_of(wanting, sum, squares).filter(|_| wanting >= 2) {
             self.index_sum += index;
             self.minimum = self.minimum.min(index);
             self.windows += 1;
@@ -217,6 +241,18 @@ mod tests {
         let mut jain = JainWhileBacklogged::new(Duration::from_nanos(100));
         flows.iter().for_each(|&flow| jain.arrive(at(50), flow, 1_000_000));
         jain
+    }
+
+    #[test]
+    fn a_flow_that_is_locked_out_counts_though_it_never_waits() {
+        let mut jain = backlogged(&[A]);
+        for nanos in 100..200 {
+            jain.arrive(at(nanos), B, 10);
+            jain.deny(at(nanos), B, 10);
+            jain.serve(at(nanos), A, 10);
+        }
+        jain.advance(at(200));
+        assert_eq!((jain.mean(), jain.windows()), (Some(0.5), 1));
     }
 
     #[test]
@@ -260,8 +296,8 @@ mod tests {
         jain.arrive(at(130), C, 500);
         jain.advance(at(200));
         assert_eq!((jain.windows(), jain.mean()), (1, Some(1.0)));
-        jain.withdraw(at(210), C, 500);
-        jain.withdraw(at(210), B, 999_900);
+        jain.serve(at(210), C, 500);
+        jain.serve(at(210), B, 999_900);
         jain.serve(at(220), A, 100);
         jain.advance(at(300));
         assert_eq!(jain.windows(), 1, "one flow alone has nobody to share with");
@@ -319,10 +355,10 @@ mod tests {
         (0..end / window).filter_map(index).collect()
     }
 
-    /// Bytes served per weight in [start, end), if the flow was backlogged throughout.
+    /// Bytes served per weight in [start, end), if the flow was backlogged throughout or a packet of it was dropped.
     fn share(log: &Log, flow: u32, start: u64, end: u64, weight: u32) -> Option<f64> {
         let (mut backlog, mut service, mut throughout) = (0, 0, true);
-        let mut entered = false;
+        let (mut entered, mut deprived) = (false, false);
         for &(time, event, _, bytes) in log.iter().filter(|event| event.2 == flow && event.0 < end) {
             if time >= start && !entered {
                 entered = true;
@@ -334,10 +370,11 @@ mod tests {
             }
             if entered {
                 throughout &= backlog > 0;
+                deprived |= matches!(event, Event::Withdraw);
                 service += if matches!(event, Event::Serve) { bytes } else { 0 };
             }
         }
-        (throughout && backlog > 0).then(|| f64::from(service) / f64::from(weight))
+        (throughout && backlog > 0 || deprived).then(|| f64::from(service) / f64::from(weight))
     }
 
     proptest! {
@@ -352,7 +389,7 @@ mod tests {
                 match event {
                     Event::Arrive => jain.arrive(at(time), FlowId(flow), bytes),
                     Event::Serve => jain.serve(at(time), FlowId(flow), bytes),
-                    Event::Withdraw => jain.withdraw(at(time), FlowId(flow), bytes),
+                    Event::Withdraw => jain.deny(at(time), FlowId(flow), bytes),
                 }
             }
             let expected = by_definition(&log, 100, weights);

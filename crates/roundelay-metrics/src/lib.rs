@@ -15,6 +15,7 @@
 
 mod delay;
 mod fairness;
+mod mean;
 mod reordering;
 mod series;
 mod table;
@@ -22,6 +23,7 @@ mod wfi;
 
 pub use delay::{Delays, FlowDelays};
 pub use fairness::{JainWhileBacklogged, jain_index};
+pub use mean::geometric_mean;
 pub use reordering::Reordering;
 pub use series::{Level, LevelSeries, SumSeries};
 pub use wfi::{BitWfi, Stamp, TimeWfi};

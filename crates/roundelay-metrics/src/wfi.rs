@@ -40,6 +40,8 @@ pub struct BitWfi {
     inverse: u128,
     /// G: bytes served per unit of weight.
     granted: u128,
+    /// G when all flows were last measured anew.
+    restarted: u128,
     flows: FlowTable<BitFlow>,
 }
 
@@ -57,13 +59,14 @@ struct BitFlow {
 }
 
 impl BitFlow {
-    fn lag_at(&self, granted: u128) -> u128 {
-        if self.backlog == 0 { 0 } else { self.lag + u128::from(self.weight) * (granted - self.seen) }
+    fn lag_at(&self, granted: u128, restarted: u128) -> u128 {
+        let (lag, since) = if self.seen <= restarted { (0, restarted) } else { (self.lag, self.seen) };
+        if self.backlog == 0 { 0 } else { lag + u128::from(self.weight) * (granted - since) }
     }
 
     /// Brings the lag up to date. It has only risen since the last time.
-    fn settle(&mut self, granted: u128) {
-        self.lag = self.lag_at(granted);
+    fn settle(&mut self, granted: u128, restarted: u128) {
+        self.lag = self.lag_at(granted, restarted);
         self.seen = granted;
         self.worst = self.worst.max(self.lag);
     }
@@ -93,6 +96,21 @@ impl BitWfi {
         self.change_weight(flow, 0);
     }
 
+    /// Measures the flow anew from here on, as if its backlogged period began now; the worst so far is kept. For a flow whose settings changed:
+    /// what is promised holds from the change on.
+    pub fn restart(&mut self, flow: FlowId) {
+        let (granted, restarted) = (self.granted, self.restarted);
+        let state = self.flows.entry(flow);
+        state.settle(granted, restarted);
+        state.lag = 0;
+    }
+
+    /// Measures all flows anew from here on, in constant time: what a flow has fallen behind since its own last packet is not looked at. For
+    /// promises that hold while nobody joins or leaves.
+    pub const fn restart_all(&mut self) {
+        self.restarted = self.granted;
+    }
+
     /// A packet of `bytes` bytes has been accepted. A flow that is not registered is registered with weight 1.
     #[inline]
     pub fn arrive(&mut self, flow: FlowId, bytes: u32) {
@@ -110,27 +128,27 @@ impl BitWfi {
     /// A packet of `bytes` bytes is dequeued.
     #[inline]
     pub fn serve(&mut self, flow: FlowId, bytes: u32) {
-        let before = self.granted;
+        let (before, restarted) = (self.granted, self.restarted);
         self.granted += (u128::from(bytes) * self.inverse) >> (INVERSE_PLACES - PLACES);
         let state = self.flows.entry(flow);
-        state.settle(before);
+        state.settle(before, restarted);
         // The flow's own packet: it is due its share of it and gets all of it.
-        state.lag = state.lag_at(self.granted).saturating_sub(u128::from(bytes) << PLACES);
+        state.lag = state.lag_at(self.granted, restarted).saturating_sub(u128::from(bytes) << PLACES);
         state.seen = self.granted;
         state.shrink(bytes);
     }
 
     /// A packet of `bytes` bytes that had been accepted is dropped. What the flow is behind stays, unless nothing else waits.
     pub fn withdraw(&mut self, flow: FlowId, bytes: u32) {
-        let granted = self.granted;
+        let (granted, restarted) = (self.granted, self.restarted);
         let state = self.flows.entry(flow);
-        state.settle(granted);
+        state.settle(granted, restarted);
         state.shrink(bytes);
     }
 
     /// The largest index so far in bytes, the present backlogged period included; 0 for a flow that was never backlogged.
     pub fn worst(&self, flow: FlowId) -> f64 {
-        let worst = self.flows.known(flow).map_or(0, |state| state.worst.max(state.lag_at(self.granted)));
+        let worst = self.flows.known(flow).map_or(0, |state| state.worst.max(state.lag_at(self.granted, self.restarted)));
         worst as f64 / (1u128 << PLACES) as f64
     }
 
@@ -140,12 +158,12 @@ impl BitWfi {
     }
 
     fn change_weight(&mut self, flow: FlowId, weight: u32) {
-        let granted = self.granted;
+        let (granted, restarted) = (self.granted, self.restarted);
         let state = self.flows.entry(flow);
         if state.weight == weight {
             return;
         }
-        state.settle(granted);
+        state.settle(granted, restarted);
         let total = self.total_weight.saturating_sub(state.weight.into()) + u64::from(weight);
         state.weight = weight;
         self.set_total_weight(total);
@@ -203,11 +221,13 @@ struct TimeFlow {
     worst: f64,
     /// Zero if not registered.
     weight: u32,
+    /// Packets that arrived earlier are not judged.
+    since: Instant,
 }
 
 impl Default for TimeFlow {
     fn default() -> Self {
-        Self { backlog: 0, worst: f64::NEG_INFINITY, weight: 0 }
+        Self { backlog: 0, worst: f64::NEG_INFINITY, weight: 0, since: Instant::ZERO }
     }
 }
 
@@ -243,6 +263,11 @@ impl TimeWfi {
         Stamp { arrival: now, backlog: state.backlog, bytes, weight: state.weight }
     }
 
+    /// Leaves out packets that arrived before `now`: see [`BitWfi::restart`].
+    pub fn restart(&mut self, now: Instant, flow: FlowId) {
+        self.flows.entry(flow).since = now;
+    }
+
     /// The packet with this stamp has been transmitted completely at `now`.
     #[inline]
     pub fn complete(&mut self, now: Instant, flow: FlowId, stamp: Stamp) {
@@ -250,7 +275,9 @@ impl TimeWfi {
         let state = self.flows.entry(flow);
         let weight = if state.weight == 0 { stamp.weight } else { stamp.weight.min(state.weight) };
         let due = stamp.backlog as f64 * self.seconds_per_byte * (total as f64 / f64::from(weight));
-        state.worst = state.worst.max(now.since(stamp.arrival).as_secs_f64() - due);
+        if stamp.arrival >= state.since {
+            state.worst = state.worst.max(now.since(stamp.arrival).as_secs_f64() - due);
+        }
         state.shrink(stamp.bytes);
     }
 
@@ -321,6 +348,27 @@ mod tests {
 
     const A: FlowId = FlowId(0);
     const B: FlowId = FlowId(1);
+
+    #[test]
+    fn what_was_before_a_restart_counts_no_more() {
+        for all in [false, true] {
+            let mut wfi = BitWfi::default();
+            [A, B].iter().for_each(|flow| wfi.set_weight(*flow, 1));
+            (0..20).for_each(|_| wfi.arrive(B, 100));
+            wfi.arrive(A, 100);
+            (0..6).for_each(|_| wfi.serve(B, 100));
+            assert_eq!(wfi.worst(A), 300.0);
+            if all {
+                wfi.restart_all()
+            } else {
+                wfi.restart(A)
+            }
+            (0..4).for_each(|_| wfi.serve(B, 100));
+            assert_eq!(wfi.worst(A), if all { 200.0 } else { 300.0 }, "{all}");
+            (0..6).for_each(|_| wfi.serve(B, 100));
+            assert_eq!(wfi.worst(A), 500.0);
+        }
+    }
 
     #[test]
     fn a_flow_that_waits_for_a_burst_is_behind_by_its_share_of_it() {

@@ -221,6 +221,7 @@ fn summarise_capture(offered: &Offered, flow_by: FlowBy) -> CaptureSummary {
         name: capture.name().to_owned(),
         packets: offered.packets(),
         bytes: offered.bytes(),
+        longest_packet: offered.longest_packet(),
         seconds: offered.end().as_secs_f64(),
         first_unix_nanos: offered.first_unix_nanos(),
         flow_by: flow_by.to_string(),
@@ -246,6 +247,8 @@ fn notes(capture: &CaptureNotes, offered: &Offered) -> Vec<String> {
         (cut_lengths, "packets are longer than 64 KB and were taken for 64 KB"),
         (capture.truncated_tail_bytes, "bytes at the end are a packet cut off and were left out"),
         (capture.without_time, "packets carry no time and arrive together with the one ahead of them"),
+        (capture.raised_lengths, "packets claim to be shorter on the wire than what was captured of them, which was taken"),
+        (capture.fractions_of_a_second_or_more, "times have fractions of a second or more, which were added"),
         (capture.skipped_blocks, "blocks hold no packets and were skipped"),
     ];
     let oddities = counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}."));

@@ -35,6 +35,8 @@ pub struct CaptureSummary {
     pub packets: u64,
     /// Their bytes on the wire.
     pub bytes: u64,
+    /// The longest of them, bytes on the wire.
+    pub longest_packet: u32,
     /// From the first packet to the last.
     pub seconds: f64,
     /// Nanoseconds since the Unix epoch of the first packet.

@@ -5,6 +5,8 @@ use std::error::Error;
 use roundelay::schedulers::{Discipline, Spec, Visitor};
 use roundelay::{Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Port, Rate, Scheduler};
 
+use roundelay_metrics::geometric_mean;
+
 use crate::comparison::{DisciplineResult, FlowResult};
 use crate::meters::{Meters, Note};
 use crate::offered::{Event, EventKind, OfferedFlow};
@@ -124,12 +126,12 @@ impl<D: Discipline> Lane for LaneOf<D> {
                 EventKind::Join(config) => {
                     self.port.scheduler_mut().set_flow(event.flow, config)?;
                     self.meters.join(event.at, event.flow, config);
-                    self.share_weights(event.at);
+                    self.share_weights_anew(event.at);
                 }
                 EventKind::Leave => {
                     self.port.scheduler_mut().remove_flow(event.flow);
                     self.meters.leave(event.at, event.flow);
-                    self.share_weights(event.at);
+                    self.share_weights_anew(event.at);
                 }
             }
         }
@@ -181,6 +183,14 @@ impl<D: Discipline> LaneOf<D> {
         }
     }
 
+    /// A flow has joined or left. What a discipline without a sum of weights promises holds between such events.
+    fn share_weights_anew(&mut self, now: Instant) {
+        if self.port.scheduler().total_weight().is_none() {
+            self.meters.measure_anew();
+        }
+        self.share_weights(now);
+    }
+
     /// At the end of time packets would neither leave nor be dropped, and no delay would be true.
     fn check_clock(&self) -> Result<(), String> {
         if self.meters.end() < Instant::MAX {
@@ -197,12 +207,6 @@ impl<D: Discipline> LaneOf<D> {
         let guarantees = self.meters.shares(flow).map(|share| self.discipline.guarantees(&share));
         self.meters.flow_result(flow, guarantees, charted)
     }
-}
-
-pub(crate) fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    // A delay of zero has no logarithm; nothing is sent in less than a picosecond.
-    let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value.max(1e-12).ln(), count + 1));
-    (count > 0).then(|| (sum / f64::from(count)).exp())
 }
 
 fn kept_bounds(flows: &[FlowResult]) -> Option<bool> {

@@ -51,13 +51,38 @@ pub(crate) struct Meters {
 /// worst of its values.
 #[derive(Debug, Default)]
 struct Most {
-    /// Flows present at once.
-    flows: u64,
     /// Longest packet of any flow.
     packet_len: u32,
-    /// Sums of the weights of the flows present.
+    /// When the sum of weights was largest, smallest, and smallest for the flows present.
+    weight: Crowd,
+    least_weight: Crowd,
+    least_weight_a_flow: Crowd,
+}
+
+/// Flows present at a time and what their weights were held against.
+#[derive(Debug, Default, Clone, Copy)]
+struct Crowd {
+    flows: u64,
     weight: u64,
-    smallest_weight: u64,
+}
+
+impl Most {
+    fn watch(&mut self, crowd: Crowd) {
+        let others = |crowd: Crowd| u128::from(crowd.flows.saturating_sub(1));
+        if crowd.weight == 0 {
+            return;
+        }
+        if crowd.weight > self.weight.weight {
+            self.weight = crowd;
+        }
+        if self.least_weight.weight == 0 || crowd.weight < self.least_weight.weight {
+            self.least_weight = crowd;
+        }
+        let densest = self.least_weight_a_flow;
+        if others(crowd) * u128::from(densest.weight) >= others(densest) * u128::from(crowd.weight) {
+            self.least_weight_a_flow = crowd;
+        }
+    }
 }
 
 #[derive(Default)]
@@ -105,7 +130,12 @@ impl Meters {
             self.flows.push(FlowMeter { curves, ..FlowMeter::default() });
         }
         self.complete_until(now);
-        self.flows[flow.index()].config = config;
+        let meter = &mut self.flows[flow.index()];
+        if meter.present && meter.config != config {
+            self.bit_wfi.restart(flow);
+            self.time_wfi.restart(now, flow);
+        }
+        meter.config = config;
         self.gps.set_weight(flow, config.weight);
         self.bit_wfi.set_weight(flow, config.weight);
         self.time_wfi.set_weight(now, flow, config.weight);
@@ -135,13 +165,13 @@ impl Meters {
         }
     }
 
+    /// The set of flows has changed under a discipline whose promises hold while it does not.
+    pub(crate) const fn measure_anew(&mut self) {
+        self.bit_wfi.restart_all();
+    }
+
     fn watch_weights(&mut self) {
-        let (total, most) = (self.bit_wfi.total_weight(), &mut self.most);
-        most.flows = most.flows.max(self.present);
-        most.weight = most.weight.max(total);
-        if total > 0 && (most.smallest_weight == 0 || total < most.smallest_weight) {
-            most.smallest_weight = total;
-        }
+        self.most.watch(Crowd { flows: self.present, weight: self.bit_wfi.total_weight() });
     }
 
     pub(crate) fn offer(&mut self, now: Instant, flow: FlowId, len: u32, ecn: Ecn) -> Note {
@@ -200,13 +230,13 @@ impl Meters {
         self.sink.take().map_or(Ok(()), PacketSink::finish)
     }
 
-    /// The flow's share at its worst, first for lateness and then for service: among the most weight, and among the least.
-    pub(crate) fn shares(&self, flow: FlowId) -> [Share; 2] {
+    /// The flow's share at its worst, first for lateness.
+    pub(crate) fn shares(&self, flow: FlowId) -> [Share; 3] {
         let config = self.flows[flow.index()].config;
-        [self.most.weight, self.most.smallest_weight].map(|total_weight| Share {
+        [self.most.weight, self.most.least_weight, self.most.least_weight_a_flow].map(|crowd| Share {
             weight: config.weight,
-            total_weight: total_weight.max(config.weight.into()),
-            flows: self.most.flows,
+            total_weight: crowd.weight.max(config.weight.into()),
+            flows: crowd.flows,
             max_packet_len: config.max_packet_len,
             link_max_packet_len: self.most.packet_len,
             rate: self.rate,
@@ -214,19 +244,26 @@ impl Meters {
     }
 
     /// What came of the flow, beside what was guaranteed under each of its [`shares`](Self::shares).
-    pub(crate) fn flow_result(&self, flow: FlowId, guarantees: [Guarantees; 2], charted: bool) -> FlowResult {
-        let (meter, [crowded, alone]) = (&self.flows[flow.index()], guarantees);
+    pub(crate) fn flow_result(&self, flow: FlowId, guarantees: [Guarantees; 3], charted: bool) -> FlowResult {
+        let meter = &self.flows[flow.index()];
         let slack = self.rounding_slack();
-        let b_wfi = crowded.b_wfi.zip(alone.b_wfi).map(|(crowded, alone)| crowded.value.max(alone.value));
+        let b_wfi = guarantees.iter().filter_map(|guarantees| guarantees.b_wfi).map(|bound| bound.value).max();
+        let t_wfi = guarantees[0].t_wfi.map(|bound| bound.value.as_secs_f64());
         FlowResult {
             outcome: self.outcome(&[flow.index()]),
             lag: meter.lag,
             b_wfi: self.bit_wfi.worst(flow),
             b_wfi_bound: b_wfi.map(|bound| bound as f64 + slack),
             t_wfi: self.time_wfi.worst(flow).unwrap_or(0.0),
-            t_wfi_bound: crowded.t_wfi.map(|bound| bound.value.as_secs_f64() + self.seconds_of(slack)),
+            t_wfi_bound: t_wfi.map(|bound| bound + self.seconds_of(slack) + self.clock_slack()),
             curves: meter.curves.as_ref().filter(|_| charted).map(|curves| curves.to_curves(self.end, &meter.delays)),
         }
+    }
+
+    /// Transmissions end on whole picoseconds, each up to one late.
+    fn clock_slack(&self) -> f64 {
+        let packets: u64 = self.flows.iter().map(|meter| meter.sent).sum();
+        packets as f64 * 1e-12
     }
 
     /// Shares are kept to one part in 2^20, so a bound may be passed by that part of what was sent.
@@ -328,7 +365,10 @@ impl Observer<Note> for Meters {
         let taken_back = self.gps.withdraw(now, flow, len.into());
         self.bit_wfi.withdraw(flow, len);
         self.time_wfi.withdraw(flow, packet.payload.stamp);
-        self.jain.withdraw(now, flow, len);
+        match reason {
+            DropReason::Early => self.jain.withdraw(now, flow, len),
+            DropReason::Full | DropReason::PushedOut | DropReason::Refused => self.jain.deny(now, flow, len),
+        }
         self.change_backlog(now, flow, -i64::from(len));
         let meter = &mut self.flows[flow.index()];
         meter.forgiven += f64::from(len) - taken_back;

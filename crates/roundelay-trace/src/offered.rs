@@ -98,13 +98,14 @@ pub(crate) struct Offered {
     oddities: Oddities,
     packets: u64,
     bytes: u64,
+    longest_packet: u32,
 }
 
 impl Offered {
     pub(crate) fn new(capture: Capture, classifier: Classifier, weights: WeightRules, rate: Rate) -> Self {
         let (flows, quiet, gps) = (Vec::new(), BinaryHeap::new(), GpsServer::new(rate));
         let (clock, oddities) = (CaptureClock::default(), Oddities::default());
-        Self { capture, classifier, weights, flows, gps, quiet, clock, oddities, packets: 0, bytes: 0 }
+        Self { capture, classifier, weights, flows, gps, quiet, clock, oddities, packets: 0, bytes: 0, longest_packet: 0 }
     }
 
     /// Fills `block` with the events of up to `packets` packets. False at the end of the capture.
@@ -127,6 +128,7 @@ impl Offered {
     fn count(&mut self, at: Instant, flow: FlowId, len: u32, block: &mut Vec<Event>) {
         self.packets += 1;
         self.bytes += u64::from(len);
+        self.longest_packet = self.longest_packet.max(len);
         if flow.index() == self.flows.len() {
             let weight = self.weights.weight(self.classifier.headers(flow));
             let config = FlowConfig { weight, max_packet_len: USUAL_MAX_PACKET_LEN };
@@ -193,6 +195,10 @@ impl Offered {
 
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    pub(crate) const fn longest_packet(&self) -> u32 {
+        self.longest_packet
     }
 
     /// When the last packet arrived.

@@ -19,19 +19,33 @@ const MICROSECOND: u64 = 1_000_000;
 pub(crate) fn commands(spec: &Spec, limit: Limit, rate: Rate, flow_by: FlowBy, weighted: bool) -> Vec<String> {
     let Some(leaf) = leaf(spec, limit) else { return Vec::new() };
     let mut lines = vec![
-        "tc qdisc replace dev $DEV root handle 1: htb default 1".to_owned(),
-        format!("tc class replace dev $DEV parent 1: classid 1:1 htb rate {rate}"),
-        format!("tc qdisc replace dev $DEV parent 1:1 handle 10: {leaf}"),
+        "tc qdisc del dev $DEV root 2> /dev/null || true".to_owned(),
+        "tc qdisc add dev $DEV root handle 1: htb default 1".to_owned(),
+        format!("tc class add dev $DEV parent 1: classid 1:1 htb rate {}", at_least_a_byte(rate)),
+        format!("tc qdisc add dev $DEV parent 1:1 handle 10: {leaf}"),
     ];
     if let Some(class) = class(&spec.discipline) {
-        lines
-            .push(format!("for i in $(seq 1 {CLASSES}); do tc class replace dev $DEV parent 10: classid 10:$(printf %x $i) {class}; done"));
+        lines.push(format!("for i in $(seq 1 {CLASSES}); do tc class add dev $DEV parent 10: classid 10:$(printf %x $i) {class}; done"));
         lines.extend(filters(flow_by));
-        if weighted {
-            lines.push("# all classes weigh the same here: give those of heavier flows their weight and filters of their own".to_owned());
-        }
+        lines.extend(remarks(&spec.discipline, weighted));
     }
     lines
+}
+
+/// What the commands do not set up as it was compared.
+fn remarks(discipline: &AnyDiscipline, weighted: bool) -> Vec<String> {
+    let buffer =
+        format!("# {CLASSES} classes with a queue of their own each (tc's default), where flows shared one buffer in the comparison");
+    let qfq = matches!(discipline, AnyDiscipline::Qfq(_))
+        .then_some("# Linux's qfq is QFQ+ (since 3.8), which serves up to 8 classes in one turn");
+    let weights =
+        weighted.then_some("# all classes weigh the same here: give those of heavier flows their weight and filters of their own");
+    [Some(buffer.as_str()), qfq, weights].into_iter().flatten().map(str::to_owned).collect()
+}
+
+/// `tc` counts rates in bytes and takes none below one.
+fn at_least_a_byte(rate: Rate) -> Rate {
+    Rate::from_bits_per_second(8).map_or(rate, |byte| rate.max(byte))
 }
 
 /// The discipline as `tc` reads it.
@@ -42,11 +56,11 @@ fn leaf(spec: &Spec, limit: Limit) -> Option<String> {
         AnyDiscipline::Fifo(_) => Some(format!("pfifo{}", packets(limit))),
         AnyDiscipline::Drr(_) => Some("drr".to_owned()),
         AnyDiscipline::Qfq(_) => Some("qfq".to_owned()),
-        // It counts packets only.
-        AnyDiscipline::Sfq(_) if limit.packets == u64::MAX && limit.bytes != u64::MAX => {
-            Some(format!("{} limit {}", name(), number((limit.bytes / FULL_PACKET).max(1))))
+        // It counts packets only, and wants room for two.
+        AnyDiscipline::Sfq(_) => {
+            let whole = if limit.packets == u64::MAX { limit.bytes / FULL_PACKET } else { limit.packets };
+            Some(format!("{} limit {}", name(), number(whole.max(2))))
         }
-        AnyDiscipline::Sfq(_) => Some(format!("{}{}", name(), packets(limit))),
         AnyDiscipline::FqCodel(_) if limit.bytes != u64::MAX => {
             Some(format!("{}{} memory_limit {}", name(), packets(limit), number(limit.bytes)))
         }
@@ -104,9 +118,7 @@ fn filters(flow_by: FlowBy) -> Vec<String> {
         FlowBy::Destination => "dst",
         FlowBy::Dscp => return code_point_filters(),
     };
-    vec![format!(
-        "tc filter replace dev $DEV parent 10: protocol all prio 1 handle 1 flow hash keys {keys} divisor {CLASSES} baseclass 10:1"
-    )]
+    vec![format!("tc filter add dev $DEV parent 10: protocol all prio 1 handle 1 flow hash keys {keys} divisor {CLASSES} baseclass 10:1")]
 }
 
 /// A class for each code point, of which there are as many as classes; what is not IP goes with the default one.

@@ -6,14 +6,15 @@
 
 use std::cmp::Ordering;
 
+use roundelay_metrics::geometric_mean;
+
 use crate::comparison::{Comparison, DisciplineResult, Outcome};
-use crate::lane::geometric_mean;
 
 /// Harm that differs by less than this factor is the same.
 const NOTABLE: f64 = 1.25;
-/// Harm below this does not matter to anybody: one full packet at 2.4 Mbit/s.
+/// Waiting no longer than this, beside the transmission itself, does not matter to anybody.
 const NEGLIGIBLE_SECONDS: f64 = 0.005;
-/// A lost packet is as bad as one that comes this late: the sender's shortest wait before it sends again (RFC 6298, section 2.4).
+/// To lose all packets is as bad as to get them this late: the sender's shortest wait before it sends again (RFC 6298, section 2.4).
 const LOSS_SECONDS: f64 = 1.0;
 
 /// What a discipline did, in seconds.
@@ -24,7 +25,7 @@ struct Harm {
     total: f64,
 }
 
-/// The 99th percentile of delay, plus what the losses cost on average.
+/// The 99th percentile of delay, plus the fraction of packets lost times [`LOSS_SECONDS`].
 fn harm_of(outcome: &Outcome) -> f64 {
     outcome.delay.map_or(LOSS_SECONDS, |delay| delay.p99) + outcome.loss * LOSS_SECONDS
 }
@@ -43,13 +44,28 @@ pub(crate) fn verdict(comparison: &Comparison, on_linux: &[bool]) -> (usize, Vec
     let light: Vec<_> = (0..flows.len()).filter(|flow| flows[*flow].light).collect();
     let results = &comparison.disciplines;
     let harms: Vec<_> = results.iter().map(|result| Harm::of(result, &light)).collect();
-    let contended = harms.iter().any(|harm| harm.light > NEGLIGIBLE_SECONDS);
-    let best = if contended { best(results, &harms, on_linux) } else { simplest(results) };
-    let alone = results.len() == 1;
-    let mut sentences = vec![if contended { praise(&results[best], light.len(), alone) } else { nothing_contends(&results[best], alone) }];
-    sentences.extend(worst(&harms, best).filter(|_| contended).and_then(|worst| blame(&results[worst], &results[best])));
-    sentences.extend(caveat(&results[best], results));
-    (best, sentences)
+    let negligible = NEGLIGIBLE_SECONDS + longest_transmission(comparison);
+    let contended = harms.iter().any(|harm| harm.light > negligible || harm.total > negligible);
+    let differ = spread(harms.iter().map(|harm| harm.light)) > NOTABLE || spread(harms.iter().map(|harm| harm.total)) > NOTABLE;
+    let best = if contended && differ { best(results, &harms, on_linux) } else { simplest(results) };
+    let first = match (contended, differ || results.len() == 1) {
+        (false, _) => format!("Nothing contends for this link: {} will do.", results[best].spec),
+        (true, false) => format!("{} will do: what was compared serves this traffic alike.", results[best].spec),
+        (true, true) => praise(&results[best], light.len(), results.len() == 1),
+    };
+    let worst = worst(&harms, best).filter(|_| contended && differ);
+    let blame = worst.and_then(|worst| blame(&results[worst], &results[best]));
+    (best, [first].into_iter().chain(blame).chain(caveats(&results[best], results)).collect())
+}
+
+/// The time that the longest packet of the capture takes on the link, seconds.
+fn longest_transmission(comparison: &Comparison) -> f64 {
+    comparison.capture.longest_packet as f64 * 8.0 / comparison.link_rate as f64
+}
+
+/// The largest value over the smallest.
+fn spread(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    values.clone().fold(0.0, f64::max) / values.fold(f64::INFINITY, f64::min)
 }
 
 fn best(results: &[DisciplineResult], harms: &[Harm], on_linux: &[bool]) -> usize {
@@ -77,21 +93,19 @@ fn memory(result: &DisciplineResult) -> usize {
     result.fixed_bytes + result.flows.len() * result.bytes_per_flow
 }
 
-/// The one that does most harm, fifo first if it does notable harm, since it is what a link has that nobody looked after.
+/// The first of those that do most harm, if it is notably more than the best does.
 fn worst(harms: &[Harm], best: usize) -> Option<usize> {
-    let worst = (0..harms.len()).max_by(|a, b| harms[*a].light.total_cmp(&harms[*b].light))?;
+    let worst = (0..harms.len()).rev().max_by(|a, b| harms[*a].light.total_cmp(&harms[*b].light))?;
     (harms[worst].light > NOTABLE * harms[best].light).then_some(worst)
-}
-
-fn nothing_contends(simplest: &DisciplineResult, alone: bool) -> String {
-    let others = if alone { "" } else { ", and so would any other" };
-    format!("Nothing contends for this link: {} will do{others}.", simplest.spec)
 }
 
 fn praise(winner: &DisciplineResult, light: usize, alone: bool) -> String {
     let spec = &winner.spec;
+    if light == 0 {
+        return format!("{spec} divides the wait best: every flow asks for more than its fair share.");
+    }
     let Some(wait) = winner.light_p99 else {
-        return format!("{spec} can only divide the wait: every flow asks for more than its fair share.");
+        return format!("Even under {spec} nothing gets through of the flows that ask for less than a fair share.");
     };
     let what = if alone { format!("Under {spec},") } else { format!("{spec} serves this traffic best:") };
     let who = if light == 1 { "the one flow that asks".to_owned() } else { format!("a typical one of the {light} flows that ask") };
@@ -116,17 +130,16 @@ fn blame(loser: &DisciplineResult, winner: &DisciplineResult) -> Option<String> 
     Some(format!("Under {spec} they take {how}{lost}."))
 }
 
-fn caveat(winner: &DisciplineResult, results: &[DisciplineResult]) -> Option<String> {
-    let drops = winner.total.drops;
-    if winner.total.loss > 0.01 {
-        let reason = if drops.early * 2 > drops.total() { "to signal congestion" } else { "because its buffer is full" };
-        let lost = percent(winner.total.loss);
-        return Some(format!(
-            "It drops {lost} of all packets {reason}; TCP senders would slow down in answer, which a replay cannot show."
-        ));
-    }
-    let same = results.iter().all(|result| result.limit == winner.limit);
-    (!same).then(|| "The disciplines had different buffers; --buffer gives all the same.".to_owned())
+fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<String> {
+    let (drops, lost) = (winner.total.drops, percent(winner.total.loss));
+    let reason = if drops.early * 2 > drops.total() { "to signal congestion" } else { "because its buffer is full" };
+    let loss = format!("It drops {lost} of all packets {reason}; TCP senders would slow down in answer, which a replay cannot show.");
+    let buffers = "The disciplines had different buffers; --buffer gives all the same.".to_owned();
+    let is_short = winner.total.loss > 0.01;
+    let unlike = results.iter().any(|result| result.limit != winner.limit);
+    // A short buffer is no merit of the discipline; where little is lost it has not decided.
+    let decided = results.iter().any(|result| result.total.drops.full + result.total.drops.pushed_out > 0);
+    [is_short.then_some(loss), (unlike && decided).then_some(buffers)].into_iter().flatten().collect()
 }
 
 fn seconds(value: f64) -> String {

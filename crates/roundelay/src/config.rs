@@ -20,6 +20,11 @@ pub enum Kind {
     Switch,
 }
 
+/// A value for a field of 32 bits: one that does not fit becomes the largest, which is out of every range.
+pub(crate) fn saturated(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
 /// A time that does not come, written `never`.
 const NEVER: u64 = u64::MAX;
 

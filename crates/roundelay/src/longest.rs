@@ -47,6 +47,11 @@ const fn bucket_of(bytes: u64) -> usize {
 }
 
 impl Longest {
+    /// Memory that it takes once it is awake, however many queues there are.
+    pub(crate) const FIXED_BYTES: usize = size_of::<Index>();
+    /// Memory that it takes once it is awake for each queue.
+    pub(crate) const BYTES_PER_QUEUE: usize = size_of::<Link>();
+
     /// The backlog of `flow` is now `bytes` ([`Queue::size`](crate::Queue::size): zero only if no packet waits).
     #[inline]
     pub(crate) fn changed(&mut self, flow: usize, bytes: u64) {

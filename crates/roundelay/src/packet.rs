@@ -11,7 +11,7 @@ pub struct FlowId(pub u32);
 
 impl FlowId {
     /// The largest flow number for which a discipline with a table of flows makes room: a stray number must not cost all memory.
-    pub const LARGEST_TABLED: Self = Self((1 << 24) - 1);
+    pub const LARGEST_TABLED: Self = Self((1 << 20) - 1);
 
     /// Whether a table of flows makes room for this one.
     #[inline]

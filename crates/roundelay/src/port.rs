@@ -51,6 +51,29 @@ impl<S> Port<S> {
     }
 
     /// When the link picks the next packet. None while nothing waits.
+    ///
+    /// A driver that has its own queue of events waits until then, hands in what arrives up to and at that instant, and calls
+    /// [`pick`](Self::pick):
+    ///
+    /// ```
+    /// # use roundelay::{DropReason, FlowId, Instant, Limit, Observer, Packet, Port, schedulers::fifo::Fifo};
+    /// # struct Count(u32);
+    /// # impl Observer<()> for Count {
+    /// #     fn sent(&mut self, _: Packet<()>, _: Instant, _: Instant) { self.0 += 1; }
+    /// #     fn dropped(&mut self, _: Packet<()>, _: Instant, _: DropReason) {}
+    /// # }
+    /// # let mut observer = Count(0);
+    /// let mut port = Port::new(Fifo::default(), Limit::of_packets(10), "8mbit".parse().unwrap());
+    /// for _ in 0..3 {
+    ///     port.arrive(Instant::ZERO, Packet::new(FlowId(0), 1000, ()), &mut observer);
+    /// }
+    /// while let Some(now) = port.next_event() {
+    ///     // Whatever else happens up to `now` happens here.
+    ///     port.pick(&mut observer);
+    ///     # let _ = now;
+    /// }
+    /// assert_eq!(observer.0, 3);
+    /// ```
     #[inline]
     pub fn next_event<T>(&self) -> Option<Instant>
     where
@@ -91,7 +114,8 @@ impl<S> Port<S> {
         self.free_at
     }
 
-    fn pick<T>(&mut self, observer: &mut impl Observer<T>)
+    /// Lets the link pick now what it picks at [`next_event`](Self::next_event). Nothing happens if nothing waits.
+    pub fn pick<T>(&mut self, observer: &mut impl Observer<T>)
     where
         S: Scheduler<T>,
     {

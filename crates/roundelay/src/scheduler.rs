@@ -59,7 +59,8 @@ pub trait Scheduler<T> {
     /// Memory that the discipline takes beside its packets.
     fn footprint(&self) -> Footprint;
 
-    /// Panics if the state breaks an invariant. Debug builds call it after each public call; release builds never.
+    /// Panics if the state breaks an invariant. Debug builds call it after each public call while flows and packets are few, and now and then
+    /// when they are many; release builds never.
     fn check_invariants(&self) {}
 }
 

@@ -94,6 +94,7 @@ pub(crate) fn comparison() -> Comparison {
             name: "home-downlink.pcap".to_owned(),
             packets: packets.len() as u64,
             bytes: packets.iter().map(|packet| u64::from(packet.len)).sum(),
+            longest_packet: 1514,
             seconds: SECONDS,
             first_unix_nanos: 1_760_000_000_000_000_000,
             flow_by: "5tuple".to_owned(),

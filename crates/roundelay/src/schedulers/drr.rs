@@ -16,7 +16,6 @@
 //!
 //! | guarantee | value | test in `theorems/drr.rs` |
 //! |---|---|---|
-//! | Lemma 1 | 0 <= DC_i < L_i after a turn that left backlog | invariant 2, debug builds |
 //! | Lemma 2 | in m turns a flow sends m Q_i to within one packet | `turns_send_their_quanta` |
 //! | B-WFI, for flows that stay within their longest packet | (1 - phi)(Q_k + L_k) + (N - 1) phi L | `b_wfi_stays_within_the_bound` |
 //!
@@ -34,7 +33,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
-use crate::config::{ConfigError, Kind, Parameter};
+use crate::config::{ConfigError, Kind, Parameter, saturated};
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::longest::Longest;
 use crate::packet::{FlowId, Packet};
@@ -67,7 +66,7 @@ impl Discipline for Config {
         max: 1 << 20,
         about: "bytes that a flow of weight 1 may send in a turn; at least the longest packet keeps the cost constant",
         read: |config| config.quantum.into(),
-        write: |config, value| config.quantum = u32::try_from(value).unwrap_or(u32::MAX),
+        write: |config, value| config.quantum = saturated(value),
     }];
     const WEIGHTED: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
@@ -260,11 +259,12 @@ impl<T> Scheduler<T> for Drr<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: size_of::<Flow>() + size_of::<u32>() }
+        let bytes_per_flow = size_of::<Flow>() + size_of::<u32>() + Longest::BYTES_PER_QUEUE;
+        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
     /// 1. A flow is in the ring exactly once if it is marked so, and it is if it has packets.
-    /// 2. Lemma 1: a flow carries less than its longest packet, so less than L + Q with this turn's quantum; an idle flow carries nothing.
+    /// 2. An idle flow carries nothing.
     fn check_invariants(&self) {
         let mut places = alloc::vec![0; self.flows.len()];
         self.ring.iter().for_each(|number| places[*number as usize] += 1);

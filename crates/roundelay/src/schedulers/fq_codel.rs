@@ -35,7 +35,7 @@ use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::codel::{Codel, Leaving, Target};
-use crate::config::{ConfigError, Kind, Parameter};
+use crate::config::{ConfigError, Kind, Parameter, saturated};
 use crate::hash::FlowHash;
 use crate::longest::Longest;
 use crate::packet::{Ecn, Packet};
@@ -74,13 +74,6 @@ const MICROSECOND: u64 = Duration::from_micros(1).as_picos();
 const HOUR: u64 = Duration::from_secs(3600).as_picos();
 /// As a parameter, no `ce_threshold`.
 const NEVER: u64 = Duration::MAX.as_picos();
-
-/// What the index of the longest queue takes for each: three words.
-const INDEX_BYTES: usize = 3 * size_of::<u32>();
-
-fn saturated(value: u64) -> u32 {
-    u32::try_from(value).unwrap_or(u32::MAX)
-}
 
 impl Discipline for Config {
     const NAME: &'static str = "fq_codel";
@@ -373,8 +366,8 @@ impl<T> Scheduler<T> for FqCodel<T> {
     /// The queues' records, their places in both lists and, from the first time that the buffer is full, the index that finds the
     /// longest.
     fn footprint(&self) -> Footprint {
-        let bytes_per_queue = size_of::<Flow>() + 2 * size_of::<u32>() + INDEX_BYTES;
-        Footprint { fixed_bytes: size_of::<Self>() + self.flows.len() * bytes_per_queue, bytes_per_flow: 0 }
+        let bytes_per_queue = size_of::<Flow>() + 2 * size_of::<u32>() + Longest::BYTES_PER_QUEUE;
+        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES + self.flows.len() * bytes_per_queue, bytes_per_flow: 0 }
     }
 
     /// 1. A flow is in one list, once, if it is marked so, else in none; it is if it has packets.

@@ -20,7 +20,7 @@
 //! |---|---|---|
 //! | Theorem 1, corrected: B-WFI | 3 phi sigma_i + L_k + 2 phi L | `theorem_1_b_wfi` |
 //! | Theorem 2, corrected: T-WFI | (3 sigma_i + L_k / phi + 2 L) / R | `theorem_2_t_wfi` |
-//! | Theorems 3 to 8 | order of the sets, range of the slots | invariants below, checked after each call in debug builds |
+//! | Theorems 3 to 8 | order of the sets, range of the slots | `theorems_3_to_8_hold_after_each_operation`; invariants below |
 //!
 //! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. A flow's bytes are charged rounded up and V advances
 //! rounded down, by less than one part in 2^20 with weights up to 1024, so that shares never add up to more than the link.
@@ -588,8 +588,12 @@ impl<T> Scheduler<T> for Qfq<T> {
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)?;
         let record = self.know(flow.index());
-        record.max_packet_len = config.max_packet_len;
         record.leaves = false;
+        if (u32::from(record.weight), record.max_packet_len) == (config.weight, config.max_packet_len) {
+            // Taken for a change, it would cost a flow that is behind what it is due.
+            return Ok(());
+        }
+        record.max_packet_len = config.max_packet_len;
         record.regroup = true;
         self.set_weight(flow.index(), config.weight);
         self.debug_check();
@@ -610,7 +614,7 @@ impl<T> Scheduler<T> for Qfq<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: size_of::<Flow>() }
+        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow: size_of::<Flow>() + Longest::BYTES_PER_QUEUE }
     }
 
     /// The theorems of appendix A; sigma_i is the group's slot size, L the largest step of V.

@@ -39,7 +39,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
-use crate::config::{ConfigError, Kind, Parameter};
+use crate::config::{ConfigError, Kind, Parameter, saturated};
 use crate::hash::FlowHash;
 use crate::longest::Longest;
 use crate::packet::Packet;
@@ -75,13 +75,6 @@ impl Config {
     const MIN_PERTURB: Duration = Duration::from_millis(1);
     const MAX_PERTURB: Duration = Duration::from_secs(3600);
     const MAX_DIVISOR: u32 = 1 << 16;
-}
-
-/// What the index of the longest queue takes for each: three words.
-const INDEX_BYTES: usize = 3 * size_of::<u32>();
-
-fn saturated(value: u64) -> u32 {
-    u32::try_from(value).unwrap_or(u32::MAX)
 }
 
 impl Discipline for Config {
@@ -382,8 +375,8 @@ impl<T> Scheduler<T> for Sfq<T> {
 
     /// The buckets, their places in the ring and, from the first time that the buffer is full, the index that finds the longest.
     fn footprint(&self) -> Footprint {
-        let bytes_per_bucket = size_of::<Bucket>() + size_of::<u32>() + INDEX_BYTES;
-        Footprint { fixed_bytes: size_of::<Self>() + self.buckets.len() * bytes_per_bucket, bytes_per_flow: 0 }
+        let bytes_per_bucket = size_of::<Bucket>() + size_of::<u32>() + Longest::BYTES_PER_QUEUE;
+        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES + self.buckets.len() * bytes_per_bucket, bytes_per_flow: 0 }
     }
 
     /// 1. A bucket is in the ring exactly once if it is marked so, and it is if it has packets.

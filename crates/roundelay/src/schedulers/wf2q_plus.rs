@@ -143,6 +143,9 @@ impl<T> Wf2qPlus<T> {
     fn set_weight(&mut self, number: usize, weight: u32) {
         let (id, flow) = (FlowId(number as u32), &mut self.flows[number]);
         let before = flow.weight;
+        if weight == before {
+            return;
+        }
         flow.weight = weight;
         flow.remainder = 0;
         if weight > before {
@@ -308,7 +311,8 @@ impl<T> Scheduler<T> for Wf2qPlus<T> {
 
     fn footprint(&self) -> Footprint {
         let in_heaps = size_of::<(VirtualTime, u32)>() + 2 * size_of::<u32>();
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: size_of::<Flow>() + in_heaps }
+        let bytes_per_flow = size_of::<Flow>() + in_heaps + Longest::BYTES_PER_QUEUE;
+        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
     /// 1. A backlogged flow is in one heap, by whether its start is after V; an idle flow is in none.

@@ -396,8 +396,8 @@ fn memory_does_not_grow_with_flows() {
     assert_eq!(before.bytes_per_flow, 0);
     let per_flow = drr::Config::default().build::<u64>(1).expect("legal");
     assert_ne!(per_flow.footprint().bytes_per_flow, 0, "DRR's does");
-    let larger = build(sfq::Config { divisor: 2048, ..deep() }, 1).footprint();
-    assert!(larger.fixed_bytes > before.fixed_bytes * 19 / 10, "the buckets are what it takes");
+    let with = |divisor| build(sfq::Config { divisor, ..deep() }, 1).footprint().fixed_bytes;
+    assert_eq!(with(4096) - with(2048), 2 * (with(2048) - with(1024)), "the buckets are what it takes");
 }
 
 #[test]

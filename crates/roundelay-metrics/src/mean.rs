@@ -1,0 +1,20 @@
+//! The geometric mean, for figures that span orders of magnitude.
+
+/// The geometric mean of delays in seconds; none of none. What is shorter than a picosecond counts as a picosecond: zero has no logarithm.
+pub fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value.max(1e-12).ln(), count + 1));
+    (count > 0).then(|| (sum / f64::from(count)).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hundredfold_more_and_less_cancel_out() {
+        let mean = geometric_mean([0.001, 0.1, 10.0].into_iter()).unwrap();
+        assert!((mean - 0.1).abs() < 1e-12, "{mean}");
+        assert_eq!(geometric_mean([].into_iter()), None);
+        assert!(geometric_mean([0.0].into_iter()).unwrap() > 0.0);
+    }
+}
