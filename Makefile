@@ -27,7 +27,8 @@ compare: setup-npm ## compare disciplines on the example capture: CAPTURE=file R
 test: lint docs test-debug test-release purity deny browser ## everything that a change must pass
 
 test-full: test captures fuzz ## the same and the long tests: captures of other projects, fuzzing
-	ROUNDELAY_CAPTURES=$(TOOLS)/captures cargo test --release --locked --workspace -- --ignored --nocapture
+	ROUNDELAY_CAPTURES=$(CURDIR)/$(TOOLS)/captures cargo test --release --locked -p roundelay-trace --test foreign --test compare --test speed \
+	  -- --ignored --nocapture
 
 lint: setup-npm ## format and clippy, warnings as errors
 	cargo fmt --all --check
