@@ -22,7 +22,10 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::List { json } => print(&disciplines::list(json)),
-        Command::Help { discipline: Some(name) } => disciplines::help(&name).and_then(|text| print(&text)),
+        Command::Help { discipline: Some(name) } => match Arguments::command().find_subcommand_mut(&name) {
+            Some(command) => print(&command.render_long_help().to_string()),
+            None => disciplines::help(&name).and_then(|text| print(&text)),
+        },
         Command::Help { discipline: None } => print(&Arguments::command().render_help().to_string()),
         Command::Completions { shell } => {
             let mut script = Vec::new();

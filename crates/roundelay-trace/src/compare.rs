@@ -8,8 +8,8 @@ use roundelay::schedulers::Spec;
 use roundelay::{ConfigError, Limit, Rate};
 use thiserror::Error;
 
-use crate::capture::{Capture, CaptureNotes};
-use crate::classifier::{Classifier, FlowBy};
+use crate::capture::{Capture, CaptureNotes, LinkType};
+use crate::classifier::{Classifier, Flow, FlowBy};
 use crate::comparison::{CaptureSummary, Comparison, FlowSummary, Verdict};
 use crate::cost;
 use crate::error::CaptureError;
@@ -76,6 +76,14 @@ pub enum CompareError {
         /// The capture.
         name: String,
     },
+    /// The capture is of a link whose headers are not known.
+    #[error("{name}: headers of link type {link} are not read; those of Ethernet, raw IP, Linux cooked captures and PPP are")]
+    UnknownLink {
+        /// The capture.
+        name: String,
+        /// The link type of its last packet.
+        link: LinkType,
+    },
     /// A discipline could not go on: its packets could not be kept.
     #[error("{0}")]
     Lane(Box<dyn Error + Send + Sync>),
@@ -139,6 +147,9 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl Compani
     if lanes.is_empty() {
         return Err(CompareError::NoPackets { name: offered.capture().name().to_owned() });
     }
+    if offered.classifier().unparsable().unknown_link == offered.packets() {
+        return Err(CompareError::UnknownLink { name: offered.capture().name().to_owned(), link: offered.link() });
+    }
     conclude(offered, lanes, &sample, options)
 }
 
@@ -173,7 +184,7 @@ fn conclude(offered: Offered, lanes: Vec<Box<dyn Lane>>, sample: &[Event], optio
     let on_linux: Vec<_> = options.specs.iter().map(|spec| !commands(spec).is_empty()).collect();
     let mut comparison = Comparison {
         version: env!("CARGO_PKG_VERSION"),
-        capture: summarise_capture(&offered, options.flow_by),
+        capture: summarise_capture(&offered, options),
         link_rate: options.rate.bits_per_second(),
         seed: options.seed,
         flows,
@@ -215,7 +226,7 @@ fn choose_charted(flows: &[FlowSummary]) -> Vec<usize> {
     charted
 }
 
-fn summarise_capture(offered: &Offered, flow_by: FlowBy) -> CaptureSummary {
+fn summarise_capture(offered: &Offered, options: &Options) -> CaptureSummary {
     let capture = offered.capture();
     CaptureSummary {
         name: capture.name().to_owned(),
@@ -224,16 +235,34 @@ fn summarise_capture(offered: &Offered, flow_by: FlowBy) -> CaptureSummary {
         longest_packet: offered.longest_packet(),
         seconds: offered.end().as_secs_f64(),
         first_unix_nanos: offered.first_unix_nanos(),
-        flow_by: flow_by.to_string(),
-        notes: notes(&capture.notes(), offered),
+        flow_by: options.flow_by.to_string(),
+        notes: notes(&capture.notes(), offered).chain(weight_notes(offered, options)).chain([OPEN_LOOP.to_owned()]).collect(),
     }
 }
 
 /// What every replay leaves out.
 const OPEN_LOOP: &str = "A replay is open-loop: TCP does not react to what happens to its packets here.";
 
-/// A sentence for each oddity that was met, and at the end [`OPEN_LOOP`].
-fn notes(capture: &CaptureNotes, offered: &Offered) -> Vec<String> {
+/// Weights that were asked for and have no effect.
+fn weight_notes(offered: &Offered, options: &Options) -> Vec<String> {
+    let rules = options.weights.rules();
+    let decides = |place: usize| {
+        let headers = offered.classifier().flows().iter().filter_map(Flow::headers);
+        headers.filter(|headers| rules.iter().position(|rule| rule.matches(headers)) == Some(place)).count() > 0
+    };
+    let idle = (0..rules.len()).filter(|place| !decides(*place));
+    let mut notes: Vec<_> =
+        idle.map(|place| format!("Weight rule {} of {} decides for no flow of this capture.", place + 1, rules.len())).collect();
+    let unaware = options.specs.iter().map(|spec| spec.discipline.info()).filter(|info| !info.weighted).map(|info| info.name);
+    let unaware: Vec<_> = unaware.collect();
+    if !rules.is_empty() && !unaware.is_empty() {
+        notes.push(format!("Without weights, which they do not have: {}.", unaware.join(", ")));
+    }
+    notes
+}
+
+/// A sentence for each oddity that was met.
+fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = String> {
     let Oddities { backward_steps, cut_gaps, cut_lengths, superframes } = offered.oddities();
     let unparsable = offered.classifier().unparsable();
     let counted = [
@@ -251,8 +280,7 @@ fn notes(capture: &CaptureNotes, offered: &Offered) -> Vec<String> {
         (capture.fractions_of_a_second_or_more, "times have fractions of a second or more, which were added"),
         (capture.skipped_blocks, "blocks hold no packets and were skipped"),
     ];
-    let oddities = counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}."));
-    oddities.chain([OPEN_LOOP.to_owned()]).collect()
+    counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}."))
 }
 
 #[cfg(test)]

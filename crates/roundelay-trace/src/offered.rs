@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use roundelay::{Duration, Ecn, FlowConfig, FlowId, Instant, Rate};
 use roundelay_reference::GpsServer;
 
-use crate::capture::Capture;
+use crate::capture::{Capture, LinkType};
 use crate::classifier::Classifier;
 use crate::error::CaptureError;
 use crate::headers::parse;
@@ -99,13 +99,27 @@ pub(crate) struct Offered {
     packets: u64,
     bytes: u64,
     longest_packet: u32,
+    link: LinkType,
 }
 
 impl Offered {
     pub(crate) fn new(capture: Capture, classifier: Classifier, weights: WeightRules, rate: Rate) -> Self {
         let (flows, quiet, gps) = (Vec::new(), BinaryHeap::new(), GpsServer::new(rate));
         let (clock, oddities) = (CaptureClock::default(), Oddities::default());
-        Self { capture, classifier, weights, flows, gps, quiet, clock, oddities, packets: 0, bytes: 0, longest_packet: 0 }
+        Self {
+            capture,
+            classifier,
+            weights,
+            flows,
+            gps,
+            quiet,
+            clock,
+            oddities,
+            packets: 0,
+            bytes: 0,
+            longest_packet: 0,
+            link: LinkType::ETHERNET,
+        }
     }
 
     /// Fills `block` with the events of up to `packets` packets. False at the end of the capture.
@@ -113,6 +127,7 @@ impl Offered {
         block.clear();
         for _ in 0..packets {
             let Some(frame) = self.capture.next()? else { return Ok(!block.is_empty()) };
+            self.link = frame.link;
             let headers = parse(frame.link, frame.bytes);
             let at = self.clock.read(frame.time_nanos, &mut self.oddities);
             let len = self.oddities.plausible(frame.original_len);
@@ -195,6 +210,11 @@ impl Offered {
 
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// The link type of the last packet.
+    pub(crate) const fn link(&self) -> LinkType {
+        self.link
     }
 
     pub(crate) const fn longest_packet(&self) -> u32 {

@@ -19,6 +19,7 @@ const MICROSECOND: u64 = 1_000_000;
 pub(crate) fn commands(spec: &Spec, limit: Limit, rate: Rate, flow_by: FlowBy, weighted: bool) -> Vec<String> {
     let Some(leaf) = leaf(spec, limit) else { return Vec::new() };
     let mut lines = vec![
+        "# DEV is the interface that this traffic leaves by; its present root qdisc goes".to_owned(),
         "tc qdisc del dev $DEV root 2> /dev/null || true".to_owned(),
         "tc qdisc add dev $DEV root handle 1: htb default 1".to_owned(),
         format!("tc class add dev $DEV parent 1: classid 1:1 htb rate {}", at_least_a_byte(rate)),

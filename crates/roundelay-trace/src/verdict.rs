@@ -55,7 +55,8 @@ pub(crate) fn verdict(comparison: &Comparison, on_linux: &[bool]) -> (usize, Vec
     };
     let worst = worst(&harms, best).filter(|_| contended && differ);
     let blame = worst.and_then(|worst| blame(&results[worst], &results[best]));
-    (best, [first].into_iter().chain(blame).chain(caveats(&results[best], results)).collect())
+    let nowhere = (!on_linux[best]).then(|| format!("Linux does not have {}.", results[best].name));
+    (best, [first].into_iter().chain(blame).chain(caveats(&results[best], results)).chain(nowhere).collect())
 }
 
 /// The time that the longest packet of the capture takes on the link, seconds.
@@ -132,7 +133,11 @@ fn blame(loser: &DisciplineResult, winner: &DisciplineResult) -> Option<String> 
 
 fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<String> {
     let (drops, lost) = (winner.total.drops, percent(winner.total.loss));
-    let reason = if drops.early * 2 > drops.total() { "to signal congestion" } else { "because its buffer is full" };
+    let reason = match drops {
+        drops if drops.early * 2 > drops.total() => "to signal congestion",
+        drops if drops.refused * 2 > drops.total() => "because it would not take them",
+        _ => "because its buffer is full",
+    };
     let loss = format!("It drops {lost} of all packets {reason}; TCP senders would slow down in answer, which a replay cannot show.");
     let buffers = "The disciplines had different buffers; --buffer gives all the same.".to_owned();
     let is_short = winner.total.loss > 0.01;

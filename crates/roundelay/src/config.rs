@@ -14,8 +14,10 @@ pub enum Kind {
     Count,
     /// A size: `1514b`, `32mb`.
     Size,
-    /// A time: `5ms`.
+    /// A time: `5ms`; a bare number is microseconds.
     Time,
+    /// A time of which a bare number is seconds.
+    Seconds,
     /// A word that switches something on; with `no` before it, off.
     Switch,
 }
@@ -72,8 +74,8 @@ impl Kind {
         match self {
             Self::Count => value.to_string(),
             Self::Size => Bytes(value).to_string(),
-            Self::Time if value == NEVER => "never".to_owned(),
-            Self::Time => Duration::from_picos(value).to_string(),
+            Self::Time | Self::Seconds if value == NEVER => "never".to_owned(),
+            Self::Time | Self::Seconds => Duration::from_picos(value).to_string(),
             Self::Switch => (if value == 0 { "off" } else { "on" }).to_owned(),
         }
     }
@@ -86,8 +88,9 @@ impl Kind {
         match self {
             Self::Count => text.parse().map_err(|_| "a whole number".to_owned()),
             Self::Size => text.parse::<Bytes>().map(|b| b.0).map_err(|e| e.to_string()),
-            Self::Time if text == "never" => Ok(NEVER),
-            Self::Time => text.parse::<Duration>().map(Duration::as_picos).map_err(|e| e.to_string()),
+            Self::Time | Self::Seconds if text == "never" => Ok(NEVER),
+            Self::Seconds if text.bytes().all(|byte| byte.is_ascii_digit()) => self.read(&(text.to_owned() + "s")),
+            Self::Time | Self::Seconds => text.parse::<Duration>().map(Duration::as_picos).map_err(|e| e.to_string()),
             Self::Switch => Err("no value".to_owned()),
         }
     }
@@ -149,7 +152,10 @@ impl ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownDiscipline { name } => write!(f, "no discipline is called '{name}'; 'roundelay list' names all"),
+            Self::UnknownDiscipline { name } => write!(
+                f,
+                "no discipline is called '{name}'; 'roundelay list' names all, and parameters go into quotes with the name: \"sfq depth 64\""
+            ),
             Self::UnknownParameter { discipline, parameter, known } => {
                 write!(f, "{discipline}: no parameter is called '{parameter}'; it has {known}")
             }

@@ -93,7 +93,7 @@ impl Discipline for Config {
         },
         Parameter {
             name: "perturb",
-            kind: Kind::Time,
+            kind: Kind::Seconds,
             min: 0,
             max: Self::MAX_PERTURB.as_picos(),
             about: "time between two changes of the hash's key; 0 for never",
@@ -156,7 +156,7 @@ impl Discipline for Config {
             return Err(bad("divisor", "a power of two from 1 to 65536"));
         }
         if self.perturb != Duration::ZERO && self.perturb < Self::MIN_PERTURB {
-            return Err(bad("perturb", "0 for never, or 1ms or longer"));
+            return Err(bad("perturb", "0 for never, or a time of 1ms or longer (a bare number is seconds)"));
         }
         Ok(())
     }
