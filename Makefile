@@ -64,7 +64,8 @@ browser: setup-npm setup-chromium ## the report in headless Chromium: no errors,
 fuzz: setup-npm ## each fuzz target for FUZZ_SECONDS (needs a nightly compiler)
 	cargo +nightly fuzz --version > /dev/null 2>&1 || cargo install --locked cargo-fuzz
 	for target in $$(cargo +nightly fuzz list); do \
-	  cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096; \
+	  mkdir -p fuzz/found/$$target; \
+	  cargo +nightly fuzz run $$target fuzz/found/$$target fuzz/corpus/$$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096; \
 	done
 
 capture: ## make the example capture anew (needs root and a minute)

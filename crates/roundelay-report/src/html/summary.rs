@@ -57,7 +57,7 @@ const COLUMNS: [Column; 12] = [
         cell: |result| cell(bytes(result.worst_lag), result.worst_lag),
     },
     Column { head: "Bounds", about: "Whether every flow stayed within what is proven", cell: bounds },
-    Column { head: "ns/packet", about: "Processor time for a packet in and out, on the machine that made this page", cell: cost },
+    Column { head: "ns/packet", about: "Time for a packet in and out, on the machine that made this page", cell: cost },
     Column {
         head: "B/flow",
         about: "Bytes of state for each flow",
