@@ -392,6 +392,74 @@ fn wf2q_plus_lags_no_packet_behind_the_fluid_server() {
     assert!(fifo > 10_000.0, "{fifo}");
 }
 
+/// The verdict's sentences for samples on a link of 8 Mbit/s, where a packet of 1000 bytes takes a millisecond.
+fn verdict_of(samples: &[Sample], texts: &[&str]) -> String {
+    run(samples, &options("8mbit", specs(texts))).verdict.sentences.join(" ")
+}
+
+/// Two greedy flows that ask for three times the link, and a small one.
+fn overload() -> Vec<Sample> {
+    let greedy = |flow| steady(0, 666_000, 3000, flow, 1000);
+    merged([greedy(0), greedy(1), steady(3 * MILLISECOND, 20 * MILLISECOND, 100, 2, 200)])
+}
+
+#[test]
+fn an_overloaded_link_is_contended_even_if_all_disciplines_are_fair() {
+    let text = verdict_of(&overload(), &["drr", "qfq"]);
+    assert!(!text.contains("Nothing contends") && text.contains("because its buffer is full"), "{text}");
+}
+
+#[test]
+fn a_lone_packet_is_no_contention_however_slow_the_link() {
+    let comparison = run(&[sample(0, 0, 1500)], &options("1kbit", all_specs()));
+    assert!(comparison.verdict.sentences[0].starts_with("Nothing contends"), "{:?}", comparison.verdict.sentences);
+}
+
+#[test]
+fn what_is_served_alike_is_said_to_be() {
+    let text = verdict_of(&steady(0, 666_000, 3000, 0, 1000), &["drr", "qfq"]);
+    assert!(text.contains("serves this traffic alike"), "{text}");
+}
+
+#[test]
+fn a_light_flow_that_gets_nothing_through_is_not_forgotten() {
+    let text = verdict_of(&overload(), &["fifo limit 0"]);
+    assert!(text.contains("nothing gets through"), "{text}");
+    let text = verdict_of(&overload(), &["fifo limit 0", "qfq"]);
+    assert!(text.starts_with("qfq serves this traffic best"), "{text}");
+}
+
+#[test]
+fn buffers_that_differ_are_named_where_they_decide() {
+    let named = |texts: &[&str]| verdict_of(&overload(), texts).contains("had different buffers");
+    assert!(named(&["drr limit 10", "qfq limit 1000"]));
+    assert!(!named(&["drr limit 10", "qfq limit 10"]));
+}
+
+#[test]
+fn weights_without_effect_are_noted() {
+    let rules = weights(&["dst port 9 = 10", "dst port 1000 = 3", "dst portrange 1000-1001 = 2"]);
+    let notes = |texts: &[&str]| run(&overload(), &Options { weights: rules.clone(), ..options("8mbit", specs(texts)) }).capture.notes;
+    let of_qfq = notes(&["qfq"]);
+    assert!(of_qfq.contains(&"Weight rule 1 of 3 decides for no flow of this capture.".to_owned()), "{of_qfq:?}");
+    assert!(
+        !of_qfq.iter().any(|note| note.contains("rule 2") || note.contains("rule 3") || note.contains("Without weights")),
+        "{of_qfq:?}"
+    );
+    assert!(notes(&["qfq", "fifo", "sfq"]).contains(&"Without weights, which they do not have: fifo, sfq.".to_owned()));
+}
+
+#[test]
+fn a_capture_of_an_unknown_link_is_refused_by_name() {
+    let header = |word: u32| word.to_le_bytes();
+    let mut bytes = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 105].map(header).concat();
+    bytes.extend([1, 0, 4, 4].map(header).concat());
+    bytes.extend([0; 4]);
+    let capture = Capture::from_reader("wifi.pcap", std::io::Cursor::new(bytes)).unwrap();
+    let error = compare(capture, &options("8mbit", specs(&["fifo"])), &mut ()).unwrap_err().to_string();
+    assert!(error.starts_with("wifi.pcap: headers of link type") && error.contains("105"), "{error}");
+}
+
 fn compare_at_random(seed: u64, weighted: bool) {
     let mut random = Random(seed);
     let samples = random_samples(&mut random);

@@ -402,6 +402,9 @@ fn memory_does_not_grow_with_flows() {
 
 #[test]
 fn it_reads_as_tc_writes_it() {
+    let period = |text: &str| text.parse::<Spec>().map(|spec| spec.discipline.to_string());
+    assert_eq!(period("sfq perturb 10"), period("sfq perturb 10s"), "a bare number is seconds, as in tc");
+    assert_ne!(period("sfq perturb 10"), period("sfq perturb 10ms"));
     let spec: Spec = "sfq perturb 10s depth 64 divisor 512 headdrop".parse().expect("legal");
     assert_eq!(spec.discipline.to_string(), "sfq perturb 10s divisor 512 depth 64 headdrop");
     assert_eq!(spec.limit_or_default(), Limit::of_packets(127));
