@@ -93,7 +93,7 @@ impl Visitor for Timed<'_> {
             port.advance(at, &mut Ignore);
             match event.kind {
                 EventKind::Arrival { len, ecn } => {
-                    let packet = Packet { flow: event.flow, len, arrival: at, ecn, payload: () };
+                    let packet = Packet { ecn, ..Packet::new(event.flow, len, ()) };
                     port.arrive(at, packet, &mut Ignore);
                 }
                 EventKind::Join(config) => {

@@ -120,7 +120,7 @@ impl<D: Discipline> Lane for LaneOf<D> {
             match event.kind {
                 EventKind::Arrival { len, ecn } => {
                     let payload = self.meters.offer(event.at, event.flow, len, ecn);
-                    let packet = Packet { flow: event.flow, len, arrival: event.at, ecn, payload };
+                    let packet = Packet { ecn, ..Packet::new(event.flow, len, payload) };
                     self.port.arrive(event.at, packet, &mut self.meters);
                 }
                 EventKind::Join(config) => {
@@ -234,6 +234,7 @@ mod tests {
         const PARAMETERS: &'static [roundelay::Parameter<Self>] = &[];
         const WEIGHTED: bool = true;
         const DEFAULT_LIMIT: Limit = Limit::UNBOUNDED;
+        const COMPLEXITY: &'static str = "";
         type Scheduler<T: Send> = fifo::Fifo<T>;
 
         fn build<T: Send>(&self, _seed: u64) -> Result<fifo::Fifo<T>, ConfigError> {

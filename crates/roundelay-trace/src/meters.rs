@@ -236,6 +236,7 @@ impl Meters {
         [self.most.weight, self.most.least_weight, self.most.least_weight_a_flow].map(|crowd| Share {
             weight: config.weight,
             total_weight: crowd.weight.max(config.weight.into()),
+            least_weight: 1,
             flows: crowd.flows,
             max_packet_len: config.max_packet_len,
             link_max_packet_len: self.most.packet_len,

@@ -82,24 +82,41 @@ impl<S> Buffer<S> {
         if let Err(packet) = self.scheduler.enqueue(now, packet) {
             return dropped(packet, DropReason::Refused);
         }
-        self.push_out(&mut dropped);
-        while self.exceeds_limit() {
-            let Some(victim) = self.scheduler.evict() else { break };
-            // The last packet of this flow to come at this instant is the arriving one, or cannot be told from it.
-            let arrived = victim.flow == flow && victim.arrival == now;
-            dropped(victim, if arrived { DropReason::Full } else { DropReason::PushedOut });
-            self.push_out(&mut dropped);
-        }
+        self.take_dropped(&mut dropped);
+        // The last packet of this flow to come at this instant is the arriving one, or cannot be told from it.
+        self.keep_limit(|victim| victim.flow == flow && victim.arrival == now, &mut dropped);
     }
 
-    /// Hands on what the discipline gave up beside the packet that it was asked for, or for one that it took.
-    #[inline]
-    fn push_out<T>(&mut self, mut dropped: impl FnMut(Packet<T>, DropReason))
+    /// Changes the limit. What no longer fits is handed to `dropped`.
+    pub fn set_limit<T>(&mut self, limit: Limit, mut dropped: impl FnMut(Packet<T>, DropReason))
     where
         S: Scheduler<T>,
     {
-        while let Some(packet) = self.scheduler.take_dropped() {
-            dropped(packet, DropReason::PushedOut);
+        self.limit = limit;
+        self.keep_limit(|_| false, &mut dropped);
+    }
+
+    #[inline]
+    fn keep_limit<T>(&mut self, has_just_come: impl Fn(&Packet<T>) -> bool, mut dropped: impl FnMut(Packet<T>, DropReason))
+    where
+        S: Scheduler<T>,
+    {
+        while self.exceeds_limit() {
+            let Some(victim) = self.scheduler.evict() else { break };
+            let reason = if has_just_come(&victim) { DropReason::Full } else { DropReason::PushedOut };
+            dropped(victim, reason);
+            self.take_dropped(&mut dropped);
+        }
+    }
+
+    /// Hands on what the discipline gave up beside the packet that it was asked for.
+    #[inline]
+    fn take_dropped<T>(&mut self, mut dropped: impl FnMut(Packet<T>, DropReason))
+    where
+        S: Scheduler<T>,
+    {
+        while let Some((packet, reason)) = self.scheduler.take_dropped() {
+            dropped(packet, reason);
         }
     }
 
@@ -110,9 +127,7 @@ impl<S> Buffer<S> {
         S: Scheduler<T>,
     {
         let packet = self.scheduler.dequeue(now);
-        while let Some(victim) = self.scheduler.take_dropped() {
-            dropped(victim, DropReason::Early);
-        }
+        self.take_dropped(&mut dropped);
         packet
     }
 

@@ -136,6 +136,18 @@ pub enum ConfigError {
         /// Largest legal value.
         max: String,
     },
+    /// A parameter that cannot change while packets wait.
+    Fixed {
+        /// The discipline.
+        discipline: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+    },
+    /// The scheduler to be changed is of another discipline.
+    OtherDiscipline {
+        /// The discipline that it should be of.
+        discipline: &'static str,
+    },
 }
 
 impl ConfigError {
@@ -160,6 +172,8 @@ impl fmt::Display for ConfigError {
                 write!(f, "{discipline}: no parameter is called '{parameter}'; it has {known}")
             }
             Self::BadValue { discipline, parameter, expected } => write!(f, "{discipline}: {parameter}: expected {expected}"),
+            Self::Fixed { discipline, parameter } => write!(f, "{discipline}: {parameter} cannot change at run time"),
+            Self::OtherDiscipline { discipline } => write!(f, "the scheduler is no {discipline}"),
             Self::OutOfRange { discipline, parameter, value, min, max } => {
                 write!(f, "{discipline}: {parameter} {value}: legal range {min} to {max}")
             }

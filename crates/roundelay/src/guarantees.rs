@@ -10,6 +10,8 @@ pub struct Share {
     pub weight: u32,
     /// Sum of the weights of all flows, idle ones too.
     pub total_weight: u64,
+    /// Smallest weight of any flow.
+    pub least_weight: u32,
     /// Number of flows.
     pub flows: u64,
     /// L_k: the longest packet of the flow in bytes.
@@ -55,4 +57,20 @@ pub struct Guarantees {
     /// Time Worst-case Fair Index: most that a packet completes after the flow's backlog at its arrival, served at the flow's share of
     /// the rate (QFQ paper, Eq. 11).
     pub t_wfi: Option<Bound<Duration>>,
+    /// Most that a packet completes after the flow, alone on a link of its share of the rate, would have completed it: after
+    /// GRC(p) = max(arrival(p), GRC(p - 1)) + len(p) / r. The Theta of a latency-rate server has this property (Stiliadis and Varma,
+    /// "Latency-Rate Servers", IEEE/ACM ToN 6(5), 1998), and the constant of a guaranteed-rate server is it (Goyal, Lam, Vin, 1995).
+    pub latency: Option<Bound<Duration>>,
+    /// Most by which the service of the flow and of any other one can differ while both are backlogged, each taken as the time that it
+    /// is worth at the flow's own share of the rate: |W_i / r_i - W_j / r_j| (Golestani's fairness).
+    pub fairness: Option<Bound<Duration>>,
+}
+
+impl Guarantees {
+    /// Most that a packet of a flow waits and takes to be sent, if the flow brings no more than `burst` bytes at once beyond its share of
+    /// the rate (a token bucket of that depth): `burst / r` and what the discipline adds. None: nothing is proven.
+    pub fn delay(&self, share: &Share, burst: u64) -> Option<Bound<Duration>> {
+        let added = [self.t_wfi, self.latency].into_iter().flatten().min_by_key(|bound| bound.value)?;
+        Some(Bound { value: share.rate.time_of(share.per_share(burst)) + added.value, source: added.source })
+    }
 }

@@ -45,7 +45,7 @@ pub use packet::{Ecn, FlowId, Packet};
 pub use pool::{Backlog, Pool, Queue};
 pub use port::{Observer, Port};
 pub use scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
-pub use time::{Duration, Instant};
+pub use time::{Duration, Instant, Slack};
 pub use units::{Bytes, Rate, UnitError};
 pub use virtual_time::{VirtualClock, VirtualTime, byte_time};
 

@@ -1,6 +1,6 @@
 //! What a scheduler orders: a packet is a flow, a length and whatever the caller carries along.
 
-use crate::time::Instant;
+use crate::time::{Instant, Slack};
 
 /// The flow that a packet belongs to.
 ///
@@ -49,13 +49,23 @@ pub struct Packet<T> {
     pub arrival: Instant,
     /// Whether it may be marked instead of dropped, and whether it has been.
     pub ecn: Ecn,
+    /// Smaller goes first, in disciplines that serve by it: a class, the bytes of its flow (`sjf`), what is left of them (`srpt`);
+    /// [`Discipline::PRIORITY`](crate::schedulers::Discipline::PRIORITY) says which a discipline means.
+    pub priority: u32,
+    /// Time that it can still lose in queues. Whoever carries it on takes off what it waited at each: the dynamic packet state of LSTF.
+    pub slack: Slack,
+    /// When its receiver needs it, for disciplines that go by deadlines.
+    pub deadline: Instant,
     /// What the caller carries along. No scheduler looks at it.
     pub payload: T,
 }
 
 impl<T> Packet<T> {
-    /// A packet of `len` bytes that is not capable of ECN.
+    /// A packet of `len` bytes that is not capable of ECN, with priority 0, no slack and no deadline.
     pub const fn new(flow: FlowId, len: u32, payload: T) -> Self {
-        Self { flow, len, arrival: Instant::ZERO, ecn: Ecn::NotCapable, payload }
+        let (arrival, ecn, priority) = (Instant::ZERO, Ecn::NotCapable, 0);
+        Self { flow, len, arrival, ecn, priority, slack: Slack::ZERO, deadline: Instant::MAX, payload }
     }
 }
+
+const _: () = assert!(size_of::<Packet<u32>>() <= 48, "a packet and its links lie in one cache line");

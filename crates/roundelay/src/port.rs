@@ -45,6 +45,14 @@ impl<S> Port<S> {
         self.buffer.scheduler_mut()
     }
 
+    /// Changes what the buffer holds. What no longer fits is dropped.
+    pub fn set_limit<T>(&mut self, now: Instant, limit: Limit, observer: &mut impl Observer<T>)
+    where
+        S: Scheduler<T>,
+    {
+        self.buffer.set_limit(limit, |packet, reason| observer.dropped(packet, now, reason));
+    }
+
     /// The link's rate.
     pub const fn rate(&self) -> Rate {
         self.rate

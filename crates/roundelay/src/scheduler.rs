@@ -19,8 +19,28 @@ pub trait Scheduler<T> {
     /// The next packet for the link. None if nothing waits, or nothing may leave before [`ready_at`](Self::ready_at).
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>>;
 
+    /// [`dequeue`](Self::dequeue) in a node of a hierarchy, where each child's next packet stands for the child: `refill` is asked for
+    /// another packet of the flow just chosen while the flow still counts as backlogged, so that it loses neither its place nor its times.
+    ///
+    /// Disciplines with [`INTERIOR`](crate::schedulers::Discipline::INTERIOR) keep to this; what stands here serves the others.
+    fn dequeue_refilled(&mut self, now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+        let packet = self.dequeue(now)?;
+        if let Some(next) = refill(packet.flow) {
+            let refused = self.enqueue(now, next).is_err();
+            debug_assert!(!refused, "a node takes its children's packets");
+        }
+        Some(packet)
+    }
+
     /// What this discipline gives up first when the buffer is full. None only if nothing waits.
     fn evict(&mut self) -> Option<Packet<T>>;
+
+    /// The newest packet of a flow, for a hierarchy whose child lost what stood for it. None if the flow has none, or if the discipline
+    /// cannot be an [`INTERIOR`](crate::schedulers::Discipline::INTERIOR) node.
+    fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
+        let _ = flow;
+        None
+    }
 
     /// What waits, dropped packets that wait to be taken excluded.
     fn backlog(&self) -> Backlog;
@@ -30,10 +50,18 @@ pub trait Scheduler<T> {
         None
     }
 
-    /// A packet that the discipline dropped of its own accord in the last [`enqueue`](Self::enqueue) (for the packet that it took),
-    /// [`dequeue`](Self::dequeue) or [`evict`](Self::evict), oldest first. To be called until it returns none.
-    fn take_dropped(&mut self) -> Option<Packet<T>> {
+    /// A packet that the discipline dropped of its own accord in the last [`enqueue`](Self::enqueue) (the packet itself among them if
+    /// it was dropped early), [`dequeue`](Self::dequeue) or [`evict`](Self::evict), and why; oldest first. To be called until it returns
+    /// none.
+    fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
         None
+    }
+
+    /// Whether what waits should take the link from `sending`, whose `slack` and `len` are what is left of them. Asked by a
+    /// [`PreemptivePort`](crate::PreemptivePort) only.
+    fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
+        let _ = (now, sending);
+        false
     }
 
     /// Adds a flow, or changes one, backlogged or not. Disciplines that treat all flows alike have nothing to set.

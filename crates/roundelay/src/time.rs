@@ -14,6 +14,10 @@ pub struct Instant(u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Duration(u64);
 
+/// Time that a packet can lose before it is late, in picoseconds; negative once it is late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Slack(i64);
+
 const PICOS_PER_NANO: u64 = 1_000;
 const PICOS_PER_SECOND: f64 = 1e12;
 
@@ -104,6 +108,36 @@ impl Duration {
     /// Seconds, for people.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PICOS_PER_SECOND
+    }
+}
+
+impl Slack {
+    /// Just in time.
+    pub const ZERO: Self = Self(0);
+
+    /// From picoseconds.
+    #[inline]
+    pub const fn from_picos(picos: i64) -> Self {
+        Self(picos)
+    }
+
+    /// So much time to lose, saturating at 106 days.
+    #[inline]
+    pub const fn of(span: Duration) -> Self {
+        Self(if span.0 > i64::MAX as u64 { i64::MAX } else { span.0 as i64 })
+    }
+
+    /// Picoseconds.
+    #[inline]
+    pub const fn as_picos(self) -> i64 {
+        self.0
+    }
+
+    /// What is left of it after a wait.
+    #[inline]
+    #[must_use]
+    pub const fn after(self, wait: Duration) -> Self {
+        Self(self.0.saturating_sub_unsigned(wait.0))
     }
 }
 

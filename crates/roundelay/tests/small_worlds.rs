@@ -45,7 +45,7 @@ fn choices(sequence: &[Operation], alike: bool) -> Vec<Operation> {
     }
     let seen = packets.iter().take_while(|packets| **packets > 0).count() as u32;
     let flows = (0..FLOWS).filter(|flow| packets[*flow as usize] < PACKETS && (!alike || *flow <= seen));
-    let arrivals = flows.flat_map(|flow| LENGTHS.map(|len| Operation::Enqueue { flow, len, ecn: Ecn::NotCapable }));
+    let arrivals = flows.flat_map(|flow| LENGTHS.map(|len| Operation::Enqueue { flow, len, ecn: Ecn::NotCapable, urgency: 0 }));
     let taken = sequence.len() - packets.iter().sum::<usize>();
     let can_take = sequence.is_empty() || packets.iter().sum::<usize>() > taken;
     let takes = if can_take { &[Operation::Dequeue, Operation::Evict][..] } else { &[] };

@@ -68,12 +68,24 @@ impl Discipline for Config {
         read: |config| config.quantum.into(),
         write: |config, value| config.quantum = saturated(value),
     }];
+    const LIVE: &'static [&'static str] = &["quantum"];
     const WEIGHTED: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Drr<T>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Drr<T>, ConfigError> {
         Drr::new(*self)
+    }
+
+    fn configuration<T: Send>(scheduler: &mut Drr<T>) -> Option<&mut Self> {
+        Some(&mut scheduler.config)
+    }
+
+    fn adopt<T: Send>(scheduler: &mut Drr<T>, before: &Self) {
+        for flow in &mut scheduler.flows {
+            flow.quantum = flow.quantum / before.quantum * scheduler.config.quantum;
+        }
     }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
@@ -81,7 +93,7 @@ impl Discipline for Config {
         let others = u64::from(share.link_max_packet_len) * share.flows.saturating_sub(1);
         let value = turn - share.of(turn).saturating_sub(1).min(turn) + share.of(others);
         let source = "from Shreedhar and Varghese 1996, Lemma 2: (1 - phi)(Q_k + L_k) + (N - 1) phi L";
-        Guarantees { b_wfi: Some(Bound { value, source }), t_wfi: None }
+        Guarantees { b_wfi: Some(Bound { value, source }), ..Guarantees::default() }
     }
 }
 

@@ -33,6 +33,7 @@ impl Discipline for Config {
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fifo<T>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Fifo<T>, ConfigError> {

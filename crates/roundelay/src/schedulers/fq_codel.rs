@@ -40,7 +40,7 @@ use crate::hash::FlowHash;
 use crate::longest::Longest;
 use crate::packet::{Ecn, Packet};
 use crate::pool::{Backlog, Pool, Queue};
-use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::{Duration, Instant};
 
@@ -145,12 +145,18 @@ impl Discipline for Config {
             write: |config, value| config.drop_batch = saturated(value),
         },
     ];
+    const LIVE: &'static [&'static str] = &["quantum", "target", "interval", "ecn", "ce_threshold", "drop_batch"];
     const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit { packets: 10_240, bytes: 32 << 20 };
+    const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = FqCodel<T>;
 
     fn build<T: Send>(&self, seed: u64) -> Result<FqCodel<T>, ConfigError> {
         FqCodel::new(*self, seed)
+    }
+
+    fn configuration<T: Send>(scheduler: &mut FqCodel<T>) -> Option<&mut Self> {
+        Some(&mut scheduler.config)
     }
 }
 
@@ -166,7 +172,7 @@ pub struct FqCodel<T> {
     fruitless_turns: usize,
     longest: Longest,
     /// Packets dropped, until they are taken.
-    dropped: VecDeque<Packet<T>>,
+    dropped: VecDeque<(Packet<T>, DropReason)>,
     hash: FlowHash,
     config: Config,
 }
@@ -282,7 +288,7 @@ impl<T> FqCodel<T> {
             let is_bad = flow.codel.judges_bad(self.config.target(), now, leaving);
             self.shortened(number);
             if is_bad && !(self.config.ecn && mark(&mut packet)) {
-                self.dropped.push_back(packet);
+                self.dropped.push_back((packet, DropReason::Early));
                 continue;
             }
             if self.config.ce_threshold.is_some_and(|threshold| sojourn > threshold) {
@@ -347,7 +353,7 @@ impl<T> Scheduler<T> for FqCodel<T> {
             if queue.size() <= keep {
                 break;
             }
-            self.dropped.extend(self.pool.pop(queue));
+            self.dropped.extend(self.pool.pop(queue).map(|packet| (packet, DropReason::PushedOut)));
         }
         self.shortened(number);
         self.debug_check();
@@ -359,7 +365,7 @@ impl<T> Scheduler<T> for FqCodel<T> {
         self.pool.backlog()
     }
 
-    fn take_dropped(&mut self) -> Option<Packet<T>> {
+    fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
         self.dropped.pop_front()
     }
 

@@ -14,7 +14,7 @@ use crate::config::{ConfigError, Kind, Parameter};
 use crate::guarantees::{Guarantees, Share};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::scheduler::{FlowConfig, Footprint, Scheduler};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
 use crate::time::Instant;
 
 pub mod drr;
@@ -34,10 +34,19 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     const SOURCE: &'static str;
     /// Its parameters, `limit` and `memory_limit` excluded, which all have.
     const PARAMETERS: &'static [Parameter<Self>];
+    /// Names of the parameters that can change while packets wait.
+    const LIVE: &'static [&'static str] = &[];
     /// Whether flows can have weights.
     const WEIGHTED: bool;
     /// Whether packets of one flow can leave in another order than they came.
     const REORDERS: bool = false;
+    /// Steps that a packet costs: `O(1)`, `O(log N)` with N flows, `O(log n)` with n packets that wait.
+    const COMPLEXITY: &'static str;
+    /// What the discipline takes [`Packet::priority`] for.
+    const PRIORITY: Priority = Priority::Unread;
+    /// Whether it can share a link among the children of a node in a hierarchy: it keeps
+    /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`].
+    const INTERIOR: bool = false;
     /// How much its buffer holds if nothing is said: `tc`'s default.
     const DEFAULT_LIMIT: Limit;
     /// The scheduler that it configures. It can go to another thread, with its packets.
@@ -55,11 +64,52 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         Guarantees::default()
     }
 
+    /// Changes the parameters of a scheduler at work to these, as far as they can change while packets wait.
+    ///
+    /// # Errors
+    /// A parameter is out of its range, or it differs and cannot change at run time; the scheduler is then as it was.
+    fn reconfigure<T: Send>(&self, scheduler: &mut Self::Scheduler<T>) -> Result<(), ConfigError> {
+        self.check()?;
+        let Some(current) = Self::configuration(scheduler) else { return Ok(()) };
+        let differs = |parameter: &&Parameter<Self>| (parameter.read)(self) != (parameter.read)(current);
+        let fixed = Self::PARAMETERS.iter().filter(differs).find(|parameter| !Self::LIVE.contains(&parameter.name));
+        if let Some(Parameter { name, .. }) = fixed {
+            return Err(ConfigError::Fixed { discipline: Self::NAME, parameter: name });
+        }
+        let before = core::mem::replace(current, self.clone());
+        Self::adopt(scheduler, &before);
+        Ok(())
+    }
+
+    /// The configuration that a scheduler goes by. None: it has no parameters.
+    fn configuration<T: Send>(scheduler: &mut Self::Scheduler<T>) -> Option<&mut Self> {
+        let _ = scheduler;
+        None
+    }
+
+    /// Brings the state in line with a configuration that has changed from `before` in [`LIVE`](Self::LIVE) parameters.
+    fn adopt<T: Send>(scheduler: &mut Self::Scheduler<T>, before: &Self) {
+        let _ = (scheduler, before);
+    }
+
     /// # Errors
     /// A parameter is out of its range.
     fn check(&self) -> Result<(), ConfigError> {
         Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))
     }
+}
+
+/// What a discipline takes a packet's priority for, so that whoever makes packets knows what to write there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    /// Nothing.
+    Unread,
+    /// The caller's classes: smaller goes first.
+    Class,
+    /// Bytes of the packet's whole flow.
+    FlowSize,
+    /// Bytes of its flow that are still to be sent, the packet's own among them.
+    Remaining,
 }
 
 /// What can be done with any discipline, its type known while it is done.
@@ -282,6 +332,18 @@ macro_rules! registry {
                 })
             }
 
+            /// Changes the parameters of a scheduler of this discipline to these, as far as they can change while packets wait.
+            ///
+            /// # Errors
+            /// The scheduler is of another discipline, a parameter is out of its range, or it differs and cannot change at run time; the
+            /// scheduler is then as it was.
+            pub fn reconfigure<T: Send>(&self, scheduler: &mut AnyScheduler<T>) -> Result<(), ConfigError> {
+                match (self, scheduler) {
+                    $((Self::$variant(config), AnyScheduler::$variant(scheduler)) => config.reconfigure(scheduler),)*
+                    _ => Err(ConfigError::OtherDiscipline { discipline: self.name() }),
+                }
+            }
+
             fn set<'a>(&mut self, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<(), ConfigError> {
                 match self {
                     $(Self::$variant(config) => set_parameter(config, word, words),)*
@@ -317,6 +379,18 @@ macro_rules! registry {
                 match self { $(Self::$variant(scheduler) => scheduler.evict(),)* }
             }
 
+            fn dequeue_refilled(&mut self, now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+                match self { $(Self::$variant(scheduler) => scheduler.dequeue_refilled(now, refill),)* }
+            }
+
+            fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
+                match self { $(Self::$variant(scheduler) => scheduler.evict_flow(flow),)* }
+            }
+
+            fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
+                match self { $(Self::$variant(scheduler) => scheduler.preempts(now, sending),)* }
+            }
+
             fn backlog(&self) -> Backlog {
                 match self { $(Self::$variant(scheduler) => scheduler.backlog(),)* }
             }
@@ -325,7 +399,7 @@ macro_rules! registry {
                 match self { $(Self::$variant(scheduler) => scheduler.ready_at(),)* }
             }
 
-            fn take_dropped(&mut self) -> Option<Packet<T>> {
+            fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
                 match self { $(Self::$variant(scheduler) => scheduler.take_dropped(),)* }
             }
 
@@ -374,6 +448,10 @@ pub struct DisciplineInfo {
     pub weighted: bool,
     /// [`Discipline::REORDERS`].
     pub reorders: bool,
+    /// [`Discipline::COMPLEXITY`].
+    pub complexity: &'static str,
+    /// [`Discipline::INTERIOR`].
+    pub interior: bool,
     /// [`Discipline::DEFAULT_LIMIT`].
     pub default_limit: Limit,
     /// Its parameters with their values.
@@ -392,6 +470,8 @@ impl Visitor for Describe {
             source: D::SOURCE,
             weighted: D::WEIGHTED,
             reorders: D::REORDERS,
+            complexity: D::COMPLEXITY,
+            interior: D::INTERIOR,
             default_limit: D::DEFAULT_LIMIT,
             parameters: parameters_of(discipline),
         }

@@ -91,6 +91,7 @@ impl Discipline for Config {
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Qfq<T>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Qfq<T>, ConfigError> {
@@ -106,7 +107,7 @@ impl Discipline for Config {
         let b_wfi = Bound { value: own + share.of(any), source: "QFQ paper, Theorem 1, corrected: 3 phi sigma_i + L_k + 2 phi L" };
         let late = share.rate.time_of(share.per_share(own) + any);
         let t_wfi = Bound { value: late, source: "QFQ paper, Theorem 2, corrected: (3 sigma_i + L_k / phi + 2 L) / R" };
-        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi) }
+        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), ..Guarantees::default() }
     }
 }
 

@@ -44,7 +44,7 @@ use crate::hash::FlowHash;
 use crate::longest::Longest;
 use crate::packet::Packet;
 use crate::pool::{Backlog, Pool, Queue};
-use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
+use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::{Duration, Instant};
 
@@ -137,12 +137,18 @@ impl Discipline for Config {
             write: |config, value| config.headdrop = value != 0,
         },
     ];
+    const LIVE: &'static [&'static str] = &["quantum", "perturb", "flows", "depth", "headdrop"];
     const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(127);
+    const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Sfq<T>;
 
     fn build<T: Send>(&self, seed: u64) -> Result<Sfq<T>, ConfigError> {
         Sfq::new(*self, seed)
+    }
+
+    fn configuration<T: Send>(scheduler: &mut Sfq<T>) -> Option<&mut Self> {
+        Some(&mut scheduler.config)
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -180,8 +186,8 @@ pub struct Sfq<T> {
     seed: u64,
     /// How often the key has been changed.
     generation: u64,
-    /// When it is to be changed next.
-    perturb_at: Instant,
+    /// When that was last.
+    perturbed_at: Instant,
     config: Config,
 }
 
@@ -211,7 +217,7 @@ impl<T> Sfq<T> {
             hash: FlowHash::new(seed, 0),
             seed,
             generation: 0,
-            perturb_at: Instant::ZERO + config.perturb,
+            perturbed_at: Instant::ZERO,
             config,
         })
     }
@@ -303,8 +309,8 @@ impl<T> Sfq<T> {
     }
 
     fn perturb_if_due(&mut self, now: Instant) {
-        if self.config.perturb != Duration::ZERO && now >= self.perturb_at {
-            self.perturb_at = now + self.config.perturb;
+        if self.config.perturb != Duration::ZERO && now.since(self.perturbed_at) >= self.config.perturb {
+            self.perturbed_at = now;
             self.perturb();
         }
     }
@@ -369,8 +375,8 @@ impl<T> Scheduler<T> for Sfq<T> {
         self.pool.backlog()
     }
 
-    fn take_dropped(&mut self) -> Option<Packet<T>> {
-        self.dropped.pop_front()
+    fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
+        self.dropped.pop_front().map(|packet| (packet, DropReason::PushedOut))
     }
 
     /// The buckets, their places in the ring and, from the first time that the buffer is full, the index that finds the longest.

@@ -57,6 +57,7 @@ impl Discipline for Config {
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Wf2qPlus<T>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Wf2qPlus<T>, ConfigError> {
@@ -68,7 +69,7 @@ impl Discipline for Config {
         let b_wfi = Bound { value: 2 * own + share.of(2 * any), source: "QFQ paper, Eq. 9 with exact timestamps: 2 L_k + 2 phi L" };
         let late = share.rate.time_of(share.per_share(own) + 2 * any);
         let t_wfi = Bound { value: late, source: "QFQ paper, section 5.2: (L_k / phi + 2 L) / R" };
-        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi) }
+        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), ..Guarantees::default() }
     }
 }
 

@@ -113,7 +113,8 @@ fn the_truth_is_believed() {
 #[test]
 fn a_scheduler_that_loses_packets_is_caught() {
     assert!(matches!(found(Lie::Loses), Some(Violation::WrongBacklog { .. })));
-    assert_eq!(found(Lie::LosesAndCounts), Some(Violation::Idle));
+    // Whether the gap shows as a packet that overtakes or as one that never comes is up to the calls.
+    assert!(matches!(found(Lie::LosesAndCounts), Some(Violation::Idle | Violation::Reordered(_))));
 }
 
 #[test]

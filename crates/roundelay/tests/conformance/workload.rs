@@ -73,7 +73,8 @@ fn operation(mix: Mix, swells: bool, random: &mut Pcg64Mcg) -> Operation {
         draw if draw < settings + evictions + 5 => Operation::Wait(Duration::from_nanos(random.random_range(0..20_000_000))),
         _ if random.random_bool(if swells { 0.7 } else { 0.3 }) => {
             let ecn = if random.random_bool(0.3) { Ecn::Capable } else { Ecn::NotCapable };
-            Operation::Enqueue { flow, len: mix.len(random), ecn }
+            let urgency = if random.random_bool(0.1) { [0, 255][random.random_range(0..2)] } else { random.random_range(0..8) };
+            Operation::Enqueue { flow, len: mix.len(random), ecn, urgency }
         }
         _ => Operation::Dequeue,
     }

@@ -38,7 +38,11 @@ fn operation(bytes: &mut impl Iterator<Item = u8>, flows: u32) -> Option<Operati
     let mut next = || bytes.next().unwrap_or(0);
     let flow = |byte: u8| u32::from(byte) % flows;
     Some(match kind % 16 {
-        0..=7 => Operation::Enqueue { flow: flow(next()), len: len(kind >> 4, next()), ecn: ecn(kind) },
+        0..=7 => {
+            let (first, second) = (next(), next());
+            let urgency = first.wrapping_mul(29) ^ second;
+            Operation::Enqueue { flow: flow(first), len: len(kind >> 4, second), ecn: ecn(kind), urgency }
+        }
         8..=11 => Operation::Dequeue,
         12 => Operation::Evict,
         13 => Operation::Wait(Duration::from_micros(u64::from(next()).pow(2))),

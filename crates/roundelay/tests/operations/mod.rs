@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use roundelay::{Backlog, Duration, Ecn, FlowConfig, FlowId, Instant, Packet, Scheduler};
+use roundelay::{Backlog, Duration, Ecn, FlowConfig, FlowId, Instant, Packet, Scheduler, Slack};
 
 mod decode;
 
@@ -15,7 +15,7 @@ pub(crate) type Serial = u64;
 /// One call to a scheduler, or time that goes by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
-    Enqueue { flow: u32, len: u32, ecn: Ecn },
+    Enqueue { flow: u32, len: u32, ecn: Ecn, urgency: u8 },
     Dequeue,
     Evict,
     Wait(Duration),
@@ -42,6 +42,22 @@ pub(crate) enum Violation {
     AlteredRefused(Serial),
     /// It refused a legal setting.
     RefusedSetting,
+}
+
+/// A packet whose priority, slack and deadline follow from one byte: 0 for none, 255 for extremes.
+pub(crate) fn urgent<T>(flow: FlowId, len: u32, payload: T, now: Instant, urgency: u8) -> Packet<T> {
+    let packet = Packet::new(flow, len, payload);
+    let millis = i64::from(urgency) * 1_000_000_000;
+    match urgency {
+        0 => packet,
+        255 => Packet { priority: u32::MAX, slack: Slack::from_picos(i64::MIN), deadline: Instant::ZERO, ..packet },
+        _ => Packet {
+            priority: urgency.into(),
+            slack: Slack::from_picos(millis - 50_000_000_000),
+            deadline: now + Duration::from_millis(urgency.into()),
+            ..packet
+        },
+    }
 }
 
 /// What came of a call.
@@ -84,7 +100,7 @@ impl<S: Scheduler<Serial>> Audited<S> {
     /// Does one operation and checks all that can be seen from outside.
     pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Violation> {
         match operation {
-            Operation::Enqueue { flow, len, ecn } => self.enqueue(FlowId(flow), len, ecn)?,
+            Operation::Enqueue { flow, len, ecn, urgency } => self.enqueue(FlowId(flow), len, ecn, urgency)?,
             Operation::Dequeue => self.dequeue()?,
             Operation::Evict => self.evict()?,
             Operation::Wait(span) => self.now += span,
@@ -116,8 +132,8 @@ impl<S: Scheduler<Serial>> Audited<S> {
         self.next += 1;
     }
 
-    fn enqueue(&mut self, flow: FlowId, len: u32, ecn: Ecn) -> Result<(), Violation> {
-        let packet = Packet { flow, len, arrival: self.now, ecn, payload: self.next };
+    fn enqueue(&mut self, flow: FlowId, len: u32, ecn: Ecn, urgency: u8) -> Result<(), Violation> {
+        let packet = Packet { arrival: self.now, ecn, ..urgent(flow, len, self.next, self.now, urgency) };
         self.next += 1;
         if let Err(refused) = self.scheduler.enqueue(self.now, packet) {
             self.events.push(Event::Refused(packet.payload));
@@ -159,7 +175,7 @@ impl<S: Scheduler<Serial>> Audited<S> {
     }
 
     fn take_dropped(&mut self) -> Result<(), Violation> {
-        while let Some(packet) = self.scheduler.take_dropped() {
+        while let Some((packet, _)) = self.scheduler.take_dropped() {
             self.strike(&packet)?;
             self.events.push(Event::Dropped(packet.payload));
         }

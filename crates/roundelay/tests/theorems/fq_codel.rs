@@ -399,8 +399,8 @@ impl Scheduler<u64> for Careless {
         self.backlog
     }
 
-    fn take_dropped(&mut self) -> Option<Packet<u64>> {
-        self.dropped.pop_front()
+    fn take_dropped(&mut self) -> Option<(Packet<u64>, DropReason)> {
+        self.dropped.pop_front().map(|packet| (packet, DropReason::Early))
     }
 
     fn footprint(&self) -> Footprint {
@@ -423,7 +423,7 @@ fn drops_on_a_slow_link(
         // What came with the packet that leaves now waits while that is on the link.
         let packet = scheduler.dequeue(now);
         now += packet.map_or(Duration::from_millis(1), |packet| rate.time_of(packet.len.into()));
-        while let Some(packet) = scheduler.take_dropped() {
+        while let Some((packet, _)) = scheduler.take_dropped() {
             drops[packet.flow.index()] += 1;
         }
     }
@@ -577,7 +577,7 @@ fn an_hour_without_service_is_survived() {
         let mut dropped = 0;
         for packet in 0..20 {
             assert!(scheduler.dequeue(now + Duration::from_millis(packet)).is_some());
-            while let Some(packet) = scheduler.take_dropped() {
+            while let Some((packet, _)) = scheduler.take_dropped() {
                 assert!(packet.payload < hour, "only what waited through the pause is dropped");
                 dropped += 1;
             }

@@ -68,7 +68,7 @@ fn theorem_2_t_wfi() {
 /// What Theorems 1 and 2 say: 3 phi sigma + 2 phi L in bytes, (3 sigma + 2 L) / R in seconds.
 fn as_printed(workload: &Workload, flow: usize) -> (f64, f64) {
     let share = workload.share(flow);
-    let Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi) } = workload.guarantees(&qfq::Config, flow) else {
+    let Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), .. } = workload.guarantees(&qfq::Config, flow) else {
         panic!("both are promised")
     };
     let missing = u64::from(share.max_packet_len);

@@ -139,6 +139,7 @@ impl Workload {
         Share {
             weight: self.sources[flow].config.weight,
             total_weight: self.total_weight(),
+            least_weight: self.sources.iter().map(|source| source.config.weight).min().unwrap_or(1),
             flows: self.sources.len() as u64,
             max_packet_len: self.sources[flow].config.max_packet_len,
             link_max_packet_len: self.sources.iter().map(Source::longest).max().unwrap_or(0),
@@ -156,7 +157,7 @@ impl Workload {
     pub(crate) fn ratios<D: Discipline>(&self, promised_by: &D, outcome: &Outcome, rounding: f64) -> Ratios {
         let slack = rounding * outcome.total() as f64;
         let of_flow = |flow| {
-            let Guarantees { b_wfi, t_wfi } = self.guarantees(promised_by, flow);
+            let Guarantees { b_wfi, t_wfi, .. } = self.guarantees(promised_by, flow);
             let bytes = b_wfi.map_or(f64::INFINITY, |bound| bound.value as f64 + slack);
             let seconds = t_wfi.map_or(f64::INFINITY, |bound| bound.value.as_secs_f64() + slack * 8.0 / RATE as f64);
             let [b_wfi, by_bit] = [outcome.b_wfi[flow], outcome.b_wfi_by_bit[flow]];
