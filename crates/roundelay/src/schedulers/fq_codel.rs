@@ -158,6 +158,12 @@ impl Discipline for Config {
     fn configuration<T: Send>(scheduler: &mut FqCodel<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
     }
+
+    /// Known bug 22's kin: credit of a longer quantum would outlive it.
+    fn adopt<T: Send>(scheduler: &mut FqCodel<T>, _before: &Self) {
+        let quantum = i64::from(scheduler.config.quantum);
+        scheduler.flows.iter_mut().for_each(|flow| flow.deficit = flow.deficit.min(quantum));
+    }
 }
 
 /// The scheduler.
