@@ -9,8 +9,9 @@
 //!
 //! What drives it: two servers that never idle while something waits, fed alike on links of the same rate, have always sent the same number
 //! of bytes. So whenever the link asks for a packet, the fluid server has sent precisely what the link has; only while a packet is on the
-//! link does real time tell how much of it, at the link's rate. A rate that is not the true one misplaces V by less than that packet,
-//! and nothing of it is left at the next one. Without a rate a packet counts as sent once it is given out.
+//! link does real time tell how much of it, at the link's rate. With a rate that is not the true one all is as if packets that come
+//! while another is on the link had come at another moment of its time, and nothing of that is left at the next one. Without a rate that
+//! moment is its end: a packet counts as sent once it is given out.
 //!
 //! Number format: V, S and F in 2^-30 bytes per unit of weight, wrapping at 2^64; work in 2^-30 bytes. Every division leaves its remainder
 //! where it counts on, so work is conserved to the last unit: what is backlogged in the fluid server is what waits and what is left of the

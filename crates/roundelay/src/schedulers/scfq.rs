@@ -21,13 +21,13 @@
 //! | fairness (Theorem 1) | L_i / r_i + L_j / r_j | `fairness_stays_within_the_bound` |
 //! | latency | sum of the others' L_n, (N - 1) L / R | `latency_stays_within_the_bound` |
 //! | T-WFI | the same | `wfi_stay_within_the_bounds` |
-//! | B-WFI | (1 - phi) L_k + (N - 1) phi L | `wfi_stay_within_the_bounds` |
+//! | B-WFI | L_k + (N - 1) phi L | `wfi_stay_within_the_bounds` |
 //! | order | each packet sent has the smallest time of all, and times never fall | `times_never_fall` |
 //!
 //! Latency and T-WFI: from the arrival of a packet at V to its departure, only packets with times up to its own, F, are sent. Of each other flow
-//! these are w_n (F - V) bytes, and one packet: either what is left of the one on the link or one that started before V. With F - V = (the
+//! these are w_n (F - V) bytes and one packet: either what is left of the one on the link or one that started before V. With F - V = (the
 //! flow's own bytes) / w_k that is both bounds. B-WFI: by the same count, while k has packets W_n / w_n <= W_k / w_k + L_k / w_k + L_n / w_n for
-//! each other flow, and the sum over all of them is it.
+//! each other flow; the sum over all of them is (1 - phi) L_k and phi L_n of each.
 //!
 //! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. Divisions keep their remainders while a flow has packets.
 //! Times are rounded down by less than a unit; ties are by the rounded times.
@@ -74,13 +74,13 @@ impl Discipline for Config {
     fn guarantees(&self, share: &Share) -> Guarantees {
         let (own, any) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));
         let others = any * share.flows.saturating_sub(1);
-        let b_wfi = own - share.of(own).saturating_sub(1).min(own) + share.of(others);
+        let b_wfi = own + share.of(others);
         let late = share.rate.time_of(others);
         let lightest = Share { weight: share.least_weight, ..*share };
         let apart = share.rate.time_of(share.per_share(own) + lightest.per_share(any));
         let each_other = "a packet of each other flow, (N - 1) L / R: Goyal, Lam, Vin 1995, and proof in scfq.rs";
         Guarantees {
-            b_wfi: Some(Bound { value: b_wfi, source: "(1 - phi) L_k + (N - 1) phi L: proof in scfq.rs" }),
+            b_wfi: Some(Bound { value: b_wfi, source: "L_k + (N - 1) phi L: proof in scfq.rs" }),
             t_wfi: Some(Bound { value: late, source: each_other }),
             latency: Some(Bound { value: late, source: each_other }),
             fairness: Some(Bound { value: apart, source: "Golestani 1994, Theorem 1: L_i / r_i + L_j / r_j" }),
@@ -97,7 +97,6 @@ pub struct Scfq<T> {
     now: VirtualTime,
     /// Flows with packets, by F of the first.
     backlogged: FlowHeap,
-    total_weight: u64,
     longest: Longest,
 }
 
@@ -128,7 +127,7 @@ impl Flow {
 impl<T> Default for Scfq<T> {
     fn default() -> Self {
         let (pool, flows, now) = (Pool::default(), Vec::new(), VirtualTime::ZERO);
-        Self { pool, flows, now, backlogged: FlowHeap::default(), total_weight: 0, longest: Longest::default() }
+        Self { pool, flows, now, backlogged: FlowHeap::default(), longest: Longest::default() }
     }
 }
 
@@ -145,7 +144,6 @@ impl<T> Scfq<T> {
 
     fn set_weight(&mut self, number: usize, weight: u32) {
         let flow = &mut self.flows[number];
-        self.total_weight = self.total_weight - u64::from(flow.weight) + u64::from(weight);
         if flow.weight != weight {
             (flow.weight, flow.remainder) = (weight, 0);
         }
@@ -271,10 +269,6 @@ impl<T> Scheduler<T> for Scfq<T> {
         self.debug_check();
     }
 
-    fn total_weight(&self) -> Option<u64> {
-        Some(self.total_weight)
-    }
-
     fn footprint(&self) -> Footprint {
         let in_heap = size_of::<(VirtualTime, u32)>() + size_of::<u32>();
         let bytes_per_flow = size_of::<Flow>() + in_heap + Longest::BYTES_PER_QUEUE;
@@ -283,7 +277,7 @@ impl<T> Scheduler<T> for Scfq<T> {
 
     /// 1. A flow is in the heap if it has packets; the heap is in order.
     /// 2. No packet that waits finishes before V, and none of a head's length more than that after it.
-    /// 3. The sum of weights is that of all known flows, and flows with packets are known.
+    /// 3. Flows with packets are known.
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
             assert_eq!(self.backlogged.contains(number), !flow.queue.is_empty(), "invariant 1");
@@ -295,7 +289,6 @@ impl<T> Scheduler<T> for Scfq<T> {
             self.pool.check_queue(&flow.queue);
         }
         self.backlogged.check();
-        assert_eq!(self.flows.iter().map(|flow| u64::from(flow.weight)).sum::<u64>(), self.total_weight, "invariant 3");
     }
 }
 

@@ -123,6 +123,13 @@ impl Record {
         events
     }
 
+    /// The same, had each packet that came while another was on the link come as that one had been sent.
+    pub(crate) fn with_arrivals_at_ends(&self) -> Self {
+        let end = |at: u64| self.sent.iter().find(|packet| packet.start < at && at < packet.end()).map_or(at, Sent::end);
+        let sent = self.sent.iter().map(|packet| Sent { arrival: end(packet.arrival), ..*packet }).collect();
+        Self { weights: self.weights.clone(), sent }
+    }
+
     /// How many packets the fluid server had finished at least `by` and a nanosecond before they left.
     pub(crate) fn later_than_the_fluid_server(&self, by: u64) -> usize {
         let mut sums = vec![0; self.weights.len()];
@@ -351,8 +358,12 @@ fn worst_ratio<P: Discipline>(
 
 /// Largest lateness over the latency that `promises` has.
 pub(crate) fn lateness<P: Discipline, D: Discipline>(promises: &P, discipline: &D, workloads: impl Iterator<Item = Workload>) -> f64 {
-    let of = |workload: Workload| worst_ratio(&workload, &Record::of(&workload, discipline).lateness(), promises, |bounds| bounds.latency);
-    workloads.map(of).fold(0.0, f64::max)
+    workloads.map(|workload| lateness_of(&workload, &Record::of(&workload, discipline), promises)).fold(0.0, f64::max)
+}
+
+/// The same of one run.
+pub(crate) fn lateness_of<P: Discipline>(workload: &Workload, record: &Record, promises: &P) -> f64 {
+    worst_ratio(workload, &record.lateness(), promises, |bounds| bounds.latency)
 }
 
 /// Largest unfairness over the fairness that `promises` has.

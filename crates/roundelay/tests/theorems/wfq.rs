@@ -1,9 +1,11 @@
 //! WFQ: the fluid server, to within a packet and no closer.
 
 use roundelay::schedulers::{Discipline, drr, fifo, scfq, wf2q, wf2q_plus, wfq};
+use roundelay::{Backlog, Footprint, Instant, Packet, Rate, Scheduler};
+use roundelay_metrics::Stamp;
 use roundelay_reference::{Number, Rational};
 
-use crate::recorded::{Record, half_and_crumbs, late, lateness, longest, one_at_a_time, unfairness, wfi, workloads};
+use crate::recorded::{Record, half_and_crumbs, late, lateness, lateness_of, longest, one_at_a_time, unfairness, wfi, workloads};
 use crate::workload::{RATE, Workload};
 
 const SEEDS: u64 = 150;
@@ -45,17 +47,20 @@ fn no_flow_is_a_packet_behind_the_fluid_server() {
 }
 
 /// Decisions; those in which another packet would have been finished earlier by more than the tolerance; and ties.
-fn out_of_order<D: Discipline>(discipline: &D, seeds: u64) -> [u32; 3] {
+fn disorder(record: &Record) -> [u32; 3] {
     let (mut counts, tolerance) = ([0; 3], tolerance());
-    for workload in workloads(seeds) {
-        Record::of(&workload, discipline).judge(|_, heads| {
-            let gaps = || heads[1..].iter().map(|other| &other.finish - &heads[0].finish);
-            counts[0] += 1;
-            counts[1] += u32::from(gaps().any(|gap| gap < -tolerance.clone()));
-            counts[2] += u32::from(gaps().any(|gap| gap <= tolerance && gap >= -tolerance.clone()));
-        });
-    }
+    record.judge(|_, heads| {
+        let gaps = || heads[1..].iter().map(|other| &other.finish - &heads[0].finish);
+        counts[0] += 1;
+        counts[1] += u32::from(gaps().any(|gap| gap < -tolerance.clone()));
+        counts[2] += u32::from(gaps().any(|gap| gap <= tolerance && gap >= -tolerance.clone()));
+    });
     counts
+}
+
+fn out_of_order<D: Discipline>(discipline: &D, seeds: u64) -> [u32; 3] {
+    let counts = workloads(seeds).map(|workload| disorder(&Record::of(&workload, discipline)));
+    counts.fold([0; 3], |sums, counts| std::array::from_fn(|index| sums[index] + counts[index]))
 }
 
 #[test]
@@ -127,5 +132,57 @@ fn wfi_grows_with_the_number_of_flows_and_that_of_wf2q_does_not() {
         let least = f64::from(others) * 1_000.0 * 0.45;
         assert!(wfq[0] >= least && wfq[1] >= least, "wfq {wfq:?} with {others} others");
         assert!([wf2q, wf2q_plus].iter().flatten().all(|wfi| *wfi <= 2_500.0), "wf2q {wf2q:?}, wf2q_plus {wf2q_plus:?}");
+    }
+}
+
+/// WFQ that is told another rate than the link's, or none.
+struct Misinformed(wfq::Wfq<Stamp>, Option<Rate>);
+
+impl Scheduler<Stamp> for Misinformed {
+    fn enqueue(&mut self, now: Instant, packet: Packet<Stamp>) -> Result<(), Packet<Stamp>> {
+        self.0.enqueue(now, packet)
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<Stamp>> {
+        self.0.dequeue(now)
+    }
+
+    fn evict(&mut self) -> Option<Packet<Stamp>> {
+        self.0.evict()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.0.backlog()
+    }
+
+    fn set_link_rate(&mut self, _: Rate) {
+        if let Some(rate) = self.1 {
+            self.0.set_link_rate(rate);
+        }
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.0.footprint()
+    }
+}
+
+fn misinformed(workload: &Workload, rate: Option<Rate>) -> Record {
+    Record::of_scheduler(workload, Misinformed(workload.build(&wfq::Config), rate))
+}
+
+/// Without a rate packets are taken to come as the one on the link has been sent, and with any rate at some time while it is: no error is carried
+/// beyond that packet.
+#[test]
+fn a_wrong_rate_moves_arrivals_within_a_packet() {
+    let moved = workloads(60).map(|workload| disorder(&misinformed(&workload, None).with_arrivals_at_ends()));
+    let order: [u32; 3] = moved.fold([0; 3], |sums, counts| std::array::from_fn(|index| sums[index] + counts[index]));
+    println!("decisions, out of order, ties: without a rate, arrivals moved {order:?}");
+    assert!(order[0] > 5_000 && order[1] == 0, "{order:?}");
+    for (rate, most) in [(None, 2.0), (Some(1), 1.0), (Some(RATE / 10), 1.0), (Some(RATE * 10), 2.0), (Some(u64::MAX), 2.0)] {
+        let rate = rate.and_then(Rate::from_bits_per_second);
+        let of = |workload: Workload| lateness_of(&workload, &misinformed(&workload, rate), &wfq::Config);
+        let late = workloads(SEEDS).map(of).fold(0.0, f64::max);
+        println!("told {rate:?}: lateness / bound {late:.3}");
+        assert!(late <= most, "{rate:?}: {late}");
     }
 }
