@@ -139,7 +139,7 @@ impl Link {
         match self.rate {
             Some(rate) if now < self.until => {
                 let picos = u128::from(now.since(self.since).as_picos());
-                ((picos * u128::from(rate.bits_per_second()) << 15) / PICOS) as Work
+                (((picos * u128::from(rate.bits_per_second())) << 15) / PICOS) as Work
             }
             _ => work_of(self.len),
         }
@@ -327,5 +327,109 @@ impl GpsClock {
     #[cfg(test)]
     pub(crate) fn start_at(now: VirtualTime) -> Self {
         Self { now, ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: VirtualTime = VirtualTime::from_bits(u64::MAX - 10);
+
+    /// A clock close to its wrap, on a link of a byte a nanosecond.
+    fn clock() -> GpsClock {
+        let mut clock = GpsClock::start_at(START);
+        clock.set_link_rate(Rate::from_bits_per_second(8_000_000_000).unwrap());
+        clock
+    }
+
+    /// Virtual time in bytes per unit of weight.
+    fn bytes(time: VirtualTime) -> f64 {
+        time.since(START) as f64 / f64::from(1 << VirtualTime::FRACTION_BITS)
+    }
+
+    fn send(clock: &mut GpsClock, nanos: u64, len: u32) {
+        clock.complete();
+        clock.begin(Instant::from_nanos(nanos), len);
+    }
+
+    #[test]
+    fn v_runs_faster_when_a_flow_empties() {
+        let mut clock = clock();
+        clock.set_weight(1, 3);
+        let (one, two) = (clock.arrive(0, 100), clock.arrive(1, 150));
+        assert_eq!((bytes(one.finish), bytes(two.finish)), (100.0, 50.0));
+        send(&mut clock, 0, 150);
+        clock.advance(Instant::from_nanos(100));
+        assert_eq!(bytes(clock.now()), 25.0, "100 bytes for weights of 4");
+        // Flow 1 is through after 200 bytes, and flow 0 has the link alone.
+        send(&mut clock, 150, 100);
+        clock.advance(Instant::from_nanos(225));
+        assert_eq!(bytes(clock.now()), 75.0);
+        assert_eq!(bytes(clock.arrive(0, 10).start), 100.0, "behind the flow's own");
+        assert_eq!(bytes(clock.arrive(1, 30).start), 75.0, "at V");
+        clock.check(40);
+    }
+
+    #[test]
+    fn a_link_that_is_slow_or_rests_does_not_drive_v() {
+        let mut clock = clock();
+        clock.arrive(0, 100);
+        clock.advance(Instant::from_nanos(1_000));
+        assert_eq!(bytes(clock.now()), 0.0, "nobody sends");
+        send(&mut clock, 1_000, 60);
+        clock.advance(Instant::from_nanos(5_000));
+        assert_eq!(bytes(clock.now()), 60.0, "no more than the packet");
+        clock.check(40);
+    }
+
+    #[test]
+    fn what_was_done_of_a_packet_that_is_given_up_is_made_up_for() {
+        let mut clock = clock();
+        clock.arrive(0, 100);
+        clock.arrive(1, 100);
+        clock.arrive(1, 50);
+        send(&mut clock, 0, 100);
+        clock.advance(Instant::from_nanos(100));
+        clock.withdraw(1, 50);
+        assert_eq!(bytes(clock.now()), 50.0, "nothing was done of the second packet");
+        clock.withdraw(1, 100);
+        assert_eq!(bytes(clock.now()), 100.0, "half of the first was");
+        clock.check(0);
+        assert_eq!(bytes(clock.arrive(1, 7).start), 100.0);
+    }
+
+    #[test]
+    fn a_weight_counts_at_once_and_until_the_fluid_server_is_through() {
+        let mut clock = clock();
+        clock.arrive(0, 100);
+        clock.arrive(1, 100);
+        send(&mut clock, 0, 100);
+        clock.set_weight(1, 4);
+        clock.advance(Instant::from_nanos(100));
+        assert_eq!(bytes(clock.now()), 20.0);
+        assert_eq!(bytes(clock.arrive(1, 8).start), 25.0, "100 bytes at a weight of 4");
+        clock.forget(1);
+        assert_eq!(clock.known_weight(), 5);
+        send(&mut clock, 100, 108);
+        clock.complete();
+        assert_eq!((clock.known_weight(), bytes(clock.now())), (1, 100.0));
+        clock.check(0);
+    }
+
+    #[test]
+    fn a_flow_has_four_gigabytes_at_most() {
+        let mut clock = clock();
+        for _ in 1..1 << 16 {
+            clock.arrive(0, 1 << 16);
+        }
+        assert!(clock.has_room_for(0, 1 << 16));
+        clock.arrive(0, 1 << 16);
+        assert!(!clock.has_room_for(0, 1) && clock.has_room_for(1, 1 << 16) && !clock.has_room_for(1, (1 << 16) + 1));
+        // Nor does it lose its place when its weight changes.
+        for weight in [1024, 1, 7, 1] {
+            clock.set_weight(0, weight);
+            clock.check(1 << 32);
+        }
     }
 }

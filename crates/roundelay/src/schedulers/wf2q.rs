@@ -23,9 +23,9 @@
 //! | latency | L / R | `latency_stays_within_the_bound` |
 //! | service order | that of the exact reference | `serves_in_the_order_of_exact_finish_times` |
 //!
-//! It never idles: whenever the link picks, the fluid server has sent as many bytes as the link, so it cannot have done only what has left, and
-//! more of it than there is; some packet that waits has begun. In whole numbers this holds to the last unit (`GpsClock` conserves
-//! work), as long as weights stay; while they change, the smallest start time stands in.
+//! It never idles: whenever the link picks, some packet that waits has begun in the fluid server. Otherwise that one would still be at work on
+//! packets that have left, and so have sent less than the link; but it has sent as much. In whole numbers this holds to the last unit
+//! (`GpsClock` conserves work), as long as weights stay; while they change, the smallest start time stands in.
 //!
 //! No B-WFI and no fairness over intervals in which a flow has packets waiting: none is bounded. A flow whose first packet may not start yet
 //! lets a long one pass. While that is sent the fluid server finishes all that the flow has, and takes the flow for idle although its packets

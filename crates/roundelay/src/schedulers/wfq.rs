@@ -27,13 +27,14 @@
 //! | T-WFI | (W C + L) / R | `wfi_stay_within_the_bounds` |
 //!
 //! Latency: the fluid server gives a flow at least phi R while it has something, so it is never later than GRC. The last three are our own,
-//! since the papers state none. (1) Whenever the link picks, some packet that waits has S <= V: what the fluid server has done is what the link
-//! has, so it cannot have done only what has left and more than nothing of the rest. (2) So whoever is sent has F <= V + C. (3) A flow k
-//! with a packet waiting from t on has S of that packet >= F - C for each F sent before t: that packet was there and F is not larger than its
-//! own, or it came later than V reached F - C. (4) While k waits, gaps between its packets' times (V has passed the F of one when the next
-//! one comes) end no later than at the largest F sent before t, since only what has smaller times than k's can be sent. With (3) and (4)
-//! each other flow is sent W_j / w_j <= W_k / w_k + L_k / w_k + C. The sum over all flows is the B-WFI. (2) bounds how far k is ahead of the fluid
-//! server, which with Theorem 1 is the T-WFI. C grows with the number of flows: of N that share a link, someone has w <= W / N.
+//! since the papers state none. (1) Whenever the link picks, some packet that waits has S <= V: otherwise the fluid server would still be at work
+//! on packets that have left, and so have sent less than the link; but it has sent as much. (2) So whatever is sent has F <= V + C. (3) A flow k
+//! has packets from t on, the first starting at S: then S >= F - C for each F sent before t, since that packet was there already and F is not larger
+//! than its own, or it came when V had reached F - C. (4) V passes the F of a packet of k before it is sent only while the link makes up for
+//! having been ahead, with times smaller than k's; so gaps between times of k's packets end at the largest F sent before t. With (3) and
+//! (4) each other flow is sent W_j / w_j <= W_k / w_k + L_k / w_k + C in the meantime. The sum over all flows is the B-WFI. (2) bounds how far k
+//! is ahead of the fluid server, which with Theorem 1 is the T-WFI. C grows with the number of flows: of N that share a link, someone has W / N
+//! or less.
 //!
 //! Number format: see `GpsClock`. Finish times that differ by less than 2^-18 bytes count as tied.
 //!

@@ -1,7 +1,7 @@
 //! WFQ: the fluid server, to within a packet and no closer.
 
-use roundelay::schedulers::{Discipline, drr, fifo, scfq, wf2q, wf2q_plus, wfq};
-use roundelay::{Backlog, Footprint, Instant, Packet, Rate, Scheduler};
+use roundelay::schedulers::{AnyDiscipline, Discipline, drr, fifo, scfq, wf2q, wf2q_plus, wfq};
+use roundelay::{Backlog, FlowId, Footprint, Instant, Packet, Rate, Scheduler};
 use roundelay_metrics::Stamp;
 use roundelay_reference::{Number, Rational};
 
@@ -185,4 +185,21 @@ fn a_wrong_rate_moves_arrivals_within_a_packet() {
         println!("told {rate:?}: lateness / bound {late:.3}");
         assert!(late <= most, "{rate:?}: {late}");
     }
+}
+
+/// The port tells the rate to a scheduler whose type is not known just as well.
+#[test]
+fn any_scheduler_is_told_the_rate() {
+    let order = |record: Record| record.sent.iter().map(|packet| (packet.flow, packet.start)).collect::<Vec<_>>();
+    let mut others = 0;
+    for workload in workloads(20) {
+        let mut any = AnyDiscipline::named("wfq").and_then(|wfq| wfq.build(0)).expect("no parameters");
+        for (source, flow) in workload.sources.iter().zip(0..) {
+            any.set_flow(FlowId(flow), source.config).expect("a legal flow");
+        }
+        let own = order(Record::of(&workload, &wfq::Config));
+        assert_eq!(own, order(Record::of_scheduler(&workload, any)));
+        others += u32::from(own != order(misinformed(&workload, None)));
+    }
+    assert!(others > 5, "only where it matters does it show");
 }
