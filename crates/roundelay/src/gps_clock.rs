@@ -1,11 +1,12 @@
 //! The fluid server (GPS) that fair queueing imitates, as a clock: how far it is, and when it would serve each packet.
 //!
-//! The fluid server sends all flows that are backlogged in it at once, each in proportion to its weight. Virtual time V is what each of them
-//! has been sent per unit of weight; it runs at R / (sum of the weights of those flows), faster whenever one of them empties. A packet of a
-//! flow is served from S = max(V, F of the packet before it) to F = S + len / weight.
+//! The fluid server sends all flows that are backlogged in it at once, each in proportion to its weight. Virtual time V is what each of
+//! them has been sent per unit of weight; it runs at R / (sum of the weights of those flows), faster whenever one of them empties. A packet
+//! of a flow is served from S = max(V, F of the packet before it) to F = S + len / weight.
 //!
-//! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and Simulation of a Fair Queueing Algorithm", SIGCOMM 1989; A. Parekh, R. Gallager, "A
-//! Generalized Processor Sharing Approach to Flow Control in Integrated Services Networks: The Single-Node Case", IEEE/ACM ToN 1(3), 1993.
+//! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and Simulation of a Fair Queueing Algorithm", SIGCOMM 1989; A. Parekh, R. Gallager,
+//! "A Generalized Processor Sharing Approach to Flow Control in Integrated Services Networks: The Single-Node Case", IEEE/ACM ToN 1(3),
+//! 1993.
 //!
 //! What drives it: two servers that never idle while something waits, fed alike on links of the same rate, have always sent the same number
 //! of bytes. So whenever the link asks for a packet, the fluid server has sent precisely what the link has; only while a packet is on the
@@ -225,8 +226,8 @@ impl GpsClock {
         Service { start, finish }
     }
 
-    /// The last packet of a flow is given up. What the fluid server has done of it already it makes up for at once, so that it goes on having
-    /// as much to do as the link.
+    /// The last packet of a flow is given up. What the fluid server has done of it already it makes up for at once, so that it goes on
+    /// having as much to do as the link.
     pub(crate) fn withdraw(&mut self, flow: usize, len: u32) {
         let mut done = work_of(len);
         if self.emptying.contains(flow) {
@@ -311,7 +312,8 @@ impl GpsClock {
         self.rest = self.rest.checked_rem(self.busy_weight).unwrap_or(0);
     }
 
-    /// Panics if the fluid server has not as much to do as the link, which has `waiting` bytes and what is left of its packet: work is conserved.
+    /// Panics if the fluid server has not as much to do as the link, which has `waiting` bytes and what is left of its packet: work is
+    /// conserved.
     pub(crate) fn check(&self, waiting: u64) {
         let unit = 1u128 << VirtualTime::FRACTION_BITS;
         let backlogged = || self.fluids.iter().enumerate().filter(|(flow, _)| self.emptying.contains(*flow)).map(|(_, fluid)| fluid);

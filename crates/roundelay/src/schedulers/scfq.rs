@@ -1,12 +1,12 @@
 //! SCFQ: fair queueing without a fluid server; the packet on the link tells what time it is.
 //!
-//! Each packet has a finish time, that of the packet before it in its flow plus its length over the flow's weight; the smallest goes first. A
-//! flow that comes anew starts from the finish time of the packet on the link. That is as simple as a clock can be, and keeps flows
-//! that have packets as close together as any discipline can. But a clock that jumps from packet to packet runs ahead: who comes anew may
-//! have to wait for a packet of every other flow.
+//! Each packet has a finish time, that of the packet before it in its flow plus its length over the flow's weight; the smallest goes first.
+//! A flow that comes anew starts from the finish time of the packet on the link. That is as simple as a clock can be, and keeps flows that
+//! have packets as close together as any discipline can. But a clock that jumps from packet to packet runs ahead: who comes anew may have
+//! to wait for a packet of every other flow.
 //!
-//! Source: S. J. Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications", INFOCOM 1994; delay: P. Goyal, S. Lam, H. Vin,
-//! "Determining End-to-End Delay Bounds in Heterogeneous Networks", NOSSDAV 1995.
+//! Source: S. J. Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications", INFOCOM 1994; delay: P. Goyal, S. Lam, H.
+//! Vin, "Determining End-to-End Delay Bounds in Heterogeneous Networks", NOSSDAV 1995.
 //!
 //! | paper | here |
 //! |---|---|
@@ -24,19 +24,20 @@
 //! | B-WFI | L_k + (N - 1) phi L | `wfi_stay_within_the_bounds` |
 //! | order | each packet sent has the smallest time of all, and times never fall | `times_never_fall` |
 //!
-//! Latency and T-WFI: from the arrival of a packet at V to its departure, only packets with times up to its own, F, are sent. Of each other flow
-//! these are w_n (F - V) bytes and one packet: either what is left of the one on the link or one that started before V. With F - V = (the
-//! flow's own bytes) / w_k that is both bounds. B-WFI: by the same count, while k has packets W_n / w_n <= W_k / w_k + L_k / w_k + L_n / w_n for
-//! each other flow; the sum over all of them is (1 - phi) L_k and phi L_n of each.
+//! Latency and T-WFI: from the arrival of a packet at V to its departure, only packets with times up to its own, F, are sent. Of each other
+//! flow these are w_n (F - V) bytes and one packet: either what is left of the one on the link or one that started before V. With F - V =
+//! (the flow's own bytes) / w_k that is both bounds. B-WFI: by the same count, while k has packets W_n / w_n <= W_k / w_k + L_k / w_k + L_n
+//! / w_n for each other flow; the sum over all of them is (1 - phi) L_k and phi L_n of each.
 //!
-//! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. Divisions keep their remainders while a flow has packets.
-//! Times are rounded down by less than a unit; ties are by the rounded times.
+//! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. Divisions keep their remainders while a flow has
+//! packets. Times are rounded down by less than a unit; ties are by the rounded times.
 //!
 //! Cost: one move in a heap a packet, O(log N). Memory: one record a flow, see `footprint`.
 //!
-//! Differences from the paper: V is not set back when the link falls idle. It need not be, since no finish time that counts is behind it: a flow
-//! without packets starts at V whatever it was sent, its last time being no later. Ties go to the flow with the smaller number. A weight
-//! that changes counts from the flow's next head packet on. Packets longer than 65536 bytes are refused, which bounds the distance of times.
+//! Differences from the paper: V is not set back when the link falls idle. It need not be, since no finish time that counts is behind it: a
+//! flow without packets starts at V whatever it was sent, its last time being no later. Ties go to the flow with the smaller number. A
+//! weight that changes counts from the flow's next head packet on. Packets longer than 65536 bytes are refused, which bounds the distance
+//! of times.
 
 use alloc::vec::Vec;
 
@@ -304,8 +305,8 @@ mod tests {
         core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect()
     }
 
-    /// A packet that comes while another is on the link starts at that one's finish time: after flow 1's 100 bytes that is 100, and flow 2's
-    /// 50 bytes end at 150, behind flow 0's at 120.
+    /// A packet that comes while another is on the link starts at that one's finish time: after flow 1's 100 bytes that is 100, and flow
+    /// 2's 50 bytes end at 150, behind flow 0's at 120.
     #[test]
     fn the_packet_on_the_link_is_the_clock() {
         for start in [0, u64::MAX - 1_000] {

@@ -1,8 +1,8 @@
 //! WF2Q: of the packets that a fluid server would have begun to send, the one that it would finish first.
 //!
-//! The fluid server (GPS) sends all flows that have something at once, each by its weight, to the bit; it runs along as a clock. Like `wfq` the link
-//! takes the smallest finish time, but only among packets whose service in the fluid server has begun. So nobody is sent ahead of his
-//! share by more than one packet, nor behind it, and nobody has to wait until that is made good.
+//! The fluid server (GPS) sends all flows that have something at once, each by its weight, to the bit; it runs along as a clock. Like `wfq`
+//! the link takes the smallest finish time, but only among packets whose service in the fluid server has begun. So nobody is sent ahead of
+//! his share by more than one packet, nor behind it, and nobody has to wait until that is made good.
 //!
 //! Source: J. Bennett, H. Zhang, "WF2Q: Worst-case Fair Weighted Fair Queueing", INFOCOM 1996.
 //!
@@ -23,15 +23,15 @@
 //! | latency | L / R | `latency_stays_within_the_bound` |
 //! | service order | that of the exact reference | `serves_in_the_order_of_exact_finish_times` |
 //!
-//! It never idles: whenever the link picks, some packet that waits has begun in the fluid server. Otherwise that one would still be at work on
-//! packets that have left, and so have sent less than the link; but it has sent as much. In whole numbers this holds to the last unit
+//! It never idles: whenever the link picks, some packet that waits has begun in the fluid server. Otherwise that one would still be at work
+//! on packets that have left, and so have sent less than the link; but it has sent as much. In whole numbers this holds to the last unit
 //! (`GpsClock` conserves work), as long as weights stay; while they change, the smallest start time stands in.
 //!
-//! No B-WFI and no fairness over intervals in which a flow has packets waiting: none is bounded. A flow whose first packet may not start yet
-//! lets a long one pass. While that is sent the fluid server finishes all that the flow has, and takes the flow for idle although its packets
-//! wait; its next packet starts anew at V. What it missed is not made up for, and a flow that keeps one packet waiting in this way can
-//! get far less than its share for ever (`a_flow_that_always_has_a_packet_may_get_less_than_its_share`). `wf2q_plus`, where S = F of the packet before
-//! while packets wait, has a bound. The paper defines fairness by delay, as T-WFI here, and that holds.
+//! No B-WFI and no fairness over intervals in which a flow has packets waiting: none is bounded. A flow whose first packet may not start
+//! yet lets a long one pass. While that is sent the fluid server finishes all that the flow has, and takes the flow for idle although its
+//! packets wait; its next packet starts anew at V. What it missed is not made up for, and a flow that keeps one packet waiting in this way
+//! can get far less than its share for ever (`a_flow_that_always_has_a_packet_may_get_less_than_its_share`). `wf2q_plus`, where S = F of
+//! the packet before while packets wait, has a bound. The paper defines fairness by delay, as T-WFI here, and that holds.
 //!
 //! Number format: see `GpsClock`. Virtual times that differ by less than 2^-18 bytes count as equal.
 //!

@@ -1,12 +1,13 @@
 //! WFQ, or PGPS: of the packets that wait, the one that a fluid server would have sent first.
 //!
-//! The fluid server (GPS) sends all flows that have something at once, each by its weight, to the bit. It runs along as a clock, on the link's
-//! real rate, and gives each packet its finish time as it comes. The link takes the smallest: no packet leaves later than from the
+//! The fluid server (GPS) sends all flows that have something at once, each by its weight, to the bit. It runs along as a clock, on the
+//! link's real rate, and gives each packet its finish time as it comes. The link takes the smallest: no packet leaves later than from the
 //! fluid server by more than the time of one packet. It may leave much earlier, though: a heavy flow alone among many light ones is sent
 //! far ahead of its share, and then waits for all of them. `wf2q` mends that.
 //!
-//! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and Simulation of a Fair Queueing Algorithm", SIGCOMM 1989; A. Parekh, R. Gallager, "A
-//! Generalized Processor Sharing Approach to Flow Control in Integrated Services Networks: The Single-Node Case", IEEE/ACM ToN 1(3), 1993.
+//! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and Simulation of a Fair Queueing Algorithm", SIGCOMM 1989; A. Parekh, R. Gallager,
+//! "A Generalized Processor Sharing Approach to Flow Control in Integrated Services Networks: The Single-Node Case", IEEE/ACM ToN 1(3),
+//! 1993.
 //!
 //! | paper | here |
 //! |---|---|
@@ -27,23 +28,23 @@
 //! | T-WFI | (W C + L) / R | `wfi_stay_within_the_bounds` |
 //!
 //! Latency: the fluid server gives a flow at least phi R while it has something, so it is never later than GRC. The last three are our own,
-//! since the papers state none. (1) Whenever the link picks, some packet that waits has S <= V: otherwise the fluid server would still be at work
-//! on packets that have left, and so have sent less than the link; but it has sent as much. (2) So whatever is sent has F <= V + C. (3) A flow k
-//! has packets from t on, the first starting at S: then S >= F - C for each F sent before t, since that packet was there already and F is not larger
-//! than its own, or it came when V had reached F - C. (4) V passes the F of a packet of k before it is sent only while the link makes up for
-//! having been ahead, with times smaller than k's; so gaps between times of k's packets end at the largest F sent before t. With (3) and
-//! (4) each other flow is sent W_j / w_j <= W_k / w_k + L_k / w_k + C in the meantime. The sum over all flows is the B-WFI. (2) bounds how far k
-//! is ahead of the fluid server, which with Theorem 1 is the T-WFI. C grows with the number of flows: of N that share a link, someone has W / N
-//! or less.
+//! since the papers state none. (1) Whenever the link picks, some packet that waits has S <= V: otherwise the fluid server would still be
+//! at work on packets that have left, and so have sent less than the link; but it has sent as much. (2) So whatever is sent has F <= V + C.
+//! (3) A flow k has packets from t on, the first starting at S: then S >= F - C for each F sent before t, since that packet was there
+//! already and F is not larger than its own, or it came when V had reached F - C. (4) V passes the F of a packet of k before it is sent
+//! only while the link makes up for having been ahead, with times smaller than k's; so gaps between times of k's packets end at the largest
+//! F sent before t. With (3) and (4) each other flow is sent W_j / w_j <= W_k / w_k + L_k / w_k + C in the meantime. The sum over all flows
+//! is the B-WFI. (2) bounds how far k is ahead of the fluid server, which with Theorem 1 is the T-WFI. C grows with the number of flows: of
+//! N that share a link, someone has W / N or less.
 //!
 //! Number format: see `GpsClock`. Finish times that differ by less than 2^-18 bytes count as tied.
 //!
 //! Cost: O(log N) a packet, amortised: a flow in two heaps. Memory: one record a flow, and 16 bytes a packet for its times.
 //!
-//! Differences from the papers: V does not start again when the link is idle; it wraps. Ties go to the flow with the smaller number. What the
-//! fluid server has done of a packet that is pushed out, it does for the others at once. A weight that changes counts for what is left in
-//! the fluid server at once, and in the packets' times from the next arrival on. The link's rate is told by the port; without one a packet
-//! counts as sent when it is given out. Packets longer than 65536 bytes, and more than 4 GB of one flow, are refused.
+//! Differences from the papers: V does not start again when the link is idle; it wraps. Ties go to the flow with the smaller number. What
+//! the fluid server has done of a packet that is pushed out, it does for the others at once. A weight that changes counts for what is left
+//! in the fluid server at once, and in the packets' times from the next arrival on. The link's rate is told by the port; without one a
+//! packet counts as sent when it is given out. Packets longer than 65536 bytes, and more than 4 GB of one flow, are refused.
 
 use alloc::vec::Vec;
 
