@@ -32,6 +32,7 @@ mod longest;
 mod packet;
 mod pool;
 mod port;
+mod resequencer;
 mod ring;
 mod scheduler;
 pub mod schedulers;

@@ -20,6 +20,7 @@ use crate::time::Instant;
 pub mod drr;
 pub mod fifo;
 pub mod fq_codel;
+pub mod mqfq;
 pub mod qfq;
 pub mod sfq;
 pub mod wf2q_plus;
@@ -433,6 +434,7 @@ registry! {
     Wf2qPlus = wf2q_plus,
     Qfq = qfq,
     FqCodel = fq_codel,
+    Mqfq = mqfq,
 }
 
 /// What the registry knows of a discipline, its type left behind.

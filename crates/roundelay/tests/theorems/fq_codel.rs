@@ -26,8 +26,13 @@ pub(crate) type Offers<'a> = &'a dyn Fn(u64) -> bool;
 /// Packets that each of five flows got sent in `slots` slots, one packet each: flows 0 to 3 always have packets, flow 4 gets one when
 /// `offers` says so.
 pub(crate) fn shares_beside_on_off(scheduler: &mut impl Scheduler<u64>, slots: u64, offers: Offers) -> [u64; 5] {
+    shares_beside_backlogs_of(3, scheduler, slots, offers)
+}
+
+/// The same, flows 0 to 3 with so many packets each.
+pub(crate) fn shares_beside_backlogs_of(packets: u32, scheduler: &mut impl Scheduler<u64>, slots: u64, offers: Offers) -> [u64; 5] {
     let mut sent = [0; 5];
-    for flow in (0..4).flat_map(|flow| [flow; 3]) {
+    for flow in (0..packets).flat_map(|_| 0..4) {
         assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), LEN, 0)).is_ok());
     }
     for slot in 0..slots {
@@ -584,6 +589,25 @@ fn an_hour_without_service_is_survived() {
         }
         assert!(dropped <= most_dropped, "{dropped} in hour {hour}");
     }
+}
+
+/// A hundred thousand flow numbers that meet in one queue of 1024 with a hash of their low bits: the longest queue has a few more than 97.7
+/// packets, and all are in use.
+#[test]
+fn chosen_flow_numbers_spread() {
+    let mut scheduler = build(fq_codel::Config { drop_batch: 65_535, ..without_drops() });
+    let (mut longest, mut low_bits) = (0, vec![0; 1024]);
+    for number in 0..100_000u32 {
+        let flow = number.wrapping_mul(1024);
+        assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 256, u64::from(number))).is_ok());
+        low_bits[flow as usize % 1024] += 1;
+    }
+    // What is given up at once is half of the longest queue.
+    if scheduler.evict().is_some() {
+        longest = 2 * (1 + std::iter::from_fn(|| scheduler.take_dropped()).count());
+    }
+    assert!((98..160).contains(&longest), "{longest} packets in the longest queue");
+    assert_eq!(low_bits.iter().max(), Some(&100_000), "the check finds a hash without a key");
 }
 
 #[test]

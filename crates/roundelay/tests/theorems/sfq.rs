@@ -113,7 +113,7 @@ fn fifo_does_not_share_within_the_bound() {
 
 /// SFQ with a bucket that comes back put at the front, as Linux had it for a while in 2012.
 #[derive(Default)]
-struct NewFirst {
+pub(crate) struct NewFirst {
     queues: [VecDeque<Packet<u64>>; 5],
     ring: VecDeque<usize>,
 }
@@ -372,6 +372,42 @@ fn a_full_buffer_costs_the_longest_bucket() {
         }
         assert_eq!(dropped, [(expected, DropReason::PushedOut)]);
     }
+}
+
+/// A bucket that an eviction emptied keeps its place, and what comes before its turn leaves with that turn: a round later would be a turn lost.
+#[test]
+fn a_bucket_that_an_eviction_emptied_loses_no_turn() {
+    let order = |evicted: u32, flows: &[(u32, u32)]| {
+        let mut scheduler = build(deep(), 1);
+        for (flow, len) in flows {
+            assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(*flow), *len, 0)).is_ok());
+        }
+        assert_eq!(scheduler.evict().map(|packet| packet.flow.0), Some(evicted));
+        assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(evicted), LEN, 0)).is_ok());
+        std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect::<Vec<_>>()
+    };
+    assert_eq!(order(1, &[(0, LEN), (0, LEN), (1, 60_000), (2, LEN), (2, LEN)]), [0, 1, 2, 0, 2]);
+    // Where the turn was its own, that is over.
+    assert_eq!(order(0, &[(0, 60_000), (1, LEN), (1, LEN)]), [1, 0, 1]);
+}
+
+/// Oldest for newest: a bucket at its depth keeps what it is owed for a long packet, else it would wait for ever.
+#[test]
+fn a_bucket_that_drops_its_head_keeps_its_deficit() {
+    let mut scheduler = build(sfq::Config { depth: 1, headdrop: true, quantum: 100, ..deep() }, 1);
+    let put = |scheduler: &mut sfq::Sfq<u64>, flow, len| {
+        assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), len, 0)).is_ok());
+        while scheduler.take_dropped().is_some() {}
+    };
+    put(&mut scheduler, 0, 1000);
+    put(&mut scheduler, 1, 100);
+    let mut turns = 0;
+    while scheduler.dequeue(Instant::ZERO).expect("backlogged").flow != FlowId(0) {
+        put(&mut scheduler, 0, 1000);
+        put(&mut scheduler, 1, 100);
+        turns += 1;
+    }
+    assert_eq!(turns, 9, "1000 bytes take ten turns of 100");
 }
 
 #[test]
