@@ -17,16 +17,18 @@
 //! | buffer at the output port | `Config::resequence`, `resequencer.rs` |
 //! | cells, reassembly | `Config::cells`, `resequencer.rs` |
 //!
-//! | guarantee | value | test in `theorems/mqfq.rs` |
+//! | guarantee | value | test in `theorems/mqfq.rs`, or below |
 //! |---|---|---|
 //! | order, packets of one length (section IV) | first in first out in each flow, if nothing is pushed out | `equal_lengths_are_never_reordered` |
 //! | order with `resequence` | always | `the_resequencer_restores_order` |
 //! | order with `cells` | if nothing is pushed out | `cells_keep_order` |
-//! | what `resequence` holds, quanta of at least the longest packet | less than a round, if nothing is pushed out | `less_than_a_round_is_held` |
-//! | two flows share all their queues | 4 / k^2 - 3 / k^3 over all seeds, with two hashes | `flows_meet_as_often_as_the_paper_says` |
+//! | reordering, quanta of at least the longest packet | by less than a round, if nothing is pushed out | `no_packet_is_overtaken_by_more_than_a_round` |
+//! | what `resequence` holds, the same | less than k (w + L) bytes: a round | `less_than_a_round_is_held` below |
+//! | two flows share all their queues | 4 / k^2 - 3 / k^3 of all seeds, with two hashes | `flows_meet_as_often_as_the_paper_says` below |
 //! | they share at least one | 4 / k - 6 / k^2 + 3 / k^3 | the same |
-//! | a greedy flow | has its queues' shares | `a_greedy_flow_gets_its_queues_shares` |
-//! | on-off flow among n, packets of one length | of T bytes at most T / n + 2 Q | `known_bug_30_on_off_flow_gets_its_share` |
+//! | a greedy flow | has its queues' shares | `a_greedy_flow_gets_no_more_than_its_queues_shares` |
+//! | on-off flow among n that fill their queues, packets of one length | of T bytes at most T / n and two quanta a hash | `known_bug_30_on_off_flow_gets_its_share` |
+//! | chosen flow numbers | do not meet more than others | `chosen_flow_numbers_spread` below |
 //! | memory | the queues and what waits, however many flows | `memory_does_not_grow_with_flows` |
 //!
 //! Nothing is promised to one flow: it can meet another in all of its queues.
@@ -350,7 +352,7 @@ impl<T> Scheduler<T> for Mqfq<T> {
 impl<T> Mqfq<T> {
     #[inline]
     fn debug_check(&self) {
-        if is_time_to_check(self.ring.queues() / 16, self.ring.backlog()) {
+        if is_time_to_check(self.ring.queues() / 16, self.waiting.backlog()) {
             self.check_invariants();
         }
     }

@@ -591,25 +591,6 @@ fn an_hour_without_service_is_survived() {
     }
 }
 
-/// A hundred thousand flow numbers that meet in one queue of 1024 with a hash of their low bits: the longest queue has a few more than 97.7
-/// packets, and all are in use.
-#[test]
-fn chosen_flow_numbers_spread() {
-    let mut scheduler = build(fq_codel::Config { drop_batch: 65_535, ..without_drops() });
-    let (mut longest, mut low_bits) = (0, vec![0; 1024]);
-    for number in 0..100_000u32 {
-        let flow = number.wrapping_mul(1024);
-        assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 256, u64::from(number))).is_ok());
-        low_bits[flow as usize % 1024] += 1;
-    }
-    // What is given up at once is half of the longest queue.
-    if scheduler.evict().is_some() {
-        longest = 2 * (1 + std::iter::from_fn(|| scheduler.take_dropped()).count());
-    }
-    assert!((98..160).contains(&longest), "{longest} packets in the longest queue");
-    assert_eq!(low_bits.iter().max(), Some(&100_000), "the check finds a hash without a key");
-}
-
 #[test]
 fn memory_does_not_grow_with_flows() {
     let mut scheduler = build(Default::default());
