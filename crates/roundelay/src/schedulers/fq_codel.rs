@@ -23,6 +23,7 @@
 //! | flow without a standing queue | is never dropped from | `known_bug_34_pings_are_never_dropped` |
 //! | ECN | capable packets are marked where others are dropped | `capable_packets_are_marked_not_dropped` |
 //! | memory | constant, however many flows | `memory_does_not_grow_with_flows` |
+//! | chosen flow numbers | do not meet more than others | `chosen_flow_numbers_spread` below |
 //!
 //! Cost: O(1) a packet; rounds in which nobody has credit are not walked one by one but counted (`skip_rounds`). An overflow
 //! drops a batch, so that finding the longest queue is paid once for it. Memory: the queues' records, taken at the start.

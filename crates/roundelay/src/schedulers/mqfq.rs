@@ -33,8 +33,9 @@
 //!
 //! Nothing is promised to one flow: it can meet another in all of its queues.
 //!
-//! Cost: O(1) a packet, with as many hashes as there are; as in `drr` for small quanta too. With `cells` each cell costs that, and pushing
-//! out a packet walks the queues of its flow. Memory: the queues, taken at the start; for each packet a ticket (one a cell) beside it.
+//! Cost: O(1) a packet, with as many hashes as there are; as in `drr` for small quanta too. With `resequence` that is an average: a departure
+//! may hold several packets before it finds one, but each packet is held once. With `cells` each cell costs that, and pushing out a packet
+//! walks the queues of its flow. Memory: the queues, taken at the start; for each packet a ticket (one a cell) beside it.
 //!
 //! Differences from the paper: queues stand in the ring in the order in which they became backlogged, not in that of their numbers. All
 //! weights are alike. The output buffer delays nothing but what would overtake: a packet that the ring picks before an older one of its flow
@@ -254,14 +255,15 @@ impl<T> Mqfq<T> {
         Ok(())
     }
 
-    /// That of the queues which will serve a packet, or a cell, after the fewest rounds and of these soonest. None stands before the ring's
-    /// end if it is idle.
+    /// That of the queues which will serve a packet, or a cell, after the fewest rounds, and of several the one that stands first in the
+    /// ring. Idle ones would stand last.
     fn soonest(&self, queues: &[usize], len: u32) -> usize {
         let when = |queue: &usize| (self.ring.rounds_before_service(*queue, len), self.ring.place(*queue));
         queues.iter().copied().min_by_key(when).unwrap_or(0)
     }
 
-    /// Whether a queue may take another packet. In cells, it counts as as many packets as that one's cells go into it.
+    /// Whether the queue may take another packet, or the first cell of one. In cells, it counts as as many packets as that one's cells go into
+    /// what it has.
     fn has_room(&self, queue: usize, pieces: u32) -> bool {
         let (buffer, queues) = (u64::from(self.config.buffer), u64::from(self.config.queues));
         let free = buffer.saturating_sub(self.waiting.backlog().packets);

@@ -75,7 +75,10 @@ proptest! {
 
     /// Whatever the lengths, and whatever is pushed out.
     #[test]
-    fn the_resequencer_restores_order(config in configs(), cells in prop_oneof![Just(0u32), 32u32..2000], seed in any::<u64>(), steps in steps(0..=1514, 2)) {
+    fn the_resequencer_restores_order(
+        (config, cells, seed) in (configs(), prop_oneof![Just(0u32), 32u32..2000], any::<u64>()),
+        steps in steps(0..=1514, 2),
+    ) {
         let config = mqfq::Config { resequence: true, cells, ..config };
         prop_assert!(keeps_order(&departures(&mut build(config, seed), &steps)));
     }

@@ -67,34 +67,6 @@ fn one_bucket_is_fifo_and_many_keep_flows_apart() {
     assert!(order.is_sorted(), "first in first out in a bucket");
 }
 
-const CHOSEN: u32 = 100_000;
-
-/// Flow numbers that all meet in bucket 0 of a table of 1024 with a hash of their low bits.
-fn chosen() -> impl Iterator<Item = FlowId> {
-    (0..CHOSEN).map(|number| FlowId(number.wrapping_mul(1024)))
-}
-
-/// Packets refused, one of each chosen flow, if each of 1024 buckets holds `depth`.
-fn refused_by_sfq(depth: u32) -> u32 {
-    let mut scheduler = build(sfq::Config { depth, ..deep() }, 1);
-    chosen().filter(|&flow| scheduler.enqueue(Instant::ZERO, Packet::new(flow, LEN, 0)).is_err()).count() as u32
-}
-
-fn refused_by_low_bits(depth: u32) -> u32 {
-    let mut buckets = [0; 1024];
-    chosen().for_each(|flow| buckets[flow.index() % 1024] += 1);
-    buckets.iter().map(|&packets: &u32| packets.saturating_sub(depth)).sum()
-}
-
-/// 97.7 in a bucket on average with a standard deviation of 9.9: none has more than 160 or less than 50.
-#[test]
-fn chosen_flow_numbers_spread() {
-    let spread = |refused: &dyn Fn(u32) -> u32| refused(160) == 0 && refused(50) == CHOSEN - 50 * 1024;
-    assert!(spread(&refused_by_sfq));
-    assert!(!spread(&refused_by_low_bits), "the check finds a hash without a key");
-    assert_eq!(refused_by_low_bits(160), CHOSEN - 160);
-}
-
 proptest! {
     #[test]
     fn buckets_share_within_the_bound(steps in steps(), quantum in 1u32..4000) {
