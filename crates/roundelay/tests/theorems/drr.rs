@@ -37,10 +37,10 @@ fn turns_send_their_quanta() {
         let mut scheduler = scheduler(quantum);
         for flow in 0..4 {
             set_weight(&mut scheduler, flow, weights[flow as usize]);
-            (0..40_000).for_each(|_| push(&mut scheduler, flow, random.random_range(64..=1514)));
+            (0..8_000).for_each(|_| push(&mut scheduler, flow, random.random_range(64..=1514)));
         }
         let (mut turns, mut sent, mut last) = ([0u64; 4], [0u64; 4], None);
-        for _ in 0..40_000 {
+        for _ in 0..8_000 {
             let (flow, len) = pull(&mut scheduler).expect("backlogged");
             if let Some(before) = last.replace(flow).filter(|before| *before != flow) {
                 let carried = turns[before as usize] * u64::from(quantum * weights[before as usize]) - sent[before as usize];
