@@ -33,6 +33,8 @@ mod longest;
 mod packet;
 mod pool;
 mod port;
+mod resequencer;
+mod ring;
 mod scheduler;
 pub mod schedulers;
 mod time;

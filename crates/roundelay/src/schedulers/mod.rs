@@ -21,6 +21,7 @@ use crate::units::Rate;
 pub mod drr;
 pub mod fifo;
 pub mod fq_codel;
+pub mod mqfq;
 pub mod qfq;
 pub mod scfq;
 pub mod sfq;
@@ -444,6 +445,7 @@ registry! {
     Wf2qPlus = wf2q_plus,
     Qfq = qfq,
     FqCodel = fq_codel,
+    Mqfq = mqfq,
 }
 
 /// What the registry knows of a discipline, its type left behind.

@@ -15,6 +15,11 @@ const SPECS: &[&str] = &[
     "fq_codel flows 4 target 1ms interval 5ms quantum 256b",
     "fq_codel flows 2 target 1us interval 1us noecn drop_batch 1",
     "fq_codel flows 64 ce_threshold 1ms drop_batch 3",
+    "mqfq queues 4 buffer 12 ns2",
+    "mqfq queues 3 hashes 3 quantum 1b buffer 0",
+    "mqfq queues 4 resequence buffer 0",
+    "mqfq queues 5 hashes 16 cells 700b buffer 0",
+    "mqfq queues 3 resequence cells 1kb buffer 20",
 ];
 
 /// The disciplines with their defaults, then [`SPECS`].

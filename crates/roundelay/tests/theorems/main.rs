@@ -3,6 +3,7 @@
 mod drr;
 mod fifo;
 mod fq_codel;
+mod mqfq;
 mod qfq;
 mod qfq_start_time;
 mod recorded;
