@@ -17,10 +17,15 @@ use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
 use crate::time::Instant;
 
+pub mod afd;
+pub mod choke;
+pub mod codel;
 pub mod drr;
 pub mod fifo;
 pub mod fq_codel;
 pub mod qfq;
+pub mod red;
+pub mod sfb;
 pub mod sfq;
 pub mod wf2q_plus;
 
@@ -433,6 +438,11 @@ registry! {
     Wf2qPlus = wf2q_plus,
     Qfq = qfq,
     FqCodel = fq_codel,
+    Codel = codel,
+    Red = red,
+    Choke = choke,
+    Afd = afd,
+    Sfb = sfb,
 }
 
 /// What the registry knows of a discipline, its type left behind.

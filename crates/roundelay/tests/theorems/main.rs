@@ -1,10 +1,16 @@
 //! Each theorem of each paper, with arrivals that try to break it and a discipline that does.
 
+mod afd;
+mod choke;
+mod codel;
 mod drr;
+mod edge_codel;
 mod fifo;
 mod fq_codel;
 mod qfq;
 mod qfq_start_time;
+mod red;
+mod sfb;
 mod sfq;
 mod wf2q_plus;
 mod workload;
