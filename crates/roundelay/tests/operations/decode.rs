@@ -18,7 +18,7 @@ const SPECS: &[&str] = &[
     "codel target 1us interval 1us",
     "codel target 1ms interval 5ms ecn ce_threshold 1ms",
     "red min 2kb max 5kb avpkt 500b probability 0.5 ecn gentle adaptive",
-    "red min 1b max 2b burst 1 probability 1 bandwidth 1kbit",
+    "red min 500b max 1kb burst 1 probability 1",
     "red min 1kb burst 1048576 nodrop harddrop ecn",
     "choke min 2 max 6 burst 1 probability 0.5 ecn",
     "choke min 1 burst 1 probability 0",

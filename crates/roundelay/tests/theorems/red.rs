@@ -115,8 +115,12 @@ enum Event {
 impl Scene {
     /// Lets a discipline do it.
     pub(crate) fn run<D: Discipline>(&self, discipline: &D, seed: u64) -> Traffic {
+        self.drive(discipline.build::<()>(seed).expect("legal parameters"), seed)
+    }
+
+    /// Lets a scheduler do it.
+    pub(crate) fn drive(&self, scheduler: impl Scheduler<()>, seed: u64) -> Traffic {
         let (mut random, senders) = (Pcg64::seed_from_u64(seed), self.constant.len() + self.responsive);
-        let scheduler = discipline.build::<()>(seed).expect("legal parameters");
         let mut port = Port::new(scheduler, self.limit, Rate::from_bits_per_second(self.link).expect("not zero"));
         let mut meter = Meter {
             settled_at: millis(self.settle * 1000),
