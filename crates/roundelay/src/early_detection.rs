@@ -181,7 +181,7 @@ impl EarlyDetection {
 pub(crate) fn weight_log(min: u64, burst: u32, avpkt: u32) -> u32 {
     let (packets, avpkt) = (u64::from(burst) + 1, u128::from(avpkt));
     let excess = (u128::from(packets) * avpkt).saturating_sub(min.into());
-    let forgotten = |log: &u32| ((1 << 64) - u128::from(power(*log, packets))) * avpkt >> (64 - log);
+    let forgotten = |log: &u32| (((1 << 64) - u128::from(power(*log, packets))) * avpkt) >> (64 - log);
     (1..MAX_WEIGHT_LOG).find(|log| excess <= forgotten(log)).unwrap_or(MAX_WEIGHT_LOG)
 }
 

@@ -76,7 +76,7 @@ impl Probability {
 
     /// The product of both.
     pub(crate) const fn times(self, other: Self) -> Self {
-        Self((self.0 * (other.0 & !(1 << 32)) >> 32) + if other.0 >> 32 == 1 { self.0 } else { 0 })
+        Self(((self.0 as u128 * other.0 as u128) >> 32) as u64)
     }
 
     /// The sum, one at most.
