@@ -109,8 +109,8 @@ impl EarlyDetection {
         self.idle_since.get_or_insert(now.unwrap_or(self.observed_at));
     }
 
-    /// Parameters have changed.
-    pub(crate) const fn adopt(&mut self, thresholds: &Thresholds) {
+    /// The probability has been set anew.
+    pub(crate) const fn start_from(&mut self, thresholds: &Thresholds) {
         self.probability = thresholds.probability;
     }
 

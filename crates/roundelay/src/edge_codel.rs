@@ -4,6 +4,18 @@
 //! given less the slack that is left. Edge-CoDel feeds that to CoDel, and drops (or marks) at the edge what the queues would have dropped.
 //! It sees no queue, so it cannot see one empty; packets that were sent with a gap between them say as much: nothing of the flow piled up.
 //!
+//! ```
+//! use roundelay::edge_codel::{Config, queueing_delay};
+//! use roundelay::{Duration, EdgeCodel, Instant, Slack};
+//!
+//! let mut flow = EdgeCodel::new(Config::default())?;
+//! let (initial, left) = (Slack::of(Duration::from_millis(100)), Slack::of(Duration::from_millis(93)));
+//! let delay = queueing_delay(initial, left);
+//! let is_bad = flow.judges_bad(Instant::from_nanos(50_000_000), Instant::from_nanos(20_000_000), delay);
+//! assert!(!is_bad, "7 ms are too long, but not for an interval yet");
+//! # Ok::<(), roundelay::ConfigError>(())
+//! ```
+//!
 //! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI 2016, section 4.2 on active queue management.
 //! The decision itself: `codel.rs`, RFC 8289.
 //!

@@ -155,7 +155,7 @@ impl Discipline for Config {
 
     fn adopt<T: Send>(scheduler: &mut Choke<T>, _before: &Self) {
         scheduler.thresholds = scheduler.config.thresholds();
-        scheduler.detection.adopt(&scheduler.thresholds);
+        scheduler.detection.start_from(&scheduler.thresholds);
     }
 
     fn check(&self) -> Result<(), ConfigError> {

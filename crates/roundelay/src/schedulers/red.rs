@@ -213,9 +213,13 @@ impl Discipline for Config {
         Some(&mut scheduler.config)
     }
 
-    fn adopt<T: Send>(scheduler: &mut Red<T>, _before: &Self) {
+    fn adopt<T: Send>(scheduler: &mut Red<T>, before: &Self) {
         scheduler.thresholds = scheduler.config.thresholds();
-        scheduler.detection.adopt(&scheduler.thresholds);
+        let Self { probability, adaptive, .. } = scheduler.config;
+        // Whatever else changes, what adaptation has found stays.
+        if (probability, adaptive) != (before.probability, before.adaptive) {
+            scheduler.detection.start_from(&scheduler.thresholds);
+        }
     }
 
     fn check(&self) -> Result<(), ConfigError> {

@@ -14,7 +14,13 @@ fn build(config: afd::Config) -> afd::Afd<u64> {
 const RATES: [u64; 12] = [80, 120, 200, 400, 600, 1000, 1200, 1500, 1900, 2400, 3000, 3600];
 
 fn scene() -> Scene {
-    Scene { link: 10_000_000, limit: Limit::of_packets(300), constant: RATES.map(|kbit| kbit * 1000).to_vec(), ..Default::default() }
+    Scene {
+        link: 10_000_000,
+        limit: Limit::of_packets(300),
+        constant: RATES.map(|kbit| kbit * 1000).to_vec(),
+        seconds: 30,
+        ..Default::default()
+    }
 }
 
 /// Max-min fair rates: the fair rate is what is left over flows that want more.

@@ -1,8 +1,10 @@
 //! What `codel.rs` claims, and disciplines that break it.
 
+use std::collections::VecDeque;
+
 use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, Spec, codel, fifo};
-use roundelay::{Buffer, Duration, Ecn, FlowId, Instant, Limit, Packet, Rate, Scheduler};
+use roundelay::{Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Packet, Rate, Scheduler};
 
 use crate::red::{Scene, Traffic};
 
@@ -87,22 +89,39 @@ fn a_ce_threshold_marks_whoever_waited_longer() {
 
 /// Packets lost of a load at a link of 1 Mbit/s, in a buffer: arrivals (milliseconds, length), rising.
 fn lost(scheduler: impl Scheduler<u64>, limit: u64, arrivals: impl Iterator<Item = (u64, u32)>) -> (u64, u64) {
-    let rate = Rate::from_bits_per_second(1_000_000).expect("not zero");
-    let mut buffer = Buffer::new(Limit::of_packets(limit), scheduler);
-    let (mut free_at, mut lost, mut offered) = (Instant::ZERO, 0, 0);
-    for (milli, len) in arrivals {
-        while free_at <= millis(milli) {
-            let packet = buffer.dequeue(free_at, |_, _| lost += 1);
-            free_at = packet.map_or(millis(milli) + Duration::from_picos(1), |packet| free_at + rate.time_of(packet.len.into()));
-        }
-        offered += 1;
-        buffer.enqueue(millis(milli), Packet::new(FlowId(0), len, milli), |_, _| lost += 1);
-    }
+    let mut lost = 0;
+    let offered = replay(scheduler, limit, arrivals, |_| lost += 1);
     (lost, offered)
 }
 
-/// Bursts of 40 packets, half a second of the link, one each second: the queue stands for 500 ms, but not all of it above the target... so
-/// the interval is the burst's.
+/// Of them those that the discipline dropped of its own accord.
+fn early_drops(scheduler: impl Scheduler<u64>, limit: u64, arrivals: impl Iterator<Item = (u64, u32)>) -> u64 {
+    let mut early = 0;
+    replay(scheduler, limit, arrivals, |reason| early += u64::from(reason == DropReason::Early));
+    early
+}
+
+fn replay(
+    scheduler: impl Scheduler<u64>,
+    limit: u64,
+    arrivals: impl Iterator<Item = (u64, u32)>,
+    mut dropped: impl FnMut(DropReason),
+) -> u64 {
+    let rate = Rate::from_bits_per_second(1_000_000).expect("not zero");
+    let mut buffer = Buffer::new(Limit::of_packets(limit), scheduler);
+    let (mut free_at, mut offered) = (Instant::ZERO, 0);
+    for (milli, len) in arrivals {
+        while free_at <= millis(milli) {
+            let packet = buffer.dequeue(free_at, |_, reason| dropped(reason));
+            free_at = packet.map_or(millis(milli) + Duration::from_picos(1), |packet| free_at + rate.time_of(packet.len.into()));
+        }
+        offered += 1;
+        buffer.enqueue(millis(milli), Packet::new(FlowId(0), len, milli), |_, reason| dropped(reason));
+    }
+    offered
+}
+
+/// Bursts of twelve packets, 96 ms of the link, one each second: no interval goes by above the target.
 #[test]
 fn bursts_and_pings_lose_nothing() {
     let bursts = || (0..100u64).flat_map(|second| [(second * 1000, 1000); 12]);
@@ -113,36 +132,109 @@ fn bursts_and_pings_lose_nothing() {
     assert!(lost(build(Default::default()), 1000, standing()).0 > 100, "and what stands is dropped from");
 }
 
-/// Linux, 2026: state that outlived the queue made a ping each second be dropped one time in four.
-#[test]
-fn known_bug_34_pings_are_never_dropped() {
-    let mut scheduler = build(Default::default());
+/// CoDel as it must not be in one respect.
+struct Careless {
+    flaw: Flaw,
+    queue: VecDeque<Packet<u64>>,
+    first_above: Option<Instant>,
+    longest_seen: u64,
+    dropped: Vec<Packet<u64>>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Flaw {
+    /// A queue that has drained still counts as having stood.
+    KeepsStateWhenEmpty,
+    /// Nothing is dropped while less waits than the longest packet ever seen.
+    LongestPacketEver,
+}
+
+impl Careless {
+    fn new(flaw: Flaw) -> Self {
+        Self { flaw, queue: VecDeque::new(), first_above: None, longest_seen: 0, dropped: Vec::new() }
+    }
+
+    /// Drops every packet once the queue has stood for an interval: more than CoDel would.
+    fn is_bad(&mut self, now: Instant, packet: &Packet<u64>) -> bool {
+        let waiting: u64 = self.queue.iter().map(|packet| u64::from(packet.len)).sum();
+        let is_short = self.flaw == Flaw::LongestPacketEver && waiting <= self.longest_seen;
+        if now.since(packet.arrival) < Duration::from_millis(5) || is_short {
+            self.first_above = None;
+            return false;
+        }
+        now >= *self.first_above.get_or_insert(now + Duration::from_millis(100))
+    }
+}
+
+impl Scheduler<u64> for Careless {
+    fn enqueue(&mut self, now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+        self.longest_seen = self.longest_seen.max(packet.len.into());
+        self.queue.push_back(Packet { arrival: now, ..packet });
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<u64>> {
+        while let Some(packet) = self.queue.pop_front() {
+            if !self.is_bad(now, &packet) {
+                return Some(packet);
+            }
+            self.dropped.push(packet);
+        }
+        None
+    }
+
+    fn evict(&mut self) -> Option<Packet<u64>> {
+        self.queue.pop_back()
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.queue.len() as u64, bytes: self.queue.iter().map(|packet| u64::from(packet.len)).sum() }
+    }
+
+    fn take_dropped(&mut self) -> Option<(Packet<u64>, DropReason)> {
+        self.dropped.pop().map(|packet| (packet, DropReason::Early))
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint::default()
+    }
+}
+
+/// Pings that are lost of one a second, each of which waits 50 ms, every second one with another behind it.
+fn pings_lost(scheduler: &mut impl Scheduler<u64>) -> usize {
+    let mut lost = 0;
     for second in 0..1000 {
-        let now = millis(second * 1000);
-        // The link is busy with something else: the ping waits 50 ms, behind it comes another now and then.
-        let pings = 1 + second % 2;
+        let (now, pings) = (millis(second * 1000), 1 + second % 2);
         for _ in 0..pings {
             assert!(scheduler.enqueue(now, Packet::new(FlowId(0), 98, second)).is_ok());
         }
         for _ in 0..pings {
-            assert!(scheduler.dequeue(now + Duration::from_millis(50)).is_some());
+            scheduler.dequeue(now + Duration::from_millis(50));
         }
-        assert!(scheduler.take_dropped().is_none());
+        lost += std::iter::from_fn(|| scheduler.take_dropped()).count();
     }
-    assert!(!overload(Default::default(), Ecn::NotCapable, 200).dropped.is_empty(), "the check would see a drop");
+    lost
+}
+
+/// Linux, 2026: state that outlived the queue made a ping each second be dropped one time in four.
+#[test]
+fn known_bug_34_pings_are_never_dropped() {
+    assert_eq!(pings_lost(&mut build(Default::default())), 0);
+    assert!(pings_lost(&mut Careless::new(Flaw::KeepsStateWhenEmpty)) > 100, "the check finds state that outlives the queue");
 }
 
 /// Linux: after one packet of 64 KB nothing was dropped any more while less than 64 KB waited.
 #[test]
 fn known_bug_35_superframes_do_not_turn_codel_off() {
-    // 1 Mbit/s offered 1.5: short packets, and one of 64 KB at the start.
+    // 1.5 Mbit/s in short packets, after one of 64 KB; room for 300 of them, 28 KB, so that a full buffer drops a third in any case.
     let load = |first: u32| std::iter::once((0, first)).chain((600..60_000u64).flat_map(|milli| [(milli, 100), (milli, 88)]));
-    let (with, _) = lost(build(Default::default()), 300, load(65_536));
-    let (without, _) = lost(build(Default::default()), 300, load(100));
+    let early = |scheduler: &mut dyn FnMut(u32) -> u64| (scheduler(65_536), scheduler(100));
+    let (with, without) = early(&mut |first| early_drops(build(Default::default()), 300, load(first)));
     assert!(with > 1000 && with.abs_diff(without) < without / 10, "{with} {without}");
-    // The longest packet ever as threshold: less than 64 KB ever waits, 300 packets of 100 bytes, so only the full buffer drops.
-    let superframes = |config| lost(build(config), 30, (0..3_000u64).map(|number| (number * 400, 65_536))).0;
-    assert!(superframes(Default::default()) > 100, "superframes that stand are dropped too");
+    let (with, without) = early(&mut |first| early_drops(Careless::new(Flaw::LongestPacketEver), 300, load(first)));
+    assert!(with == 0 && without > 1000, "the check finds a threshold that a superframe sets for good: {with} {without}");
+    let superframes = (0..3_000u64).map(|number| (number * 400, 65_536));
+    assert!(early_drops(build(Default::default()), 30, superframes) > 100, "superframes that stand are dropped too");
 }
 
 /// Senders that respond, 20 at 20 Mbit/s with 100 ms of round trip.
