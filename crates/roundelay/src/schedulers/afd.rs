@@ -19,7 +19,7 @@
 //! |---|---|---|
 //! | flows that do not respond | get about equal shares, slower ones what they ask for | `unequal_senders_get_max_min_fair_rates` |
 //! | flow below the fair rate | loses next to nothing | `slow_flows_are_left_alone` |
-//! | drops of a flow with m_i of the sample | 1 - m_fair / m_i | `a_flow_loses_what_is_beyond_the_fair_amount` |
+//! | drops of a flow with m_i of the sample | 1 - m_fair / m_i | `a_flow_loses_what_is_beyond_the_fair_amount`, at the end |
 //! | queue | around the target, under a load that lasts | `the_queue_stays_around_its_target` |
 //! | memory | constant, however many flows | `memory_does_not_grow_with_flows` |
 //!

@@ -437,6 +437,33 @@ fn parameters_change_while_packets_wait() {
     scheduler.check_invariants();
 }
 
+/// Marks in a half second after two minutes, in which adaptation has raised the probability, and after a change of parameters.
+#[test]
+fn what_adaptation_has_found_survives_other_changes() {
+    let config = red::Config { adaptive: true, ..with_probability(10_000_000) };
+    let drops = |change: Option<red::Config>| {
+        let mut scheduler = build(config);
+        let mut dropped = 0;
+        for number in 0..250_000u64 {
+            if number == 200_000 {
+                change.into_iter().for_each(|change| change.reconfigure(&mut scheduler).expect("live"));
+                dropped = 0;
+            }
+            let now =
+                Instant::ZERO + Duration::from_micros(number * 10 * u64::from(number < 200_000) + 2_000_000 * u64::from(number >= 200_000));
+            assert!(scheduler.enqueue(now, Packet::new(FlowId(0), LEN, number)).is_ok());
+            dropped += std::iter::from_fn(|| scheduler.take_dropped()).count();
+            while scheduler.backlog().packets > 75 {
+                scheduler.dequeue(now);
+            }
+        }
+        dropped
+    };
+    let (kept, other) = (drops(None), drops(Some(red::Config { harddrop: true, ..config })));
+    assert_eq!(kept, other);
+    assert!(drops(Some(red::Config { adaptive: false, ..config })) < kept * 2 / 3, "without adaptation it is what is set");
+}
+
 proptest! {
     /// Any legal parameters, any arrivals: whatever comes is sent or dropped, and a packet alone in a cold queue is never dropped.
     #[test]
