@@ -18,12 +18,17 @@ use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
 use crate::time::Instant;
 use crate::units::Rate;
 
+pub mod afd;
+pub mod choke;
+pub mod codel;
 pub mod drr;
 pub mod fifo;
 pub mod fq_codel;
 pub mod mqfq;
 pub mod qfq;
 pub mod scfq;
+pub mod red;
+pub mod sfb;
 pub mod sfq;
 pub mod wf2q;
 pub mod wf2q_plus;
@@ -446,6 +451,11 @@ registry! {
     Qfq = qfq,
     FqCodel = fq_codel,
     Mqfq = mqfq,
+    Codel = codel,
+    Red = red,
+    Choke = choke,
+    Afd = afd,
+    Sfb = sfb,
 }
 
 /// What the registry knows of a discipline, its type left behind.

@@ -1,6 +1,10 @@
 //! Each theorem of each paper, with arrivals that try to break it and a discipline that does.
 
+mod afd;
+mod choke;
+mod codel;
 mod drr;
+mod edge_codel;
 mod fifo;
 mod fq_codel;
 mod mqfq;
@@ -8,6 +12,8 @@ mod qfq;
 mod qfq_start_time;
 mod recorded;
 mod scfq;
+mod red;
+mod sfb;
 mod sfq;
 mod wf2q;
 mod wf2q_plus;
