@@ -32,6 +32,7 @@ mod longest;
 mod packet;
 mod pool;
 mod port;
+mod random;
 mod scheduler;
 pub mod schedulers;
 mod time;
@@ -46,7 +47,7 @@ pub use pool::{Backlog, Pool, Queue};
 pub use port::{Observer, Port};
 pub use scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
 pub use time::{Duration, Instant, Slack};
-pub use units::{Bytes, Rate, UnitError};
+pub use units::{Billionths, Bytes, Rate, UnitError};
 pub use virtual_time::{VirtualClock, VirtualTime, byte_time};
 
 #[cfg(doctest)]
