@@ -18,10 +18,19 @@ use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
 use crate::time::Instant;
 
 pub mod drr;
+pub mod edf;
 pub mod fifo;
+pub mod fifo_plus;
+pub mod fq;
 pub mod fq_codel;
+pub mod lifo;
+pub mod lstf;
+pub mod priority;
 pub mod qfq;
+pub mod random;
 pub mod sfq;
+pub mod sjf;
+pub mod srpt;
 pub mod wf2q_plus;
 
 /// A discipline as the registry knows it: implemented by its configuration.
@@ -433,6 +442,15 @@ registry! {
     Wf2qPlus = wf2q_plus,
     Qfq = qfq,
     FqCodel = fq_codel,
+    Lifo = lifo,
+    Random = random,
+    Priority = priority,
+    Sjf = sjf,
+    Srpt = srpt,
+    Fq = fq,
+    FifoPlus = fifo_plus,
+    Edf = edf,
+    Lstf = lstf,
 }
 
 /// What the registry knows of a discipline, its type left behind.
