@@ -10,7 +10,7 @@ use crate::buffer::{Buffer, Limit};
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::port::Observer;
-use crate::scheduler::Scheduler;
+use crate::scheduler::{DropReason, Scheduler};
 use crate::time::{Duration, Instant, Slack};
 use crate::units::Rate;
 
@@ -167,10 +167,17 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
         let next = if self.scheduler().preempts(now, &rest) { self.dequeue(now, observer) } else { None };
         let Some(next) = next else { return self.send(now, rest) };
         self.send(now, next);
-        self.buffer.enqueue(now, rest, |packet, reason| observer.dropped(whole(packet), now, reason));
+        self.buffer.enqueue(now, rest, |packet, reason| {
+            // None of them has just come.
+            let reason = if reason == DropReason::Full { DropReason::PushedOut } else { reason };
+            observer.dropped(whole(packet), now, reason);
+        });
     }
 
     fn send_next(&mut self, now: Instant, observer: &mut impl Observer<T>) {
+        if self.backlog().is_empty() {
+            return;
+        }
         if let Some(packet) = self.dequeue(now, observer) {
             self.send(now, packet);
         } else if !self.backlog().is_empty() {

@@ -3,7 +3,7 @@
 //! Each packet says how many bytes of its flow were still to be sent when it was, its own among them. The smallest of these numbers tells the
 //! flow that completes soonest; not that packet leaves but the one of its flow that came first, for the flow is complete only with it, and
 //! packets that a retransmission put behind would otherwise wait for ever (pFabric's starvation prevention). Least mean completion time of all
-//! orders on one link; a long flow waits for all that have less left.
+//! orders on one link where what a packet says is true of its flow; a long flow waits for all that have less left.
 //!
 //! Source: L. Schrage, "A Proof of the Optimality of the Shortest Remaining Processing Time Discipline", Operations Research 16(3), 1968;
 //! M. Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013, section 4.3; as in R. Mittal et al., "Universal
@@ -19,11 +19,15 @@
 //! |---|---|---|
 //! | order | no packet leaves while another flow has one with less remaining than all of its own | `no_flow_has_less_left_than_the_one_served` |
 //! | order within a flow | as they came, whatever they say | `starvation_prevention_keeps_flows_in_order` |
-//! | mean completion time | least of all orders, for flows that wait together | `flows_that_come_together_complete_as_early_as_can_be` |
+//! | mean completion time | least of all orders, for flows that start together with their last packets still to come | `flows_that_start_together_complete_as_early_as_can_be` |
 //! | starvation | a long flow waits for shorter ones as long as they come | `short_flows_starve_a_long_one` |
 //! | push-out | the newest packet with the most remaining | `a_full_buffer_gives_up_the_most_remaining` |
 //!
 //! Cost: O(log n) with n packets that wait. Memory: a packet's key, its place and its links, and the ends of each flow's list.
+//!
+//! A flow is known by its packet with the least remaining, which is the last one that waits. If all of a flow waits, that is its last packet,
+//! whose remaining is its own length: whole flows that wait are then served in the order of their last packets, not of their sizes
+//! (`a_flow_that_waits_whole_is_taken_for_its_last_packet`). Senders with a window do not come to that; `sjf` does not mind.
 //!
 //! Differences from the paper: bytes, not packets. pFabric also drops by priority, as here.
 

@@ -3,8 +3,16 @@
 mod drr;
 mod fifo;
 mod fq_codel;
+mod lifo;
+mod network;
+mod preemptive;
+mod priority;
 mod qfq;
 mod qfq_start_time;
+mod random;
+mod ranked;
 mod sfq;
+mod sjf;
+mod srpt;
 mod wf2q_plus;
 mod workload;
