@@ -36,7 +36,7 @@ pub(crate) fn fixed_steps() -> Vec<Step> {
     let step = |number: u32| match number % 3 {
         0 | 1 => Step::Arrive {
             flow: number * 7 % 5,
-            len: 40 + number * 397 % 1400,
+            len: 40 + number * number * 397 % 1400,
             priority: number * 11 % 7,
             slack: (i64::from(number * 13 % 40) - 20) * 500_000,
             deadline: u64::from(number * 17 % 12) * 1_000_000,
