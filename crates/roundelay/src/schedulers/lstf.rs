@@ -5,7 +5,7 @@
 //! exactly, if it may interrupt packets and no packet passes more than two congestion points, which no other scheduler with as little
 //! knowledge betters. Slack set by a rule of thumb makes it fair, or short for short flows, or short in the tail.
 //!
-//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, J. Sherry, S. Shenker, "Universal Packet Scheduling", NSDI 2016, sections 2, 5 and appendix A;
+//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI 2016, sections 2, 5 and appendix A;
 //! J. Y.-T. Leung, "A New Algorithm for Scheduling Periodic Real-Time Tasks", Algorithmica 4, 1989.
 //!
 //! | paper | here |
@@ -59,7 +59,7 @@ pub struct Config {
 impl Discipline for Config {
     const NAME: &'static str = "lstf";
     const ABOUT: &'static str = "least slack time first: who can least afford to wait, as the packets carry it";
-    const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Sherry, Shenker, Universal Packet Scheduling, NSDI 2016";
+    const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
     const PARAMETERS: &'static [Parameter<Self>] = &[Parameter {
         name: "preempt",
         kind: Kind::Switch,

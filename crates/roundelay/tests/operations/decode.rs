@@ -15,6 +15,9 @@ const SPECS: &[&str] = &[
     "fq_codel flows 4 target 1ms interval 5ms quantum 256b",
     "fq_codel flows 2 target 1us interval 1us noecn drop_batch 1",
     "fq_codel flows 64 ce_threshold 1ms drop_batch 3",
+    "fq flows 1",
+    "fq flows 3",
+    "lstf preempt",
 ];
 
 /// The disciplines with their defaults, then [`SPECS`].

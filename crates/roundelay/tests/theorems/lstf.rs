@@ -166,7 +166,7 @@ fn overdue_of(stops: usize, replay: impl Fn(&Network, &Schedule) -> Schedule) ->
         let original = network.at_random(seed);
         overdue(&original, &replay(&network, &original))
     };
-    (0..250).map(of_seed).sum()
+    (0..1000).map(of_seed).sum()
 }
 
 fn preemptive(network: &Network, original: &Schedule) -> Schedule {
