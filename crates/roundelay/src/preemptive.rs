@@ -64,10 +64,10 @@ impl<T> Sending<T> {
 /// It differs in what it tells its observer: a packet is `sent` when its last bit has left, once, with the instants of its first and last
 /// bit; in between it may have waited. A scheduler that never preempts sends the same packets at the same times as in a `Port`.
 ///
-/// The packet on the link is shown to the scheduler as what would join the queue: its whole length, and the slack that is left of it, service
-/// taken off like waiting. Arrival, slack and length then add up to the same deadline however often it was interrupted. It counts as a whole
-/// packet in the backlog when it waits again. If the limit does not hold then, the discipline gives something up; if that is the interrupted
-/// packet, the time on the link was for nothing.
+/// The packet on the link is shown to the scheduler as what would join the queue: its whole length, and the slack that is left of it,
+/// service taken off like waiting. Arrival, slack and length then add up to the same deadline however often it was interrupted. It counts
+/// as a whole packet in the backlog when it waits again. If the limit does not hold then, the discipline gives something up; if that is the
+/// interrupted packet, the time on the link was for nothing.
 #[derive(Debug, Clone)]
 pub struct PreemptivePort<S, T> {
     buffer: Buffer<S>,
@@ -80,8 +80,9 @@ pub struct PreemptivePort<S, T> {
 }
 
 impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
-    /// A port with nothing in it and a free link.
-    pub const fn new(scheduler: S, limit: Limit, rate: Rate) -> Self {
+    /// A port with nothing in it and a free link, whose rate it tells the scheduler.
+    pub fn new(mut scheduler: S, limit: Limit, rate: Rate) -> Self {
+        scheduler.set_link_rate(rate);
         Self { buffer: Buffer::new(limit, scheduler), rate, sending: None, free_at: Instant::ZERO, decides_at: Instant::ZERO }
     }
 

@@ -1,8 +1,8 @@
 //! Packets by rank: the queue of every discipline that serves the smallest key first (a class, a size, a deadline, a slack).
 //!
-//! The smallest key leaves first, among equal keys the packet that came first. A full buffer takes the largest, among equals the newest: the
-//! packet that would have waited longest. Packets lie in a slab and do not move; heaps of their keys point to them. The heap that finds the
-//! largest sleeps until it is first asked, so that a port that never overflows does not pay for it.
+//! The smallest key leaves first, among equal keys the packet that came first. A full buffer takes the largest, among equals the newest:
+//! the packet that would have waited longest. Packets lie in a slab and do not move; heaps of their keys point to them. The heap that finds
+//! the largest sleeps until it is first asked, so that a port that never overflows does not pay for it.
 //!
 //! Cost: O(log n) to put in and take out, with n packets that wait; nothing is allocated once the backlog has been as large as it gets.
 
@@ -349,7 +349,8 @@ mod tests {
                 let expected = at.map(|at| model.remove(at).1);
                 prop_assert_eq!(taken.map(|packet| packet.payload), expected);
                 prop_assert_eq!(ranked.first_key(), model.first().map(|(key, ..)| *key));
-                prop_assert_eq!(ranked.first().map(|(place, packet)| (place, packet.payload)), model.first().map(|(_, n, _, place)| (*place, *n)));
+                let first = ranked.first().map(|(place, packet)| (place, packet.payload));
+                prop_assert_eq!(first, model.first().map(|(_, number, _, place)| (*place, *number)));
                 ranked.check();
             }
             prop_assert!(ranked.nodes.len() <= 300);

@@ -4,6 +4,7 @@ use crate::config::ConfigError;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::time::Instant;
+use crate::units::Rate;
 
 /// Orders packets for one link. Knows no clock, no limit, no I/O.
 ///
@@ -57,11 +58,18 @@ pub trait Scheduler<T> {
         None
     }
 
-    /// Whether what waits should take the link from `sending`, whose `slack` and `len` are what is left of them. Asked by a
-    /// [`PreemptivePort`](crate::PreemptivePort) only.
+    /// Whether what waits should take the link from `sending`, shown as it would join the queue now: its whole length, and the slack that is
+    /// left of it. Asked by a [`PreemptivePort`](crate::PreemptivePort) only.
     fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
         let _ = (now, sending);
         false
+    }
+
+    /// Tells the rate of the link, before the first packet comes: for disciplines that reckon with what a fluid server would have done up to
+    /// an instant at which a packet is on the link. A [`Port`](crate::Port) calls it; who drives a scheduler without one can. A discipline that
+    /// is not told goes on without, and says how.
+    fn set_link_rate(&mut self, rate: Rate) {
+        let _ = rate;
     }
 
     /// Adds a flow, or changes one, backlogged or not. Disciplines that treat all flows alike have nothing to set.

@@ -4,8 +4,8 @@
 //! deadline first meets all of them if any order does, and if none does it keeps the worst lateness as small as can be. It cannot know what
 //! is still to come: a long packet that has the link is not interrupted. How deadlines are chosen is the driver's affair.
 //!
-//! Source: C. L. Liu, J. W. Layland, "Scheduling Algorithms for Multiprogramming in a Hard-Real-Time Environment", Journal of the ACM 20(1),
-//! 1973; for a network R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, appendix A.5.
+//! Source: C. L. Liu, J. W. Layland, "Scheduling Algorithms for Multiprogramming in a Hard-Real-Time Environment", Journal of the ACM
+//! 20(1), 1973; for a network R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, appendix A.5.
 //!
 //! | paper | here |
 //! |---|---|
@@ -15,13 +15,13 @@
 //! | T(p, a), transmission time at a | the driver's |
 //!
 //! So a driver that knows when a packet should leave the network, o(p), writes at each node what is left for this node: o(p) less the time
-//! that the packet takes behind this node if it waits nowhere. That is the same instant for a packet however long it has waited, which is why
-//! EDF needs no state in the packet but a table of paths in each node, and LSTF the other way round.
+//! that the packet takes behind this node if it waits nowhere. That is the same instant for a packet however long it has waited, which is
+//! why EDF needs no state in the packet but a table of paths in each node, and LSTF the other way round.
 //!
 //! | guarantee | value | test in `theorems/edf.rs` |
 //! |---|---|---|
 //! | order | no packet leaves while one with an earlier deadline waits; equals are FIFO | `the_earliest_deadline_leaves_first` |
-//! | optimality | packets that wait together meet all deadlines if any order does; the largest lateness is the least (Jackson's rule) | `no_order_is_less_late` |
+//! | Jackson's rule | of packets that wait together, the largest lateness is the least of all orders | `no_order_is_less_late` |
 //! | UPS, A.5 | the same decisions as `lstf`, packet by packet | `theorems/lstf.rs`: `edf_with_static_deadlines_decides_as_lstf_does` |
 //! | push-out | the newest packet with the latest deadline | `a_full_buffer_gives_up_the_latest_deadline` |
 //!

@@ -1,12 +1,12 @@
-//! FIFO+: a FIFO queue for the whole path: packets leave in the order in which they would have come had they waited upstream as others did.
+//! FIFO+: a FIFO queue for a whole path: first who would have come first had all waited alike upstream.
 //!
 //! At a single queue FIFO gives all packets alike the same share of a burst's delay, which makes the worst delay small. Over several queues
-//! the unlucky ones of each add up. FIFO+ lets a packet pass those that have been luckier: it carries what it has waited so far, and is served
-//! as if it had arrived so much earlier. The mean delay is that of FIFO, the tail is shorter.
+//! a packet can be unlucky at each. FIFO+ lets it pass those that have been luckier: it carries what it has waited so far, and is served as
+//! if it had arrived so much earlier. The mean delay is that of FIFO, the tail is shorter.
 //!
 //! Source: D. D. Clark, S. Shenker, L. Zhang, "Supporting Real-Time Applications in an Integrated Services Packet Network: Architecture and
-//! Mechanism", SIGCOMM 1992, section 6; as in R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3.2, where it is LSTF with
-//! the same slack for all packets at the ingress.
+//! Mechanism", SIGCOMM 1992; as in R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3.2, where it is LSTF
+//! with the same slack for all packets at the ingress.
 //!
 //! | paper | here |
 //! |---|---|
@@ -17,16 +17,16 @@
 //! |---|---|---|
 //! | one hop, slack untouched | FIFO | `without_a_past_it_is_fifo` |
 //! | order | least (arrival - time waited upstream) first; equals are FIFO | `whoever_waited_upstream_passes` |
-//! | UPS, 3.2 | the same decisions as `lstf` with equal initial slack, packet by packet, packets of one length | `theorems/fifo_plus.rs`: `it_is_lstf_with_equal_initial_slack` |
+//! | UPS, 3.2 | the decisions of `lstf` with equal initial slack, packets of one length | `it_is_lstf_with_equal_initial_slack` |
 //! | tail over several hops | the worst delay of a packet is less than with FIFO | `the_tail_over_several_hops_is_shorter_than_with_fifo` |
 //! | push-out | the arriving packet: drop tail | `a_full_buffer_drops_the_tail` |
 //!
 //! Cost: O(log n) with n packets that wait. Memory: a packet's key and its place, no state per flow.
 //!
-//! Differences from the paper of 1992: what a packet carries there is its delay less the average delay of its class at each hop, which the hop
-//! measures; here it is the delay itself. Packets that have passed the same hops compare alike; of two that have not, the one with more hops
-//! behind it goes first. That is how the paper of 2016 has it. There the full buffer of LSTF drops the largest key; FIFO+ is a FIFO, and drops
-//! what comes last. What a packet waits at this queue is written into its slack by whoever carries it on.
+//! Differences from the paper of 1992: what a packet carries there is its delay less the average delay of its class at each hop, which the
+//! hop measures; here it is the delay itself. Packets that have passed the same hops compare alike; of two that have not, the one with more
+//! hops behind it goes first. That is how the paper of 2016 has it. There the full buffer of LSTF drops the largest key; FIFO+ is a FIFO,
+//! and drops what comes last. What a packet waits at this queue is taken off its slack by whoever carries it on.
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};

@@ -1,12 +1,12 @@
 //! Fair queueing, packet by packet: flows hashed into bins, bins served in turn, a packet each, those that were idle first.
 //!
 //! What FQ-CoDel is without CoDel and without byte counts. A bin that was idle is new and has its turn before those that are not; after a
-//! packet it is old. It is idle again only when its turn comes and finds it empty, so that falling silent for a moment and coming back gains
-//! nothing. Fair in packets: where lengths differ, a flow of long packets gets more of the link.
+//! packet it is old. It is idle again only when its turn comes and finds it empty, so that falling silent for a moment and coming back
+//! gains nothing. Fair in packets: where lengths differ, a flow of long packets gets more of the link.
 //!
-//! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, sections 2.3, 3.3 and 4, whose FQ is a stochastic fair queue with new
-//! flows first; the round robin is that of J. Nagle, "On Packet Switches with Infinite Storage", RFC 970, 1985, and the rule for bins that
-//! empty is that of RFC 8290, section 4.2.
+//! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, sections 2.3, 3.3 and 4, whose FQ is a stochastic fair queue with
+//! new flows first; the round robin is that of J. Nagle, "On Packet Switches with Infinite Storage", RFC 970, 1985, and the rule for bins
+//! that empty is that of RFC 8290, section 4.2.
 //!
 //! | paper | here |
 //! |---|---|
@@ -15,13 +15,14 @@
 //!
 //! | guarantee | value | test in `theorems/fq.rs` |
 //! |---|---|---|
-//! | two bins that have packets throughout | served alike but for 2 packets | `backlogged_bins_share_evenly` |
+//! | two bins that have packets throughout | served alike but for 1 packet | `backlogged_bins_share_evenly` |
 //! | on-off flow among n, packets of one length | of T packets at most T / n + 2 | `known_bug_30_on_off_flow_gets_its_share` |
 //! | first packet of an idle flow | waits for one packet of each bin that is new by then | `idle_flows_go_first` |
 //! | order | a flow's packets leave as they came | conformance |
 //! | push-out | the newest packet of the bin with the most bytes | `the_longest_bin_gives_up_its_newest` |
 //!
-//! The first: between two turns of a bin each other bin that has packets has one, or two if it was new in between.
+//! The first: a bin that has packets stays in the lists. Its turn as a new one puts it behind all old ones, and from then on the old ones
+//! follow each other in an order that does not change, so that of two bins neither has two turns between two of the other.
 //!
 //! Cost: O(1) a packet. Memory: the bins, taken at the start, however many flows there are.
 //!

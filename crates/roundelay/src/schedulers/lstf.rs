@@ -1,9 +1,9 @@
 //! Least slack time first: the packet that can least afford to wait leaves first.
 //!
-//! A packet carries its slack, the time that it may still lose in queues, and each node takes off what it waited there: what was lost at one
-//! node can be made up for at the next. Slack set to what a packet lost under another scheduler makes LSTF reproduce that scheduler's network:
-//! exactly, if it may interrupt packets and no packet passes more than two congestion points, which no other scheduler with as little
-//! knowledge betters. Slack set by a rule of thumb makes it fair, or short for short flows, or short in the tail.
+//! A packet carries its slack, the time that it may still lose in queues, and each node takes off what it waited there: what was lost at
+//! one node can be made up for at the next. Slack set to what a packet lost under another scheduler makes LSTF reproduce that scheduler's
+//! network: exactly, if it may interrupt packets and no packet passes more than two congestion points, which no other scheduler with as
+//! little knowledge betters. Slack set by a rule of thumb makes it fair, or short for short flows, or short in the tail.
 //!
 //! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI 2016, sections 2, 5 and appendix A;
 //! J. Y.-T. Leung, "A New Algorithm for Scheduling Periodic Real-Time Tasks", Algorithmica 4, 1989.
@@ -12,14 +12,14 @@
 //! |---|---|
 //! | slack(p, a), slack on arrival at node a | [`Packet::slack`] |
 //! | i(p, a), arrival | [`Packet::arrival`] |
-//! | T(p, a), transmission time | `transmission_time`, zero as long as [`Lstf::set_link_rate`] has not been called |
+//! | T(p, a), transmission time | `transmission_time`, zero as long as [`Scheduler::set_link_rate`] has not been called |
 //! | slack(p, a) + i(p, a) + T(p, a), the deciding term (section 5) | `last_bit_due`, the key |
 //!
-//! The key is the instant by which the last bit has to be sent. The paper ranks by the slack of the last bit, slack - (t - i) + T at time t,
-//! and t is the same for all that are compared. T matters where lengths differ: of two packets with the same slack the short one has to be
-//! gone sooner. It also makes LSTF the same as earliest deadline first (A.5), which meets all deadlines of a node whenever that is possible;
-//! without T it is not. A scheduler knows no rate; whoever builds the port tells it with `set_link_rate`. Untold, it ranks by slack + arrival
-//! alone, which is the paper's order wherever packets on a link have one length.
+//! The key is the instant by which the last bit has to be sent. The paper ranks by the slack of the last bit, slack - (t - i) + T at time
+//! t, and t is the same for all that are compared. T matters where lengths differ: of two packets with the same slack the short one has to
+//! be gone sooner. It also makes LSTF the same as earliest deadline first (A.5), which meets all deadlines of a node whenever that is
+//! possible; without T it is not. A port tells the scheduler its rate. Untold, driven without a port, it ranks by slack + arrival alone,
+//! which is the paper's order wherever packets on a link have one length.
 //!
 //! | guarantee | value | test in `theorems/lstf.rs` |
 //! |---|---|---|
@@ -35,8 +35,8 @@
 //! Cost: O(log n) with n packets that wait. Memory: a packet's key and its place, no state per flow.
 //!
 //! Differences from the paper: slack in picoseconds, not nanoseconds. The scheduler does not write a packet's slack as it leaves: like all
-//! others it hands packets out as they came, and whoever carries a packet on takes off what it waited, at nodes of any discipline alike (the
-//! paper's fair queues keep slack as well); waiting is end - arrival - T, preempted or not. With `preempt` a
+//! others it hands packets out as they came, and whoever carries a packet on takes off what it waited, at nodes of any discipline alike
+//! (the paper's fair queues keep slack as well); waiting is end - arrival - T, preempted or not. With `preempt` a
 //! [`PreemptivePort`](crate::PreemptivePort) interrupts the packet on the link for one whose last bit is due earlier, never for an equal.
 
 use crate::buffer::Limit;
@@ -100,12 +100,6 @@ impl<T> Lstf<T> {
         Self { waiting: Ranked::default(), link_rate: None, config }
     }
 
-    /// Tells the rate of the link, from which follows how much earlier than others a short packet has to be gone. It counts for packets that
-    /// come from now on.
-    pub const fn set_link_rate(&mut self, rate: Rate) {
-        self.link_rate = Some(rate);
-    }
-
     /// T(p, a) in picoseconds, as far as it is known.
     fn transmission_time(&self, len: u32) -> i128 {
         self.link_rate.map_or(0, |rate| rate.time_of(len.into()).as_picos().into())
@@ -147,6 +141,11 @@ impl<T> Scheduler<T> for Lstf<T> {
     fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
         let due = self.last_bit_due(sending, now);
         self.config.preempt && self.waiting.first_key().is_some_and(|first| first < due)
+    }
+
+    /// From it follows how much sooner than a long packet a short one has to be sent. It counts for packets that come from now on.
+    fn set_link_rate(&mut self, rate: Rate) {
+        self.link_rate = Some(rate);
     }
 
     fn footprint(&self) -> Footprint {

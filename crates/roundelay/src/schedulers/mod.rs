@@ -16,6 +16,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
 use crate::time::Instant;
+use crate::units::Rate;
 
 pub mod drr;
 pub mod edf;
@@ -410,6 +411,10 @@ macro_rules! registry {
 
             fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
                 match self { $(Self::$variant(scheduler) => scheduler.take_dropped(),)* }
+            }
+
+            fn set_link_rate(&mut self, rate: Rate) {
+                match self { $(Self::$variant(scheduler) => scheduler.set_link_rate(rate),)* }
             }
 
             fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {

@@ -1,8 +1,8 @@
 //! Random order: whenever the link is free, any packet that waits is as likely to leave as any other.
 //!
 //! It stands for an arbitrary schedule: it follows no rule that another scheduler could exploit to replay it, which makes it the default
-//! original schedule of the universal-scheduling experiments. A packet that has waited long has no better chance than one that just came, so
-//! the delay of a packet has a long tail, but none starves: with n packets waiting at each decision it waits n transmissions on average.
+//! original schedule of the universal-scheduling experiments. A packet that has waited long has no better chance than one that just came,
+//! so the delay of a packet has a long tail, but none starves: with n packets waiting at each decision it waits n transmissions on average.
 //!
 //! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 2.3.
 //!

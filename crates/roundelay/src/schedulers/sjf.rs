@@ -1,11 +1,11 @@
 //! Shortest job first: packets of the smallest flow leave first, so that short flows do not wait for long ones.
 //!
-//! Whoever makes a packet writes the size of its whole flow into it. If flow completion time is what counts, serving the smallest flow first
-//! costs the large ones little (each is passed only by what is smaller) and spares the small ones everything. Nothing protects a large flow
-//! from an endless stream of small ones.
+//! Whoever makes a packet writes the size of its whole flow into it. If flow completion time is what counts, serving the smallest flow
+//! first costs the large ones little (each is passed only by what is smaller) and spares the small ones everything. Nothing protects a
+//! large flow from an endless stream of small ones.
 //!
-//! Source: M. Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013; as in R. Mittal et al., "Universal Packet
-//! Scheduling", NSDI 2016, section 3.1, where the size is a static priority.
+//! Source: M. Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013; as in R. Mittal et al., "Universal
+//! Packet Scheduling", NSDI 2016, section 3.1, where the size is a static priority.
 //!
 //! | paper | here |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | guarantee | value | test in `theorems/sjf.rs` |
 //! |---|---|---|
 //! | order | no packet leaves while one of a smaller flow waits; equals are FIFO | `the_smallest_flow_leaves_first` |
-//! | mean completion time of flows that wait together | least of all orders of the flows | `flows_that_come_together_complete_as_early_as_can_be` |
+//! | mean completion time | least of all orders, flows waiting together | `flows_that_come_together_complete_as_early_as_can_be` |
 //! | starvation | none against it | `small_flows_starve_a_large_one` |
 //! | push-out | the newest packet of the largest flow | `a_full_buffer_gives_up_the_largest_flow` |
 //!

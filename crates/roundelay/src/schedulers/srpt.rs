@@ -1,12 +1,12 @@
 //! Shortest remaining processing time first: the flow with the least left to send goes first, its packets in order.
 //!
-//! Each packet says how many bytes of its flow were still to be sent when it was, its own among them. The smallest of these numbers tells the
-//! flow that completes soonest; not that packet leaves but the one of its flow that came first, for the flow is complete only with it, and
-//! packets that a retransmission put behind would otherwise wait for ever (pFabric's starvation prevention). Least mean completion time of all
-//! orders on one link where what a packet says is true of its flow; a long flow waits for all that have less left.
+//! Each packet says how many bytes of its flow were still to be sent when it was, its own among them. The smallest of these numbers tells
+//! the flow that completes soonest; not that packet leaves but the one of its flow that came first, for the flow is complete only with it,
+//! and packets that a retransmission put behind would otherwise wait for ever (pFabric's starvation prevention). Least mean completion time
+//! of all orders on one link where what a packet says is true of its flow; a long flow waits for all that have less left.
 //!
 //! Source: L. Schrage, "A Proof of the Optimality of the Shortest Remaining Processing Time Discipline", Operations Research 16(3), 1968;
-//! M. Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013, section 4.3; as in R. Mittal et al., "Universal
+//! M. Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013; as in R. Mittal et al., "Universal
 //! Packet Scheduling", NSDI 2016, section 3.1.
 //!
 //! | paper | here |
@@ -17,17 +17,19 @@
 //!
 //! | guarantee | value | test in `theorems/srpt.rs` |
 //! |---|---|---|
-//! | order | no packet leaves while another flow has one with less remaining than all of its own | `no_flow_has_less_left_than_the_one_served` |
+//! | order | the flow served has the packet with the least remaining of all | `no_flow_has_less_left_than_the_one_served` |
 //! | order within a flow | as they came, whatever they say | `starvation_prevention_keeps_flows_in_order` |
-//! | mean completion time | least of all orders, for flows that start together with their last packets still to come | `flows_that_start_together_complete_as_early_as_can_be` |
+//! | mean completion time | least of all orders, see below | `flows_that_start_together_complete_as_early_as_can_be` |
 //! | starvation | a long flow waits for shorter ones as long as they come | `short_flows_starve_a_long_one` |
 //! | push-out | the newest packet with the most remaining | `a_full_buffer_gives_up_the_most_remaining` |
 //!
 //! Cost: O(log n) with n packets that wait. Memory: a packet's key, its place and its links, and the ends of each flow's list.
 //!
-//! A flow is known by its packet with the least remaining, which is the last one that waits. If all of a flow waits, that is its last packet,
-//! whose remaining is its own length: whole flows that wait are then served in the order of their last packets, not of their sizes
-//! (`a_flow_that_waits_whole_is_taken_for_its_last_packet`). Senders with a window do not come to that; `sjf` does not mind.
+//! Flows that start together, a packet of each in the queue at a time, complete on average as early as in any order. But a flow is known by
+//! its packet with the least remaining, which is the last one that waits. If all of a flow waits, that is its last packet, whose remaining is
+//! its own length: whole flows that wait are served in the order of their last packets, not of their sizes
+//! (`a_flow_that_waits_whole_is_taken_for_its_last_packet`). With a window much smaller than the flow that happens at its end only; `sjf`
+//! does not mind it.
 //!
 //! Differences from the paper: bytes, not packets. pFabric also drops by priority, as here.
 

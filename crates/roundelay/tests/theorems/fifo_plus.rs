@@ -60,7 +60,7 @@ fn tandem(seed: u64, nodes: usize, packets: usize) -> Network {
     let mut random = Pcg64::seed_from_u64(seed);
     let journey = |number: usize| {
         let from = random.random_range(0..nodes);
-        let path: Vec<_> = if number % 3 == 0 { (0..nodes).collect() } else { vec![from] };
+        let path: Vec<_> = if number.is_multiple_of(3) { (0..nodes).collect() } else { vec![from] };
         // Each packet takes a microsecond: 2/3 of the packets spread over all nodes and 1/3 at each make a load of 0.9.
         let span = (packets * 1_000_000 / 100 * (100 / 3 + 200 / 3 / nodes) / 90 * 100) as u64;
         Journey::new(random.random_range(0..span), 1000, &path)
@@ -84,14 +84,14 @@ fn it_is_lstf_with_equal_initial_slack() {
     for seed in 0..40 {
         let network = tandem(seed, 4, 120);
         let ours = run(&network, |_| fifo_plus::FifoPlus::default());
-        assert_eq!(ours, run(&network, |node| network.lstf(node, false, true)), "seed {seed}");
-        assert_eq!(ours, run(&network, |_| lstf::Lstf::new(lstf::Config::default())), "seed {seed}");
+        assert_eq!(ours, run(&network, |_| Network::lstf(false, true)), "seed {seed}");
+        assert_eq!(ours, run(&network, |_| Network::lstf(false, false)), "seed {seed}");
         others += u32::from(ours != run(&network, |_| fifo::Fifo::default()));
     }
     assert!(others > 30, "FIFO is another: {others}");
 }
 
-/// Clark, Shenker and Zhang, section 6: over one hop it is FIFO, and over several the worst delay grows less.
+/// Clark, Shenker and Zhang: over one hop it is FIFO, and over several the worst delay grows less.
 #[test]
 fn the_tail_over_several_hops_is_shorter_than_with_fifo() {
     for (hops, is_shorter) in [(1, false), (4, true)] {

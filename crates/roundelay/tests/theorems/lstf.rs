@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use roundelay::schedulers::{Discipline, edf, fifo, lstf};
+use roundelay::schedulers::{Discipline, edf, fifo, lstf, sjf};
 use roundelay::{DropReason, Duration, FlowId, Instant, Packet, Rate, Scheduler, Slack};
 use roundelay_reference::Lstf as Reference;
 
 use crate::network::{Header, Journey, Network, Schedule, Stay, Stop, Ticket, exit, overdue};
-use crate::ranked::{Step, dropped, fixed_steps, steps};
+use crate::ranked::{Step, dropped, fixed_steps, largest, obeys, smallest, steps};
 
 /// A byte takes a nanosecond.
 fn rate() -> Rate {
@@ -133,6 +133,48 @@ fn a_full_buffer_gives_up_the_most_slack() {
     assert_ne!(dropped(fifo::Config.build(0).expect("no parameters"), &packets), expected);
 }
 
+/// UPS, section 3.1: slack as the flow's size times a time that no packet waits makes LSTF shortest job first.
+#[test]
+fn slack_by_the_size_of_the_flow_is_sjf() {
+    let by_size = |step: Step| match step {
+        Step::Arrive { flow, len, priority, deadline, .. } => {
+            Step::Arrive { flow, len, priority, slack: i64::from(priority) * 1_000_000_000_000, deadline }
+        }
+        other => other,
+    };
+    let steps: Vec<_> = fixed_steps().into_iter().map(by_size).collect();
+    let first = |waiting: &[Packet<u64>]| smallest(waiting, |packet| packet.priority);
+    let last = |waiting: &[Packet<u64>]| largest(waiting, |packet| packet.priority);
+    assert!(obeys(build(Some(rate())), &steps, first, last) && obeys(sjf::Sjf::default(), &steps, first, last));
+    assert!(!obeys(fifo::Fifo::default(), &steps, first, last));
+}
+
+/// Packets that each of two flows sends in the first 900 slots of a link: flow 0 brings four of them a slot, flow 1 one in two slots, which
+/// is its share. Slack is set as in UPS, section 3.3: what a packet would wait at the share of the link.
+fn shares(mut scheduler: impl Scheduler<u64>) -> [u32; 2] {
+    const SLOT: u64 = 1_000_000;
+    let (mut due, mut sent) = ([0; 2], [0; 2]);
+    for slot in 0..900 {
+        let now = Instant::from_picos(slot * SLOT);
+        for flow in if slot % 2 == 0 { vec![0, 0, 0, 0, 1] } else { vec![0, 0, 0, 0] } {
+            // slack(p) = max(0, slack(p - 1) + time at the share - gap), told as an instant.
+            due[flow] = now.as_picos().max(due[flow] + 2 * SLOT);
+            let slack = (due[flow] - now.as_picos()) as i64;
+            assert!(scheduler.enqueue(now, arrival(now, slot, flow as u32, 1000, slack)).is_ok());
+        }
+        sent[scheduler.dequeue(now).expect("packets wait").flow.index()] += 1;
+    }
+    sent
+}
+
+#[test]
+fn slack_by_the_time_at_a_rate_is_fair() {
+    let [greedy, meek] = shares(build(None));
+    assert!(greedy.abs_diff(meek) <= 2, "{greedy} and {meek}");
+    let [greedy, meek] = shares(fifo::Fifo::default());
+    assert!(greedy > 6 * meek, "FIFO: {greedy} and {meek}");
+}
+
 /// Deadlines of the appendix: o(p) - tmin(p, a, dest(p)) + T(p, a).
 fn local_deadline(network: &Network, original: &Schedule, (journey, stop): Ticket) -> u64 {
     exit(original, journey) - network.least_time_from(journey, stop) + network.transmission(journey, stop)
@@ -231,8 +273,8 @@ fn congestion_points(network: &Network, schedule: &Schedule, journey: usize) -> 
     nodes_of(journey).filter(|node| congested.contains(node)).count()
 }
 
-/// The theorem is about nodes at which a packet can wait. Counting those at which one waited in the original is not enough: an uncongested node
-/// in between can become a third one in the replay. Smallest case found: three packets, two nodes with a queue, one without.
+/// The theorem is about nodes at which a packet can wait. Counting those at which one waited in the original is not enough: an uncongested
+/// node in between can become a third one in the replay. Smallest case found: three packets, two nodes with a queue, one without.
 #[test]
 fn a_node_without_a_queue_in_the_original_counts() {
     let long = Journey::new(3_000_000, 1500, &[0, 1, 2]);
@@ -335,8 +377,8 @@ impl Figure {
         self.network.as_ref().expect("packets were read")
     }
 
-    /// The original is viable and has the exits and slacks that are written; each node alone, given arrivals and slacks as written, sends as
-    /// written; and so does the whole network. Returns who is overdue.
+    /// The original is viable and has the exits and slacks that are written; each node alone, given arrivals and slacks as written, sends
+    /// as written; and so does the whole network. Returns who is overdue.
     fn check(&self) -> Vec<&str> {
         let network = self.network();
         let viable = network.replay_by(|(journey, stop)| self.original[journey][stop].start);
@@ -364,7 +406,7 @@ impl Figure {
             }
         }
         let alone = Network { picos_per_byte: vec![self.network().picos_per_byte[node]], journeys };
-        let ports = alone.ports(|_| alone.lstf(0, false, true));
+        let ports = alone.ports(|_| Network::lstf(false, true));
         let sent = alone.run(ports, |(journey, _), _, _| Header { slack: slacks[journey], ..Header::default() });
         assert_eq!(sent, expected, "{} alone", self.nodes[node]);
     }
@@ -387,7 +429,7 @@ fn figure_8() {
             if journey == 0 && stop == 0 { Header { slack: 0, ..header } } else { header }
         };
         let network = figure.network();
-        overdue(&figure.original, &network.run(network.preemptive_ports(|node| network.lstf(node, true, true)), header))
+        overdue(&figure.original, &network.run(network.preemptive_ports(|_| Network::lstf(true, true)), header))
     });
     assert!(a_first[0] == 0 && a_first[1] > 0, "{a_first:?}");
 }
@@ -416,6 +458,6 @@ fn figure_10() {
         if (journey, stop) == (0, 1) { Header { slack: header.slack + 1, ..header } } else { header }
     };
     let network = figure.network();
-    let replay = network.run(network.ports(|node| network.lstf(node, false, true)), header);
+    let replay = network.run(network.ports(|_| Network::lstf(false, true)), header);
     assert_eq!((overdue(&figure.original, &replay), exit(&replay, 0) - exit(&figure.original, 0)), (1, UNIT));
 }

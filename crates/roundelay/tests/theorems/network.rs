@@ -1,5 +1,5 @@
-//! A network as small as can be, in exact integers: ports in a row, packets that enter at one and pass some of those behind it. It records when
-//! each packet was where, so that one schedule can be held against another.
+//! A network as small as can be, in exact integers: ports in a row, packets that enter at one and pass some of those behind it. It records
+//! when each packet was where, so that one schedule can be held against another.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,10 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use roundelay::schedulers::lstf::{self, Lstf};
 use roundelay::schedulers::{Discipline, fifo, random};
-use roundelay::{DropReason, Duration, FlowId, Instant, Limit, Observer, Packet, Partial, Port, PreemptivePort, Rate, Scheduler, Slack};
+use roundelay::{
+    Backlog, DropReason, Duration, FlowId, Footprint, Instant, Limit, Observer, Packet, Partial, Port, PreemptivePort, Rate, Scheduler,
+    Slack,
+};
 
 /// A node of a packet's path, and how long the packet is on its way there from the one before, in picoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -110,6 +113,45 @@ impl Observer<Ticket> for Log {
     }
 }
 
+/// A scheduler that may not listen when a port tells it its rate.
+#[derive(Debug)]
+pub(crate) struct Listener<S> {
+    pub(crate) scheduler: S,
+    pub(crate) listens: bool,
+}
+
+impl<T, S: Scheduler<T>> Scheduler<T> for Listener<S> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        self.scheduler.enqueue(now, packet)
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
+        self.scheduler.dequeue(now)
+    }
+
+    fn evict(&mut self) -> Option<Packet<T>> {
+        self.scheduler.evict()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.scheduler.backlog()
+    }
+
+    fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
+        self.scheduler.preempts(now, sending)
+    }
+
+    fn set_link_rate(&mut self, rate: Rate) {
+        if self.listens {
+            self.scheduler.set_link_rate(rate);
+        }
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.scheduler.footprint()
+    }
+}
+
 /// Rates of the nodes, and what is to be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Network {
@@ -198,13 +240,9 @@ impl Network {
         self.run(self.ports(|_| fifo::Fifo::default()), |_, _, _| Header::default())
     }
 
-    /// LSTF at each node, which knows its link's rate or not.
-    pub(crate) fn lstf<T>(&self, node: usize, preempt: bool, knows_rate: bool) -> Lstf<T> {
-        let mut lstf = Lstf::new(lstf::Config { preempt });
-        if knows_rate {
-            lstf.set_link_rate(self.rate(node));
-        }
-        lstf
+    /// LSTF, which listens when its link's rate is told or does not.
+    pub(crate) fn lstf<T>(preempt: bool, listens: bool) -> Listener<Lstf<T>> {
+        Listener { scheduler: Lstf::new(lstf::Config { preempt }), listens }
     }
 
     /// What a packet's slack is as it comes to a stop: that of the ingress, less what it has waited since.
@@ -213,19 +251,19 @@ impl Network {
     }
 
     /// LSTF replays a schedule, preempting or not.
-    pub(crate) fn replay(&self, original: &Schedule, preempt: bool, knows_rate: bool) -> Schedule {
+    pub(crate) fn replay(&self, original: &Schedule, preempt: bool, listens: bool) -> Schedule {
         let header = |(journey, _): Ticket, _, stays: &[Stay]| self.dynamic_slack(original, journey, stays);
         if preempt {
-            return self.run(self.preemptive_ports(|node| self.lstf(node, true, knows_rate)), header);
+            return self.run(self.preemptive_ports(|_| Self::lstf(true, listens)), header);
         }
-        self.run(self.ports(|node| self.lstf(node, false, knows_rate)), header)
+        self.run(self.ports(|_| Self::lstf(false, listens)), header)
     }
 
     /// A preemptive replay by priorities: smaller keys first, given for each stop.
     pub(crate) fn replay_by(&self, key: impl Fn(Ticket) -> u64) -> Schedule {
-        // LSTF that does not know its rate ranks by arrival and slack.
+        // LSTF that does not know the rate ranks by arrival and slack.
         let header = |ticket, now: u64, _: &[Stay]| Header { slack: key(ticket) as i64 - now as i64, ..Header::default() };
-        self.run(self.preemptive_ports(|node| self.lstf(node, true, false)), header)
+        self.run(self.preemptive_ports(|_| Self::lstf(true, false)), header)
     }
 
     /// A row of nodes of differing rates and packets that each pass `stops` of them or fewer, in clumps so that they meet.

@@ -26,12 +26,8 @@ fn rate() -> Rate {
     Rate::from_bits_per_second(8_000_000_000).expect("not zero")
 }
 
-fn lstf(preempt: bool, knows_rate: bool) -> lstf::Lstf<Partial<u64>> {
-    let mut lstf = lstf::Lstf::new(lstf::Config { preempt });
-    if knows_rate {
-        lstf.set_link_rate(rate());
-    }
-    lstf
+fn lstf(preempt: bool) -> lstf::Lstf<Partial<u64>> {
+    lstf::Lstf::new(lstf::Config { preempt })
 }
 
 /// Arrival, length and slack in nanoseconds and bytes.
@@ -74,7 +70,7 @@ fn times(log: &Log) -> Vec<(u64, u64, u64)> {
 
 #[test]
 fn interruptions_worked_by_hand() {
-    let run = |arrivals: Arrivals| times(&preemptive(lstf(true, true), Limit::UNBOUNDED, arrivals));
+    let run = |arrivals: Arrivals| times(&preemptive(lstf(true), Limit::UNBOUNDED, arrivals));
     // 0 is due at 1000 + 5000; 1 comes at 300 and is due at 300 + 0 + 200. 0 has 700 ns left and goes on at 500.
     assert_eq!(run(&[(0, 1000, 5000), (300, 200, 0)]), [(1, 300, 500), (0, 0, 1200)]);
     // Interrupted twice, the second time by one that came while the first one was sent, and once the interruption is interrupted.
@@ -84,7 +80,7 @@ fn interruptions_worked_by_hand() {
     );
     // Due at the same instant, 1300: no interruption. A picosecond of slack less, and there is one.
     assert_eq!(run(&[(0, 1000, 300), (500, 800, 0)]), [(0, 0, 1000), (1, 1000, 1800)]);
-    let one_earlier = preemptive(lstf(true, true), Limit::UNBOUNDED, &[(0, 1000, 301), (500, 800, 0)]);
+    let one_earlier = preemptive(lstf(true), Limit::UNBOUNDED, &[(0, 1000, 301), (500, 800, 0)]);
     assert_eq!(times(&one_earlier), [(1, 500, 1300), (0, 0, 1800)]);
     // Three arrive at one instant: the most urgent of them takes the link.
     assert_eq!(
@@ -99,16 +95,14 @@ fn interruptions_worked_by_hand() {
 #[test]
 fn without_the_switch_nothing_is_interrupted() {
     let arrivals = [(0, 1000, 5000), (300, 200, 0)];
-    for scheduler in [lstf(false, true), lstf(false, false)] {
-        assert_eq!(times(&preemptive(scheduler, Limit::UNBOUNDED, &arrivals)), [(0, 0, 1000), (1, 1000, 1200)]);
-    }
+    assert_eq!(times(&preemptive(lstf(false), Limit::UNBOUNDED, &arrivals)), [(0, 0, 1000), (1, 1000, 1200)]);
 }
 
 /// A packet comes out as it went in, with the instant at which it came to the port, however often it was interrupted.
 #[test]
 fn packets_are_told_as_they_came() {
     let arrivals = [(0, 1000, 5000), (300, 200, 1000), (400, 50, 0), (600, 100, 0)];
-    let mut sent: Vec<_> = preemptive(lstf(true, true), Limit::UNBOUNDED, &arrivals).sent.into_iter().map(|(packet, ..)| packet).collect();
+    let mut sent: Vec<_> = preemptive(lstf(true), Limit::UNBOUNDED, &arrivals).sent.into_iter().map(|(packet, ..)| packet).collect();
     sent.sort_by_key(|packet| packet.payload);
     assert!(sent.into_iter().eq(packets(&arrivals).map(|(arrival, packet)| Packet { arrival, ..packet })));
 }
@@ -117,9 +111,7 @@ fn packets_are_told_as_they_came() {
 #[test]
 fn what_is_left_is_exact() {
     let rate = Rate::from_bits_per_second(6_999_999_937).expect("not zero");
-    let mut lstf = lstf::Lstf::new(lstf::Config { preempt: true });
-    lstf.set_link_rate(rate);
-    let (mut port, mut log) = (PreemptivePort::new(lstf, Limit::UNBOUNDED, rate), Log::default());
+    let (mut port, mut log) = (PreemptivePort::new(lstf(true), Limit::UNBOUNDED, rate), Log::default());
     let mut now = Instant::ZERO;
     for number in 0..200u64 {
         port.advance(now, &mut log);
@@ -168,8 +160,8 @@ fn by_nanoseconds(arrivals: Arrivals) -> Vec<(u64, u64)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// The instants at which the link is done with a packet are those of the definition; which of several that are due at once goes first is
-    /// another matter, so no two are here.
+    /// The instants at which the link is done with a packet are those of the definition; which of several that are due at once goes first
+    /// is another matter, so no two are here.
     #[test]
     fn it_works_on_what_is_due_first(mut arrivals in arrivals()) {
         for (number, (_, len, slack)) in (0..).zip(&mut arrivals) {
@@ -178,20 +170,22 @@ proptest! {
         }
         let dues: std::collections::BTreeSet<_> = arrivals.iter().map(|(at, len, slack)| *at as i64 + slack + i64::from(*len)).collect();
         prop_assume!(dues.len() == arrivals.len());
-        let ends: Vec<_> = times(&preemptive(lstf(true, true), Limit::UNBOUNDED, &arrivals)).iter().map(|(number, _, end)| (*number, *end)).collect();
+        let log = preemptive(lstf(true), Limit::UNBOUNDED, &arrivals);
+        let ends: Vec<_> = times(&log).iter().map(|(number, _, end)| (*number, *end)).collect();
         prop_assert_eq!(ends, by_nanoseconds(&arrivals));
     }
 
     #[test]
     fn packets_and_bytes_are_conserved(arrivals in arrivals(), limit in 1u64..12, bytes in 1500u64..9000) {
         for limit in [Limit::of_packets(limit), Limit::of_bytes(bytes), Limit { packets: limit, bytes }] {
-            let log = preemptive(lstf(true, true), limit, &arrivals);
+            let log = preemptive(lstf(true), limit, &arrivals);
             let fates = log.sent.iter().map(|(packet, ..)| *packet).chain(log.dropped.iter().map(|(packet, ..)| *packet));
             let mut fates: Vec<_> = fates.collect();
             fates.sort_by_key(|packet| packet.payload);
             let arrived = packets(&arrivals).map(|(arrival, packet)| Packet { arrival, ..packet });
             prop_assert!(fates.into_iter().eq(arrived));
-            prop_assert!(log.sent.iter().all(|(packet, start, end)| *start >= packet.arrival && end.since(*start) >= rate().time_of(packet.len.into())));
+            let takes = |packet: &Packet<u64>| rate().time_of(packet.len.into());
+            prop_assert!(log.sent.iter().all(|(packet, start, end)| *start >= packet.arrival && end.since(*start) >= takes(packet)));
         }
     }
 
@@ -220,7 +214,7 @@ proptest! {
 #[test]
 fn the_checks_find_preemption() {
     let arrivals = [(0, 1000, 5000), (300, 200, 0)];
-    let interrupted = preemptive(lstf(true, false), Limit::UNBOUNDED, &arrivals);
+    let interrupted = preemptive(lstf(true), Limit::UNBOUNDED, &arrivals);
     assert_ne!(interrupted, plain(lstf::Lstf::new(lstf::Config { preempt: true }), Limit::UNBOUNDED, &arrivals));
 }
 
@@ -231,16 +225,17 @@ fn the_switch_is_read() {
     assert_eq!(spec("lstf nopreempt"), Ok("lstf".to_owned()));
 }
 
-/// A full buffer: the packet that was interrupted is given up as any other if it has the most slack, once, and the rest of the buffer stays.
+/// A full buffer: the packet that was interrupted is given up as any other if it has the most slack, once, and the rest of the buffer
+/// stays.
 #[test]
 fn an_interrupted_packet_can_be_given_up() {
-    // The buffer holds one packet of 1000 bytes; 0 has the link, 1 waits. 2 comes and cannot wait, 1 is pushed out for it. Then 0 gives way,
-    // and there is room for it.
-    let log = preemptive(lstf(true, true), Limit::of_bytes(1000), &[(0, 1000, 9000), (10, 800, 9500), (20, 300, 0)]);
+    // The buffer holds one packet of 1000 bytes; 0 has the link, 1 waits. 2 comes and cannot wait, 1 is pushed out for it. Then 0 gives
+    // way, and there is room for it.
+    let log = preemptive(lstf(true), Limit::of_bytes(1000), &[(0, 1000, 9000), (10, 800, 9500), (20, 300, 0)]);
     assert_eq!(times(&log), [(2, 20, 320), (0, 0, 1300)]);
     assert_eq!(log.dropped.iter().map(|(packet, ..)| packet.payload).collect::<Vec<_>>(), [1]);
     // Two come that are more urgent, and 0 does not fit beside the second: it is given up, although a hundred bytes of it are sent.
-    let log = preemptive(lstf(true, true), Limit::of_bytes(1200), &[(0, 1000, 9000), (100, 800, 7000), (100, 300, 0)]);
+    let log = preemptive(lstf(true), Limit::of_bytes(1200), &[(0, 1000, 9000), (100, 800, 7000), (100, 300, 0)]);
     assert_eq!(times(&log), [(2, 100, 400), (1, 400, 1200)]);
     assert_eq!(log.dropped.iter().map(|(packet, _, reason)| (packet.payload, *reason)).collect::<Vec<_>>(), [(0, DropReason::PushedOut)]);
 }

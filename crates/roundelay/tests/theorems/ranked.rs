@@ -41,7 +41,7 @@ pub(crate) fn fixed_steps() -> Vec<Step> {
             slack: (i64::from(number * 13 % 40) - 20) * 500_000,
             deadline: u64::from(number * 17 % 12) * 1_000_000,
         },
-        _ if number % 5 == 0 => Step::Evict,
+        _ if number.is_multiple_of(5) => Step::Evict,
         _ => Step::Leave,
     };
     (0..300).flat_map(|number| [step(number), Step::Wait(u64::from(number % 4) * 500_000)]).collect()
@@ -123,8 +123,8 @@ pub(crate) fn with_priority(flow: u32, priority: u32, number: u64) -> Packet<u64
     Packet { priority, ..Packet::new(FlowId(flow), 1000, number) }
 }
 
-/// Flows, given as lengths of their packets, that all wait at once, their packets mixed: what each packet says of its flow is up to `priority`,
-/// which is given the bytes of the whole flow and those still to be sent.
+/// Flows, given as lengths of their packets, that all wait at once, their packets mixed: what each packet says of its flow is up to
+/// `priority`, which is given the bytes of the whole flow and those still to be sent.
 pub(crate) fn flows_at_once(flows: &[Vec<u32>], priority: impl Fn(u32, u32) -> u32) -> Vec<Packet<u64>> {
     let most = flows.iter().map(Vec::len).max().unwrap_or(0);
     let mut packets = Vec::new();
@@ -137,7 +137,8 @@ pub(crate) fn flows_at_once(flows: &[Vec<u32>], priority: impl Fn(u32, u32) -> u
     packets
 }
 
-/// The same flows with one packet each in the queue, the next one as that leaves: what leaves, in order. A packet's priority is what remains.
+/// The same flows with one packet each in the queue, the next one as that leaves: what leaves, in order. A packet's priority is what
+/// remains.
 pub(crate) fn one_by_one(mut scheduler: impl Scheduler<u64>, flows: &[Vec<u32>]) -> Vec<Packet<u64>> {
     let packet = |flow: usize, place: usize| {
         let lens = &flows[flow];
