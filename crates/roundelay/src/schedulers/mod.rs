@@ -22,7 +22,10 @@ pub mod afd;
 pub mod choke;
 pub mod codel;
 pub mod drr;
+pub mod edf;
 pub mod fifo;
+pub mod fifo_plus;
+pub mod fq;
 pub mod fq_codel;
 pub mod mqfq;
 pub mod qfq;
@@ -31,6 +34,14 @@ pub mod red;
 pub mod sfb;
 pub mod sfq;
 pub mod wf2q;
+pub mod lifo;
+pub mod lstf;
+pub mod priority;
+pub mod qfq;
+pub mod random;
+pub mod sfq;
+pub mod sjf;
+pub mod srpt;
 pub mod wf2q_plus;
 pub mod wfq;
 
@@ -456,6 +467,15 @@ registry! {
     Choke = choke,
     Afd = afd,
     Sfb = sfb,
+    Lifo = lifo,
+    Random = random,
+    Priority = priority,
+    Sjf = sjf,
+    Srpt = srpt,
+    Fq = fq,
+    FifoPlus = fifo_plus,
+    Edf = edf,
+    Lstf = lstf,
 }
 
 /// What the registry knows of a discipline, its type left behind.

@@ -32,6 +32,9 @@ const SPECS: &[&str] = &[
     "sfb levels 2 bins 2 target 1 max 3 increment 0.5 decrement 0.1 rehash 5ms db 2ms penalty_rate 1000 penalty_burst 2",
     "sfb levels 5 bins 3 max 1 increment 1 rehash 1ms db 0",
     "sfb levels 16 bins 1 rehash 1ms db 1ms penalty_burst 0",
+    "fq flows 1",
+    "fq flows 3",
+    "lstf preempt",
 ];
 
 /// The disciplines with their defaults, then [`SPECS`].
