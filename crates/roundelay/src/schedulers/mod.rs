@@ -27,21 +27,19 @@ pub mod fifo;
 pub mod fifo_plus;
 pub mod fq;
 pub mod fq_codel;
-pub mod mqfq;
-pub mod qfq;
-pub mod scfq;
-pub mod red;
-pub mod sfb;
-pub mod sfq;
-pub mod wf2q;
 pub mod lifo;
 pub mod lstf;
+pub mod mqfq;
 pub mod priority;
 pub mod qfq;
 pub mod random;
+pub mod red;
+pub mod scfq;
+pub mod sfb;
 pub mod sfq;
 pub mod sjf;
 pub mod srpt;
+pub mod wf2q;
 pub mod wf2q_plus;
 pub mod wfq;
 
@@ -453,29 +451,29 @@ macro_rules! registry {
 
 registry! {
     Fifo = fifo,
-    Drr = drr,
-    Sfq = sfq,
-    Scfq = scfq,
-    Wfq = wfq,
-    Wf2q = wf2q,
-    Wf2qPlus = wf2q_plus,
-    Qfq = qfq,
-    FqCodel = fq_codel,
-    Mqfq = mqfq,
-    Codel = codel,
-    Red = red,
-    Choke = choke,
-    Afd = afd,
-    Sfb = sfb,
     Lifo = lifo,
     Random = random,
     Priority = priority,
     Sjf = sjf,
     Srpt = srpt,
-    Fq = fq,
     FifoPlus = fifo_plus,
     Edf = edf,
     Lstf = lstf,
+    Drr = drr,
+    Fq = fq,
+    Sfq = sfq,
+    Mqfq = mqfq,
+    Scfq = scfq,
+    Wfq = wfq,
+    Wf2q = wf2q,
+    Wf2qPlus = wf2q_plus,
+    Qfq = qfq,
+    Red = red,
+    Choke = choke,
+    Afd = afd,
+    Sfb = sfb,
+    Codel = codel,
+    FqCodel = fq_codel,
 }
 
 /// What the registry knows of a discipline, its type left behind.
