@@ -34,6 +34,7 @@ mod pool;
 mod port;
 mod scheduler;
 pub mod schedulers;
+mod strata;
 mod time;
 mod units;
 mod virtual_time;

@@ -20,7 +20,9 @@ use crate::time::Instant;
 pub mod drr;
 pub mod fifo;
 pub mod fq_codel;
+pub mod gfq;
 pub mod qfq;
+pub mod s_kps;
 pub mod sfq;
 pub mod wf2q_plus;
 
@@ -432,6 +434,8 @@ registry! {
     Sfq = sfq,
     Wf2qPlus = wf2q_plus,
     Qfq = qfq,
+    Gfq = gfq,
+    SKps = s_kps,
     FqCodel = fq_codel,
 }
 

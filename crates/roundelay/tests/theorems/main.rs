@@ -3,8 +3,12 @@
 mod drr;
 mod fifo;
 mod fq_codel;
+mod gfq;
 mod qfq;
 mod qfq_start_time;
+mod s_kps;
 mod sfq;
+mod strata;
+mod timed;
 mod wf2q_plus;
 mod workload;
