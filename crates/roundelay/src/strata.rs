@@ -421,7 +421,12 @@ impl<T> Strata<T> {
 
     /// Lists that are not empty, for checks.
     pub(crate) fn occupied_places(&self) -> usize {
-        self.lists.iter().filter(|list| list.head != NONE).count()
+        self.heads().count()
+    }
+
+    /// Backlogged flows with nobody before them.
+    fn heads(&self) -> impl Iterator<Item = (u32, &Flow)> {
+        (0..).zip(&self.flows).filter(|(_, flow)| !flow.queue.is_empty() && flow.previous == NONE)
     }
 
     /// Flows that have packets, by number.
@@ -444,8 +449,10 @@ impl<T> Strata<T> {
     /// 2. A packet fits its slot: 0 <= F - S <= sigma.
     pub(crate) fn check(&self, place_of: impl Fn(&Flow) -> usize) {
         let mut listed = alloc::vec![0; self.flows.len()];
-        for (place, list) in self.lists.iter().enumerate() {
-            let (mut at, mut before) = (list.head, NONE);
+        for (head, flow) in self.heads() {
+            let place = usize::from(flow.place);
+            let (mut at, mut before) = (head, NONE);
+            assert_eq!(self.lists[place].head, head, "invariant 1: its list begins with it");
             while at != NONE {
                 let flow = &self.flows[at as usize];
                 listed[at as usize] += 1;
@@ -453,7 +460,7 @@ impl<T> Strata<T> {
                 assert_eq!(flow.previous, before, "invariant 1: linked both ways");
                 (before, at) = (at, flow.next);
             }
-            assert_eq!(list.tail, before, "invariant 1: the list ends at its tail");
+            assert_eq!(self.lists[place].tail, before, "invariant 1: the list ends at its tail");
         }
         for (flow, listed) in self.flows.iter().zip(listed) {
             assert_eq!(listed, u32::from(!flow.queue.is_empty()), "invariant 1: listed once if backlogged");
