@@ -24,6 +24,7 @@ pub mod gfq;
 pub mod qfq;
 pub mod s_kps;
 pub mod sfq;
+pub mod srr;
 pub mod wf2q_plus;
 
 /// A discipline as the registry knows it: implemented by its configuration.
@@ -436,6 +437,7 @@ registry! {
     Qfq = qfq,
     Gfq = gfq,
     SKps = s_kps,
+    Srr = srr,
     FqCodel = fq_codel,
 }
 

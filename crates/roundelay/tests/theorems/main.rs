@@ -8,6 +8,7 @@ mod qfq;
 mod qfq_start_time;
 mod s_kps;
 mod sfq;
+mod srr;
 mod strata;
 mod timed;
 mod wf2q_plus;
