@@ -15,6 +15,12 @@ fn invariants_hold_after_each_operation() {
     for seed in 0..120 {
         strata::random_operations(Gfq::default(), seed, 400, [0.0, 0.02, 0.2][seed as usize % 3]);
     }
+    (0..400).for_each(|seed| strata::saturated_bursts(Gfq::default(), seed));
+}
+
+#[test]
+fn v_waits_for_the_weights_of_flows_that_leave_far_ahead() {
+    strata::flows_far_ahead_leave(Gfq::default);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use rand_pcg::Pcg64;
 use roundelay::schedulers::{Discipline, drr, gfq, qfq, s_kps, wf2q_plus};
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
 
+use crate::qfq_start_time::{STEPS, Traffic};
 use crate::timed::{Ratios, ratios};
 use crate::workload::{Lengths, Source, Workload};
 
@@ -232,6 +233,42 @@ pub(crate) fn random_operations<S: Scheduler<u64>>(scheduler: S, seed: u64, step
         }
     }
     while audited.dequeue().is_some() {}
+}
+
+/// What breaks the listings in `qfq_start_time.rs`: bursts of light flows beside heavy ones, over a link that the flows fill. Here V, and not
+/// what QFQ has for it, is the start of a newly backlogged flow.
+pub(crate) fn saturated_bursts<S: Scheduler<u64>>(scheduler: S, seed: u64) {
+    let mut traffic = Traffic::new(seed);
+    let mut audited = Audited::new(scheduler, traffic.weights.len());
+    for (flow, weight) in traffic.weights.iter().enumerate() {
+        audited.set_flow(flow, *weight as u32, 1024 * traffic.shares[flow].1 as u32);
+    }
+    for _ in 0..STEPS {
+        for (flow, len) in traffic.next(|flow| audited.waiting[flow].len()) {
+            audited.enqueue(flow, 1024 * len as u32);
+        }
+        audited.dequeue();
+    }
+    while audited.dequeue().is_some() {}
+}
+
+/// Flows with the longest slots run as far ahead of V as they can, each while it is alone, and are removed when one comes that is not ahead:
+/// V must not run past its finish time for want of their weights, by which it would have been slower.
+pub(crate) fn flows_far_ahead_leave<S: Scheduler<u64>>(build: impl Fn() -> S) {
+    for ahead in [1, 2, 5, 20] {
+        let mut audited = Audited::new(build(), ahead + 1);
+        (0..=ahead).for_each(|flow| audited.set_flow(flow, 1, 1 << 16));
+        for flow in 0..ahead {
+            (0..6).for_each(|_| audited.enqueue(flow, 1 << 16));
+            while audited.dequeue().is_some() {}
+        }
+        audited.enqueue(ahead, 512);
+        (0..ahead).for_each(|flow| audited.remove_flow(flow));
+        for _ in 0..200 {
+            audited.enqueue(ahead, 1 << 16);
+            audited.dequeue();
+        }
+    }
 }
 
 /// A flow takes the whole link while another is idle, until V has gone around, and a little less and more, and half around.
