@@ -18,8 +18,8 @@ fn invariants_hold_after_each_operation() {
 }
 
 #[test]
-fn v_waits_for_the_weights_of_flows_that_leave_far_ahead() {
-    strata::flows_far_ahead_leave(SKps::default);
+fn weights_stay_while_what_their_flows_had_ahead_counts() {
+    strata::flows_served_ahead_leave(SKps::default(), 3, 1 << 14);
 }
 
 #[test]
