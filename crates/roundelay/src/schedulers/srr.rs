@@ -11,7 +11,7 @@
 //! | paper | here |
 //! |---|---|
 //! | weight spread sequence: S_1 = 1; S_k = S_(k-1), k, S_(k-1) | term n is 1 + the trailing zeros of n; `next_term` |
-//! | order of the sequence, k_max | by the highest column that has flows; the counter moves in steps of [`PERIOD`] / 2^k_max |
+//! | order of the sequence, k_max | by the highest column that has flows; the counter moves in steps of `PERIOD` / 2^k_max |
 //! | weight matrix: row of a flow, column of a bit | `Flow::weight`, `columns` |
 //! | deficit | `Flow::deficit` |
 //!
@@ -19,7 +19,7 @@
 //! |---|---|---|
 //! | turns in a round | as many as the weight | `a_round_has_as_many_turns_of_a_flow_as_its_weight` |
 //! | spread: between two turns of flow k, turns of flow j | at most w_j / 2^h + B_j | `turns_are_spread` |
-//! | B-WFI | (1 - phi)(Q B_k + L_k) + phi (Q sum of B_j + (N - 1) L) | `bounds_hold_in_random_and_adversarial_workloads` |
+//! | B-WFI, of flows within their longest packet | (1 - phi)(Q B_k + L_k) + phi (Q sum of B_j + (N - 1) L) | `bounds_hold_in_random_and_adversarial_workloads` |
 //! | T-WFI and latency | (B-WFI / phi + L) / R | the same |
 //! | fairness | (Q B_k + L_k) / r_k + (Q B_j + L_j) / r_j | the same |
 //!
