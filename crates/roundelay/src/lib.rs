@@ -45,6 +45,7 @@ mod ring;
 mod scheduler;
 pub mod schedulers;
 mod signalling;
+mod strata;
 mod time;
 mod units;
 mod virtual_time;

@@ -40,6 +40,11 @@ pub mod sfq;
 pub mod sjf;
 pub mod srpt;
 pub mod wf2q;
+pub mod gfq;
+pub mod qfq;
+pub mod s_kps;
+pub mod sfq;
+pub mod srr;
 pub mod wf2q_plus;
 pub mod wfq;
 
@@ -473,6 +478,9 @@ registry! {
     Afd = afd,
     Sfb = sfb,
     Codel = codel,
+    Gfq = gfq,
+    SKps = s_kps,
+    Srr = srr,
     FqCodel = fq_codel,
 }
 
