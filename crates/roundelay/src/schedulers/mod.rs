@@ -27,6 +27,7 @@ pub mod fifo;
 pub mod fifo_plus;
 pub mod fq;
 pub mod fq_codel;
+pub mod gfq;
 pub mod lifo;
 pub mod lstf;
 pub mod mqfq;
@@ -34,17 +35,14 @@ pub mod priority;
 pub mod qfq;
 pub mod random;
 pub mod red;
+pub mod s_kps;
 pub mod scfq;
 pub mod sfb;
 pub mod sfq;
 pub mod sjf;
 pub mod srpt;
-pub mod wf2q;
-pub mod gfq;
-pub mod qfq;
-pub mod s_kps;
-pub mod sfq;
 pub mod srr;
+pub mod wf2q;
 pub mod wf2q_plus;
 pub mod wfq;
 
@@ -465,6 +463,7 @@ registry! {
     Edf = edf,
     Lstf = lstf,
     Drr = drr,
+    Srr = srr,
     Fq = fq,
     Sfq = sfq,
     Mqfq = mqfq,
@@ -472,15 +471,14 @@ registry! {
     Wfq = wfq,
     Wf2q = wf2q,
     Wf2qPlus = wf2q_plus,
+    Gfq = gfq,
     Qfq = qfq,
+    SKps = s_kps,
     Red = red,
     Choke = choke,
     Afd = afd,
     Sfb = sfb,
     Codel = codel,
-    Gfq = gfq,
-    SKps = s_kps,
-    Srr = srr,
     FqCodel = fq_codel,
 }
 
