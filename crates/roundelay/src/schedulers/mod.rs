@@ -17,6 +17,7 @@ use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
 use crate::time::Instant;
 
+pub mod afq;
 pub mod drr;
 pub mod fifo;
 pub mod fq_codel;
@@ -433,6 +434,7 @@ registry! {
     Wf2qPlus = wf2q_plus,
     Qfq = qfq,
     FqCodel = fq_codel,
+    Afq = afq,
 }
 
 /// What the registry knows of a discipline, its type left behind.

@@ -1,5 +1,6 @@
 //! Each theorem of each paper, with arrivals that try to break it and a discipline that does.
 
+mod afq;
 mod drr;
 mod fifo;
 mod fq_codel;
