@@ -65,6 +65,12 @@ struct DisciplineReport {
     flows: Vec<Promise>,
 }
 
+impl DisciplineReport {
+    fn is_silent(&self) -> bool {
+        self.flows.iter().all(|promise| promise.delay.is_none())
+    }
+}
+
 /// What is promised to one flow.
 #[derive(Debug, Serialize)]
 struct Promise {
@@ -165,7 +171,7 @@ impl Report {
         };
         let mut disciplines: Vec<_> = disciplines.iter().take(if fixed { 1 } else { usize::MAX }).map(report).collect();
         if asked.is_empty() && !fixed {
-            disciplines.retain(|discipline| discipline.flows.iter().any(|promise| promise.delay.is_some()));
+            disciplines.retain(|discipline| !discipline.is_silent());
         }
         Ok(Self { version: env!("CARGO_PKG_VERSION"), hops: hops(plan), flows: flows(plan), disciplines })
     }
@@ -188,10 +194,12 @@ impl Report {
         let links = if self.hops.len() == 1 { "one link".to_owned() } else { format!("{} links", self.hops.len()) };
         let mut text = format!("Worst delay of a packet over {links}, as proven:\n\n");
         write_rows(&mut text, &rows);
-        let silent = self.disciplines.iter().filter(|discipline| discipline.flows.iter().all(|promise| promise.delay.is_none()));
-        silent.for_each(|discipline| drop(writeln!(text, "\n{}: no delay is proven.", discipline.spec)));
+        for discipline in self.disciplines.iter().filter(|discipline| discipline.is_silent()) {
+            let _ = writeln!(text, "\n{}: no delay is proven.", discipline.spec);
+        }
         if sources {
-            self.disciplines.iter().for_each(|discipline| self.write_sources(&mut text, discipline));
+            let telling = self.disciplines.iter().filter(|discipline| !discipline.is_silent());
+            telling.for_each(|discipline| self.write_sources(&mut text, discipline));
         }
         text
     }
@@ -213,7 +221,7 @@ impl Report {
         }
         let _ = writeln!(text, "\n{}", discipline.spec);
         write_rows(text, &rows);
-        sources.iter().for_each(|source| drop(writeln!(text, "  {source}")));
+        text.extend(sources.iter().map(|source| format!("  {source}\n")));
     }
 }
 
