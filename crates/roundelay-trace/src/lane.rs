@@ -186,7 +186,7 @@ impl<D: Discipline> LaneOf<D> {
     /// A flow has joined or left. What a discipline without a sum of weights promises holds between such events.
     fn share_weights_anew(&mut self, now: Instant) {
         if self.port.scheduler().total_weight().is_none() {
-            self.meters.measure_anew();
+            self.meters.measure_anew(now);
         }
         self.share_weights(now);
     }
@@ -203,16 +203,14 @@ impl<D: Discipline> LaneOf<D> {
     }
 
     fn flow_result(&self, number: usize, charted: bool) -> FlowResult {
-        let flow = FlowId(number as u32);
-        let guarantees = self.meters.shares(flow).map(|share| self.discipline.guarantees(&share));
-        self.meters.flow_result(flow, guarantees, charted)
+        self.meters.flow_result(FlowId(number as u32), |share| self.discipline.guarantees(share), charted)
     }
 }
 
 fn kept_bounds(flows: &[FlowResult]) -> Option<bool> {
-    let kept = |measured: f64, bound: Option<f64>| bound.is_none_or(|bound| measured <= bound);
-    let proven = flows.iter().any(|flow| flow.b_wfi_bound.is_some() || flow.t_wfi_bound.is_some());
-    proven.then(|| flows.iter().all(|flow| kept(flow.b_wfi, flow.b_wfi_bound) && kept(flow.t_wfi, flow.t_wfi_bound)))
+    let mut proven = flows.iter().flat_map(FlowResult::audited).filter_map(|(measured, bound)| Some(measured <= bound?)).peekable();
+    proven.peek()?;
+    Some(proven.all(|kept| kept))
 }
 
 #[cfg(test)]
@@ -279,6 +277,10 @@ mod tests {
             b_wfi_bound: Some(1500.0),
             t_wfi,
             t_wfi_bound: Some(0.5),
+            latency: 0.0,
+            latency_bound: None,
+            fairness: 0.0,
+            fairness_bound: None,
             curves: None,
         };
         assert_eq!(kept_bounds(&[flow(1500.0, 0.5), flow(0.0, -1.0)]), Some(true));
@@ -286,6 +288,10 @@ mod tests {
         assert_eq!(kept_bounds(&[flow(0.0, 0.0), flow(0.0, 0.6)]), Some(false));
         assert_eq!(kept_bounds(&[FlowResult { b_wfi_bound: None, t_wfi_bound: None, ..flow(9e9, 9e9) }]), None);
         assert_eq!(kept_bounds(&[]), None);
+        let late = FlowResult { latency: 2.0, latency_bound: Some(1.0), ..flow(0.0, 0.0) };
+        assert_eq!(kept_bounds(&[flow(0.0, 0.0), late]), Some(false));
+        let unfair = FlowResult { fairness: 2.0, fairness_bound: Some(1.0), ..flow(0.0, 0.0) };
+        assert_eq!(kept_bounds(&[unfair]), Some(false));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Captures in, flows found, disciplines compared on them.
 
+mod audit;
 mod capture;
 mod classifier;
 mod compare;

@@ -127,6 +127,9 @@ fn assert_bounds_kept(comparison: &Comparison, place: &str) {
             let place = format!("{place}: {} {}", discipline.spec, offered.label);
             assert!(flow.b_wfi_bound.is_none_or(|bound| flow.b_wfi <= bound), "{place}: B-WFI {} > {:?}", flow.b_wfi, flow.b_wfi_bound);
             assert!(flow.t_wfi_bound.is_none_or(|bound| flow.t_wfi <= bound), "{place}: T-WFI {} > {:?}", flow.t_wfi, flow.t_wfi_bound);
+            let [.., latency, fairness] = flow.audited();
+            assert!(latency.1.is_none_or(|bound| latency.0 <= bound), "{place}: latency {latency:?}");
+            assert!(fairness.1.is_none_or(|bound| fairness.0 <= bound), "{place}: fairness {fairness:?}");
         }
     }
 }
