@@ -3,13 +3,14 @@
 use std::error::Error;
 
 use roundelay::schedulers::{Discipline, Spec, Visitor};
-use roundelay::{Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Port, Rate, Scheduler};
+use roundelay::{Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Port, Rate, Scheduler};
 
 use roundelay_metrics::geometric_mean;
 
 use crate::comparison::{DisciplineResult, FlowResult};
 use crate::meters::{Meters, Note};
 use crate::offered::{Event, EventKind, OfferedFlow};
+use crate::urgency::{Known, Marker};
 
 /// What became of a packet, for those who keep them all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +70,7 @@ pub(crate) trait Lane: Send {
 /// Builds the lane of a discipline.
 pub(crate) struct LaneBuilder<'a> {
     pub(crate) spec: &'a Spec,
+    pub(crate) known: Known,
     pub(crate) limit: Limit,
     pub(crate) rate: Rate,
     pub(crate) seed: u64,
@@ -85,6 +87,7 @@ impl Visitor for LaneBuilder<'_> {
             spec: as_written(self.spec),
             limit: self.limit,
             port,
+            marker: Marker::new(D::PRIORITY, self.known),
             meters: Meters::new(self.rate, self.sink),
         }))
     }
@@ -109,6 +112,7 @@ struct LaneOf<D: Discipline> {
     spec: String,
     limit: Limit,
     port: Port<D::Scheduler<Note>>,
+    marker: Marker,
     meters: Meters,
 }
 
@@ -118,12 +122,13 @@ impl<D: Discipline> Lane for LaneOf<D> {
             self.port.advance(event.at, &mut self.meters);
             self.share_weights(event.at);
             match event.kind {
-                EventKind::Arrival { len, ecn } => {
-                    let payload = self.meters.offer(event.at, event.flow, len, ecn);
-                    let packet = Packet { ecn, ..Packet::new(event.flow, len, payload) };
+                EventKind::Arrival(offer) => {
+                    let note = self.meters.offer(event.at, event.flow, offer.len, offer.ecn);
+                    let packet = self.marker.packet(event.at, event.flow, offer, note);
                     self.port.arrive(event.at, packet, &mut self.meters);
                 }
-                EventKind::Join(config) => {
+                EventKind::Join(config, rule) => {
+                    self.marker.join(event.flow, rule);
                     self.port.scheduler_mut().set_flow(event.flow, config)?;
                     self.meters.join(event.at, event.flow, config);
                     self.share_weights_anew(event.at);
@@ -221,6 +226,7 @@ mod tests {
 
     use super::*;
     use crate::comparison::Outcome;
+    use crate::urgency::{Offer, RulePlace};
 
     /// A FIFO that promises what WF2Q+ keeps, or a part of it.
     #[derive(Debug, Clone)]
@@ -254,13 +260,13 @@ mod tests {
     const CONFIG: FlowConfig = FlowConfig { weight: 1, max_packet_len: 1514 };
 
     fn arrival(len: u32) -> EventKind {
-        EventKind::Arrival { len, ecn: Ecn::NotCapable }
+        EventKind::Arrival(Offer { len, ecn: Ecn::NotCapable, dscp: 0 })
     }
 
     /// A link of 8 Mbit/s: a byte takes a microsecond.
     fn run(discipline: &impl Discipline, limit: Limit, flows: usize, events: &[Event]) -> DisciplineResult {
         let (spec, rate) = ("fifo".parse().unwrap(), "8mbit".parse().unwrap());
-        let mut lane = LaneBuilder { spec: &spec, limit, rate, seed: 1, sink: None }.visit(discipline).unwrap();
+        let mut lane = LaneBuilder { spec: &spec, known: Known::default(), limit, rate, seed: 1, sink: None }.visit(discipline).unwrap();
         lane.run(events).unwrap();
         // The audit asks nothing of what is known from the packets alone but how many flows there are.
         lane.finish(&vec![OfferedFlow::idle(CONFIG); flows], &vec![false; flows], &[]).unwrap()
@@ -269,7 +275,7 @@ mod tests {
     /// Two flows, and a packet of 1500 bytes for each number, of the flow that it says.
     fn packets_at_once(numbers: impl Iterator<Item = u32>) -> Vec<Event> {
         let event = |flow, kind| Event { at: Instant::ZERO, flow: FlowId(flow), kind };
-        let joins = (0..2).map(|flow| event(flow, EventKind::Join(CONFIG)));
+        let joins = (0..2).map(|flow| event(flow, EventKind::Join(CONFIG, RulePlace::NONE)));
         joins.chain(numbers.map(|flow| event(flow, arrival(1500)))).collect()
     }
 
@@ -333,7 +339,7 @@ mod tests {
             match kind {
                 Some(len) => {
                     if !std::mem::replace(here, true) {
-                        push(EventKind::Join(config));
+                        push(EventKind::Join(config, RulePlace::NONE));
                     }
                     push(arrival(len));
                 }
@@ -344,7 +350,7 @@ mod tests {
         // Flows without packets are known all the same.
         (0..weights.len() as u32).rev().for_each(|flow| {
             let config = FlowConfig { weight: weights[flow as usize], ..CONFIG };
-            events.insert(0, Event { at: Instant::ZERO, flow: FlowId(flow), kind: EventKind::Join(config) });
+            events.insert(0, Event { at: Instant::ZERO, flow: FlowId(flow), kind: EventKind::Join(config, RulePlace::NONE) });
             events.insert(1, Event { at: Instant::ZERO, flow: FlowId(flow), kind: EventKind::Leave });
         });
         events

@@ -463,6 +463,23 @@ fn a_capture_of_an_unknown_link_is_refused_by_name() {
     assert!(error.starts_with("wifi.pcap: headers of link type") && error.contains("105"), "{error}");
 }
 
+/// Two flows that bring a burst each: the one whose packets are due earlier goes first, whichever was seen first.
+#[test]
+fn deadlines_of_rules_reach_the_disciplines_that_read_them() {
+    let samples = merged([steady(0, 1, 20, 0, 1000), steady(0, 1, 20, 1, 1000)]);
+    let rule = |port: u32, deadline: &str| format!("[[weight]]\nmatch = \"dst port {port}\"\nweight = 1\ndeadline = \"{deadline}\"\n");
+    for (urgent, patient) in [(0, 1), (1, 0)] {
+        let file = rule(1000 + u32::from(urgent), "10ms") + &rule(1000 + u32::from(patient), "100ms");
+        let mut options = options("8mbit", specs(&["afq", "drr"]));
+        options.weights = WeightRules::from_toml("w.toml", &file).unwrap();
+        let comparison = run(&samples, &options);
+        let longest = |spec: &str, flow| flow_of(&comparison, spec, flow).outcome.delay.unwrap().max;
+        assert!((longest("afq", urgent) - 0.02).abs() < 2e-3, "{}", longest("afq", urgent));
+        assert!(longest("afq", patient) > 0.039);
+        assert!(longest("drr", urgent) > 0.037, "drr reads no deadlines");
+    }
+}
+
 fn compare_at_random(seed: u64, weighted: bool) {
     let mut random = Random(seed);
     let samples = random_samples(&mut random);
