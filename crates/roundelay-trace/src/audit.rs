@@ -1,7 +1,7 @@
 //! What is promised to a flow at the worst moment of a run, for the audit.
 //!
-//! Flows come and go, so that a flow's share changes. Each bound is stated for the smallest and the largest sum of weights that the run saw, and
-//! for the most flows by weight, and the largest of them counts.
+//! Flows come and go, so that a flow's share changes. Each bound is stated for the smallest and the largest sum of weights that the run saw, for
+//! the most flows by weight, and for the most flows under the largest sum, though they may have been at different times; the largest counts.
 
 use roundelay::{Bound, Duration, FlowConfig, Guarantees, Rate, Share};
 
@@ -12,6 +12,8 @@ pub(crate) struct Extremes {
     packet_len: u32,
     /// Smallest weight of any flow.
     weight_of_a_flow: u32,
+    /// Most flows at a time.
+    flows: u64,
     /// When the sum of weights was largest, smallest, and smallest for the flows present.
     weight: Crowd,
     least_weight: Crowd,
@@ -28,7 +30,14 @@ pub(crate) struct Crowd {
 impl Default for Extremes {
     fn default() -> Self {
         let none = Crowd::default();
-        Self { packet_len: 0, weight_of_a_flow: FlowConfig::MAX_WEIGHT, weight: none, least_weight: none, least_weight_a_flow: none }
+        Self {
+            packet_len: 0,
+            weight_of_a_flow: FlowConfig::MAX_WEIGHT,
+            flows: 0,
+            weight: none,
+            least_weight: none,
+            least_weight_a_flow: none,
+        }
     }
 }
 
@@ -56,6 +65,7 @@ impl Extremes {
         if crowd.weight == 0 {
             return;
         }
+        self.flows = self.flows.max(crowd.flows);
         if crowd.weight > self.weight.weight {
             self.weight = crowd;
         }
@@ -73,9 +83,10 @@ impl Extremes {
         bytes * self.weight.weight as f64 * 8.0 / rate.bits_per_second() as f64
     }
 
-    /// The flow's share at its worst, first for lateness.
-    fn shares(&self, config: FlowConfig, rate: Rate) -> [Share; 3] {
-        [self.weight, self.least_weight, self.least_weight_a_flow].map(|crowd| Share {
+    /// The flow's share at its worst, first for lateness, which grows with the flows and with the sum of weights.
+    fn shares(&self, config: FlowConfig, rate: Rate) -> [Share; 4] {
+        let most = Crowd { flows: self.flows, ..self.weight };
+        [most, self.weight, self.least_weight, self.least_weight_a_flow].map(|crowd| Share {
             weight: config.weight,
             total_weight: crowd.weight.max(config.weight.into()),
             least_weight: self.weight_of_a_flow,
@@ -109,5 +120,50 @@ impl Extremes {
     fn lead_by_changes(&self) -> f64 {
         let per_weight = |weight: u64| f64::from(self.packet_len) / weight.max(1) as f64;
         2.0 * (per_weight(self.least_weight.weight) - per_weight(self.weight.weight))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: FlowConfig = FlowConfig { weight: 2, max_packet_len: 1000 };
+
+    fn extremes(crowds: &[(u64, u64)]) -> Extremes {
+        let mut extremes = Extremes::default();
+        extremes.watch_packet(1500);
+        extremes.watch_flow(CONFIG);
+        crowds.iter().for_each(|&(flows, weight)| extremes.watch_crowd(Crowd { flows, weight }));
+        extremes
+    }
+
+    /// A byte takes a microsecond.
+    fn promised(extremes: &Extremes, guarantees: impl Fn(&Share) -> Guarantees) -> Promised {
+        extremes.promised(CONFIG, "8mbit".parse().expect("a rate"), guarantees)
+    }
+
+    #[test]
+    fn each_bound_is_the_largest_that_held_at_any_time() {
+        let extremes = extremes(&[(2, 4), (9, 20), (3, 100), (1, 0)]);
+        let bound = |bytes: u64| Some(Bound { value: bytes, source: "" });
+        let b_wfi = |share: &Share| Guarantees { b_wfi: bound(share.flows * 1000 / share.total_weight), ..Guarantees::default() };
+        assert_eq!(promised(&extremes, b_wfi).b_wfi, Some(500.0), "two flows under a sum of four");
+        let late = |share: &Share| Duration::from_micros(share.per_share(10) + share.flows);
+        let latency = |share: &Share| Guarantees { latency: Some(Bound { value: late(share), source: "" }), ..Guarantees::default() };
+        assert_eq!(promised(&extremes, latency).latency, Some(509e-6), "nine flows, and a fiftieth of the link");
+        assert_eq!(promised(&extremes, |_| Guarantees::default()).latency, None);
+    }
+
+    #[test]
+    fn fairness_is_told_under_the_largest_sum_of_weights() {
+        let apart = |share: &Share| Duration::from_micros(share.per_share(10));
+        let fairness = |share: &Share| Guarantees { fairness: Some(Bound { value: apart(share), source: "" }), ..Guarantees::default() };
+        let steady = promised(&extremes(&[(2, 100)]), fairness).fairness.expect("promised");
+        assert!((steady - 500e-6).abs() < 1e-12, "10 bytes at a fiftieth: {steady}");
+        let changing = promised(&extremes(&[(2, 50), (2, 100)]), fairness).fairness.expect("promised");
+        assert!(
+            (changing - steady - 2.0 * 1500e-6).abs() < 1e-12,
+            "and a packet of each, twice as much as under the largest sum: {changing}"
+        );
     }
 }
