@@ -18,7 +18,7 @@ const NO_SLOT: u8 = u8::MAX;
 /// idle. All flows with places are compared with each other; a flow that finds none is left out until it is backlogged anew. So with more than
 /// 64 backlogged flows some pairs are not looked at, and the measure may be less than the truth, never more.
 ///
-/// **Cost.** One step for each other flow with a place, for each packet served: for a pair it is enough to know the least that one was
+/// **Cost.** For each packet served a step for each place up to the last one taken, several at once: for a pair it is enough to know the least that one was
 /// ahead of the other since both are backlogged, and to compare as the one is served. The other's lead is the same with both exchanged.
 ///
 /// **Convention.** As in [`BitWfi`](crate::BitWfi): a packet counts entirely when it is dequeued, and a flow is backlogged until its last packet
@@ -26,10 +26,20 @@ const NO_SLOT: u8 = u8::MAX;
 #[derive(Debug, Clone)]
 pub struct PairFairness {
     flows: FlowTable<Flow>,
-    slots: Vec<Slot>,
     /// Bit i: slot i is taken.
     taken: u64,
+    /// Bytes over weight since the slot's flow took it.
+    served: Row,
+    /// Largest difference since then.
+    worst: Row,
+    /// Nought for a slot that is taken, minus infinity for a free one: what is added to differences that must not count.
+    counts: Row,
+    /// Least that the flow of a slot was ahead of each other slot's since both are backlogged.
+    least_lead: Vec<Row>,
 }
+
+/// A number for each slot.
+type Row = [f64; SLOTS];
 
 #[derive(Debug, Clone)]
 struct Flow {
@@ -45,30 +55,18 @@ impl Default for Flow {
     }
 }
 
-/// A backlogged flow.
-#[derive(Debug, Clone)]
-struct Slot {
-    /// Bytes over weight since it took the place.
-    served: f64,
-    worst: f64,
-    /// Least that it was ahead of each other slot's flow since both are backlogged.
-    least_lead: [f64; SLOTS],
-}
-
 impl Default for PairFairness {
     fn default() -> Self {
-        let slot = Slot { served: 0.0, worst: 0.0, least_lead: [0.0; SLOTS] };
-        Self { flows: FlowTable::default(), slots: vec![slot; SLOTS], taken: 0 }
+        let zero = [0.0; SLOTS];
+        Self {
+            flows: FlowTable::default(),
+            taken: 0,
+            served: zero,
+            worst: zero,
+            counts: [f64::NEG_INFINITY; SLOTS],
+            least_lead: vec![zero; SLOTS],
+        }
     }
-}
-
-/// The numbers of the bits that are set.
-fn bits(mut set: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = (set != 0).then(|| set.trailing_zeros() as usize)?;
-        set &= set - 1;
-        Some(bit)
-    })
 }
 
 impl PairFairness {
@@ -102,7 +100,7 @@ impl PairFairness {
         if state.packets == 1 && free < SLOTS {
             state.slot = free as u8;
             self.taken |= 1 << free;
-            (self.slots[free].served, self.slots[free].worst) = (0.0, 0.0);
+            (self.served[free], self.worst[free], self.counts[free]) = (0.0, 0.0, 0.0);
             self.begin(free);
         }
     }
@@ -126,30 +124,36 @@ impl PairFairness {
 
     /// The largest difference so far of the flow to any other, in bytes per unit of weight.
     pub fn worst(&self, flow: FlowId) -> f64 {
-        let worst = |state: &Flow| self.slots.get(usize::from(state.slot)).map_or(state.worst, |slot| state.worst.max(slot.worst));
+        let worst = |state: &Flow| self.worst.get(usize::from(state.slot)).map_or(state.worst, |worst| state.worst.max(*worst));
         self.flows.known(flow).map_or(0.0, worst)
     }
 
     fn begin(&mut self, slot: usize) {
-        for other in bits(self.taken) {
-            let lead = self.slots[slot].served - self.slots[other].served;
-            self.slots[slot].least_lead[other] = lead;
-            self.slots[other].least_lead[slot] = -lead;
+        for other in 0..SLOTS {
+            let lead = self.served[slot] - self.served[other];
+            self.least_lead[slot][other] = lead;
+            self.least_lead[other][slot] = -lead;
         }
     }
 
+    /// All slots up to the last one taken, without a branch, so that several are compared at once.
     fn compare(&mut self, slot: usize, grown: f64) {
-        let served = self.slots[slot].served;
-        for other in bits(self.taken & !(1 << slot)) {
-            let lead = served - self.slots[other].served;
-            let least = self.slots[slot].least_lead[other].min(lead);
-            self.slots[slot].least_lead[other] = least;
-            let difference = lead + grown - least;
-            for side in [slot, other] {
-                self.slots[side].worst = self.slots[side].worst.max(difference);
-            }
+        let slots = SLOTS - self.taken.leading_zeros() as usize;
+        let before = self.served[slot];
+        let mut most = f64::NEG_INFINITY;
+        self.counts[slot] = f64::NEG_INFINITY;
+        let others = self.served[..slots].iter().zip(&self.counts[..slots]);
+        let kept = self.least_lead[slot][..slots].iter_mut().zip(&mut self.worst[..slots]);
+        for ((served, counts), (least, worst)) in others.zip(kept) {
+            let lead = before - served;
+            *least = if lead < *least { lead } else { *least };
+            let difference = lead + grown - *least + counts;
+            *worst = if difference > *worst { difference } else { *worst };
+            most = if difference > most { difference } else { most };
         }
-        self.slots[slot].served += grown;
+        self.counts[slot] = 0.0;
+        self.worst[slot] = self.worst[slot].max(most);
+        self.served[slot] += grown;
     }
 
     fn shrink(&mut self, flow: FlowId) {
@@ -158,8 +162,9 @@ impl PairFairness {
         state.packets = state.packets.saturating_sub(1);
         if state.packets == 0 && state.slot != NO_SLOT {
             let slot = std::mem::replace(&mut state.slot, NO_SLOT);
-            state.worst = state.worst.max(self.slots[usize::from(slot)].worst);
+            state.worst = state.worst.max(self.worst[usize::from(slot)]);
             self.taken &= !(1 << slot);
+            self.counts[usize::from(slot)] = f64::NEG_INFINITY;
         }
     }
 }
