@@ -8,6 +8,7 @@ use roundelay::{ConfigError, DropReason, Duration, Instant, Limit, Observer, Pac
 
 use crate::comparison::Cost;
 use crate::offered::{Event, EventKind};
+use crate::urgency::{Known, Marker};
 
 /// Rounds in which every discipline is measured in turn, so that a machine that slows down slows all of them.
 const ROUNDS: usize = 5;
@@ -15,8 +16,14 @@ const ROUNDS: usize = 5;
 const PACKETS_A_ROUND: usize = 200_000;
 
 /// Measures disciplines on a sample of a capture. The cost of going through the sample is subtracted.
-pub(crate) fn measure(specs: &[(&Spec, Limit)], sample: &[Event], rate: Rate, seed: u64) -> Result<Vec<Option<Cost>>, ConfigError> {
-    let arrivals = sample.iter().filter(|event| matches!(event.kind, EventKind::Arrival { .. })).count();
+pub(crate) fn measure(
+    specs: &[(&Spec, Limit)],
+    sample: &[Event],
+    known: &Known,
+    rate: Rate,
+    seed: u64,
+) -> Result<Vec<Option<Cost>>, ConfigError> {
+    let arrivals = sample.iter().filter(|event| matches!(event.kind, EventKind::Arrival(_))).count();
     if arrivals == 0 {
         return Ok(vec![None; specs.len()]);
     }
@@ -25,7 +32,7 @@ pub(crate) fn measure(specs: &[(&Spec, Limit)], sample: &[Event], rate: Rate, se
     for _ in 0..ROUNDS {
         let bare = sample.go_through();
         for ((spec, limit), runs) in specs.iter().zip(&mut runs) {
-            let timed = spec.discipline.visit(Timed { sample: &sample, limit: *limit, rate, seed })?;
+            let timed = spec.discipline.visit(Timed { sample: &sample, known, limit: *limit, rate, seed })?;
             runs.push((timed - bare).max(0.0) / (arrivals * sample.repeats) as f64);
         }
     }
@@ -77,6 +84,7 @@ impl<'a> Sample<'a> {
 
 struct Timed<'a> {
     sample: &'a Sample<'a>,
+    known: &'a Known,
     limit: Limit,
     rate: Rate,
     seed: u64,
@@ -87,16 +95,18 @@ impl Visitor for Timed<'_> {
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
         let mut port = Port::new(discipline.build::<()>(self.seed)?, self.limit, self.rate);
+        let mut marker = Marker::new(D::PRIORITY, self.known.clone());
         let mut result = Ok(());
         let start = WallClock::now();
         self.sample.for_each(|at, event| {
             port.advance(at, &mut Ignore);
             match event.kind {
-                EventKind::Arrival { len, ecn } => {
-                    let packet = Packet { ecn, ..Packet::new(event.flow, len, ()) };
+                EventKind::Arrival(offer) => {
+                    let packet = marker.packet(at, event.flow, offer, ());
                     port.arrive(at, packet, &mut Ignore);
                 }
-                EventKind::Join(config) => {
+                EventKind::Join(config, rule) => {
+                    marker.join(event.flow, rule);
                     if let Err(error) = port.scheduler_mut().set_flow(event.flow, config) {
                         result = Err(error);
                     }

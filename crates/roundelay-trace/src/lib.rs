@@ -1,5 +1,6 @@
 //! Captures in, flows found, disciplines compared on them.
 
+mod audit;
 mod capture;
 mod classifier;
 mod compare;
@@ -11,6 +12,7 @@ mod lane;
 mod meters;
 mod offered;
 mod tc;
+mod urgency;
 mod verdict;
 mod weights;
 
@@ -23,4 +25,5 @@ pub use comparison::{
 pub use error::{CaptureError, FlowByError, RuleError, WeightsError};
 pub use headers::{Headers, Ports, Unparsable, UnparsableCounts, dscp_name, dscp_number, parse, protocol_name, protocol_number};
 pub use lane::{PacketFate, PacketRecord, PacketSink};
+pub use urgency::Urgency;
 pub use weights::{WeightRule, WeightRules};

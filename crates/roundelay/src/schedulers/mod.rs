@@ -19,6 +19,7 @@ use crate::time::Instant;
 use crate::units::Rate;
 
 pub mod afd;
+pub mod afq;
 pub mod choke;
 pub mod codel;
 pub mod drr;
@@ -467,6 +468,7 @@ registry! {
     Fq = fq,
     Sfq = sfq,
     Mqfq = mqfq,
+    Afq = afq,
     Scfq = scfq,
     Wfq = wfq,
     Wf2q = wf2q,

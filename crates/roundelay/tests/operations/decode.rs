@@ -7,6 +7,8 @@ use super::{Audited, Operation, Violation};
 
 /// Beside every discipline with its defaults: what brings out limits, collisions and small quanta.
 const SPECS: &[&str] = &[
+    "afq quantum 1b",
+    "afq quantum 3kb",
     "drr quantum 1b",
     "drr quantum 1mb",
     "srr quantum 1b",

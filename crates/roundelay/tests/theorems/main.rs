@@ -1,6 +1,7 @@
 //! Each theorem of each paper, with arrivals that try to break it and a discipline that does.
 
 mod afd;
+mod afq;
 mod choke;
 mod codel;
 mod drr;
