@@ -25,6 +25,7 @@ extern crate alloc;
 mod buffer;
 mod codel;
 mod config;
+mod groups;
 mod guarantees;
 mod hash;
 mod heap;
