@@ -102,7 +102,7 @@ impl Entity {
         regroup: false,
     };
 
-    /// Its share and its longest packet, the group by them with its next service.
+    /// Sets its share and its longest packet. If that is another group, it goes there when it is next listed.
     pub(crate) fn set(&mut self, weight: u32, max_packet_len: u32) {
         self.byte_time = byte_time(weight) as u32;
         self.home = (slot_shift(max_packet_len, weight) - MIN_SLOT_SHIFT) as u8;
@@ -206,6 +206,11 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         self.entities[number].as_mut()
     }
 
+    /// V.
+    pub(crate) const fn now(&self) -> VirtualTime {
+        self.clock.now()
+    }
+
     /// The sum of the weights that V is shared by.
     pub(crate) const fn total_weight(&self) -> u64 {
         self.clock.total_weight()
@@ -304,6 +309,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     }
 
     /// Takes an entity off the list of its slot.
+    #[inline(always)]
     fn unlist(&mut self, number: usize) {
         let entity = self.entity(number);
         let (next, previous, slot) = (entity.next, entity.previous, entity.slot());
@@ -340,7 +346,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     }
 
     /// A backlogged entity has been sent `len` bytes, up to its finish time. `next` is the span of what it sends next; none if it is idle now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn served(&mut self, number: usize, len: u32, next: Option<u64>) {
         let group = usize::from(self.entity(number).group);
         self.unlist(number);
@@ -368,7 +374,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
 
     /// V counts the service, and every group finds the set that it is now in. The group that was served has been in ER since it was chosen: who
     /// comes meanwhile blocks no group that is eligible.
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, len: u32, group: usize) {
         let (old_now, old_finish) = (self.clock.now(), self.finish_of(group));
         if cfg!(debug_assertions) {

@@ -21,6 +21,7 @@ pub mod drr;
 pub mod fifo;
 pub mod fq_codel;
 pub mod qfq;
+pub mod qfq_plus;
 pub mod sfq;
 pub mod wf2q_plus;
 
@@ -432,6 +433,7 @@ registry! {
     Sfq = sfq,
     Wf2qPlus = wf2q_plus,
     Qfq = qfq,
+    QfqPlus = qfq_plus,
     FqCodel = fq_codel,
 }
 

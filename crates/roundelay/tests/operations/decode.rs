@@ -9,6 +9,9 @@ use super::{Audited, Operation, Violation};
 const SPECS: &[&str] = &[
     "drr quantum 1b",
     "drr quantum 1mb",
+    "qfq_plus aggregate 1",
+    "qfq_plus aggregate 3",
+    "qfq_plus aggregate 64",
     "sfq divisor 4 flows 3 depth 2",
     "sfq divisor 4 flows 2 depth 1 headdrop quantum 1b",
     "sfq divisor 16 perturb 1ms",

@@ -4,6 +4,7 @@ mod drr;
 mod fifo;
 mod fq_codel;
 mod qfq;
+mod qfq_plus;
 mod qfq_start_time;
 mod sfq;
 mod wf2q_plus;
