@@ -97,13 +97,8 @@ struct Flow {
 const _: () = assert!(size_of::<Flow>() <= 64, "what a packet touches of its flow lies in one cache line");
 
 impl Flow {
-    const UNKNOWN: Self = Self {
-        queue: Queue::EMPTY,
-        entity: Entity::UNKNOWN,
-        max_packet_len: FlowConfig::DEFAULT.max_packet_len,
-        weight: 0,
-        leaves: false,
-    };
+    const UNKNOWN: Self =
+        Self { queue: Queue::EMPTY, entity: Entity::UNKNOWN, max_packet_len: FlowConfig::DEFAULT.max_packet_len, weight: 0, leaves: false };
 
     /// Virtual time of a packet. What a node of a hierarchy refills may be of any length.
     #[inline]

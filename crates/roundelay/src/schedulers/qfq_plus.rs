@@ -90,7 +90,8 @@ impl Config {
 impl Discipline for Config {
     const NAME: &'static str = "qfq_plus";
     const ABOUT: &'static str = "quick fair queueing plus: QFQ among aggregates of like flows, DRR inside; Linux's qfq";
-    const SOURCE: &'static str = "Valente, Reducing the Execution Time of Fair-Queueing Packet Schedulers, Computer Communications 47, 2014";
+    const SOURCE: &'static str =
+        "Valente, Reducing the Execution Time of Fair-Queueing Packet Schedulers, Computer Communications 47, 2014";
     const PARAMETERS: &'static [Parameter<Self>] = &[Parameter {
         name: "aggregate",
         kind: Kind::Count,
