@@ -26,8 +26,8 @@
 //!   was idle: both break Theorems 6 and 7 when V uses the true sum of weights and the link is fully allocated.
 //! - Fig. 5 takes a group's times from its head; they are the rounded ones (Eq. 6).
 //! - Fig. 4 adds a group to its new set without clearing the old one; here it is in one set.
-//! - Fig. 6 takes the group that was served for the lowest one that is eligible and ready. If a lower one has become so since it was chosen,
-//!   what that one blocks stays blocked (`unblock`).
+//! - Fig. 6 takes the group that was served for the lowest one that is eligible and ready. A lower one may have become so since it was
+//!   chosen, so those that can block are looked for above it (`unblock`).
 //! - An entity whose group changes is taken out and comes back as a newly backlogged one when it has been served, so that no list is
 //!   searched. While it is further ahead of V than entities of its new group may be (Theorem 3), it stays in a higher one.
 //! - Packets below 1088 bytes are grouped as if they were that long: then 2 + L / sigma_i <= 64 slots (Theorem 5) suffice however much others
@@ -395,16 +395,18 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         self.make_eligible(old_now);
     }
 
-    /// Fig. 6, `unblock_groups`: a group was served and its finish time rose. If no eligible group above still finishes as early, the groups
-    /// below it are ready again (Theorem 8), down to the next one that is eligible and ready: what is below that one is blocked by it too.
+    /// Fig. 6, `unblock_groups`: a group was served and its finish time rose. If no eligible group above still finishes as early, all groups
+    /// below it are ready again (Theorem 8).
+    ///
+    /// Below it there may be a group that is eligible and ready since this one was chosen. It finishes no earlier than the groups below it do
+    /// (Lemma 3), so it blocks none of them.
     #[inline]
     fn unblock(&mut self, group: usize, old_finish: VirtualTime) {
         let blocker = lowest(self.sets[ER] & above(group));
         if blocker.is_none_or(|b| self.finish_of(b).is_after(old_finish)) {
             let below = (1 << group) - 1;
-            let still_blocked = up_to_highest(self.sets[ER] & below);
-            self.move_groups(below & !still_blocked, EB, ER);
-            self.move_groups(below & !still_blocked, IB, IR);
+            self.move_groups(below, EB, ER);
+            self.move_groups(below, IB, IR);
         }
     }
 
@@ -489,12 +491,6 @@ const fn lowest(set: Set) -> Option<usize> {
 #[inline]
 const fn above(group: usize) -> Set {
     (Set::MAX - 1) << group
-}
-
-/// All groups up to the highest one of a set; none if it is empty.
-#[inline]
-fn up_to_highest(set: Set) -> Set {
-    Set::MAX.checked_shr(set.leading_zeros()).unwrap_or(0)
 }
 
 /// Invariants: the theorems of appendix A; sigma_i is the group's slot size, L the largest step of V.
@@ -628,10 +624,5 @@ mod tests {
         groups.activate(0, spans[0]);
         assert_eq!(groups.entity(0).start, now, "a new start");
         assert_eq!(groups.first(), Some(0), "the heavy one goes first");
-    }
-
-    #[test]
-    fn sets_up_to_their_highest_group() {
-        assert_eq!([0, 1, 0b100, 0b101, 1 << 31].map(up_to_highest), [0, 1, 0b111, 0b111, Set::MAX]);
     }
 }

@@ -704,3 +704,24 @@ impl<T> QfqPlus<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever a division by the number of flows leaves over: F is as far from S as a slot is long, not a bit further.
+    #[test]
+    fn a_budget_used_up_is_charged_exactly() {
+        for (members, max_packet_len) in (1..=64).flat_map(|members| [512, 1000, 1024, 65_536].map(|len| (members, len))) {
+            let mut scheduler = QfqPlus::<()>::new(Config { aggregate: 64 }).expect("legal");
+            (0..members).for_each(|flow| scheduler.set_flow(FlowId(flow), FlowConfig { weight: 1, max_packet_len }).expect("legal"));
+            let aggregate = &mut scheduler.groups.entities[0];
+            let served = aggregate.budget(max_packet_len);
+            assert_eq!(served, aggregate.members * max_packet_len);
+            aggregate.charge(served);
+            assert_eq!(aggregate.entity.finish.since(aggregate.entity.start), i64::from(max_packet_len) << 30);
+            aggregate.charge(served - 1);
+            assert!(aggregate.entity.finish.since(aggregate.entity.start) < i64::from(max_packet_len) << 30);
+        }
+    }
+}

@@ -432,6 +432,30 @@ fn known_bug_18_a_flow_that_is_refilled_keeps_its_place() {
     }
 }
 
+/// Nine light flows, each an aggregate, wait in one slot while a heavy one goes first, until they are two slots late. Then the aggregates of all
+/// but the last grow: if what they are owed grew with them, the last would wait for it all.
+#[test]
+fn what_an_aggregate_is_owed_does_not_grow_with_its_flows() {
+    let (mut scheduler, heavy) = (build(64), 1_000);
+    for flow in 0..9 {
+        set(&mut scheduler, flow, 1, 2048 - flow);
+        (0..if flow < 8 { 40 } else { 1 }).for_each(|_| put(&mut scheduler, flow, 2048 - flow));
+    }
+    set(&mut scheduler, heavy, 1015, 1 << 16);
+    (0..100).for_each(|_| put(&mut scheduler, heavy, 1 << 16));
+    let served = (0..59).filter_map(|_| scheduler.dequeue(NOW)).filter(|packet| packet.flow.0 == heavy);
+    assert_eq!(served.count(), 59, "the heavy flow goes first");
+    for flow in (9..9 * 31).filter(|flow| flow % 9 < 8) {
+        set(&mut scheduler, flow, 1, 2048 - flow % 9);
+    }
+    let mut light = 0;
+    while let Some(packet) = scheduler.dequeue(NOW).filter(|packet| packet.flow.0 != 8) {
+        scheduler.check_invariants();
+        light += u32::from(packet.flow.0 != heavy);
+    }
+    assert!(light <= 32, "it waits for {light} packets of light flows, more than one aggregate may send");
+}
+
 /// M may change while packets wait: from then on no aggregate is larger.
 #[test]
 fn the_size_of_aggregates_changes_while_packets_wait() {
