@@ -18,7 +18,10 @@
 //! |---|---|---|
 //! | Theorem 1, corrected: B-WFI | 3 phi sigma_i + L_k + 2 phi L | `theorem_1_b_wfi` |
 //! | Theorem 2, corrected: T-WFI | (3 sigma_i + L_k / phi + 2 L) / R | `theorem_2_t_wfi` |
+//! | latency: the B-WFI at the flow's share | the same as T-WFI | `latency_is_that_of_the_b_wfi` |
 //! | Theorems 3 to 8 | order of the sets, range of the slots | `theorems_3_to_8_hold_after_each_operation` |
+//!
+//! The latency: since its backlog began, a flow has had its share but for the B-WFI; a flow alone on a link of that share has had no more.
 //!
 //! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. A flow's bytes are charged rounded up and V advances
 //! rounded down, by less than one part in 2^20 with weights up to 1024, so that shares never add up to more than the link.
@@ -69,7 +72,8 @@ impl Discipline for Config {
         let b_wfi = Bound { value: own + share.of(any), source: "QFQ paper, Theorem 1, corrected: 3 phi sigma_i + L_k + 2 phi L" };
         let late = share.rate.time_of(share.per_share(own) + any);
         let t_wfi = Bound { value: late, source: "QFQ paper, Theorem 2, corrected: (3 sigma_i + L_k / phi + 2 L) / R" };
-        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), ..Guarantees::default() }
+        let latency = Bound { value: late, source: "from the B-WFI, sent at the flow's share: (3 sigma_i + L_k / phi + 2 L) / R" };
+        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), latency: Some(latency), fairness: None }
     }
 }
 

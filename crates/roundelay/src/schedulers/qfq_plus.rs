@@ -25,6 +25,7 @@
 //! |---|---|---|
 //! | B-WFI | 3 phi sigma + L_k + phi (B + L) + 3 L_k (n - 1) / n | `b_wfi_stays_within_the_bound` |
 //! | T-WFI | (3 sigma + L_k / phi + B + L) / R + 3 L_k (n - 1) / (n phi R) | `t_wfi_stays_within_the_bound` |
+//! | latency: the B-WFI at the flow's share | the same as T-WFI | `latency_is_that_of_the_b_wfi` |
 //! | Theorems 3 to 8 of QFQ | with B for L | `theorems_3_to_8_of_qfq_hold_after_each_operation` |
 //!
 //! Proof: to QFQ a service is one packet of up to B bytes, so an aggregate of share n phi stays within QFQ's bound, 3 n phi sigma + n L_k +
@@ -131,7 +132,8 @@ impl Discipline for Config {
         let b_wfi = Bound { value, source: "from QFQ's Theorem 1, corrected: 3 phi sigma + L_k + phi (B + L) + 3 L_k (n - 1) / n" };
         let value = share.rate.time_of(share.per_share(own) + budget + any_len);
         let t_wfi = Bound { value, source: "from QFQ's Theorem 2, corrected: (3 sigma + L_k / phi + B + L + 3 L_k (n - 1) / (n phi)) / R" };
-        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), ..Guarantees::default() }
+        let source = "from the B-WFI, sent at the flow's share: (3 sigma + L_k / phi + B + L + 3 L_k (n - 1) / (n phi)) / R";
+        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), latency: Some(Bound { value, source }), fairness: None }
     }
 }
 

@@ -1,12 +1,15 @@
 //! QFQ: its service bounds (Theorems 1 and 2), its sets and slots (Theorems 3 to 8), the bugs that others had, and what must not matter.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use roundelay::schedulers::qfq::{self, Qfq};
 use roundelay::schedulers::{Discipline, drr};
-use roundelay::{FlowConfig, FlowId, Guarantees, Instant, Packet, Scheduler};
+use roundelay::{Backlog, FlowConfig, FlowId, Footprint, Guarantees, Instant, Packet, Scheduler};
+use roundelay_metrics::Stamp;
 
 use crate::qfq_start_time::{STEPS, Traffic};
 use crate::workload::{Lengths, Ratios, Refill, Source, Workload};
@@ -63,6 +66,81 @@ fn theorem_1_b_wfi() {
 #[test]
 fn theorem_2_t_wfi() {
     largest_ratio("Theorem 2", |ratios| ratios.t_wfi);
+}
+
+/// Notes how late packets leave: after GRC(p) = max(arrival, GRC(p - 1)) + len / r, at a byte a nanosecond.
+struct Timed<S> {
+    scheduler: S,
+    /// Weights, and their sum.
+    weights: Vec<i128>,
+    total: i128,
+    /// GRC of what waits and of the last packet that came, in nanoseconds times the flow's weight.
+    waiting: Vec<VecDeque<i128>>,
+    last: Vec<i128>,
+    /// The most of each flow, in the same unit.
+    latest: Rc<RefCell<Vec<i128>>>,
+}
+
+impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Timed<S> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<Stamp>) -> Result<(), Packet<Stamp>> {
+        let (flow, arrival) = (packet.flow.index(), i128::from(now.as_picos() / 1000));
+        self.last[flow] = self.last[flow].max(arrival * self.weights[flow]) + i128::from(packet.len) * self.total;
+        self.waiting[flow].push_back(self.last[flow]);
+        self.scheduler.enqueue(now, packet)
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<Stamp>> {
+        let packet = self.scheduler.dequeue(now)?;
+        let (flow, end) = (packet.flow.index(), i128::from(now.as_picos() / 1000) + i128::from(packet.len));
+        let late = end * self.weights[flow] - self.waiting[flow].pop_front().expect("first in, first out");
+        let latest = &mut self.latest.borrow_mut()[flow];
+        *latest = late.max(*latest);
+        Some(packet)
+    }
+
+    fn evict(&mut self) -> Option<Packet<Stamp>> {
+        None
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.scheduler.backlog()
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.scheduler.footprint()
+    }
+}
+
+/// The largest lateness of `served_by` over the latency that `promised_by` promises.
+pub(crate) fn lateness<D: Discipline, P: Discipline>(workload: &Workload, served_by: &D, promised_by: &P) -> f64 {
+    let weights: Vec<i128> = workload.sources.iter().map(|source| source.config.weight.into()).collect();
+    let flows = weights.len();
+    let latest = Rc::new(RefCell::new(vec![0; flows]));
+    let timed = Timed {
+        scheduler: workload.build(served_by),
+        total: weights.iter().sum(),
+        weights: weights.clone(),
+        waiting: vec![VecDeque::new(); flows],
+        last: vec![0; flows],
+        latest: Rc::clone(&latest),
+    };
+    let slack = ROUNDING * workload.drive(timed).total() as f64;
+    let ratio = |(flow, late): (usize, &i128)| {
+        let bound = workload.guarantees(promised_by, flow).latency.expect("promised").value;
+        // A nanosecond for what is cut off.
+        *late as f64 / weights[flow] as f64 / (bound.as_secs_f64() * 1e9 + slack + 1.0)
+    };
+    latest.borrow().iter().enumerate().map(ratio).fold(0.0, f64::max)
+}
+
+#[test]
+fn latency_is_that_of_the_b_wfi() {
+    let worst = (0..RUNS / 4).map(|seed| (lateness(&Workload::random(seed), &qfq::Config, &qfq::Config), seed));
+    let (worst, seed) = worst.max_by(|one, other| one.0.total_cmp(&other.0)).expect("not empty");
+    let crowded = lateness(&crowded_out(), &qfq::Config, &qfq::Config);
+    let drr = lateness(&crowded_out(), &drr::Config { quantum: 1 << 16 }, &qfq::Config);
+    println!("latency: measured/bound {worst:.3} at random (seed {seed}), {crowded:.3} crowded out; DRR {drr:.3}");
+    assert!(worst <= 1.0 && crowded <= 1.0 && worst.max(crowded) > 0.5 && drr > 1.0);
 }
 
 /// What Theorems 1 and 2 say: 3 phi sigma + 2 phi L in bytes, (3 sigma + 2 L) / R in seconds.
@@ -464,6 +542,33 @@ fn known_bug_15_v_crosses_many_slots_at_once() {
         audited.dequeue();
     }
     while audited.dequeue().is_some() {}
+}
+
+/// CVE-2026-43496 and others: what stands for a class changes while its parent serves it. A flow refilled as it is served goes on as if all its
+/// packets had waited; asked again only after it was found idle, it does not.
+#[test]
+fn known_bug_18_a_flow_that_is_refilled_keeps_its_place() {
+    let start = || {
+        let mut qfq = Qfq::default();
+        for flow in 0..20 {
+            set(&mut qfq, flow, 1 + flow % 7, 1000);
+            put(&mut qfq, flow, 700);
+        }
+        qfq
+    };
+    let (mut refilled, mut full, mut too_late) = (start(), start(), start());
+    (0..20).for_each(|flow| (0..60).for_each(|_| put(&mut full, flow, 700)));
+    let mut differ = 0;
+    for _ in 0..300 {
+        let expected = full.dequeue(NOW).map(|packet| packet.flow);
+        let served = refilled.dequeue_refilled(NOW, &mut |flow| Some(Packet::new(flow, 700, 0)));
+        assert_eq!(served.map(|packet| packet.flow), expected);
+        let served = too_late.dequeue(NOW).map(|packet| packet.flow);
+        put(&mut too_late, served.expect("work is conserved").0, 700);
+        differ += u32::from(served != expected);
+    }
+    assert_eq!(refilled.backlog().packets, 20, "one each");
+    assert!(differ > 0, "the test sees who comes too late");
 }
 
 /// Whatever was in the queues, a scheduler whose packets were all pushed out is as good as new.

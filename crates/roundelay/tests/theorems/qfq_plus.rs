@@ -8,7 +8,7 @@ use roundelay::schedulers::qfq_plus::{self, QfqPlus};
 use roundelay::schedulers::{Discipline, drr, qfq};
 use roundelay::{ConfigError, FlowConfig, FlowId, Guarantees, Instant, Packet, Scheduler};
 
-use crate::qfq::{Audited, crowded_out, random_operations, saturated_bursts};
+use crate::qfq::{Audited, crowded_out, lateness, random_operations, saturated_bursts};
 use crate::workload::{Lengths, Ratios, Refill, Source, Workload};
 
 const NOW: Instant = Instant::ZERO;
@@ -105,6 +105,19 @@ fn b_wfi_stays_within_the_bound() {
 #[test]
 fn t_wfi_stays_within_the_bound() {
     stays_within("T-WFI", |ratios| ratios.t_wfi);
+}
+
+#[test]
+fn latency_is_that_of_the_b_wfi() {
+    for aggregate in SIZES {
+        let worst = (0..RUNS / 2).map(|seed| lateness(&alike(seed), &of(aggregate), &of(aggregate))).fold(0.0, f64::max);
+        let crowded = lateness(&crowded_out_between_services(), &of(aggregate), &of(aggregate));
+        println!("latency, M = {aggregate}: measured/bound {worst:.3} at random, {crowded:.3} crowded out");
+        assert!(worst <= 1.0 && crowded <= 1.0 && worst.max(crowded) > 0.4, "M = {aggregate}: {worst}, {crowded}");
+    }
+    let drr = lateness(&crowded_out_between_services(), &drr::Config { quantum: 1 << 16 }, &of(8));
+    println!("latency: DRR reaches {drr:.3} of the bound for M = 8");
+    assert!(drr > 1.0);
 }
 
 /// A heavy flow with short packets comes while eight with long ones are served, one after the other.
