@@ -22,6 +22,7 @@
 
 extern crate alloc;
 
+mod aggregates;
 mod buffer;
 mod codel;
 mod config;

@@ -8,14 +8,14 @@
 //!
 //! Source: P. Valente, "Reducing the Execution Time of Fair-Queueing Packet Schedulers", Computer Communications 47, 2014, by the author's
 //! summary that came with Linux's `sch_qfq`; the paper itself was not at hand, so the proofs are ours. Groups, slots and sets are QFQ's
-//! (`src/groups.rs`).
+//! (`src/groups.rs`); who shares an aggregate is `src/aggregates.rs`.
 //!
 //! | paper | here |
 //! |---|---|
 //! | M | `Config::aggregate` |
 //! | aggregate: S, F | `Aggregate`: `Entity::start`, `Entity::finish` |
 //! | budget | `Aggregate::budget` |
-//! | quantum, deficit | `Aggregate::max_packet_len`, `Flow::deficit` |
+//! | quantum, deficit | `FlowKind::max_packet_len`, `Flow::deficit` |
 //! | aggregate in service, what it has used | `in_service`, `served` |
 //!
 //! With n <= M flows in the aggregate, sigma the slot size of each of its flows under QFQ (n budgets at n weights make the same slot), L the
@@ -52,12 +52,12 @@
 //!   the next packet.
 //! - An aggregate that a flow joins while others wait in it starts anew (Eq. 29): what it was owed counts for fewer.
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
+use crate::aggregates::{Aggregate, Aggregates, FlowKind};
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
-use crate::groups::{Entity, Groups, MAX_SERVICE, slot_bytes};
+use crate::groups::{MAX_SERVICE, slot_bytes};
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::longest::Longest;
 use crate::packet::{FlowId, Packet};
@@ -78,13 +78,6 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self { aggregate: 8 }
-    }
-}
-
-impl Config {
-    /// Flows of this longest packet that an aggregate takes.
-    fn capacity(&self, max_packet_len: u32) -> u32 {
-        (MAX_SERVICE / max_packet_len.clamp(1, MAX_SERVICE)).min(self.aggregate)
     }
 }
 
@@ -124,7 +117,8 @@ impl Discipline for Config {
     fn guarantees(&self, share: &Share) -> Guarantees {
         let (own_len, any_len) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));
         let flows = share.flows.max(1);
-        let members = u64::from(self.capacity(share.max_packet_len)).min(flows);
+        let kind = FlowKind { weight: 1, max_packet_len: share.max_packet_len };
+        let members = u64::from(kind.capacity(self.aggregate)).min(flows);
         let turns = (3 * own_len * (members - 1)).div_ceil(members);
         let own = 3 * slot_bytes(share.max_packet_len, share.weight) + own_len + turns;
         let budget = (any_len * u64::from(self.aggregate).min(flows)).min(MAX_SERVICE.into()).max(any_len);
@@ -142,19 +136,13 @@ impl Discipline for Config {
 pub struct QfqPlus<T> {
     pool: Pool<T>,
     flows: Vec<Flow>,
-    groups: Groups<Aggregate>,
-    /// The aggregate in service; it has packets. None is [`NONE`].
-    in_service: u32,
+    aggregates: Aggregates,
+    /// The aggregate in service; it has packets.
+    in_service: Option<u32>,
     /// Bytes that it has been served since it was chosen.
     served: u32,
     /// The longest packet that has come.
     longest_packet: u32,
-    /// Aggregates that have flows and take more: weight, longest packet, number.
-    open: BTreeSet<(u16, u32, u32)>,
-    /// Numbers of aggregates without flows.
-    free: Vec<u32>,
-    /// Aggregates that there have been.
-    created: u32,
     longest: Longest,
     config: Config,
 }
@@ -178,23 +166,7 @@ struct Flow {
     leaves: bool,
 }
 
-#[derive(Debug, Clone)]
-struct Aggregate {
-    entity: Entity,
-    /// Virtual time of a byte of the whole aggregate, in 2^-16 of the usual unit.
-    byte_time: u64,
-    /// Whose weights V counts under this name. An aggregate created anew is another one.
-    owner: FlowId,
-    /// The flow whose turn it is, in a ring of the backlogged ones; none is [`NONE`].
-    turn: u32,
-    members: u32,
-    /// Longest packet of each of its flows.
-    max_packet_len: u32,
-    /// Weight of each of its flows.
-    weight: u16,
-}
-
-const _: () = assert!(size_of::<Flow>() <= 64 && size_of::<Aggregate>() <= 64, "what a packet touches lies in a cache line each");
+const _: () = assert!(size_of::<Flow>() <= 64, "what a packet touches of its flow lies in one cache line");
 
 impl Flow {
     const UNKNOWN: Self = Self {
@@ -209,75 +181,20 @@ impl Flow {
         leaves: false,
     };
 
-    const fn config(&self) -> FlowConfig {
-        FlowConfig { weight: self.weight as u32, max_packet_len: self.max_packet_len }
+    /// What it is by what was set for it.
+    const fn kind(&self) -> FlowKind {
+        FlowKind { weight: self.weight, max_packet_len: self.max_packet_len }
     }
 }
 
-impl Aggregate {
-    #[inline]
-    const fn is_backlogged(&self) -> bool {
-        self.turn != NONE
-    }
-
-    /// A longest packet for each flow, as far as packets of that length have come.
-    #[inline]
-    fn budget(&self, longest_packet: u32) -> u32 {
-        self.members * self.max_packet_len.min(longest_packet)
-    }
-
-    /// Virtual time of the whole budget.
-    #[inline]
-    const fn span(&self) -> u64 {
-        self.entity.span_of(self.max_packet_len)
-    }
-
-    /// F = S + service / weight.
-    #[inline]
-    fn charge(&mut self, served: u32) {
-        let charge = (u64::from(served) * self.byte_time).div_ceil(1 << 16);
-        self.entity.finish = self.entity.start.plus(charge.min(self.span()));
-    }
-
-    fn set_members(&mut self, members: u32) {
-        self.members = members;
-        self.byte_time = (u64::from(self.entity.byte_time()) << 16).div_ceil(members.max(1).into());
-    }
-}
-
-impl AsRef<Entity> for Aggregate {
-    #[inline]
-    fn as_ref(&self) -> &Entity {
-        &self.entity
-    }
-}
-
-impl AsMut<Entity> for Aggregate {
-    #[inline]
-    fn as_mut(&mut self) -> &mut Entity {
-        &mut self.entity
-    }
-}
-
-/// Flows and aggregates. Whoever changes them ends the service in progress.
+/// Flows and their aggregates. Whoever changes them ends the service in progress.
 impl<T> QfqPlus<T> {
     /// # Errors
     /// A parameter is out of its range.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
-        Ok(Self {
-            pool: Pool::default(),
-            flows: Vec::new(),
-            groups: Groups::default(),
-            in_service: NONE,
-            served: 0,
-            longest_packet: 0,
-            open: BTreeSet::new(),
-            free: Vec::new(),
-            created: 0,
-            longest: Longest::default(),
-            config,
-        })
+        let (pool, flows, aggregates, longest) = (Pool::default(), Vec::new(), Aggregates::default(), Longest::default());
+        Ok(Self { pool, flows, aggregates, in_service: None, served: 0, longest_packet: 0, longest, config })
     }
 
     #[inline]
@@ -291,28 +208,21 @@ impl<T> QfqPlus<T> {
             self.flows.resize(number + 1, Flow::UNKNOWN);
         }
         self.flows[number].max_packet_len = config.max_packet_len;
-        self.enter(number, config.weight as u16, config.max_packet_len);
+        self.enter(number, FlowKind { weight: config.weight as u16, max_packet_len: config.max_packet_len });
+    }
+
+    fn forget(&mut self, number: usize) {
+        self.leave(number);
+        self.flows[number] = Flow::UNKNOWN;
     }
 
     /// Makes a flow, backlogged or not, a member of an aggregate of this kind.
-    fn enter(&mut self, number: usize, weight: u16, max_packet_len: u32) {
+    fn enter(&mut self, number: usize, kind: FlowKind) {
         self.end_service();
-        let place = self.open_aggregate(weight, max_packet_len);
         let flow = &mut self.flows[number];
-        (flow.aggregate, flow.weight) = (place, weight);
-        let place = place as usize;
-        let starts_anew = self.groups.entities[place].is_backlogged();
-        if starts_anew {
-            self.groups.withdraw(place);
-        }
-        self.resize(place, 1);
-        let aggregate = &self.groups.entities[place];
-        let (owner, span) = (aggregate.owner, aggregate.span());
-        self.groups.change_weight(owner, 0, weight.into(), self.groups.now());
-        if starts_anew {
-            self.groups.activate(place, span);
-        }
-        if !self.flows[number].queue.is_empty() {
+        flow.weight = kind.weight;
+        flow.aggregate = self.aggregates.enter(kind, self.config.aggregate);
+        if !flow.queue.is_empty() {
             self.join_ring(number);
         }
     }
@@ -320,66 +230,18 @@ impl<T> QfqPlus<T> {
     /// Takes a flow, backlogged or not, out of its aggregate.
     fn leave(&mut self, number: usize) {
         self.end_service();
-        let (place, weight) = (self.flows[number].aggregate as usize, self.flows[number].weight);
+        let place = self.flows[number].aggregate;
         if !self.flows[number].queue.is_empty() {
             self.leave_ring(number);
-            if !self.groups.entities[place].is_backlogged() {
-                self.groups.withdraw(place);
-            }
+            self.withdraw_if_idle(place);
         }
-        self.resize(place, -1);
-        let aggregate = &self.groups.entities[place];
-        let (owner, finish) = (aggregate.owner, aggregate.entity.finish);
-        self.groups.change_weight(owner, weight.into(), 0, finish);
+        self.aggregates.leave(place, self.config.aggregate);
     }
 
-    /// An aggregate of this kind with room for a flow.
-    fn open_aggregate(&mut self, weight: u16, max_packet_len: u32) -> u32 {
-        if let Some((.., number)) = self.open.range((weight, max_packet_len, 0)..=(weight, max_packet_len, NONE)).next() {
-            return *number;
-        }
-        let mut entity = Entity::UNKNOWN;
-        entity.finish = self.groups.now();
-        entity.set(weight.into(), max_packet_len);
-        let owner = FlowId(self.created);
-        self.created = self.created.wrapping_add(1);
-        let aggregate = Aggregate { entity, byte_time: 0, owner, turn: NONE, members: 0, max_packet_len, weight };
-        if let Some(number) = self.free.pop() {
-            self.groups.entities[number as usize] = aggregate;
-            return number;
-        }
-        self.groups.entities.push(aggregate);
-        self.groups.entities.len() as u32 - 1
-    }
-
-    /// A flow more or less, and where the aggregate is known then.
-    fn resize(&mut self, place: usize, by: i32) {
-        let aggregate = &mut self.groups.entities[place];
-        aggregate.set_members(aggregate.members.saturating_add_signed(by));
-        let (members, kind) = (aggregate.members, (aggregate.weight, aggregate.max_packet_len, place as u32));
-        if (1..self.config.capacity(aggregate.max_packet_len)).contains(&members) {
-            self.open.insert(kind);
-        } else {
-            self.open.remove(&kind);
-        }
-        if members == 0 {
-            self.free.push(place as u32);
-        }
-    }
-
-    /// After M has changed: aggregates that have become too large lose flows. Those that could take more now get them as flows come.
-    fn fit_aggregates(&mut self) {
-        for number in 0..self.flows.len() {
-            if !self.is_known(number) {
-                continue;
-            }
-            let (place, weight) = (self.flows[number].aggregate as usize, self.flows[number].weight);
-            self.resize(place, 0);
-            let Aggregate { members, max_packet_len, .. } = self.groups.entities[place];
-            if members > self.config.capacity(max_packet_len) {
-                self.leave(number);
-                self.enter(number, weight, max_packet_len);
-            }
+    fn move_to(&mut self, number: usize, kind: FlowKind) {
+        if self.aggregates.at(self.flows[number].aggregate).kind != kind {
+            self.leave(number);
+            self.enter(number, kind);
         }
     }
 
@@ -391,22 +253,29 @@ impl<T> QfqPlus<T> {
         if flow.leaves && flow.queue.is_empty() {
             self.forget(number);
         } else if flow.longer == 0 {
-            let FlowConfig { weight, max_packet_len } = flow.config();
-            self.move_to(number, weight as u16, max_packet_len);
+            let kind = flow.kind();
+            self.move_to(number, kind);
         }
     }
 
-    fn move_to(&mut self, number: usize, weight: u16, max_packet_len: u32) {
-        let Aggregate { weight: own_weight, max_packet_len: own_len, .. } = self.groups.entities[self.flows[number].aggregate as usize];
-        if (own_weight, own_len) != (weight, max_packet_len) {
-            self.leave(number);
-            self.enter(number, weight, max_packet_len);
+    /// After M has changed: aggregates that have become too large lose flows. Those that could take more now get them as flows come.
+    fn fit_aggregates(&mut self) {
+        for number in (0..self.flows.len()).filter(|number| self.flows[*number].weight > 0).collect::<Vec<_>>() {
+            let place = self.flows[number].aggregate;
+            self.aggregates.resize(place, 0, self.config.aggregate);
+            let Aggregate { members, kind, .. } = *self.aggregates.at(place);
+            if members > kind.capacity(self.config.aggregate) {
+                self.leave(number);
+                self.enter(number, kind);
+            }
         }
     }
 
-    fn forget(&mut self, number: usize) {
-        self.leave(number);
-        self.flows[number] = Flow::UNKNOWN;
+    /// An aggregate has lost its last packet without being served.
+    fn withdraw_if_idle(&mut self, place: u32) {
+        if !self.aggregates.at(place).is_backlogged() {
+            self.aggregates.groups.withdraw(place as usize);
+        }
     }
 }
 
@@ -415,19 +284,18 @@ impl<T> QfqPlus<T> {
     /// A flow becomes backlogged: it goes behind the others.
     #[inline]
     fn join_ring(&mut self, number: usize) {
-        let place = self.flows[number].aggregate as usize;
-        let aggregate = &mut self.groups.entities[place];
-        self.flows[number].deficit = aggregate.max_packet_len;
-        if aggregate.is_backlogged() {
-            let next = aggregate.turn;
-            let previous = core::mem::replace(&mut self.flows[next as usize].previous, number as u32);
-            self.flows[previous as usize].next = number as u32;
+        let place = self.flows[number].aggregate;
+        let aggregate = self.aggregates.at_mut(place);
+        self.flows[number].deficit = aggregate.kind.max_packet_len;
+        let own = number as u32;
+        if let Some(next) = aggregate.turn() {
+            let previous = core::mem::replace(&mut self.flows[next as usize].previous, own);
+            self.flows[previous as usize].next = own;
             (self.flows[number].next, self.flows[number].previous) = (next, previous);
         } else {
-            aggregate.turn = number as u32;
-            (self.flows[number].next, self.flows[number].previous) = (number as u32, number as u32);
-            let span = aggregate.span();
-            self.groups.activate(place, span);
+            aggregate.set_turn(Some(own));
+            (self.flows[number].next, self.flows[number].previous) = (own, own);
+            self.aggregates.activate(place);
         }
     }
 
@@ -435,12 +303,13 @@ impl<T> QfqPlus<T> {
     #[inline]
     fn leave_ring(&mut self, number: usize) {
         let Flow { next, previous, aggregate, .. } = self.flows[number];
-        let turn = &mut self.groups.entities[aggregate as usize].turn;
-        if next == number as u32 {
-            *turn = NONE;
-            return;
+        let (aggregate, own) = (self.aggregates.at_mut(aggregate), number as u32);
+        if next == own {
+            return aggregate.set_turn(None);
         }
-        *turn = if *turn == number as u32 { next } else { *turn };
+        if aggregate.turn() == Some(own) {
+            aggregate.set_turn(Some(next));
+        }
         self.flows[previous as usize].next = next;
         self.flows[next as usize].previous = previous;
     }
@@ -453,9 +322,9 @@ impl<T> QfqPlus<T> {
         match self.pool.head(&flow.queue) {
             None => self.leave_ring(number),
             Some(head) if head.len > flow.deficit => {
-                let aggregate = &mut self.groups.entities[flow.aggregate as usize];
-                flow.deficit += aggregate.max_packet_len;
-                aggregate.turn = flow.next;
+                let aggregate = self.aggregates.at_mut(flow.aggregate);
+                flow.deficit += aggregate.kind.max_packet_len;
+                aggregate.set_turn(Some(flow.next));
             }
             Some(_) => {}
         }
@@ -466,10 +335,11 @@ impl<T> QfqPlus<T> {
 impl<T> QfqPlus<T> {
     #[inline]
     fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
-        if self.in_service == NONE {
-            self.in_service = self.groups.first()? as u32;
-        }
-        let number = self.groups.entities[self.in_service as usize].turn as usize;
+        let place = match self.in_service {
+            Some(place) => place,
+            None => self.aggregates.groups.first()? as u32,
+        };
+        let number = self.aggregates.at(place).turn()? as usize;
         let flow = &mut self.flows[number];
         let packet = self.pool.pop(&mut flow.queue)?;
         let refilled = refill(FlowId(number as u32));
@@ -478,11 +348,12 @@ impl<T> QfqPlus<T> {
             self.pool.push(&mut flow.queue, next);
         }
         self.longest.changed(number, flow.queue.size());
+        self.in_service = Some(place);
         self.served = self.served.saturating_add(packet.len).min(MAX_SERVICE);
         let is_unsettled = flow.longer > 0 || flow.leaves;
         flow.longer = flow.longer.saturating_sub(1);
         self.count_turn(number, packet.len);
-        self.end_service_if_over();
+        self.end_service_if_over(place);
         if refilled_len > 0 {
             self.make_room(number, refilled_len);
         }
@@ -498,18 +369,17 @@ impl<T> QfqPlus<T> {
         self.longest_packet = self.longest_packet.max(len);
         if len > flow.max_packet_len {
             flow.longer = flow.queue.packets();
-            let (weight, longest) = (flow.weight, self.groups.entities[flow.aggregate as usize].max_packet_len);
-            self.move_to(number, weight, len.max(longest));
+            let kind = self.aggregates.at(flow.aggregate).kind;
+            self.move_to(number, FlowKind { max_packet_len: len.max(kind.max_packet_len), ..kind });
         }
     }
 
-    /// The service is over when nothing waits in the aggregate or its next packet is beyond its budget.
+    /// A service is over when nothing waits in the aggregate or its next packet is beyond its budget.
     #[inline]
-    fn end_service_if_over(&mut self) {
-        let aggregate = &self.groups.entities[self.in_service as usize];
+    fn end_service_if_over(&mut self, place: u32) {
+        let aggregate = self.aggregates.at(place);
         let left = aggregate.budget(self.longest_packet).saturating_sub(self.served);
-        let next = self.flows.get(aggregate.turn as usize).filter(|_| left > 0);
-        let next = next.and_then(|flow| self.pool.head(&flow.queue));
+        let next = aggregate.turn().filter(|_| left > 0).and_then(|flow| self.pool.head(&self.flows[flow as usize].queue));
         if next.is_none_or(|next| next.len > left) {
             self.end_service();
         }
@@ -518,12 +388,9 @@ impl<T> QfqPlus<T> {
     /// Charges the aggregate in service, if one is, for what it was served, and gives it its new place.
     #[inline]
     fn end_service(&mut self) {
-        let (number, served) = (self.in_service as usize, core::mem::take(&mut self.served));
-        self.in_service = NONE;
-        if let Some(aggregate) = self.groups.entities.get_mut(number) {
-            aggregate.charge(served);
-            let next = aggregate.is_backlogged().then(|| aggregate.span());
-            self.groups.served(number, served, next);
+        if let Some(place) = self.in_service.take() {
+            let served = core::mem::take(&mut self.served);
+            self.aggregates.served(place, served);
         }
     }
 
@@ -555,10 +422,10 @@ impl<T> QfqPlus<T> {
         let (place, is_unsettled) = (flow.aggregate, flow.longer > 0 || flow.leaves);
         if flow.queue.is_empty() {
             self.leave_ring(number);
-            if self.in_service == place {
-                self.end_service_if_over();
-            } else if !self.groups.entities[place as usize].is_backlogged() {
-                self.groups.withdraw(place as usize);
+            if self.in_service == Some(place) {
+                self.end_service_if_over(place);
+            } else {
+                self.withdraw_if_idle(place);
             }
         }
         if is_unsettled {
@@ -613,10 +480,11 @@ impl<T> Scheduler<T> for QfqPlus<T> {
         } else {
             let record = &mut self.flows[number];
             record.leaves = false;
-            let longest = if record.queue.is_empty() { 0 } else { self.groups.entities[record.aggregate as usize].max_packet_len };
+            let longest = if record.queue.is_empty() { 0 } else { self.aggregates.at(record.aggregate).kind.max_packet_len };
             record.longer = if longest > config.max_packet_len { record.queue.packets() } else { 0 };
             record.max_packet_len = config.max_packet_len;
-            self.move_to(number, config.weight as u16, config.max_packet_len.max(longest));
+            let (weight, max_packet_len) = (config.weight as u16, config.max_packet_len.max(longest));
+            self.move_to(number, FlowKind { weight, max_packet_len });
         }
         self.debug_check();
         Ok(())
@@ -632,7 +500,7 @@ impl<T> Scheduler<T> for QfqPlus<T> {
     }
 
     fn total_weight(&self) -> Option<u64> {
-        Some(self.groups.total_weight())
+        Some(self.aggregates.groups.total_weight())
     }
 
     /// If flows are alike and fill their aggregates.
@@ -642,88 +510,58 @@ impl<T> Scheduler<T> for QfqPlus<T> {
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
+    /// 1. and 2. are those of the aggregates.
     fn check_invariants(&self) {
-        self.groups.check(Aggregate::is_backlogged);
-        let mut members = alloc::vec![0; self.groups.entities.len()];
+        let mut members = alloc::vec![0; self.aggregates.groups.entities.len()];
         for flow in self.flows.iter().filter(|flow| flow.weight > 0) {
             members[flow.aggregate as usize] += 1;
             self.check_flow(flow);
         }
-        for (number, members) in members.into_iter().enumerate() {
-            self.check_aggregate(number, members);
-        }
-        if let Some(aggregate) = self.groups.entities.get(self.in_service as usize) {
-            assert!(aggregate.is_backlogged(), "invariant 5: who is served has packets");
-            assert!(self.served <= aggregate.budget(self.longest_packet), "invariant 5: within its budget");
+        self.aggregates.check(&members, self.config.aggregate);
+        (0..members.len() as u32).for_each(|number| self.check_ring(number));
+        if let Some(aggregate) = self.in_service.map(|place| self.aggregates.at(place)) {
+            assert!(aggregate.is_backlogged(), "invariant 6: who is served has packets");
+            assert!(self.served <= aggregate.budget(self.longest_packet), "invariant 6: within its budget");
         }
         let bytes: u64 = self.flows.iter().map(|flow| flow.queue.bytes()).sum();
         assert_eq!(bytes, self.pool.backlog().bytes, "flows' backlogs add up");
     }
 }
 
-/// Invariants, beside those of the groups, which hold the aggregates that have packets.
+/// Invariants.
 impl<T> QfqPlus<T> {
-    /// 1. A flow is in an aggregate of its weight and its longest packet, of a longer one only while packets of that time wait.
-    /// 2. The deficit of a flow with packets is less than two longest packets.
+    /// 3. A flow is in an aggregate of its kind, or of one with longer packets while some of these wait.
+    /// 4. The deficit of a flow with packets is less than two longest packets.
     fn check_flow(&self, flow: &Flow) {
-        let aggregate = &self.groups.entities[flow.aggregate as usize];
-        assert_eq!(aggregate.weight, flow.weight, "invariant 1: weight");
-        let is_longer = aggregate.max_packet_len > flow.max_packet_len && flow.longer > 0;
-        assert!(is_longer || aggregate.max_packet_len == flow.max_packet_len, "invariant 1: longest packet");
-        assert!(flow.longer <= flow.queue.packets(), "invariant 1: they wait");
-        assert!(flow.queue.is_empty() || flow.deficit < 2 * aggregate.max_packet_len, "invariant 2");
+        let FlowKind { weight, max_packet_len } = self.aggregates.at(flow.aggregate).kind;
+        let is_longer = max_packet_len > flow.max_packet_len && flow.longer > 0;
+        assert!(weight == flow.weight && (is_longer || max_packet_len == flow.max_packet_len), "invariant 3");
+        assert!(flow.longer <= flow.queue.packets(), "invariant 3: they wait");
+        assert!(flow.queue.is_empty() || flow.deficit < 2 * max_packet_len, "invariant 4");
         self.pool.check_queue(&flow.queue);
     }
 
-    /// 3. An aggregate has no more flows than it takes, and is open while it takes more and free when it has none.
-    /// 4. Its ring holds those of its flows that have packets, once each.
-    /// 5. The aggregate in service has packets and has not used more than its budget.
-    fn check_aggregate(&self, number: usize, members: u32) {
-        let aggregate = &self.groups.entities[number];
-        let capacity = self.config.capacity(aggregate.max_packet_len);
-        let kind = (aggregate.weight, aggregate.max_packet_len, number as u32);
-        assert_eq!(aggregate.members, members, "invariant 3: counted");
-        assert!(members <= capacity, "invariant 3: no more than it takes");
-        assert_eq!(self.open.contains(&kind), (1..capacity).contains(&members), "invariant 3: open");
-        assert_eq!(self.free.contains(&(number as u32)), members == 0, "invariant 3: free");
-        let (mut at, mut found) = (aggregate.turn, 0);
-        while at != NONE {
+    /// 5. The ring of an aggregate holds those of its flows that have packets, once each.
+    /// 6. The aggregate in service has packets and has not used more than its budget.
+    fn check_ring(&self, number: u32) {
+        let first = self.aggregates.at(number).turn();
+        let next = |at: &u32| Some(self.flows[*at as usize].next).filter(|next| Some(*next) != first);
+        let mut found = 0;
+        for at in core::iter::successors(first, next) {
             let flow = &self.flows[at as usize];
-            assert!(flow.aggregate == number as u32 && !flow.queue.is_empty(), "invariant 4: its own, with packets");
-            assert_eq!(self.flows[flow.next as usize].previous, at, "invariant 4: links agree");
+            assert!(flow.aggregate == number && !flow.queue.is_empty(), "invariant 5: its own, with packets");
+            assert_eq!(self.flows[flow.next as usize].previous, at, "invariant 5: links agree");
             found += 1;
-            at = if flow.next == aggregate.turn { NONE } else { flow.next };
         }
-        let is_backlogged = |flow: &&Flow| flow.weight > 0 && flow.aggregate == number as u32 && !flow.queue.is_empty();
-        assert_eq!(self.flows.iter().filter(is_backlogged).count(), found, "invariant 4: all of them");
+        let is_backlogged = |flow: &&Flow| flow.weight > 0 && flow.aggregate == number && !flow.queue.is_empty();
+        assert_eq!(self.flows.iter().filter(is_backlogged).count(), found, "invariant 5: all of them");
     }
 
     #[inline]
     fn debug_check(&mut self) {
-        self.groups.forget_steps_if_idle();
+        self.aggregates.groups.forget_steps_if_idle();
         if is_time_to_check(self.flows.len(), self.pool.backlog()) {
             self.check_invariants();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Whatever a division by the number of flows leaves over: F is as far from S as a slot is long, not a bit further.
-    #[test]
-    fn a_budget_used_up_is_charged_exactly() {
-        for (members, max_packet_len) in (1..=64).flat_map(|members| [512, 1000, 1024, 65_536].map(|len| (members, len))) {
-            let mut scheduler = QfqPlus::<()>::new(Config { aggregate: 64 }).expect("legal");
-            (0..members).for_each(|flow| scheduler.set_flow(FlowId(flow), FlowConfig { weight: 1, max_packet_len }).expect("legal"));
-            let aggregate = &mut scheduler.groups.entities[0];
-            let served = aggregate.budget(max_packet_len);
-            assert_eq!(served, aggregate.members * max_packet_len);
-            aggregate.charge(served);
-            assert_eq!(aggregate.entity.finish.since(aggregate.entity.start), i64::from(max_packet_len) << 30);
-            aggregate.charge(served - 1);
-            assert!(aggregate.entity.finish.since(aggregate.entity.start) < i64::from(max_packet_len) << 30);
         }
     }
 }
