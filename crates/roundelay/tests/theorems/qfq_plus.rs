@@ -14,7 +14,7 @@ use crate::workload::{Lengths, Ratios, Refill, Source, Workload};
 const NOW: Instant = Instant::ZERO;
 /// Weights up to 1024 in units of 2^-30: the part of the service by which rounding may move V against a flow.
 const ROUNDING: f64 = 1.0 / (1u64 << 20) as f64;
-const RUNS: u64 = if cfg!(debug_assertions) { 1_000 } else { 10_000 };
+const RUNS: u64 = if cfg!(debug_assertions) { 600 } else { 10_000 };
 const SIZES: [u32; 4] = [1, 2, 8, 64];
 
 const fn of(aggregate: u32) -> qfq_plus::Config {
@@ -110,7 +110,7 @@ fn t_wfi_stays_within_the_bound() {
 #[test]
 fn latency_is_that_of_the_b_wfi() {
     for aggregate in SIZES {
-        let worst = (0..RUNS / 2).map(|seed| lateness(&alike(seed), &of(aggregate), &of(aggregate))).fold(0.0, f64::max);
+        let worst = (0..RUNS / 3).map(|seed| lateness(&alike(seed), &of(aggregate), &of(aggregate))).fold(0.0, f64::max);
         let crowded = lateness(&crowded_out_between_services(), &of(aggregate), &of(aggregate));
         println!("latency, M = {aggregate}: measured/bound {worst:.3} at random, {crowded:.3} crowded out");
         assert!(worst <= 1.0 && crowded <= 1.0 && worst.max(crowded) > 0.4, "M = {aggregate}: {worst}, {crowded}");
@@ -118,6 +118,33 @@ fn latency_is_that_of_the_b_wfi() {
     let drr = lateness(&crowded_out_between_services(), &drr::Config { quantum: 1 << 16 }, &of(8));
     println!("latency: DRR reaches {drr:.3} of the bound for M = 8");
     assert!(drr > 1.0);
+}
+
+/// Found by a search: two flows alike and a heavy one that comes when their aggregate is ahead.
+fn behind_its_own() -> Workload {
+    let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 30 });
+    let pair = |lengths: &[u32], arrivals: &[(u64, usize)]| {
+        let arrivals = arrivals.iter().flat_map(|(at, packets)| vec![*at; *packets]).collect();
+        Source { lengths: Lengths::Listed(lengths.to_vec()), arrivals, refill, ..Source::burst(8, 2048, 0) }
+    };
+    let late = pair(&[1024, 2, 2047, 1, 2048, 1], &[(26_189, 4)]);
+    let early = pair(&[2047, 2047, 2048, 2048, 2, 1024], &[(6_001, 3), (11_966, 5), (28_651, 4)]);
+    let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 60 });
+    let heavy = Source { arrivals: vec![17_304; 2], refill, ..Source::burst(504, 16_384, 0) };
+    Workload { name: "behind its own", seed: 0, sources: vec![late, early, heavy] }
+}
+
+/// What QFQ promises, and phi (B - L) for the others' budgets, is not enough for a flow that shares an aggregate.
+#[test]
+fn without_the_packets_of_the_turns_the_bound_is_exceeded() {
+    let workload = behind_its_own();
+    let share = workload.share(0);
+    let bound = workload.guarantees(&of(8), 0).b_wfi.expect("promised").value as f64;
+    let turns = f64::from(3 * share.max_packet_len * 2 / 3);
+    let [alone, shared] = [1, 8].map(|aggregate| workload_lag(&workload, aggregate));
+    println!("measured {shared:.0}; the bound {bound}, without turns {}; with M = 1 {alone:.0}", bound - turns);
+    assert!(shared > bound - turns && shared <= bound);
+    assert!(alone <= workload.guarantees(&qfq::Config, 0).b_wfi.expect("promised").value as f64);
 }
 
 /// A heavy flow with short packets comes while eight with long ones are served, one after the other.
@@ -172,7 +199,7 @@ fn with_one_flow_in_an_aggregate_and_packets_above_half_the_longest_it_is_qfq() 
 
 #[test]
 fn theorems_3_to_8_of_qfq_hold_after_each_operation() {
-    let runs = if cfg!(debug_assertions) { 100 } else { 1500 };
+    let runs = if cfg!(debug_assertions) { 60 } else { 1500 };
     for seed in 0..runs {
         let (aggregate, kinds) = (SIZES[seed as usize % 4], 1 + seed as usize % 5);
         random_operations(build(aggregate), seed, 400, [0.0, 0.02, 0.2][seed as usize % 3], kinds);
