@@ -195,7 +195,7 @@ impl Aggregates {
         }
     }
 
-    /// 1. The groups hold the aggregates that have packets ([`Groups::check`]).
+    /// 1. The groups hold the aggregates that have packets (`Groups::check`).
     /// 2. An aggregate has no more flows than it takes, and is open while it takes more and free when it has none.
     pub(crate) fn check(&self, members: &[u32], most: u32) {
         self.groups.check(Aggregate::is_backlogged);

@@ -495,7 +495,7 @@ const fn above(group: usize) -> Set {
 
 /// Invariants: the theorems of appendix A; sigma_i is the group's slot size, L the largest step of V.
 impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
-    /// To be called before [`check`](Self::check).
+    /// To be called before `check`.
     #[inline]
     pub(crate) const fn forget_steps_if_idle(&mut self) {
         if cfg!(debug_assertions) && self.is_idle() {
@@ -560,7 +560,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     /// 6. Theorems 6 and 7: ER and EB are sorted by finish time.
     /// 7. Section 4.1.3: IR and IB together are sorted by start and by finish time.
     /// 8. Lemma 4: of two blocked groups the lower does not start after the higher one finishes.
-    /// 9. If anything is backlogged, a group is eligible and ready ([`check`](Self::check)).
+    /// 9. If anything is backlogged, a group is eligible and ready (`check`).
     fn check_order(&self) {
         let pairs =
             |set: Set| (0..GROUPS).flat_map(move |j| (0..j).map(move |i| (i, j))).filter(move |(i, j)| set >> i & set >> j & 1 == 1);

@@ -295,7 +295,7 @@ impl<T> Scheduler<T> for Qfq<T> {
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow: size_of::<Flow>() + Longest::BYTES_PER_QUEUE }
     }
 
-    /// 1. The groups hold the flows with packets ([`Groups::check`]).
+    /// 1. The groups hold the flows with packets (`Groups::check`).
     /// 2. Queues are whole, and their bytes are those of the backlog.
     fn check_invariants(&self) {
         self.groups.check(|flow| !flow.queue.is_empty());

@@ -50,7 +50,7 @@
 //! - Packets longer than any that has come do not count in budgets, so that a `maxpkt` set too large holds up nobody.
 //! - A flow whose longest packet is lowered stands with longer packets until those that wait have left, so that a budget is always enough for
 //!   the next packet.
-//! - An aggregate that a flow joins while others wait in it starts anew (Eq. 29): what it was owed counts for fewer.
+//! - An aggregate that a flow joins while others wait in it starts anew (Eq. 29): what it is owed must not grow with its weight.
 
 use alloc::vec::Vec;
 
