@@ -39,6 +39,7 @@ pub mod red;
 pub mod s_kps;
 pub mod scfq;
 pub mod sfb;
+pub mod qfq_plus;
 pub mod sfq;
 pub mod sjf;
 pub mod srpt;
@@ -481,6 +482,7 @@ registry! {
     Afd = afd,
     Sfb = sfb,
     Codel = codel,
+    QfqPlus = qfq_plus,
     FqCodel = fq_codel,
 }
 
