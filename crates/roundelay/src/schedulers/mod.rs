@@ -34,12 +34,12 @@ pub mod lstf;
 pub mod mqfq;
 pub mod priority;
 pub mod qfq;
+pub mod qfq_plus;
 pub mod random;
 pub mod red;
 pub mod s_kps;
 pub mod scfq;
 pub mod sfb;
-pub mod qfq_plus;
 pub mod sfq;
 pub mod sjf;
 pub mod srpt;
@@ -476,13 +476,13 @@ registry! {
     Wf2qPlus = wf2q_plus,
     Gfq = gfq,
     Qfq = qfq,
+    QfqPlus = qfq_plus,
     SKps = s_kps,
     Red = red,
     Choke = choke,
     Afd = afd,
     Sfb = sfb,
     Codel = codel,
-    QfqPlus = qfq_plus,
     FqCodel = fq_codel,
 }
 
