@@ -35,6 +35,7 @@ mod port;
 mod scheduler;
 pub mod schedulers;
 mod time;
+pub mod tree;
 mod units;
 mod virtual_time;
 

@@ -58,6 +58,7 @@ impl Discipline for Config {
     const WEIGHTED: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
+    const INTERIOR: bool = true;
     type Scheduler<T: Send> = Wf2qPlus<T>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Wf2qPlus<T>, ConfigError> {
@@ -203,9 +204,14 @@ impl<T> Wf2qPlus<T> {
         }
     }
 
-    fn dequeue_packet(&mut self) -> Option<Packet<T>> {
+    /// `refill` comes before the flow is judged: with a packet from there it stays backlogged, and S = F.
+    fn dequeue_packet(&mut self, refill: impl FnOnce(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
         let (_, number) = self.eligible.first()?;
         let packet = self.pool.pop(&mut self.flows[number].queue)?;
+        if let Some(next) = refill(packet.flow) {
+            debug_assert!(next.flow == packet.flow && next.len <= FlowConfig::MAX_PACKET_LEN);
+            self.pool.push(&mut self.flows[number].queue, next);
+        }
         self.clock.advance_exactly(packet.len);
         self.let_weights_go();
         self.eligible.remove(number);
@@ -219,6 +225,21 @@ impl<T> Wf2qPlus<T> {
             self.leave_if_removed(number);
         }
         self.update_eligible();
+        Some(packet)
+    }
+
+    /// The tail of a flow's queue. A flow that it empties is not charged for a packet that was not sent.
+    fn evict_from(&mut self, number: usize) -> Option<Packet<T>> {
+        let flow = self.flows.get_mut(number)?;
+        let packet = self.pool.pop_tail(&mut flow.queue)?;
+        self.longest.changed(number, flow.queue.size());
+        if flow.queue.is_empty() {
+            flow.finish = flow.start;
+            self.eligible.remove(number);
+            self.ineligible.remove(number);
+            self.leave_if_removed(number);
+            self.update_eligible();
+        }
         Some(packet)
     }
 
@@ -262,24 +283,27 @@ impl<T> Scheduler<T> for Wf2qPlus<T> {
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet();
+        let packet = self.dequeue_packet(|_| None);
         self.debug_check();
         packet
     }
 
-    /// The tail of the longest backlog. A flow that it empties is not charged for a packet that was not sent.
+    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+        let packet = self.dequeue_packet(refill);
+        self.debug_check();
+        packet
+    }
+
+    /// The tail of the longest backlog.
     fn evict(&mut self) -> Option<Packet<T>> {
         let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
-        let flow = &mut self.flows[number];
-        let packet = self.pool.pop_tail(&mut flow.queue);
-        self.longest.changed(number, flow.queue.size());
-        if flow.queue.is_empty() {
-            flow.finish = flow.start;
-            self.eligible.remove(number);
-            self.ineligible.remove(number);
-            self.leave_if_removed(number);
-            self.update_eligible();
-        }
+        let packet = self.evict_from(number);
+        self.debug_check();
+        packet
+    }
+
+    fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
+        let packet = self.evict_from(flow.index());
         self.debug_check();
         packet
     }

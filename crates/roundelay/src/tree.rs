@@ -1,0 +1,803 @@
+//! A hierarchy of disciplines: classes share the link among their children, leaves hold the packets.
+//!
+//! Any discipline can be a leaf. A class is a discipline whose flows are its children: for each child that has something to send, a
+//! stand-in as long as the child's next packet waits in the class's scheduler. A class that is not the root has chosen one of its children
+//! ahead, so that its own parent knows how long its next packet is. What a class does not use goes to its siblings first, then to its
+//! parent's siblings: link sharing. A child tells its class what changed; a class never infers it from a child's queue.
+//!
+//! Source: J. Bennett, H. Zhang, "Hierarchical Packet Fair Queueing Algorithms", IEEE/ACM ToN 5(5), 1997: with WF2Q+ in each class this is
+//! their H-WF2Q+.
+//!
+//! | paper | here |
+//! |---|---|
+//! | logical queue Q_n of a node | `Leaf::head`, `Class::head` |
+//! | ActiveChild_n | the flow of `Class::head` |
+//! | RESTART-NODE | `Class::choose`, `Below::report` |
+//! | RESET-PATH | `Below::take_head` |
+//! | phi of a leaf in the link | the product of the shares on its way to the root |
+//!
+//! | guarantee | value | test in `theorems/tree.rs` |
+//! |---|---|---|
+//! | link sharing | what a class leaves goes to its siblings before anyone else | `what_a_class_leaves_goes_to_its_siblings` |
+//! | one level | serves as its root's discipline alone would | `one_level_of_wf2q_plus_is_wf2q_plus` |
+//! | B-WFI of a leaf | B(n) = alpha(n) + phi(n) (B(m) + L(m)), m its class; alpha(n) alone below the root | `b_wfi_stays_within_the_bound` |
+//! | T-WFI of a first-in-first-out leaf | B over the leaf's rate | `t_wfi_stays_within_the_bound` |
+//! | a leaf that gives nothing, or lies | does not hold up its siblings | unit tests, `known_bug_38...` |
+//!
+//! **Stand-ins and places.** A class that has chosen a child takes the child's stand-in out of its scheduler, and the child's next packet is
+//! not known until this one has left. In the meantime the child must not look idle: it would lose what it is owed, each time, and a sender
+//! that keeps one packet waiting would fall behind without bound. So a packet of no length holds its place (`StandIn::Place`). It costs no
+//! virtual time and no deficit; the next stand-in goes in behind it, with S = F, as if it had waited there all the time. The root needs no
+//! places: what it chooses leaves at once, so it is told the next stand-in as it chooses.
+//!
+//! **Difference from the paper: one packet ahead.** RESTART-NODE chooses when the packet before has been transmitted. Here the classes on a
+//! packet's way choose again as its transmission starts, since a scheduler is not told when it ends. So a leaf that becomes backlogged finds,
+//! in each class below the root, up to one packet of that class chosen that the paper's would not have: the bound has L(m) for it.
+//!
+//! **Proof of the bound.** Packets of class m leave by the link in the order in which m chose them. Let a leaf n of it be backlogged over
+//! (t1, t2), W the link's service and W_m, W_n that of the two. Had m chosen when the packet before it had left, its discipline's B-WFI would
+//! say W_n >= phi W_m - alpha over (t1, t2), since it holds for a server of any, even changing, rate. Choosing as the packet before starts
+//! differs only in that n, if it became backlogged after that, is chosen among from the next choice on, as if it had come as the chosen
+//! packet starts; until then m sends the rest of what is on the link, at most L(m). So W_n >= phi (W_m - L(m)) - alpha, and with W_m >= phi_m W -
+//! B(m) for the class, which is backlogged for as long as n is, the bound follows from the root down. A packet that waits to be chosen by
+//! the link in time B / (phi R) follows as in the QFQ paper's section 5.2.
+//!
+//! Cost: at each level what its discipline costs, three times below the root: place, stand-in and choice. Memory: see `footprint`.
+//!
+//! Invariants are at `check_invariants`. What waits is counted once: by leaves as they say, and the packets chosen beside.
+
+mod config;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+pub use config::{Config, Node, Problem, TreeError};
+use config::{NONE, Placed, ROOT, problem};
+
+use crate::buffer::Buffer;
+use crate::config::ConfigError;
+use crate::longest::Longest;
+use crate::packet::{FlowId, Packet};
+use crate::pool::Backlog;
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::schedulers::{AnyScheduler, Discipline};
+use crate::time::Instant;
+
+/// What waits in the scheduler of a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StandIn {
+    /// As long as the child's next packet.
+    Head,
+    /// Without length: the place of a child whose packet was chosen and has not left.
+    Place,
+}
+
+/// A hierarchy at work: see [`Config`] for how to build one.
+///
+/// `L` orders the packets of a leaf and `I` the children of a class; [`Tree::with`] takes schedulers of any type.
+pub struct Tree<T: Send, L = AnyScheduler<T>, I = AnyScheduler<StandIn>> {
+    root: Class<I>,
+    below: Below<T, L, I>,
+    default_leaf: usize,
+    seed: u64,
+}
+
+/// All nodes but the root.
+struct Below<T, L, I> {
+    plan: Config,
+    /// By number, as in `plan`.
+    nodes: Vec<State<T, L, I>>,
+    backlog: Backlog,
+    /// Leaves by what waits in them.
+    longest: Longest,
+    /// Leaves that hold packets and gave none when asked.
+    asleep: Vec<usize>,
+    /// Packets dropped, until they are taken.
+    dropped: VecDeque<(Packet<T>, DropReason)>,
+    /// The latest time that a call came with.
+    now: Instant,
+}
+
+#[allow(clippy::large_enum_variant, reason = "nodes are few, and a box would cost each call a pointer chase")]
+enum State<T, L, I> {
+    /// The root, or removed.
+    Absent,
+    Leaf(Leaf<T, L>),
+    Class(Class<I>),
+}
+
+struct Leaf<T, L> {
+    buffer: Buffer<L>,
+    /// Taken out of the buffer: the next to leave. Its stand-in waits in its class, or is chosen there.
+    head: Option<Packet<T>>,
+    /// The scheduler's backlog when it was last asked.
+    told: Backlog,
+    is_asleep: bool,
+}
+
+struct Class<I> {
+    scheduler: I,
+    /// By place.
+    children: Vec<Child>,
+    /// The stand-in of the child that it has chosen. The root's is none: what it chooses is gone.
+    head: Option<Packet<StandIn>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Child {
+    node: u32,
+    priority: u32,
+    /// A packet without length holds its place in the scheduler.
+    holds_place: bool,
+}
+
+impl Child {
+    const ABSENT: Self = Self { node: NONE, priority: 0, holds_place: false };
+
+    /// What comes into the queue for what goes out of it: its place for its stand-in, and for its place nothing.
+    fn take_turns(&mut self, place: FlowId) -> Option<Packet<StandIn>> {
+        self.holds_place = !self.holds_place;
+        self.holds_place.then(|| Packet { priority: self.priority, ..Packet::new(place, 0, StandIn::Place) })
+    }
+}
+
+impl<T, L: Scheduler<T>> Leaf<T, L> {
+    fn size(&self) -> u64 {
+        let head = self.head.as_ref().map_or((0, 0), |packet| (1, u64::from(packet.len)));
+        self.told.bytes.saturating_add(head.1).max(self.told.packets.saturating_add(head.0))
+    }
+}
+
+impl<I: Scheduler<StandIn>> Class<I> {
+    const fn new(scheduler: I) -> Self {
+        Self { scheduler, children: Vec::new(), head: None }
+    }
+
+    fn adopt(&mut self, number: usize, placed: &Placed) -> Result<(), ConfigError> {
+        self.scheduler.set_flow(placed.place, placed.node.flow_config())?;
+        let place = placed.place.index();
+        self.children.resize(self.children.len().max(place + 1), Child::ABSENT);
+        self.children[place] = Child { node: number as u32, priority: placed.node.priority, holds_place: false };
+        Ok(())
+    }
+
+    /// A child tells what stands for it from now on: nothing if it has nothing to send. False if the discipline does not take that.
+    fn hear(&mut self, now: Instant, place: FlowId, stand_in: Option<Packet<StandIn>>) -> bool {
+        if let Some(stand_in) = stand_in {
+            return self.scheduler.enqueue(now, stand_in).is_ok();
+        }
+        if core::mem::take(&mut self.children[place.index()].holds_place) {
+            self.scheduler.evict_flow(place);
+        }
+        true
+    }
+
+    /// Chooses a child ahead. None if no child has anything.
+    fn choose(&mut self, now: Instant) {
+        while self.head.is_none() {
+            let children = &mut self.children;
+            let next = self.scheduler.dequeue_refilled(now, &mut |place| children.get_mut(place.index())?.take_turns(place));
+            let Some(next) = next else { return };
+            self.head = Some(next).filter(|next| next.payload == StandIn::Head);
+        }
+    }
+
+    fn child(&self, place: FlowId) -> usize {
+        self.children.get(place.index()).map_or(ROOT, |child| child.node as usize)
+    }
+}
+
+impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
+    fn parent(&self, number: usize) -> usize {
+        self.plan.placed(number).map_or(ROOT, |placed| placed.parent)
+    }
+
+    fn place(&self, number: usize) -> FlowId {
+        self.plan.placed(number).map_or(FlowId::default(), |placed| placed.place)
+    }
+
+    fn class(&self, number: usize) -> Option<&Class<I>> {
+        if let Some(State::Class(class)) = self.nodes.get(number) { Some(class) } else { None }
+    }
+
+    fn class_mut(&mut self, number: usize) -> Option<&mut Class<I>> {
+        if let Some(State::Class(class)) = self.nodes.get_mut(number) { Some(class) } else { None }
+    }
+
+    fn leaf(&self, number: usize) -> Option<&Leaf<T, L>> {
+        if let Some(State::Leaf(leaf)) = self.nodes.get(number) { Some(leaf) } else { None }
+    }
+
+    /// The leaf, and where what it drops goes.
+    fn leaf_mut(&mut self, number: usize) -> Option<(&mut Leaf<T, L>, &mut VecDeque<(Packet<T>, DropReason)>)> {
+        if let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) { Some((leaf, &mut self.dropped)) } else { None }
+    }
+
+    fn has_head(&self, number: usize) -> bool {
+        match self.nodes.get(number) {
+            Some(State::Leaf(leaf)) => leaf.head.is_some(),
+            Some(State::Class(class)) => class.head.is_some(),
+            _ => false,
+        }
+    }
+
+    /// Hands a packet to a leaf, or back.
+    fn arrive(&mut self, number: usize, packet: Packet<T>) -> Result<(), Packet<T>> {
+        let (now, arrival) = (self.now, packet.arrival);
+        let Some((leaf, dropped)) = self.leaf_mut(number) else { return Err(packet) };
+        let mut refused = None;
+        leaf.buffer.enqueue(now, packet, |packet, reason| match reason {
+            DropReason::Refused => refused = Some(Packet { arrival, ..packet }),
+            _ => dropped.push_back((packet, reason)),
+        });
+        self.listen(number);
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Hears what a leaf holds after a call to it.
+    fn listen(&mut self, number: usize) {
+        let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) else { return };
+        let told = leaf.buffer.scheduler().backlog();
+        self.backlog.packets = self.backlog.packets.wrapping_sub(leaf.told.packets).wrapping_add(told.packets);
+        self.backlog.bytes = self.backlog.bytes.wrapping_sub(leaf.told.bytes).wrapping_add(told.bytes);
+        leaf.told = told;
+        self.longest.changed(number, leaf.size());
+        let sleeps = leaf.head.is_none() && !told.is_empty();
+        if core::mem::replace(&mut leaf.is_asleep, sleeps) != sleeps {
+            if sleeps {
+                self.asleep.push(number);
+            } else {
+                self.asleep.retain(|leaf| *leaf != number);
+            }
+        }
+    }
+
+    /// Takes a leaf's next packet out of its buffer, if it gives one.
+    fn commit(&mut self, number: usize) {
+        let now = self.now;
+        let Some((leaf, dropped)) = self.leaf_mut(number) else { return };
+        leaf.head = leaf.buffer.dequeue(now, |packet, reason| dropped.push_back((packet, reason)));
+        if let Some(head) = &leaf.head {
+            let len = u64::from(head.len);
+            self.backlog.packets = self.backlog.packets.wrapping_add(1);
+            self.backlog.bytes = self.backlog.bytes.wrapping_add(len);
+        }
+        self.listen(number);
+    }
+
+    /// Takes a node's next packet. The leaf that it comes from has its next one ready, and the classes on the way have chosen again.
+    fn take_head(&mut self, number: usize) -> Option<Packet<T>> {
+        match self.nodes.get_mut(number)? {
+            State::Absent => None,
+            State::Leaf(leaf) => {
+                let packet = leaf.head.take()?;
+                self.backlog.packets = self.backlog.packets.wrapping_sub(1);
+                self.backlog.bytes = self.backlog.bytes.wrapping_sub(packet.len.into());
+                self.commit(number);
+                Some(packet)
+            }
+            State::Class(class) => {
+                let place = class.head.take()?.flow;
+                let child = class.child(place);
+                let packet = self.take_head(child);
+                self.report(child);
+                let now = self.now;
+                self.class_mut(number)?.choose(now);
+                packet
+            }
+        }
+    }
+
+    /// What stands for a node at its parent. Packets longer than the node may send by now are dropped on the way.
+    fn stand_in(&mut self, number: usize) -> Option<Packet<StandIn>> {
+        loop {
+            let Placed { node, place, .. } = self.plan.placed(number)?;
+            let (len, slack, deadline) = match self.nodes.get(number)? {
+                State::Absent => return None,
+                State::Leaf(leaf) => leaf.head.as_ref().map(|head| (head.len, head.slack, head.deadline))?,
+                State::Class(class) => class.head.as_ref().map(|head| (head.len, head.slack, head.deadline))?,
+            };
+            if len <= node.max_packet_len {
+                let (arrival, priority) = (self.now, node.priority);
+                return Some(Packet { arrival, priority, slack, deadline, ..Packet::new(*place, len, StandIn::Head) });
+            }
+            self.refuse_head(number);
+        }
+    }
+
+    fn refuse_head(&mut self, number: usize) {
+        let packet = self.take_head(number);
+        self.dropped.extend(packet.map(|packet| (packet, DropReason::Refused)));
+    }
+
+    /// A child of a class tells it what stands for it now.
+    fn report(&mut self, child: usize) {
+        loop {
+            let (now, parent, place, stand_in) = (self.now, self.parent(child), self.place(child), self.stand_in(child));
+            if self.class_mut(parent).is_none_or(|class| class.hear(now, place, stand_in)) {
+                return;
+            }
+            self.refuse_head(child);
+        }
+    }
+
+    /// What a leaf gives up of what is not chosen.
+    fn evict_waiting(&mut self, number: usize) -> Option<Packet<T>> {
+        let (leaf, dropped) = self.leaf_mut(number)?;
+        let scheduler = leaf.buffer.scheduler_mut();
+        let victim = scheduler.evict();
+        dropped.extend(core::iter::from_fn(|| scheduler.take_dropped()));
+        self.listen(number);
+        victim
+    }
+}
+
+impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
+    /// A tree whose leaves and classes are made by these functions, from their nodes.
+    ///
+    /// # Errors
+    /// No leaf is the default, or a scheduler could not be made.
+    pub fn with(
+        plan: &Config,
+        mut leaf: impl FnMut(&Node) -> Result<L, ConfigError>,
+        mut class: impl FnMut(&Node) -> Result<I, ConfigError>,
+    ) -> Result<Self, TreeError> {
+        let default_leaf = plan.default_leaf()?;
+        let mut made = plan.nodes.iter().map(|placed| {
+            let Some(Placed { node, is_class, .. }) = placed else { return Ok(State::Absent) };
+            let state = if *is_class {
+                class(node).map(|scheduler| State::Class(Class::new(scheduler)))
+            } else {
+                leaf(node).map(|scheduler| State::leaf(node, scheduler))
+            };
+            state.map_err(|error| problem(&node.name, Problem::Setting(error)))
+        });
+        let root = made.next();
+        let Some(State::Class(root)) = root.transpose()? else { return Err(problem("", Problem::NoDefault)) };
+        let nodes = core::iter::once(Ok(State::Absent)).chain(made).collect::<Result<_, _>>()?;
+        let (backlog, longest, asleep, dropped) = (Backlog::default(), Longest::default(), Vec::new(), VecDeque::new());
+        let below = Below { plan: plan.clone(), nodes, backlog, longest, asleep, dropped, now: Instant::ZERO };
+        let mut tree = Self { root, below, default_leaf, seed: 0 };
+        (1..tree.below.nodes.len()).filter(|number| plan.placed(*number).is_some()).try_for_each(|number| tree.adopt(number))?;
+        Ok(tree)
+    }
+
+    /// The tree as it is now.
+    pub const fn config(&self) -> &Config {
+        &self.below.plan
+    }
+
+    /// Sends a flow to a leaf from its next packet on. What waits of it elsewhere stays there, and may leave after that.
+    ///
+    /// # Errors
+    /// See [`Config::assign`].
+    pub fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
+        self.below.plan.assign(flow, leaf)
+    }
+
+    /// The leaf that a flow goes to.
+    pub fn leaf_of(&self, flow: FlowId) -> &str {
+        let number = self.below.plan.leaf_of(flow, self.default_leaf);
+        self.below.plan.placed(number).map_or("", |placed| &placed.node.name)
+    }
+
+    /// What waits below a node, itself if it is a leaf. None if there is no such node.
+    pub fn backlog_of(&self, name: &str) -> Option<Backlog> {
+        let node = self.below.plan.number(name)?;
+        let mut sum = Backlog::default();
+        for (number, state) in self.below.nodes.iter().enumerate() {
+            if let State::Leaf(leaf) = state
+                && (node == ROOT || self.below.plan.path(number).any(|above| above == node))
+            {
+                sum.packets += leaf.told.packets + u64::from(leaf.head.is_some());
+                sum.bytes += leaf.told.bytes + leaf.head.as_ref().map_or(0, |head| u64::from(head.len));
+            }
+        }
+        Some(sum)
+    }
+
+    /// Removes a leaf, or a class and all below it. Their packets are dropped, to be taken as pushed out, and their flows go to the default
+    /// leaf.
+    ///
+    /// # Errors
+    /// There is no such node, it is the root, or the default leaf is in it; the tree is then as it was.
+    pub fn remove(&mut self, name: &str) -> Result<(), TreeError> {
+        for number in self.below.plan.subtree(name)? {
+            self.empty(number);
+            self.below.nodes[number] = State::Absent;
+            self.below.longest.changed(number, 0);
+            let (parent, place) = (self.below.parent(number), self.below.place(number));
+            let class = if parent == ROOT { Some(&mut self.root) } else { self.below.class_mut(parent) };
+            if let Some(class) = class {
+                class.scheduler.remove_flow(place);
+                class.children[place.index()] = Child::ABSENT;
+            }
+            self.below.plan.forget(number);
+        }
+        self.debug_check();
+        Ok(())
+    }
+
+    fn empty(&mut self, leaf: usize) {
+        while let Some(packet) = self.below.evict_waiting(leaf) {
+            self.below.dropped.push_back((packet, DropReason::PushedOut));
+        }
+        while let Some(packet) = self.withdraw(leaf) {
+            self.below.dropped.push_back((packet, DropReason::PushedOut));
+        }
+        // What a leaf says that it holds and does not give goes with it.
+        if let Some((leaf, _)) = self.below.leaf_mut(leaf) {
+            let told = core::mem::take(&mut leaf.told);
+            self.below.backlog.packets = self.below.backlog.packets.wrapping_sub(told.packets);
+            self.below.backlog.bytes = self.below.backlog.bytes.wrapping_sub(told.bytes);
+        }
+        self.below.asleep.retain(|other| *other != leaf);
+    }
+
+    fn adopt(&mut self, number: usize) -> Result<(), TreeError> {
+        let Some(placed) = self.below.plan.placed(number) else { return Ok(()) };
+        let class = match self.below.nodes.get_mut(placed.parent) {
+            Some(State::Class(class)) => class,
+            _ => &mut self.root,
+        };
+        class.adopt(number, placed).map_err(|error| problem(&placed.node.name, Problem::Setting(error)))
+    }
+
+    /// A node has a head where it had none: its class hears of it, and if that chooses it, the class above, and so on.
+    fn activate(&mut self, leaf: usize) {
+        let mut number = leaf;
+        while self.below.has_head(number) {
+            let (now, parent) = (self.below.now, self.below.parent(number));
+            if parent == ROOT {
+                return self.report_to_root(number);
+            }
+            self.below.report(number);
+            let Some(class) = self.below.class_mut(parent).filter(|class| class.head.is_none()) else { return };
+            class.choose(now);
+            number = parent;
+        }
+    }
+
+    fn report_to_root(&mut self, child: usize) {
+        let (now, place) = (self.below.now, self.below.place(child));
+        while let Some(stand_in) = self.below.stand_in(child) {
+            if self.root.hear(now, place, Some(stand_in)) {
+                return;
+            }
+            self.below.refuse_head(child);
+        }
+    }
+
+    /// Asks the leaves that gave nothing, if it is time.
+    fn wake(&mut self) {
+        let mut at = 0;
+        while let Some(&number) = self.below.asleep.get(at) {
+            let ready = self.below.leaf(number).and_then(|leaf| leaf.buffer.scheduler().ready_at());
+            if ready.is_none_or(|ready| ready <= self.below.now) {
+                self.below.commit(number);
+                self.activate(number);
+            }
+            at += usize::from(self.below.asleep.get(at) == Some(&number));
+        }
+    }
+
+    fn dequeue_packet(&mut self) -> Option<Packet<T>> {
+        self.wake();
+        let (root, below) = (&mut self.root, &mut self.below);
+        loop {
+            let (children, now, mut sent) = (&root.children, below.now, None);
+            let chosen = root.scheduler.dequeue_refilled(now, &mut |place| {
+                let child = children.get(place.index())?.node as usize;
+                sent = below.take_head(child);
+                below.stand_in(child)
+            });
+            if sent.is_some() || chosen.is_none() {
+                return sent;
+            }
+        }
+    }
+
+    /// Takes back the packet that a leaf has ready. Classes that have chosen it count it as sent.
+    fn withdraw(&mut self, leaf: usize) -> Option<Packet<T>> {
+        self.below.leaf(leaf)?.head.as_ref()?;
+        let mut top = leaf;
+        loop {
+            let (parent, place) = (self.below.parent(top), self.below.place(top));
+            let chosen = self.below.class(parent).and_then(|class| class.head.as_ref());
+            if chosen.is_none_or(|head| head.flow != place) {
+                break;
+            }
+            top = parent;
+        }
+        let (parent, place) = (self.below.parent(top), self.below.place(top));
+        let class = if parent == ROOT { Some(&mut self.root) } else { self.below.class_mut(parent) };
+        class?.scheduler.evict_flow(place);
+        let packet = self.below.take_head(top);
+        if parent == ROOT {
+            self.report_to_root(top)
+        } else {
+            self.below.report(top)
+        }
+        packet
+    }
+
+    fn evict_from(&mut self, leaf: usize) -> Option<Packet<T>> {
+        self.below.evict_waiting(leaf).or_else(|| self.withdraw(leaf))
+    }
+
+    #[inline]
+    fn debug_check(&self) {
+        if is_time_to_check(self.below.nodes.len(), self.below.backlog) {
+            self.check_invariants();
+        }
+    }
+}
+
+impl<T, L: Scheduler<T>, I> State<T, L, I> {
+    fn leaf(node: &Node, scheduler: L) -> Self {
+        Self::Leaf(Leaf { buffer: Buffer::new(node.limit(), scheduler), head: None, told: Backlog::default(), is_asleep: false })
+    }
+}
+
+/// Changes while packets wait.
+impl<T: Send> Tree<T> {
+    /// A tree with nothing in it. `seed` keys whatever is random or hashed.
+    ///
+    /// # Errors
+    /// No leaf is the default.
+    pub fn new(plan: &Config, seed: u64) -> Result<Self, TreeError> {
+        let tree = Self::with(plan, |node| node.spec.discipline.build(seed), |node| node.spec.discipline.build(seed));
+        tree.map(|tree| Self { seed, ..tree })
+    }
+
+    /// Adds a class below another one, or below the root.
+    ///
+    /// # Errors
+    /// See [`Config::add_class`]; the tree is then as it was.
+    pub fn add_class(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
+        let scheduler = node.spec.discipline.build(self.seed).map_err(|error| problem(&node.name, Problem::Setting(error)))?;
+        self.add(parent, node, State::Class(Class::new(scheduler)))
+    }
+
+    /// Adds a leaf below a class.
+    ///
+    /// # Errors
+    /// See [`Config::add_leaf`]; the tree is then as it was.
+    pub fn add_leaf(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
+        let scheduler = node.spec.discipline.build(self.seed).map_err(|error| problem(&node.name, Problem::Setting(error)))?;
+        let state = State::leaf(&node, scheduler);
+        self.add(parent, node, state)
+    }
+
+    fn add(&mut self, parent: &str, node: Node, state: State<T, AnyScheduler<T>, AnyScheduler<StandIn>>) -> Result<(), TreeError> {
+        let number = self.below.plan.add(parent, node, matches!(state, State::Class(_)))?;
+        let nodes = &mut self.below.nodes;
+        nodes.resize_with(nodes.len().max(number + 1), || State::Absent);
+        nodes[number] = state;
+        let adopted = self.adopt(number);
+        if adopted.is_err() {
+            self.below.nodes[number] = State::Absent;
+            self.below.plan.forget(number);
+        }
+        self.debug_check();
+        adopted
+    }
+
+    /// Gives the node of this name another weight, longest packet, priority, limit, or other parameters of its discipline, from its next
+    /// packet on. Of the root only its discipline's parameters count. What waits and is longer than the new longest packet is dropped when
+    /// its turn comes.
+    ///
+    /// # Errors
+    /// There is no such node, a value is out of its range, or a parameter cannot change at run time; the tree is then as it was.
+    pub fn set_node(&mut self, node: Node) -> Result<(), TreeError> {
+        let Some(number) = self.below.plan.number(&node.name) else { return Err(problem(&node.name, Problem::Unknown)) };
+        let fails = |error| problem(&node.name, Problem::Setting(error));
+        let before = self.flow_config(number);
+        node.flow_config().check(Config::NAME, FlowId(0)).map_err(fails)?;
+        if node.spec.limit.is_some() && !matches!(self.below.nodes[number], State::Leaf(_)) {
+            return Err(problem(&node.name, Problem::LimitOfClass));
+        }
+        self.set_flow_config(number, node.flow_config()).map_err(fails)?;
+        let reconfigured = match &mut self.below.nodes[number] {
+            State::Leaf(leaf) => node.spec.discipline.reconfigure(leaf.buffer.scheduler_mut()),
+            State::Class(class) => node.spec.discipline.reconfigure(&mut class.scheduler),
+            State::Absent => node.spec.discipline.reconfigure(&mut self.root.scheduler),
+        };
+        if let Err(error) = reconfigured {
+            self.set_flow_config(number, before).map_err(fails)?;
+            return Err(fails(error));
+        }
+        self.settle(number, node);
+        self.debug_check();
+        Ok(())
+    }
+
+    fn settle(&mut self, number: usize, node: Node) {
+        if let Some((leaf, dropped)) = self.below.leaf_mut(number) {
+            leaf.buffer.set_limit(node.limit(), |packet, reason| dropped.push_back((packet, reason)));
+            self.below.listen(number);
+        }
+        let (parent, place) = (self.below.parent(number), self.below.place(number));
+        let class = if parent == ROOT { Some(&mut self.root) } else { self.below.class_mut(parent) };
+        if let Some(child) = class.and_then(|class| class.children.get_mut(place.index())).filter(|_| number != ROOT) {
+            child.priority = node.priority;
+        }
+        if let Some(placed) = &mut self.below.plan.nodes[number] {
+            placed.node = node;
+        }
+        self.below.plan.find_longest();
+    }
+}
+
+impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
+    fn flow_config(&self, number: usize) -> FlowConfig {
+        self.below.plan.placed(number).map_or(FlowConfig::DEFAULT, |placed| placed.node.flow_config())
+    }
+
+    fn set_flow_config(&mut self, number: usize, config: FlowConfig) -> Result<(), ConfigError> {
+        if number == ROOT {
+            return Ok(());
+        }
+        let (parent, place) = (self.below.parent(number), self.below.place(number));
+        let class = if parent == ROOT { Some(&mut self.root) } else { self.below.class_mut(parent) };
+        class.map_or(Ok(()), |class| class.scheduler.set_flow(place, config))
+    }
+
+    /// Lets a leaf, and all nodes on its way, have packets of this length.
+    fn lengthen(&mut self, leaf: usize, len: u32) -> Result<(), ConfigError> {
+        let mut number = leaf;
+        while number != ROOT {
+            let config = self.flow_config(number);
+            if config.max_packet_len < len {
+                self.set_flow_config(number, FlowConfig { max_packet_len: len, ..config })?;
+                if let Some(placed) = &mut self.below.plan.nodes[number] {
+                    placed.node.max_packet_len = len;
+                }
+            }
+            number = self.below.parent(number);
+        }
+        self.below.plan.find_longest();
+        Ok(())
+    }
+}
+
+impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L, I> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        let number = self.below.plan.leaf_of(packet.flow, self.default_leaf);
+        if self.below.plan.placed(number).is_none_or(|placed| packet.len > placed.longest) {
+            return Err(packet);
+        }
+        self.below.now = self.below.now.max(now);
+        self.below.arrive(number, packet)?;
+        if !self.below.has_head(number) {
+            self.below.commit(number);
+            self.activate(number);
+        }
+        self.debug_check();
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
+        self.below.now = self.below.now.max(now);
+        let packet = self.dequeue_packet();
+        self.debug_check();
+        packet
+    }
+
+    /// Of the leaf with the largest backlog, what its discipline gives up, or at last the packet that it has ready.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let sizes = self.below.nodes.iter().map(|state| if let State::Leaf(leaf) = state { leaf.size() } else { 0 });
+        let leaf = self.below.longest.find(sizes)?;
+        let victim = self.evict_from(leaf);
+        // A leaf that gives nothing up must not keep others from it.
+        let victim = victim.or_else(|| (0..self.below.nodes.len()).find_map(|other| self.evict_from(other)));
+        self.debug_check();
+        victim
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.below.backlog
+    }
+
+    /// Unless something is ready: when the first leaf is that holds packets and gave none. One that does not say is never.
+    fn ready_at(&self) -> Option<Instant> {
+        if !self.root.scheduler.backlog().is_empty() {
+            return None;
+        }
+        let ready = |leaf: &usize| Some(self.below.leaf(*leaf)?.buffer.scheduler().ready_at().unwrap_or(Instant::MAX));
+        self.below.asleep.iter().filter_map(ready).min()
+    }
+
+    fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
+        self.below.dropped.pop_front()
+    }
+
+    /// Sets the flow in its leaf, and lets the nodes above have packets as long as the flow's.
+    fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+        let number = self.below.plan.leaf_of(flow, self.default_leaf);
+        if let Some((leaf, _)) = self.below.leaf_mut(number) {
+            leaf.buffer.scheduler_mut().set_flow(flow, config)?;
+        }
+        if self.below.plan.placed(number).is_some_and(|placed| placed.longest < config.max_packet_len) {
+            self.lengthen(number, config.max_packet_len.min(FlowConfig::MAX_PACKET_LEN))?;
+        }
+        self.debug_check();
+        Ok(())
+    }
+
+    fn remove_flow(&mut self, flow: FlowId) {
+        let number = self.below.plan.leaf_of(flow, self.default_leaf);
+        if let Some((leaf, _)) = self.below.leaf_mut(number) {
+            leaf.buffer.scheduler_mut().remove_flow(flow);
+        }
+        self.debug_check();
+    }
+
+    fn footprint(&self) -> Footprint {
+        let of = |state: &State<T, L, I>| match state {
+            State::Absent => Footprint::default(),
+            State::Leaf(leaf) => leaf.buffer.scheduler().footprint(),
+            State::Class(class) => class.footprint(),
+        };
+        let nodes = self.below.nodes.iter().map(of);
+        let bytes_per_flow = nodes.clone().map(|node| node.bytes_per_flow).max().unwrap_or(0) + size_of::<u32>();
+        let fixed: usize = nodes.map(|node| node.fixed_bytes + size_of::<State<T, L, I>>() + size_of::<Option<Placed>>()).sum();
+        Footprint { fixed_bytes: fixed + self.root.footprint().fixed_bytes + size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
+    }
+
+    /// 1. In a class's scheduler wait the stand-ins of the children that have a head and are not chosen, and the places held; nothing else.
+    /// 2. A class has chosen a child if any child has something to send (the root none), and has the length of the child's head.
+    /// 3. The child that is chosen holds its place; a child that has nothing to send does not.
+    /// 4. What waits is what the leaves said and their heads.
+    /// 5. A leaf is asleep if it holds packets and has no head.
+    fn check_invariants(&self) {
+        self.check_class(&self.root, true);
+        let mut sum = Backlog::default();
+        for (number, state) in self.below.nodes.iter().enumerate() {
+            match state {
+                State::Absent => {}
+                State::Class(class) => self.check_class(class, false),
+                State::Leaf(leaf) => {
+                    leaf.buffer.scheduler().check_invariants();
+                    sum.packets = sum.packets.wrapping_add(leaf.told.packets).wrapping_add(leaf.head.is_some().into());
+                    sum.bytes = sum.bytes.wrapping_add(leaf.told.bytes).wrapping_add(leaf.head.as_ref().map_or(0, |head| head.len.into()));
+                    let sleeps = leaf.head.is_none() && !leaf.told.is_empty();
+                    assert_eq!((leaf.is_asleep, self.below.asleep.contains(&number)), (sleeps, sleeps), "invariant 5");
+                }
+            }
+        }
+        assert_eq!(sum, self.below.backlog, "invariant 4");
+    }
+}
+
+impl<I: Scheduler<StandIn>> Class<I> {
+    fn footprint(&self) -> Footprint {
+        let Footprint { fixed_bytes, bytes_per_flow } = self.scheduler.footprint();
+        Footprint { fixed_bytes: fixed_bytes + self.children.len() * (bytes_per_flow + size_of::<Child>()), bytes_per_flow: 0 }
+    }
+}
+
+impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
+    fn check_class(&self, class: &Class<I>, is_root: bool) {
+        class.scheduler.check_invariants();
+        let mut expected = Backlog::default();
+        let mut some = false;
+        for (place, child) in class.children.iter().enumerate().filter(|(_, child)| child.node != NONE) {
+            let len = match &self.below.nodes[child.node as usize] {
+                State::Leaf(leaf) => leaf.head.as_ref().map(|head| head.len),
+                State::Class(class) => class.head.as_ref().map(|head| head.len),
+                State::Absent => None,
+            };
+            let chosen = class.head.as_ref().filter(|head| head.flow.index() == place);
+            expected.packets += u64::from(child.holds_place) + u64::from(len.is_some() && chosen.is_none());
+            expected.bytes += len.filter(|_| chosen.is_none()).map_or(0, u64::from);
+            some |= len.is_some();
+            assert!(chosen.is_none_or(|head| len == Some(head.len)), "invariant 2: the length of the child's head");
+            assert!(!child.holds_place || len.is_some(), "invariant 3: a child with nothing to send holds no place");
+            assert!(chosen.is_none() || child.holds_place, "invariant 3: the child that is chosen holds its place");
+        }
+        assert_eq!(class.scheduler.backlog(), expected, "invariant 1");
+        assert_eq!(class.head.is_some(), some && !is_root, "invariant 2");
+    }
+}

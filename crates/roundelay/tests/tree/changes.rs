@@ -1,0 +1,1 @@
+//! Trees that change while packets wait.

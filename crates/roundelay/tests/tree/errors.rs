@@ -1,0 +1,1 @@
+//! Trees that cannot be: the error names the node.
