@@ -6,5 +6,6 @@ mod fq_codel;
 mod qfq;
 mod qfq_start_time;
 mod sfq;
+mod tree;
 mod wf2q_plus;
 mod workload;

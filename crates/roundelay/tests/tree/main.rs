@@ -10,6 +10,7 @@ mod workload;
 
 mod changes;
 mod errors;
+mod liars;
 mod plans;
 
 use allocation_counter::measure;
