@@ -46,21 +46,25 @@
 //!
 //! Invariants are at `check_invariants`. What waits is counted once: by leaves as they say, and the packets chosen beside.
 
+mod below;
+mod changes;
+mod class;
 mod config;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use below::{Below, State};
+use class::Class;
 pub use config::{Config, Node, Problem, TreeError};
-use config::{NONE, Placed, ROOT, problem};
+use config::{NONE, Placed, ROOT, problem, setting};
 
-use crate::buffer::Buffer;
 use crate::config::ConfigError;
 use crate::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::{AnyScheduler, Discipline};
+use crate::schedulers::AnyScheduler;
 use crate::time::Instant;
 
 /// What waits in the scheduler of a class.
@@ -82,256 +86,6 @@ pub struct Tree<T: Send, L = AnyScheduler<T>, I = AnyScheduler<StandIn>> {
     seed: u64,
 }
 
-/// All nodes but the root.
-struct Below<T, L, I> {
-    plan: Config,
-    /// By number, as in `plan`.
-    nodes: Vec<State<T, L, I>>,
-    backlog: Backlog,
-    /// Leaves by what waits in them.
-    longest: Longest,
-    /// Leaves that hold packets and gave none when asked.
-    asleep: Vec<usize>,
-    /// Packets dropped, until they are taken.
-    dropped: VecDeque<(Packet<T>, DropReason)>,
-    /// The latest time that a call came with.
-    now: Instant,
-}
-
-#[allow(clippy::large_enum_variant, reason = "nodes are few, and a box would cost each call a pointer chase")]
-enum State<T, L, I> {
-    /// The root, or removed.
-    Absent,
-    Leaf(Leaf<T, L>),
-    Class(Class<I>),
-}
-
-struct Leaf<T, L> {
-    buffer: Buffer<L>,
-    /// Taken out of the buffer: the next to leave. Its stand-in waits in its class, or is chosen there.
-    head: Option<Packet<T>>,
-    /// The scheduler's backlog when it was last asked.
-    told: Backlog,
-    is_asleep: bool,
-}
-
-struct Class<I> {
-    scheduler: I,
-    /// By place.
-    children: Vec<Child>,
-    /// The stand-in of the child that it has chosen. The root's is none: what it chooses is gone.
-    head: Option<Packet<StandIn>>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Child {
-    node: u32,
-    priority: u32,
-    /// A packet without length holds its place in the scheduler.
-    holds_place: bool,
-}
-
-impl Child {
-    const ABSENT: Self = Self { node: NONE, priority: 0, holds_place: false };
-
-    /// What comes into the queue for what goes out of it: its place for its stand-in, and for its place nothing.
-    fn take_turns(&mut self, place: FlowId) -> Option<Packet<StandIn>> {
-        self.holds_place = !self.holds_place;
-        self.holds_place.then(|| Packet { priority: self.priority, ..Packet::new(place, 0, StandIn::Place) })
-    }
-}
-
-impl<T, L: Scheduler<T>> Leaf<T, L> {
-    fn size(&self) -> u64 {
-        let head = self.head.as_ref().map_or((0, 0), |packet| (1, u64::from(packet.len)));
-        self.told.bytes.saturating_add(head.1).max(self.told.packets.saturating_add(head.0))
-    }
-}
-
-impl<I: Scheduler<StandIn>> Class<I> {
-    const fn new(scheduler: I) -> Self {
-        Self { scheduler, children: Vec::new(), head: None }
-    }
-
-    fn adopt(&mut self, number: usize, placed: &Placed) -> Result<(), ConfigError> {
-        self.scheduler.set_flow(placed.place, placed.node.flow_config())?;
-        let place = placed.place.index();
-        self.children.resize(self.children.len().max(place + 1), Child::ABSENT);
-        self.children[place] = Child { node: number as u32, priority: placed.node.priority, holds_place: false };
-        Ok(())
-    }
-
-    /// A child tells what stands for it from now on: nothing if it has nothing to send. False if the discipline does not take that.
-    fn hear(&mut self, now: Instant, place: FlowId, stand_in: Option<Packet<StandIn>>) -> bool {
-        if let Some(stand_in) = stand_in {
-            return self.scheduler.enqueue(now, stand_in).is_ok();
-        }
-        if core::mem::take(&mut self.children[place.index()].holds_place) {
-            self.scheduler.evict_flow(place);
-        }
-        true
-    }
-
-    /// Chooses a child ahead. None if no child has anything.
-    fn choose(&mut self, now: Instant) {
-        while self.head.is_none() {
-            let children = &mut self.children;
-            let next = self.scheduler.dequeue_refilled(now, &mut |place| children.get_mut(place.index())?.take_turns(place));
-            let Some(next) = next else { return };
-            self.head = Some(next).filter(|next| next.payload == StandIn::Head);
-        }
-    }
-
-    fn child(&self, place: FlowId) -> usize {
-        self.children.get(place.index()).map_or(ROOT, |child| child.node as usize)
-    }
-}
-
-impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
-    fn parent(&self, number: usize) -> usize {
-        self.plan.placed(number).map_or(ROOT, |placed| placed.parent)
-    }
-
-    fn place(&self, number: usize) -> FlowId {
-        self.plan.placed(number).map_or(FlowId::default(), |placed| placed.place)
-    }
-
-    fn class(&self, number: usize) -> Option<&Class<I>> {
-        if let Some(State::Class(class)) = self.nodes.get(number) { Some(class) } else { None }
-    }
-
-    fn class_mut(&mut self, number: usize) -> Option<&mut Class<I>> {
-        if let Some(State::Class(class)) = self.nodes.get_mut(number) { Some(class) } else { None }
-    }
-
-    fn leaf(&self, number: usize) -> Option<&Leaf<T, L>> {
-        if let Some(State::Leaf(leaf)) = self.nodes.get(number) { Some(leaf) } else { None }
-    }
-
-    /// The leaf, and where what it drops goes.
-    fn leaf_mut(&mut self, number: usize) -> Option<(&mut Leaf<T, L>, &mut VecDeque<(Packet<T>, DropReason)>)> {
-        if let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) { Some((leaf, &mut self.dropped)) } else { None }
-    }
-
-    fn has_head(&self, number: usize) -> bool {
-        match self.nodes.get(number) {
-            Some(State::Leaf(leaf)) => leaf.head.is_some(),
-            Some(State::Class(class)) => class.head.is_some(),
-            _ => false,
-        }
-    }
-
-    /// Hands a packet to a leaf, or back.
-    fn arrive(&mut self, number: usize, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let (now, arrival) = (self.now, packet.arrival);
-        let Some((leaf, dropped)) = self.leaf_mut(number) else { return Err(packet) };
-        let mut refused = None;
-        leaf.buffer.enqueue(now, packet, |packet, reason| match reason {
-            DropReason::Refused => refused = Some(Packet { arrival, ..packet }),
-            _ => dropped.push_back((packet, reason)),
-        });
-        self.listen(number);
-        refused.map_or(Ok(()), Err)
-    }
-
-    /// Hears what a leaf holds after a call to it.
-    fn listen(&mut self, number: usize) {
-        let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) else { return };
-        let told = leaf.buffer.scheduler().backlog();
-        self.backlog.packets = self.backlog.packets.wrapping_sub(leaf.told.packets).wrapping_add(told.packets);
-        self.backlog.bytes = self.backlog.bytes.wrapping_sub(leaf.told.bytes).wrapping_add(told.bytes);
-        leaf.told = told;
-        self.longest.changed(number, leaf.size());
-        let sleeps = leaf.head.is_none() && !told.is_empty();
-        if core::mem::replace(&mut leaf.is_asleep, sleeps) != sleeps {
-            if sleeps {
-                self.asleep.push(number);
-            } else {
-                self.asleep.retain(|leaf| *leaf != number);
-            }
-        }
-    }
-
-    /// Takes a leaf's next packet out of its buffer, if it gives one.
-    fn commit(&mut self, number: usize) {
-        let now = self.now;
-        let Some((leaf, dropped)) = self.leaf_mut(number) else { return };
-        leaf.head = leaf.buffer.dequeue(now, |packet, reason| dropped.push_back((packet, reason)));
-        if let Some(head) = &leaf.head {
-            let len = u64::from(head.len);
-            self.backlog.packets = self.backlog.packets.wrapping_add(1);
-            self.backlog.bytes = self.backlog.bytes.wrapping_add(len);
-        }
-        self.listen(number);
-    }
-
-    /// Takes a node's next packet. The leaf that it comes from has its next one ready, and the classes on the way have chosen again.
-    fn take_head(&mut self, number: usize) -> Option<Packet<T>> {
-        match self.nodes.get_mut(number)? {
-            State::Absent => None,
-            State::Leaf(leaf) => {
-                let packet = leaf.head.take()?;
-                self.backlog.packets = self.backlog.packets.wrapping_sub(1);
-                self.backlog.bytes = self.backlog.bytes.wrapping_sub(packet.len.into());
-                self.commit(number);
-                Some(packet)
-            }
-            State::Class(class) => {
-                let place = class.head.take()?.flow;
-                let child = class.child(place);
-                let packet = self.take_head(child);
-                self.report(child);
-                let now = self.now;
-                self.class_mut(number)?.choose(now);
-                packet
-            }
-        }
-    }
-
-    /// What stands for a node at its parent. Packets longer than the node may send by now are dropped on the way.
-    fn stand_in(&mut self, number: usize) -> Option<Packet<StandIn>> {
-        loop {
-            let Placed { node, place, .. } = self.plan.placed(number)?;
-            let (len, slack, deadline) = match self.nodes.get(number)? {
-                State::Absent => return None,
-                State::Leaf(leaf) => leaf.head.as_ref().map(|head| (head.len, head.slack, head.deadline))?,
-                State::Class(class) => class.head.as_ref().map(|head| (head.len, head.slack, head.deadline))?,
-            };
-            if len <= node.max_packet_len {
-                let (arrival, priority) = (self.now, node.priority);
-                return Some(Packet { arrival, priority, slack, deadline, ..Packet::new(*place, len, StandIn::Head) });
-            }
-            self.refuse_head(number);
-        }
-    }
-
-    fn refuse_head(&mut self, number: usize) {
-        let packet = self.take_head(number);
-        self.dropped.extend(packet.map(|packet| (packet, DropReason::Refused)));
-    }
-
-    /// A child of a class tells it what stands for it now.
-    fn report(&mut self, child: usize) {
-        loop {
-            let (now, parent, place, stand_in) = (self.now, self.parent(child), self.place(child), self.stand_in(child));
-            if self.class_mut(parent).is_none_or(|class| class.hear(now, place, stand_in)) {
-                return;
-            }
-            self.refuse_head(child);
-        }
-    }
-
-    /// What a leaf gives up of what is not chosen.
-    fn evict_waiting(&mut self, number: usize) -> Option<Packet<T>> {
-        let (leaf, dropped) = self.leaf_mut(number)?;
-        let scheduler = leaf.buffer.scheduler_mut();
-        let victim = scheduler.evict();
-        dropped.extend(core::iter::from_fn(|| scheduler.take_dropped()));
-        self.listen(number);
-        victim
-    }
-}
-
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     /// A tree whose leaves and classes are made by these functions, from their nodes.
     ///
@@ -350,7 +104,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             } else {
                 leaf(node).map(|scheduler| State::leaf(node, scheduler))
             };
-            state.map_err(|error| problem(&node.name, Problem::Setting(error)))
+            state.map_err(|error| setting(&node.name, error))
         });
         let root = made.next();
         let Some(State::Class(root)) = root.transpose()? else { return Err(problem("", Problem::NoDefault)) };
@@ -389,49 +143,16 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             if let State::Leaf(leaf) = state
                 && (node == ROOT || self.below.plan.path(number).any(|above| above == node))
             {
-                sum.packets += leaf.told.packets + u64::from(leaf.head.is_some());
-                sum.bytes += leaf.told.bytes + leaf.head.as_ref().map_or(0, |head| u64::from(head.len));
+                let head = leaf.head.as_ref().map_or(0, |head| u64::from(head.len));
+                sum.packets = sum.packets.saturating_add(leaf.told.packets).saturating_add(leaf.head.is_some().into());
+                sum.bytes = sum.bytes.saturating_add(leaf.told.bytes).saturating_add(head);
             }
         }
         Some(sum)
     }
 
-    /// Removes a leaf, or a class and all below it. Their packets are dropped, to be taken as pushed out, and their flows go to the default
-    /// leaf.
-    ///
-    /// # Errors
-    /// There is no such node, it is the root, or the default leaf is in it; the tree is then as it was.
-    pub fn remove(&mut self, name: &str) -> Result<(), TreeError> {
-        for number in self.below.plan.subtree(name)? {
-            self.empty(number);
-            self.below.nodes[number] = State::Absent;
-            self.below.longest.changed(number, 0);
-            let (parent, place) = (self.below.parent(number), self.below.place(number));
-            let class = if parent == ROOT { Some(&mut self.root) } else { self.below.class_mut(parent) };
-            if let Some(class) = class {
-                class.scheduler.remove_flow(place);
-                class.children[place.index()] = Child::ABSENT;
-            }
-            self.below.plan.forget(number);
-        }
-        self.debug_check();
-        Ok(())
-    }
-
-    fn empty(&mut self, leaf: usize) {
-        while let Some(packet) = self.below.evict_waiting(leaf) {
-            self.below.dropped.push_back((packet, DropReason::PushedOut));
-        }
-        while let Some(packet) = self.withdraw(leaf) {
-            self.below.dropped.push_back((packet, DropReason::PushedOut));
-        }
-        // What a leaf says that it holds and does not give goes with it.
-        if let Some((leaf, _)) = self.below.leaf_mut(leaf) {
-            let told = core::mem::take(&mut leaf.told);
-            self.below.backlog.packets = self.below.backlog.packets.wrapping_sub(told.packets);
-            self.below.backlog.bytes = self.below.backlog.bytes.wrapping_sub(told.bytes);
-        }
-        self.below.asleep.retain(|other| *other != leaf);
+    fn class_mut(&mut self, number: usize) -> Option<&mut Class<I>> {
+        if number == ROOT { Some(&mut self.root) } else { self.below.class_mut(number) }
     }
 
     fn adopt(&mut self, number: usize) -> Result<(), TreeError> {
@@ -440,7 +161,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             Some(State::Class(class)) => class,
             _ => &mut self.root,
         };
-        class.adopt(number, placed).map_err(|error| problem(&placed.node.name, Problem::Setting(error)))
+        class.adopt(number, placed).map_err(|error| setting(&placed.node.name, error))
     }
 
     /// A node has a head where it had none: its class hears of it, and if that chooses it, the class above, and so on.
@@ -510,8 +231,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             top = parent;
         }
         let (parent, place) = (self.below.parent(top), self.below.place(top));
-        let class = if parent == ROOT { Some(&mut self.root) } else { self.below.class_mut(parent) };
-        class?.scheduler.evict_flow(place);
+        self.class_mut(parent)?.scheduler.evict_flow(place);
         let packet = self.below.take_head(top);
         if parent == ROOT {
             self.report_to_root(top)
@@ -530,134 +250,6 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         if is_time_to_check(self.below.nodes.len(), self.below.backlog) {
             self.check_invariants();
         }
-    }
-}
-
-impl<T, L: Scheduler<T>, I> State<T, L, I> {
-    fn leaf(node: &Node, scheduler: L) -> Self {
-        Self::Leaf(Leaf { buffer: Buffer::new(node.limit(), scheduler), head: None, told: Backlog::default(), is_asleep: false })
-    }
-}
-
-/// Changes while packets wait.
-impl<T: Send> Tree<T> {
-    /// A tree with nothing in it. `seed` keys whatever is random or hashed.
-    ///
-    /// # Errors
-    /// No leaf is the default.
-    pub fn new(plan: &Config, seed: u64) -> Result<Self, TreeError> {
-        let tree = Self::with(plan, |node| node.spec.discipline.build(seed), |node| node.spec.discipline.build(seed));
-        tree.map(|tree| Self { seed, ..tree })
-    }
-
-    /// Adds a class below another one, or below the root.
-    ///
-    /// # Errors
-    /// See [`Config::add_class`]; the tree is then as it was.
-    pub fn add_class(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
-        let scheduler = node.spec.discipline.build(self.seed).map_err(|error| problem(&node.name, Problem::Setting(error)))?;
-        self.add(parent, node, State::Class(Class::new(scheduler)))
-    }
-
-    /// Adds a leaf below a class.
-    ///
-    /// # Errors
-    /// See [`Config::add_leaf`]; the tree is then as it was.
-    pub fn add_leaf(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
-        let scheduler = node.spec.discipline.build(self.seed).map_err(|error| problem(&node.name, Problem::Setting(error)))?;
-        let state = State::leaf(&node, scheduler);
-        self.add(parent, node, state)
-    }
-
-    fn add(&mut self, parent: &str, node: Node, state: State<T, AnyScheduler<T>, AnyScheduler<StandIn>>) -> Result<(), TreeError> {
-        let number = self.below.plan.add(parent, node, matches!(state, State::Class(_)))?;
-        let nodes = &mut self.below.nodes;
-        nodes.resize_with(nodes.len().max(number + 1), || State::Absent);
-        nodes[number] = state;
-        let adopted = self.adopt(number);
-        if adopted.is_err() {
-            self.below.nodes[number] = State::Absent;
-            self.below.plan.forget(number);
-        }
-        self.debug_check();
-        adopted
-    }
-
-    /// Gives the node of this name another weight, longest packet, priority, limit, or other parameters of its discipline, from its next
-    /// packet on. Of the root only its discipline's parameters count. What waits and is longer than the new longest packet is dropped when
-    /// its turn comes.
-    ///
-    /// # Errors
-    /// There is no such node, a value is out of its range, or a parameter cannot change at run time; the tree is then as it was.
-    pub fn set_node(&mut self, node: Node) -> Result<(), TreeError> {
-        let Some(number) = self.below.plan.number(&node.name) else { return Err(problem(&node.name, Problem::Unknown)) };
-        let fails = |error| problem(&node.name, Problem::Setting(error));
-        let before = self.flow_config(number);
-        node.flow_config().check(Config::NAME, FlowId(0)).map_err(fails)?;
-        if node.spec.limit.is_some() && !matches!(self.below.nodes[number], State::Leaf(_)) {
-            return Err(problem(&node.name, Problem::LimitOfClass));
-        }
-        self.set_flow_config(number, node.flow_config()).map_err(fails)?;
-        let reconfigured = match &mut self.below.nodes[number] {
-            State::Leaf(leaf) => node.spec.discipline.reconfigure(leaf.buffer.scheduler_mut()),
-            State::Class(class) => node.spec.discipline.reconfigure(&mut class.scheduler),
-            State::Absent => node.spec.discipline.reconfigure(&mut self.root.scheduler),
-        };
-        if let Err(error) = reconfigured {
-            self.set_flow_config(number, before).map_err(fails)?;
-            return Err(fails(error));
-        }
-        self.settle(number, node);
-        self.debug_check();
-        Ok(())
-    }
-
-    fn settle(&mut self, number: usize, node: Node) {
-        if let Some((leaf, dropped)) = self.below.leaf_mut(number) {
-            leaf.buffer.set_limit(node.limit(), |packet, reason| dropped.push_back((packet, reason)));
-            self.below.listen(number);
-        }
-        let (parent, place) = (self.below.parent(number), self.below.place(number));
-        let class = if parent == ROOT { Some(&mut self.root) } else { self.below.class_mut(parent) };
-        if let Some(child) = class.and_then(|class| class.children.get_mut(place.index())).filter(|_| number != ROOT) {
-            child.priority = node.priority;
-        }
-        if let Some(placed) = &mut self.below.plan.nodes[number] {
-            placed.node = node;
-        }
-        self.below.plan.find_longest();
-    }
-}
-
-impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
-    fn flow_config(&self, number: usize) -> FlowConfig {
-        self.below.plan.placed(number).map_or(FlowConfig::DEFAULT, |placed| placed.node.flow_config())
-    }
-
-    fn set_flow_config(&mut self, number: usize, config: FlowConfig) -> Result<(), ConfigError> {
-        if number == ROOT {
-            return Ok(());
-        }
-        let (parent, place) = (self.below.parent(number), self.below.place(number));
-        let class = if parent == ROOT { Some(&mut self.root) } else { self.below.class_mut(parent) };
-        class.map_or(Ok(()), |class| class.scheduler.set_flow(place, config))
-    }
-
-    /// Lets a leaf, and all nodes on its way, have packets of this length.
-    fn lengthen(&mut self, leaf: usize, len: u32) -> Result<(), ConfigError> {
-        let mut number = leaf;
-        while number != ROOT {
-            let config = self.flow_config(number);
-            if config.max_packet_len < len {
-                self.set_flow_config(number, FlowConfig { max_packet_len: len, ..config })?;
-                if let Some(placed) = &mut self.below.plan.nodes[number] {
-                    placed.node.max_packet_len = len;
-                }
-            }
-            number = self.below.parent(number);
-        }
-        self.below.plan.find_longest();
-        Ok(())
     }
 }
 
@@ -768,13 +360,6 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
             }
         }
         assert_eq!(sum, self.below.backlog, "invariant 4");
-    }
-}
-
-impl<I: Scheduler<StandIn>> Class<I> {
-    fn footprint(&self) -> Footprint {
-        let Footprint { fixed_bytes, bytes_per_flow } = self.scheduler.footprint();
-        Footprint { fixed_bytes: fixed_bytes + self.children.len() * (bytes_per_flow + size_of::<Child>()), bytes_per_flow: 0 }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A tree as data: nodes by name, each checked as it is added.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -156,7 +157,7 @@ impl Config {
     pub fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
         let number = self.leaf(leaf)?;
         let most = FlowId::LARGEST_TABLED.0.into();
-        ConfigError::in_range(Self::NAME, "flow", flow.0.into(), 0, most).map_err(|error| problem(leaf, Problem::Setting(error)))?;
+        ConfigError::in_range(Self::NAME, "flow", flow.0.into(), 0, most).map_err(|error| setting(leaf, error))?;
         if flow.index() >= self.flows.len() {
             self.flows.resize(flow.index() + 1, NONE);
         }
@@ -241,7 +242,7 @@ impl Config {
             return Err(fails(Problem::TooDeep));
         }
         let place = self.free_place(parent_number);
-        node.flow_config().check(Self::NAME, place).map_err(|error| fails(Problem::Setting(error)))?;
+        node.flow_config().check(Self::NAME, place).map_err(|error| setting(&node.name, error))?;
         if !takes(&above.node.spec.discipline, &node) {
             return Err(fails(Problem::NotTaken { parent: parent.to_owned() }));
         }
@@ -374,8 +375,8 @@ fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
     if is_class && node.spec.limit.is_some() {
         return fails(Problem::LimitOfClass);
     }
-    let setting = node.spec.discipline.build::<StandIn>(0).map(|_| ()).and_then(|()| node.flow_config().check(Config::NAME, FlowId(0)));
-    setting.map_err(|error| problem(&node.name, Problem::Setting(error)))
+    let built = node.spec.discipline.build::<StandIn>(0).map(|_| ()).and_then(|()| node.flow_config().check(Config::NAME, FlowId(0)));
+    built.map_err(|error| setting(&node.name, error))
 }
 
 /// Whether a class of this discipline takes the longest packet of a child.
@@ -434,7 +435,12 @@ pub enum Problem {
     /// No leaf is the default.
     NoDefault,
     /// A value is out of its range, or a discipline will not have it.
-    Setting(ConfigError),
+    Setting(Box<ConfigError>),
+}
+
+/// A value that is out of its range.
+pub(super) fn setting(node: &str, error: ConfigError) -> TreeError {
+    problem(node, Problem::Setting(Box::new(error)))
 }
 
 pub(super) fn problem(node: &str, problem: Problem) -> TreeError {
