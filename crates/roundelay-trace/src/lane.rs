@@ -3,13 +3,15 @@
 use std::error::Error;
 
 use roundelay::schedulers::{Discipline, Spec, Visitor};
-use roundelay::{Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Port, Rate, Scheduler};
+use roundelay::{Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Port, Rate, Scheduler, tree};
 
 use roundelay_metrics::geometric_mean;
 
+use crate::classifier::Flow;
 use crate::comparison::{DisciplineResult, FlowResult};
 use crate::meters::{Meters, Note};
 use crate::offered::{Event, EventKind, OfferedFlow};
+use crate::tree::TreeFile;
 
 /// What became of a packet, for those who keep them all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,9 +57,9 @@ pub trait PacketSink: Send {
     fn finish(self: Box<Self>) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
-/// A lane without the type of its scheduler: called once a block of events.
+/// A lane without the type of its scheduler: called once a block of events, with all flows seen so far.
 pub(crate) trait Lane: Send {
-    fn run(&mut self, events: &[Event]) -> Result<(), Box<dyn Error + Send + Sync>>;
+    fn run(&mut self, events: &[Event], flows: &[Flow]) -> Result<(), Box<dyn Error + Send + Sync>>;
     fn finish(
         self: Box<Self>,
         flows: &[OfferedFlow],
@@ -90,6 +92,48 @@ impl Visitor for LaneBuilder<'_> {
     }
 }
 
+/// A lane whose scheduler is told each flow's leaf, by the flow's headers.
+pub(crate) struct TreeLane {
+    tree: TreeFile,
+    lane: LaneOf<tree::Config>,
+    /// Flows whose leaves it knows.
+    sorted: usize,
+}
+
+impl TreeLane {
+    pub(crate) fn new(
+        tree: &TreeFile,
+        limit: Limit,
+        rate: Rate,
+        seed: u64,
+        sink: Option<Box<dyn PacketSink>>,
+    ) -> Result<Self, ConfigError> {
+        let discipline = tree.config().clone();
+        let port = Port::new(discipline.build(seed)?, limit, rate);
+        let lane = LaneOf { discipline, spec: tree.name().to_owned(), limit, port, meters: Meters::new(rate, sink) };
+        Ok(Self { tree: tree.clone(), lane, sorted: 0 })
+    }
+}
+
+impl Lane for TreeLane {
+    fn run(&mut self, events: &[Event], flows: &[Flow]) -> Result<(), Box<dyn Error + Send + Sync>> {
+        for flow in &flows[self.sorted..] {
+            self.lane.port.scheduler_mut().assign(FlowId(self.sorted as u32), self.tree.leaf(flow.headers()))?;
+            self.sorted += 1;
+        }
+        self.lane.run(events, flows)
+    }
+
+    fn finish(
+        self: Box<Self>,
+        flows: &[OfferedFlow],
+        light: &[bool],
+        charted: &[usize],
+    ) -> Result<DisciplineResult, Box<dyn Error + Send + Sync>> {
+        Box::new(self.lane).finish(flows, light, charted)
+    }
+}
+
 /// The discipline with the limit that it was given, so that two that differ in nothing else can be told apart.
 fn as_written(spec: &Spec) -> String {
     let (mut text, unset) = (spec.discipline.to_string(), spec.discipline.default_limit());
@@ -113,7 +157,7 @@ struct LaneOf<D: Discipline> {
 }
 
 impl<D: Discipline> Lane for LaneOf<D> {
-    fn run(&mut self, events: &[Event]) -> Result<(), Box<dyn Error + Send + Sync>> {
+    fn run(&mut self, events: &[Event], _flows: &[Flow]) -> Result<(), Box<dyn Error + Send + Sync>> {
         for event in events {
             self.port.advance(event.at, &mut self.meters);
             self.share_weights(event.at);
@@ -258,7 +302,7 @@ mod tests {
         let flow = OfferedFlow::idle(config);
         let (spec, rate) = ("fifo".parse().unwrap(), "8mbit".parse().unwrap());
         let mut lane = LaneBuilder { spec: &spec, limit: Limit::UNBOUNDED, rate, seed: 1, sink: None }.visit(discipline).unwrap();
-        lane.run(&events).unwrap();
+        lane.run(&events, &[]).unwrap();
         lane.finish(&[flow; 2], &[false; 2], &[]).unwrap().kept_bounds
     }
 

@@ -11,6 +11,7 @@ mod lane;
 mod meters;
 mod offered;
 mod tc;
+mod tree;
 mod verdict;
 mod weights;
 
@@ -23,4 +24,5 @@ pub use comparison::{
 pub use error::{CaptureError, FlowByError, RuleError, WeightsError};
 pub use headers::{Headers, Ports, Unparsable, UnparsableCounts, dscp_name, dscp_number, parse, protocol_name, protocol_number};
 pub use lane::{PacketFate, PacketRecord, PacketSink};
+pub use tree::{TreeFile, TreeFileError};
 pub use weights::{WeightRule, WeightRules};

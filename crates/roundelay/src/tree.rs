@@ -244,13 +244,6 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     fn evict_from(&mut self, leaf: usize) -> Option<Packet<T>> {
         self.below.evict_waiting(leaf).or_else(|| self.withdraw(leaf))
     }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.below.nodes.len(), self.below.backlog) {
-            self.check_invariants();
-        }
-    }
 }
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L, I> {
@@ -344,6 +337,28 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
     /// 4. What waits is what the leaves said and their heads.
     /// 5. A leaf is asleep if it holds packets and has no head.
     fn check_invariants(&self) {
+        self.check_tree();
+        self.root.scheduler.check_invariants();
+        for state in &self.below.nodes {
+            match state {
+                State::Absent => {}
+                State::Class(class) => class.scheduler.check_invariants(),
+                State::Leaf(leaf) => leaf.buffer.scheduler().check_invariants(),
+            }
+        }
+    }
+}
+
+impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
+    /// The nodes' schedulers check themselves.
+    #[inline]
+    fn debug_check(&self) {
+        if is_time_to_check(self.below.nodes.len(), self.below.backlog) {
+            self.check_tree();
+        }
+    }
+
+    fn check_tree(&self) {
         self.check_class(&self.root, true);
         let mut sum = Backlog::default();
         for (number, state) in self.below.nodes.iter().enumerate() {
@@ -351,9 +366,9 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
                 State::Absent => {}
                 State::Class(class) => self.check_class(class, false),
                 State::Leaf(leaf) => {
-                    leaf.buffer.scheduler().check_invariants();
+                    let head = leaf.head.as_ref().map_or(0, |head| u64::from(head.len));
                     sum.packets = sum.packets.wrapping_add(leaf.told.packets).wrapping_add(leaf.head.is_some().into());
-                    sum.bytes = sum.bytes.wrapping_add(leaf.told.bytes).wrapping_add(leaf.head.as_ref().map_or(0, |head| head.len.into()));
+                    sum.bytes = sum.bytes.wrapping_add(leaf.told.bytes).wrapping_add(head);
                     let sleeps = leaf.head.is_none() && !leaf.told.is_empty();
                     assert_eq!((leaf.is_asleep, self.below.asleep.contains(&number)), (sleeps, sleeps), "invariant 5");
                 }
@@ -361,11 +376,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         }
         assert_eq!(sum, self.below.backlog, "invariant 4");
     }
-}
 
-impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     fn check_class(&self, class: &Class<I>, is_root: bool) {
-        class.scheduler.check_invariants();
         let mut expected = Backlog::default();
         let mut some = false;
         for (place, child) in class.children.iter().enumerate().filter(|(_, child)| child.node != NONE) {
