@@ -112,8 +112,8 @@ fn what_is_taken_for_nodes_and_flows_is_what_the_footprint_says() {
         let mut built = None;
         let taken = measure(|| built = Some(plan.build_tree::<u64>(1).unwrap())).bytes_current;
         let told = built.expect("was built").footprint().fixed_bytes;
-        // Names and the flows' table come on top.
-        assert!(taken <= told as i64 + 4096, "{name}: takes {taken} bytes, says {told}");
+        // Tables double when they are full; names and the table of flows come on top.
+        assert!(taken <= 2 * told as i64 + 4096, "{name}: takes {taken} bytes, says {told}");
     }
 }
 
