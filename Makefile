@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare test test-full lint test-debug test-release docs purity deny browser fuzz capture captures setup-npm setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare test test-full lint test-debug test-release docs purity deny browser fuzz soak costs index capture captures setup-npm setup-chromium setup-deny setup-bare-metal clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -14,6 +14,8 @@ TOOLS := .tools
 REPORT_CRATE := crates/roundelay-report
 # Seconds that each fuzz target runs.
 FUZZ_SECONDS ?= 60
+# Calls on each discipline in `make soak`.
+SOAK ?= 1000000
 BARE_METAL := thumbv7em-none-eabihf
 
 help: ## name the targets
@@ -67,6 +69,18 @@ fuzz: setup-npm ## each fuzz target for FUZZ_SECONDS (needs a nightly compiler)
 	  mkdir -p fuzz/found/$$target; \
 	  cargo +nightly fuzz run $$target fuzz/found/$$target fuzz/corpus/$$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096; \
 	done
+
+costs: setup-npm ## count each discipline's instructions a packet into docs/schedulers/costs.json (needs valgrind)
+	command -v valgrind > /dev/null || { apt-get update && apt-get install -y --no-install-recommends valgrind; }
+	cargo build --release --locked -p roundelay-cli
+	target/release/roundelay bench --instructions --memory packed --json > docs/schedulers/costs.json
+
+index: setup-npm ## make docs/schedulers/README.md anew, from the registry and those costs
+	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --test index
+
+soak: setup-npm ## SOAK calls on each discipline and setting, their invariants checked after each
+	CARGO_TARGET_DIR=target/soak CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true ROUNDELAY_SOAK=$(SOAK) \
+	  cargo test --release --locked -p roundelay --test soak -- --ignored --nocapture
 
 capture: ## make the example capture anew (needs root and a minute)
 	command -v ip > /dev/null || apt-get install -y iproute2

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use roundelay::schedulers::{Spec, parse_limit};
 use roundelay::{Limit, Rate};
+use roundelay_bench::{FlowSet, Lengths, Memory, Pattern};
 use roundelay_trace::{FlowBy, WeightRule, WeightRules};
 
 /// Which queue discipline for this link and this traffic?
@@ -23,6 +24,10 @@ pub(crate) enum Command {
     /// Every packet of the capture is offered to every discipline at its capture time, in front of a link of the given rate. The replay is
     /// open-loop: TCP does not react to what happens in it.
     Compare(Box<Compare>),
+    /// Measure what a packet costs, enqueued and dequeued, under the loads of the QFQ paper
+    ///
+    /// Rows none (the generator of the packets alone) and fifo stand beside every discipline; net is without none.
+    Bench(Box<Bench>),
     /// Name all disciplines
     List {
         /// Print JSON
@@ -105,6 +110,50 @@ pub(crate) struct Compare {
     /// No progress bar
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    /// Disciplines as tc writes them; all of them if none is named
+    #[arg(value_parser = parse_spec)]
+    pub(crate) disciplines: Vec<Spec>,
+
+    /// Flows: 512, weight:flows (1:32k,2:4k) or flows-wWEIGHT (500-w1,250-w2); may be repeated
+    #[arg(long, value_name = "SET", default_value = "512", value_parser = |text: &str| text.parse::<FlowSet>())]
+    pub(crate) flows: Vec<FlowSet>,
+
+    /// How the backlog swells and shrinks: small, large or full; may be repeated
+    #[arg(long, value_name = "PATTERN", default_value = "small", value_parser = |text: &str| text.parse::<Pattern>())]
+    pub(crate) pattern: Vec<Pattern>,
+
+    /// Where packets lie: packed or scattered [default: both]
+    #[arg(long, value_name = "MEMORY", default_values = ["packed", "scattered"], hide_default_value = true,
+          value_parser = |text: &str| text.parse::<Memory>())]
+    pub(crate) memory: Vec<Memory>,
+
+    /// Bytes of a packet: 1000, 64-1500, imix or trimodal
+    #[arg(long, default_value = "1000", value_parser = |text: &str| text.parse::<Lengths>())]
+    pub(crate) lengths: Lengths,
+
+    /// Packets in a round, at least [default: a million, or 60 a flow]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) pairs: Option<u64>,
+
+    /// Rounds, in which the subjects take turns
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) rounds: usize,
+
+    /// Count instructions and cache misses under valgrind, where noise is zero
+    #[arg(long)]
+    pub(crate) instructions: bool,
+
+    /// Print JSON in place of the tables
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Run so many packets and print nothing: what runs under valgrind
+    #[arg(long, hide = true)]
+    pub(crate) once: Option<u64>,
 }
 
 fn parse_spec(text: &str) -> Result<Spec, String> {

@@ -4,6 +4,7 @@
 //! 130 interrupted.
 
 mod arguments;
+mod bench;
 mod compare;
 mod disciplines;
 mod failure;
@@ -21,6 +22,7 @@ use failure::Failure;
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::List { json } => print(&disciplines::list(json)),
         Command::Help { discipline: Some(name) } => match Arguments::command().find_subcommand_mut(&name) {
             Some(command) => print(&command.render_long_help().to_string()),

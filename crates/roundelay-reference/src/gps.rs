@@ -243,6 +243,11 @@ impl<N: Number> GpsServer<N> {
         if bytes > fluid.queued { fluid.queued.clone() } else { bytes }
     }
 
+    /// V: bytes that each backlogged flow has been served per unit of weight since the server was last idle, at the time of the last event.
+    pub fn virtual_time(&self) -> N {
+        self.virtual_time.clone() - self.rounding.clone()
+    }
+
     /// Whether nothing waits in any flow, at the time of the last event.
     pub fn is_idle(&self) -> bool {
         self.backlogged == 0

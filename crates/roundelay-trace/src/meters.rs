@@ -57,6 +57,8 @@ struct Most {
     weight: Crowd,
     least_weight: Crowd,
     least_weight_a_flow: Crowd,
+    /// Flows at a time.
+    flows: u64,
 }
 
 /// Flows present at a time and what their weights were held against.
@@ -72,6 +74,7 @@ impl Most {
         if crowd.weight == 0 {
             return;
         }
+        self.flows = self.flows.max(crowd.flows);
         if crowd.weight > self.weight.weight {
             self.weight = crowd;
         }
@@ -230,10 +233,11 @@ impl Meters {
         self.sink.take().map_or(Ok(()), PacketSink::finish)
     }
 
-    /// The flow's share at its worst, first for lateness.
-    pub(crate) fn shares(&self, flow: FlowId) -> [Share; 3] {
+    /// The flow's share at its worst, first for lateness: with the largest sum of weights and, whenever it was, the most flows.
+    pub(crate) fn shares(&self, flow: FlowId) -> [Share; 4] {
         let config = self.flows[flow.index()].config;
-        [self.most.weight, self.most.least_weight, self.most.least_weight_a_flow].map(|crowd| Share {
+        let latest = Crowd { flows: self.most.flows, ..self.most.weight };
+        [latest, self.most.weight, self.most.least_weight, self.most.least_weight_a_flow].map(|crowd| Share {
             weight: config.weight,
             total_weight: crowd.weight.max(config.weight.into()),
             least_weight: 1,
@@ -245,10 +249,10 @@ impl Meters {
     }
 
     /// What came of the flow, beside what was guaranteed under each of its [`shares`](Self::shares).
-    pub(crate) fn flow_result(&self, flow: FlowId, guarantees: [Guarantees; 3], charted: bool) -> FlowResult {
+    pub(crate) fn flow_result(&self, flow: FlowId, guarantees: [Guarantees; 4], charted: bool) -> FlowResult {
         let meter = &self.flows[flow.index()];
         let slack = self.rounding_slack();
-        let b_wfi = guarantees.iter().filter_map(|guarantees| guarantees.b_wfi).map(|bound| bound.value).max();
+        let b_wfi = guarantees[1..].iter().filter_map(|guarantees| guarantees.b_wfi).map(|bound| bound.value).max();
         let t_wfi = guarantees[0].t_wfi.map(|bound| bound.value.as_secs_f64());
         FlowResult {
             outcome: self.outcome(&[flow.index()]),

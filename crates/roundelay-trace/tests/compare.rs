@@ -121,7 +121,7 @@ fn assert_conserved(comparison: &Comparison) {
 
 fn assert_bounds_kept(comparison: &Comparison, place: &str) {
     for discipline in &comparison.disciplines {
-        let proven = ["drr", "qfq", "wf2q_plus"].contains(&discipline.name);
+        let proven = ["drr", "qfq", "wf2q_plus", "wfq", "wf2q", "scfq"].contains(&discipline.name);
         assert!(discipline.kept_bounds.is_some() >= proven, "{}", discipline.spec);
         for (offered, flow) in comparison.flows.iter().zip(&discipline.flows).filter(|_| discipline.kept_bounds == Some(false)) {
             let place = format!("{place}: {} {}", discipline.spec, offered.label);
@@ -467,7 +467,7 @@ fn compare_at_random(seed: u64, weighted: bool) {
 }
 
 fn audit(mut random: Random, samples: &[Sample], weighted: bool, seed: u64) {
-    let mut options = random_options(&mut random, specs(&["drr", "qfq", "wf2q_plus", "drr quantum 300b"]));
+    let mut options = random_options(&mut random, specs(&["drr", "qfq", "wf2q_plus", "drr quantum 300b", "wfq", "wf2q", "scfq"]));
     if !weighted {
         options.weights = WeightRules::default();
     }
@@ -522,6 +522,12 @@ fn weights_that_leave_and_return_break_no_bound() {
     const QFQ: [u64; 5] = [3408, 13_140, 15_736, 24_152, 24_223];
     const DRR: [u64; 10] = [3778, 7620, 9469, 15_131, 16_830, 20_439, 20_499, 24_371, 38_941, 39_286];
     QFQ.into_iter().chain(DRR).for_each(|seed| compare_at_random(seed, true));
+}
+
+/// A promise that grows with the number of flows was held against the flows of the moment with the largest weights, of which there were fewer.
+#[test]
+fn lateness_is_held_against_most_flows() {
+    compare_at_random(1707, true);
 }
 
 #[test]

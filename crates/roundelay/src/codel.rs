@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `first_above_time_`, 0 for none | `first_above_time`, `None` for none |
 //! | `drop_next_`, `count_`, `lastcount_`, `dropping_` | the same names |
+//! | re-entry: `count_ - lastcount_` within 16 intervals | `Resume::Rfc8289`; `Resume::TwoLess` is what was before |
 //! | `dodequeue` | [`Codel::is_standing`], the packet taken by the caller |
 //! | `deque` | [`Codel::judges_bad`], once a packet: the caller drops or marks the packet, and asks about the next |
 //!
@@ -27,8 +28,6 @@ use crate::time::{Duration, Instant};
 
 /// A frame of Ethernet: the RFC's MTU.
 const FRAME_BYTES: u64 = 1514;
-/// Within this many intervals of its last signal a queue that stands again resumes its rate of signals.
-const RESUME_INTERVALS: u64 = 16;
 
 /// CoDel's two parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,9 +74,24 @@ pub(crate) struct Codel {
     dropping: bool,
     /// A signal was given at `drop_next`, which moves on if the queue still stands at the next packet.
     signalled: bool,
+    resume: Resume,
+}
+
+/// At which rate of signals a queue that stands again goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Resume {
+    /// RFC 8289: that of the signals since it last began to drop, if the last was due less than 16 intervals ago.
+    #[default]
+    Rfc8289,
+    /// Before the RFC (the simulator ns-2's): that of two signals earlier, if the last was due less than 8 intervals ago.
+    TwoLess,
 }
 
 impl Codel {
+    pub(crate) fn resuming(resume: Resume) -> Self {
+        Self { resume, ..Self::default() }
+    }
+
     /// Whether the packet should be dropped or marked. To be asked once for each packet that leaves, in order.
     pub(crate) fn judges_bad(&mut self, target: Target, now: Instant, packet: Leaving) -> bool {
         let stands = self.is_standing(target, now, packet);
@@ -107,8 +121,11 @@ impl Codel {
     }
 
     fn begins(&mut self, target: Target, now: Instant) -> bool {
-        let reached = self.count - self.last_count;
-        let is_soon = now.since(self.drop_next) < Duration::from_picos(target.interval.as_picos().saturating_mul(RESUME_INTERVALS));
+        let (reached, intervals) = match self.resume {
+            Resume::Rfc8289 => (self.count - self.last_count, 16),
+            Resume::TwoLess => (self.count.saturating_sub(2), 8),
+        };
+        let is_soon = now.since(self.drop_next) < Duration::from_picos(target.interval.as_picos().saturating_mul(intervals));
         self.count = if reached > 1 && is_soon { reached } else { 1 };
         self.last_count = self.count;
         self.drop_next = target.control_law(now, self.count);
@@ -173,6 +190,19 @@ mod tests {
             let again = 423 + pause - 100;
             let signals = signals(&mut codel, again..again + 250, 6);
             assert_eq!(signals[1] - signals[0], step, "after {pause} ms");
+        }
+    }
+
+    #[test]
+    fn the_older_rule_goes_on_two_signals_earlier_within_eight_intervals() {
+        for (pause, step) in [(700, 57), (790, 57), (900, 100)] {
+            let mut codel = Codel::resuming(Resume::TwoLess);
+            assert_eq!(signals(&mut codel, 0..400, 6), [100, 200, 271, 329, 379], "five signals: it resumes at three");
+            codel.judges_bad(Target::DEFAULT, at(400), waited(0));
+            let again = 423 + pause - 100;
+            let signals = signals(&mut codel, again..again + 250, 6);
+            // To the millisecond in which the packet comes.
+            assert!((step..=step + 1).contains(&(signals[1] - signals[0])), "{signals:?} after {pause} ms");
         }
     }
 

@@ -5,9 +5,10 @@ use alloc::string::{String, ToString};
 use core::fmt;
 
 use crate::time::Duration;
-use crate::units::Bytes;
+use crate::units::{Billionths, Bytes, Rate};
 
-/// What kind of value a parameter takes. Inside, each is a `u64`: a count, bytes, picoseconds, or 0 and 1.
+/// What kind of value a parameter takes. Inside, each is a `u64`: a count, bytes, picoseconds, bits per second,
+/// billionths, or 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A plain number.
@@ -18,6 +19,12 @@ pub enum Kind {
     Time,
     /// A time of which a bare number is seconds.
     Seconds,
+    /// A time of which a bare number is milliseconds.
+    Milliseconds,
+    /// A rate: `10mbit`.
+    Rate,
+    /// A number that may have decimals: `0.02`.
+    Number,
     /// A word that switches something on; with `no` before it, off.
     Switch,
 }
@@ -74,8 +81,10 @@ impl Kind {
         match self {
             Self::Count => value.to_string(),
             Self::Size => Bytes(value).to_string(),
-            Self::Time | Self::Seconds if value == NEVER => "never".to_owned(),
-            Self::Time | Self::Seconds => Duration::from_picos(value).to_string(),
+            Self::Time | Self::Seconds | Self::Milliseconds if value == NEVER => "never".to_owned(),
+            Self::Time | Self::Seconds | Self::Milliseconds => Duration::from_picos(value).to_string(),
+            Self::Rate => Rate::from_bits_per_second(value).map_or_else(|| "0bit".to_owned(), |rate| rate.to_string()),
+            Self::Number => Billionths(value).to_string(),
             Self::Switch => (if value == 0 { "off" } else { "on" }).to_owned(),
         }
     }
@@ -88,12 +97,20 @@ impl Kind {
         match self {
             Self::Count => text.parse().map_err(|_| "a whole number".to_owned()),
             Self::Size => text.parse::<Bytes>().map(|b| b.0).map_err(|e| e.to_string()),
-            Self::Time | Self::Seconds if text == "never" => Ok(NEVER),
-            Self::Seconds if text.bytes().all(|byte| byte.is_ascii_digit()) => self.read(&(text.to_owned() + "s")),
-            Self::Time | Self::Seconds => text.parse::<Duration>().map(Duration::as_picos).map_err(|e| e.to_string()),
+            Self::Rate => text.parse::<Rate>().map(Rate::bits_per_second).map_err(|e| e.to_string()),
+            Self::Number => text.parse::<Billionths>().map(|number| number.0).map_err(|e| e.to_string()),
+            Self::Time | Self::Seconds | Self::Milliseconds if text == "never" => Ok(NEVER),
+            Self::Seconds if is_bare(text) => self.read(&(text.to_owned() + "s")),
+            Self::Milliseconds if is_bare(text) => self.read(&(text.to_owned() + "ms")),
+            Self::Time | Self::Seconds | Self::Milliseconds => text.parse::<Duration>().map(Duration::as_picos).map_err(|e| e.to_string()),
             Self::Switch => Err("no value".to_owned()),
         }
     }
+}
+
+/// Whether a number has no unit.
+fn is_bare(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What is wrong with a discipline as it was written.

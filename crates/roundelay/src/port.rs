@@ -30,8 +30,12 @@ pub struct Port<S> {
 }
 
 impl<S> Port<S> {
-    /// A port with nothing in it and a free link.
-    pub const fn new(scheduler: S, limit: Limit, rate: Rate) -> Self {
+    /// A port with nothing in it and a free link, whose rate it tells the scheduler. `T`, what packets carry, follows from the scheduler.
+    pub fn new<T>(mut scheduler: S, limit: Limit, rate: Rate) -> Self
+    where
+        S: Scheduler<T>,
+    {
+        scheduler.set_link_rate(rate);
         Self { buffer: Buffer::new(limit, scheduler), rate, free_at: Instant::ZERO, picks_at: Instant::ZERO }
     }
 

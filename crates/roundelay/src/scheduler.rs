@@ -4,6 +4,7 @@ use crate::config::ConfigError;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::time::Instant;
+use crate::units::Rate;
 
 /// Orders packets for one link. Knows no clock, no limit, no I/O.
 ///
@@ -62,6 +63,13 @@ pub trait Scheduler<T> {
     fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
         let _ = (now, sending);
         false
+    }
+
+    /// Tells the rate of the link, before the first packet comes: for disciplines that reckon with what a fluid server would have done up to
+    /// an instant at which a packet is on the link. A [`Port`](crate::Port) calls it; who drives a scheduler without one can. A discipline that
+    /// is not told goes on without, and says how.
+    fn set_link_rate(&mut self, rate: Rate) {
+        let _ = rate;
     }
 
     /// Adds a flow, or changes one, backlogged or not. Disciplines that treat all flows alike have nothing to set.

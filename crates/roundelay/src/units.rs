@@ -15,6 +15,15 @@ pub struct Rate(u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(pub u64);
 
+/// A number in billionths, for parameters that are fractions: what is written in decimals is kept exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Billionths(pub u64);
+
+impl Billionths {
+    /// One.
+    pub const ONE: Self = Self(1_000_000_000);
+}
+
 /// A number with a unit that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitError {
@@ -125,6 +134,16 @@ impl FromStr for Bytes {
     }
 }
 
+impl FromStr for Billionths {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let (number, suffix) = split(text);
+        let value = quantity(number, suffix, &[("", Self::ONE.0)]).map(Self);
+        value.ok_or_else(|| UnitError { text: text.to_string(), expected: "a number, as in 0.02".to_string() })
+    }
+}
+
 impl FromStr for Duration {
     type Err = UnitError;
 
@@ -169,6 +188,13 @@ impl fmt::Display for Bytes {
     }
 }
 
+impl fmt::Display for Billionths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = format!("{}.{:09}", self.0 / Self::ONE.0, self.0 % Self::ONE.0);
+        f.write_str(digits.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,6 +236,14 @@ mod tests {
         for bytes in [0, 1, 1023, 1024, 1514, 32 << 20] {
             assert_eq!(Bytes(bytes).to_string().parse(), Ok(Bytes(bytes)));
         }
+        for number in [0, 1, 20_000_000, 1_000_000_000, 1_700_000_000, u64::MAX].map(Billionths) {
+            assert_eq!(number.to_string().parse(), Ok(number));
+        }
+        assert_eq!(
+            ["0.02", "1", ".5", "1.7"].map(|text| text.parse::<Billionths>().map(|number| number.to_string()).ok()),
+            ["0.02", "1", "0.5", "1.7"].map(|text| Some(text.to_string()))
+        );
+        assert!(["", ".", "-1", "1e-3", "2%", "1b"].into_iter().all(|bad| bad.parse::<Billionths>().is_err()));
         for span in [Duration::ZERO, Duration::from_micros(1500), Duration::from_picos(7)] {
             assert_eq!(span.to_string().parse(), Ok(span));
         }

@@ -16,13 +16,23 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
 use crate::time::Instant;
+use crate::units::Rate;
 
+pub mod afd;
+pub mod choke;
+pub mod codel;
 pub mod drr;
 pub mod fifo;
 pub mod fq_codel;
+pub mod mqfq;
 pub mod qfq;
+pub mod scfq;
+pub mod red;
+pub mod sfb;
 pub mod sfq;
+pub mod wf2q;
 pub mod wf2q_plus;
+pub mod wfq;
 
 /// A discipline as the registry knows it: implemented by its configuration.
 pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
@@ -403,6 +413,10 @@ macro_rules! registry {
                 match self { $(Self::$variant(scheduler) => scheduler.take_dropped(),)* }
             }
 
+            fn set_link_rate(&mut self, rate: Rate) {
+                match self { $(Self::$variant(scheduler) => scheduler.set_link_rate(rate),)* }
+            }
+
             fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
                 match self { $(Self::$variant(scheduler) => scheduler.set_flow(flow, config),)* }
             }
@@ -430,9 +444,18 @@ registry! {
     Fifo = fifo,
     Drr = drr,
     Sfq = sfq,
+    Scfq = scfq,
+    Wfq = wfq,
+    Wf2q = wf2q,
     Wf2qPlus = wf2q_plus,
     Qfq = qfq,
     FqCodel = fq_codel,
+    Mqfq = mqfq,
+    Codel = codel,
+    Red = red,
+    Choke = choke,
+    Afd = afd,
+    Sfb = sfb,
 }
 
 /// What the registry knows of a discipline, its type left behind.

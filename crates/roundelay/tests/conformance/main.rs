@@ -7,6 +7,7 @@ mod operations;
 mod liars;
 mod memory;
 mod port;
+mod reconfiguration;
 mod workload;
 
 use operations::{Audited, Event, Operation, Violation, subjects};

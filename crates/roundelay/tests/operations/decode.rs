@@ -15,6 +15,23 @@ const SPECS: &[&str] = &[
     "fq_codel flows 4 target 1ms interval 5ms quantum 256b",
     "fq_codel flows 2 target 1us interval 1us noecn drop_batch 1",
     "fq_codel flows 64 ce_threshold 1ms drop_batch 3",
+    "mqfq queues 4 buffer 12 ns2",
+    "mqfq queues 3 hashes 3 quantum 1b buffer 0",
+    "mqfq queues 4 resequence buffer 0",
+    "mqfq queues 5 hashes 16 cells 700b buffer 0",
+    "mqfq queues 3 resequence cells 1kb buffer 20",
+    "codel target 1us interval 1us",
+    "codel target 1ms interval 5ms ecn ce_threshold 1ms",
+    "red min 2kb max 5kb avpkt 500b probability 0.5 ecn gentle adaptive",
+    "red min 500b max 1kb burst 1 probability 1",
+    "red min 1kb burst 1048576 nodrop harddrop ecn",
+    "choke min 2 max 6 burst 1 probability 0.5 ecn",
+    "choke min 1 burst 1 probability 0",
+    "afd target 1kb shadow 4 sample 1 interval 1us",
+    "afd target 1b shadow 64 sample 2 alpha 1000 beta 1000",
+    "sfb levels 2 bins 2 target 1 max 3 increment 0.5 decrement 0.1 rehash 5ms db 2ms penalty_rate 1000 penalty_burst 2",
+    "sfb levels 5 bins 3 max 1 increment 1 rehash 1ms db 0",
+    "sfb levels 16 bins 1 rehash 1ms db 1ms penalty_burst 0",
 ];
 
 /// The disciplines with their defaults, then [`SPECS`].

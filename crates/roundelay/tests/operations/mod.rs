@@ -97,6 +97,11 @@ impl<S: Scheduler<Serial>> Audited<S> {
         &self.scheduler
     }
 
+    /// The scheduler, to change its parameters.
+    pub(crate) fn scheduler_mut(&mut self) -> &mut S {
+        &mut self.scheduler
+    }
+
     /// Does one operation and checks all that can be seen from outside.
     pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Violation> {
         match operation {

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::{Discipline, drr, fifo};
-use roundelay::{Buffer, FlowConfig, FlowId, Instant, Limit, Packet, Scheduler};
+use roundelay::{Buffer, DropReason, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler, Share};
 
-use crate::workload::{Lengths, Refill, Source, Workload};
+use crate::workload::{Lengths, RATE, Refill, Source, Workload};
 
 const NOW: Instant = Instant::ZERO;
 
@@ -37,10 +37,10 @@ fn turns_send_their_quanta() {
         let mut scheduler = scheduler(quantum);
         for flow in 0..4 {
             set_weight(&mut scheduler, flow, weights[flow as usize]);
-            (0..40_000).for_each(|_| push(&mut scheduler, flow, random.random_range(64..=1514)));
+            (0..8_000).for_each(|_| push(&mut scheduler, flow, random.random_range(64..=1514)));
         }
         let (mut turns, mut sent, mut last) = ([0u64; 4], [0u64; 4], None);
-        for _ in 0..40_000 {
+        for _ in 0..8_000 {
             let (flow, len) = pull(&mut scheduler).expect("backlogged");
             if let Some(before) = last.replace(flow).filter(|before| *before != flow) {
                 let carried = turns[before as usize] * u64::from(quantum * weights[before as usize]) - sent[before as usize];
@@ -92,9 +92,25 @@ fn b_wfi_stays_within_the_bound() {
     assert!(largest.1 > 1.0, "fifo must break it");
 }
 
-/// Largest difference of service per weight, over all intervals in which both flows are backlogged, in bytes.
-fn fairness<S: Scheduler<()>>(scheduler: &mut S, weights: &[u32], random: &mut Pcg64Mcg) -> f64 {
+/// What a flow of these is promised, packets of up to 1514 bytes.
+fn share(weights: &[u32], flow: usize) -> Share {
+    Share {
+        weight: weights[flow],
+        total_weight: weights.iter().map(|weight| u64::from(*weight)).sum(),
+        least_weight: weights.iter().copied().min().unwrap_or(1),
+        flows: weights.len() as u64,
+        max_packet_len: 1514,
+        link_max_packet_len: 1514,
+        rate: Rate::from_bits_per_second(RATE).expect("not zero"),
+    }
+}
+
+/// Largest difference of what two flows have got per weight, over all intervals in which both are backlogged, over that which is promised:
+/// the largest of all pairs.
+fn fairness<S: Scheduler<()>>(scheduler: &mut S, weights: &[u32], quantum: u32, random: &mut Pcg64Mcg) -> f64 {
     let flows = weights.len();
+    let promised = |flow| drr::Config { quantum }.guarantees(&share(weights, flow)).fairness.expect("promised").value.as_secs_f64();
+    let seconds_per_weight = share(weights, 0).total_weight as f64 * 8.0 / RATE as f64;
     let mut normalised = vec![0.0f64; flows];
     let mut extremes = vec![vec![(0.0f64, 0.0f64); flows]; flows];
     let mut worst = 0.0f64;
@@ -105,34 +121,158 @@ fn fairness<S: Scheduler<()>>(scheduler: &mut S, weights: &[u32], random: &mut P
     }
     for _ in 0..5_000 {
         let (flow, len) = pull(scheduler).expect("backlogged");
-        push(scheduler, flow, random.random_range(64..=1514));
+        push(scheduler, flow, if random.random_bool(0.5) { 1514 } else { random.random_range(64..=1514) });
         normalised[flow as usize] += f64::from(len) / f64::from(weights[flow as usize]);
         for (one, two) in (0..flows).flat_map(|one| (0..one).map(move |two| (one, two))) {
             let ahead = normalised[one] - normalised[two];
             let (least, most) = &mut extremes[one][two];
             (*least, *most) = (least.min(ahead), most.max(ahead));
-            worst = worst.max(*most - *least);
+            worst = worst.max((*most - *least) * seconds_per_weight / promised(one).min(promised(two)));
         }
     }
     worst
 }
 
-/// Shreedhar and Varghese, Theorem 2: over any interval two backlogged flows are served alike, per weight, but for Q + 2 L bytes.
+/// As Theorem 2 of the paper, but per flow: over any interval two backlogged flows are served alike, per weight, but for the quantum of weight 1
+/// and a packet of each.
 #[test]
 fn backlogged_flows_are_served_alike() {
     let mut random = Pcg64Mcg::seed_from_u64(2);
     let mut largest = 0.0f64;
     for quantum in [1, 700, 1514, 30_000] {
-        let bound = f64::from(quantum) + 2.0 * 1514.0;
-        let weights: Vec<u32> = (0..8).map(|_| random.random_range(1..=10)).collect();
-        let measured = fairness(&mut scheduler(quantum), &weights, &mut random);
-        assert!(measured <= bound, "{measured} of {bound} at quantum {quantum}");
-        largest = largest.max(measured / bound);
-        let of_fifo = fairness(&mut fifo::Fifo::default(), &weights, &mut random);
-        assert!(of_fifo > bound, "fifo must break it: {of_fifo}");
+        for weights in [vec![1; 4], vec![1, 1, 10], (0..8).map(|_| random.random_range(1..=10)).collect()] {
+            let measured = fairness(&mut scheduler(quantum), &weights, quantum, &mut random);
+            assert!(measured <= 1.0, "{measured} of the bound at quantum {quantum}");
+            largest = largest.max(measured);
+            let of_fifo = fairness(&mut fifo::Fifo::default(), &weights, quantum, &mut random);
+            assert!(of_fifo > 1.0, "fifo must break it: {of_fifo}");
+        }
     }
     println!("fairness / bound: {largest:.3}");
-    assert!(largest > 0.3);
+    assert!(largest > 0.8);
+}
+
+/// When a packet would have left a link of the flow's share of the rate, in seconds.
+struct Due(f64);
+
+/// Lateness of packets: completion less [`Due`], the largest of each flow.
+struct Lateness(Vec<f64>);
+
+impl Observer<Due> for Lateness {
+    fn sent(&mut self, packet: Packet<Due>, _start: Instant, end: Instant) {
+        let worst = &mut self.0[packet.flow.index()];
+        *worst = worst.max(end.since(Instant::ZERO).as_secs_f64() - packet.payload.0);
+    }
+
+    fn dropped(&mut self, _packet: Packet<Due>, _now: Instant, _reason: DropReason) {
+        panic!("nothing is dropped");
+    }
+}
+
+/// Lateness over the promised latency, the largest of all flows. Arrivals: nanoseconds, flow, length.
+fn latency<S: Scheduler<Due>>(mut scheduler: S, weights: &[u32], quantum: u32, arrivals: &[(u64, usize, u32)]) -> f64 {
+    for (flow, weight) in weights.iter().enumerate() {
+        scheduler.set_flow(FlowId(flow as u32), FlowConfig { weight: *weight, ..FlowConfig::DEFAULT }).expect("a legal weight");
+    }
+    let rate = share(weights, 0).rate;
+    let (mut port, mut lateness) = (Port::new(scheduler, Limit::UNBOUNDED, rate), Lateness(vec![f64::MIN; weights.len()]));
+    let mut due = vec![0.0f64; weights.len()];
+    for &(nanos, flow, len) in arrivals {
+        let now = Instant::from_nanos(nanos);
+        port.advance(now, &mut lateness);
+        due[flow] = due[flow].max(nanos as f64 * 1e-9) + f64::from(len) * 8.0 / RATE as f64 / share_of(weights, flow);
+        port.arrive(now, Packet::new(FlowId(flow as u32), len, Due(due[flow])), &mut lateness);
+    }
+    port.drain(&mut lateness);
+    let promised = |flow| drr::Config { quantum }.guarantees(&share(weights, flow)).latency.expect("promised").value.as_secs_f64();
+    (0..weights.len()).map(|flow| lateness.0[flow] / promised(flow)).fold(0.0, f64::max)
+}
+
+fn share_of(weights: &[u32], flow: usize) -> f64 {
+    f64::from(weights[flow]) / share(weights, flow).total_weight as f64
+}
+
+/// Bursts of all flows, some just as another begins.
+fn bursts(flows: usize, random: &mut Pcg64Mcg) -> Vec<(u64, usize, u32)> {
+    let mut arrivals = Vec::new();
+    for _ in 0..40 {
+        let (at, flow) = (random.random_range(0..300_000), random.random_range(0..flows));
+        let (shortest, longest) = [(1514, 1514), (64, 1514), (1, 100)][random.random_range(0..3)];
+        arrivals.extend((0..random.random_range(1..30)).map(|_| (at, flow, random.random_range(shortest..=longest))));
+    }
+    arrivals.sort_by_key(|(at, ..)| *at);
+    arrivals
+}
+
+/// Flow 0 comes with a byte when the others have each sent one and carry 1513: all but one send two quanta less a byte before its turn.
+fn just_too_late(others: usize) -> Vec<(u64, usize, u32)> {
+    let mut arrivals: Vec<_> = (1..=others).flat_map(|flow| [1, 1514, 1513, 1].map(|len| (0, flow, len))).collect();
+    arrivals.push((others as u64 - 1, 0, 1));
+    arrivals
+}
+
+/// GRC with (F - Q_k + (N - 1) L + L_k) / R.
+#[test]
+fn latency_stays_within_the_bound() {
+    let mut random = Pcg64Mcg::seed_from_u64(5);
+    let (mut kept, mut of_fifo) = (0.0f64, 0.0f64);
+    for quantum in [1, 300, 1514, 4000, 30_000] {
+        for _ in 0..40 {
+            let weights: Vec<u32> = (0..random.random_range(2..8)).map(|_| random.random_range(1..=8)).collect();
+            let arrivals = bursts(weights.len(), &mut random);
+            kept = kept.max(latency(drr::Drr::new(drr::Config { quantum }).expect("legal"), &weights, quantum, &arrivals));
+            of_fifo = of_fifo.max(latency(fifo::Fifo::default(), &weights, quantum, &arrivals));
+        }
+    }
+    let late = latency(drr::Drr::new(drr::Config { quantum: 1514 }).expect("legal"), &[1; 30], 1514, &just_too_late(29));
+    println!("latency / bound: random {kept:.3}, just too late {late:.3}; fifo {of_fifo:.1}");
+    assert!(kept <= 1.0 && (0.9..=1.0).contains(&late), "{kept}, {late}");
+    assert!(of_fifo > 1.0, "fifo must break it: {of_fifo}");
+}
+
+/// A flow with one packet at a time that is refilled as it is served, against one that has them all: the same packets in the same order.
+#[test]
+fn a_refilled_flow_is_one_that_was_never_empty() {
+    let mut random = Pcg64Mcg::seed_from_u64(6);
+    let lens: Vec<Vec<u32>> = (0..4).map(|_| (0..200).map(|_| random.random_range(1..=1514)).collect()).collect();
+    for quantum in [100, 1514, 5000] {
+        let (mut node, mut whole, mut returning) = (scheduler(quantum), scheduler(quantum), scheduler(quantum));
+        for flow in 0..4 {
+            lens[flow as usize].iter().for_each(|len| push(&mut whole, flow, *len));
+            push(&mut node, flow, lens[flow as usize][0]);
+            push(&mut returning, flow, lens[flow as usize][0]);
+        }
+        let mut next = [1; 4];
+        let mut differs = false;
+        for _ in 0..800 {
+            let mut refill = |flow: FlowId| {
+                next[flow.index()] += 1;
+                lens[flow.index()].get(next[flow.index()] - 1).map(|len| Packet::new(flow, *len, ()))
+            };
+            let served = node.dequeue_refilled(NOW, &mut refill).map(|packet| (packet.flow.0, packet.len));
+            assert_eq!(served, pull(&mut whole), "quantum {quantum}");
+            // Without it, the flow forfeits its deficit each time.
+            let Some((flow, len)) = pull(&mut returning) else { continue };
+            differs |= served != Some((flow, len));
+            let sent = lens[flow as usize].iter().position(|known| *known == len).unwrap_or(0);
+            lens[flow as usize].get(sent + 1).into_iter().for_each(|len| push(&mut returning, flow, *len));
+        }
+        assert!(differs, "a flow that comes back after it was served is another matter, quantum {quantum}");
+        assert!(node.backlog().is_empty() && whole.backlog().is_empty());
+    }
+}
+
+/// A child that lost its packet gives up its place's packet, not its place.
+#[test]
+fn a_flow_can_be_told_to_give_up_its_newest_packet() {
+    let mut scheduler = scheduler(1514);
+    for (flow, len) in [(0, 100), (1, 200), (1, 300), (2, 1000)] {
+        push(&mut scheduler, flow, len);
+    }
+    let mut give_up = |flow| scheduler.evict_flow(FlowId(flow)).map(|packet| packet.len);
+    assert_eq!([give_up(1), give_up(1), give_up(1), give_up(7)], [Some(300), Some(200), None, None]);
+    push(&mut scheduler, 1, 400);
+    assert_eq!(std::iter::from_fn(|| pull(&mut scheduler)).collect::<Vec<_>>(), [(0, 100), (1, 400), (2, 1000)]);
 }
 
 /// DRR that walks each round, as the paper has it.

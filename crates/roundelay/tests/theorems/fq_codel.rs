@@ -26,8 +26,13 @@ pub(crate) type Offers<'a> = &'a dyn Fn(u64) -> bool;
 /// Packets that each of five flows got sent in `slots` slots, one packet each: flows 0 to 3 always have packets, flow 4 gets one when
 /// `offers` says so.
 pub(crate) fn shares_beside_on_off(scheduler: &mut impl Scheduler<u64>, slots: u64, offers: Offers) -> [u64; 5] {
+    shares_beside_backlogs_of(3, scheduler, slots, offers)
+}
+
+/// The same, flows 0 to 3 with so many packets each.
+pub(crate) fn shares_beside_backlogs_of(packets: u32, scheduler: &mut impl Scheduler<u64>, slots: u64, offers: Offers) -> [u64; 5] {
     let mut sent = [0; 5];
-    for flow in (0..4).flat_map(|flow| [flow; 3]) {
+    for flow in (0..packets).flat_map(|_| 0..4) {
         assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), LEN, 0)).is_ok());
     }
     for slot in 0..slots {

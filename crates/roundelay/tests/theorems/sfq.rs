@@ -67,34 +67,6 @@ fn one_bucket_is_fifo_and_many_keep_flows_apart() {
     assert!(order.is_sorted(), "first in first out in a bucket");
 }
 
-const CHOSEN: u32 = 100_000;
-
-/// Flow numbers that all meet in bucket 0 of a table of 1024 with a hash of their low bits.
-fn chosen() -> impl Iterator<Item = FlowId> {
-    (0..CHOSEN).map(|number| FlowId(number.wrapping_mul(1024)))
-}
-
-/// Packets refused, one of each chosen flow, if each of 1024 buckets holds `depth`.
-fn refused_by_sfq(depth: u32) -> u32 {
-    let mut scheduler = build(sfq::Config { depth, ..deep() }, 1);
-    chosen().filter(|&flow| scheduler.enqueue(Instant::ZERO, Packet::new(flow, LEN, 0)).is_err()).count() as u32
-}
-
-fn refused_by_low_bits(depth: u32) -> u32 {
-    let mut buckets = [0; 1024];
-    chosen().for_each(|flow| buckets[flow.index() % 1024] += 1);
-    buckets.iter().map(|&packets: &u32| packets.saturating_sub(depth)).sum()
-}
-
-/// 97.7 in a bucket on average with a standard deviation of 9.9: none has more than 160 or less than 50.
-#[test]
-fn chosen_flow_numbers_spread() {
-    let spread = |refused: &dyn Fn(u32) -> u32| refused(160) == 0 && refused(50) == CHOSEN - 50 * 1024;
-    assert!(spread(&refused_by_sfq));
-    assert!(!spread(&refused_by_low_bits), "the check finds a hash without a key");
-    assert_eq!(refused_by_low_bits(160), CHOSEN - 160);
-}
-
 proptest! {
     #[test]
     fn buckets_share_within_the_bound(steps in steps(), quantum in 1u32..4000) {
@@ -113,7 +85,7 @@ fn fifo_does_not_share_within_the_bound() {
 
 /// SFQ with a bucket that comes back put at the front, as Linux had it for a while in 2012.
 #[derive(Default)]
-struct NewFirst {
+pub(crate) struct NewFirst {
     queues: [VecDeque<Packet<u64>>; 5],
     ring: VecDeque<usize>,
 }
@@ -372,6 +344,42 @@ fn a_full_buffer_costs_the_longest_bucket() {
         }
         assert_eq!(dropped, [(expected, DropReason::PushedOut)]);
     }
+}
+
+/// A bucket that an eviction emptied keeps its place, and what comes before its turn leaves with that turn: a round later would be a turn lost.
+#[test]
+fn a_bucket_that_an_eviction_emptied_loses_no_turn() {
+    let order = |evicted: u32, flows: &[(u32, u32)]| {
+        let mut scheduler = build(deep(), 1);
+        for (flow, len) in flows {
+            assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(*flow), *len, 0)).is_ok());
+        }
+        assert_eq!(scheduler.evict().map(|packet| packet.flow.0), Some(evicted));
+        assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(evicted), LEN, 0)).is_ok());
+        std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect::<Vec<_>>()
+    };
+    assert_eq!(order(1, &[(0, LEN), (0, LEN), (1, 60_000), (2, LEN), (2, LEN)]), [0, 1, 2, 0, 2]);
+    // Where the turn was its own, that is over.
+    assert_eq!(order(0, &[(0, 60_000), (1, LEN), (1, LEN)]), [1, 0, 1]);
+}
+
+/// Oldest for newest: a bucket at its depth keeps what it is owed for a long packet, else it would wait for ever.
+#[test]
+fn a_bucket_that_drops_its_head_keeps_its_deficit() {
+    let mut scheduler = build(sfq::Config { depth: 1, headdrop: true, quantum: 100, ..deep() }, 1);
+    let put = |scheduler: &mut sfq::Sfq<u64>, flow, len| {
+        assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), len, 0)).is_ok());
+        while scheduler.take_dropped().is_some() {}
+    };
+    put(&mut scheduler, 0, 1000);
+    put(&mut scheduler, 1, 100);
+    let mut turns = 0;
+    while scheduler.dequeue(Instant::ZERO).expect("backlogged").flow != FlowId(0) {
+        put(&mut scheduler, 0, 1000);
+        put(&mut scheduler, 1, 100);
+        turns += 1;
+    }
+    assert_eq!(turns, 9, "1000 bytes take ten turns of 100");
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl Source {
         Self { config, lengths: Lengths::Fixed(len), arrivals: vec![0; packets], refill: None }
     }
 
-    fn longest(&self) -> u32 {
+    pub(crate) fn longest(&self) -> u32 {
         match &self.lengths {
             Lengths::Fixed(len) | Lengths::Alternating(_, len) | Lengths::Uniform(_, len) => *len,
             Lengths::Listed(lens) => lens.iter().copied().max().unwrap_or(0),

@@ -1,0 +1,93 @@
+//! Instructions and cache misses per packet, counted by valgrind: the same on every run.
+//!
+//! The program runs itself twice under callgrind, with so many packets and with twice as many. The difference is what the packets cost,
+//! without what setting up costs.
+
+use std::env;
+use std::ffi::OsString;
+use std::io;
+use std::process::Command;
+
+use crate::load::Load;
+use crate::run::Subject;
+
+/// What a packet costs, enqueued and dequeued, its generation included.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Counts {
+    /// Instructions.
+    pub instructions: f64,
+    /// Reads and writes that miss the first-level data cache of the simulated machine.
+    pub first_level_misses: f64,
+    /// Reads and writes that miss its last-level cache.
+    pub last_level_misses: f64,
+}
+
+/// Why nothing could be counted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstructionsError {
+    /// Valgrind could not be started.
+    #[error("counting instructions needs valgrind, which could not be started: {0}")]
+    NoValgrind(#[source] io::Error),
+    /// Valgrind ended otherwise than with counts.
+    #[error("valgrind counted nothing: {0}")]
+    NoCounts(String),
+}
+
+/// Counts what a subject costs under a load. `arguments` makes the program call [`crate::run_pairs`] with the same and so many pairs.
+///
+/// # Errors
+/// There is no valgrind, or it could not run the program.
+pub fn count(
+    subject: &Subject,
+    load: &Load,
+    arguments: impl Fn(&Subject, &Load, u64) -> Vec<OsString>,
+) -> Result<Counts, InstructionsError> {
+    let (_, most) = load.pattern.backlog_per_flow();
+    let pairs = (u64::from(load.flows.flows()) * most * 2).max(20_000);
+    let [once, twice] = [pairs, 2 * pairs].map(|pairs| collect(arguments(subject, load, pairs)));
+    let (once, twice) = (once?, twice?);
+    let each = |place: usize| (twice[place] as f64 - once[place] as f64) / pairs as f64;
+    Ok(Counts {
+        instructions: each(IR),
+        first_level_misses: each(D1_READ_MISSES) + each(D1_WRITE_MISSES),
+        last_level_misses: each(LL_READ_MISSES) + each(LL_WRITE_MISSES),
+    })
+}
+
+/// Places in callgrind's line of sums with the cache simulation on: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw.
+const IR: usize = 0;
+const D1_READ_MISSES: usize = 4;
+const D1_WRITE_MISSES: usize = 5;
+const LL_READ_MISSES: usize = 7;
+const LL_WRITE_MISSES: usize = 8;
+const EVENTS: usize = 9;
+
+fn collect(arguments: Vec<OsString>) -> Result<Vec<u64>, InstructionsError> {
+    let program = env::current_exe().map_err(InstructionsError::NoValgrind)?;
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--cache-sim=yes"]).arg(program).args(arguments);
+    let output = valgrind.output().map_err(InstructionsError::NoValgrind)?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    sums(&text).ok_or_else(|| InstructionsError::NoCounts(text.lines().rev().take(5).collect::<Vec<_>>().join(" / ")))
+}
+
+/// The sums in callgrind's last words: `==42== Collected : 1 2 3 4 5 6 7 8 9`.
+fn sums(text: &str) -> Option<Vec<u64>> {
+    let line = text.lines().find_map(|line| line.split_once("Collected : "))?.1;
+    let sums: Vec<u64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    (sums.len() == EVENTS).then_some(sums)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callgrinds_last_words_are_understood() {
+        let text = "==1== \n==1== Events    : Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw\n==1== Collected : 10 2 3 4 5 6 7 8 9\n==1== \n";
+        assert_eq!(sums(text), Some(vec![10, 2, 3, 4, 5, 6, 7, 8, 9]));
+        assert_eq!(sums("==1== Collected : 10\n"), None);
+        assert_eq!(sums("valgrind: no such program"), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! `docs/schedulers/README.md`: all disciplines side by side, made from the registry and from the costs measured by `make costs`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
+use roundelay::{Bytes, Duration, Footprint, Scheduler, Share};
+
+fn page(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schedulers").join(name)
+}
+
+/// One of a hundred flows alike, on 100 Mbit/s, packets of up to 1500 bytes.
+fn share() -> Share {
+    Share {
+        weight: 1,
+        total_weight: 100,
+        least_weight: 1,
+        flows: 100,
+        max_packet_len: 1500,
+        link_max_packet_len: 1500,
+        rate: "100mbit".parse().expect("a rate"),
+    }
+}
+
+/// What one discipline promises that flow, and takes.
+struct Row;
+
+impl Visitor for Row {
+    type Output = (Option<Duration>, Footprint);
+
+    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
+        let delay = discipline.guarantees(&share()).delay(&share(), 1500).map(|bound| bound.value);
+        (delay, discipline.build::<u32>(1).expect("the default is legal").footprint())
+    }
+}
+
+/// Instructions a packet by discipline, the generator's taken off.
+fn costs() -> Vec<(String, f64)> {
+    let text = fs::read_to_string(page("costs.json")).expect("docs/schedulers/costs.json");
+    let tables: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let rows = tables[0]["a_packet"].as_array().expect("rows").iter();
+    rows.map(|row| (row["subject"].as_str().expect("a name").to_owned(), row["net"].as_f64().expect("a number"))).collect()
+}
+
+fn memory(footprint: &Footprint) -> String {
+    let fixed = if footprint.fixed_bytes >= 1024 {
+        Bytes((footprint.fixed_bytes as u64 + 512) >> 10 << 10)
+    } else {
+        Bytes(footprint.fixed_bytes as u64)
+    };
+    match footprint.bytes_per_flow {
+        0 => fixed.to_string(),
+        per_flow => format!("{fixed} + {per_flow}b a flow"),
+    }
+}
+
+fn index() -> String {
+    let mut text = "\
+# The disciplines
+
+<!-- Made by `make index` from the registry and from costs.json; do not edit. -->
+
+| name | what it is | steps a packet | delay promised | memory | instructions a packet |
+|---|---|---|---|---|---|
+"
+    .to_owned();
+    let costs = costs();
+    for discipline in AnyDiscipline::all() {
+        let info = discipline.info();
+        let (delay, footprint) = discipline.visit(Row);
+        let delay = delay.map_or_else(|| "none".to_owned(), |delay| format!("{:.1} ms", delay.as_secs_f64() * 1e3));
+        let cost =
+            costs.iter().find(|(name, _)| name == info.name).map_or_else(|| "not measured".to_owned(), |(_, cost)| format!("{cost:.0}"));
+        text += &format!(
+            "| [`{0}`]({0}.md) | {1} | {2} | {delay} | {3} | {cost} |\n",
+            info.name,
+            info.about,
+            info.complexity,
+            memory(&footprint)
+        );
+    }
+    text + "\
+\nN is the number of flows, n that of packets that wait.\n
+**Delay promised**: the longest that a packet of a flow can take that finds its flow idle, where it is one of 100 flows with equal weights on a link of
+100 Mbit/s and no packet is longer than 1500 bytes (`roundelay bounds` computes it for flows of your own; each page says what is proven and which
+test checks it). A flow that sends more at once waits for that too. The link's rate alone would take 12 ms for a packet of each flow.\n
+**Memory** is the discipline's own, packets excluded; what is taken a flow is taken for each flow number that has been seen.\n
+**Instructions** are those to enqueue and dequeue one packet, storage and the flow's queue included, with 512 flows of equal weights, bursts of 5
+packets a flow and lengths of 1000 bytes, counted under valgrind (`make costs`; the same on every run, and much the same on every machine of this
+kind). What they cost in time, and in cache misses when there are many flows, is `roundelay bench`'s to say.\n"
+}
+
+/// `ROUNDELAY_WRITE=1` writes the page anew (`make index`).
+#[test]
+fn the_index_is_what_the_registry_says() {
+    let path = page("README.md");
+    if std::env::var_os("ROUNDELAY_WRITE").is_some() {
+        fs::write(&path, index()).expect("the page can be written");
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == index(), "docs/schedulers/README.md is out of date: make index");
+    assert!(!written.contains("not measured"), "docs/schedulers/costs.json is out of date: make costs index");
+}

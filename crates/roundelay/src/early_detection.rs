@@ -1,0 +1,355 @@
+//! RED's decision: whether a packet that arrives should tell its sender that the queue has been long for a while.
+//!
+//! What counts is a moving average of the queue: bursts come and go without a signal. Below `min` nobody is signalled, between `min` and
+//! `max` more and more often, above it everybody. Between two signals lies a random number of packets, but not one that may be anything:
+//! all numbers up to a most are as likely, so that signals neither cluster nor stay away for long.
+//!
+//! Source: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993;
+//! S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue Management", 2001;
+//! S. Floyd, "Recommendation on Using the 'Gentle' Variant of RED", 2000.
+//!
+//! | paper | here |
+//! |---|---|
+//! | avg, q | `average`, `waiting` |
+//! | w_q | 2^-`weight_log` |
+//! | min_th, max_th, max_p | `Thresholds::min`, `max`, `EarlyDetection::probability` |
+//! | count | `count`: packets since the last signal |
+//! | q_time, s | `idle_since`, `packet_time` |
+//! | p_b, p_a | `base`, `spaced` |
+//!
+//! Number format: the average in units of 2^-48 bytes (or packets), so that it is off by less than 2^-16 of one at any weight; probabilities
+//! in units of 2^-32.
+//!
+//! Differences from the paper: `count` is 0 for the packet after a signal, as in the paper's derivation; its listing has 1 there, with which
+//! the packets between two signals are uniform up to 1 / p_b - 1. Adaptive RED adapts when a packet arrives half a second or more after the
+//! last time, not by a timer.
+//!
+//! Tests: the average against the formula in exact arithmetic, distances between signals, adaptation, in `theorems/red.rs` and at the end.
+
+use crate::random::{Probability, Random};
+use crate::time::{Duration, Instant};
+use crate::units::Billionths;
+
+/// What a discipline sets, lengths in its unit: bytes or packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Thresholds {
+    pub(crate) min: u64,
+    pub(crate) max: u64,
+    /// Of a signal when the average reaches `max`; where adaptation starts, if it adapts.
+    pub(crate) probability: Probability,
+    /// The average takes over 2^-this of what it differs from the queue by.
+    pub(crate) weight_log: u32,
+    /// For which the average forgets as much when the queue is idle.
+    pub(crate) packet_time: Duration,
+    /// Whether above `max` signals go on getting more likely, up to twice `max`, before everybody gets one.
+    pub(crate) gentle: bool,
+    /// Whether `probability` follows what keeps the average in the middle between the two.
+    pub(crate) adaptive: bool,
+}
+
+/// What should happen to a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Keep,
+    /// It was drawn.
+    Signal,
+    /// The average is beyond all probabilities.
+    Force,
+}
+
+/// State of one queue.
+#[derive(Debug, Clone)]
+pub(crate) struct EarlyDetection {
+    /// In units of 2^-48.
+    average: u128,
+    count: u64,
+    /// Since when nothing waits.
+    idle_since: Option<Instant>,
+    observed_at: Instant,
+    probability: Probability,
+    adapted_at: Instant,
+}
+
+const FRACTION_BITS: u32 = 48;
+const MAX_WEIGHT_LOG: u32 = 31;
+const ADAPTATION_INTERVAL: Duration = Duration::from_millis(500);
+
+impl EarlyDetection {
+    pub(crate) const fn new(thresholds: &Thresholds) -> Self {
+        let (idle_since, observed_at, adapted_at) = (None, Instant::ZERO, Instant::ZERO);
+        Self { average: 0, count: 0, idle_since, observed_at, probability: thresholds.probability, adapted_at }
+    }
+
+    /// A packet arrives and finds `waiting` in the queue.
+    pub(crate) fn observe(&mut self, thresholds: &Thresholds, now: Instant, waiting: u64) {
+        if let Some(since) = self.idle_since {
+            let packet_time = thresholds.packet_time.as_picos().max(1);
+            let packets = now.since(since).as_picos() / packet_time;
+            self.average = scaled(self.average, power(thresholds.weight_log, packets));
+            // The rest counts next time, lest arrivals that are all dropped keep the average up.
+            self.idle_since = Some(since + Duration::from_picos(packets * packet_time));
+        } else {
+            let difference = ((u128::from(waiting) << FRACTION_BITS) as i128) - self.average as i128;
+            self.average = (self.average as i128 + (difference >> thresholds.weight_log)) as u128;
+        }
+        self.observed_at = now;
+        if thresholds.adaptive && now.since(self.adapted_at) >= ADAPTATION_INTERVAL {
+            self.adapted_at = now;
+            self.adapt(thresholds);
+        }
+    }
+
+    /// A packet was let in.
+    pub(crate) const fn entered(&mut self) {
+        self.idle_since = None;
+    }
+
+    /// Nothing waits any more. `now`: None if that is not known, which means since the last packet came.
+    pub(crate) fn emptied(&mut self, now: Option<Instant>) {
+        self.idle_since.get_or_insert(now.unwrap_or(self.observed_at));
+    }
+
+    /// The probability has been set anew.
+    pub(crate) const fn start_from(&mut self, thresholds: &Thresholds) {
+        self.probability = thresholds.probability;
+    }
+
+    pub(crate) const fn is_below_min(&self, thresholds: &Thresholds) -> bool {
+        self.average < (thresholds.min as u128) << FRACTION_BITS
+    }
+
+    /// Whether the packet that was observed should be signalled.
+    pub(crate) fn judge(&mut self, thresholds: &Thresholds, random: &mut Random) -> Verdict {
+        if self.is_below_min(thresholds) {
+            self.count = 0;
+            return Verdict::Keep;
+        }
+        let base = self.base(thresholds);
+        if base == Probability::ALWAYS {
+            self.count = 0;
+            return Verdict::Force;
+        }
+        let is_drawn = random.chance(self.spaced(base));
+        self.count = if is_drawn { 0 } else { self.count.saturating_add(1) };
+        if is_drawn { Verdict::Signal } else { Verdict::Keep }
+    }
+
+    /// p_b, for an average of `min` or more.
+    fn base(&self, thresholds: &Thresholds) -> Probability {
+        let above = |threshold: u64| self.average.saturating_sub(u128::from(threshold) << FRACTION_BITS);
+        let span = |from: u64, to: u64| u128::from(to.saturating_sub(from)) << FRACTION_BITS;
+        let (min, max) = (thresholds.min, thresholds.max);
+        if self.average < u128::from(max) << FRACTION_BITS {
+            return Probability::ratio(above(min), span(min, max)).times(self.probability);
+        }
+        if !thresholds.gentle {
+            return Probability::ALWAYS;
+        }
+        let rest = Probability::ALWAYS.minus(self.probability);
+        self.probability.plus(Probability::ratio(above(max), span(0, max)).times(rest))
+    }
+
+    /// p_a = p_b / (1 - count p_b): with it every distance up to 1 / p_b is as likely.
+    fn spaced(&self, base: Probability) -> Probability {
+        let (units, one) = (u128::from(base.as_units()), u128::from(Probability::ALWAYS.as_units()));
+        Probability::ratio(units, one.saturating_sub(units * u128::from(self.count)))
+    }
+
+    /// Additive increase, multiplicative decrease (Adaptive RED, section 4), to keep the average in the middle fifth between `min` and `max`.
+    fn adapt(&mut self, thresholds: &Thresholds) {
+        let least = Probability::from(Billionths(10_000_000));
+        let most = Probability::from(Billionths(500_000_000));
+        let span = thresholds.max - thresholds.min;
+        let at = |tenths: u64| u128::from(thresholds.min * 10 + span * tenths) << FRACTION_BITS;
+        if self.average * 10 > at(6) && self.probability <= most {
+            let quarter = self.probability.times(Probability::ratio(1, 4));
+            self.probability = self.probability.plus(least.min(quarter));
+        } else if self.average * 10 < at(4) && self.probability >= least {
+            self.probability = self.probability.times(Probability::ratio(9, 10));
+        }
+    }
+
+    pub(crate) fn check(&self, thresholds: &Thresholds) {
+        assert!(thresholds.min < thresholds.max, "the thresholds are in order");
+        assert!(self.probability <= Probability::ALWAYS, "a probability");
+        assert!(self.average < 1 << (64 + FRACTION_BITS), "an average of lengths");
+    }
+}
+
+/// The smallest weight_log with which a burst of `burst` packets of `avpkt` into an empty queue leaves the average below `min` (the paper,
+/// section VI): L + 1 + ((1 - w)^(L + 1) - 1) / w < min / avpkt.
+pub(crate) fn weight_log(min: u64, burst: u32, avpkt: u32) -> u32 {
+    let (packets, avpkt) = (u64::from(burst) + 1, u128::from(avpkt));
+    let excess = (u128::from(packets) * avpkt).saturating_sub(min.into());
+    let forgotten = |log: &u32| (((1 << 64) - u128::from(power(*log, packets))) * avpkt) >> (64 - log);
+    (1..MAX_WEIGHT_LOG).find(|log| excess <= forgotten(log)).unwrap_or(MAX_WEIGHT_LOG)
+}
+
+/// (1 - 2^-`log`)^`exponent` in units of 2^-64, rounded down; 2^64 - 1 for one.
+fn power(log: u32, mut exponent: u64) -> u64 {
+    let times = |a: u64, b: u64| ((u128::from(a) * u128::from(b)) >> 64) as u64;
+    let (mut base, mut result) = ((1u64 << (64 - log)).wrapping_neg(), u64::MAX);
+    while exponent > 0 && result > 0 {
+        if exponent % 2 == 1 {
+            result = times(result, base);
+        }
+        base = times(base, base);
+        exponent /= 2;
+    }
+    result
+}
+
+/// `value` times `factor` in units of 2^-64.
+fn scaled(value: u128, factor: u64) -> u128 {
+    let (high, low, factor) = (value >> 64, value & u128::from(u64::MAX), u128::from(factor));
+    high * factor + ((low * factor) >> 64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    const THRESHOLDS: Thresholds = Thresholds {
+        min: 30_000,
+        max: 90_000,
+        probability: Probability::NEVER,
+        weight_log: 5,
+        packet_time: Duration::from_micros(800),
+        gentle: false,
+        adaptive: false,
+    };
+
+    fn with(probability: u64) -> Thresholds {
+        Thresholds { probability: Billionths(probability).into(), ..THRESHOLDS }
+    }
+
+    /// State in which the average is `average` bytes.
+    fn at(thresholds: &Thresholds, average: u64) -> EarlyDetection {
+        EarlyDetection { average: u128::from(average) << FRACTION_BITS, ..EarlyDetection::new(thresholds) }
+    }
+
+    fn average(red: &EarlyDetection) -> f64 {
+        red.average as f64 / (1u64 << FRACTION_BITS) as f64
+    }
+
+    proptest! {
+        /// avg = (1 - w) avg + w q in exact arithmetic: after n packets a whole number over 2^(n k). Ours is rounded down by less than 2^k units.
+        #[test]
+        fn the_average_is_the_papers(queue in prop::collection::vec(0u64..400_000, 1..20), k in 1u32..=3) {
+            let thresholds = Thresholds { weight_log: k, ..THRESHOLDS };
+            let (mut red, mut exact, mut bits) = (EarlyDetection::new(&thresholds), 0u128, 0);
+            for waiting in queue {
+                red.observe(&thresholds, Instant::ZERO, waiting);
+                exact = exact * ((1 << k) - 1) + (u128::from(waiting) << bits);
+                bits += k;
+                let short = (exact << FRACTION_BITS) - (red.average << bits);
+                prop_assert!(short < 1 << (bits + k), "short of {} by {}", exact, short);
+            }
+        }
+
+        /// For long runs and slow averages in floating point.
+        #[test]
+        fn the_average_does_not_stray(queue in prop::collection::vec(0u64..400_000, 1..400), weight_log in 1u32..=31) {
+            let thresholds = Thresholds { weight_log, ..THRESHOLDS };
+            let (mut red, weight) = (EarlyDetection::new(&thresholds), 0.5f64.powi(weight_log as i32));
+            let mut expected = 0.0;
+            for waiting in queue {
+                red.observe(&thresholds, Instant::ZERO, waiting);
+                expected = (1.0 - weight) * expected + weight * waiting as f64;
+                prop_assert!((average(&red) - expected).abs() < 1.0 / 65_536.0, "{} for {}", average(&red), expected);
+            }
+        }
+
+        #[test]
+        fn an_idle_queue_is_forgotten_packet_by_packet(start in 0u64..1 << 40, packets in 0u64..10_000, weight_log in 1u32..=20) {
+            let thresholds = Thresholds { weight_log, ..THRESHOLDS };
+            let mut red = at(&thresholds, start);
+            red.emptied(Some(Instant::ZERO));
+            red.observe(&thresholds, Instant::from_nanos(packets * 800_000 + 799_999), 0);
+            let expected = start as f64 * (1.0 - 0.5f64.powi(weight_log as i32)).powi(packets as i32);
+            prop_assert!((average(&red) - expected).abs() <= expected * 1e-9 + 1e-3, "{} for {}", average(&red), expected);
+        }
+
+        #[test]
+        fn dropped_arrivals_do_not_stop_the_idle_clock(gaps in prop::collection::vec(0u64..5_000_000, 1..100)) {
+            let (mut once, mut often) = (at(&THRESHOLDS, 500_000), at(&THRESHOLDS, 500_000));
+            once.emptied(Some(Instant::ZERO));
+            often.emptied(Some(Instant::ZERO));
+            let end = gaps.into_iter().fold(Instant::ZERO, |now, gap| {
+                often.observe(&THRESHOLDS, now, 0);
+                now + Duration::from_nanos(gap)
+            });
+            once.observe(&THRESHOLDS, end, 0);
+            often.observe(&THRESHOLDS, end, 0);
+            prop_assert!((average(&once) - average(&often)).abs() < 1e-3);
+        }
+
+        #[test]
+        fn a_burst_stays_below_min(min in 1u64..200_000, burst in 0u32..2_000, avpkt in 1u32..2_000) {
+            let thresholds = Thresholds { weight_log: weight_log(min, burst, avpkt), ..THRESHOLDS };
+            // Over packets numbered from 1, as in the paper's sum.
+            let after_burst = |thresholds: &Thresholds| {
+                let mut red = EarlyDetection::new(thresholds);
+                (1..=u64::from(burst)).for_each(|packet| red.observe(thresholds, Instant::ZERO, packet * u64::from(avpkt)));
+                average(&red)
+            };
+            prop_assert!(after_burst(&thresholds) <= min as f64 + 1e-3);
+            let quicker = Thresholds { weight_log: thresholds.weight_log - 1, ..thresholds };
+            prop_assert!(quicker.weight_log == 0 || after_burst(&quicker) > min as f64 - 1e-3, "the smallest that does");
+        }
+    }
+
+    /// Distances between signals with the average fixed.
+    fn distances(thresholds: &Thresholds, average: u64, packets: usize) -> Vec<usize> {
+        let (mut red, mut random) = (at(thresholds, average), Random::new(3));
+        let verdicts: Vec<_> = (0..packets).map(|_| red.judge(thresholds, &mut random) != Verdict::Keep).collect();
+        verdicts.split(|is_signal| *is_signal).map(|kept| kept.len() + 1).collect()
+    }
+
+    #[test]
+    fn every_distance_up_to_a_most_is_as_likely() {
+        // p_b is half of 0.1: distances from 1 to 20.
+        let distances = distances(&with(100_000_000), 60_000, 200_000);
+        let (count, longest) = (distances.len() as f64, distances.iter().max());
+        // 2^-32 is missing from p_b, so the last one has a tiny chance to be missed.
+        assert_eq!(longest, Some(&20));
+        for distance in 1..=20 {
+            let hits = distances.iter().filter(|other| **other == distance).count() as f64;
+            assert!((hits - count / 20.0).abs() < 5.0 * (count / 20.0).sqrt(), "{hits} of {count} at {distance}");
+        }
+    }
+
+    #[test]
+    fn thresholds_hold_to_the_byte() {
+        let thresholds = with(20_000_000);
+        let mut random = Random::new(1);
+        let mut verdict = |thresholds: &Thresholds, average| at(thresholds, average).judge(thresholds, &mut random);
+        assert_eq!(verdict(&thresholds, 29_999), Verdict::Keep);
+        assert_eq!(verdict(&thresholds, 30_000), Verdict::Keep, "with probability zero");
+        assert_eq!(verdict(&thresholds, 90_000), Verdict::Force);
+        let gentle = Thresholds { gentle: true, ..thresholds };
+        assert_eq!(verdict(&gentle, 180_000), Verdict::Force);
+        assert_eq!(at(&gentle, 90_000).base(&gentle), gentle.probability);
+        let half_way = at(&gentle, 135_000).base(&gentle).as_units() as f64 / (1u64 << 32) as f64;
+        assert!((half_way - 0.51).abs() < 1e-6, "{half_way}");
+    }
+
+    #[test]
+    fn adaptation_goes_up_by_steps_and_down_by_tenths() {
+        let thresholds = Thresholds { adaptive: true, ..with(20_000_000) };
+        let probability = |red: &EarlyDetection| (red.probability.as_units() as f64 / (1u64 << 32) as f64 * 1e6).round() / 1e6;
+        let adapted = |average, millis: u64| {
+            let mut red = at(&thresholds, average);
+            (0..=millis).for_each(|milli| red.observe(&thresholds, Instant::from_nanos(milli * 1_000_000), average));
+            probability(&red)
+        };
+        assert_eq!(adapted(70_000, 499), 0.02);
+        assert_eq!(adapted(70_000, 500), 0.025, "a quarter");
+        assert_eq!(adapted(50_000, 500), 0.018);
+        assert_eq!(adapted(60_000, 10_000), 0.02, "in the middle nothing changes");
+        assert!((0.5..0.52).contains(&adapted(89_000, 60_000)), "a half and a step is the most");
+        assert!((0.008..0.01).contains(&adapted(10_000, 60_000)), "a hundredth less a tenth is the least");
+    }
+}

@@ -1,0 +1,121 @@
+//! Edge-CoDel: CoDel's control loop for one flow, run where the flow leaves the network instead of in each queue.
+//!
+//! Where packets carry their slack (LSTF), the last router knows how long each has waited in all queues together: the slack that it was
+//! given less the slack that is left. Edge-CoDel feeds that to CoDel, and drops (or marks) at the edge what the queues would have dropped.
+//! It sees no queue, so it cannot see one empty; packets that were sent with a gap between them say as much: nothing of the flow piled up.
+//!
+//! ```
+//! use roundelay::edge_codel::{Config, queueing_delay};
+//! use roundelay::{Duration, EdgeCodel, Instant, Slack};
+//!
+//! let mut flow = EdgeCodel::new(Config::default())?;
+//! let (initial, left) = (Slack::of(Duration::from_millis(100)), Slack::of(Duration::from_millis(93)));
+//! let delay = queueing_delay(initial, left);
+//! let is_bad = flow.judges_bad(Instant::from_nanos(50_000_000), Instant::from_nanos(20_000_000), delay);
+//! assert!(!is_bad, "7 ms are too long, but not for an interval yet");
+//! # Ok::<(), roundelay::ConfigError>(())
+//! ```
+//!
+//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI 2016, section 4.2 on active queue management.
+//! The decision itself: `codel.rs`, RFC 8289.
+//!
+//! | paper | here |
+//! |---|---|
+//! | initial slack - current slack | [`queueing_delay`] |
+//! | refresh of the interval after a gap between sending times | `Config::refresh`: 20 ms, four times the target |
+//! | send time (the sender's timestamp) | `sent_at`, by any clock that runs at the pace of time |
+//!
+//! | claim | test in `theorems/edge_codel.rs` |
+//! |---|---|
+//! | signals k-th at t0 + sum of interval / sqrt(i) | `signals_follow_the_control_law` |
+//! | a gap above the threshold starts a new interval, one below does not | `a_gap_starts_a_new_interval` |
+//! | bursts with gaps are left alone, where CoDel without the rule signals | `bursts_with_gaps_are_left_alone` |
+//! | one queue in the network: decides as CoDel at that queue | `it_decides_as_codel_in_the_queue_does` |
+//!
+//! Cost: O(1) a packet; 64 bytes a flow.
+//!
+//! Differences from the paper: its experiments used the rule for starting again of CoDel before the RFC (the last count less two, within
+//! eight intervals); ours is the RFC's unless [`Resume::TwoLess`] is asked for. Nobody knows here how much waits, so CoDel's rule that a
+//! packet alone is left alone does not apply.
+
+use crate::codel::{Codel, Leaving, Resume, Target};
+use crate::config::ConfigError;
+use crate::time::{Duration, Instant, Slack};
+
+/// Time that a packet has waited in all queues so far: the slack that it was given less what is left.
+pub const fn queueing_delay(initial: Slack, current: Slack) -> Duration {
+    Duration::from_picos(if initial.as_picos() > current.as_picos() { initial.as_picos().abs_diff(current.as_picos()) } else { 0 })
+}
+
+/// Parameters of Edge-CoDel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Time in queues that is good: 1 us to 1 hour.
+    pub target: Duration,
+    /// How long packets may wait longer than that, a round trip's worth: 1 us to 1 hour.
+    pub interval: Duration,
+    /// Two packets sent further apart than this start a new interval: longer than `target`, up to 1 hour.
+    pub refresh: Duration,
+    /// How it goes on when packets wait too long again.
+    pub resume: Resume,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let Target { target, interval } = Target::DEFAULT;
+        Self { target, interval, refresh: Duration::from_millis(20), resume: Resume::Rfc8289 }
+    }
+}
+
+impl Config {
+    const NAME: &'static str = "edge_codel";
+
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let (least, most) = (Duration::from_micros(1), Duration::from_secs(3600));
+        let in_range = |parameter, value: Duration, min: Duration| {
+            if (min..=most).contains(&value) {
+                return Ok(());
+            }
+            let [value, min, max] = [value, min, most].map(|span| alloc::format!("{span}"));
+            Err(ConfigError::OutOfRange { discipline: Self::NAME, parameter, value, min, max })
+        };
+        in_range("target", self.target, least)?;
+        in_range("interval", self.interval, least)?;
+        in_range("refresh", self.refresh, self.target + Duration::from_picos(1))
+    }
+}
+
+/// State of one flow.
+#[derive(Debug, Clone)]
+pub struct EdgeCodel {
+    codel: Codel,
+    /// When the packet before was sent.
+    sent_at: Option<Instant>,
+    config: Config,
+}
+
+impl EdgeCodel {
+    /// A flow that has sent nothing yet.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self { codel: Codel::resuming(config.resume), sent_at: None, config })
+    }
+
+    /// Whether the packet that leaves the network now should be dropped or marked. To be asked once for each packet of the flow, in the order
+    /// in which they leave.
+    pub fn judges_bad(&mut self, now: Instant, sent_at: Instant, queueing_delay: Duration) -> bool {
+        let Config { target, interval, refresh, .. } = self.config;
+        if self.sent_at.is_some_and(|before| sent_at.since(before) > refresh) {
+            self.codel.emptied();
+        }
+        // A packet that overtook others does not make the next one look late.
+        self.sent_at = self.sent_at.max(Some(sent_at));
+        let leaving = Leaving { len: 0, sojourn: queueing_delay, backlog_bytes: u64::MAX };
+        self.codel.judges_bad(Target { target, interval }, now, leaving)
+    }
+}

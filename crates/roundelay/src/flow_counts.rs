@@ -1,0 +1,126 @@
+//! How many packets and bytes of each flow are in a sample of a fixed size: a hash table that never grows, however many flows there are.
+//!
+//! Open addressing with linear probing, at most half full. A flow whose last packet leaves the sample leaves the table; those behind it move
+//! up, so that nothing has to be marked as deleted (D. E. Knuth, The Art of Computer Programming, volume 3, section 6.4, algorithm R).
+
+use alloc::vec::Vec;
+
+use crate::hash::FlowHash;
+use crate::packet::FlowId;
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Entry {
+    flow: FlowId,
+    /// Zero if the entry is free.
+    packets: u32,
+    bytes: u64,
+}
+
+/// The table.
+#[derive(Debug, Clone)]
+pub(crate) struct FlowCounts {
+    entries: Vec<Entry>,
+    hash: FlowHash,
+}
+
+impl FlowCounts {
+    /// For samples of up to `packets` packets.
+    pub(crate) fn new(packets: u32, hash: FlowHash) -> Self {
+        Self { entries: alloc::vec![Entry::default(); (2 * packets as usize).next_power_of_two()], hash }
+    }
+
+    /// Bytes that a table for `packets` packets takes.
+    pub(crate) const fn bytes_for(packets: u32) -> usize {
+        (2 * packets as usize).next_power_of_two() * size_of::<Entry>()
+    }
+
+    /// Bytes of the flow in the sample.
+    pub(crate) fn bytes(&self, flow: FlowId) -> u64 {
+        self.entries[self.find(flow)].bytes
+    }
+
+    pub(crate) fn add(&mut self, flow: FlowId, len: u32) {
+        let place = self.find(flow);
+        let entry = &mut self.entries[place];
+        *entry = Entry { flow, packets: entry.packets + 1, bytes: entry.bytes + u64::from(len) };
+    }
+
+    /// Takes out what was added.
+    pub(crate) fn subtract(&mut self, flow: FlowId, len: u32) {
+        let place = self.find(flow);
+        let entry = &mut self.entries[place];
+        entry.packets -= 1;
+        entry.bytes -= u64::from(len);
+        if entry.packets == 0 {
+            self.close_gap(place);
+        }
+    }
+
+    /// The flow's place, or the free one where it would go.
+    fn find(&self, flow: FlowId) -> usize {
+        let mut place = self.home(flow);
+        while self.entries[place].packets > 0 && self.entries[place].flow != flow {
+            place = self.after(place);
+        }
+        place
+    }
+
+    fn home(&self, flow: FlowId) -> usize {
+        self.hash.bucket(flow, self.entries.len() as u32) as usize
+    }
+
+    const fn after(&self, place: usize) -> usize {
+        (place + 1) & (self.entries.len() - 1)
+    }
+
+    /// Moves up whoever is behind `gap` because it was taken.
+    fn close_gap(&mut self, mut gap: usize) {
+        let mut place = self.after(gap);
+        while self.entries[place].packets > 0 {
+            let away = |from: usize| place.wrapping_sub(from) & (self.entries.len() - 1);
+            if away(self.home(self.entries[place].flow)) >= away(gap) {
+                self.entries[gap] = self.entries[place];
+                gap = place;
+            }
+            place = self.after(place);
+        }
+        self.entries[gap] = Entry::default();
+    }
+
+    pub(crate) fn check(&self, sample: &[(FlowId, u32)]) {
+        let sum = |pick: fn(&Entry) -> u64| self.entries.iter().map(pick).sum::<u64>();
+        assert_eq!(sum(|entry| entry.packets.into()), sample.len() as u64, "packets are those of the sample");
+        assert_eq!(sum(|entry| entry.bytes), sample.iter().map(|(_, len)| u64::from(*len)).sum(), "bytes are those of the sample");
+        for (place, entry) in self.entries.iter().enumerate().filter(|(_, entry)| entry.packets > 0) {
+            assert_eq!(self.find(entry.flow), place, "each flow is found");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// A table for eight packets, so that chains are long and wrap round.
+        #[test]
+        fn it_counts_as_a_list_does(seed in any::<u64>(), calls in prop::collection::vec((0u32..12, 0u32..2000, any::<prop::sample::Index>()), 1..200)) {
+            let (mut counts, mut sample) = (FlowCounts::new(8, FlowHash::new(seed, 0)), Vec::new());
+            for (flow, len, victim) in calls {
+                if sample.len() == 8 {
+                    let (flow, len) = sample.swap_remove(victim.index(8));
+                    counts.subtract(flow, len);
+                }
+                sample.push((FlowId(flow), len));
+                counts.add(FlowId(flow), len);
+                counts.check(&sample);
+                for flow in (0..12).map(FlowId) {
+                    let bytes: u64 = sample.iter().filter(|(other, _)| *other == flow).map(|(_, len)| u64::from(*len)).sum();
+                    prop_assert_eq!(counts.bytes(flow), bytes);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Packets in a line of which any can be drawn: first in first out, each as likely in a draw, everything in constant time.
+//!
+//! The packets lie side by side in one table without holes, so that a number below their count is a packet; in which order they came is
+//! told by links between them. Whoever leaves has his place taken by the last of the table, whose neighbours are told.
+
+use alloc::vec::Vec;
+
+use crate::packet::Packet;
+use crate::pool::Backlog;
+use crate::random::Random;
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Debug, Clone)]
+struct Place<T> {
+    packet: Packet<T>,
+    /// Who came after it.
+    next: u32,
+    /// Who came before it.
+    previous: u32,
+}
+
+/// The line.
+#[derive(Debug, Clone)]
+pub(crate) struct Lottery<T> {
+    places: Vec<Place<T>>,
+    oldest: u32,
+    newest: u32,
+    bytes: u64,
+}
+
+impl<T> Default for Lottery<T> {
+    fn default() -> Self {
+        Self { places: Vec::new(), oldest: NONE, newest: NONE, bytes: 0 }
+    }
+}
+
+impl<T> Lottery<T> {
+    pub(crate) fn backlog(&self) -> Backlog {
+        Backlog { packets: self.places.len() as u64, bytes: self.bytes }
+    }
+
+    pub(crate) fn push(&mut self, packet: Packet<T>) {
+        let place = self.places.len() as u32;
+        assert!(place != NONE, "a line holds fewer than 2^32 - 1 packets");
+        self.bytes += u64::from(packet.len);
+        self.places.push(Place { packet, next: NONE, previous: self.newest });
+        self.link(self.newest, place);
+        self.newest = place;
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Packet<T>> {
+        self.remove(self.oldest)
+    }
+
+    pub(crate) fn pop_newest(&mut self) -> Option<Packet<T>> {
+        self.remove(self.newest)
+    }
+
+    /// A packet, each as likely: its number, good until one is taken, and the packet. None if nothing waits.
+    pub(crate) fn draw(&self, random: &mut Random) -> Option<(u32, &Packet<T>)> {
+        let drawn = random.below(self.places.len() as u32);
+        self.places.get(drawn as usize).map(|place| (drawn, &place.packet))
+    }
+
+    /// Takes the packet of this number.
+    pub(crate) fn remove(&mut self, number: u32) -> Option<Packet<T>> {
+        let &Place { next, previous, .. } = self.places.get(number as usize)?;
+        self.link(previous, next);
+        if next == NONE {
+            self.newest = previous;
+        } else {
+            self.places[next as usize].previous = previous;
+        }
+        let Place { packet, .. } = self.places.swap_remove(number as usize);
+        self.bytes -= u64::from(packet.len);
+        self.moved(self.places.len() as u32, number);
+        Some(packet)
+    }
+
+    /// Lets `next` come after `previous`, or be the oldest if there is none.
+    fn link(&mut self, previous: u32, next: u32) {
+        if previous == NONE {
+            self.oldest = next;
+        } else {
+            self.places[previous as usize].next = next;
+        }
+    }
+
+    /// The last place was moved to `to`, unless it was that one.
+    fn moved(&mut self, from: u32, to: u32) {
+        let Some(&Place { next, previous, .. }) = self.places.get(to as usize) else { return };
+        debug_assert!(from != to, "the last place is not filled");
+        self.link(previous, to);
+        if next == NONE {
+            self.newest = to;
+        } else {
+            self.places[next as usize].previous = to;
+        }
+    }
+
+    pub(crate) fn check(&self) {
+        let (mut at, mut before, mut bytes, mut packets) = (self.oldest, NONE, 0, 0);
+        while at != NONE {
+            let place = &self.places[at as usize];
+            assert_eq!(place.previous, before, "links agree in both directions");
+            bytes += u64::from(place.packet.len);
+            packets += 1;
+            (before, at) = (at, place.next);
+            assert!(packets <= self.places.len(), "the line has an end");
+        }
+        assert_eq!((before, packets, bytes), (self.newest, self.places.len(), self.bytes), "every packet is in the line, once");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::FlowId;
+    use alloc::collections::VecDeque;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Beside a plain list.
+        #[test]
+        fn it_is_a_line_from_which_any_can_go(calls in prop::collection::vec((0u8..8, any::<u64>()), 1..300)) {
+            let (mut line, mut plain) = (Lottery::default(), VecDeque::new());
+            for (number, (call, seed)) in (0u32..).zip(calls) {
+                match call {
+                    0..=3 => {
+                        line.push(Packet::new(FlowId(0), number, number));
+                        plain.push_back(number);
+                    }
+                    4 => prop_assert_eq!(line.pop().map(|packet| packet.payload), plain.pop_front()),
+                    5 => prop_assert_eq!(line.pop_newest().map(|packet| packet.payload), plain.pop_back()),
+                    _ => {
+                        let drawn = line.draw(&mut Random::new(seed)).map(|(number, packet)| (number, packet.payload));
+                        prop_assert_eq!(drawn.is_none(), plain.is_empty());
+                        let Some((number, payload)) = drawn else { continue };
+                        prop_assert_eq!(line.remove(number).map(|packet| packet.payload), Some(payload));
+                        plain.retain(|other| *other != payload);
+                    }
+                }
+                line.check();
+                prop_assert_eq!(line.backlog().bytes, plain.iter().map(|len| u64::from(*len)).sum::<u64>());
+            }
+        }
+    }
+
+    #[test]
+    fn each_is_as_likely_to_be_drawn() {
+        let (mut line, mut random, mut hits) = (Lottery::default(), Random::new(1), [0u32; 10]);
+        (0..10).for_each(|number| line.push(Packet::new(FlowId(0), 1, number)));
+        for _ in 0..10_000 {
+            let (number, _) = line.draw(&mut random).expect("ten wait");
+            let packet = line.remove(number).expect("it waits");
+            hits[packet.payload as usize] += 1;
+            line.push(packet);
+        }
+        // 1000 each, with a standard deviation of 30.
+        assert!(hits.iter().all(|hits| hits.abs_diff(1000) < 150), "{hits:?}");
+    }
+}

@@ -1,0 +1,330 @@
+//! Where packets wait whose places in line are held by tickets: it puts a flow's packets back into the order in which they came, and
+//! packets together that were served in pieces.
+//!
+//! A discipline that spreads a flow over several queues (`mqfq`) queues tickets, one for each piece of a packet. A packet is complete when its
+//! last ticket was picked. If order is kept, a complete packet is held until its flow's older packets have left, be it that they were sent
+//! or dropped, and is ready then; so what is held always waits for a packet that is still in line.
+//!
+//! To know a flow's older packets takes no record of the flow: its packets are linked by age, and the newest one is found by its flow's keyed
+//! hash. So memory grows with the packets that wait, and not with flows.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::hash::FlowHash;
+use crate::packet::{FlowId, Packet};
+use crate::pool::Backlog;
+
+const NONE: u32 = u32::MAX;
+
+/// Names a packet until it leaves.
+pub(crate) type Ticket = u32;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Resequencer<T> {
+    entries: Vec<Entry<T>>,
+    free: u32,
+    backlog: Backlog,
+    /// Complete packets whose flow's older ones have left. Empty unless order is kept.
+    ready: VecDeque<Ticket>,
+    newest: Option<Newest>,
+}
+
+#[derive(Debug, Clone)]
+struct Entry<T> {
+    packet: Option<Packet<T>>,
+    /// Tickets in line. Zero: it is complete.
+    pieces: u32,
+    /// The flow's packets that came just before and just after. None if order is not kept.
+    older: Ticket,
+    newer: Ticket,
+    /// Of a flow's newest packet: that of another flow with the same hash. Of a free entry: another free one.
+    next: u32,
+}
+
+/// The newest packet of each flow that has one, in chains by hash.
+#[derive(Debug, Clone)]
+struct Newest {
+    heads: Vec<u32>,
+    hash: FlowHash,
+}
+
+/// A flow's place in its chain: the chain, the entry before the place, and the flow's newest packet if it has one.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    chain: usize,
+    before: Ticket,
+    newest: Ticket,
+}
+
+impl<T> Resequencer<T> {
+    /// With a hash it keeps flows in order; without, it gives out packets as soon as they are complete.
+    pub(crate) fn new(hash: Option<FlowHash>) -> Self {
+        let newest = hash.map(|hash| Newest { heads: Vec::new(), hash });
+        Self { entries: Vec::new(), free: NONE, backlog: Backlog::default(), ready: VecDeque::new(), newest }
+    }
+
+    /// All packets that are here.
+    #[inline]
+    pub(crate) const fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    /// Takes a packet of so many pieces.
+    pub(crate) fn admit(&mut self, packet: Packet<T>, pieces: u32) -> Ticket {
+        let flow = packet.flow;
+        self.backlog.packets += 1;
+        self.backlog.bytes += u64::from(packet.len);
+        let entry = Entry { packet: Some(packet), pieces, older: NONE, newer: NONE, next: NONE };
+        let ticket = self.free;
+        if let Some(place) = self.entries.get_mut(ticket as usize) {
+            self.free = place.next;
+            *place = entry;
+            self.link(flow, ticket);
+            return ticket;
+        }
+        let ticket = self.entries.len() as u32;
+        assert!(ticket != NONE, "fewer than 2^32 - 1 packets wait");
+        self.grow_chains(self.entries.len() + 1);
+        self.entries.push(entry);
+        self.link(flow, ticket);
+        ticket
+    }
+
+    /// A ticket was picked. Gives its packet if that is complete and its flow's next.
+    pub(crate) fn picked(&mut self, ticket: Ticket) -> Option<Packet<T>> {
+        let entry = &mut self.entries[ticket as usize];
+        entry.pieces -= 1;
+        if entry.pieces == 0 && entry.older == NONE { self.remove(ticket) } else { None }
+    }
+
+    /// A packet that was held until now.
+    pub(crate) fn next_ready(&mut self) -> Option<Packet<T>> {
+        let ticket = self.ready.pop_front()?;
+        self.remove(ticket)
+    }
+
+    /// The packet that was held and would leave last.
+    pub(crate) fn give_up_ready(&mut self) -> Option<Packet<T>> {
+        let ticket = self.ready.pop_back()?;
+        self.remove(ticket)
+    }
+
+    /// Takes out a packet that is in line, or that is complete and its flow's next. Its tickets must be out of line.
+    pub(crate) fn remove(&mut self, ticket: Ticket) -> Option<Packet<T>> {
+        let flow = self.entries[ticket as usize].packet.as_ref()?.flow;
+        self.unlink(flow, ticket);
+        let entry = &mut self.entries[ticket as usize];
+        let packet = entry.packet.take()?;
+        entry.next = self.free;
+        self.free = ticket;
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= u64::from(packet.len);
+        Some(packet)
+    }
+
+    /// Puts the newest packet of its flow into the flow's order.
+    fn link(&mut self, flow: FlowId, ticket: Ticket) {
+        let Some(place) = self.place_of(flow) else { return };
+        self.entries[ticket as usize].older = place.newest;
+        if let Some(older) = self.entries.get_mut(place.newest as usize) {
+            older.newer = ticket;
+            let next = core::mem::replace(&mut older.next, NONE);
+            self.entries[ticket as usize].next = next;
+        }
+        self.set_next(place, ticket);
+    }
+
+    /// Takes a packet out of its flow's order. If it was the oldest, the one behind it may be ready.
+    fn unlink(&mut self, flow: FlowId, ticket: Ticket) {
+        let Entry { older, newer, next, .. } = self.entries[ticket as usize];
+        if newer == NONE {
+            let Some(place) = self.place_of(flow) else { return };
+            self.set_next(place, if older == NONE { next } else { older });
+        }
+        if let Some(older) = self.entries.get_mut(older as usize) {
+            older.newer = newer;
+            older.next = next;
+        }
+        if let Some(behind) = self.entries.get_mut(newer as usize) {
+            behind.older = older;
+            if older == NONE && behind.pieces == 0 {
+                self.ready.push_back(newer);
+            }
+        }
+    }
+
+    /// Where a flow's newest packet is in its chain, or where it will be. None if order is not kept.
+    fn place_of(&self, flow: FlowId) -> Option<Place> {
+        let chains = self.newest.as_ref()?;
+        let chain = chains.hash.bucket(flow, chains.heads.len() as u32) as usize;
+        let mut place = Place { chain, before: NONE, newest: chains.heads[chain] };
+        while let Some(entry) = self.entries.get(place.newest as usize) {
+            if entry.packet.as_ref().is_some_and(|packet| packet.flow == flow) {
+                break;
+            }
+            place = Place { before: place.newest, newest: entry.next, ..place };
+        }
+        Some(place)
+    }
+
+    fn set_next(&mut self, place: Place, ticket: Ticket) {
+        if let Some(before) = self.entries.get_mut(place.before as usize) {
+            before.next = ticket;
+        } else if let Some(newest) = &mut self.newest {
+            newest.heads[place.chain] = ticket;
+        }
+    }
+
+    /// Twice as many chains as soon as there are fewer than packets.
+    fn grow_chains(&mut self, packets: usize) {
+        let Some(newest) = &mut self.newest else { return };
+        if packets <= newest.heads.len() {
+            return;
+        }
+        let chains = packets.next_power_of_two().max(16);
+        newest.heads = alloc::vec![NONE; chains];
+        for (ticket, entry) in self.entries.iter_mut().enumerate() {
+            if let Some(packet) = entry.packet.as_ref().filter(|_| entry.newer == NONE) {
+                let chain = newest.hash.bucket(packet.flow, chains as u32) as usize;
+                entry.next = core::mem::replace(&mut newest.heads[chain], ticket as u32);
+            }
+        }
+    }
+
+    /// Tickets in line. Walks all packets: for `check_invariants`.
+    pub(crate) fn pieces(&self) -> u64 {
+        self.entries.iter().filter(|entry| entry.packet.is_some()).map(|entry| u64::from(entry.pieces)).sum()
+    }
+
+    /// Bytes of complete packets that wait for others. Walks all packets: for tests.
+    #[cfg(test)]
+    pub(crate) fn held_bytes(&self) -> u64 {
+        let complete = self.entries.iter().filter(|entry| entry.pieces == 0);
+        complete.filter_map(|entry| entry.packet.as_ref()).map(|packet| u64::from(packet.len)).sum()
+    }
+
+    /// 1. A complete packet is behind an older one of its flow that waits, or is ready.
+    /// 2. Chains lead to each packet that waits exactly once, if order is kept, and links agree in both directions.
+    /// 3. What waits is counted.
+    pub(crate) fn check_invariants(&self) {
+        let waiting = || self.entries.iter().enumerate().filter_map(|(ticket, entry)| Some((ticket as u32, entry, entry.packet.as_ref()?)));
+        for (ticket, entry, _) in waiting().filter(|(_, entry, _)| entry.pieces == 0) {
+            assert!(entry.older != NONE || self.ready.contains(&ticket), "resequencer, invariant 1: {ticket} is held for nobody");
+        }
+        let mut found = 0;
+        for newest in self.newest.iter().flat_map(|newest| &newest.heads) {
+            let mut at = *newest;
+            while at != NONE {
+                found += self.walk(at);
+                at = self.entries[at as usize].next;
+            }
+        }
+        let backlog = waiting()
+            .fold(Backlog::default(), |sum, (.., packet)| Backlog { packets: sum.packets + 1, bytes: sum.bytes + u64::from(packet.len) });
+        assert!(self.newest.is_none() || found == backlog.packets, "resequencer, invariant 2: chains lead to all packets");
+        assert_eq!(backlog, self.backlog, "resequencer, invariant 3: what waits is counted");
+    }
+
+    /// From a flow's newest packet to its oldest. Returns how many there are.
+    fn walk(&self, newest: Ticket) -> u64 {
+        let (mut at, mut newer, mut packets) = (newest, NONE, 0);
+        while at != NONE {
+            let entry = &self.entries[at as usize];
+            assert!(entry.packet.is_some() && entry.newer == newer, "resequencer, invariant 2: links agree");
+            packets += 1;
+            (newer, at) = (at, entry.older);
+        }
+        packets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ordered() -> Resequencer<u32> {
+        Resequencer::new(Some(FlowHash::new(1, 0)))
+    }
+
+    fn packet(flow: u32, number: u32) -> Packet<u32> {
+        Packet::new(FlowId(flow), 10 + flow, number)
+    }
+
+    #[test]
+    fn what_is_picked_early_is_held_until_its_predecessors_left_or_were_dropped() {
+        let mut waiting = ordered();
+        let tickets = [0, 1, 2, 3].map(|number| waiting.admit(packet(7, number), 1));
+        assert!(waiting.picked(tickets[1]).is_none() && waiting.picked(tickets[3]).is_none() && waiting.next_ready().is_none());
+        assert_eq!(waiting.picked(tickets[0]).map(|packet| packet.payload), Some(0));
+        assert_eq!(waiting.next_ready().map(|packet| packet.payload), Some(1));
+        assert!(waiting.next_ready().is_none() && waiting.backlog().packets == 2);
+        assert_eq!(waiting.remove(tickets[2]).map(|packet| packet.payload), Some(2));
+        assert_eq!(waiting.give_up_ready().map(|packet| packet.payload), Some(3));
+        waiting.check_invariants();
+    }
+
+    #[test]
+    fn a_packet_is_complete_with_its_last_piece() {
+        let mut waiting = Resequencer::new(None);
+        let (one, two) = (waiting.admit(packet(0, 1), 3), waiting.admit(packet(0, 2), 1));
+        assert!(waiting.picked(one).is_none() && waiting.picked(one).is_none());
+        assert_eq!(waiting.picked(two).map(|packet| packet.payload), Some(2), "no order is kept");
+        assert_eq!(waiting.picked(one).map(|packet| packet.payload), Some(1));
+    }
+
+    proptest! {
+        /// Against a list of what waits: picks and drops in any order.
+        #[test]
+        fn flows_leave_in_order_and_nothing_is_held_for_nobody(
+            steps in prop::collection::vec((0u32..6, 0usize..40, 0u32..10), 1..300),
+        ) {
+            let mut waiting = ordered();
+            let mut line: Vec<(Ticket, u32, u32)> = Vec::new();
+            let mut last = [0; 6];
+            for (number, (flow, choice, kind)) in (1..).zip(steps) {
+                if kind < 5 || line.is_empty() {
+                    let ticket = waiting.admit(packet(flow, number), 1);
+                    line.push((ticket, flow, number));
+                } else {
+                    let (ticket, ..) = line.remove(choice % line.len());
+                    if kind == 5 {
+                        prop_assert!(waiting.remove(ticket).is_some());
+                    }
+                    let sent = if kind == 5 { None } else { waiting.picked(ticket) };
+                    let ready = core::iter::from_fn(|| waiting.next_ready());
+                    for packet in sent.into_iter().chain(ready.collect::<Vec<_>>()) {
+                        let before = core::mem::replace(&mut last[packet.flow.index()], packet.payload);
+                        prop_assert!(before < packet.payload);
+                        let overtakes = line.iter().any(|(_, flow, number)| *flow == packet.flow.0 && *number < packet.payload);
+                        prop_assert!(!overtakes);
+                    }
+                }
+                waiting.check_invariants();
+            }
+            while let Some((ticket, ..)) = line.pop() {
+                waiting.picked(ticket);
+                while waiting.next_ready().is_some() {}
+            }
+            prop_assert!(waiting.backlog().is_empty(), "nothing is held when nobody is in line");
+        }
+    }
+
+    /// Flow numbers that an unkeyed hash of their low bits puts into one chain.
+    #[test]
+    fn chosen_flow_numbers_do_not_make_long_chains() {
+        let mut waiting = ordered();
+        for number in 0..100_000u32 {
+            waiting.admit(packet(number.wrapping_mul(1 << 17), number), 1);
+            waiting.admit(packet(number.wrapping_mul(1024), number), 1);
+        }
+        let chains = waiting.newest.as_ref().expect("order is kept");
+        let length =
+            |head: &u32| core::iter::successors(Some(*head), |at| waiting.entries.get(*at as usize).map(|entry| entry.next)).count() - 1;
+        let longest = chains.heads.iter().map(length).max();
+        assert!(longest <= Some(12), "{longest:?}");
+        let by_low_bits = (0..100_000u32).filter(|number| (number.wrapping_mul(1024) as usize).is_multiple_of(chains.heads.len()));
+        assert!(by_low_bits.count() > 300, "the check finds a hash without a key");
+    }
+}

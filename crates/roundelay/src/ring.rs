@@ -1,0 +1,407 @@
+//! Deficit round robin over numbered queues: what `drr`, `sfq` and `mqfq` share. They differ in who gets which queue.
+//!
+//! Queues with packets stand in a ring. The one at the front sends while its deficit covers its head packet, then is credited with its
+//! quantum for the next turn and goes to the back. One that empties leaves and carries nothing. Rounds in which nobody can send are
+//! counted, not walked, so that a packet costs two walks of the ring at most, whatever the quantum.
+//!
+//! Source: M. Shreedhar, G. Varghese, "Efficient Fair Queueing Using Deficit Round-Robin", IEEE/ACM ToN 4(3), 1996.
+//!
+//! A queue that is emptied by push-out keeps its place until its turn, so that leaving needs no search: if packets come before that, it has
+//! lost no more than its packet and what it carried. If the turn was its own, that is over, lest it comes back to an open turn with new
+//! credit.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::longest::Longest;
+use crate::packet::{FlowId, Packet};
+use crate::pool::{Backlog, Pool, Queue};
+
+/// The queues, their turns and their packets.
+#[derive(Debug, Clone)]
+pub(crate) struct Ring<T> {
+    pool: Pool<T>,
+    members: Vec<Member>,
+    /// Members that wait for their turn; the front one has it.
+    order: VecDeque<u32>,
+    /// Turns since a packet was last sent that sent nothing.
+    fruitless_turns: usize,
+    longest: Longest,
+    /// Of a member of weight 1.
+    quantum: u32,
+    /// When each member last went to the back, by `moves`: who stands before whom. Empty unless asked for.
+    places: Vec<u64>,
+    /// Members that have gone to the back.
+    moves: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Member {
+    queue: Queue,
+    /// Bytes that it may still send in this turn, or has for its next.
+    deficit: u64,
+    /// Its weight times that of the ring.
+    quantum: u32,
+    in_ring: bool,
+    /// Its weight is to be forgotten with its last packet.
+    leaves: bool,
+}
+
+/// Which packet a queue gives up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Oldest,
+    Newest,
+}
+
+impl<T> Ring<T> {
+    /// Memory for each queue, the index of the longest included.
+    pub(crate) const BYTES_PER_QUEUE: usize = size_of::<Member>() + size_of::<u32>() + Longest::BYTES_PER_QUEUE;
+    /// Memory of the index of the longest, once it is awake.
+    pub(crate) const FIXED_BYTES: usize = Longest::FIXED_BYTES;
+
+    /// `queues` empty queues, each with `quantum` bytes a turn. More come as they are named.
+    pub(crate) fn new(quantum: u32, queues: usize) -> Self {
+        let mut ring = Self {
+            pool: Pool::default(),
+            members: Vec::new(),
+            order: VecDeque::with_capacity(queues),
+            fruitless_turns: 0,
+            longest: Longest::default(),
+            quantum,
+            places: Vec::new(),
+            moves: 0,
+        };
+        ring.members.reserve_exact(queues);
+        ring.members.resize_with(queues, || Member::new(quantum));
+        ring
+    }
+
+    /// Keeps what [`place`](Self::place) needs, for the queues that there are now.
+    pub(crate) fn with_places(mut self) -> Self {
+        self.places = alloc::vec![0; self.members.len()];
+        self
+    }
+
+    fn member_mut(&mut self, number: usize) -> &mut Member {
+        if number >= self.members.len() {
+            let quantum = self.quantum;
+            self.members.resize_with(number + 1, || Member::new(quantum));
+        }
+        &mut self.members[number]
+    }
+
+    /// How many queues there are.
+    pub(crate) fn queues(&self) -> usize {
+        self.members.len()
+    }
+
+    /// One of them, to look at.
+    pub(crate) fn queue(&self, number: usize) -> &Queue {
+        &self.members[number].queue
+    }
+
+    /// What waits in all of them.
+    #[inline]
+    pub(crate) const fn backlog(&self) -> Backlog {
+        self.pool.backlog()
+    }
+
+    /// Puts a packet at the end of a queue.
+    #[inline]
+    pub(crate) fn push(&mut self, number: usize, packet: Packet<T>) {
+        self.member_mut(number);
+        let member = &mut self.members[number];
+        if member.queue.is_empty() {
+            member.deficit = member.quantum.into();
+            if !member.in_ring {
+                member.in_ring = true;
+                self.order.push_back(number as u32);
+                self.moved_back(number);
+            }
+        }
+        let queue = &mut self.members[number].queue;
+        self.pool.push(queue, packet);
+        self.longest.changed(number, queue.size());
+    }
+
+    /// The queue that sends next.
+    #[inline]
+    pub(crate) fn turn(&mut self) -> Option<usize> {
+        loop {
+            let number = *self.order.front()? as usize;
+            let member = &mut self.members[number];
+            let Some(head) = self.pool.head(&member.queue) else {
+                member.in_ring = false;
+                self.order.pop_front();
+                continue;
+            };
+            if u64::from(head.len) <= member.deficit {
+                return Some(number);
+            }
+            member.deficit += u64::from(member.quantum);
+            self.order.rotate_left(1);
+            self.moved_back(number);
+            self.fruitless_turns += 1;
+            if self.fruitless_turns > self.order.len() {
+                self.skip_rounds();
+            }
+        }
+    }
+
+    /// The packet of the queue that has the [`turn`](Self::turn). If `refill` gives another one the queue has not been empty.
+    #[inline]
+    pub(crate) fn send(&mut self, number: usize, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+        let member = &mut self.members[number];
+        let packet = self.pool.pop(&mut member.queue)?;
+        member.deficit -= u64::from(packet.len);
+        if let Some(next) = refill(packet.flow) {
+            self.pool.push(&mut member.queue, next);
+        }
+        if member.queue.is_empty() {
+            self.end_backlog(number);
+        }
+        self.longest.changed(number, self.members[number].queue.size());
+        self.fruitless_turns = 0;
+        Some(packet)
+    }
+
+    /// Takes a packet out of a queue without a turn.
+    pub(crate) fn give_up(&mut self, number: usize, end: End) -> Option<Packet<T>> {
+        let queue = &mut self.members.get_mut(number)?.queue;
+        let packet = match end {
+            End::Oldest => self.pool.pop(queue),
+            End::Newest => self.pool.pop_tail(queue),
+        };
+        if packet.is_some() && queue.is_empty() {
+            self.end_backlog(number);
+        }
+        self.longest.changed(number, self.members[number].queue.size());
+        packet
+    }
+
+    /// Takes all packets out of a queue for which `goes` says so: the one call here that walks a queue.
+    pub(crate) fn give_up_all(&mut self, number: usize, mut goes: impl FnMut(&Packet<T>) -> bool) {
+        let queue = &mut self.members[number].queue;
+        let before = queue.packets();
+        for _ in 0..before {
+            if let Some(packet) = self.pool.pop(queue).filter(|packet| !goes(packet)) {
+                self.pool.push(queue, packet);
+            }
+        }
+        if before > 0 && queue.is_empty() {
+            self.end_backlog(number);
+        }
+        self.longest.changed(number, self.members[number].queue.size());
+    }
+
+    /// The queue with the most bytes, or none if all are empty.
+    pub(crate) fn longest(&mut self) -> Option<usize> {
+        self.longest.find(self.members.iter().map(|member| member.queue.size()))
+    }
+
+    /// Gives all queues this quantum, times their weights.
+    pub(crate) fn set_quantum(&mut self, quantum: u32) {
+        for member in &mut self.members {
+            member.quantum = member.quantum / self.quantum * quantum;
+        }
+        self.quantum = quantum;
+    }
+
+    /// Gives a queue `weight` times the quantum.
+    pub(crate) fn set_weight(&mut self, number: usize, weight: u32) {
+        let quantum = self.quantum * weight;
+        let member = self.member_mut(number);
+        member.quantum = quantum;
+        member.leaves = false;
+    }
+
+    /// Gives a queue weight 1 again, once it is empty.
+    pub(crate) fn forget_weight(&mut self, number: usize) {
+        let Some(member) = self.members.get_mut(number) else { return };
+        member.leaves = true;
+        if member.queue.is_empty() {
+            self.forget(number);
+        }
+    }
+
+    fn forget(&mut self, number: usize) {
+        let member = &mut self.members[number];
+        member.leaves = false;
+        member.quantum = self.quantum;
+    }
+
+    /// Rounds that go by before a packet of `len` bytes is sent that is put into this queue now: 0 if it goes with the queue's next turn,
+    /// or with the one that it has.
+    pub(crate) fn rounds_before_service(&self, number: usize, len: u32) -> u64 {
+        let member = &self.members[number];
+        let quantum = u64::from(member.quantum);
+        let credit = if member.queue.is_empty() { quantum } else { member.deficit };
+        (member.queue.bytes() + u64::from(len)).saturating_sub(credit).div_ceil(quantum)
+    }
+
+    /// Of two queues the one with the smaller place has its turn sooner; one that is not in the ring would come last.
+    pub(crate) fn place(&self, number: usize) -> u64 {
+        if self.members[number].in_ring { self.places[number] } else { u64::MAX }
+    }
+
+    #[inline]
+    fn moved_back(&mut self, number: usize) {
+        if let Some(place) = self.places.get_mut(number) {
+            self.moves += 1;
+            *place = self.moves;
+        }
+    }
+
+    /// Empties all queues into one, a packet of each in turn.
+    pub(crate) fn drain_in_turns(&mut self) -> Queue {
+        let mut all = Queue::default();
+        while let Some(number) = self.order.pop_front() {
+            let member = &mut self.members[number as usize];
+            if let Some(packet) = self.pool.pop(&mut member.queue) {
+                self.pool.push(&mut all, packet);
+                self.order.push_back(number);
+            } else {
+                (member.deficit, member.in_ring) = (0, false);
+                self.longest.changed(number as usize, 0);
+            }
+        }
+        self.fruitless_turns = 0;
+        all
+    }
+
+    /// The next packet of a queue that was [drained](Self::drain_in_turns).
+    pub(crate) fn next_drained(&mut self, all: &mut Queue) -> Option<Packet<T>> {
+        self.pool.pop(all)
+    }
+
+    /// The queue has lost its last packet: it forfeits its credit, and its turn if it has it.
+    fn end_backlog(&mut self, number: usize) {
+        let member = &mut self.members[number];
+        member.deficit = 0;
+        if self.order.front() == Some(&(number as u32)) {
+            member.in_ring = false;
+            self.order.pop_front();
+        }
+        if member.leaves {
+            self.forget(number);
+        }
+    }
+
+    /// A whole round went by and nobody could send: credits all with the rounds that would go by like that, at once.
+    fn skip_rounds(&mut self) {
+        self.fruitless_turns = 0;
+        let rounds_short = |&number: &u32| {
+            let member = &self.members[number as usize];
+            let short = u64::from(self.pool.head(&member.queue)?.len).saturating_sub(member.deficit);
+            Some(short.div_ceil(member.quantum.into()))
+        };
+        let rounds = self.order.iter().filter_map(rounds_short).min().unwrap_or(0).saturating_sub(1);
+        for &number in &self.order {
+            let member = &mut self.members[number as usize];
+            member.deficit += if member.queue.is_empty() { 0 } else { rounds * u64::from(member.quantum) };
+        }
+    }
+
+    /// 1. A queue is in the ring exactly once if it is marked so, and it is if it has packets.
+    /// 2. Lemma 1 of the paper: an empty queue carries nothing.
+    /// 3. The head of a queue is where `is_at_home` says that it belongs.
+    /// 4. Who stands further back has the larger place.
+    pub(crate) fn check_invariants(&self, is_at_home: impl Fn(usize, &Packet<T>) -> bool) {
+        let mut stands = alloc::vec![0; self.members.len()];
+        self.order.iter().for_each(|number| stands[*number as usize] += 1);
+        for (number, (member, stands)) in self.members.iter().zip(stands).enumerate() {
+            assert_eq!(stands, usize::from(member.in_ring), "ring, invariant 1: in it once");
+            assert!(member.in_ring || member.queue.is_empty(), "ring, invariant 1: a backlogged queue is in it");
+            assert!(!member.queue.is_empty() || member.deficit == 0, "ring, invariant 2: an empty queue carries nothing");
+            let head = self.pool.head(&member.queue);
+            assert!(head.is_none_or(|head| is_at_home(number, head)), "ring, invariant 3: packets are where they belong");
+            self.pool.check_queue(&member.queue);
+        }
+        let places = self.order.iter().filter_map(|number| self.places.get(*number as usize));
+        assert!(places.is_sorted(), "ring, invariant 4: places rise from front to back");
+        let bytes: u64 = self.members.iter().map(|member| member.queue.bytes()).sum();
+        assert_eq!(bytes, self.pool.backlog().bytes, "ring: the queues' backlogs add up");
+    }
+}
+
+impl Member {
+    const fn new(quantum: u32) -> Self {
+        Self { queue: Queue::EMPTY, deficit: 0, quantum, in_ring: false, leaves: false }
+    }
+}
+
+const _: () = assert!(size_of::<Member>() <= 40, "half of the members lie in one cache line");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ring(quantum: u32) -> Ring<()> {
+        Ring::new(quantum, 3).with_places()
+    }
+
+    fn push(ring: &mut Ring<()>, number: usize, len: u32) {
+        ring.push(number, Packet::new(FlowId(number as u32), len, ()));
+    }
+
+    fn send(ring: &mut Ring<()>) -> Option<(usize, u32)> {
+        let number = ring.turn()?;
+        let packet = ring.send(number, |_| None)?;
+        ring.check_invariants(|number, packet| packet.flow.index() == number);
+        Some((number, packet.len))
+    }
+
+    #[test]
+    fn a_refilled_queue_keeps_its_turn_and_its_deficit() {
+        let mut ring = ring(1000);
+        (0..2).for_each(|number| push(&mut ring, number, 400));
+        assert_eq!(ring.turn(), Some(0));
+        ring.send(0, |flow| Some(Packet::new(flow, 500, ())));
+        assert_eq!((ring.members[0].deficit, ring.turn()), (600, Some(0)));
+        ring.send(0, |flow| Some(Packet::new(flow, 500, ())));
+        assert_eq!((ring.turn(), ring.members[0].deficit), (Some(1), 1100), "100 left of this turn, and those of the next");
+    }
+
+    proptest! {
+        /// Two packets, put into two queues at once, leave in the order that rounds and places tell.
+        #[test]
+        fn rounds_and_places_tell_who_is_served_sooner(
+            (quantum, weights) in (1u32..3000, [1u32..4, 1..4, 1..4]),
+            steps in prop::collection::vec((0usize..3, prop::option::weighted(0.6, 0u32..1600)), 0..60),
+            (one, two) in (0u32..1600, 0u32..1600),
+        ) {
+            let mut ring = ring(quantum);
+            weights.iter().enumerate().for_each(|(number, weight)| ring.set_weight(number, *weight));
+            for (number, len) in steps {
+                match len {
+                    Some(len) => push(&mut ring, number, len),
+                    None => drop(send(&mut ring)),
+                }
+            }
+            let key = |number, len| (ring.rounds_before_service(number, len), ring.place(number));
+            let first = if key(0, one) <= key(1, two) { 0 } else { 1 };
+            let waiting = [0, 1].map(|number| ring.queue(number).packets());
+            push(&mut ring, 0, one);
+            push(&mut ring, 1, two);
+            let mut left = [0; 3];
+            while left[0] <= waiting[0] && left[1] <= waiting[1] {
+                let (number, _) = send(&mut ring).expect("backlogged");
+                left[number] += 1;
+            }
+            prop_assert!(left[first] > waiting[first], "{first} should have left first");
+        }
+    }
+
+    #[test]
+    fn places_tell_who_is_served_sooner() {
+        let mut ring = ring(1000);
+        for number in [2, 0] {
+            (0..3).for_each(|_| push(&mut ring, number, 600));
+        }
+        assert!(ring.place(2) < ring.place(0) && ring.place(0) < ring.place(1), "1 is not in the ring");
+        assert_eq!([send(&mut ring), send(&mut ring)], [Some((2, 600)), Some((0, 600))]);
+        assert!(ring.place(0) < ring.place(2), "2 has gone to the back; 0 still has the turn");
+    }
+}

@@ -1,0 +1,302 @@
+//! CHOKe: each packet that arrives is compared with one that waits, drawn at random; if both are of one flow, both go.
+//!
+//! A flow that takes more than its share of a link also has more of the queue, so its packets meet their like more often. Without any
+//! state for flows the queue holds down those that do not respond: the more they send, the more they lose. While the queue is short nothing
+//! is compared, and what passes the comparison is treated as in `red`.
+//!
+//! Source: R. Pan, B. Prabhakar, K. Psounis, "CHOKe: A Stateless Active Queue Management Scheme for Approximating Fair Bandwidth Allocation",
+//! INFOCOM 2000; parameters as in tc-choke(8). RED's decision: `early_detection.rs`.
+//!
+//! | paper, tc | here |
+//! |---|---|
+//! | min_th, max_th | `min`, `max`, in packets |
+//! | drop candidate | `Lottery::draw` |
+//! | p | RED's, `early_detection.rs` |
+//!
+//! | guarantee | value | test in `theorems/choke.rs` |
+//! |---|---|---|
+//! | flow with a part h of the queue | loses an arrival with probability h and a waiting packet with it | `an_arrival_meets_its_like_as_often_as_the_queue_holds_it` |
+//! | flow that does not respond | gets less than in RED, and less the more it sends beyond a point | `an_unresponsive_flow_is_held_down` |
+//! | average below `min` | no packet is dropped | `short_queues_are_not_drawn_from` |
+//! | order | first in first out | conformance |
+//!
+//! Cost: O(1) a packet. Memory: constant; packets lie in a table without holes (`lottery.rs`), so that a draw is one index.
+//!
+//! Differences from the paper: one candidate for each arrival, as its basic form has it. From tc: a draw is uniform and needs no second try;
+//! `min` and `max` do not depend on the limit, see `red`.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::VecDeque;
+use alloc::format;
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::early_detection::{EarlyDetection, Thresholds, Verdict, weight_log};
+use crate::lottery::Lottery;
+use crate::packet::Packet;
+use crate::pool::Backlog;
+use crate::random::Random;
+use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
+use crate::schedulers::Discipline;
+use crate::signalling::mark;
+use crate::time::Instant;
+use crate::units::{Billionths, Rate};
+
+/// Parameters of CHOKe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Average packets below which nothing is dropped: up to 2^20. 0: a third of `max`.
+    pub min: u32,
+    /// Average packets from which everything is dropped: up to 2^22. 0: three times `min`, or 250 if that is 0 too.
+    pub max: u32,
+    /// Bytes of an average packet: 1 to 65536.
+    pub avpkt: u32,
+    /// Packets of a burst that should pass: up to 2^20. 0: (2 `min` + `max`) / 3.
+    pub burst: u32,
+    /// The link's rate, by which the average falls while nothing waits: 1 kbit/s to 10 Tbit/s.
+    pub bandwidth: Rate,
+    /// Probability of a drop when the average reaches `max`: 0 to 1.
+    pub probability: Billionths,
+    /// Whether packets that are capable of ECN are marked where RED would drop them.
+    pub ecn: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let bandwidth = Rate::from_bits_per_second(10_000_000).expect("not zero");
+        Self { min: 0, max: 0, avpkt: 1000, burst: 0, bandwidth, probability: Billionths(20_000_000), ecn: false }
+    }
+}
+
+const DEFAULT_MAX: u32 = 250;
+
+impl Discipline for Config {
+    const NAME: &'static str = "choke";
+    const ABOUT: &'static str = "random early detection that drops an arrival with a packet of its flow drawn from the queue";
+    const SOURCE: &'static str = "Pan, Prabhakar, Psounis, CHOKe: A Stateless Active Queue Management Scheme for Approximating Fair Bandwidth Allocation, INFOCOM 2000";
+    const PARAMETERS: &'static [Parameter<Self>] = &[
+        Parameter {
+            name: "min",
+            kind: Kind::Count,
+            min: 0,
+            max: 1 << 20,
+            about: "average packets below which nothing is dropped; 0 for a third of max",
+            read: |config| config.min.into(),
+            write: |config, value| config.min = saturated(value),
+        },
+        Parameter {
+            name: "max",
+            kind: Kind::Count,
+            min: 0,
+            max: 1 << 22,
+            about: "average packets from which everything is dropped; 0 for three times min",
+            read: |config| config.max.into(),
+            write: |config, value| config.max = saturated(value),
+        },
+        Parameter {
+            name: "avpkt",
+            kind: Kind::Size,
+            min: 1,
+            max: 1 << 16,
+            about: "an average packet",
+            read: |config| config.avpkt.into(),
+            write: |config, value| config.avpkt = saturated(value),
+        },
+        Parameter {
+            name: "burst",
+            kind: Kind::Count,
+            min: 0,
+            max: 1 << 20,
+            about: "packets of a burst that should pass; 0 for (2 min + max) / 3",
+            read: |config| config.burst.into(),
+            write: |config, value| config.burst = saturated(value),
+        },
+        Parameter {
+            name: "bandwidth",
+            kind: Kind::Rate,
+            min: 1_000,
+            max: 10_000_000_000_000,
+            about: "the link's rate, by which the average falls while nothing waits",
+            read: |config| config.bandwidth.bits_per_second(),
+            write: |config, value| config.bandwidth = Rate::from_bits_per_second(value).unwrap_or(config.bandwidth),
+        },
+        Parameter {
+            name: "probability",
+            kind: Kind::Number,
+            min: 0,
+            max: Billionths::ONE.0,
+            about: "probability of a drop when the average reaches max",
+            read: |config| config.probability.0,
+            write: |config, value| config.probability = Billionths(value),
+        },
+        Parameter {
+            name: "ecn",
+            kind: Kind::Switch,
+            min: 0,
+            max: 1,
+            about: "mark packets that are capable of ECN where RED would drop them",
+            read: |config| config.ecn.into(),
+            write: |config, value| config.ecn = value != 0,
+        },
+    ];
+    const LIVE: &'static [&'static str] = &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn"];
+    const WEIGHTED: bool = false;
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(4 * DEFAULT_MAX as u64);
+    const COMPLEXITY: &'static str = "O(1)";
+    type Scheduler<T: Send> = Choke<T>;
+
+    fn build<T: Send>(&self, seed: u64) -> Result<Choke<T>, ConfigError> {
+        Choke::new(*self, seed)
+    }
+
+    fn configuration<T: Send>(scheduler: &mut Choke<T>) -> Option<&mut Self> {
+        Some(&mut scheduler.config)
+    }
+
+    fn adopt<T: Send>(scheduler: &mut Choke<T>, _before: &Self) {
+        scheduler.thresholds = scheduler.config.thresholds();
+        scheduler.detection.start_from(&scheduler.thresholds);
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))?;
+        let Thresholds { min, max, .. } = self.thresholds();
+        if min < max {
+            return Ok(());
+        }
+        let expected = format!("less than max, which is {max}");
+        Err(ConfigError::BadValue { discipline: Self::NAME, parameter: "min".to_owned(), expected })
+    }
+}
+
+impl Config {
+    /// What follows from the parameters.
+    fn thresholds(&self) -> Thresholds {
+        let max = match (self.min, self.max) {
+            (0, 0) => DEFAULT_MAX,
+            (min, 0) => 3 * min,
+            (_, max) => max,
+        };
+        let min = if self.min == 0 { max / 3 } else { self.min };
+        let burst = if self.burst == 0 { (2 * min + max) / 3 } else { self.burst };
+        Thresholds {
+            min: min.into(),
+            max: max.into(),
+            probability: self.probability.into(),
+            weight_log: weight_log(min.into(), burst, 1),
+            packet_time: self.bandwidth.time_of(self.avpkt.into()),
+            gentle: false,
+            adaptive: false,
+        }
+    }
+}
+
+/// The scheduler.
+#[derive(Debug, Clone)]
+pub struct Choke<T> {
+    queue: Lottery<T>,
+    dropped: VecDeque<Packet<T>>,
+    detection: EarlyDetection,
+    /// Of `config`.
+    thresholds: Thresholds,
+    random: Random,
+    config: Config,
+}
+
+impl<T> Choke<T> {
+    /// An empty scheduler that draws by `seed`.
+    ///
+    /// # Errors
+    /// A parameter is out of its range, or `min` is not below `max`.
+    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
+        config.check()?;
+        let thresholds = config.thresholds();
+        let detection = EarlyDetection::new(&thresholds);
+        Ok(Self { queue: Lottery::default(), dropped: VecDeque::new(), detection, thresholds, random: Random::new(seed), config })
+    }
+
+    fn enqueue_packet(&mut self, now: Instant, mut packet: Packet<T>) {
+        self.detection.observe(&self.thresholds, now, self.queue.backlog().packets);
+        if !self.detection.is_below_min(&self.thresholds) && self.drops_candidate_of(&packet) {
+            return self.drop_early(now, packet);
+        }
+        let is_signalled = self.detection.judge(&self.thresholds, &mut self.random) != Verdict::Keep;
+        if is_signalled && !(self.config.ecn && mark(&mut packet)) {
+            return self.drop_early(now, packet);
+        }
+        self.detection.entered();
+        self.queue.push(packet);
+    }
+
+    /// Draws a packet that waits. If it is of the arriving packet's flow it is dropped.
+    fn drops_candidate_of(&mut self, packet: &Packet<T>) -> bool {
+        let Some((number, _)) = self.queue.draw(&mut self.random).filter(|(_, candidate)| candidate.flow == packet.flow) else {
+            return false;
+        };
+        self.dropped.extend(self.queue.remove(number));
+        true
+    }
+
+    fn drop_early(&mut self, now: Instant, packet: Packet<T>) {
+        self.dropped.push_back(packet);
+        self.left(Some(now));
+    }
+
+    /// A packet has left, if any waited.
+    fn left(&mut self, now: Option<Instant>) {
+        if self.queue.backlog().is_empty() {
+            self.detection.emptied(now);
+        }
+    }
+
+    #[inline]
+    fn debug_check(&self) {
+        if is_time_to_check(0, self.queue.backlog()) {
+            self.check_invariants();
+        }
+    }
+}
+
+impl<T> Scheduler<T> for Choke<T> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        self.enqueue_packet(now, packet);
+        self.debug_check();
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
+        let packet = self.queue.pop()?;
+        self.left(Some(now));
+        self.debug_check();
+        Some(packet)
+    }
+
+    /// The newest: drop tail.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let packet = self.queue.pop_newest()?;
+        self.left(None);
+        self.debug_check();
+        Some(packet)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
+        self.dropped.pop_front().map(|packet| (packet, DropReason::Early))
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
+    }
+
+    /// 1. `min` is below `max`, and thresholds are those of the parameters.
+    /// 2. What waits is in the line, once, and in the order in which it came.
+    fn check_invariants(&self) {
+        self.detection.check(&self.thresholds);
+        assert_eq!(self.thresholds, self.config.thresholds(), "invariant 1: thresholds are those of the parameters");
+        self.queue.check();
+    }
+}

@@ -1,0 +1,213 @@
+//! CoDel: one queue, first in first out, that drops (or marks) from its head while it stands.
+//!
+//! A queue that absorbs a burst is good, one that never empties is only delay. CoDel goes by the time that packets spend in the queue: if
+//! all of a whole `interval` have waited `target` or longer, it drops one, and as long as that goes on another after ever shorter times.
+//! It needs no knowledge of the link's rate, and its two times suit most paths.
+//!
+//! Source: K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management", RFC 8289, 2018; parameters as in
+//! tc-codel(8). The decision itself: `codel.rs` beside this folder, shared with `fq_codel`.
+//!
+//! | RFC | here |
+//! |---|---|
+//! | TARGET, INTERVAL | `target`, `interval` |
+//! | sojourn time | `now` less [`Packet::arrival`] |
+//!
+//! | guarantee | value | test in `theorems/codel.rs` |
+//! |---|---|---|
+//! | signals | k-th at t0 + sum of interval / sqrt(i), i < k | `drops_follow_the_control_law` |
+//! | queue that does not stand for an interval | loses nothing | `bursts_and_pings_lose_nothing` |
+//! | packets that wait for no other | are never dropped | `known_bug_34_pings_are_never_dropped` |
+//! | responsive load | waits around `target` | `delay_comes_down_to_the_target` |
+//! | ECN | capable packets are marked where others are dropped | `capable_packets_are_marked_not_dropped` |
+//!
+//! Cost: O(1) a packet, and a square root for each drop. Memory: constant.
+//!
+//! Differences from the RFC: those of `codel.rs`: it does not drop while less than a frame, or less than the packet's own length, waits
+//! behind the packet (the RFC: the longest packet ever seen).
+
+use crate::buffer::Limit;
+use crate::codel::{Codel, Leaving, Target};
+use crate::config::{ConfigError, Kind, Parameter};
+use crate::packet::Packet;
+use crate::pool::Backlog;
+use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
+use crate::schedulers::Discipline;
+use crate::signalling::{SignallingQueue, mark};
+use crate::time::{Duration, Instant};
+
+/// Parameters of CoDel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Time in the queue that is good: 1 us to 1 hour.
+    pub target: Duration,
+    /// How long the queue may stand above the target, a round trip's worth: 1 us to 1 hour.
+    pub interval: Duration,
+    /// Whether packets that are capable of ECN are marked where others are dropped.
+    pub ecn: bool,
+    /// Time in the queue above which each packet that is capable of ECN is marked, whatever CoDel says. None: never.
+    pub ce_threshold: Option<Duration>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let Target { target, interval } = Target::DEFAULT;
+        Self { target, interval, ecn: false, ce_threshold: None }
+    }
+}
+
+const MICROSECOND: u64 = Duration::from_micros(1).as_picos();
+const HOUR: u64 = Duration::from_secs(3600).as_picos();
+/// As a parameter, no `ce_threshold`.
+const NEVER: u64 = Duration::MAX.as_picos();
+
+impl Discipline for Config {
+    const NAME: &'static str = "codel";
+    const ABOUT: &'static str = "controlled delay: one queue that drops while it stands";
+    const SOURCE: &'static str =
+        "Nichols, Jacobson, McGregor, Iyengar, Controlled Delay Active Queue Management, RFC 8289, 2018; tc-codel(8)";
+    const PARAMETERS: &'static [Parameter<Self>] = &[
+        Parameter {
+            name: "target",
+            kind: Kind::Time,
+            min: MICROSECOND,
+            max: HOUR,
+            about: "time in the queue that is good",
+            read: |config| config.target.as_picos(),
+            write: |config, value| config.target = Duration::from_picos(value),
+        },
+        Parameter {
+            name: "interval",
+            kind: Kind::Time,
+            min: MICROSECOND,
+            max: HOUR,
+            about: "how long the queue may stand above the target: a round trip's worth",
+            read: |config| config.interval.as_picos(),
+            write: |config, value| config.interval = Duration::from_picos(value),
+        },
+        Parameter {
+            name: "ecn",
+            kind: Kind::Switch,
+            min: 0,
+            max: 1,
+            about: "mark packets that are capable of ECN where others are dropped",
+            read: |config| config.ecn.into(),
+            write: |config, value| config.ecn = value != 0,
+        },
+        Parameter {
+            name: "ce_threshold",
+            kind: Kind::Time,
+            min: 0,
+            max: NEVER,
+            about: "mark each packet that is capable of ECN and waited longer",
+            read: |config| config.ce_threshold.map_or(NEVER, Duration::as_picos),
+            write: |config, value| config.ce_threshold = (value != NEVER).then(|| Duration::from_picos(value)),
+        },
+    ];
+    const LIVE: &'static [&'static str] = &["target", "interval", "ecn", "ce_threshold"];
+    const WEIGHTED: bool = false;
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    const COMPLEXITY: &'static str = "O(1)";
+    type Scheduler<T: Send> = CodelQueue<T>;
+
+    fn build<T: Send>(&self, _seed: u64) -> Result<CodelQueue<T>, ConfigError> {
+        CodelQueue::new(*self)
+    }
+
+    fn configuration<T: Send>(scheduler: &mut CodelQueue<T>) -> Option<&mut Self> {
+        Some(&mut scheduler.config)
+    }
+}
+
+/// The scheduler.
+#[derive(Debug, Clone)]
+pub struct CodelQueue<T> {
+    queue: SignallingQueue<T>,
+    codel: Codel,
+    config: Config,
+}
+
+impl<T> CodelQueue<T> {
+    /// An empty scheduler.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self { queue: SignallingQueue::default(), codel: Codel::default(), config })
+    }
+
+    /// The next packet, past those that CoDel drops.
+    fn dequeue_packet(&mut self, now: Instant) -> Option<Packet<T>> {
+        let Config { target, interval, ecn, ce_threshold } = self.config;
+        while let Some(packet) = self.queue.pop() {
+            let sojourn = now.since(packet.arrival);
+            let leaving = Leaving { len: packet.len, sojourn, backlog_bytes: self.queue.backlog().bytes };
+            let is_bad = self.codel.judges_bad(Target { target, interval }, now, leaving);
+            self.shortened();
+            let kept = if is_bad { self.queue.signal(packet, ecn) } else { Some(packet) };
+            if let Some(mut packet) = kept {
+                if ce_threshold.is_some_and(|threshold| sojourn > threshold) {
+                    mark(&mut packet);
+                }
+                return Some(packet);
+            }
+        }
+        None
+    }
+
+    fn shortened(&mut self) {
+        if self.queue.backlog().is_empty() {
+            self.codel.emptied();
+        }
+    }
+
+    #[inline]
+    fn debug_check(&self) {
+        if is_time_to_check(0, self.queue.backlog()) {
+            self.check_invariants();
+        }
+    }
+}
+
+impl<T> Scheduler<T> for CodelQueue<T> {
+    /// Sets the packet's arrival, since CoDel decides by it.
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        self.queue.push(Packet { arrival: now, ..packet });
+        self.debug_check();
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
+        let packet = self.dequeue_packet(now);
+        self.debug_check();
+        packet
+    }
+
+    /// The newest: drop tail.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let packet = self.queue.pop_tail();
+        self.shortened();
+        self.debug_check();
+        packet
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
+        self.queue.take_dropped()
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
+    }
+
+    /// 1. CoDel has nothing pending while nothing waits.
+    /// 2. What waits is one queue.
+    fn check_invariants(&self) {
+        assert!(!self.queue.backlog().is_empty() || self.codel.is_at_rest(), "invariant 1: CoDel rests while the queue is empty");
+        self.queue.check();
+    }
+}

@@ -1,0 +1,585 @@
+//! Multi-queue fair queueing, not ATC'19's MQFQ: stochastic fairness queueing in which each flow may use several of the queues.
+//!
+//! Several keyed hashes give each flow its queues. A packet goes into that of them that will serve it soonest; queues take turns by deficit
+//! round robin. A flow that meets a greedy one in one queue goes through another, and only who meets it in all of them suffers. The price
+//! is that the greedy flow has several queues' shares as well. Memory is that of the queues, however many flows there are.
+//!
+//! Source: M. Georg, C. Jechlitschek, S. Gorinsky, "Improving Individual Flow Performance with Multiple Queue Fair Queuing", IWQoS 2007.
+//!
+//! | paper | here |
+//! |---|---|
+//! | k, number of queues | `Config::queues` |
+//! | hash functions per flow (MQFQ3 has 3) | `Config::hashes` |
+//! | w, weight of a queue | `Config::quantum` |
+//! | RBS, rounds before service, Eq. 1 | `Ring::rounds_before_service` |
+//! | d + w, deficit and what the next turn adds | `deficit` in `ring.rs` |
+//! | shared memory with fair shares | `Config::buffer`, `has_room` |
+//! | buffer at the output port | `Config::resequence`, `resequencer.rs` |
+//! | cells, reassembly | `Config::cells`, `resequencer.rs` |
+//!
+//! | guarantee | value | test in `theorems/mqfq.rs`, or below |
+//! |---|---|---|
+//! | order, packets of one length (section IV) | first in first out in each flow, if nothing is pushed out | `equal_lengths_are_never_reordered` |
+//! | order with `resequence` | always | `the_resequencer_restores_order` |
+//! | order with `cells` | if nothing is pushed out | `cells_keep_order` |
+//! | reordering, quanta of at least the longest packet | by less than a round, if nothing is pushed out | `no_packet_is_overtaken_by_more_than_a_round` |
+//! | what `resequence` holds, the same | less than k (w + L) bytes: a round | `less_than_a_round_is_held` below |
+//! | two flows share all their queues | 4 / k^2 - 3 / k^3 of all seeds, with two hashes | `flows_meet_as_often_as_the_paper_says` below |
+//! | they share at least one | 4 / k - 6 / k^2 + 3 / k^3 | the same |
+//! | a greedy flow | has its queues' shares | `a_greedy_flow_gets_no_more_than_its_queues_shares` |
+//! | on-off flow among n that fill their queues, packets of one length | of T bytes at most T / n and two quanta a hash | `known_bug_30_on_off_flow_gets_its_share` |
+//! | chosen flow numbers | do not meet more than others | `chosen_flow_numbers_spread` below |
+//! | memory | the queues and what waits, however many flows | `memory_does_not_grow_with_flows` |
+//!
+//! Nothing is promised to one flow: it can meet another in all of its queues.
+//!
+//! Cost: O(1) a packet, with as many hashes as there are; as in `drr` for small quanta too. With `resequence` that is an average: a departure
+//! may hold several packets before it finds one, but each packet is held once. With `cells` each cell costs that, and pushing out a packet
+//! walks the queues of its flow. Memory: the queues, taken at the start; for each packet a ticket (one a cell) beside it.
+//!
+//! Differences from the paper: queues stand in the ring in the order in which they became backlogged, not in that of their numbers. All
+//! weights are alike. The output buffer delays nothing but what would overtake: a packet that the ring picks before an older one of its flow
+//! is held, its turn paid for, and the ring goes on, so that the link never waits; it leaves right after the older one. The limit of
+//! the buffer lies outside of a discipline here, so the paper's rule of admission has its own, `buffer`; where a smaller limit pushes
+//! packets out after all, the longest queue gives up its newest, which can make room for a packet to overtake unless `resequence` is set.
+//! The rule of admission is as the paper words it; ns-2's code seems to ask for twice the queue plus two (`ns2`).
+
+use alloc::borrow::ToOwned;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::hash::FlowHash;
+use crate::packet::{FlowId, Packet};
+use crate::pool::Backlog;
+use crate::resequencer::{Resequencer, Ticket};
+use crate::ring::{End, Ring};
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::schedulers::Discipline;
+use crate::time::Instant;
+
+/// Parameters of MQFQ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Queues that all flows share: 1 to 65536.
+    pub queues: u32,
+    /// Queues that a flow may use: 1 (which is stochastic fairness queueing) to 16. Fewer if its hashes meet.
+    pub hashes: u32,
+    /// Bytes that a queue may send in a turn: 1 to 2^20.
+    pub quantum: u32,
+    /// Packets that the queues share room for: up to 2^20. A packet is dropped that would make its queue larger than its fair share of that
+    /// while there is not room for as much again and two packets. Zero: only the buffer's limit counts.
+    pub buffer: u32,
+    /// Whether it takes room for twice as much and two packets, and queues beyond their share are stopped only when less than a packet a queue
+    /// is free or that room is lacking: ns-2's rule.
+    pub ns2: bool,
+    /// Whether packets are put back into the order of their flow.
+    pub resequence: bool,
+    /// Bytes of the cells that packets are queued as, each by itself: 32 to 65536. Zero: packets are queued whole.
+    pub cells: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { queues: 16, hashes: 2, quantum: 1514, buffer: 100, ns2: false, resequence: false, cells: 0 }
+    }
+}
+
+impl Config {
+    const MAX_HASHES: usize = 16;
+    const MIN_CELL: u32 = 32;
+    /// Longest packet that is cut into cells, in bytes.
+    const MAX_CUT: u32 = FlowConfig::MAX_PACKET_LEN;
+
+    /// Cells that a packet takes.
+    const fn pieces(&self, len: u32) -> u32 {
+        if self.cells == 0 || len == 0 { 1 } else { len.div_ceil(self.cells) }
+    }
+}
+
+impl Discipline for Config {
+    const NAME: &'static str = "mqfq";
+    const ABOUT: &'static str =
+        "multi-queue fair queueing: flows hashed into several queues each, packets into the one that is served soonest";
+    const SOURCE: &'static str =
+        "Georg, Jechlitschek, Gorinsky, Improving Individual Flow Performance with Multiple Queue Fair Queuing, IWQoS 2007";
+    const PARAMETERS: &'static [Parameter<Self>] = &[
+        Parameter {
+            name: "queues",
+            kind: Kind::Count,
+            min: 1,
+            max: 1 << 16,
+            about: "queues that all flows share",
+            read: |config| config.queues.into(),
+            write: |config, value| config.queues = saturated(value),
+        },
+        Parameter {
+            name: "hashes",
+            kind: Kind::Count,
+            min: 1,
+            max: Self::MAX_HASHES as u64,
+            about: "queues that a flow may use; 1 is stochastic fairness queueing",
+            read: |config| config.hashes.into(),
+            write: |config, value| config.hashes = saturated(value),
+        },
+        Parameter {
+            name: "quantum",
+            kind: Kind::Size,
+            min: 1,
+            max: 1 << 20,
+            about: "bytes that a queue may send in a turn; at least the longest packet keeps the cost constant",
+            read: |config| config.quantum.into(),
+            write: |config, value| config.quantum = saturated(value),
+        },
+        Parameter {
+            name: "buffer",
+            kind: Kind::Count,
+            min: 0,
+            max: 1 << 20,
+            about: "packets that the queues share room for; 0 leaves that to the limit alone",
+            read: |config| config.buffer.into(),
+            write: |config, value| config.buffer = saturated(value),
+        },
+        Parameter {
+            name: "ns2",
+            kind: Kind::Switch,
+            min: 0,
+            max: 1,
+            about: "share the room by ns-2's rule, not by the paper's words",
+            read: |config| config.ns2.into(),
+            write: |config, value| config.ns2 = value != 0,
+        },
+        Parameter {
+            name: "resequence",
+            kind: Kind::Switch,
+            min: 0,
+            max: 1,
+            about: "put packets back into the order of their flow",
+            read: |config| config.resequence.into(),
+            write: |config, value| config.resequence = value != 0,
+        },
+        Parameter {
+            name: "cells",
+            kind: Kind::Size,
+            min: 0,
+            max: 1 << 16,
+            about: "bytes of the cells that packets are queued as; 0 queues them whole",
+            read: |config| config.cells.into(),
+            write: |config, value| config.cells = saturated(value),
+        },
+    ];
+    const LIVE: &'static [&'static str] = &["quantum", "buffer", "ns2"];
+    const WEIGHTED: bool = false;
+    const REORDERS: bool = true;
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(100);
+    const COMPLEXITY: &'static str = "O(1)";
+    type Scheduler<T: Send> = Mqfq<T>;
+
+    fn build<T: Send>(&self, seed: u64) -> Result<Mqfq<T>, ConfigError> {
+        Mqfq::new(*self, seed)
+    }
+
+    fn configuration<T: Send>(scheduler: &mut Mqfq<T>) -> Option<&mut Self> {
+        Some(&mut scheduler.config)
+    }
+
+    fn adopt<T: Send>(scheduler: &mut Mqfq<T>, _before: &Self) {
+        scheduler.ring.set_quantum(scheduler.config.quantum);
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))?;
+        if self.cells != 0 && self.cells < Self::MIN_CELL {
+            let (parameter, expected) = ("cells".to_owned(), "0 for whole packets, or 32b to 64kb".to_owned());
+            return Err(ConfigError::BadValue { discipline: Self::NAME, parameter, expected });
+        }
+        Ok(())
+    }
+}
+
+/// The scheduler.
+#[derive(Debug, Clone)]
+pub struct Mqfq<T> {
+    /// Tickets of the packets that wait, one for each cell.
+    ring: Ring<Ticket>,
+    waiting: Resequencer<T>,
+    /// Packets that there was no room for, until they are taken.
+    dropped: VecDeque<Packet<T>>,
+    hashes: Vec<FlowHash>,
+    config: Config,
+}
+
+impl<T> Mqfq<T> {
+    /// An empty scheduler, its hashes keyed by `seed`.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
+        config.check()?;
+        let order = config.resequence.then(|| FlowHash::new(seed, u64::from(config.hashes)));
+        Ok(Self {
+            ring: Ring::new(config.quantum, config.queues as usize).with_places(),
+            waiting: Resequencer::new(order),
+            dropped: VecDeque::new(),
+            hashes: (0..u64::from(config.hashes)).map(|generation| FlowHash::new(seed, generation)).collect(),
+            config,
+        })
+    }
+
+    /// A flow's queues, as many as there are hashes, not all different perhaps.
+    fn queues_of(&self, flow: FlowId) -> impl Iterator<Item = usize> + '_ {
+        self.hashes.iter().map(move |hash| hash.bucket(flow, self.config.queues) as usize)
+    }
+
+    fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+        if self.config.cells != 0 && packet.len > Config::MAX_CUT {
+            return Err(packet);
+        }
+        let mut queues = [0; Config::MAX_HASHES];
+        queues.iter_mut().zip(self.queues_of(packet.flow)).for_each(|(place, queue)| *place = queue);
+        let queues = &queues[..self.hashes.len()];
+        let (flow, pieces) = (packet.flow, self.config.pieces(packet.len));
+        let len = if self.config.cells == 0 { packet.len } else { self.config.cells };
+        let mut queue = self.soonest(queues, len);
+        if !self.has_room(queue, pieces) {
+            self.dropped.push_back(packet);
+            return Ok(());
+        }
+        let ticket = self.waiting.admit(packet, pieces);
+        self.ring.push(queue, Packet::new(flow, len, ticket));
+        for _ in 1..pieces {
+            queue = self.soonest(queues, len);
+            self.ring.push(queue, Packet::new(flow, len, ticket));
+        }
+        Ok(())
+    }
+
+    /// That of the queues which will serve a packet, or a cell, after the fewest rounds, and of several the one that stands first in the
+    /// ring. Idle ones would stand last.
+    fn soonest(&self, queues: &[usize], len: u32) -> usize {
+        let when = |queue: &usize| (self.ring.rounds_before_service(*queue, len), self.ring.place(*queue));
+        queues.iter().copied().min_by_key(when).unwrap_or(0)
+    }
+
+    /// Whether the queue may take another packet, or the first cell of one. In cells, it counts as as many packets as that one's cells go into
+    /// what it has.
+    fn has_room(&self, queue: usize, pieces: u32) -> bool {
+        let (buffer, queues) = (u64::from(self.config.buffer), u64::from(self.config.queues));
+        let free = buffer.saturating_sub(self.waiting.backlog().packets);
+        let queued = u64::from(self.ring.queue(queue).packets().div_ceil(pieces));
+        if self.config.ns2 {
+            let is_short = free < queues && queued > buffer / queues;
+            return buffer == 0 || free >= 2 * queued + 2 && !is_short;
+        }
+        let is_within_share = (queued + 1) * queues <= buffer;
+        buffer == 0 || free > 0 && (is_within_share || free >= queued + 2)
+    }
+
+    fn dequeue_packet(&mut self) -> Option<Packet<T>> {
+        if let Some(held) = self.waiting.next_ready() {
+            return Some(held);
+        }
+        loop {
+            let queue = self.ring.turn()?;
+            let ticket = self.ring.send(queue, |_| None)?.payload;
+            if let Some(packet) = self.waiting.picked(ticket) {
+                return Some(packet);
+            }
+        }
+    }
+
+    /// The packet whose ticket, or whose last one, is the newest in the longest queue; if no ticket waits, one that is ready to leave.
+    fn evict_packet(&mut self) -> Option<Packet<T>> {
+        let Some(longest) = self.ring.longest() else {
+            return self.waiting.give_up_ready();
+        };
+        let Packet { flow, payload: ticket, .. } = self.ring.give_up(longest, End::Newest)?;
+        if self.config.cells != 0 {
+            for number in 0..self.hashes.len() {
+                let queue = self.hashes[number].bucket(flow, self.config.queues) as usize;
+                self.ring.give_up_all(queue, |other| other.payload == ticket);
+            }
+        }
+        self.waiting.remove(ticket)
+    }
+}
+
+impl<T> Scheduler<T> for Mqfq<T> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        let outcome = self.enqueue_packet(packet);
+        self.debug_check();
+        outcome
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+        let packet = self.dequeue_packet();
+        self.debug_check();
+        packet
+    }
+
+    /// The newest packet of the longest queue.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let packet = self.evict_packet();
+        self.debug_check();
+        packet
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.waiting.backlog()
+    }
+
+    fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
+        self.dropped.pop_front().map(|packet| (packet, DropReason::Full))
+    }
+
+    /// The queues, their places in the ring and, from the first time that the buffer is full, the index that finds the longest.
+    fn footprint(&self) -> Footprint {
+        let queues = self.ring.queues() * (Ring::<Ticket>::BYTES_PER_QUEUE + size_of::<u64>());
+        let hashes = self.hashes.len() * size_of::<FlowHash>();
+        Footprint { fixed_bytes: size_of::<Self>() + Ring::<Ticket>::FIXED_BYTES + queues + hashes, bytes_per_flow: 0 }
+    }
+
+    /// 1. Those of the ring; a ticket is in one of its flow's queues.
+    /// 2. Those of the resequencer, where the packets are.
+    /// 3. As many tickets wait as packets have pieces that were not picked.
+    fn check_invariants(&self) {
+        self.ring.check_invariants(|queue, ticket| self.queues_of(ticket.flow).any(|home| home == queue));
+        self.waiting.check_invariants();
+        assert_eq!(self.ring.backlog().packets, self.waiting.pieces(), "invariant 3: a ticket for each piece");
+    }
+}
+
+impl<T> Mqfq<T> {
+    #[inline]
+    fn debug_check(&self) {
+        if is_time_to_check(self.ring.queues() / 16, self.waiting.backlog()) {
+            self.check_invariants();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NOW: Instant = Instant::ZERO;
+
+    fn build(config: Config, seed: u64) -> Mqfq<u32> {
+        Mqfq::new(config, seed).expect("legal")
+    }
+
+    fn put(mqfq: &mut Mqfq<u32>, flow: FlowId, len: u32, number: u32) {
+        mqfq.enqueue(NOW, Packet::new(flow, len, number)).expect("takes every packet");
+    }
+
+    /// A flow whose hashes give exactly these queues.
+    fn flow_with(mqfq: &Mqfq<u32>, queues: &[usize]) -> FlowId {
+        let fits = |flow: &FlowId| mqfq.queues_of(*flow).eq(queues.iter().copied());
+        (0..100_000).map(FlowId).find(fits).expect("some flow's hashes do")
+    }
+
+    /// The rows of a Markdown file's tables, headings and rules left out.
+    fn rows(markdown: &str) -> impl Iterator<Item = Vec<&str>> {
+        let tables = markdown
+            .lines()
+            .filter(|line| line.starts_with("| ") && !["| queue", "| flow", "| call"].iter().any(|head| line.starts_with(head)));
+        tables.map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+    }
+
+    /// Figure 2, with the resequencer and without.
+    #[test]
+    fn two_packets_overtake_a_longer_one() {
+        let config = Config { queues: 4, quantum: 500, ..Config::default() };
+        let (mut plain, mut ordered) = (build(config, 1), build(Config { resequence: true, ..config }, 1));
+        let flows = [flow_with(&plain, &[1, 3]), flow_with(&plain, &[3, 3])];
+        let mut sent = [0; 2];
+        let mut calls = 0;
+        for row in rows(include_str!("../../tests/traces/mqfq-figure2.md")) {
+            let words: Vec<_> = row[0].split_whitespace().collect();
+            match words[..] {
+                ["enqueue", name, len] => {
+                    let (place, len) = (usize::from(name == "B"), len.parse().expect("a length"));
+                    let rounds = [1, 3].map(|queue| plain.ring.rounds_before_service(queue, len).to_string());
+                    assert_eq!([&rounds[0], &rounds[1]], [row[1], row[2]], "{row:?}");
+                    let queue = row[3].parse::<usize>().expect("a queue");
+                    let before = plain.ring.queue(queue).packets();
+                    sent[place] += 1;
+                    put(&mut plain, flows[place], len, sent[place]);
+                    put(&mut ordered, flows[place], len, sent[place]);
+                    assert_eq!(plain.ring.queue(queue).packets(), before + 1, "{row:?}");
+                }
+                ["dequeue"] => {
+                    let name = |packet: Packet<u32>| format!("{}{}", if packet.flow == flows[0] { 'A' } else { 'B' }, packet.payload);
+                    assert_eq!(plain.dequeue(NOW).map_or("none".into(), name), row[4], "{row:?}");
+                    assert_eq!(ordered.dequeue(NOW).map_or("none".into(), name), row[5], "{row:?}");
+                }
+                [queue] => {
+                    let weight = row[1].parse().expect("a weight");
+                    let queue = queue.parse().expect("a queue");
+                    plain.ring.set_weight(queue, weight);
+                    ordered.ring.set_weight(queue, weight);
+                }
+                _ => panic!("not understood: {row:?}"),
+            }
+            calls += 1;
+        }
+        assert_eq!(calls, 2 + 16, "all rows were read");
+    }
+
+    /// Equation 1 with d + w as one: q, p, d + w and w are the first four.
+    #[test]
+    fn rounds_before_service_are_equation_1() {
+        for (queued, len, credit, quantum, expected) in [
+            (0, 1000, 1000, 1000, 0),
+            (0, 1001, 1000, 1000, 1),
+            (3000, 1000, 1000, 1000, 3),
+            (2999, 1000, 1000, 1000, 3),
+            (500, 200, 1000, 1000, 0),
+            (900, 1500, 1000, 1000, 2),
+        ] {
+            let mut mqfq = build(Config { queues: 1, hashes: 1, quantum, ..Config::default() }, 1);
+            if queued > 0 {
+                put(&mut mqfq, FlowId(0), queued, 0);
+            }
+            assert_eq!(mqfq.ring.rounds_before_service(0, len), expected, "{queued} and {len} of {credit}");
+        }
+    }
+
+    #[test]
+    fn ties_go_to_the_queue_that_is_served_sooner() {
+        let mut mqfq = build(Config { queues: 4, quantum: 1000, ..Config::default() }, 1);
+        let [zero, two, both] = [[0, 0], [2, 2], [0, 2]].map(|queues| flow_with(&mqfq, &queues));
+        let other_way = flow_with(&mqfq, &[2, 0]);
+        put(&mut mqfq, two, 1000, 0);
+        put(&mut mqfq, zero, 1000, 1);
+        let waiting = |mqfq: &Mqfq<u32>| [0, 2].map(|queue| mqfq.ring.queue(queue).packets());
+        put(&mut mqfq, both, 1000, 2);
+        assert_eq!(waiting(&mqfq), [1, 2], "2 stands before 0");
+        put(&mut mqfq, other_way, 1000, 3);
+        assert_eq!(waiting(&mqfq), [2, 2], "0 needs fewer rounds now");
+        put(&mut mqfq, both, 1000, 4);
+        mqfq.dequeue(NOW);
+        assert_eq!(waiting(&mqfq), [2, 2]);
+        put(&mut mqfq, both, 1, 5);
+        assert_eq!(waiting(&mqfq), [3, 2], "2 has used its turn up and needs three more; 0 has its turn to come");
+        put(&mut mqfq, other_way, 1000, 6);
+        assert_eq!(waiting(&mqfq), [3, 3], "3 rounds each, and 2 still stands before 0");
+    }
+
+    /// Shares of seeds under which two flows meet with one hash, in at least one of the queues of two hashes, and in all of them.
+    fn meetings(queues: u32, seeds: u64, queues_of: impl Fn(&Mqfq<u32>, FlowId) -> [usize; 2]) -> [f64; 3] {
+        let config = Config { queues, ..Config::default() };
+        let mut met = [0.0; 3];
+        for seed in 0..seeds {
+            let mqfq = build(config, seed);
+            let (x, y) = (queues_of(&mqfq, FlowId(3)), queues_of(&mqfq, FlowId(4)));
+            let shared = |queue: &usize| x.contains(queue);
+            // Section III: y suffers completely if all of its queues are x's, and partially if one is.
+            for (met, is) in met.iter_mut().zip([x[0] == y[0], y.iter().any(shared), y.iter().all(shared)]) {
+                *met += f64::from(u8::from(is)) / seeds as f64;
+            }
+        }
+        met
+    }
+
+    fn expected(queues: u32) -> [f64; 3] {
+        let k = f64::from(queues);
+        [1.0 / k, 4.0 / k - 6.0 / (k * k) + 3.0 / (k * k * k), 4.0 / (k * k) - 3.0 / (k * k * k)]
+    }
+
+    fn agree(measured: [f64; 3], expected: [f64; 3], seeds: u64) -> bool {
+        measured.iter().zip(expected).all(|(measured, p)| (measured - p).abs() <= 4.0 * (p * (1.0 - p) / seeds as f64).sqrt())
+    }
+
+    #[test]
+    fn flows_meet_as_often_as_the_paper_says() {
+        const SEEDS: u64 = 100_000;
+        let ours = |mqfq: &Mqfq<u32>, flow| {
+            let mut queues = mqfq.queues_of(flow);
+            [(); 2].map(|()| queues.next().expect("two hashes"))
+        };
+        let exact = expected(16).map(|p| (p * 1e4).round() / 1e4);
+        assert_eq!(exact, [0.0625, 0.2273, 0.0149]);
+        for queues in [5, 16, 32] {
+            let measured = meetings(queues, SEEDS, ours);
+            println!("{queues} queues: one hash, partly, wholly: {measured:.4?}; by the formulas {:.4?}", expected(queues));
+            assert!(agree(measured, expected(queues), SEEDS));
+        }
+        // Hashes that are not independent: the second queue is the one beside the first.
+        let beside = |mqfq: &Mqfq<u32>, flow| [ours(mqfq, flow)[0], (ours(mqfq, flow)[0] + 1) % 16];
+        assert!(!agree(meetings(16, SEEDS, beside), expected(16), SEEDS));
+    }
+
+    /// A hundred thousand flow numbers that meet in one queue of 1024 under a hash of their low bits.
+    #[test]
+    fn chosen_flow_numbers_spread() {
+        for hashes in [1, 2] {
+            let mut mqfq = build(Config { queues: 1024, hashes, buffer: 0, resequence: true, ..Config::default() }, 1);
+            for number in 0..100_000u32 {
+                // Not through `put`, which checks invariants.
+                let taken = mqfq.enqueue_packet(Packet::new(FlowId(number.wrapping_mul(1024)), 1000, number));
+                assert!(taken.is_ok());
+            }
+            let lengths = || (0..1024).map(|queue| mqfq.ring.queue(queue).packets());
+            let (least, most) = (lengths().min(), lengths().max());
+            println!("{hashes} hashes: {least:?} to {most:?} packets a queue, 97.7 on average");
+            // With one hash the standard deviation is 9.9; with two, each into the shorter queue, queues are nearly even.
+            assert!(least >= Some(50) && most <= Some([160, 103][hashes as usize - 1]));
+        }
+        let by_low_bits = (0..100_000u32).filter(|number| number.wrapping_mul(1024) % 1024 == 0).count();
+        assert_eq!(by_low_bits, 100_000, "the check finds a hash without a key");
+    }
+
+    /// What random traffic makes the resequencer hold, at most, in bytes.
+    fn most_held(config: Config, steps: &[(u32, u32, bool)], longest: u32) -> u64 {
+        let mut mqfq = build(config, 1);
+        let mut most = 0;
+        for (number, &(flow, len, serves)) in steps.iter().enumerate() {
+            put(&mut mqfq, FlowId(flow), len.min(longest), number as u32);
+            if serves {
+                mqfq.dequeue(NOW);
+            }
+            most = most.max(mqfq.waiting.held_bytes());
+        }
+        while mqfq.dequeue(NOW).is_some() {
+            most = most.max(mqfq.waiting.held_bytes());
+        }
+        most
+    }
+
+    proptest! {
+        #[test]
+        fn less_than_a_round_is_held(
+            (queues, hashes, quantum) in (1u32..6, 1u32..5, 1514u32..4000),
+            steps in prop::collection::vec((0u32..8, 40u32..=1514, prop::bool::weighted(0.7)), 1..400),
+        ) {
+            let config = Config { queues, hashes, quantum, buffer: 0, resequence: true, ..Config::default() };
+            prop_assert!(most_held(config, &steps, 1514) <= u64::from(queues * (quantum + 1514)));
+            let cells = Config { cells: 64, ..config };
+            prop_assert_eq!(most_held(cells, &steps, 1514), 0, "cells are never out of order");
+            prop_assert_eq!(most_held(config, &steps, 40), 0, "nor are packets of one length");
+        }
+    }
+
+    /// A flow's packets put into its two queues in turn, whatever waits there, is not held to a round.
+    #[test]
+    fn more_than_a_round_is_held_without_the_soonest_queue() {
+        let (mut ring, mut waiting) = (Ring::new(1514, 2), Resequencer::new(Some(FlowHash::new(1, 0))));
+        let mut put = |queue, flow| {
+            let ticket = waiting.admit(Packet::new(FlowId(flow), 1000, ()), 1);
+            ring.push(queue, Packet::new(FlowId(flow), 1000, ticket));
+        };
+        (0..50).for_each(|_| put(1, 1));
+        (0..50).for_each(|number| put(1 - number % 2, 0));
+        let mut most = 0;
+        while let Some(queue) = ring.turn() {
+            let ticket = ring.send(queue, |_| None).expect("it has the turn").payload;
+            waiting.picked(ticket);
+            most = most.max(waiting.held_bytes());
+        }
+        assert!(most > 2 * (1514 + 1514), "{most}");
+    }
+}

@@ -1,0 +1,358 @@
+//! RED: one queue that signals, at random and before it is full, more often the longer it has been on average.
+//!
+//! A full queue tells all senders at once, and they all go back and return together. RED tells a few of them while there is room: it keeps
+//! a moving average of the queue, leaves everybody alone below `min`, and between `min` and `max` drops (or marks) a part of the packets
+//! that grows linearly up to `probability`. Since who has more packets is hit more often, senders that respond pay about as they send.
+//!
+//! Source: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993.
+//! Adaptive RED: S. Floyd, R. Gummadi, S. Shenker, 2001. Parameters as in tc-red(8). The decision itself: `early_detection.rs`.
+//!
+//! | paper, tc | here |
+//! |---|---|
+//! | min_th, max_th, max_p | `min`, `max`, `probability` |
+//! | w_q | from `burst` and `avpkt`, a power of two |
+//! | s, the time that a packet takes | `avpkt` at `bandwidth` |
+//!
+//! | guarantee | value | test in `theorems/red.rs` |
+//! |---|---|---|
+//! | average below `min` | no packet is dropped | `short_queues_and_bursts_lose_nothing` |
+//! | average between | with p_b = `probability` (avg - min) / (max - min), 2 p_b / (1 + p_b) of the packets | `the_drop_rate_grows_linearly` |
+//! | distances between drops | uniform from 1 to 1 / p_b | `drops_are_spaced_uniformly_not_geometrically` |
+//! | average above `max` | every packet | `a_queue_beyond_max_takes_nothing` |
+//! | ECN | capable packets are marked where others are dropped | `capable_packets_are_marked_not_dropped` |
+//! | senders that back off | are not all told at once | `senders_do_not_go_back_all_together` |
+//!
+//! Cost: O(1) a packet, with a division while the average is above `min`. Memory: constant.
+//!
+//! Differences from the paper: lengths are in bytes, as in tc, but a long packet is as likely to be dropped as a short one. w_q is the largest
+//! power of two that lets a burst of `burst` packets through, as in tc. From tc: the power of an idle time is exact and not from a table;
+//! `min` defaults to a third of `max` and `max` to three times `min`, since a discipline does not know its buffer's limit; a `burst` below
+//! `min` is legal; `gentle` is new.
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::early_detection::{EarlyDetection, Thresholds, Verdict, weight_log};
+use crate::packet::Packet;
+use crate::pool::Backlog;
+use crate::random::Random;
+use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
+use crate::schedulers::Discipline;
+use crate::signalling::SignallingQueue;
+use crate::time::Instant;
+use crate::units::{Billionths, Bytes, Rate};
+
+/// Parameters of RED.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Average bytes below which nothing is dropped: up to 2^30. 0: a third of `max`.
+    pub min: u64,
+    /// Average bytes from which everything is dropped: up to 2^32. 0: three times `min`, or 90000 if that is 0 too.
+    pub max: u64,
+    /// Bytes of an average packet: 1 to 65536.
+    pub avpkt: u32,
+    /// Packets of a burst that should pass: up to 2^20. 0: (2 `min` + `max`) / (3 `avpkt`).
+    pub burst: u32,
+    /// The link's rate, by which the average falls while nothing waits: 1 kbit/s to 10 Tbit/s.
+    pub bandwidth: Rate,
+    /// Probability of a drop when the average reaches `max`: 0 to 1.
+    pub probability: Billionths,
+    /// Whether packets that are capable of ECN are marked where others are dropped.
+    pub ecn: bool,
+    /// With `ecn`: whether beyond `max` capable packets are dropped all the same.
+    pub harddrop: bool,
+    /// With `ecn`: whether packets that are not capable of it are left alone below `max`.
+    pub nodrop: bool,
+    /// Whether `probability` is adapted, twice a second, to keep the average half-way between `min` and `max`.
+    pub adaptive: bool,
+    /// Whether above `max` the probability grows on, up to one at twice `max`.
+    pub gentle: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let bandwidth = Rate::from_bits_per_second(10_000_000).expect("not zero");
+        let (ecn, harddrop, nodrop, adaptive, gentle) = (false, false, false, false, false);
+        Self {
+            min: 0,
+            max: 0,
+            avpkt: 1000,
+            burst: 0,
+            bandwidth,
+            probability: Billionths(20_000_000),
+            ecn,
+            harddrop,
+            nodrop,
+            adaptive,
+            gentle,
+        }
+    }
+}
+
+const DEFAULT_MAX: u64 = 90_000;
+
+impl Discipline for Config {
+    const NAME: &'static str = "red";
+    const ABOUT: &'static str = "random early detection: one queue that drops at random before it is full";
+    const SOURCE: &'static str = "Floyd, Jacobson, Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM Transactions on Networking 1(4), 1993; tc-red(8)";
+    const PARAMETERS: &'static [Parameter<Self>] = &[
+        Parameter {
+            name: "min",
+            kind: Kind::Size,
+            min: 0,
+            max: 1 << 30,
+            about: "average queue below which nothing is dropped; 0 for a third of max",
+            read: |config| config.min,
+            write: |config, value| config.min = value,
+        },
+        Parameter {
+            name: "max",
+            kind: Kind::Size,
+            min: 0,
+            max: 1 << 32,
+            about: "average queue from which everything is dropped; 0 for three times min",
+            read: |config| config.max,
+            write: |config, value| config.max = value,
+        },
+        Parameter {
+            name: "avpkt",
+            kind: Kind::Size,
+            min: 1,
+            max: 1 << 16,
+            about: "an average packet",
+            read: |config| config.avpkt.into(),
+            write: |config, value| config.avpkt = saturated(value),
+        },
+        Parameter {
+            name: "burst",
+            kind: Kind::Count,
+            min: 0,
+            max: 1 << 20,
+            about: "packets of a burst that should pass; 0 for (2 min + max) / (3 avpkt)",
+            read: |config| config.burst.into(),
+            write: |config, value| config.burst = saturated(value),
+        },
+        Parameter {
+            name: "bandwidth",
+            kind: Kind::Rate,
+            min: 1_000,
+            max: 10_000_000_000_000,
+            about: "the link's rate, by which the average falls while nothing waits",
+            read: |config| config.bandwidth.bits_per_second(),
+            write: |config, value| config.bandwidth = Rate::from_bits_per_second(value).unwrap_or(config.bandwidth),
+        },
+        Parameter {
+            name: "probability",
+            kind: Kind::Number,
+            min: 0,
+            max: Billionths::ONE.0,
+            about: "probability of a drop when the average reaches max",
+            read: |config| config.probability.0,
+            write: |config, value| config.probability = Billionths(value),
+        },
+        Parameter {
+            name: "ecn",
+            kind: Kind::Switch,
+            min: 0,
+            max: 1,
+            about: "mark packets that are capable of ECN where others are dropped",
+            read: |config| config.ecn.into(),
+            write: |config, value| config.ecn = value != 0,
+        },
+        Parameter {
+            name: "harddrop",
+            kind: Kind::Switch,
+            min: 0,
+            max: 1,
+            about: "with ecn: beyond max drop capable packets too",
+            read: |config| config.harddrop.into(),
+            write: |config, value| config.harddrop = value != 0,
+        },
+        Parameter {
+            name: "nodrop",
+            kind: Kind::Switch,
+            min: 0,
+            max: 1,
+            about: "with ecn: leave packets that are not capable of it alone below max",
+            read: |config| config.nodrop.into(),
+            write: |config, value| config.nodrop = value != 0,
+        },
+        Parameter {
+            name: "adaptive",
+            kind: Kind::Switch,
+            min: 0,
+            max: 1,
+            about: "adapt the probability to keep the average half-way between min and max",
+            read: |config| config.adaptive.into(),
+            write: |config, value| config.adaptive = value != 0,
+        },
+        Parameter {
+            name: "gentle",
+            kind: Kind::Switch,
+            min: 0,
+            max: 1,
+            about: "above max let the probability grow on, up to one at twice max",
+            read: |config| config.gentle.into(),
+            write: |config, value| config.gentle = value != 0,
+        },
+    ];
+    const LIVE: &'static [&'static str] =
+        &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn", "harddrop", "nodrop", "adaptive", "gentle"];
+    const WEIGHTED: bool = false;
+    const DEFAULT_LIMIT: Limit = Limit::of_bytes(4 * DEFAULT_MAX);
+    const COMPLEXITY: &'static str = "O(1)";
+    type Scheduler<T: Send> = Red<T>;
+
+    fn build<T: Send>(&self, seed: u64) -> Result<Red<T>, ConfigError> {
+        Red::new(*self, seed)
+    }
+
+    fn configuration<T: Send>(scheduler: &mut Red<T>) -> Option<&mut Self> {
+        Some(&mut scheduler.config)
+    }
+
+    fn adopt<T: Send>(scheduler: &mut Red<T>, before: &Self) {
+        scheduler.thresholds = scheduler.config.thresholds();
+        let Self { probability, adaptive, .. } = scheduler.config;
+        // Whatever else changes, what adaptation has found stays.
+        if (probability, adaptive) != (before.probability, before.adaptive) {
+            scheduler.detection.start_from(&scheduler.thresholds);
+        }
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))?;
+        let Thresholds { min, max, .. } = self.thresholds();
+        if min < max {
+            return Ok(());
+        }
+        let expected = format!("less than max, which is {}", Bytes(max));
+        Err(ConfigError::BadValue { discipline: Self::NAME, parameter: "min".to_owned(), expected })
+    }
+}
+
+impl Config {
+    /// What follows from the parameters.
+    fn thresholds(&self) -> Thresholds {
+        let max = match (self.min, self.max) {
+            (0, 0) => DEFAULT_MAX,
+            (min, 0) => 3 * min,
+            (_, max) => max,
+        };
+        let min = if self.min == 0 { max / 3 } else { self.min };
+        let guideline = saturated((2 * min + max) / (3 * u64::from(self.avpkt)));
+        let burst = if self.burst == 0 { guideline } else { self.burst };
+        Thresholds {
+            min,
+            max,
+            probability: self.probability.into(),
+            weight_log: weight_log(min, burst, self.avpkt),
+            packet_time: self.bandwidth.time_of(self.avpkt.into()),
+            gentle: self.gentle,
+            adaptive: self.adaptive,
+        }
+    }
+}
+
+/// The scheduler.
+#[derive(Debug, Clone)]
+pub struct Red<T> {
+    queue: SignallingQueue<T>,
+    detection: EarlyDetection,
+    /// Of `config`.
+    thresholds: Thresholds,
+    random: Random,
+    config: Config,
+}
+
+impl<T> Red<T> {
+    /// An empty scheduler that draws by `seed`.
+    ///
+    /// # Errors
+    /// A parameter is out of its range, or `min` is not below `max`.
+    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
+        config.check()?;
+        let thresholds = config.thresholds();
+        let (queue, detection) = (SignallingQueue::default(), EarlyDetection::new(&thresholds));
+        Ok(Self { queue, detection, thresholds, random: Random::new(seed), config })
+    }
+
+    fn enqueue_packet(&mut self, now: Instant, packet: Packet<T>) {
+        self.detection.observe(&self.thresholds, now, self.queue.backlog().bytes);
+        let kept = match self.detection.judge(&self.thresholds, &mut self.random) {
+            Verdict::Keep => Some(packet),
+            Verdict::Signal if self.config.ecn && self.config.nodrop => Some(marked_if_capable(packet)),
+            Verdict::Signal => self.queue.signal(packet, self.config.ecn),
+            Verdict::Force => self.queue.signal(packet, self.config.ecn && !self.config.harddrop),
+        };
+        if let Some(packet) = kept {
+            self.detection.entered();
+            self.queue.push(packet);
+        }
+    }
+
+    /// A packet has left.
+    fn left(&mut self, now: Option<Instant>) {
+        if self.queue.backlog().is_empty() {
+            self.detection.emptied(now);
+        }
+    }
+
+    #[inline]
+    fn debug_check(&self) {
+        if is_time_to_check(0, self.queue.backlog()) {
+            self.check_invariants();
+        }
+    }
+}
+
+fn marked_if_capable<T>(mut packet: Packet<T>) -> Packet<T> {
+    crate::signalling::mark(&mut packet);
+    packet
+}
+
+impl<T> Scheduler<T> for Red<T> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        self.enqueue_packet(now, packet);
+        self.debug_check();
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
+        let packet = self.queue.pop()?;
+        self.left(Some(now));
+        self.debug_check();
+        Some(packet)
+    }
+
+    /// The newest: drop tail.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let packet = self.queue.pop_tail()?;
+        self.left(None);
+        self.debug_check();
+        Some(packet)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
+        self.queue.take_dropped()
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
+    }
+
+    /// 1. `min` is below `max`, and what adapts stays a probability.
+    /// 2. What waits is one queue.
+    fn check_invariants(&self) {
+        self.detection.check(&self.thresholds);
+        assert_eq!(self.thresholds, self.config.thresholds(), "invariant 1: thresholds are those of the parameters");
+        self.queue.check();
+    }
+}

@@ -1,0 +1,340 @@
+//! SCFQ: fair queueing without a fluid server; the packet on the link tells what time it is.
+//!
+//! Each packet has a finish time, that of the packet before it in its flow plus its length over the flow's weight; the smallest goes first.
+//! A flow that comes anew starts from the finish time of the packet on the link. That is as simple as a clock can be, and keeps flows that
+//! have packets as close together as any discipline can. But a clock that jumps from packet to packet runs ahead: who comes anew may have
+//! to wait for a packet of every other flow.
+//!
+//! Source: S. J. Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications", INFOCOM 1994; delay: P. Goyal, S. Lam, H.
+//! Vin, "Determining End-to-End Delay Bounds in Heterogeneous Networks", NOSSDAV 1995.
+//!
+//! | paper | here |
+//! |---|---|
+//! | v(t), finish tag of the packet in service | `Scfq::now` |
+//! | F_k^i, of the head packet | `Flow::finish` |
+//! | r_k, rate | weight over the sum of all weights, of the link's rate |
+//!
+//! With phi a flow's share, L_k its longest packet, L anybody's, and N flows:
+//!
+//! | guarantee | value | test in `theorems/scfq.rs` |
+//! |---|---|---|
+//! | fairness (Theorem 1) | L_i / r_i + L_j / r_j | `fairness_stays_within_the_bound` |
+//! | latency | sum of the others' L_n, (N - 1) L / R | `latency_stays_within_the_bound` |
+//! | T-WFI | the same | `wfi_stay_within_the_bounds` |
+//! | B-WFI | L_k + (N - 1) phi L | `wfi_stay_within_the_bounds` |
+//! | order | each packet sent has the smallest time of all, and times never fall | `times_never_fall` |
+//!
+//! Latency and T-WFI: from the arrival of a packet at V to its departure, only packets with times up to its own, F, are sent. Of each other
+//! flow these are w_n (F - V) bytes and one packet: either what is left of the one on the link or one that started before V. With F - V =
+//! (the flow's own bytes) / w_k that is both bounds. B-WFI: by the same count, while k has packets W_n / w_n <= W_k / w_k + L_k / w_k + L_n
+//! / w_n for each other flow; the sum over all of them is (1 - phi) L_k and phi L_n of each.
+//!
+//! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. Divisions keep their remainders while a flow has
+//! packets. Times are rounded down by less than a unit; ties are by the rounded times.
+//!
+//! Cost: one move in a heap a packet, O(log N). Memory: one record a flow, see `footprint`.
+//!
+//! Differences from the paper: V is not set back when the link falls idle. It need not be, since no finish time that counts is behind it: a
+//! flow without packets starts at V whatever it was sent, its last time being no later. Ties go to the flow with the smaller number. A
+//! weight that changes counts from the flow's next head packet on. Packets longer than 65536 bytes are refused, which bounds the distance
+//! of times.
+
+use alloc::vec::Vec;
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Parameter};
+use crate::guarantees::{Bound, Guarantees, Share};
+use crate::heap::FlowHeap;
+use crate::longest::Longest;
+use crate::packet::{FlowId, Packet};
+use crate::pool::{Backlog, Pool, Queue};
+use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::schedulers::Discipline;
+use crate::time::Instant;
+use crate::virtual_time::VirtualTime;
+
+/// SCFQ has no parameters but its flows' weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Config;
+
+impl Discipline for Config {
+    const NAME: &'static str = "scfq";
+    const ABOUT: &'static str = "self-clocked fair queueing: by finish times, from the time of the packet on the link";
+    const SOURCE: &'static str = "Golestani, A Self-Clocked Fair Queueing Scheme for Broadband Applications, INFOCOM 1994";
+    const PARAMETERS: &'static [Parameter<Self>] = &[];
+    const WEIGHTED: bool = true;
+    const INTERIOR: bool = true;
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    const COMPLEXITY: &'static str = "O(log N)";
+    type Scheduler<T: Send> = Scfq<T>;
+
+    fn build<T: Send>(&self, _seed: u64) -> Result<Scfq<T>, ConfigError> {
+        Ok(Scfq::default())
+    }
+
+    fn guarantees(&self, share: &Share) -> Guarantees {
+        let (own, any) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));
+        let others = any * share.flows.saturating_sub(1);
+        let b_wfi = own + share.of(others);
+        let late = share.rate.time_of(others);
+        let lightest = Share { weight: share.least_weight, ..*share };
+        let apart = share.rate.time_of(share.per_share(own) + lightest.per_share(any));
+        let each_other = "a packet of each other flow, (N - 1) L / R: Goyal, Lam, Vin 1995, and proof in scfq.rs";
+        Guarantees {
+            b_wfi: Some(Bound { value: b_wfi, source: "L_k + (N - 1) phi L: proof in scfq.rs" }),
+            t_wfi: Some(Bound { value: late, source: each_other }),
+            latency: Some(Bound { value: late, source: each_other }),
+            fairness: Some(Bound { value: apart, source: "Golestani 1994, Theorem 1: L_i / r_i + L_j / r_j" }),
+        }
+    }
+}
+
+/// The scheduler.
+#[derive(Debug, Clone)]
+pub struct Scfq<T> {
+    pool: Pool<T>,
+    flows: Vec<Flow>,
+    /// v(t): F of the packet on the link, or of the last one that was.
+    now: VirtualTime,
+    /// Flows with packets, by F of the first.
+    backlogged: FlowHeap,
+    longest: Longest,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Flow {
+    queue: Queue,
+    /// F of the head packet. Of no meaning while the flow is idle.
+    finish: VirtualTime,
+    /// What F's division left over, in units of 1 / weight.
+    remainder: u64,
+    /// Zero: the flow is not known.
+    weight: u32,
+    /// It was removed and goes with its last packet.
+    leaves: bool,
+}
+
+impl Flow {
+    /// F of a head packet of `len` bytes that starts at `start`.
+    #[inline]
+    fn finish_after(&mut self, start: VirtualTime, len: u32) {
+        let scaled = (u64::from(len) << VirtualTime::FRACTION_BITS) + self.remainder;
+        let weight = u64::from(self.weight);
+        self.finish = start.plus(scaled / weight);
+        self.remainder = scaled % weight;
+    }
+}
+
+impl<T> Default for Scfq<T> {
+    fn default() -> Self {
+        let (pool, flows, now) = (Pool::default(), Vec::new(), VirtualTime::ZERO);
+        Self { pool, flows, now, backlogged: FlowHeap::default(), longest: Longest::default() }
+    }
+}
+
+impl<T> Scfq<T> {
+    /// Gives a flow a record; one that is not known joins with weight 1.
+    fn know(&mut self, flow: usize) {
+        if flow >= self.flows.len() {
+            self.flows.resize_with(flow + 1, Flow::default);
+        }
+        if self.flows[flow].weight == 0 {
+            self.set_weight(flow, FlowConfig::DEFAULT.weight);
+        }
+    }
+
+    fn set_weight(&mut self, number: usize, weight: u32) {
+        let flow = &mut self.flows[number];
+        if flow.weight != weight {
+            (flow.weight, flow.remainder) = (weight, 0);
+        }
+    }
+
+    fn enqueue_packet(&mut self, packet: Packet<T>) {
+        let (number, len) = (packet.flow.index(), packet.len);
+        self.know(number);
+        let flow = &mut self.flows[number];
+        if flow.queue.is_empty() {
+            flow.remainder = 0;
+            flow.finish_after(self.now, len);
+            self.backlogged.insert(number, flow.finish);
+        }
+        self.pool.push(&mut flow.queue, packet);
+        self.longest.changed(number, flow.queue.size());
+    }
+
+    /// `refill` is asked for another packet of the flow while it counts as backlogged.
+    #[inline]
+    fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+        let (finish, number) = self.backlogged.first()?;
+        let flow = &mut self.flows[number];
+        let packet = self.pool.pop(&mut flow.queue)?;
+        if let Some(more) = refill(packet.flow) {
+            debug_assert!(more.flow == packet.flow && more.len <= FlowConfig::MAX_PACKET_LEN, "a node takes its children's packets");
+            self.pool.push(&mut flow.queue, more);
+        }
+        self.now = finish;
+        self.longest.changed(number, flow.queue.size());
+        self.backlogged.remove(number);
+        if let Some(next) = self.pool.head(&flow.queue) {
+            flow.finish_after(finish, next.len);
+            self.backlogged.insert(number, flow.finish);
+        } else {
+            self.leave_if_removed(number);
+        }
+        Some(packet)
+    }
+
+    /// The flow's newest packet. One that it was left without was not sent and leaves V as it is.
+    fn drop_tail(&mut self, number: usize) -> Option<Packet<T>> {
+        let flow = self.flows.get_mut(number)?;
+        let packet = self.pool.pop_tail(&mut flow.queue)?;
+        self.longest.changed(number, flow.queue.size());
+        if flow.queue.is_empty() {
+            self.backlogged.remove(number);
+            self.leave_if_removed(number);
+        }
+        Some(packet)
+    }
+
+    fn leave_if_removed(&mut self, number: usize) {
+        if core::mem::take(&mut self.flows[number].leaves) {
+            self.set_weight(number, 0);
+        }
+    }
+
+    #[inline]
+    fn debug_check(&self) {
+        if is_time_to_check(self.flows.len(), self.pool.backlog()) {
+            self.check_invariants();
+        }
+    }
+}
+
+impl<T> Scheduler<T> for Scfq<T> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        if packet.len > FlowConfig::MAX_PACKET_LEN || !packet.flow.fits_a_table() {
+            return Err(packet);
+        }
+        self.enqueue_packet(packet);
+        self.debug_check();
+        Ok(())
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+        let packet = self.dequeue_packet(|_| None);
+        self.debug_check();
+        packet
+    }
+
+    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+        let packet = self.dequeue_packet(refill);
+        self.debug_check();
+        packet
+    }
+
+    /// The tail of the longest backlog.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
+        let packet = self.drop_tail(number);
+        self.debug_check();
+        packet
+    }
+
+    fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
+        let packet = self.drop_tail(flow.index());
+        self.debug_check();
+        packet
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.pool.backlog()
+    }
+
+    fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+        config.check(Config::NAME, flow)?;
+        self.know(flow.index());
+        self.flows[flow.index()].leaves = false;
+        self.set_weight(flow.index(), config.weight);
+        self.debug_check();
+        Ok(())
+    }
+
+    fn remove_flow(&mut self, flow: FlowId) {
+        let Some(record) = self.flows.get_mut(flow.index()).filter(|record| record.weight > 0) else { return };
+        record.leaves = true;
+        if record.queue.is_empty() {
+            self.leave_if_removed(flow.index());
+        }
+        self.debug_check();
+    }
+
+    fn footprint(&self) -> Footprint {
+        let in_heap = size_of::<(VirtualTime, u32)>() + size_of::<u32>();
+        let bytes_per_flow = size_of::<Flow>() + in_heap + Longest::BYTES_PER_QUEUE;
+        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
+    }
+
+    /// 1. A flow is in the heap if it has packets; the heap is in order.
+    /// 2. No packet that waits finishes before V, and none of a head's length more than that after it.
+    /// 3. Flows with packets are known.
+    fn check_invariants(&self) {
+        for (number, flow) in self.flows.iter().enumerate() {
+            assert_eq!(self.backlogged.contains(number), !flow.queue.is_empty(), "invariant 1");
+            if !flow.queue.is_empty() {
+                let most = i64::from(FlowConfig::MAX_PACKET_LEN) << VirtualTime::FRACTION_BITS;
+                assert!((0..=most).contains(&flow.finish.since(self.now)), "invariant 2");
+            }
+            assert!(flow.weight > 0 || flow.queue.is_empty() && !flow.leaves, "invariant 3");
+            self.pool.check_queue(&flow.queue);
+        }
+        self.backlogged.check();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(flow: u32, len: u32) -> Packet<()> {
+        Packet::new(FlowId(flow), len, ())
+    }
+
+    fn drain(scheduler: &mut Scfq<()>) -> Vec<u32> {
+        core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect()
+    }
+
+    /// A packet that comes while another is on the link starts at that one's finish time: after flow 1's 100 bytes that is 100, and flow
+    /// 2's 50 bytes end at 150, behind flow 0's at 120.
+    #[test]
+    fn the_packet_on_the_link_is_the_clock() {
+        for start in [0, u64::MAX - 1_000] {
+            let mut scheduler = Scfq { now: VirtualTime::from_bits(start), ..Scfq::default() };
+            scheduler.enqueue(Instant::ZERO, packet(0, 120)).unwrap();
+            scheduler.enqueue(Instant::ZERO, packet(1, 100)).unwrap();
+            assert_eq!(scheduler.dequeue(Instant::ZERO).map(|packet| packet.flow.0), Some(1));
+            scheduler.enqueue(Instant::ZERO, packet(2, 50)).unwrap();
+            assert_eq!(drain(&mut scheduler), [0, 2], "from {start}");
+        }
+    }
+
+    /// The child's next packet comes while the node still counts it as backlogged: it keeps its place behind the packet before.
+    #[test]
+    fn a_refilled_flow_goes_on_where_it_was() {
+        let mut scheduler = Scfq::default();
+        scheduler.enqueue(Instant::ZERO, packet(0, 100)).unwrap();
+        scheduler.enqueue(Instant::ZERO, packet(1, 150)).unwrap();
+        let mut left = 2;
+        let mut refill = |flow: FlowId| {
+            left -= i32::from(flow.0 == 0);
+            (flow.0 == 0 && left >= 0).then(|| packet(0, 100))
+        };
+        let order: Vec<_> =
+            core::iter::from_fn(|| scheduler.dequeue_refilled(Instant::ZERO, &mut refill)).map(|packet| packet.flow.0).collect();
+        assert_eq!(order, [0, 1, 0, 0]);
+        scheduler.enqueue(Instant::ZERO, packet(3, 7)).unwrap();
+        assert_eq!(scheduler.evict_flow(FlowId(3)).map(|packet| packet.len), Some(7));
+        assert!(scheduler.evict_flow(FlowId(3)).is_none() && scheduler.evict_flow(FlowId(99)).is_none());
+    }
+}

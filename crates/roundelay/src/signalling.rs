@@ -1,0 +1,122 @@
+//! One queue, first in first out, that can tell a sender of congestion: by a mark if the packet may carry one, else by losing it.
+//!
+//! What the disciplines have in common that keep one queue short (`red`, `codel`, `sfb`, `afd`): they differ in when they signal.
+
+use alloc::collections::VecDeque;
+
+use crate::packet::{Ecn, Packet};
+use crate::pool::{Backlog, Pool, Queue};
+use crate::scheduler::DropReason;
+
+/// The queue, and the packets that were dropped until they are taken.
+#[derive(Debug, Clone)]
+pub(crate) struct SignallingQueue<T> {
+    pool: Pool<T>,
+    queue: Queue,
+    dropped: VecDeque<(Packet<T>, DropReason)>,
+}
+
+impl<T> Default for SignallingQueue<T> {
+    fn default() -> Self {
+        Self { pool: Pool::default(), queue: Queue::EMPTY, dropped: VecDeque::new() }
+    }
+}
+
+impl<T> SignallingQueue<T> {
+    #[inline]
+    pub(crate) fn push(&mut self, packet: Packet<T>) {
+        self.pool.push(&mut self.queue, packet);
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Packet<T>> {
+        self.pool.pop(&mut self.queue)
+    }
+
+    pub(crate) fn pop_tail(&mut self) -> Option<Packet<T>> {
+        self.pool.pop_tail(&mut self.queue)
+    }
+
+    #[inline]
+    pub(crate) const fn backlog(&self) -> Backlog {
+        self.pool.backlog()
+    }
+
+    /// Shows each packet that waits, oldest first.
+    pub(crate) fn for_each(&mut self, mut show: impl FnMut(&Packet<T>)) {
+        for _ in 0..self.queue.packets() {
+            if let Some(packet) = self.pop() {
+                show(&packet);
+                self.push(packet);
+            }
+        }
+    }
+
+    /// Marks the packet and gives it back if it may be marked; else it is dropped early.
+    #[inline]
+    pub(crate) fn signal(&mut self, mut packet: Packet<T>, marks: bool) -> Option<Packet<T>> {
+        if marks && mark(&mut packet) {
+            return Some(packet);
+        }
+        self.drop_early(packet);
+        None
+    }
+
+    pub(crate) fn drop_early(&mut self, packet: Packet<T>) {
+        self.dropped.push_back((packet, DropReason::Early));
+    }
+
+    #[inline]
+    pub(crate) fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
+        self.dropped.pop_front()
+    }
+
+    pub(crate) fn check(&self) {
+        self.pool.check_queue(&self.queue);
+        let counted = Backlog { packets: self.queue.packets().into(), bytes: self.queue.bytes() };
+        assert_eq!(counted, self.pool.backlog(), "the queue is all that waits");
+    }
+}
+
+/// Marks a packet if it may be marked, and says whether it is.
+pub(crate) fn mark<T>(packet: &mut Packet<T>) -> bool {
+    if packet.ecn == Ecn::Capable {
+        packet.ecn = Ecn::Marked;
+    }
+    packet.ecn == Ecn::Marked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::FlowId;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn it_marks_what_may_be_marked_and_drops_the_rest() {
+        let mut queue = SignallingQueue::default();
+        for (number, ecn, marks, stays) in [
+            (0, Ecn::NotCapable, true, false),
+            (1, Ecn::Capable, true, true),
+            (2, Ecn::Capable, false, false),
+            (3, Ecn::Marked, true, true),
+            (4, Ecn::Marked, false, false),
+        ] {
+            let left = queue.signal(Packet { ecn, ..Packet::new(FlowId(0), 100, number) }, marks);
+            assert_eq!(left.map(|packet| packet.ecn), stays.then_some(Ecn::Marked), "packet {number}");
+        }
+        let dropped: Vec<_> = core::iter::from_fn(|| queue.take_dropped()).map(|(packet, _)| packet.payload).collect();
+        assert_eq!(dropped, [0, 2, 4]);
+    }
+
+    #[test]
+    fn showing_all_changes_nothing() {
+        let mut queue = SignallingQueue::default();
+        (0..5).for_each(|number| queue.push(Packet::new(FlowId(0), 100, number)));
+        let mut shown = Vec::new();
+        queue.for_each(|packet| shown.push(packet.payload));
+        queue.check();
+        assert_eq!(shown, core::iter::from_fn(|| queue.pop()).map(|packet| packet.payload).collect::<Vec<_>>());
+        assert_eq!(shown, [0, 1, 2, 3, 4]);
+    }
+}

@@ -1,0 +1,109 @@
+//! Parameters that change while packets wait, and those that cannot.
+
+use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
+use roundelay::{Buffer, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Parameter, Scheduler};
+
+use crate::operations::{Audited, Event, Operation, subjects};
+use crate::workload::{Mix, operations};
+
+const LENGTH: usize = 600;
+
+/// Calls before and after the change.
+fn phases() -> [Vec<Operation>; 2] {
+    [operations(Mix::FewFlows, 11, LENGTH), operations(Mix::FewFlows, 12, LENGTH)]
+}
+
+/// What comes of the calls if in their midst the scheduler is changed to `config`; None is no change.
+fn events<D: Discipline>(discipline: &D, config: Option<&D>) -> (Vec<Event>, Result<(), ConfigError>) {
+    let [before, after] = phases();
+    let mut audited = Audited::new(discipline.build(5).expect("legal parameters"), D::REORDERS);
+    before.iter().for_each(|operation| audited.apply(*operation).expect("the contract is kept"));
+    let outcome = config.map_or(Ok(()), |config| config.reconfigure(audited.scheduler_mut()));
+    audited.scheduler().check_invariants();
+    audited.run(&after).unwrap_or_else(|violation| panic!("{}: {violation:?} after a change", D::NAME));
+    (audited.events().to_vec(), outcome)
+}
+
+fn try_parameter<D: Discipline>(discipline: &D, parameter: &Parameter<D>, value: u64) {
+    let mut config = discipline.clone();
+    (parameter.write)(&mut config, value);
+    let (unchanged, _) = events(discipline, None);
+    let (events, outcome) = events(discipline, Some(&config));
+    let differs = (parameter.read)(&config) != (parameter.read)(discipline);
+    let is_live = D::LIVE.contains(&parameter.name);
+    if config.check().is_err() {
+        assert!(outcome.is_err(), "{} {} {value}: illegal, and taken", D::NAME, parameter.name);
+    } else if differs && !is_live {
+        assert_eq!(outcome, Err(ConfigError::Fixed { discipline: D::NAME, parameter: parameter.name }));
+    } else {
+        return assert_eq!(outcome, Ok(()), "{} {} {value}", D::NAME, parameter.name);
+    }
+    assert_eq!(events, unchanged, "{} {} {value}: a change that failed left something behind", D::NAME, parameter.name);
+}
+
+struct TryAll;
+
+impl Visitor for TryAll {
+    type Output = ();
+
+    fn visit<D: Discipline>(self, discipline: &D) {
+        for name in D::LIVE {
+            assert!(D::PARAMETERS.iter().any(|parameter| parameter.name == *name), "{}: {name} is no parameter", D::NAME);
+        }
+        let mut scheduler = discipline.build::<u64>(1).expect("legal parameters");
+        let kept = D::configuration(&mut scheduler).map(|config| format!("{config:?}"));
+        assert_eq!(kept.is_none(), D::PARAMETERS.is_empty(), "{}: a scheduler knows its parameters", D::NAME);
+        for parameter in D::PARAMETERS {
+            // Beyond the range too: what no discipline may take.
+            let beyond = parameter.max.checked_add(1).into_iter().chain(parameter.min.checked_sub(1));
+            let legal = [parameter.min, parameter.max, (parameter.read)(discipline)];
+            legal.into_iter().chain(beyond).for_each(|value| try_parameter(discipline, parameter, value));
+        }
+    }
+}
+
+#[test]
+fn parameters_change_while_packets_wait_or_say_that_they_cannot() {
+    for discipline in AnyDiscipline::all() {
+        discipline.visit(TryAll);
+    }
+}
+
+#[test]
+fn a_change_is_seen_in_what_follows() {
+    let parse = |text: &str| text.parse::<roundelay::schedulers::Spec>().expect("legal").discipline;
+    let mut scheduler: AnyScheduler<u64> = parse("drr quantum 100b").build(1).expect("legal");
+    for flow in [0, 0, 0, 0, 0, 0, 1, 1, 1, 1] {
+        scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 100, 0)).expect("room");
+    }
+    let mut next = || scheduler.dequeue(Instant::ZERO).map(|packet| packet.flow.0);
+    assert_eq!([next(), next()], [Some(0), Some(1)]);
+    parse("drr quantum 300b").reconfigure(&mut scheduler).expect("live");
+    let rest: Vec<_> = std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect();
+    assert_eq!(rest, [0, 1, 1, 1, 0, 0, 0, 0], "what was credited before, then three packets a turn");
+    assert_eq!(parse("fifo").reconfigure(&mut scheduler), Err(ConfigError::OtherDiscipline { discipline: "fifo" }));
+}
+
+/// Known bugs 29, 39 and 40: limits that shrink below what waits, to one packet and to none.
+#[test]
+fn known_bug_40_a_limit_that_shrinks_drops_and_counts_the_surplus() {
+    for discipline in subjects() {
+        for limit in [Limit::of_packets(7), Limit::of_packets(1), Limit::of_packets(0), Limit::of_bytes(900), Limit::of_bytes(0)] {
+            let scheduler: AnyScheduler<u64> = discipline.build(3).expect("legal parameters");
+            let mut buffer = Buffer::new(Limit::UNBOUNDED, scheduler);
+            let (mut offered, mut gone) = (0u64, 0u64);
+            for number in 0..40u32 {
+                offered += 1;
+                let packet = Packet::new(FlowId(number % 5), 100 + number, u64::from(number));
+                buffer.enqueue(Instant::from_nanos(number.into()), packet, |_, _| gone += 1);
+            }
+            buffer.set_limit(limit, |_, reason| {
+                assert!(matches!(reason, DropReason::PushedOut | DropReason::Early), "{discipline}: {reason:?}");
+                gone += 1;
+            });
+            let backlog = buffer.scheduler().backlog();
+            assert!(backlog.packets <= limit.packets && backlog.bytes <= limit.bytes, "{discipline}: {backlog:?} beyond {limit}");
+            assert_eq!(backlog.packets + gone, offered, "{discipline}: each packet waits or was counted");
+        }
+    }
+}
