@@ -66,6 +66,7 @@ use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::AnyScheduler;
 use crate::time::Instant;
+use crate::units::Rate;
 
 /// What waits in the scheduler of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -296,6 +297,11 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
 
     fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
         self.below.dropped.pop_front()
+    }
+
+    /// Tells the root, which has the link to itself. What the others get of it changes all the time.
+    fn set_link_rate(&mut self, rate: Rate) {
+        self.root.scheduler.set_link_rate(rate);
     }
 
     /// Sets the flow in its leaf, and lets the nodes above have packets as long as the flow's.

@@ -76,6 +76,19 @@ fn wide(class: &str) -> Config {
     config
 }
 
+/// Every discipline that keeps flows in order, as a leaf.
+fn everything() -> Config {
+    let mut config = Config::new(node("link", "wf2q_plus")).unwrap();
+    config.add_class("link", node("class", "wf2q_plus")).unwrap();
+    let infos = AnyDiscipline::all().into_iter().map(|discipline| discipline.info()).filter(|info| !info.reorders);
+    let names: Vec<_> = infos.map(|info| info.name.to_owned()).collect();
+    for (number, name) in names.iter().enumerate() {
+        config.add_leaf(["link", "class"][number % 2], node(&format!("leaf {name}"), name)).unwrap();
+    }
+    assign(&mut config, &names.iter().map(|name| format!("leaf {name}")).collect::<Vec<_>>());
+    config
+}
+
 pub(crate) fn plans() -> Vec<(String, Config)> {
     let mut plans = vec![("default".to_owned(), Config::default())];
     let classes = classes();
@@ -86,5 +99,6 @@ pub(crate) fn plans() -> Vec<(String, Config)> {
     }
     let all: Vec<&str> = classes.iter().map(String::as_str).collect();
     plans.push(("8 levels of all".to_owned(), deep(&all, 8)));
+    plans.push(("every discipline".to_owned(), everything()));
     plans
 }
