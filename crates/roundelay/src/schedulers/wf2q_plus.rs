@@ -390,4 +390,41 @@ mod tests {
         let order: Vec<_> = core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect();
         assert_eq!(order, [0, 1, 1, 1]);
     }
+
+    /// A child of a class hands its packets over one by one, and they leave as if all of them waited.
+    #[test]
+    fn packets_that_refill_leave_as_those_that_wait() {
+        let lens = [[1000, 300, 700, 1500], [64, 64, 1500, 800], [1500, 1500, 10, 0]];
+        let (mut waiting, mut refilled) = (Wf2qPlus::default(), Wf2qPlus::default());
+        let mut next = [1usize; 3];
+        for (flow, lens) in (0..).zip(lens) {
+            for scheduler in [&mut waiting, &mut refilled] {
+                scheduler.set_flow(FlowId(flow), FlowConfig { weight: 1 + flow, ..FlowConfig::DEFAULT }).unwrap();
+            }
+            lens.iter().for_each(|len| waiting.enqueue(Instant::ZERO, Packet::new(FlowId(flow), *len, ())).unwrap());
+            refilled.enqueue(Instant::ZERO, Packet::new(FlowId(flow), lens[0], ())).unwrap();
+        }
+        for _ in 0..12 {
+            let packet = refilled.dequeue_refilled(Instant::ZERO, &mut |flow| {
+                let len = *lens[flow.index()].get(next[flow.index()])?;
+                next[flow.index()] += 1;
+                Some(Packet::new(flow, len, ()))
+            });
+            assert_eq!(packet, waiting.dequeue(Instant::ZERO));
+        }
+        assert_eq!((refilled.backlog(), waiting.dequeue(Instant::ZERO)), (Backlog::default(), None));
+    }
+
+    #[test]
+    fn a_child_that_lost_what_stood_for_it_is_not_charged() {
+        let mut scheduler = Wf2qPlus::default();
+        for flow in [0, 1] {
+            scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1500, ())).unwrap();
+        }
+        assert_eq!(scheduler.evict_flow(FlowId(7)), None);
+        assert_eq!(scheduler.evict_flow(FlowId(0)).map(|packet| packet.flow), Some(FlowId(0)));
+        assert_eq!(scheduler.flows[0].finish, scheduler.flows[0].start);
+        assert_eq!(scheduler.dequeue(Instant::ZERO).map(|packet| packet.flow), Some(FlowId(1)));
+        assert_eq!(scheduler.evict_flow(FlowId(1)), None);
+    }
 }
