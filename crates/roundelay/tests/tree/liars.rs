@@ -17,7 +17,7 @@ enum Lie {
     DropsAll,
     /// Gives nothing every other time, without a word on when it would (known bugs 4 and 5).
     Idles,
-    /// Never gives anything, but takes all.
+    /// Takes all and never gives anything, not even up.
     Hoards,
     /// Drops the very packet that came and says that it took it (known bug 43).
     DropsArriving,
@@ -65,7 +65,7 @@ impl Scheduler<u64> for Liar {
     }
 
     fn evict(&mut self) -> Option<Packet<u64>> {
-        if self.lie == Lie::KeepsAll { None } else { self.queue.pop_back() }
+        if matches!(self.lie, Lie::KeepsAll | Lie::Hoards) { None } else { self.queue.pop_back() }
     }
 
     fn backlog(&self) -> Backlog {
