@@ -28,6 +28,10 @@ pub(crate) enum Command {
     ///
     /// Rows none (the generator of the packets alone) and fifo stand beside every discipline; net is without none.
     Bench(Box<Bench>),
+    /// Print the worst delay that disciplines promise to flows with token buckets, over one link or several
+    ///
+    /// Nothing is replayed or simulated: these are proven bounds, see docs/bounds.md.
+    Bounds(Bounds),
     /// Name all disciplines
     List {
         /// Print JSON
@@ -154,6 +158,32 @@ pub(crate) struct Bench {
     /// Run so many packets and print nothing: what runs under valgrind
     #[arg(long, hide = true)]
     pub(crate) once: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Bounds {
+    /// Flows, and the links on their way, in TOML: see docs/bounds.md
+    pub(crate) flows: PathBuf,
+
+    /// Disciplines as tc writes them; all that promise a delay if none is named
+    #[arg(value_parser = parse_spec)]
+    pub(crate) disciplines: Vec<Spec>,
+
+    /// Rate of each link that has none in the file: 20mbit, 1gbit
+    #[arg(long, value_parser = parse_rate)]
+    pub(crate) rate: Option<Rate>,
+
+    /// Links one after the other, where the file lists none
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) hops: u16,
+
+    /// Print also what the delays are made of, and where it is proven
+    #[arg(long)]
+    pub(crate) sources: bool,
+
+    /// Print JSON in place of the table
+    #[arg(long, conflicts_with = "sources")]
+    pub(crate) json: bool,
 }
 
 fn parse_spec(text: &str) -> Result<Spec, String> {

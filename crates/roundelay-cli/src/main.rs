@@ -5,6 +5,7 @@
 
 mod arguments;
 mod bench;
+mod bounds;
 mod compare;
 mod disciplines;
 mod failure;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Bounds(arguments) => bounds::run(&arguments),
         Command::List { json } => print(&disciplines::list(json)),
         Command::Help { discipline: Some(name) } => match Arguments::command().find_subcommand_mut(&name) {
             Some(command) => print(&command.render_long_help().to_string()),

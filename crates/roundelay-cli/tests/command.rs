@@ -314,7 +314,7 @@ fn list_and_help_tell_of_all_disciplines() {
     assert_says(&success(run(&["help", "qfq"])), &["(weight)", "1 to 1024"]);
     assert_says(&success(run(&["help", "fq_codel"])), &["target", "5ms", "interval", "ecn or noecn"]);
     assert_says(&failure(run(&["help", "nonsense"]), 2), &["no discipline is called 'nonsense'", "roundelay list"]);
-    assert_says(&success(run(&["help"])), &["compare", "list", "completions"]);
+    assert_says(&success(run(&["help"])), &["compare", "bounds", "list", "completions"]);
     assert_says(&success(run(&["--version"])), &[env!("CARGO_PKG_VERSION")]);
 }
 

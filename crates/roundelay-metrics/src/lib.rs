@@ -8,22 +8,28 @@
 //! | question | yardstick |
 //! |---|---|
 //! | how far did a flow fall behind its share? | [`BitWfi`] in bytes, [`TimeWfi`] in seconds |
-//! | how evenly were the busy flows treated? | [`JainWhileBacklogged`], [`jain_index`] |
+//! | how late was a flow, held against a link of its own? | [`Lateness`] |
+//! | how evenly were the busy flows treated? | [`JainWhileBacklogged`], [`jain_index`]; by pairs: [`PairFairness`] |
 //! | how long did packets wait? | [`Delays`], [`FlowDelays`] |
 //! | did packets of a flow overtake each other? | [`Reordering`] |
 //! | what happened when? | [`SumSeries`], [`LevelSeries`] |
 
 mod delay;
 mod fairness;
+mod lateness;
 mod mean;
+mod pairs;
 mod reordering;
 mod series;
 mod table;
+mod totals;
 mod wfi;
 
 pub use delay::{Delays, FlowDelays};
 pub use fairness::{JainWhileBacklogged, jain_index};
+pub use lateness::Lateness;
 pub use mean::geometric_mean;
+pub use pairs::PairFairness;
 pub use reordering::Reordering;
 pub use series::{Level, LevelSeries, SumSeries};
 pub use wfi::{BitWfi, Stamp, TimeWfi};

@@ -6,6 +6,7 @@
 use roundelay::{FlowId, Instant, Rate};
 
 use crate::table::FlowTable;
+use crate::totals::Totals;
 
 /// Binary places of normalised service.
 const PLACES: u32 = 64;
@@ -177,17 +178,18 @@ impl BitWfi {
     }
 }
 
-/// What [`TimeWfi`] needs to know about a packet when it completes; the driver carries it along with the packet.
+/// What [`TimeWfi`] and [`Lateness`](crate::Lateness) need to know about a packet when it completes; the driver carries it along with the
+/// packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// t_a.
-    arrival: Instant,
+    pub(crate) arrival: Instant,
     /// Q_k(t_a+) in bytes.
     backlog: u64,
     /// Of this packet.
-    bytes: u32,
+    pub(crate) bytes: u32,
     /// The flow's weight at t_a.
-    weight: u32,
+    pub(crate) weight: u32,
 }
 
 /// Measures the Time Worst-case Fair Index of each flow: the largest t_c - t_a - Q_k(t_a+) / (phi_k R) over its packets (Eq. 11), t_a
@@ -207,9 +209,7 @@ pub struct Stamp {
 pub struct TimeWfi {
     /// 1 / R.
     seconds_per_byte: f64,
-    total_weight: u64,
-    /// (t, largest sum of weights from t on until now): t rises, the sum falls.
-    maxima: Vec<(Instant, u64)>,
+    totals: Totals,
     flows: FlowTable<TimeFlow>,
 }
 
@@ -234,7 +234,7 @@ impl Default for TimeFlow {
 impl TimeWfi {
     /// For a link of this constant rate.
     pub fn new(rate: Rate) -> Self {
-        Self { seconds_per_byte: 8.0 / rate.bits_per_second() as f64, total_weight: 0, maxima: Vec::new(), flows: FlowTable::default() }
+        Self { seconds_per_byte: 8.0 / rate.bits_per_second() as f64, totals: Totals::default(), flows: FlowTable::default() }
     }
 
     /// Registers a flow with this weight, or changes its weight from now on.
@@ -271,7 +271,7 @@ impl TimeWfi {
     /// The packet with this stamp has been transmitted completely at `now`.
     #[inline]
     pub fn complete(&mut self, now: Instant, flow: FlowId, stamp: Stamp) {
-        let total = self.largest_total_since(stamp.arrival);
+        let total = self.totals.largest_since(stamp.arrival);
         let state = self.flows.entry(flow);
         let weight = if state.weight == 0 { stamp.weight } else { stamp.weight.min(state.weight) };
         let due = stamp.backlog as f64 * self.seconds_per_byte * (total as f64 / f64::from(weight));
@@ -294,18 +294,7 @@ impl TimeWfi {
 
     /// The sum of the weights that shares are held against.
     pub fn total_weight(&self) -> u64 {
-        self.total_weight
-    }
-
-    /// The largest sum in effect at `past` or later: the sum of the last entry that starts no later than `past`.
-    fn largest_total_since(&self, past: Instant) -> u64 {
-        match self.maxima.last() {
-            Some(&(start, total)) if start <= past => total,
-            _ => {
-                let after = self.maxima.partition_point(|&(start, _)| start <= past);
-                self.maxima.get(after.saturating_sub(1)).map_or(self.total_weight, |&(_, total)| total)
-            }
-        }
+        self.totals.present()
     }
 
     fn change_weight(&mut self, now: Instant, flow: FlowId, weight: u32) {
@@ -313,20 +302,14 @@ impl TimeWfi {
         if state.weight == weight {
             return;
         }
-        let total = self.total_weight.saturating_sub(state.weight.into()) + u64::from(weight);
+        let total = self.totals.present().saturating_sub(state.weight.into()) + u64::from(weight);
         state.weight = weight;
-        self.set_total_weight(now, total);
+        self.totals.set(now, total);
     }
 
     /// The sum that shares are held against from now on, where it is not the sum of the registered weights: see [`BitWfi::set_total_weight`].
     pub fn set_total_weight(&mut self, now: Instant, total: u64) {
-        self.total_weight = total;
-        // The new sum outdoes those that are not larger, so it holds from where the first of them held.
-        let mut start = now;
-        while let Some((earlier, _)) = self.maxima.pop_if(|&mut (_, total)| total <= self.total_weight) {
-            start = earlier;
-        }
-        self.maxima.push((start, self.total_weight));
+        self.totals.set(now, total);
     }
 }
 
@@ -542,25 +525,6 @@ mod tests {
                     }
                 }
             }
-        }
-
-        #[test]
-        fn the_stack_of_maxima_remembers_all_sums(
-            changes in prop::collection::vec((0u64..5, 0u32..4, 0u32..9), 0..100), asked in 0u64..300,
-        ) {
-            let mut wfi = TimeWfi::new(mega_bytes_per_second());
-            let (mut now, mut weights, mut sums) = (0, [0; 4], vec![(0, 0)]);
-            for (gap, flow, weight) in changes {
-                now += gap;
-                weights[flow as usize] = weight;
-                sums.push((now, weights.iter().copied().map(u64::from).sum::<u64>()));
-                wfi.change_weight(at(now), FlowId(flow), weight);
-            }
-            let asked = asked.min(now);
-            let in_effect = sums.iter().rfind(|sum| sum.0 <= asked);
-            let later = sums.iter().filter(|sum| sum.0 > asked);
-            prop_assert_eq!(wfi.largest_total_since(at(asked)), later.chain(in_effect).map(|sum| sum.1).max().unwrap_or(0));
-            prop_assert!(wfi.maxima.is_sorted_by(|one, two| one.0 <= two.0 && one.1 > two.1));
         }
     }
 

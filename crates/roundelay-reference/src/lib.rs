@@ -1,12 +1,15 @@
-//! Slow and obviously right: a GPS fluid server and an exact WF2Q+, as oracles for tests and audits.
+//! Slow and obviously right: a GPS fluid server, an exact WF2Q+ and an LSTF that sorts, as oracles for tests and audits.
 //!
 //! Nothing here is meant to schedule traffic. [`GpsServer`] tells what the ideal fluid server would have done, fast enough to run beside
-//! a replay; [`Wf2qPlus`] is the packet algorithm that QFQ approximates, in exact rational numbers.
+//! a replay; [`Wf2qPlus`] is the packet algorithm that QFQ approximates, in exact rational numbers;
+//! [`Lstf`] sorts by slack at each decision.
 
 mod gps;
+mod lstf;
 mod number;
 mod wf2q_plus;
 
 pub use gps::GpsServer;
+pub use lstf::Lstf;
 pub use number::{Number, Rational};
 pub use wf2q_plus::{Candidate, Wf2qPlus};

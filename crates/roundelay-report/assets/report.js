@@ -312,6 +312,8 @@
     ["GPS lag", ({ fairness }) => bytes(fairness.lag), (results) => results[0].fairness !== null],
     ["B-WFI", ({ fairness }) => withBound(bytes, fairness.b_wfi, fairness.b_wfi_bound), (results) => results[0].fairness !== null],
     ["T-WFI", ({ fairness }) => withBound(seconds, fairness.t_wfi, fairness.t_wfi_bound), (results) => results[0].fairness !== null],
+    ["Latency", ({ fairness }) => withBound(seconds, fairness.latency, fairness.latency_bound), (results) => results[0].fairness !== null],
+    ["Fairness", ({ fairness }) => withBound(seconds, fairness.pairs, fairness.pairs_bound), (results) => results[0].fairness !== null],
   ];
 
   const drawFigures = (view) => {

@@ -139,6 +139,8 @@ fn flows_come_back_as_they_were() {
         assert_eq!(field(row, "drops_early"), &Field::ULong(result.outcome.drops.early));
         assert_eq!(field(row, "lag"), &Field::Double(result.lag));
         assert_eq!(field(row, "t_wfi_bound"), &result.t_wfi_bound.map_or(Field::Null, Field::Double));
+        assert_eq!(field(row, "latency"), &Field::Double(result.latency));
+        assert_eq!(field(row, "fairness_bound"), &result.fairness_bound.map_or(Field::Null, Field::Double));
         assert_eq!(field(row, "delay_p99"), &result.outcome.delay.map_or(Field::Null, |delay| Field::Double(delay.p99)));
     }
     fs::remove_dir_all(folder).unwrap();

@@ -100,7 +100,7 @@ fn json_has_the_fields_of_the_comparison_in_their_order() {
     assert_eq!(top.collect::<Vec<_>>(), expected);
     let value: Value = serde_json::from_str(&text).unwrap();
     let flow = &value["disciplines"][3]["flows"][0];
-    for key in ["throughput", "loss", "delay", "reordered", "lag", "b_wfi", "t_wfi_bound", "curves"] {
+    for key in ["throughput", "loss", "delay", "reordered", "lag", "b_wfi", "t_wfi_bound", "latency_bound", "fairness", "curves"] {
         assert!(flow.get(key).is_some(), "{key}");
     }
     assert_eq!(text, json(&sample::comparison()));

@@ -18,6 +18,7 @@ use crate::meters::FLOWS_WITH_CURVES;
 use crate::offered::{Event, Oddities, Offered, OfferedFlow};
 use crate::tc;
 use crate::tree::TreeFile;
+use crate::urgency::{Known, reads_sizes};
 use crate::verdict::verdict;
 use crate::weights::WeightRules;
 
@@ -145,14 +146,20 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl Compani
     let mut offered = Offered::new(capture, classifier, options.weights.clone(), options.rate);
     let (mut block, mut sample) = (Vec::new(), Vec::new());
     let mut lanes = Vec::new();
-    while offered.read(&mut block, BLOCK)? {
+    let leaves = options.trees.iter().flat_map(|tree| tree.config().nodes()).map(|node| &node.spec);
+    if options.specs.iter().chain(leaves).any(reads_sizes) {
+        read_ahead(&mut offered, &mut block, companion)?;
+    }
+    let known = offered.known();
+    while !block.is_empty() || offered.read(&mut block, BLOCK)? {
         if lanes.is_empty() {
-            lanes = build_lanes(options, companion, offered.first_unix_nanos())?;
+            lanes = build_lanes(options, &known, companion, offered.first_unix_nanos())?;
         }
         keep_sample(&mut sample, &block);
         let flows = offered.classifier().flows();
         lanes.par_iter_mut().try_for_each(|lane| lane.run(&block, flows)).map_err(CompareError::Lane)?;
         companion.progress(Progress { read: offered.capture().position(), packets: offered.packets() });
+        block.clear();
     }
     if lanes.is_empty() {
         return Err(CompareError::NoPackets { name: offered.capture().name().to_owned() });
@@ -160,20 +167,30 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl Compani
     if offered.classifier().unparsable().unknown_link == offered.packets() {
         return Err(CompareError::UnknownLink { name: offered.capture().name().to_owned(), link: offered.link() });
     }
-    conclude(offered, lanes, &sample, options)
+    conclude(offered, lanes, &sample, &known, options)
 }
 
-fn build_lanes(options: &Options, companion: &mut impl Companion, zero: i64) -> Result<Vec<Box<dyn Lane>>, CompareError> {
+/// Reads the whole capture into `block`, for disciplines that go by how much a flow will have sent.
+fn read_ahead(offered: &mut Offered, block: &mut Vec<Event>, companion: &mut impl Companion) -> Result<(), CompareError> {
+    let mut next = Vec::new();
+    while offered.read(&mut next, BLOCK)? {
+        block.append(&mut next);
+        companion.progress(Progress { read: offered.capture().position(), packets: offered.packets() });
+    }
+    Ok(())
+}
+
+fn build_lanes(options: &Options, known: &Known, companion: &mut impl Companion, zero: i64) -> Result<Vec<Box<dyn Lane>>, CompareError> {
     let (rate, seed) = (options.rate, options.seed);
     let mut lanes = Vec::new();
     for spec in &options.specs {
         let sink = companion.sink(spec.discipline.name(), lanes.len(), zero).map_err(CompareError::Lane)?;
-        let builder = LaneBuilder { spec, limit: options.limit_of(spec), rate, seed, sink };
+        let builder = LaneBuilder { spec, known: known.clone(), limit: options.limit_of(spec), rate, seed, sink };
         lanes.push(spec.discipline.visit(builder)?);
     }
     for tree in &options.trees {
         let sink = companion.sink(tree.name(), lanes.len(), zero).map_err(CompareError::Lane)?;
-        lanes.push(Box::new(TreeLane::new(tree, options.limit_of_trees(), rate, seed, sink)?));
+        lanes.push(Box::new(TreeLane::new(tree, known.clone(), options.limit_of_trees(), rate, seed, sink)?));
     }
     Ok(lanes)
 }
@@ -184,7 +201,13 @@ fn keep_sample(sample: &mut Vec<Event>, block: &[Event]) {
     }
 }
 
-fn conclude(offered: Offered, lanes: Vec<Box<dyn Lane>>, sample: &[Event], options: &Options) -> Result<Comparison, CompareError> {
+fn conclude(
+    offered: Offered,
+    lanes: Vec<Box<dyn Lane>>,
+    sample: &[Event],
+    known: &Known,
+    options: &Options,
+) -> Result<Comparison, CompareError> {
     let flows = summarise_flows(&offered);
     let charted = choose_charted(&flows);
     let light: Vec<_> = flows.iter().map(|flow| flow.light).collect();
@@ -194,7 +217,7 @@ fn conclude(offered: Offered, lanes: Vec<Box<dyn Lane>>, sample: &[Event], optio
         let specs = options.specs.iter().map(|spec| (Subject::Discipline(&spec.discipline), options.limit_of(spec)));
         let tree = |tree: &TreeFile| (Subject::Tree(Box::new(tree.with_flows(offered.classifier().flows()))), options.limit_of_trees());
         let subjects: Vec<_> = specs.chain(options.trees.iter().map(tree)).collect();
-        let costs = cost::measure(&subjects, sample, options.rate, options.seed)?;
+        let costs = cost::measure(&subjects, sample, known, options.rate, options.seed)?;
         disciplines.iter_mut().zip(costs).for_each(|(discipline, cost)| discipline.cost = cost);
     }
     let weighted = flows.iter().any(|flow| flow.weight != 1);
@@ -317,5 +340,35 @@ mod tests {
         let mut sample = Vec::new();
         (0..20).for_each(|_| keep_sample(&mut sample, &[event; BLOCK]));
         assert_eq!(sample.len(), SAMPLE);
+    }
+
+    /// Raw IPv4 packets of two UDP flows, in turn.
+    fn pcap(packets: u32) -> Vec<u8> {
+        let header = [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101];
+        let mut bytes: Vec<u8> = header.iter().flat_map(|field| field.to_le_bytes()).collect();
+        for number in 0..packets {
+            bytes.extend([number, 0, 28, 1000].iter().flat_map(|field| field.to_le_bytes()));
+            bytes.extend([0x45, 0, 3, 232, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 53]);
+            bytes.extend([4, (number % 2) as u8, 3, 212, 0, 0]);
+        }
+        bytes
+    }
+
+    #[test]
+    fn what_is_read_ahead_is_all_that_would_be_read_bit_by_bit() {
+        let packets = 2 * BLOCK as u32 + 3;
+        let offered = || {
+            let capture = Capture::from_reader("t.pcap", std::io::Cursor::new(pcap(packets))).unwrap();
+            Offered::new(capture, Classifier::with_max_flows(FlowBy::default(), 10), WeightRules::default(), "1mbit".parse().unwrap())
+        };
+        let (mut once, mut whole) = (offered(), Vec::new());
+        read_ahead(&mut once, &mut whole, &mut ()).unwrap();
+        assert_eq!(*once.known().sizes, [1000 * (u64::from(packets) / 2 + 1), 1000 * (u64::from(packets) / 2)]);
+        let (mut again, mut block, mut bit_by_bit) = (offered(), Vec::new(), Vec::new());
+        while again.read(&mut block, BLOCK).unwrap() {
+            bit_by_bit.append(&mut block);
+        }
+        assert_eq!(format!("{whole:?}"), format!("{bit_by_bit:?}"));
+        assert!(size_of::<Event>() <= 32, "{}", size_of::<Event>());
     }
 }

@@ -185,8 +185,29 @@ pub struct FlowResult {
     pub t_wfi: f64,
     /// What is proven of it, seconds.
     pub t_wfi_bound: Option<f64>,
+    /// Measured lateness against the flow alone on a link of its share of the rate, seconds; negative if it was never late.
+    pub latency: f64,
+    /// What is proven of it or follows from the B-WFI, seconds.
+    pub latency_bound: Option<f64>,
+    /// Measured difference of the flow's service to that of any other while both were backlogged, each taken as the time that it is worth at
+    /// the smallest share, seconds (Golestani's fairness).
+    pub fairness: f64,
+    /// What is proven of it, seconds.
+    pub fairness_bound: Option<f64>,
     /// For the flows in [`Comparison::charted`].
     pub curves: Option<Curves>,
+}
+
+impl FlowResult {
+    /// Each figure of which something may be proven, and what is.
+    pub const fn audited(&self) -> [(f64, Option<f64>); 4] {
+        [
+            (self.b_wfi, self.b_wfi_bound),
+            (self.t_wfi, self.t_wfi_bound),
+            (self.latency, self.latency_bound),
+            (self.fairness, self.fairness_bound),
+        ]
+    }
 }
 
 /// Curves to draw.

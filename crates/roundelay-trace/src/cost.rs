@@ -8,6 +8,7 @@ use roundelay::{ConfigError, DropReason, Duration, Instant, Limit, Observer, Pac
 
 use crate::comparison::Cost;
 use crate::offered::{Event, EventKind};
+use crate::urgency::{Known, Marker};
 
 /// Rounds in which every discipline is measured in turn, so that a machine that slows down slows all of them.
 const ROUNDS: usize = 5;
@@ -25,10 +26,11 @@ pub(crate) enum Subject<'a> {
 pub(crate) fn measure(
     subjects: &[(Subject<'_>, Limit)],
     sample: &[Event],
+    known: &Known,
     rate: Rate,
     seed: u64,
 ) -> Result<Vec<Option<Cost>>, ConfigError> {
-    let arrivals = sample.iter().filter(|event| matches!(event.kind, EventKind::Arrival { .. })).count();
+    let arrivals = sample.iter().filter(|event| matches!(event.kind, EventKind::Arrival(_))).count();
     if arrivals == 0 {
         return Ok(vec![None; subjects.len()]);
     }
@@ -37,7 +39,7 @@ pub(crate) fn measure(
     for _ in 0..ROUNDS {
         let bare = sample.go_through();
         for ((subject, limit), runs) in subjects.iter().zip(&mut runs) {
-            let timed = Timed { sample: &sample, limit: *limit, rate, seed };
+            let timed = Timed { sample: &sample, known, limit: *limit, rate, seed };
             let timed = match subject {
                 Subject::Discipline(discipline) => discipline.visit(timed),
                 Subject::Tree(config) => timed.visit(&**config),
@@ -93,6 +95,7 @@ impl<'a> Sample<'a> {
 
 struct Timed<'a> {
     sample: &'a Sample<'a>,
+    known: &'a Known,
     limit: Limit,
     rate: Rate,
     seed: u64,
@@ -103,16 +106,18 @@ impl Visitor for Timed<'_> {
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
         let mut port = Port::new(discipline.build::<()>(self.seed)?, self.limit, self.rate);
+        let mut marker = Marker::new(D::PRIORITY, self.known.clone());
         let mut result = Ok(());
         let start = WallClock::now();
         self.sample.for_each(|at, event| {
             port.advance(at, &mut Ignore);
             match event.kind {
-                EventKind::Arrival { len, ecn } => {
-                    let packet = Packet { ecn, ..Packet::new(event.flow, len, ()) };
+                EventKind::Arrival(offer) => {
+                    let packet = marker.packet(at, event.flow, offer, ());
                     port.arrive(at, packet, &mut Ignore);
                 }
-                EventKind::Join(config) => {
+                EventKind::Join(config, rule) => {
+                    marker.join(event.flow, rule);
                     if let Err(error) = port.scheduler_mut().set_flow(event.flow, config) {
                         result = Err(error);
                     }

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use roundelay::schedulers::{Discipline, Spec, Visitor};
-use roundelay::{Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Port, Rate, Scheduler, tree};
+use roundelay::{Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Port, Rate, Scheduler, tree};
 
 use roundelay_metrics::geometric_mean;
 
@@ -12,6 +12,7 @@ use crate::comparison::{DisciplineResult, FlowResult};
 use crate::meters::{Meters, Note};
 use crate::offered::{Event, EventKind, OfferedFlow};
 use crate::tree::TreeFile;
+use crate::urgency::{Known, Marker};
 
 /// What became of a packet, for those who keep them all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +72,7 @@ pub(crate) trait Lane: Send {
 /// Builds the lane of a discipline.
 pub(crate) struct LaneBuilder<'a> {
     pub(crate) spec: &'a Spec,
+    pub(crate) known: Known,
     pub(crate) limit: Limit,
     pub(crate) rate: Rate,
     pub(crate) seed: u64,
@@ -87,6 +89,7 @@ impl Visitor for LaneBuilder<'_> {
             spec: as_written(self.spec),
             limit: self.limit,
             port,
+            marker: Marker::new(D::PRIORITY, self.known),
             meters: Meters::new(self.rate, self.sink),
         }))
     }
@@ -103,6 +106,7 @@ pub(crate) struct TreeLane {
 impl TreeLane {
     pub(crate) fn new(
         tree: &TreeFile,
+        known: Known,
         limit: Limit,
         rate: Rate,
         seed: u64,
@@ -110,7 +114,8 @@ impl TreeLane {
     ) -> Result<Self, ConfigError> {
         let discipline = tree.config().clone();
         let port = Port::new(discipline.build(seed)?, limit, rate);
-        let lane = LaneOf { discipline, spec: tree.name().to_owned(), limit, port, meters: Meters::new(rate, sink) };
+        let marker = Marker::new(tree::Config::PRIORITY, known);
+        let lane = LaneOf { discipline, spec: tree.name().to_owned(), limit, port, marker, meters: Meters::new(rate, sink) };
         Ok(Self { tree: tree.clone(), lane, sorted: 0 })
     }
 }
@@ -118,7 +123,9 @@ impl TreeLane {
 impl Lane for TreeLane {
     fn run(&mut self, events: &[Event], flows: &[Flow]) -> Result<(), Box<dyn Error + Send + Sync>> {
         for flow in &flows[self.sorted..] {
-            self.lane.port.scheduler_mut().assign(FlowId(self.sorted as u32), self.tree.leaf(flow.headers()))?;
+            let (number, leaf) = (FlowId(self.sorted as u32), self.tree.leaf(flow.headers()));
+            self.lane.port.scheduler_mut().assign(number, leaf)?;
+            self.lane.marker.take_for(number, self.tree.meaning(leaf));
             self.sorted += 1;
         }
         self.lane.run(events, flows)
@@ -153,6 +160,7 @@ struct LaneOf<D: Discipline> {
     spec: String,
     limit: Limit,
     port: Port<D::Scheduler<Note>>,
+    marker: Marker,
     meters: Meters,
 }
 
@@ -162,12 +170,13 @@ impl<D: Discipline> Lane for LaneOf<D> {
             self.port.advance(event.at, &mut self.meters);
             self.share_weights(event.at);
             match event.kind {
-                EventKind::Arrival { len, ecn } => {
-                    let payload = self.meters.offer(event.at, event.flow, len, ecn);
-                    let packet = Packet { ecn, ..Packet::new(event.flow, len, payload) };
+                EventKind::Arrival(offer) => {
+                    let note = self.meters.offer(event.at, event.flow, offer.len, offer.ecn);
+                    let packet = self.marker.packet(event.at, event.flow, offer, note);
                     self.port.arrive(event.at, packet, &mut self.meters);
                 }
-                EventKind::Join(config) => {
+                EventKind::Join(config, rule) => {
+                    self.marker.join(event.flow, rule);
                     self.port.scheduler_mut().set_flow(event.flow, config)?;
                     self.meters.join(event.at, event.flow, config);
                     self.share_weights_anew(event.at);
@@ -230,7 +239,7 @@ impl<D: Discipline> LaneOf<D> {
     /// A flow has joined or left. What a discipline without a sum of weights promises holds between such events.
     fn share_weights_anew(&mut self, now: Instant) {
         if self.port.scheduler().total_weight().is_none() {
-            self.meters.measure_anew();
+            self.meters.measure_anew(now);
         }
         self.share_weights(now);
     }
@@ -247,29 +256,35 @@ impl<D: Discipline> LaneOf<D> {
     }
 
     fn flow_result(&self, number: usize, charted: bool) -> FlowResult {
-        let flow = FlowId(number as u32);
-        let guarantees = self.meters.shares(flow).map(|share| self.discipline.guarantees(&share));
-        self.meters.flow_result(flow, guarantees, charted)
+        self.meters.flow_result(FlowId(number as u32), |share| self.discipline.guarantees(share), charted)
     }
 }
 
 fn kept_bounds(flows: &[FlowResult]) -> Option<bool> {
-    let kept = |measured: f64, bound: Option<f64>| bound.is_none_or(|bound| measured <= bound);
-    let proven = flows.iter().any(|flow| flow.b_wfi_bound.is_some() || flow.t_wfi_bound.is_some());
-    proven.then(|| flows.iter().all(|flow| kept(flow.b_wfi, flow.b_wfi_bound) && kept(flow.t_wfi, flow.t_wfi_bound)))
+    let mut proven = flows.iter().flat_map(FlowResult::audited).filter_map(|(measured, bound)| Some(measured <= bound?)).peekable();
+    proven.peek()?;
+    Some(proven.all(|kept| kept))
 }
 
 #[cfg(test)]
 mod tests {
-    use roundelay::schedulers::{fifo, wf2q_plus};
-    use roundelay::{Ecn, FlowConfig, Guarantees, Share};
+    use proptest::prelude::*;
+    use roundelay::schedulers::{drr, fifo, qfq, wf2q_plus};
+    use roundelay::{Duration, Ecn, FlowConfig, Guarantees, Share};
 
     use super::*;
     use crate::comparison::Outcome;
+    use crate::urgency::{Offer, RulePlace};
 
-    /// A FIFO that promises what WF2Q+ keeps.
-    #[derive(Debug, Clone, Default)]
-    struct Liar;
+    /// A FIFO that promises what WF2Q+ keeps, or a part of it.
+    #[derive(Debug, Clone)]
+    struct Liar(fn(Guarantees) -> Guarantees);
+
+    impl Default for Liar {
+        fn default() -> Self {
+            Self(|all| all)
+        }
+    }
 
     impl Discipline for Liar {
         const NAME: &'static str = "liar";
@@ -286,32 +301,133 @@ mod tests {
         }
 
         fn guarantees(&self, share: &Share) -> Guarantees {
-            wf2q_plus::Config.guarantees(share)
+            (self.0)(wf2q_plus::Config.guarantees(share))
         }
     }
 
-    /// One flow's burst, and right after it a packet of another.
-    fn kept_bounds_of(discipline: &impl Discipline, burst: u32) -> Option<bool> {
-        let config = FlowConfig { weight: 1, max_packet_len: 1514 };
-        let event = |flow, kind| Event { at: Instant::ZERO, flow: FlowId(flow), kind };
-        let packet = |flow| event(flow, EventKind::Arrival { len: 1500, ecn: Ecn::NotCapable });
-        let mut events: Vec<_> = (0..2).map(|flow| event(flow, EventKind::Join(config))).collect();
-        events.extend((0..burst).map(|_| packet(0)));
-        events.push(packet(1));
-        // The audit asks nothing of what is known from the packets alone but how many flows there are.
-        let flow = OfferedFlow::idle(config);
+    const CONFIG: FlowConfig = FlowConfig { weight: 1, max_packet_len: 1514 };
+
+    fn arrival(len: u32) -> EventKind {
+        EventKind::Arrival(Offer { len, ecn: Ecn::NotCapable, dscp: 0 })
+    }
+
+    /// A link of 8 Mbit/s: a byte takes a microsecond.
+    fn run(discipline: &impl Discipline, limit: Limit, flows: usize, events: &[Event]) -> DisciplineResult {
         let (spec, rate) = ("fifo".parse().unwrap(), "8mbit".parse().unwrap());
-        let mut lane = LaneBuilder { spec: &spec, limit: Limit::UNBOUNDED, rate, seed: 1, sink: None }.visit(discipline).unwrap();
-        lane.run(&events, &[]).unwrap();
-        lane.finish(&[flow; 2], &[false; 2], &[]).unwrap().kept_bounds
+        let mut lane = LaneBuilder { spec: &spec, known: Known::default(), limit, rate, seed: 1, sink: None }.visit(discipline).unwrap();
+        lane.run(events, &[]).unwrap();
+        // The audit asks nothing of what is known from the packets alone but how many flows there are.
+        lane.finish(&vec![OfferedFlow::idle(CONFIG); flows], &vec![false; flows], &[]).unwrap()
+    }
+
+    /// Two flows, and a packet of 1500 bytes for each number, of the flow that it says.
+    fn packets_at_once(numbers: impl Iterator<Item = u32>) -> Vec<Event> {
+        let event = |flow, kind| Event { at: Instant::ZERO, flow: FlowId(flow), kind };
+        let joins = (0..2).map(|flow| event(flow, EventKind::Join(CONFIG, RulePlace::NONE)));
+        joins.chain(numbers.map(|flow| event(flow, arrival(1500)))).collect()
+    }
+
+    /// One flow's burst, and right after it a packet of another.
+    fn kept_bounds_of(discipline: &impl Discipline, burst: usize) -> Option<bool> {
+        let numbers = std::iter::repeat_n(0, burst).chain([1]);
+        run(discipline, Limit::UNBOUNDED, 2, &packets_at_once(numbers)).kept_bounds
     }
 
     #[test]
     fn the_audit_catches_a_discipline_that_promises_what_it_does_not_keep() {
-        assert_eq!(kept_bounds_of(&Liar, 2), Some(true), "two packets are within the bound");
-        assert_eq!(kept_bounds_of(&Liar, 20), Some(false));
+        let liar = Liar::default();
+        assert_eq!(kept_bounds_of(&liar, 2), Some(true), "two packets are within the bound");
+        assert_eq!(kept_bounds_of(&liar, 20), Some(false));
         assert_eq!(kept_bounds_of(&wf2q_plus::Config, 20), Some(true));
         assert_eq!(kept_bounds_of(&fifo::Config, 20), None, "nothing promised, nothing broken");
+    }
+
+    #[test]
+    fn each_promise_is_audited_by_itself() {
+        let parts: [fn(Guarantees) -> Guarantees; 4] = [
+            |all| Guarantees { b_wfi: all.b_wfi, ..Guarantees::default() },
+            |all| Guarantees { t_wfi: all.t_wfi, ..Guarantees::default() },
+            |all| Guarantees { latency: all.latency, ..Guarantees::default() },
+            |all| Guarantees { fairness: all.fairness, ..Guarantees::default() },
+        ];
+        for (number, part) in parts.into_iter().enumerate() {
+            assert_eq!(kept_bounds_of(&Liar(part), 1), Some(true), "promise {number}");
+            assert_eq!(kept_bounds_of(&Liar(part), 20), Some(false), "promise {number}");
+        }
+    }
+
+    /// Twenty packets of flow 0 before one of flow 1, at half of the link each.
+    #[test]
+    fn latency_and_fairness_are_what_they_are_defined_to_be() {
+        let result = run(&fifo::Config, Limit::UNBOUNDED, 2, &packets_at_once(std::iter::repeat_n(0, 20).chain([1])));
+        let [first, second] = [&result.flows[0], &result.flows[1]];
+        // Complete at 21 packets' time and due at two; the other's are all early, least the first.
+        assert!((second.latency - 19.0 * 1.5e-3).abs() < 1e-9, "{}", second.latency);
+        assert!((first.latency + 1.5e-3).abs() < 1e-9, "{}", first.latency);
+        // Twenty packets, at twice the time that the link takes for one.
+        assert!((first.fairness - 60e-3).abs() < 1e-9 && (second.fairness - 60e-3).abs() < 1e-9);
+    }
+
+    /// Gap in microseconds, flow, length; or a flow that leaves.
+    fn steps() -> impl Strategy<Value = Vec<(u64, u32, Option<u32>)>> {
+        let gap = prop_oneof![3 => Just(0u64), 3 => 0u64..1_500, 1 => 0u64..40_000];
+        let len = prop_oneof![1 => Just(64u32), 1 => Just(1514), 1 => 1u32..1514].prop_map(Some);
+        let kind = prop_oneof![20 => len, 1 => Just(None)];
+        prop::collection::vec((gap, 0u32..14, kind), 1..400)
+    }
+
+    /// Flows that join with their first packet, leave and return.
+    fn events(steps: &[(u64, u32, Option<u32>)], weights: &[u32]) -> Vec<Event> {
+        let (mut at, mut present, mut events) = (Instant::ZERO, vec![false; weights.len()], Vec::new());
+        for &(gap, flow, kind) in steps {
+            at += Duration::from_micros(gap);
+            let mut push = |kind| events.push(Event { at, flow: FlowId(flow), kind });
+            let here = &mut present[flow as usize];
+            let config = FlowConfig { weight: weights[flow as usize], ..CONFIG };
+            match kind {
+                Some(len) => {
+                    if !std::mem::replace(here, true) {
+                        push(EventKind::Join(config, RulePlace::NONE));
+                    }
+                    push(arrival(len));
+                }
+                None if std::mem::replace(here, false) => push(EventKind::Leave),
+                None => {}
+            }
+        }
+        // Flows without packets are known all the same.
+        (0..weights.len() as u32).rev().for_each(|flow| {
+            let config = FlowConfig { weight: weights[flow as usize], ..CONFIG };
+            events.insert(0, Event { at: Instant::ZERO, flow: FlowId(flow), kind: EventKind::Join(config, RulePlace::NONE) });
+            events.insert(1, Event { at: Instant::ZERO, flow: FlowId(flow), kind: EventKind::Leave });
+        });
+        events
+    }
+
+    /// How close to its bounds a discipline came, of all flows.
+    fn closest(result: &DisciplineResult) -> f64 {
+        let all = result.flows.iter().flat_map(FlowResult::audited);
+        all.filter_map(|(measured, bound)| Some(measured / bound?)).fold(0.0, f64::max)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        /// Nor does it cry wolf where flows come and go, weights differ and packets are dropped.
+        #[test]
+        fn disciplines_that_keep_their_promises_are_believed(
+            steps in steps(), weights in prop::collection::vec(1u32..40, 14), limit in prop_oneof![Just(1_000u64), 1u64..40],
+        ) {
+            let (events, limit) = (events(&steps, &weights), Limit::of_packets(limit));
+            let results = [
+                run(&wf2q_plus::Config, limit, 14, &events),
+                run(&qfq::Config, limit, 14, &events),
+                run(&drr::Config::default(), limit, 14, &events),
+            ];
+            for result in &results {
+                prop_assert!(result.kept_bounds == Some(true), "{}: {} of a bound", result.name, closest(result));
+            }
+        }
     }
 
     #[test]
@@ -323,6 +439,10 @@ mod tests {
             b_wfi_bound: Some(1500.0),
             t_wfi,
             t_wfi_bound: Some(0.5),
+            latency: 0.0,
+            latency_bound: None,
+            fairness: 0.0,
+            fairness_bound: None,
             curves: None,
         };
         assert_eq!(kept_bounds(&[flow(1500.0, 0.5), flow(0.0, -1.0)]), Some(true));
@@ -330,6 +450,10 @@ mod tests {
         assert_eq!(kept_bounds(&[flow(0.0, 0.0), flow(0.0, 0.6)]), Some(false));
         assert_eq!(kept_bounds(&[FlowResult { b_wfi_bound: None, t_wfi_bound: None, ..flow(9e9, 9e9) }]), None);
         assert_eq!(kept_bounds(&[]), None);
+        let late = FlowResult { latency: 2.0, latency_bound: Some(1.0), ..flow(0.0, 0.0) };
+        assert_eq!(kept_bounds(&[flow(0.0, 0.0), late]), Some(false));
+        let unfair = FlowResult { fairness: 2.0, fairness_bound: Some(1.0), ..flow(0.0, 0.0) };
+        assert_eq!(kept_bounds(&[unfair]), Some(false));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Captures in, flows found, disciplines compared on them.
 
+mod audit;
 mod capture;
 mod classifier;
 mod compare;
@@ -12,6 +13,7 @@ mod meters;
 mod offered;
 mod tc;
 mod tree;
+mod urgency;
 mod verdict;
 mod weights;
 
@@ -25,4 +27,5 @@ pub use error::{CaptureError, FlowByError, RuleError, WeightsError};
 pub use headers::{Headers, Ports, Unparsable, UnparsableCounts, dscp_name, dscp_number, parse, protocol_name, protocol_number};
 pub use lane::{PacketFate, PacketRecord, PacketSink};
 pub use tree::{TreeFile, TreeFileError};
+pub use urgency::Urgency;
 pub use weights::{WeightRule, WeightRules};

@@ -4,9 +4,10 @@ use std::error::Error;
 use std::mem;
 
 use roundelay::{DropReason, Duration, Ecn, FlowConfig, FlowId, Guarantees, Instant, Observer, Packet, Rate, Share};
-use roundelay_metrics::{BitWfi, Delays, JainWhileBacklogged, LevelSeries, Reordering, Stamp, SumSeries, TimeWfi};
+use roundelay_metrics::{BitWfi, Delays, JainWhileBacklogged, Lateness, LevelSeries, PairFairness, Reordering, Stamp, SumSeries, TimeWfi};
 use roundelay_reference::GpsServer;
 
+use crate::audit::{Crowd, Extremes};
 use crate::comparison::{Curves, Delay, Drops, FlowResult, Jain, Outcome};
 use crate::lane::{PacketFate, PacketRecord, PacketSink};
 
@@ -32,6 +33,8 @@ pub(crate) struct Meters {
     gps: GpsServer<f64>,
     bit_wfi: BitWfi,
     time_wfi: TimeWfi,
+    lateness: Lateness,
+    pairs: PairFairness,
     jain: JainWhileBacklogged,
     reordering: Reordering,
     curves: CurveMeter,
@@ -42,50 +45,9 @@ pub(crate) struct Meters {
     end: Instant,
     /// Flows that have joined and not left.
     present: u64,
-    most: Most,
+    extremes: Extremes,
     sink: Option<Box<dyn PacketSink>>,
     sink_error: Option<Box<dyn Error + Send + Sync>>,
-}
-
-/// What bounds depend on, at its extremes over the run: flows come and go, so that a flow's share changes, and a bound is stated for the
-/// worst of its values.
-#[derive(Debug, Default)]
-struct Most {
-    /// Longest packet of any flow.
-    packet_len: u32,
-    /// When the sum of weights was largest, smallest, and smallest for the flows present.
-    weight: Crowd,
-    least_weight: Crowd,
-    least_weight_a_flow: Crowd,
-    /// Flows at a time.
-    flows: u64,
-}
-
-/// Flows present at a time and what their weights were held against.
-#[derive(Debug, Default, Clone, Copy)]
-struct Crowd {
-    flows: u64,
-    weight: u64,
-}
-
-impl Most {
-    fn watch(&mut self, crowd: Crowd) {
-        let others = |crowd: Crowd| u128::from(crowd.flows.saturating_sub(1));
-        if crowd.weight == 0 {
-            return;
-        }
-        self.flows = self.flows.max(crowd.flows);
-        if crowd.weight > self.weight.weight {
-            self.weight = crowd;
-        }
-        if self.least_weight.weight == 0 || crowd.weight < self.least_weight.weight {
-            self.least_weight = crowd;
-        }
-        let densest = self.least_weight_a_flow;
-        if others(crowd) * u128::from(densest.weight) >= others(densest) * u128::from(crowd.weight) {
-            self.least_weight_a_flow = crowd;
-        }
-    }
 }
 
 #[derive(Default)]
@@ -113,6 +75,8 @@ impl Meters {
             gps: GpsServer::new(rate),
             bit_wfi: BitWfi::default(),
             time_wfi: TimeWfi::new(rate),
+            lateness: Lateness::new(rate),
+            pairs: PairFairness::default(),
             jain: JainWhileBacklogged::new(jain_window(rate)),
             reordering: Reordering::default(),
             curves: CurveMeter::default(),
@@ -121,7 +85,7 @@ impl Meters {
             on_link: None,
             end: Instant::ZERO,
             present: 0,
-            most: Most::default(),
+            extremes: Extremes::default(),
             sink,
             sink_error: None,
         }
@@ -137,11 +101,16 @@ impl Meters {
         if meter.present && meter.config != config {
             self.bit_wfi.restart(flow);
             self.time_wfi.restart(now, flow);
+            self.lateness.restart(now, flow);
+            self.pairs.restart(flow);
         }
         meter.config = config;
         self.gps.set_weight(flow, config.weight);
         self.bit_wfi.set_weight(flow, config.weight);
         self.time_wfi.set_weight(now, flow, config.weight);
+        self.lateness.set_weight(now, flow, config.weight);
+        self.pairs.set_weight(flow, config.weight);
+        self.extremes.watch_flow(config);
         self.jain.set_weight(flow, config.weight);
         self.present += u64::from(!mem::replace(&mut self.flows[flow.index()].present, true));
         self.watch_weights();
@@ -152,6 +121,7 @@ impl Meters {
         if self.flows[flow.index()].backlog == 0 {
             self.bit_wfi.remove(flow);
             self.time_wfi.remove(now, flow);
+            self.lateness.remove(now, flow);
             self.present -= u64::from(mem::take(&mut self.flows[flow.index()].present));
             self.watch_weights();
         }
@@ -164,26 +134,29 @@ impl Meters {
             self.complete_until(now);
             self.bit_wfi.set_total_weight(total);
             self.time_wfi.set_total_weight(now, total);
+            self.lateness.set_total_weight(now, total);
             self.watch_weights();
         }
     }
 
     /// The set of flows has changed under a discipline whose promises hold while it does not.
-    pub(crate) const fn measure_anew(&mut self) {
+    pub(crate) const fn measure_anew(&mut self, now: Instant) {
         self.bit_wfi.restart_all();
+        self.lateness.restart_all(now);
     }
 
     fn watch_weights(&mut self) {
-        self.most.watch(Crowd { flows: self.present, weight: self.bit_wfi.total_weight() });
+        self.extremes.watch_crowd(Crowd { flows: self.present, weight: self.bit_wfi.total_weight() });
     }
 
     pub(crate) fn offer(&mut self, now: Instant, flow: FlowId, len: u32, ecn: Ecn) -> Note {
         self.complete_until(now);
         self.end = self.end.max(now);
-        self.most.packet_len = self.most.packet_len.max(len);
+        self.extremes.watch_packet(len);
         self.gps.arrive(now, flow, len.into());
         self.bit_wfi.arrive(flow, len);
         let stamp = self.time_wfi.arrive(now, flow, len);
+        self.pairs.arrive(flow);
         self.jain.arrive(now, flow, len);
         let meter = &mut self.flows[flow.index()];
         let sequence = meter.arrived;
@@ -206,6 +179,7 @@ impl Meters {
     fn complete_until(&mut self, now: Instant) {
         if let Some((flow, stamp, end)) = self.on_link.filter(|(_, _, end)| *end <= now) {
             self.time_wfi.complete(end, flow, stamp);
+            self.lateness.complete(end, flow, stamp);
             self.on_link = None;
         }
     }
@@ -233,34 +207,22 @@ impl Meters {
         self.sink.take().map_or(Ok(()), PacketSink::finish)
     }
 
-    /// The flow's share at its worst, first for lateness: with the largest sum of weights and, whenever it was, the most flows.
-    pub(crate) fn shares(&self, flow: FlowId) -> [Share; 4] {
-        let config = self.flows[flow.index()].config;
-        let latest = Crowd { flows: self.most.flows, ..self.most.weight };
-        [latest, self.most.weight, self.most.least_weight, self.most.least_weight_a_flow].map(|crowd| Share {
-            weight: config.weight,
-            total_weight: crowd.weight.max(config.weight.into()),
-            least_weight: 1,
-            flows: crowd.flows,
-            max_packet_len: config.max_packet_len,
-            link_max_packet_len: self.most.packet_len,
-            rate: self.rate,
-        })
-    }
-
-    /// What came of the flow, beside what was guaranteed under each of its [`shares`](Self::shares).
-    pub(crate) fn flow_result(&self, flow: FlowId, guarantees: [Guarantees; 4], charted: bool) -> FlowResult {
+    /// What came of the flow, beside what the discipline promises it.
+    pub(crate) fn flow_result(&self, flow: FlowId, guarantees: impl Fn(&Share) -> Guarantees, charted: bool) -> FlowResult {
         let meter = &self.flows[flow.index()];
-        let slack = self.rounding_slack();
-        let b_wfi = guarantees[1..].iter().filter_map(|guarantees| guarantees.b_wfi).map(|bound| bound.value).max();
-        let t_wfi = guarantees[0].t_wfi.map(|bound| bound.value.as_secs_f64());
+        let (bytes, seconds) = (self.rounding_slack(), self.seconds_of(self.rounding_slack()));
+        let promised = self.extremes.promised(meter.config, self.rate, guarantees);
         FlowResult {
             outcome: self.outcome(&[flow.index()]),
             lag: meter.lag,
             b_wfi: self.bit_wfi.worst(flow),
-            b_wfi_bound: b_wfi.map(|bound| bound as f64 + slack),
+            b_wfi_bound: promised.b_wfi.map(|bound| bound + bytes),
             t_wfi: self.time_wfi.worst(flow).unwrap_or(0.0),
-            t_wfi_bound: t_wfi.map(|bound| bound + self.seconds_of(slack) + self.clock_slack()),
+            t_wfi_bound: promised.t_wfi.map(|bound| bound + seconds + self.clock_slack()),
+            latency: self.lateness.worst(flow).unwrap_or(0.0),
+            latency_bound: promised.latency.map(|bound| bound + seconds + self.clock_slack()),
+            fairness: self.extremes.seconds_of_lead(self.pairs.worst(flow), self.rate),
+            fairness_bound: promised.fairness.map(|bound| bound + seconds),
             curves: meter.curves.as_ref().filter(|_| charted).map(|curves| curves.to_curves(self.end, &meter.delays)),
         }
     }
@@ -271,9 +233,9 @@ impl Meters {
         packets as f64 * 1e-12
     }
 
-    /// Shares are kept to one part in 2^20, so a bound may be passed by that part of what was sent.
+    /// Shares are kept to one part in 2^20, by some disciplines in 2^19, so a bound may be passed by that part of what was sent.
     fn rounding_slack(&self) -> f64 {
-        self.sent_bytes as f64 / f64::from(1 << 20) + 1.0
+        self.sent_bytes as f64 / f64::from(1 << 19) + 1.0
     }
 
     fn seconds_of(&self, bytes: f64) -> f64 {
@@ -349,6 +311,7 @@ impl Observer<Note> for Meters {
         self.end = self.end.max(end);
         self.sent_bytes += u64::from(len);
         self.bit_wfi.serve(flow, len);
+        self.pairs.serve(flow, len);
         self.jain.serve(start, flow, len);
         self.reordering.depart(flow, packet.payload.sequence);
         self.change_backlog(start, flow, -i64::from(len));
@@ -369,6 +332,7 @@ impl Observer<Note> for Meters {
         let (flow, len) = (packet.flow, packet.len);
         let taken_back = self.gps.withdraw(now, flow, len.into());
         self.bit_wfi.withdraw(flow, len);
+        self.pairs.withdraw(flow);
         self.time_wfi.withdraw(flow, packet.payload.stamp);
         match reason {
             DropReason::Early => self.jain.withdraw(now, flow, len),

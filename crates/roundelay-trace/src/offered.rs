@@ -10,7 +10,8 @@ use crate::capture::{Capture, LinkType};
 use crate::classifier::Classifier;
 use crate::error::CaptureError;
 use crate::headers::parse;
-use crate::weights::WeightRules;
+use crate::urgency::{Known, Offer, RulePlace};
+use crate::weights::{WeightRule, WeightRules};
 
 /// Something that happens to every discipline alike.
 #[derive(Debug, Clone, Copy)]
@@ -22,10 +23,10 @@ pub(crate) struct Event {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum EventKind {
-    /// A packet of this length arrives.
-    Arrival { len: u32, ecn: Ecn },
+    /// A packet arrives.
+    Arrival(Offer),
     /// A flow is seen for the first time, comes back, or turns out to have longer packets than thought.
-    Join(FlowConfig),
+    Join(FlowConfig, RulePlace),
     /// A flow has been silent for so long that its share goes to the others.
     Leave,
 }
@@ -34,6 +35,7 @@ pub(crate) enum EventKind {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OfferedFlow {
     pub(crate) config: FlowConfig,
+    pub(crate) rule: RulePlace,
     pub(crate) packets: u64,
     pub(crate) bytes: u64,
     pub(crate) first: Instant,
@@ -75,7 +77,8 @@ const LIGHT_FRACTION: f64 = 0.99;
 impl OfferedFlow {
     /// A flow before its first packet.
     pub(crate) const fn idle(config: FlowConfig) -> Self {
-        Self { config, packets: 0, bytes: 0, first: Instant::ZERO, last: Instant::ZERO, unhindered: 0, present: false }
+        let rule = RulePlace::NONE;
+        Self { config, rule, packets: 0, bytes: 0, first: Instant::ZERO, last: Instant::ZERO, unhindered: 0, present: false }
     }
 
     /// Whether the flow asks for less than its fair share whenever others want the link too.
@@ -132,10 +135,10 @@ impl Offered {
             let at = self.clock.read(frame.time_nanos, &mut self.oddities);
             let len = self.oddities.plausible(frame.original_len);
             let flow = self.classifier.classify(headers.as_ref().map_err(|reason| *reason));
-            let ecn = headers.map_or(Ecn::NotCapable, |headers| headers.ecn);
+            let (ecn, dscp) = headers.map_or((Ecn::NotCapable, 0), |headers| (headers.ecn, headers.dscp));
             self.let_quiet_flows_leave(at, block);
             self.count(at, flow, len, block);
-            block.push(Event { at, flow, kind: EventKind::Arrival { len, ecn } });
+            block.push(Event { at, flow, kind: EventKind::Arrival(Offer { len, ecn, dscp }) });
         }
         Ok(true)
     }
@@ -145,10 +148,11 @@ impl Offered {
         self.bytes += u64::from(len);
         self.longest_packet = self.longest_packet.max(len);
         if flow.index() == self.flows.len() {
-            let weight = self.weights.weight(self.classifier.headers(flow));
+            let headers = self.classifier.headers(flow);
+            let (weight, rule) = (self.weights.weight(headers), RulePlace::of(self.weights.place(headers)));
             let config = FlowConfig { weight, max_packet_len: USUAL_MAX_PACKET_LEN };
             self.gps.set_weight(flow, weight);
-            self.flows.push(OfferedFlow { first: at, last: at, ..OfferedFlow::idle(config) });
+            self.flows.push(OfferedFlow { rule, first: at, last: at, ..OfferedFlow::idle(config) });
         }
         self.gps.arrive(at, flow, len.into());
         let known = &mut self.flows[flow.index()];
@@ -161,7 +165,7 @@ impl Offered {
             known.config.max_packet_len = len.max(2 * known.config.max_packet_len).min(FlowConfig::MAX_PACKET_LEN);
         }
         if grows || !known.present {
-            block.push(Event { at, flow, kind: EventKind::Join(known.config) });
+            block.push(Event { at, flow, kind: EventKind::Join(known.config, known.rule) });
         }
         if !known.present {
             known.present = true;
@@ -181,6 +185,12 @@ impl Offered {
                 block.push(Event { at: now, flow, kind: EventKind::Leave });
             }
         }
+    }
+
+    /// What rules say, and how much of each flow has been read.
+    pub(crate) fn known(&self) -> Known {
+        let urgencies = self.weights.rules().iter().map(WeightRule::urgency).collect();
+        Known { urgencies, sizes: self.flows.iter().map(|flow| flow.bytes).collect() }
     }
 
     pub(crate) fn capture(&self) -> &Capture {

@@ -27,7 +27,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use roundelay::schedulers::Spec;
+use roundelay::schedulers::{Priority, Spec};
 use roundelay::tree::{Config, Node, Problem, TreeError};
 use roundelay::{ConfigError, FlowId};
 use serde::Deserialize;
@@ -36,6 +36,7 @@ use toml::Spanned;
 
 use crate::classifier::Flow;
 use crate::headers::Headers;
+use crate::urgency::meaning;
 use crate::weights::{WeightRule, line};
 
 /// A tree, and which flows go where.
@@ -158,6 +159,11 @@ impl TreeFile {
     pub fn leaf(&self, headers: Option<&Headers>) -> &str {
         let matching = headers.and_then(|headers| self.rules.iter().find(|(rule, _)| rule.matches(headers)));
         matching.map_or(&self.default_leaf, |(_, leaf)| leaf)
+    }
+
+    /// What a leaf takes priorities for.
+    pub(crate) fn meaning(&self, leaf: &str) -> Priority {
+        self.config.nodes().find(|node| node.name == leaf).map_or(Priority::Unread, |node| meaning(&node.spec))
     }
 
     /// The tree with these flows assigned, numbered from 0, as far as a table goes.

@@ -18,18 +18,25 @@
 //! [[weight]]
 //! match = "dst port 443"
 //! weight = 10
+//! priority = 0
+//! slack = "20ms"
+//! deadline = "50ms"
 //! ```
+//!
+//! The last three may be left out; they are for disciplines that look at classes, slack or deadlines.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::ops::{Range, RangeInclusive};
 use std::str::FromStr;
 
+use roundelay::Duration;
 use serde::Deserialize;
 use toml::Spanned;
 
 use crate::error::{RuleError, WeightsError};
 use crate::headers::{Headers, Ports, dscp_number, protocol_number};
+use crate::urgency::Urgency;
 
 /// The legal weights.
 const WEIGHTS: RangeInclusive<u32> = 1..=1024;
@@ -46,6 +53,7 @@ pub struct WeightRules {
 pub struct WeightRule {
     conditions: Vec<Condition>,
     weight: u32,
+    urgency: Urgency,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +87,7 @@ impl WeightRules {
         parser.word("=", "`and` or `=`")?;
         let weight = parser.weight()?;
         parser.end("the end of the rule")?;
-        Ok(WeightRule { conditions, weight })
+        Ok(WeightRule { conditions, weight, urgency: Urgency::default() })
     }
 
     /// Reads a file of rules in TOML; `name` stands in messages.
@@ -93,7 +101,7 @@ impl WeightRules {
         for entry in file.weight {
             let weight = legal_weight(*entry.weight.get_ref()).map_err(|message| at(entry.weight.span(), message))?;
             let conditions = parse_conditions(entry.pattern.get_ref()).map_err(|error| at(entry.pattern.span(), error.to_string()))?;
-            rules.push(WeightRule { conditions, weight });
+            rules.push(WeightRule { conditions, weight, urgency: entry.urgency().map_err(|(span, message)| at(span, message))? });
         }
         Ok(rules)
     }
@@ -115,8 +123,12 @@ impl WeightRules {
 
     /// The weight of a flow, 1 to 1024, by its first packet's headers; `None` stands for a flow without any, which gets the default.
     pub fn weight(&self, headers: Option<&Headers>) -> u32 {
-        let matching = headers.and_then(|headers| self.rules.iter().find(|rule| rule.matches(headers)));
-        matching.map_or(self.default, |rule| rule.weight)
+        self.place(headers).map_or(self.default, |place| self.rules[place].weight)
+    }
+
+    /// The place in [`rules`](Self::rules) of the rule that decides.
+    pub fn place(&self, headers: Option<&Headers>) -> Option<usize> {
+        headers.and_then(|headers| self.rules.iter().position(|rule| rule.matches(headers)))
     }
 }
 
@@ -130,12 +142,17 @@ impl Default for WeightRules {
 impl WeightRule {
     /// Conditions alone, such as `dst port 443`, for those who sort flows by them.
     pub(crate) fn matching(text: &str) -> Result<Self, RuleError> {
-        Ok(Self { conditions: parse_conditions(text)?, weight: 1 })
+        Ok(Self { conditions: parse_conditions(text)?, weight: 1, urgency: Urgency::default() })
     }
 
     /// Whether a packet fulfils all its conditions.
     pub fn matches(&self, headers: &Headers) -> bool {
         self.conditions.iter().all(|condition| condition.matches(headers))
+    }
+
+    /// What it says of the packets of its flows.
+    pub fn urgency(&self) -> Urgency {
+        self.urgency
     }
 
     /// The weight that it gives, 1 to 1024.
@@ -227,6 +244,29 @@ struct FileEntry {
     #[serde(rename = "match")]
     pattern: Spanned<String>,
     weight: Spanned<i64>,
+    priority: Option<Spanned<i64>>,
+    slack: Option<Spanned<String>>,
+    deadline: Option<Spanned<String>>,
+}
+
+impl FileEntry {
+    /// Or where it is wrong, and what would be legal.
+    fn urgency(&self) -> Result<Urgency, (Range<usize>, String)> {
+        let span = |key: &str, text: &Option<Spanned<String>>| {
+            let read =
+                |text: &Spanned<String>| text.get_ref().parse::<Duration>().map_err(|error| (text.span(), format!("{key}: {error}")));
+            text.as_ref().map(read).transpose()
+        };
+        let priority = |number: &Spanned<i64>| {
+            let illegal = || (number.span(), format!("priority {}: legal range 0 to {}", number.get_ref(), u32::MAX));
+            u32::try_from(*number.get_ref()).map_err(|_| illegal())
+        };
+        Ok(Urgency {
+            priority: self.priority.as_ref().map(priority).transpose()?,
+            slack: span("slack", &self.slack)?.unwrap_or(Duration::ZERO),
+            deadline: span("deadline", &self.deadline)?,
+        })
+    }
 }
 
 /// The line, counted from 1, in which the byte at `at` lies.

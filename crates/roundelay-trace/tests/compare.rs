@@ -127,6 +127,9 @@ fn assert_bounds_kept(comparison: &Comparison, place: &str) {
             let place = format!("{place}: {} {}", discipline.spec, offered.label);
             assert!(flow.b_wfi_bound.is_none_or(|bound| flow.b_wfi <= bound), "{place}: B-WFI {} > {:?}", flow.b_wfi, flow.b_wfi_bound);
             assert!(flow.t_wfi_bound.is_none_or(|bound| flow.t_wfi <= bound), "{place}: T-WFI {} > {:?}", flow.t_wfi, flow.t_wfi_bound);
+            let [.., latency, fairness] = flow.audited();
+            assert!(latency.1.is_none_or(|bound| latency.0 <= bound), "{place}: latency {latency:?}");
+            assert!(fairness.1.is_none_or(|bound| fairness.0 <= bound), "{place}: fairness {fairness:?}");
         }
     }
 }
@@ -458,6 +461,23 @@ fn a_capture_of_an_unknown_link_is_refused_by_name() {
     let capture = Capture::from_reader("wifi.pcap", std::io::Cursor::new(bytes)).unwrap();
     let error = compare(capture, &options("8mbit", specs(&["fifo"])), &mut ()).unwrap_err().to_string();
     assert!(error.starts_with("wifi.pcap: headers of link type") && error.contains("105"), "{error}");
+}
+
+/// Two flows that bring a burst each: the one whose packets are due earlier goes first, whichever was seen first.
+#[test]
+fn deadlines_of_rules_reach_the_disciplines_that_read_them() {
+    let samples = merged([steady(0, 1, 20, 0, 1000), steady(0, 1, 20, 1, 1000)]);
+    let rule = |port: u32, deadline: &str| format!("[[weight]]\nmatch = \"dst port {port}\"\nweight = 1\ndeadline = \"{deadline}\"\n");
+    for (urgent, patient) in [(0, 1), (1, 0)] {
+        let file = rule(1000 + u32::from(urgent), "10ms") + &rule(1000 + u32::from(patient), "100ms");
+        let mut options = options("8mbit", specs(&["afq", "drr"]));
+        options.weights = WeightRules::from_toml("w.toml", &file).unwrap();
+        let comparison = run(&samples, &options);
+        let longest = |spec: &str, flow| flow_of(&comparison, spec, flow).outcome.delay.unwrap().max;
+        assert!((longest("afq", urgent) - 0.02).abs() < 2e-3, "{}", longest("afq", urgent));
+        assert!(longest("afq", patient) > 0.039);
+        assert!(longest("drr", urgent) > 0.037, "drr reads no deadlines");
+    }
 }
 
 fn compare_at_random(seed: u64, weighted: bool) {

@@ -142,12 +142,11 @@ fn broken_bounds(comparison: &Comparison) -> Vec<String> {
     let broken = comparison.disciplines.iter().filter(|discipline| discipline.kept_bounds == Some(false));
     let beyond = |measured: f64, bound: Option<f64>| bound.is_some_and(|bound| measured > bound);
     let describe = |spec: &str, label: &str, flow: &roundelay_trace::FlowResult| {
-        let (bytes, seconds) = ((flow.b_wfi, flow.b_wfi_bound), (flow.t_wfi, flow.t_wfi_bound));
-        format!("{spec}: {label}: B-WFI and bound {bytes:?}, T-WFI and bound {seconds:?}")
+        format!("{spec}: {label}: B-WFI, T-WFI, latency, fairness, each with its bound: {:?}", flow.audited())
     };
     broken
         .flat_map(|discipline| comparison.flows.iter().zip(&discipline.flows).map(move |pair| (discipline, pair)))
-        .filter(|(_, (_, flow))| beyond(flow.b_wfi, flow.b_wfi_bound) || beyond(flow.t_wfi, flow.t_wfi_bound))
+        .filter(|(_, (_, flow))| flow.audited().into_iter().any(|(measured, bound)| beyond(measured, bound)))
         .map(|(discipline, (offered, flow))| describe(&discipline.spec, &offered.label, flow))
         .collect()
 }

@@ -4,7 +4,8 @@ mod common;
 
 use common::*;
 use proptest::prelude::*;
-use roundelay_trace::{Headers, LinkType, WeightRule, WeightRules, parse};
+use roundelay::Duration;
+use roundelay_trace::{Headers, LinkType, Urgency, WeightRule, WeightRules, parse};
 
 fn tcp(source: [u8; 4], destination: [u8; 4], source_port: u16, destination_port: u16) -> Headers {
     parse(LinkType::RAW, &ipv4(TCP, source, destination, &ports(source_port, destination_port))).unwrap()
@@ -207,6 +208,27 @@ fn bad_files_name_the_line_and_the_legal_range() {
         ),
     ] {
         assert_eq!(WeightRules::from_toml("w.toml", &text).unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn a_rule_may_say_more_than_a_weight() {
+    let text = "[[weight]]\nmatch = \"tcp\"\nweight = 3\npriority = 2\nslack = \"20ms\"\ndeadline = \"0.5s\"\n\n\
+                [[weight]]\nmatch = \"udp\"\nweight = 1\n";
+    let rules = WeightRules::from_toml("w.toml", text).unwrap();
+    let urgency = rules.rules()[0].urgency();
+    assert_eq!(urgency, Urgency { priority: Some(2), slack: Duration::from_millis(20), deadline: Some(Duration::from_millis(500)) });
+    assert_eq!(rules.rules()[1].urgency(), Urgency::default());
+    assert_eq!((rules.place(Some(&tcp(A, B, 1, 2))), rules.place(Some(&udp6(1, 2))), rules.place(None)), (Some(0), Some(1), None));
+    for (line, expected) in [
+        ("priority = -1", "w.toml:4: priority -1: legal range 0 to 4294967295"),
+        ("slack = \"fast\"", "w.toml:4: slack: cannot read 'fast'"),
+        ("deadline = \"5 parsecs\"", "w.toml:4: deadline: cannot read"),
+        ("deadlin = \"5ms\"", "w.toml:4: unknown field `deadlin`"),
+    ] {
+        let text = format!("[[weight]]\nmatch = \"tcp\"\nweight = 3\n{line}\n");
+        let message = WeightRules::from_toml("w.toml", &text).unwrap_err().to_string();
+        assert!(message.starts_with(expected), "{message}");
     }
 }
 

@@ -33,10 +33,19 @@ impl Share {
 
     /// `bytes` divided by phi, rounded up: what the link sends while the flow is due that much.
     pub const fn per_share(&self, bytes: u64) -> u64 {
-        let weight = if self.weight == 0 { 1 } else { self.weight as u128 };
-        let quotient = (bytes as u128 * self.total_weight as u128).div_ceil(weight);
-        if quotient > u64::MAX as u128 { u64::MAX } else { quotient as u64 }
+        per_weight(bytes, self.total_weight, self.weight)
     }
+
+    /// `bytes` divided by the smallest share of any flow, rounded up.
+    pub const fn per_least_share(&self, bytes: u64) -> u64 {
+        per_weight(bytes, self.total_weight, self.least_weight)
+    }
+}
+
+const fn per_weight(bytes: u64, total: u64, weight: u32) -> u64 {
+    let weight = if weight == 0 { 1 } else { weight as u128 };
+    let quotient = (bytes as u128 * total as u128).div_ceil(weight);
+    if quotient > u64::MAX as u128 { u64::MAX } else { quotient as u64 }
 }
 
 /// A proven bound and where the proof stands.
@@ -67,10 +76,69 @@ pub struct Guarantees {
 }
 
 impl Guarantees {
+    /// The latency, as stated or as it follows from the B-WFI of a discipline that never idles, whichever is less.
+    ///
+    /// Let p begin its transmission at s, a be when the backlog that p is in began, and S the bytes of the flow from there to p inclusive. The
+    /// link was busy from a to s, so the flow has got S - len(p) >= phi R (s - a) - B-WFI, but for what was left at a of the flow's own last
+    /// packet, which took up to L_k / R. Hence p is complete by a + S / r + B-WFI / r + L_k / R, and GRC(p) is at least a + S / r.
+    ///
+    /// A T-WFI gives no latency: it measures from the backlog at arrival, packets that are late included, so that lateness may grow with
+    /// each packet (docs/bounds.md has such a server).
+    pub fn latency_for(&self, share: &Share) -> Option<Bound<Duration>> {
+        let from_b_wfi = self.b_wfi.map(|bound| {
+            let value = share.rate.time_of(share.per_share(bound.value).saturating_add(share.max_packet_len.into()));
+            Bound { value, source: "from the B-WFI: B-WFI / r + L_k / R" }
+        });
+        [self.latency, from_b_wfi].into_iter().flatten().min_by_key(|bound| bound.value)
+    }
+
     /// Most that a packet of a flow waits and takes to be sent, if the flow brings no more than `burst` bytes at once beyond its share of
-    /// the rate (a token bucket of that depth): `burst / r` and what the discipline adds. None: nothing is proven.
+    /// the rate (a token bucket of that depth): `burst / r` and the latency, since GRC(p) is no later than `burst / r` after p came. None:
+    /// nothing is proven.
     pub fn delay(&self, share: &Share, burst: u64) -> Option<Bound<Duration>> {
-        let added = [self.t_wfi, self.latency].into_iter().flatten().min_by_key(|bound| bound.value)?;
-        Some(Bound { value: share.rate.time_of(share.per_share(burst)) + added.value, source: added.source })
+        let latency = self.latency_for(share)?;
+        Some(Bound { value: share.rate.time_of(share.per_share(burst)) + latency.value, source: latency.source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share() -> Share {
+        let rate = Rate::from_bits_per_second(8_000_000).expect("not zero");
+        Share { weight: 2, total_weight: 10, least_weight: 1, flows: 3, max_packet_len: 100, link_max_packet_len: 1_000, rate }
+    }
+
+    #[test]
+    fn shares_divide_and_multiply_upwards() {
+        let share = share();
+        assert_eq!((share.of(7), share.per_share(7), share.per_least_share(7)), (2, 35, 70));
+        assert_eq!(share.per_least_share(u64::MAX), u64::MAX);
+    }
+
+    /// A byte takes a microsecond, and five at the flow's share.
+    #[test]
+    fn delays_follow_from_the_latency_or_the_b_wfi_and_not_from_the_t_wfi() {
+        let bound = |micros| Some(Bound { value: Duration::from_micros(micros), source: "" });
+        let none = Guarantees { t_wfi: bound(1), ..Guarantees::default() };
+        assert_eq!(none.delay(&share(), 300), None);
+        let b_wfi = Guarantees { b_wfi: Some(Bound { value: 200, source: "" }), ..none };
+        assert_eq!(b_wfi.delay(&share(), 300).map(|bound| bound.value), Some(Duration::from_micros(1_500 + 1_000 + 100)));
+        let both = Guarantees { latency: bound(700), ..b_wfi };
+        assert_eq!(both.delay(&share(), 300).map(|bound| bound.value), Some(Duration::from_micros(1_500 + 700)));
+    }
+
+    /// A packet comes each time unit, which is what it takes at the flow's share, to a server that holds each until its backlog at arrival
+    /// and a unit have passed: T-WFI 1. Its packets are ever later all the same.
+    #[test]
+    fn a_small_t_wfi_promises_no_delay() {
+        let mut departures = alloc::vec::Vec::new();
+        for arrival in 0u64..1_000 {
+            let backlog = 1 + departures.iter().filter(|departure| **departure > arrival).count() as u64;
+            departures.push(arrival + backlog + 1);
+        }
+        // GRC(p) is one unit after its arrival.
+        assert!(departures[999] - (999 + 1) > 20, "{}", departures[999]);
     }
 }

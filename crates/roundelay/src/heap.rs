@@ -1,6 +1,7 @@
-//! A heap of flows by virtual time, from which a flow can be taken out of the middle.
+//! A heap of flows by virtual time, or by whatever else a discipline serves them, from which a flow can be taken out of the middle.
 
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 use crate::virtual_time::VirtualTime;
 
@@ -8,32 +9,54 @@ const ABSENT: u32 = u32::MAX;
 /// Children of a node. Four keep the tree flat and lie in one cache line.
 const ARITY: usize = 4;
 
+/// What flows are sorted by.
+pub(crate) trait Key: Copy {
+    /// Which of two comes first. The keys of one heap are in a row, also where they wrap.
+    fn order(self, other: Self) -> Ordering;
+}
+
+impl Key for VirtualTime {
+    #[inline]
+    fn order(self, other: Self) -> Ordering {
+        self.since(other).cmp(&0)
+    }
+}
+
 /// Flows by key, smallest first; of equal keys the flow with the smaller number.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct FlowHeap {
-    entries: Vec<Entry>,
+#[derive(Debug, Clone)]
+pub(crate) struct FlowHeap<K = VirtualTime> {
+    entries: Vec<Entry<K>>,
     /// Where each flow stands in `entries`.
     places: Vec<u32>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
-    key: VirtualTime,
+struct Entry<K> {
+    key: K,
     flow: u32,
 }
 
-impl Entry {
+impl<K: Key> Entry<K> {
     #[inline]
     fn comes_before(self, other: Self) -> bool {
-        let difference = self.key.since(other.key);
-        difference < 0 || (difference == 0 && self.flow < other.flow)
+        match self.key.order(other.key) {
+            Ordering::Less => true,
+            Ordering::Equal => self.flow < other.flow,
+            Ordering::Greater => false,
+        }
     }
 }
 
-impl FlowHeap {
+impl<K> Default for FlowHeap<K> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), places: Vec::new() }
+    }
+}
+
+impl<K: Key> FlowHeap<K> {
     /// The first flow and its key.
     #[inline]
-    pub(crate) fn first(&self) -> Option<(VirtualTime, usize)> {
+    pub(crate) fn first(&self) -> Option<(K, usize)> {
         self.entries.first().map(|entry| (entry.key, entry.flow as usize))
     }
 
@@ -49,7 +72,7 @@ impl FlowHeap {
     }
 
     /// Puts in a flow that is not in it.
-    pub(crate) fn insert(&mut self, flow: usize, key: VirtualTime) {
+    pub(crate) fn insert(&mut self, flow: usize, key: K) {
         if flow >= self.places.len() {
             self.places.resize(flow + 1, ABSENT);
         }
@@ -104,7 +127,7 @@ impl FlowHeap {
     }
 
     #[inline]
-    fn put(&mut self, place: usize, entry: Entry) {
+    fn put(&mut self, place: usize, entry: Entry<K>) {
         self.entries[place] = entry;
         self.places[entry.flow as usize] = place as u32;
     }

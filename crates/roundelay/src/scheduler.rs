@@ -58,8 +58,8 @@ pub trait Scheduler<T> {
         None
     }
 
-    /// Whether what waits should take the link from `sending`, whose `slack` and `len` are what is left of them. Asked by a
-    /// [`PreemptivePort`](crate::PreemptivePort) only.
+    /// Whether what waits should take the link from `sending`, shown as it would join the queue now: its whole length, and the slack that is
+    /// left of it. Asked by a [`PreemptivePort`](crate::PreemptivePort) only.
     fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
         let _ = (now, sending);
         false

@@ -53,7 +53,8 @@ fn soak(discipline: &AnyDiscipline, calls: u64) {
 #[test]
 #[ignore = "takes as long as it is told to"]
 fn every_discipline_keeps_its_invariants_for_long() {
-    assert!(cfg!(debug_assertions), "without debug assertions the invariants are not checked");
+    let checks_invariants = cfg!(debug_assertions);
+    assert!(checks_invariants, "without debug assertions the invariants are not checked");
     let calls = std::env::var("ROUNDELAY_SOAK").map_or(1_000_000, |calls| calls.parse().expect("a number of calls"));
     let only = std::env::var("ROUNDELAY_SOAK_ONLY").ok();
     let mut waiting = subjects();

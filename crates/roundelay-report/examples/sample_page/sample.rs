@@ -295,6 +295,10 @@ fn flow_result(flow: usize, records: &[Record], sketch: &Sketch) -> FlowResult {
         b_wfi_bound: bound,
         t_wfi: b_wfi / per_second,
         t_wfi_bound: bound.map(|bytes| bytes / per_second),
+        latency: b_wfi / per_second - 1e-3,
+        latency_bound: bound.map(|bytes| bytes / per_second),
+        fairness: 2.0 * b_wfi / per_second,
+        fairness_bound: bound.map(|bytes| 2.0 * bytes / per_second),
         curves: Some(curves(&own)),
     }
 }

@@ -53,6 +53,10 @@ struct Fairness {
     b_wfi_bound: Option<f64>,
     t_wfi: f64,
     t_wfi_bound: Option<f64>,
+    latency: f64,
+    latency_bound: Option<f64>,
+    pairs: f64,
+    pairs_bound: Option<f64>,
 }
 
 /// The page's data as JSON: of the flows only those that are charted, and no more digits than can be seen.
@@ -90,8 +94,9 @@ fn one_flow(comparison: &Comparison, index: usize) -> Option<View<'_>> {
 }
 
 fn served(result: &FlowResult) -> Option<Served<'_>> {
-    let &FlowResult { lag, b_wfi, b_wfi_bound, t_wfi, t_wfi_bound, .. } = result;
-    let fairness = Fairness { lag, b_wfi, b_wfi_bound, t_wfi, t_wfi_bound };
+    let &FlowResult { lag, b_wfi, b_wfi_bound, t_wfi, t_wfi_bound, latency, latency_bound, .. } = result;
+    let (pairs, pairs_bound) = (result.fairness, result.fairness_bound);
+    let fairness = Fairness { lag, b_wfi, b_wfi_bound, t_wfi, t_wfi_bound, latency, latency_bound, pairs, pairs_bound };
     Some(Served { outcome: &result.outcome, curves: result.curves.as_ref()?, fairness: Some(fairness) })
 }
 

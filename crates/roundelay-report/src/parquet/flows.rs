@@ -88,6 +88,10 @@ fn fairness(rows: &[Row<'_>]) -> Vec<Column> {
         optional("b_wfi_bound", rows, |row| row.result.b_wfi_bound),
         numbers("t_wfi", rows, |row| row.result.t_wfi),
         optional("t_wfi_bound", rows, |row| row.result.t_wfi_bound),
+        numbers("latency", rows, |row| row.result.latency),
+        optional("latency_bound", rows, |row| row.result.latency_bound),
+        numbers("fairness", rows, |row| row.result.fairness),
+        optional("fairness_bound", rows, |row| row.result.fairness_bound),
     ]
 }
 

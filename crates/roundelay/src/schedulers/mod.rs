@@ -19,17 +19,30 @@ use crate::time::Instant;
 use crate::units::Rate;
 
 pub mod afd;
+pub mod afq;
 pub mod choke;
 pub mod codel;
 pub mod drr;
+pub mod edf;
 pub mod fifo;
+pub mod fifo_plus;
+pub mod fq;
 pub mod fq_codel;
+pub mod gfq;
+pub mod lifo;
+pub mod lstf;
 pub mod mqfq;
+pub mod priority;
 pub mod qfq;
+pub mod random;
 pub mod red;
+pub mod s_kps;
 pub mod scfq;
 pub mod sfb;
 pub mod sfq;
+pub mod sjf;
+pub mod srpt;
+pub mod srr;
 pub mod wf2q;
 pub mod wf2q_plus;
 pub mod wfq;
@@ -442,20 +455,33 @@ macro_rules! registry {
 
 registry! {
     Fifo = fifo,
+    Lifo = lifo,
+    Random = random,
+    Priority = priority,
+    Sjf = sjf,
+    Srpt = srpt,
+    FifoPlus = fifo_plus,
+    Edf = edf,
+    Lstf = lstf,
     Drr = drr,
+    Srr = srr,
+    Fq = fq,
     Sfq = sfq,
+    Mqfq = mqfq,
+    Afq = afq,
     Scfq = scfq,
     Wfq = wfq,
     Wf2q = wf2q,
     Wf2qPlus = wf2q_plus,
+    Gfq = gfq,
     Qfq = qfq,
-    FqCodel = fq_codel,
-    Mqfq = mqfq,
-    Codel = codel,
+    SKps = s_kps,
     Red = red,
     Choke = choke,
     Afd = afd,
     Sfb = sfb,
+    Codel = codel,
+    FqCodel = fq_codel,
 }
 
 /// What the registry knows of a discipline, its type left behind.

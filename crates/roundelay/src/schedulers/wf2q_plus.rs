@@ -18,6 +18,17 @@
 //! | service order | that of the exact reference, packet by packet | `equals_the_exact_reference` |
 //! | B-WFI | 2 L_k + 2 phi L | `b_wfi_stays_within_the_bound` |
 //! | T-WFI | (L_k / phi + 2 L) / R | `t_wfi_stays_within_the_bound` |
+//! | latency | (L_k / phi - L_k + 2 L) / R | `latency_stays_within_the_bound` |
+//! | fairness | 2 (L_k / phi - L_k + L / smallest phi) / R | `fairness_stays_within_the_bound` |
+//!
+//! Latency and fairness follow from where V can be, the weights adding up to w and staying as they are. A flow is served with S <= V, and V
+//! rises by its packet over w: the next S is at most L_k (1/w_k - 1/w) after V. Nor does V leave a waiting packet of length l behind: it is
+//! at most (L - l) / w after its F. For let u be the last instant before at which a packet with a later F was chosen, or V jumped: all that
+//! is served after it starts after V(u) and finishes by F, which is at most w (F - V(u)) - l bytes, and the packet chosen at u is one L.
+//! Latency: from the instant a at which the flow became backlogged until its packet p begins, V rises by no more than (L_k / phi - L_k) / w
+//! from V(a) to the first S, then by the flow's bytes up to p over w_k, then by (L - l) / w; the link sends w bytes for each unit, it may have
+//! had to finish a packet at a, and p takes l. Fairness: while a flow stays backlogged it gets w_k bytes for each unit that S rises, and S
+//! stays within L_k (1/w_k - 1/w) after V and (L - l) / w + l / w_k before it; the width of that, for both flows, is the bound.
 //!
 //! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. Divisions keep their remainders, so rounding does not
 //! add up: S, F and V are each less than a few units off. Times that differ by less than 2^-18 bytes are taken for equal, so that flows that
@@ -70,7 +81,11 @@ impl Discipline for Config {
         let b_wfi = Bound { value: 2 * own + share.of(2 * any), source: "QFQ paper, Eq. 9 with exact timestamps: 2 L_k + 2 phi L" };
         let late = share.rate.time_of(share.per_share(own) + 2 * any);
         let t_wfi = Bound { value: late, source: "QFQ paper, section 5.2: (L_k / phi + 2 L) / R" };
-        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), ..Guarantees::default() }
+        let ahead = share.per_share(own).saturating_sub(own);
+        let latency = Bound { value: share.rate.time_of(ahead + 2 * any), source: "wf2q_plus.rs: (L_k / phi - L_k + 2 L) / R" };
+        let apart = share.rate.time_of(2 * (ahead + share.per_least_share(any)));
+        let fairness = Bound { value: apart, source: "wf2q_plus.rs: 2 (L_k / phi - L_k + L / smallest phi) / R" };
+        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), latency: Some(latency), fairness: Some(fairness) }
     }
 }
 

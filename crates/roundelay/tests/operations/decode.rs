@@ -7,8 +7,13 @@ use super::{Audited, Operation, Violation};
 
 /// Beside every discipline with its defaults: what brings out limits, collisions and small quanta.
 const SPECS: &[&str] = &[
+    "afq quantum 1b",
+    "afq quantum 3kb",
     "drr quantum 1b",
     "drr quantum 1mb",
+    "srr quantum 1b",
+    "srr quantum 300b",
+    "srr quantum 1mb",
     "sfq divisor 4 flows 3 depth 2",
     "sfq divisor 4 flows 2 depth 1 headdrop quantum 1b",
     "sfq divisor 16 perturb 1ms",
@@ -32,6 +37,9 @@ const SPECS: &[&str] = &[
     "sfb levels 2 bins 2 target 1 max 3 increment 0.5 decrement 0.1 rehash 5ms db 2ms penalty_rate 1000 penalty_burst 2",
     "sfb levels 5 bins 3 max 1 increment 1 rehash 1ms db 0",
     "sfb levels 16 bins 1 rehash 1ms db 1ms penalty_burst 0",
+    "fq flows 1",
+    "fq flows 3",
+    "lstf preempt",
 ];
 
 /// The disciplines with their defaults, then [`SPECS`].

@@ -1,12 +1,17 @@
-//! WF2Q+: the exact reference packet by packet, and both of its bounds.
+//! WF2Q+: the exact reference packet by packet, and its bounds.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::{Discipline, drr, fifo, wf2q_plus};
-use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
+use roundelay::{Backlog, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
+use roundelay_metrics::Stamp;
 use roundelay_reference::{Candidate, Number, Rational, Wf2qPlus as Reference};
 
-use crate::workload::{Outcome, Refill, Source, Workload};
+use crate::workload::{Outcome, RATE, Refill, Source, Workload};
 
 const NOW: Instant = Instant::ZERO;
 
@@ -213,6 +218,183 @@ fn t_wfi_stays_within_the_bound() {
     println!("t_wfi / bound: wf2q_plus {own:.3} (adversarial {made_to_wait:.3}), drr {drr:.2}, fifo {fifo:.1}");
     assert!(made_to_wait > 0.3, "the bound is hardly tried: {made_to_wait}");
     assert!(drr > 1.0 && fifo > 1.0, "others must break it");
+}
+
+/// What went in and out of a scheduler, in order: instants in nanoseconds, which are bytes on this link.
+#[derive(Debug, Clone, Copy)]
+enum Logged {
+    Came { at: u64, flow: usize, len: u64 },
+    Begun { at: u64, flow: usize },
+}
+
+type Log = Rc<RefCell<Vec<Logged>>>;
+
+/// A scheduler that keeps a log.
+struct Logger<S> {
+    scheduler: S,
+    log: Log,
+}
+
+impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Logger<S> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<Stamp>) -> Result<(), Packet<Stamp>> {
+        let (at, flow, len) = (now.as_picos() / 1_000, packet.flow.index(), packet.len.into());
+        self.log.borrow_mut().push(Logged::Came { at, flow, len });
+        self.scheduler.enqueue(now, packet)
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<Stamp>> {
+        let packet = self.scheduler.dequeue(now)?;
+        self.log.borrow_mut().push(Logged::Begun { at: now.as_picos() / 1_000, flow: packet.flow.index() });
+        Some(packet)
+    }
+
+    fn evict(&mut self) -> Option<Packet<Stamp>> {
+        self.scheduler.evict()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.scheduler.backlog()
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.scheduler.footprint()
+    }
+}
+
+fn log_of<D: Discipline>(workload: &Workload, discipline: &D) -> Vec<Logged> {
+    assert_eq!(RATE, 8_000_000_000, "a byte takes a nanosecond");
+    let log = Log::default();
+    workload.drive(Logger { scheduler: workload.build(discipline), log: Rc::clone(&log) });
+    log.take()
+}
+
+/// 1 / phi of each flow.
+fn per_shares(workload: &Workload) -> Vec<f64> {
+    workload.sources.iter().map(|source| workload.total_weight() as f64 / f64::from(source.config.weight)).collect()
+}
+
+/// Largest lateness against GRC(p) = max(arrival, GRC(p - 1)) + len / r, over its bound.
+fn worst_latency<D: Discipline>(workload: &Workload, discipline: &D) -> f64 {
+    let (flows, per_share) = (workload.sources.len(), per_shares(workload));
+    let bound = |flow| workload.guarantees(&wf2q_plus::Config, flow).latency.expect("proven").value.as_picos() as f64 / 1e3;
+    let (mut grcs, mut waiting) = (vec![0.0f64; flows], vec![VecDeque::new(); flows]);
+    let mut worst = 0.0f64;
+    for event in log_of(workload, discipline) {
+        match event {
+            Logged::Came { at, flow, len } => {
+                grcs[flow] = grcs[flow].max(at as f64) + len as f64 * per_share[flow];
+                waiting[flow].push_back((grcs[flow], len));
+            }
+            Logged::Begun { at, flow } => {
+                let (grc, len) = waiting[flow].pop_front().expect("it came");
+                worst = worst.max(((at + len) as f64 - grc) / bound(flow));
+            }
+        }
+    }
+    worst
+}
+
+/// Service of each flow over its share, and for each pair how far one was ahead of the other, least and most, since both are backlogged.
+struct Pairs {
+    queues: Vec<VecDeque<u64>>,
+    served: Vec<f64>,
+    ranges: Vec<Vec<(f64, f64)>>,
+}
+
+impl Pairs {
+    fn come(&mut self, flow: usize, len: u64) {
+        self.queues[flow].push_back(len);
+        if self.queues[flow].len() == 1 {
+            for other in 0..self.queues.len() {
+                let ahead = self.served[flow] - self.served[other];
+                self.ranges[flow][other] = (ahead, ahead);
+                self.ranges[other][flow] = (-ahead, -ahead);
+            }
+        }
+    }
+
+    /// The width of the range with each other backlogged flow once a packet of this one is served.
+    fn serve(&mut self, flow: usize, per_share: f64) -> Vec<(usize, f64)> {
+        let len = self.queues[flow].front().copied().expect("it came");
+        self.served[flow] += len as f64 * per_share;
+        let mut widths = Vec::new();
+        for other in (0..self.queues.len()).filter(|other| !self.queues[*other].is_empty()) {
+            let ahead = self.served[flow] - self.served[other];
+            let (least, most) = self.ranges[flow][other];
+            let (least, most) = (least.min(ahead), most.max(ahead));
+            self.ranges[flow][other] = (least, most);
+            self.ranges[other][flow] = (-most, -least);
+            widths.push((other, most - least));
+        }
+        self.queues[flow].pop_front();
+        widths
+    }
+}
+
+/// Largest |W_i / r_i - W_j / r_j| over the intervals in which both are backlogged, over its bound.
+fn worst_unfairness<D: Discipline>(workload: &Workload, discipline: &D) -> f64 {
+    let (flows, per_share) = (workload.sources.len(), per_shares(workload));
+    let bound = |flow| workload.guarantees(&wf2q_plus::Config, flow).fairness.expect("proven").value.as_picos() as f64 / 1e3;
+    let bounds: Vec<_> = (0..flows).map(bound).collect();
+    let mut pairs = Pairs { queues: vec![VecDeque::new(); flows], served: vec![0.0; flows], ranges: vec![vec![(0.0, 0.0); flows]; flows] };
+    let mut worst = 0.0f64;
+    for event in log_of(workload, discipline) {
+        match event {
+            Logged::Came { flow, len, .. } => pairs.come(flow, len),
+            Logged::Begun { flow, .. } => {
+                let widths = pairs.serve(flow, per_share[flow]);
+                worst = widths.into_iter().map(|(other, width)| width / bounds[flow].min(bounds[other])).fold(worst, f64::max);
+            }
+        }
+    }
+    worst
+}
+
+/// A flow that was served ahead while alone comes back among flows that have just come, again and again.
+fn comes_back_among_many() -> Workload {
+    let rounds = 0..12u64;
+    let mut ahead = Source::burst(1, 1_500, 0);
+    ahead.arrivals = rounds.clone().flat_map(|round| [round * 400_000, round * 400_000 + 2_001]).collect();
+    let other =
+        || Source { arrivals: rounds.clone().flat_map(|round| [round * 400_000 + 2_000; 9]).collect(), ..Source::burst(1, 1_500, 0) };
+    Workload { name: "comes_back_among_many", seed: 0, sources: std::iter::once(ahead).chain((0..20).map(|_| other())).collect() }
+}
+
+/// What a measure comes to over many workloads: of WF2Q+ (with the largest of the adversarial ones), DRR and FIFO.
+fn survey_of(measure: [fn(&Workload) -> f64; 3]) -> ([f64; 3], f64) {
+    let adversarial = [made_to_wait(), among_giants(), comes_back_among_many()];
+    let made = adversarial.iter().map(measure[0]).fold(0.0, f64::max);
+    let mut largest = [made, 0.0, 0.0];
+    for workload in adversarial.into_iter().chain((0..1_000).map(Workload::random)) {
+        let of = measure.map(|measure| measure(&workload));
+        assert!(of[0] <= 1.0, "{}, seed {}: {} of the bound", workload.name, workload.seed, of[0]);
+        largest.iter_mut().zip(of).for_each(|(largest, of)| *largest = largest.max(of));
+    }
+    (largest, made)
+}
+
+#[test]
+fn latency_stays_within_the_bound() {
+    let ([own, drr, fifo], made) = survey_of([
+        |workload| worst_latency(workload, &wf2q_plus::Config),
+        |workload| worst_latency(workload, &drr::Config::default()),
+        |workload| worst_latency(workload, &fifo::Config),
+    ]);
+    println!("latency / bound: wf2q_plus {own:.3} (adversarial {made:.3}), drr {drr:.2}, fifo {fifo:.1}");
+    assert!(own > 0.5 && made > 0.5, "the bound is hardly tried");
+    assert!(drr > 1.0 && fifo > 1.0, "others must break it");
+}
+
+#[test]
+fn fairness_stays_within_the_bound() {
+    let ([own, drr, fifo], made) = survey_of([
+        |workload| worst_unfairness(workload, &wf2q_plus::Config),
+        |workload| worst_unfairness(workload, &drr::Config::default()),
+        |workload| worst_unfairness(workload, &fifo::Config),
+    ]);
+    println!("unfairness / bound: wf2q_plus {own:.3} (adversarial {made:.3}), drr {drr:.2}, fifo {fifo:.1}");
+    assert!(own > 0.3, "the bound is hardly tried");
+    assert!(fifo > 1.0, "fifo must break it");
 }
 
 /// V turns after 2^34 bytes per unit of weight: here almost twice, with two flows that never rest and one that sleeps ever longer.

@@ -1,0 +1,282 @@
+//! `roundelay bounds`: the worst delay that disciplines promise, link by link and end to end. docs/bounds.md states the theorems.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor};
+use roundelay::{Bound, Duration, Guarantees, Rate, Share};
+use serde::Serialize;
+
+use crate::arguments::Bounds;
+use crate::failure::Failure;
+use crate::print;
+use plan::{Defaults, Flow, Hop, Plan};
+
+mod plan;
+
+pub(crate) fn run(arguments: &Bounds) -> Result<(), Failure> {
+    let plan = read(&arguments.flows, Defaults { rate: arguments.rate, hops: arguments.hops })?;
+    let report = Report::new(&plan, &arguments.disciplines).map_err(Failure::usage)?;
+    print(&if arguments.json { report.to_json() } else { report.to_text(arguments.sources) })
+}
+
+fn read(path: &Path, defaults: Defaults) -> Result<Plan, Failure> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    Plan::from_toml(&name, &text, defaults).map_err(Failure::usage)
+}
+
+/// What is promised to whom. Times in seconds, rates in bits per second, sizes in bytes.
+#[derive(Debug, Serialize)]
+struct Report {
+    version: &'static str,
+    hops: Vec<HopReport>,
+    flows: Vec<FlowReport>,
+    disciplines: Vec<DisciplineReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct HopReport {
+    rate: u64,
+    /// Propagation.
+    delay: f64,
+    max_packet_len: u32,
+    /// Where the file fixes it.
+    discipline: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct FlowReport {
+    name: String,
+    weight: u32,
+    /// Share of the slowest link, at which delays are reckoned: r.
+    share: u64,
+    /// Of the token bucket.
+    rate: u64,
+    burst: u64,
+    max_packet_len: u32,
+}
+
+#[derive(Debug, Serialize)]
+struct DisciplineReport {
+    /// On the links for which the file fixes none.
+    spec: String,
+    /// One entry a flow.
+    flows: Vec<Promise>,
+}
+
+impl DisciplineReport {
+    fn is_silent(&self) -> bool {
+        self.flows.iter().all(|promise| promise.delay.is_none())
+    }
+}
+
+/// What is promised to one flow.
+#[derive(Debug, Serialize)]
+struct Promise {
+    /// From a packet's arrival at the first link to its arrival behind the last one; null where nothing is proven.
+    delay: Option<f64>,
+    #[serde(skip)]
+    exact_delay: Option<Duration>,
+    /// One entry a link.
+    hops: Vec<HopPromise>,
+}
+
+#[derive(Debug, Serialize)]
+struct HopPromise {
+    b_wfi: Option<Proven>,
+    t_wfi: Option<Proven>,
+    /// Lateness against the flow alone on a link of its share, as stated or as the B-WFI gives it: what the delay is made of.
+    latency: Option<Proven>,
+    fairness: Option<Proven>,
+}
+
+/// A bound, bytes or seconds, and where it is proven.
+#[derive(Debug, Serialize)]
+struct Proven {
+    value: f64,
+    source: &'static str,
+    #[serde(skip)]
+    text: String,
+}
+
+impl Proven {
+    fn bytes(bound: Bound<u64>) -> Self {
+        Self { value: bound.value as f64, source: bound.source, text: format!("{} bytes", bound.value) }
+    }
+
+    fn time(bound: Bound<Duration>) -> Self {
+        Self { value: bound.value.as_secs_f64(), source: bound.source, text: time(bound.value) }
+    }
+}
+
+/// Asks a discipline.
+struct Ask<'a>(&'a Share);
+
+impl Visitor for Ask<'_> {
+    type Output = Guarantees;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> Guarantees {
+        discipline.guarantees(self.0)
+    }
+}
+
+fn share(plan: &Plan, flow: &Flow, hop: &Hop) -> Share {
+    Share {
+        weight: flow.weight,
+        total_weight: plan.total_weight(),
+        least_weight: plan.flows.iter().map(|flow| flow.weight).min().unwrap_or(1),
+        flows: plan.flows.len() as u64,
+        max_packet_len: flow.max_packet_len,
+        link_max_packet_len: hop.max_packet_len,
+        rate: hop.rate,
+    }
+}
+
+/// `burst / r`, the latency and the propagation of each link, and `L_k / r` for each link but the first.
+fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline) -> Promise {
+    let Some(slowest) = plan.hops.iter().min_by_key(|hop| hop.rate) else { unreachable!("a plan has a link") };
+    let at_share = |bytes: u64| slowest.rate.time_of(share(plan, flow, slowest).per_share(bytes));
+    let stored = at_share(flow.max_packet_len.into());
+    let mut delay = Some(at_share(flow.burst));
+    let mut hops = Vec::new();
+    for (number, hop) in plan.hops.iter().enumerate() {
+        let share = share(plan, flow, hop);
+        let guarantees = hop.discipline.as_ref().map_or(discipline, |spec| &spec.discipline).visit(Ask(&share));
+        let latency = guarantees.latency_for(&share);
+        let forwarding = if number == 0 { Duration::ZERO } else { stored };
+        delay = delay.zip(latency).map(|(delay, latency)| delay + latency.value + hop.delay + forwarding);
+        hops.push(HopPromise {
+            b_wfi: guarantees.b_wfi.map(Proven::bytes),
+            t_wfi: guarantees.t_wfi.map(Proven::time),
+            latency: latency.map(Proven::time),
+            fairness: guarantees.fairness.map(Proven::time),
+        });
+    }
+    Promise { delay: delay.map(Duration::as_secs_f64), exact_delay: delay, hops }
+}
+
+impl Report {
+    fn new(plan: &Plan, asked: &[Spec]) -> Result<Self, String> {
+        let fixed = plan.hops.iter().all(|hop| hop.discipline.is_some());
+        let mut disciplines: Vec<AnyDiscipline> = asked.iter().map(|spec| spec.discipline.clone()).collect();
+        match (fixed, disciplines.is_empty()) {
+            (true, false) => return Err("each link of the file has its discipline: name none".to_owned()),
+            (_, true) => disciplines = AnyDiscipline::all(),
+            (false, false) => {}
+        }
+        let report = |discipline: &AnyDiscipline| DisciplineReport {
+            spec: if fixed { "delay".to_owned() } else { discipline.to_string() },
+            flows: plan.flows.iter().map(|flow| promise(plan, flow, discipline)).collect(),
+        };
+        let mut disciplines: Vec<_> = disciplines.iter().take(if fixed { 1 } else { usize::MAX }).map(report).collect();
+        if asked.is_empty() && !fixed {
+            disciplines.retain(|discipline| !discipline.is_silent());
+        }
+        Ok(Self { version: env!("CARGO_PKG_VERSION"), hops: hops(plan), flows: flows(plan), disciplines })
+    }
+
+    fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("plain data with string keys always serialises") + "\n"
+    }
+
+    fn to_text(&self, sources: bool) -> String {
+        let mut head: Vec<String> = ["flow", "weight", "share", "rate", "burst"].map(str::to_owned).to_vec();
+        head.extend(self.disciplines.iter().map(|discipline| discipline.spec.clone()));
+        let mut rows = vec![head];
+        for (number, flow) in self.flows.iter().enumerate() {
+            let [share, rate] = [flow.share, flow.rate].map(bits);
+            let mut row = vec![visible(&flow.name), flow.weight.to_string(), share, rate, flow.burst.to_string() + "b"];
+            let delay = |discipline: &DisciplineReport| discipline.flows[number].exact_delay.map_or_else(none, time);
+            row.extend(self.disciplines.iter().map(delay));
+            rows.push(row);
+        }
+        let links = if self.hops.len() == 1 { "one link".to_owned() } else { format!("{} links", self.hops.len()) };
+        let mut text = format!("Worst delay of a packet over {links}, as proven:\n\n");
+        write_rows(&mut text, &rows);
+        for discipline in self.disciplines.iter().filter(|discipline| discipline.is_silent()) {
+            let _ = writeln!(text, "\n{}: no delay is proven.", discipline.spec);
+        }
+        if sources {
+            let telling = self.disciplines.iter().filter(|discipline| !discipline.is_silent());
+            telling.for_each(|discipline| self.write_sources(&mut text, discipline));
+        }
+        text
+    }
+
+    fn write_sources(&self, text: &mut String, discipline: &DisciplineReport) {
+        let mut rows = vec![["flow", "link", "B-WFI", "T-WFI", "latency", "fairness"].map(str::to_owned).to_vec()];
+        let mut sources = Vec::new();
+        for (flow, promise) in self.flows.iter().zip(&discipline.flows) {
+            for (hop, link) in promise.hops.iter().zip(1..) {
+                let bounds = [&hop.b_wfi, &hop.t_wfi, &hop.latency, &hop.fairness];
+                let mut row = vec![visible(&flow.name), format!("{link}")];
+                row.extend(bounds.iter().map(|bound| bound.as_ref().map_or_else(none, |bound| bound.text.clone())));
+                rows.push(row);
+                for (name, bound) in ["B-WFI", "T-WFI", "latency", "fairness"].iter().zip(bounds) {
+                    let line = bound.as_ref().map(|bound| format!("{name}: {}", bound.source));
+                    sources.extend(line.filter(|line| !sources.contains(line)));
+                }
+            }
+        }
+        let _ = writeln!(text, "\n{}", discipline.spec);
+        write_rows(text, &rows);
+        text.extend(sources.iter().map(|source| format!("  {source}\n")));
+    }
+}
+
+fn hops(plan: &Plan) -> Vec<HopReport> {
+    let report = |hop: &Hop| HopReport {
+        rate: hop.rate.bits_per_second(),
+        delay: hop.delay.as_secs_f64(),
+        max_packet_len: hop.max_packet_len,
+        discipline: hop.discipline.as_ref().map(|spec| spec.discipline.to_string()),
+    };
+    plan.hops.iter().map(report).collect()
+}
+
+fn flows(plan: &Plan) -> Vec<FlowReport> {
+    let report = |flow: &Flow| {
+        let share = plan.hops.iter().map(|hop| plan.share_of(flow, hop.rate)).min().unwrap_or(0);
+        let rate = flow.rate.map_or(share, Rate::bits_per_second);
+        let (name, max_packet_len) = (flow.name.clone(), flow.max_packet_len);
+        FlowReport { name, weight: flow.weight, share, rate, burst: flow.burst, max_packet_len }
+    };
+    plan.flows.iter().map(report).collect()
+}
+
+fn write_rows(text: &mut String, rows: &[Vec<String>]) {
+    let letters = |cell: &String| cell.chars().count();
+    let widths: Vec<_> = (0..rows[0].len()).map(|column| rows.iter().map(|row| letters(&row[column])).max().unwrap_or(0)).collect();
+    for row in rows {
+        let cells = row.iter().zip(&widths).enumerate();
+        let padded = cells.map(|(column, (cell, &width))| if column == 0 { format!("{cell:width$}") } else { format!("{cell:>width$}") });
+        let _ = writeln!(text, "{}", padded.collect::<Vec<_>>().join("  ").trim_end());
+    }
+}
+
+/// A name from a file, without what steers a terminal.
+fn visible(name: &str) -> String {
+    name.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}
+
+/// A time to a thousandth of its unit, rounded up as befits a bound.
+fn time(span: Duration) -> String {
+    let picos = span.as_picos();
+    let units = [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000)];
+    let (unit, size) = units.into_iter().find(|(_, size)| picos >= *size).unwrap_or(units[3]);
+    let thousandths = picos.div_ceil(size / 1_000);
+    format!("{}.{:03}{unit}", thousandths / 1_000, thousandths % 1_000)
+}
+
+/// A rate to a thousandth of its unit, rounded down.
+fn bits(rate: u64) -> String {
+    let units = [("tbit", 1_000_000_000_000), ("gbit", 1_000_000_000), ("mbit", 1_000_000), ("kbit", 1_000)];
+    let Some((unit, size)) = units.into_iter().find(|(_, size)| rate >= *size) else { return format!("{rate}bit") };
+    let number = format!("{}.{:03}", rate / size, rate % size / (size / 1_000));
+    format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn none() -> String {
+    "–".to_owned()
+}

@@ -1,0 +1,229 @@
+//! The file that `roundelay bounds` reads: flows with their token buckets, and the links on their way.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::{Range, RangeInclusive};
+use std::str::FromStr;
+
+use roundelay::schedulers::Spec;
+use roundelay::{Bytes, Duration, FlowConfig, Rate};
+use serde::Deserialize;
+use toml::Spanned;
+
+/// Flows and links, checked.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) hops: Vec<Hop>,
+}
+
+/// A flow that sends through a token bucket.
+#[derive(Debug, Clone)]
+pub(crate) struct Flow {
+    pub(crate) name: String,
+    pub(crate) weight: u32,
+    pub(crate) max_packet_len: u32,
+    /// At which the bucket fills; none: the flow's smallest share of any link.
+    pub(crate) rate: Option<Rate>,
+    /// Bytes that the bucket holds.
+    pub(crate) burst: u64,
+}
+
+/// A link with its queue.
+#[derive(Debug, Clone)]
+pub(crate) struct Hop {
+    pub(crate) rate: Rate,
+    /// Until what it sends has arrived at the next one.
+    pub(crate) delay: Duration,
+    pub(crate) discipline: Option<Spec>,
+    /// Longest packet of anybody on this link.
+    pub(crate) max_packet_len: u32,
+}
+
+/// What is given on the command line for links that the file says nothing of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Defaults {
+    pub(crate) rate: Option<Rate>,
+    pub(crate) hops: u16,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    flow: Vec<Spanned<FlowEntry>>,
+    #[serde(default)]
+    hop: Vec<Spanned<HopEntry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FlowEntry {
+    name: Spanned<String>,
+    weight: Option<Spanned<i64>>,
+    maxpkt: Option<Spanned<Quantity>>,
+    rate: Option<Spanned<Quantity>>,
+    burst: Option<Spanned<Quantity>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HopEntry {
+    rate: Option<Spanned<Quantity>>,
+    delay: Option<Spanned<Quantity>>,
+    discipline: Option<Spanned<String>>,
+    maxpkt: Option<Spanned<Quantity>>,
+}
+
+/// A number with its unit, or without: bits per second, microseconds, bytes.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Quantity {
+    Bare(u64),
+    Written(String),
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bare(number) => write!(f, "{number}"),
+            Self::Written(text) => f.write_str(text),
+        }
+    }
+}
+
+/// A bucket holds a packet at least, and no more than a tebibyte.
+const MOST_BURST: u64 = 1 << 40;
+const WEIGHTS: RangeInclusive<i64> = 1..=FlowConfig::MAX_WEIGHT as i64;
+
+impl Plan {
+    /// Reads a file; `name` stands in messages.
+    ///
+    /// # Errors
+    /// A sentence with the file, the line, what is wrong and what is legal.
+    pub(crate) fn from_toml(name: &str, text: &str, defaults: Defaults) -> Result<Self, String> {
+        let reader = Reader { name, text };
+        let file: File = toml::from_str(text).map_err(|error| reader.at(error.span().unwrap_or(0..0), error.message()))?;
+        let mut names = HashSet::new();
+        for entry in &file.flow {
+            let flow = &entry.get_ref().name;
+            if !names.insert(flow.get_ref()) {
+                return Err(reader.at(flow.span(), format!("two flows are called '{}'", flow.get_ref())));
+            }
+        }
+        let flows = file.flow.iter().map(|entry| reader.flow(entry.get_ref())).collect::<Result<Vec<_>, _>>()?;
+        let longest = flows.iter().map(|flow| flow.max_packet_len).max().ok_or_else(|| format!("{name}: no [[flow]]"))?;
+        let hops = reader.hops(&file, longest, defaults)?;
+        let plan = Self { flows, hops };
+        plan.check_rates(&reader, &file)?;
+        Ok(plan)
+    }
+
+    pub(crate) fn total_weight(&self) -> u64 {
+        self.flows.iter().map(|flow| u64::from(flow.weight)).sum()
+    }
+
+    /// A flow's share of a link in bits per second, rounded down.
+    pub(crate) fn share_of(&self, flow: &Flow, link: Rate) -> u64 {
+        let bits = u128::from(link.bits_per_second()) * u128::from(flow.weight) / u128::from(self.total_weight());
+        u64::try_from(bits).unwrap_or(u64::MAX)
+    }
+
+    /// No queue stays finite where more comes than goes: neither on a link nor in a flow's share of it.
+    fn check_rates(&self, reader: &Reader<'_>, file: &File) -> Result<(), String> {
+        let sum: u128 = self.flows.iter().filter_map(|flow| flow.rate).map(|rate| u128::from(rate.bits_per_second())).sum();
+        let Some(slowest) = self.hops.iter().map(|hop| hop.rate).min() else { return Ok(()) };
+        if sum > u128::from(slowest.bits_per_second()) {
+            let message = format!("the flows' rates add up to {}, more than a link of {slowest} carries", written(sum));
+            return Err(format!("{}: {message}", reader.name));
+        }
+        for (flow, entry) in self.flows.iter().zip(&file.flow) {
+            let share = self.share_of(flow, slowest);
+            if let (Some(rate), Some(entry)) = (flow.rate, &entry.get_ref().rate)
+                && rate.bits_per_second() > share
+            {
+                let of = format!("its share of a link of {slowest}, {} of {} weights", flow.weight, self.total_weight());
+                let message = format!("rate {rate} of flow '{}': legal range 1bit to {}, {of}", flow.name, written(share.into()));
+                return Err(reader.at(entry.span(), message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bits per second as people write them.
+fn written(bits: u128) -> String {
+    u64::try_from(bits).ok().and_then(Rate::from_bits_per_second).map_or_else(|| format!("{bits}bit"), |rate| rate.to_string())
+}
+
+struct Reader<'a> {
+    name: &'a str,
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    fn at(&self, span: Range<usize>, message: impl fmt::Display) -> String {
+        let line = 1 + self.text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count();
+        format!("{}:{line}: {message}", self.name)
+    }
+
+    fn flow(&self, entry: &FlowEntry) -> Result<Flow, String> {
+        let weight = entry.weight.as_ref().map_or(Ok(1), |weight| {
+            let legal = u32::try_from(*weight.get_ref()).ok().filter(|_| WEIGHTS.contains(weight.get_ref()));
+            let (least, most) = (WEIGHTS.start(), WEIGHTS.end());
+            legal.ok_or_else(|| self.at(weight.span(), format!("weight {}: legal range {least} to {most}", weight.get_ref())))
+        })?;
+        let max_packet_len = self.max_packet_len(entry.maxpkt.as_ref())?.unwrap_or(1514);
+        let burst = self.bytes("burst", entry.burst.as_ref(), max_packet_len.into(), MOST_BURST)?;
+        Ok(Flow {
+            name: entry.name.get_ref().clone(),
+            weight,
+            max_packet_len,
+            rate: self.read("rate", entry.rate.as_ref())?,
+            burst: burst.unwrap_or(max_packet_len.into()),
+        })
+    }
+
+    fn hops(&self, file: &File, longest: u32, defaults: Defaults) -> Result<Vec<Hop>, String> {
+        if file.hop.is_empty() {
+            let rate = defaults.rate.ok_or_else(|| format!("{}: no [[hop]]: say the link's rate, as in --rate 20mbit", self.name))?;
+            let hop = Hop { rate, delay: Duration::ZERO, discipline: None, max_packet_len: longest };
+            return Ok(vec![hop; defaults.hops.into()]);
+        }
+        if defaults.hops > 1 {
+            return Err(self.at(file.hop[0].span(), "the links are listed here: leave out --hops"));
+        }
+        file.hop.iter().map(|entry| self.hop(entry, longest, defaults.rate)).collect()
+    }
+
+    fn hop(&self, spanned: &Spanned<HopEntry>, longest: u32, rate: Option<Rate>) -> Result<Hop, String> {
+        let entry = spanned.get_ref();
+        let rate = self.read("rate", entry.rate.as_ref())?.or(rate);
+        let rate = rate.ok_or_else(|| self.at(spanned.span(), "a link without a rate: write one here, or --rate 20mbit for all"))?;
+        let discipline = entry.discipline.as_ref();
+        let discipline = discipline.map(|text| text.get_ref().parse::<Spec>().map_err(|error| self.at(text.span(), error))).transpose()?;
+        let max_packet_len = self.max_packet_len(entry.maxpkt.as_ref())?.unwrap_or(0).max(longest);
+        let delay = self.read("delay", entry.delay.as_ref())?.unwrap_or(Duration::ZERO);
+        Ok(Hop { rate, delay, discipline, max_packet_len })
+    }
+
+    fn max_packet_len(&self, quantity: Option<&Spanned<Quantity>>) -> Result<Option<u32>, String> {
+        let (least, most) = (FlowConfig::MIN_MAX_PACKET_LEN, FlowConfig::MAX_PACKET_LEN);
+        Ok(self.bytes("maxpkt", quantity, least.into(), most.into())?.and_then(|bytes| u32::try_from(bytes).ok()))
+    }
+
+    fn bytes(&self, key: &str, quantity: Option<&Spanned<Quantity>>, least: u64, most: u64) -> Result<Option<u64>, String> {
+        let Some(quantity) = quantity else { return Ok(None) };
+        let bytes: Option<Bytes> = self.read(key, Some(quantity))?;
+        let legal = bytes.map(|bytes| bytes.0).filter(|bytes| (least..=most).contains(bytes));
+        let range = format!("legal range {} to {}", Bytes(least), Bytes(most));
+        legal.map(Some).ok_or_else(|| self.at(quantity.span(), format!("{key} {}: {range}", quantity.get_ref())))
+    }
+
+    fn read<V: FromStr<Err: fmt::Display>>(&self, key: &str, quantity: Option<&Spanned<Quantity>>) -> Result<Option<V>, String> {
+        let parse = |quantity: &Spanned<Quantity>| {
+            quantity.get_ref().to_string().parse().map_err(|error| self.at(quantity.span(), format!("{key}: {error}")))
+        };
+        quantity.map(parse).transpose()
+    }
+}

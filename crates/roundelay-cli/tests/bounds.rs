@@ -1,0 +1,239 @@
+//! `roundelay bounds`: what it prints, what it refuses, and that no packet takes longer than it says.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use roundelay::schedulers::{Discipline, fifo, wf2q_plus};
+use roundelay::{DropReason, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler};
+use serde_json::Value;
+
+/// A file for a test, gone when it ends.
+struct File(PathBuf);
+
+impl File {
+    fn new(text: &str) -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("roundelay-bounds-{}-{}.toml", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        fs::write(&path, text).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        drop(fs::remove_file(&self.0));
+    }
+}
+
+fn run(file: &str, arguments: &[&str]) -> (Output, String) {
+    let file = File::new(file);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+    let output = command.arg("bounds").arg(&file.0).args(arguments).output().unwrap();
+    (output, file.0.display().to_string())
+}
+
+/// What it prints, having succeeded without a word on stderr.
+fn success(file: &str, arguments: &[&str]) -> String {
+    let (output, _) = run(file, arguments);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn json(file: &str, arguments: &[&str]) -> Value {
+    serde_json::from_str(&success(file, &[arguments, &["--json"]].concat())).unwrap()
+}
+
+/// What it says of a file that is wrong, the file's name left out.
+fn refusal(file: &str, arguments: &[&str]) -> String {
+    let (output, name) = run(file, arguments);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]), "{stderr}");
+    stderr.replace(&name, "FILE")
+}
+
+/// At 8mbit a byte takes a microsecond. Flow a has a quarter, b three.
+const TWO: &str = "
+[[flow]]
+name = \"a\"
+maxpkt = \"1000b\"
+burst = \"3000b\"
+rate = \"1mbit\"
+
+[[flow]]
+name = \"b\"
+weight = 3
+maxpkt = 1500
+";
+
+#[test]
+fn the_table_says_what_the_formulas_give() {
+    let text = success(TWO, &["wf2q_plus", "fifo", "--rate", "8mbit"]);
+    // 3000 x 4, and the latency: 1000 x 4 - 1000 + 2 x 1500.
+    assert!(text.contains("18.000ms"), "{text}");
+    // 1500 x 4 / 3, and 500 + 3000.
+    assert!(text.contains("5.500ms"), "{text}");
+    assert!(text.contains("fifo: no delay is proven."), "{text}");
+    let row: Vec<_> = text.lines().find(|line| line.starts_with("a ")).unwrap().split_whitespace().collect();
+    assert_eq!(row, ["a", "1", "2mbit", "1mbit", "3000b", "18.000ms", "–"]);
+}
+
+#[test]
+fn json_tells_what_each_delay_is_made_of() {
+    let report = json(TWO, &["wf2q_plus", "--rate", "8mbit"]);
+    let promise = &report["disciplines"][0]["flows"][0];
+    assert_eq!(promise["delay"], 0.018);
+    let hop = &promise["hops"][0];
+    assert_eq!((&hop["latency"]["value"], &hop["t_wfi"]["value"], &hop["b_wfi"]["value"]), (&0.006.into(), &0.007.into(), &2_750.0.into()));
+    assert!(hop["latency"]["source"].as_str().unwrap().contains("wf2q_plus.rs"));
+    assert_eq!((&report["flows"][0]["share"], &report["flows"][1]["rate"]), (&2_000_000.into(), &6_000_000.into()));
+    assert_eq!(report["hops"][0]["rate"], 8_000_000);
+}
+
+#[test]
+fn disciplines_that_promise_nothing_are_left_out_unless_named() {
+    let names = |report: Value| {
+        let all = report["disciplines"].as_array().unwrap().clone();
+        all.iter().map(|entry| entry["spec"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let all = names(json(TWO, &["--rate", "8mbit"]));
+    assert!(["drr", "wf2q_plus", "qfq"].iter().all(|name| all.iter().any(|known| known == name)), "{all:?}");
+    assert!(!all.iter().any(|name| name == "fifo" || name == "afq"), "{all:?}");
+    assert_eq!(names(json(TWO, &["fifo", "--rate", "8mbit"])), ["fifo"]);
+}
+
+#[test]
+fn links_add_up() {
+    let delay = |report: &Value, flow: usize| report["disciplines"][0]["flows"][flow]["delay"].as_f64().unwrap();
+    let three = json(TWO, &["wf2q_plus", "--rate", "8mbit", "--hops", "3"]);
+    // The burst once, L_k / r twice more, the latency three times.
+    assert_eq!(delay(&three, 0), 0.038);
+    let hops = "
+[[hop]]
+rate = \"16mbit\"
+delay = \"5ms\"
+maxpkt = \"3000b\"
+
+[[hop]]
+discipline = \"drr\"
+";
+    let mixed = json(&(TWO.to_owned() + hops), &["wf2q_plus", "--rate", "8mbit"]);
+    // Against the slower link: 3000 x 4 + 1000 x 4; at 16 Mbit/s (3000 + 2 x 3000) / 2, and what it takes to the next.
+    let drr = mixed["disciplines"][0]["flows"][0]["hops"][1]["latency"]["value"].as_f64().unwrap();
+    assert!((delay(&mixed, 0) - (0.016 + 0.0045 + 0.005 + drr)).abs() < 1e-9, "{mixed}");
+    assert_eq!(mixed["hops"][1]["discipline"], "drr");
+    let fixed = TWO.to_owned() + "[[hop]]\ndiscipline = \"wf2q_plus\"\n";
+    assert!(success(&fixed, &["--rate", "8mbit"]).contains("18.000ms"));
+    assert!(refusal(&fixed, &["drr", "--rate", "8mbit"]).contains("name none"));
+    let unproven = TWO.to_owned() + "[[hop]]\ndiscipline = \"fifo\"\n[[hop]]\n";
+    assert_eq!(json(&unproven, &["wf2q_plus", "--rate", "8mbit"])["disciplines"][0]["flows"][0]["delay"], Value::Null);
+}
+
+#[test]
+fn sources_are_named() {
+    let text = success(TWO, &["drr", "wf2q_plus", "--rate", "8mbit", "--sources"]);
+    for part in ["B-WFI: from Shreedhar and Varghese 1996", "latency: wf2q_plus.rs", "2750 bytes", "7.000ms", "fairness: "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
+    let flow = |rest: &str| format!("[[flow]]\nname = \"a\"\n{rest}\n");
+    let cases = [
+        (flow("weight = 0"), vec!["FILE:3:", "weight 0", "1 to 1024"]),
+        (flow("weight = 1025"), vec!["FILE:3:", "weight 1025", "1 to 1024"]),
+        (flow("maxpkt = \"100b\""), vec!["FILE:3:", "maxpkt 100b", "512b to 64kb"]),
+        (flow("burst = \"1000b\""), vec!["FILE:3:", "burst 1000b", "1514b to"]),
+        (flow("rate = \"20Mbps\""), vec!["FILE:3:", "rate: cannot read '20Mbps'", "20mbit"]),
+        (flow("rate = -1"), vec!["FILE:3:"]),
+        (flow("speed = 3"), vec!["FILE:3:", "speed", "weight"]),
+        (flow("") + &flow(""), vec!["FILE:5:", "two flows are called 'a'"]),
+        ("[[flow]]\nweight = 1\n".to_owned(), vec!["FILE:1:", "name"]),
+        (String::new(), vec!["no [[flow]]"]),
+        ("[[flow\n".to_owned(), vec!["FILE:1:"]),
+        (flow("rate = \"9mbit\""), vec!["add up to 9mbit", "8mbit"]),
+        (flow("rate = \"5mbit\"\n[[flow]]\nname = \"b\""), vec!["FILE:3:", "rate 5mbit of flow 'a'", "to 4mbit", "1 of 2 weights"]),
+        (flow("[[hop]]\ndiscipline = \"wfq\""), vec!["FILE:4:", "wfq", "roundelay list"]),
+        (flow("[[hop]]\ndelay = \"5 parsecs\""), vec!["FILE:4:", "delay: cannot read"]),
+    ];
+    for (file, parts) in cases {
+        let said = refusal(&file, &["--rate", "8mbit"]);
+        assert!(parts.iter().all(|part| said.contains(part)), "{parts:?}: {said}");
+    }
+    assert!(refusal(TWO, &[]).contains("--rate 20mbit"));
+    let hop = TWO.to_owned() + "[[hop]]\n";
+    assert!(refusal(&hop, &[]).contains("a link without a rate"));
+    assert!(refusal(&hop, &["--rate", "8mbit", "--hops", "2"]).contains("leave out --hops"));
+}
+
+/// When packets of flow 0 have left, in microseconds.
+#[derive(Default)]
+struct Departures(Vec<u64>);
+
+impl Observer<()> for Departures {
+    fn sent(&mut self, packet: Packet<()>, _start: Instant, end: Instant) {
+        if packet.flow == FlowId(0) {
+            self.0.push(end.as_picos().div_ceil(1_000_000));
+        }
+    }
+
+    fn dropped(&mut self, _packet: Packet<()>, _now: Instant, reason: DropReason) {
+        panic!("{reason:?}");
+    }
+}
+
+/// A link of 8mbit: 1000-byte packets of flow 0 come at these microseconds, and 1500-byte packets of three others in bursts.
+fn through_a_link<D: Discipline>(discipline: &D, arrivals: &[u64], phase: u64) -> Vec<u64> {
+    let mut scheduler = discipline.build(1).unwrap();
+    for flow in 0..4 {
+        let config = FlowConfig { weight: [1, 1, 2, 4][flow as usize], max_packet_len: 1_500 };
+        scheduler.set_flow(FlowId(flow), config).unwrap();
+    }
+    let mut events: Vec<_> = arrivals.iter().map(|at| (*at, 0, 1_000)).collect();
+    for burst in 0..40 {
+        events.extend((0..30).map(|number| (burst * 50_000 + phase, 1 + number % 3, 1_500)));
+    }
+    events.sort_unstable();
+    let mut port = Port::new(scheduler, Limit::UNBOUNDED, Rate::from_bits_per_second(8_000_000).unwrap());
+    let mut departures = Departures::default();
+    for (at, flow, len) in events {
+        let now = Instant::from_nanos(at * 1_000);
+        port.advance(now, &mut departures);
+        port.arrive(now, Packet::new(FlowId(flow), len, ()), &mut departures);
+    }
+    port.drain(&mut departures);
+    departures.0
+}
+
+/// Longest way through three links of a flow with a bucket of 4000 bytes that fills with a byte each 8 microseconds.
+fn longest_way<D: Discipline>(discipline: &D) -> f64 {
+    let mut longest = 0;
+    for phase in [0, 1, 7_000, 20_001] {
+        // All that the bucket holds, again and again, and what comes in between as soon as it may.
+        let sent: Vec<u64> = (0..150u64).map(|number| if number % 40 < 20 { number / 4 * 4 * 8_000 } else { number * 8_000 }).collect();
+        let mut at = sent.clone();
+        for link in 0..3 {
+            at = through_a_link(discipline, &at, phase * (link + 1));
+        }
+        longest = longest.max(sent.iter().zip(&at).map(|(sent, arrived)| arrived - sent).max().unwrap());
+    }
+    longest as f64 / 1e6
+}
+
+#[test]
+fn no_packet_takes_longer_end_to_end() {
+    let flow = |name: &str, weight: u32, maxpkt: u32| format!("[[flow]]\nname = \"{name}\"\nweight = {weight}\nmaxpkt = {maxpkt}\n");
+    let flows =
+        flow("it", 1, 1_000) + "burst = 4000\nrate = \"1mbit\"\n" + &flow("b", 1, 1_500) + &flow("c", 2, 1_500) + &flow("d", 4, 1_500);
+    let report = json(&flows, &["wf2q_plus", "--rate", "8mbit", "--hops", "3"]);
+    let bound = report["disciplines"][0]["flows"][0]["delay"].as_f64().unwrap();
+    let (kept, broken) = (longest_way(&wf2q_plus::Config), longest_way(&fifo::Config));
+    println!("{kept:.4} s of {bound:.4} s; fifo {broken:.4} s");
+    assert!(kept <= bound, "{kept} s, promised {bound} s");
+    assert!(kept > 0.2 * bound, "the bound is hardly tried: {kept} s of {bound} s");
+    assert!(broken > bound, "fifo must break it: {broken} s, {bound} s");
+}

@@ -1,0 +1,251 @@
+//! Lateness against a link of one's own: what guaranteed-rate and latency-rate servers promise.
+//!
+//! Sources: P. Goyal, S. S. Lam, H. M. Vin, "Determining End-to-End Delay Bounds in Heterogeneous Networks", NOSSDAV 1995 (guaranteed rate
+//! clock); D. Stiliadis, A. Varma, "Latency-Rate Servers: A General Model for Analysis of Traffic Scheduling Algorithms", IEEE/ACM ToN 6(5),
+//! 1998.
+
+use roundelay::{FlowId, Instant, Rate};
+
+use crate::table::FlowTable;
+use crate::totals::Totals;
+use crate::wfi::Stamp;
+
+/// Measures each flow's lateness: the most that one of its packets completes after GRC(p) = max(arrival(p), GRC(p - 1)) + len(p) / r, which is
+/// when the flow, alone on a link of its share r of the rate, would have completed it.
+///
+/// **Drops.** GRC runs over the packets that complete, in the order in which they do: a packet that is dropped was never there.
+///
+/// **Weights that change.** A packet's part of GRC is reckoned with the smallest share that the flow had from the packet's arrival until GRC is
+/// reached, or the packet is complete if that is later. A flow that is served ahead of its GRC has packets whose GRC is still to come: they are
+/// kept as one sum of bytes, to be reckoned with the smallest share since the first of them came. So the measure is never more than the
+/// lateness against the shares as they were, and less for flows that run far ahead while shares shrink.
+///
+/// **Precision.** `f64` seconds from the last instant at which the flow was late, or from where GRC began to run: a relative error below
+/// 2^-50 of that span.
+#[derive(Debug, Clone)]
+pub struct Lateness {
+    /// 1 / R.
+    seconds_per_byte: f64,
+    totals: Totals,
+    /// Packets count as arrived no earlier than this.
+    restarted: Instant,
+    flows: FlowTable<Flow>,
+}
+
+#[derive(Debug, Clone)]
+struct Flow {
+    /// Zero if not registered.
+    weight: u32,
+    /// Packets that arrived earlier are not judged.
+    since: Instant,
+    base: Instant,
+    /// GRC without what is ahead, in seconds after `base`; negative if earlier.
+    settled: f64,
+    ahead: Ahead,
+    /// Seconds; minus infinity before the first packet has completed.
+    worst: f64,
+}
+
+/// Packets that have completed before their GRC.
+#[derive(Debug, Clone, Copy)]
+struct Ahead {
+    bytes: u64,
+    /// Arrival of the first of them.
+    since: Instant,
+    /// The flow's smallest weight over them.
+    weight: u32,
+}
+
+impl Ahead {
+    const NOTHING: Self = Self { bytes: 0, since: Instant::ZERO, weight: 1 };
+}
+
+impl Default for Flow {
+    fn default() -> Self {
+        let (base, since) = (Instant::ZERO, Instant::ZERO);
+        Self { weight: 0, since, base, settled: 0.0, ahead: Ahead::NOTHING, worst: f64::NEG_INFINITY }
+    }
+}
+
+/// `later` - `earlier` in seconds, of either sign.
+fn span(later: Instant, earlier: Instant) -> f64 {
+    later.since(earlier).as_secs_f64() - earlier.since(later).as_secs_f64()
+}
+
+impl Lateness {
+    /// For a link of this constant rate.
+    pub fn new(rate: Rate) -> Self {
+        let seconds_per_byte = 8.0 / rate.bits_per_second() as f64;
+        Self { seconds_per_byte, totals: Totals::default(), restarted: Instant::ZERO, flows: FlowTable::default() }
+    }
+
+    /// Registers a flow with this weight, or changes its weight from now on.
+    ///
+    /// # Panics
+    /// If the weight is zero.
+    pub fn set_weight(&mut self, now: Instant, flow: FlowId, weight: u32) {
+        assert!(weight > 0, "a weight of zero is due no service");
+        self.change_weight(now, flow, weight);
+    }
+
+    /// Ends a flow's registration. Packets of it that complete later are judged by their weight on arrival.
+    pub fn remove(&mut self, now: Instant, flow: FlowId) {
+        self.change_weight(now, flow, 0);
+    }
+
+    fn change_weight(&mut self, now: Instant, flow: FlowId, weight: u32) {
+        let state = self.flows.entry(flow);
+        if state.weight != weight {
+            let total = self.totals.present().saturating_sub(state.weight.into()) + u64::from(weight);
+            state.weight = weight;
+            self.totals.set(now, total);
+        }
+    }
+
+    /// The sum that shares are held against from now on: see [`BitWfi::set_total_weight`](crate::BitWfi::set_total_weight).
+    pub fn set_total_weight(&mut self, now: Instant, total: u64) {
+        self.totals.set(now, total);
+    }
+
+    /// Leaves out packets that arrived before `now`: see [`BitWfi::restart`](crate::BitWfi::restart).
+    pub fn restart(&mut self, now: Instant, flow: FlowId) {
+        self.flows.entry(flow).since = now;
+    }
+
+    /// Takes all packets that wait as if they came now: see [`BitWfi::restart_all`](crate::BitWfi::restart_all).
+    pub const fn restart_all(&mut self, now: Instant) {
+        self.restarted = now;
+    }
+
+    /// The packet with this stamp has been transmitted completely at `now`.
+    #[inline]
+    pub fn complete(&mut self, now: Instant, flow: FlowId, stamp: Stamp) {
+        let (totals, seconds_per_byte) = (&self.totals, self.seconds_per_byte);
+        let grc = |state: &Flow| {
+            let Ahead { bytes, since, weight } = state.ahead;
+            let per_share = if bytes == 0 { 0.0 } else { totals.largest_since(since) as f64 / f64::from(weight) };
+            state.settled + bytes as f64 * seconds_per_byte * per_share
+        };
+        let arrival = stamp.arrival.max(self.restarted);
+        let state = self.flows.entry(flow);
+        let weight = if state.weight == 0 { stamp.weight } else { stamp.weight.min(state.weight) };
+        if span(arrival, state.base) >= grc(state) {
+            (state.base, state.settled, state.ahead) = (arrival, 0.0, Ahead::NOTHING);
+        }
+        if state.ahead.bytes == 0 {
+            state.ahead = Ahead { bytes: 0, since: arrival, weight };
+        }
+        state.ahead.bytes += u64::from(stamp.bytes);
+        state.ahead.weight = state.ahead.weight.min(weight);
+        let late = span(now, state.base) - grc(state);
+        if stamp.arrival >= state.since {
+            state.worst = state.worst.max(late);
+        }
+        if late >= 0.0 {
+            (state.base, state.settled, state.ahead) = (now, -late, Ahead::NOTHING);
+        }
+    }
+
+    /// The largest lateness so far in seconds: negative if each packet came before the flow's own link would have completed it; None if no
+    /// packet has completed.
+    pub fn worst(&self, flow: FlowId) -> Option<f64> {
+        self.flows.known(flow).map(|state| state.worst).filter(|worst| worst.is_finite())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::TimeWfi;
+
+    const A: FlowId = FlowId(0);
+    const B: FlowId = FlowId(1);
+
+    /// A byte takes a microsecond.
+    fn rate() -> Rate {
+        Rate::from_bits_per_second(8_000_000).expect("not zero")
+    }
+
+    const fn at(micros: u64) -> Instant {
+        Instant::from_nanos(1_000 * micros)
+    }
+
+    /// Both meters, since stamps are those of the other one.
+    struct Pair(TimeWfi, Lateness);
+
+    impl Pair {
+        fn new() -> Self {
+            let mut pair = Self(TimeWfi::new(rate()), Lateness::new(rate()));
+            pair.weigh(0, A, 1);
+            pair.weigh(0, B, 1);
+            pair
+        }
+
+        fn weigh(&mut self, now: u64, flow: FlowId, weight: u32) {
+            self.0.set_weight(at(now), flow, weight);
+            self.1.set_weight(at(now), flow, weight);
+        }
+
+        /// Arrival, length and completion of a packet of A; the largest lateness so far in microseconds.
+        fn packet(&mut self, arrival: u64, bytes: u32, completion: u64) -> f64 {
+            let stamp = self.0.arrive(at(arrival), A, bytes);
+            self.1.complete(at(completion), A, stamp);
+            self.1.worst(A).map_or(f64::NAN, |seconds| (seconds * 1e9).round() / 1e3)
+        }
+    }
+
+    #[test]
+    fn lateness_is_against_a_link_of_ones_own() {
+        let mut pair = Pair::new();
+        assert_eq!(pair.1.worst(A), None);
+        assert_eq!(pair.packet(0, 100, 150), -50.0, "due at 200");
+        assert_eq!(pair.packet(0, 100, 410), 10.0, "due at 400, whenever the first was complete");
+        assert_eq!(pair.packet(390, 100, 620), 20.0, "due at 600, as it came before the link of its own was free");
+        assert_eq!(pair.packet(1_000, 100, 1_230), 30.0, "due at 1200: it came to an idle link");
+    }
+
+    #[test]
+    fn a_late_packet_does_not_excuse_the_next() {
+        let mut pair = Pair::new();
+        assert_eq!(pair.packet(0, 100, 300), 100.0);
+        assert_eq!(pair.packet(0, 100, 550), 150.0, "due at 400");
+    }
+
+    #[test]
+    fn the_smallest_share_until_grc_counts() {
+        let mut pair = Pair::new();
+        assert_eq!(pair.packet(0, 100, 100), -100.0);
+        // Its own link is busy with the first packet until 200; from 150 on a third flow has half.
+        pair.weigh(150, FlowId(2), 2);
+        assert_eq!(pair.packet(120, 100, 850), 50.0, "due at 800, both at a quarter");
+        assert_eq!(pair.packet(900, 100, 1_360), 60.0, "due at 1300");
+    }
+
+    #[test]
+    fn flows_that_restart_are_judged_anew() {
+        let mut pair = Pair::new();
+        pair.1.restart(at(50), A);
+        assert!(pair.packet(0, 100, 5_000).is_nan());
+        assert_eq!(pair.packet(6_000, 100, 6_230), 30.0);
+        pair.1.restart_all(at(7_000));
+        assert_eq!(pair.packet(6_400, 100, 7_240), 40.0, "due at 7200");
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_the_definition_while_weights_stay(packets in prop::collection::vec((0u64..400, 0u32..200, 0u64..500), 1..80)) {
+            let mut pair = Pair::new();
+            let (mut arrival, mut completion, mut grc, mut worst) = (0, 0, 0.0f64, f64::NEG_INFINITY);
+            for (gap, bytes, wait) in packets {
+                arrival += gap;
+                completion = arrival.max(completion) + wait;
+                grc = grc.max(arrival as f64) + 2.0 * f64::from(bytes);
+                worst = worst.max(completion as f64 - grc);
+                let measured = pair.packet(arrival, bytes, completion);
+                prop_assert!((measured - worst).abs() < 1e-2, "{} for {}", measured, worst);
+            }
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Fairness between pairs of flows, as measured.
+//!
+//! Source: S. J. Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications", INFOCOM 1994: |W_i / r_i - W_j / r_j| over any
+//! interval in which both flows are backlogged.
+
+use roundelay::FlowId;
+
+use crate::table::FlowTable;
+
+/// Flows compared at a time.
+const SLOTS: usize = 64;
+const NO_SLOT: u8 = u8::MAX;
+
+/// Measures the most by which the service of a flow, over its weight, differed from that of another over any interval in which both were
+/// backlogged: bytes per unit of weight.
+///
+/// **Exact for up to 64 flows at a time.** A flow that becomes backlogged takes one of 64 places, if one is free, and keeps it until it is
+/// idle. All flows with places are compared with each other; a flow that finds none is left out until it is backlogged anew. So with more than
+/// 64 backlogged flows some pairs are not looked at, and the measure may be less than the truth, never more.
+///
+/// **Cost.** For each packet served a step for each place up to the last one taken, several at once: for a pair it is enough to know the least that one was
+/// ahead of the other since both are backlogged, and to compare as the one is served. The other's lead is the same with both exchanged.
+///
+/// **Convention.** As in [`BitWfi`](crate::BitWfi): a packet counts entirely when it is dequeued, and a flow is backlogged until its last packet
+/// is dequeued. Counting bits as they are sent gives no more, as only one flow is served at a time.
+#[derive(Debug, Clone)]
+pub struct PairFairness {
+    flows: FlowTable<Flow>,
+    /// Bit i: slot i is taken.
+    taken: u64,
+    /// Bytes over weight since the slot's flow took it.
+    served: Row,
+    /// Largest difference since then.
+    worst: Row,
+    /// Nought for a slot that is taken, minus infinity for a free one: what is added to differences that must not count.
+    counts: Row,
+    /// Least that the flow of a slot was ahead of each other slot's since both are backlogged.
+    least_lead: Vec<Row>,
+}
+
+/// A number for each slot.
+type Row = [f64; SLOTS];
+
+#[derive(Debug, Clone)]
+struct Flow {
+    weight: u32,
+    packets: u64,
+    slot: u8,
+    worst: f64,
+}
+
+impl Default for Flow {
+    fn default() -> Self {
+        Self { weight: 1, packets: 0, slot: NO_SLOT, worst: 0.0 }
+    }
+}
+
+impl Default for PairFairness {
+    fn default() -> Self {
+        let zero = [0.0; SLOTS];
+        Self {
+            flows: FlowTable::default(),
+            taken: 0,
+            served: zero,
+            worst: zero,
+            counts: [f64::NEG_INFINITY; SLOTS],
+            least_lead: vec![zero; SLOTS],
+        }
+    }
+}
+
+impl PairFairness {
+    /// Gives a flow a weight, 1 if none is given; if it changes, the flow is compared anew from here on.
+    ///
+    /// # Panics
+    /// If the weight is zero.
+    pub fn set_weight(&mut self, flow: FlowId, weight: u32) {
+        assert!(weight > 0, "a weight of zero is due no service");
+        let state = self.flows.entry(flow);
+        if state.weight != weight {
+            state.weight = weight;
+            self.restart(flow);
+        }
+    }
+
+    /// Compares the flow anew from here on; the worst so far is kept. See [`BitWfi::restart`](crate::BitWfi::restart).
+    pub fn restart(&mut self, flow: FlowId) {
+        let slot = self.flows.entry(flow).slot;
+        if slot != NO_SLOT {
+            self.begin(usize::from(slot));
+        }
+    }
+
+    /// A packet of the flow has been accepted.
+    #[inline]
+    pub fn arrive(&mut self, flow: FlowId) {
+        let state = self.flows.entry(flow);
+        state.packets += 1;
+        let free = (!self.taken).trailing_zeros() as usize;
+        if state.packets == 1 && free < SLOTS {
+            state.slot = free as u8;
+            self.taken |= 1 << free;
+            (self.served[free], self.worst[free], self.counts[free]) = (0.0, 0.0, 0.0);
+            self.begin(free);
+        }
+    }
+
+    /// A packet of `bytes` bytes is dequeued.
+    #[inline]
+    pub fn serve(&mut self, flow: FlowId, bytes: u32) {
+        let state = self.flows.entry(flow);
+        let slot = usize::from(state.slot);
+        if slot < SLOTS {
+            let grown = f64::from(bytes) / f64::from(state.weight);
+            self.compare(slot, grown);
+        }
+        self.shrink(flow);
+    }
+
+    /// A packet that had been accepted is dropped.
+    pub fn withdraw(&mut self, flow: FlowId) {
+        self.shrink(flow);
+    }
+
+    /// The largest difference so far of the flow to any other, in bytes per unit of weight.
+    pub fn worst(&self, flow: FlowId) -> f64 {
+        let worst = |state: &Flow| self.worst.get(usize::from(state.slot)).map_or(state.worst, |worst| state.worst.max(*worst));
+        self.flows.known(flow).map_or(0.0, worst)
+    }
+
+    fn begin(&mut self, slot: usize) {
+        for other in 0..SLOTS {
+            let lead = self.served[slot] - self.served[other];
+            self.least_lead[slot][other] = lead;
+            self.least_lead[other][slot] = -lead;
+        }
+    }
+
+    /// All slots up to the last one taken, without a branch, so that several are compared at once.
+    fn compare(&mut self, slot: usize, grown: f64) {
+        let slots = SLOTS - self.taken.leading_zeros() as usize;
+        let before = self.served[slot];
+        let mut most = f64::NEG_INFINITY;
+        self.counts[slot] = f64::NEG_INFINITY;
+        let others = self.served[..slots].iter().zip(&self.counts[..slots]);
+        let kept = self.least_lead[slot][..slots].iter_mut().zip(&mut self.worst[..slots]);
+        for ((served, counts), (least, worst)) in others.zip(kept) {
+            let lead = before - served;
+            *least = if lead < *least { lead } else { *least };
+            let difference = lead + grown - *least + counts;
+            *worst = if difference > *worst { difference } else { *worst };
+            most = if difference > most { difference } else { most };
+        }
+        self.counts[slot] = 0.0;
+        self.worst[slot] = self.worst[slot].max(most);
+        self.served[slot] += grown;
+    }
+
+    fn shrink(&mut self, flow: FlowId) {
+        let state = self.flows.entry(flow);
+        debug_assert!(state.packets > 0, "more leaves than has arrived");
+        state.packets = state.packets.saturating_sub(1);
+        if state.packets == 0 && state.slot != NO_SLOT {
+            let slot = std::mem::replace(&mut state.slot, NO_SLOT);
+            state.worst = state.worst.max(self.worst[usize::from(slot)]);
+            self.taken &= !(1 << slot);
+            self.counts[usize::from(slot)] = f64::NEG_INFINITY;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const A: FlowId = FlowId(0);
+    const B: FlowId = FlowId(1);
+
+    #[test]
+    fn only_what_both_could_have_had_counts() {
+        let mut pairs = PairFairness::default();
+        (0..6).for_each(|_| pairs.arrive(A));
+        pairs.serve(A, 1_000);
+        pairs.arrive(B);
+        pairs.serve(A, 300);
+        pairs.serve(A, 300);
+        assert_eq!((pairs.worst(A), pairs.worst(B)), (600.0, 600.0), "before B came it was due nothing");
+        pairs.serve(B, 100);
+        pairs.serve(A, 300);
+        assert_eq!(pairs.worst(A), 600.0, "B has gone");
+        pairs.arrive(B);
+        pairs.serve(A, 500);
+        assert_eq!(pairs.worst(B), 600.0, "B is compared anew");
+    }
+
+    #[test]
+    fn service_is_held_against_weights() {
+        let mut pairs = PairFairness::default();
+        pairs.set_weight(A, 4);
+        (0..9).for_each(|_| [A, B].into_iter().for_each(|flow| pairs.arrive(flow)));
+        pairs.serve(A, 400);
+        pairs.serve(B, 100);
+        pairs.serve(A, 400);
+        assert_eq!(pairs.worst(A), 100.0);
+        pairs.withdraw(B);
+        pairs.restart(A);
+        pairs.serve(B, 90);
+        assert_eq!(pairs.worst(B), 100.0);
+    }
+
+    #[test]
+    fn with_more_flows_than_places_some_are_left_out_and_none_is_wronged() {
+        let mut pairs = PairFairness::default();
+        (0..100).for_each(|flow| pairs.arrive(FlowId(flow)));
+        (0..100).for_each(|_| pairs.arrive(FlowId(99)));
+        (0..100).for_each(|_| pairs.serve(FlowId(99), 1_000));
+        assert_eq!(pairs.worst(FlowId(99)), 0.0, "it found no place");
+        pairs.serve(FlowId(0), 10);
+        assert_eq!((pairs.worst(FlowId(0)), pairs.worst(FlowId(63)), pairs.worst(FlowId(64))), (10.0, 10.0, 0.0));
+        pairs.arrive(FlowId(0));
+        assert_eq!(pairs.flows.known(FlowId(0)).map(|flow| flow.slot), Some(0));
+    }
+
+    /// Service of both flows of a pair in each interval between events in which both were backlogged.
+    fn definition(events: &[(u32, u32, bool)], weights: [u32; 4], of: usize) -> f64 {
+        let mut worst = 0.0f64;
+        for other in (0..4).filter(|other| *other != of) {
+            let (mut packets, mut leads): (_, Vec<f64>) = ([0u32; 4], vec![]);
+            for &(flow, bytes, arrives) in events {
+                let flow = flow as usize;
+                if arrives {
+                    packets[flow] += 1;
+                } else if packets[flow] > 0 {
+                    packets[flow] -= 1;
+                    let signed = f64::from(bytes) / f64::from(weights[flow]);
+                    if !leads.is_empty() {
+                        let last = leads[leads.len() - 1];
+                        leads.push(
+                            last + if flow == of {
+                                signed
+                            } else if flow == other {
+                                -signed
+                            } else {
+                                0.0
+                            },
+                        );
+                        for (at, early) in leads.iter().enumerate() {
+                            worst = leads[at..].iter().map(|late: &f64| (late - early).abs()).fold(worst, f64::max);
+                        }
+                    }
+                }
+                if packets[of] == 0 || packets[other] == 0 {
+                    leads.clear();
+                } else if leads.is_empty() {
+                    leads.push(0.0);
+                }
+            }
+        }
+        worst
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_the_worst_of_all_pairs_and_intervals(
+            events in prop::collection::vec((0u32..4, 1u32..1_500, prop::bool::weighted(0.55)), 0..80),
+            weights in prop::array::uniform4(1u32..9),
+        ) {
+            let (mut pairs, mut packets) = (PairFairness::default(), [0; 4]);
+            (0..4).for_each(|flow| pairs.set_weight(FlowId(flow), weights[flow as usize]));
+            for &(flow, bytes, arrives) in &events {
+                if arrives {
+                    packets[flow as usize] += 1;
+                    pairs.arrive(FlowId(flow));
+                } else if packets[flow as usize] > 0 {
+                    packets[flow as usize] -= 1;
+                    pairs.serve(FlowId(flow), bytes);
+                }
+            }
+            for flow in 0..4 {
+                let (measured, exact) = (pairs.worst(FlowId(flow)), definition(&events, weights, flow as usize));
+                prop_assert!((measured - exact).abs() < 1e-6, "flow {}: {} for {}", flow, measured, exact);
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Least slack time first by its definition: at each decision, what is left of every packet's slack is computed anew and all are sorted.
+//!
+//! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, sections 2.2 and 5: the slack of a packet's last bit at time t is
+//! slack - (t - arrival) + T, T being its transmission time on this link.
+
+use roundelay::{Duration, Instant, Packet, Rate};
+
+/// The oracle. It is asked for nothing but the order.
+#[derive(Debug, Clone)]
+pub struct Lstf<T> {
+    rate: Option<Rate>,
+    /// In the order of arrival.
+    waiting: Vec<Packet<T>>,
+}
+
+impl<T> Lstf<T> {
+    /// Nothing waits. Without a rate all packets count as equally long.
+    pub const fn new(rate: Option<Rate>) -> Self {
+        Self { rate, waiting: Vec::new() }
+    }
+
+    /// A packet arrives.
+    pub fn enqueue(&mut self, now: Instant, packet: Packet<T>) {
+        self.waiting.push(Packet { arrival: now, ..packet });
+    }
+
+    /// The slack of a packet's last bit at `now`, in picoseconds.
+    pub fn slack_left(&self, now: Instant, packet: &Packet<T>) -> i128 {
+        let waited = now.since(packet.arrival).as_picos();
+        let transmission = self.rate.map_or(Duration::ZERO, |rate| rate.time_of(packet.len.into())).as_picos();
+        i128::from(packet.slack.as_picos()) - i128::from(waited) + i128::from(transmission)
+    }
+
+    /// Those that wait, in the order in which they would leave if nothing came and no time went by: least slack first, then by arrival.
+    pub fn order(&self, now: Instant) -> Vec<&Packet<T>> {
+        let mut order: Vec<_> = self.waiting.iter().collect();
+        order.sort_by_key(|packet| self.slack_left(now, packet));
+        order
+    }
+
+    /// Takes the packet with the least slack, of equals the first that came.
+    pub fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
+        let at = (0..self.waiting.len()).min_by_key(|at| (self.slack_left(now, &self.waiting[*at]), *at))?;
+        Some(self.waiting.remove(at))
+    }
+
+    /// Takes the packet with the most slack, of equals the last that came.
+    pub fn evict(&mut self, now: Instant) -> Option<Packet<T>> {
+        let at = (0..self.waiting.len()).max_by_key(|at| (self.slack_left(now, &self.waiting[*at]), *at))?;
+        Some(self.waiting.remove(at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use roundelay::{FlowId, Slack};
+
+    fn packet(name: char, len: u32, slack: i64) -> Packet<char> {
+        Packet { slack: Slack::from_picos(slack), ..Packet::new(FlowId(0), len, name) }
+    }
+
+    fn names(packets: &[&Packet<char>]) -> String {
+        packets.iter().map(|packet| packet.payload).collect()
+    }
+
+    /// By hand: at time 10, a has 25 - 10 = 15 left, b 14, c 20 - 5 = 15, d 30 - 5 = 25.
+    #[test]
+    fn the_least_slack_leaves_first_and_the_most_is_given_up() {
+        let mut lstf = Lstf::new(None);
+        lstf.enqueue(Instant::ZERO, packet('a', 100, 25));
+        lstf.enqueue(Instant::ZERO, packet('b', 900, 24));
+        lstf.enqueue(Instant::from_picos(5), packet('c', 100, 20));
+        lstf.enqueue(Instant::from_picos(5), packet('d', 100, 30));
+        let now = Instant::from_picos(10);
+        assert_eq!(names(&lstf.order(now)), "bacd");
+        assert_eq!(lstf.slack_left(now, lstf.order(now)[0]), 14);
+        assert_eq!(lstf.evict(now).map(|packet| packet.payload), Some('d'));
+        assert_eq!(lstf.evict(now).map(|packet| packet.payload), Some('c'), "of a and c the one that came later");
+        assert_eq!(
+            [lstf.dequeue(now), lstf.dequeue(now), lstf.dequeue(now)].map(|packet| packet.map(|p| p.payload)),
+            [Some('b'), Some('a'), None]
+        );
+    }
+
+    /// A byte takes a nanosecond: the last bit of b is due 800 ns after that of a, but for 1 ps of slack.
+    #[test]
+    fn of_long_and_short_with_like_slack_the_short_one_is_due_sooner() {
+        let rate = Rate::from_bits_per_second(8_000_000_000);
+        for (rate, order) in [(rate, "ab"), (None, "ba")] {
+            let mut lstf = Lstf::new(rate);
+            lstf.enqueue(Instant::ZERO, packet('b', 900, 24));
+            lstf.enqueue(Instant::ZERO, packet('a', 100, 25));
+            assert_eq!(names(&lstf.order(Instant::ZERO)), order);
+        }
+    }
+}

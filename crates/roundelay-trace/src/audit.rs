@@ -1,0 +1,169 @@
+//! What is promised to a flow at the worst moment of a run, for the audit.
+//!
+//! Flows come and go, so that a flow's share changes. Each bound is stated for the smallest and the largest sum of weights that the run saw, for
+//! the most flows by weight, and for the most flows under the largest sum, though they may have been at different times; the largest counts.
+
+use roundelay::{Bound, Duration, FlowConfig, Guarantees, Rate, Share};
+
+/// What bounds depend on, at its extremes over the run.
+#[derive(Debug)]
+pub(crate) struct Extremes {
+    /// Longest packet of any flow.
+    packet_len: u32,
+    /// Smallest weight of any flow.
+    weight_of_a_flow: u32,
+    /// Most flows at a time.
+    flows: u64,
+    /// When the sum of weights was largest, smallest, and smallest for the flows present.
+    weight: Crowd,
+    least_weight: Crowd,
+    least_weight_a_flow: Crowd,
+}
+
+/// Flows present at a time and what their weights were held against.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Crowd {
+    pub(crate) flows: u64,
+    pub(crate) weight: u64,
+}
+
+impl Default for Extremes {
+    fn default() -> Self {
+        let none = Crowd::default();
+        Self {
+            packet_len: 0,
+            weight_of_a_flow: FlowConfig::MAX_WEIGHT,
+            flows: 0,
+            weight: none,
+            least_weight: none,
+            least_weight_a_flow: none,
+        }
+    }
+}
+
+/// What is promised to a flow: bytes and seconds.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Promised {
+    pub(crate) b_wfi: Option<f64>,
+    pub(crate) t_wfi: Option<f64>,
+    pub(crate) latency: Option<f64>,
+    /// As the time that the bytes are worth at the flow's share when the sum of weights was largest: see [`Extremes::seconds_of_lead`].
+    pub(crate) fairness: Option<f64>,
+}
+
+impl Extremes {
+    pub(crate) fn watch_packet(&mut self, len: u32) {
+        self.packet_len = self.packet_len.max(len);
+    }
+
+    pub(crate) fn watch_flow(&mut self, config: FlowConfig) {
+        self.weight_of_a_flow = self.weight_of_a_flow.min(config.weight);
+    }
+
+    pub(crate) fn watch_crowd(&mut self, crowd: Crowd) {
+        let others = |crowd: Crowd| u128::from(crowd.flows.saturating_sub(1));
+        if crowd.weight == 0 {
+            return;
+        }
+        self.flows = self.flows.max(crowd.flows);
+        if crowd.weight > self.weight.weight {
+            self.weight = crowd;
+        }
+        if self.least_weight.weight == 0 || crowd.weight < self.least_weight.weight {
+            self.least_weight = crowd;
+        }
+        let densest = self.least_weight_a_flow;
+        if others(crowd) * u128::from(densest.weight) >= others(densest) * u128::from(crowd.weight) {
+            self.least_weight_a_flow = crowd;
+        }
+    }
+
+    /// Bytes per unit of weight as the time that a unit of weight takes for them, with the largest sum of weights.
+    pub(crate) fn seconds_of_lead(&self, bytes: f64, rate: Rate) -> f64 {
+        bytes * self.weight.weight as f64 * 8.0 / rate.bits_per_second() as f64
+    }
+
+    /// The flow's share at its worst, first for lateness, which grows with the flows and with the sum of weights.
+    fn shares(&self, config: FlowConfig, rate: Rate) -> [Share; 4] {
+        let most = Crowd { flows: self.flows, ..self.weight };
+        [most, self.weight, self.least_weight, self.least_weight_a_flow].map(|crowd| Share {
+            weight: config.weight,
+            total_weight: crowd.weight.max(config.weight.into()),
+            least_weight: self.weight_of_a_flow,
+            flows: crowd.flows,
+            max_packet_len: config.max_packet_len,
+            link_max_packet_len: self.packet_len,
+            rate,
+        })
+    }
+
+    /// The largest of what is promised under each share.
+    pub(crate) fn promised(&self, config: FlowConfig, rate: Rate, guarantees: impl Fn(&Share) -> Guarantees) -> Promised {
+        let all = self.shares(config, rate).map(|share| (share, guarantees(&share)));
+        let seconds = |bound: Bound<Duration>| bound.value.as_secs_f64();
+        let b_wfi = all.iter().filter_map(|(_, guarantees)| guarantees.b_wfi).map(|bound| bound.value as f64);
+        let latency = all.iter().filter_map(|(share, guarantees)| guarantees.latency_for(share)).map(seconds);
+        let fairness = all.iter().filter_map(|(share, guarantees)| {
+            let bytes = seconds(guarantees.fairness?) * rate.bits_per_second() as f64 / 8.0 / share.total_weight as f64;
+            Some(self.seconds_of_lead(bytes + self.lead_by_changes(), rate))
+        });
+        Promised {
+            b_wfi: b_wfi.reduce(f64::max),
+            t_wfi: all[0].1.t_wfi.map(seconds),
+            latency: latency.reduce(f64::max),
+            fairness: fairness.reduce(f64::max),
+        }
+    }
+
+    /// Bounds on the service of pairs hold a packet against the sum of weights at one time. If the sum changes, that is one against the smallest
+    /// sum where it might be one against the largest, for each of the two.
+    fn lead_by_changes(&self) -> f64 {
+        let per_weight = |weight: u64| f64::from(self.packet_len) / weight.max(1) as f64;
+        2.0 * (per_weight(self.least_weight.weight) - per_weight(self.weight.weight))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: FlowConfig = FlowConfig { weight: 2, max_packet_len: 1000 };
+
+    fn extremes(crowds: &[(u64, u64)]) -> Extremes {
+        let mut extremes = Extremes::default();
+        extremes.watch_packet(1500);
+        extremes.watch_flow(CONFIG);
+        crowds.iter().for_each(|&(flows, weight)| extremes.watch_crowd(Crowd { flows, weight }));
+        extremes
+    }
+
+    /// A byte takes a microsecond.
+    fn promised(extremes: &Extremes, guarantees: impl Fn(&Share) -> Guarantees) -> Promised {
+        extremes.promised(CONFIG, "8mbit".parse().expect("a rate"), guarantees)
+    }
+
+    #[test]
+    fn each_bound_is_the_largest_that_held_at_any_time() {
+        let extremes = extremes(&[(2, 4), (9, 20), (3, 100), (1, 0)]);
+        let bound = |bytes: u64| Some(Bound { value: bytes, source: "" });
+        let b_wfi = |share: &Share| Guarantees { b_wfi: bound(share.flows * 1000 / share.total_weight), ..Guarantees::default() };
+        assert_eq!(promised(&extremes, b_wfi).b_wfi, Some(500.0), "two flows under a sum of four");
+        let late = |share: &Share| Duration::from_micros(share.per_share(10) + share.flows);
+        let latency = |share: &Share| Guarantees { latency: Some(Bound { value: late(share), source: "" }), ..Guarantees::default() };
+        assert_eq!(promised(&extremes, latency).latency, Some(509e-6), "nine flows, and a fiftieth of the link");
+        assert_eq!(promised(&extremes, |_| Guarantees::default()).latency, None);
+    }
+
+    #[test]
+    fn fairness_is_told_under_the_largest_sum_of_weights() {
+        let apart = |share: &Share| Duration::from_micros(share.per_share(10));
+        let fairness = |share: &Share| Guarantees { fairness: Some(Bound { value: apart(share), source: "" }), ..Guarantees::default() };
+        let steady = promised(&extremes(&[(2, 100)]), fairness).fairness.expect("promised");
+        assert!((steady - 500e-6).abs() < 1e-12, "10 bytes at a fiftieth: {steady}");
+        let changing = promised(&extremes(&[(2, 50), (2, 100)]), fairness).fairness.expect("promised");
+        assert!(
+            (changing - steady - 2.0 * 1500e-6).abs() < 1e-12,
+            "and a packet of each, twice as much as under the largest sum: {changing}"
+        );
+    }
+}

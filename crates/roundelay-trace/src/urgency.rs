@@ -1,0 +1,180 @@
+//! What packets of a capture carry for disciplines that look at more than flows and lengths: priority, slack, deadline.
+
+use std::sync::Arc;
+
+use roundelay::schedulers::{Discipline, Priority, Spec, Visitor};
+use roundelay::{Duration, Ecn, FlowId, Instant, Packet, Slack};
+
+/// What a rule says of its flows' packets beside the weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Urgency {
+    /// The class, smaller first; none: that of the packet's code point.
+    pub priority: Option<u32>,
+    /// Time that a packet may lose in queues.
+    pub slack: Duration,
+    /// Time from a packet's arrival to when its receiver needs it; none: it has no deadline.
+    pub deadline: Option<Duration>,
+}
+
+/// A packet as it comes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Offer {
+    pub(crate) len: u32,
+    pub(crate) ecn: Ecn,
+    /// Differentiated Services code point; 0 where there is none.
+    pub(crate) dscp: u8,
+}
+
+impl Offer {
+    /// The class of a packet without a rule of its own: 0 for the class selector CS7 down to 7 for best effort. Older equipment reads the
+    /// same three bits as precedence (RFC 2474, section 4.2.2).
+    const fn class(self) -> u32 {
+        7 - (self.dscp as u32 >> 3)
+    }
+}
+
+/// What is known of rules and flows beside what events tell. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Known {
+    /// By the place of a rule.
+    pub(crate) urgencies: Arc<[Urgency]>,
+    /// Bytes of each flow in the whole capture; empty unless a discipline asks for them.
+    pub(crate) sizes: Arc<[u64]>,
+}
+
+/// The place of the rule that decides for a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RulePlace(u32);
+
+impl RulePlace {
+    pub(crate) const NONE: Self = Self(u32::MAX);
+
+    pub(crate) fn of(place: Option<usize>) -> Self {
+        place.and_then(|place| u32::try_from(place).ok()).map_or(Self::NONE, Self)
+    }
+}
+
+/// Writes onto packets what a discipline reads.
+pub(crate) struct Marker {
+    meaning: Priority,
+    known: Known,
+    flows: Vec<Flow>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Flow {
+    urgency: Urgency,
+    /// What priorities are taken for where this flow goes, if not what the discipline takes them for.
+    meaning: Option<Priority>,
+    /// Bytes that have come.
+    came: u64,
+}
+
+impl Marker {
+    /// For a discipline that takes priorities for this.
+    pub(crate) const fn new(meaning: Priority, known: Known) -> Self {
+        Self { meaning, known, flows: Vec::new() }
+    }
+
+    fn flow(&mut self, flow: FlowId) -> &mut Flow {
+        if flow.index() >= self.flows.len() {
+            self.flows.resize(flow.index() + 1, Flow::default());
+        }
+        &mut self.flows[flow.index()]
+    }
+
+    pub(crate) fn join(&mut self, flow: FlowId, rule: RulePlace) {
+        self.flow(flow).urgency = self.known.urgencies.get(rule.0 as usize).copied().unwrap_or_default();
+    }
+
+    /// This flow goes to a leaf that takes priorities for this.
+    pub(crate) fn take_for(&mut self, flow: FlowId, meaning: Priority) {
+        self.flow(flow).meaning = Some(meaning);
+    }
+
+    pub(crate) fn packet<T>(&mut self, at: Instant, flow: FlowId, offer: Offer, payload: T) -> Packet<T> {
+        let size = self.known.sizes.get(flow.index()).copied().unwrap_or(0);
+        let usual = self.meaning;
+        let Flow { urgency, meaning, came } = self.flow(flow);
+        let priority = match meaning.unwrap_or(usual) {
+            Priority::Unread => 0,
+            Priority::Class => urgency.priority.unwrap_or(offer.class()),
+            Priority::FlowSize => saturated(size),
+            Priority::Remaining => saturated(size.saturating_sub(*came)),
+        };
+        *came += u64::from(offer.len);
+        let deadline = urgency.deadline.map_or(Instant::MAX, |span| at + span);
+        Packet { ecn: offer.ecn, priority, slack: Slack::of(urgency.slack), deadline, ..Packet::new(flow, offer.len, payload) }
+    }
+}
+
+/// More than a priority can tell is the most that it can.
+fn saturated(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+/// Whether a discipline wants to know, of a flow's first packet, what the capture's last one will tell.
+pub(crate) fn reads_sizes(spec: &Spec) -> bool {
+    matches!(meaning(spec), Priority::FlowSize | Priority::Remaining)
+}
+
+/// What a discipline takes priorities for.
+pub(crate) fn meaning(spec: &Spec) -> Priority {
+    struct Meaning;
+    impl Visitor for Meaning {
+        type Output = Priority;
+
+        fn visit<D: Discipline>(self, _discipline: &D) -> Priority {
+            D::PRIORITY
+        }
+    }
+    spec.discipline.visit(Meaning)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: FlowId = FlowId(0);
+    const B: FlowId = FlowId(1);
+
+    fn offer(len: u32, dscp: u8) -> Offer {
+        Offer { len, ecn: Ecn::Capable, dscp }
+    }
+
+    fn priorities(meaning: Priority, offers: &[(FlowId, u32, u8)]) -> Vec<u32> {
+        let urgencies = [Urgency { priority: Some(42), ..Urgency::default() }].into();
+        let mut marker = Marker::new(meaning, Known { urgencies, sizes: [5_000_000_000, 300].into() });
+        marker.join(A, RulePlace::of(Some(0)));
+        marker.join(B, RulePlace::NONE);
+        offers.iter().map(|&(flow, len, dscp)| marker.packet(Instant::ZERO, flow, offer(len, dscp), ()).priority).collect()
+    }
+
+    #[test]
+    fn a_priority_is_what_the_discipline_takes_it_for() {
+        let offers = [(A, 100, 0), (B, 100, 46), (B, 200, 0), (FlowId(2), 1, 56)];
+        assert_eq!(priorities(Priority::Unread, &offers), [0, 0, 0, 0]);
+        assert_eq!(priorities(Priority::Class, &offers), [42, 2, 7, 0]);
+        assert_eq!(priorities(Priority::FlowSize, &offers), [u32::MAX, 300, 300, 0]);
+        assert_eq!(priorities(Priority::Remaining, &offers), [u32::MAX, 300, 200, 0]);
+    }
+
+    #[test]
+    fn slack_and_deadline_are_those_of_the_flows_rule() {
+        let rule = Urgency { slack: Duration::from_millis(3), deadline: Some(Duration::from_millis(5)), priority: None };
+        let mut marker = Marker::new(Priority::Unread, Known { urgencies: [Urgency::default(), rule].into(), ..Known::default() });
+        marker.join(B, RulePlace::of(Some(1)));
+        let at = Instant::ZERO + Duration::from_millis(10);
+        let [none, some] = [A, B].map(|flow| marker.packet(at, flow, offer(9, 0), 'x'));
+        assert_eq!((none.slack, none.deadline), (Slack::ZERO, Instant::MAX));
+        assert_eq!((some.slack, some.deadline), (Slack::of(Duration::from_millis(3)), Instant::ZERO + Duration::from_millis(15)));
+        assert_eq!((some.flow, some.len, some.ecn, some.payload), (B, 9, Ecn::Capable, 'x'));
+    }
+
+    #[test]
+    fn disciplines_registered_here_look_at_no_sizes_unless_they_say_so() {
+        for text in ["fifo", "drr", "afq"] {
+            assert!(!reads_sizes(&text.parse().expect("a discipline")), "{text}");
+        }
+    }
+}

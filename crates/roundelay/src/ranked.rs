@@ -1,0 +1,374 @@
+//! Packets by rank: the queue of every discipline that serves the smallest key first (a class, a size, a deadline, a slack).
+//!
+//! The smallest key leaves first, among equal keys the packet that came first. A full buffer takes the largest, among equals the newest:
+//! the packet that would have waited longest. Packets lie in a slab and do not move; heaps of their keys point to them. The heap that finds
+//! the largest sleeps until it is first asked, so that a port that never overflows does not pay for it.
+//!
+//! Cost: O(log n) to put in and take out, with n packets that wait; nothing is allocated once the backlog has been as large as it gets.
+
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use crate::packet::{FlowId, Packet};
+use crate::pool::Backlog;
+
+const NONE: u32 = u32::MAX;
+/// Children of a node. Four keep the tree flat.
+const ARITY: usize = 4;
+
+/// Where a packet lies as long as it waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place(u32);
+
+impl Place {
+    /// As an index into a table beside the packets.
+    #[inline]
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Packets that wait, by key and then by arrival.
+#[derive(Debug, Clone)]
+pub(crate) struct Ranked<K, T> {
+    nodes: Vec<Node<K, T>>,
+    free: u32,
+    newest: u32,
+    smallest: Heap<(K, u64)>,
+    /// None while it sleeps.
+    largest: Option<Heap<Reverse<(K, u64)>>>,
+    /// Packets that have ever come: the place of the next one among equals.
+    arrivals: u64,
+    backlog: Backlog,
+}
+
+#[derive(Debug, Clone)]
+struct Node<K, T> {
+    packet: Option<Packet<T>>,
+    rank: (K, u64),
+    /// The packet that came before; in the free list, the next free node.
+    older: u32,
+    newer: u32,
+}
+
+impl<K, T> Default for Ranked<K, T> {
+    fn default() -> Self {
+        let (nodes, backlog) = (Vec::new(), Backlog { packets: 0, bytes: 0 });
+        Self { nodes, free: NONE, newest: NONE, smallest: Heap::default(), largest: None, arrivals: 0, backlog }
+    }
+}
+
+impl<K: Copy + Ord, T> Ranked<K, T> {
+    /// What waits.
+    #[inline]
+    pub(crate) const fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    /// Puts in a packet, behind all that wait with the same key.
+    pub(crate) fn push(&mut self, key: K, packet: Packet<T>) -> Place {
+        let rank = (key, self.arrivals);
+        self.arrivals += 1;
+        self.backlog.packets += 1;
+        self.backlog.bytes += u64::from(packet.len);
+        let place = self.store(Node { packet: Some(packet), rank, older: self.newest, newer: NONE });
+        if let Some(before) = self.nodes.get_mut(self.newest as usize) {
+            before.newer = place;
+        }
+        self.newest = place;
+        self.smallest.insert(place, rank);
+        if let Some(largest) = &mut self.largest {
+            largest.insert(place, Reverse(rank));
+        }
+        Place(place)
+    }
+
+    /// The packet that leaves next, and where it lies.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<(Place, &Packet<T>)> {
+        let place = Place(self.smallest.first()?);
+        Some((place, self.packet(place)?))
+    }
+
+    /// The packet that lies there.
+    #[inline]
+    pub(crate) fn packet(&self, place: Place) -> Option<&Packet<T>> {
+        self.nodes.get(place.index())?.packet.as_ref()
+    }
+
+    /// The smallest key.
+    #[inline]
+    pub(crate) fn first_key(&self) -> Option<K> {
+        self.smallest.first().map(|place| self.nodes[place as usize].rank.0)
+    }
+
+    /// Takes the packet with the smallest key, of several the one that came first.
+    #[inline]
+    pub(crate) fn pop_first(&mut self) -> Option<Packet<T>> {
+        let place = self.smallest.first()?;
+        self.take(Place(place))
+    }
+
+    /// Where the packet with the largest key lies, of several the one that came last.
+    pub(crate) fn last(&mut self) -> Option<Place> {
+        let waking = || {
+            let mut heap = Heap::default();
+            self.smallest.entries.iter().for_each(|entry| heap.insert(entry.place, Reverse(entry.key)));
+            heap
+        };
+        self.largest.get_or_insert_with(waking).first().map(Place)
+    }
+
+    /// Takes the packet with the largest key, of several the one that came last.
+    pub(crate) fn pop_last(&mut self) -> Option<Packet<T>> {
+        let place = self.last()?;
+        self.take(place)
+    }
+
+    /// Takes the packet that came last.
+    pub(crate) fn pop_newest(&mut self) -> Option<Packet<T>> {
+        self.take(Place(self.newest))
+    }
+
+    /// Takes the newest packet of a flow, which it looks for from the newest of all: O(n).
+    pub(crate) fn pop_newest_of(&mut self, flow: FlowId) -> Option<Packet<T>> {
+        let mut place = self.newest;
+        while let Some(node) = self.nodes.get(place as usize) {
+            if node.packet.as_ref().is_some_and(|packet| packet.flow == flow) {
+                break;
+            }
+            place = node.older;
+        }
+        self.take(Place(place))
+    }
+
+    /// Takes a packet out, wherever it stands.
+    pub(crate) fn take(&mut self, Place(place): Place) -> Option<Packet<T>> {
+        let node = self.nodes.get_mut(place as usize)?;
+        let packet = node.packet.take()?;
+        let (older, newer) = (node.older, node.newer);
+        node.older = core::mem::replace(&mut self.free, place);
+        match self.nodes.get_mut(newer as usize) {
+            Some(neighbour) => neighbour.older = older,
+            None => self.newest = older,
+        }
+        if let Some(neighbour) = self.nodes.get_mut(older as usize) {
+            neighbour.newer = newer;
+        }
+        self.smallest.remove(place);
+        if let Some(largest) = &mut self.largest {
+            largest.remove(place);
+        }
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= u64::from(packet.len);
+        Some(packet)
+    }
+
+    fn store(&mut self, node: Node<K, T>) -> u32 {
+        let free = self.free;
+        if let Some(place) = self.nodes.get_mut(free as usize) {
+            self.free = place.older;
+            *place = node;
+            return free;
+        }
+        let fresh = self.nodes.len() as u32;
+        assert!(fresh != NONE, "fewer than 2^32 - 1 packets can wait");
+        self.nodes.push(node);
+        fresh
+    }
+
+    /// Panics if heaps, list and counts disagree. For `check_invariants`.
+    pub(crate) fn check(&self) {
+        let (mut place, mut after, mut expected) = (self.newest, (NONE, u64::MAX), Backlog::default());
+        while place != NONE {
+            let node = &self.nodes[place as usize];
+            let packet = node.packet.as_ref().expect("a listed node holds a packet");
+            assert!(node.newer == after.0 && node.rank.1 < after.1, "the list goes from the newest to the oldest");
+            assert!(self.smallest.key(place) == Some(node.rank), "a packet is ranked by its key");
+            assert!(self.largest.as_ref().is_none_or(|heap| heap.key(place) == Some(Reverse(node.rank))), "both ways");
+            expected.packets += 1;
+            expected.bytes += u64::from(packet.len);
+            after = (place, node.rank.1);
+            place = node.older;
+        }
+        assert_eq!(self.backlog, expected, "packets and bytes are counted");
+        self.smallest.check(expected.packets);
+        self.largest.iter().for_each(|heap| heap.check(expected.packets));
+    }
+}
+
+/// Places by key, smallest first, of which any can be taken out.
+#[derive(Debug, Clone)]
+struct Heap<K> {
+    entries: Vec<Entry<K>>,
+    /// Where each place stands in `entries`; stale for places that do not.
+    stands: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry<K> {
+    key: K,
+    place: u32,
+}
+
+impl<K> Default for Heap<K> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), stands: Vec::new() }
+    }
+}
+
+impl<K: Copy + Ord> Heap<K> {
+    #[inline]
+    fn first(&self) -> Option<u32> {
+        self.entries.first().map(|entry| entry.place)
+    }
+
+    fn insert(&mut self, place: u32, key: K) {
+        if place as usize >= self.stands.len() {
+            self.stands.resize(place as usize + 1, NONE);
+        }
+        self.entries.push(Entry { key, place });
+        self.rise(self.entries.len() - 1);
+    }
+
+    fn remove(&mut self, place: u32) {
+        let at = self.stands[place as usize] as usize;
+        self.entries.swap_remove(at);
+        if at < self.entries.len() {
+            let at = self.sink(at);
+            self.rise(at);
+        }
+    }
+
+    fn rise(&mut self, mut at: usize) {
+        let entry = self.entries[at];
+        while at > 0 {
+            let parent = (at - 1) / ARITY;
+            if entry.key >= self.entries[parent].key {
+                break;
+            }
+            self.put(at, self.entries[parent]);
+            at = parent;
+        }
+        self.put(at, entry);
+    }
+
+    fn sink(&mut self, mut at: usize) -> usize {
+        let entry = self.entries[at];
+        while let Some(child) = self.first_child(at) {
+            if self.entries[child].key >= entry.key {
+                break;
+            }
+            self.put(at, self.entries[child]);
+            at = child;
+        }
+        self.put(at, entry);
+        at
+    }
+
+    fn first_child(&self, at: usize) -> Option<usize> {
+        let from = at * ARITY + 1;
+        let until = (from + ARITY).min(self.entries.len());
+        (from..until).min_by_key(|child| self.entries[*child].key)
+    }
+
+    #[inline]
+    fn put(&mut self, at: usize, entry: Entry<K>) {
+        self.entries[at] = entry;
+        self.stands[entry.place as usize] = at as u32;
+    }
+
+    fn key(&self, place: u32) -> Option<K> {
+        let entry = self.entries.get(*self.stands.get(place as usize)? as usize)?;
+        (entry.place == place).then_some(entry.key)
+    }
+
+    fn check(&self, packets: u64) {
+        assert_eq!(self.entries.len() as u64, packets, "each packet stands here once");
+        for (at, entry) in self.entries.iter().enumerate() {
+            assert!(at == 0 || self.entries[(at - 1) / ARITY].key < entry.key, "parents come before children");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Debug, Clone)]
+    enum Call {
+        Push { key: u8, flow: u32 },
+        First,
+        Last,
+        Newest,
+        NewestOf(u32),
+        Take(usize),
+    }
+
+    fn call() -> impl Strategy<Value = Call> {
+        prop_oneof![
+            6 => (0u8..6, 0u32..4).prop_map(|(key, flow)| Call::Push { key, flow }),
+            3 => Just(Call::First),
+            1 => Just(Call::Last),
+            1 => Just(Call::Newest),
+            1 => (0u32..4).prop_map(Call::NewestOf),
+            1 => any::<usize>().prop_map(Call::Take),
+        ]
+    }
+
+    /// What waits in a sorted `Vec`: key, number, flow, place.
+    type Model = Vec<(u8, u64, u32, Place)>;
+
+    fn newest(model: &Model, of: impl Fn(u32) -> bool) -> Option<usize> {
+        (0..model.len()).filter(|at| of(model[*at].2)).max_by_key(|at| model[*at].1)
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_a_sorted_vec(calls in prop::collection::vec(call(), 1..300)) {
+            let (mut ranked, mut model): (Ranked<u8, u64>, Model) = (Ranked::default(), Vec::new());
+            for (number, call) in (0..).zip(calls) {
+                let (at, taken) = match call {
+                    Call::Push { key, flow } => {
+                        let place = ranked.push(key, Packet::new(FlowId(flow), 100 + number as u32, number));
+                        let at = model.partition_point(|(other, ..)| *other <= key);
+                        model.insert(at, (key, number, flow, place));
+                        (None, None)
+                    }
+                    Call::First => (Some(0).filter(|_| !model.is_empty()), ranked.pop_first()),
+                    Call::Last => (model.len().checked_sub(1), ranked.pop_last()),
+                    Call::Newest => (newest(&model, |_| true), ranked.pop_newest()),
+                    Call::NewestOf(flow) => (newest(&model, |other| other == flow), ranked.pop_newest_of(FlowId(flow))),
+                    Call::Take(at) if !model.is_empty() => {
+                        let at = at % model.len();
+                        (Some(at), ranked.take(model[at].3))
+                    }
+                    Call::Take(_) => (None, None),
+                };
+                let expected = at.map(|at| model.remove(at).1);
+                prop_assert_eq!(taken.map(|packet| packet.payload), expected);
+                prop_assert_eq!(ranked.first_key(), model.first().map(|(key, ..)| *key));
+                let first = ranked.first().map(|(place, packet)| (place, packet.payload));
+                prop_assert_eq!(first, model.first().map(|(_, number, _, place)| (*place, *number)));
+                ranked.check();
+            }
+            prop_assert!(ranked.nodes.len() <= 300);
+        }
+    }
+
+    #[test]
+    fn storage_is_used_again_and_what_is_gone_cannot_be_taken() {
+        let mut ranked: Ranked<u32, ()> = Ranked::default();
+        let mut last = None;
+        for round in 0..100 {
+            last = (0..10).map(|number| ranked.push(number * round % 7, Packet::new(FlowId(0), 1, ()))).last();
+            assert!(ranked.last().is_some());
+            while ranked.pop_first().is_some() {}
+        }
+        assert_eq!((ranked.nodes.len(), ranked.backlog()), (10, Backlog::default()));
+        assert!(ranked.take(last.expect("ten were put in")).is_none());
+        assert!(ranked.pop_last().is_none() && ranked.pop_newest().is_none() && ranked.pop_newest_of(FlowId(0)).is_none());
+        ranked.check();
+    }
+}

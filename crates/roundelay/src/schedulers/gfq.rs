@@ -1,0 +1,361 @@
+//! Group fair queueing: WF2Q+ with rounded times, a calendar for each group of like flows, and a look at every group for each packet.
+//!
+//! Flows with like ratios of packet length to weight form a group, so that their times can be rounded to slots that all of them share. In a
+//! group's calendar flows lie in the order of their rounded start and finish times. What is left to sort are the groups: each packet takes
+//! a scan over them, for the earliest finish among those whose first slot V has reached. Quick fair queueing is this without the scan.
+//!
+//! Source: D. C. Stephens, J. C. R. Bennett, H. Zhang, "Implementing Scheduling Algorithms in High-Speed Networks", IEEE JSAC 17(6), 1999,
+//! in the outline of F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees",
+//! sections 2 and 5 ("the QFQ paper"). **A reconstruction**: the outline says what is rounded and how far, what a group keeps and what a
+//! packet costs; all else is of this file.
+//!
+//! | QFQ paper | here |
+//! |---|---|
+//! | S^k, F^k (Eq. 2) | `Flow::start`, `Flow::finish` in `strata.rs` |
+//! | S^k rounded: down to a multiple of sigma_i | the slot |
+//! | F^k rounded: up to a multiple of sigma_i, at least a slot after S^k rounded | which half of the slot |
+//! | sigma_i, slot size | 2^`shift_of(i)` |
+//! | V(t) (Eq. 3) | `clock` |
+//!
+//! | guarantee | value | test in `theorems/gfq.rs` |
+//! |---|---|---|
+//! | B-WFI | 2 phi sigma_i + 2 L_k + 2 phi L | `bounds_hold_in_random_and_adversarial_workloads` |
+//! | T-WFI and latency | (2 sigma_i + L_k / phi + 2 L) / R | the same |
+//! | V <= F^k rounded + L | Lemma 3 of S-KPS, Theorem 4 of the QFQ paper | invariants, `invariants_hold_after_each_operation` |
+//!
+//! **Proof.** Let S and F stand for the exact times, S' and F' for the rounded ones: S - S' < sigma, F' - F <= sigma, and F - S <= L_k / phi.
+//! A flow is served when S' <= V, so that after it F < S' + sigma + L_k / phi, and at all times (a) S <= V + sigma + L_k / phi. Served is the
+//! smallest F' among the eligible, so (b) V <= F' + L, also just after the packet was counted: the proof of Theorem 4 in the QFQ paper asks
+//! for no more than S' <= S and F <= F'. From (b), S >= F - L_k / phi >= F' - sigma - L_k / phi >= V - sigma - L_k / phi - L. In an interval
+//! that the flow is backlogged in it gets phi times the rise of S, at least phi (rise of V - 2 sigma - 2 L_k / phi - L), and V rises by what
+//! the link sends but for a packet, L: the B-WFI. A packet that finds (or makes) a backlog of Q bytes at `t` has F = S(t) + Q / phi, and
+//! leaves before V is beyond F + sigma + L; V is at most L behind the link. With (a) for S(t): the T-WFI. If the backlog began at `t`, Q / phi
+//! is no more than what a link of the flow's share takes: the latency.
+//!
+//! The QFQ paper has sigma_i for the one and sigma_i + L for the other distance from V, and with them a B-WFI of phi sigma_i less than that
+//! of QFQ. With L_k put in where it is missing, as in `qfq.rs`, the T-WFI is indeed sigma_i / R less; the B-WFI is phi sigma_i - L_k less,
+//! which is nothing for packets that fill a slot (`the_b_wfi_is_not_a_whole_slot_below_that_of_qfq`).
+//!
+//! Number format: virtual time in 2^-30 bytes per unit of *twice* the weight, wrapping at 2^64. A flow's bytes are charged rounded up, by less
+//! than one part in 2^19, and V advances rounded down.
+//!
+//! Cost: O(groups), 16 at most. Memory: one record a flow, and the calendars.
+//!
+//! Beyond the outline: S = max(V, F) for every newly backlogged flow; the back-shift that QFQ needs for the order of its blocked groups has
+//! no use where groups are scanned. Of two groups with the same finish the one with the shorter slots goes first. Flows change groups, and
+//! weights leave, as in `qfq.rs`.
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Parameter};
+use crate::guarantees::{Bound, Guarantees, Share};
+use crate::packet::{FlowId, Packet};
+use crate::pool::Backlog;
+use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::schedulers::Discipline;
+use crate::strata::{Flow, GROUPS, SLOTS, Strata, own_slot, shift_of};
+use crate::time::Instant;
+use crate::virtual_time::VirtualTime;
+
+/// Places of a group: each slot has one for flows that finish in it, and one for those that finish in the next.
+const HALVES: u32 = 2 * SLOTS;
+/// Served in its slot a flow finishes no later than two slots after the start of it.
+const REACH: u32 = 1;
+
+/// GFQ has no parameters but its flows' weights and longest packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Config;
+
+impl Discipline for Config {
+    const NAME: &'static str = "gfq";
+    const ABOUT: &'static str = "group fair queueing: WF2Q+ with rounded times, a scan over groups of flows for each packet";
+    const SOURCE: &'static str = "Stephens, Bennett, Zhang, Implementing Scheduling Algorithms in High-Speed Networks, JSAC 17(6), 1999";
+    const PARAMETERS: &'static [Parameter<Self>] = &[];
+    const WEIGHTED: bool = true;
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    const COMPLEXITY: &'static str = "O(groups)";
+    type Scheduler<T: Send> = Gfq<T>;
+
+    fn build<T: Send>(&self, _seed: u64) -> Result<Gfq<T>, ConfigError> {
+        Ok(Gfq::default())
+    }
+
+    fn guarantees(&self, share: &Share) -> Guarantees {
+        let (slot, own, any) = (own_slot(share), u64::from(share.max_packet_len), 2 * u64::from(share.link_max_packet_len));
+        let b_wfi = Bound { value: 2 * slot + 2 * own + share.of(any), source: "schedulers/gfq.rs: 2 phi sigma_i + 2 L_k + 2 phi L" };
+        let late = share.rate.time_of(share.per_share(2 * slot + own) + any);
+        let late = Bound { value: late, source: "schedulers/gfq.rs: (2 sigma_i + L_k / phi + 2 L) / R" };
+        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(late), latency: Some(late), ..Guarantees::default() }
+    }
+}
+
+/// The scheduler.
+#[derive(Debug, Clone)]
+pub struct Gfq<T> {
+    strata: Strata<T>,
+    groups: [Group; GROUPS],
+}
+
+/// A calendar.
+#[derive(Debug, Clone, Copy, Default)]
+struct Group {
+    /// Start of the first slot that holds a flow.
+    start: VirtualTime,
+    /// Which halves of slots hold flows: slot n of virtual time has the bits 2 n and 2 n + 1, modulo [`HALVES`].
+    occupied: u128,
+}
+
+impl Group {
+    const fn is_idle(self) -> bool {
+        self.occupied == 0
+    }
+
+    /// How many halves after the beginning of `start` the first occupied one is.
+    fn first_half(self, shift: u32) -> u32 {
+        let front = (self.start.bits() >> shift) as u32 % SLOTS;
+        self.occupied.rotate_right(2 * front).trailing_zeros()
+    }
+
+    /// Brings `start` up to the first occupied slot.
+    fn settle(&mut self, shift: u32) {
+        if !self.is_idle() {
+            self.start = self.start.plus(u64::from(self.first_half(shift) / 2) << shift);
+        }
+    }
+
+    /// The earliest rounded finish time: flows of the first half finish with their slot, those of the second with the next.
+    fn finish(self, shift: u32) -> VirtualTime {
+        self.start.plus(u64::from(1 + self.first_half(shift)) << shift)
+    }
+}
+
+/// The half of a slot in which a flow lies: the slot of S, and the second half if F is beyond it.
+fn half_of(flow: &Flow) -> u32 {
+    let shift = flow.shift();
+    let is_late = flow.finish.since(flow.start.slot_start(shift)) > 1 << shift;
+    2 * ((flow.start.bits() >> shift) as u32 % SLOTS) + u32::from(is_late)
+}
+
+fn place_of(flow: &Flow) -> usize {
+    flow.group() * HALVES as usize + half_of(flow) as usize
+}
+
+/// F rounded up.
+fn rounded_finish(flow: &Flow) -> VirtualTime {
+    flow.start.slot_start(flow.shift()).plus(u64::from(1 + half_of(flow) % 2) << flow.shift())
+}
+
+impl<T> Default for Gfq<T> {
+    fn default() -> Self {
+        Self { strata: Strata::new(GROUPS * HALVES as usize, REACH), groups: [Group::default(); GROUPS] }
+    }
+}
+
+impl<T> Gfq<T> {
+    /// Puts a flow with its times into its group's calendar.
+    fn list(&mut self, number: usize) {
+        let flow = &self.strata.flows[number];
+        let (group, half, start) = (flow.group(), half_of(flow), flow.start.slot_start(flow.shift()));
+        debug_assert!(self.is_in_range(flow), "Theorem 5");
+        let place = place_of(flow);
+        self.strata.list(number, place);
+        let group = &mut self.groups[group];
+        if group.is_idle() || group.start.is_after(start) {
+            group.start = start;
+        }
+        group.occupied |= 1 << half;
+    }
+
+    /// Half a slot of a group has lost its last flow.
+    fn vacate(&mut self, group: usize, half: u32) {
+        self.groups[group].occupied &= !(1 << half);
+        self.groups[group].settle(shift_of(group));
+    }
+
+    /// Eq. 3: V is not before the first slot of all groups.
+    fn jump(&mut self) {
+        let starts = self.groups.iter().filter(|group| !group.is_idle()).map(|group| group.start);
+        if let Some(first) = starts.reduce(VirtualTime::earlier) {
+            self.strata.clock.jump_to(first);
+        }
+    }
+
+    /// The scan: of the groups whose first slot has begun, the one with the earliest finish.
+    fn first_group(&self) -> Option<usize> {
+        let (now, finish) = (self.strata.clock.now(), |group: usize| self.groups[group].finish(shift_of(group)));
+        let eligible = (0..GROUPS).filter(|group| !self.groups[*group].is_idle() && !self.groups[*group].start.is_after(now));
+        eligible.reduce(|first, group| if finish(first).is_after(finish(group)) { group } else { first })
+    }
+
+    fn dequeue_packet(&mut self) -> Option<Packet<T>> {
+        let group = self.first_group()?;
+        let shift = shift_of(group);
+        let front = (self.groups[group].start.bits() >> shift) as u32 % SLOTS;
+        let half = (2 * front + self.groups[group].first_half(shift)) % HALVES;
+        let served = self.strata.serve(group * HALVES as usize + half as usize)?;
+        if served.is_vacated {
+            self.vacate(group, half);
+        }
+        if served.stays() {
+            self.list(served.flow);
+        }
+        if self.strata.advance(&served) {
+            self.list(served.flow);
+        }
+        self.jump();
+        Some(served.packet)
+    }
+
+    #[inline]
+    fn debug_check(&mut self) {
+        self.strata.note_emptiness();
+        if is_time_to_check(self.strata.flows.len(), self.backlog()) {
+            self.check_invariants();
+        }
+    }
+}
+
+impl<T> Scheduler<T> for Gfq<T> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        if let Some(number) = self.strata.arrive(packet)? {
+            self.list(number);
+            self.jump();
+        }
+        self.debug_check();
+        Ok(())
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+        let packet = self.dequeue_packet();
+        self.debug_check();
+        packet
+    }
+
+    /// The tail of the longest backlog. A flow that it empties is not charged for a packet that was not sent.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let (packet, number) = self.strata.evict()?;
+        let flow = &self.strata.flows[number];
+        if flow.queue.is_empty() {
+            let (group, half) = (flow.group(), half_of(flow));
+            if self.strata.withdraw(number) {
+                self.vacate(group, half);
+            }
+            self.jump();
+        }
+        self.debug_check();
+        Some(packet)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.strata.pool.backlog()
+    }
+
+    fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+        self.strata.set_flow(Config::NAME, flow, config)?;
+        self.debug_check();
+        Ok(())
+    }
+
+    fn remove_flow(&mut self, flow: FlowId) {
+        self.strata.remove_flow(flow);
+        self.debug_check();
+    }
+
+    fn total_weight(&self) -> Option<u64> {
+        Some(self.strata.total_weight())
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint { fixed_bytes: size_of::<Self>() + self.strata.heap_bytes(), bytes_per_flow: Strata::<T>::BYTES_PER_FLOW }
+    }
+
+    /// 1 and 2 are those of `strata.rs`.
+    fn check_invariants(&self) {
+        self.strata.check(place_of);
+        (0..GROUPS).for_each(|group| self.check_group(group));
+        self.strata.backlogged().for_each(|flow| self.check_flow(flow));
+        self.check_choice();
+    }
+}
+
+/// Invariants.
+impl<T> Gfq<T> {
+    /// 3. A half is marked if a flow lies in it, and a group starts with its first marked half or the one before.
+    fn check_group(&self, group: usize) {
+        let (state, shift) = (self.groups[group], shift_of(group));
+        let flows = || self.strata.backlogged().filter(|flow| flow.group() == group);
+        assert_eq!(flows().fold(0, |halves, flow| halves | 1 << half_of(flow)), state.occupied, "invariant 3");
+        let first = flows().map(|flow| flow.start.slot_start(shift)).reduce(VirtualTime::earlier);
+        assert!(first.is_none_or(|first| first == state.start), "invariant 3: starts with its first flow");
+        let finish = flows().map(rounded_finish).reduce(VirtualTime::earlier);
+        assert!(finish.is_none_or(|finish| finish == state.finish(shift)), "invariant 3: the first half finishes first");
+    }
+
+    /// 4. F is rounded up, by no more than a slot.
+    /// 5. Theorem 3: no flow is further ahead of V than to the end of the slot that V is in.
+    /// 6. Theorem 4: V <= F rounded + L, in debug builds, which keep L.
+    fn check_flow(&self, flow: &Flow) {
+        let (now, shift, finish) = (self.strata.clock.now(), flow.shift(), rounded_finish(flow));
+        assert!((0..=1 << shift).contains(&finish.since(flow.finish)), "invariant 4");
+        let slot_end = now.plus((1 << shift) - 1).slot_start(shift);
+        assert!(!flow.start.slot_start(shift).is_after(slot_end), "invariant 5: Theorem 3");
+        let latest = finish.plus(self.strata.largest_step());
+        assert!(!cfg!(debug_assertions) || !now.is_after(latest), "invariant 6: Theorem 4");
+    }
+
+    /// 7. Work conservation: if a flow is backlogged, one is eligible.
+    /// 8. The scan finds the earliest finish among all flows whose slot has begun.
+    fn check_choice(&self) {
+        let chosen = self.first_group();
+        assert_eq!(chosen.is_none(), self.backlog().is_empty(), "invariant 7");
+        let now = self.strata.clock.now();
+        let eligible = self.strata.backlogged().filter(|flow| !flow.start.slot_start(flow.shift()).is_after(now));
+        let finish = chosen.map(|group| self.groups[group].finish(shift_of(group)));
+        assert_eq!(eligible.map(rounded_finish).reduce(VirtualTime::earlier), finish, "invariant 8");
+    }
+
+    /// Theorem 5: a flow starts within the first 2 + L / sigma slots of its group.
+    fn is_in_range(&self, flow: &Flow) -> bool {
+        let (group, shift) = (&self.groups[flow.group()], flow.shift());
+        let distance = flow.start.slot_start(shift).since(group.start) >> shift;
+        let slots = 2 + (self.strata.largest_step() >> shift) as i64 + 1;
+        group.is_idle() || (1 - slots.min(SLOTS.into())..slots.min(SLOTS.into())).contains(&distance)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(gfq: &mut Gfq<()>) -> alloc::vec::Vec<u32> {
+        core::iter::from_fn(|| gfq.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect()
+    }
+
+    /// Two flows in one slot: the one that finishes in it goes before the one that finishes in the next, though it came later.
+    #[test]
+    fn within_a_slot_the_earlier_finish_goes_first() {
+        let mut gfq = Gfq::default();
+        for (flow, len) in [(0, 1_000), (1, 1_000), (2, 100)] {
+            gfq.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 500, ())).expect("short");
+            gfq.enqueue(Instant::ZERO, Packet::new(FlowId(flow), len + 1_000, ())).expect("short");
+        }
+        // All have slots of 2048 bytes. The second packets start at 500 and finish at 2500, 2500 and 1600.
+        assert_eq!(order(&mut gfq), [0, 1, 2, 2, 0, 1]);
+    }
+
+    /// V has gone once around while the flow was idle, and stands a little before where the flow left: further than its group allows.
+    #[test]
+    fn a_finish_time_from_before_the_wrap_is_forgotten() {
+        let mut gfq = Gfq::default();
+        gfq.set_flow(FlowId(0), FlowConfig { weight: 1024, max_packet_len: 1024 }).expect("legal");
+        gfq.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1024, ())).expect("short");
+        assert_eq!(order(&mut gfq), [0]);
+        let far = gfq.strata.flows[0].finish.since(gfq.strata.clock.now()) as u64 + (1 << 46);
+        gfq.strata.clock.jump_to(gfq.strata.clock.now().plus(i64::MAX as u64));
+        gfq.strata.clock.jump_to(gfq.strata.clock.now().plus(i64::MAX as u64 + 2 - far));
+        let now = gfq.strata.clock.now();
+        assert!(gfq.strata.flows[0].finish.is_after(now), "it looks far ahead");
+        gfq.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1024, ())).expect("short");
+        assert_eq!(gfq.strata.flows[0].start, now, "a new start");
+    }
+}

@@ -1,0 +1,90 @@
+//! Last in, first out: the newest packet leaves first.
+//!
+//! A stack. The newest packet never waits for an older one, and what was not served at once waits for a pause in the arrivals, however long
+//! that takes. Nobody wants such a queue for all traffic; but it is as different from FIFO as an order can be, which makes it one of the
+//! schedules that a universal scheduler must be able to replay, and the hardest of those tried.
+//!
+//! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 2.3 (Table 1).
+//!
+//! | guarantee | value | test in `theorems/lifo.rs` |
+//! |---|---|---|
+//! | order | no packet leaves while a newer one waits | `the_newest_leaves_first` |
+//! | delay of the first | an arrival waits for the packet on the link and for those that come after it | `an_arrival_passes_whatever_waits` |
+//! | fairness | none; who sends steadily above the link's rate starves what came before | `what_came_first_starves` |
+//! | push-out | the oldest packet | `a_full_buffer_gives_up_the_oldest` |
+//!
+//! Cost: O(1), no state per flow.
+//!
+//! Differences from the paper: its queues never overflow. Here a full buffer gives up the oldest packet, which would leave last.
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Parameter};
+use crate::packet::Packet;
+use crate::pool::{Backlog, Pool, Queue};
+use crate::scheduler::{Footprint, Scheduler};
+use crate::schedulers::Discipline;
+use crate::time::Instant;
+
+/// LIFO has no parameters but its buffer's limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Config;
+
+impl Discipline for Config {
+    const NAME: &'static str = "lifo";
+    const ABOUT: &'static str = "last in, first out: the newest packet first";
+    const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
+    const PARAMETERS: &'static [Parameter<Self>] = &[];
+    const WEIGHTED: bool = false;
+    const REORDERS: bool = true;
+    const COMPLEXITY: &'static str = "O(1)";
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    type Scheduler<T: Send> = Lifo<T>;
+
+    fn build<T: Send>(&self, _seed: u64) -> Result<Lifo<T>, ConfigError> {
+        Ok(Lifo::default())
+    }
+}
+
+/// One queue, served from its tail.
+#[derive(Debug, Clone)]
+pub struct Lifo<T> {
+    pool: Pool<T>,
+    queue: Queue,
+}
+
+impl<T> Default for Lifo<T> {
+    fn default() -> Self {
+        Self { pool: Pool::default(), queue: Queue::EMPTY }
+    }
+}
+
+impl<T> Scheduler<T> for Lifo<T> {
+    #[inline]
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        self.pool.push(&mut self.queue, packet);
+        Ok(())
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+        self.pool.pop_tail(&mut self.queue)
+    }
+
+    /// The oldest.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        self.pool.pop(&mut self.queue)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.pool.backlog()
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
+    }
+
+    fn check_invariants(&self) {
+        self.pool.check_queue(&self.queue);
+    }
+}

@@ -1,0 +1,171 @@
+//! Least slack time first: the packet that can least afford to wait leaves first.
+//!
+//! A packet carries its slack, the time that it may still lose in queues, and each node takes off what it waited there: what was lost at
+//! one node can be made up for at the next. Slack set to what a packet lost under another scheduler makes LSTF reproduce that scheduler's
+//! network: exactly, if it may interrupt packets and no packet passes more than two congestion points, which no other scheduler with as
+//! little knowledge betters. Slack set by a rule of thumb makes it fair, or short for short flows, or short in the tail.
+//!
+//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI 2016, sections 2, 5 and appendix A;
+//! J. Y.-T. Leung, "A New Algorithm for Scheduling Periodic Real-Time Tasks", Algorithmica 4, 1989.
+//!
+//! | paper | here |
+//! |---|---|
+//! | slack(p, a), slack on arrival at node a | [`Packet::slack`] |
+//! | i(p, a), arrival | [`Packet::arrival`] |
+//! | T(p, a), transmission time | `transmission_time`, zero as long as [`Scheduler::set_link_rate`] has not been called |
+//! | slack(p, a) + i(p, a) + T(p, a), the deciding term (section 5) | `last_bit_due`, the key |
+//!
+//! The key is the instant by which the last bit has to be sent. The paper ranks by the slack of the last bit, slack - (t - i) + T at time
+//! t, and t is the same for all that are compared. T matters where lengths differ: of two packets with the same slack the short one has to
+//! be gone sooner. It also makes LSTF the same as earliest deadline first (A.5), which meets all deadlines of a node whenever that is
+//! possible; without T it is not. A port tells the scheduler its rate. Untold, driven without a port, it ranks by slack + arrival alone,
+//! which is the paper's order wherever packets on a link have one length.
+//!
+//! | guarantee | value | test in `theorems/lstf.rs` |
+//! |---|---|---|
+//! | order | no packet leaves while one has less slack left; equals are FIFO | `it_decides_as_the_reference_sorts` |
+//! | A.5 | the decisions of `edf` with deadlines o(p) - tmin + T | `edf_with_static_deadlines_decides_as_lstf_does` |
+//! | 3.2 | the decisions of `fifo_plus`, if all packets start with the same slack | `theorems/fifo_plus.rs` |
+//! | replay, at most two congestion points a packet, `preempt` | none overdue | `two_congestion_points_are_replayed` |
+//! | replay, three | can fail | `figure_10`, `three_congestion_points_can_fail` |
+//! | push-out | the newest packet with the most slack left, the arriving one only if it has | `a_full_buffer_gives_up_the_most_slack` |
+//!
+//! Number format: keys are i128 picoseconds, since neither 64 bits hold the sum of an instant and a slack: nothing saturates.
+//!
+//! Cost: O(log n) with n packets that wait. Memory: a packet's key and its place, no state per flow.
+//!
+//! Differences from the paper: slack in picoseconds, not nanoseconds. The scheduler does not write a packet's slack as it leaves: like all
+//! others it hands packets out as they came, and whoever carries a packet on takes off what it waited, at nodes of any discipline alike
+//! (the paper's fair queues keep slack as well); waiting is end - arrival - T, preempted or not. With `preempt` a
+//! [`PreemptivePort`](crate::PreemptivePort) interrupts the packet on the link for one whose last bit is due earlier, never for an equal.
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Kind, Parameter};
+use crate::packet::Packet;
+use crate::pool::Backlog;
+use crate::ranked::Ranked;
+use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
+use crate::schedulers::Discipline;
+use crate::time::Instant;
+use crate::units::Rate;
+
+/// Parameters of LSTF.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Config {
+    /// Whether a packet may be interrupted for one with less slack left, in a port that can.
+    pub preempt: bool,
+}
+
+impl Discipline for Config {
+    const NAME: &'static str = "lstf";
+    const ABOUT: &'static str = "least slack time first: who can least afford to wait, as the packets carry it";
+    const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
+    const PARAMETERS: &'static [Parameter<Self>] = &[Parameter {
+        name: "preempt",
+        kind: Kind::Switch,
+        min: 0,
+        max: 1,
+        about: "interrupt a packet for one with less slack left, in a port that can: theory mode",
+        read: |config| config.preempt.into(),
+        write: |config, value| config.preempt = value != 0,
+    }];
+    const LIVE: &'static [&'static str] = &["preempt"];
+    const WEIGHTED: bool = false;
+    const REORDERS: bool = true;
+    const COMPLEXITY: &'static str = "O(log n)";
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    type Scheduler<T: Send> = Lstf<T>;
+
+    fn build<T: Send>(&self, _seed: u64) -> Result<Lstf<T>, ConfigError> {
+        Ok(Lstf::new(*self))
+    }
+
+    fn configuration<T: Send>(scheduler: &mut Lstf<T>) -> Option<&mut Self> {
+        Some(&mut scheduler.config)
+    }
+}
+
+/// The scheduler.
+#[derive(Debug, Clone)]
+pub struct Lstf<T> {
+    /// By the instant at which the last bit is due.
+    waiting: Ranked<i128, T>,
+    link_rate: Option<Rate>,
+    config: Config,
+}
+
+impl<T> Lstf<T> {
+    /// A scheduler with nothing in it, for a link of unknown rate.
+    pub fn new(config: Config) -> Self {
+        Self { waiting: Ranked::default(), link_rate: None, config }
+    }
+
+    /// T(p, a) in picoseconds, as far as it is known.
+    fn transmission_time(&self, len: u32) -> i128 {
+        self.link_rate.map_or(0, |rate| rate.time_of(len.into()).as_picos().into())
+    }
+
+    /// The deciding term: when the last bit of a packet is due that had this slack at `since`.
+    fn last_bit_due(&self, packet: &Packet<T>, since: Instant) -> i128 {
+        i128::from(since.as_picos()) + i128::from(packet.slack.as_picos()) + self.transmission_time(packet.len)
+    }
+}
+
+impl<T> Scheduler<T> for Lstf<T> {
+    /// Sets the packet's arrival, from which on its slack is spent.
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        self.waiting.push(self.last_bit_due(&packet, now), Packet { arrival: now, ..packet });
+        self.debug_check();
+        Ok(())
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+        let packet = self.waiting.pop_first();
+        self.debug_check();
+        packet
+    }
+
+    /// The newest packet with the most slack left.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let packet = self.waiting.pop_last();
+        self.debug_check();
+        packet
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.waiting.backlog()
+    }
+
+    /// Whether the last bit of one that waits is due before that of `sending`, whose slack is what is left of it now.
+    fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
+        let due = self.last_bit_due(sending, now);
+        self.config.preempt && self.waiting.first_key().is_some_and(|first| first < due)
+    }
+
+    /// From it follows how much sooner than a long packet a short one has to be sent. It counts for packets that come from now on.
+    fn set_link_rate(&mut self, rate: Rate) {
+        self.link_rate = Some(rate);
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
+    }
+
+    /// 1. Each packet is ranked by when its last bit is due, then by arrival.
+    fn check_invariants(&self) {
+        self.waiting.check();
+        let slack_and_arrival = |packet: &Packet<T>| i128::from(packet.arrival.as_picos()) + i128::from(packet.slack.as_picos());
+        let least = self.waiting.first().map(|(_, first)| slack_and_arrival(first));
+        assert!(self.waiting.first_key() >= least, "invariant 1: not before its slack is spent");
+    }
+}
+
+impl<T> Lstf<T> {
+    #[inline]
+    fn debug_check(&self) {
+        if is_time_to_check(0, self.backlog()) {
+            self.check_invariants();
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Strict priority: of all packets that wait, one of the most urgent class leaves; a class waits for as long as a more urgent one has any.
+//!
+//! Each packet carries its class as a number, smaller first, and packets of one class leave as they came. Nothing is shared: the first
+//! class has the link whenever it wants it, and the others get what it leaves, possibly nothing. That is what it is for, and why everything
+//! that must not starve needs a limit on those before it.
+//!
+//! Source: tc-prio(8) for the discipline; R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, sections 2.2 and 3.1, for classes
+//! that the ingress writes into each packet ("simple priority scheduling").
+//!
+//! | paper | here |
+//! |---|---|
+//! | static priority value | [`Packet::priority`], smaller first |
+//!
+//! | guarantee | value | test in `theorems/priority.rs` |
+//! |---|---|---|
+//! | order | no packet leaves while one of a smaller class waits; a class is FIFO | `the_most_urgent_leaves_first_and_a_class_is_fifo` |
+//! | isolation | a class waits for no later one but for the packet on the link | `a_class_does_not_feel_those_behind_it` |
+//! | starvation | none against it: a greedy class stops all behind it | `known_bug_fperf_a_busy_class_starves_those_behind_it` |
+//! | push-out | the newest packet of the last class | `a_full_buffer_gives_up_the_newest_of_the_last_class` |
+//!
+//! In a hierarchy a child's packet carries the child's class, and the newest child of a class waits behind the others of it, so that
+//! children of one class take turns packet by packet. There is no state of a flow, so a refill is an arrival:
+//! [`Scheduler::dequeue_refilled`] is as the trait has it.
+//!
+//! Cost: O(log n) with n packets that wait, for any number of classes; [`Scheduler::evict_flow`] looks for its packet: O(n), which in a
+//! node is the number of children that wait. Memory: a packet's key and its place, no state per flow or class.
+//!
+//! Differences from tc-prio(8): classes are numbers of 32 bits in the packet, not bands with filters; what each class holds is not
+//! configured, and the last class gives way in a full buffer.
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Parameter};
+use crate::packet::{FlowId, Packet};
+use crate::pool::Backlog;
+use crate::ranked::Ranked;
+use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
+use crate::schedulers::{self, Discipline};
+use crate::time::Instant;
+
+/// Strict priority has no parameters but its buffer's limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Config;
+
+impl Discipline for Config {
+    const NAME: &'static str = "priority";
+    const ABOUT: &'static str = "strict priority: the most urgent class first, a class in order";
+    const SOURCE: &'static str = "tc-prio(8); Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
+    const PARAMETERS: &'static [Parameter<Self>] = &[];
+    const WEIGHTED: bool = false;
+    const REORDERS: bool = true;
+    const COMPLEXITY: &'static str = "O(log n)";
+    const PRIORITY: schedulers::Priority = schedulers::Priority::Class;
+    const INTERIOR: bool = true;
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    type Scheduler<T: Send> = Priority<T>;
+
+    fn build<T: Send>(&self, _seed: u64) -> Result<Priority<T>, ConfigError> {
+        Ok(Priority::default())
+    }
+}
+
+/// The scheduler.
+#[derive(Debug, Clone)]
+pub struct Priority<T> {
+    waiting: Ranked<u32, T>,
+}
+
+impl<T> Default for Priority<T> {
+    fn default() -> Self {
+        Self { waiting: Ranked::default() }
+    }
+}
+
+impl<T> Scheduler<T> for Priority<T> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        self.waiting.push(packet.priority, packet);
+        self.debug_check();
+        Ok(())
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+        let packet = self.waiting.pop_first();
+        self.debug_check();
+        packet
+    }
+
+    /// The newest packet of the last class.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let packet = self.waiting.pop_last();
+        self.debug_check();
+        packet
+    }
+
+    fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
+        let packet = self.waiting.pop_newest_of(flow);
+        self.debug_check();
+        packet
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.waiting.backlog()
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
+    }
+
+    /// 1. Each packet is ranked by its class, then by arrival.
+    fn check_invariants(&self) {
+        self.waiting.check();
+        assert!(self.waiting.first().is_none_or(|(_, first)| Some(first.priority) == self.waiting.first_key()), "invariant 1: by class");
+    }
+}
+
+impl<T> Priority<T> {
+    #[inline]
+    fn debug_check(&self) {
+        if is_time_to_check(0, self.backlog()) {
+            self.check_invariants();
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! S-KPS: WF2Q+ on timer wheels whose slots interleave like the marks of a ruler, so that the next flow is the next mark.
+//!
+//! Flows with like ratios of packet length to weight form a group, and each group's slots end at ticks of their own: group 0 at every odd
+//! tick, group 1 at 2, 6, 10, ..., group 2 at 4, 12, 20, ...: no tick belongs to two groups. Two containers hold the ticks of slots that have
+//! flows: the ineligible one by rounded start, the eligible one by rounded finish. As V comes to a tick of the first, the whole slot moves to
+//! the second; what is served next is the first tick of that one. Both are bitmaps in which the first tick is found by find-first-set.
+//!
+//! Source: M. Karsten, "SI-WF2Q: WF2Q Approximation with Small Constant Execution Overhead", INFOCOM 2006; "Approximation of Generalized
+//! Processor Sharing with Interleaved Stratified Timer Wheels", IEEE/ACM ToN 18(3), 2010. **A reconstruction** from what F. Checconi,
+//! P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees" ("the QFQ paper") says of it in
+//! sections 2 and 5: two containers of interleaved stratified timer wheels, start times rounded down by at most 4 sigma_i and finish times up
+//! by at most 2 sigma_i, a cost that does not depend on the groups, and slots moved in proportion to the packet's length.
+//!
+//! | QFQ paper | here |
+//! |---|---|
+//! | S^k, F^k (Eq. 2) | `Flow::start`, `Flow::finish` in `strata.rs` |
+//! | sigma_i | 2^`shift_of(i)`; a slot of this file's wheels is 2 sigma_i wide |
+//! | F^k rounded | `rounded_finish`: the next odd multiple of sigma_i |
+//! | S^k rounded | `rounded_start`: two slots before |
+//! | V(t) (Eq. 3) | `clock` |
+//!
+//! | guarantee | value | test in `theorems/s_kps.rs` |
+//! |---|---|---|
+//! | B-WFI | 6 phi sigma_i + L_k + 2 phi L | `bounds_hold_in_random_and_adversarial_workloads` |
+//! | T-WFI and latency | (6 sigma_i + 2 L) / R | the same |
+//! | V <= F^k rounded + L | Lemma 3 of S-KPS, Theorem 4 of the QFQ paper | invariants, `invariants_hold_after_each_operation` |
+//!
+//! **Why two slots of twice sigma_i.** A slot that moves as a whole has one rounded start and one rounded finish for all its flows. If F is
+//! rounded up to the end of a slot of width w, F' - F < w, and F - S <= sigma_i, then w + sigma_i before F' is not after S. The next tick of
+//! the group is F' - 2 w; with w = 2 sigma_i this is what is quoted: F' - F < 2 sigma_i, S - S' <= 4 sigma_i.
+//!
+//! **Proof.** S and F are exact, S' and F' rounded. A flow is served when S' <= V, and then has F <= F' = S' + 4 sigma, so that at all times
+//! (a) S <= V + 4 sigma. Served is the smallest F' among the eligible, so (b) V <= F' + L, also just after the packet was counted: the proof of
+//! Theorem 4 in the QFQ paper asks for no more than S' <= S and F <= F'. From (b), S >= F - L_k / phi >= F' - 2 sigma - L_k / phi, and so
+//! S >= V - 2 sigma - L_k / phi - L. In an interval that the flow is backlogged in it gets phi times the rise of S, at least
+//! phi (rise of V - 6 sigma - L_k / phi - L), and V rises by what the link sends but for a packet, L: the B-WFI. A packet that finds (or makes)
+//! a backlog of Q bytes at `t` has F = S(t) + Q / phi, and leaves before V is beyond F + 2 sigma + L; V is at most L behind the link. With (a)
+//! for S(t): the T-WFI. If the backlog began at `t`, Q / phi is no more than what a link of the flow's share takes: the latency.
+//!
+//! So the B-WFI is that of QFQ, as corrected in `qfq.rs`, and 3 phi sigma_i; the T-WFI is that of the QFQ paper and 3 sigma_i / R, for here
+//! the 4 sigma in (a) have the packet in them.
+//!
+//! Number format: virtual time in 2^-30 bytes per unit of *twice* the weight, wrapping at 2^64. A flow's bytes are charged rounded up, by less
+//! than one part in 2^19, and V advances rounded down.
+//!
+//! Cost: O(1) for what a packet does to its flow and for finding the next one, whatever the number of groups; beside that, a step for each
+//! slot that V passes, which are in proportion to the packet's length over that of the shortest slots. Memory: one record a flow, the lists,
+//! and 66 KB for the two containers.
+//!
+//! Beyond what is quoted: S = max(V, F) for every newly backlogged flow. Slots are moved when the packet is taken, not while it is sent. A
+//! wheel's slots need not be few, as nothing walks them. Flows change groups, and weights leave, as in `qfq.rs`.
+
+use alloc::vec::Vec;
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Parameter};
+use crate::guarantees::{Bound, Guarantees, Share};
+use crate::packet::{FlowId, Packet};
+use crate::pool::Backlog;
+use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::schedulers::Discipline;
+use crate::strata::{Flow, GROUPS, MIN_SLOT_SHIFT, SLOTS, Strata, own_slot, shift_of};
+use crate::time::Instant;
+use crate::virtual_time::VirtualTime;
+
+/// A flow runs no further ahead of V than 2 to this times sigma.
+const REACH: u32 = 2;
+
+/// S-KPS has no parameters but its flows' weights and longest packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Config;
+
+impl Discipline for Config {
+    const NAME: &'static str = "s_kps";
+    const ABOUT: &'static str = "simple KPS: WF2Q+ with rounded times on interleaved timer wheels";
+    const SOURCE: &'static str = "Karsten, SI-WF2Q: WF2Q Approximation with Small Constant Execution Overhead, INFOCOM 2006";
+    const PARAMETERS: &'static [Parameter<Self>] = &[];
+    const WEIGHTED: bool = true;
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    const COMPLEXITY: &'static str = "O(1)";
+    type Scheduler<T: Send> = SKps<T>;
+
+    fn build<T: Send>(&self, _seed: u64) -> Result<SKps<T>, ConfigError> {
+        Ok(SKps::default())
+    }
+
+    fn guarantees(&self, share: &Share) -> Guarantees {
+        let (slot, own, any) = (own_slot(share), u64::from(share.max_packet_len), 2 * u64::from(share.link_max_packet_len));
+        let b_wfi = Bound { value: 6 * slot + own + share.of(any), source: "schedulers/s_kps.rs: 6 phi sigma_i + L_k + 2 phi L" };
+        let late = share.rate.time_of(share.per_share(6 * slot) + any);
+        let late = Bound { value: late, source: "schedulers/s_kps.rs: (6 sigma_i + 2 L) / R" };
+        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(late), latency: Some(late), ..Guarantees::default() }
+    }
+}
+
+/// The scheduler.
+#[derive(Debug, Clone)]
+pub struct SKps<T> {
+    strata: Strata<T>,
+    /// Slots whose rounded start V has not reached, by it.
+    ineligible: Ticks,
+    /// The other slots that hold flows, by rounded finish.
+    eligible: Ticks,
+}
+
+/// A set of ticks, points of virtual time that are multiples of the smallest slot size, within a window of [`Ticks::WINDOW`]: a bitmap, over it
+/// one of the words that are not zero, and over that another.
+#[derive(Debug, Clone)]
+struct Ticks {
+    words: Vec<u64>,
+    blocks: [u64; 64],
+    top: u64,
+}
+
+impl Ticks {
+    /// Ticks whose order is known: those from [`BEFORE`](Self::BEFORE) before V.
+    const WINDOW: u64 = 1 << 18;
+    /// V passes a rounded finish by at most 2^15 ticks: 64 KB at weight 1.
+    const BEFORE: u64 = 1 << 16;
+
+    fn new() -> Self {
+        Self { words: alloc::vec![0; (Self::WINDOW / 64) as usize], blocks: [0; 64], top: 0 }
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.top == 0
+    }
+
+    const fn place(time: VirtualTime) -> usize {
+        (time.bits() >> MIN_SLOT_SHIFT) as usize % Self::WINDOW as usize
+    }
+
+    fn insert(&mut self, tick: VirtualTime) {
+        let place = Self::place(tick);
+        self.words[place / 64] |= 1 << (place % 64);
+        self.blocks[place / 4096] |= 1 << (place / 64 % 64);
+        self.top |= 1 << (place / 4096);
+    }
+
+    fn remove(&mut self, tick: VirtualTime) {
+        let place = Self::place(tick);
+        self.words[place / 64] &= !(1 << (place % 64));
+        if self.words[place / 64] == 0 {
+            self.blocks[place / 4096] &= !(1 << (place / 64 % 64));
+        }
+        if self.blocks[place / 4096] == 0 {
+            self.top &= !(1 << (place / 4096));
+        }
+    }
+
+    fn contains(&self, tick: VirtualTime) -> bool {
+        let place = Self::place(tick);
+        self.words[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    /// How many there are, for checks.
+    fn count(&self) -> u32 {
+        let words = |block: usize| (0..64).filter(move |word| self.blocks[block] >> word & 1 == 1).map(move |word| block * 64 + word);
+        (0..64).filter(|block| self.top >> block & 1 == 1).flat_map(words).map(|word| self.words[word].count_ones()).sum()
+    }
+
+    /// The first tick in the window around `now`.
+    fn first(&self, now: VirtualTime) -> Option<VirtualTime> {
+        let from = now.minus(Self::BEFORE << MIN_SLOT_SHIFT).slot_start(MIN_SLOT_SHIFT);
+        let place = Self::place(from);
+        let found = self.at_or_after(place).or_else(|| self.at_or_after(0))?;
+        let distance = (found + Self::WINDOW as usize - place) as u64 % Self::WINDOW;
+        Some(from.plus(distance << MIN_SLOT_SHIFT))
+    }
+
+    fn at_or_after(&self, place: usize) -> Option<usize> {
+        let (word, block) = (place / 64, place / 4096);
+        if let Some(bit) = lowest(self.words[word] & u64::MAX << (place % 64)) {
+            return Some(word * 64 + bit);
+        }
+        let in_block = lowest(self.blocks[block] & after(word % 64)).map(|word| block * 64 + word);
+        let word = in_block.or_else(|| {
+            let block = lowest(self.top & after(block))?;
+            Some(block * 64 + lowest(self.blocks[block])?)
+        })?;
+        Some(word * 64 + lowest(self.words[word])?)
+    }
+}
+
+#[inline]
+const fn lowest(word: u64) -> Option<usize> {
+    if word == 0 { None } else { Some(word.trailing_zeros() as usize) }
+}
+
+/// All bits above this one.
+const fn after(bit: usize) -> u64 {
+    (u64::MAX - 1) << bit
+}
+
+const LARGEST_SLOT: u64 = 1 << (shift_of(GROUPS - 1) - MIN_SLOT_SHIFT);
+const _: () = assert!(Ticks::BEFORE + 4 * LARGEST_SLOT < Ticks::WINDOW, "finish times are up to two slots of two sigma ahead of V");
+const _: () =
+    assert!(VirtualTime::FRACTION_BITS <= MIN_SLOT_SHIFT && FlowConfig::MAX_PACKET_LEN as u64 / 2 < Ticks::BEFORE, "and L behind it");
+
+/// The group whose slots end at this tick.
+#[inline]
+const fn group_at(tick: VirtualTime) -> usize {
+    (tick.bits().trailing_zeros() - MIN_SLOT_SHIFT) as usize
+}
+
+/// The list of the slot that ends at this tick.
+#[inline]
+const fn place_at(tick: VirtualTime) -> usize {
+    let group = group_at(tick);
+    group * SLOTS as usize + (tick.bits() >> (shift_of(group) + 1)) as usize % SLOTS as usize
+}
+
+/// F rounded up to an odd multiple of sigma: the end of the flow's slot.
+#[inline]
+const fn rounded_finish(flow: &Flow) -> VirtualTime {
+    let slot_size = 1 << flow.shift();
+    flow.finish.plus(slot_size - 1).slot_start(flow.shift() + 1).plus(slot_size)
+}
+
+/// S rounded down, by way of F: two slots before the flow's ends.
+#[inline]
+const fn rounded_start(flow: &Flow) -> VirtualTime {
+    rounded_finish(flow).minus(4 << flow.shift())
+}
+
+fn place_of(flow: &Flow) -> usize {
+    place_at(rounded_finish(flow))
+}
+
+impl<T> Default for SKps<T> {
+    fn default() -> Self {
+        Self { strata: Strata::new(GROUPS * SLOTS as usize, REACH), ineligible: Ticks::new(), eligible: Ticks::new() }
+    }
+}
+
+impl<T> SKps<T> {
+    /// Puts a flow with its times into its slot, and the slot into its container.
+    fn list(&mut self, number: usize) {
+        let flow = &self.strata.flows[number];
+        debug_assert!(self.is_in_range(flow), "the slots of a group are told apart");
+        let (start, finish) = (rounded_start(flow), rounded_finish(flow));
+        if !self.strata.list(number, place_at(finish)) {
+            return;
+        }
+        if start.is_after(self.strata.clock.now()) {
+            self.ineligible.insert(start);
+        } else {
+            self.eligible.insert(finish);
+        }
+    }
+
+    /// V has come to where it is, or nobody is eligible and it comes up to the first start (Eq. 3): slots that it has reached move as they are.
+    fn update_eligible(&mut self) {
+        let now = self.strata.clock.now();
+        while let Some(start) = self.ineligible.first(now) {
+            if self.eligible.is_empty() {
+                self.strata.clock.jump_to(start);
+            }
+            if start.is_after(self.strata.clock.now()) {
+                break;
+            }
+            self.ineligible.remove(start);
+            self.eligible.insert(start.plus(4 << shift_of(group_at(start))));
+        }
+    }
+
+    fn dequeue_packet(&mut self) -> Option<Packet<T>> {
+        let tick = self.eligible.first(self.strata.clock.now())?;
+        let served = self.strata.serve(place_at(tick))?;
+        if served.is_vacated {
+            self.eligible.remove(tick);
+        }
+        if served.stays() {
+            self.list(served.flow);
+        }
+        if self.strata.advance(&served) {
+            self.list(served.flow);
+        }
+        self.update_eligible();
+        Some(served.packet)
+    }
+
+    /// Takes out a flow that lost its last packet without being served.
+    fn withdraw(&mut self, number: usize) {
+        let flow = &self.strata.flows[number];
+        let (start, finish) = (rounded_start(flow), rounded_finish(flow));
+        if !self.strata.withdraw(number) {
+            return;
+        }
+        if start.is_after(self.strata.clock.now()) {
+            self.ineligible.remove(start);
+        } else {
+            self.eligible.remove(finish);
+        }
+        self.update_eligible();
+    }
+
+    #[inline]
+    fn debug_check(&mut self) {
+        self.strata.note_emptiness();
+        if is_time_to_check(self.strata.flows.len(), self.backlog()) {
+            self.check_invariants();
+        }
+    }
+}
+
+impl<T> Scheduler<T> for SKps<T> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        if let Some(number) = self.strata.arrive(packet)? {
+            self.list(number);
+            self.update_eligible();
+        }
+        self.debug_check();
+        Ok(())
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+        let packet = self.dequeue_packet();
+        self.debug_check();
+        packet
+    }
+
+    /// The tail of the longest backlog. A flow that it empties is not charged for a packet that was not sent.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let (packet, number) = self.strata.evict()?;
+        if self.strata.flows[number].queue.is_empty() {
+            self.withdraw(number);
+        }
+        self.debug_check();
+        Some(packet)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.strata.pool.backlog()
+    }
+
+    fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+        self.strata.set_flow(Config::NAME, flow, config)?;
+        self.debug_check();
+        Ok(())
+    }
+
+    fn remove_flow(&mut self, flow: FlowId) {
+        self.strata.remove_flow(flow);
+        self.debug_check();
+    }
+
+    fn total_weight(&self) -> Option<u64> {
+        Some(self.strata.total_weight())
+    }
+
+    fn footprint(&self) -> Footprint {
+        let containers = 2 * size_of_val(self.eligible.words.as_slice());
+        let fixed_bytes = size_of::<Self>() + containers + self.strata.heap_bytes();
+        Footprint { fixed_bytes, bytes_per_flow: Strata::<T>::BYTES_PER_FLOW }
+    }
+
+    /// 1 and 2 are those of `strata.rs`.
+    fn check_invariants(&self) {
+        self.strata.check(place_of);
+        self.strata.backlogged().for_each(|flow| self.check_flow(flow));
+        self.check_containers();
+    }
+}
+
+/// Invariants.
+impl<T> SKps<T> {
+    /// 3. F is rounded up by less than 2 sigma, S down by at most 4 sigma, and no slot is two slots.
+    /// 4. A flow starts no more than 4 sigma after V.
+    /// 5. V <= F rounded + L (Lemma 3 of S-KPS, Theorem 4 of the QFQ paper), in debug builds, which keep L.
+    fn check_flow(&self, flow: &Flow) {
+        let (now, slot_size) = (self.strata.clock.now(), 1i64 << flow.shift());
+        assert!((0..2 * slot_size).contains(&rounded_finish(flow).since(flow.finish)), "invariant 3: F rounded");
+        assert!((0..=4 * slot_size).contains(&flow.start.since(rounded_start(flow))), "invariant 3: S rounded");
+        assert!(self.is_in_range(flow), "invariant 3: slots are told apart");
+        assert!(flow.start.since(now) <= 4 * slot_size, "invariant 4");
+        let latest = rounded_finish(flow).plus(self.strata.largest_step());
+        assert!(!cfg!(debug_assertions) || !now.is_after(latest), "invariant 5");
+    }
+
+    /// 6. The containers hold the slots of backlogged flows and nothing else: the ineligible one those that start after V.
+    /// 7. Work conservation: if a flow is backlogged, one is eligible.
+    /// 8. The first tick is the earliest finish among all flows whose slot has begun.
+    fn check_containers(&self) {
+        let now = self.strata.clock.now();
+        let is_late = |flow: &&Flow| rounded_start(flow).is_after(now);
+        let held = self.ineligible.count() + self.eligible.count();
+        assert_eq!(held as usize, self.strata.occupied_places(), "invariant 6: nothing but what has flows");
+        for flow in self.strata.backlogged() {
+            let (start, finish) = (rounded_start(flow), rounded_finish(flow));
+            let is_held = if is_late(&flow) { self.ineligible.contains(start) } else { self.eligible.contains(finish) };
+            assert!(is_held, "invariant 6: what has flows is held");
+        }
+        assert_eq!(self.eligible.is_empty(), self.backlog().is_empty(), "invariant 7");
+        let finishes = self.strata.backlogged().filter(|flow| !is_late(flow)).map(rounded_finish);
+        assert_eq!(finishes.reduce(VirtualTime::earlier), self.eligible.first(now), "invariant 8");
+    }
+
+    /// All slots of a group lie between L before V, rounded finishes counting, and 3.5 slots after it: fewer than [`SLOTS`].
+    fn is_in_range(&self, flow: &Flow) -> bool {
+        let ahead = rounded_finish(flow).since(self.strata.clock.now());
+        let slots = (i64::from(SLOTS) - 8) << (flow.shift() + 1);
+        (-slots..=7 << flow.shift()).contains(&ahead)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ticks_belong_to_one_group_each() {
+        let at = |tick: u64| group_at(VirtualTime::from_bits(tick << MIN_SLOT_SHIFT));
+        let groups: Vec<_> = (1..16).map(at).collect();
+        assert_eq!(groups, [0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0], "the marks of a ruler");
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_tick_is_found_wherever_the_window_is(
+            now in any::<u64>(),
+            ticks in prop::collection::btree_set(0..Ticks::WINDOW, 1..40),
+            kept in 0usize..40,
+        ) {
+            let now = VirtualTime::from_bits(now);
+            let from = now.minus(Ticks::BEFORE << MIN_SLOT_SHIFT).slot_start(MIN_SLOT_SHIFT);
+            let at = |tick: u64| from.plus(tick << MIN_SLOT_SHIFT);
+            let mut set = Ticks::new();
+            ticks.iter().for_each(|tick| set.insert(at(*tick)));
+            for tick in ticks.iter().take(kept) {
+                prop_assert_eq!(set.first(now), Some(at(*tick)));
+                set.remove(at(*tick));
+            }
+            prop_assert_eq!(set.first(now), ticks.iter().nth(kept).map(|tick| at(*tick)));
+            prop_assert_eq!(set.is_empty(), ticks.len() <= kept);
+        }
+    }
+
+    /// Weights 4 and 1: slots of 1024 and 4096 bytes per unit of weight, ends of slots at odd multiples of half of that.
+    #[test]
+    fn slots_of_two_groups_interleave() {
+        let mut scheduler = SKps::default();
+        scheduler.set_flow(FlowId(0), FlowConfig { weight: 4, max_packet_len: 2048 }).expect("legal");
+        for flow in [0, 0, 0, 0, 0, 0, 0, 0, 1, 1] {
+            scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 2048, ())).expect("short");
+        }
+        let order: Vec<_> = core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect();
+        // Finish times 512, 1024, 1536, ... are rounded to 512, 1536, 1536, 2560, 2560, ...; 2048 and 4096 to 2048 and 6144.
+        assert_eq!(order, [0, 0, 0, 1, 0, 0, 0, 0, 0, 1]);
+    }
+}

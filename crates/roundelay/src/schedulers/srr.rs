@@ -1,0 +1,505 @@
+//! Smoothed round robin: weights in binary, and a flow's turns spread over the round instead of taken at once.
+//!
+//! A round robin that gives a flow of weight w as many quanta in one turn sends a burst, and then nothing until all others had theirs. Here
+//! a flow of weight w has w turns of one quantum in a round. Each bit of the weight puts the flow into a column: the column of bit b is
+//! visited 2^b times a round, evenly spaced, and in each visit all of its flows have a turn. Which column is next is the number of trailing
+//! zeros of a counter. Cheap as DRR and smoother; but a visit is to *all* flows of a column, so delay grows with the number of flows.
+//!
+//! Source: C. Guo, "SRR: An O(1) Time-Complexity Packet Scheduler for Flows in Multiservice Packet Networks", SIGCOMM 2001, IEEE/ACM ToN
+//! 12(6), 2004. Its text was not at hand: the sequence and the matrix are as they are commonly told, the bounds are of this file.
+//!
+//! | paper | here |
+//! |---|---|
+//! | weight spread sequence: S_1 = 1; S_k = S_(k-1), k, S_(k-1) | term n is 1 + the trailing zeros of n; `next_term` |
+//! | order of the sequence, k_max | by the highest column that has flows; the counter moves in steps of `PERIOD` / 2^k_max |
+//! | weight matrix: row of a flow, column of a bit | `Flow::weight`, `columns` |
+//! | deficit | `Flow::deficit` |
+//!
+//! | guarantee | value | test in `theorems/srr.rs` |
+//! |---|---|---|
+//! | turns in a round | as many as the weight | `a_round_has_as_many_turns_of_a_flow_as_its_weight` |
+//! | spread: between two turns of flow k, turns of flow j | at most w_j / 2^h + B_j | `turns_are_spread` |
+//! | B-WFI, of flows within their longest packet | (1 - phi)(Q B_k + L_k) + phi (Q sum of B_j + (N - 1) L) | `bounds_hold_in_random_and_adversarial_workloads` |
+//! | T-WFI and latency | (B-WFI / phi + L) / R | the same |
+//! | fairness | (Q B_k + L_k) / r_k + (Q B_j + L_j) / r_j | the same |
+//!
+//! Q is the quantum, B_k the number of bits that are one in the weight w_k (at most 10, at most w_k), h the highest of them; sums are over the
+//! other flows. r = phi R.
+//!
+//! **Proof.** Count terms as if no column were ever empty: an empty one has no turns, so skipping it changes nothing. With 2^11 terms a round,
+//! the last of them without a column, the column of bit b comes at every 2^(11 - b)-th term exactly, rounds and all. In x terms in a row it
+//! comes at least (x + 1) / 2^(11 - b) - 1 times and at most (x - 1) / 2^(11 - b) + 1 times. Take an interval, and y terms from the one that it
+//! begins in to the one that it ends in, the first not counted. Flow k, backlogged throughout, has its turns in the y - 1 terms within, so at
+//! least m = w_k y / 2^11 - B_k, and flow j has turns in the y + 1 terms touched, so at most w_j y / 2^11 + B_j: of these w_j / w_k (m + B_k) + B_j.
+//! In m turns flow k sends more than m Q - L_k bytes, as it carries over less than a packet; in n turns flow j sends less than n Q + L_j.
+//! Weighed with phi and 1 - phi, the terms with m cancel: the B-WFI. The difference of both, divided by the weights: the fairness. Before a
+//! packet is taken the link has sent at most (bytes of the flow before it + B-WFI) / phi and the rest of a packet; take from that what a link of
+//! the flow's share needs: T-WFI and latency. The bound of B_j by w_j makes the sum no larger than that of the other weights.
+//!
+//! DRR has Q w_k where this has Q B_k; it has no other term with Q, as a flow there has one turn a round. So the gain is for flows of large
+//! weights, as long as there are not many others; all bounds are O(N), like those of any round robin.
+//!
+//! Cost: O(1) a packet if the quantum is at least the longest packet: of two terms in a row one is that of the highest column. With smaller
+//! quanta turns may send nothing. When there were more of these in a row than flows, what follows until somebody can send is counted, not
+//! walked (`skip_terms`), which takes a look at each flow. Memory: one record and eleven pairs of links a flow, see `footprint`.
+//!
+//! Beyond what is told of the paper: the position counts on through changes of the order, so that flows that come and go cannot hold up the
+//! light ones. A flow that becomes backlogged is put before those that the present visit has still to come to, and waits for the next one:
+//! coming back at once gains no turn. A flow whose weight changes stays where it is in the columns that it keeps.
+
+use alloc::vec::Vec;
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::guarantees::{Bound, Guarantees, Share};
+use crate::longest::Longest;
+use crate::packet::{FlowId, Packet};
+use crate::pool::{Backlog, Pool, Queue};
+use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::schedulers::Discipline;
+use crate::time::Instant;
+
+const NONE: u32 = u32::MAX;
+/// One for each bit of the largest weight.
+const COLUMNS: usize = FlowConfig::MAX_WEIGHT.ilog2() as usize + 1;
+/// Terms of a round, the last of them without a column.
+const PERIOD: u32 = 1 << COLUMNS;
+
+/// Parameters of SRR.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Bytes that a flow may send in a turn: 1 to 2^20.
+    pub quantum: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { quantum: 1514 }
+    }
+}
+
+impl Discipline for Config {
+    const NAME: &'static str = "srr";
+    const ABOUT: &'static str = "smoothed round robin: a flow's turns are as many as its weight, spread over the round";
+    const SOURCE: &'static str =
+        "Guo, SRR: An O(1) Time-Complexity Packet Scheduler for Flows in Multiservice Packet Networks, SIGCOMM 2001";
+    const PARAMETERS: &'static [Parameter<Self>] = &[Parameter {
+        name: "quantum",
+        kind: Kind::Size,
+        min: 1,
+        max: 1 << 20,
+        about: "bytes that a flow may send in a turn; at least the longest packet keeps the cost constant",
+        read: |config| config.quantum.into(),
+        write: |config, value| config.quantum = saturated(value),
+    }];
+    const LIVE: &'static [&'static str] = &["quantum"];
+    const WEIGHTED: bool = true;
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    const COMPLEXITY: &'static str = "O(1)";
+    type Scheduler<T: Send> = Srr<T>;
+
+    fn build<T: Send>(&self, _seed: u64) -> Result<Srr<T>, ConfigError> {
+        Srr::new(*self)
+    }
+
+    fn configuration<T: Send>(scheduler: &mut Srr<T>) -> Option<&mut Self> {
+        Some(&mut scheduler.config)
+    }
+
+    fn guarantees(&self, share: &Share) -> Guarantees {
+        let (own, any) = (self.around(share.weight, share.max_packet_len), u64::from(share.link_max_packet_len));
+        let others = share.flows.saturating_sub(1);
+        let bits = share.total_weight.saturating_sub(share.weight.into()).min(others * MOST_BITS);
+        let b_wfi = own - share.of(own).saturating_sub(1).min(own) + share.of(u64::from(self.quantum) * bits + others * any);
+        let late = share.rate.time_of(share.per_share(b_wfi) + any);
+        let of_other = |weight| Share { weight, ..*share }.per_share(self.around(weight, share.link_max_packet_len));
+        let other = (share.least_weight.max(1)..=FlowConfig::MAX_WEIGHT).map(of_other).max().unwrap_or(0);
+        let unfair = share.rate.time_of(share.per_share(own) + other);
+        let source = "schedulers/srr.rs: (1 - phi)(Q B_k + L_k) + phi (Q sum of B_j + (N - 1) L)";
+        let late = Some(Bound { value: late, source: "schedulers/srr.rs: (B-WFI / phi + L) / R" });
+        let fairness = Bound { value: unfair, source: "schedulers/srr.rs: (Q B_k + L_k) / r_k + (Q B_j + L_j) / r_j" };
+        Guarantees { b_wfi: Some(Bound { value: b_wfi, source }), t_wfi: late, latency: late, fairness: Some(fairness) }
+    }
+}
+
+/// Most bits that are one in a weight: in 1023.
+const MOST_BITS: u64 = FlowConfig::MAX_WEIGHT.ilog2() as u64;
+
+impl Config {
+    /// Q B_k + L_k: how far a flow's bytes can be from what the terms that went by are worth to it.
+    fn around(self, weight: u32, max_packet_len: u32) -> u64 {
+        u64::from(self.quantum) * u64::from(weight.count_ones()) + u64::from(max_packet_len)
+    }
+}
+
+/// The scheduler.
+#[derive(Debug, Clone)]
+pub struct Srr<T> {
+    pool: Pool<T>,
+    flows: Vec<Flow>,
+    /// Each flow's neighbours in the columns of its weight, while it is backlogged.
+    links: Vec<[Link; COLUMNS]>,
+    /// First flow of each column; column b is that of bit b.
+    columns: [u32; COLUMNS],
+    /// Columns that have flows, one bit each.
+    occupied: u32,
+    /// Number of the present term in its round, below [`PERIOD`].
+    position: u32,
+    /// Who comes after the present turn in the visit to this term's column.
+    cursor: u32,
+    /// Whose turn it is.
+    serving: u32,
+    backlogged: usize,
+    /// Turns since a packet was last sent that sent nothing.
+    fruitless_turns: usize,
+    longest: Longest,
+    config: Config,
+}
+
+#[derive(Debug, Clone)]
+struct Flow {
+    queue: Queue,
+    /// Bytes that it may still send in this turn, or carries to its next.
+    deficit: u64,
+    weight: u32,
+    /// It was removed and loses its weight with its last packet.
+    leaves: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    previous: u32,
+    next: u32,
+}
+
+const UNLINKED: [Link; COLUMNS] = [Link { previous: NONE, next: NONE }; COLUMNS];
+
+/// The column of a term. None: the last one of a round.
+#[inline]
+const fn column_of(position: u32) -> Option<usize> {
+    if position == 0 { None } else { Some(COLUMNS - 1 - position.trailing_zeros() as usize) }
+}
+
+/// Columns of a weight: its bits that are one.
+fn bits(mut weight: u32) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let bit = weight.checked_ilog2()?;
+        weight &= !(1 << bit);
+        Some(bit as usize)
+    })
+}
+
+/// Turns of a flow of this weight in the first `terms` terms of all rounds.
+fn turns(weight: u32, terms: u64) -> u64 {
+    let of_column = |bit: usize| (terms + (1 << (COLUMNS - 1 - bit))) >> (COLUMNS - bit);
+    bits(weight).map(of_column).sum()
+}
+
+impl<T> Srr<T> {
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self {
+            pool: Pool::default(),
+            flows: Vec::new(),
+            links: Vec::new(),
+            columns: [NONE; COLUMNS],
+            occupied: 0,
+            position: 0,
+            cursor: NONE,
+            serving: NONE,
+            backlogged: 0,
+            fruitless_turns: 0,
+            longest: Longest::default(),
+            config,
+        })
+    }
+
+    fn flow_mut(&mut self, flow: usize) -> &mut Flow {
+        if flow >= self.flows.len() {
+            let weight = FlowConfig::DEFAULT.weight;
+            self.flows.resize_with(flow + 1, || Flow { queue: Queue::default(), deficit: 0, weight, leaves: false });
+            self.links.resize(flow + 1, UNLINKED);
+        }
+        &mut self.flows[flow]
+    }
+
+    fn enqueue_packet(&mut self, packet: Packet<T>) {
+        let number = packet.flow.index();
+        self.flow_mut(number);
+        let flow = &mut self.flows[number];
+        let was_idle = flow.queue.is_empty();
+        self.pool.push(&mut flow.queue, packet);
+        self.longest.changed(number, flow.queue.size());
+        if was_idle {
+            self.backlogged += 1;
+            bits(self.flows[number].weight).for_each(|column| self.link(number, column));
+        }
+    }
+
+    fn dequeue_packet(&mut self) -> Option<Packet<T>> {
+        loop {
+            if let Some(flow) = self.flows.get(self.serving as usize) {
+                if u64::from(self.pool.head(&flow.queue)?.len) <= flow.deficit {
+                    return self.send(self.serving as usize);
+                }
+                self.serving = NONE;
+                self.fruitless_turns += 1;
+            }
+            self.serving = self.next_turn()?;
+            self.flows[self.serving as usize].deficit += u64::from(self.config.quantum);
+        }
+    }
+
+    fn send(&mut self, number: usize) -> Option<Packet<T>> {
+        let flow = &mut self.flows[number];
+        let packet = self.pool.pop(&mut flow.queue)?;
+        flow.deficit -= u64::from(packet.len);
+        self.longest.changed(number, flow.queue.size());
+        self.fruitless_turns = 0;
+        if flow.queue.is_empty() {
+            self.end_backlog(number);
+        }
+        Some(packet)
+    }
+
+    /// The flow has lost its last packet: it forfeits its credit, and its turn if it has it.
+    fn end_backlog(&mut self, number: usize) {
+        bits(self.flows[number].weight).for_each(|column| self.unlink(number, column));
+        self.backlogged -= 1;
+        if self.serving == number as u32 {
+            self.serving = NONE;
+        }
+        let flow = &mut self.flows[number];
+        flow.deficit = 0;
+        if flow.leaves {
+            flow.leaves = false;
+            flow.weight = FlowConfig::DEFAULT.weight;
+        }
+    }
+
+    /// Whose turn is next: in the present visit, or in the next one.
+    fn next_turn(&mut self) -> Option<u32> {
+        while self.cursor == NONE {
+            if self.fruitless_turns > self.backlogged {
+                self.skip_terms();
+            }
+            self.next_term()?;
+        }
+        let number = self.cursor;
+        let column = column_of(self.position)?;
+        self.cursor = self.links[number as usize][column].next;
+        Some(number)
+    }
+
+    /// The next term of the sequence of the order that the highest column asks for, a multiple of what separates them in the longest sequence.
+    fn next_term(&mut self) -> Option<()> {
+        let step = PERIOD >> (self.occupied.checked_ilog2()? + 1);
+        self.position = (self.position / step + 1) * step % PERIOD;
+        self.cursor = column_of(self.position).map_or(NONE, |column| self.columns[column]);
+        Some(())
+    }
+
+    /// Nobody could send for as many turns as there are flows: all terms before the first in which somebody can are counted at once.
+    #[cold]
+    fn skip_terms(&mut self) {
+        self.fruitless_turns = 0;
+        let terms = self.flows.iter().filter_map(|flow| self.terms_short(flow)).min().unwrap_or(1) - 1;
+        let (from, quantum) = (u64::from(self.position), u64::from(self.config.quantum));
+        for flow in self.flows.iter_mut().filter(|flow| !flow.queue.is_empty()) {
+            flow.deficit += quantum * (turns(flow.weight, from + terms) - turns(flow.weight, from));
+        }
+        self.position = ((from + terms) % u64::from(PERIOD)) as u32;
+    }
+
+    /// After how many terms a flow can send. None if it has nothing to send.
+    fn terms_short(&self, flow: &Flow) -> Option<u64> {
+        let short = u64::from(self.pool.head(&flow.queue)?.len).saturating_sub(flow.deficit);
+        let turns_short = short.div_ceil(self.config.quantum.into()).max(1) - 1;
+        let (rounds, rest) = (turns_short / u64::from(flow.weight), turns_short % u64::from(flow.weight));
+        let before = turns(flow.weight, self.position.into());
+        let has_turns = |terms: u64| turns(flow.weight, u64::from(self.position) + terms) - before > rest;
+        // Bisection: a round has all turns, no term has none.
+        let (mut too_few, mut enough) = (0, u64::from(PERIOD));
+        while enough - too_few > 1 {
+            let middle = u64::midpoint(too_few, enough);
+            if has_turns(middle) {
+                enough = middle;
+            } else {
+                too_few = middle;
+            }
+        }
+        Some(rounds * u64::from(PERIOD) + enough)
+    }
+}
+
+/// Columns.
+impl<T> Srr<T> {
+    /// Puts a flow into a column, first: if that column is being visited the flow waits for the next visit.
+    fn link(&mut self, number: usize, column: usize) {
+        let next = self.columns[column];
+        self.links[number][column] = Link { previous: NONE, next };
+        if let Some(neighbour) = self.links.get_mut(next as usize) {
+            neighbour[column].previous = number as u32;
+        }
+        self.columns[column] = number as u32;
+        self.occupied |= 1 << column;
+    }
+
+    fn unlink(&mut self, number: usize, column: usize) {
+        let Link { previous, next } = self.links[number][column];
+        if self.cursor == number as u32 && column_of(self.position) == Some(column) {
+            self.cursor = next;
+        }
+        if let Some(neighbour) = self.links.get_mut(next as usize) {
+            neighbour[column].previous = previous;
+        }
+        match self.links.get_mut(previous as usize) {
+            Some(neighbour) => neighbour[column].next = next,
+            None => self.columns[column] = next,
+        }
+        if self.columns[column] == NONE {
+            self.occupied &= !(1 << column);
+        }
+    }
+
+    fn set_weight(&mut self, number: usize, weight: u32) {
+        let flow = &mut self.flows[number];
+        let before = core::mem::replace(&mut flow.weight, weight);
+        if !flow.queue.is_empty() {
+            bits(before & !weight).for_each(|column| self.unlink(number, column));
+            bits(weight & !before).for_each(|column| self.link(number, column));
+        }
+    }
+
+    #[inline]
+    fn debug_check(&self) {
+        if is_time_to_check(self.flows.len(), self.pool.backlog()) {
+            self.check_invariants();
+        }
+    }
+}
+
+impl<T> Scheduler<T> for Srr<T> {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        if !packet.flow.fits_a_table() {
+            return Err(packet);
+        }
+        self.enqueue_packet(packet);
+        self.debug_check();
+        Ok(())
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+        let packet = self.dequeue_packet();
+        self.debug_check();
+        packet
+    }
+
+    /// The tail of the longest backlog.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
+        let flow = &mut self.flows[number];
+        let packet = self.pool.pop_tail(&mut flow.queue);
+        self.longest.changed(number, flow.queue.size());
+        if flow.queue.is_empty() {
+            self.end_backlog(number);
+        }
+        self.debug_check();
+        packet
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.pool.backlog()
+    }
+
+    fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+        config.check(Config::NAME, flow)?;
+        self.flow_mut(flow.index()).leaves = false;
+        self.set_weight(flow.index(), config.weight);
+        self.debug_check();
+        Ok(())
+    }
+
+    fn remove_flow(&mut self, flow: FlowId) {
+        let Some(record) = self.flows.get_mut(flow.index()) else { return };
+        record.leaves = !record.queue.is_empty();
+        if !record.leaves {
+            record.weight = FlowConfig::DEFAULT.weight;
+        }
+        self.debug_check();
+    }
+
+    fn footprint(&self) -> Footprint {
+        let bytes_per_flow = size_of::<Flow>() + size_of_val(&UNLINKED) + Longest::BYTES_PER_QUEUE;
+        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
+    }
+
+    /// 1. A flow is once in each column of its weight if it is backlogged, and in none else; columns are linked both ways and known to be
+    ///    occupied.
+    /// 2. An idle flow carries nothing and has no turn.
+    /// 3. The cursor is on a flow of the column that is being visited.
+    fn check_invariants(&self) {
+        let mut found = alloc::vec![0; self.flows.len()];
+        for (column, first) in self.columns.iter().enumerate() {
+            assert_eq!(self.occupied >> column & 1 == 1, *first != NONE, "invariant 1: occupied columns are known");
+            let (mut at, mut before) = (*first, NONE);
+            while at != NONE {
+                let Link { previous, next } = self.links[at as usize][column];
+                assert_eq!(previous, before, "invariant 1: linked both ways");
+                assert_eq!(found[at as usize] & 1 << column, 0, "invariant 1: once in a column");
+                found[at as usize] |= 1 << column;
+                (before, at) = (at, next);
+            }
+        }
+        for (flow, found) in self.flows.iter().zip(&found) {
+            let is_idle = flow.queue.is_empty();
+            assert_eq!(*found, if is_idle { 0 } else { flow.weight }, "invariant 1: in the columns of its weight");
+            assert!(!is_idle || flow.deficit == 0, "invariant 2: an idle flow carries nothing");
+            self.pool.check_queue(&flow.queue);
+        }
+        let backlogged = self.flows.iter().filter(|flow| !flow.queue.is_empty()).count();
+        assert_eq!(self.backlogged, backlogged, "flows that are backlogged are counted");
+        assert!(self.flows.get(self.serving as usize).is_none_or(|flow| !flow.queue.is_empty()), "invariant 2: no turn for an idle flow");
+        let visited = column_of(self.position).map_or(0, |column| 1 << column);
+        assert!(found.get(self.cursor as usize).is_none_or(|columns| columns & visited != 0), "invariant 3");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S_k = S_(k-1), k, S_(k-1).
+    fn spread(order: u32) -> Vec<u32> {
+        if order == 0 { Vec::new() } else { [spread(order - 1), alloc::vec![order], spread(order - 1)].concat() }
+    }
+
+    #[test]
+    fn terms_are_those_of_the_weight_spread_sequence() {
+        for order in 1..=COLUMNS as u32 {
+            let mut srr = Srr::<()>::new(Config::default()).expect("legal");
+            srr.occupied = 1 << (order - 1);
+            let terms = core::iter::from_fn(|| {
+                srr.next_term()?;
+                column_of(srr.position).map(|column| order - column as u32)
+            });
+            assert_eq!(terms.collect::<Vec<_>>(), spread(order), "order {order}");
+        }
+    }
+
+    #[test]
+    fn turns_are_counted_as_the_terms_come() {
+        for weight in [1, 2, 3, 511, 640, 1023, 1024] {
+            let mut counted = 0;
+            for term in 1..=u64::from(2 * PERIOD) {
+                let column = column_of((term % u64::from(PERIOD)) as u32);
+                counted += column.map_or(0, |column| u64::from(weight >> column & 1));
+                assert_eq!(turns(weight, term), counted, "weight {weight}, term {term}");
+            }
+            assert_eq!(counted, 2 * u64::from(weight), "as many in a round as the weight");
+        }
+    }
+}

@@ -1,0 +1,492 @@
+//! Flows stratified by how long their packets take at their weight: what `gfq` and `s_kps` share. Each adds its own order of the slots.
+//!
+//! A group has all flows for which L_k / phi, rounded up to a power of two, is the same; that power is its slot size sigma_i. Here are the
+//! flows' records with their exact times (Eq. 2 of the QFQ paper), the choice of the group, and lists of flows: one for each place, a place
+//! being what a discipline takes for a slot.
+
+use alloc::vec::Vec;
+
+use crate::config::ConfigError;
+use crate::guarantees::Share;
+use crate::longest::Longest;
+use crate::packet::{FlowId, Packet};
+use crate::pool::{Pool, Queue};
+use crate::scheduler::FlowConfig;
+use crate::virtual_time::{VirtualClock, VirtualTime, byte_time};
+
+const NONE: u32 = u32::MAX;
+/// Slots of a group, one bit each.
+pub(crate) const SLOTS: u32 = u64::BITS;
+/// Flows are grouped as if their longest packet had at least this many bytes: then 2 + L / sigma_i, and one, are no more than [`SLOTS`]
+/// however long the packets of other flows are.
+const MIN_GROUPED_LEN: u32 = 1088;
+/// Group 0 has slots of 2 to this: the shortest packets at the largest weight.
+pub(crate) const MIN_SLOT_SHIFT: u32 = slot_shift(MIN_GROUPED_LEN, charge(FlowConfig::MAX_WEIGHT));
+/// The last group has the longest packets at the smallest weight.
+pub(crate) const GROUPS: usize = (slot_shift(FlowConfig::MAX_PACKET_LEN, charge(1)) - MIN_SLOT_SHIFT + 1) as usize;
+/// Weights count this many times, for flows and for V alike, so that four of the largest slots are not beyond
+/// [`MAX_AHEAD`](crate::virtual_time::MAX_AHEAD).
+const SCALE: u32 = 2;
+
+const _: () = assert!(2 + FlowConfig::MAX_PACKET_LEN.div_ceil(MIN_GROUPED_LEN) <= SLOTS, "Theorem 5 of the QFQ paper");
+const _: () = assert!(4 << shift_of(GROUPS - 1) <= crate::virtual_time::MAX_AHEAD, "four slots are no stale timestamp");
+
+/// Virtual time that a byte takes at this weight.
+const fn charge(weight: u32) -> u64 {
+    byte_time(SCALE * weight)
+}
+
+/// The smallest power of two that holds a packet's virtual time (Eq. 4).
+const fn slot_shift(len: u32, byte_time: u64) -> u32 {
+    (len as u64 * byte_time).next_power_of_two().trailing_zeros()
+}
+
+const fn group_of(max_packet_len: u32, byte_time: u64) -> usize {
+    let len = if max_packet_len < MIN_GROUPED_LEN { MIN_GROUPED_LEN } else { max_packet_len };
+    (slot_shift(len, byte_time) - MIN_SLOT_SHIFT) as usize
+}
+
+/// log2 of a group's slot size.
+#[inline]
+pub(crate) const fn shift_of(group: usize) -> u32 {
+    MIN_SLOT_SHIFT + group as u32
+}
+
+/// phi sigma_i of a flow, in bytes: from L_k to below 2 L_k.
+pub(crate) fn own_slot(share: &Share) -> u64 {
+    let group = group_of(share.max_packet_len.min(FlowConfig::MAX_PACKET_LEN), charge(share.weight.max(1)));
+    u64::from(SCALE * share.weight) << (shift_of(group) - VirtualTime::FRACTION_BITS)
+}
+
+/// What a packet touches of its flow: a cache line.
+#[derive(Debug, Clone)]
+pub(crate) struct Flow {
+    pub(crate) queue: Queue,
+    /// S^k of the head packet.
+    pub(crate) start: VirtualTime,
+    /// F^k of the head packet; of the last one if the flow is idle.
+    pub(crate) finish: VirtualTime,
+    /// Neighbours in the list of its place.
+    next: u32,
+    previous: u32,
+    byte_time: u32,
+    /// Longest packet that is taken.
+    max_packet_len: u32,
+    /// Zero: the flow is not known.
+    weight: u16,
+    /// The place that it is listed in, if it is backlogged.
+    place: u16,
+    /// The group that its times are rounded in.
+    group: u8,
+    /// What was set since may belong in another group.
+    regroup: bool,
+    /// It was removed and goes with its last packet.
+    leaves: bool,
+}
+
+const _: () = assert!(size_of::<Flow>() <= 64, "what a packet touches of its flow lies in one cache line");
+
+impl Flow {
+    const UNKNOWN: Self = Self {
+        queue: Queue::EMPTY,
+        start: VirtualTime::ZERO,
+        finish: VirtualTime::ZERO,
+        next: NONE,
+        previous: NONE,
+        byte_time: 0,
+        max_packet_len: FlowConfig::DEFAULT.max_packet_len,
+        weight: 0,
+        place: 0,
+        group: 0,
+        regroup: false,
+        leaves: false,
+    };
+
+    #[inline]
+    const fn span_of(&self, len: u32) -> u64 {
+        len as u64 * self.byte_time as u64
+    }
+
+    #[inline]
+    pub(crate) const fn group(&self) -> usize {
+        self.group as usize
+    }
+
+    /// log2 of its slot size.
+    #[inline]
+    pub(crate) const fn shift(&self) -> u32 {
+        shift_of(self.group as usize)
+    }
+
+    /// The longest backlog has the most of this.
+    const fn size(&self) -> u64 {
+        self.queue.size()
+    }
+}
+
+/// Flows with the same rounded times, first come, first served.
+#[derive(Debug, Clone, Copy)]
+struct List {
+    head: u32,
+    tail: u32,
+}
+
+/// What is to be done with a flow that was served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Idle,
+    /// It has its next times, and is to be listed.
+    Stays,
+    /// It belongs in another group, once V has counted the packet; its head packet has so many bytes.
+    Moves(u32),
+}
+
+/// A packet that leaves, and its flow.
+#[derive(Debug)]
+pub(crate) struct Served<T> {
+    pub(crate) packet: Packet<T>,
+    pub(crate) flow: usize,
+    /// Its place has no other flow.
+    pub(crate) is_vacated: bool,
+    next: Next,
+}
+
+impl<T> Served<T> {
+    /// Whether the flow goes on in its group.
+    pub(crate) fn stays(&self) -> bool {
+        self.next == Next::Stays
+    }
+}
+
+/// Flows in lists, and V.
+#[derive(Debug, Clone)]
+pub(crate) struct Strata<T> {
+    pub(crate) pool: Pool<T>,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) clock: VirtualClock,
+    lists: Vec<List>,
+    longest: Longest,
+    /// No flow's F is ahead of V by more than 2 to this slots.
+    reach: u32,
+    /// Largest step of V since the scheduler was last empty: L of the theorems. Kept in debug builds.
+    largest_step: u64,
+}
+
+impl<T> Strata<T> {
+    pub(crate) fn new(places: usize, reach: u32) -> Self {
+        Self {
+            pool: Pool::default(),
+            flows: Vec::new(),
+            clock: VirtualClock::default(),
+            lists: alloc::vec![List { head: NONE, tail: NONE }; places],
+            longest: Longest::default(),
+            reach,
+            largest_step: 0,
+        }
+    }
+
+    /// Memory beside the flows' records.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.lists.len() * size_of::<List>() + Longest::FIXED_BYTES
+    }
+
+    /// Memory for each flow.
+    pub(crate) const BYTES_PER_FLOW: usize = size_of::<Flow>() + Longest::BYTES_PER_QUEUE;
+
+    /// The sum of the weights that V is shared by.
+    pub(crate) const fn total_weight(&self) -> u64 {
+        self.clock.total_weight() / SCALE as u64
+    }
+
+    /// L in virtual time, kept in debug builds.
+    pub(crate) const fn largest_step(&self) -> u64 {
+        self.largest_step
+    }
+}
+
+/// Flows and their weights.
+impl<T> Strata<T> {
+    /// The flow's record; a flow that is not known joins with what [`FlowConfig::DEFAULT`] says.
+    #[inline]
+    fn know(&mut self, flow: usize) -> &mut Flow {
+        if self.flows.get(flow).is_none_or(|flow| flow.weight == 0) {
+            self.join(flow);
+        }
+        &mut self.flows[flow]
+    }
+
+    #[cold]
+    fn join(&mut self, flow: usize) {
+        if flow >= self.flows.len() {
+            self.flows.resize(flow + 1, Flow::UNKNOWN);
+        }
+        self.flows[flow].max_packet_len = FlowConfig::DEFAULT.max_packet_len;
+        self.set_weight(flow, FlowConfig::DEFAULT.weight);
+    }
+
+    pub(crate) fn set_flow(&mut self, discipline: &'static str, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+        config.check(discipline, flow)?;
+        let record = self.know(flow.index());
+        record.leaves = false;
+        // What is as it was must not be taken for a change: that would cost a flow that is behind what it is due.
+        if (u32::from(record.weight), record.max_packet_len) != (config.weight, config.max_packet_len) {
+            record.max_packet_len = config.max_packet_len;
+            record.regroup = true;
+            self.set_weight(flow.index(), config.weight);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn remove_flow(&mut self, flow: FlowId) {
+        let Some(record) = self.flows.get_mut(flow.index()).filter(|record| record.weight > 0) else { return };
+        record.leaves = true;
+        if record.queue.is_empty() {
+            self.leave_if_removed(flow.index());
+        }
+    }
+
+    fn set_weight(&mut self, number: usize, weight: u32) {
+        let (id, flow) = (FlowId(number as u32), &mut self.flows[number]);
+        let before = u32::from(flow.weight);
+        flow.weight = weight as u16;
+        if weight > 0 {
+            flow.byte_time = charge(weight) as u32;
+            flow.regroup = true;
+        }
+        if weight > before {
+            self.clock.add_weight(id, SCALE * (weight - before));
+        } else if weight < before {
+            self.clock.remove_weight(id, SCALE * (before - weight), flow.finish);
+            self.let_weights_go();
+        }
+    }
+
+    fn let_weights_go(&mut self) {
+        if self.clock.has_leaving() {
+            self.clock.let_go(self.pool.backlog().is_empty());
+        }
+    }
+
+    fn leave_if_removed(&mut self, number: usize) {
+        if self.flows[number].leaves {
+            self.flows[number].leaves = false;
+            self.set_weight(number, 0);
+        }
+    }
+}
+
+/// Packets and times.
+impl<T> Strata<T> {
+    /// Takes a packet. If its flow was idle it is returned, with its times, to be listed.
+    pub(crate) fn arrive(&mut self, packet: Packet<T>) -> Result<Option<usize>, Packet<T>> {
+        let (number, len) = (packet.flow.index(), packet.len);
+        let known = self.flows.get(number).filter(|flow| flow.weight > 0);
+        if len > known.map_or(FlowConfig::DEFAULT.max_packet_len, |flow| flow.max_packet_len) || !packet.flow.fits_a_table() {
+            return Err(packet);
+        }
+        self.know(number);
+        let flow = &mut self.flows[number];
+        let was_idle = flow.queue.is_empty();
+        self.pool.push(&mut flow.queue, packet);
+        self.longest.changed(number, flow.size());
+        if was_idle {
+            self.stamp(number, len);
+        }
+        Ok(was_idle.then_some(number))
+    }
+
+    /// Eq. 2 on a newly backlogged flow: S = max(V, F).
+    fn stamp(&mut self, number: usize, len: u32) {
+        self.choose_group(number, len);
+        let now = self.clock.now();
+        let lead = self.lead(number);
+        let flow = &mut self.flows[number];
+        flow.start = if lead.is_some_and(|lead| lead > 0) { flow.finish } else { now };
+        flow.finish = flow.start.plus(flow.span_of(len));
+    }
+
+    /// How far F is ahead of V. None if it is further than a flow of its group can be: then it is from before the clock wrapped.
+    fn lead(&self, number: usize) -> Option<i64> {
+        let flow = &self.flows[number];
+        let lead = flow.finish.since(self.clock.now());
+        (lead <= 1 << (flow.shift() + self.reach)).then_some(lead)
+    }
+
+    /// The group by what is set for the flow, or a higher one: while its head packet is longer than what is now its longest, or while it is
+    /// further ahead of V than a flow of that group may be, since it was served with a smaller weight or longer packets.
+    fn choose_group(&mut self, number: usize, len: u32) {
+        if !self.flows[number].regroup {
+            return;
+        }
+        let lead = self.lead(number).unwrap_or(0).max(0) >> (self.reach - 1);
+        let by_lead = (i64::BITS - lead.leading_zeros()).saturating_sub(MIN_SLOT_SHIFT) as u8;
+        let flow = &mut self.flows[number];
+        let by_config = group_of(flow.max_packet_len, flow.byte_time.into()) as u8;
+        let by_packet = group_of(len, flow.byte_time.into()) as u8;
+        flow.group = by_lead.min(flow.group).max(by_config).max(by_packet);
+        flow.regroup = flow.group > by_config;
+    }
+
+    /// Takes the first packet of the first flow of a place, and gives the flow its next times.
+    #[inline]
+    pub(crate) fn serve(&mut self, place: usize) -> Option<Served<T>> {
+        let number = self.lists[place].head as usize;
+        let flow = self.flows.get_mut(number)?;
+        let packet = self.pool.pop(&mut flow.queue)?;
+        self.longest.changed(number, flow.size());
+        let is_vacated = self.unlist(number);
+        Some(Served { packet, flow: number, is_vacated, next: self.restamp(number) })
+    }
+
+    #[inline]
+    fn restamp(&mut self, number: usize) -> Next {
+        let flow = &mut self.flows[number];
+        let Some(head) = self.pool.head(&flow.queue) else { return Next::Idle };
+        flow.start = flow.finish;
+        let span = flow.span_of(head.len);
+        if flow.regroup || span > 1 << flow.shift() {
+            flow.regroup = true;
+            return Next::Moves(head.len);
+        }
+        flow.finish = flow.start.plus(span);
+        Next::Stays
+    }
+
+    /// V counts a packet; after that flows that leave take their weights with them. Whether the flow is to be listed in another group.
+    #[inline]
+    pub(crate) fn advance(&mut self, served: &Served<T>) -> bool {
+        if cfg!(debug_assertions) {
+            self.largest_step = self.largest_step.max(self.clock.span_of(served.packet.len));
+        }
+        self.clock.advance(served.packet.len);
+        self.let_weights_go();
+        match served.next {
+            Next::Stays => {}
+            Next::Idle => self.leave_if_removed(served.flow),
+            Next::Moves(len) => self.stamp(served.flow, len),
+        }
+        matches!(served.next, Next::Moves(_))
+    }
+
+    /// The tail of the longest backlog, and whose it was.
+    pub(crate) fn evict(&mut self) -> Option<(Packet<T>, usize)> {
+        let number = self.longest.find(self.flows.iter().map(Flow::size))?;
+        let flow = &mut self.flows[number];
+        let packet = self.pool.pop_tail(&mut flow.queue)?;
+        self.longest.changed(number, flow.size());
+        Some((packet, number))
+    }
+
+    /// A flow lost its last packet without being served, and is not charged for it. Whether its place has no other flow.
+    pub(crate) fn withdraw(&mut self, number: usize) -> bool {
+        let is_vacated = self.unlist(number);
+        self.flows[number].finish = self.flows[number].start;
+        self.leave_if_removed(number);
+        is_vacated
+    }
+}
+
+/// Lists.
+impl<T> Strata<T> {
+    /// Appends a flow to the list of a place. Whether it is the first one there.
+    #[inline]
+    pub(crate) fn list(&mut self, number: usize, place: usize) -> bool {
+        let List { head, tail } = &mut self.lists[place];
+        let before = *tail;
+        *tail = number as u32;
+        if before == NONE {
+            *head = number as u32;
+        } else {
+            self.flows[before as usize].next = number as u32;
+        }
+        let flow = &mut self.flows[number];
+        (flow.previous, flow.next, flow.place) = (before, NONE, place as u16);
+        before == NONE
+    }
+
+    /// Takes a flow off its list. Whether nobody else is there.
+    fn unlist(&mut self, number: usize) -> bool {
+        let Flow { next, previous, place, .. } = self.flows[number];
+        let list = &mut self.lists[usize::from(place)];
+        match previous {
+            NONE => list.head = next,
+            _ => self.flows[previous as usize].next = next,
+        }
+        match next {
+            NONE => list.tail = previous,
+            _ => self.flows[next as usize].previous = previous,
+        }
+        list.head == NONE
+    }
+
+    /// Lists that are not empty, for checks.
+    pub(crate) fn occupied_places(&self) -> usize {
+        self.heads().count()
+    }
+
+    /// Backlogged flows with nobody before them.
+    fn heads(&self) -> impl Iterator<Item = (u32, &Flow)> {
+        (0..).zip(&self.flows).filter(|(_, flow)| !flow.queue.is_empty() && flow.previous == NONE)
+    }
+
+    /// Flows that have packets, by number.
+    pub(crate) fn backlogged(&self) -> impl Iterator<Item = &Flow> {
+        self.flows.iter().filter(|flow| !flow.queue.is_empty())
+    }
+}
+
+/// Invariants.
+impl<T> Strata<T> {
+    /// To be called after each public call.
+    #[inline]
+    pub(crate) fn note_emptiness(&mut self) {
+        if cfg!(debug_assertions) && self.pool.backlog().is_empty() {
+            self.largest_step = 0;
+        }
+    }
+
+    /// 1. A flow is on the list of its place once if it is backlogged, and on none if it is idle; lists are linked both ways.
+    /// 2. A packet fits its slot: 0 <= F - S <= sigma.
+    pub(crate) fn check(&self, place_of: impl Fn(&Flow) -> usize) {
+        let mut listed = alloc::vec![0; self.flows.len()];
+        for (head, flow) in self.heads() {
+            let place = usize::from(flow.place);
+            let (mut at, mut before) = (head, NONE);
+            assert_eq!(self.lists[place].head, head, "invariant 1: its list begins with it");
+            while at != NONE {
+                let flow = &self.flows[at as usize];
+                listed[at as usize] += 1;
+                assert_eq!((place_of(flow), usize::from(flow.place)), (place, place), "invariant 1: listed by its times");
+                assert_eq!(flow.previous, before, "invariant 1: linked both ways");
+                (before, at) = (at, flow.next);
+            }
+            assert_eq!(self.lists[place].tail, before, "invariant 1: the list ends at its tail");
+        }
+        for (flow, listed) in self.flows.iter().zip(listed) {
+            assert_eq!(listed, u32::from(!flow.queue.is_empty()), "invariant 1: listed once if backlogged");
+            let fits = (0..=1 << flow.shift()).contains(&flow.finish.since(flow.start));
+            assert!(flow.queue.is_empty() || fits, "invariant 2: F - S <= sigma");
+            self.pool.check_queue(&flow.queue);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Rate;
+
+    #[test]
+    fn a_slot_holds_the_longest_packet_and_less_than_twice_as_much() {
+        let rate = Rate::from_bits_per_second(1).expect("not zero");
+        for weight in 1..=FlowConfig::MAX_WEIGHT {
+            for max_packet_len in [1088, 1500, 2048, 2049, 9000, 1 << 16] {
+                let share =
+                    Share { weight, total_weight: 1 << 20, least_weight: 1, flows: 1, max_packet_len, link_max_packet_len: 1, rate };
+                // Byte times are rounded up, so that what fits exactly can take the next slot size.
+                let (len, slot) = (u64::from(max_packet_len), own_slot(&share));
+                assert!((len..=2 * len).contains(&slot), "weight {weight}, {len} bytes: {slot}");
+            }
+        }
+    }
+}

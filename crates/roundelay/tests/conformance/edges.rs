@@ -1,0 +1,104 @@
+//! The smallest and largest of everything, for every discipline.
+
+use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
+use roundelay::{DropReason, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler};
+
+use crate::operations::subjects;
+
+fn build(discipline: &AnyDiscipline) -> AnyScheduler<u64> {
+    discipline.build(9).expect("legal parameters")
+}
+
+/// Known bug 20: a number that meant "none" inside was taken for a flow's. Each number is taken or refused, and what is taken comes out.
+#[test]
+fn known_bug_20_no_flow_number_is_special() {
+    let largest = FlowId::LARGEST_TABLED.0;
+    for discipline in AnyDiscipline::all() {
+        let mut scheduler = build(&discipline);
+        for flow in [0, largest, largest + 1, largest + 2, 1 << 31, u32::MAX - 1, u32::MAX] {
+            let packet = Packet::new(FlowId(flow), 1000, 7);
+            match scheduler.enqueue(Instant::ZERO, packet) {
+                Ok(()) => assert_eq!(scheduler.dequeue(Instant::ZERO), Some(packet), "{discipline}, flow {flow}"),
+                Err(refused) => assert!(refused == packet && flow > largest, "{discipline}, flow {flow}"),
+            }
+            let is_legal = scheduler.set_flow(FlowId(flow), FlowConfig::DEFAULT).is_ok();
+            assert!(is_legal || flow > largest, "{discipline}, flow {flow}");
+            scheduler.remove_flow(FlowId(flow));
+        }
+        assert!(scheduler.backlog().is_empty());
+    }
+}
+
+/// A discipline that keeps a table of flows keeps none for numbers beyond it: a stray one must not cost all memory.
+#[test]
+fn disciplines_that_count_memory_by_flows_refuse_numbers_beyond_the_table() {
+    let mut with_tables = 0;
+    for discipline in AnyDiscipline::all() {
+        let mut scheduler = build(&discipline);
+        if scheduler.footprint().bytes_per_flow > 0 {
+            with_tables += 1;
+            let packet = Packet::new(FlowId(FlowId::LARGEST_TABLED.0 + 1), 1000, 7);
+            assert_eq!(scheduler.enqueue(Instant::ZERO, packet), Err(packet), "{discipline}");
+        }
+    }
+    assert!(with_tables > 5, "{with_tables}");
+}
+
+#[derive(Default)]
+struct Count {
+    sent: u64,
+    dropped: u64,
+}
+
+impl Observer<u64> for Count {
+    fn sent(&mut self, _packet: Packet<u64>, start: Instant, end: Instant) {
+        assert!(end >= start);
+        self.sent += 1;
+    }
+
+    fn dropped(&mut self, _packet: Packet<u64>, _now: Instant, _reason: DropReason) {
+        self.dropped += 1;
+    }
+}
+
+/// Known bug 46 and its kin: rates at which a division or a product ends. A packet may take longer than time can tell.
+#[test]
+fn known_bug_46_rates_and_instants_at_the_edges() {
+    for discipline in subjects() {
+        for rate in [1, 8, 1_000_000_000_000, u64::MAX] {
+            let rate = Rate::from_bits_per_second(rate).expect("not zero");
+            let mut port = Port::new(build(&discipline), Limit::of_packets(100), rate);
+            let mut count = Count::default();
+            let times = [0, 1, 1_000_000, 1 << 50, (1 << 63) - 1, 1 << 63, u64::MAX - 1, u64::MAX];
+            for (number, picos) in (0..).zip(times) {
+                for len in [1, 1500, 1 << 16] {
+                    port.advance(Instant::from_picos(picos), &mut count);
+                    port.arrive(Instant::from_picos(picos), Packet::new(FlowId(number % 3), len, 0), &mut count);
+                }
+            }
+            port.drain(&mut count);
+            let waits = port.scheduler().backlog().packets;
+            assert_eq!(count.sent + count.dropped + waits, 24, "{discipline}, {rate:?}");
+        }
+    }
+}
+
+/// Time that steps back is the caller's fault and must not be the scheduler's end.
+#[test]
+fn time_that_runs_backwards_loses_nothing() {
+    for discipline in subjects() {
+        let mut scheduler = build(&discipline);
+        let (mut taken, mut gone) = (0, 0);
+        for (number, millis) in (0..400u32).zip([900, 5, 700, 0, 100, 99].into_iter().cycle()) {
+            let now = Instant::from_nanos(millis * 1_000_000);
+            if number % 3 < 2 {
+                taken += u32::from(scheduler.enqueue(now, Packet::new(FlowId(number % 4), 700, 0)).is_ok());
+            } else {
+                gone += u32::from(scheduler.dequeue(now).is_some());
+            }
+            gone += std::iter::from_fn(|| scheduler.take_dropped()).count() as u32;
+        }
+        assert_eq!(u64::from(taken - gone), scheduler.backlog().packets, "{discipline}");
+        scheduler.check_invariants();
+    }
+}

@@ -1,0 +1,203 @@
+//! What `fq.rs` claims, and disciplines that break it.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+use roundelay::schedulers::{Discipline, drr, fifo, fq, sfq};
+use roundelay::{Backlog, DropReason, FlowId, Footprint, Instant, Packet, Scheduler};
+
+use crate::fq_codel::{Offers, fperf_patterns, shares_beside_on_off, worst_on_off_share};
+use crate::ranked::dropped;
+
+const LEN: u32 = 1514;
+
+/// With seed 1 none of the first flows meet (`sfq.rs` says so of the same hash).
+fn build() -> fq::Fq<u64> {
+    fq::Config::default().build(1).expect("legal parameters")
+}
+
+/// The largest difference between packets served of two flows over an interval in which both have packets: arrivals of flow and length, or
+/// departures.
+fn worst_difference(mut scheduler: impl Scheduler<u64>, steps: &[Option<(u32, u32)>]) -> i64 {
+    const FLOWS: usize = 5;
+    let mut waiting = [0u64; FLOWS];
+    // What a has been served more than b since both have packets: now, and the least it has been.
+    let mut leads = [[(0i64, 0i64); FLOWS]; FLOWS];
+    let mut worst = 0;
+    for step in steps {
+        if let Some((flow, len)) = *step {
+            assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), len, 0)).is_ok());
+            waiting[flow as usize] += 1;
+            if waiting[flow as usize] == 1 {
+                (0..FLOWS).for_each(|other| (leads[flow as usize][other], leads[other][flow as usize]) = ((0, 0), (0, 0)));
+            }
+        } else if let Some(packet) = scheduler.dequeue(Instant::ZERO) {
+            let served = packet.flow.index();
+            for other in (0..FLOWS).filter(|other| *other != served && waiting[*other] > 0) {
+                let (lead, least) = &mut leads[served][other];
+                *lead += 1;
+                worst = worst.max(*lead - *least);
+                let (lead, least) = &mut leads[other][served];
+                *lead -= 1;
+                *least = (*least).min(*lead);
+            }
+            waiting[served] -= 1;
+        }
+    }
+    worst
+}
+
+fn steps() -> impl Strategy<Value = Vec<Option<(u32, u32)>>> {
+    let arrival = prop_oneof![(0u32..2, 1000u32..1515), (0u32..5, 40u32..1515)];
+    prop::collection::vec(prop::option::weighted(0.6, arrival), 50..600)
+}
+
+fn fixed_steps() -> Vec<Option<(u32, u32)>> {
+    (0..600u32).map(|step| (step % 5 < 3).then_some((step * step % 7 % 5, 40 + step * 397 % 1400))).collect()
+}
+
+proptest! {
+    #[test]
+    fn backlogged_bins_share_evenly(steps in steps()) {
+        prop_assert!(worst_difference(build(), &steps) <= 1);
+    }
+}
+
+#[test]
+fn the_check_finds_unfairness() {
+    assert!(worst_difference(build(), &fixed_steps()) == 1);
+    assert!(worst_difference(fifo::Fifo::default(), &fixed_steps()) > 1);
+    let drr: drr::Drr<u64> = drr::Config::default().build(1).expect("legal");
+    assert!(worst_difference(drr, &fixed_steps()) > 1, "DRR is fair in bytes, not in packets");
+}
+
+/// Bytes of two flows among 300 packets, one flow's packets ten times as long.
+fn bytes_of_long_and_short(mut scheduler: impl Scheduler<u64>) -> [u64; 2] {
+    for number in 0..1000 {
+        for (flow, len) in [(0, 1500), (1, 150)] {
+            assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), len, number)).is_ok());
+        }
+    }
+    let mut bytes = [0; 2];
+    for packet in (0..300).filter_map(|_| scheduler.dequeue(Instant::ZERO)) {
+        bytes[packet.flow.index()] += u64::from(packet.len);
+    }
+    bytes
+}
+
+#[test]
+fn it_is_fair_in_packets_not_in_bytes() {
+    assert_eq!(bytes_of_long_and_short(build()), [150 * 1500, 150 * 150]);
+    let [long, short] = bytes_of_long_and_short(sfq::Config { depth: 65_535, ..Default::default() }.build(1).expect("legal"));
+    assert!(long.abs_diff(short) < 2 * 1514, "SFQ counts bytes: {long} and {short}");
+}
+
+/// FPerf's finding: a bin that is idle as soon as it is empty, and new with the next packet.
+#[derive(Default)]
+struct IdleAtOnce {
+    queues: [VecDeque<Packet<u64>>; 5],
+    new: VecDeque<usize>,
+    old: VecDeque<usize>,
+}
+
+impl Scheduler<u64> for IdleAtOnce {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+        let number = packet.flow.index();
+        if self.queues[number].is_empty() {
+            self.new.push_back(number);
+        }
+        self.queues[number].push_back(packet);
+        Ok(())
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<u64>> {
+        let number = self.new.pop_front().or_else(|| self.old.pop_front())?;
+        let packet = self.queues[number].pop_front();
+        if !self.queues[number].is_empty() {
+            self.old.push_back(number);
+        }
+        packet
+    }
+
+    fn evict(&mut self) -> Option<Packet<u64>> {
+        None
+    }
+
+    fn backlog(&self) -> Backlog {
+        let packets = self.queues.iter().map(VecDeque::len).sum::<usize>() as u64;
+        Backlog { packets, bytes: packets * u64::from(LEN) }
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint::default()
+    }
+}
+
+#[test]
+fn known_bug_30_on_off_flow_gets_its_share() {
+    for slots in [14, 1004] {
+        let ours = || -> Box<dyn FnOnce(Offers) -> [u64; 5]> { Box::new(move |offers| shares_beside_on_off(&mut build(), slots, offers)) };
+        let idle_at_once = || -> Box<dyn FnOnce(Offers) -> [u64; 5]> {
+            Box::new(move |offers| shares_beside_on_off(&mut IdleAtOnce::default(), slots, offers))
+        };
+        let bound = slots / 5 + 2;
+        assert!(worst_on_off_share(slots, ours) <= bound);
+        assert!(worst_on_off_share(slots, idle_at_once) > bound, "the check finds the bug");
+    }
+}
+
+/// As FPerf's synthesized arrivals: silent until slot 5, then a packet a slot, four flows always backlogged.
+#[test]
+fn known_bug_30_no_flow_is_starved_by_one_that_returns() {
+    let least = |scheduler: &mut dyn FnMut(Offers) -> [u64; 5]| {
+        let of_pattern = |(start, gap): (u64, u64)| {
+            let sent = scheduler(&|slot| slot >= start && (slot - start).is_multiple_of(gap));
+            sent.into_iter().take(4).min()
+        };
+        fperf_patterns().filter_map(of_pattern).min().expect("patterns")
+    };
+    assert!(least(&mut |offers| shares_beside_on_off(&mut build(), 1004, offers)) >= 199);
+    assert!(least(&mut |offers| shares_beside_on_off(&mut IdleAtOnce::default(), 1004, offers)) <= 2);
+}
+
+proptest! {
+    #[test]
+    fn on_off_flows_of_any_pattern_get_their_share(offers in prop::collection::vec(any::<bool>(), 50..400)) {
+        let slots = offers.len() as u64;
+        let sent = shares_beside_on_off(&mut build(), slots, &|slot| offers[slot as usize]);
+        prop_assert!(sent[4] <= slots / 5 + 2, "{:?}", sent);
+    }
+}
+
+/// Packets that leave before the first one of an idle flow, others having many.
+fn wait_of_the_idle(mut scheduler: impl Scheduler<u64>) -> usize {
+    for number in 0..40 {
+        assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(number % 4), LEN, 0)).is_ok());
+    }
+    (0..5).for_each(|_| assert!(scheduler.dequeue(Instant::ZERO).is_some()));
+    assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(4), LEN, 0)).is_ok());
+    (0..36).take_while(|_| scheduler.dequeue(Instant::ZERO).is_some_and(|packet| packet.flow != FlowId(4))).count()
+}
+
+#[test]
+fn idle_flows_go_first() {
+    assert_eq!(wait_of_the_idle(build()), 0);
+    assert!(wait_of_the_idle(sfq::Config::default().build::<u64>(1).expect("legal")) >= 3, "SFQ puts them at the end");
+    assert_eq!(wait_of_the_idle(fifo::Fifo::default()), 35);
+}
+
+#[test]
+fn the_longest_bin_gives_up_its_newest() {
+    let packets = [(0, 100), (1, 700), (1, 700), (2, 900), (1, 10), (0, 100), (2, 900)];
+    let packets = packets.map(|(flow, len)| Packet::new(FlowId(flow), len, 0));
+    let expected = [(4, DropReason::Full), (2, DropReason::PushedOut), (6, DropReason::Full)];
+    assert_eq!(dropped(build(), &packets), expected);
+    assert_ne!(dropped(fifo::Fifo::default(), &packets), expected);
+}
+
+#[test]
+fn one_bin_is_fifo() {
+    let mut scheduler: fq::Fq<u64> = fq::Config { flows: 1 }.build(9).expect("legal");
+    (0..50).for_each(|number| assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(number * 7 % 5), 100, number.into())).is_ok()));
+    assert!(std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.payload).is_sorted());
+}
