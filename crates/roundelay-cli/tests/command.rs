@@ -100,7 +100,7 @@ fn a_usage_error_names_what_is_legal() {
         (&["--rate", "20Mbps"], &["20Mbps", "20mbit", "160mbit"]),
         (&["--rate", "fast"], &["fast", "a rate is a number and bit, kbit, mbit, gbit or tbit"]),
         (&["--rate", "0"], &["at least 1bit"]),
-        (&["--rate", "1mbit", "red"], &["no discipline is called 'red'", "roundelay list"]),
+        (&["--rate", "1mbit", "purple"], &["no discipline is called 'purple'", "roundelay list"]),
         (&["--rate", "1mbit", ""], &["no discipline is called ''"]),
         (&["--rate", "1mbit", "drr quantum 2mb"], &["drr: quantum 2mb: legal range 1b to 1mb"]),
         (&["--rate", "1mbit", "drr quantum"], &["drr: quantum: expected a value"]),

@@ -22,6 +22,7 @@
 
 extern crate alloc;
 
+mod aggregates;
 mod buffer;
 mod codel;
 mod config;
@@ -29,6 +30,7 @@ mod early_detection;
 pub mod edge_codel;
 mod flow_counts;
 mod gps_clock;
+mod groups;
 mod guarantees;
 mod hash;
 mod heap;

@@ -34,6 +34,7 @@ pub mod lstf;
 pub mod mqfq;
 pub mod priority;
 pub mod qfq;
+pub mod qfq_plus;
 pub mod random;
 pub mod red;
 pub mod s_kps;
@@ -475,6 +476,7 @@ registry! {
     Wf2qPlus = wf2q_plus,
     Gfq = gfq,
     Qfq = qfq,
+    QfqPlus = qfq_plus,
     SKps = s_kps,
     Red = red,
     Choke = choke,

@@ -19,6 +19,7 @@ mod network;
 mod preemptive;
 mod priority;
 mod qfq;
+mod qfq_plus;
 mod qfq_start_time;
 mod random;
 mod ranked;

@@ -1,12 +1,15 @@
 //! QFQ: its service bounds (Theorems 1 and 2), its sets and slots (Theorems 3 to 8), the bugs that others had, and what must not matter.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use roundelay::schedulers::qfq::{self, Qfq};
 use roundelay::schedulers::{Discipline, drr};
-use roundelay::{FlowConfig, FlowId, Guarantees, Instant, Packet, Scheduler};
+use roundelay::{Backlog, FlowConfig, FlowId, Footprint, Guarantees, Instant, Packet, Scheduler};
+use roundelay_metrics::Stamp;
 
 use crate::qfq_start_time::{STEPS, Traffic};
 use crate::workload::{Lengths, Ratios, Refill, Source, Workload};
@@ -23,7 +26,7 @@ fn qfq_ratios(workload: &Workload) -> Ratios {
 /// A light flow alone runs almost two slots ahead of V. Then a heavy flow comes that is never ineligible, and crowds it out until
 /// V is two slots past the start of its slot, while it has two packets of a byte: the first is the last in one slot, the second starts
 /// just where the next slot does.
-fn crowded_out() -> Workload {
+pub(crate) fn crowded_out() -> Workload {
     let len = 2048;
     let lengths = Lengths::Listed(vec![len - 1, len, len, 1, 1]);
     let light = Source { lengths, arrivals: vec![0, 0, 0, 6144, 6144], ..Source::burst(1, len, 0) };
@@ -65,6 +68,81 @@ fn theorem_2_t_wfi() {
     largest_ratio("Theorem 2", |ratios| ratios.t_wfi);
 }
 
+/// Notes how late packets leave: after GRC(p) = max(arrival, GRC(p - 1)) + len / r, at a byte a nanosecond.
+struct Timed<S> {
+    scheduler: S,
+    /// Weights, and their sum.
+    weights: Vec<i128>,
+    total: i128,
+    /// GRC of what waits and of the last packet that came, in nanoseconds times the flow's weight.
+    waiting: Vec<VecDeque<i128>>,
+    last: Vec<i128>,
+    /// The most of each flow, in the same unit.
+    latest: Rc<RefCell<Vec<i128>>>,
+}
+
+impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Timed<S> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<Stamp>) -> Result<(), Packet<Stamp>> {
+        let (flow, arrival) = (packet.flow.index(), i128::from(now.as_picos() / 1000));
+        self.last[flow] = self.last[flow].max(arrival * self.weights[flow]) + i128::from(packet.len) * self.total;
+        self.waiting[flow].push_back(self.last[flow]);
+        self.scheduler.enqueue(now, packet)
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<Stamp>> {
+        let packet = self.scheduler.dequeue(now)?;
+        let (flow, end) = (packet.flow.index(), i128::from(now.as_picos() / 1000) + i128::from(packet.len));
+        let late = end * self.weights[flow] - self.waiting[flow].pop_front().expect("first in, first out");
+        let latest = &mut self.latest.borrow_mut()[flow];
+        *latest = late.max(*latest);
+        Some(packet)
+    }
+
+    fn evict(&mut self) -> Option<Packet<Stamp>> {
+        None
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.scheduler.backlog()
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.scheduler.footprint()
+    }
+}
+
+/// The largest lateness of `served_by` over the latency that `promised_by` promises.
+pub(crate) fn lateness<D: Discipline, P: Discipline>(workload: &Workload, served_by: &D, promised_by: &P) -> f64 {
+    let weights: Vec<i128> = workload.sources.iter().map(|source| source.config.weight.into()).collect();
+    let flows = weights.len();
+    let latest = Rc::new(RefCell::new(vec![0; flows]));
+    let timed = Timed {
+        scheduler: workload.build(served_by),
+        total: weights.iter().sum(),
+        weights: weights.clone(),
+        waiting: vec![VecDeque::new(); flows],
+        last: vec![0; flows],
+        latest: Rc::clone(&latest),
+    };
+    let slack = ROUNDING * workload.drive(timed).total() as f64;
+    let ratio = |(flow, late): (usize, &i128)| {
+        let bound = workload.guarantees(promised_by, flow).latency.expect("promised").value;
+        // A nanosecond for what is cut off.
+        *late as f64 / weights[flow] as f64 / (bound.as_secs_f64() * 1e9 + slack + 1.0)
+    };
+    latest.borrow().iter().enumerate().map(ratio).fold(0.0, f64::max)
+}
+
+#[test]
+fn latency_is_that_of_the_b_wfi() {
+    let worst = (0..RUNS / 4).map(|seed| (lateness(&Workload::random(seed), &qfq::Config, &qfq::Config), seed));
+    let (worst, seed) = worst.max_by(|one, other| one.0.total_cmp(&other.0)).expect("not empty");
+    let crowded = lateness(&crowded_out(), &qfq::Config, &qfq::Config);
+    let drr = lateness(&crowded_out(), &drr::Config { quantum: 1 << 16 }, &qfq::Config);
+    println!("latency: measured/bound {worst:.3} at random (seed {seed}), {crowded:.3} crowded out; DRR {drr:.3}");
+    assert!(worst <= 1.0 && crowded <= 1.0 && worst.max(crowded) > 0.5 && drr > 1.0);
+}
+
 /// What Theorems 1 and 2 say: 3 phi sigma + 2 phi L in bytes, (3 sigma + 2 L) / R in seconds.
 fn as_printed(workload: &Workload, flow: usize) -> (f64, f64) {
     let share = workload.share(flow);
@@ -97,32 +175,51 @@ fn theorems_1_and_2_as_printed_are_exceeded() {
 }
 
 /// A scheduler with its own books: what waits in each flow, by serial number.
-struct Audited {
-    qfq: Qfq<u64>,
-    waiting: Vec<VecDeque<(u64, u32)>>,
+pub(crate) struct Audited<S> {
+    pub(crate) scheduler: S,
+    pub(crate) waiting: Vec<VecDeque<(u64, u32)>>,
     limits: Vec<u32>,
     removed: Vec<bool>,
     serial: u64,
 }
 
-impl Audited {
-    fn new(flows: usize) -> Self {
+impl<S: Scheduler<u64>> Audited<S> {
+    pub(crate) fn new(scheduler: S, flows: usize) -> Self {
         let limits = vec![FlowConfig::DEFAULT.max_packet_len; flows];
-        Self { qfq: Qfq::default(), waiting: vec![Default::default(); flows], limits, removed: vec![false; flows], serial: 0 }
+        Self { scheduler, waiting: vec![Default::default(); flows], limits, removed: vec![false; flows], serial: 0 }
     }
 
-    fn enqueue(&mut self, flow: usize, len: u32) {
+    fn packet(&mut self, flow: usize, len: u32) -> Packet<u64> {
         self.serial += 1;
-        let packet = Packet::new(FlowId(flow as u32), len, self.serial);
-        match self.qfq.enqueue(NOW, packet) {
+        Packet::new(FlowId(flow as u32), len, self.serial)
+    }
+
+    pub(crate) fn enqueue(&mut self, flow: usize, len: u32) {
+        let packet = self.packet(flow, len);
+        match self.scheduler.enqueue(NOW, packet) {
             Ok(()) => self.waiting[flow].push_back((self.serial, len)),
             Err(back) => assert!(back == packet && len > self.limits[flow], "only what is too long comes back, as it was"),
         }
         self.check();
     }
 
-    fn dequeue(&mut self) -> Option<usize> {
-        let packet = self.qfq.dequeue(NOW);
+    pub(crate) fn dequeue(&mut self) -> Option<usize> {
+        let packet = self.scheduler.dequeue(NOW);
+        self.sent(packet)
+    }
+
+    /// As in a node of a hierarchy: the flow that is served gets another packet of `len` bytes before it is asked whether it is idle.
+    pub(crate) fn dequeue_refilled(&mut self, len: u32) -> Option<usize> {
+        let refill = self.packet(0, len);
+        let waiting = &mut self.waiting;
+        let packet = self.scheduler.dequeue_refilled(NOW, &mut |flow| {
+            waiting[flow.index()].push_back((refill.payload, len));
+            Some(Packet { flow, ..refill })
+        });
+        self.sent(packet)
+    }
+
+    fn sent(&mut self, packet: Option<Packet<u64>>) -> Option<usize> {
         let flow = packet.map(|packet| {
             let first = self.waiting[packet.flow.index()].pop_front();
             assert_eq!(first, Some((packet.payload, packet.len)), "first in, first out");
@@ -133,9 +230,20 @@ impl Audited {
         flow
     }
 
-    fn evict(&mut self) {
-        let packet = self.qfq.evict();
+    pub(crate) fn evict(&mut self) {
+        let packet = self.scheduler.evict();
         assert_eq!(packet.is_none(), self.waiting.iter().all(|queue| queue.is_empty()), "something is given up if anything waits");
+        self.gone(packet);
+    }
+
+    pub(crate) fn evict_flow(&mut self, flow: usize) {
+        let packet = self.scheduler.evict_flow(FlowId(flow as u32));
+        assert_eq!(packet.is_none(), self.waiting[flow].is_empty(), "a flow with packets gives one up");
+        assert!(packet.is_none_or(|packet| packet.flow.index() == flow), "its own");
+        self.gone(packet);
+    }
+
+    fn gone(&mut self, packet: Option<Packet<u64>>) {
         if let Some(packet) = packet {
             let last = self.waiting[packet.flow.index()].pop_back();
             assert_eq!(last, Some((packet.payload, packet.len)), "the tail goes");
@@ -144,15 +252,15 @@ impl Audited {
         self.check();
     }
 
-    fn set_flow(&mut self, flow: usize, weight: u32, max_packet_len: u32) {
-        self.qfq.set_flow(FlowId(flow as u32), FlowConfig { weight, max_packet_len }).expect("legal");
+    pub(crate) fn set_flow(&mut self, flow: usize, weight: u32, max_packet_len: u32) {
+        self.scheduler.set_flow(FlowId(flow as u32), FlowConfig { weight, max_packet_len }).expect("legal");
         self.limits[flow] = max_packet_len;
         self.removed[flow] = false;
         self.check();
     }
 
-    fn remove_flow(&mut self, flow: usize) {
-        self.qfq.remove_flow(FlowId(flow as u32));
+    pub(crate) fn remove_flow(&mut self, flow: usize) {
+        self.scheduler.remove_flow(FlowId(flow as u32));
         self.removed[flow] = true;
         self.forget_removed();
         self.check();
@@ -166,24 +274,26 @@ impl Audited {
     }
 
     fn check(&self) {
-        self.qfq.check_invariants();
+        self.scheduler.check_invariants();
         let packets: usize = self.waiting.iter().map(|queue| queue.len()).sum();
-        assert_eq!(self.qfq.backlog().packets, packets as u64, "work is conserved");
+        assert_eq!(self.scheduler.backlog().packets, packets as u64, "work is conserved");
     }
 }
 
-fn any_config(random: &mut Pcg64) -> (u32, u32) {
+pub(crate) fn any_config(random: &mut Pcg64) -> (u32, u32) {
     let octave = random.random_range(0..=10);
     let weight = (1u32 << octave).min(random.random_range(1..=1024));
     let octave = random.random_range(0..=7);
     (weight, random.random_range(512..=512 << octave))
 }
 
-/// Enqueues, dequeues, evicts, sets and removes at random, in phases that fill and that drain.
-fn random_operations(seed: u64, steps: usize, changes: f64) {
+/// Enqueues, dequeues, evicts, sets and removes at random, in phases that fill and that drain. Flows are of `kinds` weights and lengths.
+pub(crate) fn random_operations<S: Scheduler<u64>>(scheduler: S, seed: u64, steps: usize, changes: f64, kinds: usize) {
     let mut random = Pcg64::seed_from_u64(seed);
     let flows = random.random_range(1..=40);
-    let mut audited = Audited::new(flows);
+    let mut audited = Audited::new(scheduler, flows);
+    let kinds: Vec<_> = (0..kinds).map(|_| any_config(&mut random)).collect();
+    let any_config = |random: &mut Pcg64| kinds[random.random_range(0..kinds.len())];
     for flow in 0..flows {
         let (weight, max_packet_len) = any_config(&mut random);
         audited.set_flow(flow, weight, max_packet_len);
@@ -195,9 +305,14 @@ fn random_operations(seed: u64, steps: usize, changes: f64) {
             pressure = [0.3, 0.5, 0.7, 0.9][random.random_range(0..4)];
         }
         if random.random_bool(changes) {
-            match random.random_range(0..6) {
-                0 | 1 => audited.evict(),
+            match random.random_range(0..8) {
+                0 => audited.evict(),
+                1 => audited.evict_flow(flow),
                 2 => audited.remove_flow(flow),
+                // What a node refills can be longer than what is set.
+                3 | 4 => {
+                    audited.dequeue_refilled(random.random_range(0..=1 << 16));
+                }
                 _ => {
                     let (weight, max_packet_len) = any_config(&mut random);
                     audited.set_flow(flow, weight, max_packet_len);
@@ -215,9 +330,9 @@ fn random_operations(seed: u64, steps: usize, changes: f64) {
 }
 
 /// What breaks the listings in `qfq_start_time.rs`: bursts of light flows beside heavy ones, over a link that the flows fill.
-fn saturated_bursts(seed: u64) {
+pub(crate) fn saturated_bursts<S: Scheduler<u64>>(scheduler: S, seed: u64) {
     let mut traffic = Traffic::new(seed);
-    let mut audited = Audited::new(traffic.weights.len());
+    let mut audited = Audited::new(scheduler, traffic.weights.len());
     for (flow, weight) in traffic.weights.iter().enumerate() {
         audited.set_flow(flow, *weight as u32, 1024 * traffic.shares[flow].1 as u32);
     }
@@ -234,9 +349,9 @@ fn saturated_bursts(seed: u64) {
 fn theorems_3_to_8_hold_after_each_operation() {
     let runs = if cfg!(debug_assertions) { 150 } else { 1500 };
     for seed in 0..runs {
-        random_operations(seed, 500, [0.0, 0.02, 0.2][seed as usize % 3]);
+        random_operations(Qfq::default(), seed, 500, [0.0, 0.02, 0.2][seed as usize % 3], 40);
     }
-    (0..20 * runs).for_each(saturated_bursts);
+    (0..20 * runs).for_each(|seed| saturated_bursts(Qfq::default(), seed));
 }
 
 /// A flow takes the whole link while another is idle, until V has gone around, and a little less and more, and half around.
@@ -345,7 +460,7 @@ fn known_bug_09_few_light_flows_keep_their_delay() {
 /// QFQ+'s budget wrapped: the longest packet was lowered below what waits.
 #[test]
 fn known_bug_11_a_longest_packet_may_be_lowered_below_what_waits() {
-    let mut audited = Audited::new(3);
+    let mut audited = Audited::new(Qfq::default(), 3);
     for flow in 0..3 {
         audited.set_flow(flow, 1, 1 << 16);
         (0..8).for_each(|packet| audited.enqueue(flow, 1 << (16 - packet)));
@@ -376,13 +491,13 @@ fn known_bug_12_a_removed_flow_leaves_the_others_their_share() {
 #[test]
 fn known_bug_13_weights_and_lengths_may_change_at_any_time() {
     let runs = if cfg!(debug_assertions) { 100 } else { 1000 };
-    (0..runs).for_each(|seed| random_operations(1_000_000 + seed, 600, 0.4));
+    (0..runs).for_each(|seed| random_operations(Qfq::default(), 1_000_000 + seed, 600, 0.4, 40));
 }
 
 /// The same, by hand: a flow served far ahead of V gets a weight whose slots are 2^15 times as short.
 #[test]
 fn known_bug_13_a_flow_far_ahead_gets_short_slots() {
-    let mut audited = Audited::new(3);
+    let mut audited = Audited::new(Qfq::default(), 3);
     for flow in 0..3 {
         audited.set_flow(flow, 1, 1 << 16);
         audited.enqueue(flow, 1 << 16);
@@ -410,7 +525,7 @@ fn known_bug_14_flows_that_come_back_at_once_share_the_link() {
 /// V crosses so many slots at once that the shift by their number overflows, and groups stay ineligible.
 #[test]
 fn known_bug_15_v_crosses_many_slots_at_once() {
-    let mut audited = Audited::new(3);
+    let mut audited = Audited::new(Qfq::default(), 3);
     audited.set_flow(0, 1, 1 << 16);
     audited.set_flow(1, 1, 512);
     audited.enqueue(1, 1);
@@ -427,6 +542,33 @@ fn known_bug_15_v_crosses_many_slots_at_once() {
         audited.dequeue();
     }
     while audited.dequeue().is_some() {}
+}
+
+/// CVE-2026-43496 and others: what stands for a class changes while its parent serves it. A flow refilled as it is served goes on as if all its
+/// packets had waited; asked again only after it was found idle, it does not.
+#[test]
+fn known_bug_18_a_flow_that_is_refilled_keeps_its_place() {
+    let start = || {
+        let mut qfq = Qfq::default();
+        for flow in 0..20 {
+            set(&mut qfq, flow, 1 + flow % 7, 1000);
+            put(&mut qfq, flow, 700);
+        }
+        qfq
+    };
+    let (mut refilled, mut full, mut too_late) = (start(), start(), start());
+    (0..20).for_each(|flow| (0..60).for_each(|_| put(&mut full, flow, 700)));
+    let mut differ = 0;
+    for _ in 0..300 {
+        let expected = full.dequeue(NOW).map(|packet| packet.flow);
+        let served = refilled.dequeue_refilled(NOW, &mut |flow| Some(Packet::new(flow, 700, 0)));
+        assert_eq!(served.map(|packet| packet.flow), expected);
+        let served = too_late.dequeue(NOW).map(|packet| packet.flow);
+        put(&mut too_late, served.expect("work is conserved").0, 700);
+        differ += u32::from(served != expected);
+    }
+    assert_eq!(refilled.backlog().packets, 20, "one each");
+    assert!(differ > 0, "the test sees who comes too late");
 }
 
 /// Whatever was in the queues, a scheduler whose packets were all pushed out is as good as new.

@@ -1,0 +1,522 @@
+//! QFQ+: its service bounds, QFQ's theorems on aggregates, what M costs, and the bugs that others had.
+
+use std::sync::LazyLock;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use roundelay::schedulers::qfq_plus::{self, QfqPlus};
+use roundelay::schedulers::{Discipline, drr, qfq};
+use roundelay::{ConfigError, FlowConfig, FlowId, Guarantees, Instant, Packet, Scheduler};
+
+use crate::qfq::{Audited, crowded_out, lateness, random_operations, saturated_bursts};
+use crate::workload::{Lengths, Ratios, Refill, Source, Workload};
+
+const NOW: Instant = Instant::ZERO;
+/// Weights up to 1024 in units of 2^-30: the part of the service by which rounding may move V against a flow.
+const ROUNDING: f64 = 1.0 / (1u64 << 20) as f64;
+const RUNS: u64 = if cfg!(debug_assertions) { 600 } else { 10_000 };
+const SIZES: [u32; 4] = [1, 2, 8, 64];
+
+const fn of(aggregate: u32) -> qfq_plus::Config {
+    qfq_plus::Config { aggregate }
+}
+
+fn build<T>(aggregate: u32) -> QfqPlus<T> {
+    QfqPlus::new(of(aggregate)).expect("legal")
+}
+
+fn ratios(aggregate: u32, workload: &Workload) -> Ratios {
+    workload.ratios(&of(aggregate), &workload.run(&of(aggregate)), ROUNDING)
+}
+
+/// A random workload whose flows are of a few kinds, so that they share aggregates; some are of all kinds.
+fn alike(seed: u64) -> Workload {
+    let mut workload = Workload::random(seed);
+    let mut random = Pcg64::seed_from_u64(seed);
+    let kinds = random.random_range(1..=3.min(workload.sources.len()));
+    for flow in kinds..if seed.is_multiple_of(4) { 0 } else { workload.sources.len() } {
+        let kind = workload.sources[random.random_range(0..kinds)].clone();
+        (workload.sources[flow].config, workload.sources[flow].lengths) = (kind.config, kind.lengths);
+    }
+    workload
+}
+
+/// QFQ's adversary, its last two packets such that they do not fit a budget: the first is sent when the flow is as far ahead as it can be, and
+/// the flow is crowded out before the second.
+fn crowded_out_between_services() -> Workload {
+    let mut workload = crowded_out();
+    workload.sources[0].lengths = Lengths::Listed(vec![2047, 2048, 2048, 1, 2048]);
+    workload
+}
+
+/// Seven flows of an aggregate always have packets, and so does a heavy one with long ones. An eighth comes now and then, to find that it is
+/// the last in its aggregate and that its aggregate has just been served.
+fn late_among_its_own() -> Workload {
+    let lengths = Lengths::Alternating(2, 2048);
+    let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 100 });
+    let own = Source { lengths: lengths.clone(), arrivals: vec![0; 2], refill, ..Source::burst(8, 2048, 0) };
+    let heavy = Source { arrivals: vec![0; 2], refill, ..Source::burst(960, 65_536, 0) };
+    let late = Source {
+        lengths: Lengths::Listed(vec![2048, 2, 2048]),
+        arrivals: (0..60).map(|packet| packet / 3 * 61_003).collect(),
+        ..own.clone()
+    };
+    let sources = [vec![late], vec![own; 7], vec![heavy]].concat();
+    Workload { name: "late among its own", seed: 0, sources }
+}
+
+/// Largest measured/bound over random workloads: of B-WFI and of T-WFI, for each M.
+static SURVEY: LazyLock<Vec<(u32, Ratios)>> = LazyLock::new(|| {
+    let survey = SIZES.map(|aggregate| {
+        let of_seed = |seed| {
+            let workload = alike(seed);
+            let ratios = ratios(aggregate, &workload);
+            let largest = ratios.b_wfi.max(ratios.b_wfi_by_bit).max(ratios.t_wfi);
+            assert!(largest <= 1.0, "M = {aggregate}, workload {} of seed {seed}: {ratios:?} of the bounds", workload.name);
+            ratios
+        };
+        (aggregate, (0..RUNS).map(of_seed).fold(Ratios::default(), Ratios::max))
+    });
+    survey.to_vec()
+});
+
+/// No random workload exceeds a bound, the adversarial ones come close, and DRR does exceed it.
+fn stays_within(bound: &str, ratio: fn(&Ratios) -> f64) {
+    for (aggregate, ratios) in SURVEY.iter() {
+        println!("{bound}, M = {aggregate}: largest measured/bound {:.3} in {RUNS} random workloads", ratio(ratios));
+        assert!(ratio(ratios) > 0.5, "the bound is hardly tried");
+    }
+    for aggregate in SIZES {
+        let [alone, late] = [crowded_out_between_services(), late_among_its_own()].map(|workload| ratio(&ratios(aggregate, &workload)));
+        println!("{bound}, M = {aggregate}: measured/bound {alone:.3} crowded out, {late:.3} late among its own");
+        assert!(alone <= 1.0 && late <= 1.0, "M = {aggregate}: {alone}, {late}");
+    }
+    let workload = crowded_out_between_services();
+    let drr = ratio(&workload.ratios(&of(8), &workload.run(&drr::Config { quantum: 1 << 16 }), ROUNDING));
+    println!("{bound}: DRR reaches {drr:.3} of the bound for M = 8");
+    assert!(drr > 1.0, "DRR must break the bound, or the check is blind");
+}
+
+#[test]
+fn b_wfi_stays_within_the_bound() {
+    stays_within("B-WFI", |ratios| ratios.b_wfi.max(ratios.b_wfi_by_bit));
+}
+
+#[test]
+fn t_wfi_stays_within_the_bound() {
+    stays_within("T-WFI", |ratios| ratios.t_wfi);
+}
+
+#[test]
+fn latency_is_that_of_the_b_wfi() {
+    for aggregate in SIZES {
+        let worst = (0..RUNS / 3).map(|seed| lateness(&alike(seed), &of(aggregate), &of(aggregate))).fold(0.0, f64::max);
+        let crowded = lateness(&crowded_out_between_services(), &of(aggregate), &of(aggregate));
+        println!("latency, M = {aggregate}: measured/bound {worst:.3} at random, {crowded:.3} crowded out");
+        assert!(worst <= 1.0 && crowded <= 1.0 && worst.max(crowded) > 0.4, "M = {aggregate}: {worst}, {crowded}");
+    }
+    let drr = lateness(&crowded_out_between_services(), &drr::Config { quantum: 1 << 16 }, &of(8));
+    println!("latency: DRR reaches {drr:.3} of the bound for M = 8");
+    assert!(drr > 1.0);
+}
+
+/// Found by a search: two flows alike and a heavy one that comes when their aggregate is ahead.
+fn behind_its_own() -> Workload {
+    let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 30 });
+    let pair = |lengths: &[u32], arrivals: &[(u64, usize)]| {
+        let arrivals = arrivals.iter().flat_map(|(at, packets)| vec![*at; *packets]).collect();
+        Source { lengths: Lengths::Listed(lengths.to_vec()), arrivals, refill, ..Source::burst(8, 2048, 0) }
+    };
+    let late = pair(&[1024, 2, 2047, 1, 2048, 1], &[(26_189, 4)]);
+    let early = pair(&[2047, 2047, 2048, 2048, 2, 1024], &[(6_001, 3), (11_966, 5), (28_651, 4)]);
+    let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 60 });
+    let heavy = Source { arrivals: vec![17_304; 2], refill, ..Source::burst(504, 16_384, 0) };
+    Workload { name: "behind its own", seed: 0, sources: vec![late, early, heavy] }
+}
+
+/// What QFQ promises, and phi (B - L) for the others' budgets, is not enough for a flow that shares an aggregate.
+#[test]
+fn without_the_packets_of_the_turns_the_bound_is_exceeded() {
+    let workload = behind_its_own();
+    let share = workload.share(0);
+    let bound = workload.guarantees(&of(8), 0).b_wfi.expect("promised").value as f64;
+    let turns = f64::from(3 * share.max_packet_len * 2 / 3);
+    let [alone, shared] = [1, 8].map(|aggregate| workload_lag(&workload, aggregate));
+    println!("measured {shared:.0}; the bound {bound}, without turns {}; with M = 1 {alone:.0}", bound - turns);
+    assert!(shared > bound - turns && shared <= bound);
+    assert!(alone <= workload.guarantees(&qfq::Config, 0).b_wfi.expect("promised").value as f64);
+}
+
+/// A heavy flow with short packets comes while eight with long ones are served, one after the other.
+fn behind_an_aggregate() -> Workload {
+    let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 40 });
+    let long = Source { arrivals: vec![0; 2], refill, ..Source::burst(16, 8192, 0) };
+    let short = Source { arrivals: (0..30).map(|packet| 1 + packet * 50_021).collect(), ..Source::burst(1024, 512, 0) };
+    Workload { name: "behind an aggregate", seed: 0, sources: [vec![short], vec![long; 8]].concat() }
+}
+
+/// QFQ's T-WFI, and 3 L_k / (phi R): what the summary promises. Linux counts the B - L more into the device's queue.
+#[test]
+fn the_summarys_bound_is_exceeded_on_a_bare_link() {
+    let workload = behind_an_aggregate();
+    let share = workload.share(0);
+    let Guarantees { t_wfi: Some(of_qfq), .. } = workload.guarantees(&qfq::Config, 0) else { panic!("promised") };
+    let promised = (of_qfq.value + share.rate.time_of(share.per_share(3 * u64::from(share.max_packet_len)))).as_secs_f64();
+    let measured = SIZES.map(|aggregate| workload.run(&of(aggregate)).t_wfi[0]);
+    println!("the summary promises {promised:.9} s; measured with M = {SIZES:?}: {measured:.9?}");
+    assert!(measured[0] < promised && measured[2] > 1.5 * promised);
+    SIZES.iter().for_each(|aggregate| assert!(ratios(*aggregate, &workload).t_wfi <= 1.0));
+}
+
+#[test]
+fn larger_aggregates_cost_more_delay() {
+    let worst = |aggregate: u32| workload_lag(&behind_an_aggregate(), aggregate);
+    assert!(worst(8) > 3.0 * worst(1), "{} and {}", worst(8), worst(1));
+    assert!(worst(2) > 1.2 * worst(1), "{} and {}", worst(2), worst(1));
+}
+
+/// What the first flow falls behind, in bytes.
+fn workload_lag(workload: &Workload, aggregate: u32) -> f64 {
+    workload.run(&of(aggregate)).b_wfi_by_bit[0]
+}
+
+/// Where no two packets fit a budget, each service is one packet, and aggregates of one flow are QFQ's flows.
+#[test]
+fn with_one_flow_in_an_aggregate_and_packets_above_half_the_longest_it_is_qfq() {
+    let mut differ = 0;
+    for seed in 0..400 {
+        let mut workload = Workload::random(seed);
+        for source in &mut workload.sources {
+            source.lengths = Lengths::Uniform(source.config.max_packet_len / 2 + 1, source.config.max_packet_len);
+        }
+        assert_eq!(workload.run(&of(1)).order, workload.run(&qfq::Config).order, "seed {seed}, {}", workload.name);
+        differ += u32::from(workload.run(&of(8)).order != workload.run(&qfq::Config).order);
+    }
+    assert!(differ > 0, "larger aggregates differ");
+    let short = (0..50).map(Workload::random).filter(|workload| workload.run(&of(1)).order != workload.run(&qfq::Config).order);
+    assert!(short.count() > 0, "shorter packets go several at a time");
+}
+
+#[test]
+fn theorems_3_to_8_of_qfq_hold_after_each_operation() {
+    let runs = if cfg!(debug_assertions) { 60 } else { 1500 };
+    for seed in 0..runs {
+        let (aggregate, kinds) = (SIZES[seed as usize % 4], 1 + seed as usize % 5);
+        random_operations(build(aggregate), seed, 400, [0.0, 0.02, 0.2][seed as usize % 3], kinds);
+    }
+    (0..20 * runs).for_each(|seed| saturated_bursts(build(SIZES[seed as usize % 4]), seed));
+}
+
+fn set(scheduler: &mut QfqPlus<u64>, flow: u32, weight: u32, max_packet_len: u32) {
+    scheduler.set_flow(FlowId(flow), FlowConfig { weight, max_packet_len }).expect("legal");
+}
+
+fn put(scheduler: &mut QfqPlus<u64>, flow: u32, len: u32) {
+    scheduler.enqueue(NOW, Packet::new(FlowId(flow), len, 0)).expect("not too long");
+}
+
+fn drain(scheduler: &mut QfqPlus<u64>) -> Vec<u32> {
+    std::iter::from_fn(|| scheduler.dequeue(NOW)).map(|packet| packet.flow.0).collect()
+}
+
+/// In the middle of a service, with aggregates of several kinds.
+fn busy() -> QfqPlus<u64> {
+    let mut scheduler = build(4);
+    for flow in 0..12 {
+        set(&mut scheduler, flow, 1 << (flow % 3), 512 << (flow % 3));
+        (0..4).for_each(|_| put(&mut scheduler, flow, 512));
+    }
+    assert_eq!((0..6).filter_map(|_| scheduler.dequeue(NOW)).count(), 6);
+    scheduler
+}
+
+/// Whoever is asked twice for the turn of an aggregate takes a longest packet a flow: DRR inside, and the budget over all.
+#[test]
+fn an_aggregate_sends_its_budget_and_its_flows_take_turns() {
+    let mut scheduler = build(3);
+    for flow in 0..4 {
+        set(&mut scheduler, flow, 1, 1500);
+        (0..9).for_each(|_| put(&mut scheduler, flow, 500));
+    }
+    put(&mut scheduler, 0, 1500);
+    let order = drain(&mut scheduler);
+    assert_eq!(order[..9], [0, 0, 0, 1, 1, 1, 2, 2, 2], "three flows, a turn each of 1500 bytes");
+    assert_eq!(order[9..12], [3, 3, 3], "the fourth flow is an aggregate of its own");
+    assert_eq!(order[12..24], [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]);
+}
+
+/// CVE-2023-31436 and its return in 158810b2: the longest packet comes from a huge MTU, and the index of the group runs out of the array.
+#[test]
+fn known_bugs_01_and_03_a_longest_packet_out_of_range_is_refused() {
+    for max_packet_len in [0, 511, (1 << 16) + 1, i32::MAX as u32, u32::MAX] {
+        let mut scheduler = busy();
+        assert!(scheduler.set_flow(FlowId(3), FlowConfig { weight: 1, max_packet_len }).is_err());
+        assert_eq!(format!("{scheduler:?}"), format!("{:?}", busy()));
+    }
+    for aggregate in SIZES {
+        let mut scheduler = build(aggregate);
+        (0..9).for_each(|flow| set(&mut scheduler, flow, 1, 1 << 16));
+        (0..9).for_each(|flow| put(&mut scheduler, flow, 1 << 16));
+        assert_eq!(drain(&mut scheduler).len(), 9, "the longest packets at the smallest weight");
+    }
+}
+
+/// CVE-2023-3611: a packet is longer than its class may send.
+#[test]
+fn known_bug_02_a_packet_longer_than_the_longest_changes_nothing() {
+    let mut scheduler = busy();
+    for (flow, len) in [(0, 513), (3, 513), (2, 2049), (0, u32::MAX), (5_000, 2049)] {
+        let packet = Packet::new(FlowId(flow), len, 7);
+        assert_eq!(scheduler.enqueue(NOW, packet), Err(packet));
+        assert_eq!(format!("{scheduler:?}"), format!("{:?}", busy()), "flow {flow}, {len} bytes");
+    }
+}
+
+/// CVE-2026-22976: a reset meets an aggregate that is not active. Here: all is taken out in any state, in any order, and set anew.
+#[test]
+fn known_bug_06_an_emptied_scheduler_is_as_good_as_new() {
+    for served in 0..42 {
+        let mut scheduler = busy();
+        assert_eq!((0..served).filter_map(|_| scheduler.dequeue(NOW)).count(), served as usize);
+        for flow in 0..12 {
+            scheduler.remove_flow(FlowId((flow * 5) % 12));
+        }
+        while scheduler.evict_flow(FlowId(served % 12)).is_some() {}
+        while scheduler.evict().is_some() {}
+        scheduler.check_invariants();
+        assert_eq!(scheduler.total_weight(), Some(0), "nobody is left");
+        let (mut new, flows) = (build(4), [0, 1, 2, 3, 0, 1]);
+        for scheduler in [&mut scheduler, &mut new] {
+            flows.iter().for_each(|flow| put(scheduler, *flow, 512));
+        }
+        assert_eq!(drain(&mut scheduler), drain(&mut new), "after {served} packets");
+    }
+}
+
+/// CVE-2026-22999: a change fails half-way.
+#[test]
+fn known_bug_07_a_change_that_fails_changes_nothing() {
+    for (weight, max_packet_len) in [(0, 1500), (1025, 1500), (u32::MAX, 1500), (10, 0), (0, 0)] {
+        let mut scheduler = busy();
+        assert!(scheduler.set_flow(FlowId(2), FlowConfig { weight, max_packet_len }).is_err());
+        assert!(scheduler.set_flow(FlowId(900), FlowConfig { weight, max_packet_len }).is_err());
+        for aggregate in [0, 65, u32::MAX] {
+            assert!(matches!(of(aggregate).reconfigure(&mut scheduler), Err(ConfigError::OutOfRange { .. })));
+        }
+        assert_eq!(format!("{scheduler:?}"), format!("{:?}", busy()));
+    }
+}
+
+/// Linux 87f40dd6ce70: V moved by the largest sum of weights instead of the actual one; few light flows saw bursts and delays.
+#[test]
+fn known_bug_09_few_light_flows_keep_their_delay() {
+    let heavy = Source { refill: Some(Refill { low: 2, burst: 1, after: 0, packets: 200 }), ..Source::burst(10, 1500, 4) };
+    let sources = [vec![heavy], vec![Source::burst(1, 1500, 20); 10]].concat();
+    let workload = Workload { name: "ten to one", seed: 0, sources };
+    let order = workload.run(&of(1)).order;
+    let windows = order[..200].windows(6).filter(|window| !window.contains(&0) || window.iter().all(|flow| *flow == 0));
+    assert_eq!(windows.count(), 0, "A and the Bs alternate, give or take: {:?}", &order[..60]);
+    let order = workload.run(&of(8)).order;
+    assert!(order[..200].windows(22).all(|window| window.contains(&0)), "no more than an aggregate at a time: {:?}", &order[..60]);
+    SIZES.iter().for_each(|aggregate| assert!(ratios(*aggregate, &workload).t_wfi <= 1.0));
+}
+
+/// Linux 7d18a07: M came to 0 from a device with the longest queue, and a shift by it was undefined.
+#[test]
+fn known_bug_10_sizes_of_aggregates_at_the_edges() {
+    for aggregate in [0, 65, 1 << 31, u32::MAX] {
+        assert!(QfqPlus::<()>::new(of(aggregate)).is_err(), "{aggregate}");
+    }
+    for aggregate in [1, 64] {
+        let mut scheduler = build(aggregate);
+        (0..200).for_each(|flow| set(&mut scheduler, flow, 1024, 512));
+        (0..400).for_each(|packet| put(&mut scheduler, packet % 200, 512));
+        let order = drain(&mut scheduler);
+        assert!((0..200).all(|flow| order[..200].contains(&flow)), "each has a packet in the first round");
+    }
+}
+
+/// QFQ+'s budget wrapped: the longest packet was lowered below what waits.
+#[test]
+fn known_bug_11_a_longest_packet_may_be_lowered_below_what_waits() {
+    for aggregate in SIZES {
+        let mut audited = Audited::new(build(aggregate), 3);
+        for flow in 0..3 {
+            audited.set_flow(flow, 1, 1 << 16);
+            (0..8).for_each(|packet| audited.enqueue(flow, 1 << (16 - packet)));
+        }
+        audited.dequeue();
+        audited.set_flow(0, 1, 512);
+        audited.set_flow(1, 1024, 512);
+        (0..20).for_each(|_| audited.enqueue(0, 512));
+        let order: Vec<_> = std::iter::from_fn(|| audited.dequeue()).collect();
+        assert_eq!(order.len(), 43);
+        assert!(order.iter().position(|flow| *flow == 2) < Some(12), "nobody has the link alone: {order:?}");
+    }
+}
+
+/// A class is removed in the middle of its service, and charged so much that others starve.
+#[test]
+fn known_bug_12_a_flow_removed_in_its_service_leaves_the_others_their_share() {
+    for served in 0..20 {
+        let mut audited = Audited::new(build(8), 16);
+        for flow in 0..16 {
+            audited.set_flow(flow, 1 + flow as u32 / 8, 1500);
+            (0..8).for_each(|_| audited.enqueue(flow, 1500));
+        }
+        (0..served).for_each(|_| assert!(audited.dequeue().is_some()));
+        let removed = [0, 1, 2, 3, 4, 5, 6];
+        for flow in removed {
+            audited.remove_flow(flow);
+            while !audited.waiting[flow].is_empty() {
+                audited.evict_flow(flow);
+            }
+        }
+        let next: Vec<_> = (0..30).filter_map(|_| audited.dequeue()).collect();
+        assert!(next.contains(&7), "after {served}: the one that stays is not charged for the others: {next:?}");
+        removed.iter().for_each(|flow| audited.enqueue(*flow, 512));
+        while audited.dequeue().is_some() {}
+    }
+}
+
+/// A class is re-weighted while it waits or is served: its slot is out of the array, or it is lost.
+#[test]
+fn known_bug_13_weights_and_lengths_may_change_at_any_time() {
+    let runs = if cfg!(debug_assertions) { 80 } else { 1000 };
+    (0..runs).for_each(|seed| random_operations(build(SIZES[seed as usize % 4]), 1_000_000 + seed, 500, 0.4, 2 + seed as usize % 20));
+}
+
+/// V jumped while the only aggregate was in service, and what was served starved behind who came.
+#[test]
+fn known_bug_14_v_stays_while_an_aggregate_is_served() {
+    let refill = Some(Refill { low: 0, burst: 1, after: 0, packets: 1000 });
+    let late = Source { refill, arrivals: vec![700], ..Source::burst(1, 1500, 0) };
+    let sources = vec![Source { refill, ..Source::burst(1, 1500, 1) }, late];
+    for aggregate in SIZES {
+        let order = Workload { name: "coming back", seed: 0, sources: sources.clone() }.run(&of(aggregate)).order;
+        assert!(order[..1000].windows(8).all(|window| window.contains(&0) && window.contains(&1)), "{:?}", &order[..40]);
+    }
+    // A light aggregate far ahead of V is served alone; in the middle of that a heavy flow comes.
+    let mut scheduler = build(8);
+    (0..2).for_each(|flow| set(&mut scheduler, flow, 1, 1500));
+    set(&mut scheduler, 2, 1000, 1500);
+    (0..40).for_each(|packet| put(&mut scheduler, packet % 2, 1500));
+    assert_eq!((0..7).filter_map(|_| scheduler.dequeue(NOW)).count(), 7);
+    (0..200).for_each(|_| put(&mut scheduler, 2, 1500));
+    let order: Vec<_> = (0..100).filter_map(|_| scheduler.dequeue(NOW)).map(|packet| packet.flow.0).collect();
+    assert!(order[2..].iter().filter(|flow| **flow == 2).count() > 90, "the heavy flow has nearly all of the link: {order:?}");
+}
+
+/// V crosses so many slots at once that the shift by their number overflows, and groups stay ineligible.
+#[test]
+fn known_bug_15_v_crosses_many_slots_at_once() {
+    let mut audited = Audited::new(build(8), 12);
+    (0..8).for_each(|flow| audited.set_flow(flow, 1, 8192));
+    audited.set_flow(8, 1, 512);
+    audited.enqueue(8, 1);
+    for round in 0..40 {
+        (0..8).for_each(|flow| audited.enqueue(flow, 8192));
+        (0..8).for_each(|_| assert!(audited.dequeue().is_some()));
+        audited.enqueue(8, 1 + round);
+        audited.set_flow(9, if round % 20 < 10 { 1024 } else { 1 }, 512);
+        audited.enqueue(9, 64);
+        (0..2).for_each(|_| assert!(audited.dequeue().is_some()));
+    }
+    while audited.dequeue().is_some() {}
+}
+
+/// A flow takes the whole link while another is idle, until V has gone around, and a little less and more, and half around.
+#[test]
+fn known_bug_16_a_flow_keeps_its_share_after_virtual_time_wrapped() {
+    // As in QFQ's test: a packet takes V 2^45 further. Lengths differ, so that there are two aggregates.
+    const TURN: u64 = 1 << (64 - 45);
+    let (busy, idle) = (FlowId(70), FlowId(71));
+    for packets in [TURN / 2 - 1, TURN / 2 + 1, TURN - 2, TURN - 1, TURN, TURN + 1] {
+        let mut scheduler: QfqPlus<()> = build(8);
+        let send = |scheduler: &mut QfqPlus<()>, flow| scheduler.enqueue(NOW, Packet::new(flow, 65_535, ())).expect("not too long");
+        for (flow, max_packet_len) in [(busy, 65_535), (idle, 1 << 16)] {
+            scheduler.set_flow(flow, FlowConfig { weight: 1, max_packet_len }).expect("legal");
+            send(&mut scheduler, flow);
+        }
+        for _ in 0..packets {
+            send(&mut scheduler, busy);
+            scheduler.dequeue(NOW).expect("work is conserved");
+        }
+        (0..20).for_each(|packet| send(&mut scheduler, [busy, idle][packet % 2]));
+        let order: Vec<_> = (0..20).filter_map(|_| scheduler.dequeue(NOW)).map(|packet| packet.flow).collect();
+        let served = order.iter().filter(|flow| **flow == idle).count();
+        assert!((7..=13).contains(&served), "after {packets} packets: {order:?}");
+        scheduler.check_invariants();
+    }
+}
+
+/// CVE-2026-43496 and others: what stands for a class changes while its parent serves it. A flow refilled as it is served goes on as if all its
+/// packets had waited.
+#[test]
+fn known_bug_18_a_flow_that_is_refilled_keeps_its_place() {
+    for aggregate in SIZES {
+        let (mut refilled, mut full) = (build(aggregate), build(aggregate));
+        for flow in 0..20 {
+            for scheduler in [&mut refilled, &mut full] {
+                set(scheduler, flow, 1 + flow % 3, 1000);
+                put(scheduler, flow, 700);
+            }
+        }
+        (0..20).for_each(|flow| (0..30).for_each(|_| put(&mut full, flow, 700)));
+        for _ in 0..300 {
+            let mut refill = |flow| Some(Packet::new(flow, 700, 0));
+            let served = refilled.dequeue_refilled(NOW, &mut refill).map(|packet| packet.flow);
+            assert_eq!(served, full.dequeue(NOW).map(|packet| packet.flow));
+        }
+        assert_eq!(refilled.backlog().packets, 20, "one each");
+    }
+}
+
+/// Nine light flows, each an aggregate, wait in one slot while a heavy one goes first, until they are two slots late. Then the aggregates of all
+/// but the last grow: if what they are owed grew with them, the last would wait for it all.
+#[test]
+fn what_an_aggregate_is_owed_does_not_grow_with_its_flows() {
+    let (mut scheduler, heavy) = (build(64), 1_000);
+    for flow in 0..9 {
+        set(&mut scheduler, flow, 1, 2048 - flow);
+        (0..if flow < 8 { 40 } else { 1 }).for_each(|_| put(&mut scheduler, flow, 2048 - flow));
+    }
+    set(&mut scheduler, heavy, 1015, 1 << 16);
+    (0..100).for_each(|_| put(&mut scheduler, heavy, 1 << 16));
+    let served = (0..59).filter_map(|_| scheduler.dequeue(NOW)).filter(|packet| packet.flow.0 == heavy);
+    assert_eq!(served.count(), 59, "the heavy flow goes first");
+    for flow in (9..9 * 31).filter(|flow| flow % 9 < 8) {
+        set(&mut scheduler, flow, 1, 2048 - flow % 9);
+    }
+    let mut light = 0;
+    while let Some(packet) = scheduler.dequeue(NOW).filter(|packet| packet.flow.0 != 8) {
+        scheduler.check_invariants();
+        light += u32::from(packet.flow.0 != heavy);
+    }
+    assert!(light <= 32, "it waits for {light} packets of light flows, more than one aggregate may send");
+}
+
+/// M may change while packets wait: from then on no aggregate is larger.
+#[test]
+fn the_size_of_aggregates_changes_while_packets_wait() {
+    let mut scheduler = busy();
+    for aggregate in [1, 64, 2, 8, 3] {
+        of(aggregate).reconfigure(&mut scheduler).expect("legal");
+        scheduler.check_invariants();
+        (0..12).for_each(|flow| put(&mut scheduler, flow, 500));
+        assert_eq!((0..12).filter_map(|_| scheduler.dequeue(NOW)).count(), 12);
+    }
+    assert_eq!(drain(&mut scheduler).len(), 42);
+}
+
+/// A flow whose `maxpkt` is far too large does not hold the link longer for it.
+#[test]
+fn a_longest_packet_set_too_large_holds_up_nobody() {
+    let mut scheduler = build(1);
+    set(&mut scheduler, 0, 1, 1 << 16);
+    set(&mut scheduler, 1, 1, 512);
+    (0..100).for_each(|packet| put(&mut scheduler, packet % 2, 500));
+    let order = drain(&mut scheduler);
+    assert!(order.windows(9).all(|window| window.contains(&0) || window.contains(&1)));
+    assert!(order[..12].contains(&0) && order[..12].contains(&1), "{:?}", &order[..20]);
+}
