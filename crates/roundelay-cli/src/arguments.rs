@@ -55,9 +55,13 @@ pub(crate) struct Compare {
     /// The capture, pcap or pcapng; - reads standard input
     pub(crate) capture: PathBuf,
 
-    /// Disciplines as tc writes them: fifo, "fq_codel limit 1000 target 5ms"; all of them if none is named
+    /// Disciplines as tc writes them: fifo, "fq_codel limit 1000 target 5ms"; all of them if neither one nor a tree is named
     #[arg(value_parser = parse_spec)]
     pub(crate) disciplines: Vec<Spec>,
+
+    /// A TOML file that describes a tree of disciplines, to be compared as one more; may be repeated
+    #[arg(long = "tree", value_name = "FILE")]
+    pub(crate) trees: Vec<PathBuf>,
 
     /// Rate of the link: 20mbit, 1gbit
     #[arg(long, value_parser = parse_rate)]

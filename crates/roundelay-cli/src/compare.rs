@@ -6,7 +6,9 @@ use std::path::Path;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::schedulers::Spec;
 use roundelay_report::{ReportError, TableStyle, html, json, provenance, table, write_flows, write_text};
-use roundelay_trace::{Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketSink, Progress, WeightRules, compare};
+use roundelay_trace::{
+    Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketSink, Progress, TreeFile, WeightRules, compare,
+};
 
 use crate::arguments::Compare;
 use crate::failure::Failure;
@@ -31,12 +33,13 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
 
 fn options(arguments: &Compare) -> Result<Options, Failure> {
     let mut specs = arguments.disciplines.clone();
-    if specs.is_empty() {
+    if specs.is_empty() && arguments.trees.is_empty() {
         specs = AnyDiscipline::all().into_iter().map(|discipline| Spec { discipline, limit: None }).collect();
     }
     let mut weights = arguments.weights.as_deref().map_or_else(|| Ok(WeightRules::default()), read_weights)?;
     arguments.weight.iter().rev().for_each(|rule| weights.push_first(rule.clone()));
     let mut options = Options::new(arguments.rate, specs);
+    options.trees = arguments.trees.iter().map(|path| read_tree(path)).collect::<Result<_, _>>()?;
     options.buffer = arguments.buffer;
     options.flow_by = arguments.flow_by;
     options.max_flows = arguments.max_flows as usize;
@@ -63,6 +66,12 @@ fn read_weights(path: &Path) -> Result<WeightRules, Failure> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     WeightRules::from_toml(&name, &text).map_err(Failure::usage)
+}
+
+fn read_tree(path: &Path) -> Result<TreeFile, Failure> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    TreeFile::from_toml(&name, &text).map_err(Failure::usage)
 }
 
 fn open(path: &Path) -> Result<Capture, CaptureError> {
@@ -122,10 +131,12 @@ impl Companion for Witness<'_> {
         }
     }
 
-    fn sink(&mut self, spec: &Spec, index: usize, zero_unix_nanos: i64) -> Result<Option<Box<dyn PacketSink>>, SinkError> {
+    fn sink(&mut self, name: &str, index: usize, zero_unix_nanos: i64) -> Result<Option<Box<dyn PacketSink>>, SinkError> {
         let Some(folder) = &self.arguments.parquet else { return Ok(None) };
         std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        let path = folder.join(format!("packets-{index}-{}.parquet", spec.discipline.name()));
+        // A tree's name may have anything in it.
+        let name = name.replace(|c: char| !c.is_alphanumeric() && c != '_', "-");
+        let path = folder.join(format!("packets-{index}-{name}.parquet"));
         Ok(Some(Box::new(Packets::create(&path, &metadata(self.options), zero_unix_nanos)?)))
     }
 }

@@ -443,7 +443,8 @@
   const shortNames = () => {
     const names = page.disciplines.map(({ name }) => name);
     page.disciplines.forEach((discipline) => {
-      const alone = names.filter((name) => name === discipline.name).length === 1;
+      // A tree has a name of its own.
+      const alone = discipline.name !== "tree" && names.filter((name) => name === discipline.name).length === 1;
       discipline.short = alone ? discipline.name : discipline.spec;
     });
   };

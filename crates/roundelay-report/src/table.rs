@@ -124,7 +124,8 @@ fn flow_grid(comparison: &Comparison, chosen: &[usize], disciplines: &[Disciplin
 /// The name alone where it says which one is meant.
 fn short_name(result: &DisciplineResult, all: &[DisciplineResult]) -> String {
     let alone = all.iter().filter(|other| other.name == result.name).count() == 1;
-    if alone { result.name.to_owned() } else { cut(&clean(&result.spec), 20) }
+    // A tree has a name of its own.
+    if alone && result.name != "tree" { result.name.to_owned() } else { cut(&clean(&result.spec), 20) }
 }
 
 /// The largest flows that ask for more than their share, and the light ones that a plain queue delays most.

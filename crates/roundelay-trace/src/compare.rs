@@ -4,19 +4,20 @@ use std::cmp::Reverse;
 use std::error::Error;
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
-use roundelay::schedulers::Spec;
-use roundelay::{ConfigError, Limit, Rate};
+use roundelay::schedulers::{Discipline, Spec};
+use roundelay::{ConfigError, Limit, Rate, tree};
 use thiserror::Error;
 
 use crate::capture::{Capture, CaptureNotes, LinkType};
 use crate::classifier::{Classifier, Flow, FlowBy};
 use crate::comparison::{CaptureSummary, Comparison, FlowSummary, Verdict};
-use crate::cost;
+use crate::cost::{self, Subject};
 use crate::error::CaptureError;
-use crate::lane::{Lane, LaneBuilder, PacketSink};
+use crate::lane::{Lane, LaneBuilder, PacketSink, TreeLane};
 use crate::meters::FLOWS_WITH_CURVES;
 use crate::offered::{Event, Oddities, Offered, OfferedFlow};
 use crate::tc;
+use crate::tree::TreeFile;
 use crate::urgency::{Known, reads_sizes};
 use crate::verdict::verdict;
 use crate::weights::WeightRules;
@@ -35,6 +36,8 @@ pub struct Options {
     pub rate: Rate,
     /// The disciplines.
     pub specs: Vec<Spec>,
+    /// Trees of disciplines, after them.
+    pub trees: Vec<TreeFile>,
     /// One buffer for every discipline that has no limit of its own; none: each discipline's default.
     pub buffer: Option<Limit>,
     /// What makes a flow.
@@ -53,7 +56,13 @@ impl Options {
     /// Disciplines on a link, everything else as it is by default: flows by 5-tuple, equal weights, default buffers, seed 1, costs measured.
     pub fn new(rate: Rate, specs: Vec<Spec>) -> Self {
         let (flow_by, max_flows) = (FlowBy::default(), Classifier::DEFAULT_MAX_FLOWS);
-        Self { rate, specs, buffer: None, flow_by, max_flows, weights: WeightRules::default(), seed: 1, measure_cost: true }
+        let trees = Vec::new();
+        Self { rate, specs, trees, buffer: None, flow_by, max_flows, weights: WeightRules::default(), seed: 1, measure_cost: true }
+    }
+
+    /// A tree's leaves may have limits of their own beside it.
+    fn limit_of_trees(&self) -> Limit {
+        self.buffer.unwrap_or(tree::Config::DEFAULT_LIMIT)
     }
 
     fn limit_of(&self, spec: &Spec) -> Limit {
@@ -106,18 +115,18 @@ pub trait Companion {
         let _ = progress;
     }
 
-    /// Where the packets of this discipline should go, if anybody wants them. Called once a discipline, before the first packet, with the
-    /// nanoseconds since the Unix epoch at which the capture's clock is zero.
+    /// Where the packets of the discipline or the tree of this name should go, if anybody wants them. Called once for each, before the first
+    /// packet, with the nanoseconds since the Unix epoch at which the capture's clock is zero.
     ///
     /// # Errors
     /// It cannot be opened.
     fn sink(
         &mut self,
-        spec: &Spec,
+        name: &str,
         index: usize,
         zero_unix_nanos: i64,
     ) -> Result<Option<Box<dyn PacketSink>>, Box<dyn Error + Send + Sync>> {
-        let _ = (spec, index, zero_unix_nanos);
+        let _ = (name, index, zero_unix_nanos);
         Ok(None)
     }
 }
@@ -137,7 +146,8 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl Compani
     let mut offered = Offered::new(capture, classifier, options.weights.clone(), options.rate);
     let (mut block, mut sample) = (Vec::new(), Vec::new());
     let mut lanes = Vec::new();
-    if options.specs.iter().any(reads_sizes) {
+    let leaves = options.trees.iter().flat_map(|tree| tree.config().nodes()).map(|node| &node.spec);
+    if options.specs.iter().chain(leaves).any(reads_sizes) {
         read_ahead(&mut offered, &mut block, companion)?;
     }
     let known = offered.known();
@@ -146,7 +156,8 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl Compani
             lanes = build_lanes(options, &known, companion, offered.first_unix_nanos())?;
         }
         keep_sample(&mut sample, &block);
-        lanes.par_iter_mut().try_for_each(|lane| lane.run(&block)).map_err(CompareError::Lane)?;
+        let flows = offered.classifier().flows();
+        lanes.par_iter_mut().try_for_each(|lane| lane.run(&block, flows)).map_err(CompareError::Lane)?;
         companion.progress(Progress { read: offered.capture().position(), packets: offered.packets() });
         block.clear();
     }
@@ -170,13 +181,18 @@ fn read_ahead(offered: &mut Offered, block: &mut Vec<Event>, companion: &mut imp
 }
 
 fn build_lanes(options: &Options, known: &Known, companion: &mut impl Companion, zero: i64) -> Result<Vec<Box<dyn Lane>>, CompareError> {
-    let build = |(index, spec): (usize, &Spec)| {
-        let sink = companion.sink(spec, index, zero).map_err(CompareError::Lane)?;
-        let builder =
-            LaneBuilder { spec, known: known.clone(), limit: options.limit_of(spec), rate: options.rate, seed: options.seed, sink };
-        Ok(spec.discipline.visit(builder)?)
-    };
-    options.specs.iter().enumerate().map(build).collect()
+    let (rate, seed) = (options.rate, options.seed);
+    let mut lanes = Vec::new();
+    for spec in &options.specs {
+        let sink = companion.sink(spec.discipline.name(), lanes.len(), zero).map_err(CompareError::Lane)?;
+        let builder = LaneBuilder { spec, known: known.clone(), limit: options.limit_of(spec), rate, seed, sink };
+        lanes.push(spec.discipline.visit(builder)?);
+    }
+    for tree in &options.trees {
+        let sink = companion.sink(tree.name(), lanes.len(), zero).map_err(CompareError::Lane)?;
+        lanes.push(Box::new(TreeLane::new(tree, known.clone(), options.limit_of_trees(), rate, seed, sink)?));
+    }
+    Ok(lanes)
 }
 
 fn keep_sample(sample: &mut Vec<Event>, block: &[Event]) {
@@ -198,13 +214,15 @@ fn conclude(
     let finish = |lane: Box<dyn Lane>| lane.finish(offered.flows(), &light, &charted);
     let mut disciplines = lanes.into_iter().map(finish).collect::<Result<Vec<_>, _>>().map_err(CompareError::Lane)?;
     if options.measure_cost {
-        let specs: Vec<_> = options.specs.iter().map(|spec| (spec, options.limit_of(spec))).collect();
-        let costs = cost::measure(&specs, sample, known, options.rate, options.seed)?;
+        let specs = options.specs.iter().map(|spec| (Subject::Discipline(&spec.discipline), options.limit_of(spec)));
+        let tree = |tree: &TreeFile| (Subject::Tree(Box::new(tree.with_flows(offered.classifier().flows()))), options.limit_of_trees());
+        let subjects: Vec<_> = specs.chain(options.trees.iter().map(tree)).collect();
+        let costs = cost::measure(&subjects, sample, known, options.rate, options.seed)?;
         disciplines.iter_mut().zip(costs).for_each(|(discipline, cost)| discipline.cost = cost);
     }
     let weighted = flows.iter().any(|flow| flow.weight != 1);
     let commands = |spec: &Spec| tc::commands(spec, options.limit_of(spec), options.rate, options.flow_by, weighted);
-    let on_linux: Vec<_> = options.specs.iter().map(|spec| !commands(spec).is_empty()).collect();
+    let on_linux: Vec<_> = options.specs.iter().map(|spec| !commands(spec).is_empty()).chain(options.trees.iter().map(|_| false)).collect();
     let mut comparison = Comparison {
         version: env!("CARGO_PKG_VERSION"),
         capture: summarise_capture(&offered, options),
@@ -281,6 +299,11 @@ fn weight_notes(offered: &Offered, options: &Options) -> Vec<String> {
     if !rules.is_empty() && !unaware.is_empty() {
         notes.push(format!("Without weights, which they do not have: {}.", unaware.join(", ")));
     }
+    let idle = options.trees.iter().map(|tree| (tree, tree.idle_leaves(offered.classifier().flows())));
+    notes.extend(idle.filter(|(_, leaves)| !leaves.is_empty()).map(|(tree, leaves)| {
+        let rules = "rules match no flow of this capture";
+        format!("Leaves of tree {} whose {rules}: {}.", tree.name(), leaves.join(", "))
+    }));
     notes
 }
 

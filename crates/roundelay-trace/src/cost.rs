@@ -3,8 +3,8 @@
 use std::hint::black_box;
 use std::time::Instant as WallClock;
 
-use roundelay::schedulers::{Discipline, Spec, Visitor};
-use roundelay::{ConfigError, DropReason, Duration, Instant, Limit, Observer, Packet, Port, Rate, Scheduler};
+use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
+use roundelay::{ConfigError, DropReason, Duration, Instant, Limit, Observer, Packet, Port, Rate, Scheduler, tree};
 
 use crate::comparison::Cost;
 use crate::offered::{Event, EventKind};
@@ -15,9 +15,16 @@ const ROUNDS: usize = 5;
 /// A round repeats the sample until it holds at least this many packets.
 const PACKETS_A_ROUND: usize = 200_000;
 
+/// What is measured.
+pub(crate) enum Subject<'a> {
+    Discipline(&'a AnyDiscipline),
+    /// With the flows of the sample assigned.
+    Tree(Box<tree::Config>),
+}
+
 /// Measures disciplines on a sample of a capture. The cost of going through the sample is subtracted.
 pub(crate) fn measure(
-    specs: &[(&Spec, Limit)],
+    subjects: &[(Subject<'_>, Limit)],
     sample: &[Event],
     known: &Known,
     rate: Rate,
@@ -25,14 +32,18 @@ pub(crate) fn measure(
 ) -> Result<Vec<Option<Cost>>, ConfigError> {
     let arrivals = sample.iter().filter(|event| matches!(event.kind, EventKind::Arrival(_))).count();
     if arrivals == 0 {
-        return Ok(vec![None; specs.len()]);
+        return Ok(vec![None; subjects.len()]);
     }
     let sample = Sample::new(sample, arrivals);
-    let mut runs = vec![Vec::new(); specs.len()];
+    let mut runs = vec![Vec::new(); subjects.len()];
     for _ in 0..ROUNDS {
         let bare = sample.go_through();
-        for ((spec, limit), runs) in specs.iter().zip(&mut runs) {
-            let timed = spec.discipline.visit(Timed { sample: &sample, known, limit: *limit, rate, seed })?;
+        for ((subject, limit), runs) in subjects.iter().zip(&mut runs) {
+            let timed = Timed { sample: &sample, known, limit: *limit, rate, seed };
+            let timed = match subject {
+                Subject::Discipline(discipline) => discipline.visit(timed),
+                Subject::Tree(config) => timed.visit(&**config),
+            }?;
             runs.push((timed - bare).max(0.0) / (arrivals * sample.repeats) as f64);
         }
     }

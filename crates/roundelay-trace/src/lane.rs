@@ -3,13 +3,15 @@
 use std::error::Error;
 
 use roundelay::schedulers::{Discipline, Spec, Visitor};
-use roundelay::{Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Port, Rate, Scheduler};
+use roundelay::{Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Port, Rate, Scheduler, tree};
 
 use roundelay_metrics::geometric_mean;
 
+use crate::classifier::Flow;
 use crate::comparison::{DisciplineResult, FlowResult};
 use crate::meters::{Meters, Note};
 use crate::offered::{Event, EventKind, OfferedFlow};
+use crate::tree::TreeFile;
 use crate::urgency::{Known, Marker};
 
 /// What became of a packet, for those who keep them all.
@@ -56,9 +58,9 @@ pub trait PacketSink: Send {
     fn finish(self: Box<Self>) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
-/// A lane without the type of its scheduler: called once a block of events.
+/// A lane without the type of its scheduler: called once a block of events, with all flows seen so far.
 pub(crate) trait Lane: Send {
-    fn run(&mut self, events: &[Event]) -> Result<(), Box<dyn Error + Send + Sync>>;
+    fn run(&mut self, events: &[Event], flows: &[Flow]) -> Result<(), Box<dyn Error + Send + Sync>>;
     fn finish(
         self: Box<Self>,
         flows: &[OfferedFlow],
@@ -93,6 +95,52 @@ impl Visitor for LaneBuilder<'_> {
     }
 }
 
+/// A lane whose scheduler is told each flow's leaf, by the flow's headers.
+pub(crate) struct TreeLane {
+    tree: TreeFile,
+    lane: LaneOf<tree::Config>,
+    /// Flows whose leaves it knows.
+    sorted: usize,
+}
+
+impl TreeLane {
+    pub(crate) fn new(
+        tree: &TreeFile,
+        known: Known,
+        limit: Limit,
+        rate: Rate,
+        seed: u64,
+        sink: Option<Box<dyn PacketSink>>,
+    ) -> Result<Self, ConfigError> {
+        let discipline = tree.config().clone();
+        let port = Port::new(discipline.build(seed)?, limit, rate);
+        let marker = Marker::new(tree::Config::PRIORITY, known);
+        let lane = LaneOf { discipline, spec: tree.name().to_owned(), limit, port, marker, meters: Meters::new(rate, sink) };
+        Ok(Self { tree: tree.clone(), lane, sorted: 0 })
+    }
+}
+
+impl Lane for TreeLane {
+    fn run(&mut self, events: &[Event], flows: &[Flow]) -> Result<(), Box<dyn Error + Send + Sync>> {
+        for flow in &flows[self.sorted..] {
+            let (number, leaf) = (FlowId(self.sorted as u32), self.tree.leaf(flow.headers()));
+            self.lane.port.scheduler_mut().assign(number, leaf)?;
+            self.lane.marker.take_for(number, self.tree.meaning(leaf));
+            self.sorted += 1;
+        }
+        self.lane.run(events, flows)
+    }
+
+    fn finish(
+        self: Box<Self>,
+        flows: &[OfferedFlow],
+        light: &[bool],
+        charted: &[usize],
+    ) -> Result<DisciplineResult, Box<dyn Error + Send + Sync>> {
+        Box::new(self.lane).finish(flows, light, charted)
+    }
+}
+
 /// The discipline with the limit that it was given, so that two that differ in nothing else can be told apart.
 fn as_written(spec: &Spec) -> String {
     let (mut text, unset) = (spec.discipline.to_string(), spec.discipline.default_limit());
@@ -117,7 +165,7 @@ struct LaneOf<D: Discipline> {
 }
 
 impl<D: Discipline> Lane for LaneOf<D> {
-    fn run(&mut self, events: &[Event]) -> Result<(), Box<dyn Error + Send + Sync>> {
+    fn run(&mut self, events: &[Event], _flows: &[Flow]) -> Result<(), Box<dyn Error + Send + Sync>> {
         for event in events {
             self.port.advance(event.at, &mut self.meters);
             self.share_weights(event.at);
@@ -267,7 +315,7 @@ mod tests {
     fn run(discipline: &impl Discipline, limit: Limit, flows: usize, events: &[Event]) -> DisciplineResult {
         let (spec, rate) = ("fifo".parse().unwrap(), "8mbit".parse().unwrap());
         let mut lane = LaneBuilder { spec: &spec, known: Known::default(), limit, rate, seed: 1, sink: None }.visit(discipline).unwrap();
-        lane.run(events).unwrap();
+        lane.run(events, &[]).unwrap();
         // The audit asks nothing of what is known from the packets alone but how many flows there are.
         lane.finish(&vec![OfferedFlow::idle(CONFIG); flows], &vec![false; flows], &[]).unwrap()
     }

@@ -64,6 +64,8 @@ pub(crate) struct Marker {
 #[derive(Clone, Copy, Default)]
 struct Flow {
     urgency: Urgency,
+    /// What priorities are taken for where this flow goes, if not what the discipline takes them for.
+    meaning: Option<Priority>,
     /// Bytes that have come.
     came: u64,
 }
@@ -85,11 +87,16 @@ impl Marker {
         self.flow(flow).urgency = self.known.urgencies.get(rule.0 as usize).copied().unwrap_or_default();
     }
 
+    /// This flow goes to a leaf that takes priorities for this.
+    pub(crate) fn take_for(&mut self, flow: FlowId, meaning: Priority) {
+        self.flow(flow).meaning = Some(meaning);
+    }
+
     pub(crate) fn packet<T>(&mut self, at: Instant, flow: FlowId, offer: Offer, payload: T) -> Packet<T> {
         let size = self.known.sizes.get(flow.index()).copied().unwrap_or(0);
-        let meaning = self.meaning;
-        let Flow { urgency, came } = self.flow(flow);
-        let priority = match meaning {
+        let usual = self.meaning;
+        let Flow { urgency, meaning, came } = self.flow(flow);
+        let priority = match meaning.unwrap_or(usual) {
             Priority::Unread => 0,
             Priority::Class => urgency.priority.unwrap_or(offer.class()),
             Priority::FlowSize => saturated(size),
@@ -108,15 +115,20 @@ fn saturated(bytes: u64) -> u32 {
 
 /// Whether a discipline wants to know, of a flow's first packet, what the capture's last one will tell.
 pub(crate) fn reads_sizes(spec: &Spec) -> bool {
-    struct Reads;
-    impl Visitor for Reads {
-        type Output = bool;
+    matches!(meaning(spec), Priority::FlowSize | Priority::Remaining)
+}
 
-        fn visit<D: Discipline>(self, _discipline: &D) -> bool {
-            matches!(D::PRIORITY, Priority::FlowSize | Priority::Remaining)
+/// What a discipline takes priorities for.
+pub(crate) fn meaning(spec: &Spec) -> Priority {
+    struct Meaning;
+    impl Visitor for Meaning {
+        type Output = Priority;
+
+        fn visit<D: Discipline>(self, _discipline: &D) -> Priority {
+            D::PRIORITY
         }
     }
-    spec.discipline.visit(Reads)
+    spec.discipline.visit(Meaning)
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 
 use std::cmp::Ordering;
 
+use roundelay::schedulers::Discipline;
+use roundelay::tree;
 use roundelay_metrics::geometric_mean;
 
 use crate::comparison::{Comparison, DisciplineResult, Outcome};
@@ -55,7 +57,10 @@ pub(crate) fn verdict(comparison: &Comparison, on_linux: &[bool]) -> (usize, Vec
     };
     let worst = worst(&harms, best).filter(|_| contended && differ);
     let blame = worst.and_then(|worst| blame(&results[worst], &results[best]));
-    let nowhere = (!on_linux[best]).then(|| format!("Linux does not have {}.", results[best].name));
+    let nowhere = (!on_linux[best]).then(|| match results[best].name {
+        tree::Config::NAME => "Commands that set up a tree on Linux are not written.".to_owned(),
+        name => format!("Linux does not have {name}."),
+    });
     (best, [first].into_iter().chain(blame).chain(caveats(&results[best], results)).chain(nowhere).collect())
 }
 

@@ -140,6 +140,11 @@ impl Default for WeightRules {
 }
 
 impl WeightRule {
+    /// Conditions alone, such as `dst port 443`, for those who sort flows by them.
+    pub(crate) fn matching(text: &str) -> Result<Self, RuleError> {
+        Ok(Self { conditions: parse_conditions(text)?, weight: 1, urgency: Urgency::default() })
+    }
+
     /// Whether a packet fulfils all its conditions.
     pub fn matches(&self, headers: &Headers) -> bool {
         self.conditions.iter().all(|condition| condition.matches(headers))
@@ -265,7 +270,7 @@ impl FileEntry {
 }
 
 /// The line, counted from 1, in which the byte at `at` lies.
-fn line(text: &str, at: usize) -> usize {
+pub(crate) fn line(text: &str, at: usize) -> usize {
     1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
 }
 

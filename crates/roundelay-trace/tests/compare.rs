@@ -171,7 +171,7 @@ impl PacketSink for Kept {
 }
 
 impl Companion for Keeper {
-    fn sink(&mut self, _: &Spec, index: usize, _: i64) -> Result<Option<Box<dyn PacketSink>>, Box<dyn Error + Send + Sync>> {
+    fn sink(&mut self, _: &str, index: usize, _: i64) -> Result<Option<Box<dyn PacketSink>>, Box<dyn Error + Send + Sync>> {
         assert_eq!(index, self.0.len(), "sinks are asked for in the order of the disciplines");
         self.0.push(Arc::default());
         Ok(Some(Box::new(Kept(self.0[index].clone()))))
@@ -648,7 +648,7 @@ fn a_sink_that_fails_ends_the_comparison() {
         }
     }
     impl Companion for Full {
-        fn sink(&mut self, _: &Spec, _: usize, _: i64) -> Result<Option<Box<dyn PacketSink>>, Box<dyn Error + Send + Sync>> {
+        fn sink(&mut self, _: &str, _: usize, _: i64) -> Result<Option<Box<dyn PacketSink>>, Box<dyn Error + Send + Sync>> {
             Ok(Some(Box::new(Self)))
         }
     }

@@ -49,6 +49,7 @@ pub mod schedulers;
 mod signalling;
 mod strata;
 mod time;
+pub mod tree;
 mod units;
 mod virtual_time;
 

@@ -69,6 +69,7 @@ impl Discipline for Config {
     const WEIGHTED: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
+    const INTERIOR: bool = true;
     type Scheduler<T: Send> = Wf2qPlus<T>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Wf2qPlus<T>, ConfigError> {
@@ -218,9 +219,14 @@ impl<T> Wf2qPlus<T> {
         }
     }
 
-    fn dequeue_packet(&mut self) -> Option<Packet<T>> {
+    /// `refill` comes before the flow is judged: with a packet from there it stays backlogged, and S = F.
+    fn dequeue_packet(&mut self, refill: impl FnOnce(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
         let (_, number) = self.eligible.first()?;
         let packet = self.pool.pop(&mut self.flows[number].queue)?;
+        if let Some(next) = refill(packet.flow) {
+            debug_assert!(next.flow == packet.flow && next.len <= FlowConfig::MAX_PACKET_LEN);
+            self.pool.push(&mut self.flows[number].queue, next);
+        }
         self.clock.advance_exactly(packet.len);
         self.let_weights_go();
         self.eligible.remove(number);
@@ -234,6 +240,21 @@ impl<T> Wf2qPlus<T> {
             self.leave_if_removed(number);
         }
         self.update_eligible();
+        Some(packet)
+    }
+
+    /// The tail of a flow's queue. A flow that it empties is not charged for a packet that was not sent.
+    fn evict_from(&mut self, number: usize) -> Option<Packet<T>> {
+        let flow = self.flows.get_mut(number)?;
+        let packet = self.pool.pop_tail(&mut flow.queue)?;
+        self.longest.changed(number, flow.queue.size());
+        if flow.queue.is_empty() {
+            flow.finish = flow.start;
+            self.eligible.remove(number);
+            self.ineligible.remove(number);
+            self.leave_if_removed(number);
+            self.update_eligible();
+        }
         Some(packet)
     }
 
@@ -277,24 +298,27 @@ impl<T> Scheduler<T> for Wf2qPlus<T> {
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet();
+        let packet = self.dequeue_packet(|_| None);
         self.debug_check();
         packet
     }
 
-    /// The tail of the longest backlog. A flow that it empties is not charged for a packet that was not sent.
+    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+        let packet = self.dequeue_packet(refill);
+        self.debug_check();
+        packet
+    }
+
+    /// The tail of the longest backlog.
     fn evict(&mut self) -> Option<Packet<T>> {
         let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
-        let flow = &mut self.flows[number];
-        let packet = self.pool.pop_tail(&mut flow.queue);
-        self.longest.changed(number, flow.queue.size());
-        if flow.queue.is_empty() {
-            flow.finish = flow.start;
-            self.eligible.remove(number);
-            self.ineligible.remove(number);
-            self.leave_if_removed(number);
-            self.update_eligible();
-        }
+        let packet = self.evict_from(number);
+        self.debug_check();
+        packet
+    }
+
+    fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
+        let packet = self.evict_from(flow.index());
         self.debug_check();
         packet
     }
@@ -380,5 +404,42 @@ mod tests {
         }
         let order: Vec<_> = core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect();
         assert_eq!(order, [0, 1, 1, 1]);
+    }
+
+    /// A child of a class hands its packets over one by one, and they leave as if all of them waited.
+    #[test]
+    fn packets_that_refill_leave_as_those_that_wait() {
+        let lens = [[1000, 300, 700, 1500], [64, 64, 1500, 800], [1500, 1500, 10, 0]];
+        let (mut waiting, mut refilled) = (Wf2qPlus::default(), Wf2qPlus::default());
+        let mut next = [1usize; 3];
+        for (flow, lens) in (0..).zip(lens) {
+            for scheduler in [&mut waiting, &mut refilled] {
+                scheduler.set_flow(FlowId(flow), FlowConfig { weight: 1 + flow, ..FlowConfig::DEFAULT }).unwrap();
+            }
+            lens.iter().for_each(|len| waiting.enqueue(Instant::ZERO, Packet::new(FlowId(flow), *len, ())).unwrap());
+            refilled.enqueue(Instant::ZERO, Packet::new(FlowId(flow), lens[0], ())).unwrap();
+        }
+        for _ in 0..12 {
+            let packet = refilled.dequeue_refilled(Instant::ZERO, &mut |flow| {
+                let len = *lens[flow.index()].get(next[flow.index()])?;
+                next[flow.index()] += 1;
+                Some(Packet::new(flow, len, ()))
+            });
+            assert_eq!(packet, waiting.dequeue(Instant::ZERO));
+        }
+        assert_eq!((refilled.backlog(), waiting.dequeue(Instant::ZERO)), (Backlog::default(), None));
+    }
+
+    #[test]
+    fn a_child_that_lost_what_stood_for_it_is_not_charged() {
+        let mut scheduler = Wf2qPlus::default();
+        for flow in [0, 1] {
+            scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1500, ())).unwrap();
+        }
+        assert_eq!(scheduler.evict_flow(FlowId(7)), None);
+        assert_eq!(scheduler.evict_flow(FlowId(0)).map(|packet| packet.flow), Some(FlowId(0)));
+        assert_eq!(scheduler.flows[0].finish, scheduler.flows[0].start);
+        assert_eq!(scheduler.dequeue(Instant::ZERO).map(|packet| packet.flow), Some(FlowId(1)));
+        assert_eq!(scheduler.evict_flow(FlowId(1)), None);
     }
 }

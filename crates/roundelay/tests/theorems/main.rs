@@ -34,6 +34,7 @@ mod srpt;
 mod srr;
 mod strata;
 mod timed;
+mod tree;
 mod wf2q;
 mod wf2q_plus;
 mod wfq;

@@ -1,0 +1,299 @@
+//! A tree of disciplines as the user writes it: nodes by name, each leaf with the rules of the flows that go there.
+//!
+//! ```toml
+//! name = "office"
+//!
+//! [[node]]
+//! name = "link"
+//! discipline = "wf2q_plus"
+//!
+//! [[node]]
+//! name = "calls"
+//! parent = "link"
+//! discipline = "fifo limit 50"
+//! weight = 4
+//! flows = ["dscp ef", "udp portrange 10000-20000"]
+//!
+//! [[node]]
+//! name = "rest"
+//! parent = "link"
+//! discipline = "fq_codel"
+//! default = true
+//! ```
+//!
+//! The node without a parent is the root. A node that is another's parent is a class; the others are leaves. Rules are written as for weights
+//! and tried in the order of the file: the first that matches decides, and a flow that none matches goes to the default leaf.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use roundelay::schedulers::{Priority, Spec};
+use roundelay::tree::{Config, Node, Problem, TreeError};
+use roundelay::{ConfigError, FlowId};
+use serde::Deserialize;
+use thiserror::Error;
+use toml::Spanned;
+
+use crate::classifier::Flow;
+use crate::headers::Headers;
+use crate::urgency::meaning;
+use crate::weights::{WeightRule, line};
+
+/// A tree, and which flows go where.
+#[derive(Debug, Clone)]
+pub struct TreeFile {
+    name: String,
+    config: Config,
+    rules: Vec<(WeightRule, String)>,
+    default_leaf: String,
+}
+
+/// A file that describes no tree.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{name}:{line}: {message}")]
+pub struct TreeFileError {
+    /// The file's name, as the user gave it.
+    pub name: String,
+    /// The line at fault, counted from 1.
+    pub line: usize,
+    /// The node, what is wrong with it, and what would be legal.
+    pub message: String,
+}
+
+/// What is wrong, and where in the text.
+type Fault = (Range<usize>, String);
+
+/// The form of a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: Option<String>,
+    #[serde(default)]
+    node: Vec<FileNode>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileNode {
+    name: Spanned<String>,
+    parent: Option<Spanned<String>>,
+    discipline: Spanned<String>,
+    weight: Option<Spanned<i64>>,
+    maxpkt: Option<Spanned<i64>>,
+    priority: Option<Spanned<i64>>,
+    #[serde(default)]
+    flows: Vec<Spanned<String>>,
+    default: Option<Spanned<bool>>,
+}
+
+impl TreeFile {
+    /// Reads a file; `name` stands in messages, and without its folder and ending names the tree if the file does not.
+    ///
+    /// # Errors
+    /// What it describes is no tree: the message names the line and the node.
+    pub fn from_toml(name: &str, text: &str) -> Result<Self, TreeFileError> {
+        let at = |(span, message): Fault| TreeFileError { name: name.to_owned(), line: line(text, span.start), message };
+        let file: File = toml::from_str(text).map_err(|error| at((error.span().unwrap_or(0..0), error.message().to_owned())))?;
+        let stem = name.rsplit(['/', '\\']).next().unwrap_or(name);
+        let title = file.name.unwrap_or_else(|| stem.strip_suffix(".toml").unwrap_or(stem).to_owned());
+        Self::plant(title, &file.node).map_err(at)
+    }
+
+    fn plant(name: String, nodes: &[FileNode]) -> Result<Self, Fault> {
+        let order = from_the_root(nodes)?;
+        let parents: BTreeSet<&str> = nodes.iter().filter_map(FileNode::parent).collect();
+        let is_class = |node: &FileNode| parents.contains(node.name());
+        let config = Config::new(order[0].node()?).map_err(|error| order[0].fault(&error))?;
+        let (rules, default_leaf) = (Vec::new(), String::new());
+        let mut tree = Self { name, config, rules, default_leaf };
+        for node in &order[1..] {
+            let (made, parent) = (node.node()?, node.parent().unwrap_or_default());
+            let added = if is_class(node) { tree.config.add_class(parent, made) } else { tree.config.add_leaf(parent, made) };
+            added.map_err(|error| node.fault(&error))?;
+        }
+        for node in nodes {
+            tree.sort(node, !is_class(node) && node.parent.is_some())?;
+        }
+        if tree.default_leaf.is_empty() {
+            let error = TreeError { node: order[0].name().to_owned(), problem: Problem::NoDefault };
+            return Err((order[0].name.span(), format!("{error}; write default = true with one")));
+        }
+        Ok(tree)
+    }
+
+    /// What goes to a node.
+    fn sort(&mut self, node: &FileNode, is_leaf: bool) -> Result<(), Fault> {
+        let name = node.name();
+        let class = |span| (span, format!("node '{name}': {}", Problem::IsClass));
+        for text in &node.flows {
+            if !is_leaf {
+                return Err(class(text.span()));
+            }
+            let rule = WeightRule::matching(text.get_ref()).map_err(|error| (text.span(), format!("node '{name}': {error}")))?;
+            self.rules.push((rule, name.to_owned()));
+        }
+        if let Some(default) = node.default.as_ref().filter(|default| *default.get_ref()) {
+            if !is_leaf {
+                return Err(class(default.span()));
+            }
+            if !self.default_leaf.is_empty() {
+                return Err((default.span(), format!("node '{name}': '{}' is the default leaf already", self.default_leaf)));
+            }
+            self.config.set_default(name).map_err(|error| (default.span(), error.to_string()))?;
+            self.default_leaf = name.to_owned();
+        }
+        Ok(())
+    }
+
+    /// The tree's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The tree, no flow assigned.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The leaf of a flow, by its first packet's headers; `None` stands for a flow without any, which goes to the default leaf.
+    pub fn leaf(&self, headers: Option<&Headers>) -> &str {
+        let matching = headers.and_then(|headers| self.rules.iter().find(|(rule, _)| rule.matches(headers)));
+        matching.map_or(&self.default_leaf, |(_, leaf)| leaf)
+    }
+
+    /// What a leaf takes priorities for.
+    pub(crate) fn meaning(&self, leaf: &str) -> Priority {
+        self.config.nodes().find(|node| node.name == leaf).map_or(Priority::Unread, |node| meaning(&node.spec))
+    }
+
+    /// The tree with these flows assigned, numbered from 0, as far as a table goes.
+    pub(crate) fn with_flows(&self, flows: &[Flow]) -> Config {
+        let mut config = self.config.clone();
+        for (number, flow) in (0..=FlowId::LARGEST_TABLED.0).zip(flows) {
+            // Leaves that the rules name are there, and the number is in the table.
+            let _ = config.assign(FlowId(number), self.leaf(flow.headers()));
+        }
+        config
+    }
+
+    /// Leaves that none of these flows goes to.
+    pub(crate) fn idle_leaves(&self, flows: &[Flow]) -> Vec<&str> {
+        let met: BTreeSet<&str> = flows.iter().map(|flow| self.leaf(flow.headers())).collect();
+        let mut idle: Vec<&str> = Vec::new();
+        for (_, leaf) in &self.rules {
+            if !met.contains(leaf.as_str()) && !idle.contains(&leaf.as_str()) {
+                idle.push(leaf);
+            }
+        }
+        idle
+    }
+}
+
+/// The nodes, the root first and each after its parent.
+fn from_the_root(nodes: &[FileNode]) -> Result<Vec<&FileNode>, Fault> {
+    let mut names = BTreeSet::new();
+    for node in nodes {
+        let (name, span) = (node.name(), node.name.span());
+        if !names.insert(name) {
+            return Err((span, node.message(&Problem::NameTaken)));
+        }
+    }
+    for node in nodes {
+        if let Some(parent) = node.parent.as_ref().filter(|parent| !names.contains(parent.get_ref().as_str())) {
+            return Err((parent.span(), node.message(&Problem::UnknownParent { parent: parent.get_ref().clone() })));
+        }
+    }
+    let mut roots = nodes.iter().filter(|node| node.parent.is_none());
+    let Some(root) = roots.next() else {
+        let first = nodes.first().ok_or_else(|| (0..0, "a tree has nodes: [[node]], each with a name and a discipline".to_owned()))?;
+        return Err((first.name.span(), circle(first, nodes)));
+    };
+    if let Some(other) = roots.next() {
+        let message = format!("node '{}': it has no parent, and neither has '{}': a tree has one root", other.name(), root.name());
+        return Err((other.name.span(), message));
+    }
+    let mut order = vec![root];
+    let mut at = 0;
+    while let Some(above) = order.get(at).map(|node| node.name()) {
+        order.extend(nodes.iter().filter(|node| node.parent() == Some(above)));
+        at += 1;
+    }
+    let reached: BTreeSet<&str> = order.iter().map(|node| node.name()).collect();
+    match nodes.iter().find(|node| !reached.contains(node.name())) {
+        Some(lost) => Err((lost.name.span(), circle(lost, nodes))),
+        None => Ok(order),
+    }
+}
+
+/// The way up from a node that does not lead to a root.
+fn circle(start: &FileNode, nodes: &[FileNode]) -> String {
+    let mut way = vec![start.name()];
+    while let Some(parent) = nodes.iter().find(|node| Some(&node.name()) == way.last()).and_then(FileNode::parent) {
+        let turned = way.contains(&parent);
+        way.push(parent);
+        if turned {
+            break;
+        }
+    }
+    format!("node '{}': its parents go in a circle and lead to no root: {}", start.name(), way.join(", "))
+}
+
+impl FileNode {
+    fn name(&self) -> &str {
+        self.name.get_ref()
+    }
+
+    fn parent(&self) -> Option<&str> {
+        self.parent.as_ref().map(|parent| parent.get_ref().as_str())
+    }
+
+    fn message(&self, problem: &Problem) -> String {
+        format!("node '{}': {problem}", self.name())
+    }
+
+    fn node(&self) -> Result<Node, Fault> {
+        let spec = self.discipline.get_ref().parse::<Spec>().map_err(|error| {
+            let message = format!("node '{}': {error}", self.name());
+            (self.discipline.span(), message)
+        })?;
+        let mut node = Node::new(self.name(), spec);
+        for (value, field, key) in [
+            (&self.weight, &mut node.weight, "weight"),
+            (&self.maxpkt, &mut node.max_packet_len, "maxpkt"),
+            (&self.priority, &mut node.priority, "priority"),
+        ] {
+            if let Some(value) = value {
+                // What does not fit is out of every range.
+                let number = *value.get_ref();
+                *field = u32::try_from(number).map_err(|_| {
+                    (
+                        value.span(),
+                        format!(
+                            "node '{}': {key} {number}: expected a whole number, no less than zero and no more than {}",
+                            self.name(),
+                            u32::MAX
+                        ),
+                    )
+                })?;
+            }
+        }
+        Ok(node)
+    }
+
+    /// The error, at the key that it is about.
+    fn fault(&self, error: &TreeError) -> Fault {
+        let of = |value: &Option<Spanned<i64>>| value.as_ref().map(Spanned::span);
+        let span = match &error.problem {
+            Problem::Setting(setting) => match **setting {
+                ConfigError::OutOfRange { parameter: "weight", .. } => of(&self.weight),
+                ConfigError::OutOfRange { parameter: "maxpkt", .. } => of(&self.maxpkt),
+                _ => None,
+            },
+            Problem::NotTaken { .. } => of(&self.maxpkt),
+            Problem::NotInterior { .. } | Problem::LimitOfClass => Some(self.discipline.span()),
+            Problem::UnknownParent { .. } | Problem::ParentIsLeaf | Problem::TooDeep => self.parent.as_ref().map(Spanned::span),
+            _ => None,
+        };
+        (span.unwrap_or_else(|| self.name.span()), error.to_string())
+    }
+}

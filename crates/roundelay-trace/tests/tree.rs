@@ -1,0 +1,221 @@
+//! Trees as users write them: what is wrong with one, and where; and what becomes of a capture in one.
+
+mod common;
+
+use std::io::Cursor;
+use std::path::Path;
+
+use common::*;
+use roundelay_trace::{Capture, Comparison, Options, TreeFile, TreeFileError, compare, parse};
+
+const GOOD: &str = r#"name = "office"
+
+[[node]]
+name = "calls"
+parent = "link"
+discipline = "fifo limit 50"
+weight = 4
+flows = ["udp dst port 1001", "dscp ef"]
+
+[[node]]
+name = "bulk"
+parent = "link"
+discipline = "wf2q_plus"
+
+[[node]]
+name = "web"
+parent = "bulk"
+discipline = "fq_codel target 10ms"
+maxpkt = 1514
+flows = ["port 1002"]
+
+[[node]]
+name = "rest"
+parent = "bulk"
+discipline = "drr"
+default = true
+
+[[node]]
+name = "link"
+discipline = "wf2q_plus"
+"#;
+
+fn read(text: &str) -> Result<TreeFile, TreeFileError> {
+    TreeFile::from_toml("trees/t.toml", text)
+}
+
+/// The message for the good tree with `from` written as `to`.
+#[track_caller]
+fn error(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from));
+    read(&GOOD.replacen(from, to, 1)).map(|tree| panic!("{tree:?}")).unwrap_err().to_string()
+}
+
+/// The line and every word of a message.
+#[track_caller]
+fn assert_told(message: &str, line: usize, words: &[&str]) {
+    assert!(message.starts_with(&format!("trees/t.toml:{line}: ")), "{message}");
+    words.iter().for_each(|word| assert!(message.contains(word), "'{word}' in: {message}"));
+}
+
+#[test]
+fn nodes_stand_in_any_order_and_the_root_is_the_one_without_a_parent() {
+    let tree = read(GOOD).unwrap();
+    assert_eq!(tree.name(), "office");
+    let names: Vec<_> = tree.config().nodes().map(|node| (node.name.as_str(), node.weight)).collect();
+    assert_eq!(names, [("link", 1), ("calls", 4), ("bulk", 1), ("web", 1), ("rest", 1)]);
+    assert_eq!(read(&GOOD.replacen("name = \"office\"", "", 1)).unwrap().name(), "t", "named after the file");
+    assert!(tree.config().build_tree::<()>(1).is_ok());
+}
+
+#[test]
+fn the_first_rule_that_matches_decides() {
+    let tree = read(GOOD).unwrap();
+    let leaf = |port| {
+        let frame = ethernet(0x0800, &ipv4(UDP, A, B, &ports(5000, port)));
+        tree.leaf(Some(&parse(roundelay_trace::LinkType::ETHERNET, &frame).unwrap())).to_owned()
+    };
+    assert_eq!([1001, 1002, 1003].map(leaf), ["calls", "web", "rest"]);
+    assert_eq!(tree.leaf(None), "rest", "without headers");
+}
+
+#[test]
+fn errors_name_the_line_and_the_node() {
+    let node = |name: &str| format!("name = \"{name}\"");
+    let parent = |name: &str| format!("parent = \"{name}\"");
+    assert_told(&error(&parent("bulk"), &parent("bluk")), 17, &["node 'web'", "no node is called 'bluk'"]);
+    assert_told(&error(&node("web"), &node("calls")), 16, &["node 'calls'", "another node has this name"]);
+    assert_told(
+        &error("name = \"web\"\nparent = \"bulk\"", "name = \"web\"\nparent = \"calls\""),
+        6,
+        &["node 'calls'", "fifo cannot share", "wf2q_plus"],
+    );
+    assert_told(&error("weight = 4", "weight = 0"), 7, &["node 'calls'", "weight 0", "1 to 1024"]);
+    assert_told(&error("weight = 4", "weight = 1025"), 7, &["node 'calls'", "weight 1025", "1 to 1024"]);
+    assert_told(&error("weight = 4", "weight = -1"), 7, &["node 'calls'", "weight -1"]);
+    assert_told(&error("weight = 4", "wait = 4"), 7, &["wait", "weight"]);
+    assert_told(&error("weight = 4", "weight = \"4\""), 7, &["string"]);
+    assert_told(&error("maxpkt = 1514", "maxpkt = 70000"), 19, &["node 'web'", "maxpkt 70000", "512 to 65536"]);
+    assert_told(&error("default = true", "default = false"), 29, &["node 'link'", "default", "default = true"]);
+    assert_told(&error("port 1002", "prt 1002"), 20, &["node 'web'", "`prt`", "expected"]);
+    assert_told(&error("drr", "rdr"), 25, &["node 'rest'", "no discipline is called 'rdr'"]);
+    assert_told(&error("target 10ms", "target 2h"), 18, &["node 'web'", "target"]);
+    assert_told(&error("discipline = \"wf2q_plus\"", "discipline = \"wf2q_plus limit 9\""), 13, &["node 'bulk'", "limit"]);
+    let second = error("weight = 4", "weight = 4\ndefault = true");
+    assert_told(&second, 27, &["node 'rest'", "'calls' is the default leaf already"]);
+    assert_told(
+        &error("discipline = \"wf2q_plus\"", "discipline = \"wf2q_plus\"\nflows = [\"tcp\"]"),
+        14,
+        &["node 'bulk'", "packets go to leaves"],
+    );
+    assert_told(&error("name = \"link\"", "name = \"link\"\nparent = \"bulk\""), 4, &["node 'calls'", "in a circle", "link, bulk, link"]);
+    assert_told(&error(&format!("{}\n", parent("link")), ""), 28, &["node 'link'", "one root", "'calls'"]);
+    assert_told(&read("").unwrap_err().to_string(), 1, &["[[node]]"]);
+    assert_told(&read("[[node]]\nname = \"a\"\nparent = \"a\"\ndiscipline = \"fifo\"").unwrap_err().to_string(), 2, &["in a circle"]);
+    assert_told(&read("[[node]]\nname = \"a\"\ndiscipline = \"fifo\"").unwrap_err().to_string(), 3, &["node 'a'", "fifo cannot share"]);
+    assert_told(&read("[[node]]\nname = \"a\"\ndiscipline = \"wf2q_plus\"").unwrap_err().to_string(), 2, &["node 'a'", "default"]);
+}
+
+/// A circle beside a good tree.
+#[test]
+fn nodes_that_lead_to_no_root_are_found() {
+    let text = format!(
+        "{GOOD}\n[[node]]\nname = \"x\"\nparent = \"y\"\ndiscipline = \"drr\"\n\n[[node]]\nname = \"y\"\nparent = \"x\"\ndiscipline = \"drr\"\n"
+    );
+    assert_told(&read(&text).unwrap_err().to_string(), 33, &["node 'x'", "in a circle", "x, y, x"]);
+}
+
+#[test]
+fn a_tree_has_eight_levels_at_most() {
+    let chain = |levels: usize| {
+        let mut text = "[[node]]\nname = \"0\"\ndiscipline = \"wf2q_plus\"\n".to_owned();
+        for level in 1..=levels {
+            let default = if level == levels { "default = true\n" } else { "" };
+            text += &format!("[[node]]\nname = \"{level}\"\nparent = \"{}\"\ndiscipline = \"wf2q_plus\"\n{default}", level - 1);
+        }
+        read(&text)
+    };
+    assert!(chain(8).is_ok());
+    assert_told(&chain(9).unwrap_err().to_string(), 3 + 4 * 8 + 3, &["node '9'", "at most 8 levels"]);
+}
+
+/// Whatever the text, it is a tree or an error; never a panic.
+#[test]
+fn cut_and_damaged_files_are_errors() {
+    for end in 0..GOOD.len() {
+        let _ = read(&GOOD[..end]);
+        let _ = read(&format!("{}{}", &GOOD[..end], &GOOD[(end + 7).min(GOOD.len())..]));
+    }
+}
+
+/// Packets of UDP flows to ports from 1001 on, all of 1000 bytes, `rounds` of each a millisecond apart.
+fn capture(flows: u16, rounds: u32) -> Capture {
+    let mut bytes = pcap(Little, NANOS, (2, 4), 65_535, common::ETHERNET);
+    for round in 0..rounds {
+        for flow in 0..flows {
+            let frame = ethernet(0x0800, &ipv4(UDP, A, B, &ports(5000, 1001 + flow)));
+            let captured = frame.len() as u32;
+            bytes.extend(record_header(Little, 0, round * 1_000_000, captured, 1000));
+            bytes.extend(frame);
+        }
+    }
+    Capture::from_reader("t.pcap", Cursor::new(bytes)).unwrap()
+}
+
+fn run(capture: Capture, trees: Vec<TreeFile>, specs: &[&str], rate: &str) -> Comparison {
+    let specs = specs.iter().map(|spec| spec.parse().unwrap()).collect();
+    let options =
+        Options { trees, measure_cost: false, buffer: Some(roundelay::Limit::UNBOUNDED), ..Options::new(rate.parse().unwrap(), specs) };
+    compare(capture, &options, &mut ()).unwrap()
+}
+
+#[test]
+fn a_tree_is_one_more_lane_and_sorts_flows_by_their_headers() {
+    // Three flows offer 24 Mbit/s to a link of 8: calls have four parts of five.
+    let text = GOOD.replace("fq_codel target 10ms", "fifo");
+    let other = read(&text.replace("office", "even").replace("weight = 4", "weight = 1")).unwrap();
+    let comparison = run(capture(3, 400), vec![read(&text).unwrap(), other], &["fifo", "wf2q_plus"], "8mbit");
+    let named: Vec<_> = comparison.disciplines.iter().map(|result| (result.spec.as_str(), result.name)).collect();
+    assert_eq!(named, [("fifo", "fifo"), ("wf2q_plus", "wf2q_plus"), ("office", "tree"), ("even", "tree")]);
+    for result in &comparison.disciplines {
+        assert_eq!(result.total.packets + result.total.drops.total(), 1200);
+    }
+    let of = |tree: usize, flow: usize| comparison.disciplines[tree].flows[flow].outcome.delay.unwrap().max;
+    let loss = |tree: usize| comparison.disciplines[tree].flows.iter().map(|flow| flow.outcome.drops.total()).collect::<Vec<_>>();
+    assert!(loss(2)[0] > 0 && loss(2)[1] == 0 && loss(2)[2] == 0, "the leaf of the calls holds 50: {:?}", loss(2));
+    assert!(of(2, 0) < of(2, 1) && of(2, 0) < of(3, 0), "a larger weight, a shorter queue");
+    let again = run(capture(3, 400), vec![read(&text).unwrap()], &[], "8mbit");
+    assert_eq!(again.disciplines[0].total.bytes, comparison.disciplines[2].total.bytes);
+    assert_eq!(again.verdict.best, 0);
+}
+
+#[test]
+fn leaves_that_no_flow_goes_to_are_noted() {
+    let comparison = run(capture(1, 3), vec![read(GOOD).unwrap()], &[], "8mbit");
+    let note = comparison.capture.notes.iter().find(|note| note.contains("office")).expect("a note");
+    assert!(note.contains("web") && !note.contains("calls") && !note.contains("rest"), "{note}");
+}
+
+#[test]
+fn the_cost_of_a_tree_is_measured_like_any_other() {
+    let options = Options { trees: vec![read(GOOD).unwrap()], ..Options::new("8mbit".parse().unwrap(), vec!["fifo".parse().unwrap()]) };
+    let comparison = compare(capture(3, 20), &options, &mut ()).unwrap();
+    assert!(comparison.disciplines.iter().all(|result| result.cost.is_some()));
+}
+
+/// The example: calls wait no longer than the few packets ahead of them, whatever is downloaded, and no host has more than its part.
+#[test]
+fn the_example_keeps_what_it_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join("examples/trees/home.toml")).unwrap();
+    let tree = TreeFile::from_toml("home.toml", &text).unwrap();
+    let capture = Capture::open(&root.join("examples/captures/home-downlink.pcap")).unwrap();
+    let comparison = run(capture, vec![tree.clone()], &["fifo"], "5mbit");
+    let call = comparison.flows.iter().position(|flow| flow.label.contains("192.0.2.60")).expect("the call");
+    let [fifo, home] = [0, 1].map(|index| comparison.disciplines[index].flows[call].outcome.delay.unwrap().p99);
+    assert!(home < 0.006 && fifo > 1.0, "{home} s, and {fifo} s in a fifo");
+    let promised = tree.config().leaf_guarantees("call", "5mbit".parse().unwrap()).unwrap();
+    let worst = comparison.disciplines[1].flows[call].outcome.delay.unwrap().max;
+    assert!(promised.t_wfi.is_some_and(|bound| worst < bound.value.as_secs_f64() + 0.02), "{worst} s and {promised:?}");
+    assert!(!comparison.capture.notes.iter().any(|note| note.contains("home")), "{:?}", comparison.capture.notes);
+}

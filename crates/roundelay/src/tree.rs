@@ -1,0 +1,406 @@
+//! A hierarchy of disciplines: classes share the link among their children, leaves hold the packets.
+//!
+//! Any discipline can be a leaf. A class is a discipline whose flows are its children: for each child that has something to send, a
+//! stand-in as long as the child's next packet waits in the class's scheduler. A class that is not the root has chosen one of its children
+//! ahead, so that its own parent knows how long its next packet is. What a class does not use goes to its siblings first, then to its
+//! parent's siblings: link sharing. A child tells its class what changed; a class never infers it from a child's queue.
+//!
+//! Source: J. Bennett, H. Zhang, "Hierarchical Packet Fair Queueing Algorithms", IEEE/ACM ToN 5(5), 1997: with WF2Q+ in each class this is
+//! their H-WF2Q+.
+//!
+//! | paper | here |
+//! |---|---|
+//! | logical queue Q_n of a node | `Leaf::head`, `Class::head` |
+//! | ActiveChild_n | the flow of `Class::head` |
+//! | RESTART-NODE | `Class::choose`, `Below::report` |
+//! | RESET-PATH | `Below::take_head` |
+//! | phi of a leaf in the link | the product of the shares on its way to the root |
+//!
+//! | guarantee | value | test in `theorems/tree.rs` |
+//! |---|---|---|
+//! | link sharing | what a class leaves goes to its siblings before anyone else | `what_a_class_leaves_goes_to_its_siblings` |
+//! | one level | serves as its root's discipline alone would | `one_level_of_wf2q_plus_is_wf2q_plus` |
+//! | B-WFI of a leaf | B(n) = alpha(n) + phi(n) (B(m) + L(m)), m its class; alpha(n) alone below the root | `b_wfi_stays_within_the_bound` |
+//! | T-WFI of a first-in-first-out leaf | B over the leaf's rate | `t_wfi_stays_within_the_bound` |
+//! | a leaf that gives nothing, or lies | does not hold up its siblings | unit tests, `known_bug_38...` |
+//!
+//! **Stand-ins and places.** A class that has chosen a child takes the child's stand-in out of its scheduler, and the child's next packet is
+//! not known until this one has left. In the meantime the child must not look idle: it would lose what it is owed, each time, and a sender
+//! that keeps one packet waiting would fall behind without bound. So a packet of no length holds its place (`StandIn::Place`). It costs no
+//! virtual time and no deficit; the next stand-in goes in behind it, with S = F, as if it had waited there all the time. The root needs no
+//! places: what it chooses leaves at once, so it is told the next stand-in as it chooses.
+//!
+//! **Difference from the paper: one packet ahead.** RESTART-NODE chooses when the packet before has been transmitted. Here the classes on a
+//! packet's way choose again as its transmission starts, since a scheduler is not told when it ends. So a leaf that becomes backlogged finds,
+//! in each class below the root, up to one packet of that class chosen that the paper's would not have: the bound has L(m) for it.
+//!
+//! **Proof of the bound.** Packets of class m leave by the link in the order in which m chose them. Let a leaf n of it be backlogged over
+//! (t1, t2), W the link's service and W_m, W_n that of the two. Had m chosen when the packet before it had left, its discipline's B-WFI would
+//! say W_n >= phi W_m - alpha over (t1, t2), since it holds for a server of any, even changing, rate. Choosing as the packet before starts
+//! differs only in that n, if it became backlogged after that, is chosen among from the next choice on, as if it had come as the chosen
+//! packet starts; until then m sends the rest of what is on the link, at most L(m). So W_n >= phi (W_m - L(m)) - alpha, and with W_m >= phi_m W -
+//! B(m) for the class, which is backlogged for as long as n is, the bound follows from the root down. A packet that waits to be chosen by
+//! the link in time B / (phi R) follows as in the QFQ paper's section 5.2.
+//!
+//! Cost: at each level what its discipline costs, three times below the root: place, stand-in and choice. Memory: see `footprint`.
+//!
+//! Invariants are at `check_invariants`. What waits is counted once: by leaves as they say, and the packets chosen beside.
+
+mod below;
+mod changes;
+mod class;
+mod config;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use below::{Below, State};
+use class::Class;
+pub use config::{Config, Node, Problem, TreeError};
+use config::{NONE, Placed, ROOT, problem, setting};
+
+use crate::config::ConfigError;
+use crate::longest::Longest;
+use crate::packet::{FlowId, Packet};
+use crate::pool::Backlog;
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::schedulers::AnyScheduler;
+use crate::time::Instant;
+use crate::units::Rate;
+
+/// What waits in the scheduler of a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StandIn {
+    /// As long as the child's next packet.
+    Head,
+    /// Without length: the place of a child whose packet was chosen and has not left.
+    Place,
+}
+
+/// A hierarchy at work: see [`Config`] for how to build one.
+///
+/// `L` orders the packets of a leaf and `I` the children of a class; [`Tree::with`] takes schedulers of any type.
+pub struct Tree<T: Send, L = AnyScheduler<T>, I = AnyScheduler<StandIn>> {
+    root: Class<I>,
+    below: Below<T, L, I>,
+    default_leaf: usize,
+    seed: u64,
+}
+
+impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
+    /// A tree whose leaves and classes are made by these functions, from their nodes.
+    ///
+    /// # Errors
+    /// No leaf is the default, or a scheduler could not be made.
+    pub fn with(
+        plan: &Config,
+        mut leaf: impl FnMut(&Node) -> Result<L, ConfigError>,
+        mut class: impl FnMut(&Node) -> Result<I, ConfigError>,
+    ) -> Result<Self, TreeError> {
+        let default_leaf = plan.default_leaf()?;
+        let mut made = plan.nodes.iter().map(|placed| {
+            let Some(Placed { node, is_class, .. }) = placed else { return Ok(State::Absent) };
+            let state = if *is_class {
+                class(node).map(|scheduler| State::Class(Class::new(scheduler)))
+            } else {
+                leaf(node).map(|scheduler| State::leaf(node, scheduler))
+            };
+            state.map_err(|error| setting(&node.name, error))
+        });
+        let root = made.next();
+        let Some(State::Class(root)) = root.transpose()? else { return Err(problem("", Problem::NoDefault)) };
+        let nodes = core::iter::once(Ok(State::Absent)).chain(made).collect::<Result<_, _>>()?;
+        let (backlog, longest, asleep, dropped) = (Backlog::default(), Longest::default(), Vec::new(), VecDeque::new());
+        let below = Below { plan: plan.clone(), nodes, backlog, longest, asleep, dropped, now: Instant::ZERO };
+        let mut tree = Self { root, below, default_leaf, seed: 0 };
+        (1..tree.below.nodes.len()).filter(|number| plan.placed(*number).is_some()).try_for_each(|number| tree.adopt(number))?;
+        Ok(tree)
+    }
+
+    /// The tree as it is now.
+    pub const fn config(&self) -> &Config {
+        &self.below.plan
+    }
+
+    /// Sends a flow to a leaf from its next packet on. What waits of it elsewhere stays there, and may leave after that.
+    ///
+    /// # Errors
+    /// See [`Config::assign`].
+    pub fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
+        self.below.plan.assign(flow, leaf)
+    }
+
+    /// The leaf that a flow goes to.
+    pub fn leaf_of(&self, flow: FlowId) -> &str {
+        let number = self.below.plan.leaf_of(flow, self.default_leaf);
+        self.below.plan.placed(number).map_or("", |placed| &placed.node.name)
+    }
+
+    /// What waits below a node, itself if it is a leaf. None if there is no such node.
+    pub fn backlog_of(&self, name: &str) -> Option<Backlog> {
+        let node = self.below.plan.number(name)?;
+        let mut sum = Backlog::default();
+        for (number, state) in self.below.nodes.iter().enumerate() {
+            if let State::Leaf(leaf) = state
+                && (node == ROOT || self.below.plan.path(number).any(|above| above == node))
+            {
+                let head = leaf.head.as_ref().map_or(0, |head| u64::from(head.len));
+                sum.packets = sum.packets.saturating_add(leaf.told.packets).saturating_add(leaf.head.is_some().into());
+                sum.bytes = sum.bytes.saturating_add(leaf.told.bytes).saturating_add(head);
+            }
+        }
+        Some(sum)
+    }
+
+    fn class_mut(&mut self, number: usize) -> Option<&mut Class<I>> {
+        if number == ROOT { Some(&mut self.root) } else { self.below.class_mut(number) }
+    }
+
+    fn adopt(&mut self, number: usize) -> Result<(), TreeError> {
+        let Some(placed) = self.below.plan.placed(number) else { return Ok(()) };
+        let class = match self.below.nodes.get_mut(placed.parent) {
+            Some(State::Class(class)) => class,
+            _ => &mut self.root,
+        };
+        class.adopt(number, placed).map_err(|error| setting(&placed.node.name, error))
+    }
+
+    /// A node has a head where it had none: its class hears of it, and if that chooses it, the class above, and so on.
+    fn activate(&mut self, leaf: usize) {
+        let mut number = leaf;
+        while self.below.has_head(number) {
+            let (now, parent) = (self.below.now, self.below.parent(number));
+            if parent == ROOT {
+                return self.report_to_root(number);
+            }
+            self.below.report(number);
+            let Some(class) = self.below.class_mut(parent).filter(|class| class.head.is_none()) else { return };
+            class.choose(now);
+            number = parent;
+        }
+    }
+
+    fn report_to_root(&mut self, child: usize) {
+        let (now, place) = (self.below.now, self.below.place(child));
+        while let Some(stand_in) = self.below.stand_in(child) {
+            if self.root.hear(now, place, Some(stand_in)) {
+                return;
+            }
+            self.below.refuse_head(child);
+        }
+    }
+
+    /// Asks the leaves that gave nothing, if it is time.
+    fn wake(&mut self) {
+        let mut at = 0;
+        while let Some(&number) = self.below.asleep.get(at) {
+            let ready = self.below.leaf(number).and_then(|leaf| leaf.buffer.scheduler().ready_at());
+            if ready.is_none_or(|ready| ready <= self.below.now) {
+                self.below.commit(number);
+                self.activate(number);
+            }
+            at += usize::from(self.below.asleep.get(at) == Some(&number));
+        }
+    }
+
+    fn dequeue_packet(&mut self) -> Option<Packet<T>> {
+        self.wake();
+        let (root, below) = (&mut self.root, &mut self.below);
+        loop {
+            let (children, now, mut sent) = (&root.children, below.now, None);
+            let chosen = root.scheduler.dequeue_refilled(now, &mut |place| {
+                let child = children.get(place.index())?.node as usize;
+                sent = below.take_head(child);
+                below.stand_in(child)
+            });
+            if sent.is_some() || chosen.is_none() {
+                return sent;
+            }
+        }
+    }
+
+    /// Takes back the packet that a leaf has ready. Classes that have chosen it count it as sent.
+    fn withdraw(&mut self, leaf: usize) -> Option<Packet<T>> {
+        self.below.leaf(leaf)?.head.as_ref()?;
+        let mut top = leaf;
+        loop {
+            let (parent, place) = (self.below.parent(top), self.below.place(top));
+            let chosen = self.below.class(parent).and_then(|class| class.head.as_ref());
+            if chosen.is_none_or(|head| head.flow != place) {
+                break;
+            }
+            top = parent;
+        }
+        let (parent, place) = (self.below.parent(top), self.below.place(top));
+        self.class_mut(parent)?.scheduler.evict_flow(place);
+        let packet = self.below.take_head(top);
+        if parent == ROOT {
+            self.report_to_root(top)
+        } else {
+            self.below.report(top)
+        }
+        packet
+    }
+
+    fn evict_from(&mut self, leaf: usize) -> Option<Packet<T>> {
+        self.below.evict_waiting(leaf).or_else(|| self.withdraw(leaf))
+    }
+}
+
+impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L, I> {
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        let number = self.below.plan.leaf_of(packet.flow, self.default_leaf);
+        if self.below.plan.placed(number).is_none_or(|placed| packet.len > placed.longest) {
+            return Err(packet);
+        }
+        self.below.now = self.below.now.max(now);
+        self.below.arrive(number, packet)?;
+        if !self.below.has_head(number) {
+            self.below.commit(number);
+            self.activate(number);
+        }
+        self.debug_check();
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
+        self.below.now = self.below.now.max(now);
+        let packet = self.dequeue_packet();
+        self.debug_check();
+        packet
+    }
+
+    /// Of the leaf with the largest backlog, what its discipline gives up, or at last the packet that it has ready.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let sizes = self.below.nodes.iter().map(|state| if let State::Leaf(leaf) = state { leaf.size() } else { 0 });
+        let leaf = self.below.longest.find(sizes)?;
+        let victim = self.evict_from(leaf);
+        // A leaf that gives nothing up must not keep others from it.
+        let victim = victim.or_else(|| (0..self.below.nodes.len()).find_map(|other| self.evict_from(other)));
+        self.debug_check();
+        victim
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.below.backlog
+    }
+
+    /// Unless something is ready: when the first leaf is that holds packets and gave none. One that does not say is never.
+    fn ready_at(&self) -> Option<Instant> {
+        if !self.root.scheduler.backlog().is_empty() {
+            return None;
+        }
+        let ready = |leaf: &usize| Some(self.below.leaf(*leaf)?.buffer.scheduler().ready_at().unwrap_or(Instant::MAX));
+        self.below.asleep.iter().filter_map(ready).min()
+    }
+
+    fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
+        self.below.dropped.pop_front()
+    }
+
+    /// Tells the root, which has the link to itself. What the others get of it changes all the time.
+    fn set_link_rate(&mut self, rate: Rate) {
+        self.root.scheduler.set_link_rate(rate);
+    }
+
+    /// Sets the flow in its leaf, and lets the nodes above have packets as long as the flow's.
+    fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+        let number = self.below.plan.leaf_of(flow, self.default_leaf);
+        if let Some((leaf, _)) = self.below.leaf_mut(number) {
+            leaf.buffer.scheduler_mut().set_flow(flow, config)?;
+        }
+        if self.below.plan.placed(number).is_some_and(|placed| placed.longest < config.max_packet_len) {
+            self.lengthen(number, config.max_packet_len.min(FlowConfig::MAX_PACKET_LEN))?;
+        }
+        self.debug_check();
+        Ok(())
+    }
+
+    fn remove_flow(&mut self, flow: FlowId) {
+        let number = self.below.plan.leaf_of(flow, self.default_leaf);
+        if let Some((leaf, _)) = self.below.leaf_mut(number) {
+            leaf.buffer.scheduler_mut().remove_flow(flow);
+        }
+        self.debug_check();
+    }
+
+    fn footprint(&self) -> Footprint {
+        let of = |state: &State<T, L, I>| match state {
+            State::Absent => Footprint::default(),
+            State::Leaf(leaf) => leaf.buffer.scheduler().footprint(),
+            State::Class(class) => class.footprint(),
+        };
+        let nodes = self.below.nodes.iter().map(of);
+        let bytes_per_flow = nodes.clone().map(|node| node.bytes_per_flow).max().unwrap_or(0) + size_of::<u32>();
+        let fixed: usize = nodes.map(|node| node.fixed_bytes + size_of::<State<T, L, I>>() + size_of::<Option<Placed>>()).sum();
+        Footprint { fixed_bytes: fixed + self.root.footprint().fixed_bytes + size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
+    }
+
+    /// 1. In a class's scheduler wait the stand-ins of the children that have a head and are not chosen, and the places held; nothing else.
+    /// 2. A class has chosen a child if any child has something to send (the root none), and has the length of the child's head.
+    /// 3. The child that is chosen holds its place; a child that has nothing to send does not.
+    /// 4. What waits is what the leaves said and their heads.
+    /// 5. A leaf is asleep if it holds packets and has no head.
+    fn check_invariants(&self) {
+        self.check_tree();
+        self.root.scheduler.check_invariants();
+        for state in &self.below.nodes {
+            match state {
+                State::Absent => {}
+                State::Class(class) => class.scheduler.check_invariants(),
+                State::Leaf(leaf) => leaf.buffer.scheduler().check_invariants(),
+            }
+        }
+    }
+}
+
+impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
+    /// The nodes' schedulers check themselves.
+    #[inline]
+    fn debug_check(&self) {
+        if is_time_to_check(self.below.nodes.len(), self.below.backlog) {
+            self.check_tree();
+        }
+    }
+
+    fn check_tree(&self) {
+        self.check_class(&self.root, true);
+        let mut sum = Backlog::default();
+        for (number, state) in self.below.nodes.iter().enumerate() {
+            match state {
+                State::Absent => {}
+                State::Class(class) => self.check_class(class, false),
+                State::Leaf(leaf) => {
+                    let head = leaf.head.as_ref().map_or(0, |head| u64::from(head.len));
+                    sum.packets = sum.packets.wrapping_add(leaf.told.packets).wrapping_add(leaf.head.is_some().into());
+                    sum.bytes = sum.bytes.wrapping_add(leaf.told.bytes).wrapping_add(head);
+                    let sleeps = leaf.head.is_none() && !leaf.told.is_empty();
+                    assert_eq!((leaf.is_asleep, self.below.asleep.contains(&number)), (sleeps, sleeps), "invariant 5");
+                }
+            }
+        }
+        assert_eq!(sum, self.below.backlog, "invariant 4");
+    }
+
+    fn check_class(&self, class: &Class<I>, is_root: bool) {
+        let mut expected = Backlog::default();
+        let mut some = false;
+        for (place, child) in class.children.iter().enumerate().filter(|(_, child)| child.node != NONE) {
+            let len = match &self.below.nodes[child.node as usize] {
+                State::Leaf(leaf) => leaf.head.as_ref().map(|head| head.len),
+                State::Class(class) => class.head.as_ref().map(|head| head.len),
+                State::Absent => None,
+            };
+            let chosen = class.head.as_ref().filter(|head| head.flow.index() == place);
+            expected.packets += u64::from(child.holds_place) + u64::from(len.is_some() && chosen.is_none());
+            expected.bytes += len.filter(|_| chosen.is_none()).map_or(0, u64::from);
+            some |= len.is_some();
+            assert!(chosen.is_none_or(|head| len == Some(head.len)), "invariant 2: the length of the child's head");
+            assert!(!child.holds_place || len.is_some(), "invariant 3: a child with nothing to send holds no place");
+            assert!(chosen.is_none() || child.holds_place, "invariant 3: the child that is chosen holds its place");
+        }
+        assert_eq!(class.scheduler.backlog(), expected, "invariant 1");
+        assert_eq!(class.head.is_some(), some && !is_root, "invariant 2");
+    }
+}

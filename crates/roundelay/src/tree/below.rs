@@ -1,0 +1,208 @@
+//! All nodes but the root: packets wait in leaves, and move up from node to node as they are chosen.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use super::StandIn;
+use super::class::Class;
+use super::config::{Config, Node, Placed, ROOT};
+use crate::buffer::Buffer;
+use crate::longest::Longest;
+use crate::packet::{FlowId, Packet};
+use crate::pool::Backlog;
+use crate::scheduler::{DropReason, Scheduler};
+use crate::time::Instant;
+
+/// Packets dropped and why, oldest first.
+type Dropped<T> = VecDeque<(Packet<T>, DropReason)>;
+
+/// All nodes but the root.
+pub(super) struct Below<T, L, I> {
+    pub(super) plan: Config,
+    /// By number, as in `plan`.
+    pub(super) nodes: Vec<State<T, L, I>>,
+    pub(super) backlog: Backlog,
+    /// Leaves by what waits in them.
+    pub(super) longest: Longest,
+    /// Leaves that hold packets and gave none when asked.
+    pub(super) asleep: Vec<usize>,
+    /// Packets dropped, until they are taken.
+    pub(super) dropped: Dropped<T>,
+    /// The latest time that a call came with.
+    pub(super) now: Instant,
+}
+
+#[allow(clippy::large_enum_variant, reason = "nodes are few, and a box would cost each call a pointer chase")]
+pub(super) enum State<T, L, I> {
+    /// The root, or removed.
+    Absent,
+    Leaf(Leaf<T, L>),
+    Class(Class<I>),
+}
+
+pub(super) struct Leaf<T, L> {
+    pub(super) buffer: Buffer<L>,
+    /// Taken out of the buffer: the next to leave. Its stand-in waits in its class, or is chosen there.
+    pub(super) head: Option<Packet<T>>,
+    /// The scheduler's backlog when it was last asked.
+    pub(super) told: Backlog,
+    pub(super) is_asleep: bool,
+}
+
+impl<T, L: Scheduler<T>, I> State<T, L, I> {
+    pub(super) fn leaf(node: &Node, scheduler: L) -> Self {
+        Self::Leaf(Leaf { buffer: Buffer::new(node.limit(), scheduler), head: None, told: Backlog::default(), is_asleep: false })
+    }
+}
+
+impl<T, L: Scheduler<T>> Leaf<T, L> {
+    pub(super) fn size(&self) -> u64 {
+        let head = self.head.as_ref().map_or((0, 0), |packet| (1, u64::from(packet.len)));
+        self.told.bytes.saturating_add(head.1).max(self.told.packets.saturating_add(head.0))
+    }
+}
+
+impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
+    pub(super) fn parent(&self, number: usize) -> usize {
+        self.plan.placed(number).map_or(ROOT, |placed| placed.parent)
+    }
+
+    pub(super) fn place(&self, number: usize) -> FlowId {
+        self.plan.placed(number).map_or(FlowId::default(), |placed| placed.place)
+    }
+
+    pub(super) fn class(&self, number: usize) -> Option<&Class<I>> {
+        if let Some(State::Class(class)) = self.nodes.get(number) { Some(class) } else { None }
+    }
+
+    pub(super) fn class_mut(&mut self, number: usize) -> Option<&mut Class<I>> {
+        if let Some(State::Class(class)) = self.nodes.get_mut(number) { Some(class) } else { None }
+    }
+
+    pub(super) fn leaf(&self, number: usize) -> Option<&Leaf<T, L>> {
+        if let Some(State::Leaf(leaf)) = self.nodes.get(number) { Some(leaf) } else { None }
+    }
+
+    /// The leaf, and where what it drops goes.
+    pub(super) fn leaf_mut(&mut self, number: usize) -> Option<(&mut Leaf<T, L>, &mut Dropped<T>)> {
+        if let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) { Some((leaf, &mut self.dropped)) } else { None }
+    }
+
+    pub(super) fn has_head(&self, number: usize) -> bool {
+        match self.nodes.get(number) {
+            Some(State::Leaf(leaf)) => leaf.head.is_some(),
+            Some(State::Class(class)) => class.head.is_some(),
+            _ => false,
+        }
+    }
+
+    /// Hands a packet to a leaf, or back.
+    pub(super) fn arrive(&mut self, number: usize, packet: Packet<T>) -> Result<(), Packet<T>> {
+        let (now, arrival) = (self.now, packet.arrival);
+        let Some((leaf, dropped)) = self.leaf_mut(number) else { return Err(packet) };
+        let mut refused = None;
+        leaf.buffer.enqueue(now, packet, |packet, reason| match reason {
+            DropReason::Refused => refused = Some(Packet { arrival, ..packet }),
+            _ => dropped.push_back((packet, reason)),
+        });
+        self.listen(number);
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Hears what a leaf holds after a call to it.
+    pub(super) fn listen(&mut self, number: usize) {
+        let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) else { return };
+        let told = leaf.buffer.scheduler().backlog();
+        self.backlog.packets = self.backlog.packets.wrapping_sub(leaf.told.packets).wrapping_add(told.packets);
+        self.backlog.bytes = self.backlog.bytes.wrapping_sub(leaf.told.bytes).wrapping_add(told.bytes);
+        leaf.told = told;
+        self.longest.changed(number, leaf.size());
+        let sleeps = leaf.head.is_none() && !told.is_empty();
+        if core::mem::replace(&mut leaf.is_asleep, sleeps) != sleeps {
+            if sleeps {
+                self.asleep.push(number);
+            } else {
+                self.asleep.retain(|leaf| *leaf != number);
+            }
+        }
+    }
+
+    /// Takes a leaf's next packet out of its buffer, if it gives one.
+    pub(super) fn commit(&mut self, number: usize) {
+        let now = self.now;
+        let Some((leaf, dropped)) = self.leaf_mut(number) else { return };
+        leaf.head = leaf.buffer.dequeue(now, |packet, reason| dropped.push_back((packet, reason)));
+        if let Some(head) = &leaf.head {
+            let len = u64::from(head.len);
+            self.backlog.packets = self.backlog.packets.wrapping_add(1);
+            self.backlog.bytes = self.backlog.bytes.wrapping_add(len);
+        }
+        self.listen(number);
+    }
+
+    /// Takes a node's next packet. The leaf that it comes from has its next one ready, and the classes on the way have chosen again.
+    pub(super) fn take_head(&mut self, number: usize) -> Option<Packet<T>> {
+        match self.nodes.get_mut(number)? {
+            State::Absent => None,
+            State::Leaf(leaf) => {
+                let packet = leaf.head.take()?;
+                self.backlog.packets = self.backlog.packets.wrapping_sub(1);
+                self.backlog.bytes = self.backlog.bytes.wrapping_sub(packet.len.into());
+                self.commit(number);
+                Some(packet)
+            }
+            State::Class(class) => {
+                let place = class.head.take()?.flow;
+                let child = class.child(place);
+                let packet = self.take_head(child);
+                self.report(child);
+                let now = self.now;
+                self.class_mut(number)?.choose(now);
+                packet
+            }
+        }
+    }
+
+    /// What stands for a node at its parent. Packets longer than the node may send by now are dropped on the way.
+    pub(super) fn stand_in(&mut self, number: usize) -> Option<Packet<StandIn>> {
+        loop {
+            let Placed { node, place, .. } = self.plan.placed(number)?;
+            let (len, slack, deadline) = match self.nodes.get(number)? {
+                State::Absent => return None,
+                State::Leaf(leaf) => leaf.head.as_ref().map(|head| (head.len, head.slack, head.deadline))?,
+                State::Class(class) => class.head.as_ref().map(|head| (head.len, head.slack, head.deadline))?,
+            };
+            if len <= node.max_packet_len {
+                let (arrival, priority) = (self.now, node.priority);
+                return Some(Packet { arrival, priority, slack, deadline, ..Packet::new(*place, len, StandIn::Head) });
+            }
+            self.refuse_head(number);
+        }
+    }
+
+    pub(super) fn refuse_head(&mut self, number: usize) {
+        let packet = self.take_head(number);
+        self.dropped.extend(packet.map(|packet| (packet, DropReason::Refused)));
+    }
+
+    /// A child of a class tells it what stands for it now.
+    pub(super) fn report(&mut self, child: usize) {
+        loop {
+            let (now, parent, place, stand_in) = (self.now, self.parent(child), self.place(child), self.stand_in(child));
+            if self.class_mut(parent).is_none_or(|class| class.hear(now, place, stand_in)) {
+                return;
+            }
+            self.refuse_head(child);
+        }
+    }
+
+    /// What a leaf gives up of what is not chosen.
+    pub(super) fn evict_waiting(&mut self, number: usize) -> Option<Packet<T>> {
+        let (leaf, dropped) = self.leaf_mut(number)?;
+        let scheduler = leaf.buffer.scheduler_mut();
+        let victim = scheduler.evict();
+        dropped.extend(core::iter::from_fn(|| scheduler.take_dropped()));
+        self.listen(number);
+        victim
+    }
+}

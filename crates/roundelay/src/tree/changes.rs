@@ -1,0 +1,169 @@
+//! A tree that changes while packets wait.
+
+use super::below::State;
+use super::class::{Child, Class};
+use super::config::{Config, Node, Problem, ROOT, TreeError, problem, setting};
+use super::{StandIn, Tree};
+use crate::config::ConfigError;
+use crate::packet::FlowId;
+use crate::scheduler::{DropReason, FlowConfig, Scheduler};
+use crate::schedulers::{AnyScheduler, Discipline};
+
+impl<T: Send> Tree<T> {
+    /// A tree with nothing in it. `seed` keys whatever is random or hashed.
+    ///
+    /// # Errors
+    /// No leaf is the default.
+    pub fn new(plan: &Config, seed: u64) -> Result<Self, TreeError> {
+        let tree = Self::with(plan, |node| node.spec.discipline.build(seed), |node| node.spec.discipline.build(seed));
+        tree.map(|tree| Self { seed, ..tree })
+    }
+
+    /// Adds a class below another one, or below the root.
+    ///
+    /// # Errors
+    /// See [`Config::add_class`]; the tree is then as it was.
+    pub fn add_class(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
+        let scheduler = node.spec.discipline.build(self.seed).map_err(|error| setting(&node.name, error))?;
+        self.add(parent, node, State::Class(Class::new(scheduler)))
+    }
+
+    /// Adds a leaf below a class.
+    ///
+    /// # Errors
+    /// See [`Config::add_leaf`]; the tree is then as it was.
+    pub fn add_leaf(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
+        let scheduler = node.spec.discipline.build(self.seed).map_err(|error| setting(&node.name, error))?;
+        let state = State::leaf(&node, scheduler);
+        self.add(parent, node, state)
+    }
+
+    fn add(&mut self, parent: &str, node: Node, state: State<T, AnyScheduler<T>, AnyScheduler<StandIn>>) -> Result<(), TreeError> {
+        let number = self.below.plan.add(parent, node, matches!(state, State::Class(_)))?;
+        let nodes = &mut self.below.nodes;
+        nodes.resize_with(nodes.len().max(number + 1), || State::Absent);
+        nodes[number] = state;
+        let adopted = self.adopt(number);
+        if adopted.is_err() {
+            self.below.nodes[number] = State::Absent;
+            self.below.plan.forget(number);
+        }
+        self.debug_check();
+        adopted
+    }
+
+    /// Gives the node of this name another weight, longest packet, priority, limit, or other parameters of its discipline, from its next
+    /// packet on. Of the root only its discipline's parameters count. What waits and is longer than the new longest packet is dropped when
+    /// its turn comes.
+    ///
+    /// # Errors
+    /// There is no such node, a value is out of its range, or a parameter cannot change at run time; the tree is then as it was.
+    pub fn set_node(&mut self, node: Node) -> Result<(), TreeError> {
+        let Some(number) = self.below.plan.number(&node.name) else { return Err(problem(&node.name, Problem::Unknown)) };
+        let fails = |error| setting(&node.name, error);
+        let before = self.flow_config(number);
+        node.flow_config().check(Config::NAME, FlowId(0)).map_err(fails)?;
+        if node.spec.limit.is_some() && !matches!(self.below.nodes[number], State::Leaf(_)) {
+            return Err(problem(&node.name, Problem::LimitOfClass));
+        }
+        self.set_flow_config(number, node.flow_config()).map_err(fails)?;
+        let reconfigured = match &mut self.below.nodes[number] {
+            State::Leaf(leaf) => node.spec.discipline.reconfigure(leaf.buffer.scheduler_mut()),
+            State::Class(class) => node.spec.discipline.reconfigure(&mut class.scheduler),
+            State::Absent => node.spec.discipline.reconfigure(&mut self.root.scheduler),
+        };
+        if let Err(error) = reconfigured {
+            self.set_flow_config(number, before).map_err(fails)?;
+            return Err(fails(error));
+        }
+        self.settle(number, node);
+        self.debug_check();
+        Ok(())
+    }
+
+    fn settle(&mut self, number: usize, node: Node) {
+        if let Some((leaf, dropped)) = self.below.leaf_mut(number) {
+            leaf.buffer.set_limit(node.limit(), |packet, reason| dropped.push_back((packet, reason)));
+            self.below.listen(number);
+        }
+        let (parent, place) = (self.below.parent(number), self.below.place(number));
+        let class = self.class_mut(parent);
+        if let Some(child) = class.and_then(|class| class.children.get_mut(place.index())).filter(|_| number != ROOT) {
+            child.priority = node.priority;
+        }
+        if let Some(placed) = &mut self.below.plan.nodes[number] {
+            placed.node = node;
+        }
+        self.below.plan.find_longest();
+    }
+}
+
+impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
+    /// Removes a leaf, or a class and all below it. Their packets are dropped, to be taken as pushed out, and their flows go to the default
+    /// leaf.
+    ///
+    /// # Errors
+    /// There is no such node, it is the root, or the default leaf is in it; the tree is then as it was.
+    pub fn remove(&mut self, name: &str) -> Result<(), TreeError> {
+        for number in self.below.plan.subtree(name)? {
+            self.empty(number);
+            self.below.nodes[number] = State::Absent;
+            self.below.longest.changed(number, 0);
+            let (parent, place) = (self.below.parent(number), self.below.place(number));
+            let class = self.class_mut(parent);
+            if let Some(class) = class {
+                class.scheduler.remove_flow(place);
+                class.children[place.index()] = Child::ABSENT;
+            }
+            self.below.plan.forget(number);
+        }
+        self.debug_check();
+        Ok(())
+    }
+
+    fn empty(&mut self, leaf: usize) {
+        while let Some(packet) = self.below.evict_waiting(leaf) {
+            self.below.dropped.push_back((packet, DropReason::PushedOut));
+        }
+        while let Some(packet) = self.withdraw(leaf) {
+            self.below.dropped.push_back((packet, DropReason::PushedOut));
+        }
+        // What a leaf says that it holds and does not give goes with it.
+        if let Some((leaf, _)) = self.below.leaf_mut(leaf) {
+            let told = core::mem::take(&mut leaf.told);
+            self.below.backlog.packets = self.below.backlog.packets.wrapping_sub(told.packets);
+            self.below.backlog.bytes = self.below.backlog.bytes.wrapping_sub(told.bytes);
+        }
+        self.below.asleep.retain(|other| *other != leaf);
+    }
+
+    fn flow_config(&self, number: usize) -> FlowConfig {
+        self.below.plan.placed(number).map_or(FlowConfig::DEFAULT, |placed| placed.node.flow_config())
+    }
+
+    fn set_flow_config(&mut self, number: usize, config: FlowConfig) -> Result<(), ConfigError> {
+        if number == ROOT {
+            return Ok(());
+        }
+        let (parent, place) = (self.below.parent(number), self.below.place(number));
+        let class = self.class_mut(parent);
+        class.map_or(Ok(()), |class| class.scheduler.set_flow(place, config))
+    }
+
+    /// Lets a leaf, and all nodes on its way, have packets of this length.
+    pub(super) fn lengthen(&mut self, leaf: usize, len: u32) -> Result<(), ConfigError> {
+        let mut number = leaf;
+        while number != ROOT {
+            let config = self.flow_config(number);
+            if config.max_packet_len < len {
+                self.set_flow_config(number, FlowConfig { max_packet_len: len, ..config })?;
+                if let Some(placed) = &mut self.below.plan.nodes[number] {
+                    placed.node.max_packet_len = len;
+                }
+            }
+            number = self.below.parent(number);
+        }
+        self.below.plan.find_longest();
+        Ok(())
+    }
+}

@@ -1,0 +1,481 @@
+//! A tree as data: nodes by name, each checked as it is added.
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::{StandIn, Tree};
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Parameter};
+use crate::guarantees::{Bound, Guarantees, Share};
+use crate::packet::{FlowId, Packet};
+use crate::scheduler::{FlowConfig, Scheduler};
+use crate::schedulers::{AnyDiscipline, Discipline, Spec, Visitor, fifo, wf2q_plus};
+use crate::time::Instant;
+use crate::units::Rate;
+
+/// No node.
+pub(super) const NONE: u32 = u32::MAX;
+/// The root's number.
+pub(super) const ROOT: usize = 0;
+
+/// One node of a tree: a class, which shares what it gets among its children, or a leaf, where packets wait.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// By this it is spoken of; no two nodes of a tree have the same.
+    pub name: String,
+    /// How it orders its packets or its children. A limit is the leaf's own, beside that of the buffer in front of the tree.
+    pub spec: Spec,
+    /// Share of its parent's service, relative to its siblings' weights: 1 to 1024.
+    pub weight: u32,
+    /// Longest packet in bytes, 512 to 65536: longer ones are refused until a flow is set that has them.
+    pub max_packet_len: u32,
+    /// Smaller goes first, where the parent's discipline goes by it.
+    pub priority: u32,
+}
+
+impl Node {
+    /// A node of weight 1 and priority 0 with packets of up to 2048 bytes.
+    pub fn new(name: &str, spec: Spec) -> Self {
+        let FlowConfig { weight, max_packet_len } = FlowConfig::DEFAULT;
+        Self { name: name.to_owned(), spec, weight, max_packet_len, priority: 0 }
+    }
+
+    pub(super) const fn flow_config(&self) -> FlowConfig {
+        FlowConfig { weight: self.weight, max_packet_len: self.max_packet_len }
+    }
+
+    pub(super) fn limit(&self) -> Limit {
+        self.spec.limit.unwrap_or(Limit::UNBOUNDED)
+    }
+}
+
+/// A node in its place.
+#[derive(Debug, Clone)]
+pub(super) struct Placed {
+    pub(super) node: Node,
+    /// The root's is itself.
+    pub(super) parent: usize,
+    /// Which flow of its parent's scheduler it is.
+    pub(super) place: FlowId,
+    pub(super) is_class: bool,
+    /// The root's is zero.
+    depth: usize,
+    /// Longest packet that every node on its way to the root takes.
+    pub(super) longest: u32,
+}
+
+/// A tree to be built: a root, classes and leaves below it, and which flow goes to which leaf.
+///
+/// ```
+/// use roundelay::tree::{Config, Node};
+/// use roundelay::{FlowId, Instant, Packet, Scheduler};
+///
+/// let mut tree = Config::new(Node::new("link", "wf2q_plus".parse()?))?;
+/// tree.add_leaf("link", Node { weight: 3, ..Node::new("calls", "fifo limit 50".parse()?) })?;
+/// tree.add_leaf("link", Node::new("rest", "fq_codel".parse()?))?;
+/// tree.set_default("rest")?;
+/// tree.assign(FlowId(7), "calls")?;
+/// let mut tree = tree.build_tree(1)?;
+/// tree.enqueue(Instant::ZERO, Packet::new(FlowId(7), 200, "a word")).expect("it is short enough");
+/// assert_eq!(tree.dequeue(Instant::ZERO).map(|packet| packet.payload), Some("a word"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// By number; none where a node was removed.
+    pub(super) nodes: Vec<Option<Placed>>,
+    default_leaf: Option<usize>,
+    /// The leaf of each flow; [`NONE`] for the default one.
+    flows: Vec<u32>,
+}
+
+/// A link that one queue has to itself: a WF2Q+ root with one leaf, first in, first out.
+impl Default for Config {
+    fn default() -> Self {
+        let spec = |discipline| Spec { discipline, limit: None };
+        let root = Node::new("root", spec(AnyDiscipline::Wf2qPlus(wf2q_plus::Config)));
+        let mut config = Self { nodes: alloc::vec![Some(Placed::root(root))], default_leaf: None, flows: Vec::new() };
+        let leaf = config.add_leaf("root", Node::new("default", spec(AnyDiscipline::Fifo(fifo::Config))));
+        debug_assert!(leaf.is_ok());
+        config.default_leaf = Some(1);
+        config
+    }
+}
+
+impl Placed {
+    const fn root(node: Node) -> Self {
+        let longest = FlowConfig::MAX_PACKET_LEN;
+        Self { node, parent: ROOT, place: FlowId(0), is_class: true, depth: 0, longest }
+    }
+}
+
+impl Config {
+    /// Levels below the root that a tree can have.
+    pub const MOST_LEVELS: usize = 8;
+
+    /// A tree of a root alone, which shares the link among what is added to it.
+    ///
+    /// # Errors
+    /// The root cannot be a class, or a value is out of its range.
+    pub fn new(root: Node) -> Result<Self, TreeError> {
+        check_node(&root, true)?;
+        Ok(Self { nodes: alloc::vec![Some(Placed::root(root))], default_leaf: None, flows: Vec::new() })
+    }
+
+    /// Adds a class, which shares what it gets of `parent` among what is added to it.
+    ///
+    /// # Errors
+    /// See [`Problem`]; nothing is added.
+    pub fn add_class(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
+        self.add(parent, node, true).map(|_| ())
+    }
+
+    /// Adds a leaf, where packets wait.
+    ///
+    /// # Errors
+    /// See [`Problem`]; nothing is added.
+    pub fn add_leaf(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
+        self.add(parent, node, false).map(|_| ())
+    }
+
+    /// Sends the flows that are assigned nowhere to this leaf.
+    ///
+    /// # Errors
+    /// There is no such leaf.
+    pub fn set_default(&mut self, leaf: &str) -> Result<(), TreeError> {
+        self.default_leaf = Some(self.leaf(leaf)?);
+        Ok(())
+    }
+
+    /// Sends a flow to a leaf.
+    ///
+    /// # Errors
+    /// There is no such leaf, or the flow's number is beyond [`FlowId::LARGEST_TABLED`].
+    pub fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
+        let number = self.leaf(leaf)?;
+        let most = FlowId::LARGEST_TABLED.0.into();
+        ConfigError::in_range(Self::NAME, "flow", flow.0.into(), 0, most).map_err(|error| setting(leaf, error))?;
+        if flow.index() >= self.flows.len() {
+            self.flows.resize(flow.index() + 1, NONE);
+        }
+        self.flows[flow.index()] = number as u32;
+        Ok(())
+    }
+
+    /// A tree with nothing in it. `seed` keys whatever is random or hashed.
+    ///
+    /// # Errors
+    /// No leaf is the default.
+    pub fn build_tree<T: Send>(&self, seed: u64) -> Result<Tree<T>, TreeError> {
+        Tree::new(self, seed)
+    }
+
+    /// The nodes, parents before their children.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+        let mut order = alloc::vec![ROOT];
+        let mut at = 0;
+        while let Some(&number) = order.get(at) {
+            order.extend(self.children(number));
+            at += 1;
+        }
+        order.into_iter().filter_map(|number| self.placed(number).map(|placed| &placed.node))
+    }
+
+    /// What is proven of a leaf as a whole, whatever its siblings and the other classes do, on a link of this rate: of its service, and if
+    /// it is first in, first out of its packets' delay. It holds for what stays in the tree: a packet that is pushed out after its leaf
+    /// was chosen is counted as sent. `tree.rs` has the proof.
+    ///
+    /// # Errors
+    /// There is no such leaf.
+    pub fn leaf_guarantees(&self, leaf: &str, rate: Rate) -> Result<Guarantees, TreeError> {
+        let number = self.leaf(leaf)?;
+        let Some(behind) = self.b_wfi(number, rate) else { return Ok(Guarantees::default()) };
+        let source = "Bennett and Zhang 1997, H-PFQ's B-WFI, and a packet more a class below the root";
+        let b_wfi = Bound { value: behind, source };
+        let is_fifo = self.placed(number).is_some_and(|placed| matches!(placed.node.spec.discipline, AnyDiscipline::Fifo(_)));
+        let late = rate.time_of(self.path(number).fold(behind, |bytes, node| self.share(node, rate).per_share(bytes)));
+        let t_wfi = is_fifo.then_some(Bound { value: late, source });
+        Ok(Guarantees { b_wfi: Some(b_wfi), t_wfi, ..Guarantees::default() })
+    }
+
+    /// B(n) = alpha(n) + phi(n) (B(m) + L(m)) with m the parent; of the root's children alpha(n) alone.
+    fn b_wfi(&self, number: usize, rate: Rate) -> Option<u64> {
+        let Placed { parent, .. } = *self.placed(number)?;
+        let (share, class) = (self.share(number, rate), self.placed(parent)?);
+        let own = class.node.spec.discipline.visit(Promise(&share)).b_wfi?.value;
+        if parent == ROOT {
+            return Some(own);
+        }
+        Some(own.saturating_add(share.of(self.b_wfi(parent, rate)?.saturating_add(class.node.max_packet_len.into()))))
+    }
+
+    /// What a node is to its parent.
+    fn share(&self, number: usize, rate: Rate) -> Share {
+        let of = |number: usize| self.placed(number).map_or(FlowConfig::DEFAULT, |placed| placed.node.flow_config());
+        let parent = self.placed(number).map_or(ROOT, |placed| placed.parent);
+        let siblings: Vec<FlowConfig> = self.children(parent).map(of).collect();
+        Share {
+            weight: of(number).weight,
+            total_weight: siblings.iter().map(|sibling| u64::from(sibling.weight)).sum(),
+            least_weight: siblings.iter().map(|sibling| sibling.weight).min().unwrap_or(1),
+            flows: siblings.len() as u64,
+            max_packet_len: of(number).max_packet_len,
+            link_max_packet_len: siblings.iter().map(|sibling| sibling.max_packet_len).max().unwrap_or(0),
+            rate,
+        }
+    }
+
+    /// The node's number, its number's flow at `parent` and everything else in place.
+    pub(super) fn add(&mut self, parent: &str, node: Node, is_class: bool) -> Result<usize, TreeError> {
+        let fails = |what: Problem| problem(&node.name, what);
+        check_node(&node, is_class)?;
+        if self.number(&node.name).is_some() {
+            return Err(fails(Problem::NameTaken));
+        }
+        let parent_number = self.number(parent).ok_or_else(|| fails(Problem::UnknownParent { parent: parent.to_owned() }))?;
+        let above = self.placed(parent_number).filter(|above| above.is_class).ok_or_else(|| fails(Problem::ParentIsLeaf))?;
+        let depth = above.depth + 1;
+        if depth > Self::MOST_LEVELS {
+            return Err(fails(Problem::TooDeep));
+        }
+        let place = self.free_place(parent_number);
+        node.flow_config().check(Self::NAME, place).map_err(|error| setting(&node.name, error))?;
+        if !takes(&above.node.spec.discipline, &node) {
+            return Err(fails(Problem::NotTaken { parent: parent.to_owned() }));
+        }
+        let placed = Placed { node, parent: parent_number, place, is_class, depth, longest: 0 };
+        let number = self.nodes.iter().position(Option::is_none).unwrap_or(self.nodes.len());
+        self.nodes.resize_with(self.nodes.len().max(number + 1), || None);
+        self.nodes[number] = Some(placed);
+        self.find_longest();
+        Ok(number)
+    }
+
+    /// The node that would go if `name` went, and all below it, children before their parents.
+    pub(super) fn subtree(&self, name: &str) -> Result<Vec<usize>, TreeError> {
+        let number = self.number(name).ok_or_else(|| problem(name, Problem::Unknown))?;
+        let below = |candidate: &usize| self.path(*candidate).any(|node| node == number) && *candidate != ROOT;
+        let mut gone: Vec<usize> = (0..self.nodes.len()).filter(|node| self.placed(*node).is_some()).filter(below).collect();
+        if number == ROOT {
+            return Err(problem(name, Problem::IsRoot));
+        }
+        if self.default_leaf.is_some_and(|leaf| gone.contains(&leaf)) {
+            return Err(problem(name, Problem::HoldsDefault));
+        }
+        gone.sort_by_key(|node| core::cmp::Reverse(self.placed(*node).map(|placed| placed.depth)));
+        Ok(gone)
+    }
+
+    /// Forgets a node without children. Its flows go to the default leaf.
+    pub(super) fn forget(&mut self, number: usize) {
+        self.nodes[number] = None;
+        self.flows.iter_mut().filter(|leaf| **leaf as usize == number).for_each(|leaf| *leaf = NONE);
+        self.find_longest();
+    }
+
+    /// What the nodes' longest packets leave of each other.
+    pub(super) fn find_longest(&mut self) {
+        for number in 0..self.nodes.len() {
+            let lens = self.path(number).filter_map(|node| self.placed(node)).map(|placed| placed.node.max_packet_len);
+            let longest = lens.min().unwrap_or(FlowConfig::MAX_PACKET_LEN);
+            if let Some(placed) = &mut self.nodes[number] {
+                placed.longest = longest;
+            }
+        }
+    }
+
+    /// The default leaf.
+    pub(super) fn default_leaf(&self) -> Result<usize, TreeError> {
+        let name = self.placed(ROOT).map_or("", |root| &root.node.name);
+        self.default_leaf.ok_or_else(|| problem(name, Problem::NoDefault))
+    }
+
+    #[inline]
+    pub(super) fn leaf_of(&self, flow: FlowId, default: usize) -> usize {
+        self.flows.get(flow.index()).filter(|leaf| **leaf != NONE).map_or(default, |leaf| *leaf as usize)
+    }
+
+    #[inline]
+    pub(super) fn placed(&self, number: usize) -> Option<&Placed> {
+        self.nodes.get(number)?.as_ref()
+    }
+
+    pub(super) fn number(&self, name: &str) -> Option<usize> {
+        self.nodes.iter().position(|placed| placed.as_ref().is_some_and(|placed| placed.node.name == name))
+    }
+
+    fn leaf(&self, name: &str) -> Result<usize, TreeError> {
+        let number = self.number(name).ok_or_else(|| problem(name, Problem::Unknown))?;
+        if self.placed(number).is_some_and(|placed| placed.is_class) {
+            return Err(problem(name, Problem::IsClass));
+        }
+        Ok(number)
+    }
+
+    fn children(&self, parent: usize) -> impl Iterator<Item = usize> {
+        let is_child = move |(number, placed): &(usize, &Option<Placed>)| {
+            *number != ROOT && placed.as_ref().is_some_and(|placed| placed.parent == parent)
+        };
+        self.nodes.iter().enumerate().filter(is_child).map(|(number, _)| number)
+    }
+
+    /// The node and those above it, the root excluded.
+    pub(super) fn path(&self, number: usize) -> impl Iterator<Item = usize> {
+        let above = |number: &usize| self.placed(*number).map(|placed| placed.parent);
+        core::iter::successors(Some(number), above).take_while(|number| *number != ROOT)
+    }
+
+    fn free_place(&self, parent: usize) -> FlowId {
+        let mut taken: Vec<u32> = self.children(parent).filter_map(|child| Some(self.placed(child)?.place.0)).collect();
+        taken.sort_unstable();
+        FlowId((0..).zip(&taken).find(|(place, taken)| place != *taken).map_or(taken.len() as u32, |(place, _)| place))
+    }
+}
+
+impl Discipline for Config {
+    const NAME: &'static str = "tree";
+    const ABOUT: &'static str = "a hierarchy of disciplines: classes share the link, their leaves hold the packets";
+    const SOURCE: &'static str = "Bennett, Zhang, Hierarchical Packet Fair Queueing Algorithms, IEEE/ACM ToN 5(5), 1997";
+    const PARAMETERS: &'static [Parameter<Self>] = &[];
+    const WEIGHTED: bool = true;
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    const COMPLEXITY: &'static str = "O(depth)";
+    type Scheduler<T: Send> = Tree<T>;
+
+    fn build<T: Send>(&self, seed: u64) -> Result<Tree<T>, ConfigError> {
+        let bad =
+            |error: TreeError| ConfigError::BadValue { discipline: Self::NAME, parameter: error.node, expected: error.problem.to_string() };
+        self.build_tree(seed).map_err(bad)
+    }
+}
+
+/// What a discipline promises a share.
+struct Promise<'a>(&'a Share);
+
+impl Visitor for Promise<'_> {
+    type Output = Guarantees;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> Guarantees {
+        discipline.guarantees(self.0)
+    }
+}
+
+fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
+    let fails = |what: Problem| Err(problem(&node.name, what));
+    let info = node.spec.discipline.info();
+    if node.name.trim().is_empty() || node.name.contains(char::is_control) {
+        return fails(Problem::BadName);
+    }
+    if is_class && !info.interior {
+        return fails(Problem::NotInterior { discipline: info.name });
+    }
+    if is_class && node.spec.limit.is_some() {
+        return fails(Problem::LimitOfClass);
+    }
+    let built = node.spec.discipline.build::<StandIn>(0).map(|_| ()).and_then(|()| node.flow_config().check(Config::NAME, FlowId(0)));
+    built.map_err(|error| setting(&node.name, error))
+}
+
+/// Whether a class of this discipline takes the longest packet of a child.
+fn takes(discipline: &AnyDiscipline, child: &Node) -> bool {
+    let Ok(mut scheduler) = discipline.build(0) else { return false };
+    let packet = Packet { priority: child.priority, ..Packet::new(FlowId(0), child.max_packet_len, StandIn::Head) };
+    scheduler.set_flow(FlowId(0), child.flow_config()).is_ok() && scheduler.enqueue(Instant::ZERO, packet).is_ok()
+}
+
+/// What is wrong with a tree, and with which node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeError {
+    /// The node's name.
+    pub node: String,
+    /// What is wrong with it.
+    pub problem: Problem,
+}
+
+/// What can be wrong with a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// A name is empty or has control characters in it.
+    BadName,
+    /// Another node has the name.
+    NameTaken,
+    /// No node has the name.
+    Unknown,
+    /// No node has the parent's name.
+    UnknownParent {
+        /// The parent.
+        parent: String,
+    },
+    /// A leaf was named as the parent.
+    ParentIsLeaf,
+    /// It would be more than [`Config::MOST_LEVELS`] below the root.
+    TooDeep,
+    /// The discipline cannot share a link among children.
+    NotInterior {
+        /// The discipline.
+        discipline: &'static str,
+    },
+    /// A class holds no packets.
+    LimitOfClass,
+    /// The parent's discipline does not take its longest packet.
+    NotTaken {
+        /// The parent.
+        parent: String,
+    },
+    /// A class was named where a leaf is needed.
+    IsClass,
+    /// The root cannot be removed or changed like this.
+    IsRoot,
+    /// The default leaf is in it.
+    HoldsDefault,
+    /// No leaf is the default.
+    NoDefault,
+    /// A value is out of its range, or a discipline will not have it.
+    Setting(Box<ConfigError>),
+}
+
+/// A value that is out of its range.
+pub(super) fn setting(node: &str, error: ConfigError) -> TreeError {
+    problem(node, Problem::Setting(Box::new(error)))
+}
+
+pub(super) fn problem(node: &str, problem: Problem) -> TreeError {
+    TreeError { node: node.to_owned(), problem }
+}
+
+impl fmt::Display for TreeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node '{}': {}", self.node, self.problem)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadName => write!(f, "a name has at least one character, and none that controls a terminal"),
+            Self::NameTaken => write!(f, "another node has this name"),
+            Self::Unknown => write!(f, "no node has this name"),
+            Self::UnknownParent { parent } => write!(f, "no node is called '{parent}', which is to be its parent"),
+            Self::ParentIsLeaf => write!(f, "its parent is a leaf, and only a class has children"),
+            Self::TooDeep => write!(f, "a tree has at most {} levels below its root", Config::MOST_LEVELS),
+            Self::NotInterior { discipline } => {
+                let able: Vec<_> =
+                    AnyDiscipline::all().iter().map(AnyDiscipline::info).filter(|info| info.interior).map(|info| info.name).collect();
+                write!(f, "{discipline} cannot share a link among children; {} can", able.join(", "))
+            }
+            Self::LimitOfClass => write!(f, "a class holds no packets, so it has no limit; its leaves can have one each"),
+            Self::NotTaken { parent } => write!(f, "its parent '{parent}' does not take packets as long as its longest"),
+            Self::IsClass => write!(f, "it is a class, and packets go to leaves"),
+            Self::IsRoot => write!(f, "it is the root"),
+            Self::HoldsDefault => write!(f, "the leaf of the flows that are assigned nowhere cannot be removed"),
+            Self::NoDefault => write!(f, "no leaf below it is the default, for flows that are assigned nowhere"),
+            Self::Setting(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for TreeError {}

@@ -1,0 +1,259 @@
+//! Leaves that do not keep the contract: whatever they do, the tree does not panic, their siblings are served, and what came by value is
+//! accounted for by value.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use roundelay::tree::{Config, Node, Tree};
+use roundelay::{Backlog, DropReason, Duration, FlowId, Footprint, Instant, Packet, Scheduler};
+
+use crate::plans::{node, weighted};
+
+/// How a leaf does not keep the contract.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Lie {
+    /// None.
+    Honest,
+    /// Drops all that it holds whenever it is asked for a packet: an AQM at its worst (known bugs 37 and 38).
+    DropsAll,
+    /// Gives nothing every other time, without a word on when it would (known bugs 4 and 5).
+    Idles,
+    /// Takes all and never gives anything, not even up.
+    Hoards,
+    /// Drops the very packet that came and says that it took it (known bug 43).
+    DropsArriving,
+    /// Says that nothing waits.
+    SaysEmpty,
+    /// Goes on counting what has left.
+    SaysMore,
+    /// Has nothing to give up.
+    KeepsAll,
+    /// Gives longer packets than it took, and longer than its class takes.
+    Lengthens,
+}
+
+const LIES: [Lie; 8] =
+    [Lie::DropsAll, Lie::Idles, Lie::Hoards, Lie::DropsArriving, Lie::SaysEmpty, Lie::SaysMore, Lie::KeepsAll, Lie::Lengthens];
+
+struct Liar {
+    lie: Lie,
+    queue: VecDeque<Packet<u64>>,
+    dropped: VecDeque<Packet<u64>>,
+    calls: u64,
+}
+
+impl Scheduler<u64> for Liar {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+        self.calls += 1;
+        if self.lie == Lie::DropsArriving && self.calls.is_multiple_of(2) {
+            self.dropped.push_back(packet);
+        } else {
+            self.queue.push_back(packet);
+        }
+        Ok(())
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<u64>> {
+        self.calls += 1;
+        match self.lie {
+            Lie::DropsAll if self.calls.is_multiple_of(3) => self.dropped.extend(self.queue.drain(..)),
+            Lie::Hoards => return None,
+            Lie::Idles if self.calls.is_multiple_of(2) => return None,
+            _ => {}
+        }
+        let packet = self.queue.pop_front()?;
+        Some(if self.lie == Lie::Lengthens { Packet { len: packet.len * 4, ..packet } } else { packet })
+    }
+
+    fn evict(&mut self) -> Option<Packet<u64>> {
+        if matches!(self.lie, Lie::KeepsAll | Lie::Hoards) { None } else { self.queue.pop_back() }
+    }
+
+    fn backlog(&self) -> Backlog {
+        let packets = match self.lie {
+            Lie::SaysEmpty => 0,
+            Lie::SaysMore => self.calls,
+            _ => self.queue.len() as u64,
+        };
+        Backlog { packets, bytes: packets * 1000 }
+    }
+
+    fn take_dropped(&mut self) -> Option<(Packet<u64>, DropReason)> {
+        self.dropped.pop_front().map(|packet| (packet, DropReason::Early))
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint::default()
+    }
+}
+
+/// Two classes; in the first the liar (flow 0) and an honest leaf (flow 1), in the second another honest one (flow 2).
+fn plan() -> Config {
+    let mut plan = Config::new(node("link", "wf2q_plus")).unwrap();
+    for (parent, name) in [("link", "first"), ("link", "second")] {
+        plan.add_class(parent, node(name, "wf2q_plus")).unwrap();
+    }
+    for (parent, name, flow) in [("first", "liar", 0), ("first", "near", 1), ("second", "far", 2)] {
+        plan.add_leaf(parent, node(name, "fifo")).unwrap();
+        plan.assign(FlowId(flow), name).unwrap();
+    }
+    plan.set_default("far").unwrap();
+    plan
+}
+
+fn tree(lie: Lie) -> Tree<u64, Liar> {
+    let leaf = |node: &Node| {
+        let lie = if node.name == "liar" { lie } else { Lie::Honest };
+        Ok(Liar { lie, queue: VecDeque::new(), dropped: VecDeque::new(), calls: 0 })
+    };
+    Tree::with(&plan(), leaf, |node: &Node| node.spec.discipline.build(1)).unwrap()
+}
+
+/// Everything that came out, by number: each at most once.
+#[derive(Default)]
+struct Out(BTreeSet<u64>);
+
+impl Out {
+    fn take(&mut self, tree: &mut Tree<u64, Liar>, packet: Option<Packet<u64>>) -> Option<FlowId> {
+        let dropped = std::iter::from_fn(|| tree.take_dropped()).map(|(packet, _)| packet).collect::<Vec<_>>();
+        let flow = packet.as_ref().map(|packet| packet.flow);
+        for packet in dropped.into_iter().chain(packet) {
+            assert!(self.0.insert(packet.payload), "packet {} came out twice", packet.payload);
+        }
+        flow
+    }
+}
+
+#[test]
+fn a_leaf_that_lies_does_not_hold_up_its_siblings() {
+    for lie in LIES {
+        let (mut tree, mut out) = (tree(lie), Out::default());
+        let mut sent = [0; 3];
+        for number in 0..3_000u64 {
+            let packet = Packet::new(FlowId((number % 3) as u32), 600, number);
+            tree.enqueue(Instant::from_nanos(number), packet).unwrap();
+            out.take(&mut tree, None);
+            if number % 7 == 0 {
+                let victim = tree.evict();
+                out.take(&mut tree, victim);
+            }
+            let packet = tree.dequeue(Instant::from_nanos(number));
+            if let Some(flow) = out.take(&mut tree, packet) {
+                sent[flow.index()] += 1;
+            }
+        }
+        // Whoever is honest is served to the last packet.
+        for number in 3_000..12_000 {
+            let packet = tree.dequeue(Instant::from_nanos(number));
+            if let Some(flow) = out.take(&mut tree, packet) {
+                sent[flow.index()] += 1;
+            }
+        }
+        tree.check_invariants();
+        for honest in ["near", "far"] {
+            assert_eq!(tree.backlog_of(honest), Some(Backlog::default()), "{lie:?}: {honest} waits, {sent:?} were sent");
+        }
+        let missing = (0..3_000).filter(|number| number % 3 > 0 && !out.0.contains(number)).count();
+        assert_eq!(missing, 0, "{lie:?}: honest leaves' packets came out, sent or given up");
+        assert!(sent[1] > 500 && sent[2] > 500, "{lie:?}: {sent:?}");
+        if lie != Lie::Hoards {
+            assert!((0..3_000).all(|number| out.0.contains(&number)), "{lie:?}: the liar's packets come out too");
+        }
+        assert_eq!(tree.dequeue(Instant::MAX).map(|packet| packet.flow), None, "{lie:?}");
+    }
+}
+
+/// A leaf that gives nothing and does not say when it will is never ready; one that empties its queue is no longer waited for.
+#[test]
+fn a_tree_says_when_it_is_ready() {
+    let mut hoarding = tree(Lie::Hoards);
+    hoarding.enqueue(Instant::ZERO, Packet::new(FlowId(0), 600, 0)).unwrap();
+    assert_eq!((hoarding.dequeue(Instant::ZERO), hoarding.ready_at()), (None, Some(Instant::MAX)));
+    hoarding.enqueue(Instant::ZERO, Packet::new(FlowId(1), 600, 1)).unwrap();
+    assert_eq!(hoarding.ready_at(), None, "something else is ready");
+    assert_eq!(hoarding.dequeue(Instant::ZERO).map(|packet| packet.payload), Some(1));
+    hoarding.remove("liar").unwrap();
+    assert_eq!((hoarding.backlog(), hoarding.ready_at()), (Backlog::default(), None), "what a leaf does not give goes with it");
+}
+
+/// A leaf that serves nothing before its time, and says so.
+struct Later(VecDeque<Packet<u64>>, Instant);
+
+impl Scheduler<u64> for Later {
+    fn enqueue(&mut self, _now: Instant, packet: Packet<u64>) -> Result<(), Packet<u64>> {
+        self.0.push_back(packet);
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<u64>> {
+        if now < self.1 {
+            return None;
+        }
+        self.1 = now + Duration::from_millis(1);
+        self.0.pop_front()
+    }
+
+    fn evict(&mut self) -> Option<Packet<u64>> {
+        self.0.pop_back()
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.0.len() as u64, bytes: self.0.iter().map(|packet| u64::from(packet.len)).sum() }
+    }
+
+    fn ready_at(&self) -> Option<Instant> {
+        Some(self.1)
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint::default()
+    }
+}
+
+/// Leaves that idle on purpose (shapers): the tree idles no longer than the first of them, and asks each when it is ready.
+#[test]
+fn leaves_that_idle_are_asked_when_they_are_ready() {
+    let start = |node: &Node| Instant::ZERO + Duration::from_millis(if node.name == "far" { 2 } else { 5 });
+    let mut tree =
+        Tree::<u64, Later>::with(&plan(), |node| Ok(Later(VecDeque::new(), start(node))), |node| node.spec.discipline.build(1)).unwrap();
+    for number in 0..6 {
+        tree.enqueue(Instant::ZERO, Packet::new(FlowId((number % 3) as u32), 600, number)).unwrap();
+    }
+    let (mut now, mut sent) = (Instant::ZERO, Vec::new());
+    while !tree.backlog().is_empty() {
+        match tree.dequeue(now) {
+            Some(packet) => sent.push((now.as_picos() / 1_000_000_000, packet.flow.0)),
+            None => now = tree.ready_at().filter(|ready| *ready > now).expect("says when"),
+        }
+    }
+    assert_eq!(sent[..2], [(2, 2), (3, 2)], "{sent:?}");
+    assert_eq!(sent.len(), 6);
+    assert!(sent[2..].iter().all(|(at, _)| (5..=6).contains(at)), "{sent:?}");
+}
+
+/// An AQM that drops until a leaf is empty, as a class asks it for its next packet: its siblings are served all the same, for ever.
+#[test]
+fn known_bug_38_a_leaf_that_an_aqm_empties_does_not_stall_its_siblings() {
+    let mut plan = plan();
+    plan.add_leaf("first", weighted("aqm", "fq_codel flows 2 target 1us interval 1us", 4)).unwrap();
+    plan.assign(FlowId(9), "aqm").unwrap();
+    let mut tree: Tree<u64> = plan.build_tree(1).unwrap();
+    let (mut dropped, mut near) = (0, 0);
+    for number in 0..20_000u64 {
+        let now = Instant::from_nanos(number * 50_000);
+        for (flow, every) in [(1, 2), (9, 1), (9, 3)] {
+            if number % every == 0 {
+                tree.enqueue(now, Packet { arrival: now, ..Packet::new(FlowId(flow), 1500, number) }).unwrap();
+            }
+        }
+        near += u64::from(tree.dequeue(now).is_some_and(|packet| packet.flow == FlowId(1)));
+        dropped += std::iter::from_fn(|| tree.take_dropped()).count();
+        if number % 100 == 99 {
+            // Lets it run dry.
+            while tree.dequeue(now).is_some() {}
+            dropped += std::iter::from_fn(|| tree.take_dropped()).count();
+            assert!(tree.backlog().is_empty() && tree.ready_at().is_none());
+        }
+    }
+    tree.check_invariants();
+    assert!(dropped > 1_000 && near > 1_000, "{dropped} dropped, {near} of the sibling's served");
+}

@@ -1,0 +1,171 @@
+//! The contract of a scheduler, held against trees: the same calls as for every discipline, over trees of one to eight levels and with every
+//! discipline that can be a class; and trees that change while packets wait.
+
+#[path = "../operations/mod.rs"]
+#[allow(dead_code, reason = "each test that includes it uses a part")]
+mod operations;
+#[path = "../conformance/workload.rs"]
+#[allow(dead_code, reason = "each test that includes it uses a part")]
+mod workload;
+
+mod changes;
+mod errors;
+mod liars;
+mod plans;
+
+use allocation_counter::measure;
+use operations::{Audited, Event, Operation, Violation};
+use plans::{node, plans};
+use roundelay::schedulers::{AnyDiscipline, Discipline};
+use roundelay::tree::{Config, Node, Tree};
+use roundelay::{DropReason, FlowConfig, FlowId, Instant, Packet, Scheduler};
+use workload::{Mix, operations};
+
+const SEEDS: u64 = 3;
+const LENGTH: usize = 2_000;
+
+fn audit(plan: &Config, seed: u64, operations: &[Operation]) -> Result<Vec<Event>, Violation> {
+    let mut audited = Audited::new(plan.build_tree(seed).expect("a legal tree"), false);
+    audited.run(operations)?;
+    audited.scheduler().check_invariants();
+    // Runs it again on what should be as good as new.
+    audited.run(operations)?;
+    Ok(audited.events().to_vec())
+}
+
+/// Packets and bytes are conserved, flows keep their order, nothing idles, and the same calls give the same packets.
+#[test]
+fn trees_keep_the_contract_and_repeat_themselves() {
+    for (name, plan) in plans() {
+        for (mix, seed) in Mix::ALL.into_iter().flat_map(|mix| (0..SEEDS).map(move |seed| (mix, seed))) {
+            let operations = operations(mix, seed, LENGTH);
+            let once = audit(&plan, seed, &operations);
+            let events = once.unwrap_or_else(|violation| panic!("{name}, {mix:?}, seed {seed}: {violation:?}"));
+            assert!(events.iter().any(|event| matches!(event, Event::Sent(_))), "{name}, {mix:?}: nothing was sent");
+            assert_eq!(audit(&plan, seed, &operations).as_ref(), Ok(&events), "{name}, {mix:?}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_refusal_leaves_no_trace() {
+    let mut refusals = 0;
+    for (name, plan) in plans() {
+        for mix in Mix::ALL {
+            let mut with = Audited::new(plan.build_tree(1).unwrap(), false);
+            let mut without = Audited::new(plan.build_tree(1).unwrap(), false);
+            for operation in operations(mix, 7, LENGTH) {
+                let before = with.events().len();
+                with.apply(operation).unwrap();
+                if matches!(with.events()[before..], [Event::Refused(_)]) {
+                    refusals += 1;
+                    without.skip_serial();
+                } else {
+                    without.apply(operation).unwrap();
+                }
+            }
+            let accepted: Vec<_> = with.events().iter().copied().filter(|event| !matches!(event, Event::Refused(_))).collect();
+            assert_eq!(accepted, without.events(), "{name}, {mix:?}");
+        }
+    }
+    assert!(refusals > 1_000, "only {refusals} refusals were tested");
+}
+
+/// The registry's way in leads to the same scheduler.
+#[test]
+fn a_tree_is_a_discipline() {
+    let (_, plan) = plans().swap_remove(1);
+    let operations = operations(Mix::ManyFlows, 1, LENGTH);
+    let mut audited = Audited::new(Discipline::build(&plan, 3).unwrap(), Config::REORDERS);
+    audited.run(&operations).unwrap();
+    audited.run(&operations).unwrap();
+    assert_eq!(Ok(audited.events().to_vec()), audit(&plan, 3, &operations));
+    let error = Config::new(node("link", "wf2q_plus")).unwrap().build::<()>(1).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("link") && error.to_string().contains("default"), "{error}");
+}
+
+/// Debug builds check the invariants of each node's scheduler, which allocates.
+#[test]
+#[cfg_attr(debug_assertions, ignore = "in release builds")]
+fn nothing_is_allocated_in_steady_state() {
+    for (name, plan) in plans() {
+        let mut tree = plan.build_tree(1).unwrap();
+        let mut churn = |pairs: u32| {
+            for number in 0..pairs {
+                let packet = Packet::new(FlowId(number.wrapping_mul(7919) % 128), 64 + number % 1450, u64::from(number));
+                let _ = tree.enqueue(Instant::ZERO, packet);
+                while tree.take_dropped().is_some() {}
+                while tree.backlog().packets > if number / 1000 % 2 == 0 { 310 } else { 360 } {
+                    tree.dequeue(Instant::ZERO);
+                    while tree.take_dropped().is_some() {}
+                }
+            }
+        };
+        churn(50_000);
+        assert_eq!(measure(|| churn(50_000)).count_total, 0, "{name}");
+    }
+}
+
+#[test]
+fn what_is_taken_for_nodes_and_flows_is_what_the_footprint_says() {
+    for (name, plan) in plans() {
+        let mut built = None;
+        let taken = measure(|| built = Some(plan.build_tree::<u64>(1).unwrap())).bytes_current;
+        let told = built.expect("was built").footprint().fixed_bytes;
+        // Tables double when they are full; names and the table of flows come on top.
+        assert!(taken <= 2 * told as i64 + 4096, "{name}: takes {taken} bytes, says {told}");
+    }
+}
+
+/// A leaf's limit is its own, and the reasons are those of a buffer; what it has ready stands beside its queue.
+#[test]
+fn a_leaf_can_have_a_limit_of_its_own() {
+    let mut plan = Config::new(node("link", "wf2q_plus")).unwrap();
+    plan.add_leaf("link", node("short", "fifo limit 2")).unwrap();
+    plan.add_leaf("link", Node { max_packet_len: 4000, ..node("fair", "drr limit 3000b") }).unwrap();
+    plan.add_leaf("link", node("none", "fifo limit 0")).unwrap();
+    for (flow, leaf) in [(0, "short"), (1, "fair"), (2, "fair"), (3, "none")] {
+        plan.assign(FlowId(flow), leaf).unwrap();
+    }
+    plan.set_default("short").unwrap();
+    let mut tree = plan.build_tree(1).unwrap();
+    let mut arrive = |now: u64, flow, len| {
+        let now = Instant::from_nanos(now);
+        tree.enqueue(now, Packet { arrival: now, ..Packet::new(FlowId(flow), len, ()) }).unwrap();
+        tree.take_dropped().map(|(packet, reason)| (packet.flow.0, reason))
+    };
+    assert_eq!([1, 2, 3].map(|at| arrive(at, 0, 1000)), [None; 3], "one is ready, two wait");
+    assert_eq!(arrive(4, 0, 1000), Some((0, DropReason::Full)));
+    assert_eq!([5, 6, 7].map(|at| arrive(at, 1, 1000)), [None; 3]);
+    assert_eq!(arrive(8, 2, 1500), Some((1, DropReason::PushedOut)), "the longest backlog's tail");
+    assert_eq!(arrive(9, 3, 64), Some((3, DropReason::Full)), "known bug 39: a limit of 0 drops and counts");
+    assert_eq!(arrive(10, 2, 3001), Some((2, DropReason::Full)), "longer than the leaf holds");
+}
+
+/// Longer packets than a node takes are refused until a flow is set that has them.
+#[test]
+fn packets_longer_than_a_node_takes_are_refused() {
+    for class in plans::classes() {
+        let mut plan = Config::new(node("link", &class)).unwrap();
+        plan.add_class("link", node("class", &class)).unwrap();
+        plan.add_leaf("class", node("leaf", "fifo")).unwrap();
+        plan.set_default("leaf").unwrap();
+        let mut tree: Tree<()> = plan.build_tree(1).unwrap();
+        let packet = Packet::new(FlowId(0), 9000, ());
+        assert_eq!(tree.enqueue(Instant::ZERO, packet), Err(packet));
+        assert!(tree.backlog().is_empty());
+        tree.set_flow(FlowId(0), FlowConfig { weight: 1, max_packet_len: 9000 }).unwrap();
+        assert_eq!(tree.enqueue(Instant::ZERO, packet), Ok(()), "{class}");
+        assert_eq!(tree.dequeue(Instant::ZERO), Some(packet));
+    }
+}
+
+/// Flows without a leaf of their own, and stray ones, go to the default leaf.
+#[test]
+fn flows_go_where_they_are_assigned() {
+    let (_, plan) = plans().swap_remove(1);
+    let tree: Tree<()> = plan.build_tree(1).unwrap();
+    assert_eq!(tree.leaf_of(FlowId(u32::MAX)), tree.leaf_of(FlowId(1_000_000)));
+    assert!(plan.clone().assign(FlowId(u32::MAX), tree.leaf_of(FlowId(0))).is_err());
+    assert!(AnyDiscipline::named("tree").is_err(), "a tree is described by a file, not by a name");
+}
