@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI 2016, section 4.2 on active queue management.
-//! The decision itself: `codel.rs`, RFC 8289.
+//! The decision itself: `mechanisms/codel.rs`, RFC 8289.
 //!
 //! | paper | here |
 //! |---|---|
@@ -38,8 +38,8 @@
 //! eight intervals); ours is the RFC's unless [`Resume::TwoLess`] is asked for. Nobody knows here how much waits, so CoDel's rule that a
 //! packet alone is left alone does not apply.
 
-use crate::codel::{Codel, Leaving, Resume, Target};
 use crate::config::ConfigError;
+use crate::mechanisms::codel::{Codel, Leaving, Resume, Target};
 use crate::time::{Duration, Instant, Slack};
 
 /// Time that a packet has waited in all queues so far: the slack that it was given less what is left.

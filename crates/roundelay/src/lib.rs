@@ -22,42 +22,27 @@
 
 extern crate alloc;
 
-mod aggregates;
 mod buffer;
-mod codel;
 mod config;
-mod early_detection;
 pub mod edge_codel;
-mod flow_counts;
-mod gps_clock;
-mod groups;
 mod guarantees;
-mod hash;
-mod heap;
-mod longest;
-mod lottery;
+mod mechanisms;
 mod packet;
 mod pool;
 mod port;
 mod preemptive;
-mod random;
-mod ranked;
-mod resequencer;
-mod ring;
 mod scheduler;
 pub mod schedulers;
-mod signalling;
-mod strata;
 mod time;
 pub mod tree;
 mod units;
 mod virtual_time;
 
 pub use buffer::{Buffer, Limit};
-pub use codel::Resume;
 pub use config::{ConfigError, Kind, Parameter};
 pub use edge_codel::EdgeCodel;
 pub use guarantees::{Bound, Guarantees, Share};
+pub use mechanisms::codel::Resume;
 pub use packet::{Ecn, FlowId, Packet};
 pub use pool::{Backlog, Pool, Queue};
 pub use port::{Observer, Port};

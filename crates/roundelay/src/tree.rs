@@ -60,7 +60,7 @@ pub use config::{Config, Node, Problem, TreeError};
 use config::{NONE, Placed, ROOT, problem, setting};
 
 use crate::config::ConfigError;
-use crate::longest::Longest;
+use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler, is_time_to_check};

@@ -35,14 +35,14 @@ use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
-use crate::flow_counts::FlowCounts;
-use crate::hash::FlowHash;
+use crate::mechanisms::flow_counts::FlowCounts;
+use crate::mechanisms::hash::FlowHash;
+use crate::mechanisms::random::{Probability, Random};
+use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::random::{Probability, Random};
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
-use crate::signalling::SignallingQueue;
 use crate::time::{Duration, Instant};
 use crate::units::Billionths;
 

@@ -47,8 +47,8 @@ use core::cmp::Ordering;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
-use crate::heap::{FlowHeap, Key};
-use crate::longest::Longest;
+use crate::mechanisms::heap::{FlowHeap, Key};
+use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};

@@ -31,14 +31,14 @@ use alloc::format;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
-use crate::early_detection::{EarlyDetection, Thresholds, Verdict, weight_log};
-use crate::lottery::Lottery;
+use crate::mechanisms::early_detection::{EarlyDetection, Thresholds, Verdict, weight_log};
+use crate::mechanisms::lottery::Lottery;
+use crate::mechanisms::random::Random;
+use crate::mechanisms::signalling::mark;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::random::Random;
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
-use crate::signalling::mark;
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
 

@@ -5,7 +5,7 @@
 //! It needs no knowledge of the link's rate, and its two times suit most paths.
 //!
 //! Source: K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management", RFC 8289, 2018; parameters as in
-//! tc-codel(8). The decision itself: `codel.rs` beside this folder, shared with `fq_codel`.
+//! tc-codel(8). The decision itself: `mechanisms/codel.rs`, shared with `fq_codel`.
 //!
 //! | RFC | here |
 //! |---|---|
@@ -22,17 +22,17 @@
 //!
 //! Cost: O(1) a packet, and a square root for each drop. Memory: constant.
 //!
-//! Differences from the RFC: those of `codel.rs`: it does not drop while less than a frame, or less than the packet's own length, waits
+//! Differences from the RFC: those of `mechanisms/codel.rs`: it does not drop while less than a frame, or less than the packet's own length, waits
 //! behind the packet (the RFC: the longest packet ever seen).
 
 use crate::buffer::Limit;
-use crate::codel::{Codel, Leaving, Target};
 use crate::config::{ConfigError, Kind, Parameter};
+use crate::mechanisms::codel::{Codel, Leaving, Target};
+use crate::mechanisms::signalling::{SignallingQueue, mark};
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
-use crate::signalling::{SignallingQueue, mark};
 use crate::time::{Duration, Instant};
 
 /// Parameters of CoDel.

@@ -10,8 +10,8 @@
 //! | paper | here |
 //! |---|---|
 //! | Q_i, quantum | weight x `Config::quantum` |
-//! | DC_i, deficit counter | `deficit` in `ring.rs` |
-//! | active list | `ring.rs` |
+//! | DC_i, deficit counter | `deficit` in `mechanisms/ring.rs` |
+//! | active list | `mechanisms/ring.rs` |
 //! | F, frame: sum of all Q_i | `Share::total_weight` x `Config::quantum` |
 //!
 //! | guarantee | value | test in `theorems/drr.rs` |
@@ -40,9 +40,9 @@
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
 use crate::guarantees::{Bound, Guarantees, Share};
+use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::ring::{End, Ring};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::Instant;

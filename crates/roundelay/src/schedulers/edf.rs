@@ -32,9 +32,9 @@
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
+use crate::mechanisms::ranked::Ranked;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::ranked::Ranked;
 use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::Instant;

@@ -33,8 +33,8 @@ use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
-use crate::hash::FlowHash;
-use crate::longest::Longest;
+use crate::mechanisms::hash::FlowHash;
+use crate::mechanisms::longest::Longest;
 use crate::packet::Packet;
 use crate::pool::{Backlog, Pool, Queue};
 use crate::scheduler::{Footprint, Scheduler, is_time_to_check};

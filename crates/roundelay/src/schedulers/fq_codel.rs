@@ -6,7 +6,7 @@
 //! stands, which ends the standing delay of the flow that causes it and of nobody else.
 //!
 //! Source: T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet, "The Flow Queue CoDel Packet Scheduler and Active Queue
-//! Management Algorithm", RFC 8290, 2018; parameters as in tc-fq_codel(8). CoDel itself: `codel.rs`, RFC 8289.
+//! Management Algorithm", RFC 8290, 2018; parameters as in tc-fq_codel(8). CoDel itself: `mechanisms/codel.rs`, RFC 8289.
 //!
 //! | RFC 8290 | here |
 //! |---|---|
@@ -28,17 +28,17 @@
 //! Cost: O(1) a packet; rounds in which nobody has credit are not walked one by one but counted (`skip_rounds`). An overflow
 //! drops a batch, so that finding the longest queue is paid once for it. Memory: the queues' records, taken at the start.
 //!
-//! Differences from the RFC: an idle queue's CoDel forgets that it was above the target at once (`codel.rs` says why). The backlog below
+//! Differences from the RFC: an idle queue's CoDel forgets that it was above the target at once (`mechanisms/codel.rs` says why). The backlog below
 //! which CoDel does not drop is that of all queues, not of the one: many flows with little each may stand as well as one with much.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
-use crate::codel::{Codel, Leaving, Target};
 use crate::config::{ConfigError, Kind, Parameter, saturated};
-use crate::hash::FlowHash;
-use crate::longest::Longest;
+use crate::mechanisms::codel::{Codel, Leaving, Target};
+use crate::mechanisms::hash::FlowHash;
+use crate::mechanisms::longest::Longest;
 use crate::packet::{Ecn, Packet};
 use crate::pool::{Backlog, Pool, Queue};
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};

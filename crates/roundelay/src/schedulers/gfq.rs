@@ -11,7 +11,7 @@
 //!
 //! | QFQ paper | here |
 //! |---|---|
-//! | S^k, F^k (Eq. 2) | `Flow::start`, `Flow::finish` in `strata.rs` |
+//! | S^k, F^k (Eq. 2) | `Flow::start`, `Flow::finish` in `mechanisms/strata.rs` |
 //! | S^k rounded: down to a multiple of sigma_i | the slot |
 //! | F^k rounded: up to a multiple of sigma_i, at least a slot after S^k rounded | which half of the slot |
 //! | sigma_i, slot size | 2^`shift_of(i)` |
@@ -48,11 +48,11 @@
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
+use crate::mechanisms::strata::{Flow, GROUPS, SLOTS, Strata, own_slot, shift_of};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
-use crate::strata::{Flow, GROUPS, SLOTS, Strata, own_slot, shift_of};
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
 
@@ -269,7 +269,7 @@ impl<T> Scheduler<T> for Gfq<T> {
         Footprint { fixed_bytes: size_of::<Self>() + self.strata.heap_bytes(), bytes_per_flow: Strata::<T>::BYTES_PER_FLOW }
     }
 
-    /// 1 and 2 are those of `strata.rs`.
+    /// 1 and 2 are those of `mechanisms/strata.rs`.
     fn check_invariants(&self) {
         self.strata.check(place_of);
         (0..GROUPS).for_each(|group| self.check_group(group));

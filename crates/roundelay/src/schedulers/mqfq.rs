@@ -12,10 +12,10 @@
 //! | hash functions per flow (MQFQ3 has 3) | `Config::hashes` |
 //! | w, weight of a queue | `Config::quantum` |
 //! | RBS, rounds before service, Eq. 1 | `Ring::rounds_before_service` |
-//! | d + w, deficit and what the next turn adds | `deficit` in `ring.rs` |
+//! | d + w, deficit and what the next turn adds | `deficit` in `mechanisms/ring.rs` |
 //! | shared memory with fair shares | `Config::buffer`, `has_room` |
-//! | buffer at the output port | `Config::resequence`, `resequencer.rs` |
-//! | cells, reassembly | `Config::cells`, `resequencer.rs` |
+//! | buffer at the output port | `Config::resequence`, `mechanisms/resequencer.rs` |
+//! | cells, reassembly | `Config::cells`, `mechanisms/resequencer.rs` |
 //!
 //! | guarantee | value | test in `theorems/mqfq.rs`, or below |
 //! |---|---|---|
@@ -50,11 +50,11 @@ use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
-use crate::hash::FlowHash;
+use crate::mechanisms::hash::FlowHash;
+use crate::mechanisms::resequencer::{Resequencer, Ticket};
+use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::resequencer::{Resequencer, Ticket};
-use crate::ring::{End, Ring};
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::Instant;

@@ -37,9 +37,9 @@
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
-use crate::groups::{Entity, Groups, slot_bytes};
 use crate::guarantees::{Bound, Guarantees, Share};
-use crate::longest::Longest;
+use crate::mechanisms::groups::{Entity, Groups, slot_bytes};
+use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};

@@ -54,12 +54,12 @@
 
 use alloc::vec::Vec;
 
-use crate::aggregates::{Aggregate, Aggregates, FlowKind};
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
-use crate::groups::{MAX_SERVICE, slot_bytes};
 use crate::guarantees::{Bound, Guarantees, Share};
-use crate::longest::Longest;
+use crate::mechanisms::aggregates::{Aggregate, Aggregates, FlowKind};
+use crate::mechanisms::groups::{MAX_SERVICE, slot_bytes};
+use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};

@@ -34,13 +34,13 @@ use alloc::format;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
-use crate::early_detection::{EarlyDetection, Thresholds, Verdict, weight_log};
+use crate::mechanisms::early_detection::{EarlyDetection, Thresholds, Verdict, weight_log};
+use crate::mechanisms::random::Random;
+use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::random::Random;
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
-use crate::signalling::SignallingQueue;
 use crate::time::Instant;
 use crate::units::{Billionths, Bytes, Rate};
 
@@ -309,7 +309,7 @@ impl<T> Red<T> {
 }
 
 fn marked_if_capable<T>(mut packet: Packet<T>) -> Packet<T> {
-    crate::signalling::mark(&mut packet);
+    crate::mechanisms::signalling::mark(&mut packet);
     packet
 }
 

@@ -13,7 +13,7 @@
 //!
 //! | QFQ paper | here |
 //! |---|---|
-//! | S^k, F^k (Eq. 2) | `Flow::start`, `Flow::finish` in `strata.rs` |
+//! | S^k, F^k (Eq. 2) | `Flow::start`, `Flow::finish` in `mechanisms/strata.rs` |
 //! | sigma_i | 2^`shift_of(i)`; a slot of this file's wheels is 2 sigma_i wide |
 //! | F^k rounded | `rounded_finish`: the next odd multiple of sigma_i |
 //! | S^k rounded | `rounded_start`: two slots before |
@@ -55,11 +55,11 @@ use alloc::vec::Vec;
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
+use crate::mechanisms::strata::{Flow, GROUPS, MIN_SLOT_SHIFT, SLOTS, Strata, own_slot, shift_of};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
-use crate::strata::{Flow, GROUPS, MIN_SLOT_SHIFT, SLOTS, Strata, own_slot, shift_of};
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
 
@@ -356,7 +356,7 @@ impl<T> Scheduler<T> for SKps<T> {
         Footprint { fixed_bytes, bytes_per_flow: Strata::<T>::BYTES_PER_FLOW }
     }
 
-    /// 1 and 2 are those of `strata.rs`.
+    /// 1 and 2 are those of `mechanisms/strata.rs`.
     fn check_invariants(&self) {
         self.strata.check(place_of);
         self.strata.backlogged().for_each(|flow| self.check_flow(flow));

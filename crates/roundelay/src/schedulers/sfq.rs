@@ -9,10 +9,10 @@
 //!
 //! | paper, tc | here |
 //! |---|---|
-//! | queue, slot | a queue of `ring.rs` |
+//! | queue, slot | a queue of `mechanisms/ring.rs` |
 //! | number of queues, `divisor` | `Config::divisor` |
 //! | perturbation of the hash, `perturb` | `Config::perturb`, `Sfq::perturb` |
-//! | `allot` | `deficit` in `ring.rs` |
+//! | `allot` | `deficit` in `mechanisms/ring.rs` |
 //!
 //! | guarantee | value | test in `theorems/sfq.rs` |
 //! |---|---|---|
@@ -39,10 +39,10 @@ use alloc::collections::VecDeque;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
-use crate::hash::FlowHash;
+use crate::mechanisms::hash::FlowHash;
+use crate::mechanisms::ring::{End, Ring};
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::ring::{End, Ring};
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::{Duration, Instant};

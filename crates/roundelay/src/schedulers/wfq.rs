@@ -50,10 +50,10 @@ use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
-use crate::gps_clock::{GpsClock, Service};
 use crate::guarantees::{Bound, Guarantees, Share};
-use crate::heap::FlowHeap;
-use crate::longest::Longest;
+use crate::mechanisms::gps_clock::{GpsClock, Service};
+use crate::mechanisms::heap::FlowHeap;
+use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};

@@ -7,7 +7,7 @@ use super::StandIn;
 use super::class::Class;
 use super::config::{Config, Node, Placed, ROOT};
 use crate::buffer::Buffer;
-use crate::longest::Longest;
+use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Scheduler};

@@ -1,4 +1,4 @@
-//! What `codel.rs` claims, and disciplines that break it.
+//! What `mechanisms/codel.rs` claims, and disciplines that break it.
 
 use std::collections::VecDeque;
 

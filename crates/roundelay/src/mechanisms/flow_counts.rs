@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use crate::hash::FlowHash;
+use crate::mechanisms::hash::FlowHash;
 use crate::packet::FlowId;
 
 #[derive(Debug, Clone, Copy, Default)]

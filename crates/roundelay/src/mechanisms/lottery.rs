@@ -5,9 +5,9 @@
 
 use alloc::vec::Vec;
 
+use crate::mechanisms::random::Random;
 use crate::packet::Packet;
 use crate::pool::Backlog;
-use crate::random::Random;
 
 const NONE: u32 = u32::MAX;
 

@@ -11,7 +11,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::hash::FlowHash;
+use crate::mechanisms::hash::FlowHash;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 

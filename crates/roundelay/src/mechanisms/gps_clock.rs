@@ -25,7 +25,7 @@
 use alloc::vec::Vec;
 
 use crate::guarantees::Share;
-use crate::heap::FlowHeap;
+use crate::mechanisms::heap::FlowHeap;
 use crate::packet::Packet;
 use crate::scheduler::FlowConfig;
 use crate::time::Instant;

@@ -26,7 +26,7 @@
 //!
 //! Tests: the average against the formula in exact arithmetic, distances between signals, adaptation, in `theorems/red.rs` and at the end.
 
-use crate::random::{Probability, Random};
+use crate::mechanisms::random::{Probability, Random};
 use crate::time::{Duration, Instant};
 use crate::units::Billionths;
 

@@ -6,7 +6,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use crate::groups::{Entity, Groups, MAX_SERVICE};
+use crate::mechanisms::groups::{Entity, Groups, MAX_SERVICE};
 use crate::packet::FlowId;
 
 const NONE: u32 = u32::MAX;

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use crate::config::ConfigError;
 use crate::guarantees::Share;
-use crate::longest::Longest;
+use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Pool, Queue};
 use crate::scheduler::FlowConfig;

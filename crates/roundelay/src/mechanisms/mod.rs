@@ -1,0 +1,30 @@
+//! What several disciplines are made of, one mechanism a file.
+//!
+//! | for | there is |
+//! |---|---|
+//! | turns by bytes | [`ring`] |
+//! | virtual time in groups and slots | [`groups`] (QFQ's sets), [`aggregates`] (QFQ+'s budgets), [`strata`] (GFQ and S-KPS) |
+//! | the fluid server | [`gps_clock`] |
+//! | order by a key | [`heap`] (flows), [`ranked`] (packets) |
+//! | who has most | [`longest`] |
+//! | flows into buckets, counts of flows | [`hash`], [`flow_counts`] |
+//! | chance | [`random`], [`lottery`] |
+//! | signals of congestion | [`codel`], [`early_detection`], [`signalling`] |
+//! | order restored | [`resequencer`] |
+
+pub(crate) mod aggregates;
+pub(crate) mod codel;
+pub(crate) mod early_detection;
+pub(crate) mod flow_counts;
+pub(crate) mod gps_clock;
+pub(crate) mod groups;
+pub(crate) mod hash;
+pub(crate) mod heap;
+pub(crate) mod longest;
+pub(crate) mod lottery;
+pub(crate) mod random;
+pub(crate) mod ranked;
+pub(crate) mod resequencer;
+pub(crate) mod ring;
+pub(crate) mod signalling;
+pub(crate) mod strata;
