@@ -189,6 +189,29 @@ fn a_tree_is_one_more_lane_and_sorts_flows_by_their_headers() {
     assert_eq!(again.verdict.best, 0);
 }
 
+/// Each leaf's packets carry what its discipline goes by: here the bytes of their flow, known from the whole capture, beside one that does not
+/// look.
+#[test]
+fn packets_carry_what_their_leaf_goes_by() {
+    let text = GOOD.replace("fq_codel target 10ms", "sjf").replace("port 1002", "udp").replace("udp dst port 1001", "tcp");
+    // Flow 1 sends half as many packets as flow 0, all of them at the same times.
+    let mut bytes = pcap(Little, NANOS, (2, 4), 65_535, common::ETHERNET);
+    for (number, flow) in (0..40).flat_map(|number| [(number, 0u16), (number, 1)]).filter(|(number, flow)| number % 2 == 0 || *flow == 0) {
+        let frame = ethernet(0x0800, &ipv4(UDP, A, B, &ports(5000, 1001 + flow)));
+        bytes.extend(record_header(Little, 0, number * 1_000_000, frame.len() as u32, 1000));
+        bytes.extend(frame);
+    }
+    let delays = |text: &str| {
+        let capture = Capture::from_reader("t.pcap", Cursor::new(bytes.clone())).unwrap();
+        let comparison = run(capture, vec![read(text).unwrap()], &[], "6mbit");
+        [0, 1].map(|flow| comparison.disciplines[0].flows[flow].outcome.delay.unwrap().max)
+    };
+    let [large, small] = delays(&text);
+    assert!(small < 0.006 && large > 0.03, "{small} {large}");
+    let [large, small] = delays(&text.replace("sjf", "fifo"));
+    assert!(small > 0.03 && large > 0.03, "{small} {large}");
+}
+
 #[test]
 fn leaves_that_no_flow_goes_to_are_noted() {
     let comparison = run(capture(1, 3), vec![read(GOOD).unwrap()], &[], "8mbit");

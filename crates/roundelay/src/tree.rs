@@ -27,8 +27,9 @@
 //! **Stand-ins and places.** A class that has chosen a child takes the child's stand-in out of its scheduler, and the child's next packet is
 //! not known until this one has left. In the meantime the child must not look idle: it would lose what it is owed, each time, and a sender
 //! that keeps one packet waiting would fall behind without bound. So a packet of no length holds its place (`StandIn::Place`). It costs no
-//! virtual time and no deficit; the next stand-in goes in behind it, with S = F, as if it had waited there all the time. The root needs no
-//! places: what it chooses leaves at once, so it is told the next stand-in as it chooses.
+//! virtual time and no deficit; the next stand-in goes in behind it, with S = F, as if it had waited there all the time. If there is none, the
+//! place goes in its turn, at the latest as the class falls idle. The root needs no places: what it chooses leaves at once, so it is told the
+//! next stand-in as it chooses.
 //!
 //! **Difference from the paper: one packet ahead.** RESTART-NODE chooses when the packet before has been transmitted. Here the classes on a
 //! packet's way choose again as its transmission starts, since a scheduler is not told when it ends. So a leaf that becomes backlogged finds,
@@ -39,8 +40,9 @@
 //! say W_n >= phi W_m - alpha over (t1, t2), since it holds for a server of any, even changing, rate. Choosing as the packet before starts
 //! differs only in that n, if it became backlogged after that, is chosen among from the next choice on, as if it had come as the chosen
 //! packet starts; until then m sends the rest of what is on the link, at most L(m). So W_n >= phi (W_m - L(m)) - alpha, and with W_m >= phi_m W -
-//! B(m) for the class, which is backlogged for as long as n is, the bound follows from the root down. A packet that waits to be chosen by
-//! the link in time B / (phi R) follows as in the QFQ paper's section 5.2.
+//! B(m) for the class, which is backlogged for as long as n is, the bound follows from the root down. As a
+//! packet of a first-in-first-out leaf starts, its leaf has been backlogged since it came, with Q bytes at first, so that the link has sent no
+//! more than (Q - len + B) / phi in between: the T-WFI.
 //!
 //! Cost: at each level what its discipline costs, three times below the root: place, stand-in and choice. Memory: see `footprint`.
 //!
@@ -181,9 +183,9 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
     }
 
     fn report_to_root(&mut self, child: usize) {
-        let (now, place) = (self.below.now, self.below.place(child));
+        let now = self.below.now;
         while let Some(stand_in) = self.below.stand_in(child) {
-            if self.root.hear(now, place, Some(stand_in)) {
+            if self.root.hear(now, Some(stand_in)) {
                 return;
             }
             self.below.refuse_head(child);
@@ -339,7 +341,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
 
     /// 1. In a class's scheduler wait the stand-ins of the children that have a head and are not chosen, and the places held; nothing else.
     /// 2. A class has chosen a child if any child has something to send (the root none), and has the length of the child's head.
-    /// 3. The child that is chosen holds its place; a child that has nothing to send does not.
+    /// 3. The child that is chosen holds its place. Where no child has anything to send no place is held, and nowhere in the root.
     /// 4. What waits is what the leaves said and their heads.
     /// 5. A leaf is asleep if it holds packets and has no head.
     fn check_invariants(&self) {
@@ -397,7 +399,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             expected.bytes += len.filter(|_| chosen.is_none()).map_or(0, u64::from);
             some |= len.is_some();
             assert!(chosen.is_none_or(|head| len == Some(head.len)), "invariant 2: the length of the child's head");
-            assert!(!child.holds_place || len.is_some(), "invariant 3: a child with nothing to send holds no place");
+            assert!(!child.holds_place || class.head.is_some(), "invariant 3: places go with the last packet");
             assert!(chosen.is_none() || child.holds_place, "invariant 3: the child that is chosen holds its place");
         }
         assert_eq!(class.scheduler.backlog(), expected, "invariant 1");

@@ -188,8 +188,8 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
     /// A child of a class tells it what stands for it now.
     pub(super) fn report(&mut self, child: usize) {
         loop {
-            let (now, parent, place, stand_in) = (self.now, self.parent(child), self.place(child), self.stand_in(child));
-            if self.class_mut(parent).is_none_or(|class| class.hear(now, place, stand_in)) {
+            let (now, parent, stand_in) = (self.now, self.parent(child), self.stand_in(child));
+            if self.class_mut(parent).is_none_or(|class| class.hear(now, stand_in)) {
                 return;
             }
             self.refuse_head(child);

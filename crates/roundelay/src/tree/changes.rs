@@ -86,15 +86,30 @@ impl<T: Send> Tree<T> {
             leaf.buffer.set_limit(node.limit(), |packet, reason| dropped.push_back((packet, reason)));
             self.below.listen(number);
         }
-        let (parent, place) = (self.below.parent(number), self.below.place(number));
-        let class = self.class_mut(parent);
-        if let Some(child) = class.and_then(|class| class.children.get_mut(place.index())).filter(|_| number != ROOT) {
-            child.priority = node.priority;
-        }
-        if let Some(placed) = &mut self.below.plan.nodes[number] {
-            placed.node = node;
-        }
+        let Some(placed) = self.below.plan.nodes.get_mut(number).and_then(Option::as_mut) else { return };
+        let priority = node.priority;
+        let before = core::mem::replace(&mut placed.node, node).priority;
         self.below.plan.find_longest();
+        if priority != before && number != ROOT {
+            self.enter_anew(number, priority);
+        }
+    }
+
+    /// What stands for a node goes out of its class's scheduler and comes in again with this priority.
+    fn enter_anew(&mut self, number: usize, priority: u32) {
+        let (now, parent, place) = (self.below.now, self.below.parent(number), self.below.place(number));
+        let Some(class) = self.class_mut(parent) else { return };
+        class.withdraw(place);
+        class.children[place.index()].priority = priority;
+        if class.head.as_ref().is_some_and(|head| head.flow == place) {
+            let stands = class.children[place.index()].take_turns(place);
+            let held = class.hear(now, stands);
+            debug_assert!(held, "a class takes packets of no length");
+        } else if parent == ROOT {
+            self.report_to_root(number);
+        } else {
+            self.below.report(number);
+        }
     }
 }
 
@@ -112,6 +127,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
             let (parent, place) = (self.below.parent(number), self.below.place(number));
             let class = self.class_mut(parent);
             if let Some(class) = class {
+                class.withdraw(place);
                 class.scheduler.remove_flow(place);
                 class.children[place.index()] = Child::ABSENT;
             }

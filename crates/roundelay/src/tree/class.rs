@@ -48,15 +48,16 @@ impl<I: Scheduler<StandIn>> Class<I> {
         Ok(())
     }
 
-    /// A child tells what stands for it from now on: nothing if it has nothing to send. False if the discipline does not take that.
-    pub(super) fn hear(&mut self, now: Instant, place: FlowId, stand_in: Option<Packet<StandIn>>) -> bool {
-        if let Some(stand_in) = stand_in {
-            return self.scheduler.enqueue(now, stand_in).is_ok();
-        }
-        if core::mem::take(&mut self.children[place.index()].holds_place) {
-            self.scheduler.evict_flow(place);
-        }
-        true
+    /// A child tells what stands for it from now on: nothing if it has nothing to send. A place that is held for it then goes in its turn.
+    /// False if the discipline does not take the stand-in.
+    pub(super) fn hear(&mut self, now: Instant, stand_in: Option<Packet<StandIn>>) -> bool {
+        stand_in.is_none_or(|stand_in| self.scheduler.enqueue(now, stand_in).is_ok())
+    }
+
+    /// Takes out all that stands for a child.
+    pub(super) fn withdraw(&mut self, place: FlowId) {
+        while self.scheduler.evict_flow(place).is_some() {}
+        self.children[place.index()].holds_place = false;
     }
 
     /// Chooses a child ahead. None if no child has anything.

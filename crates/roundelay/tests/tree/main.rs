@@ -21,8 +21,8 @@ use roundelay::tree::{Config, Node, Tree};
 use roundelay::{DropReason, FlowConfig, FlowId, Instant, Packet, Scheduler};
 use workload::{Mix, operations};
 
-const SEEDS: u64 = 3;
-const LENGTH: usize = 2_000;
+const SEEDS: u64 = 2;
+const LENGTH: usize = 1_000;
 
 fn audit(plan: &Config, seed: u64, operations: &[Operation]) -> Result<Vec<Event>, Violation> {
     let mut audited = Audited::new(plan.build_tree(seed).expect("a legal tree"), false);
