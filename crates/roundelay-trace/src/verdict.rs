@@ -55,7 +55,7 @@ pub(crate) fn verdict(comparison: &Comparison, on_linux: &[bool]) -> (usize, Vec
     };
     let worst = worst(&harms, best).filter(|_| contended && differ);
     let blame = worst.and_then(|worst| blame(&results[worst], &results[best]));
-    let nowhere = (!on_linux[best]).then(|| format!("Linux does not have {}.", results[best].name));
+    let nowhere = (!on_linux[best]).then(|| format!("Linux does not have {}.", results[best].spec));
     (best, [first].into_iter().chain(blame).chain(caveats(&results[best], results)).chain(nowhere).collect())
 }
 
