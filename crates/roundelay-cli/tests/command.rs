@@ -339,20 +339,38 @@ fn commands(capture: &str, spec: &str, flow_by: &str) -> Vec<String> {
     comparison["verdict"]["commands"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect()
 }
 
-/// Runs commands on a virtual interface in a network of its own, each whatever became of the ones before. None where that cannot be had.
+/// Makes a virtual interface.
 #[cfg(target_os = "linux")]
-fn run_in_a_network_of_its_own(commands: &[String]) -> Option<String> {
-    let fence = "ip link add there type veth peer name back || exit 99\nDEV=there\n";
-    let script = commands.iter().fold(fence.to_owned(), |script, line| format!("{script}{{ {line}\n}} 2>&1\n"));
-    let output = Command::new("unshare").args(["--net", "sh", "-c", &script]).output().ok()?;
-    let is_there = Command::new("tc").arg("-V").output().is_ok_and(|output| output.status.success());
-    (is_there && output.status.code()? != 99 && output.stderr.is_empty()).then(|| text(&output.stdout))
+const FENCE: &str = "ip link add there type veth peer name back || exit 99\nDEV=there\n";
+
+#[cfg(target_os = "linux")]
+fn in_a_network_of_its_own(script: &str) -> Option<Output> {
+    Command::new("unshare").args(["--net", "sh", "-c", script]).output().ok()
+}
+
+#[cfg(target_os = "linux")]
+fn networks_and_tc_can_be_had() -> bool {
+    let tc = Command::new("tc").arg("-V").output();
+    tc.is_ok_and(|output| output.status.success()) && in_a_network_of_its_own(FENCE).is_some_and(|output| output.status.success())
+}
+
+/// Runs commands on a virtual interface in a network of its own, each whatever became of the ones before. What the shell cannot read is a
+/// failure: it would read nothing after it either.
+#[cfg(target_os = "linux")]
+fn run_in_a_network_of_its_own(commands: &[String]) -> String {
+    let script = commands.iter().fold(FENCE.to_owned(), |script, line| format!("{script}{{ :\n{line}\n}} 2>&1\n"));
+    let output = in_a_network_of_its_own(&(script + "echo all was run\n")).unwrap();
+    assert!(output.stderr.is_empty(), "{} in {commands:#?}", text(&output.stderr));
+    text(&output.stdout).strip_suffix("all was run\n").unwrap().to_owned()
 }
 
 /// A kernel may lack a discipline; what `tc` itself cannot read is our mistake.
 #[test]
 #[cfg(target_os = "linux")]
 fn tc_understands_the_commands() {
+    if !networks_and_tc_can_be_had() {
+        return println!("skipped: needs tc and the right to make network namespaces");
+    }
     let folder = Folder::new();
     let capture = folder.file("t.pcap", capture());
     let specs = [
@@ -367,32 +385,53 @@ fn tc_understands_the_commands() {
         "fq_codel",
         "fq_codel limit 1000 target 1500us interval 30ms quantum 300b noecn",
         "fq_codel limit 4mb flows 100 ce_threshold 1ms drop_batch 10",
+        "codel",
+        "codel limit 150kb target 1500ns interval 3600s ecn ce_threshold 7200s",
+        "red",
+        "red limit 1000 max 300kb avpkt 1500b probability 1 bandwidth 10tbit ecn harddrop nodrop adaptive",
+        "red limit 10kb burst 10 bandwidth 1kbit probability 0.0001",
+        "choke",
+        "choke limit 1000000000 min 10 max 30 avpkt 1500b burst 11 bandwidth 10tbit probability 1 ecn",
+        "choke limit 1mb min 1 max 3",
+        "sfb",
+        "sfb rehash 0 db 86400s target 1048576 increment 1 decrement 0.000000001 penalty_rate 1000000 limit 1mb",
+        "qfq_plus",
+        "qfq_plus aggregate 1",
+        "qfq_plus aggregate 3",
+        "qfq_plus aggregate 64",
+        "priority",
+        "priority limit 128000b",
     ];
     let known_refusals = [
         "qdisc kind is unknown",
         "must match existing qdisc",
         "Qdisc doesn't exist",
+        "Failed to find specified qdisc",
         "RTNETLINK answers",
         "not classful",
         "talking to the kernel",
     ];
-    for (spec, flow_by) in specs.iter().flat_map(|spec| ["5tuple", "src", "dst", "dscp"].map(|flow_by| (spec, flow_by))) {
+    let otherwise = ["drr", "qfq", "qfq_plus aggregate 3", "sfb"].into_iter().flat_map(|spec| ["src", "dst", "dscp"].map(|by| (spec, by)));
+    for (spec, flow_by) in specs.into_iter().map(|spec| (spec, "5tuple")).chain(otherwise) {
         let commands = commands(&capture, spec, flow_by);
         assert!(commands.len() >= 3, "{spec}: {commands:?}");
         // A packet without a class would be dropped.
         let classful = commands.iter().any(|line| line.contains("classid 10:"));
         assert_eq!(classful, commands.iter().any(|line| line.contains("protocol all")), "{spec}: {commands:?}");
-        let Some(said) = run_in_a_network_of_its_own(&commands) else {
-            return println!("skipped: needs tc and the right to make network namespaces");
-        };
+        let said = run_in_a_network_of_its_own(&commands);
         let complaints: Vec<_> = said
             .lines()
             .filter(|line| !line.starts_with("Warning: ") && !known_refusals.iter().any(|refusal| line.contains(refusal)))
             .collect();
         assert!(complaints.is_empty(), "{spec}: {complaints:?} from {commands:#?}");
     }
-    assert_eq!(commands(&capture, "wf2q_plus", "5tuple"), Vec::<String>::new(), "Linux does not have it");
-    if let Some(said) = run_in_a_network_of_its_own(&["tc qdisc replace dev $DEV root fq_codel limit 5parsecs".to_owned()]) {
-        assert!(said.contains("Illegal"), "a syntax error would be seen: {said}");
+    for spec in ["wf2q_plus", "red gentle", "choke limit 100", "sfb bins 23"] {
+        assert_eq!(commands(&capture, spec, "5tuple"), Vec::<String>::new(), "Linux does not have it");
+    }
+    for (wrong, complaint) in
+        [("fq_codel limit 5parsecs", "Illegal"), ("red limit 1mb avpkt 1000 burst 1", "too small"), ("sfb bins 9", "What")]
+    {
+        let said = run_in_a_network_of_its_own(&["# a comment".to_owned(), format!("tc qdisc replace dev $DEV root {wrong}")]);
+        assert!(said.contains(complaint), "a mistake would be seen: {said}");
     }
 }

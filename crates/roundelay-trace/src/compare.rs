@@ -16,7 +16,7 @@ use crate::error::CaptureError;
 use crate::lane::{Lane, LaneBuilder, PacketSink, TreeLane};
 use crate::meters::FLOWS_WITH_CURVES;
 use crate::offered::{Event, Oddities, Offered, OfferedFlow};
-use crate::tc;
+use crate::tc::{self, Distinctions};
 use crate::tree::TreeFile;
 use crate::urgency::{Known, reads_sizes};
 use crate::verdict::verdict;
@@ -221,7 +221,9 @@ fn conclude(
         disciplines.iter_mut().zip(costs).for_each(|(discipline, cost)| discipline.cost = cost);
     }
     let weighted = flows.iter().any(|flow| flow.weight != 1);
-    let commands = |spec: &Spec| tc::commands(spec, options.limit_of(spec), options.rate, options.flow_by, weighted);
+    let prioritised = options.weights.rules().iter().any(|rule| rule.urgency().priority.is_some());
+    let distinctions = Distinctions { flow_by: options.flow_by, weighted, prioritised };
+    let commands = |spec: &Spec| tc::commands(spec, options.limit_of(spec), options.rate, distinctions);
     let on_linux: Vec<_> = options.specs.iter().map(|spec| !commands(spec).is_empty()).chain(options.trees.iter().map(|_| false)).collect();
     let mut comparison = Comparison {
         version: env!("CARGO_PKG_VERSION"),

@@ -1,47 +1,136 @@
 //! The commands that set a discipline up on Linux.
 
-use roundelay::schedulers::{AnyDiscipline, Spec};
-use roundelay::{Bytes, Duration, Limit, Rate};
+mod early_detection;
+
+use roundelay::schedulers::{AnyDiscipline, Spec, red, sfb};
+use roundelay::{Billionths, Bytes, Duration, Limit, Rate};
 
 use crate::classifier::FlowBy;
+use early_detection::EarlyDetection;
 
 /// Classes that flows are hashed into, for disciplines that `tc` wants classes for.
 const CLASSES: u32 = 64;
 /// Bytes of a full Ethernet frame.
 const FULL_PACKET: u64 = 1514;
 const SECOND: u64 = 1_000_000_000_000;
+const MILLISECOND: u64 = 1_000_000_000;
 const MICROSECOND: u64 = 1_000_000;
+/// Most classes that Linux's qfq serves in one turn.
+const MOST_IN_A_TURN: u32 = 8;
+/// Most packets that Linux's choke holds.
+const MOST_IN_CHOKE: u64 = (1 << 17) - 1;
+/// Linux's sfb has as many levels of as many bins.
+const LEVELS_AND_BINS: (u32, u32) = (8, 16);
+/// A step of the probabilities in Linux's sfb, 1 / 65535, rounded up.
+const STEP: Billionths = Billionths(15_260);
 
-/// One command a line, `$DEV` standing for the interface; none where Linux does not have the discipline.
+/// How packets of a comparison were told apart.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Distinctions {
+    pub(crate) flow_by: FlowBy,
+    /// Flows differ in weight.
+    pub(crate) weighted: bool,
+    /// Rules set priorities.
+    pub(crate) prioritised: bool,
+}
+
+/// One command a line, `$DEV` standing for the interface; none where Linux does not have the discipline, or not with these parameters.
 ///
 /// A shaper (htb) at the link's rate makes the queue build up here instead of in the device behind, so that the discipline has something to
 /// order.
-pub(crate) fn commands(spec: &Spec, limit: Limit, rate: Rate, flow_by: FlowBy, weighted: bool) -> Vec<String> {
+pub(crate) fn commands(spec: &Spec, limit: Limit, rate: Rate, distinctions: Distinctions) -> Vec<String> {
     let Some(leaf) = leaf(spec, limit) else { return Vec::new() };
     let mut lines = vec![
         "# DEV is the interface that this traffic leaves by; its present root qdisc goes".to_owned(),
         "tc qdisc del dev $DEV root 2> /dev/null || true".to_owned(),
         "tc qdisc add dev $DEV root handle 1: htb default 1".to_owned(),
         format!("tc class add dev $DEV parent 1: classid 1:1 htb rate {}", at_least_a_byte(rate)),
-        format!("tc qdisc add dev $DEV parent 1:1 handle 10: {leaf}"),
     ];
+    let add = format!("tc qdisc add dev $DEV parent 1:1 handle 10: {leaf}");
+    match spec.discipline {
+        AnyDiscipline::QfqPlus(config) if config.aggregate < MOST_IN_A_TURN => lines.extend(with_device_queue(config.aggregate - 1, add)),
+        _ => lines.push(add),
+    }
     if let Some(class) = class(&spec.discipline) {
         lines.push(format!("for i in $(seq 1 {CLASSES}); do tc class add dev $DEV parent 10: classid 10:$(printf %x $i) {class}; done"));
-        lines.extend(filters(flow_by));
-        lines.extend(remarks(&spec.discipline, weighted));
+        lines.extend(filters(distinctions.flow_by));
     }
+    if matches!(spec.discipline, AnyDiscipline::Priority(_)) {
+        lines.push(format!("for i in $(seq 1 8); do tc qdisc add dev $DEV parent 10:$i {}; done", fifo(limit)));
+        lines.extend(by_code_point(7, 32, "0xe0", "$((8 - i))"));
+    }
+    lines.extend(remarks(&spec.discipline, limit, distinctions));
     lines
 }
 
+/// Linux's qfq takes M from the length of the device's queue when it is added, and classes take the length of theirs when they are.
+fn with_device_queue(packets: u32, add: String) -> [String; 3] {
+    [
+        format!("ip link set dev $DEV txqueuelen {packets} # qfq serves as many classes in one turn, and one more"),
+        add,
+        "ip link set dev $DEV txqueuelen 1000 # the queues of its classes are as long".to_owned(),
+    ]
+}
+
 /// What the commands do not set up as it was compared.
-fn remarks(discipline: &AnyDiscipline, weighted: bool) -> Vec<String> {
-    let buffer =
-        format!("# {CLASSES} classes with a queue of their own each (tc's default), where flows shared one buffer in the comparison");
-    let qfq = matches!(discipline, AnyDiscipline::Qfq(_))
-        .then_some("# Linux's qfq is QFQ+ (since 3.8), which serves up to 8 classes in one turn");
-    let weights =
-        weighted.then_some("# all classes weigh the same here: give those of heavier flows their weight and filters of their own");
-    [Some(buffer.as_str()), qfq, weights].into_iter().flatten().map(str::to_owned).collect()
+fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: Distinctions) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if class(discipline).is_some() {
+        remarks.push(format!(
+            "{CLASSES} classes with a queue of their own each (tc's default), where flows shared one buffer in the comparison"
+        ));
+    }
+    remarks.extend(of_discipline(discipline));
+    if class(discipline).is_some() && distinctions.weighted {
+        remarks.push("all classes weigh the same here: give those of heavier flows their weight and filters of their own".to_owned());
+    }
+    if matches!(discipline, AnyDiscipline::Priority(_)) && distinctions.prioritised {
+        remarks.push("classes are those of code points here: give what a rule gave another priority filters of its own".to_owned());
+    }
+    if hashes(discipline) && distinctions.flow_by != FlowBy::FiveTuple {
+        remarks.push("flows are told apart by addresses, protocol and ports there, not as in the comparison".to_owned());
+    }
+    remarks.extend(of_limit(discipline, limit));
+    remarks.into_iter().map(|remark| format!("# {remark}")).collect()
+}
+
+fn of_discipline(discipline: &AnyDiscipline) -> Option<String> {
+    match discipline {
+        AnyDiscipline::Qfq(_) => Some("Linux's qfq is QFQ+ (since 3.8), which serves up to 8 classes in one turn".to_owned()),
+        AnyDiscipline::QfqPlus(config) if config.aggregate == 1 => Some(
+            "a device without a queue of its own, as a bridge, does not take that: qfq serves up to 8 classes in one turn then".to_owned(),
+        ),
+        AnyDiscipline::QfqPlus(config) => {
+            let most = 1 << config.aggregate.min(MOST_IN_A_TURN).ilog2();
+            (most != config.aggregate)
+                .then(|| format!("Linux's qfq serves up to {most} classes in one turn, where the comparison had {}", config.aggregate))
+        }
+        AnyDiscipline::Priority(_) => {
+            Some("a queue of this length for each class, where classes shared one buffer in the comparison".to_owned())
+        }
+        AnyDiscipline::Red(config) if config.ecn && config.nodrop && !config.harddrop => {
+            Some("nodrop lets packets that are not capable of ECN in beyond max there, too".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Whether it tells flows apart by itself.
+const fn hashes(discipline: &AnyDiscipline) -> bool {
+    matches!(discipline, AnyDiscipline::Sfq(_) | AnyDiscipline::FqCodel(_) | AnyDiscipline::Choke(_) | AnyDiscipline::Sfb(_))
+}
+
+/// Of those that count either packets or bytes.
+fn of_limit(discipline: &AnyDiscipline, limit: Limit) -> Option<String> {
+    match discipline {
+        AnyDiscipline::Red(config) if limit.packets != u64::MAX => {
+            Some(format!("the buffer is counted in bytes there: a packet for {} of them", config.avpkt))
+        }
+        AnyDiscipline::Codel(_) | AnyDiscipline::Choke(_) | AnyDiscipline::Sfb(_) | AnyDiscipline::Sfq(_) if limit.bytes != u64::MAX => {
+            Some(format!("the buffer is counted in packets there: one for {FULL_PACKET} bytes"))
+        }
+        _ => None,
+    }
 }
 
 /// `tc` counts rates in bytes and takes none below one.
@@ -53,21 +142,67 @@ fn at_least_a_byte(rate: Rate) -> Rate {
 fn leaf(spec: &Spec, limit: Limit) -> Option<String> {
     let name = || tc_words(&spec.discipline.to_string());
     match &spec.discipline {
-        AnyDiscipline::Fifo(_) if limit.bytes != u64::MAX => Some(format!("bfifo limit {}", number(limit.bytes))),
-        AnyDiscipline::Fifo(_) => Some(format!("pfifo{}", packets(limit))),
+        AnyDiscipline::Fifo(_) => Some(fifo(limit)),
         AnyDiscipline::Drr(_) => Some("drr".to_owned()),
-        AnyDiscipline::Qfq(_) => Some("qfq".to_owned()),
-        // It counts packets only, and wants room for two.
-        AnyDiscipline::Sfq(_) => {
-            let whole = if limit.packets == u64::MAX { limit.bytes / FULL_PACKET } else { limit.packets };
-            Some(format!("{} limit {}", name(), number(whole.max(2))))
+        AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_) => Some("qfq".to_owned()),
+        // Whatever no filter takes is of the last class, as is what has no code point.
+        AnyDiscipline::Priority(_) => Some(format!("prio bands 8 priomap{}", " 7".repeat(16))),
+        // It wants room for two.
+        AnyDiscipline::Sfq(_) => Some(format!("{} limit {}", name(), in_packets(limit).max(2))),
+        AnyDiscipline::Codel(_) => Some(format!("{} limit {}", name(), in_packets(limit))),
+        AnyDiscipline::Red(config) => red(config, limit),
+        AnyDiscipline::Choke(config) => {
+            let (detection, limit) = (EarlyDetection::of_choke(config), in_packets(limit).min(MOST_IN_CHOKE));
+            let words = detection.words().filter(|_| detection.max <= limit)?;
+            Some(format!("choke limit {limit} {words}{}", if config.ecn { " ecn" } else { "" }))
         }
+        AnyDiscipline::Sfb(config) => ((config.levels, config.bins) == LEVELS_AND_BINS).then(|| sfb(config, limit)),
         AnyDiscipline::FqCodel(_) if limit.bytes != u64::MAX => {
             Some(format!("{}{} memory_limit {}", name(), packets(limit), number(limit.bytes)))
         }
         AnyDiscipline::FqCodel(_) => Some(format!("{}{}", name(), packets(limit))),
         _ => None,
     }
+}
+
+fn fifo(limit: Limit) -> String {
+    if limit.bytes == u64::MAX { format!("pfifo{}", packets(limit)) } else { format!("bfifo limit {}", number(limit.bytes)) }
+}
+
+/// `gentle` it does not have. The two kinds of exception need `ecn`, there as here, but there `nodrop` alone is an error.
+fn red(config: &red::Config, limit: Limit) -> Option<String> {
+    let words = EarlyDetection::of_red(config).words().filter(|_| !config.gentle)?;
+    let limit = limit.bytes.min(limit.packets.saturating_mul(config.avpkt.into()));
+    let switches = [
+        (config.ecn, " ecn"),
+        (config.ecn && config.harddrop, " harddrop"),
+        (config.ecn && config.nodrop, " nodrop"),
+        (config.adaptive, " adaptive"),
+    ];
+    let switches: String = switches.into_iter().filter_map(|(is_on, word)| is_on.then_some(word)).collect();
+    Some(format!("red limit {} {words}{switches}", number(limit).max(1)))
+}
+
+/// Its times are whole milliseconds, and no `db` at all would mean that nothing is warmed up.
+fn sfb(config: &sfb::Config, limit: Limit) -> String {
+    let (target, max) = config.bin_sizes();
+    let sfb::Config { penalty_rate, penalty_burst, .. } = config;
+    let millis = |time: Duration| time.as_picos().div_ceil(MILLISECOND);
+    let step = |probability: Billionths| if probability.0 == 0 { probability } else { probability.max(STEP) };
+    format!(
+        "sfb rehash {} db {} limit {} max {max} target {target} increment {} decrement {} penalty_rate {penalty_rate} penalty_burst \
+         {penalty_burst}",
+        millis(config.rehash),
+        millis(config.db).max(1),
+        in_packets(limit),
+        step(config.increment),
+        step(config.decrement),
+    )
+}
+
+/// For those that count packets only. No packets would be `tc`'s default.
+fn in_packets(limit: Limit) -> u64 {
+    number(limit.packets.min(limit.bytes / FULL_PACKET)).max(1)
 }
 
 fn packets(limit: Limit) -> String {
@@ -100,13 +235,14 @@ fn tc_word(parameter: &str, word: &str) -> Option<String> {
         return Some(number(word.parse::<Bytes>().ok()?.0).to_string());
     }
     let picos = if word.ends_with('s') { word.parse::<Duration>().ok()?.as_picos() } else { return None };
-    Some(if parameter == "perturb" { picos.div_ceil(SECOND).to_string() } else { format!("{}us", picos.div_ceil(MICROSECOND)) })
+    let micros = || number(picos.div_ceil(MICROSECOND));
+    Some(if parameter == "perturb" { picos.div_ceil(SECOND).to_string() } else { format!("{}us", micros()) })
 }
 
 fn class(discipline: &AnyDiscipline) -> Option<String> {
     match discipline {
         AnyDiscipline::Drr(config) => Some(format!("drr quantum {}", config.quantum)),
-        AnyDiscipline::Qfq(_) => Some("qfq weight 1 maxpkt 1514".to_owned()),
+        AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_) => Some("qfq weight 1 maxpkt 1514".to_owned()),
         _ => None,
     }
 }
@@ -124,28 +260,38 @@ fn filters(flow_by: FlowBy) -> Vec<String> {
 
 /// A class for each code point, of which there are as many as classes; what is not IP goes with the default one.
 fn code_point_filters() -> Vec<String> {
-    let each = |protocol, priority, field| {
-        format!(
-            "for i in $(seq 0 63); do tc filter add dev $DEV parent 10: protocol {protocol} prio {priority} u32 match {field} $((i * 4)) 0xfc \
-             flowid 10:$(printf %x $((i + 1))); done"
-        )
-    };
     let rest = "tc filter add dev $DEV parent 10: protocol all prio 3 matchall flowid 10:1".to_owned();
-    vec![each("ip", 1, "ip dsfield"), each("ipv6", 2, "ip6 priority"), rest]
+    by_code_point(63, 4, "0xfc", "$(printf %x $((i + 1)))").into_iter().chain([rest]).collect()
+}
+
+/// A filter for each value, from 0 to `last` in steps of `step`, that the bits of `mask` have in the byte of the code point.
+fn by_code_point(last: u32, step: u32, mask: &str, class: &str) -> [String; 2] {
+    [("ip", 1, "ip dsfield"), ("ipv6", 2, "ip6 priority")].map(|(protocol, priority, field)| {
+        format!(
+            "for i in $(seq 0 {last}); do tc filter add dev $DEV parent 10: protocol {protocol} prio {priority} u32 match {field} \
+             $((i * {step})) {mask} flowid 10:{class}; done"
+        )
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn leaf_of(text: &str) -> String {
+    fn leaf_of(text: &str) -> Option<String> {
         let spec: Spec = text.parse().unwrap();
-        leaf(&spec, spec.limit_or_default()).unwrap()
+        leaf(&spec, spec.limit_or_default())
+    }
+
+    fn check(expectations: &[(&str, &str)]) {
+        for (text, expected) in expectations {
+            assert_eq!(leaf_of(text).as_deref(), Some(*expected), "{text}");
+        }
     }
 
     #[test]
     fn values_are_written_as_tc_reads_them() {
-        for (text, expected) in [
+        check(&[
             ("fifo", "pfifo limit 1000"),
             ("fifo limit 128000b", "bfifo limit 128000"),
             ("fifo limit 8gb", "bfifo limit 4294967295"),
@@ -155,8 +301,169 @@ mod tests {
             ("fq_codel quantum 300b noecn", "fq_codel quantum 300 noecn limit 10240 memory_limit 33554432"),
             ("fq_codel target 1500ns limit 1000", "fq_codel target 2us limit 1000 memory_limit 33554432"),
             ("fq_codel flows 100 limit 1mb", "fq_codel flows 100 memory_limit 1048576"),
+            ("qfq_plus aggregate 3", "qfq"),
+            ("priority", "prio bands 8 priomap 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7"),
+        ]);
+    }
+
+    #[test]
+    fn codel_counts_packets_and_microseconds() {
+        check(&[
+            ("codel", "codel limit 1000"),
+            ("codel target 1500ns interval 30ms ecn ce_threshold 0s", "codel target 2us interval 30000us ecn ce_threshold 0us limit 1000"),
+            ("codel limit 150kb", "codel limit 101"),
+            ("codel limit 200 memory_limit 150kb", "codel limit 101"),
+            ("codel limit 0", "codel limit 1"),
+            ("codel limit 18446744073709551615", "codel limit 4294967295"),
+        ]);
+    }
+
+    /// `tc` takes 2^32 microseconds for none, at which each packet would be marked; one less is what it takes for never.
+    #[test]
+    fn a_threshold_of_hours_does_not_become_one_of_nothing() {
+        check(&[
+            ("codel ce_threshold 7200s", "codel ce_threshold 4294967295us limit 1000"),
+            ("fq_codel ce_threshold 7200s", "fq_codel ce_threshold 4294967295us limit 10240 memory_limit 33554432"),
+        ]);
+    }
+
+    #[test]
+    fn red_is_told_all_that_follows_from_its_parameters() {
+        let default = "min 30000 max 90000 avpkt 1000 burst 50 bandwidth 10mbit probability 0.02";
+        check(&[
+            ("red", &format!("red limit 360000 {default}")),
+            ("red limit 100", &format!("red limit 100000 {default}")),
+            ("red limit 100 memory_limit 90000b", &format!("red limit 90000 {default}")),
+            ("red limit 0", &format!("red limit 1 {default}")),
+            ("red ecn adaptive", &format!("red limit 360000 {default} ecn adaptive")),
+            ("red ecn harddrop nodrop", &format!("red limit 360000 {default} ecn harddrop nodrop")),
+            ("red harddrop nodrop", &format!("red limit 360000 {default}")),
+            (
+                "red max 300kb avpkt 1500b bandwidth 10tbit probability 1",
+                "red limit 360000 min 102400 max 307200 avpkt 1500 burst 113 bandwidth 34359738360bit probability 0.999999999",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn choke_counts_packets() {
+        check(&[
+            ("choke", "choke limit 1000 min 83 max 250 avpkt 1000 burst 138 bandwidth 10mbit probability 0.02"),
+            (
+                "choke min 10 max 30 avpkt 1500b bandwidth 1gbit probability 0.1 ecn limit 1mb",
+                "choke limit 692 min 10 max 30 avpkt 1500 burst 16 bandwidth 1gbit probability 0.1 ecn",
+            ),
+            ("choke limit 1000000000", "choke limit 131071 min 83 max 250 avpkt 1000 burst 138 bandwidth 10mbit probability 0.02"),
+        ]);
+    }
+
+    /// `tc` wants a burst that at least fills the queue to `min`; here one that does not gives the largest weight.
+    #[test]
+    fn a_burst_becomes_one_of_the_same_weight() {
+        let burst = |text| leaf_of(text).map(|words| words.split(' ').skip_while(|word| *word != "burst").nth(1).unwrap().to_owned());
+        assert_eq!(burst("red burst 10").as_deref(), Some("30"));
+        assert_eq!(burst("red burst 184").as_deref(), Some("182"), "tc would round to a smaller weight");
+        assert_eq!(burst("red burst 100").as_deref(), Some("100"));
+        assert_eq!(burst("red min 800b max 90000b"), None, "tc finds no weight for less than a packet");
+    }
+
+    #[test]
+    fn sfb_has_whole_milliseconds_and_steps() {
+        let most = "rehash 600000 db 60000 limit 1000 max 25 target 20";
+        check(&[
+            ("sfb", &format!("sfb {most} increment 0.0005 decrement 0.00005 penalty_rate 10 penalty_burst 20")),
+            (
+                "sfb increment 0 decrement 0.000001 penalty_rate 0",
+                &format!("sfb {most} increment 0 decrement 0.00001526 penalty_rate 0 penalty_burst 20"),
+            ),
+            (
+                "sfb rehash 1500us db 0 max 24 limit 150kb",
+                "sfb rehash 2 db 1 limit 101 max 24 target 19 increment 0.0005 decrement 0.00005 penalty_rate 10 penalty_burst 20",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn what_linux_does_not_take_has_no_commands() {
+        for text in [
+            "wf2q_plus",
+            "lifo",
+            "red gentle",
+            "red probability 0",
+            "red max 4gb",
+            "choke limit 100",
+            "choke max 200000 limit 300000",
+            "sfb levels 2 bins 23",
+            "sfb bins 32",
         ] {
-            assert_eq!(leaf_of(text), expected, "{text}");
+            let spec: Spec = text.parse().unwrap();
+            let lines = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), Distinctions::default());
+            assert_eq!(lines, Vec::<String>::new(), "{text}");
         }
+    }
+
+    /// The commands from the discipline's own on.
+    fn own_commands(text: &str, distinctions: Distinctions) -> Vec<String> {
+        let spec: Spec = text.parse().unwrap();
+        let lines = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), distinctions);
+        lines[4..].to_vec()
+    }
+
+    #[test]
+    fn qfq_plus_is_linuxs_qfq_with_its_aggregates_by_the_devices_queue() {
+        let plain = Distinctions::default();
+        let (older, newer) = (own_commands("qfq", plain), own_commands("qfq_plus", plain));
+        assert_eq!(older[..newer.len()], newer);
+        assert_eq!(older[newer.len()..], ["# Linux's qfq is QFQ+ (since 3.8), which serves up to 8 classes in one turn"]);
+        for (aggregate, queue) in [(1, 0), (2, 1), (3, 2), (4, 3), (7, 6)] {
+            let lines = own_commands(&format!("qfq_plus aggregate {aggregate}"), plain);
+            assert!(lines[0].starts_with(&format!("ip link set dev $DEV txqueuelen {queue} # ")), "{lines:?}");
+            assert_eq!(lines[1], newer[0]);
+            assert!(lines[2].starts_with("ip link set dev $DEV txqueuelen 1000 # "), "before there are classes: {lines:?}");
+            assert_eq!(lines[3..=newer.len() + 1], newer[1..]);
+        }
+        let remark = |text| own_commands(text, plain).pop().unwrap();
+        let other = |most, here| format!("# Linux's qfq serves up to {most} classes in one turn, where the comparison had {here}");
+        assert_eq!(remark("qfq_plus aggregate 64"), other(8, 64));
+        assert_eq!(remark("qfq_plus aggregate 3"), other(2, 3));
+        assert!(remark("qfq_plus aggregate 1").contains("a device without a queue"));
+    }
+
+    #[test]
+    fn priority_is_a_band_for_each_class_of_code_points() {
+        let filter = |protocol, priority, field| {
+            format!(
+                "for i in $(seq 0 7); do tc filter add dev $DEV parent 10: protocol {protocol} prio {priority} u32 match {field} \
+                 $((i * 32)) 0xe0 flowid 10:$((8 - i)); done"
+            )
+        };
+        let lines = own_commands("priority limit 100kb", Distinctions { prioritised: true, ..Distinctions::default() });
+        assert_eq!(
+            lines,
+            [
+                "tc qdisc add dev $DEV parent 1:1 handle 10: prio bands 8 priomap 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7".to_owned(),
+                "for i in $(seq 1 8); do tc qdisc add dev $DEV parent 10:$i bfifo limit 102400; done".to_owned(),
+                filter("ip", 1, "ip dsfield"),
+                filter("ipv6", 2, "ip6 priority"),
+                "# a queue of this length for each class, where classes shared one buffer in the comparison".to_owned(),
+                "# classes are those of code points here: give what a rule gave another priority filters of its own".to_owned(),
+            ]
+        );
+    }
+
+    #[test]
+    fn remarks_tell_what_is_otherwise_there() {
+        let by_source = Distinctions { flow_by: FlowBy::Source, weighted: true, prioritised: true };
+        for (text, remarks) in [
+            ("fifo", &[][..]),
+            ("red limit 100", &["# the buffer is counted in bytes there: a packet for 1000 of them"]),
+            ("red ecn nodrop", &["# nodrop lets packets that are not capable of ECN in beyond max there, too"]),
+            ("red ecn nodrop harddrop", &[]),
+            ("codel limit 100kb", &["# the buffer is counted in packets there: one for 1514 bytes"]),
+            ("sfb", &["# flows are told apart by addresses, protocol and ports there, not as in the comparison"]),
+        ] {
+            assert_eq!(own_commands(text, by_source)[1..], *remarks, "{text}");
+        }
+        assert_eq!(own_commands("sfb", Distinctions::default()).len(), 1);
     }
 }

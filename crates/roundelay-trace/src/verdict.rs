@@ -59,7 +59,7 @@ pub(crate) fn verdict(comparison: &Comparison, on_linux: &[bool]) -> (usize, Vec
     let blame = worst.and_then(|worst| blame(&results[worst], &results[best]));
     let nowhere = (!on_linux[best]).then(|| match results[best].name {
         tree::Config::NAME => "Commands that set up a tree on Linux are not written.".to_owned(),
-        name => format!("Linux does not have {name}."),
+        _ => format!("Linux does not have {}.", results[best].spec),
     });
     (best, [first].into_iter().chain(blame).chain(caveats(&results[best], results)).chain(nowhere).collect())
 }

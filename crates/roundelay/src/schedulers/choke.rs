@@ -170,15 +170,25 @@ impl Discipline for Config {
 }
 
 impl Config {
-    /// What follows from the parameters.
-    fn thresholds(&self) -> Thresholds {
+    /// `min`, `max` and `burst`, or what follows from the others.
+    pub const fn lengths(&self) -> (u32, u32, u32) {
         let max = match (self.min, self.max) {
             (0, 0) => DEFAULT_MAX,
             (min, 0) => 3 * min,
             (_, max) => max,
         };
         let min = if self.min == 0 { max / 3 } else { self.min };
-        let burst = if self.burst == 0 { (2 * min + max) / 3 } else { self.burst };
+        (min, max, if self.burst == 0 { (2 * min + max) / 3 } else { self.burst })
+    }
+
+    /// k: an arrival moves the average by a 2^k-th of what it differs from the queue by.
+    pub fn weight_log(&self) -> u32 {
+        self.thresholds().weight_log
+    }
+
+    /// What follows from the parameters.
+    fn thresholds(&self) -> Thresholds {
+        let (min, max, burst) = self.lengths();
         Thresholds {
             min: min.into(),
             max: max.into(),

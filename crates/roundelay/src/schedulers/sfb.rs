@@ -218,7 +218,7 @@ impl Discipline for Config {
 
 impl Config {
     /// `target` and `max`, or what follows from the other.
-    const fn bin_sizes(&self) -> (u32, u32) {
+    pub const fn bin_sizes(&self) -> (u32, u32) {
         match (self.target, self.max) {
             (0, 0) => (DEFAULT_MAX * 4 / 5, DEFAULT_MAX),
             (0, 1) => (1, 1),

@@ -1,0 +1,81 @@
+//! The parameters of `red` and `choke` as `tc` takes them, which works out from them what the kernel is told: not all that are legal here
+//! are there.
+
+use roundelay::schedulers::{choke, red};
+use roundelay::{Billionths, Rate};
+
+/// The kernel keeps the average times 2^k in as many bits.
+const AVERAGE_BITS: u32 = 32;
+/// `tc` counts rates in bytes, up to 2^32 - 1 of them a second.
+const MOST_BITS_PER_SECOND: u64 = 8 * u32::MAX as u64;
+/// `tc` tells the kernel a probability of one as zero.
+const ALMOST_ONE: Billionths = Billionths(999_999_999);
+
+/// What both have; lengths are in bytes in `red` and in packets in `choke`.
+pub(super) struct EarlyDetection {
+    pub(super) min: u64,
+    pub(super) max: u64,
+    avpkt: u32,
+    burst: u32,
+    /// k: an arrival moves the average by a 2^k-th of what it differs from the queue by.
+    weight_log: u32,
+    bandwidth: Rate,
+    probability: Billionths,
+    /// Bytes that `tc` takes the unit of a length for.
+    unit: u64,
+}
+
+impl EarlyDetection {
+    pub(super) fn of_red(config: &red::Config) -> Self {
+        let (min, max, burst) = config.lengths();
+        let red::Config { avpkt, bandwidth, probability, .. } = *config;
+        Self { min, max, avpkt, burst, weight_log: config.weight_log(), bandwidth, probability, unit: 1 }
+    }
+
+    pub(super) fn of_choke(config: &choke::Config) -> Self {
+        let (min, max, burst) = config.lengths();
+        let choke::Config { avpkt, bandwidth, probability, .. } = *config;
+        let (min, max, unit) = (min.into(), max.into(), avpkt.into());
+        Self { min, max, avpkt, burst, weight_log: config.weight_log(), bandwidth, probability, unit }
+    }
+
+    /// All of them in words; none where `tc` or the kernel does not take them.
+    pub(super) fn words(&self) -> Option<String> {
+        if !(self.average_fits() && self.slope_fits()) {
+            return None;
+        }
+        let Self { min, max, avpkt, .. } = self;
+        let burst = self.burst_with_this_weight()?;
+        let bandwidth = Rate::from_bits_per_second(self.bandwidth.bits_per_second().min(MOST_BITS_PER_SECOND))?;
+        let probability = self.probability.min(ALMOST_ONE);
+        Some(format!("min {min} max {max} avpkt {avpkt} burst {burst} bandwidth {bandwidth} probability {probability}"))
+    }
+
+    fn average_fits(&self) -> bool {
+        let bits = u64::BITS - self.max.leading_zeros();
+        bits + self.weight_log < AVERAGE_BITS && self.max * self.unit <= u32::MAX.into()
+    }
+
+    /// `tc` wants the part of `probability` that falls to a byte between `min` and `max` to be more than 2^-31, and so not zero.
+    fn slope_fits(&self) -> bool {
+        let span = u128::from((self.max - self.min) * self.unit);
+        u128::from(self.probability.0) << 31 > span * u128::from(Billionths::ONE.0)
+    }
+
+    /// The burst of which `tc` makes this weight: as it is written, or, where `tc` rounds to another weight or takes no burst below `min`,
+    /// one close to it.
+    fn burst_with_this_weight(&self) -> Option<u32> {
+        let least = u32::try_from((self.min * self.unit).div_ceil(self.avpkt.into())).ok()?;
+        let close = (0..3).map(|less| self.burst.saturating_sub(less)).chain([least]);
+        close.into_iter().find(|burst| self.weight_log_in_tc(*burst) == Some(self.weight_log))
+    }
+
+    /// The least k with burst + 1 - min / avpkt <= (1 - (1 - 2^-k)^burst) 2^k, Floyd and Jacobson's rule with the burst itself where they, and
+    /// Roundelay, have a packet more.
+    fn weight_log_in_tc(&self, burst: u32) -> Option<u32> {
+        let excess = f64::from(burst) + 1.0 - (self.min * self.unit) as f64 / f64::from(self.avpkt);
+        let weight = |log: &u32| 0.5f64.powi(*log as i32);
+        let forgotten = |log: &u32| (1.0 - (1.0 - weight(log)).powi(burst as i32)) / weight(log);
+        (1..32).filter(|_| excess >= 1.0).find(|log| excess <= forgotten(log))
+    }
+}
