@@ -8,8 +8,10 @@ use std::ffi::OsString;
 use std::io;
 use std::process::Command;
 
+use roundelay::ConfigError;
+
 use crate::load::Load;
-use crate::run::Subject;
+use crate::run::{Passed, Subject, run_pairs};
 
 /// What a packet costs, enqueued and dequeued, its generation included.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,6 +22,8 @@ pub struct Counts {
     pub first_level_misses: f64,
     /// Reads and writes that miss its last-level cache.
     pub last_level_misses: f64,
+    /// What came of the packets.
+    pub passed: Passed,
 }
 
 /// Why nothing could be counted.
@@ -29,6 +33,9 @@ pub enum InstructionsError {
     /// Valgrind could not be started.
     #[error("counting instructions needs valgrind, which could not be started: {0}")]
     NoValgrind(#[source] io::Error),
+    /// The load does not fit the discipline's ranges.
+    #[error(transparent)]
+    Load(ConfigError),
     /// Valgrind ended otherwise than with counts.
     #[error("valgrind counted nothing: {0}")]
     NoCounts(String),
@@ -47,11 +54,15 @@ pub fn count(
     let pairs = (u64::from(load.flows.flows()) * most * 2).max(20_000);
     let [once, twice] = [pairs, 2 * pairs].map(|pairs| collect(arguments(subject, load, pairs)));
     let (once, twice) = (once?, twice?);
-    let each = |place: usize| (twice[place] as f64 - once[place] as f64) / pairs as f64;
+    // The counts are those of the packets that were sent, of which there may be fewer than were asked for.
+    let passed = run_pairs(subject, load, pairs).map_err(InstructionsError::Load)?;
+    let sent = run_pairs(subject, load, 2 * pairs).map_err(InstructionsError::Load)?.sent - passed.sent;
+    let each = |place: usize| (twice[place] as f64 - once[place] as f64) / sent.max(1) as f64;
     Ok(Counts {
         instructions: each(IR),
         first_level_misses: each(D1_READ_MISSES) + each(D1_WRITE_MISSES),
         last_level_misses: each(LL_READ_MISSES) + each(LL_WRITE_MISSES),
+        passed,
     })
 }
 

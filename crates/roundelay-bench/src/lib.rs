@@ -2,7 +2,7 @@
 //! costs, enqueued and dequeued, beside what the generator of the packets costs alone.
 //!
 //! A [`Load`] says who sends, how long packets are and how the backlog swells and shrinks; a [`Subject`] is what is measured: nothing
-//! ([`Subject::Generator`]) or a discipline. [`time`] measures CPU time in interleaved rounds, [`instructions`] counts instructions and
+//! ([`Subject::Generator`]) or a discipline. [`time()`] measures CPU time in interleaved rounds, [`count`] counts instructions and
 //! cache misses under valgrind, where noise is zero.
 
 mod flow_set;
@@ -15,5 +15,5 @@ mod time;
 pub use flow_set::{FlowSet, FlowSetError};
 pub use instructions::{Counts, InstructionsError, count};
 pub use load::{Lengths, Load, LoadError, Memory, Pattern};
-pub use run::{Running, Subject, prepare, run_pairs};
+pub use run::{Passed, Running, Subject, prepare, run_pairs};
 pub use time::{Timing, time};

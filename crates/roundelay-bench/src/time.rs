@@ -4,15 +4,17 @@ use roundelay::ConfigError;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::load::Load;
-use crate::run::{Subject, prepare};
+use crate::run::{Passed, Subject, prepare};
 
 /// What a packet costs, enqueued and dequeued, its generation included.
 #[derive(Debug, Clone)]
 pub struct Timing {
     /// What was measured, as [`Subject::name`].
     pub subject: String,
-    /// Nanoseconds of CPU time a packet, one value a round, smallest first.
+    /// Nanoseconds of CPU time a packet sent, one value a round, smallest first.
     pub nanos: Vec<f64>,
+    /// What came of the packets.
+    pub passed: Passed,
 }
 
 impl Timing {
@@ -43,17 +45,17 @@ pub fn time(subjects: &[Subject], load: &Load, pairs: u64, rounds: usize) -> Res
     for subject in &mut running {
         subject.run(pairs / 4 + 1);
     }
-    let mut nanos = vec![Vec::with_capacity(rounds.max(1)); subjects.len()];
+    let timing = |subject: &Subject| Timing { subject: subject.name(), nanos: Vec::new(), passed: Passed::default() };
+    let mut timings: Vec<_> = subjects.iter().map(timing).collect();
     for _ in 0..rounds.max(1) {
-        for (subject, nanos) in running.iter_mut().zip(&mut nanos) {
+        for (subject, timing) in running.iter_mut().zip(&mut timings) {
             let start = cpu_seconds();
-            let done = subject.run(pairs);
-            nanos.push((cpu_seconds() - start) * 1e9 / done as f64);
+            let passed = subject.run(pairs);
+            timing.nanos.push((cpu_seconds() - start) * 1e9 / passed.sent.max(1) as f64);
+            timing.passed.offered += passed.offered;
+            timing.passed.sent += passed.sent;
         }
     }
-    let timing = |(subject, mut nanos): (&Subject, Vec<f64>)| {
-        nanos.sort_by(f64::total_cmp);
-        Timing { subject: subject.name(), nanos }
-    };
-    Ok(subjects.iter().zip(nanos).map(timing).collect())
+    timings.iter_mut().for_each(|timing| timing.nanos.sort_by(f64::total_cmp));
+    Ok(timings)
 }

@@ -139,13 +139,13 @@ pub(crate) struct Bench {
     #[arg(long, default_value = "1000", value_parser = |text: &str| text.parse::<Lengths>())]
     pub(crate) lengths: Lengths,
 
-    /// Packets in a round, at least [default: a million, or 60 a flow]
+    /// Packets in a round, at least, and never less than 60 a flow [default: a million]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) pairs: Option<u64>,
 
     /// Rounds, in which the subjects take turns
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    pub(crate) rounds: usize,
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub(crate) rounds: u16,
 
     /// Count instructions and cache misses under valgrind, where noise is zero
     #[arg(long)]

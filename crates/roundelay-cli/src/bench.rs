@@ -3,13 +3,16 @@
 use std::ffi::OsString;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, fifo};
-use roundelay_bench::{Counts, Load, Subject, Timing, count, run_pairs, time};
+use roundelay_bench::{Counts, Load, Passed, Subject, Timing, count, run_pairs, time};
 
 use serde_json::{Value, json};
 
 use crate::arguments::Bench;
 use crate::failure::Failure;
 use crate::print;
+
+/// A subject that sends less than this part of its packets is busy with dropping.
+const NEARLY_ALL: f64 = 0.99;
 
 /// Packets in a round, at least: long enough that the order of the free list does not matter.
 const PAIRS: u64 = 1_000_000;
@@ -41,6 +44,7 @@ struct Table {
 struct Row {
     subject: String,
     figures: Vec<(&'static str, f64)>,
+    passed: Passed,
 }
 
 impl Table {
@@ -55,6 +59,7 @@ impl Table {
             object.insert("subject".to_owned(), row.subject.clone().into());
             object.extend(row.figures.iter().map(|(name, value)| ((*name).to_owned(), rounded(*value).into())));
             object.insert("net".to_owned(), rounded(self.net(row)).into());
+            object.insert("sent".to_owned(), row.passed.share().into());
             Value::Object(object)
         };
         let Load { flows, pattern, lengths, memory } = &self.load;
@@ -74,6 +79,10 @@ impl Table {
             text += &format!("\n  {:32}", row.subject);
             let figures = row.figures.iter().map(|(_, value)| *value).chain([self.net(row)]);
             figures.for_each(|figure| text += &format!(" {figure:12.2}"));
+            let share = row.passed.share();
+            if share < NEARLY_ALL && row.subject != self.rows[0].subject {
+                text += &format!("  sent {:.1}% of the packets: no cost of forwarding", share * 100.0);
+            }
         }
         text + "\n\n"
     }
@@ -116,9 +125,9 @@ fn once(arguments: &Bench, pairs: u64) -> Result<(), Failure> {
 
 fn counts(subjects: &[Subject], load: &Load) -> Result<Vec<Row>, Failure> {
     let row = |subject: &Subject| {
-        let Counts { instructions, first_level_misses, last_level_misses } = count(subject, load, child).map_err(Failure::run)?;
+        let Counts { instructions, first_level_misses, last_level_misses, passed } = count(subject, load, child).map_err(Failure::run)?;
         let figures = vec![("instructions", instructions), ("D1 misses", first_level_misses), ("LL misses", last_level_misses)];
-        Ok(Row { subject: subject.name(), figures })
+        Ok(Row { subject: subject.name(), figures, passed })
     };
     subjects.iter().map(row).collect()
 }
@@ -144,7 +153,8 @@ fn timings(arguments: &Bench, subjects: &[Subject], load: &Load) -> Result<Vec<R
     let pairs = arguments.pairs.unwrap_or(PAIRS).max(u64::from(load.flows.flows()) * 60);
     let row = |timing: &Timing| {
         let (least, most) = timing.spread();
-        Row { subject: timing.subject.clone(), figures: vec![("ns", timing.median()), ("least ns", least), ("most ns", most)] }
+        let figures = vec![("ns", timing.median()), ("least ns", least), ("most ns", most)];
+        Row { subject: timing.subject.clone(), figures, passed: timing.passed }
     };
-    Ok(time(subjects, load, pairs, arguments.rounds).map_err(Failure::usage)?.iter().map(row).collect())
+    Ok(time(subjects, load, pairs, arguments.rounds.into()).map_err(Failure::usage)?.iter().map(row).collect())
 }

@@ -40,7 +40,12 @@ fn costs() -> Vec<(String, f64)> {
     let text = fs::read_to_string(page("costs.json")).expect("docs/schedulers/costs.json");
     let tables: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let rows = tables[0]["a_packet"].as_array().expect("rows").iter();
-    rows.map(|row| (row["subject"].as_str().expect("a name").to_owned(), row["net"].as_f64().expect("a number"))).collect()
+    let cost = |row: &serde_json::Value| {
+        let subject = row["subject"].as_str().expect("a name");
+        assert!(row["sent"].as_f64() > Some(0.999), "{subject} dropped packets: its cost is not one of forwarding");
+        (subject.split(' ').next().unwrap_or_default().to_owned(), row["net"].as_f64().expect("a number"))
+    };
+    rows.map(cost).collect()
 }
 
 fn memory(footprint: &Footprint) -> String {
@@ -88,7 +93,7 @@ test checks it). A flow that sends more at once waits for that too. The link's r
 **Memory** is the discipline's own, packets excluded; what is taken a flow is taken for each flow number that has been seen.\n
 **Instructions** are those to enqueue and dequeue one packet, storage and the flow's queue included, with 512 flows of equal weights, bursts of 5
 packets a flow and lengths of 1000 bytes, counted under valgrind (`make costs`; the same on every run, and much the same on every machine of this
-kind). What they cost in time, and in cache misses when there are many flows, is `roundelay bench`'s to say.\n"
+kind); disciplines with limits of their own have limits that the load does not reach. What they cost in time, and in cache misses when there are many flows, is `roundelay bench`'s to say.\n"
 }
 
 /// `ROUNDELAY_WRITE=1` writes the page anew (`make index`).
