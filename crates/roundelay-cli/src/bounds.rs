@@ -1,11 +1,11 @@
 //! `roundelay bounds`: the worst delay that disciplines promise, link by link and end to end. docs/bounds.md states the theorems.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::path::Path;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor};
 use roundelay::{Bound, Duration, Guarantees, Rate, Share};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::arguments::Bounds;
 use crate::failure::Failure;
@@ -74,10 +74,9 @@ impl DisciplineReport {
 /// What is promised to one flow.
 #[derive(Debug, Serialize)]
 struct Promise {
-    /// From a packet's arrival at the first link to its arrival behind the last one; null where nothing is proven.
-    delay: Option<f64>,
-    #[serde(skip)]
-    exact_delay: Option<Duration>,
+    /// From a packet's arrival at the first link to its arrival behind the last one; null where nothing is proven, or where it is more than
+    /// can be told.
+    delay: Option<Amount>,
     /// One entry a link.
     hops: Vec<HopPromise>,
 }
@@ -91,22 +90,50 @@ struct HopPromise {
     fairness: Option<Proven>,
 }
 
-/// A bound, bytes or seconds, and where it is proven.
+/// A bound and where it is proven.
 #[derive(Debug, Serialize)]
 struct Proven {
-    value: f64,
+    value: Amount,
     source: &'static str,
-    #[serde(skip)]
-    text: String,
 }
 
 impl Proven {
     fn bytes(bound: Bound<u64>) -> Self {
-        Self { value: bound.value as f64, source: bound.source, text: format!("{} bytes", bound.value) }
+        Self { value: Amount::Bytes(bound.value), source: bound.source }
     }
 
     fn time(bound: Bound<Duration>) -> Self {
-        Self { value: bound.value.as_secs_f64(), source: bound.source, text: time(bound.value) }
+        Self { value: Amount::Time(bound.value), source: bound.source }
+    }
+}
+
+/// What a bound is stated in. The largest value of either kind has saturated: as a number it would be too low.
+#[derive(Debug, Clone, Copy)]
+enum Amount {
+    Bytes(u64),
+    Time(Duration),
+}
+
+impl Serialize for Amount {
+    /// Bytes or seconds; null for more than can be told.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Self::Bytes(u64::MAX) => serializer.serialize_none(),
+            Self::Time(span) if span.is_saturated() => serializer.serialize_none(),
+            Self::Bytes(bytes) => serializer.serialize_f64(bytes as f64),
+            Self::Time(span) => serializer.serialize_f64(span.as_secs_f64()),
+        }
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Bytes(u64::MAX) => f.write_str("more than 2^63 bytes"),
+            Self::Time(span) if span.is_saturated() => f.write_str("more than 213 days"),
+            Self::Bytes(bytes) => write!(f, "{bytes} bytes"),
+            Self::Time(span) => f.write_str(&time(span)),
+        }
     }
 }
 
@@ -153,7 +180,7 @@ fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline) -> Promise {
             fairness: guarantees.fairness.map(Proven::time),
         });
     }
-    Promise { delay: delay.map(Duration::as_secs_f64), exact_delay: delay, hops }
+    Promise { delay: delay.map(Amount::Time), hops }
 }
 
 impl Report {
@@ -187,7 +214,7 @@ impl Report {
         for (number, flow) in self.flows.iter().enumerate() {
             let [share, rate] = [flow.share, flow.rate].map(bits);
             let mut row = vec![visible(&flow.name), flow.weight.to_string(), share, rate, flow.burst.to_string() + "b"];
-            let delay = |discipline: &DisciplineReport| discipline.flows[number].exact_delay.map_or_else(none, time);
+            let delay = |discipline: &DisciplineReport| discipline.flows[number].delay.map_or_else(none, |delay| delay.to_string());
             row.extend(self.disciplines.iter().map(delay));
             rows.push(row);
         }
@@ -211,7 +238,7 @@ impl Report {
             for (hop, link) in promise.hops.iter().zip(1..) {
                 let bounds = [&hop.b_wfi, &hop.t_wfi, &hop.latency, &hop.fairness];
                 let mut row = vec![visible(&flow.name), format!("{link}")];
-                row.extend(bounds.iter().map(|bound| bound.as_ref().map_or_else(none, |bound| bound.text.clone())));
+                row.extend(bounds.iter().map(|bound| bound.as_ref().map_or_else(none, |bound| bound.value.to_string())));
                 rows.push(row);
                 for (name, bound) in ["B-WFI", "T-WFI", "latency", "fairness"].iter().zip(bounds) {
                     let line = bound.as_ref().map(|bound| format!("{name}: {}", bound.source));

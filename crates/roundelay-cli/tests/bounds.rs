@@ -140,6 +140,30 @@ fn sources_are_named() {
     }
 }
 
+/// Picoseconds end at 213 days. The burst alone takes 9 billion seconds, and at a bit per second a packet of `a` 144 days, link after link.
+#[test]
+fn a_number_that_saturates_is_no_bound() {
+    let flow = |name: &str, rest: &str| format!("[[flow]]\nname = \"{name}\"\n{rest}\n");
+    let deep = flow("a", "burst = \"1024gb\"") + &flow("b", "weight = 1024");
+    let text = success(&deep, &["qfq", "--rate", "1mbit"]);
+    let of = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+    assert!(of("a ").ends_with("more than 213 days") && of("b ").ends_with("ms"), "{text}");
+    let report = json(&deep, &["qfq", "--rate", "1mbit"]);
+    let flows = &report["disciplines"][0]["flows"];
+    assert!(flows[0]["delay"].is_null() && flows[1]["delay"].is_f64(), "{flows}");
+    assert!(flows[0]["hops"][0]["latency"]["value"].is_f64(), "the latency alone can be told: {flows}");
+
+    let slow = flow("a", "") + &flow("b", "weight = 1024");
+    let text = success(&slow, &["drr", "fifo", "--rate", "1bit", "--hops", "1000"]);
+    assert_eq!(text.matches("more than 213 days").count(), 2, "{text}");
+    assert!(text.contains("fifo: no delay is proven.") && !text.contains("drr: no delay"), "{text}");
+    assert!(json(&slow, &["--rate", "1bit", "--hops", "1000"])["disciplines"].as_array().unwrap().len() > 5, "they promise, if only much");
+    let sources = success(&slow, &["drr quantum 1mb", "--rate", "1bit", "--sources"]);
+    assert!(sources.lines().any(|line| line.starts_with("a  ") && line.matches("more than 213 days").count() > 1), "{sources}");
+    let latency = &json(&slow, &["drr quantum 1mb", "--rate", "1bit"])["disciplines"][0]["flows"][0]["hops"][0]["latency"];
+    assert!(latency["value"].is_null() && latency["source"].is_string(), "{latency}");
+}
+
 #[test]
 fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
     let flow = |rest: &str| format!("[[flow]]\nname = \"a\"\n{rest}\n");
