@@ -16,7 +16,7 @@ mod plan;
 
 pub(crate) fn run(arguments: &Bounds) -> Result<(), Failure> {
     let plan = read(&arguments.flows, Defaults { rate: arguments.rate, hops: arguments.hops })?;
-    let report = Report::new(&plan, &arguments.disciplines).map_err(Failure::usage)?;
+    let report = Report::new(&plan, &arguments.disciplines, arguments.json || arguments.sources).map_err(Failure::usage)?;
     print(&if arguments.json { report.to_json() } else { report.to_text(arguments.sources) })
 }
 
@@ -77,7 +77,7 @@ struct Promise {
     /// From a packet's arrival at the first link to its arrival behind the last one; null where nothing is proven, or where it is more than
     /// can be told.
     delay: Option<Amount>,
-    /// One entry a link.
+    /// One entry a link, where they are asked for.
     hops: Vec<HopPromise>,
 }
 
@@ -151,8 +151,8 @@ impl Visitor for Ask<'_> {
 fn share(plan: &Plan, flow: &Flow, hop: &Hop) -> Share {
     Share {
         weight: flow.weight,
-        total_weight: plan.total_weight(),
-        least_weight: plan.flows.iter().map(|flow| flow.weight).min().unwrap_or(1),
+        total_weight: plan.total_weight,
+        least_weight: plan.least_weight,
         flows: plan.flows.len() as u64,
         max_packet_len: flow.max_packet_len,
         link_max_packet_len: hop.max_packet_len,
@@ -160,10 +160,9 @@ fn share(plan: &Plan, flow: &Flow, hop: &Hop) -> Share {
     }
 }
 
-/// `burst / r`, the latency and the propagation of each link, and `L_k / r` for each link but the first.
-fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline) -> Promise {
-    let Some(slowest) = plan.hops.iter().min_by_key(|hop| hop.rate) else { unreachable!("a plan has a link") };
-    let at_share = |bytes: u64| slowest.rate.time_of(share(plan, flow, slowest).per_share(bytes));
+/// `burst / r`, the latency and the propagation of each link, and `L_k / r` for each link but the first. `detailed`: with what each link adds.
+fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline, detailed: bool) -> Promise {
+    let at_share = |bytes: u64| plan.slowest.time_of(share(plan, flow, &plan.hops[0]).per_share(bytes));
     let stored = at_share(flow.max_packet_len.into());
     let mut delay = Some(at_share(flow.burst));
     let mut hops = Vec::new();
@@ -173,18 +172,20 @@ fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline) -> Promise {
         let latency = guarantees.latency_for(&share);
         let forwarding = if number == 0 { Duration::ZERO } else { stored };
         delay = delay.zip(latency).map(|(delay, latency)| delay + latency.value + hop.delay + forwarding);
-        hops.push(HopPromise {
-            b_wfi: guarantees.b_wfi.map(Proven::bytes),
-            t_wfi: guarantees.t_wfi.map(Proven::time),
-            latency: latency.map(Proven::time),
-            fairness: guarantees.fairness.map(Proven::time),
-        });
+        if detailed {
+            hops.push(HopPromise {
+                b_wfi: guarantees.b_wfi.map(Proven::bytes),
+                t_wfi: guarantees.t_wfi.map(Proven::time),
+                latency: latency.map(Proven::time),
+                fairness: guarantees.fairness.map(Proven::time),
+            });
+        }
     }
     Promise { delay: delay.map(Amount::Time), hops }
 }
 
 impl Report {
-    fn new(plan: &Plan, asked: &[Spec]) -> Result<Self, String> {
+    fn new(plan: &Plan, asked: &[Spec], detailed: bool) -> Result<Self, String> {
         let fixed = plan.hops.iter().all(|hop| hop.discipline.is_some());
         let mut disciplines: Vec<AnyDiscipline> = asked.iter().map(|spec| spec.discipline.clone()).collect();
         match (fixed, disciplines.is_empty()) {
@@ -194,7 +195,7 @@ impl Report {
         }
         let report = |discipline: &AnyDiscipline| DisciplineReport {
             spec: if fixed { "delay".to_owned() } else { discipline.to_string() },
-            flows: plan.flows.iter().map(|flow| promise(plan, flow, discipline)).collect(),
+            flows: plan.flows.iter().map(|flow| promise(plan, flow, discipline, detailed)).collect(),
         };
         let mut disciplines: Vec<_> = disciplines.iter().take(if fixed { 1 } else { usize::MAX }).map(report).collect();
         if asked.is_empty() && !fixed {
@@ -264,7 +265,7 @@ fn hops(plan: &Plan) -> Vec<HopReport> {
 
 fn flows(plan: &Plan) -> Vec<FlowReport> {
     let report = |flow: &Flow| {
-        let share = plan.hops.iter().map(|hop| plan.share_of(flow, hop.rate)).min().unwrap_or(0);
+        let share = plan.share_of(flow);
         let rate = flow.rate.map_or(share, Rate::bits_per_second);
         let (name, max_packet_len) = (flow.name.clone(), flow.max_packet_len);
         FlowReport { name, weight: flow.weight, share, rate, burst: flow.burst, max_packet_len }

@@ -164,6 +164,17 @@ fn a_number_that_saturates_is_no_bound() {
     assert!(latency["value"].is_null() && latency["source"].is_string(), "{latency}");
 }
 
+/// Sums over all flows are made once: made anew for each flow, this does not end.
+#[test]
+fn a_hundred_thousand_flows_are_no_feat() {
+    let flow = |number: u32| format!("[[flow]]\nname = \"{number}\"\nweight = {}\nrate = 1000\n", 1 + number % 2);
+    let flows: String = (0..100_000).map(flow).collect();
+    let text = success(&flows, &["--rate", "1gbit", "drr", "qfq"]);
+    assert_eq!(text.lines().count(), 100_000 + 3);
+    let last: Vec<_> = text.lines().last().unwrap().split_whitespace().collect();
+    assert_eq!(last[..4], ["99999", "2", "13.333kbit", "1kbit"]);
+}
+
 #[test]
 fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
     let flow = |rest: &str| format!("[[flow]]\nname = \"a\"\n{rest}\n");

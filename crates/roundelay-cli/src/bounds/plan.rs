@@ -15,6 +15,11 @@ use toml::Spanned;
 pub(crate) struct Plan {
     pub(crate) flows: Vec<Flow>,
     pub(crate) hops: Vec<Hop>,
+    /// Of all flows.
+    pub(crate) total_weight: u64,
+    pub(crate) least_weight: u32,
+    /// Of the slowest link.
+    pub(crate) slowest: Rate,
 }
 
 /// A flow that sends through a token bucket.
@@ -114,35 +119,34 @@ impl Plan {
         let flows = file.flow.iter().map(|entry| reader.flow(entry.get_ref())).collect::<Result<Vec<_>, _>>()?;
         let longest = flows.iter().map(|flow| flow.max_packet_len).max().ok_or_else(|| format!("{name}: no [[flow]]"))?;
         let hops = reader.hops(&file, longest, defaults)?;
-        let plan = Self { flows, hops };
+        let weights = flows.iter().map(|flow| flow.weight);
+        let (total_weight, least_weight) = (weights.clone().map(u64::from).sum(), weights.min().unwrap_or(1));
+        let slowest = hops.iter().map(|hop| hop.rate).min().ok_or_else(|| format!("{name}: no link"))?;
+        let plan = Self { flows, hops, total_weight, least_weight, slowest };
         plan.check_rates(&reader, &file)?;
         Ok(plan)
     }
 
-    pub(crate) fn total_weight(&self) -> u64 {
-        self.flows.iter().map(|flow| u64::from(flow.weight)).sum()
-    }
-
-    /// A flow's share of a link in bits per second, rounded down.
-    pub(crate) fn share_of(&self, flow: &Flow, link: Rate) -> u64 {
-        let bits = u128::from(link.bits_per_second()) * u128::from(flow.weight) / u128::from(self.total_weight());
+    /// A flow's share of the slowest link in bits per second, rounded down.
+    pub(crate) fn share_of(&self, flow: &Flow) -> u64 {
+        let bits = u128::from(self.slowest.bits_per_second()) * u128::from(flow.weight) / u128::from(self.total_weight);
         u64::try_from(bits).unwrap_or(u64::MAX)
     }
 
     /// No queue stays finite where more comes than goes: neither on a link nor in a flow's share of it.
     fn check_rates(&self, reader: &Reader<'_>, file: &File) -> Result<(), String> {
         let sum: u128 = self.flows.iter().filter_map(|flow| flow.rate).map(|rate| u128::from(rate.bits_per_second())).sum();
-        let Some(slowest) = self.hops.iter().map(|hop| hop.rate).min() else { return Ok(()) };
+        let slowest = self.slowest;
         if sum > u128::from(slowest.bits_per_second()) {
             let message = format!("the flows' rates add up to {}, more than a link of {slowest} carries", written(sum));
             return Err(format!("{}: {message}", reader.name));
         }
         for (flow, entry) in self.flows.iter().zip(&file.flow) {
-            let share = self.share_of(flow, slowest);
+            let share = self.share_of(flow);
             if let (Some(rate), Some(entry)) = (flow.rate, &entry.get_ref().rate)
                 && rate.bits_per_second() > share
             {
-                let of = format!("its share of a link of {slowest}, {} of {} weights", flow.weight, self.total_weight());
+                let of = format!("its share of a link of {slowest}, {} of {} weights", flow.weight, self.total_weight);
                 let message = format!("rate {rate} of flow '{}': legal range 1bit to {}, {of}", flow.name, written(share.into()));
                 return Err(reader.at(entry.span(), message));
             }
