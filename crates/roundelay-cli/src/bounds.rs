@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::arguments::Bounds;
 use crate::failure::Failure;
 use crate::print;
-use plan::{Defaults, Flow, Hop, Plan};
+use plan::{Defaults, Flow, Hop, Plan, without_limit};
 
 mod plan;
 
@@ -168,7 +168,7 @@ fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline, detailed: bool)
     let mut hops = Vec::new();
     for (number, hop) in plan.hops.iter().enumerate() {
         let share = share(plan, flow, hop);
-        let guarantees = hop.discipline.as_ref().map_or(discipline, |spec| &spec.discipline).visit(Ask(&share));
+        let guarantees = hop.discipline.as_ref().unwrap_or(discipline).visit(Ask(&share));
         let latency = guarantees.latency_for(&share);
         let forwarding = if number == 0 { Duration::ZERO } else { stored };
         delay = delay.zip(latency).map(|(delay, latency)| delay + latency.value + hop.delay + forwarding);
@@ -187,7 +187,7 @@ fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline, detailed: bool)
 impl Report {
     fn new(plan: &Plan, asked: &[Spec], detailed: bool) -> Result<Self, String> {
         let fixed = plan.hops.iter().all(|hop| hop.discipline.is_some());
-        let mut disciplines: Vec<AnyDiscipline> = asked.iter().map(|spec| spec.discipline.clone()).collect();
+        let mut disciplines = asked.iter().map(|spec| without_limit(spec).cloned()).collect::<Result<Vec<_>, _>>()?;
         match (fixed, disciplines.is_empty()) {
             (true, false) => return Err("each link of the file has its discipline: name none".to_owned()),
             (_, true) => disciplines = AnyDiscipline::all(),
@@ -258,7 +258,7 @@ fn hops(plan: &Plan) -> Vec<HopReport> {
         rate: hop.rate.bits_per_second(),
         delay: hop.delay.as_secs_f64(),
         max_packet_len: hop.max_packet_len,
-        discipline: hop.discipline.as_ref().map(|spec| spec.discipline.to_string()),
+        discipline: hop.discipline.as_ref().map(AnyDiscipline::to_string),
     };
     plan.hops.iter().map(report).collect()
 }

@@ -175,6 +175,19 @@ fn a_hundred_thousand_flows_are_no_feat() {
     assert_eq!(last[..4], ["99999", "2", "13.333kbit", "1kbit"]);
 }
 
+/// The theorems are about packets that are sent: a buffer that drops, or pushes out what others wait behind, voids them.
+#[test]
+fn a_discipline_with_a_limit_is_refused() {
+    for spec in ["drr limit 2", "wfq limit 1", "srr memory_limit 32mb", "scfq limit 150kb"] {
+        let said = refusal(TWO, &["wf2q_plus", spec, "--rate", "8mbit"]);
+        let name = spec.split_whitespace().next().unwrap();
+        assert!(said.contains(name) && said.contains("drops nothing") && said.contains("leave its limit out"), "{said}");
+    }
+    let hop = TWO.to_owned() + "[[hop]]\n[[hop]]\ndiscipline = \"qfq limit 3\"\n";
+    let said = refusal(&hop, &["--rate", "8mbit"]);
+    assert!(["FILE:14:", "qfq", "drops nothing"].iter().all(|part| said.contains(part)), "{said}");
+}
+
 #[test]
 fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
     let flow = |rest: &str| format!("[[flow]]\nname = \"a\"\n{rest}\n");

@@ -5,8 +5,8 @@ use std::fmt;
 use std::ops::{Range, RangeInclusive};
 use std::str::FromStr;
 
-use roundelay::schedulers::Spec;
-use roundelay::{Bytes, Duration, FlowConfig, Rate};
+use roundelay::schedulers::{AnyDiscipline, Spec};
+use roundelay::{Bytes, ConfigError, Duration, FlowConfig, Rate};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -40,7 +40,7 @@ pub(crate) struct Hop {
     pub(crate) rate: Rate,
     /// Until what it sends has arrived at the next one.
     pub(crate) delay: Duration,
-    pub(crate) discipline: Option<Spec>,
+    pub(crate) discipline: Option<AnyDiscipline>,
     /// Longest packet of anybody on this link.
     pub(crate) max_packet_len: u32,
 }
@@ -160,6 +160,21 @@ fn written(bits: u128) -> String {
     u64::try_from(bits).ok().and_then(Rate::from_bits_per_second).map_or_else(|| format!("{bits}bit"), |rate| rate.to_string())
 }
 
+fn proven(text: &str) -> Result<AnyDiscipline, String> {
+    let spec: Spec = text.parse().map_err(|error: ConfigError| error.to_string())?;
+    without_limit(&spec).cloned()
+}
+
+/// The discipline, where nothing limits its buffer.
+///
+/// # Errors
+/// Something does, and no theorem holds for it.
+pub(crate) fn without_limit(spec: &Spec) -> Result<&AnyDiscipline, String> {
+    let name = spec.discipline.name();
+    let refused = || format!("{name}: what is proven holds for a buffer that drops nothing: leave its limit out");
+    if spec.limit.is_some() { Err(refused()) } else { Ok(&spec.discipline) }
+}
+
 struct Reader<'a> {
     name: &'a str,
     text: &'a str,
@@ -205,7 +220,7 @@ impl Reader<'_> {
         let rate = self.read("rate", entry.rate.as_ref())?.or(rate);
         let rate = rate.ok_or_else(|| self.at(spanned.span(), "a link without a rate: write one here, or --rate 20mbit for all"))?;
         let discipline = entry.discipline.as_ref();
-        let discipline = discipline.map(|text| text.get_ref().parse::<Spec>().map_err(|error| self.at(text.span(), error))).transpose()?;
+        let discipline = discipline.map(|text| proven(text.get_ref()).map_err(|error| self.at(text.span(), error))).transpose()?;
         let max_packet_len = self.max_packet_len(entry.maxpkt.as_ref())?.unwrap_or(0).max(longest);
         let delay = self.read("delay", entry.delay.as_ref())?.unwrap_or(Duration::ZERO);
         Ok(Hop { rate, delay, discipline, max_packet_len })
