@@ -5,6 +5,7 @@ use std::path::Path;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor};
 use roundelay::{Bound, Duration, Guarantees, Rate, Share};
+use roundelay_report::{clean, width};
 use serde::{Serialize, Serializer};
 
 use crate::arguments::Bounds;
@@ -59,13 +60,18 @@ struct FlowReport {
 
 #[derive(Debug, Serialize)]
 struct DisciplineReport {
-    /// On the links for which the file fixes none.
-    spec: String,
+    /// On the links for which the file fixes none; null where it fixes all.
+    spec: Option<String>,
     /// One entry a flow.
     flows: Vec<Promise>,
 }
 
 impl DisciplineReport {
+    /// What its column is called.
+    fn title(&self) -> &str {
+        self.spec.as_deref().unwrap_or("delay")
+    }
+
     fn is_silent(&self) -> bool {
         self.flows.iter().all(|promise| promise.delay.is_none())
     }
@@ -194,7 +200,7 @@ impl Report {
             (false, false) => {}
         }
         let report = |discipline: &AnyDiscipline| DisciplineReport {
-            spec: if fixed { "delay".to_owned() } else { discipline.to_string() },
+            spec: (!fixed).then(|| discipline.to_string()),
             flows: plan.flows.iter().map(|flow| promise(plan, flow, discipline, detailed)).collect(),
         };
         let mut disciplines: Vec<_> = disciplines.iter().take(if fixed { 1 } else { usize::MAX }).map(report).collect();
@@ -210,11 +216,11 @@ impl Report {
 
     fn to_text(&self, sources: bool) -> String {
         let mut head: Vec<String> = ["flow", "weight", "share", "rate", "burst"].map(str::to_owned).to_vec();
-        head.extend(self.disciplines.iter().map(|discipline| discipline.spec.clone()));
+        head.extend(self.disciplines.iter().map(|discipline| discipline.title().to_owned()));
         let mut rows = vec![head];
         for (number, flow) in self.flows.iter().enumerate() {
             let [share, rate] = [flow.share, flow.rate].map(bits);
-            let mut row = vec![visible(&flow.name), flow.weight.to_string(), share, rate, flow.burst.to_string() + "b"];
+            let mut row = vec![clean(&flow.name), flow.weight.to_string(), share, rate, flow.burst.to_string() + "b"];
             let delay = |discipline: &DisciplineReport| discipline.flows[number].delay.map_or_else(none, |delay| delay.to_string());
             row.extend(self.disciplines.iter().map(delay));
             rows.push(row);
@@ -223,7 +229,10 @@ impl Report {
         let mut text = format!("Worst delay of a packet over {links}, as proven:\n\n");
         write_rows(&mut text, &rows);
         for discipline in self.disciplines.iter().filter(|discipline| discipline.is_silent()) {
-            let _ = writeln!(text, "\n{}: no delay is proven.", discipline.spec);
+            let _ = match &discipline.spec {
+                Some(spec) => writeln!(text, "\n{spec}: no delay is proven."),
+                None => writeln!(text, "\nNo delay is proven."),
+            };
         }
         if sources {
             let telling = self.disciplines.iter().filter(|discipline| !discipline.is_silent());
@@ -238,7 +247,7 @@ impl Report {
         for (flow, promise) in self.flows.iter().zip(&discipline.flows) {
             for (hop, link) in promise.hops.iter().zip(1..) {
                 let bounds = [&hop.b_wfi, &hop.t_wfi, &hop.latency, &hop.fairness];
-                let mut row = vec![visible(&flow.name), format!("{link}")];
+                let mut row = vec![clean(&flow.name), format!("{link}")];
                 row.extend(bounds.iter().map(|bound| bound.as_ref().map_or_else(none, |bound| bound.value.to_string())));
                 rows.push(row);
                 for (name, bound) in ["B-WFI", "T-WFI", "latency", "fairness"].iter().zip(bounds) {
@@ -247,7 +256,7 @@ impl Report {
                 }
             }
         }
-        let _ = writeln!(text, "\n{}", discipline.spec);
+        let _ = writeln!(text, "\n{}", discipline.title());
         write_rows(text, &rows);
         text.extend(sources.iter().map(|source| format!("  {source}\n")));
     }
@@ -274,18 +283,15 @@ fn flows(plan: &Plan) -> Vec<FlowReport> {
 }
 
 fn write_rows(text: &mut String, rows: &[Vec<String>]) {
-    let letters = |cell: &String| cell.chars().count();
-    let widths: Vec<_> = (0..rows[0].len()).map(|column| rows.iter().map(|row| letters(&row[column])).max().unwrap_or(0)).collect();
+    let widths: Vec<_> = (0..rows[0].len()).map(|column| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0)).collect();
     for row in rows {
-        let cells = row.iter().zip(&widths).enumerate();
-        let padded = cells.map(|(column, (cell, &width))| if column == 0 { format!("{cell:width$}") } else { format!("{cell:>width$}") });
-        let _ = writeln!(text, "{}", padded.collect::<Vec<_>>().join("  ").trim_end());
+        let pad = |(column, (cell, wide)): (usize, (&String, &usize))| {
+            let space = " ".repeat(wide - width(cell));
+            if column == 0 { format!("{cell}{space}") } else { format!("{space}{cell}") }
+        };
+        let cells: Vec<_> = row.iter().zip(&widths).enumerate().map(pad).collect();
+        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
     }
-}
-
-/// A name from a file, without what steers a terminal.
-fn visible(name: &str) -> String {
-    name.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
 /// A time to a thousandth of its unit, rounded up as befits a bound.

@@ -197,7 +197,19 @@ fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
         (flow("maxpkt = \"100b\""), vec!["FILE:3:", "maxpkt 100b", "512b to 64kb"]),
         (flow("burst = \"1000b\""), vec!["FILE:3:", "burst 1000b", "1514b to"]),
         (flow("rate = \"20Mbps\""), vec!["FILE:3:", "rate: cannot read '20Mbps'", "20mbit"]),
-        (flow("rate = -1"), vec!["FILE:3:"]),
+        (flow("rate = -5"), vec!["FILE:3:", "rate -5: expected", "20mbit"]),
+        (flow("rate = 1.5"), vec!["FILE:3:", "rate 1.5: expected a whole number", "20mbit"]),
+        (flow("rate = 0"), vec!["FILE:3:", "rate: ", "at least 1bit"]),
+        (flow("rate = true"), vec!["FILE:3:", "rate true: expected"]),
+        (flow("burst = [1, 2]"), vec!["FILE:3:", "burst [1, 2]: expected", "1514b to"]),
+        (flow("burst = { a = 1 }"), vec!["FILE:3:", "burst { a = 1 }: expected", "1514b to"]),
+        (flow("maxpkt = 1979-05-27"), vec!["FILE:3:", "maxpkt 1979-05-27: expected", "512b to 64kb"]),
+        (flow("maxpkt = -1"), vec!["FILE:3:", "maxpkt -1: expected", "512b to 64kb"]),
+        (flow("weight = 99999999999999999999"), vec!["FILE:3:", "weight 99999999999999999999: ", "1 to 1024"]),
+        (flow("weight = -3"), vec!["FILE:3:", "weight -3: ", "1 to 1024"]),
+        (flow("weight = 1.5"), vec!["FILE:3:", "weight 1.5: ", "1 to 1024"]),
+        (flow("weight = \"3\""), vec!["FILE:3:", "weight \"3\": ", "1 to 1024"]),
+        (flow("[[hop]]\ndelay = -5"), vec!["FILE:4:", "delay -5: expected", "5ms"]),
         (flow("speed = 3"), vec!["FILE:3:", "speed", "weight"]),
         (flow("") + &flow(""), vec!["FILE:5:", "two flows are called 'a'"]),
         ("[[flow]]\nweight = 1\n".to_owned(), vec!["FILE:1:", "name"]),
@@ -212,10 +224,45 @@ fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
         let said = refusal(&file, &["--rate", "8mbit"]);
         assert!(parts.iter().all(|part| said.contains(part)), "{parts:?}: {said}");
     }
+    let little = flow("rate = \"1bit\"\n[[flow]]\nname = \"b\"");
+    assert!(refusal(&little, &["--rate", "1bit"]).contains("rate 1bit of flow 'a': more than its share of a link of 1bit, 1 of 2 weights"));
     assert!(refusal(TWO, &[]).contains("--rate 20mbit"));
     let hop = TWO.to_owned() + "[[hop]]\n";
     assert!(refusal(&hop, &[]).contains("a link without a rate"));
     assert!(refusal(&hop, &["--rate", "8mbit", "--hops", "2"]).contains("leave out --hops"));
+}
+
+/// Whatever the file says, it does not steer the terminal.
+#[test]
+fn names_are_shown_without_what_controls() {
+    let steering = "a\u{202e}b\u{61c}c\u{ad}d\u{9b}e\u{e0041}";
+    let flow = format!("[[flow]]\nname = \"{steering}\"\n");
+    let clean = "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}";
+    let text = success(&flow, &["drr", "--rate", "8mbit", "--sources"]);
+    assert_eq!(text.lines().filter(|line| line.starts_with(clean)).count(), 2, "{text:?}");
+    assert!(json(&flow, &["drr", "--rate", "8mbit"])["flows"][0]["name"] == steering, "programs get it as it is");
+    let mistakes = [
+        (flow.clone() + &flow, "two flows"),
+        (flow.clone() + &format!("\"{steering}\" = 1\n"), "unknown field"),
+        (flow.clone() + &format!("rate = \"{steering}\"\n"), "rate: "),
+        (flow + "rate = \"9mbit\"\n[[flow]]\nname = \"z\"\n[[hop]]\nrate = \"9mbit\"\n", "of flow"),
+    ];
+    for (file, what) in mistakes {
+        let said = refusal(&file, &["--rate", "8mbit"]);
+        assert!(said.contains(what) && said.contains(clean), "{said:?}");
+        assert!(!said.contains('\u{202e}') && !said.contains('\u{9b}'), "{said:?}");
+    }
+}
+
+#[test]
+fn where_each_link_has_its_discipline_the_delay_has_none() {
+    let fixed = TWO.to_owned() + "[[hop]]\ndiscipline = \"wf2q_plus\"\n[[hop]]\ndiscipline = \"drr\"\n";
+    let report = json(&fixed, &["--rate", "8mbit"]);
+    assert!(report["disciplines"][0]["spec"].is_null() && report["disciplines"][0]["flows"][0]["delay"].is_f64(), "{report}");
+    assert_eq!(report["hops"][1]["discipline"], "drr");
+    assert!(success(&fixed, &["--rate", "8mbit"]).lines().nth(2).unwrap().ends_with("  delay"));
+    let silent = TWO.to_owned() + "[[hop]]\ndiscipline = \"fifo\"\n";
+    assert!(success(&silent, &["--rate", "8mbit"]).ends_with("\nNo delay is proven.\n"));
 }
 
 /// When packets of flow 0 have left, in microseconds.
