@@ -1,7 +1,7 @@
 //! `roundelay bounds`: what it prints, what it refuses, and that no packet takes longer than it says.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -230,6 +230,54 @@ fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
     let hop = TWO.to_owned() + "[[hop]]\n";
     assert!(refusal(&hop, &[]).contains("a link without a rate"));
     assert!(refusal(&hop, &["--rate", "8mbit", "--hops", "2"]).contains("leave out --hops"));
+}
+
+/// Blocks of docs/bounds.md: what follows the three backticks, and what is between these and the next.
+fn blocks(page: &str) -> Vec<(&str, &str)> {
+    page.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n')).collect()
+}
+
+/// A command's words, as a shell takes them: quotes keep words together.
+fn words(command: &str) -> Vec<String> {
+    let (mut words, mut quoted) = (vec![String::new()], false);
+    for letter in command.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            _ => words.last_mut().unwrap().push(letter),
+        }
+    }
+    words
+}
+
+#[test]
+fn the_page_shows_what_is_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = fs::read_to_string(root.join("docs/bounds.md")).unwrap();
+    let (mut printed, mut compared) = (String::new(), 0);
+    for (kind, block) in blocks(&page) {
+        match kind {
+            "sh" => {
+                for command in block.lines() {
+                    let words = words(command);
+                    assert_eq!(words[..2], ["roundelay", "bounds"]);
+                    let output = Command::new(env!("CARGO_BIN_EXE_roundelay")).current_dir(&root).args(&words[1..]).output().unwrap();
+                    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+                    printed = String::from_utf8(output.stdout).unwrap();
+                }
+            }
+            "text" => {
+                assert_eq!(block, printed, "docs/bounds.md is out of date: this is what its command prints");
+                compared += 1;
+            }
+            "toml" => assert!(success(block, &["--rate", "100mbit"]).contains("as proven")),
+            other => panic!("a block of {other}"),
+        }
+    }
+    assert_eq!(compared, 1);
+    let example = fs::read_to_string(root.join("examples/bounds/office.toml")).unwrap();
+    let command = blocks(&page)[0].1.trim_end();
+    assert!(example.contains(command), "{command}");
 }
 
 /// Whatever the file says, it does not steer the terminal.
