@@ -1,22 +1,23 @@
 //! `roundelay bounds`: the worst delay that disciplines promise, link by link and end to end. docs/bounds.md states the theorems.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::path::Path;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor};
 use roundelay::{Bound, Duration, Guarantees, Rate, Share};
-use serde::Serialize;
+use roundelay_report::{clean, width};
+use serde::{Serialize, Serializer};
 
 use crate::arguments::Bounds;
 use crate::failure::Failure;
 use crate::print;
-use plan::{Defaults, Flow, Hop, Plan};
+use plan::{Defaults, Flow, Hop, Plan, without_limit};
 
 mod plan;
 
 pub(crate) fn run(arguments: &Bounds) -> Result<(), Failure> {
     let plan = read(&arguments.flows, Defaults { rate: arguments.rate, hops: arguments.hops })?;
-    let report = Report::new(&plan, &arguments.disciplines).map_err(Failure::usage)?;
+    let report = Report::new(&plan, &arguments.disciplines, arguments.json || arguments.sources).map_err(Failure::usage)?;
     print(&if arguments.json { report.to_json() } else { report.to_text(arguments.sources) })
 }
 
@@ -59,13 +60,18 @@ struct FlowReport {
 
 #[derive(Debug, Serialize)]
 struct DisciplineReport {
-    /// On the links for which the file fixes none.
-    spec: String,
+    /// On the links for which the file fixes none; null where it fixes all.
+    spec: Option<String>,
     /// One entry a flow.
     flows: Vec<Promise>,
 }
 
 impl DisciplineReport {
+    /// What its column is called.
+    fn title(&self) -> &str {
+        self.spec.as_deref().unwrap_or("delay")
+    }
+
     fn is_silent(&self) -> bool {
         self.flows.iter().all(|promise| promise.delay.is_none())
     }
@@ -74,11 +80,10 @@ impl DisciplineReport {
 /// What is promised to one flow.
 #[derive(Debug, Serialize)]
 struct Promise {
-    /// From a packet's arrival at the first link to its arrival behind the last one; null where nothing is proven.
-    delay: Option<f64>,
-    #[serde(skip)]
-    exact_delay: Option<Duration>,
-    /// One entry a link.
+    /// From a packet's arrival at the first link to its arrival behind the last one; null where nothing is proven, or where it is more than
+    /// can be told.
+    delay: Option<Amount>,
+    /// One entry a link, where they are asked for.
     hops: Vec<HopPromise>,
 }
 
@@ -91,22 +96,50 @@ struct HopPromise {
     fairness: Option<Proven>,
 }
 
-/// A bound, bytes or seconds, and where it is proven.
+/// A bound and where it is proven.
 #[derive(Debug, Serialize)]
 struct Proven {
-    value: f64,
+    value: Amount,
     source: &'static str,
-    #[serde(skip)]
-    text: String,
 }
 
 impl Proven {
     fn bytes(bound: Bound<u64>) -> Self {
-        Self { value: bound.value as f64, source: bound.source, text: format!("{} bytes", bound.value) }
+        Self { value: Amount::Bytes(bound.value), source: bound.source }
     }
 
     fn time(bound: Bound<Duration>) -> Self {
-        Self { value: bound.value.as_secs_f64(), source: bound.source, text: time(bound.value) }
+        Self { value: Amount::Time(bound.value), source: bound.source }
+    }
+}
+
+/// What a bound is stated in. The largest value of either kind has saturated: as a number it would be too low.
+#[derive(Debug, Clone, Copy)]
+enum Amount {
+    Bytes(u64),
+    Time(Duration),
+}
+
+impl Serialize for Amount {
+    /// Bytes or seconds; null for more than can be told.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Self::Bytes(u64::MAX) => serializer.serialize_none(),
+            Self::Time(span) if span.is_saturated() => serializer.serialize_none(),
+            Self::Bytes(bytes) => serializer.serialize_f64(bytes as f64),
+            Self::Time(span) => serializer.serialize_f64(span.as_secs_f64()),
+        }
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Bytes(u64::MAX) => f.write_str("more than 2^63 bytes"),
+            Self::Time(span) if span.is_saturated() => f.write_str("more than 213 days"),
+            Self::Bytes(bytes) => write!(f, "{bytes} bytes"),
+            Self::Time(span) => f.write_str(&time(span)),
+        }
     }
 }
 
@@ -124,8 +157,8 @@ impl Visitor for Ask<'_> {
 fn share(plan: &Plan, flow: &Flow, hop: &Hop) -> Share {
     Share {
         weight: flow.weight,
-        total_weight: plan.total_weight(),
-        least_weight: plan.flows.iter().map(|flow| flow.weight).min().unwrap_or(1),
+        total_weight: plan.total_weight,
+        least_weight: plan.least_weight,
         flows: plan.flows.len() as u64,
         max_packet_len: flow.max_packet_len,
         link_max_packet_len: hop.max_packet_len,
@@ -133,41 +166,42 @@ fn share(plan: &Plan, flow: &Flow, hop: &Hop) -> Share {
     }
 }
 
-/// `burst / r`, the latency and the propagation of each link, and `L_k / r` for each link but the first.
-fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline) -> Promise {
-    let Some(slowest) = plan.hops.iter().min_by_key(|hop| hop.rate) else { unreachable!("a plan has a link") };
-    let at_share = |bytes: u64| slowest.rate.time_of(share(plan, flow, slowest).per_share(bytes));
+/// `burst / r`, the latency and the propagation of each link, and `L_k / r` for each link but the first. `detailed`: with what each link adds.
+fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline, detailed: bool) -> Promise {
+    let at_share = |bytes: u64| plan.slowest.time_of(share(plan, flow, &plan.hops[0]).per_share(bytes));
     let stored = at_share(flow.max_packet_len.into());
     let mut delay = Some(at_share(flow.burst));
     let mut hops = Vec::new();
     for (number, hop) in plan.hops.iter().enumerate() {
         let share = share(plan, flow, hop);
-        let guarantees = hop.discipline.as_ref().map_or(discipline, |spec| &spec.discipline).visit(Ask(&share));
+        let guarantees = hop.discipline.as_ref().unwrap_or(discipline).visit(Ask(&share));
         let latency = guarantees.latency_for(&share);
         let forwarding = if number == 0 { Duration::ZERO } else { stored };
         delay = delay.zip(latency).map(|(delay, latency)| delay + latency.value + hop.delay + forwarding);
-        hops.push(HopPromise {
-            b_wfi: guarantees.b_wfi.map(Proven::bytes),
-            t_wfi: guarantees.t_wfi.map(Proven::time),
-            latency: latency.map(Proven::time),
-            fairness: guarantees.fairness.map(Proven::time),
-        });
+        if detailed {
+            hops.push(HopPromise {
+                b_wfi: guarantees.b_wfi.map(Proven::bytes),
+                t_wfi: guarantees.t_wfi.map(Proven::time),
+                latency: latency.map(Proven::time),
+                fairness: guarantees.fairness.map(Proven::time),
+            });
+        }
     }
-    Promise { delay: delay.map(Duration::as_secs_f64), exact_delay: delay, hops }
+    Promise { delay: delay.map(Amount::Time), hops }
 }
 
 impl Report {
-    fn new(plan: &Plan, asked: &[Spec]) -> Result<Self, String> {
+    fn new(plan: &Plan, asked: &[Spec], detailed: bool) -> Result<Self, String> {
         let fixed = plan.hops.iter().all(|hop| hop.discipline.is_some());
-        let mut disciplines: Vec<AnyDiscipline> = asked.iter().map(|spec| spec.discipline.clone()).collect();
+        let mut disciplines = asked.iter().map(|spec| without_limit(spec).cloned()).collect::<Result<Vec<_>, _>>()?;
         match (fixed, disciplines.is_empty()) {
             (true, false) => return Err("each link of the file has its discipline: name none".to_owned()),
             (_, true) => disciplines = AnyDiscipline::all(),
             (false, false) => {}
         }
         let report = |discipline: &AnyDiscipline| DisciplineReport {
-            spec: if fixed { "delay".to_owned() } else { discipline.to_string() },
-            flows: plan.flows.iter().map(|flow| promise(plan, flow, discipline)).collect(),
+            spec: (!fixed).then(|| discipline.to_string()),
+            flows: plan.flows.iter().map(|flow| promise(plan, flow, discipline, detailed)).collect(),
         };
         let mut disciplines: Vec<_> = disciplines.iter().take(if fixed { 1 } else { usize::MAX }).map(report).collect();
         if asked.is_empty() && !fixed {
@@ -182,12 +216,12 @@ impl Report {
 
     fn to_text(&self, sources: bool) -> String {
         let mut head: Vec<String> = ["flow", "weight", "share", "rate", "burst"].map(str::to_owned).to_vec();
-        head.extend(self.disciplines.iter().map(|discipline| discipline.spec.clone()));
+        head.extend(self.disciplines.iter().map(|discipline| discipline.title().to_owned()));
         let mut rows = vec![head];
         for (number, flow) in self.flows.iter().enumerate() {
             let [share, rate] = [flow.share, flow.rate].map(bits);
-            let mut row = vec![visible(&flow.name), flow.weight.to_string(), share, rate, flow.burst.to_string() + "b"];
-            let delay = |discipline: &DisciplineReport| discipline.flows[number].exact_delay.map_or_else(none, time);
+            let mut row = vec![clean(&flow.name), flow.weight.to_string(), share, rate, flow.burst.to_string() + "b"];
+            let delay = |discipline: &DisciplineReport| discipline.flows[number].delay.map_or_else(none, |delay| delay.to_string());
             row.extend(self.disciplines.iter().map(delay));
             rows.push(row);
         }
@@ -195,7 +229,10 @@ impl Report {
         let mut text = format!("Worst delay of a packet over {links}, as proven:\n\n");
         write_rows(&mut text, &rows);
         for discipline in self.disciplines.iter().filter(|discipline| discipline.is_silent()) {
-            let _ = writeln!(text, "\n{}: no delay is proven.", discipline.spec);
+            let _ = match &discipline.spec {
+                Some(spec) => writeln!(text, "\n{spec}: no delay is proven."),
+                None => writeln!(text, "\nNo delay is proven."),
+            };
         }
         if sources {
             let telling = self.disciplines.iter().filter(|discipline| !discipline.is_silent());
@@ -210,8 +247,8 @@ impl Report {
         for (flow, promise) in self.flows.iter().zip(&discipline.flows) {
             for (hop, link) in promise.hops.iter().zip(1..) {
                 let bounds = [&hop.b_wfi, &hop.t_wfi, &hop.latency, &hop.fairness];
-                let mut row = vec![visible(&flow.name), format!("{link}")];
-                row.extend(bounds.iter().map(|bound| bound.as_ref().map_or_else(none, |bound| bound.text.clone())));
+                let mut row = vec![clean(&flow.name), format!("{link}")];
+                row.extend(bounds.iter().map(|bound| bound.as_ref().map_or_else(none, |bound| bound.value.to_string())));
                 rows.push(row);
                 for (name, bound) in ["B-WFI", "T-WFI", "latency", "fairness"].iter().zip(bounds) {
                     let line = bound.as_ref().map(|bound| format!("{name}: {}", bound.source));
@@ -219,7 +256,7 @@ impl Report {
                 }
             }
         }
-        let _ = writeln!(text, "\n{}", discipline.spec);
+        let _ = writeln!(text, "\n{}", discipline.title());
         write_rows(text, &rows);
         text.extend(sources.iter().map(|source| format!("  {source}\n")));
     }
@@ -230,14 +267,14 @@ fn hops(plan: &Plan) -> Vec<HopReport> {
         rate: hop.rate.bits_per_second(),
         delay: hop.delay.as_secs_f64(),
         max_packet_len: hop.max_packet_len,
-        discipline: hop.discipline.as_ref().map(|spec| spec.discipline.to_string()),
+        discipline: hop.discipline.as_ref().map(AnyDiscipline::to_string),
     };
     plan.hops.iter().map(report).collect()
 }
 
 fn flows(plan: &Plan) -> Vec<FlowReport> {
     let report = |flow: &Flow| {
-        let share = plan.hops.iter().map(|hop| plan.share_of(flow, hop.rate)).min().unwrap_or(0);
+        let share = plan.share_of(flow);
         let rate = flow.rate.map_or(share, Rate::bits_per_second);
         let (name, max_packet_len) = (flow.name.clone(), flow.max_packet_len);
         FlowReport { name, weight: flow.weight, share, rate, burst: flow.burst, max_packet_len }
@@ -246,18 +283,15 @@ fn flows(plan: &Plan) -> Vec<FlowReport> {
 }
 
 fn write_rows(text: &mut String, rows: &[Vec<String>]) {
-    let letters = |cell: &String| cell.chars().count();
-    let widths: Vec<_> = (0..rows[0].len()).map(|column| rows.iter().map(|row| letters(&row[column])).max().unwrap_or(0)).collect();
+    let widths: Vec<_> = (0..rows[0].len()).map(|column| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0)).collect();
     for row in rows {
-        let cells = row.iter().zip(&widths).enumerate();
-        let padded = cells.map(|(column, (cell, &width))| if column == 0 { format!("{cell:width$}") } else { format!("{cell:>width$}") });
-        let _ = writeln!(text, "{}", padded.collect::<Vec<_>>().join("  ").trim_end());
+        let pad = |(column, (cell, wide)): (usize, (&String, &usize))| {
+            let space = " ".repeat(wide - width(cell));
+            if column == 0 { format!("{cell}{space}") } else { format!("{space}{cell}") }
+        };
+        let cells: Vec<_> = row.iter().zip(&widths).enumerate().map(pad).collect();
+        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
     }
-}
-
-/// A name from a file, without what steers a terminal.
-fn visible(name: &str) -> String {
-    name.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
 /// A time to a thousandth of its unit, rounded up as befits a bound.

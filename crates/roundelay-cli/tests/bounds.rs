@@ -1,7 +1,7 @@
 //! `roundelay bounds`: what it prints, what it refuses, and that no packet takes longer than it says.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -140,6 +140,54 @@ fn sources_are_named() {
     }
 }
 
+/// Picoseconds end at 213 days. The burst alone takes 9 billion seconds, and at a bit per second a packet of `a` 144 days, link after link.
+#[test]
+fn a_number_that_saturates_is_no_bound() {
+    let flow = |name: &str, rest: &str| format!("[[flow]]\nname = \"{name}\"\n{rest}\n");
+    let deep = flow("a", "burst = \"1024gb\"") + &flow("b", "weight = 1024");
+    let text = success(&deep, &["qfq", "--rate", "1mbit"]);
+    let of = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+    assert!(of("a ").ends_with("more than 213 days") && of("b ").ends_with("ms"), "{text}");
+    let report = json(&deep, &["qfq", "--rate", "1mbit"]);
+    let flows = &report["disciplines"][0]["flows"];
+    assert!(flows[0]["delay"].is_null() && flows[1]["delay"].is_f64(), "{flows}");
+    assert!(flows[0]["hops"][0]["latency"]["value"].is_f64(), "the latency alone can be told: {flows}");
+
+    let slow = flow("a", "") + &flow("b", "weight = 1024");
+    let text = success(&slow, &["drr", "fifo", "--rate", "1bit", "--hops", "1000"]);
+    assert_eq!(text.matches("more than 213 days").count(), 2, "{text}");
+    assert!(text.contains("fifo: no delay is proven.") && !text.contains("drr: no delay"), "{text}");
+    assert!(json(&slow, &["--rate", "1bit", "--hops", "1000"])["disciplines"].as_array().unwrap().len() > 5, "they promise, if only much");
+    let sources = success(&slow, &["drr quantum 1mb", "--rate", "1bit", "--sources"]);
+    assert!(sources.lines().any(|line| line.starts_with("a  ") && line.matches("more than 213 days").count() > 1), "{sources}");
+    let latency = &json(&slow, &["drr quantum 1mb", "--rate", "1bit"])["disciplines"][0]["flows"][0]["hops"][0]["latency"];
+    assert!(latency["value"].is_null() && latency["source"].is_string(), "{latency}");
+}
+
+/// Sums over all flows are made once: made anew for each flow, this does not end.
+#[test]
+fn a_hundred_thousand_flows_are_no_feat() {
+    let flow = |number: u32| format!("[[flow]]\nname = \"{number}\"\nweight = {}\nrate = 1000\n", 1 + number % 2);
+    let flows: String = (0..100_000).map(flow).collect();
+    let text = success(&flows, &["--rate", "1gbit", "drr", "qfq"]);
+    assert_eq!(text.lines().count(), 100_000 + 3);
+    let last: Vec<_> = text.lines().last().unwrap().split_whitespace().collect();
+    assert_eq!(last[..4], ["99999", "2", "13.333kbit", "1kbit"]);
+}
+
+/// The theorems are about packets that are sent: a buffer that drops, or pushes out what others wait behind, voids them.
+#[test]
+fn a_discipline_with_a_limit_is_refused() {
+    for spec in ["drr limit 2", "wfq limit 1", "srr memory_limit 32mb", "scfq limit 150kb"] {
+        let said = refusal(TWO, &["wf2q_plus", spec, "--rate", "8mbit"]);
+        let name = spec.split_whitespace().next().unwrap();
+        assert!(said.contains(name) && said.contains("drops nothing") && said.contains("leave its limit out"), "{said}");
+    }
+    let hop = TWO.to_owned() + "[[hop]]\n[[hop]]\ndiscipline = \"qfq limit 3\"\n";
+    let said = refusal(&hop, &["--rate", "8mbit"]);
+    assert!(["FILE:14:", "qfq", "drops nothing"].iter().all(|part| said.contains(part)), "{said}");
+}
+
 #[test]
 fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
     let flow = |rest: &str| format!("[[flow]]\nname = \"a\"\n{rest}\n");
@@ -149,7 +197,19 @@ fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
         (flow("maxpkt = \"100b\""), vec!["FILE:3:", "maxpkt 100b", "512b to 64kb"]),
         (flow("burst = \"1000b\""), vec!["FILE:3:", "burst 1000b", "1514b to"]),
         (flow("rate = \"20Mbps\""), vec!["FILE:3:", "rate: cannot read '20Mbps'", "20mbit"]),
-        (flow("rate = -1"), vec!["FILE:3:"]),
+        (flow("rate = -5"), vec!["FILE:3:", "rate -5: expected", "20mbit"]),
+        (flow("rate = 1.5"), vec!["FILE:3:", "rate 1.5: expected a whole number", "20mbit"]),
+        (flow("rate = 0"), vec!["FILE:3:", "rate: ", "at least 1bit"]),
+        (flow("rate = true"), vec!["FILE:3:", "rate true: expected"]),
+        (flow("burst = [1, 2]"), vec!["FILE:3:", "burst [1, 2]: expected", "1514b to"]),
+        (flow("burst = { a = 1 }"), vec!["FILE:3:", "burst { a = 1 }: expected", "1514b to"]),
+        (flow("maxpkt = 1979-05-27"), vec!["FILE:3:", "maxpkt 1979-05-27: expected", "512b to 64kb"]),
+        (flow("maxpkt = -1"), vec!["FILE:3:", "maxpkt -1: expected", "512b to 64kb"]),
+        (flow("weight = 99999999999999999999"), vec!["FILE:3:", "weight 99999999999999999999: ", "1 to 1024"]),
+        (flow("weight = -3"), vec!["FILE:3:", "weight -3: ", "1 to 1024"]),
+        (flow("weight = 1.5"), vec!["FILE:3:", "weight 1.5: ", "1 to 1024"]),
+        (flow("weight = \"3\""), vec!["FILE:3:", "weight \"3\": ", "1 to 1024"]),
+        (flow("[[hop]]\ndelay = -5"), vec!["FILE:4:", "delay -5: expected", "5ms"]),
         (flow("speed = 3"), vec!["FILE:3:", "speed", "weight"]),
         (flow("") + &flow(""), vec!["FILE:5:", "two flows are called 'a'"]),
         ("[[flow]]\nweight = 1\n".to_owned(), vec!["FILE:1:", "name"]),
@@ -164,10 +224,93 @@ fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
         let said = refusal(&file, &["--rate", "8mbit"]);
         assert!(parts.iter().all(|part| said.contains(part)), "{parts:?}: {said}");
     }
+    let little = flow("rate = \"1bit\"\n[[flow]]\nname = \"b\"");
+    assert!(refusal(&little, &["--rate", "1bit"]).contains("rate 1bit of flow 'a': more than its share of a link of 1bit, 1 of 2 weights"));
     assert!(refusal(TWO, &[]).contains("--rate 20mbit"));
     let hop = TWO.to_owned() + "[[hop]]\n";
     assert!(refusal(&hop, &[]).contains("a link without a rate"));
     assert!(refusal(&hop, &["--rate", "8mbit", "--hops", "2"]).contains("leave out --hops"));
+}
+
+/// Blocks of docs/bounds.md: what follows the three backticks, and what is between these and the next.
+fn blocks(page: &str) -> Vec<(&str, &str)> {
+    page.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n')).collect()
+}
+
+/// A command's words, as a shell takes them: quotes keep words together.
+fn words(command: &str) -> Vec<String> {
+    let (mut words, mut quoted) = (vec![String::new()], false);
+    for letter in command.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            _ => words.last_mut().unwrap().push(letter),
+        }
+    }
+    words
+}
+
+#[test]
+fn the_page_shows_what_is_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = fs::read_to_string(root.join("docs/bounds.md")).unwrap();
+    let (mut printed, mut compared) = (String::new(), 0);
+    for (kind, block) in blocks(&page) {
+        match kind {
+            "sh" => {
+                for command in block.lines() {
+                    let words = words(command);
+                    assert_eq!(words[..2], ["roundelay", "bounds"]);
+                    let output = Command::new(env!("CARGO_BIN_EXE_roundelay")).current_dir(&root).args(&words[1..]).output().unwrap();
+                    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+                    printed = String::from_utf8(output.stdout).unwrap();
+                }
+            }
+            "text" => {
+                assert_eq!(block, printed, "docs/bounds.md is out of date: this is what its command prints");
+                compared += 1;
+            }
+            "toml" => assert!(success(block, &["--rate", "100mbit"]).contains("as proven")),
+            other => panic!("a block of {other}"),
+        }
+    }
+    assert_eq!(compared, 1);
+    let example = fs::read_to_string(root.join("examples/bounds/office.toml")).unwrap();
+    let command = blocks(&page)[0].1.trim_end();
+    assert!(example.contains(command), "{command}");
+}
+
+/// Whatever the file says, it does not steer the terminal.
+#[test]
+fn names_are_shown_without_what_controls() {
+    let steering = "a\u{202e}b\u{61c}c\u{ad}d\u{9b}e\u{e0041}";
+    let flow = format!("[[flow]]\nname = \"{steering}\"\n");
+    let clean = "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}";
+    let text = success(&flow, &["drr", "--rate", "8mbit", "--sources"]);
+    assert_eq!(text.lines().filter(|line| line.starts_with(clean)).count(), 2, "{text:?}");
+    assert!(json(&flow, &["drr", "--rate", "8mbit"])["flows"][0]["name"] == steering, "programs get it as it is");
+    let mistakes = [
+        (flow.clone() + &flow, "two flows"),
+        (flow.clone() + &format!("\"{steering}\" = 1\n"), "unknown field"),
+        (flow.clone() + &format!("rate = \"{steering}\"\n"), "rate: "),
+        (flow + "rate = \"9mbit\"\n[[flow]]\nname = \"z\"\n[[hop]]\nrate = \"9mbit\"\n", "of flow"),
+    ];
+    for (file, what) in mistakes {
+        let said = refusal(&file, &["--rate", "8mbit"]);
+        assert!(said.contains(what) && said.contains(clean), "{said:?}");
+        assert!(!said.contains('\u{202e}') && !said.contains('\u{9b}'), "{said:?}");
+    }
+}
+
+#[test]
+fn where_each_link_has_its_discipline_the_delay_has_none() {
+    let fixed = TWO.to_owned() + "[[hop]]\ndiscipline = \"wf2q_plus\"\n[[hop]]\ndiscipline = \"drr\"\n";
+    let report = json(&fixed, &["--rate", "8mbit"]);
+    assert!(report["disciplines"][0]["spec"].is_null() && report["disciplines"][0]["flows"][0]["delay"].is_f64(), "{report}");
+    assert_eq!(report["hops"][1]["discipline"], "drr");
+    assert!(success(&fixed, &["--rate", "8mbit"]).lines().nth(2).unwrap().ends_with("  delay"));
+    let silent = TWO.to_owned() + "[[hop]]\ndiscipline = \"fifo\"\n";
+    assert!(success(&silent, &["--rate", "8mbit"]).ends_with("\nNo delay is proven.\n"));
 }
 
 /// When packets of flow 0 have left, in microseconds.

@@ -32,3 +32,4 @@ pub use json::json;
 #[cfg(feature = "parquet")]
 pub use parquet::{Fate, PacketFile, PacketRow, provenance, write_flows};
 pub use table::{TableStyle, table};
+pub use text::{clean, width};

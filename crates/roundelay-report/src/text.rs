@@ -3,18 +3,42 @@
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns that `text` takes.
-pub(crate) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// `text` with everything that steers a terminal or reverses the reading order replaced: names come from files that anyone may have made.
-pub(crate) fn clean(text: &str) -> String {
+/// `text` with everything that steers a terminal, reverses the reading order or cannot be seen replaced: names come from files that anyone
+/// may have made.
+pub fn clean(text: &str) -> String {
     text.chars().map(|letter| if steers(letter) { '\u{fffd}' } else { letter }).collect()
 }
 
 fn steers(letter: char) -> bool {
-    letter.is_control() || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    letter.is_control() || FORMAT.iter().any(|(first, last)| (*first..=*last).contains(&letter))
 }
+
+/// Unicode's general categories Cf, Zl and Zp, and what is not assigned amid them.
+const FORMAT: [(char, char); 19] = [
+    ('\u{ad}', '\u{ad}'),
+    ('\u{600}', '\u{605}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{6dd}', '\u{6dd}'),
+    ('\u{70f}', '\u{70f}'),
+    ('\u{890}', '\u{891}'),
+    ('\u{8e2}', '\u{8e2}'),
+    ('\u{180e}', '\u{180e}'),
+    ('\u{200b}', '\u{200f}'),
+    ('\u{2028}', '\u{202e}'),
+    ('\u{2060}', '\u{206f}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{fff9}', '\u{fffb}'),
+    ('\u{110bd}', '\u{110bd}'),
+    ('\u{110cd}', '\u{110cd}'),
+    ('\u{13430}', '\u{1343f}'),
+    ('\u{1bca0}', '\u{1bca3}'),
+    ('\u{1d173}', '\u{1d17a}'),
+    ('\u{e0000}', '\u{e007f}'),
+];
 
 /// At most `limit` columns of `text`, with an ellipsis where it was cut.
 pub(crate) fn cut(text: &str, limit: usize) -> String {
@@ -68,6 +92,7 @@ mod tests {
     #[test]
     fn a_name_cannot_steer_the_terminal() {
         assert_eq!(clean("a\x1b[2Jb\r\nc\u{202e}d\u{9b}e"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d\u{fffd}e");
+        assert_eq!(clean("\u{61c}a\u{ad}b\u{2066}c\u{e0041}"), "\u{fffd}a\u{fffd}b\u{fffd}c\u{fffd}");
         assert_eq!(clean("tcp ::1.80 > ::2.99 é 漢"), "tcp ::1.80 > ::2.99 é 漢");
     }
 

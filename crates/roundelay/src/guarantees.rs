@@ -48,7 +48,8 @@ const fn per_weight(bytes: u64, total: u64, weight: u32) -> u64 {
     if quotient > u64::MAX as u128 { u64::MAX } else { quotient as u64 }
 }
 
-/// A proven bound and where the proof stands.
+/// A proven bound and where the proof stands. The largest value that there is, [`Duration::MAX`] or `u64::MAX` bytes, stands for all that is
+/// more than can be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound<V> {
     /// The bound.
@@ -108,6 +109,18 @@ mod tests {
     fn share() -> Share {
         let rate = Rate::from_bits_per_second(8_000_000).expect("not zero");
         Share { weight: 2, total_weight: 10, least_weight: 1, flows: 3, max_packet_len: 100, link_max_packet_len: 1_000, rate }
+    }
+
+    /// A byte in 2^32 shares is 2^32 bytes, and a burst that saturates takes more time than can be told, however fast the link.
+    #[test]
+    fn what_saturates_on_the_way_saturates_at_the_end() {
+        let rate = Rate::from_bits_per_second(u64::MAX).expect("not zero");
+        let share = Share { weight: 1, total_weight: 1 << 32, rate, ..share() };
+        let guarantees = Guarantees { latency: Some(Bound { value: Duration::ZERO, source: "" }), ..Guarantees::default() };
+        let delay = |burst| guarantees.delay(&share, burst).map(|bound| bound.value.is_saturated());
+        assert_eq!((delay(1 << 31), delay(1 << 33)), (Some(false), Some(true)));
+        let behind = Guarantees { b_wfi: Some(Bound { value: u64::MAX, source: "" }), ..Guarantees::default() };
+        assert_eq!(behind.latency_for(&share).map(|bound| bound.value), Some(Duration::MAX));
     }
 
     #[test]

@@ -93,6 +93,12 @@ impl Duration {
         Self(secs.saturating_mul(PICOS_PER_NANO * 1_000_000_000))
     }
 
+    /// Whether this is [`Duration::MAX`], where arithmetic stops: what is meant may be longer, so it bounds nothing.
+    #[inline]
+    pub const fn is_saturated(self) -> bool {
+        self.0 == u64::MAX
+    }
+
     /// Picoseconds.
     #[inline]
     pub const fn as_picos(self) -> u64 {

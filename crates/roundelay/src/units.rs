@@ -51,7 +51,8 @@ impl Rate {
         self.0
     }
 
-    /// How long `bytes` bytes occupy the link, rounded up to a picosecond.
+    /// How long `bytes` bytes occupy the link, rounded up to a picosecond. It is [`Duration::MAX`] for more than can be told, and for
+    /// `u64::MAX` bytes at any rate: so many stand for a number that has saturated.
     #[inline]
     pub const fn time_of(self, bytes: u64) -> Duration {
         const PICO_BITS_PER_BYTE: u64 = 8_000_000_000_000;
@@ -59,7 +60,7 @@ impl Rate {
             return Duration::from_picos(product.div_ceil(self.0));
         }
         let picos = (bytes as u128 * PICO_BITS_PER_BYTE as u128).div_ceil(self.0 as u128);
-        Duration::from_picos(if picos > u64::MAX as u128 { u64::MAX } else { picos as u64 })
+        Duration::from_picos(if picos > u64::MAX as u128 || bytes == u64::MAX { u64::MAX } else { picos as u64 })
     }
 }
 
@@ -256,5 +257,6 @@ mod tests {
         assert_eq!(Rate(3).time_of(1), Duration::from_picos(2_666_666_666_667));
         assert_eq!(Rate(8_000_000_000_000).time_of(1 << 40), Duration::from_picos(1 << 40));
         assert_eq!(Rate(1).time_of(u64::MAX), Duration::MAX);
+        assert_eq!(Rate(u64::MAX).time_of(u64::MAX), Duration::MAX, "a number of bytes that has saturated");
     }
 }
