@@ -108,9 +108,6 @@ fn of_discipline(discipline: &AnyDiscipline) -> Option<String> {
         AnyDiscipline::Priority(_) => {
             Some("a queue of this length for each class, where classes shared one buffer in the comparison".to_owned())
         }
-        AnyDiscipline::Red(config) if config.ecn && config.nodrop && !config.harddrop => {
-            Some("nodrop lets packets that are not capable of ECN in beyond max there, too".to_owned())
-        }
         _ => None,
     }
 }
@@ -457,8 +454,7 @@ mod tests {
         for (text, remarks) in [
             ("fifo", &[][..]),
             ("red limit 100", &["# the buffer is counted in bytes there: a packet for 1000 of them"]),
-            ("red ecn nodrop", &["# nodrop lets packets that are not capable of ECN in beyond max there, too"]),
-            ("red ecn nodrop harddrop", &[]),
+            ("red ecn nodrop", &[]),
             ("codel limit 100kb", &["# the buffer is counted in packets there: one for 1514 bytes"]),
             ("sfb", &["# flows are told apart by addresses, protocol and ports there, not as in the comparison"]),
         ] {
