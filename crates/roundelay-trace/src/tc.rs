@@ -108,9 +108,6 @@ fn of_discipline(discipline: &AnyDiscipline) -> Option<String> {
         AnyDiscipline::Priority(_) => {
             Some("a queue of this length for each class, where classes shared one buffer in the comparison".to_owned())
         }
-        AnyDiscipline::Red(config) if config.ecn && config.nodrop && !config.harddrop => {
-            Some("nodrop lets packets that are not capable of ECN in beyond max there, too".to_owned())
-        }
         _ => None,
     }
 }
@@ -183,7 +180,7 @@ fn red(config: &red::Config, limit: Limit) -> Option<String> {
     Some(format!("red limit {} {words}{switches}", number(limit).max(1)))
 }
 
-/// Its times are whole milliseconds, and no `db` at all would mean that nothing is warmed up.
+/// Its times are whole milliseconds.
 fn sfb(config: &sfb::Config, limit: Limit) -> String {
     let (target, max) = config.bin_sizes();
     let sfb::Config { penalty_rate, penalty_burst, .. } = config;
@@ -193,7 +190,7 @@ fn sfb(config: &sfb::Config, limit: Limit) -> String {
         "sfb rehash {} db {} limit {} max {max} target {target} increment {} decrement {} penalty_rate {penalty_rate} penalty_burst \
          {penalty_burst}",
         millis(config.rehash),
-        millis(config.db).max(1),
+        millis(config.db),
         in_packets(limit),
         step(config.increment),
         step(config.decrement),
@@ -378,7 +375,7 @@ mod tests {
             ),
             (
                 "sfb rehash 1500us db 0 max 24 limit 150kb",
-                "sfb rehash 2 db 1 limit 101 max 24 target 19 increment 0.0005 decrement 0.00005 penalty_rate 10 penalty_burst 20",
+                "sfb rehash 2 db 0 limit 101 max 24 target 19 increment 0.0005 decrement 0.00005 penalty_rate 10 penalty_burst 20",
             ),
         ]);
     }
@@ -457,8 +454,7 @@ mod tests {
         for (text, remarks) in [
             ("fifo", &[][..]),
             ("red limit 100", &["# the buffer is counted in bytes there: a packet for 1000 of them"]),
-            ("red ecn nodrop", &["# nodrop lets packets that are not capable of ECN in beyond max there, too"]),
-            ("red ecn nodrop harddrop", &[]),
+            ("red ecn nodrop", &[]),
             ("codel limit 100kb", &["# the buffer is counted in packets there: one for 1514 bytes"]),
             ("sfb", &["# flows are told apart by addresses, protocol and ports there, not as in the comparison"]),
         ] {

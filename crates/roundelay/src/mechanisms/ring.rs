@@ -8,7 +8,7 @@
 //!
 //! A queue that is emptied by push-out keeps its place until its turn, so that leaving needs no search: if packets come before that, it has
 //! lost no more than its packet and what it carried. If the turn was its own, that is over, lest it comes back to an open turn with new
-//! credit.
+//! credit. A quantum that is changed while packets wait counts from the next turn on, and a smaller one in the turn that has begun, too.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -202,18 +202,27 @@ impl<T> Ring<T> {
 
     /// Gives all queues this quantum, times their weights.
     pub(crate) fn set_quantum(&mut self, quantum: u32) {
-        for member in &mut self.members {
-            member.quantum = member.quantum / self.quantum * quantum;
+        let before = core::mem::replace(&mut self.quantum, quantum);
+        for number in 0..self.members.len() {
+            self.set_quantum_of(number, self.members[number].quantum / before * quantum);
         }
-        self.quantum = quantum;
     }
 
     /// Gives a queue `weight` times the quantum.
     pub(crate) fn set_weight(&mut self, number: usize, weight: u32) {
-        let quantum = self.quantum * weight;
-        let member = self.member_mut(number);
-        member.quantum = quantum;
-        member.leaves = false;
+        self.member_mut(number).leaves = false;
+        self.set_quantum_of(number, self.quantum * weight);
+    }
+
+    /// A queue that waits for its turn will have the new quantum in it. A turn that has begun is cut as if it had begun with a smaller one, but
+    /// grows with none: what has been sent beyond a quantum is not known any more, so lowering and raising it would add to the turn each time.
+    fn set_quantum_of(&mut self, number: usize, quantum: u32) {
+        let has_turn = self.order.front() == Some(&(number as u32));
+        let member = &mut self.members[number];
+        let before = core::mem::replace(&mut member.quantum, quantum);
+        if !member.queue.is_empty() && !(has_turn && quantum > before) {
+            member.deficit = (member.deficit + u64::from(quantum)).saturating_sub(before.into());
+        }
     }
 
     /// Gives a queue weight 1 again, once it is empty.
@@ -307,6 +316,7 @@ impl<T> Ring<T> {
     /// 2. Lemma 1 of the paper: an empty queue carries nothing.
     /// 3. The head of a queue is where `is_at_home` says that it belongs.
     /// 4. Who stands further back has the larger place.
+    /// 5. Who waits for its turn has at least its quantum for it. (And less than a packet more: what it carries did not cover one.)
     pub(crate) fn check_invariants(&self, is_at_home: impl Fn(usize, &Packet<T>) -> bool) {
         let mut stands = alloc::vec![0; self.members.len()];
         self.order.iter().for_each(|number| stands[*number as usize] += 1);
@@ -314,6 +324,8 @@ impl<T> Ring<T> {
             assert_eq!(stands, usize::from(member.in_ring), "ring, invariant 1: in it once");
             assert!(member.in_ring || member.queue.is_empty(), "ring, invariant 1: a backlogged queue is in it");
             assert!(!member.queue.is_empty() || member.deficit == 0, "ring, invariant 2: an empty queue carries nothing");
+            let waits = !member.queue.is_empty() && self.order.front() != Some(&(number as u32));
+            assert!(!waits || member.deficit >= member.quantum.into(), "ring, invariant 5: a quantum for the next turn");
             let head = self.pool.head(&member.queue);
             assert!(head.is_none_or(|head| is_at_home(number, head)), "ring, invariant 3: packets are where they belong");
             self.pool.check_queue(&member.queue);
@@ -392,6 +404,44 @@ mod tests {
             }
             prop_assert!(left[first] > waiting[first], "{first} should have left first");
         }
+    }
+
+    proptest! {
+        /// Whatever happens, quanta that change included: nobody has more for a turn than its quantum and less than a packet.
+        #[test]
+        fn a_turn_is_a_quantum_and_less_than_a_packet(
+            steps in prop::collection::vec((0u8..12, 0usize..3, 0u32..1600), 0..200),
+        ) {
+            let mut ring = ring(1000);
+            for (call, number, value) in steps {
+                match call {
+                    0..=5 => push(&mut ring, number, value),
+                    6..=8 => drop(send(&mut ring)),
+                    9 => ring.set_weight(number, 1 + value % 5 * (value % 200)),
+                    10 => ring.set_quantum(1 + value),
+                    _ => drop(ring.give_up(number, if value % 2 == 0 { End::Oldest } else { End::Newest })),
+                }
+                ring.check_invariants(|number, packet| packet.flow.index() == number);
+                for member in &ring.members {
+                    prop_assert!(member.deficit < u64::from(member.quantum) + 1600, "{member:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_quantum_that_is_lowered_and_raised_in_a_turn_adds_nothing_to_it() {
+        let mut ring = ring(1000);
+        for number in [0, 1] {
+            (0..30).for_each(|_| push(&mut ring, number, 100));
+        }
+        (0..6).for_each(|_| _ = send(&mut ring));
+        for weight in [1, 3, 1, 3] {
+            (0..2).for_each(|number| ring.set_weight(number, weight));
+        }
+        assert_eq!((ring.members[0].deficit, ring.members[1].deficit), (0, 3000), "0 has its turn, 1 waits for it");
+        let order: Vec<_> = core::iter::from_fn(|| send(&mut ring)).map(|(number, _)| number).collect();
+        assert_eq!([order.iter().take_while(|number| **number == 1).count(), order.len()], [30, 54]);
     }
 
     #[test]

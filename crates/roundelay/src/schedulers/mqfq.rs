@@ -31,7 +31,8 @@
 //! | chosen flow numbers | do not meet more than others | `chosen_flow_numbers_spread` below |
 //! | memory | the queues and what waits, however many flows | `memory_does_not_grow_with_flows` |
 //!
-//! Nothing is promised to one flow: it can meet another in all of its queues.
+//! Nothing is promised to one flow: it can meet another in all of its queues. A `quantum` that changes while packets wait may cost order as
+//! push-outs do: what was to be served soonest is so no more.
 //!
 //! Cost: O(1) a packet, with as many hashes as there are; as in `drr` for small quanta too. With `resequence` that is an average: a departure
 //! may hold several packets before it finds one, but each packet is held once. With `cells` each cell costs that, and pushing out a packet

@@ -19,7 +19,7 @@
 //! | average between | with p_b = `probability` (avg - min) / (max - min), 2 p_b / (1 + p_b) of the packets | `the_drop_rate_grows_linearly` |
 //! | distances between drops | uniform from 1 to 1 / p_b | `drops_are_spaced_uniformly_not_geometrically` |
 //! | average above `max` | every packet | `a_queue_beyond_max_takes_nothing` |
-//! | ECN | capable packets are marked where others are dropped | `capable_packets_are_marked_not_dropped` |
+//! | ECN | capable packets are marked where others are dropped, or let in with `nodrop` | `capable_packets_are_marked_not_dropped` |
 //! | senders that back off | are not all told at once | `senders_do_not_go_back_all_together` |
 //!
 //! Cost: O(1) a packet, with a division while the average is above `min`. Memory: constant.
@@ -61,9 +61,9 @@ pub struct Config {
     pub probability: Billionths,
     /// Whether packets that are capable of ECN are marked where others are dropped.
     pub ecn: bool,
-    /// With `ecn`: whether beyond `max` capable packets are dropped all the same.
+    /// With `ecn`: whether beyond `max` all packets are dropped all the same.
     pub harddrop: bool,
-    /// With `ecn`: whether packets that are not capable of it are left alone below `max`.
+    /// With `ecn`: whether packets that are not capable of it are left alone; beyond `max`, too, but for `harddrop`.
     pub nodrop: bool,
     /// Whether `probability` is adapted, twice a second, to keep the average half-way between `min` and `max`.
     pub adaptive: bool,
@@ -166,7 +166,7 @@ impl Discipline for Config {
             kind: Kind::Switch,
             min: 0,
             max: 1,
-            about: "with ecn: beyond max drop capable packets too",
+            about: "with ecn: beyond max drop packets all the same",
             read: |config| config.harddrop.into(),
             write: |config, value| config.harddrop = value != 0,
         },
@@ -175,7 +175,7 @@ impl Discipline for Config {
             kind: Kind::Switch,
             min: 0,
             max: 1,
-            about: "with ecn: leave packets that are not capable of it alone below max",
+            about: "with ecn: leave packets that are not capable of it alone, with harddrop below max only",
             read: |config| config.nodrop.into(),
             write: |config, value| config.nodrop = value != 0,
         },
@@ -291,11 +291,12 @@ impl<T> Red<T> {
 
     fn enqueue_packet(&mut self, now: Instant, packet: Packet<T>) {
         self.detection.observe(&self.thresholds, now, self.queue.backlog().bytes);
+        let Config { ecn, harddrop, nodrop, .. } = self.config;
         let kept = match self.detection.judge(&self.thresholds, &mut self.random) {
             Verdict::Keep => Some(packet),
-            Verdict::Signal if self.config.ecn && self.config.nodrop => Some(marked_if_capable(packet)),
-            Verdict::Signal => self.queue.signal(packet, self.config.ecn),
-            Verdict::Force => self.queue.signal(packet, self.config.ecn && !self.config.harddrop),
+            Verdict::Force if harddrop => self.queue.signal(packet, false),
+            Verdict::Signal | Verdict::Force if ecn && nodrop => Some(marked_if_capable(packet)),
+            Verdict::Signal | Verdict::Force => self.queue.signal(packet, ecn),
         };
         if let Some(packet) = kept {
             self.detection.entered();

@@ -14,14 +14,14 @@
 //! | p_m, qlen | `Bin::probability`, `Bin::packets` |
 //! | delta, d1 and d2 | `increment`, `decrement` |
 //! | bin_size; hard limit of a bin | `target`; `max` |
-//! | second set of bins, warmed up | `filters`, `is_warming`, from `db` after a change of hashes on |
+//! | second set of bins, warmed up | `filters`, `is_warming`, for the last `db` before a change of hashes |
 //!
 //! | guarantee | value | test in `theorems/sfb.rs` |
 //! |---|---|---|
 //! | flow that responds, among M that do not | shares all bins with them with probability (1 - (1 - 1/N)^M)^L over all seeds | `innocents_are_caught_as_often_as_the_formula_says` |
 //! | flow that does not respond | is held down; the others lose next to nothing | `a_misbehaving_flow_is_limited_and_others_are_not` |
 //! | flow with probability one | `penalty_burst` packets, and `penalty_rate` a second | `a_penalty_is_a_rate` |
-//! | change of hashes | a flow that was held down stays so | `a_warmed_filter_holds_down_from_the_start` |
+//! | change of hashes | a flow that was held down in the `db` before it stays so | `a_warmed_filter_holds_down_from_the_start` |
 //! | counts | bins of a level add up to what waits, also across changes of hashes and parameters | `counts_survive_whatever_happens` |
 //! | ECN | capable packets are marked, up to a probability of a half | `capable_packets_are_marked_not_dropped` |
 //!
@@ -65,7 +65,7 @@ pub struct Config {
     pub decrement: Billionths,
     /// Time between two changes of the hashes, up to a day; zero for never.
     pub rehash: Duration,
-    /// Time after a change from which the next hashes' bins are warmed up: up to a day. Not before the next change if it is not shorter than `rehash`.
+    /// Time before a change from which the next hashes' bins are warmed up: up to a day. Zero: they are not; `rehash` or longer: all the time.
     pub db: Duration,
     /// Packets a second of flows that do not respond, all together: up to 10^6.
     pub penalty_rate: u32,
@@ -168,7 +168,7 @@ impl Discipline for Config {
             kind: Kind::Milliseconds,
             min: 0,
             max: DAY,
-            about: "time after a change from which the next hashes' bins are warmed up",
+            about: "time before a change from which the next hashes' bins are warmed up; 0 for not at all",
             read: |config| config.db.as_picos(),
             write: |config, value| config.db = Duration::from_picos(value),
         },
@@ -393,17 +393,17 @@ impl<T> Sfb<T> {
         self.filters.iter_mut().enumerate().filter(move |(number, _)| counts(*number)).map(move |(_, filter)| (config, filter))
     }
 
-    /// Lets the other filter start to warm up, or take over.
+    /// Lets the other filter start to warm up, `db` before it takes over, or take over.
     fn change_hashes_if_due(&mut self, now: Instant) {
+        let Config { rehash, db, .. } = self.config;
         let age = now.since(self.rehashed_at);
-        let is_due = age >= self.config.rehash;
-        if self.config.rehash == Duration::ZERO {
+        if rehash == Duration::ZERO {
             return;
         }
-        if !self.is_warming && (is_due || age >= self.config.db) {
+        if !self.is_warming && age >= rehash - db {
             self.start_warming();
         }
-        if is_due {
+        if age >= rehash {
             self.active = 1 - self.active;
             self.is_warming = false;
             self.rehashed_at = now;

@@ -39,9 +39,11 @@
 //! DRR has Q w_k where this has Q B_k; it has no other term with Q, as a flow there has one turn a round. So the gain is for flows of large
 //! weights, as long as there are not many others; all bounds are O(N), like those of any round robin.
 //!
-//! Cost: O(1) a packet if the quantum is at least the longest packet: of two terms in a row one is that of the highest column. With smaller
-//! quanta turns may send nothing. When there were more of these in a row than flows, what follows until somebody can send is counted, not
-//! walked (`skip_terms`), which takes a look at each flow. Memory: one record and eleven pairs of links a flow, see `footprint`.
+//! Cost: O(1) a packet if the quantum is at least the longest packet: of two terms in a row one is that of the highest column. A longer packet
+//! costs O(B) for B backlogged flows, be the quantum a byte: when more turns in a row have sent nothing than there are such flows, what follows
+//! until somebody can send is counted, not walked (`skip_terms`). In all that is at most 4 B and some terms and turns, and two walks of the columns'
+//! lists, which have each of these flows once for each bit of its weight; idle flows cost nothing. Memory: one record and eleven pairs of
+//! links a flow, see `footprint`.
 //!
 //! Beyond what is told of the paper: the position counts on through changes of the order, so that flows that come and go cannot hold up the
 //! light ones. A flow that becomes backlogged is put before those that the present visit has still to come to, and waits for the next one:
@@ -106,6 +108,13 @@ impl Discipline for Config {
         Some(&mut scheduler.config)
     }
 
+    /// A turn that has begun is cut as if it had begun with a smaller quantum.
+    fn adopt<T: Send>(scheduler: &mut Srr<T>, before: &Self) {
+        if let Some(flow) = scheduler.flows.get_mut(scheduler.serving as usize) {
+            flow.deficit = flow.deficit.saturating_sub(before.quantum.saturating_sub(scheduler.config.quantum).into());
+        }
+    }
+
     fn guarantees(&self, share: &Share) -> Guarantees {
         let (own, any) = (self.around(share.weight, share.max_packet_len), u64::from(share.link_max_packet_len));
         let others = share.flows.saturating_sub(1);
@@ -154,6 +163,9 @@ pub struct Srr<T> {
     fruitless_turns: usize,
     longest: Longest,
     config: Config,
+    /// Terms, turns and links that were walked.
+    #[cfg(test)]
+    steps: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -213,6 +225,8 @@ impl<T> Srr<T> {
             fruitless_turns: 0,
             longest: Longest::default(),
             config,
+            #[cfg(test)]
+            steps: 0,
         })
     }
 
@@ -290,6 +304,10 @@ impl<T> Srr<T> {
         let number = self.cursor;
         let column = column_of(self.position)?;
         self.cursor = self.links[number as usize][column].next;
+        #[cfg(test)]
+        {
+            self.steps += 1;
+        }
         Some(number)
     }
 
@@ -298,6 +316,10 @@ impl<T> Srr<T> {
         let step = PERIOD >> (self.occupied.checked_ilog2()? + 1);
         self.position = (self.position / step + 1) * step % PERIOD;
         self.cursor = column_of(self.position).map_or(NONE, |column| self.columns[column]);
+        #[cfg(test)]
+        {
+            self.steps += 1;
+        }
         Some(())
     }
 
@@ -305,21 +327,39 @@ impl<T> Srr<T> {
     #[cold]
     fn skip_terms(&mut self) {
         self.fruitless_turns = 0;
-        let terms = self.flows.iter().filter_map(|flow| self.terms_short(flow)).min().unwrap_or(1) - 1;
-        let (from, quantum) = (u64::from(self.position), u64::from(self.config.quantum));
-        for flow in self.flows.iter_mut().filter(|flow| !flow.queue.is_empty()) {
-            flow.deficit += quantum * (turns(flow.weight, from + terms) - turns(flow.weight, from));
-        }
-        self.position = ((from + terms) % u64::from(PERIOD)) as u32;
+        let (from, quantum) = (u64::from(self.position), self.config.quantum);
+        let mut least = None;
+        self.for_each_backlogged(|flow, head| least = Some(least.unwrap_or(u64::MAX).min(flow.terms_short(head, from, quantum))));
+        let to = from + least.unwrap_or(1) - 1;
+        self.for_each_backlogged(|flow, _| flow.deficit += u64::from(quantum) * (turns(flow.weight, to) - turns(flow.weight, from)));
+        self.position = (to % u64::from(PERIOD)) as u32;
     }
 
-    /// After how many terms a flow can send. None if it has nothing to send.
-    fn terms_short(&self, flow: &Flow) -> Option<u64> {
-        let short = u64::from(self.pool.head(&flow.queue)?.len).saturating_sub(flow.deficit);
-        let turns_short = short.div_ceil(self.config.quantum.into()).max(1) - 1;
-        let (rounds, rest) = (turns_short / u64::from(flow.weight), turns_short % u64::from(flow.weight));
-        let before = turns(flow.weight, self.position.into());
-        let has_turns = |terms: u64| turns(flow.weight, u64::from(self.position) + terms) - before > rest;
+    /// Shows each backlogged flow and the length of its head once: when the column of its highest bit is walked.
+    fn for_each_backlogged(&mut self, mut show: impl FnMut(&mut Flow, u32)) {
+        for (column, first) in self.columns.into_iter().enumerate() {
+            let mut at = first;
+            while let Some(flow) = self.flows.get_mut(at as usize) {
+                at = self.links[at as usize][column].next;
+                if let Some(head) = self.pool.head(&flow.queue).filter(|_| flow.weight.ilog2() as usize == column) {
+                    show(flow, head.len);
+                }
+                #[cfg(test)]
+                {
+                    self.steps += 1;
+                }
+            }
+        }
+    }
+}
+
+impl Flow {
+    /// After how many terms, beginning with that after `from`, it can send a packet of `len` bytes.
+    fn terms_short(&self, len: u32, from: u64, quantum: u32) -> u64 {
+        let short = u64::from(len).saturating_sub(self.deficit);
+        let turns_short = short.div_ceil(quantum.into()).max(1) - 1;
+        let (rounds, rest) = (turns_short / u64::from(self.weight), turns_short % u64::from(self.weight));
+        let has_turns = |terms: u64| turns(self.weight, from + terms) - turns(self.weight, from) > rest;
         // Bisection: a round has all turns, no term has none.
         let (mut too_few, mut enough) = (0, u64::from(PERIOD));
         while enough - too_few > 1 {
@@ -330,7 +370,7 @@ impl<T> Srr<T> {
                 too_few = middle;
             }
         }
-        Some(rounds * u64::from(PERIOD) + enough)
+        rounds * u64::from(PERIOD) + enough
     }
 }
 
@@ -487,6 +527,28 @@ mod tests {
                 column_of(srr.position).map(|column| order - column as u32)
             });
             assert_eq!(terms.collect::<Vec<_>>(), spread(order), "order {order}");
+        }
+    }
+
+    /// Idle flows, however many are known, add nothing to what a packet costs that is longer than the quantum.
+    #[test]
+    fn a_long_packet_costs_a_look_at_the_flows_that_are_backlogged() {
+        for (known, backlogged, weight, quantum) in
+            [(20_000, 2, 1, 1514), (20_000, 2, 1023, 1), (20_000, 40, 700, 100), (300, 300, 1, 1514), (300, 300, 1023, 1)]
+        {
+            let mut srr = Srr::new(Config { quantum }).expect("legal");
+            (0..known).for_each(|flow| srr.enqueue_packet(Packet::new(FlowId(flow), 1, ())));
+            while srr.dequeue_packet().is_some() {}
+            for flow in 0..backlogged {
+                srr.set_weight(flow as usize, 1 + (weight - 1) * (flow % 2));
+                (0..5).for_each(|_| srr.enqueue_packet(Packet::new(FlowId(flow), 9000, ())));
+            }
+            while !srr.backlog().is_empty() {
+                let bits: u32 = (0..backlogged as usize).map(|flow| srr.flows[flow].weight.count_ones()).sum();
+                srr.steps = 0;
+                assert!(srr.dequeue_packet().is_some());
+                assert!(srr.steps <= u64::from(4 * backlogged + 2 * bits + 10), "{} of {backlogged} flows, {bits} bits", srr.steps);
+            }
         }
     }
 

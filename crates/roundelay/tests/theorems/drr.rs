@@ -230,6 +230,60 @@ fn latency_stays_within_the_bound() {
     assert!(of_fifo > 1.0, "fifo must break it: {of_fifo}");
 }
 
+/// What comes after weights and quanta have changed, in anybody's turn, is late by no more than the new ones promise: returns that ratio.
+fn latency_after_changes(before: (u32, &[u32]), after: (u32, &[u32]), served: u32, random: &mut Pcg64Mcg) -> f64 {
+    let (mut scheduler, weights) = (scheduler(before.0), after.1);
+    for (flow, weight) in (0..).zip(before.1).skip(1) {
+        set_weight(&mut scheduler, flow, *weight);
+        (0..30).for_each(|_| push(&mut scheduler, flow, random.random_range(1..=1514)));
+    }
+    (0..served).for_each(|_| _ = refill(&mut scheduler, random));
+    // As with weights that are set again and again, those of the first round are others, and none of them may leave anything behind.
+    for flow in 0..weights.len() {
+        set_weight(&mut scheduler, flow as u32, random.random_range(1..=1024));
+        set_weight(&mut scheduler, flow as u32, weights[flow]);
+    }
+    drr::Config { quantum: after.0 }.reconfigure(&mut scheduler).expect("a legal quantum");
+    let promised = drr::Config { quantum: after.0 }.guarantees(&share(weights, 0)).latency.expect("promised").value.as_secs_f64();
+    (0..30).for_each(|_| push(&mut scheduler, 0, random.random_range(1..=1514)));
+    let (mut all, mut got, mut late) = (0.0f64, 0.0f64, 0.0f64);
+    while scheduler.backlog().packets > 30 * (weights.len() as u64 - 1) {
+        let (flow, len) = pull(&mut scheduler).expect("backlogged");
+        all += f64::from(len);
+        if flow == 0 {
+            got += f64::from(len);
+            late = late.max(all - got / share_of(weights, 0));
+        } else {
+            push(&mut scheduler, flow, random.random_range(1..=1514));
+        }
+    }
+    late * 8.0 / RATE as f64 / promised
+}
+
+/// A turn that has begun is cut as if it had begun with the smaller quantum.
+#[test]
+fn what_comes_after_a_change_has_the_new_latency() {
+    let mut random = Pcg64Mcg::seed_from_u64(7);
+    let (heavy, light) = ([1, 1024], [1, 1]);
+    let lowered = latency_after_changes((1514, &heavy), (1514, &light), 1, &mut random);
+    let smaller = latency_after_changes((1 << 20, &light), (1514, &light), 1, &mut random);
+    println!("latency / bound: weight 1024 to 1: {lowered:.3}, quantum 1 MB to 1514 bytes: {smaller:.3}");
+    assert!(lowered <= 1.0 && smaller <= 1.0, "{lowered}, {smaller}");
+    let mut largest = 0.0f64;
+    for _ in 0..300 {
+        let flows = random.random_range(2..8);
+        let mut any = || (0..flows).map(|_| 1 << random.random_range(0..=6)).collect::<Vec<u32>>();
+        let (before, after) = (any(), any());
+        let mut quantum = || [1, 300, 1514, 4000][random.random_range(0..4)];
+        let (before, after) = ((quantum(), &before[..]), (quantum(), &after[..]));
+        let late = latency_after_changes(before, after, random.random_range(0..100), &mut random);
+        assert!(late <= 1.0, "{late}: {before:?} to {after:?}");
+        largest = largest.max(late);
+    }
+    println!("random changes: {largest:.3}");
+    assert!(largest > 0.3, "the bound is tried");
+}
+
 /// A flow with one packet at a time that is refilled as it is served, against one that has them all: the same packets in the same order.
 #[test]
 fn a_refilled_flow_is_one_that_was_never_empty() {

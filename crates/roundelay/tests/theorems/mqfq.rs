@@ -128,6 +128,48 @@ fn the_conditions_for_order_are_needed() {
     assert_eq!(count(mqfq::Config { cells: 100, ..config }, (40, 1514), 0.0), 0);
 }
 
+/// Queues were chosen by the quantum that there was.
+#[test]
+fn order_may_be_lost_when_the_quantum_changes_and_resequencing_keeps_it() {
+    let lost = |config: mqfq::Config| {
+        let loses = |seed: &u64| {
+            let (mut scheduler, mut random, mut left) = (build(config, *seed), Pcg64Mcg::seed_from_u64(*seed), Vec::new());
+            for number in 0..600 {
+                if number % 50 == 0 {
+                    mqfq::Config { quantum: random.random_range(500..3000), ..config }.reconfigure(&mut scheduler).expect("live");
+                }
+                if random.random_bool(0.55) {
+                    assert!(scheduler.enqueue(NOW, Packet::new(FlowId(random.random_range(0..6)), LEN, number)).is_ok());
+                } else {
+                    left.extend(scheduler.dequeue(NOW));
+                }
+            }
+            left.extend(std::iter::from_fn(|| scheduler.dequeue(NOW)));
+            !keeps_order(&left)
+        };
+        (0..100).filter(loses).count()
+    };
+    let config = mqfq::Config { queues: 6, buffer: 0, ..Default::default() };
+    assert!(lost(config) > 10);
+    assert_eq!(lost(mqfq::Config { resequence: true, ..config }), 0);
+}
+
+/// A turn of a megabyte that has begun ends when the quantum becomes a packet.
+#[test]
+fn a_turn_is_cut_when_the_quantum_is_lowered() {
+    let config = mqfq::Config { queues: 64, hashes: 1, quantum: 1 << 20, buffer: 0, ..Default::default() };
+    let mut scheduler = build(config, 1);
+    let put = |scheduler: &mut mqfq::Mqfq<u64>, flow, packets| {
+        (0..packets).for_each(|_| assert!(scheduler.enqueue(NOW, Packet::new(FlowId(flow), LEN, 0)).is_ok()));
+    };
+    put(&mut scheduler, 0, 900);
+    assert!(scheduler.dequeue(NOW).is_some());
+    mqfq::Config { quantum: LEN, ..config }.reconfigure(&mut scheduler).expect("live");
+    put(&mut scheduler, 1, 10);
+    let order: Vec<_> = (0..6).filter_map(|_| scheduler.dequeue(NOW)).map(|packet| packet.flow.0).collect();
+    assert_eq!(order.iter().sum::<u32>(), 3, "in turns of a packet from then on: {order:?}");
+}
+
 /// Most bytes that leave from a packet's departure until one of its flow that came before it has left.
 fn overtaken_by(departures: &[Packet<u64>]) -> u64 {
     let mut worst = 0;

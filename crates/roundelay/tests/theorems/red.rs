@@ -373,7 +373,14 @@ fn capable_packets_are_marked_not_dropped() {
     assert!(hard.0 > 19_000, "{hard:?}");
     let nodrop = red::Config { nodrop: true, ..ecn };
     assert_eq!(signals(nodrop, 60, Ecn::NotCapable), (0, 0));
-    assert!(signals(nodrop, 60, Ecn::Capable).1 > 1000 && signals(nodrop, 120, Ecn::NotCapable).0 > 19_000);
+    assert!(signals(nodrop, 60, Ecn::Capable).1 > 1000);
+    // As tc-red(8) has it: beyond max, too, unless that is where all are dropped.
+    assert_eq!(signals(nodrop, 120, Ecn::NotCapable), (0, 0));
+    assert!(signals(nodrop, 120, Ecn::Capable).1 > 19_000);
+    let both = red::Config { harddrop: true, ..nodrop };
+    assert!([Ecn::NotCapable, Ecn::Capable].into_iter().all(|ecn| signals(both, 120, ecn).0 > 19_000));
+    assert_eq!(signals(both, 60, Ecn::NotCapable), (0, 0));
+    assert!(signals(red::Config { ecn: false, ..nodrop }, 120, Ecn::NotCapable).0 > 19_000, "without ecn it says nothing");
 }
 
 /// Twenty senders at a link of 20 Mbit/s, the buffer twice what is under way.

@@ -363,6 +363,22 @@ fn a_bucket_that_an_eviction_emptied_loses_no_turn() {
     assert_eq!(order(0, &[(0, 60_000), (1, LEN), (1, LEN)]), [1, 0, 1]);
 }
 
+/// A turn of a megabyte that has begun ends when the quantum becomes a packet.
+#[test]
+fn a_turn_is_cut_when_the_quantum_is_lowered() {
+    let config = sfq::Config { quantum: 1 << 20, depth: 1000, ..deep() };
+    let mut scheduler = build(config, 1);
+    let put = |scheduler: &mut sfq::Sfq<u64>, flow, packets| {
+        (0..packets).for_each(|_| assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), LEN, 0)).is_ok()));
+    };
+    put(&mut scheduler, 0, 900);
+    assert!(scheduler.dequeue(Instant::ZERO).is_some());
+    sfq::Config { quantum: LEN, ..config }.reconfigure(&mut scheduler).expect("live");
+    put(&mut scheduler, 1, 10);
+    let order: Vec<_> = (0..6).filter_map(|_| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect();
+    assert_eq!(order.iter().sum::<u32>(), 3, "in turns of a packet from then on: {order:?}");
+}
+
 /// Oldest for newest: a bucket at its depth keeps what it is owed for a long packet, else it would wait for ever.
 #[test]
 fn a_bucket_that_drops_its_head_keeps_its_deficit() {

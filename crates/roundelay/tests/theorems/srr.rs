@@ -312,6 +312,18 @@ fn the_quantum_changes_at_work() {
     assert!(order.windows(3).any(|three| three == [0, 0, 0]), "three at once: {order:?}");
 }
 
+/// A turn of a megabyte that has begun ends when the quantum becomes a packet.
+#[test]
+fn a_turn_is_cut_when_the_quantum_is_lowered() {
+    let mut scheduler = scheduler(1 << 20);
+    (0..1_000).for_each(|_| push(&mut scheduler, 0, LEN));
+    assert_eq!(pull(&mut scheduler), Some((0, LEN)));
+    Config { quantum: LEN }.reconfigure(&mut scheduler).expect("legal");
+    (0..10).for_each(|_| push(&mut scheduler, 1, LEN));
+    let order: Vec<_> = (0..6).filter_map(|_| pull(&mut scheduler)).map(|(flow, _)| flow).collect();
+    assert_eq!(order.iter().sum::<u32>(), 3, "in turns of a packet from then on: {order:?}");
+}
+
 /// The order of the sequence follows the highest column that has flows; light flows have their turns throughout.
 #[test]
 fn heavy_flows_that_come_and_go_starve_nobody() {
