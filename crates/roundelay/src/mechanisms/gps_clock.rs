@@ -14,58 +14,30 @@
 //! while another is on the link had come at another moment of its time, and nothing of that is left at the next one. Without a rate that
 //! moment is its end: a packet counts as sent once it is given out.
 //!
-//! Number format: V, S and F in 2^-30 bytes per unit of weight, wrapping at 2^64; work in 2^-30 bytes. Every division leaves its remainder
-//! where it counts on, so work is conserved to the last unit: what is backlogged in the fluid server is what waits and what is left of the
-//! packet on the link (`check`). Only S is rounded, down, by less than a unit each time that a flow becomes backlogged. V is then a mean
-//! of such errors: it is too small by at most a unit for each such time since the fluid server was last empty.
+//! What is pushed out the fluid server loses as well, but not the work that it has done of it: from then on it has more left to do than the
+//! link, and sends in vain what the link has sent before (`excess`). V never jumps for it, so a packet that came before is not passed by one
+//! that comes after; a V that is late in this way harms nobody, as `fluid.rs` shows. Once the link has sent all, the fluid server is through as
+//! well (`rest`); and it is not left behind so far that it works only on what the link has sent (`catch_up`).
 //!
-//! Cost: O(log N) a packet, amortised. The heap has each flow where it would have emptied when last looked at; packets that came since are
-//! found out when it is reached.
+//! A weight counts from the packet behind the first one that waits, and not for what the link was given before: those have their times, and
+//! the link has acted on them. The fluid server serves them until then with the weights that they were given, or, if these are
+//! several, the largest.
+//!
+//! Number format: V in 2^-30 bytes per unit of weight, wrapping at 2^64; work in 2^-30 bytes. Every division leaves its remainder
+//! where it counts on, so work is conserved to the last unit: what is backlogged in the fluid server is what waits, what is left of the
+//! packet on the link, and the excess (`check`).
+//!
+//! Cost: O(log N) a packet, amortised. The heap has each flow where what it had as it was last counted ends; what came since is counted when
+//! that is reached.
 
 use alloc::vec::Vec;
 
 use crate::guarantees::Share;
 use crate::mechanisms::heap::FlowHeap;
-use crate::packet::Packet;
 use crate::scheduler::FlowConfig;
 use crate::time::Instant;
 use crate::units::Rate;
 use crate::virtual_time::VirtualTime;
-
-/// When the fluid server serves a packet.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Service {
-    /// S.
-    pub(crate) start: VirtualTime,
-    /// F.
-    pub(crate) finish: VirtualTime,
-}
-
-/// Virtual times no further apart than this are equal: 2^-18 bytes per unit of weight.
-pub(crate) const TOLERANCE: i64 = 1 << ROUNDED_BITS;
-const ROUNDED_BITS: u32 = 12;
-
-impl Service {
-    /// F, such that packets that tie compare as equal.
-    #[inline]
-    pub(crate) const fn rounded_finish(self) -> VirtualTime {
-        self.finish.plus(1 << (ROUNDED_BITS - 1)).slot_start(ROUNDED_BITS)
-    }
-
-    /// The packet, with this beside what it carries.
-    #[inline]
-    pub(crate) fn stamp<T>(self, packet: Packet<T>) -> Packet<(Self, T)> {
-        let Packet { flow, len, arrival, ecn, priority, slack, deadline, payload } = packet;
-        Packet { flow, len, arrival, ecn, priority, slack, deadline, payload: (self, payload) }
-    }
-
-    /// The packet as it came.
-    #[inline]
-    pub(crate) fn unstamp<T>(packet: Packet<(Self, T)>) -> Packet<T> {
-        let Packet { flow, len, arrival, ecn, priority, slack, deadline, payload: (_, payload) } = packet;
-        Packet { flow, len, arrival, ecn, priority, slack, deadline, payload }
-    }
-}
 
 /// 2^-30 bytes.
 type Work = u64;
@@ -74,13 +46,13 @@ const fn work_of(len: u32) -> Work {
     (len as Work) << VirtualTime::FRACTION_BITS
 }
 
-/// Most that a flow can have backlogged in the fluid server: 4 GB. Its finish time is then less than 2^62 ahead of V, whatever its weight
-/// may come to be.
+/// Most that a flow can have backlogged in the fluid server: 4 GB. It is then through with it less than 2^62 after V, whatever the flow's
+/// weight may come to be.
 const MOST_BACKLOG: Work = 1 << 62;
 
 /// The fluid server.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct GpsClock {
+pub struct GpsClock {
     /// V.
     now: VirtualTime,
     /// Work done that V does not show: less than a unit of V.
@@ -88,35 +60,70 @@ pub(crate) struct GpsClock {
     fluids: Vec<Fluid>,
     /// Sum of the weights of the flows that are backlogged here.
     busy_weight: u64,
-    /// Sum of the weights of those and of all others that are known.
+    /// Sum of the weights of those and of all others that are known; of two weights of a flow the larger.
     known_weight: u64,
-    /// The flows that are backlogged here, by when they empty or earlier.
-    emptying: FlowHeap,
+    /// The flows that are backlogged here, by when what is counted of them ends.
+    ending: FlowHeap,
     link: Link,
+    /// What there is to do here beyond what the link has to do.
+    excess: i128,
 }
 
 /// A flow in the fluid server.
 #[derive(Debug, Clone, Default)]
 struct Fluid {
-    /// F of its last packet: when it empties.
+    /// When the part of its backlog ends that is counted.
     finish: VirtualTime,
+    /// The part behind that.
+    later: Work,
     /// Work that the division left over: it is done at `finish`.
-    remainder: Work,
-    /// Zero: the flow is not known.
+    remainder: u32,
+    /// Until `finish`.
     weight: u32,
+    /// From then on; the same while the flow is idle. Zero: the flow is not known.
+    next_weight: u32,
     /// It is forgotten as soon as it is empty here.
     leaves: bool,
 }
 
 impl Fluid {
-    fn backlog_at(&self, now: VirtualTime) -> Work {
-        self.finish.since(now) as u64 * u64::from(self.weight) + self.remainder
+    fn counted_at(&self, now: VirtualTime) -> Work {
+        self.finish.since(now) as u64 * u64::from(self.weight) + u64::from(self.remainder)
     }
 
-    /// F such that from `from` on this is its backlog.
-    fn set_backlog(&mut self, from: VirtualTime, backlog: Work) {
-        self.finish = from.plus(backlog / u64::from(self.weight));
-        self.remainder = backlog % u64::from(self.weight);
+    fn backlog_at(&self, now: VirtualTime) -> Work {
+        self.counted_at(now) + self.later
+    }
+
+    /// Finish such that this is what is counted from `now` on.
+    fn count(&mut self, now: VirtualTime, work: Work) {
+        self.finish = now.plus(work / u64::from(self.weight));
+        self.remainder = (work % u64::from(self.weight)) as u32;
+    }
+
+    /// What is counted is done, and what is behind it is counted.
+    fn turn(&mut self, now: VirtualTime) {
+        self.weight = self.next_weight;
+        let work = core::mem::take(&mut self.later);
+        self.count(now, work);
+    }
+
+    /// What is counted ends where `later` is what is behind it. What was behind and is now counted has times of `next_weight`.
+    fn split(&mut self, now: VirtualTime, later: Work) {
+        let (counted, backlog) = (self.counted_at(now), self.backlog_at(now));
+        self.later = later;
+        if self.weight == self.next_weight || backlog - later <= counted {
+            self.count(now, backlog - later);
+        } else {
+            let more = (backlog - later - counted + u64::from(self.remainder)).div_ceil(self.next_weight.into());
+            self.finish = self.finish.plus(more);
+            self.remainder = 0;
+            self.weight = self.weight.max(self.next_weight);
+        }
+    }
+
+    fn known_weight(&self) -> u64 {
+        self.weight.max(self.next_weight).into()
     }
 }
 
@@ -169,6 +176,17 @@ impl GpsClock {
         self.known_weight
     }
 
+    /// The weight of what comes of a flow; zero if it is not known.
+    #[inline]
+    pub(crate) fn weight(&self, flow: usize) -> u32 {
+        self.fluids.get(flow).map_or(0, |fluid| if fluid.leaves { 0 } else { fluid.next_weight })
+    }
+
+    #[inline]
+    pub(crate) fn is_backlogged(&self, flow: usize) -> bool {
+        self.ending.contains(flow)
+    }
+
     pub(crate) const fn set_link_rate(&mut self, rate: Rate) {
         self.link.rate = Some(rate);
     }
@@ -200,130 +218,167 @@ impl GpsClock {
         self.link = Link { since: now, until, len, done: 0, ..self.link };
     }
 
+    /// Nothing waits. If nothing is on the link either, the fluid server is through with all as well.
+    pub(crate) fn rest(&mut self) {
+        if self.link.done == work_of(self.link.len) {
+            while let Some((at, flow)) = self.ending.first() {
+                self.now = at;
+                self.turn(flow);
+            }
+            (self.rest, self.excess) = (0, 0);
+        }
+    }
+
+    /// V is not before `target`, which is not after S of any packet that waits: up to there the fluid server sends only what the link has
+    /// sent, and passes over it.
+    #[inline]
+    pub(crate) fn catch_up(&mut self, target: VirtualTime) {
+        if target.is_after(self.now) {
+            self.pass_over(target);
+        }
+    }
+
+    #[cold]
+    fn pass_over(&mut self, target: VirtualTime) {
+        let mut passed = -i128::from(core::mem::take(&mut self.rest));
+        while let Some((at, flow)) = self.ending.first().filter(|(at, _)| !at.is_after(target)) {
+            passed += i128::from(at.since(self.now)) * i128::from(self.busy_weight) + i128::from(self.fluids[flow].remainder);
+            self.now = at;
+            self.turn(flow);
+        }
+        passed += i128::from(target.since(self.now)) * i128::from(self.busy_weight);
+        self.now = target;
+        self.excess -= passed;
+    }
+
     /// Whether a packet still fits into the fluid server's arithmetic.
+    #[inline]
     pub(crate) fn has_room_for(&self, flow: usize, len: u32) -> bool {
-        let backlog = if self.emptying.contains(flow) { self.fluids[flow].backlog_at(self.now) } else { 0 };
+        let backlog = if self.ending.contains(flow) { self.fluids[flow].backlog_at(self.now) } else { 0 };
         len <= FlowConfig::MAX_PACKET_LEN && backlog + work_of(len) <= MOST_BACKLOG
     }
 
-    /// A packet comes. A flow that is not known joins with weight 1.
-    pub(crate) fn arrive(&mut self, flow: usize, len: u32) -> Service {
-        if self.fluids.get(flow).is_none_or(|fluid| fluid.weight == 0 || fluid.leaves) {
-            self.set_weight(flow, FlowConfig::DEFAULT.weight);
-        }
+    /// A packet of a flow that is known comes.
+    #[inline]
+    pub(crate) fn arrive(&mut self, flow: usize, len: u32) {
         let fluid = &mut self.fluids[flow];
-        let was_idle = !self.emptying.contains(flow);
-        if was_idle {
-            (fluid.finish, fluid.remainder) = (self.now, 0);
-        }
-        let start = fluid.finish;
-        fluid.set_backlog(start, work_of(len) + fluid.remainder);
-        let finish = fluid.finish;
-        if was_idle && len > 0 {
-            self.emptying.insert(flow, finish);
+        if self.ending.contains(flow) {
+            fluid.later += work_of(len);
+        } else if len > 0 {
+            fluid.count(self.now, work_of(len));
+            self.ending.insert(flow, fluid.finish);
             self.busy_weight += u64::from(fluid.weight);
         }
-        Service { start, finish }
     }
 
-    /// The last packet of a flow is given up. What the fluid server has done of it already it makes up for at once, so that it goes on
-    /// having as much to do as the link.
+    /// The last packet of a flow is given up. What the fluid server has done of it already was in vain.
     pub(crate) fn withdraw(&mut self, flow: usize, len: u32) {
-        let mut done = work_of(len);
-        if self.emptying.contains(flow) {
-            let backlog = self.fluids[flow].backlog_at(self.now);
-            let left = backlog.saturating_sub(done);
-            done -= backlog - left;
-            self.file(flow, left);
+        let mut work = work_of(len);
+        if self.ending.contains(flow) {
+            let of_later = work.min(self.fluids[flow].later);
+            self.fluids[flow].later -= of_later;
+            work -= of_later;
+            if work > 0 {
+                let counted = self.fluids[flow].counted_at(self.now);
+                let left = counted.saturating_sub(work);
+                work -= counted - left;
+                self.change(flow, |fluid, now| fluid.count(now, left));
+                self.work(0);
+            }
         }
-        self.work(done);
+        self.excess += i128::from(work);
     }
 
-    /// Gives a flow this weight from now on. Packets that have been told when they are served stay so.
-    pub(crate) fn set_weight(&mut self, flow: usize, weight: u32) {
+    /// Gives a flow this weight, for all but its first packet that waits and for what the link had of it before; `waiting` bytes wait behind
+    /// that packet. Returns when they start: V, if the fluid server is through with what is before them.
+    pub(crate) fn set_weight(&mut self, flow: usize, weight: u32, waiting: u64) -> VirtualTime {
         if flow >= self.fluids.len() {
             self.fluids.resize_with(flow + 1, Fluid::default);
         }
-        let fluid = &mut self.fluids[flow];
-        fluid.leaves = false;
-        let backlog = self.emptying.contains(flow).then(|| fluid.backlog_at(self.now));
-        let before = core::mem::replace(&mut fluid.weight, weight);
-        let change = |sum: u64| sum - u64::from(before) + u64::from(weight);
-        self.known_weight = change(self.known_weight);
-        if let Some(backlog) = backlog {
-            self.busy_weight = change(self.busy_weight);
-            self.file(flow, backlog);
-            self.work(0);
-        }
+        let waiting = waiting << VirtualTime::FRACTION_BITS;
+        let backlog = if self.ending.contains(flow) { self.fluids[flow].backlog_at(self.now) } else { 0 };
+        let (mut start, mut after) = (self.now, waiting);
+        self.change(flow, |fluid, now| {
+            fluid.leaves = false;
+            if backlog > waiting {
+                fluid.split(now, waiting);
+                (start, after) = (fluid.finish, fluid.backlog_at(now));
+            } else {
+                (fluid.weight, fluid.later) = (weight, 0);
+                fluid.count(now, waiting);
+            }
+            fluid.next_weight = weight;
+        });
+        self.excess += i128::from(after) - i128::from(backlog);
+        self.work(0);
+        start
     }
 
     /// A flow leaves, once the fluid server is through with it.
     pub(crate) fn forget(&mut self, flow: usize) {
-        self.fluids[flow].leaves = true;
-        if !self.emptying.contains(flow) {
-            self.leave(flow);
-        }
+        self.change(flow, |fluid, _| fluid.leaves = true);
     }
 
-    /// Puts a flow where it belongs by its backlog.
-    fn file(&mut self, flow: usize, backlog: Work) {
-        self.emptying.remove(flow);
+    /// Changes a flow, and puts it where it then belongs.
+    fn change(&mut self, flow: usize, change: impl FnOnce(&mut Fluid, VirtualTime)) {
         let fluid = &mut self.fluids[flow];
-        fluid.set_backlog(self.now, backlog);
-        if backlog > 0 {
-            self.emptying.insert(flow, fluid.finish);
-        } else {
+        self.known_weight -= fluid.known_weight();
+        if self.ending.contains(flow) {
+            self.ending.remove(flow);
             self.busy_weight -= u64::from(fluid.weight);
-            self.leave(flow);
+        } else {
+            (fluid.finish, fluid.remainder) = (self.now, 0);
         }
+        change(fluid, self.now);
+        if fluid.backlog_at(self.now) > 0 {
+            self.ending.insert(flow, fluid.finish);
+            self.busy_weight += u64::from(fluid.weight);
+        } else if fluid.leaves {
+            *fluid = Fluid::default();
+        } else {
+            fluid.weight = fluid.next_weight;
+        }
+        self.known_weight += fluid.known_weight();
     }
 
-    fn leave(&mut self, flow: usize) {
-        let fluid = &mut self.fluids[flow];
-        if fluid.leaves {
-            self.known_weight -= u64::from(fluid.weight);
-            *fluid = Fluid::default();
-        }
+    /// V has reached the end of what is counted of a flow.
+    fn turn(&mut self, flow: usize) {
+        self.change(flow, Fluid::turn);
     }
 
     /// The fluid server does this work. Flows that empty on the way leave in order, and V runs faster from there on.
     fn work(&mut self, work: Work) {
         self.rest += work;
-        while let Some((at, flow)) = self.emptying.first() {
+        while let Some((at, flow)) = self.ending.first() {
             let ahead = at.since(self.now) as u128 * u128::from(self.busy_weight);
-            let Fluid { finish, remainder, .. } = self.fluids[flow];
-            if ahead > u128::from(self.rest) {
+            let needed = ahead + u128::from(self.fluids[flow].remainder);
+            if needed > u128::from(self.rest) {
                 break;
             }
-            if at != finish {
-                self.emptying.remove(flow);
-                self.emptying.insert(flow, finish);
-                continue;
-            }
-            let needed = ahead as Work + remainder;
-            if needed > self.rest {
-                break;
-            }
-            self.rest -= needed;
+            self.rest -= needed as Work;
             self.now = at;
-            self.file(flow, 0);
+            self.turn(flow);
         }
         self.now = self.now.plus(self.rest.checked_div(self.busy_weight).unwrap_or(0));
         self.rest = self.rest.checked_rem(self.busy_weight).unwrap_or(0);
     }
 
-    /// Panics if the fluid server has not as much to do as the link, which has `waiting` bytes and what is left of its packet: work is
-    /// conserved.
+    /// Panics if the fluid server has not as much to do as the link, which has `waiting` bytes and what is left of its packet, and the excess:
+    /// work is conserved.
     pub(crate) fn check(&self, waiting: u64) {
-        let unit = 1u128 << VirtualTime::FRACTION_BITS;
-        let backlogged = || self.fluids.iter().enumerate().filter(|(flow, _)| self.emptying.contains(*flow)).map(|(_, fluid)| fluid);
-        let fluid: u128 = backlogged().map(|fluid| u128::from(fluid.backlog_at(self.now))).sum();
-        let on_link = work_of(self.link.len) - self.link.done;
-        assert_eq!(fluid - u128::from(self.rest), u128::from(waiting) * unit + u128::from(on_link), "the fluid server has as much to do");
+        let unit = 1i128 << VirtualTime::FRACTION_BITS;
+        let backlogged = || self.fluids.iter().enumerate().filter(|(flow, _)| self.ending.contains(*flow)).map(|(_, fluid)| fluid);
+        let fluid: i128 = backlogged().map(|fluid| i128::from(fluid.backlog_at(self.now))).sum();
+        let on_link = i128::from(work_of(self.link.len) - self.link.done);
+        let left = i128::from(waiting) * unit + on_link + self.excess;
+        assert_eq!(fluid - i128::from(self.rest), left, "the fluid server has as much to do");
+        assert!(self.excess >= 0, "it never has less to do than the link");
         assert_eq!(backlogged().map(|fluid| u64::from(fluid.weight)).sum::<u64>(), self.busy_weight, "backlogged weights add up");
-        assert_eq!(self.fluids.iter().map(|fluid| u64::from(fluid.weight)).sum::<u64>(), self.known_weight, "known weights add up");
+        assert_eq!(self.fluids.iter().map(Fluid::known_weight).sum::<u64>(), self.known_weight, "known weights add up");
+        let mut idle = self.fluids.iter().enumerate().filter(|(flow, _)| !self.ending.contains(*flow)).map(|(_, fluid)| fluid);
+        assert!(idle.all(|fluid| fluid.later == 0 && fluid.weight == fluid.next_weight && !fluid.leaves), "an idle flow has one weight");
         assert!(self.rest < self.busy_weight.max(1), "V shows all work");
-        self.emptying.check();
+        self.ending.check();
     }
 
     #[cfg(test)]
@@ -355,12 +410,20 @@ mod tests {
         clock.begin(Instant::from_nanos(nanos), len);
     }
 
+    /// A packet comes; returns when the fluid server is through with what is counted of its flow.
+    fn arrive(clock: &mut GpsClock, flow: usize, len: u32) -> f64 {
+        if clock.weight(flow) == 0 {
+            clock.set_weight(flow, 1, 0);
+        }
+        clock.arrive(flow, len);
+        bytes(clock.fluids[flow].finish)
+    }
+
     #[test]
     fn v_runs_faster_when_a_flow_empties() {
         let mut clock = clock();
-        clock.set_weight(1, 3);
-        let (one, two) = (clock.arrive(0, 100), clock.arrive(1, 150));
-        assert_eq!((bytes(one.finish), bytes(two.finish)), (100.0, 50.0));
+        clock.set_weight(1, 3, 0);
+        assert_eq!([arrive(&mut clock, 0, 100), arrive(&mut clock, 1, 150)], [100.0, 50.0]);
         send(&mut clock, 0, 150);
         clock.advance(Instant::from_nanos(100));
         assert_eq!(bytes(clock.now()), 25.0, "100 bytes for weights of 4");
@@ -368,15 +431,19 @@ mod tests {
         send(&mut clock, 150, 100);
         clock.advance(Instant::from_nanos(225));
         assert_eq!(bytes(clock.now()), 75.0);
-        assert_eq!(bytes(clock.arrive(0, 10).start), 100.0, "behind the flow's own");
-        assert_eq!(bytes(clock.arrive(1, 30).start), 75.0, "at V");
+        assert_eq!(arrive(&mut clock, 0, 10), 100.0, "what is behind that is counted then");
+        assert_eq!(arrive(&mut clock, 1, 30), 85.0, "from V on");
         clock.check(40);
+        send(&mut clock, 250, 40);
+        clock.complete();
+        assert_eq!(bytes(clock.now()), 110.0);
+        clock.check(0);
     }
 
     #[test]
     fn a_link_that_is_slow_or_rests_does_not_drive_v() {
         let mut clock = clock();
-        clock.arrive(0, 100);
+        arrive(&mut clock, 0, 100);
         clock.advance(Instant::from_nanos(1_000));
         assert_eq!(bytes(clock.now()), 0.0, "nobody sends");
         send(&mut clock, 1_000, 60);
@@ -386,51 +453,68 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_of_a_packet_that_is_given_up_is_made_up_for() {
+    fn what_was_done_of_a_packet_that_is_given_up_was_in_vain() {
         let mut clock = clock();
-        clock.arrive(0, 100);
-        clock.arrive(1, 100);
-        clock.arrive(1, 50);
+        arrive(&mut clock, 0, 100);
+        arrive(&mut clock, 1, 100);
+        arrive(&mut clock, 1, 50);
         send(&mut clock, 0, 100);
         clock.advance(Instant::from_nanos(100));
         clock.withdraw(1, 50);
-        assert_eq!(bytes(clock.now()), 50.0, "nothing was done of the second packet");
+        assert_eq!(clock.excess, 0, "nothing was done of the second packet");
         clock.withdraw(1, 100);
-        assert_eq!(bytes(clock.now()), 100.0, "half of the first was");
+        assert_eq!((bytes(clock.now()), clock.excess), (50.0, 50 << VirtualTime::FRACTION_BITS), "half of the first was");
         clock.check(0);
-        assert_eq!(bytes(clock.arrive(1, 7).start), 100.0);
+        assert_eq!(arrive(&mut clock, 1, 7), 57.0, "V has not moved");
+        // The fluid server still has 50 bytes of the packet that the link has sent; it passes over some, and rests when the link does.
+        clock.catch_up(clock.now().plus(20 << VirtualTime::FRACTION_BITS));
+        clock.check(7);
+        send(&mut clock, 100, 0);
+        clock.rest();
+        assert_eq!((bytes(clock.now()), clock.busy_weight, clock.excess), (100.0, 0, 0));
     }
 
     #[test]
-    fn a_weight_counts_at_once_and_until_the_fluid_server_is_through() {
+    fn a_weight_counts_for_what_waits_behind_the_first() {
         let mut clock = clock();
-        clock.arrive(0, 100);
-        clock.arrive(1, 100);
+        arrive(&mut clock, 0, 100);
+        for _ in 0..3 {
+            arrive(&mut clock, 1, 60);
+        }
+        // The first packet keeps its weight of 1, the second and third are served at a weight of 4.
+        assert_eq!(bytes(clock.set_weight(1, 4, 120)), 60.0);
+        assert_eq!((clock.known_weight(), clock.busy_weight), (5, 2));
         send(&mut clock, 0, 100);
-        clock.set_weight(1, 4);
-        clock.advance(Instant::from_nanos(100));
-        assert_eq!(bytes(clock.now()), 20.0);
-        assert_eq!(bytes(clock.arrive(1, 8).start), 25.0, "100 bytes at a weight of 4");
+        send(&mut clock, 100, 60);
+        clock.advance(Instant::from_nanos(140));
+        assert_eq!(bytes(clock.now()), 64.0, "120 bytes for weights of 2, 20 for weights of 5");
+        // The second and half of the third have been sent ahead, as the weight falls: both weights count until V is there.
+        clock.check(120);
+        assert_eq!((bytes(clock.set_weight(1, 1, 60)), clock.known_weight()), (75.0, 5));
+        send(&mut clock, 160, 60);
+        assert_eq!((bytes(clock.now()), clock.known_weight()), (68.0, 5));
+        assert_eq!(bytes(clock.set_weight(1, 8, 0)), 75.0 + 60.0, "what was timed stays so");
+        assert_eq!(clock.busy_weight, 5, "with the larger weight of two, which was done in vain");
+        assert_eq!(clock.excess, (67 * 4 - (7 * 4 + 60)) << VirtualTime::FRACTION_BITS);
         clock.forget(1);
-        assert_eq!(clock.known_weight(), 5);
-        send(&mut clock, 100, 108);
+        assert_eq!(clock.known_weight(), 1 + 8);
+        send(&mut clock, 220, 400);
         clock.complete();
-        assert_eq!((clock.known_weight(), bytes(clock.now())), (1, 100.0));
-        clock.check(0);
+        assert_eq!((clock.known_weight(), clock.busy_weight), (1, 0));
     }
 
     #[test]
     fn a_flow_has_four_gigabytes_at_most() {
         let mut clock = clock();
         for _ in 1..1 << 16 {
-            clock.arrive(0, 1 << 16);
+            arrive(&mut clock, 0, 1 << 16);
         }
         assert!(clock.has_room_for(0, 1 << 16));
-        clock.arrive(0, 1 << 16);
+        arrive(&mut clock, 0, 1 << 16);
         assert!(!clock.has_room_for(0, 1) && clock.has_room_for(1, 1 << 16) && !clock.has_room_for(1, (1 << 16) + 1));
         // Nor does it lose its place when its weight changes.
         for weight in [1024, 1, 7, 1] {
-            clock.set_weight(0, weight);
+            clock.set_weight(0, weight, (1 << 32) - (1 << 16));
             clock.check(1 << 32);
         }
     }

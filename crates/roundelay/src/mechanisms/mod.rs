@@ -4,7 +4,7 @@
 //! |---|---|
 //! | turns by bytes | [`ring`] |
 //! | virtual time in groups and slots | [`groups`] (QFQ's sets), [`aggregates`] (QFQ+'s budgets), [`strata`] (GFQ and S-KPS) |
-//! | the fluid server | [`gps_clock`] |
+//! | the fluid server | [`gps_clock`] (how far it is), [`fluid`] (packets timed by it) |
 //! | order by a key | [`heap`] (flows), [`ranked`] (packets) |
 //! | who has most | [`longest`] |
 //! | flows into buckets, counts of flows | [`hash`], [`flow_counts`] |
@@ -16,6 +16,7 @@ pub(crate) mod aggregates;
 pub(crate) mod codel;
 pub(crate) mod early_detection;
 pub(crate) mod flow_counts;
+pub(crate) mod fluid;
 pub(crate) mod gps_clock;
 pub(crate) mod groups;
 pub(crate) mod hash;

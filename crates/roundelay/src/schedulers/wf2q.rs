@@ -39,20 +39,13 @@
 //!
 //! Differences from the paper: those of `wfq`.
 
-use alloc::vec::Vec;
-
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
-use crate::mechanisms::gps_clock::{GpsClock, Service, TOLERANCE};
+use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
+use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::heap::FlowHeap;
-use crate::mechanisms::longest::Longest;
-use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
-use crate::time::Instant;
-use crate::units::Rate;
 use crate::virtual_time::VirtualTime;
 
 /// WF2Q has no parameters but its flows' weights.
@@ -88,197 +81,81 @@ impl Discipline for Config {
 }
 
 /// The scheduler.
-#[derive(Debug, Clone)]
-pub struct Wf2q<T> {
-    pool: Pool<(Service, T)>,
-    flows: Vec<Flow>,
-    /// The fluid server.
-    clock: GpsClock,
-    /// Flows whose first packet had begun in the fluid server when the link last picked, by its F.
-    eligible: FlowHeap,
-    /// The other flows with packets, by S of the first.
-    ineligible: FlowHeap,
-    longest: Longest,
-}
+pub type Wf2q<T> = Imitation<T, ByFinishOfBegun>;
 
+/// Flows by whether their first packets have begun in the fluid server.
 #[derive(Debug, Clone, Default)]
-struct Flow {
-    queue: Queue,
-    /// It was removed and goes with its last packet.
-    leaves: bool,
+pub struct ByFinishOfBegun {
+    /// Those that had as the link last picked, by F.
+    eligible: FlowHeap,
+    /// The others, by S.
+    ineligible: FlowHeap,
 }
 
-impl<T> Default for Wf2q<T> {
-    fn default() -> Self {
-        let (pool, flows, clock) = (Pool::default(), Vec::new(), GpsClock::default());
-        Self { pool, flows, clock, eligible: FlowHeap::default(), ineligible: FlowHeap::default(), longest: Longest::default() }
-    }
-}
-
-impl<T> Wf2q<T> {
-    fn flow_mut(&mut self, flow: usize) -> &mut Flow {
-        if flow >= self.flows.len() {
-            self.flows.resize_with(flow + 1, Flow::default);
-        }
-        &mut self.flows[flow]
-    }
-
-    fn enqueue_packet(&mut self, packet: Packet<T>) {
-        let number = packet.flow.index();
-        let service = self.clock.arrive(number, packet.len);
-        self.flow_mut(number);
-        let flow = &mut self.flows[number];
-        if flow.queue.is_empty() {
-            self.ineligible.insert(number, service.start);
-        }
-        self.pool.push(&mut flow.queue, service.stamp(packet));
-        self.longest.changed(number, flow.queue.size());
-    }
-
-    fn dequeue_packet(&mut self, now: Instant) -> Option<Packet<T>> {
-        self.clock.complete();
-        self.update_eligible();
-        let (_, number) = self.eligible.first().or_else(|| self.ineligible.first())?;
-        let flow = &mut self.flows[number];
-        let packet = self.pool.pop(&mut flow.queue)?;
-        self.clock.begin(now, packet.len);
-        self.longest.changed(number, flow.queue.size());
-        self.eligible.remove(number);
-        self.ineligible.remove(number);
-        if let Some(next) = self.pool.head(&flow.queue) {
-            self.ineligible.insert(number, next.payload.0.start);
-        } else {
-            self.leave_if_removed(number);
-        }
-        Some(Service::unstamp(packet))
-    }
-
-    /// Whoever has begun in the fluid server.
-    fn update_eligible(&mut self) {
-        while let Some((start, number)) = self.ineligible.first() {
-            if !self.has_begun(start) {
-                break;
-            }
-            self.ineligible.remove(number);
-            let head = self.pool.head(&self.flows[number].queue);
-            self.eligible.insert(number, head.map_or(start, |head| head.payload.0.rounded_finish()));
-        }
-    }
-
-    #[inline]
-    fn has_begun(&self, start: VirtualTime) -> bool {
-        start.since(self.clock.now()) <= TOLERANCE
-    }
-
-    fn leave_if_removed(&mut self, number: usize) {
-        if core::mem::take(&mut self.flows[number].leaves) {
-            self.clock.forget(number);
-        }
-    }
-
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.flows.len(), self.pool.backlog()) {
-            self.check_invariants();
+impl ByFinishOfBegun {
+    fn update_eligible(&mut self, now: VirtualTime, head: impl Fn(usize) -> Service) {
+        while let Some((_, flow)) = self.ineligible.first().filter(|(start, _)| has_begun(*start, now)) {
+            self.ineligible.remove(flow);
+            self.eligible.insert(flow, head(flow).rounded_finish());
         }
     }
 }
 
-impl<T> Scheduler<T> for Wf2q<T> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !packet.flow.fits_a_table() || !self.clock.has_room_for(packet.flow.index(), packet.len) {
-            return Err(packet);
-        }
-        self.clock.advance(now);
-        self.enqueue_packet(packet);
-        self.debug_check();
-        Ok(())
-    }
+#[inline]
+const fn has_begun(start: VirtualTime, now: VirtualTime) -> bool {
+    start.since(now) <= TOLERANCE as i64
+}
 
-    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet(now);
-        self.debug_check();
-        packet
-    }
+impl Order for ByFinishOfBegun {
+    const NAME: &'static str = Config::NAME;
+    const BYTES_PER_FLOW: usize = 2 * GpsClock::BYTES_IN_HEAP;
 
-    /// The tail of the longest backlog, which the fluid server gives up as well.
-    fn evict(&mut self) -> Option<Packet<T>> {
-        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
-        let flow = &mut self.flows[number];
-        let packet = self.pool.pop_tail(&mut flow.queue)?;
-        self.longest.changed(number, flow.queue.size());
-        self.clock.withdraw(number, packet.len);
-        if flow.queue.is_empty() {
-            self.eligible.remove(number);
-            self.ineligible.remove(number);
-            self.leave_if_removed(number);
-        }
-        self.debug_check();
-        Some(Service::unstamp(packet))
+    #[inline]
+    fn insert(&mut self, flow: usize, head: Service) {
+        self.ineligible.insert(flow, head.start);
     }
 
     #[inline]
-    fn backlog(&self) -> Backlog {
-        self.pool.backlog()
+    fn remove(&mut self, flow: usize) {
+        self.eligible.remove(flow);
+        self.ineligible.remove(flow);
     }
 
-    fn set_link_rate(&mut self, rate: Rate) {
-        self.clock.set_link_rate(rate);
-    }
-
-    fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
-        config.check(Config::NAME, flow)?;
-        self.flow_mut(flow.index()).leaves = false;
-        self.clock.set_weight(flow.index(), config.weight);
-        self.debug_check();
-        Ok(())
-    }
-
-    fn remove_flow(&mut self, flow: FlowId) {
-        let Some(record) = self.flows.get_mut(flow.index()) else { return };
-        record.leaves = true;
-        if record.queue.is_empty() {
-            self.leave_if_removed(flow.index());
+    /// If nobody has begun, V catches up with the first who will.
+    fn choose(&mut self, clock: &mut GpsClock, head: impl Fn(usize) -> Service) -> Option<usize> {
+        self.update_eligible(clock.now(), &head);
+        if self.eligible.is_empty() {
+            let (start, _) = self.ineligible.first()?;
+            clock.catch_up(start.minus(TOLERANCE));
+            self.update_eligible(clock.now(), &head);
         }
-        self.debug_check();
+        self.eligible.first().map(|(_, flow)| flow)
     }
 
-    /// Flows that have left count until the fluid server is through with them.
-    fn total_weight(&self) -> Option<u64> {
-        Some(self.clock.known_weight())
-    }
-
-    fn footprint(&self) -> Footprint {
-        let bytes_per_flow = size_of::<Flow>() + GpsClock::BYTES_PER_FLOW + 2 * GpsClock::BYTES_IN_HEAP + Longest::BYTES_PER_QUEUE;
-        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
-    }
-
-    /// 1. A flow with packets is in one heap, one without is in none. Who is eligible has begun.
-    /// 2. The fluid server has as much to do as the link, to the last unit of work.
-    /// 3. Both heaps are in order.
-    fn check_invariants(&self) {
-        for (number, flow) in self.flows.iter().enumerate() {
-            let (early, late) = (self.eligible.contains(number), self.ineligible.contains(number));
-            assert_eq!(usize::from(early) + usize::from(late), usize::from(!flow.queue.is_empty()), "invariant 1");
-            let start = self.pool.head(&flow.queue).map(|head| head.payload.0.start);
-            assert!(!early || start.is_some_and(|start| self.has_begun(start)), "invariant 1");
-            self.pool.check_queue(&flow.queue);
+    fn check(&self, flow: usize, head: Option<Service>, now: VirtualTime) {
+        let (early, late) = (self.eligible.contains(flow), self.ineligible.contains(flow));
+        assert_eq!(usize::from(early) + usize::from(late), usize::from(head.is_some()), "flows with packets are in one heap");
+        assert!(!early || head.is_some_and(|head| has_begun(head.start, now)), "who is eligible has begun");
+        if flow == 0 {
+            self.eligible.check();
+            self.ineligible.check();
         }
-        self.clock.check(self.pool.backlog().bytes);
-        self.eligible.check();
-        self.ineligible.check();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::{FlowId, Packet};
+    use crate::scheduler::{FlowConfig, Scheduler};
+    use crate::time::Instant;
+    use alloc::vec::Vec;
 
     /// Flow 0 has half of the link, ten others a twentieth each: it is sent every other time.
     #[test]
     fn a_heavy_flow_takes_turns_with_the_light_ones() {
         for start in [0, u64::MAX - 1_000] {
-            let mut scheduler = Wf2q { clock: GpsClock::start_at(VirtualTime::from_bits(start)), ..Wf2q::default() };
+            let mut scheduler = Wf2q::start_at(VirtualTime::from_bits(start));
             scheduler.set_flow(FlowId(0), FlowConfig { weight: 10, ..FlowConfig::DEFAULT }).unwrap();
             for flow in [0; 11].into_iter().chain(1..=10) {
                 scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1000, ())).unwrap();

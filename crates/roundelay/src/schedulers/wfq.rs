@@ -46,20 +46,14 @@
 //! in the fluid server at once, and in the packets' times from the next arrival on. The link's rate is told by the port; without one a
 //! packet counts as sent when it is given out. Packets longer than 65536 bytes, and more than 4 GB of one flow, are refused.
 
-use alloc::vec::Vec;
-
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
-use crate::mechanisms::gps_clock::{GpsClock, Service};
+use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
+use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::heap::FlowHeap;
-use crate::mechanisms::longest::Longest;
-use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
-use crate::time::Instant;
-use crate::units::Rate;
+use crate::virtual_time::VirtualTime;
 
 /// WFQ has no parameters but its flows' weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -98,171 +92,62 @@ impl Discipline for Config {
 }
 
 /// The scheduler.
-#[derive(Debug, Clone)]
-pub struct Wfq<T> {
-    pool: Pool<(Service, T)>,
-    flows: Vec<Flow>,
-    /// The fluid server.
-    clock: GpsClock,
-    /// Flows with packets, by F of the first of them.
-    backlogged: FlowHeap,
-    longest: Longest,
-}
+pub type Wfq<T> = Imitation<T, ByFinish>;
 
+/// Flows by F of their first packets.
 #[derive(Debug, Clone, Default)]
-struct Flow {
-    queue: Queue,
-    /// It was removed and goes with its last packet.
-    leaves: bool,
+pub struct ByFinish {
+    backlogged: FlowHeap,
+    /// The largest F - S that a first packet has had since there was none.
+    longest: u64,
 }
 
-impl<T> Default for Wfq<T> {
-    fn default() -> Self {
-        let (pool, flows, clock) = (Pool::default(), Vec::new(), GpsClock::default());
-        Self { pool, flows, clock, backlogged: FlowHeap::default(), longest: Longest::default() }
-    }
-}
+impl Order for ByFinish {
+    const NAME: &'static str = Config::NAME;
+    const BYTES_PER_FLOW: usize = GpsClock::BYTES_IN_HEAP;
 
-impl<T> Wfq<T> {
-    fn flow_mut(&mut self, flow: usize) -> &mut Flow {
-        if flow >= self.flows.len() {
-            self.flows.resize_with(flow + 1, Flow::default);
-        }
-        &mut self.flows[flow]
-    }
-
-    fn enqueue_packet(&mut self, packet: Packet<T>) {
-        let number = packet.flow.index();
-        let service = self.clock.arrive(number, packet.len);
-        self.flow_mut(number);
-        let flow = &mut self.flows[number];
-        if flow.queue.is_empty() {
-            self.backlogged.insert(number, service.rounded_finish());
-        }
-        self.pool.push(&mut flow.queue, service.stamp(packet));
-        self.longest.changed(number, flow.queue.size());
-    }
-
-    fn dequeue_packet(&mut self, now: Instant) -> Option<Packet<T>> {
-        self.clock.complete();
-        let (_, number) = self.backlogged.first()?;
-        let flow = &mut self.flows[number];
-        let packet = self.pool.pop(&mut flow.queue)?;
-        self.clock.begin(now, packet.len);
-        self.longest.changed(number, flow.queue.size());
-        self.backlogged.remove(number);
-        if let Some(next) = self.pool.head(&flow.queue) {
-            self.backlogged.insert(number, next.payload.0.rounded_finish());
-        } else {
-            self.leave_if_removed(number);
-        }
-        Some(Service::unstamp(packet))
-    }
-
-    fn leave_if_removed(&mut self, number: usize) {
-        if core::mem::take(&mut self.flows[number].leaves) {
-            self.clock.forget(number);
-        }
+    #[inline]
+    fn insert(&mut self, flow: usize, head: Service) {
+        let length = head.finish.since(head.start) as u64;
+        self.longest = if self.backlogged.is_empty() { length } else { self.longest.max(length) };
+        self.backlogged.insert(flow, head.rounded_finish());
     }
 
     #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(self.flows.len(), self.pool.backlog()) {
-            self.check_invariants();
-        }
-    }
-}
-
-impl<T> Scheduler<T> for Wfq<T> {
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !packet.flow.fits_a_table() || !self.clock.has_room_for(packet.flow.index(), packet.len) {
-            return Err(packet);
-        }
-        self.clock.advance(now);
-        self.enqueue_packet(packet);
-        self.debug_check();
-        Ok(())
+    fn remove(&mut self, flow: usize) {
+        self.backlogged.remove(flow);
     }
 
-    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet(now);
-        self.debug_check();
-        packet
-    }
-
-    /// The tail of the longest backlog, which the fluid server gives up as well.
-    fn evict(&mut self) -> Option<Packet<T>> {
-        let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
-        let flow = &mut self.flows[number];
-        let packet = self.pool.pop_tail(&mut flow.queue)?;
-        self.longest.changed(number, flow.queue.size());
-        self.clock.withdraw(number, packet.len);
-        if flow.queue.is_empty() {
-            self.backlogged.remove(number);
-            self.leave_if_removed(number);
-        }
-        self.debug_check();
-        Some(Service::unstamp(packet))
-    }
-
+    /// Nothing is sent whose F is after V + C: all that wait have an S after V then.
     #[inline]
-    fn backlog(&self) -> Backlog {
-        self.pool.backlog()
+    fn choose(&mut self, clock: &mut GpsClock, _: impl Fn(usize) -> Service) -> Option<usize> {
+        let (finish, flow) = self.backlogged.first()?;
+        clock.catch_up(finish.minus(self.longest + TOLERANCE));
+        Some(flow)
     }
 
-    fn set_link_rate(&mut self, rate: Rate) {
-        self.clock.set_link_rate(rate);
-    }
-
-    fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
-        config.check(Config::NAME, flow)?;
-        self.flow_mut(flow.index()).leaves = false;
-        self.clock.set_weight(flow.index(), config.weight);
-        self.debug_check();
-        Ok(())
-    }
-
-    fn remove_flow(&mut self, flow: FlowId) {
-        let Some(record) = self.flows.get_mut(flow.index()) else { return };
-        record.leaves = true;
-        if record.queue.is_empty() {
-            self.leave_if_removed(flow.index());
+    fn check(&self, flow: usize, head: Option<Service>, _: VirtualTime) {
+        assert_eq!(self.backlogged.contains(flow), head.is_some(), "flows with packets are in the heap");
+        assert!(head.is_none_or(|head| head.finish.since(head.start) as u64 <= self.longest), "no packet takes longer");
+        if flow == 0 {
+            self.backlogged.check();
         }
-        self.debug_check();
-    }
-
-    /// Flows that have left count until the fluid server is through with them.
-    fn total_weight(&self) -> Option<u64> {
-        Some(self.clock.known_weight())
-    }
-
-    fn footprint(&self) -> Footprint {
-        let bytes_per_flow = size_of::<Flow>() + GpsClock::BYTES_PER_FLOW + GpsClock::BYTES_IN_HEAP + Longest::BYTES_PER_QUEUE;
-        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
-    }
-
-    /// 1. A flow is in the heap if it has packets; the heap is in order.
-    /// 2. The fluid server has as much to do as the link, to the last unit of work.
-    fn check_invariants(&self) {
-        for (number, flow) in self.flows.iter().enumerate() {
-            assert_eq!(self.backlogged.contains(number), !flow.queue.is_empty(), "invariant 1");
-            self.pool.check_queue(&flow.queue);
-        }
-        self.backlogged.check();
-        self.clock.check(self.pool.backlog().bytes);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::{FlowId, Packet};
+    use crate::scheduler::{FlowConfig, Scheduler};
+    use crate::time::Instant;
+    use alloc::vec::Vec;
 
     /// Flow 0 has half of the link, ten others a twentieth each: of packets that come at once it is sent ten in a row.
     #[test]
     fn a_heavy_flow_is_sent_ahead_of_its_share() {
         for start in [0, u64::MAX - 1_000] {
-            let clock = GpsClock::start_at(crate::virtual_time::VirtualTime::from_bits(start));
-            let mut scheduler = Wfq { clock, ..Wfq::default() };
+            let mut scheduler = Wfq::start_at(VirtualTime::from_bits(start));
             scheduler.set_flow(FlowId(0), FlowConfig { weight: 10, ..FlowConfig::DEFAULT }).unwrap();
             for flow in [0; 11].into_iter().chain(1..=10) {
                 scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1000, ())).unwrap();
