@@ -16,27 +16,37 @@ use crate::comparison::{Comparison, DisciplineResult, Outcome};
 const NOTABLE: f64 = 1.25;
 /// Waiting no longer than this, beside the transmission itself, does not matter to anybody.
 const NEGLIGIBLE_SECONDS: f64 = 0.005;
-/// To lose all packets is as bad as to get them this late: the sender's shortest wait before it sends again (RFC 6298, section 2.4).
-const LOSS_SECONDS: f64 = 1.0;
+/// A sender's shortest wait before it sends again (RFC 6298, section 2.4).
+const SHORTEST_RETRY: f64 = 1.0;
+/// No loss is worse than to get packets this late: the longest wait may be cut to it (RFC 6298, section 2.5).
+const LONGEST_RETRY: f64 = 60.0;
 
 /// What a discipline did, in seconds.
 struct Harm {
-    /// To a typical light flow: the geometric mean over those flows, each counting alike however much it sends.
+    /// To the flows that ask for little. What a typical one suffers: the geometric mean over those flows, each counting alike however much it
+    /// sends. A few that are locked out hardly show in it, so it is no less than what the loss of all their packets together comes to.
     light: f64,
     /// To all packets together.
     total: f64,
 }
 
-/// The 99th percentile of delay, plus the fraction of packets lost times [`LOSS_SECONDS`].
+/// How long a sender waits on average before a packet is through, of which this fraction is lost: a second, twice as long after each further
+/// loss (RFC 6298, section 5.5), which is p + 2 p^2 + 4 p^3 + .. = p / (1 - 2 p). If half of them are lost there is no end to it.
+fn retries(loss: f64) -> f64 {
+    if loss < 0.5 { (SHORTEST_RETRY * loss / (1.0 - 2.0 * loss)).min(LONGEST_RETRY) } else { LONGEST_RETRY }
+}
+
+/// The 99th percentile of delay, and what losses come to.
 fn harm_of(outcome: &Outcome) -> f64 {
-    outcome.delay.map_or(LOSS_SECONDS, |delay| delay.p99) + outcome.loss * LOSS_SECONDS
+    outcome.delay.map_or(0.0, |delay| delay.p99) + retries(outcome.loss)
 }
 
 impl Harm {
     fn of(result: &DisciplineResult, light: &[usize]) -> Self {
         let total = harm_of(&result.total);
-        let light = geometric_mean(light.iter().map(|flow| harm_of(&result.flows[*flow].outcome)));
-        Self { light: light.unwrap_or(total), total }
+        let typical = geometric_mean(light.iter().map(|flow| harm_of(&result.flows[*flow].outcome)));
+        let together = result.light_p99.unwrap_or(0.0) + retries(result.light.loss);
+        Self { light: typical.map_or(total, |typical| typical.max(together)), total }
     }
 }
 
@@ -115,25 +125,29 @@ fn praise(winner: &DisciplineResult, light: usize, alone: bool) -> String {
     };
     let what = if alone { format!("Under {spec},") } else { format!("{spec} serves this traffic best:") };
     let who = if light == 1 { "the one flow that asks".to_owned() } else { format!("a typical one of the {light} flows that ask") };
-    let loss = if winner.light.loss > 0.0 {
-        format!("{} of such packets are lost", percent(winner.light.loss))
-    } else {
-        "none is lost".to_owned()
-    };
-    format!("{what} 99% of the packets of {who} for less than a fair share are through within {}, and {loss}.", seconds(wait))
+    let (whose, within) = (format!("packets of {who} for less than a fair share"), seconds(wait));
+    if winner.light.loss == 0.0 {
+        return format!("{what} 99% of the {whose} are through within {within}, and none is lost.");
+    }
+    let lost = percent(winner.light.loss);
+    format!("{what} of the {whose} 99% of those that get through do so within {within}, and {lost} of the packets of such flows are lost.")
 }
 
-/// None where the harm is in losses alone.
+/// None where there are no such flows.
 fn blame(loser: &DisciplineResult, winner: &DisciplineResult) -> Option<String> {
-    let (wait, least) = (loser.light_p99?, winner.light_p99?);
-    let (spec, factor) = (&loser.spec, wait / least);
-    let lost = if loser.light.loss > winner.light.loss { format!(", and {} are lost", percent(loser.light.loss)) } else { String::new() };
+    let spec = &loser.spec;
+    let least = winner.light_p99?;
+    let Some(wait) = loser.light_p99 else { return Some(format!("Under {spec} nothing of them gets through.")) };
+    let factor = wait / least;
+    let who = if loser.light.loss > 0.0 { "those that get through" } else { "they" };
     let how = if factor >= NOTABLE {
         format!("{}, {factor:.1} times as long, behind what the heavy flows have queued", seconds(wait))
     } else {
         seconds(wait)
     };
-    Some(format!("Under {spec} they take {how}{lost}."))
+    let but = if wait < least { "but" } else { "and" };
+    let lost = if loser.light.loss > winner.light.loss { format!(", {but} {} are lost", percent(loser.light.loss)) } else { String::new() };
+    Some(format!("Under {spec} {who} take {how}{lost}."))
 }
 
 fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<String> {
@@ -165,5 +179,22 @@ fn percent(fraction: f64) -> String {
     match fraction * 100.0 {
         p if p < 0.1 => format!("{p:.3}%"),
         p => format!("{p:.1}%"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The fractions that are lost once, twice, ... times the wait that follows.
+    #[test]
+    fn losses_come_to_what_a_sender_waits() {
+        for percent in 0..45 {
+            let loss = f64::from(percent) / 100.0;
+            let sum: f64 = (1..500).map(|time| loss.powi(time) * 2_f64.powi(time - 1)).sum();
+            assert!((retries(loss) - sum).abs() < 1e-9, "{loss}: {} {sum}", retries(loss));
+        }
+        assert_eq!([0.5, 0.7, 1.0].map(retries), [60.0; 3]);
+        assert_eq!(retries(0.4999), 60.0);
     }
 }

@@ -702,6 +702,32 @@ fn the_example_shows_what_fair_queues_do() {
     assert!(p99("wf2q_plus") < 0.01, "{}", p99("wf2q_plus"));
 }
 
+/// Rules that give every web server of the example whatever a discipline could go by.
+const WEB_FIRST: &str = "[[weight]]\nmatch = \"src port 443\"\nweight = 10\npriority = 0\nslack = \"20ms\"\ndeadline = \"50ms\"\n";
+
+/// Four light flows of 54 with most of their packets were locked out under `priority`, which a mean over flows hardly shows.
+#[test]
+fn who_locks_light_flows_out_is_not_best() {
+    let mut options = options("5mbit", specs(&["edf", "lstf", "priority"]));
+    options.weights = WeightRules::from_toml("w.toml", WEB_FIRST).unwrap();
+    let comparison = compare(example(), &options, &mut ()).unwrap();
+    assert_sound(&comparison);
+    let light = |spec| (by_spec(&comparison, spec).light_p99.unwrap(), by_spec(&comparison, spec).light.loss);
+    assert!(light("priority").0 < light("lstf").0 && light("priority").1 > 0.5 && light("lstf").1 == 0.0);
+    assert_eq!(comparison.disciplines[comparison.verdict.best].name, "lstf", "{:?}", comparison.verdict.sentences);
+    let text = comparison.verdict.sentences.join(" ");
+    assert!(text.contains("and none is lost. Under priority those that get through take 239 ms, but 53.8% are lost."), "{text}");
+}
+
+#[test]
+fn a_delay_is_said_to_be_that_of_packets_that_get_through() {
+    let text = verdict_of(&overload(), &["fifo limit 10"]);
+    assert!(
+        text.contains("99% of those that get through do so within") && text.contains("% of the packets of such flows are lost."),
+        "{text}"
+    );
+}
+
 /// A capture that is written as it is read: memory holds one packet of it.
 struct Endless {
     packets: u64,
