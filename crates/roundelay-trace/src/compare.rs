@@ -16,6 +16,7 @@ use crate::error::CaptureError;
 use crate::lane::{Lane, LaneBuilder, PacketSink, TreeLane};
 use crate::meters::FLOWS_WITH_CURVES;
 use crate::offered::{Event, Oddities, Offered, OfferedFlow};
+use crate::standing::Standing;
 use crate::tc::{self, Distinctions};
 use crate::tree::TreeFile;
 use crate::urgency::{Known, reads_sizes};
@@ -224,7 +225,10 @@ fn conclude(
     let prioritised = options.weights.rules().iter().any(|rule| rule.urgency().priority.is_some());
     let distinctions = Distinctions { flow_by: options.flow_by, weighted, prioritised };
     let commands = |spec: &Spec| tc::commands(spec, options.limit_of(spec), options.rate, distinctions);
-    let on_linux: Vec<_> = options.specs.iter().map(|spec| !commands(spec).is_empty()).chain(options.trees.iter().map(|_| false)).collect();
+    let carried = offered.carried();
+    let standing = |spec: &Spec| Standing::of_spec(spec, carried, !commands(spec).is_empty());
+    let trees = options.trees.iter().map(|tree| Standing::of_tree(tree, carried));
+    let standings: Vec<_> = options.specs.iter().map(standing).chain(trees).collect();
     let mut comparison = Comparison {
         version: env!("CARGO_PKG_VERSION"),
         capture: summarise_capture(&offered, options),
@@ -235,7 +239,7 @@ fn conclude(
         disciplines,
         verdict: Verdict::default(),
     };
-    let (best, sentences) = verdict(&comparison, &on_linux);
+    let (best, sentences) = verdict(&comparison, &standings);
     comparison.verdict = Verdict { best, sentences, commands: options.specs.get(best).map(commands).unwrap_or_default() };
     Ok(comparison)
 }

@@ -1,8 +1,9 @@
 //! Which discipline serves the traffic best, and why, in plain sentences.
 //!
 //! Flows that ask for less than their fair share of the link (the light ones) are who a queue can hurt or spare: they did nothing to make it
-//! long. The best discipline is the one that does least harm to a typical one of them. Where several do about equally well, one that Linux has
-//! is preferred, then the one that does least harm to all packets together, then the one that needs least memory.
+//! long. The best discipline is the one that does least harm to them, of those that a real port could have (`standing.rs`). Where several do
+//! about equally well, one that Linux has is preferred, then the one that does least harm to all packets together, then one that keeps the
+//! order of packets, then the one that needs least memory.
 
 use std::cmp::Ordering;
 
@@ -11,6 +12,7 @@ use roundelay::tree;
 use roundelay_metrics::geometric_mean;
 
 use crate::comparison::{Comparison, DisciplineResult, Outcome};
+use crate::standing::Standing;
 
 /// Harm that differs by less than this factor is the same.
 const NOTABLE: f64 = 1.25;
@@ -50,8 +52,8 @@ impl Harm {
     }
 }
 
-/// The index of the best discipline and two or three sentences on why. `on_linux` tells for each discipline whether Linux has it.
-pub(crate) fn verdict(comparison: &Comparison, on_linux: &[bool]) -> (usize, Vec<String>) {
+/// The index of the best discipline and two or three sentences on why.
+pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize, Vec<String>) {
     let flows = &comparison.flows;
     let light: Vec<_> = (0..flows.len()).filter(|flow| flows[*flow].light).collect();
     let results = &comparison.disciplines;
@@ -59,19 +61,29 @@ pub(crate) fn verdict(comparison: &Comparison, on_linux: &[bool]) -> (usize, Vec
     let negligible = NEGLIGIBLE_SECONDS + longest_transmission(comparison);
     let contended = harms.iter().any(|harm| harm.light > negligible || harm.total > negligible);
     let differ = spread(harms.iter().map(|harm| harm.light)) > NOTABLE || spread(harms.iter().map(|harm| harm.total)) > NOTABLE;
-    let best = if contended && differ { best(results, &harms, on_linux) } else { simplest(results) };
+    let fit = fit(standings);
+    let best = if contended && differ { best(results, &harms, standings, &fit) } else { simplest(results, standings, &fit) };
     let first = match (contended, differ || results.len() == 1) {
         (false, _) => format!("Nothing contends for this link: {} will do.", results[best].spec),
         (true, false) => format!("{} will do: what was compared serves this traffic alike.", results[best].spec),
         (true, true) => praise(&results[best], light.len(), results.len() == 1),
     };
-    let worst = worst(&harms, best).filter(|_| contended && differ);
+    let worst = worst(&harms, best, &fit).filter(|_| contended && differ);
     let blame = worst.and_then(|worst| blame(&results[worst], &results[best]));
-    let nowhere = (!on_linux[best]).then(|| match results[best].name {
+    let nowhere = (!standings[best].on_linux).then(|| match results[best].name {
         tree::Config::NAME => "Commands that set up a tree on Linux are not written.".to_owned(),
         _ => format!("Linux does not have {}.", results[best].spec),
     });
-    (best, [first].into_iter().chain(blame).chain(caveats(&results[best], results)).chain(nowhere).collect())
+    (
+        best,
+        [first]
+            .into_iter()
+            .chain(blame)
+            .chain(obstacle(results, &harms, standings, best))
+            .chain(caveats(&results[best], results))
+            .chain(nowhere)
+            .collect(),
+    )
 }
 
 /// The time that the longest packet of the capture takes on the link, seconds.
@@ -84,13 +96,20 @@ fn spread(values: impl Iterator<Item = f64> + Clone) -> f64 {
     values.clone().fold(0.0, f64::max) / values.fold(f64::INFINITY, f64::min)
 }
 
-fn best(results: &[DisciplineResult], harms: &[Harm], on_linux: &[bool]) -> usize {
-    let least = harms.iter().map(|harm| harm.light).fold(f64::INFINITY, f64::min);
-    let good = (0..results.len()).filter(|index| harms[*index].light <= least * NOTABLE);
+/// Those that may be recommended; all of them if none may.
+fn fit(standings: &[Standing]) -> Vec<usize> {
+    let free: Vec<_> = (0..standings.len()).filter(|index| standings[*index].obstacle.is_none()).collect();
+    if free.is_empty() { (0..standings.len()).collect() } else { free }
+}
+
+fn best(results: &[DisciplineResult], harms: &[Harm], standings: &[Standing], fit: &[usize]) -> usize {
+    let least = fit.iter().map(|index| harms[*index].light).fold(f64::INFINITY, f64::min);
+    let good = fit.iter().copied().filter(|index| harms[*index].light <= least * NOTABLE);
     let order = |a: &usize, b: &usize| {
-        let linux = on_linux[*b].cmp(&on_linux[*a]);
+        let linux = standings[*b].on_linux.cmp(&standings[*a].on_linux);
         let harm = notably(harms[*a].total, harms[*b].total);
-        linux.then(harm).then(memory(&results[*a]).cmp(&memory(&results[*b])))
+        let order = standings[*b].keeps_order.cmp(&standings[*a].keeps_order);
+        linux.then(harm).then(order).then(memory(&results[*a]).cmp(&memory(&results[*b])))
     };
     good.min_by(order).unwrap_or(0)
 }
@@ -101,18 +120,31 @@ fn notably(a: f64, b: f64) -> Ordering {
     step(a).total_cmp(&step(b))
 }
 
-fn simplest(results: &[DisciplineResult]) -> usize {
-    (0..results.len()).min_by_key(|index| memory(&results[*index])).unwrap_or(0)
+/// By memory alone.
+fn simplest(results: &[DisciplineResult], _standings: &[Standing], fit: &[usize]) -> usize {
+    fit.iter().copied().min_by_key(|index| memory(&results[*index])).unwrap_or(0)
 }
 
 fn memory(result: &DisciplineResult) -> usize {
     result.fixed_bytes + result.flows.len() * result.bytes_per_flow
 }
 
-/// The first of those that do most harm, if it is notably more than the best does.
-fn worst(harms: &[Harm], best: usize) -> Option<usize> {
-    let worst = (0..harms.len()).rev().max_by(|a, b| harms[*a].light.total_cmp(&harms[*b].light))?;
+/// The first of those that do most harm, if it is notably more than the best does. What nobody would have is no reproach to the best.
+fn worst(harms: &[Harm], best: usize, fit: &[usize]) -> Option<usize> {
+    let rivals: Vec<_> = if fit.len() > 1 { fit.to_vec() } else { (0..harms.len()).collect() };
+    let worst = rivals.into_iter().rev().max_by(|a, b| harms[*a].light.total_cmp(&harms[*b].light))?;
     (harms[worst].light > NOTABLE * harms[best].light).then_some(worst)
+}
+
+/// Why the best one is not to be had, or one that would do notably less harm is not called the best.
+fn obstacle(results: &[DisciplineResult], harms: &[Harm], standings: &[Standing], best: usize) -> Option<String> {
+    if let Some(obstacle) = standings[best].obstacle {
+        return Some(format!("But {} {}.", results[best].spec, obstacle.reason()));
+    }
+    let first = (0..harms.len()).min_by(|a, b| harms[*a].light.total_cmp(&harms[*b].light))?;
+    let better = harms[first].light * NOTABLE < harms[best].light;
+    let reason = standings[first].obstacle.filter(|_| better)?.reason();
+    Some(format!("{} would do less harm, but {reason}.", results[first].spec))
 }
 
 fn praise(winner: &DisciplineResult, light: usize, alone: bool) -> String {

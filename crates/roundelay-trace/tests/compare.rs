@@ -719,6 +719,45 @@ fn who_locks_light_flows_out_is_not_best() {
     assert!(text.contains("and none is lost. Under priority those that get through take 239 ms, but 53.8% are lost."), "{text}");
 }
 
+/// sjf knew how long each flow would be.
+#[test]
+fn who_needs_what_no_port_knows_is_not_best() {
+    let comparison = compare(example(), &options("5mbit", all_specs()), &mut ()).unwrap();
+    let text = comparison.verdict.sentences.join(" ");
+    assert_eq!(comparison.disciplines[comparison.verdict.best].name, "fq_codel", "{text}");
+    let sjf = "sjf would do less harm, but needs to know how long each flow will be, which no port does.";
+    assert!(text.contains(sjf) && text.contains("Under fifo they take"), "{text}");
+    for (spec, reason) in
+        [("srpt", "needs to know"), ("lifo", "is there to compare"), ("edf", "goes by deadlines"), ("fifo_plus", "goes by slack")]
+    {
+        let text = compare(example(), &options("5mbit", specs(&[spec])), &mut ()).unwrap().verdict.sentences.join(" ");
+        assert!(text.contains(&format!("But {spec} {reason}")), "{text}");
+    }
+}
+
+/// What a discipline says that it reads is what it reads: it does the same whatever else is written there.
+#[test]
+fn disciplines_go_by_what_they_say() {
+    let mut random = Random(5);
+    let samples = random_samples(&mut random);
+    let rule = |port: u16, line: &str| format!("[[weight]]\nmatch = \"dst port {port}\"\n{line}\n");
+    let with = |lines: [&str; 3]| {
+        let mut options = Options { buffer: Some(Limit::of_packets(30)), ..options("1mbit", all_specs()) };
+        let file: String = (0..12).map(|flow| rule(1000 + flow, lines[usize::from(flow % 3)])).collect();
+        options.weights = WeightRules::from_toml("w.toml", &file).unwrap();
+        run(&samples, &options).disciplines
+    };
+    let plain = with(["weight = 1"; 3]);
+    let differ = |lines| {
+        let other = with(lines);
+        let changed = plain.iter().zip(&other).filter(|(one, other)| format!("{one:?}") != format!("{other:?}"));
+        changed.map(|(one, _)| one.name).collect::<Vec<_>>()
+    };
+    assert_eq!(differ(["priority = 7", "priority = 3", "priority = 5"]), ["priority"]);
+    assert_eq!(differ(["slack = \"0s\"", "slack = \"3s\"", "slack = \"20ms\""]), ["fifo_plus", "lstf"]);
+    assert_eq!(differ(["deadline = \"5s\"", "deadline = \"9s\"", "deadline = \"1ms\""]), ["edf", "afq"]);
+}
+
 #[test]
 fn a_delay_is_said_to_be_that_of_packets_that_get_through() {
     let text = verdict_of(&overload(), &["fifo limit 10"]);
