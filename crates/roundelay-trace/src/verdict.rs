@@ -64,6 +64,9 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize
     let fit = fit(standings);
     let best = if contended && differ { best(results, &harms, standings, &fit) } else { simplest(results, standings, &fit) };
     let first = match (contended, differ || results.len() == 1) {
+        _ if results.len() > 1 && results.iter().all(|result| result.total.packets == 0) => {
+            "Nothing gets through, whichever discipline it is.".to_owned()
+        }
         (false, _) => format!("Nothing contends for this link: {} will do.", results[best].spec),
         (true, false) => format!("{} will do: what was compared serves this traffic alike.", results[best].spec),
         (true, true) => praise(&results[best], light.len(), results.len() == 1),
@@ -120,9 +123,13 @@ fn notably(a: f64, b: f64) -> Ordering {
     step(a).total_cmp(&step(b))
 }
 
-/// By memory alone.
-fn simplest(results: &[DisciplineResult], _standings: &[Standing], fit: &[usize]) -> usize {
-    fit.iter().copied().min_by_key(|index| memory(&results[*index])).unwrap_or(0)
+/// One that keeps order, that Linux has, that needs little memory.
+fn simplest(results: &[DisciplineResult], standings: &[Standing], fit: &[usize]) -> usize {
+    let plainness = |index: &usize| {
+        let Standing { on_linux, keeps_order, .. } = standings[*index];
+        (!keeps_order, !on_linux, memory(&results[*index]))
+    };
+    fit.iter().copied().min_by_key(plainness).unwrap_or(0)
 }
 
 fn memory(result: &DisciplineResult) -> usize {

@@ -418,6 +418,23 @@ fn a_lone_packet_is_no_contention_however_slow_the_link() {
     assert!(comparison.verdict.sentences[0].starts_with("Nothing contends"), "{:?}", comparison.verdict.sentences);
 }
 
+/// It was random, for want of memory.
+#[test]
+fn where_nothing_matters_a_fifo_will_do() {
+    let with = |rate: &str, buffer| {
+        let comparison = run(&overload(), &Options { buffer, ..options(rate, all_specs()) });
+        assert_eq!(comparison.disciplines[comparison.verdict.best].name, "fifo");
+        comparison.verdict.sentences.join(" ")
+    };
+    assert_eq!(with("10tbit", None), "Nothing contends for this link: fifo will do.");
+    let text = with("8mbit", Some(Limit::of_packets(0)));
+    assert!(text.starts_with("Nothing gets through, whichever discipline it is."), "{text}");
+    assert_eq!(
+        verdict_of(&steady(0, 9_000_000, 20, 0, 1000), &["random", "wfq", "mqfq"]).split(':').nth(1).unwrap().split(' ').nth(1),
+        Some("wfq")
+    );
+}
+
 #[test]
 fn what_is_served_alike_is_said_to_be() {
     let text = verdict_of(&steady(0, 666_000, 3000, 0, 1000), &["drr", "qfq"]);
