@@ -197,12 +197,16 @@ fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<Strin
         _ => "because its buffer is full",
     };
     let loss = format!("It drops {lost} of all packets {reason}; TCP senders would slow down in answer, which a replay cannot show.");
+    let late = winner.total.reordered;
+    let part = percent(late as f64 / winner.total.packets.max(1) as f64);
+    let packets = if late == 1 { "packet leaves after a later one of its flow" } else { "packets leave after a later one of their flow" };
+    let order = format!("It reorders: {late} {packets} ({part}), which TCP receivers may take for losses.");
     let buffers = "The disciplines had different buffers; --buffer gives all the same.".to_owned();
     let is_short = winner.total.loss > 0.01;
     let unlike = results.iter().any(|result| result.limit != winner.limit);
     // A short buffer is no merit of the discipline; where little is lost it has not decided.
     let decided = results.iter().any(|result| result.total.drops.full + result.total.drops.pushed_out > 0);
-    [is_short.then_some(loss), (unlike && decided).then_some(buffers)].into_iter().flatten().collect()
+    [is_short.then_some(loss), (late > 0).then_some(order), (unlike && decided).then_some(buffers)].into_iter().flatten().collect()
 }
 
 fn seconds(value: f64) -> String {

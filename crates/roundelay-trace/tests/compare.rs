@@ -776,6 +776,14 @@ fn disciplines_go_by_what_they_say() {
 }
 
 #[test]
+fn the_best_one_reorders_not_in_silence() {
+    let text = verdict_of(&overload(), &["lifo"]);
+    let reordered = run(&overload(), &options("8mbit", specs(&["lifo"]))).disciplines[0].total.reordered;
+    assert!(reordered > 1 && text.contains(&format!("It reorders: {reordered} packets leave after a later one of their flow (")), "{text}");
+    assert!(!verdict_of(&overload(), &["fifo"]).contains("reorders"));
+}
+
+#[test]
 fn a_delay_is_said_to_be_that_of_packets_that_get_through() {
     let text = verdict_of(&overload(), &["fifo limit 10"]);
     assert!(
