@@ -15,6 +15,8 @@ pub(crate) struct Standing {
     pub(crate) on_linux: bool,
     /// Packets of one flow leave as they came.
     pub(crate) keeps_order: bool,
+    /// All flows wait behind each other, in one queue.
+    pub(crate) one_queue: bool,
     /// Why it is not to be recommended.
     pub(crate) obstacle: Option<Obstacle>,
 }
@@ -31,14 +33,22 @@ pub(crate) enum Obstacle {
 
 impl Standing {
     pub(crate) fn of_spec(spec: &Spec, carried: Carried, on_linux: bool) -> Self {
-        Self { on_linux, keeps_order: !spec.discipline.info().reorders, obstacle: Obstacle::of(&spec.discipline, carried) }
+        let (keeps_order, one_queue) = (!spec.discipline.info().reorders, is_one_queue(&spec.discipline));
+        Self { on_linux, keeps_order, one_queue, obstacle: Obstacle::of(&spec.discipline, carried) }
     }
 
     /// A tree is what its leaves are. Its classes go by what nodes carry.
     pub(crate) fn of_tree(tree: &TreeFile, carried: Carried) -> Self {
         let leaves = || tree.leaves().map(|spec| Self::of_spec(spec, carried, false));
-        Self { on_linux: false, keeps_order: leaves().all(|leaf| leaf.keeps_order), obstacle: leaves().find_map(|leaf| leaf.obstacle) }
+        let keeps_order = leaves().all(|leaf| leaf.keeps_order);
+        Self { on_linux: false, keeps_order, one_queue: false, obstacle: leaves().find_map(|leaf| leaf.obstacle) }
     }
+}
+
+/// First in, first out, whatever it drops.
+const fn is_one_queue(discipline: &AnyDiscipline) -> bool {
+    use AnyDiscipline::{Afd, Choke, Codel, Fifo, Red, Sfb};
+    matches!(discipline, Fifo(_) | Codel(_) | Red(_) | Choke(_) | Afd(_) | Sfb(_))
 }
 
 impl Obstacle {

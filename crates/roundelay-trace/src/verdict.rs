@@ -72,7 +72,7 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize
         (true, true) => praise(&results[best], light.len(), results.len() == 1),
     };
     let worst = worst(&harms, best, &fit).filter(|_| contended && differ);
-    let blame = worst.and_then(|worst| blame(&results[worst], &results[best]));
+    let blame = worst.and_then(|worst| blame(&results[worst], &results[best], standings[worst].one_queue));
     let nowhere = (!standings[best].on_linux).then(|| match results[best].name {
         tree::Config::NAME => "Commands that set up a tree on Linux are not written.".to_owned(),
         _ => format!("Linux does not have {}.", results[best].spec),
@@ -173,14 +173,15 @@ fn praise(winner: &DisciplineResult, light: usize, alone: bool) -> String {
 }
 
 /// None where there are no such flows.
-fn blame(loser: &DisciplineResult, winner: &DisciplineResult) -> Option<String> {
+fn blame(loser: &DisciplineResult, winner: &DisciplineResult, one_queue: bool) -> Option<String> {
     let spec = &loser.spec;
     let least = winner.light_p99?;
     let Some(wait) = loser.light_p99 else { return Some(format!("Under {spec} nothing of them gets through.")) };
     let factor = wait / least;
     let who = if loser.light.loss > 0.0 { "those that get through" } else { "they" };
     let how = if factor >= NOTABLE {
-        format!("{}, {factor:.1} times as long, behind what the heavy flows have queued", seconds(wait))
+        let behind = if one_queue { ", in one queue with what all others have sent" } else { "" };
+        format!("{}, {factor:.1} times as long{behind}", seconds(wait))
     } else {
         seconds(wait)
     };

@@ -784,6 +784,13 @@ fn the_best_one_reorders_not_in_silence() {
 }
 
 #[test]
+fn only_one_queue_makes_flows_wait_for_what_others_have_sent() {
+    let said =
+        |loser: &str| verdict_of(&overload(), &[loser, "qfq"]).contains("times as long, in one queue with what all others have sent");
+    assert_eq!(["fifo", "lifo", "random"].map(said), [true, false, false]);
+}
+
+#[test]
 fn a_delay_is_said_to_be_that_of_packets_that_get_through() {
     let text = verdict_of(&overload(), &["fifo limit 10"]);
     assert!(
