@@ -75,7 +75,7 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize
     let blame = worst.and_then(|worst| blame(&results[worst], &results[best], standings[worst].one_queue));
     let nowhere = (!standings[best].on_linux).then(|| match results[best].name {
         tree::Config::NAME => "Commands that set up a tree on Linux are not written.".to_owned(),
-        _ => format!("Linux does not have {}.", results[best].spec),
+        name => format!("No tc commands are known here for {}{}.", results[best].spec, namesake(name)),
     });
     (
         best,
@@ -87,6 +87,11 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize
             .chain(nowhere)
             .collect(),
     )
+}
+
+/// What Linux calls by the same name.
+fn namesake(name: &str) -> &'static str {
+    if name == "fq" { ", which is not what Linux calls fq" } else { "" }
 }
 
 /// The time that the longest packet of the capture takes on the link, seconds.
