@@ -52,7 +52,7 @@ const fn is_one_queue(discipline: &AnyDiscipline) -> bool {
 }
 
 impl Obstacle {
-    fn of(discipline: &AnyDiscipline, carried: Carried) -> Option<Self> {
+    pub(crate) fn of(discipline: &AnyDiscipline, carried: Carried) -> Option<Self> {
         discipline.visit(Against(carried))
     }
 

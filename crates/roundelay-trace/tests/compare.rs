@@ -802,6 +802,28 @@ fn what_has_no_commands_is_said_to_have_none() {
 }
 
 #[test]
+fn what_packets_lack_is_noted() {
+    let notes = |texts: &[&str], file: &str| {
+        let weights = WeightRules::from_toml("w.toml", file).unwrap();
+        let comparison = run(&overload(), &Options { weights, ..options("8mbit", specs(texts)) });
+        comparison.capture.notes.into_iter().filter(|note| note.contains("by which these go")).collect::<Vec<_>>()
+    };
+    let all = ["lstf", "edf", "priority", "qfq", "edf limit 9", "fifo_plus", "afq"];
+    assert_eq!(
+        notes(&all, ""),
+        [
+            "All packets are of one class, by which these go: priority.",
+            "No rule gives packets slack, by which these go: fifo_plus, lstf.",
+            "No rule gives packets a deadline, by which these go: afq, edf.",
+        ]
+    );
+    assert_eq!(notes(&["fifo", "qfq"], ""), [""; 0]);
+    let rule = |port: u16| format!("[[weight]]\nmatch = \"dst port {port}\"\npriority = 3\nslack = \"1ms\"\ndeadline = \"1ms\"\n");
+    assert_eq!(notes(&all, &rule(1000)), [""; 0]);
+    assert_eq!(notes(&all, &rule(9)).len(), 3, "a rule that matches nothing gives nothing");
+}
+
+#[test]
 fn a_delay_is_said_to_be_that_of_packets_that_get_through() {
     let text = verdict_of(&overload(), &["fifo limit 10"]);
     assert!(
