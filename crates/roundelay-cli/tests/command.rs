@@ -426,7 +426,7 @@ fn tc_understands_the_commands() {
         assert!(complaints.is_empty(), "{spec}: {complaints:?} from {commands:#?}");
     }
     for spec in ["wf2q_plus", "red gentle", "choke limit 100", "sfb bins 23"] {
-        assert_eq!(commands(&capture, spec, "5tuple"), Vec::<String>::new(), "Linux does not have it");
+        assert_eq!(commands(&capture, spec, "5tuple"), Vec::<String>::new(), "none are known");
     }
     for (wrong, complaint) in
         [("fq_codel limit 5parsecs", "Illegal"), ("red limit 1mb avpkt 1000 burst 1", "too small"), ("sfb bins 9", "What")]

@@ -61,7 +61,9 @@ fn headline(comparison: &Comparison, style: TableStyle) -> Vec<String> {
 fn service(comparison: &Comparison, style: TableStyle) -> Vec<String> {
     let column = |head: &str, cell: &dyn Fn(&DisciplineResult) -> Cell| Column::new(head, comparison.disciplines.iter().map(cell));
     let delay = |head, of: fn(&Delay) -> f64| column(head, &|result| delay(&result.total, of).into()).under("delay, all flows");
-    let grid = Grid::new(vec![
+    let reorders = comparison.disciplines.iter().any(|result| result.total.reordered > 0);
+    let reordered = reorders.then(|| column("reordered", &|result| reordered(&result.total)).spare(2));
+    let columns = vec![
         names(comparison),
         column("sent", &|result| rate(result.total.throughput).into()),
         column("loss", &|result| loss(&result.total)),
@@ -71,7 +73,8 @@ fn service(comparison: &Comparison, style: TableStyle) -> Vec<String> {
         delay("p99.9", |delay| delay.p999).spare(3),
         delay("max", |delay| delay.max).spare(2),
         column("p99", &|result| Cell { text: result.light_p99.map_or_else(none, seconds), paint: Paint::Bold }).under("light"),
-    ]);
+    ];
+    let grid = Grid::new(columns.into_iter().chain(reordered).collect());
     grid.lines(style.limit(), style.color)
 }
 
@@ -169,6 +172,11 @@ fn delay(outcome: &Outcome, of: impl Fn(&Delay) -> f64) -> String {
 fn loss(outcome: &Outcome) -> Cell {
     let paint = if outcome.loss > 0.0 { Paint::Bad } else { Paint::Faint };
     Cell { text: percent(outcome.loss), paint }
+}
+
+fn reordered(outcome: &Outcome) -> Cell {
+    let paint = if outcome.reordered > 0 { Paint::Bad } else { Paint::Faint };
+    Cell { text: count(outcome.reordered), paint }
 }
 
 fn bounds(kept: Option<bool>) -> Cell {

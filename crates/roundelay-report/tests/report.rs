@@ -52,6 +52,24 @@ fn the_table_is_as_agreed() {
 }
 
 #[test]
+fn reordering_is_told_where_there_is_any() {
+    let mut comparison = sample::comparison();
+    let wide = TableStyle { color: false, width: Some(160) };
+    assert!(!table(&comparison, wide).contains("reordered") && !html(&comparison).contains(">Reordered<"));
+    comparison.disciplines[1].total.reordered = 9253;
+    let text = table(&comparison, wide);
+    let line = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap().split_whitespace().next_back().unwrap().to_owned();
+    assert_eq!([line("  discipline"), line("  sfq"), line("  fifo")], ["reordered", "9,253", "0"], "{text}");
+    let page = html(&comparison);
+    assert!(page.contains(">Reordered<") && page.contains("<td data-sort=\"9253\">9,253</td>"));
+    let cells = |row: &str| row.matches("<td").count() + row.matches("<th").count();
+    let rows: Vec<usize> =
+        after(&page, "<table id=\"disciplines\">").split("</table>").next().unwrap().split("<tr").skip(2).map(cells).collect();
+    assert!(rows.iter().all(|cells| *cells == 14), "{rows:?}");
+    assert!(page.contains("<td></td><td colspan=\"3\"></td><th colspan=\"4\""));
+}
+
+#[test]
 fn no_line_of_the_table_is_wider_than_the_terminal() {
     for width in [60, 72, 80, 100, 120, 200] {
         for comparison in [sample::comparison(), hostile()] {

@@ -1,6 +1,7 @@
 //! The main job: one capture, one link, several disciplines.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::error::Error;
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
@@ -16,9 +17,10 @@ use crate::error::CaptureError;
 use crate::lane::{Lane, LaneBuilder, PacketSink, TreeLane};
 use crate::meters::FLOWS_WITH_CURVES;
 use crate::offered::{Event, Oddities, Offered, OfferedFlow};
+use crate::standing::{Obstacle, Standing};
 use crate::tc::{self, Distinctions};
 use crate::tree::TreeFile;
-use crate::urgency::{Known, reads_sizes};
+use crate::urgency::{Carried, Known, reads_sizes};
 use crate::verdict::verdict;
 use crate::weights::WeightRules;
 
@@ -224,7 +226,10 @@ fn conclude(
     let prioritised = options.weights.rules().iter().any(|rule| rule.urgency().priority.is_some());
     let distinctions = Distinctions { flow_by: options.flow_by, weighted, prioritised };
     let commands = |spec: &Spec| tc::commands(spec, options.limit_of(spec), options.rate, distinctions);
-    let on_linux: Vec<_> = options.specs.iter().map(|spec| !commands(spec).is_empty()).chain(options.trees.iter().map(|_| false)).collect();
+    let carried = offered.carried();
+    let standing = |spec: &Spec| Standing::of_spec(spec, carried, !commands(spec).is_empty());
+    let trees = options.trees.iter().map(|tree| Standing::of_tree(tree, carried));
+    let standings: Vec<_> = options.specs.iter().map(standing).chain(trees).collect();
     let mut comparison = Comparison {
         version: env!("CARGO_PKG_VERSION"),
         capture: summarise_capture(&offered, options),
@@ -235,7 +240,7 @@ fn conclude(
         disciplines,
         verdict: Verdict::default(),
     };
-    let (best, sentences) = verdict(&comparison, &on_linux);
+    let (best, sentences) = verdict(&comparison, &standings);
     comparison.verdict = Verdict { best, sentences, commands: options.specs.get(best).map(commands).unwrap_or_default() };
     Ok(comparison)
 }
@@ -286,6 +291,22 @@ fn summarise_capture(offered: &Offered, options: &Options) -> CaptureSummary {
 /// What every replay leaves out.
 const OPEN_LOOP: &str = "A replay is open-loop: TCP does not react to what happens to its packets here.";
 
+/// Disciplines that go by what no packet carries, whose order says nothing of them.
+fn notes_on_what_packets_lack(carried: Carried, options: &Options) -> impl Iterator<Item = String> {
+    let leaves = options.trees.iter().flat_map(TreeFile::leaves);
+    let obstacles: Vec<_> = options.specs.iter().chain(leaves).map(|spec| (Obstacle::of(&spec.discipline, carried), spec)).collect();
+    let lacks = [
+        (Obstacle::Classes, "All packets are of one class"),
+        (Obstacle::Slack, "No rule gives packets slack"),
+        (Obstacle::Deadlines, "No rule gives packets a deadline"),
+    ];
+    lacks.into_iter().filter_map(move |(obstacle, lack)| {
+        let meeting = obstacles.iter().filter(|(met, _)| *met == Some(obstacle));
+        let names: BTreeSet<_> = meeting.map(|(_, spec)| spec.discipline.name()).collect();
+        (!names.is_empty()).then(|| format!("{lack}, by which these go: {}.", Vec::from_iter(names).join(", ")))
+    })
+}
+
 /// Weights that were asked for and have no effect.
 fn weight_notes(offered: &Offered, options: &Options) -> Vec<String> {
     let rules = options.weights.rules();
@@ -301,6 +322,7 @@ fn weight_notes(offered: &Offered, options: &Options) -> Vec<String> {
     if !rules.is_empty() && !unaware.is_empty() {
         notes.push(format!("Without weights, which they do not have: {}.", unaware.join(", ")));
     }
+    notes.extend(notes_on_what_packets_lack(offered.carried(), options));
     let idle = options.trees.iter().map(|tree| (tree, tree.idle_leaves(offered.classifier().flows())));
     notes.extend(idle.filter(|(_, leaves)| !leaves.is_empty()).map(|(tree, leaves)| {
         let rules = "rules match no flow of this capture";

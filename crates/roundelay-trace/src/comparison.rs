@@ -254,6 +254,6 @@ pub struct Verdict {
     pub best: usize,
     /// Two or three sentences: which one, and why.
     pub sentences: Vec<String>,
-    /// Commands that set it up on Linux, one a line; empty where Linux does not have it.
+    /// Commands that set it up on Linux, one a line; empty where none are known.
     pub commands: Vec<String>,
 }

@@ -11,6 +11,7 @@ mod headers;
 mod lane;
 mod meters;
 mod offered;
+mod standing;
 mod tc;
 mod tree;
 mod urgency;

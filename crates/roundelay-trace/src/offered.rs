@@ -10,7 +10,7 @@ use crate::capture::{Capture, LinkType};
 use crate::classifier::Classifier;
 use crate::error::CaptureError;
 use crate::headers::parse;
-use crate::urgency::{Known, Offer, RulePlace};
+use crate::urgency::{Carried, Known, Offer, RulePlace};
 use crate::weights::{WeightRule, WeightRules};
 
 /// Something that happens to every discipline alike.
@@ -102,6 +102,8 @@ pub(crate) struct Offered {
     packets: u64,
     bytes: u64,
     longest_packet: u32,
+    /// A packet's code point asks for more than best effort.
+    classified: bool,
     link: LinkType,
 }
 
@@ -121,6 +123,7 @@ impl Offered {
             packets: 0,
             bytes: 0,
             longest_packet: 0,
+            classified: false,
             link: LinkType::ETHERNET,
         }
     }
@@ -138,7 +141,9 @@ impl Offered {
             let (ecn, dscp) = headers.map_or((Ecn::NotCapable, 0), |headers| (headers.ecn, headers.dscp));
             self.let_quiet_flows_leave(at, block);
             self.count(at, flow, len, block);
-            block.push(Event { at, flow, kind: EventKind::Arrival(Offer { len, ecn, dscp }) });
+            let offer = Offer { len, ecn, dscp };
+            self.classified |= offer.is_classified();
+            block.push(Event { at, flow, kind: EventKind::Arrival(offer) });
         }
         Ok(true)
     }
@@ -191,6 +196,13 @@ impl Offered {
     pub(crate) fn known(&self) -> Known {
         let urgencies = self.weights.rules().iter().map(WeightRule::urgency).collect();
         Known { urgencies, sizes: self.flows.iter().map(|flow| flow.bytes).collect() }
+    }
+
+    /// What the packets that have been read carry.
+    pub(crate) fn carried(&self) -> Carried {
+        let (known, mut carried) = (self.known(), Carried { classes: self.classified, ..Carried::default() });
+        self.flows.iter().for_each(|flow| carried.add(known.urgency(flow.rule)));
+        carried
     }
 
     pub(crate) fn capture(&self) -> &Capture {

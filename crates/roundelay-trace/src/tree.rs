@@ -166,6 +166,12 @@ impl TreeFile {
         self.config.nodes().find(|node| node.name == leaf).map_or(Priority::Unread, |node| meaning(&node.spec))
     }
 
+    /// The disciplines that order packets.
+    pub(crate) fn leaves(&self) -> impl Iterator<Item = &Spec> {
+        let is_leaf = |name: &String| *name == self.default_leaf || self.rules.iter().any(|(_, leaf)| leaf == name);
+        self.config.nodes().filter(move |node| is_leaf(&node.name)).map(|node| &node.spec)
+    }
+
     /// The tree with these flows assigned, numbered from 0, as far as a table goes.
     pub(crate) fn with_flows(&self, flows: &[Flow]) -> Config {
         let mut config = self.config.clone();

@@ -31,6 +31,29 @@ impl Offer {
     const fn class(self) -> u32 {
         7 - (self.dscp as u32 >> 3)
     }
+
+    /// Whether its code point asks for more than best effort.
+    pub(crate) const fn is_classified(self) -> bool {
+        self.class() < 7
+    }
+}
+
+/// What packets of a capture carry for disciplines that go by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Carried {
+    /// Some packet is of another class than best effort, by its code point or a rule.
+    pub(crate) classes: bool,
+    pub(crate) slack: bool,
+    pub(crate) deadlines: bool,
+}
+
+impl Carried {
+    /// Takes note of what a flow's packets carry by its rule.
+    pub(crate) fn add(&mut self, urgency: Urgency) {
+        self.classes |= urgency.priority.is_some();
+        self.slack |= urgency.slack > Duration::ZERO;
+        self.deadlines |= urgency.deadline.is_some();
+    }
 }
 
 /// What is known of rules and flows beside what events tell. Cheap to clone.
@@ -40,6 +63,13 @@ pub(crate) struct Known {
     pub(crate) urgencies: Arc<[Urgency]>,
     /// Bytes of each flow in the whole capture; empty unless a discipline asks for them.
     pub(crate) sizes: Arc<[u64]>,
+}
+
+impl Known {
+    /// What a flow's rule says.
+    pub(crate) fn urgency(&self, rule: RulePlace) -> Urgency {
+        self.urgencies.get(rule.0 as usize).copied().unwrap_or_default()
+    }
 }
 
 /// The place of the rule that decides for a flow.
@@ -84,7 +114,7 @@ impl Marker {
     }
 
     pub(crate) fn join(&mut self, flow: FlowId, rule: RulePlace) {
-        self.flow(flow).urgency = self.known.urgencies.get(rule.0 as usize).copied().unwrap_or_default();
+        self.flow(flow).urgency = self.known.urgency(rule);
     }
 
     /// This flow goes to a leaf that takes priorities for this.

@@ -1,8 +1,9 @@
 //! Which discipline serves the traffic best, and why, in plain sentences.
 //!
 //! Flows that ask for less than their fair share of the link (the light ones) are who a queue can hurt or spare: they did nothing to make it
-//! long. The best discipline is the one that does least harm to a typical one of them. Where several do about equally well, one that Linux has
-//! is preferred, then the one that does least harm to all packets together, then the one that needs least memory.
+//! long. The best discipline is the one that does least harm to them, of those that a real port could have (`standing.rs`). Where several do
+//! about equally well, one that Linux has is preferred, then the one that does least harm to all packets together, then one that keeps the
+//! order of packets, then the one that needs least memory.
 
 use std::cmp::Ordering;
 
@@ -11,37 +12,48 @@ use roundelay::tree;
 use roundelay_metrics::geometric_mean;
 
 use crate::comparison::{Comparison, DisciplineResult, Outcome};
+use crate::standing::Standing;
 
 /// Harm that differs by less than this factor is the same.
 const NOTABLE: f64 = 1.25;
 /// Waiting no longer than this, beside the transmission itself, does not matter to anybody.
 const NEGLIGIBLE_SECONDS: f64 = 0.005;
-/// To lose all packets is as bad as to get them this late: the sender's shortest wait before it sends again (RFC 6298, section 2.4).
-const LOSS_SECONDS: f64 = 1.0;
+/// A sender's shortest wait before it sends again (RFC 6298, section 2.4).
+const SHORTEST_RETRY: f64 = 1.0;
+/// No loss is worse than to get packets this late: the longest wait may be cut to it (RFC 6298, section 2.5).
+const LONGEST_RETRY: f64 = 60.0;
 
 /// What a discipline did, in seconds.
 struct Harm {
-    /// To a typical light flow: the geometric mean over those flows, each counting alike however much it sends.
+    /// To the flows that ask for little. What a typical one suffers: the geometric mean over those flows, each counting alike however much it
+    /// sends. A few that are locked out hardly show in it, so it is no less than what the loss of all their packets together comes to.
     light: f64,
     /// To all packets together.
     total: f64,
 }
 
-/// The 99th percentile of delay, plus the fraction of packets lost times [`LOSS_SECONDS`].
+/// How long a sender waits on average before a packet is through, of which this fraction is lost: a second, twice as long after each further
+/// loss (RFC 6298, section 5.5), which is p + 2 p^2 + 4 p^3 + .. = p / (1 - 2 p). If half of them are lost there is no end to it.
+fn retries(loss: f64) -> f64 {
+    if loss < 0.5 { (SHORTEST_RETRY * loss / (1.0 - 2.0 * loss)).min(LONGEST_RETRY) } else { LONGEST_RETRY }
+}
+
+/// The 99th percentile of delay, and what losses come to.
 fn harm_of(outcome: &Outcome) -> f64 {
-    outcome.delay.map_or(LOSS_SECONDS, |delay| delay.p99) + outcome.loss * LOSS_SECONDS
+    outcome.delay.map_or(0.0, |delay| delay.p99) + retries(outcome.loss)
 }
 
 impl Harm {
     fn of(result: &DisciplineResult, light: &[usize]) -> Self {
         let total = harm_of(&result.total);
-        let light = geometric_mean(light.iter().map(|flow| harm_of(&result.flows[*flow].outcome)));
-        Self { light: light.unwrap_or(total), total }
+        let typical = geometric_mean(light.iter().map(|flow| harm_of(&result.flows[*flow].outcome)));
+        let together = result.light_p99.unwrap_or(0.0) + retries(result.light.loss);
+        Self { light: typical.map_or(total, |typical| typical.max(together)), total }
     }
 }
 
-/// The index of the best discipline and two or three sentences on why. `on_linux` tells for each discipline whether Linux has it.
-pub(crate) fn verdict(comparison: &Comparison, on_linux: &[bool]) -> (usize, Vec<String>) {
+/// The index of the best discipline and two or three sentences on why.
+pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize, Vec<String>) {
     let flows = &comparison.flows;
     let light: Vec<_> = (0..flows.len()).filter(|flow| flows[*flow].light).collect();
     let results = &comparison.disciplines;
@@ -49,19 +61,37 @@ pub(crate) fn verdict(comparison: &Comparison, on_linux: &[bool]) -> (usize, Vec
     let negligible = NEGLIGIBLE_SECONDS + longest_transmission(comparison);
     let contended = harms.iter().any(|harm| harm.light > negligible || harm.total > negligible);
     let differ = spread(harms.iter().map(|harm| harm.light)) > NOTABLE || spread(harms.iter().map(|harm| harm.total)) > NOTABLE;
-    let best = if contended && differ { best(results, &harms, on_linux) } else { simplest(results) };
+    let fit = fit(standings);
+    let best = if contended && differ { best(results, &harms, standings, &fit) } else { simplest(results, standings, &fit) };
     let first = match (contended, differ || results.len() == 1) {
+        _ if results.len() > 1 && results.iter().all(|result| result.total.packets == 0) => {
+            "Nothing gets through, whichever discipline it is.".to_owned()
+        }
         (false, _) => format!("Nothing contends for this link: {} will do.", results[best].spec),
         (true, false) => format!("{} will do: what was compared serves this traffic alike.", results[best].spec),
         (true, true) => praise(&results[best], light.len(), results.len() == 1),
     };
-    let worst = worst(&harms, best).filter(|_| contended && differ);
-    let blame = worst.and_then(|worst| blame(&results[worst], &results[best]));
-    let nowhere = (!on_linux[best]).then(|| match results[best].name {
+    let worst = worst(&harms, best, &fit).filter(|_| contended && differ);
+    let blame = worst.and_then(|worst| blame(&results[worst], &results[best], standings[worst].one_queue));
+    let nowhere = (!standings[best].on_linux).then(|| match results[best].name {
         tree::Config::NAME => "Commands that set up a tree on Linux are not written.".to_owned(),
-        _ => format!("Linux does not have {}.", results[best].spec),
+        name => format!("No tc commands are known here for {}{}.", results[best].spec, namesake(name)),
     });
-    (best, [first].into_iter().chain(blame).chain(caveats(&results[best], results)).chain(nowhere).collect())
+    (
+        best,
+        [first]
+            .into_iter()
+            .chain(blame)
+            .chain(obstacle(results, &harms, standings, best))
+            .chain(caveats(&results[best], results))
+            .chain(nowhere)
+            .collect(),
+    )
+}
+
+/// What Linux calls by the same name.
+fn namesake(name: &str) -> &'static str {
+    if name == "fq" { ", which is not what Linux calls fq" } else { "" }
 }
 
 /// The time that the longest packet of the capture takes on the link, seconds.
@@ -74,13 +104,20 @@ fn spread(values: impl Iterator<Item = f64> + Clone) -> f64 {
     values.clone().fold(0.0, f64::max) / values.fold(f64::INFINITY, f64::min)
 }
 
-fn best(results: &[DisciplineResult], harms: &[Harm], on_linux: &[bool]) -> usize {
-    let least = harms.iter().map(|harm| harm.light).fold(f64::INFINITY, f64::min);
-    let good = (0..results.len()).filter(|index| harms[*index].light <= least * NOTABLE);
+/// Those that may be recommended; all of them if none may.
+fn fit(standings: &[Standing]) -> Vec<usize> {
+    let free: Vec<_> = (0..standings.len()).filter(|index| standings[*index].obstacle.is_none()).collect();
+    if free.is_empty() { (0..standings.len()).collect() } else { free }
+}
+
+fn best(results: &[DisciplineResult], harms: &[Harm], standings: &[Standing], fit: &[usize]) -> usize {
+    let least = fit.iter().map(|index| harms[*index].light).fold(f64::INFINITY, f64::min);
+    let good = fit.iter().copied().filter(|index| harms[*index].light <= least * NOTABLE);
     let order = |a: &usize, b: &usize| {
-        let linux = on_linux[*b].cmp(&on_linux[*a]);
+        let linux = standings[*b].on_linux.cmp(&standings[*a].on_linux);
         let harm = notably(harms[*a].total, harms[*b].total);
-        linux.then(harm).then(memory(&results[*a]).cmp(&memory(&results[*b])))
+        let order = standings[*b].keeps_order.cmp(&standings[*a].keeps_order);
+        linux.then(harm).then(order).then(memory(&results[*a]).cmp(&memory(&results[*b])))
     };
     good.min_by(order).unwrap_or(0)
 }
@@ -91,18 +128,35 @@ fn notably(a: f64, b: f64) -> Ordering {
     step(a).total_cmp(&step(b))
 }
 
-fn simplest(results: &[DisciplineResult]) -> usize {
-    (0..results.len()).min_by_key(|index| memory(&results[*index])).unwrap_or(0)
+/// One that keeps order, that Linux has, that needs little memory.
+fn simplest(results: &[DisciplineResult], standings: &[Standing], fit: &[usize]) -> usize {
+    let plainness = |index: &usize| {
+        let Standing { on_linux, keeps_order, .. } = standings[*index];
+        (!keeps_order, !on_linux, memory(&results[*index]))
+    };
+    fit.iter().copied().min_by_key(plainness).unwrap_or(0)
 }
 
 fn memory(result: &DisciplineResult) -> usize {
     result.fixed_bytes + result.flows.len() * result.bytes_per_flow
 }
 
-/// The first of those that do most harm, if it is notably more than the best does.
-fn worst(harms: &[Harm], best: usize) -> Option<usize> {
-    let worst = (0..harms.len()).rev().max_by(|a, b| harms[*a].light.total_cmp(&harms[*b].light))?;
+/// The first of those that do most harm, if it is notably more than the best does. What nobody would have is no reproach to the best.
+fn worst(harms: &[Harm], best: usize, fit: &[usize]) -> Option<usize> {
+    let rivals: Vec<_> = if fit.len() > 1 { fit.to_vec() } else { (0..harms.len()).collect() };
+    let worst = rivals.into_iter().rev().max_by(|a, b| harms[*a].light.total_cmp(&harms[*b].light))?;
     (harms[worst].light > NOTABLE * harms[best].light).then_some(worst)
+}
+
+/// Why the best one is not to be had, or one that would do notably less harm is not called the best.
+fn obstacle(results: &[DisciplineResult], harms: &[Harm], standings: &[Standing], best: usize) -> Option<String> {
+    if let Some(obstacle) = standings[best].obstacle {
+        return Some(format!("But {} {}.", results[best].spec, obstacle.reason()));
+    }
+    let first = (0..harms.len()).min_by(|a, b| harms[*a].light.total_cmp(&harms[*b].light))?;
+    let better = harms[first].light * NOTABLE < harms[best].light;
+    let reason = standings[first].obstacle.filter(|_| better)?.reason();
+    Some(format!("{} would do less harm, but {reason}.", results[first].spec))
 }
 
 fn praise(winner: &DisciplineResult, light: usize, alone: bool) -> String {
@@ -115,25 +169,30 @@ fn praise(winner: &DisciplineResult, light: usize, alone: bool) -> String {
     };
     let what = if alone { format!("Under {spec},") } else { format!("{spec} serves this traffic best:") };
     let who = if light == 1 { "the one flow that asks".to_owned() } else { format!("a typical one of the {light} flows that ask") };
-    let loss = if winner.light.loss > 0.0 {
-        format!("{} of such packets are lost", percent(winner.light.loss))
-    } else {
-        "none is lost".to_owned()
-    };
-    format!("{what} 99% of the packets of {who} for less than a fair share are through within {}, and {loss}.", seconds(wait))
+    let (whose, within) = (format!("packets of {who} for less than a fair share"), seconds(wait));
+    if winner.light.loss == 0.0 {
+        return format!("{what} 99% of the {whose} are through within {within}, and none is lost.");
+    }
+    let lost = percent(winner.light.loss);
+    format!("{what} of the {whose} 99% of those that get through do so within {within}, and {lost} of the packets of such flows are lost.")
 }
 
-/// None where the harm is in losses alone.
-fn blame(loser: &DisciplineResult, winner: &DisciplineResult) -> Option<String> {
-    let (wait, least) = (loser.light_p99?, winner.light_p99?);
-    let (spec, factor) = (&loser.spec, wait / least);
-    let lost = if loser.light.loss > winner.light.loss { format!(", and {} are lost", percent(loser.light.loss)) } else { String::new() };
+/// None where there are no such flows.
+fn blame(loser: &DisciplineResult, winner: &DisciplineResult, one_queue: bool) -> Option<String> {
+    let spec = &loser.spec;
+    let least = winner.light_p99?;
+    let Some(wait) = loser.light_p99 else { return Some(format!("Under {spec} nothing of them gets through.")) };
+    let factor = wait / least;
+    let who = if loser.light.loss > 0.0 { "those that get through" } else { "they" };
     let how = if factor >= NOTABLE {
-        format!("{}, {factor:.1} times as long, behind what the heavy flows have queued", seconds(wait))
+        let behind = if one_queue { ", in one queue with what all others have sent" } else { "" };
+        format!("{}, {factor:.1} times as long{behind}", seconds(wait))
     } else {
         seconds(wait)
     };
-    Some(format!("Under {spec} they take {how}{lost}."))
+    let but = if wait < least { "but" } else { "and" };
+    let lost = if loser.light.loss > winner.light.loss { format!(", {but} {} are lost", percent(loser.light.loss)) } else { String::new() };
+    Some(format!("Under {spec} {who} take {how}{lost}."))
 }
 
 fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<String> {
@@ -144,12 +203,16 @@ fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<Strin
         _ => "because its buffer is full",
     };
     let loss = format!("It drops {lost} of all packets {reason}; TCP senders would slow down in answer, which a replay cannot show.");
+    let late = winner.total.reordered;
+    let part = percent(late as f64 / winner.total.packets.max(1) as f64);
+    let packets = if late == 1 { "packet leaves after a later one of its flow" } else { "packets leave after a later one of their flow" };
+    let order = format!("It reorders: {late} {packets} ({part}), which TCP receivers may take for losses.");
     let buffers = "The disciplines had different buffers; --buffer gives all the same.".to_owned();
     let is_short = winner.total.loss > 0.01;
     let unlike = results.iter().any(|result| result.limit != winner.limit);
     // A short buffer is no merit of the discipline; where little is lost it has not decided.
     let decided = results.iter().any(|result| result.total.drops.full + result.total.drops.pushed_out > 0);
-    [is_short.then_some(loss), (unlike && decided).then_some(buffers)].into_iter().flatten().collect()
+    [is_short.then_some(loss), (late > 0).then_some(order), (unlike && decided).then_some(buffers)].into_iter().flatten().collect()
 }
 
 fn seconds(value: f64) -> String {
@@ -165,5 +228,22 @@ fn percent(fraction: f64) -> String {
     match fraction * 100.0 {
         p if p < 0.1 => format!("{p:.3}%"),
         p => format!("{p:.1}%"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The fractions that are lost once, twice, ... times the wait that follows.
+    #[test]
+    fn losses_come_to_what_a_sender_waits() {
+        for percent in 0..45 {
+            let loss = f64::from(percent) / 100.0;
+            let sum: f64 = (1..500).map(|time| loss.powi(time) * 2_f64.powi(time - 1)).sum();
+            assert!((retries(loss) - sum).abs() < 1e-9, "{loss}: {} {sum}", retries(loss));
+        }
+        assert_eq!([0.5, 0.7, 1.0].map(retries), [60.0; 3]);
+        assert_eq!(retries(0.4999), 60.0);
     }
 }

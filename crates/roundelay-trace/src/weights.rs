@@ -23,7 +23,8 @@
 //! deadline = "50ms"
 //! ```
 //!
-//! The last three may be left out; they are for disciplines that look at classes, slack or deadlines.
+//! The last three are for disciplines that look at classes, slack or deadlines. A rule may say any of the four, and says at least one; one
+//! without a weight leaves its flows the default weight.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -52,7 +53,7 @@ pub struct WeightRules {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WeightRule {
     conditions: Vec<Condition>,
-    weight: u32,
+    weight: Option<u32>,
     urgency: Urgency,
 }
 
@@ -87,7 +88,7 @@ impl WeightRules {
         parser.word("=", "`and` or `=`")?;
         let weight = parser.weight()?;
         parser.end("the end of the rule")?;
-        Ok(WeightRule { conditions, weight, urgency: Urgency::default() })
+        Ok(WeightRule { conditions, weight: Some(weight), urgency: Urgency::default() })
     }
 
     /// Reads a file of rules in TOML; `name` stands in messages.
@@ -99,8 +100,13 @@ impl WeightRules {
             rules.default = legal_weight(*default.get_ref()).map_err(|message| at(default.span(), message))?;
         }
         for entry in file.weight {
-            let weight = legal_weight(*entry.weight.get_ref()).map_err(|message| at(entry.weight.span(), message))?;
+            let legal = |weight: &Spanned<i64>| legal_weight(*weight.get_ref()).map_err(|message| at(weight.span(), message));
+            let weight = entry.weight.as_ref().map(legal).transpose()?;
             let conditions = parse_conditions(entry.pattern.get_ref()).map_err(|error| at(entry.pattern.span(), error.to_string()))?;
+            if entry.says_nothing() {
+                let message = "the rule sets nothing: expected weight, priority, slack or deadline beside `match`".to_owned();
+                return Err(at(entry.pattern.span(), message));
+            }
             rules.push(WeightRule { conditions, weight, urgency: entry.urgency().map_err(|(span, message)| at(span, message))? });
         }
         Ok(rules)
@@ -123,7 +129,7 @@ impl WeightRules {
 
     /// The weight of a flow, 1 to 1024, by its first packet's headers; `None` stands for a flow without any, which gets the default.
     pub fn weight(&self, headers: Option<&Headers>) -> u32 {
-        self.place(headers).map_or(self.default, |place| self.rules[place].weight)
+        self.place(headers).and_then(|place| self.rules[place].weight).unwrap_or(self.default)
     }
 
     /// The place in [`rules`](Self::rules) of the rule that decides.
@@ -142,7 +148,7 @@ impl Default for WeightRules {
 impl WeightRule {
     /// Conditions alone, such as `dst port 443`, for those who sort flows by them.
     pub(crate) fn matching(text: &str) -> Result<Self, RuleError> {
-        Ok(Self { conditions: parse_conditions(text)?, weight: 1, urgency: Urgency::default() })
+        Ok(Self { conditions: parse_conditions(text)?, weight: None, urgency: Urgency::default() })
     }
 
     /// Whether a packet fulfils all its conditions.
@@ -155,8 +161,8 @@ impl WeightRule {
         self.urgency
     }
 
-    /// The weight that it gives, 1 to 1024.
-    pub fn weight(&self) -> u32 {
+    /// The weight that it gives, 1 to 1024; none: the default of the rules that it is among.
+    pub fn weight(&self) -> Option<u32> {
         self.weight
     }
 }
@@ -243,13 +249,17 @@ struct File {
 struct FileEntry {
     #[serde(rename = "match")]
     pattern: Spanned<String>,
-    weight: Spanned<i64>,
+    weight: Option<Spanned<i64>>,
     priority: Option<Spanned<i64>>,
     slack: Option<Spanned<String>>,
     deadline: Option<Spanned<String>>,
 }
 
 impl FileEntry {
+    const fn says_nothing(&self) -> bool {
+        self.weight.is_none() && self.priority.is_none() && self.slack.is_none() && self.deadline.is_none()
+    }
+
     /// Or where it is wrong, and what would be legal.
     fn urgency(&self) -> Result<Urgency, (Range<usize>, String)> {
         let span = |key: &str, text: &Option<Spanned<String>>| {

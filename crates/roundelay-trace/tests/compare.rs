@@ -418,6 +418,23 @@ fn a_lone_packet_is_no_contention_however_slow_the_link() {
     assert!(comparison.verdict.sentences[0].starts_with("Nothing contends"), "{:?}", comparison.verdict.sentences);
 }
 
+/// It was random, for want of memory.
+#[test]
+fn where_nothing_matters_a_fifo_will_do() {
+    let with = |rate: &str, buffer| {
+        let comparison = run(&overload(), &Options { buffer, ..options(rate, all_specs()) });
+        assert_eq!(comparison.disciplines[comparison.verdict.best].name, "fifo");
+        comparison.verdict.sentences.join(" ")
+    };
+    assert_eq!(with("10tbit", None), "Nothing contends for this link: fifo will do.");
+    let text = with("8mbit", Some(Limit::of_packets(0)));
+    assert!(text.starts_with("Nothing gets through, whichever discipline it is."), "{text}");
+    assert_eq!(
+        verdict_of(&steady(0, 9_000_000, 20, 0, 1000), &["random", "wfq", "mqfq"]).split(':').nth(1).unwrap().split(' ').nth(1),
+        Some("wfq")
+    );
+}
+
 #[test]
 fn what_is_served_alike_is_said_to_be() {
     let text = verdict_of(&steady(0, 666_000, 3000, 0, 1000), &["drr", "qfq"]);
@@ -700,6 +717,119 @@ fn the_example_shows_what_fair_queues_do() {
     assert!(p99("fifo") > 1.0, "{}", p99("fifo"));
     assert!(p99("qfq") < 0.03, "{}", p99("qfq"));
     assert!(p99("wf2q_plus") < 0.01, "{}", p99("wf2q_plus"));
+}
+
+/// Rules that give every web server of the example whatever a discipline could go by.
+const WEB_FIRST: &str = "[[weight]]\nmatch = \"src port 443\"\nweight = 10\npriority = 0\nslack = \"20ms\"\ndeadline = \"50ms\"\n";
+
+/// Four light flows of 54 with most of their packets were locked out under `priority`, which a mean over flows hardly shows.
+#[test]
+fn who_locks_light_flows_out_is_not_best() {
+    let mut options = options("5mbit", specs(&["edf", "lstf", "priority"]));
+    options.weights = WeightRules::from_toml("w.toml", WEB_FIRST).unwrap();
+    let comparison = compare(example(), &options, &mut ()).unwrap();
+    assert_sound(&comparison);
+    let light = |spec| (by_spec(&comparison, spec).light_p99.unwrap(), by_spec(&comparison, spec).light.loss);
+    assert!(light("priority").0 < light("lstf").0 && light("priority").1 > 0.5 && light("lstf").1 == 0.0);
+    assert_eq!(comparison.disciplines[comparison.verdict.best].name, "lstf", "{:?}", comparison.verdict.sentences);
+    let text = comparison.verdict.sentences.join(" ");
+    assert!(text.contains("and none is lost. Under priority those that get through take 239 ms, but 53.8% are lost."), "{text}");
+}
+
+/// sjf knew how long each flow would be.
+#[test]
+fn who_needs_what_no_port_knows_is_not_best() {
+    let comparison = compare(example(), &options("5mbit", all_specs()), &mut ()).unwrap();
+    let text = comparison.verdict.sentences.join(" ");
+    assert_eq!(comparison.disciplines[comparison.verdict.best].name, "fq_codel", "{text}");
+    let sjf = "sjf would do less harm, but needs to know how long each flow will be, which no port does.";
+    assert!(text.contains(sjf) && text.contains("Under fifo they take"), "{text}");
+    for (spec, reason) in
+        [("srpt", "needs to know"), ("lifo", "is there to compare"), ("edf", "goes by deadlines"), ("fifo_plus", "goes by slack")]
+    {
+        let text = compare(example(), &options("5mbit", specs(&[spec])), &mut ()).unwrap().verdict.sentences.join(" ");
+        assert!(text.contains(&format!("But {spec} {reason}")), "{text}");
+    }
+}
+
+/// What a discipline says that it reads is what it reads: it does the same whatever else is written there.
+#[test]
+fn disciplines_go_by_what_they_say() {
+    let mut random = Random(5);
+    let samples = random_samples(&mut random);
+    let rule = |port: u16, line: &str| format!("[[weight]]\nmatch = \"dst port {port}\"\n{line}\n");
+    let with = |lines: [&str; 3]| {
+        let mut options = Options { buffer: Some(Limit::of_packets(30)), ..options("1mbit", all_specs()) };
+        let file: String = (0..12).map(|flow| rule(1000 + flow, lines[usize::from(flow % 3)])).collect();
+        options.weights = WeightRules::from_toml("w.toml", &file).unwrap();
+        run(&samples, &options).disciplines
+    };
+    let plain = with(["weight = 1"; 3]);
+    let differ = |lines| {
+        let other = with(lines);
+        let changed = plain.iter().zip(&other).filter(|(one, other)| format!("{one:?}") != format!("{other:?}"));
+        changed.map(|(one, _)| one.name).collect::<Vec<_>>()
+    };
+    assert_eq!(differ(["priority = 7", "priority = 3", "priority = 5"]), ["priority"]);
+    assert_eq!(differ(["slack = \"0s\"", "slack = \"3s\"", "slack = \"20ms\""]), ["fifo_plus", "lstf"]);
+    assert_eq!(differ(["deadline = \"5s\"", "deadline = \"9s\"", "deadline = \"1ms\""]), ["edf", "afq"]);
+}
+
+#[test]
+fn the_best_one_reorders_not_in_silence() {
+    let text = verdict_of(&overload(), &["lifo"]);
+    let reordered = run(&overload(), &options("8mbit", specs(&["lifo"]))).disciplines[0].total.reordered;
+    assert!(reordered > 1 && text.contains(&format!("It reorders: {reordered} packets leave after a later one of their flow (")), "{text}");
+    assert!(!verdict_of(&overload(), &["fifo"]).contains("reorders"));
+}
+
+#[test]
+fn only_one_queue_makes_flows_wait_for_what_others_have_sent() {
+    let said =
+        |loser: &str| verdict_of(&overload(), &[loser, "qfq"]).contains("times as long, in one queue with what all others have sent");
+    assert_eq!(["fifo", "lifo", "random"].map(said), [true, false, false]);
+}
+
+#[test]
+fn what_has_no_commands_is_said_to_have_none() {
+    let ends = |spec: &str, end: &str| assert!(verdict_of(&overload(), &[spec]).ends_with(end), "{}", verdict_of(&overload(), &[spec]));
+    ends("wf2q_plus", "No tc commands are known here for wf2q_plus.");
+    ends("red gentle", "No tc commands are known here for red gentle.");
+    ends("fq", "No tc commands are known here for fq, which is not what Linux calls fq.");
+    for spec in ["fifo", "codel", "red", "choke", "sfb", "qfq_plus", "priority"] {
+        assert!(!verdict_of(&overload(), &[spec]).contains("commands"), "{spec}");
+    }
+}
+
+#[test]
+fn what_packets_lack_is_noted() {
+    let notes = |texts: &[&str], file: &str| {
+        let weights = WeightRules::from_toml("w.toml", file).unwrap();
+        let comparison = run(&overload(), &Options { weights, ..options("8mbit", specs(texts)) });
+        comparison.capture.notes.into_iter().filter(|note| note.contains("by which these go")).collect::<Vec<_>>()
+    };
+    let all = ["lstf", "edf", "priority", "qfq", "edf limit 9", "fifo_plus", "afq"];
+    assert_eq!(
+        notes(&all, ""),
+        [
+            "All packets are of one class, by which these go: priority.",
+            "No rule gives packets slack, by which these go: fifo_plus, lstf.",
+            "No rule gives packets a deadline, by which these go: afq, edf.",
+        ]
+    );
+    assert_eq!(notes(&["fifo", "qfq"], ""), [""; 0]);
+    let rule = |port: u16| format!("[[weight]]\nmatch = \"dst port {port}\"\npriority = 3\nslack = \"1ms\"\ndeadline = \"1ms\"\n");
+    assert_eq!(notes(&all, &rule(1000)), [""; 0]);
+    assert_eq!(notes(&all, &rule(9)).len(), 3, "a rule that matches nothing gives nothing");
+}
+
+#[test]
+fn a_delay_is_said_to_be_that_of_packets_that_get_through() {
+    let text = verdict_of(&overload(), &["fifo limit 10"]);
+    assert!(
+        text.contains("99% of those that get through do so within") && text.contains("% of the packets of such flows are lost."),
+        "{text}"
+    );
 }
 
 /// A capture that is written as it is read: memory holds one packet of it.

@@ -110,7 +110,7 @@ fn the_first_rule_that_matches_decides() {
     assert_eq!(rules.weight(Some(&tcp(A, B, 1, 443))), 10);
     assert_eq!(rules.weight(Some(&tcp(A, B, 1, 80))), 3);
     assert_eq!(rules.weight(Some(&udp6(0, 53))), 1);
-    assert_eq!((rules.weight(None), rules.rules().len(), rules.rules()[2].weight()), (1, 3, 1024));
+    assert_eq!((rules.weight(None), rules.rules().len(), rules.rules()[2].weight()), (1, 3, Some(1024)));
 }
 
 #[test]
@@ -233,13 +233,27 @@ fn a_rule_may_say_more_than_a_weight() {
 }
 
 #[test]
+fn a_rule_says_any_one_of_four_things() {
+    for line in ["weight = 9", "priority = 2", "slack = \"20ms\"", "deadline = \"50ms\""] {
+        let text = format!("default = 3\n[[weight]]\nmatch = \"tcp\"\n{line}\n\n[[weight]]\nmatch = \"tcp\"\nweight = 7\n");
+        let rules = WeightRules::from_toml("w.toml", &text).unwrap();
+        let headers = tcp(A, B, 1, 2);
+        assert_eq!(rules.place(Some(&headers)), Some(0), "{line}: the first rule decides");
+        let weight = if line.starts_with("weight") { 9 } else { 3 };
+        assert_eq!((rules.weight(Some(&headers)), rules.rules()[0].weight()), (weight, (weight == 9).then_some(9)), "{line}");
+        assert_eq!(rules.rules()[0].urgency() == Urgency::default(), weight == 9, "{line}");
+    }
+}
+
+#[test]
 fn bad_toml_names_the_line() {
     for (text, line, word) in [
         ("[[weight]]\nmatch = \"tcp\"\nweight = 1.5\n", 3, "invalid type"),
         ("[[weight]]\nmatch = \"tcp\"\nweight = nan\n", 3, "invalid type"),
         ("[[weight]]\nmatch = \"tcp\"\nweigth = 1\n", 3, "unknown field `weigth`"),
         ("# rules\n[[weights]]\nmatch = \"tcp\"\nweight = 1\n", 2, "unknown field `weights`"),
-        ("\n[[weight]]\nmatch = \"tcp\"\n", 2, "missing field `weight`"),
+        ("\n[[weight]]\nmatch = \"tcp\"\n", 3, "the rule sets nothing: expected weight, priority, slack or deadline"),
+        ("[[weight]]\nweight = 3\n", 1, "missing field `match`"),
         ("[[weight]]\nmatch = \"tcp\"\nmatch = \"udp\"\n", 3, "duplicate key"),
         ("default = 99999999999999999999\n", 1, ""),
         ("a = [[[[", 1, ""),

@@ -65,20 +65,41 @@ const COLUMNS: [Column; 12] = [
     },
 ];
 
+/// Stands behind the loss where something is reordered.
+const REORDERED: Column = Column {
+    head: "Reordered",
+    about: "Packets that left after a later one of their flow",
+    cell: |result| cell(count(result.total.reordered), result.total.reordered as f64),
+};
+
+/// The columns for these results, and how many of them tell what was sent.
+fn columns(comparison: &Comparison) -> (Vec<Column>, usize) {
+    let mut columns = Vec::from(COLUMNS);
+    let sent = columns.iter().position(|column| column.head == "p50").unwrap_or(0);
+    if comparison.disciplines.iter().all(|result| result.total.reordered == 0) {
+        return (columns, sent);
+    }
+    columns.insert(sent, REORDERED);
+    (columns, sent + 1)
+}
+
 /// The table of disciplines, in the order asked for, with the best one marked.
 pub(super) fn table(comparison: &Comparison) -> String {
     let weights = comparison.flows.iter().any(|flow| flow.weight != comparison.flows[0].weight);
     let unaware = |result: &DisciplineResult| if weights && !result.weighted { " Ignores weights." } else { "" };
     let rows = comparison.disciplines.iter().enumerate();
-    let rows = rows.map(|(index, result)| row(result, unaware(result), index == comparison.verdict.best));
+    let (columns, sent) = columns(comparison);
+    let rows = rows.map(|(index, result)| row(&columns, result, unaware(result), index == comparison.verdict.best));
     let rows: Vec<String> = rows.collect();
-    format!("<table id=\"disciplines\">\n<thead>\n{}</thead>\n<tbody>\n{}\n</tbody>\n</table>", head(), rows.join("\n"))
+    format!("<table id=\"disciplines\">\n<thead>\n{}</thead>\n<tbody>\n{}\n</tbody>\n</table>", head(&columns, sent), rows.join("\n"))
 }
 
-fn head() -> String {
-    let groups = "<tr class=\"groups\"><td></td><td colspan=\"2\"></td><th colspan=\"4\" scope=\"colgroup\">Delay, all flows</th>\
-                  <td></td><th colspan=\"3\" scope=\"colgroup\">Fairness</th><th colspan=\"2\" scope=\"colgroup\">Cost</th></tr>\n";
-    let names = COLUMNS.iter().map(|column| heading(column.head, column.about)).collect::<Vec<_>>().concat();
+fn head(columns: &[Column], sent: usize) -> String {
+    let groups = format!(
+        "<tr class=\"groups\"><td></td><td colspan=\"{sent}\"></td><th colspan=\"4\" scope=\"colgroup\">Delay, all flows</th>\
+                  <td></td><th colspan=\"3\" scope=\"colgroup\">Fairness</th><th colspan=\"2\" scope=\"colgroup\">Cost</th></tr>\n"
+    );
+    let names = columns.iter().map(|column| heading(column.head, column.about)).collect::<Vec<_>>().concat();
     format!("{groups}<tr>{}{names}</tr>\n", heading("Discipline", "As the user would write it"))
 }
 
@@ -86,7 +107,7 @@ fn heading(head: &str, about: &str) -> String {
     format!("<th scope=\"col\" title=\"{}\"><button type=\"button\">{}</button></th>", escape(about), escape(head))
 }
 
-fn row(result: &DisciplineResult, remark: &str, best: bool) -> String {
+fn row(columns: &[Column], result: &DisciplineResult, remark: &str, best: bool) -> String {
     let class = if best { " class=\"best\"" } else { "" };
     let mark = if best { " <span class=\"mark\">best</span>" } else { "" };
     let (spec, about) = (escape(&result.spec), escape(result.about));
@@ -95,7 +116,7 @@ fn row(result: &DisciplineResult, remark: &str, best: bool) -> String {
         about.trim_end_matches('.'),
         escape(&result.limit)
     );
-    let cells: Vec<String> = COLUMNS.iter().map(|column| data_cell(&(column.cell)(result))).collect();
+    let cells: Vec<String> = columns.iter().map(|column| data_cell(&(column.cell)(result))).collect();
     format!("<tr{class}>{name}{}</tr>", cells.concat())
 }
 

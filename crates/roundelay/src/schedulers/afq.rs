@@ -52,7 +52,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Times};
 use crate::time::Instant;
 
 /// Parameters of AFQ.
@@ -84,6 +84,7 @@ impl Discipline for Config {
     }];
     const LIVE: &'static [&'static str] = &["quantum"];
     const WEIGHTED: bool = true;
+    const TIMES: Times = Times::Deadline;
     const INTERIOR: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";

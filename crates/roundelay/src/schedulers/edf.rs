@@ -36,7 +36,7 @@ use crate::mechanisms::ranked::Ranked;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Times};
 use crate::time::Instant;
 
 /// EDF has no parameters but its buffer's limit.
@@ -50,6 +50,7 @@ impl Discipline for Config {
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;
     const REORDERS: bool = true;
+    const TIMES: Times = Times::Deadline;
     const COMPLEXITY: &'static str = "O(log n)";
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Edf<T>;

@@ -36,6 +36,7 @@ impl Discipline for Config {
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;
     const REORDERS: bool = true;
+    const YARDSTICK: bool = true;
     const COMPLEXITY: &'static str = "O(1)";
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Lifo<T>;

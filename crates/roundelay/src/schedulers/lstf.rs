@@ -45,7 +45,7 @@ use crate::mechanisms::ranked::Ranked;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Times};
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -72,6 +72,7 @@ impl Discipline for Config {
     const LIVE: &'static [&'static str] = &["preempt"];
     const WEIGHTED: bool = false;
     const REORDERS: bool = true;
+    const TIMES: Times = Times::Slack;
     const COMPLEXITY: &'static str = "O(log n)";
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Lstf<T>;

@@ -68,6 +68,10 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     const COMPLEXITY: &'static str;
     /// What the discipline takes [`Packet::priority`] for.
     const PRIORITY: Priority = Priority::Unread;
+    /// Which of the times that a packet carries it goes by.
+    const TIMES: Times = Times::Unread;
+    /// Whether it is there to compare others with: nobody would have it at a port.
+    const YARDSTICK: bool = false;
     /// Whether it can share a link among the children of a node in a hierarchy: it keeps
     /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`].
     const INTERIOR: bool = false;
@@ -134,6 +138,17 @@ pub enum Priority {
     FlowSize,
     /// Bytes of its flow that are still to be sent, the packet's own among them.
     Remaining,
+}
+
+/// Which time of a packet a discipline goes by, beside its arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Times {
+    /// None.
+    Unread,
+    /// [`Packet::slack`].
+    Slack,
+    /// [`Packet::deadline`].
+    Deadline,
 }
 
 /// What can be done with any discipline, its type known while it is done.

@@ -1,0 +1,107 @@
+//! What speaks for and against having a discipline at a real port, whatever it does to the traffic.
+//!
+//! Some disciplines go by what no port knows, or by what these packets do not carry, and some are there only to compare others with. They are
+//! shown like all others and never recommended.
+
+use roundelay::schedulers::{AnyDiscipline, Discipline, Priority, Spec, Times, Visitor};
+
+use crate::tree::TreeFile;
+use crate::urgency::Carried;
+
+/// What the verdict has to know of a discipline beside what it did.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Standing {
+    /// Commands are known that set it up on Linux.
+    pub(crate) on_linux: bool,
+    /// Packets of one flow leave as they came.
+    pub(crate) keeps_order: bool,
+    /// All flows wait behind each other, in one queue.
+    pub(crate) one_queue: bool,
+    /// Why it is not to be recommended.
+    pub(crate) obstacle: Option<Obstacle>,
+}
+
+/// Why a discipline is not for a port that these packets come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    Yardstick,
+    Sizes,
+    Classes,
+    Slack,
+    Deadlines,
+}
+
+impl Standing {
+    pub(crate) fn of_spec(spec: &Spec, carried: Carried, on_linux: bool) -> Self {
+        let (keeps_order, one_queue) = (!spec.discipline.info().reorders, is_one_queue(&spec.discipline));
+        Self { on_linux, keeps_order, one_queue, obstacle: Obstacle::of(&spec.discipline, carried) }
+    }
+
+    /// A tree is what its leaves are. Its classes go by what nodes carry.
+    pub(crate) fn of_tree(tree: &TreeFile, carried: Carried) -> Self {
+        let leaves = || tree.leaves().map(|spec| Self::of_spec(spec, carried, false));
+        let keeps_order = leaves().all(|leaf| leaf.keeps_order);
+        Self { on_linux: false, keeps_order, one_queue: false, obstacle: leaves().find_map(|leaf| leaf.obstacle) }
+    }
+}
+
+/// First in, first out, whatever it drops.
+const fn is_one_queue(discipline: &AnyDiscipline) -> bool {
+    use AnyDiscipline::{Afd, Choke, Codel, Fifo, Red, Sfb};
+    matches!(discipline, Fifo(_) | Codel(_) | Red(_) | Choke(_) | Afd(_) | Sfb(_))
+}
+
+impl Obstacle {
+    pub(crate) fn of(discipline: &AnyDiscipline, carried: Carried) -> Option<Self> {
+        discipline.visit(Against(carried))
+    }
+
+    /// What follows the discipline's name.
+    pub(crate) const fn reason(self) -> &'static str {
+        match self {
+            Self::Yardstick => "is there to compare others with, not for a port",
+            Self::Sizes => "needs to know how long each flow will be, which no port does",
+            Self::Classes => "goes by classes, and all packets here are of one",
+            Self::Slack => "goes by slack, which no packet carries here",
+            Self::Deadlines => "goes by deadlines, which no packet carries here",
+        }
+    }
+}
+
+/// What a discipline goes by that packets do not carry.
+struct Against(Carried);
+
+impl Visitor for Against {
+    type Output = Option<Obstacle>;
+
+    fn visit<D: Discipline>(self, _discipline: &D) -> Option<Obstacle> {
+        let Self(carried) = self;
+        match (D::PRIORITY, D::TIMES) {
+            _ if D::YARDSTICK => Some(Obstacle::Yardstick),
+            (Priority::FlowSize | Priority::Remaining, _) => Some(Obstacle::Sizes),
+            (Priority::Class, _) if !carried.classes => Some(Obstacle::Classes),
+            (_, Times::Slack) if !carried.slack => Some(Obstacle::Slack),
+            (_, Times::Deadline) if !carried.deadlines => Some(Obstacle::Deadlines),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn obstacles(carried: Carried) -> Vec<(&'static str, Obstacle)> {
+        AnyDiscipline::all().iter().filter_map(|discipline| Some((discipline.name(), Obstacle::of(discipline, carried)?))).collect()
+    }
+
+    #[test]
+    fn what_packets_carry_may_be_gone_by() {
+        let never = [("lifo", Obstacle::Yardstick), ("random", Obstacle::Yardstick), ("sjf", Obstacle::Sizes), ("srpt", Obstacle::Sizes)];
+        assert_eq!(obstacles(Carried { classes: true, slack: true, deadlines: true }), never);
+        let mut bare = obstacles(Carried::default());
+        bare.retain(|entry| !never.contains(entry));
+        let (slack, deadlines) = (Obstacle::Slack, Obstacle::Deadlines);
+        assert_eq!(bare, [("priority", Obstacle::Classes), ("fifo_plus", slack), ("edf", deadlines), ("lstf", slack), ("afq", deadlines)]);
+    }
+}
