@@ -2,14 +2,25 @@
 //!
 //! Flows are known here by their kind and number of members only; who they are and whose turn it is, the discipline knows. To the groups an
 //! aggregate is one entity. Its slot is that of each of its flows alone, n budgets at n weights, so flows may come and go without moving it.
+//!
+//! Nor may they move it in time: what an aggregate is owed, its distance from V times its weight, is owed to the flows that it has, and neither
+//! may it grow with the aggregate (V would overtake others while it gets that: Theorem 4) nor shrink with it. So a start time changes by
+//! service alone, and the weight when that alters nothing that is owed:
+//! - A flow that comes goes into an aggregate that is not late: idle, or with a start time of V or later. Of late ones it takes no more than a
+//!   place that another flow has left.
+//! - A flow that goes leaves its place, which counts on like an idle flow until the aggregate has been served up to the V of that time, so that
+//!   what was owed at n weights is paid at n weights; and for a budget more, so that the flow does not take its part of the weight away from
+//!   under a turn that it has had before the others.
 
 use alloc::collections::BTreeSet;
-use alloc::vec::Vec;
 
 use crate::mechanisms::groups::{Entity, Groups, MAX_SERVICE};
 use crate::packet::FlowId;
+use crate::virtual_time::VirtualTime;
 
 const NONE: u32 = u32::MAX;
+/// Aggregates that are asked whether they take a flow, before another one is begun.
+const MOST_ASKED: usize = 8;
 
 /// What flows of an aggregate have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,19 +43,35 @@ impl FlowKind {
 #[derive(Debug, Clone)]
 pub(crate) struct Aggregate {
     pub(crate) entity: Entity,
+    /// The places that were left count until it has been served up to here.
+    places_until: VirtualTime,
     /// Virtual time of a byte of the whole aggregate, in 2^-16 of the usual unit.
     byte_time: u64,
     /// Whose weights V counts under this name. An aggregate created anew is another one.
     owner: FlowId,
     /// The flow whose turn it is, in a ring of the backlogged ones. None if the aggregate is idle.
     turn: u32,
-    pub(crate) members: u32,
-    pub(crate) kind: FlowKind,
+    /// What its flows have in common: longest packet and weight.
+    max_packet_len: u32,
+    weight: u16,
+    members: u8,
+    /// Places that flows have left and that still count.
+    left: u8,
 }
 
 const _: () = assert!(size_of::<Aggregate>() <= 64, "what a packet touches of it lies in one cache line");
 
 impl Aggregate {
+    #[inline]
+    pub(crate) const fn kind(&self) -> FlowKind {
+        FlowKind { weight: self.weight, max_packet_len: self.max_packet_len }
+    }
+
+    #[inline]
+    pub(crate) const fn members(&self) -> u32 {
+        self.members as u32
+    }
+
     /// The flow whose turn it is.
     #[inline]
     pub(crate) const fn turn(&self) -> Option<u32> {
@@ -64,13 +91,13 @@ impl Aggregate {
     /// A longest packet for each flow, as far as packets of that length have come.
     #[inline]
     pub(crate) fn budget(&self, longest_packet: u32) -> u32 {
-        self.members * self.kind.max_packet_len.min(longest_packet)
+        self.members() * self.max_packet_len.min(longest_packet)
     }
 
     /// Virtual time of the whole budget.
     #[inline]
     const fn span(&self) -> u64 {
-        self.entity.span_of(self.kind.max_packet_len)
+        self.entity.span_of(self.max_packet_len)
     }
 
     /// F = S + service / weight.
@@ -80,9 +107,15 @@ impl Aggregate {
         self.entity.finish = self.entity.start.plus(charge.min(self.span()));
     }
 
-    fn set_members(&mut self, members: u32) {
-        self.members = members;
-        self.byte_time = (u64::from(self.entity.byte_time()) << 16).div_ceil(members.max(1).into());
+    /// A byte is charged to all places, those that were left too.
+    fn set_places(&mut self, members: u32, left: u32) {
+        (self.members, self.left) = (members as u8, left as u8);
+        self.byte_time = (u64::from(self.entity.byte_time()) << 16).div_ceil((members + left).max(1).into());
+    }
+
+    /// Whether a flow that comes would alter what is owed.
+    fn is_late(&self, now: VirtualTime) -> bool {
+        self.is_backlogged() && now.is_after(self.entity.start)
     }
 }
 
@@ -104,10 +137,10 @@ impl AsMut<Entity> for Aggregate {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Aggregates {
     pub(crate) groups: Groups<Aggregate>,
-    /// Aggregates that have flows and take more.
+    /// Aggregates that have flows and room for more.
     open: BTreeSet<(FlowKind, u32)>,
-    /// Numbers of aggregates without flows.
-    free: Vec<u32>,
+    /// Aggregates without flows. One that is taken up again by its kind goes on from where it was.
+    free: BTreeSet<(FlowKind, u32)>,
     /// Aggregates that there have been.
     created: u32,
 }
@@ -137,42 +170,66 @@ impl Aggregates {
         aggregate.charge(bytes);
         let next = aggregate.is_backlogged().then(|| aggregate.span());
         self.groups.served(number as usize, bytes, next);
+        if self.at(number).left > 0 {
+            self.let_places_go(number);
+        }
     }
 
-    /// Takes a flow in, and says where. An aggregate that has packets starts anew (Eq. 29): what it was owed must not grow with its weight,
-    /// or V would overtake others while it gets that (Theorem 4).
+    /// The aggregate has lost its last packet without being served.
+    pub(crate) fn withdraw(&mut self, number: u32) {
+        self.groups.withdraw(number as usize);
+        self.let_places_go(number);
+    }
+
+    /// Takes a flow in, and says where.
     pub(crate) fn enter(&mut self, kind: FlowKind, most: u32) -> u32 {
         let number = self.find_or_create(kind);
-        let starts_anew = self.at(number).is_backlogged();
-        if starts_anew {
-            self.groups.withdraw(number as usize);
+        let Aggregate { owner, left, .. } = *self.at(number);
+        if left > 0 {
+            self.at_mut(number).left -= 1;
+        } else {
+            self.groups.change_weight(owner, 0, kind.weight.into(), self.groups.now());
         }
         self.resize(number, 1, most);
-        self.groups.change_weight(self.at(number).owner, 0, kind.weight.into(), self.groups.now());
-        if starts_anew {
-            self.activate(number);
-        }
         number
     }
 
-    /// Lets a flow go that is idle, or no longer in the ring. Its weight counts until V has come to where it was served.
+    /// Lets a flow go that is idle, or no longer in the ring.
     pub(crate) fn leave(&mut self, number: u32, most: u32) {
+        let now = self.groups.now();
+        let aggregate = self.at_mut(number);
+        aggregate.left += 1;
+        aggregate.places_until = now.later(aggregate.entity.start.plus(aggregate.span()));
         self.resize(number, -1, most);
-        let Aggregate { owner, kind, ref entity, .. } = *self.at(number);
-        self.groups.change_weight(owner, kind.weight.into(), 0, entity.finish);
+        self.let_places_go(number);
+    }
+
+    /// Places that were left count no longer, once the aggregate is idle or has been served far enough. Their weight does until V has come to
+    /// where they were served.
+    #[cold]
+    fn let_places_go(&mut self, number: u32) {
+        let aggregate = self.at_mut(number);
+        if !aggregate.is_backlogged() || !aggregate.places_until.is_after(aggregate.entity.start) {
+            let Aggregate { owner, weight, left, ref entity, .. } = *aggregate;
+            let finish = entity.finish;
+            aggregate.set_places(aggregate.members(), 0);
+            self.groups.change_weight(owner, u32::from(weight) * u32::from(left), 0, finish);
+        }
     }
 
     fn find_or_create(&mut self, kind: FlowKind) -> u32 {
-        if let Some((_, number)) = self.open.range((kind, 0)..=(kind, NONE)).next() {
+        let of_kind = (kind, 0)..=(kind, NONE);
+        let now = self.groups.now();
+        let mut open = self.open.range(of_kind.clone()).map(|(_, number)| *number).take(MOST_ASKED);
+        let with_place = open.clone().find(|number| self.at(*number).left > 0);
+        if let Some(number) = with_place.or_else(|| open.find(|number| !self.at(*number).is_late(now))) {
+            return number;
+        }
+        if let Some((_, number)) = self.free.range(of_kind).next() {
             return *number;
         }
-        let mut entity = Entity::UNKNOWN;
-        entity.finish = self.groups.now();
-        entity.set(kind.weight.into(), kind.max_packet_len);
-        let owner = FlowId(self.created);
-        self.created = self.created.wrapping_add(1);
-        let aggregate = Aggregate { entity, byte_time: 0, owner, turn: NONE, members: 0, kind };
-        if let Some(number) = self.free.pop() {
+        let aggregate = self.create(kind);
+        if let Some((_, number)) = self.free.pop_first() {
             *self.at_mut(number) = aggregate;
             return number;
         }
@@ -180,32 +237,49 @@ impl Aggregates {
         self.groups.entities.len() as u32 - 1
     }
 
+    fn create(&mut self, kind: FlowKind) -> Aggregate {
+        let FlowKind { weight, max_packet_len } = kind;
+        let mut entity = Entity::UNKNOWN;
+        let now = self.groups.now();
+        entity.finish = now;
+        entity.set(weight.into(), max_packet_len);
+        let owner = FlowId(self.created);
+        self.created = self.created.wrapping_add(1);
+        Aggregate { entity, places_until: now, byte_time: 0, owner, turn: NONE, max_packet_len, weight, members: 0, left: 0 }
+    }
+
     /// So many flows more or less, in aggregates of at most `most`; and whether it is open or free then.
     pub(crate) fn resize(&mut self, number: u32, by: i32, most: u32) {
         let aggregate = self.at_mut(number);
-        aggregate.set_members(aggregate.members.saturating_add_signed(by));
-        let (members, kind) = (aggregate.members, aggregate.kind);
+        aggregate.set_places(aggregate.members().saturating_add_signed(by), aggregate.left.into());
+        let (members, kind) = (aggregate.members(), aggregate.kind());
         if (1..kind.capacity(most)).contains(&members) {
             self.open.insert((kind, number));
         } else {
             self.open.remove(&(kind, number));
         }
         if members == 0 {
-            self.free.push(number);
+            self.free.insert((kind, number));
+        } else {
+            self.free.remove(&(kind, number));
         }
     }
 
     /// 1. The groups hold the aggregates that have packets (`Groups::check`).
     /// 2. An aggregate has no more flows than it takes, and is open while it takes more and free when it has none.
+    /// 7. Places that were left are those of an aggregate that has packets and has not been served as far as they count.
     pub(crate) fn check(&self, members: &[u32], most: u32) {
         self.groups.check(Aggregate::is_backlogged);
         assert_eq!(members.len(), self.groups.entities.len());
         for (number, (aggregate, members)) in (0..).zip(self.groups.entities.iter().zip(members)) {
-            let capacity = aggregate.kind.capacity(most);
-            assert_eq!(aggregate.members, *members, "invariant 2: counted");
+            let (kind, backlogged) = (aggregate.kind(), aggregate.is_backlogged());
+            let capacity = kind.capacity(most);
+            assert_eq!(aggregate.members(), *members, "invariant 2: counted");
             assert!(*members <= capacity, "invariant 2: no more than it takes");
-            assert_eq!(self.open.contains(&(aggregate.kind, number)), (1..capacity).contains(members), "invariant 2: open");
-            assert_eq!(self.free.contains(&number), *members == 0, "invariant 2: free");
+            assert_eq!(self.open.contains(&(kind, number)), (1..capacity).contains(members), "invariant 2: open");
+            assert_eq!(self.free.contains(&(kind, number)), *members == 0, "invariant 2: free");
+            let counts = backlogged && aggregate.places_until.is_after(aggregate.entity.start);
+            assert!(aggregate.left == 0 || counts, "invariant 7");
         }
     }
 }
@@ -224,7 +298,7 @@ mod tests {
             }
             let aggregate = aggregates.at_mut(0);
             let served = aggregate.budget(max_packet_len);
-            assert_eq!(served, aggregate.members * max_packet_len);
+            assert_eq!(served, aggregate.members() * max_packet_len);
             aggregate.charge(served);
             assert_eq!(aggregate.entity.finish.since(aggregate.entity.start), i64::from(max_packet_len) << 30);
             aggregate.charge(served - 1);

@@ -465,17 +465,19 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         self.unlist(number);
         let entity = self.entity_mut(number);
         entity.finish = entity.start;
-        let backlogged = (0..GROUPS).filter(|group| !self.groups[*group].is_idle());
-        let backlogged: Vec<usize> = backlogged.collect();
-        for group in &backlogged {
-            self.groups[*group].first_slot(shift_of(*group));
-        }
+        let is_backlogged = |group: &usize| !self.groups[*group].is_idle();
+        let backlogged = (0..GROUPS).filter(is_backlogged).fold(0, |set, group| set | 1 << group);
         self.sets = [0; 4];
-        let starts = backlogged.iter().map(|group| self.groups[*group].start);
-        if let Some(first) = starts.reduce(VirtualTime::earlier) {
+        let mut first = None;
+        for group in groups_of(backlogged) {
+            self.groups[group].first_slot(shift_of(group));
+            let start = self.groups[group].start;
+            first = Some(first.map_or(start, |first| start.earlier(first)));
+        }
+        if let Some(first) = first {
             self.clock.jump_to(first);
         }
-        for group in backlogged.into_iter().rev() {
+        for group in groups_of(backlogged).rev() {
             self.sets[self.state_of(group)] |= 1 << group;
         }
         self.let_weights_go();
@@ -485,6 +487,10 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
 #[inline]
 const fn lowest(set: Set) -> Option<usize> {
     if set == 0 { None } else { Some(set.trailing_zeros() as usize) }
+}
+
+fn groups_of(set: Set) -> impl DoubleEndedIterator<Item = usize> {
+    (0..GROUPS).filter(move |group| set >> group & 1 == 1)
 }
 
 /// All groups of higher index.

@@ -50,7 +50,9 @@
 //! - Packets longer than any that has come do not count in budgets, so that a `maxpkt` set too large holds up nobody.
 //! - A flow whose longest packet is lowered stands with longer packets until those that wait have left, so that a budget is always enough for
 //!   the next packet.
-//! - An aggregate that a flow joins while others wait in it starts anew (Eq. 29): what it is owed must not grow with its weight.
+//! - Who comes and goes takes nothing from an aggregate that is owed something: a flow that comes goes into one that is not late, if need be a
+//!   new one, and one that goes leaves its place for a while (`src/aggregates.rs`).
+//! - A flow with packets that is set anew stays where it is for one more packet, so that settings do not cost it its turn.
 
 use alloc::vec::Vec;
 
@@ -160,6 +162,8 @@ struct Flow {
     max_packet_len: u32,
     /// Packets at its head that came while longer ones were taken.
     longer: u32,
+    /// It was set anew and goes where it belongs when it has sent a packet.
+    moves: bool,
     /// Zero: the flow is not known.
     weight: u16,
     /// It was removed and goes with its last packet.
@@ -177,9 +181,16 @@ impl Flow {
         deficit: 0,
         max_packet_len: FlowConfig::DEFAULT.max_packet_len,
         longer: 0,
+        moves: false,
         weight: 0,
         leaves: false,
     };
+
+    /// Whether it is somewhere else than where it belongs, or will be.
+    #[inline]
+    const fn is_unsettled(&self) -> bool {
+        self.longer > 0 || self.moves || self.leaves
+    }
 
     /// What it is by what was set for it.
     const fn kind(&self) -> FlowKind {
@@ -207,8 +218,10 @@ impl<T> QfqPlus<T> {
         if number >= self.flows.len() {
             self.flows.resize(number + 1, Flow::UNKNOWN);
         }
-        self.flows[number].max_packet_len = config.max_packet_len;
-        self.enter(number, FlowKind { weight: config.weight as u16, max_packet_len: config.max_packet_len });
+        let flow = &mut self.flows[number];
+        (flow.weight, flow.max_packet_len) = (config.weight as u16, config.max_packet_len);
+        let kind = flow.kind();
+        self.enter(number, kind);
     }
 
     fn forget(&mut self, number: usize) {
@@ -220,7 +233,6 @@ impl<T> QfqPlus<T> {
     fn enter(&mut self, number: usize, kind: FlowKind) {
         self.end_service();
         let flow = &mut self.flows[number];
-        flow.weight = kind.weight;
         flow.aggregate = self.aggregates.enter(kind, self.config.aggregate);
         if !flow.queue.is_empty() {
             self.join_ring(number);
@@ -239,23 +251,24 @@ impl<T> QfqPlus<T> {
     }
 
     fn move_to(&mut self, number: usize, kind: FlowKind) {
-        if self.aggregates.at(self.flows[number].aggregate).kind != kind {
+        if self.aggregates.at(self.flows[number].aggregate).kind() != kind {
             self.leave(number);
             self.enter(number, kind);
         }
     }
 
-    /// Puts a flow where it belongs, once the packets that kept it elsewhere have left.
+    /// Puts a flow where it belongs, as far as its packets allow: those that came while longer ones were taken need longer turns.
     #[cold]
     fn settle(&mut self, number: usize) {
         let flow = &mut self.flows[number];
-        flow.longer = flow.longer.min(flow.queue.packets());
+        flow.moves = false;
         if flow.leaves && flow.queue.is_empty() {
-            self.forget(number);
-        } else if flow.longer == 0 {
-            let kind = flow.kind();
-            self.move_to(number, kind);
+            return self.forget(number);
         }
+        let longest = if flow.longer > 0 { self.aggregates.at(flow.aggregate).kind().max_packet_len } else { 0 };
+        let max_packet_len = longest.max(flow.max_packet_len);
+        let kind = FlowKind { max_packet_len, ..flow.kind() };
+        self.move_to(number, kind);
     }
 
     /// After M has changed: aggregates that have become too large lose flows. Those that could take more now get them as flows come.
@@ -263,7 +276,8 @@ impl<T> QfqPlus<T> {
         for number in (0..self.flows.len()).filter(|number| self.flows[*number].weight > 0).collect::<Vec<_>>() {
             let place = self.flows[number].aggregate;
             self.aggregates.resize(place, 0, self.config.aggregate);
-            let Aggregate { members, kind, .. } = *self.aggregates.at(place);
+            let aggregate = self.aggregates.at(place);
+            let (members, kind) = (aggregate.members(), aggregate.kind());
             if members > kind.capacity(self.config.aggregate) {
                 self.leave(number);
                 self.enter(number, kind);
@@ -274,7 +288,7 @@ impl<T> QfqPlus<T> {
     /// An aggregate has lost its last packet without being served.
     fn withdraw_if_idle(&mut self, place: u32) {
         if !self.aggregates.at(place).is_backlogged() {
-            self.aggregates.groups.withdraw(place as usize);
+            self.aggregates.withdraw(place);
         }
     }
 }
@@ -286,7 +300,7 @@ impl<T> QfqPlus<T> {
     fn join_ring(&mut self, number: usize) {
         let place = self.flows[number].aggregate;
         let aggregate = self.aggregates.at_mut(place);
-        self.flows[number].deficit = aggregate.kind.max_packet_len;
+        self.flows[number].deficit = aggregate.kind().max_packet_len;
         let own = number as u32;
         if let Some(next) = aggregate.turn() {
             let previous = core::mem::replace(&mut self.flows[next as usize].previous, own);
@@ -323,7 +337,7 @@ impl<T> QfqPlus<T> {
             None => self.leave_ring(number),
             Some(head) if head.len > flow.deficit => {
                 let aggregate = self.aggregates.at_mut(flow.aggregate);
-                flow.deficit += aggregate.kind.max_packet_len;
+                flow.deficit += aggregate.kind().max_packet_len;
                 aggregate.set_turn(Some(flow.next));
             }
             Some(_) => {}
@@ -350,7 +364,7 @@ impl<T> QfqPlus<T> {
         self.longest.changed(number, flow.queue.size());
         self.in_service = Some(place);
         self.served = self.served.saturating_add(packet.len).min(MAX_SERVICE);
-        let is_unsettled = flow.longer > 0 || flow.leaves;
+        let is_unsettled = flow.is_unsettled();
         flow.longer = flow.longer.saturating_sub(1);
         self.count_turn(number, packet.len);
         self.end_service_if_over(place);
@@ -369,7 +383,7 @@ impl<T> QfqPlus<T> {
         self.longest_packet = self.longest_packet.max(len);
         if len > flow.max_packet_len {
             flow.longer = flow.queue.packets();
-            let kind = self.aggregates.at(flow.aggregate).kind;
+            let kind = self.aggregates.at(flow.aggregate).kind();
             self.move_to(number, FlowKind { max_packet_len: len.max(kind.max_packet_len), ..kind });
         }
     }
@@ -419,7 +433,8 @@ impl<T> QfqPlus<T> {
         let flow = self.flows.get_mut(number)?;
         let packet = self.pool.pop_tail(&mut flow.queue)?;
         self.longest.changed(number, flow.queue.size());
-        let (place, is_unsettled) = (flow.aggregate, flow.longer > 0 || flow.leaves);
+        flow.longer = flow.longer.min(flow.queue.packets());
+        let (place, is_unsettled) = (flow.aggregate, flow.is_unsettled());
         if flow.queue.is_empty() {
             self.leave_ring(number);
             if self.in_service == Some(place) {
@@ -427,9 +442,9 @@ impl<T> QfqPlus<T> {
             } else {
                 self.withdraw_if_idle(place);
             }
-        }
-        if is_unsettled {
-            self.settle(number);
+            if is_unsettled {
+                self.settle(number);
+            }
         }
         self.debug_check();
         Some(packet)
@@ -480,11 +495,13 @@ impl<T> Scheduler<T> for QfqPlus<T> {
         } else {
             let record = &mut self.flows[number];
             record.leaves = false;
-            let longest = if record.queue.is_empty() { 0 } else { self.aggregates.at(record.aggregate).kind.max_packet_len };
-            record.longer = if longest > config.max_packet_len { record.queue.packets() } else { 0 };
-            record.max_packet_len = config.max_packet_len;
-            let (weight, max_packet_len) = (config.weight as u16, config.max_packet_len.max(longest));
-            self.move_to(number, FlowKind { weight, max_packet_len });
+            let taken = self.aggregates.at(record.aggregate).kind().max_packet_len;
+            record.longer = if taken > config.max_packet_len { record.queue.packets() } else { 0 };
+            (record.weight, record.max_packet_len) = (config.weight as u16, config.max_packet_len);
+            record.moves = true;
+            if record.queue.is_empty() || config.max_packet_len > taken {
+                self.settle(number);
+            }
         }
         self.debug_check();
         Ok(())
@@ -494,8 +511,11 @@ impl<T> Scheduler<T> for QfqPlus<T> {
         if !self.is_known(flow.index()) {
             return;
         }
-        self.flows[flow.index()].leaves = true;
-        self.settle(flow.index());
+        let record = &mut self.flows[flow.index()];
+        record.leaves = true;
+        if record.queue.is_empty() {
+            self.settle(flow.index());
+        }
         self.debug_check();
     }
 
@@ -530,12 +550,15 @@ impl<T> Scheduler<T> for QfqPlus<T> {
 
 /// Invariants.
 impl<T> QfqPlus<T> {
-    /// 3. A flow is in an aggregate of its kind, or of one with longer packets while some of these wait.
+    /// 3. A flow is in an aggregate of its kind, or of one with longer packets while some of these wait; or of another weight while it has
+    ///    packets and has sent none since it was set.
     /// 4. The deficit of a flow with packets is less than two longest packets.
     fn check_flow(&self, flow: &Flow) {
-        let FlowKind { weight, max_packet_len } = self.aggregates.at(flow.aggregate).kind;
+        let FlowKind { weight, max_packet_len } = self.aggregates.at(flow.aggregate).kind();
         let is_longer = max_packet_len > flow.max_packet_len && flow.longer > 0;
-        assert!(weight == flow.weight && (is_longer || max_packet_len == flow.max_packet_len), "invariant 3");
+        assert!(weight == flow.weight || flow.moves, "invariant 3: weight");
+        assert!(!flow.moves || !flow.queue.is_empty(), "invariant 3: it moves with a packet");
+        assert!(is_longer || max_packet_len == flow.max_packet_len, "invariant 3");
         assert!(flow.longer <= flow.queue.packets(), "invariant 3: they wait");
         assert!(flow.queue.is_empty() || flow.deficit < 2 * max_packet_len, "invariant 4");
         self.pool.check_queue(&flow.queue);
