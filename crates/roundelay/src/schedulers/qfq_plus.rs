@@ -480,6 +480,10 @@ impl<T> Scheduler<T> for QfqPlus<T> {
         } else {
             let record = &mut self.flows[number];
             record.leaves = false;
+            if (u32::from(record.weight), record.max_packet_len) == (config.weight, config.max_packet_len) {
+                // Taken for a change, it would count what came since the last one as longer than the flow's longest packet.
+                return Ok(());
+            }
             let longest = if record.queue.is_empty() { 0 } else { self.aggregates.at(record.aggregate).kind.max_packet_len };
             record.longer = if longest > config.max_packet_len { record.queue.packets() } else { 0 };
             record.max_packet_len = config.max_packet_len;
