@@ -495,6 +495,10 @@ impl<T> Scheduler<T> for QfqPlus<T> {
         } else {
             let record = &mut self.flows[number];
             record.leaves = false;
+            if (u32::from(record.weight), record.max_packet_len) == (config.weight, config.max_packet_len) {
+                // Taken for a change, it would count what came since the last one as longer than the flow's longest packet.
+                return Ok(());
+            }
             let taken = self.aggregates.at(record.aggregate).kind().max_packet_len;
             record.longer = if taken > config.max_packet_len { record.queue.packets() } else { 0 };
             (record.weight, record.max_packet_len) = (config.weight as u16, config.max_packet_len);

@@ -1,5 +1,7 @@
 //! Parameters that change while packets wait, and those that cannot.
 
+use std::collections::BTreeMap;
+
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
 use roundelay::{Buffer, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Parameter, Scheduler};
 
@@ -105,5 +107,42 @@ fn known_bug_40_a_limit_that_shrinks_drops_and_counts_the_surplus() {
             assert!(backlog.packets <= limit.packets && backlog.bytes <= limit.bytes, "{discipline}: {backlog:?} beyond {limit}");
             assert_eq!(backlog.packets + gone, offered, "{discipline}: each packet waits or was counted");
         }
+    }
+}
+
+struct SayAgain;
+
+impl Visitor for SayAgain {
+    type Output = ();
+
+    /// Two schedulers with the same calls, one of which is told what its flows' settings are again before each of them.
+    fn visit<D: Discipline>(self, discipline: &D) {
+        for seed in 0..4 {
+            let build = || discipline.build::<u64>(5).expect("legal parameters");
+            let [mut once, mut often] = [build(), build()].map(|scheduler| Audited::new(scheduler, D::REORDERS));
+            let mut settings = BTreeMap::new();
+            for operation in operations(Mix::FewFlows, seed, LENGTH) {
+                match operation {
+                    Operation::SetFlow { flow, config } => _ = settings.insert(flow, config),
+                    Operation::RemoveFlow { flow } => _ = settings.remove(&flow),
+                    _ => {}
+                }
+                for (flow, config) in &settings {
+                    often.scheduler_mut().set_flow(FlowId(*flow), *config).expect("as before");
+                }
+                for audited in [&mut once, &mut often] {
+                    audited.apply(operation).unwrap_or_else(|violation| panic!("{}: {violation:?}", D::NAME));
+                }
+            }
+            assert_eq!(once.events(), often.events(), "{}, seed {seed}: a setting said again is no change", D::NAME);
+        }
+    }
+}
+
+/// A program that writes a flow's settings anew, although they are what they were, costs that flow nothing.
+#[test]
+fn a_setting_that_is_said_again_changes_nothing() {
+    for discipline in AnyDiscipline::all() {
+        discipline.visit(SayAgain);
     }
 }

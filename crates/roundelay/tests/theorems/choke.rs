@@ -151,3 +151,19 @@ fn thresholds_out_of_order_are_refused() {
     assert_eq!(spec.discipline.to_string(), "choke min 83 max 250 burst 138 ecn");
     assert_eq!(spec.limit_or_default(), Limit::of_packets(1000));
 }
+
+/// The last packet may go as the match of an arrival, and the queue be idle from then on: what it was before is forgotten as time goes by.
+#[test]
+fn a_queue_that_a_match_emptied_is_idle() {
+    let mut scheduler = build(choke::Config { min: 2, ..plain_above(2) }, 1);
+    let lost = |scheduler: &mut choke::Choke<u64>, now, flow| {
+        assert!(scheduler.enqueue(now, Packet::new(FlowId(flow), LEN, 0)).is_ok());
+        std::iter::from_fn(|| scheduler.take_dropped()).count()
+    };
+    // Each a flow of its own, so that nothing is lost and the average is far above min.
+    assert!((1..1000).all(|flow| lost(&mut scheduler, Instant::ZERO, flow) == 0));
+    (1..999).for_each(|_| _ = scheduler.dequeue(Instant::ZERO));
+    assert_eq!((lost(&mut scheduler, Instant::ZERO, 999), scheduler.backlog().packets), (2, 0), "the last one is drawn");
+    let later = Instant::ZERO + roundelay::Duration::from_secs(60);
+    assert_eq!([lost(&mut scheduler, later, 1), lost(&mut scheduler, later, 1)], [0, 0], "a short queue is not drawn from");
+}

@@ -544,3 +544,36 @@ fn flows_that_keep_returning_gain_nothing() {
     let first = order[..400].iter().filter(|flow| **flow == 0).count();
     assert!((190..=210).contains(&first), "{first} of 400");
 }
+
+/// Packets of 100 bytes of two backlogged flows, of weights 2 and 1, over some turns; before them the scheduler may be changed.
+fn turns_of_two_and_one(mut scheduler: drr::Drr<()>, change: impl FnOnce(&mut drr::Drr<()>)) -> Vec<u32> {
+    set_weight(&mut scheduler, 0, 2);
+    (0..24).for_each(|packet| push(&mut scheduler, packet % 2, 100));
+    change(&mut scheduler);
+    (0..12).filter_map(|_| pull(&mut scheduler)).map(|(flow, _)| flow).collect()
+}
+
+#[test]
+fn a_new_quantum_leaves_the_weights_as_they_were() {
+    let change = |scheduler: &mut drr::Drr<()>| drr::Config { quantum: 200 }.reconfigure(scheduler).expect("live");
+    // What was credited before, two packets and one, then four and two.
+    assert_eq!(turns_of_two_and_one(scheduler(100), change), [0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0]);
+    let forgets_weights = |scheduler: &mut drr::Drr<()>| {
+        change(scheduler);
+        set_weight(scheduler, 0, 1);
+    };
+    assert_eq!(turns_of_two_and_one(scheduler(100), forgets_weights), [0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0], "the check finds it");
+}
+
+#[test]
+fn a_removed_flow_keeps_its_weight_until_it_is_empty_and_no_longer() {
+    let mut scheduler = scheduler(100);
+    set_weight(&mut scheduler, 0, 2);
+    let order = |scheduler: &mut drr::Drr<()>| {
+        [0, 0, 0, 0, 1, 1].into_iter().for_each(|flow| push(scheduler, flow, 100));
+        scheduler.remove_flow(FlowId(0));
+        std::iter::from_fn(|| pull(scheduler)).map(|(flow, _)| flow).collect::<Vec<_>>()
+    };
+    assert_eq!(order(&mut scheduler), [0, 0, 1, 0, 0, 1], "it sends what waits by its weight");
+    assert_eq!(order(&mut scheduler), [0, 1, 0, 1, 0, 0], "when it comes back it is a flow like any other");
+}

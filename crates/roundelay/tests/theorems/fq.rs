@@ -8,6 +8,7 @@ use roundelay::{Backlog, DropReason, FlowId, Footprint, Instant, Packet, Schedul
 
 use crate::fq_codel::{Offers, fperf_patterns, shares_beside_on_off, worst_on_off_share};
 use crate::ranked::dropped;
+use crate::sfq::{is_as_chance_has_it, meet};
 
 const LEN: u32 = 1514;
 
@@ -200,4 +201,15 @@ fn one_bin_is_fifo() {
     let mut scheduler: fq::Fq<u64> = fq::Config { flows: 1 }.build(9).expect("legal");
     (0..50).for_each(|number| assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(number * 7 % 5), 100, number.into())).is_ok()));
     assert!(std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.payload).is_sorted());
+}
+
+/// The hash has a key, so that nobody can choose flow numbers that share another's bin whatever the seed.
+#[test]
+fn two_flows_meet_in_one_of_so_many_seeds_as_there_are_bins() {
+    const SEEDS: u32 = 5_000;
+    for (a, b, flows) in [(0, 1, 16), (5, 5 + 16, 16), (7, 1 << 31, 2)] {
+        let bins = |seed: u32| fq::Config { flows, ..Default::default() }.build(seed.into()).expect("legal parameters");
+        let meetings = (0..SEEDS).filter(|seed| meet(&mut bins(*seed), a, b)).count() as u32;
+        assert!(is_as_chance_has_it(meetings, SEEDS, flows), "{a} and {b} met {meetings} times");
+    }
 }

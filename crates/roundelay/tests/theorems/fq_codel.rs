@@ -6,6 +6,8 @@ use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, Spec, fifo, fq_codel, sfq};
 use roundelay::{Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Packet, Rate, Scheduler};
 
+use crate::sfq::{is_as_chance_has_it, meet};
+
 const LEN: u32 = 1514;
 
 fn millis(millis: u64) -> Instant {
@@ -614,4 +616,15 @@ fn it_reads_as_tc_writes_it() {
     let spec: Spec = "fq_codel".parse().expect("legal");
     assert_eq!((spec.discipline.to_string(), spec.limit_or_default()), ("fq_codel".to_owned(), Limit { packets: 10_240, bytes: 32 << 20 }));
     assert!("fq_codel quantum 255".parse::<Spec>().is_err());
+}
+
+/// The hash has a key, so that nobody can choose flow numbers that share another's queue whatever the seed.
+#[test]
+fn two_flows_meet_in_one_of_so_many_seeds_as_there_are_queues() {
+    const SEEDS: u32 = 5_000;
+    for (a, b, flows) in [(0, 1, 16), (5, 5 + 16, 16), (7, 1 << 31, 2)] {
+        let config = fq_codel::Config { flows, target: Duration::from_secs(3600), ..Default::default() };
+        let meetings = (0..SEEDS).filter(|seed| meet(&mut config.build((*seed).into()).expect("legal"), a, b)).count() as u32;
+        assert!(is_as_chance_has_it(meetings, SEEDS, flows), "{a} and {b} met {meetings} times");
+    }
 }

@@ -125,6 +125,17 @@ fn extremes_do_not_wrap() {
     assert_eq!(order, [0, 1, 3, 2]);
 }
 
+/// Slack is what is left on arrival here; how long a packet took to get here, as its stamp of the node before may say, is gone already.
+#[test]
+fn slack_counts_from_the_arrival_at_this_node() {
+    let mut lstf = build(None);
+    let stamped = |stamp, number, slack| arrival(Instant::from_picos(stamp), number, 0, 1000, slack);
+    assert!(lstf.enqueue(Instant::from_picos(500), stamped(500, 0, 300)).is_ok(), "due at 800");
+    assert!(lstf.enqueue(Instant::from_picos(600), stamped(0, 1, 400)).is_ok(), "due at 1000, not at 400");
+    let order: Vec<_> = std::iter::from_fn(|| lstf.dequeue(Instant::from_picos(600))).map(|packet| packet.payload).collect();
+    assert_eq!(order, [0, 1]);
+}
+
 #[test]
 fn a_full_buffer_gives_up_the_most_slack() {
     let packets = [20, 50, 50, 5, 10, 50, 70, 5].map(|slack| arrival(Instant::ZERO, 0, 0, 1000, slack * 1000));

@@ -24,7 +24,7 @@ fn build(config: sfq::Config, seed: u64) -> sfq::Sfq<u64> {
 }
 
 /// Whether two flows share a turn: if so the second packet of the first one leaves before the other's.
-fn meet(scheduler: &mut impl Scheduler<u64>, a: u32, b: u32) -> bool {
+pub(crate) fn meet(scheduler: &mut impl Scheduler<u64>, a: u32, b: u32) -> bool {
     for flow in [a, a, b] {
         assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), LEN, 0)).is_ok());
     }
@@ -33,7 +33,7 @@ fn meet(scheduler: &mut impl Scheduler<u64>, a: u32, b: u32) -> bool {
 }
 
 /// Whether as many of `seeds` hashes put two flows together as chance would: 1 / divisor of them, to within 5 standard deviations.
-fn is_as_chance_has_it(meetings: u32, seeds: u32, divisor: u32) -> bool {
+pub(crate) fn is_as_chance_has_it(meetings: u32, seeds: u32, divisor: u32) -> bool {
     let (seeds, p) = (f64::from(seeds), 1.0 / f64::from(divisor));
     (f64::from(meetings) - seeds * p).abs() <= 5.0 * (seeds * p * (1.0 - p)).sqrt()
 }

@@ -444,3 +444,30 @@ fn known_bug_19_a_flow_that_empties_and_returns_has_its_turns_once() {
     assert_eq!(order.iter().filter(|(flow, _)| *flow == 1).count(), 10);
     assert_eq!(order.len(), 20);
 }
+
+/// A flow that is pushed out just before its turn does not take the turns of those behind it along.
+#[test]
+fn a_flow_pushed_out_before_its_turn_costs_no_other_its_turn() {
+    let mut scheduler = scheduler(LEN);
+    for (flow, lens) in [(0, &[LEN, LEN][..]), (1, &[10 * LEN]), (2, &[LEN, LEN])] {
+        lens.iter().for_each(|len| push(&mut scheduler, flow, *len));
+    }
+    assert_eq!(pull(&mut scheduler), Some((2, LEN)), "a column is served from the flow that came last");
+    assert_eq!(scheduler.evict().map(|packet| packet.flow.0), Some(1));
+    let order: Vec<_> = std::iter::from_fn(|| pull(&mut scheduler)).map(|(flow, _)| flow).collect();
+    assert_eq!(order, [0, 2, 0], "flow 0 stands behind flow 1, and flow 2 has had its turn");
+}
+
+#[test]
+fn a_removed_flow_keeps_its_weight_until_it_is_empty_and_no_longer() {
+    let mut scheduler = scheduler(LEN);
+    set_weight(&mut scheduler, 0, 3);
+    let turns = |scheduler: &mut Srr<()>| {
+        (0..12).for_each(|packet| push(scheduler, packet % 2, LEN));
+        scheduler.remove_flow(FlowId(0));
+        let order: Vec<_> = std::iter::from_fn(|| pull(scheduler)).map(|(flow, _)| flow as usize).collect();
+        counts(&order[..4], 2)
+    };
+    assert_eq!(turns(&mut scheduler), [3, 1], "it sends what waits by its weight");
+    assert_eq!(turns(&mut scheduler), [2, 2], "when it comes back it is a flow like any other");
+}
