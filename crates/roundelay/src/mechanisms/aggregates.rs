@@ -47,7 +47,7 @@ pub(crate) struct Aggregate {
     places_until: VirtualTime,
     /// Virtual time of a byte of the whole aggregate, in 2^-16 of the usual unit.
     byte_time: u64,
-    /// Whose weights V counts under this name. An aggregate created anew is another one.
+    /// Whose weights V counts under this name: the record's number.
     owner: FlowId,
     /// The flow whose turn it is, in a ring of the backlogged ones. None if the aggregate is idle.
     turn: u32,
@@ -141,8 +141,6 @@ pub(crate) struct Aggregates {
     open: BTreeSet<(FlowKind, u32)>,
     /// Aggregates without flows. One that is taken up again by its kind goes on from where it was.
     free: BTreeSet<(FlowKind, u32)>,
-    /// Aggregates that there have been.
-    created: u32,
 }
 
 impl Aggregates {
@@ -228,23 +226,26 @@ impl Aggregates {
         if let Some((_, number)) = self.free.range(of_kind).next() {
             return *number;
         }
-        let aggregate = self.create(kind);
-        if let Some((_, number)) = self.free.pop_first() {
+        // A record that still has a weight under its number in the clock is not for another kind to take up.
+        let unowned = self.free.iter().take(MOST_ASKED).copied().find(|(_, number)| !self.groups.has_leaving_weight(FlowId(*number)));
+        let number = unowned.map_or(self.groups.entities.len() as u32, |(_, number)| number);
+        let aggregate = self.create(number, kind);
+        if let Some(record) = unowned {
+            self.free.remove(&record);
             *self.at_mut(number) = aggregate;
-            return number;
+        } else {
+            self.groups.entities.push(aggregate);
         }
-        self.groups.entities.push(aggregate);
-        self.groups.entities.len() as u32 - 1
+        number
     }
 
-    fn create(&mut self, kind: FlowKind) -> Aggregate {
+    fn create(&self, number: u32, kind: FlowKind) -> Aggregate {
         let FlowKind { weight, max_packet_len } = kind;
         let mut entity = Entity::UNKNOWN;
         let now = self.groups.now();
         entity.finish = now;
         entity.set(weight.into(), max_packet_len);
-        let owner = FlowId(self.created);
-        self.created = self.created.wrapping_add(1);
+        let owner = FlowId(number);
         Aggregate { entity, places_until: now, byte_time: 0, owner, turn: NONE, max_packet_len, weight, members: 0, left: 0 }
     }
 

@@ -222,6 +222,11 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         self.sets[ER] == 0
     }
 
+    /// Whether a weight that was taken away still counts under this name.
+    pub(crate) fn has_leaving_weight(&self, owner: FlowId) -> bool {
+        self.clock.is_leaving(owner)
+    }
+
     /// A weight changes. `owner` is whose it is, wherever it is taken up again; `finish` is its last finish time.
     pub(crate) fn change_weight(&mut self, owner: FlowId, before: u32, after: u32, finish: VirtualTime) {
         if after > before {

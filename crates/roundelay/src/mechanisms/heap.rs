@@ -65,6 +65,13 @@ impl<K: Key> FlowHeap<K> {
         self.entries.is_empty()
     }
 
+    /// The flow's key, if it is in this heap.
+    #[inline]
+    pub(crate) fn key(&self, flow: usize) -> Option<K> {
+        let place = *self.places.get(flow)?;
+        self.entries.get(place as usize).map(|entry| entry.key)
+    }
+
     /// Whether the flow is in this heap.
     #[inline]
     pub(crate) fn contains(&self, flow: usize) -> bool {

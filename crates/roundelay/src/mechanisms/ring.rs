@@ -220,7 +220,7 @@ impl<T> Ring<T> {
         let has_turn = self.order.front() == Some(&(number as u32));
         let member = &mut self.members[number];
         let before = core::mem::replace(&mut member.quantum, quantum);
-        if !member.queue.is_empty() && !(has_turn && quantum > before) {
+        if !(member.queue.is_empty() || has_turn && quantum > before) {
             member.deficit = (member.deficit + u64::from(quantum)).saturating_sub(before.into());
         }
     }

@@ -529,8 +529,8 @@ impl<T> Scheduler<T> for QfqPlus<T> {
 
     /// If flows are alike and fill their aggregates.
     fn footprint(&self) -> Footprint {
-        let of_aggregate = size_of::<Aggregate>().div_ceil(self.config.aggregate as usize);
-        let bytes_per_flow = size_of::<Flow>() + of_aggregate + Longest::BYTES_PER_QUEUE;
+        // Flows of a kind each, or that come while others of their kind are owed something, have an aggregate each.
+        let bytes_per_flow = size_of::<Flow>() + size_of::<Aggregate>() + Longest::BYTES_PER_QUEUE;
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
