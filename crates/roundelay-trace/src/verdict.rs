@@ -43,9 +43,14 @@ fn harm_of(outcome: &Outcome) -> f64 {
     outcome.delay.map_or(0.0, |delay| delay.p99) + retries(outcome.loss)
 }
 
+/// To all packets together, some of which must be lost if they are more than the link can carry: each loss counts as one wait.
+fn total_harm(outcome: &Outcome) -> f64 {
+    outcome.delay.map_or(LONGEST_RETRY, |delay| delay.p99 + SHORTEST_RETRY * outcome.loss)
+}
+
 impl Harm {
     fn of(result: &DisciplineResult, light: &[usize]) -> Self {
-        let total = harm_of(&result.total);
+        let total = total_harm(&result.total);
         let typical = geometric_mean(light.iter().map(|flow| harm_of(&result.flows[*flow].outcome)));
         let together = result.light_p99.unwrap_or(0.0) + retries(result.light.loss);
         Self { light: typical.map_or(total, |typical| typical.max(together)), total }
@@ -169,12 +174,12 @@ fn praise(winner: &DisciplineResult, light: usize, alone: bool) -> String {
     };
     let what = if alone { format!("Under {spec},") } else { format!("{spec} serves this traffic best:") };
     let who = if light == 1 { "the one flow that asks".to_owned() } else { format!("a typical one of the {light} flows that ask") };
-    let (whose, within) = (format!("packets of {who} for less than a fair share"), seconds(wait));
+    let (who, within) = (format!("{who} for less than a fair share"), seconds(wait));
     if winner.light.loss == 0.0 {
-        return format!("{what} 99% of the {whose} are through within {within}, and none is lost.");
+        return format!("{what} 99% of the packets of {who} are through within {within}, and none is lost.");
     }
     let lost = percent(winner.light.loss);
-    format!("{what} of the {whose} 99% of those that get through do so within {within}, and {lost} of the packets of such flows are lost.")
+    format!("{what} of {who}, 99% of the packets that get through take no more than {within}, and {lost} of such flows' packets are lost.")
 }
 
 /// None where there are no such flows.

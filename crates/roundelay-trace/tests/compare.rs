@@ -435,6 +435,14 @@ fn where_nothing_matters_a_fifo_will_do() {
     );
 }
 
+/// Six times what the link can carry: all lose most of it, and differ in how long the rest takes.
+#[test]
+fn losses_that_must_be_do_not_hide_delay() {
+    let greedy = |flow| steady(0, 333_000, 6000, flow, 1000);
+    let text = verdict_of(&merged([greedy(0), greedy(1)]), &["fifo", "sfq"]);
+    assert!(text.starts_with("sfq divides the wait best"), "{text}");
+}
+
 #[test]
 fn what_is_served_alike_is_said_to_be() {
     let text = verdict_of(&steady(0, 666_000, 3000, 0, 1000), &["drr", "qfq"]);
@@ -827,7 +835,7 @@ fn what_packets_lack_is_noted() {
 fn a_delay_is_said_to_be_that_of_packets_that_get_through() {
     let text = verdict_of(&overload(), &["fifo limit 10"]);
     assert!(
-        text.contains("99% of those that get through do so within") && text.contains("% of the packets of such flows are lost."),
+        text.contains("99% of the packets that get through take no more than") && text.contains("% of such flows' packets are lost."),
         "{text}"
     );
 }
