@@ -220,9 +220,10 @@ impl<T> Ring<T> {
         let has_turn = self.order.front() == Some(&(number as u32));
         let member = &mut self.members[number];
         let before = core::mem::replace(&mut member.quantum, quantum);
-        if !(member.queue.is_empty() || has_turn && quantum > before) {
-            member.deficit = (member.deficit + u64::from(quantum)).saturating_sub(before.into());
+        if member.queue.is_empty() || has_turn && quantum > before {
+            return;
         }
+        member.deficit = (member.deficit + u64::from(quantum)).saturating_sub(before.into());
     }
 
     /// Gives a queue weight 1 again, once it is empty.

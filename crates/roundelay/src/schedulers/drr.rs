@@ -21,7 +21,7 @@
 //! | latency after GRC | (F - Q_k + (N - 1) L + L_k) / R | `latency_stays_within_the_bound` |
 //! | fairness between flows k and j | (F + L_k / phi_k + L_j / phi_j) / R | `backlogged_flows_are_served_alike` |
 //! | as a node of a hierarchy | a flow that is refilled keeps its turn and its deficit | `a_refilled_flow_is_one_that_was_never_empty` |
-//! | weights and quanta that change | all of it for what comes after: a turn that has begun is cut | `what_comes_after_a_change_has_the_new_latency` |
+//! | weights and quanta that change | the new latency for what comes after: a turn that has begun is cut | `what_comes_after_a_change_has_the_new_latency` |
 //!
 //! All follow from Lemma 2, for quanta of any size, with phi = Q_k / F. B-WFI: in an interval with m whole turns of flow k every other
 //! flow has at most m + 1. Fairness: while both are backlogged neither has more than one turn more than the other, and neither carries more

@@ -82,7 +82,7 @@ fn a_change_is_seen_in_what_follows() {
     assert_eq!([next(), next()], [Some(0), Some(1)]);
     parse("drr quantum 300b").reconfigure(&mut scheduler).expect("live");
     let rest: Vec<_> = std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect();
-    assert_eq!(rest, [0, 0, 0, 1, 1, 1, 0, 0], "three packets a turn");
+    assert_eq!(rest, [0, 0, 0, 1, 1, 1, 0, 0], "three packets a turn, from the next turn of each on");
     assert_eq!(parse("fifo").reconfigure(&mut scheduler), Err(ConfigError::OtherDiscipline { discipline: "fifo" }));
 }
 

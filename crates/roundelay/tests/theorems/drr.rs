@@ -238,10 +238,10 @@ fn latency_after_changes(before: (u32, &[u32]), after: (u32, &[u32]), served: u3
         (0..30).for_each(|_| push(&mut scheduler, flow, random.random_range(1..=1514)));
     }
     (0..served).for_each(|_| _ = refill(&mut scheduler, random));
-    // As with weights that are set again and again, those of the first round are others, and none of them may leave anything behind.
-    for flow in 0..weights.len() {
-        set_weight(&mut scheduler, flow as u32, random.random_range(1..=1024));
-        set_weight(&mut scheduler, flow as u32, weights[flow]);
+    // A weight that stood for a moment leaves nothing behind.
+    for (flow, weight) in (0..).zip(weights) {
+        set_weight(&mut scheduler, flow, random.random_range(1..=1024));
+        set_weight(&mut scheduler, flow, *weight);
     }
     drr::Config { quantum: after.0 }.reconfigure(&mut scheduler).expect("a legal quantum");
     let promised = drr::Config { quantum: after.0 }.guarantees(&share(weights, 0)).latency.expect("promised").value.as_secs_f64();
