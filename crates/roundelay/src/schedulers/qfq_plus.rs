@@ -433,8 +433,8 @@ impl<T> QfqPlus<T> {
         let flow = self.flows.get_mut(number)?;
         let packet = self.pool.pop_tail(&mut flow.queue)?;
         self.longest.changed(number, flow.queue.size());
-        flow.longer = flow.longer.min(flow.queue.packets());
         let (place, is_unsettled) = (flow.aggregate, flow.is_unsettled());
+        flow.longer = flow.longer.min(flow.queue.packets());
         if flow.queue.is_empty() {
             self.leave_ring(number);
             if self.in_service == Some(place) {

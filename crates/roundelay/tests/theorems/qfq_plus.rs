@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use roundelay::schedulers::qfq_plus::{self, QfqPlus};
 use roundelay::schedulers::{Discipline, drr, qfq};
-use roundelay::{ConfigError, FlowConfig, FlowId, Guarantees, Instant, Packet, Scheduler};
+use roundelay::{ConfigError, FlowConfig, FlowId, Guarantees, Instant, Packet, Rate, Scheduler, Share};
 
 use crate::qfq::{Audited, crowded_out, lateness, random_operations, saturated_bursts};
 use crate::workload::{Lengths, Ratios, Refill, Source, Workload};
@@ -522,4 +522,193 @@ fn a_longest_packet_set_too_large_holds_up_nobody() {
     // With a budget of 64 KB flow 0 would send all that waits at once.
     let at_once: Vec<_> = [1].into_iter().chain([0; 50]).chain([1; 49]).collect();
     assert!(!alternates(&at_once[..80]), "the check finds it");
+}
+
+/// Flows that always have packets, in the company of others that come, go and change. What each is owed is counted in its weight over the sum
+/// of weights that the scheduler tells of, packet by packet.
+struct Company<S> {
+    scheduler: S,
+    /// Those that stay: their lengths, their weights, and what they are behind since they were furthest ahead, the most of it too.
+    stay: Vec<(Lengths, u32, f64, f64)>,
+    random: Pcg64,
+    least_total: u64,
+    sent: u64,
+}
+
+impl<S: Scheduler<u64>> Company<S> {
+    fn new(scheduler: S, kinds: impl IntoIterator<Item = (FlowConfig, Lengths)>, seed: u64) -> Self {
+        let random = Pcg64::seed_from_u64(seed);
+        let mut company = Self { scheduler, stay: Vec::new(), random, least_total: u64::MAX, sent: 0 };
+        for (config, lengths) in kinds {
+            let flow = company.stay.len();
+            company.set(flow, config);
+            company.stay.push((lengths, config.weight, 0.0, 0.0));
+            (0..3).for_each(|_| company.put(flow));
+        }
+        company
+    }
+
+    fn set(&mut self, flow: usize, config: FlowConfig) {
+        self.scheduler.set_flow(FlowId(flow as u32), config).expect("legal");
+    }
+
+    fn put(&mut self, flow: usize) {
+        let len = match &self.stay[flow].0 {
+            Lengths::Uniform(short, long) => self.random.random_range(*short..=*long),
+            Lengths::Fixed(len) => *len,
+            _ => panic!("not used here"),
+        };
+        self.scheduler.enqueue(NOW, Packet::new(FlowId(flow as u32), len, 0)).expect("not too long");
+    }
+
+    fn dequeue(&mut self, otherwise: u64) {
+        let total = self.scheduler.total_weight().unwrap_or(otherwise);
+        self.least_total = self.least_total.min(total);
+        let Packet { flow, len, .. } = self.scheduler.dequeue(NOW).expect("they always have packets");
+        self.sent += u64::from(len);
+        for (number, (_, weight, behind, most)) in self.stay.iter_mut().enumerate() {
+            *behind += f64::from(len) * f64::from(*weight) / total as f64;
+            *most = most.max(*behind);
+            if number == flow.index() {
+                *behind = (*behind - f64::from(len)).max(0.0);
+            }
+        }
+        if flow.index() < self.stay.len() {
+            self.put(flow.index());
+        }
+    }
+
+    /// The largest measured/bound of all that stay, where packets are up to `longest`.
+    fn ratio(&self, aggregate: u32, kinds: &[FlowConfig], flows: u64, longest: u32) -> f64 {
+        let rate = Rate::from_bits_per_second(8_000_000_000).expect("legal");
+        let ratio = |((_, weight, _, most), config): (&(Lengths, u32, f64, f64), &FlowConfig)| {
+            let (weight, total_weight, max_packet_len) = (*weight, self.least_total, config.max_packet_len);
+            let share = Share { weight, total_weight, least_weight: 1, flows, max_packet_len, link_max_packet_len: longest, rate };
+            let bound = of(aggregate).guarantees(&share).b_wfi.expect("promised").value;
+            most / (bound as f64 + ROUNDING * self.sent as f64)
+        };
+        self.stay.iter().zip(kinds).map(ratio).fold(0.0, f64::max)
+    }
+}
+
+const OFTEN: [usize; 3] = [1, 10, 100];
+const PACKETS: usize = if cfg!(debug_assertions) { 3_000 } else { 100_000 };
+
+fn alike_or_not(is_alike: bool, weight: u32) -> Vec<FlowConfig> {
+    (0..64).map(|flow| FlowConfig { weight, max_packet_len: if is_alike { 1500 } else { 1500 + flow } }).collect()
+}
+
+/// Sixty-four flows that always have packets, alike or not, while `change` is done every one, ten and hundred packets. Its second argument says
+/// how often it has been done.
+fn takes_nothing(what: &str, weight: u32, change: impl Fn(&mut dyn Scheduler<u64>, u32)) {
+    for (aggregate, is_alike) in SIZES.into_iter().flat_map(|aggregate| [(aggregate, false), (aggregate, true)]) {
+        let kinds = alike_or_not(is_alike, weight);
+        for every in OFTEN {
+            let mut company = Company::new(build(aggregate), kinds.iter().map(|kind| (*kind, Lengths::Fixed(1500))), 1);
+            for packet in 0..PACKETS {
+                if packet % every == 0 {
+                    change(&mut company.scheduler, (packet / every) as u32);
+                }
+                company.dequeue(0);
+            }
+            let ratio = company.ratio(aggregate, &kinds, 64 + 100, 2048);
+            println!("{what}: M = {aggregate}, alike: {is_alike}, every {every} packets: measured/bound {ratio:.3}");
+            assert!(ratio <= 1.0, "M = {aggregate}, alike: {is_alike}, every {every} packets: {ratio:.3} of the bound");
+        }
+    }
+}
+
+#[test]
+fn an_idle_flow_that_joins_and_leaves_takes_nothing_from_its_aggregate() {
+    let kind = FlowConfig { weight: 1, max_packet_len: 1500 };
+    takes_nothing("joins and leaves at once", 1, |scheduler, _| {
+        scheduler.set_flow(FlowId(100), kind).expect("legal");
+        scheduler.remove_flow(FlowId(100));
+    });
+    takes_nothing("joins, and leaves the next time", 1, |scheduler, turn| match turn % 2 {
+        0 => scheduler.set_flow(FlowId(100), kind).expect("legal"),
+        _ => scheduler.remove_flow(FlowId(100)),
+    });
+    takes_nothing("ten join one by one, and leave one by one", 1, |scheduler, turn| match turn % 20 {
+        flow @ 0..10 => scheduler.set_flow(FlowId(100 + flow), kind).expect("legal"),
+        flow => scheduler.remove_flow(FlowId(90 + flow)),
+    });
+}
+
+#[test]
+fn a_flow_with_packets_that_comes_and_goes_takes_nothing_from_its_aggregate() {
+    takes_nothing("comes with a packet, goes when it has left", 1, |scheduler, turn| {
+        let flow = FlowId(100 + turn % 50);
+        scheduler.set_flow(flow, FlowConfig { weight: 1, max_packet_len: 1500 }).expect("legal");
+        scheduler.enqueue(NOW, Packet::new(flow, [1500, 64, 1500, 1][turn as usize / 50 % 4], 0)).expect("not too long");
+        scheduler.remove_flow(flow);
+    });
+}
+
+#[test]
+fn an_unknown_flow_that_comes_with_a_packet_takes_nothing_from_its_aggregate() {
+    takes_nothing("unknown, once", 1, |scheduler, turn| {
+        let flow = FlowId(100 + turn % 5_000);
+        scheduler.enqueue(NOW, Packet::new(flow, [64, 2048][turn as usize % 2], 0)).expect("not too long");
+        scheduler.remove_flow(flow);
+    });
+}
+
+/// The flow itself keeps its share too.
+#[test]
+fn a_flow_that_is_re_weighted_takes_nothing_and_loses_nothing() {
+    let set = |scheduler: &mut dyn Scheduler<u64>, flow, weight, max_packet_len| {
+        scheduler.set_flow(FlowId(flow), FlowConfig { weight, max_packet_len }).expect("legal");
+    };
+    takes_nothing("one, up and down", 1000, |scheduler, turn| set(scheduler, 0, 1000 + turn % 2, 1500));
+    takes_nothing("all by turns, up and down", 1000, |scheduler, turn| set(scheduler, turn % 64, 1000 + turn / 64 % 2, 1500 + turn % 64));
+    takes_nothing("an idle one, up and down", 1000, |scheduler, turn| set(scheduler, 100, 1000 + turn % 2, 1500));
+    takes_nothing("one, longer and shorter", 1000, |scheduler, turn| set(scheduler, 0, 1000, 1500 + turn % 2));
+}
+
+/// Flows of a few kinds that stay, and others of the same kinds that are set, re-weighted and removed, and send, all at random.
+fn comings_and_goings<S: Scheduler<u64>>(scheduler: S, seed: u64, aggregate: u32) -> f64 {
+    let mut random = Pcg64::seed_from_u64(seed);
+    let kinds: Vec<_> = (0..random.random_range(1..=3))
+        .map(|_| FlowConfig { weight: 1 << random.random_range(0..=4), max_packet_len: 512 << random.random_range(0..=3) })
+        .collect();
+    let stay: Vec<_> = (0..random.random_range(2..=40)).map(|_| kinds[random.random_range(0..kinds.len())]).collect();
+    let lengths =
+        |config: &FlowConfig, random: &mut Pcg64| Lengths::Uniform(random.random_range(1..=config.max_packet_len), config.max_packet_len);
+    let stay_and_send: Vec<_> = stay.iter().map(|config| (*config, lengths(config, &mut random))).collect();
+    let mut company = Company::new(scheduler, stay_and_send, seed);
+    let changes = [0.02, 0.2, 0.8][seed as usize % 3];
+    let others = stay.len()..stay.len() + 1 + random.random_range(0..20);
+    let otherwise = stay.iter().map(|config| u64::from(config.weight)).sum();
+    for _ in 0..PACKETS / 5 {
+        while random.random_bool(changes) {
+            let (flow, config) = (random.random_range(others.clone()), kinds[random.random_range(0..kinds.len())]);
+            let put = |company: &mut Company<S>, len| company.scheduler.enqueue(NOW, Packet::new(FlowId(flow as u32), len, 0)).is_ok();
+            match random.random_range(0..5) {
+                0 => company.set(flow, config),
+                1 => company.set(flow, FlowConfig { weight: config.weight + 1, ..config }),
+                2 => company.scheduler.remove_flow(FlowId(flow as u32)),
+                _ => {
+                    put(&mut company, random.random_range(0..=config.max_packet_len));
+                }
+            }
+        }
+        company.dequeue(otherwise);
+    }
+    company.ratio(aggregate, &stay, others.end as u64, 4096)
+}
+
+#[test]
+fn whoever_comes_goes_and_changes_those_who_stay_keep_the_bound() {
+    let runs = if cfg!(debug_assertions) { 120 } else { 3_000 };
+    for aggregate in SIZES {
+        let ratios = (0..runs).map(|seed| (comings_and_goings(build(aggregate), seed, aggregate), seed));
+        let (worst, seed) = ratios.max_by(|one, other| one.0.total_cmp(&other.0)).expect("not empty");
+        println!("comings and goings, M = {aggregate}: measured/bound {worst:.3} (seed {seed})");
+        assert!(worst <= 1.0, "M = {aggregate}, seed {seed}: {worst}");
+    }
+    let drr = |seed| comings_and_goings(drr::Config { quantum: 1 << 16 }.build(1).expect("legal"), seed, 8);
+    let drr = (0..20).map(drr).fold(0.0, f64::max);
+    println!("comings and goings: DRR reaches {drr:.3} of the bound for M = 8");
+    assert!(drr > 1.0, "DRR must break the bound, or the check is blind");
 }
