@@ -208,7 +208,7 @@ fn one_bin_is_fifo() {
 fn two_flows_meet_in_one_of_so_many_seeds_as_there_are_bins() {
     const SEEDS: u32 = 5_000;
     for (a, b, flows) in [(0, 1, 16), (5, 5 + 16, 16), (7, 1 << 31, 2)] {
-        let bins = |seed: u32| fq::Config { flows, ..Default::default() }.build(seed.into()).expect("legal parameters");
+        let bins = |seed: u32| fq::Config { flows }.build(seed.into()).expect("legal parameters");
         let meetings = (0..SEEDS).filter(|seed| meet(&mut bins(*seed), a, b)).count() as u32;
         assert!(is_as_chance_has_it(meetings, SEEDS, flows), "{a} and {b} met {meetings} times");
     }
