@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare test test-full lint test-debug test-release docs purity deny browser fuzz soak costs index capture captures setup-npm setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare test test-full lint test-debug test-release docs purity deny browser seeded fuzz soak costs index capture captures setup-npm setup-chromium setup-deny setup-bare-metal clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -28,7 +28,7 @@ compare: setup-npm ## compare disciplines on the example capture: CAPTURE=file R
 
 test: lint docs test-debug test-release purity deny browser ## everything that a change must pass
 
-test-full: test captures fuzz ## the same and the long tests: captures of other projects, fuzzing
+test-full: test captures fuzz seeded ## the same and the long tests: captures of other projects, fuzzing, seeded bugs
 	ROUNDELAY_CAPTURES=$(CURDIR)/$(TOOLS)/captures cargo test --release --locked -p roundelay-trace --test foreign --test compare --test speed \
 	  -- --ignored --nocapture
 
@@ -62,6 +62,9 @@ browser: setup-npm setup-chromium ## the report in headless Chromium: no errors,
 	cargo build --locked -p roundelay-cli
 	target/debug/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --no-cost --html target/browser-test.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-test.html --screenshots target/screenshots
+
+seeded: ## plant the bugs of crates/roundelay/tests/seeded one by one: the tests must find each
+	crates/roundelay/tests/seeded/run.sh
 
 fuzz: setup-npm ## each fuzz target for FUZZ_SECONDS (needs a nightly compiler)
 	cargo +nightly fuzz --version > /dev/null 2>&1 || cargo install --locked cargo-fuzz

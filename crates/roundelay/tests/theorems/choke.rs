@@ -155,7 +155,7 @@ fn thresholds_out_of_order_are_refused() {
 /// The last packet may go as the match of an arrival, and the queue be idle from then on: what it was before is forgotten as time goes by.
 #[test]
 fn a_queue_that_a_match_emptied_is_idle() {
-    let mut scheduler = build(choke::Config { min: 2, ..plain_above(2) }, 1);
+    let mut scheduler = build(plain_above(2), 1);
     let lost = |scheduler: &mut choke::Choke<u64>, now, flow| {
         assert!(scheduler.enqueue(now, Packet::new(FlowId(flow), LEN, 0)).is_ok());
         std::iter::from_fn(|| scheduler.take_dropped()).count()
