@@ -141,6 +141,11 @@ pub(crate) struct Aggregates {
     open: BTreeSet<(FlowKind, u32)>,
     /// Aggregates without flows. One that is taken up again by its kind goes on from where it was.
     free: BTreeSet<(FlowKind, u32)>,
+<<<<<<< HEAD
+=======
+    /// Where a flow that comes asks first: the number asked last, so that all open ones are asked by turns.
+    asked: u32,
+>>>>>>> f1
 }
 
 impl Aggregates {
@@ -216,14 +221,10 @@ impl Aggregates {
     }
 
     fn find_or_create(&mut self, kind: FlowKind) -> u32 {
-        let of_kind = (kind, 0)..=(kind, NONE);
-        let now = self.groups.now();
-        let mut open = self.open.range(of_kind.clone()).map(|(_, number)| *number).take(MOST_ASKED);
-        let with_place = open.clone().find(|number| self.at(*number).left > 0);
-        if let Some(number) = with_place.or_else(|| open.find(|number| !self.at(*number).is_late(now))) {
+        if let Some(number) = self.ask(kind) {
             return number;
         }
-        if let Some((_, number)) = self.free.range(of_kind).next() {
+        if let Some((_, number)) = self.free.range((kind, 0)..=(kind, NONE)).next() {
             return *number;
         }
         // A record that still has a weight under its number in the clock is not for another kind to take up.
@@ -237,6 +238,18 @@ impl Aggregates {
             self.groups.entities.push(aggregate);
         }
         number
+    }
+
+    /// An open aggregate that takes a flow: better one with a place that was left, or one that is not late. Only a few are asked.
+    fn ask(&mut self, kind: FlowKind) -> Option<u32> {
+        let (now, first) = (self.groups.now(), (kind, self.asked));
+        let by_turns = self.open.range(first..=(kind, NONE)).chain(self.open.range((kind, 0)..first));
+        let mut open = by_turns.map(|(_, number)| *number).take(MOST_ASKED);
+        let last = open.clone().last()?;
+        let with_place = open.clone().find(|number| self.at(*number).left > 0);
+        let taking = with_place.or_else(|| open.find(|number| !self.at(*number).is_late(now)));
+        self.asked = taking.unwrap_or(last);
+        taking
     }
 
     fn create(&self, number: u32, kind: FlowKind) -> Aggregate {

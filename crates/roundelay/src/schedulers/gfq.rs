@@ -37,7 +37,7 @@
 //! which is nothing for packets that fill a slot (`the_b_wfi_is_not_a_whole_slot_below_that_of_qfq`).
 //!
 //! Number format: virtual time in 2^-30 bytes per unit of *twice* the weight, wrapping at 2^64. A flow's bytes are charged rounded up, by less
-//! than one part in 2^19, and V advances rounded down.
+//! than one part in 2^19, and V advances rounded down, by less than one part in 2^30: what a step cuts off is kept for the next.
 //!
 //! Cost: O(groups), 16 at most. Memory: one record a flow, and the calendars.
 //!

@@ -23,8 +23,9 @@
 //!
 //! The latency: since its backlog began, a flow has had its share but for the B-WFI; a flow alone on a link of that share has had no more.
 //!
-//! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. A flow's bytes are charged rounded up and V advances
-//! rounded down, by less than one part in 2^20 with weights up to 1024, so that shares never add up to more than the link.
+//! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. A flow's bytes are charged rounded up, by less than one
+//! part in 2^20 with weights up to 1024, and V advances rounded down, by less than one part in 2^30 whatever the lengths and the sum of weights
+//! (what a step cuts off is kept for the next); so shares never add up to more than the link.
 //!
 //! Cost: O(1), no loop but over dropped weights. Memory: one record a flow, and the groups.
 //!

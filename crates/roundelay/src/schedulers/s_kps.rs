@@ -41,7 +41,7 @@
 //! the 4 sigma in (a) have the packet in them.
 //!
 //! Number format: virtual time in 2^-30 bytes per unit of *twice* the weight, wrapping at 2^64. A flow's bytes are charged rounded up, by less
-//! than one part in 2^19, and V advances rounded down.
+//! than one part in 2^19, and V advances rounded down, by less than one part in 2^30: what a step cuts off is kept for the next.
 //!
 //! Cost: O(1) for what a packet does to its flow and for finding the next one, whatever the number of groups; beside that, a step for each
 //! slot that V passes, which are in proportion to the packet's length over that of the shortest slots. Memory: one record a flow, the lists,

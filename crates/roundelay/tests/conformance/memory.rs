@@ -58,6 +58,52 @@ fn nothing_is_allocated_in_steady_state() {
     }
 }
 
+/// Allocations that a full buffer costs while it pushes out packets, most of them the only ones of their flows. None as above.
+struct PushOuts;
+
+impl Visitor for PushOuts {
+    type Output = Option<u64>;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> Option<u64> {
+        let (mut scheduler, flows, most) = (discipline.build::<u64>(1).expect("legal parameters"), 1024, MOST_PACKETS - 20);
+        // Says how few packets waited, once the buffer was full.
+        let mut push = |packets: u32| {
+            let (mut is_full, mut fewest) = (false, u64::MAX);
+            for number in 0..packets {
+                let flow = FlowId(number.wrapping_mul(7919) % flows);
+                let _ = scheduler.enqueue(Instant::ZERO, Packet { flow, ..packet(number) });
+                take_dropped(&mut scheduler);
+                while scheduler.backlog().packets > most {
+                    assert!(scheduler.evict().is_some(), "something waits");
+                    take_dropped(&mut scheduler);
+                    is_full = true;
+                }
+                if number % 5 == 0 {
+                    scheduler.dequeue(Instant::ZERO);
+                    take_dropped(&mut scheduler);
+                }
+                if is_full {
+                    fewest = fewest.min(scheduler.backlog().packets);
+                }
+            }
+            if is_full { fewest } else { 0 }
+        };
+        let is_checked = push(40_000) < FEWEST_PACKETS && cfg!(debug_assertions);
+        (!is_checked).then(|| measure(|| _ = push(20_000)).count_total)
+    }
+}
+
+#[test]
+fn nothing_is_allocated_when_packets_are_pushed_out() {
+    let (mut told, mut all) = (0, 0);
+    for discipline in subjects() {
+        let allocations = discipline.visit(PushOuts);
+        assert_eq!(allocations.unwrap_or(0), 0, "{discipline}");
+        (told, all) = (told + usize::from(allocations.is_some()), all + 1);
+    }
+    assert!(told > all / 2, "only {told} of {all} keep a buffer full");
+}
+
 /// Bytes that a discipline takes for flows beyond those that it has, and what it says of them.
 struct Growth;
 

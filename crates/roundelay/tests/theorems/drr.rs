@@ -556,8 +556,8 @@ fn turns_of_two_and_one(mut scheduler: drr::Drr<()>, change: impl FnOnce(&mut dr
 #[test]
 fn a_new_quantum_leaves_the_weights_as_they_were() {
     let change = |scheduler: &mut drr::Drr<()>| drr::Config { quantum: 200 }.reconfigure(scheduler).expect("live");
-    // What was credited before, two packets and one, then four and two.
-    assert_eq!(turns_of_two_and_one(scheduler(100), change), [0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0]);
+    // The turn that has begun is as it was, two packets; from then on two and four.
+    assert_eq!(turns_of_two_and_one(scheduler(100), change), [0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0]);
     let forgets_weights = |scheduler: &mut drr::Drr<()>| {
         change(scheduler);
         set_weight(scheduler, 0, 1);

@@ -679,7 +679,8 @@ fn comings_and_goings<S: Scheduler<u64>>(scheduler: S, seed: u64, aggregate: u32
     let mut company = Company::new(scheduler, stay_and_send, seed);
     let changes = [0.02, 0.2, 0.8][seed as usize % 3];
     let others = stay.len()..stay.len() + 1 + random.random_range(0..20);
-    let otherwise = stay.iter().map(|config| u64::from(config.weight)).sum();
+    // If the scheduler does not tell: as if all others were there with the largest weight.
+    let otherwise = stay.iter().map(|config| u64::from(config.weight)).sum::<u64>() + 17 * others.len() as u64;
     for _ in 0..PACKETS / 5 {
         while random.random_bool(changes) {
             let (flow, config) = (random.random_range(others.clone()), kinds[random.random_range(0..kinds.len())]);
