@@ -35,6 +35,7 @@ mod srr;
 mod strata;
 mod timed;
 mod tree;
+mod upheaval;
 mod wf2q;
 mod wf2q_plus;
 mod wfq;
