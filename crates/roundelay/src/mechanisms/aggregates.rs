@@ -141,11 +141,8 @@ pub(crate) struct Aggregates {
     open: BTreeSet<(FlowKind, u32)>,
     /// Aggregates without flows. One that is taken up again by its kind goes on from where it was.
     free: BTreeSet<(FlowKind, u32)>,
-<<<<<<< HEAD
-=======
     /// Where a flow that comes asks first: the number asked last, so that all open ones are asked by turns.
     asked: u32,
->>>>>>> f1
 }
 
 impl Aggregates {
