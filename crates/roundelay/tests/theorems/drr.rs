@@ -562,7 +562,7 @@ fn a_new_quantum_leaves_the_weights_as_they_were() {
         change(scheduler);
         set_weight(scheduler, 0, 1);
     };
-    assert_eq!(turns_of_two_and_one(scheduler(100), forgets_weights), [0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0], "the check finds it");
+    assert_eq!(turns_of_two_and_one(scheduler(100), forgets_weights), [1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0], "the check finds it");
 }
 
 #[test]

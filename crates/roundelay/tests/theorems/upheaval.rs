@@ -92,7 +92,7 @@ impl Exact {
         while let Some(step) = self.step().filter(|_| work > rational(0)) {
             let weight = rational(self.flows.iter().map(ExactFlow::rate).sum());
             let step = step.min(work.clone() / weight.clone());
-            work = work - step.clone() * weight;
+            work -= step.clone() * weight;
             self.pass(&step);
         }
     }
