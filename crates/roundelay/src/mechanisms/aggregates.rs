@@ -3,14 +3,12 @@
 //! Flows are known here by their kind and number of members only; who they are and whose turn it is, the discipline knows. To the groups an
 //! aggregate is one entity. Its slot is that of each of its flows alone, n budgets at n weights, so flows may come and go without moving it.
 //!
-//! Nor may they move it in time: what an aggregate is owed, its distance from V times its weight, is owed to the flows that it has, and neither
-//! may it grow with the aggregate (V would overtake others while it gets that: Theorem 4) nor shrink with it. So a start time changes by
-//! service alone, and the weight when that alters nothing that is owed:
+//! Nor may they move it in time: while it has packets, its start time changes by service alone. What it is owed, its distance from V times its
+//! weight, must not shrink for the flows that it has, nor grow with those that come, or V would overtake others while it gets that (Theorem 4):
 //! - A flow that comes goes into an aggregate that is not late: idle, or with a start time of V or later. Of late ones it takes no more than a
 //!   place that another flow has left.
-//! - A flow that goes leaves its place, which counts on like an idle flow until the aggregate has been served up to the V of that time, so that
-//!   what was owed at n weights is paid at n weights; and for a budget more, so that the flow does not take its part of the weight away from
-//!   under a turn that it has had before the others.
+//! - A flow that goes leaves its place, which counts on like an idle flow until the aggregate has been served a budget more, or is idle. By then
+//!   the others have had the turn that this one may have had before them; without its weight they would be charged more for theirs.
 
 use alloc::collections::BTreeSet;
 
@@ -196,10 +194,9 @@ impl Aggregates {
 
     /// Lets a flow go that is idle, or no longer in the ring.
     pub(crate) fn leave(&mut self, number: u32, most: u32) {
-        let now = self.groups.now();
         let aggregate = self.at_mut(number);
         aggregate.left += 1;
-        aggregate.places_until = now.later(aggregate.entity.start.plus(aggregate.span()));
+        aggregate.places_until = aggregate.entity.start.plus(aggregate.span());
         self.resize(number, -1, most);
         self.let_places_go(number);
     }

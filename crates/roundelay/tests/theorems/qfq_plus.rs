@@ -645,6 +645,20 @@ fn a_flow_with_packets_that_comes_and_goes_takes_nothing_from_its_aggregate() {
     });
 }
 
+/// Each goes when it has had its turn, and the next has its with one flow less: if they took their weights along, what is left of the turn would
+/// be charged to fewer and fewer flows, and the one that stays would pay for it all.
+#[test]
+fn flows_that_go_one_by_one_after_a_packet_take_nothing_from_their_aggregate() {
+    takes_nothing("seven at a time", 1, |scheduler, _| {
+        let visitors = if scheduler.backlog().packets == 64 * 3 { 100..107 } else { 0..0 };
+        for flow in visitors.map(FlowId) {
+            scheduler.set_flow(flow, FlowConfig { weight: 1, max_packet_len: 1500 }).expect("legal");
+            scheduler.enqueue(NOW, Packet::new(flow, 1500, 0)).expect("not too long");
+            scheduler.remove_flow(flow);
+        }
+    });
+}
+
 #[test]
 fn an_unknown_flow_that_comes_with_a_packet_takes_nothing_from_its_aggregate() {
     takes_nothing("unknown, once", 1, |scheduler, turn| {
