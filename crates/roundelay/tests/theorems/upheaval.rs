@@ -65,6 +65,8 @@ impl ExactFlow {
 struct Exact {
     now: Rational,
     flows: Vec<ExactFlow>,
+    /// The largest F - S of a first packet since there was none.
+    longest: Rational,
 }
 
 impl Exact {
@@ -105,17 +107,25 @@ impl Exact {
         }
     }
 
-    fn arrive(&mut self, flow: usize, packet: usize, len: u64) {
+    fn arrive(&mut self, number: usize, packet: usize, len: u64) {
         let came = self.now.clone();
-        let flow = &mut self.flows[flow];
+        let flow = &mut self.flows[number];
         if flow.queue.is_empty() && flow.parts.is_empty() {
             flow.next = came.clone();
         }
         flow.parts.push_back(Part { packet, left: rational(len), weight: None });
         flow.queue.push_back(Waiting { packet, len, came });
         if flow.queue.len() == 1 {
-            flow.time();
+            self.time(number);
         }
+    }
+
+    fn time(&mut self, flow: usize) {
+        let is_only = self.flows.iter().enumerate().all(|(other, others)| other == flow || others.queue.is_empty());
+        let flow = &mut self.flows[flow];
+        flow.time();
+        let length = flow.finish.clone() - flow.start.clone();
+        self.longest = if is_only { length } else { self.longest.clone().max(length) };
     }
 
     fn evict(&mut self, flow: usize) {
@@ -159,7 +169,9 @@ fn heads(exact: &Exact) -> impl Iterator<Item = &ExactFlow> {
 }
 
 fn wfq_picks(exact: &mut Exact, flow: usize) -> bool {
-    exact.flows[flow].finish <= heads(exact).map(|head| head.finish.clone()).min().expect("somebody waits") + tolerance()
+    let first = heads(exact).map(|head| head.finish.clone()).min().expect("somebody waits");
+    exact.catch_up(&(first.clone() - exact.longest.clone()));
+    exact.flows[flow].finish <= first + tolerance()
 }
 
 fn wf2q_picks(exact: &mut Exact, flow: usize) -> bool {
@@ -223,6 +235,7 @@ impl<S: Scheduler<usize>> Run<S> {
         self.exact(|exact| exact.work(bytes));
     }
 
+    /// As of the last arrival or departure: who is told knows no time.
     fn set_weight(&mut self, flow: usize, weight: u32) {
         let config = FlowConfig { weight, max_packet_len: FlowConfig::MAX_PACKET_LEN };
         self.scheduler.set_flow(FlowId(flow as u32), config).expect("legal");
@@ -261,13 +274,12 @@ impl<S: Scheduler<usize>> Run<S> {
                 self.decisions += 1;
                 self.wrong += u32::from(!judge(&mut self.exact, flow));
                 self.exact.flows[flow].queue.pop_front();
-                self.exact.flows[flow].time();
+                self.exact.time(flow);
             }
             (self.counted, self.free_at) = (self.now, self.now + len);
             self.packets[packet.payload].left = Some(self.free_at);
         }
         self.now = self.now.max(until);
-        self.count(self.now);
     }
 
     /// The worst lateness of the flows `of` over the latency that `promises` has for them.
