@@ -69,6 +69,9 @@ pub trait Order: Debug + Clone + Default + Send {
     /// A flow has no longer the first packet that it had.
     fn remove(&mut self, flow: usize);
 
+    /// A flow has this first packet in place of another.
+    fn replace(&mut self, flow: usize, head: Service);
+
     /// The flow whose first packet the link takes; none only if no flow has one. V may have to catch up.
     fn choose(&mut self, clock: &mut GpsClock, head: impl Fn(usize) -> Service) -> Option<usize>;
 
@@ -130,6 +133,7 @@ impl<T, O: Order> Imitation<T, O> {
     }
 
     /// A flow that is not known joins with weight 1.
+    #[inline]
     fn know(&mut self, number: usize) {
         if number >= self.flows.len() {
             self.flows.resize_with(number + 1, Flow::default);
@@ -139,6 +143,7 @@ impl<T, O: Order> Imitation<T, O> {
         }
     }
 
+    #[cold]
     fn set_weight(&mut self, number: usize, weight: u32) {
         let flow = &mut self.flows[number];
         if self.clock.weight(number) != weight {
@@ -149,16 +154,17 @@ impl<T, O: Order> Imitation<T, O> {
     }
 
     fn enqueue_packet(&mut self, packet: Packet<T>) {
-        let (number, came) = (packet.flow.index(), self.clock.now());
+        let (number, len, came) = (packet.flow.index(), packet.len, self.clock.now());
         let flow = &mut self.flows[number];
         if flow.queue.is_empty() && !self.clock.is_backlogged(number) {
             (flow.next, flow.remainder) = (came, 0);
         }
-        self.clock.arrive(number, packet.len);
+        self.clock.arrive(number, len);
         self.pool.push(&mut flow.queue, with(packet, |payload| (came, payload)));
         self.longest.changed(number, flow.queue.size());
         if flow.queue.packets() == 1 {
-            self.time_head(number);
+            flow.time(came, len, self.clock.weight(number));
+            self.order.insert(number, flow.head);
         }
     }
 
@@ -169,20 +175,14 @@ impl<T, O: Order> Imitation<T, O> {
         let packet = self.pool.pop(&mut flow.queue)?;
         self.clock.begin(now, packet.len);
         self.longest.changed(number, flow.queue.size());
-        self.order.remove(number);
-        self.time_head(number);
-        Some(with(packet, |(_, payload)| payload))
-    }
-
-    /// A flow has another first packet, or none.
-    fn time_head(&mut self, number: usize) {
-        let flow = &mut self.flows[number];
-        if let Some(head) = self.pool.head(&flow.queue) {
-            flow.time(head.payload.0, head.len, self.clock.weight(number));
-            self.order.insert(number, flow.head);
+        if let Some(next) = self.pool.head(&flow.queue) {
+            flow.time(next.payload.0, next.len, self.clock.weight(number));
+            self.order.replace(number, flow.head);
         } else {
+            self.order.remove(number);
             self.leave_if_removed(number);
         }
+        Some(with(packet, |(_, payload)| payload))
     }
 
     fn leave_if_removed(&mut self, number: usize) {

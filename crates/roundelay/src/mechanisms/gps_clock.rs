@@ -143,11 +143,12 @@ impl Link {
     /// What the link has sent of the packet at `now`.
     fn sent_at(&self, now: Instant) -> Work {
         /// A bit per second is 2^15 / 5^12 units of work per picosecond.
-        const PICOS: u128 = 5u128.pow(12);
+        const PICOS: u64 = 5u64.pow(12);
         match self.rate {
+            // Before it has been sent, the product is less than 8 * 10^12 times its length: that is less than 2^59.
             Some(rate) if now < self.until => {
-                let picos = u128::from(now.since(self.since).as_picos());
-                (((picos * u128::from(rate.bits_per_second())) << 15) / PICOS) as Work
+                let bits = now.since(self.since).as_picos() * rate.bits_per_second();
+                ((bits / PICOS) << 15) + ((bits % PICOS) << 15) / PICOS
             }
             _ => work_of(self.len),
         }
@@ -320,6 +321,7 @@ impl GpsClock {
     }
 
     /// Changes a flow, and puts it where it then belongs.
+    #[cold]
     fn change(&mut self, flow: usize, change: impl FnOnce(&mut Fluid, VirtualTime)) {
         let fluid = &mut self.fluids[flow];
         self.known_weight -= fluid.known_weight();
@@ -342,8 +344,19 @@ impl GpsClock {
     }
 
     /// V has reached the end of what is counted of a flow.
+    #[inline]
     fn turn(&mut self, flow: usize) {
-        self.change(flow, Fluid::turn);
+        let fluid = &mut self.fluids[flow];
+        if fluid.weight != fluid.next_weight || fluid.leaves {
+            return self.change(flow, Fluid::turn);
+        }
+        if fluid.later > 0 {
+            fluid.turn(self.now);
+            self.ending.change(flow, fluid.finish);
+        } else {
+            self.ending.remove(flow);
+            self.busy_weight -= u64::from(fluid.weight);
+        }
     }
 
     /// The fluid server does this work. Flows that empty on the way leave in order, and V runs faster from there on.

@@ -88,6 +88,14 @@ impl<K: Key> FlowHeap<K> {
         self.rise(self.entries.len() - 1);
     }
 
+    /// Gives a flow that is in it another key.
+    pub(crate) fn change(&mut self, flow: usize, key: K) {
+        let place = self.places[flow] as usize;
+        self.entries[place].key = key;
+        self.sink(place);
+        self.rise(self.places[flow] as usize);
+    }
+
     /// Takes a flow out, if it is in it.
     pub(crate) fn remove(&mut self, flow: usize) {
         if !self.contains(flow) {
@@ -170,6 +178,11 @@ mod tests {
                 heap.check();
             }
             let mut expected: Vec<_> = keys.iter().copied().zip(0..).filter(|(_, flow)| !removed.contains(flow)).collect();
+            for (key, flow) in &mut expected {
+                *key = *key * 7 % 50;
+                heap.change(*flow, near_the_end.plus(*key));
+                heap.check();
+            }
             expected.sort_unstable();
             for (key, flow) in expected {
                 prop_assert_eq!(heap.first(), Some((near_the_end.plus(key), flow)));

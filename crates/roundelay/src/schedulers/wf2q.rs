@@ -9,7 +9,7 @@
 //! | paper | here |
 //! |---|---|
 //! | V(t) | `GpsClock::now` |
-//! | S_i^k, F_i^k | `Service::start`, `Service::finish`, given at arrival |
+//! | S_i^k, F_i^k | `Service::start`, `Service::finish`, of the first packet of each flow |
 //! | phi_i | weight over the sum of all flows' weights |
 //!
 //! With L_k the longest packet of flow k and L of anybody:
@@ -21,11 +21,14 @@
 //! | Theorem 1 | and ahead of it by (1 - phi) L_k at most | the same |
 //! | T-WFI | L_k / r_k - L_k / R + L / R | `t_wfi_stays_within_the_bound` |
 //! | latency | L / R | `latency_stays_within_the_bound` |
+//! | the same while weights change and packets are pushed out | L / R | `theorems/upheaval.rs`: `latency_holds_for_flows_whose_weights_stay` |
 //! | service order | that of the exact reference | `serves_in_the_order_of_exact_finish_times` |
 //!
 //! It never idles: whenever the link picks, some packet that waits has begun in the fluid server. Otherwise that one would still be at work
 //! on packets that have left, and so have sent less than the link; but it has sent as much. In whole numbers this holds to the last unit
-//! (`GpsClock` conserves work), as long as weights stay; while they change, the smallest start time stands in.
+//! (`GpsClock` conserves work). Where part of the fluid server's work was in vain, for packets that were pushed out or whose weight has
+//! changed, it may indeed be late, and V catches up with the smallest start time. That the latency holds in spite of both is proven in
+//! `fluid.rs`.
 //!
 //! No B-WFI and no fairness over intervals in which a flow has packets waiting: none is bounded. A flow whose first packet may not start
 //! yet lets a long one pass. While that is sent the fluid server finishes all that the flow has, and takes the flow for idle although its
@@ -35,7 +38,7 @@
 //!
 //! Number format: see `GpsClock`. Virtual times that differ by less than 2^-18 bytes count as equal.
 //!
-//! Cost: O(log N) a packet, amortised: a flow moves through three heaps. Memory: one record a flow, and 16 bytes a packet for its times.
+//! Cost: O(log N) a packet, amortised: a flow moves through three heaps. Memory: one record a flow, and 8 bytes a packet for V as it came.
 //!
 //! Differences from the paper: those of `wfq`.
 
@@ -119,6 +122,12 @@ impl Order for ByFinishOfBegun {
     fn remove(&mut self, flow: usize) {
         self.eligible.remove(flow);
         self.ineligible.remove(flow);
+    }
+
+    #[inline]
+    fn replace(&mut self, flow: usize, head: Service) {
+        self.remove(flow);
+        self.insert(flow, head);
     }
 
     /// If nobody has begun, V catches up with the first who will.

@@ -1,7 +1,7 @@
 //! WFQ, or PGPS: of the packets that wait, the one that a fluid server would have sent first.
 //!
 //! The fluid server (GPS) sends all flows that have something at once, each by its weight, to the bit. It runs along as a clock, on the
-//! link's real rate, and gives each packet its finish time as it comes. The link takes the smallest: no packet leaves later than from the
+//! link's real rate, and tells when each packet finishes. The link takes the smallest finish time: no packet leaves later than from the
 //! fluid server by more than the time of one packet. It may leave much earlier, though: a heavy flow alone among many light ones is sent
 //! far ahead of its share, and then waits for all of them. `wf2q` mends that.
 //!
@@ -12,7 +12,7 @@
 //! | paper | here |
 //! |---|---|
 //! | V(t) | `GpsClock::now` |
-//! | S_i^k, F_i^k | `Service::start`, `Service::finish`, given at arrival |
+//! | S_i^k, F_i^k | `Service::start`, `Service::finish`, of the first packet of each flow |
 //! | phi_i | weight over the sum of all flows' weights |
 //!
 //! With L the longest packet of anybody, C the largest L_n / w_n of all flows and W the sum of all weights:
@@ -23,13 +23,16 @@
 //! | Theorem 2 | a flow's service is behind the fluid server's by L at most | `no_flow_is_a_packet_behind_the_fluid_server` |
 //! | service order | that of exact fluid finish times | `serves_in_the_order_of_exact_finish_times` |
 //! | latency | L / R | `latency_stays_within_the_bound` |
+//! | the same while weights change and packets are pushed out | L / R | `theorems/upheaval.rs`: `latency_holds_for_flows_whose_weights_stay` |
 //! | fairness | (L_j / w_j + C) W / R | `fairness_stays_within_the_bound` |
 //! | B-WFI | (1 - phi)(L_k + w_k C) | `wfi_stay_within_the_bounds` |
 //! | T-WFI | (W C + L) / R | `wfi_stay_within_the_bounds` |
 //!
-//! Latency: the fluid server gives a flow at least phi R while it has something, so it is never later than GRC. The last three are our own,
-//! since the papers state none. (1) Whenever the link picks, some packet that waits has S <= V: otherwise the fluid server would still be
-//! at work on packets that have left, and so have sent less than the link; but it has sent as much. (2) So whatever is sent has F <= V + C.
+//! Latency: the fluid server gives a flow at least phi R while it has something, so it is never later than GRC; with weights that change and
+//! packets that are pushed out see `fluid.rs`. The last three are our own, since the papers state none. (1) Whenever the link picks, V is not
+//! before F - C of what is sent: some packet that waits has S <= V, otherwise the fluid server would still be at work on packets that have
+//! left, and so have sent less than the link; but it has sent as much. Where it has not, since some of its work was for packets that
+//! were pushed out, V catches up. (2) So whatever is sent has F <= V + C.
 //! (3) A flow k has packets from t on, the first starting at S: then S >= F - C for each F sent before t, since that packet was there
 //! already and F is not larger than its own, or it came when V had reached F - C. (4) V passes the F of a packet of k before it is sent
 //! only while the link makes up for having been ahead, with times smaller than k's; so gaps between times of k's packets end at the largest
@@ -39,11 +42,11 @@
 //!
 //! Number format: see `GpsClock`. Finish times that differ by less than 2^-18 bytes count as tied.
 //!
-//! Cost: O(log N) a packet, amortised: a flow in two heaps. Memory: one record a flow, and 16 bytes a packet for its times.
+//! Cost: O(log N) a packet, amortised: a flow in two heaps. Memory: one record a flow, and 8 bytes a packet for V as it came.
 //!
 //! Differences from the papers: V does not start again when the link is idle; it wraps. Ties go to the flow with the smaller number. What
-//! the fluid server has done of a packet that is pushed out, it does for the others at once. A weight that changes counts for what is left
-//! in the fluid server at once, and in the packets' times from the next arrival on. The link's rate is told by the port; without one a
+//! the fluid server has done of a packet that is pushed out was in vain. A weight that changes counts from the packet behind the flow's
+//! first one on, as of the last arrival or departure. The link's rate is told by the port; without one a
 //! packet counts as sent when it is given out. Packets longer than 65536 bytes, and more than 4 GB of one flow, are refused.
 
 use crate::buffer::Limit;
@@ -98,7 +101,7 @@ pub type Wfq<T> = Imitation<T, ByFinish>;
 #[derive(Debug, Clone, Default)]
 pub struct ByFinish {
     backlogged: FlowHeap,
-    /// The largest F - S that a first packet has had since there was none.
+    /// The largest F - S that a first packet has had since none was there.
     longest: u64,
 }
 
@@ -116,6 +119,12 @@ impl Order for ByFinish {
     #[inline]
     fn remove(&mut self, flow: usize) {
         self.backlogged.remove(flow);
+    }
+
+    #[inline]
+    fn replace(&mut self, flow: usize, head: Service) {
+        self.longest = self.longest.max(head.finish.since(head.start) as u64);
+        self.backlogged.change(flow, head.rounded_finish());
     }
 
     /// Nothing is sent whose F is after V + C: all that wait have an S after V then.

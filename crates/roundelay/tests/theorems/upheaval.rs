@@ -116,12 +116,13 @@ impl Exact {
         flow.parts.push_back(Part { packet, left: rational(len), weight: None });
         flow.queue.push_back(Waiting { packet, len, came });
         if flow.queue.len() == 1 {
-            self.time(number);
+            self.time(number, true);
         }
     }
 
-    fn time(&mut self, flow: usize) {
-        let is_only = self.flows.iter().enumerate().all(|(other, others)| other == flow || others.queue.is_empty());
+    /// `is_new` if it had none.
+    fn time(&mut self, flow: usize, is_new: bool) {
+        let is_only = is_new && self.flows.iter().enumerate().all(|(other, others)| other == flow || others.queue.is_empty());
         let flow = &mut self.flows[flow];
         flow.time();
         let length = flow.finish.clone() - flow.start.clone();
@@ -274,7 +275,7 @@ impl<S: Scheduler<usize>> Run<S> {
                 self.decisions += 1;
                 self.wrong += u32::from(!judge(&mut self.exact, flow));
                 self.exact.flows[flow].queue.pop_front();
-                self.exact.time(flow);
+                self.exact.time(flow, false);
             }
             (self.counted, self.free_at) = (self.now, self.now + len);
             self.packets[packet.payload].left = Some(self.free_at);
