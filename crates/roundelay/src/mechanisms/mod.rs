@@ -5,7 +5,7 @@
 //! | turns by bytes | [`ring`] |
 //! | virtual time in groups and slots | [`groups`] (QFQ's sets), [`aggregates`] (QFQ+'s budgets), [`strata`] (GFQ and S-KPS) |
 //! | the fluid server | [`gps_clock`] (how far it is), [`fluid`] (packets timed by it) |
-//! | order by a key | [`heap`] (flows), [`ranked`] (packets) |
+//! | order by a key | [`heap`] (flows), [`ranked`] (packets), [`by_rank`] (the scheduler around them) |
 //! | who has most | [`longest`] |
 //! | flows into buckets, counts of flows | [`hash`], [`flow_counts`] |
 //! | chance | [`random`], [`lottery`] |
@@ -13,6 +13,7 @@
 //! | order restored | [`resequencer`] |
 
 pub(crate) mod aggregates;
+pub(crate) mod by_rank;
 pub(crate) mod codel;
 pub(crate) mod early_detection;
 pub(crate) mod flow_counts;

@@ -32,10 +32,8 @@
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
-use crate::mechanisms::ranked::Ranked;
+use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
-use crate::pool::Backlog;
-use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Times};
 use crate::time::Instant;
 
@@ -61,58 +59,12 @@ impl Discipline for Config {
 }
 
 /// The scheduler.
-#[derive(Debug, Clone)]
-pub struct Edf<T> {
-    waiting: Ranked<Instant, T>,
-}
+pub type Edf<T> = ByRank<Config, T>;
 
-impl<T> Default for Edf<T> {
-    fn default() -> Self {
-        Self { waiting: Ranked::default() }
-    }
-}
+impl Rank for Config {
+    type Key = Instant;
 
-impl<T> Scheduler<T> for Edf<T> {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        self.waiting.push(packet.deadline, packet);
-        self.debug_check();
-        Ok(())
-    }
-
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.waiting.pop_first();
-        self.debug_check();
-        packet
-    }
-
-    /// The newest packet with the latest deadline.
-    fn evict(&mut self) -> Option<Packet<T>> {
-        let packet = self.waiting.pop_last();
-        self.debug_check();
-        packet
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.waiting.backlog()
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
-    }
-
-    /// 1. Each packet is ranked by its deadline, then by arrival.
-    fn check_invariants(&self) {
-        self.waiting.check();
-        assert!(self.waiting.first().is_none_or(|(_, first)| Some(first.deadline) == self.waiting.first_key()), "invariant 1: by deadline");
-    }
-}
-
-impl<T> Edf<T> {
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(0, self.backlog()) {
-            self.check_invariants();
-        }
+    fn key<T>(packet: &Packet<T>) -> Instant {
+        packet.deadline
     }
 }

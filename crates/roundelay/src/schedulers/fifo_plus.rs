@@ -30,12 +30,9 @@
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
-use crate::mechanisms::ranked::Ranked;
+use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
-use crate::pool::Backlog;
-use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Times};
-use crate::time::Instant;
 
 /// FIFO+ has no parameters but its buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,67 +56,15 @@ impl Discipline for Config {
 }
 
 /// The scheduler.
-#[derive(Debug, Clone)]
-pub struct FifoPlus<T> {
-    /// By arrival and slack in picoseconds, whose sum needs more than 64 bits.
-    waiting: Ranked<i128, T>,
-}
+pub type FifoPlus<T> = ByRank<Config, T>;
 
-impl<T> Default for FifoPlus<T> {
-    fn default() -> Self {
-        Self { waiting: Ranked::default() }
-    }
-}
+impl Rank for Config {
+    /// Arrival and slack in picoseconds, whose sum needs more than 64 bits.
+    type Key = i128;
+    const GIVES_UP_NEWEST: bool = true;
 
-/// When the packet would have come had it waited upstream as others did, but for the initial slack.
-fn expected_arrival<T>(packet: &Packet<T>) -> i128 {
-    i128::from(packet.arrival.as_picos()) + i128::from(packet.slack.as_picos())
-}
-
-impl<T> Scheduler<T> for FifoPlus<T> {
-    /// Sets the packet's arrival, since its place follows from it.
-    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let packet = Packet { arrival: now, ..packet };
-        self.waiting.push(expected_arrival(&packet), packet);
-        self.debug_check();
-        Ok(())
-    }
-
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.waiting.pop_first();
-        self.debug_check();
-        packet
-    }
-
-    /// The newest.
-    fn evict(&mut self) -> Option<Packet<T>> {
-        let packet = self.waiting.pop_newest();
-        self.debug_check();
-        packet
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.waiting.backlog()
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
-    }
-
-    /// 1. Each packet is ranked by when it would have come, then by arrival.
-    fn check_invariants(&self) {
-        self.waiting.check();
-        let first = self.waiting.first().map(|(_, first)| expected_arrival(first));
-        assert_eq!(first, self.waiting.first_key(), "invariant 1: by expected arrival");
-    }
-}
-
-impl<T> FifoPlus<T> {
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(0, self.backlog()) {
-            self.check_invariants();
-        }
+    /// When the packet would have come had it waited upstream as others did, but for the initial slack.
+    fn key<T>(packet: &Packet<T>) -> i128 {
+        i128::from(packet.arrival.as_picos()) + i128::from(packet.slack.as_picos())
     }
 }

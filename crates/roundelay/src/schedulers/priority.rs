@@ -30,12 +30,9 @@
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
-use crate::mechanisms::ranked::Ranked;
-use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
-use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
+use crate::mechanisms::by_rank::{ByRank, Rank};
+use crate::packet::Packet;
 use crate::schedulers::{self, Discipline};
-use crate::time::Instant;
 
 /// Strict priority has no parameters but its buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,64 +57,12 @@ impl Discipline for Config {
 }
 
 /// The scheduler.
-#[derive(Debug, Clone)]
-pub struct Priority<T> {
-    waiting: Ranked<u32, T>,
-}
+pub type Priority<T> = ByRank<Config, T>;
 
-impl<T> Default for Priority<T> {
-    fn default() -> Self {
-        Self { waiting: Ranked::default() }
-    }
-}
+impl Rank for Config {
+    type Key = u32;
 
-impl<T> Scheduler<T> for Priority<T> {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        self.waiting.push(packet.priority, packet);
-        self.debug_check();
-        Ok(())
-    }
-
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.waiting.pop_first();
-        self.debug_check();
-        packet
-    }
-
-    /// The newest packet of the last class.
-    fn evict(&mut self) -> Option<Packet<T>> {
-        let packet = self.waiting.pop_last();
-        self.debug_check();
-        packet
-    }
-
-    fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
-        let packet = self.waiting.pop_newest_of(flow);
-        self.debug_check();
-        packet
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.waiting.backlog()
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
-    }
-
-    /// 1. Each packet is ranked by its class, then by arrival.
-    fn check_invariants(&self) {
-        self.waiting.check();
-        assert!(self.waiting.first().is_none_or(|(_, first)| Some(first.priority) == self.waiting.first_key()), "invariant 1: by class");
-    }
-}
-
-impl<T> Priority<T> {
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(0, self.backlog()) {
-            self.check_invariants();
-        }
+    fn key<T>(packet: &Packet<T>) -> u32 {
+        packet.priority
     }
 }

@@ -27,12 +27,9 @@
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
-use crate::mechanisms::ranked::Ranked;
+use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
-use crate::pool::Backlog;
-use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Priority};
-use crate::time::Instant;
 
 /// SJF has no parameters but its buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,58 +53,12 @@ impl Discipline for Config {
 }
 
 /// The scheduler.
-#[derive(Debug, Clone)]
-pub struct Sjf<T> {
-    waiting: Ranked<u32, T>,
-}
+pub type Sjf<T> = ByRank<Config, T>;
 
-impl<T> Default for Sjf<T> {
-    fn default() -> Self {
-        Self { waiting: Ranked::default() }
-    }
-}
+impl Rank for Config {
+    type Key = u32;
 
-impl<T> Scheduler<T> for Sjf<T> {
-    fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        self.waiting.push(packet.priority, packet);
-        self.debug_check();
-        Ok(())
-    }
-
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.waiting.pop_first();
-        self.debug_check();
-        packet
-    }
-
-    /// The newest packet of the largest flow.
-    fn evict(&mut self) -> Option<Packet<T>> {
-        let packet = self.waiting.pop_last();
-        self.debug_check();
-        packet
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.waiting.backlog()
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
-    }
-
-    /// 1. Each packet is ranked by the size of its flow, then by arrival.
-    fn check_invariants(&self) {
-        self.waiting.check();
-        assert!(self.waiting.first().is_none_or(|(_, first)| Some(first.priority) == self.waiting.first_key()), "invariant 1: by size");
-    }
-}
-
-impl<T> Sjf<T> {
-    #[inline]
-    fn debug_check(&self) {
-        if is_time_to_check(0, self.backlog()) {
-            self.check_invariants();
-        }
+    fn key<T>(packet: &Packet<T>) -> u32 {
+        packet.priority
     }
 }

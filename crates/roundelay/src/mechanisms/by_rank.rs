@@ -1,0 +1,86 @@
+//! The whole scheduler of disciplines that serve the packet of the smallest rank, where the rank follows from the packet alone.
+
+use core::fmt::Debug;
+
+use crate::mechanisms::ranked::Ranked;
+use crate::packet::{FlowId, Packet};
+use crate::pool::Backlog;
+use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
+use crate::time::Instant;
+
+/// What a discipline goes by; implemented by its configuration.
+pub trait Rank: Debug + Clone {
+    /// What packets are compared by.
+    type Key: Copy + Ord + Debug + Send;
+    /// A full buffer gives up the packet that came last, not the last one by rank.
+    const GIVES_UP_NEWEST: bool = false;
+
+    /// The packet's rank: the smallest goes first, among equals the one that came first.
+    fn key<T>(packet: &Packet<T>) -> Self::Key;
+}
+
+/// Serves the packet of the smallest rank.
+#[derive(Debug, Clone)]
+pub struct ByRank<R: Rank, T> {
+    waiting: Ranked<R::Key, T>,
+}
+
+impl<R: Rank, T> Default for ByRank<R, T> {
+    fn default() -> Self {
+        Self { waiting: Ranked::default() }
+    }
+}
+
+impl<R: Rank, T> Scheduler<T> for ByRank<R, T> {
+    /// Sets the packet's arrival, from which its rank may follow.
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        let packet = Packet { arrival: now, ..packet };
+        self.waiting.push(R::key(&packet), packet);
+        self.debug_check();
+        Ok(())
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+        let packet = self.waiting.pop_first();
+        self.debug_check();
+        packet
+    }
+
+    /// The newest packet of those that would leave last; or of all, if the discipline says so.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let packet = if R::GIVES_UP_NEWEST { self.waiting.pop_newest() } else { self.waiting.pop_last() };
+        self.debug_check();
+        packet
+    }
+
+    fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
+        let packet = self.waiting.pop_newest_of(flow);
+        self.debug_check();
+        packet
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.waiting.backlog()
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
+    }
+
+    /// 1. Packets are in order of rank, then of arrival, and the first one's rank is its own.
+    fn check_invariants(&self) {
+        self.waiting.check();
+        let first = self.waiting.first().map(|(_, first)| R::key(first));
+        assert_eq!(first, self.waiting.first_key(), "invariant 1: by rank");
+    }
+}
+
+impl<R: Rank, T> ByRank<R, T> {
+    #[inline]
+    fn debug_check(&self) {
+        if is_time_to_check(0, self.backlog()) {
+            self.check_invariants();
+        }
+    }
+}
