@@ -45,8 +45,6 @@ pub(crate) struct Aggregate {
     places_until: VirtualTime,
     /// Virtual time of a byte of the whole aggregate, in 2^-16 of the usual unit.
     byte_time: u64,
-    /// Whose weights V counts under this name: the record's number.
-    owner: FlowId,
     /// The flow whose turn it is, in a ring of the backlogged ones. None if the aggregate is idle.
     turn: u32,
     /// What its flows have in common: longest packet and weight.
@@ -182,11 +180,10 @@ impl Aggregates {
     /// Takes a flow in, and says where.
     pub(crate) fn enter(&mut self, kind: FlowKind, most: u32) -> u32 {
         let number = self.find_or_create(kind);
-        let Aggregate { owner, left, .. } = *self.at(number);
-        if left > 0 {
+        if self.at(number).left > 0 {
             self.at_mut(number).left -= 1;
         } else {
-            self.groups.change_weight(owner, 0, kind.weight.into(), self.groups.now());
+            self.groups.change_weight(FlowId(number), 0, kind.weight.into(), self.groups.now());
         }
         self.resize(number, 1, most);
         number
@@ -207,10 +204,10 @@ impl Aggregates {
     fn let_places_go(&mut self, number: u32) {
         let aggregate = self.at_mut(number);
         if !aggregate.is_backlogged() || !aggregate.places_until.is_after(aggregate.entity.start) {
-            let Aggregate { owner, weight, left, ref entity, .. } = *aggregate;
+            let Aggregate { weight, left, ref entity, .. } = *aggregate;
             let finish = entity.finish;
             aggregate.set_places(aggregate.members(), 0);
-            self.groups.change_weight(owner, u32::from(weight) * u32::from(left), 0, finish);
+            self.groups.change_weight(FlowId(number), u32::from(weight) * u32::from(left), 0, finish);
         }
     }
 
@@ -224,7 +221,7 @@ impl Aggregates {
         // A record that still has a weight under its number in the clock is not for another kind to take up.
         let unowned = self.free.iter().take(MOST_ASKED).copied().find(|(_, number)| !self.groups.has_leaving_weight(FlowId(*number)));
         let number = unowned.map_or(self.groups.entities.len() as u32, |(_, number)| number);
-        let aggregate = self.create(number, kind);
+        let aggregate = self.create(kind);
         if let Some(record) = unowned {
             self.free.remove(&record);
             *self.at_mut(number) = aggregate;
@@ -246,14 +243,13 @@ impl Aggregates {
         taking
     }
 
-    fn create(&self, number: u32, kind: FlowKind) -> Aggregate {
+    fn create(&self, kind: FlowKind) -> Aggregate {
         let FlowKind { weight, max_packet_len } = kind;
         let mut entity = Entity::UNKNOWN;
         let now = self.groups.now();
         entity.finish = now;
         entity.set(weight.into(), max_packet_len);
-        let owner = FlowId(number);
-        Aggregate { entity, places_until: now, byte_time: 0, owner, turn: NONE, max_packet_len, weight, members: 0, left: 0 }
+        Aggregate { entity, places_until: now, byte_time: 0, turn: NONE, max_packet_len, weight, members: 0, left: 0 }
     }
 
     /// So many flows more or less, in aggregates of at most `most`; and whether it is open or free then.

@@ -20,9 +20,9 @@
 //!
 //! In a hierarchy a child's packet carries the child's class, and the newest child of a class waits behind the others of it, so that
 //! children of one class take turns packet by packet. There is no state of a flow, so a refill is an arrival:
-//! [`Scheduler::dequeue_refilled`] is as the trait has it.
+//! `Scheduler::dequeue_refilled` is as the trait has it.
 //!
-//! Cost: O(log n) with n packets that wait, for any number of classes; [`Scheduler::evict_flow`] looks for its packet: O(n), which in a
+//! Cost: O(log n) with n packets that wait, for any number of classes; `Scheduler::evict_flow` looks for its packet: O(n), which in a
 //! node is the number of children that wait. Memory: a packet's key and its place, no state per flow or class.
 //!
 //! Differences from tc-prio(8): classes are numbers of 32 bits in the packet, not bands with filters; what each class holds is not
