@@ -1,5 +1,7 @@
 //! The contract of a scheduler.
 
+use alloc::vec::Vec;
+
 use crate::config::ConfigError;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
@@ -19,6 +21,23 @@ pub trait Scheduler<T> {
 
     /// The next packet for the link. None if nothing waits, or nothing may leave before [`ready_at`](Self::ready_at).
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>>;
+
+    /// [`enqueue`](Self::enqueue) of each packet in turn. Those that are refused stay in `packets`, in their order.
+    ///
+    /// A discipline that sees several packets at once can fetch the records of their flows from memory together, where one after the
+    /// other would wait for each. What it does with them is the same. [`take_dropped`](Self::take_dropped) is for the whole burst.
+    fn enqueue_burst(&mut self, now: Instant, packets: &mut Vec<Packet<T>>) {
+        let mut refused = Vec::new();
+        for packet in packets.drain(..) {
+            refused.extend(self.enqueue(now, packet).err());
+        }
+        packets.append(&mut refused);
+    }
+
+    /// [`dequeue`](Self::dequeue) up to `most` times, or until it gives nothing. Appends the packets to `into`.
+    fn dequeue_burst(&mut self, now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
+        into.extend(core::iter::from_fn(|| self.dequeue(now)).take(most));
+    }
 
     /// [`dequeue`](Self::dequeue) in a node of a hierarchy, where each child's next packet stands for the child: `refill` is asked for
     /// another packet of the flow just chosen while the flow still counts as backlogged, so that it loses neither its place nor its times.

@@ -414,6 +414,14 @@ macro_rules! registry {
                 match self { $(Self::$variant(scheduler) => scheduler.dequeue(now),)* }
             }
 
+            fn enqueue_burst(&mut self, now: Instant, packets: &mut Vec<Packet<T>>) {
+                match self { $(Self::$variant(scheduler) => scheduler.enqueue_burst(now, packets),)* }
+            }
+
+            fn dequeue_burst(&mut self, now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
+                match self { $(Self::$variant(scheduler) => scheduler.dequeue_burst(now, most, into),)* }
+            }
+
             fn evict(&mut self) -> Option<Packet<T>> {
                 match self { $(Self::$variant(scheduler) => scheduler.evict(),)* }
             }

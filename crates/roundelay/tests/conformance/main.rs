@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "each test that includes it uses a part")]
 mod operations;
 
+mod bursts;
 mod edges;
 mod liars;
 mod memory;
