@@ -157,9 +157,7 @@ impl Link {
 
 impl GpsClock {
     /// Memory for a flow.
-    pub(crate) const BYTES_PER_FLOW: usize = size_of::<Fluid>() + Self::BYTES_IN_HEAP;
-    /// Memory for a flow in a [`FlowHeap`].
-    pub(crate) const BYTES_IN_HEAP: usize = size_of::<(VirtualTime, u32)>() + size_of::<u32>();
+    pub(crate) const BYTES_PER_FLOW: usize = size_of::<Fluid>() + FlowHeap::BYTES_PER_FLOW;
 
     /// What bounds lose to ties: bytes that the link sends while V passes all that counts as equal, with room for what is rounded.
     pub(crate) const fn tied_bytes(share: &Share) -> u64 {

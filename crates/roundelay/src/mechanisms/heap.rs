@@ -1,158 +1,306 @@
-//! A heap of flows by virtual time, or by whatever else a discipline serves them, from which a flow can be taken out of the middle.
+//! Who comes first: a tree in which a key can be put at any place, taken away or changed, and the place of the smallest is known.
+//!
+//! It is a tournament. Keys stand in an array, a place each; every eight of them send the smallest one up to a place of the next level, and
+//! so on to a single one. A change climbs only as far as it changes who is smallest, and a level costs the same whoever wins: eight loads and
+//! seven selections from one or two cache lines, no branch that depends on keys. A place knows its key without an index beside the tree.
+//!
+//! Cost: log_8 of the number of places, a level each, for what changes the smallest; less for the rest. Among equal keys those at smaller
+//! places win, so flows that all alike have to be told apart cost one level. Memory: 8/7 of a key for each place.
 
 use alloc::vec::Vec;
-use core::cmp::Ordering;
 
 use crate::virtual_time::VirtualTime;
 
-const ABSENT: u32 = u32::MAX;
-/// Children of a node. Four keep the tree flat and lie in one cache line.
-const ARITY: usize = 4;
+/// Places that play for one of the next level.
+const ARITY: usize = 8;
 
-/// What flows are sorted by.
-pub(crate) trait Key: Copy {
-    /// Which of two comes first. The keys of one heap are in a row, also where they wrap.
-    fn order(self, other: Self) -> Ordering;
+/// What is sorted.
+pub(crate) trait Key: Copy + Ord {
+    /// Comes after all keys: nothing is there.
+    const NONE: Self;
 }
 
-impl Key for VirtualTime {
-    #[inline]
-    fn order(self, other: Self) -> Ordering {
-        self.since(other).cmp(&0)
-    }
+impl Key for u64 {
+    const NONE: Self = Self::MAX;
 }
 
-/// Flows by key, smallest first; of equal keys the flow with the smaller number.
+type Family<K> = [K; ARITY];
+
+/// Places by key, smallest first; of equal keys the one at the smaller place.
 #[derive(Debug, Clone)]
-pub(crate) struct FlowHeap<K = VirtualTime> {
-    entries: Vec<Entry<K>>,
-    /// Where each flow stands in `entries`.
-    places: Vec<u32>,
+pub(crate) struct Heap<K> {
+    /// The key of each place.
+    keys: Vec<Family<K>>,
+    /// Above them, level by level, the smallest of each family of the level below.
+    winners: Vec<Vec<Family<K>>>,
+    /// The smallest of all.
+    first: K,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Entry<K> {
-    key: K,
-    flow: u32,
-}
-
-impl<K: Key> Entry<K> {
-    #[inline]
-    fn comes_before(self, other: Self) -> bool {
-        match self.key.order(other.key) {
-            Ordering::Less => true,
-            Ordering::Equal => self.flow < other.flow,
-            Ordering::Greater => false,
-        }
-    }
-}
-
-impl<K> Default for FlowHeap<K> {
+impl<K: Key> Default for Heap<K> {
     fn default() -> Self {
-        Self { entries: Vec::new(), places: Vec::new() }
+        Self { keys: Vec::new(), winners: Vec::new(), first: K::NONE }
     }
 }
 
-impl<K: Key> FlowHeap<K> {
-    /// The first flow and its key.
+#[inline]
+fn smallest<K: Key>(&[a, b, c, d, e, f, g, h]: &Family<K>) -> K {
+    a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)))
+}
+
+impl<K: Key> Heap<K> {
+    /// Memory for each place, those of higher levels included.
+    pub(crate) const BYTES_PER_PLACE: usize = size_of::<Family<K>>().div_ceil(ARITY - 1);
+
+    /// The smallest key.
+    #[inline]
+    pub(crate) fn first_key(&self) -> Option<K> {
+        (self.first != K::NONE).then_some(self.first)
+    }
+
+    /// The smallest key and its place.
     #[inline]
     pub(crate) fn first(&self) -> Option<(K, usize)> {
-        self.entries.first().map(|entry| (entry.key, entry.flow as usize))
+        let (first, family) = (self.first_key()?, self.family_of_first());
+        Some((first, family * ARITY + place_in(&self.keys[family], first)))
+    }
+
+    #[inline]
+    fn family_of_first(&self) -> usize {
+        let down = |family: usize, level: &Vec<Family<K>>| family * ARITY + place_in(&level[family], self.first);
+        self.winners.iter().rev().fold(0, down)
+    }
+
+    /// The key at a place.
+    #[inline]
+    pub(crate) fn key(&self, place: usize) -> Option<K> {
+        let key = self.keys.get(place / ARITY)?[place % ARITY];
+        (key != K::NONE).then_some(key)
+    }
+
+    /// Puts a key where none is.
+    #[inline]
+    pub(crate) fn insert(&mut self, place: usize, key: K) {
+        debug_assert!(self.key(place).is_none() && key != K::NONE);
+        if place / ARITY >= self.keys.len() {
+            self.grow(place / ARITY + 1);
+        }
+        self.lower(place, key);
+    }
+
+    /// Puts another key in the place of one.
+    #[inline]
+    pub(crate) fn change(&mut self, place: usize, key: K) {
+        if key < self.keys[place / ARITY][place % ARITY] {
+            self.lower(place, key);
+        } else {
+            self.raise(place, key);
+        }
+    }
+
+    /// Takes a key away, if one is there.
+    #[inline]
+    pub(crate) fn remove(&mut self, place: usize) {
+        if place / ARITY < self.keys.len() {
+            self.raise(place, K::NONE);
+        }
+    }
+
+    /// Takes away all keys up to `limit`, and names their places, in no order.
+    #[inline]
+    pub(crate) fn take_up_to(&mut self, limit: K, mut take: impl FnMut(usize)) {
+        debug_assert!(limit != K::NONE);
+        while self.first <= limit {
+            let (number, mut left) = (self.family_of_first(), K::NONE);
+            for (place, key) in (number * ARITY..).zip(&mut self.keys[number]) {
+                if *key <= limit {
+                    *key = K::NONE;
+                    take(place);
+                } else {
+                    left = left.min(*key);
+                }
+            }
+            self.settle(number, left);
+        }
+    }
+
+    /// A key no larger than the one that is there.
+    #[inline]
+    fn lower(&mut self, mut place: usize, key: K) {
+        self.keys[place / ARITY][place % ARITY] = key;
+        for level in &mut self.winners {
+            place /= ARITY;
+            let winner = &mut level[place / ARITY][place % ARITY];
+            if key >= *winner {
+                return;
+            }
+            *winner = key;
+        }
+        self.first = self.first.min(key);
+    }
+
+    /// A key no smaller than the one that is there.
+    #[inline]
+    fn raise(&mut self, place: usize, key: K) {
+        let family = &mut self.keys[place / ARITY];
+        family[place % ARITY] = key;
+        let winner = smallest(family);
+        self.settle(place / ARITY, winner);
+    }
+
+    /// `winner` is the smallest of this family of keys.
+    fn settle(&mut self, mut family: usize, mut winner: K) {
+        for level in &mut self.winners {
+            let rivals = &mut level[family / ARITY];
+            let before = core::mem::replace(&mut rivals[family % ARITY], winner);
+            if before == winner {
+                return;
+            }
+            winner = smallest(rivals);
+            family /= ARITY;
+        }
+        self.first = winner;
+    }
+
+    /// Makes room for so many families of keys.
+    #[cold]
+    fn grow(&mut self, mut families: usize) {
+        const fn empty<K: Key>() -> Family<K> {
+            [K::NONE; ARITY]
+        }
+        self.keys.resize(families, empty());
+        for level in 0.. {
+            if families == 1 {
+                break;
+            }
+            families = families.div_ceil(ARITY);
+            if level == self.winners.len() {
+                let mut top = empty();
+                top[0] = self.first;
+                self.winners.push(alloc::vec![top]);
+            }
+            self.winners[level].resize(families, empty());
+        }
+    }
+
+    /// Every key goes through this, which leaves their order as it is.
+    #[cold]
+    fn change_all(&mut self, change: impl Fn(K) -> K) {
+        let keys = self.winners.iter_mut().chain([&mut self.keys]).flatten().flatten();
+        keys.chain([&mut self.first]).filter(|key| **key != K::NONE).for_each(|key| *key = change(*key));
+    }
+
+    /// Panics if a winner is not the smallest of its family.
+    pub(crate) fn check(&self) {
+        let mut below = &self.keys;
+        for level in &self.winners {
+            assert_eq!(level.len(), below.len().div_ceil(ARITY), "a place for each family");
+            let winners = below.iter().map(smallest).chain(core::iter::repeat(K::NONE));
+            assert!(level.iter().flatten().zip(winners).all(|(key, winner)| *key == winner), "above a family is its smallest");
+            below = level;
+        }
+        assert!(below.len() <= 1 && below.first().map_or(K::NONE, smallest) == self.first, "the smallest of all is first");
+    }
+}
+
+/// Which of a family this key is, the first of several.
+#[inline]
+fn place_in<K: Key>(family: &Family<K>, key: K) -> usize {
+    (0..ARITY - 1).find(|place| family[*place] == key).unwrap_or(ARITY - 1)
+}
+
+/// Flows by virtual time, which wraps: at most 2^62 lie between any two.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FlowHeap {
+    /// Times from `origin` on.
+    tree: Heap<u64>,
+    origin: VirtualTime,
+}
+
+/// Times that far from the origin are still in order, and the origin is put no further from them.
+const REACH: u64 = 1 << 63;
+const ROOM: u64 = 1 << 62;
+
+impl FlowHeap {
+    /// Memory for a flow.
+    pub(crate) const BYTES_PER_FLOW: usize = Heap::<u64>::BYTES_PER_PLACE;
+
+    /// The first time, and its flow: of several the one with the smallest number.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<(VirtualTime, usize)> {
+        self.tree.first().map(|(span, flow)| (self.origin.plus(span), flow))
+    }
+
+    /// The first time.
+    #[inline]
+    pub(crate) fn first_key(&self) -> Option<VirtualTime> {
+        self.tree.first_key().map(|span| self.origin.plus(span))
     }
 
     #[inline]
     pub(crate) const fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.tree.first == u64::NONE
     }
 
-    /// The flow's key, if it is in this heap.
+    /// The flow's time, if it is in this heap.
     #[inline]
-    pub(crate) fn key(&self, flow: usize) -> Option<K> {
-        let place = *self.places.get(flow)?;
-        self.entries.get(place as usize).map(|entry| entry.key)
+    pub(crate) fn key(&self, flow: usize) -> Option<VirtualTime> {
+        self.tree.key(flow).map(|span| self.origin.plus(span))
     }
 
     /// Whether the flow is in this heap.
     #[inline]
     pub(crate) fn contains(&self, flow: usize) -> bool {
-        self.places.get(flow).is_some_and(|place| *place != ABSENT)
+        self.tree.key(flow).is_some()
     }
 
     /// Puts in a flow that is not in it.
-    pub(crate) fn insert(&mut self, flow: usize, key: K) {
-        if flow >= self.places.len() {
-            self.places.resize(flow + 1, ABSENT);
-        }
-        debug_assert!(!self.contains(flow));
-        self.entries.push(Entry { key, flow: flow as u32 });
-        self.rise(self.entries.len() - 1);
+    #[inline]
+    pub(crate) fn insert(&mut self, flow: usize, time: VirtualTime) {
+        let span = self.span_to(time);
+        self.tree.insert(flow, span);
     }
 
-    /// Gives a flow that is in it another key.
-    pub(crate) fn change(&mut self, flow: usize, key: K) {
-        let place = self.places[flow] as usize;
-        self.entries[place].key = key;
-        self.sink(place);
-        self.rise(self.places[flow] as usize);
+    /// Gives a flow that is in it another time.
+    #[inline]
+    pub(crate) fn change(&mut self, flow: usize, time: VirtualTime) {
+        let span = self.span_to(time);
+        self.tree.change(flow, span);
     }
 
     /// Takes a flow out, if it is in it.
+    #[inline]
     pub(crate) fn remove(&mut self, flow: usize) {
-        if !self.contains(flow) {
-            return;
-        }
-        let place = self.places[flow] as usize;
-        self.places[flow] = ABSENT;
-        self.entries.swap_remove(place);
-        if place < self.entries.len() {
-            self.sink(place);
-            self.rise(place);
-        }
+        self.tree.remove(flow);
     }
 
-    fn rise(&mut self, mut place: usize) {
-        let entry = self.entries[place];
-        while place > 0 {
-            let parent = (place - 1) / ARITY;
-            if !entry.comes_before(self.entries[parent]) {
-                break;
-            }
-            self.put(place, self.entries[parent]);
-            place = parent;
-        }
-        self.put(place, entry);
-    }
-
-    fn sink(&mut self, mut place: usize) {
-        let entry = self.entries[place];
-        while let Some(child) = self.first_child(place) {
-            if !self.entries[child].comes_before(entry) {
-                break;
-            }
-            self.put(place, self.entries[child]);
-            place = child;
-        }
-        self.put(place, entry);
-    }
-
-    fn first_child(&self, place: usize) -> Option<usize> {
-        let from = place * ARITY + 1;
-        let until = (from + ARITY).min(self.entries.len());
-        (from..until).reduce(|best, child| if self.entries[child].comes_before(self.entries[best]) { child } else { best })
+    /// Takes out all flows with times up to `limit`, and names them, in no order.
+    #[inline]
+    pub(crate) fn take_up_to(&mut self, limit: VirtualTime, take: impl FnMut(usize)) {
+        let span = self.span_to(limit);
+        self.tree.take_up_to(span, take);
     }
 
     #[inline]
-    fn put(&mut self, place: usize, entry: Entry<K>) {
-        self.entries[place] = entry;
-        self.places[entry.flow as usize] = place as u32;
+    fn span_to(&mut self, time: VirtualTime) -> u64 {
+        let span = time.bits().wrapping_sub(self.origin.bits());
+        if span >= REACH { self.move_origin(time) } else { span }
+    }
+
+    /// Puts the origin so far before all times that each of them, and those that come for a long time, are in reach of it.
+    #[cold]
+    fn move_origin(&mut self, time: VirtualTime) -> u64 {
+        let first = self.first_key().map_or(time, |first| first.earlier(time));
+        let origin = first.minus(ROOM / 2);
+        let moved = origin.bits().wrapping_sub(self.origin.bits());
+        self.tree.change_all(|span| span.wrapping_sub(moved));
+        self.origin = origin;
+        time.bits().wrapping_sub(origin.bits())
     }
 
     /// Panics if the heap is out of order.
     pub(crate) fn check(&self) {
-        for (place, entry) in self.entries.iter().enumerate() {
-            assert_eq!(self.places[entry.flow as usize] as usize, place, "flows know their place");
-            assert!(place == 0 || !entry.comes_before(self.entries[(place - 1) / ARITY]), "parents come before children");
-        }
+        self.tree.check();
     }
 }
 
@@ -164,8 +312,9 @@ mod tests {
     proptest! {
         #[test]
         fn it_sorts_across_the_wrap_and_gives_up_any_flow(
-            keys in prop::collection::vec(0u64..50, 1..60),
-            removed in prop::collection::vec(0usize..60, 0..30),
+            keys in prop::collection::vec(0u64..50, 1..200),
+            removed in prop::collection::vec(0usize..200, 0..60),
+            limit in 0u64..50,
         ) {
             let mut heap = FlowHeap::default();
             let near_the_end = VirtualTime::from_bits(u64::MAX - 20);
@@ -184,11 +333,41 @@ mod tests {
                 heap.check();
             }
             expected.sort_unstable();
-            for (key, flow) in expected {
+            let mut taken = Vec::new();
+            heap.take_up_to(near_the_end.plus(limit), |flow| taken.push(flow));
+            heap.check();
+            taken.sort_unstable();
+            let (mut early, late): (Vec<_>, Vec<_>) = expected.into_iter().partition(|(key, _)| *key <= limit);
+            early.sort_unstable_by_key(|(_, flow)| *flow);
+            prop_assert_eq!(taken, early.into_iter().map(|(_, flow)| flow).collect::<Vec<_>>());
+            for (key, flow) in late {
                 prop_assert_eq!(heap.first(), Some((near_the_end.plus(key), flow)));
+                prop_assert_eq!(heap.key(flow), Some(near_the_end.plus(key)));
                 heap.remove(flow);
             }
             prop_assert!(heap.is_empty());
+        }
+
+        /// Steps of a quarter of what may lie between two times, for several turns of the clock.
+        #[test]
+        fn times_go_round_and_round(steps in prop::collection::vec((0usize..100, 0u64..1 << 60), 1..300)) {
+            let (mut heap, mut now, mut expected) = (FlowHeap::default(), VirtualTime::ZERO, Vec::new());
+            for (flow, ahead) in steps {
+                if let Some(at) = expected.iter().position(|(_, other)| *other == flow) {
+                    expected.remove(at);
+                    heap.remove(flow);
+                }
+                heap.insert(flow, now.plus(ahead));
+                expected.push((now.plus(ahead), flow));
+                heap.check();
+                let first = expected.iter().copied().min_by_key(|(time, flow)| (time.since(now), *flow));
+                prop_assert_eq!(heap.first(), first);
+                if flow % 3 > 0 && let Some((time, flow)) = first {
+                    now = time;
+                    heap.remove(flow);
+                    expected.retain(|(_, other)| *other != flow);
+                }
+            }
         }
     }
 }

@@ -42,18 +42,16 @@
 //!   8. That f_3 sends 4 packets of 2 units with b_3 = 8 needs a credit of at least 1 a unit of b; then f_1 and f_4, with b = 6, may send 3,
 //!   not 2. The figures agree with the rule if they have 2 packets (`tests/traces/afq-figures.md`).
 
-use alloc::vec::Vec;
-use core::cmp::Ordering;
-
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
-use crate::mechanisms::heap::{FlowHeap, Key};
+use crate::mechanisms::heap::{Heap, Key};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Times};
 use crate::time::Instant;
+use alloc::vec::Vec;
 
 /// Parameters of AFQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +103,7 @@ pub struct Afq<T> {
     pool: Pool<T>,
     flows: Vec<Flow>,
     /// Backlogged flows that wait for a turn.
-    waiting: FlowHeap<Urgency>,
+    waiting: Heap<Urgency>,
     /// The flow whose turn it is: its credit covers its head.
     in_turn: Option<u32>,
     /// The latest round in which a flow had a turn.
@@ -139,10 +137,7 @@ struct Urgency {
 }
 
 impl Key for Urgency {
-    #[inline]
-    fn order(self, other: Self) -> Ordering {
-        self.cmp(&other)
-    }
+    const NONE: Self = Self { deadline: Instant::MAX, round: u64::MAX };
 }
 
 impl<T> Afq<T> {
@@ -150,7 +145,7 @@ impl<T> Afq<T> {
     /// A parameter is out of its range.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
-        let (pool, flows, waiting, longest) = (Pool::default(), Vec::new(), FlowHeap::default(), Longest::default());
+        let (pool, flows, waiting, longest) = (Pool::default(), Vec::new(), Heap::default(), Longest::default());
         Ok(Self { pool, flows, waiting, in_turn: None, round: 0, decisions: 0, longest, config })
     }
 
@@ -309,8 +304,7 @@ impl<T> Scheduler<T> for Afq<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        let in_heap = size_of::<(Urgency, u32)>() + size_of::<u32>();
-        let bytes_per_flow = size_of::<Flow>() + in_heap + Longest::BYTES_PER_QUEUE;
+        let bytes_per_flow = size_of::<Flow>() + Heap::<Urgency>::BYTES_PER_PLACE + Longest::BYTES_PER_QUEUE;
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
@@ -319,7 +313,7 @@ impl<T> Scheduler<T> for Afq<T> {
     /// 3. Flows wait under their heads' deadlines, in order.
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
-            let places = usize::from(self.waiting.contains(number)) + usize::from(self.in_turn == Some(number as u32));
+            let places = usize::from(self.waiting.key(number).is_some()) + usize::from(self.in_turn == Some(number as u32));
             assert_eq!(places, usize::from(!flow.queue.is_empty()), "invariant 1");
             let covered = self.pool.head(&flow.queue).map_or(flow.deficit == 0, |head| u64::from(head.len) <= flow.deficit);
             assert!(covered, "invariant 2");

@@ -175,11 +175,11 @@ impl<T> Scfq<T> {
         }
         self.now = finish;
         self.longest.changed(number, flow.queue.size());
-        self.backlogged.remove(number);
         if let Some(next) = self.pool.head(&flow.queue) {
             flow.finish_after(finish, next.len);
-            self.backlogged.insert(number, flow.finish);
+            self.backlogged.change(number, flow.finish);
         } else {
+            self.backlogged.remove(number);
             self.leave_if_removed(number);
         }
         Some(packet)
@@ -271,8 +271,7 @@ impl<T> Scheduler<T> for Scfq<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        let in_heap = size_of::<(VirtualTime, u32)>() + size_of::<u32>();
-        let bytes_per_flow = size_of::<Flow>() + in_heap + Longest::BYTES_PER_QUEUE;
+        let bytes_per_flow = size_of::<Flow>() + FlowHeap::BYTES_PER_FLOW + Longest::BYTES_PER_QUEUE;
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 

@@ -97,9 +97,9 @@ pub struct ByFinishOfBegun {
 
 impl ByFinishOfBegun {
     fn update_eligible(&mut self, now: VirtualTime, head: impl Fn(usize) -> Service) {
-        while let Some((_, flow)) = self.ineligible.first().filter(|(start, _)| has_begun(*start, now)) {
-            self.ineligible.remove(flow);
-            self.eligible.insert(flow, head(flow).rounded_finish());
+        let eligible = &mut self.eligible;
+        if self.ineligible.first_key().is_some_and(|start| has_begun(start, now)) {
+            self.ineligible.take_up_to(now.plus(TOLERANCE), |flow| eligible.insert(flow, head(flow).rounded_finish()));
         }
     }
 }
@@ -111,7 +111,7 @@ const fn has_begun(start: VirtualTime, now: VirtualTime) -> bool {
 
 impl Order for ByFinishOfBegun {
     const NAME: &'static str = Config::NAME;
-    const BYTES_PER_FLOW: usize = 2 * GpsClock::BYTES_IN_HEAP;
+    const BYTES_PER_FLOW: usize = 2 * FlowHeap::BYTES_PER_FLOW;
 
     #[inline]
     fn insert(&mut self, flow: usize, head: Service) {
@@ -134,7 +134,7 @@ impl Order for ByFinishOfBegun {
     fn choose(&mut self, clock: &mut GpsClock, head: impl Fn(usize) -> Service) -> Option<usize> {
         self.update_eligible(clock.now(), &head);
         if self.eligible.is_empty() {
-            let (start, _) = self.ineligible.first()?;
+            let start = self.ineligible.first_key()?;
             clock.catch_up(start.minus(TOLERANCE));
             self.update_eligible(clock.now(), &head);
         }

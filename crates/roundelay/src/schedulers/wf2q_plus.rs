@@ -118,7 +118,7 @@ struct Flow {
 }
 
 /// Virtual times no further apart than this are equal: 2^-18 bytes.
-const TOLERANCE: i64 = 1 << ROUNDED_BITS;
+const TOLERANCE: u64 = 1 << ROUNDED_BITS;
 const ROUNDED_BITS: u32 = 12;
 
 impl Flow {
@@ -200,47 +200,61 @@ impl<T> Wf2qPlus<T> {
 
     #[inline]
     fn is_eligible(&self, start: VirtualTime) -> bool {
-        start.since(self.clock.now()) <= TOLERANCE
+        start.since(self.clock.now()) <= TOLERANCE as i64
     }
 
     /// Eq. 3's minimum, and whoever has become eligible.
+    #[inline]
     fn update_eligible(&mut self) {
-        if self.eligible.is_empty()
-            && let Some((start, _)) = self.ineligible.first()
-        {
-            self.clock.jump_to(start);
+        let Some(first) = self.ineligible.first_key() else { return };
+        if self.eligible.is_empty() {
+            self.clock.jump_to(first);
         }
-        while let Some((start, number)) = self.ineligible.first() {
-            if !self.is_eligible(start) {
-                break;
-            }
-            self.ineligible.remove(number);
-            self.eligible.insert(number, self.flows[number].rounded_finish());
+        if self.is_eligible(first) {
+            let (eligible, flows) = (&mut self.eligible, &self.flows);
+            let limit = self.clock.now().plus(TOLERANCE);
+            self.ineligible.take_up_to(limit, |number| eligible.insert(number, flows[number].rounded_finish()));
         }
     }
 
     /// `refill` comes before the flow is judged: with a packet from there it stays backlogged, and S = F.
+    #[inline]
     fn dequeue_packet(&mut self, refill: impl FnOnce(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
         let (_, number) = self.eligible.first()?;
-        let packet = self.pool.pop(&mut self.flows[number].queue)?;
+        let flow = &mut self.flows[number];
+        let packet = self.pool.pop(&mut flow.queue)?;
         if let Some(next) = refill(packet.flow) {
             debug_assert!(next.flow == packet.flow && next.len <= FlowConfig::MAX_PACKET_LEN);
-            self.pool.push(&mut self.flows[number].queue, next);
+            self.pool.push(&mut flow.queue, next);
         }
-        self.clock.advance_exactly(packet.len);
-        self.let_weights_go();
-        self.eligible.remove(number);
-        let flow = &mut self.flows[number];
         self.longest.changed(number, flow.queue.size());
-        if let Some(next) = self.pool.head(&flow.queue) {
-            flow.start = flow.finish;
-            flow.finish_after(next.len);
-            self.sort_in(number);
-        } else {
-            self.leave_if_removed(number);
+        self.clock.advance_exactly(packet.len);
+        let next = self.pool.head(&flow.queue).map(|next| next.len);
+        self.let_weights_go();
+        match next {
+            Some(len) => self.go_on(number, len),
+            None => {
+                self.eligible.remove(number);
+                self.leave_if_removed(number);
+            }
         }
         self.update_eligible();
         Some(packet)
+    }
+
+    /// Eq. 2 on a flow that has been served and has another packet: S = F.
+    #[inline]
+    fn go_on(&mut self, number: usize, len: u32) {
+        let flow = &mut self.flows[number];
+        flow.start = flow.finish;
+        flow.finish_after(len);
+        let (start, finish) = (flow.start, flow.rounded_finish());
+        if self.is_eligible(start) {
+            self.eligible.change(number, finish);
+        } else {
+            self.eligible.remove(number);
+            self.ineligible.insert(number, start);
+        }
     }
 
     /// The tail of a flow's queue. A flow that it empties is not charged for a packet that was not sent.
@@ -258,6 +272,7 @@ impl<T> Wf2qPlus<T> {
         Some(packet)
     }
 
+    #[inline]
     fn let_weights_go(&mut self) {
         if self.clock.has_leaving() {
             self.clock.let_go(self.pool.backlog().is_empty());
@@ -350,8 +365,7 @@ impl<T> Scheduler<T> for Wf2qPlus<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        let in_heaps = size_of::<(VirtualTime, u32)>() + 2 * size_of::<u32>();
-        let bytes_per_flow = size_of::<Flow>() + in_heaps + Longest::BYTES_PER_QUEUE;
+        let bytes_per_flow = size_of::<Flow>() + 2 * FlowHeap::BYTES_PER_FLOW + Longest::BYTES_PER_QUEUE;
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 

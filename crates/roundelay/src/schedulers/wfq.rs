@@ -107,7 +107,7 @@ pub struct ByFinish {
 
 impl Order for ByFinish {
     const NAME: &'static str = Config::NAME;
-    const BYTES_PER_FLOW: usize = GpsClock::BYTES_IN_HEAP;
+    const BYTES_PER_FLOW: usize = FlowHeap::BYTES_PER_FLOW;
 
     #[inline]
     fn insert(&mut self, flow: usize, head: Service) {
