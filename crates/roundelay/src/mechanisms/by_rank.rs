@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use crate::mechanisms::ranked::Ranked;
+use crate::mechanisms::ranked::{Ordinal, Ranked};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
@@ -11,7 +11,7 @@ use crate::time::Instant;
 /// What a discipline goes by; implemented by its configuration.
 pub trait Rank: Debug + Clone {
     /// What packets are compared by.
-    type Key: Copy + Ord + Debug + Send;
+    type Key: Ordinal + Debug + Send;
     /// A full buffer gives up the packet that came last, not the last one by rank.
     const GIVES_UP_NEWEST: bool = false;
 

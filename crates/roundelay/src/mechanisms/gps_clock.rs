@@ -360,8 +360,11 @@ impl GpsClock {
     /// The fluid server does this work. Flows that empty on the way leave in order, and V runs faster from there on.
     fn work(&mut self, work: Work) {
         self.rest += work;
-        while let Some((at, flow)) = self.ending.first() {
+        while let Some(at) = self.ending.first_key() {
             let ahead = at.since(self.now) as u128 * u128::from(self.busy_weight);
+            // Who it is need not be known before V is there.
+            let due = if ahead > u128::from(self.rest) { None } else { self.ending.first() };
+            let Some((_, flow)) = due else { break };
             let needed = ahead + u128::from(self.fluids[flow].remainder);
             if needed > u128::from(self.rest) {
                 break;

@@ -24,6 +24,10 @@ impl Key for u64 {
     const NONE: Self = Self::MAX;
 }
 
+impl Key for u128 {
+    const NONE: Self = Self::MAX;
+}
+
 type Family<K> = [K; ARITY];
 
 /// Places by key, smallest first; of equal keys the one at the smaller place.
@@ -101,7 +105,7 @@ impl<K: Key> Heap<K> {
     /// Takes a key away, if one is there.
     #[inline]
     pub(crate) fn remove(&mut self, place: usize) {
-        if place / ARITY < self.keys.len() {
+        if self.key(place).is_some() {
             self.raise(place, K::NONE);
         }
     }
@@ -188,6 +192,11 @@ impl<K: Key> Heap<K> {
     fn change_all(&mut self, change: impl Fn(K) -> K) {
         let keys = self.winners.iter_mut().chain([&mut self.keys]).flatten().flatten();
         keys.chain([&mut self.first]).filter(|key| **key != K::NONE).for_each(|key| *key = change(*key));
+    }
+
+    /// How many keys there are: O(n), for `check_invariants`.
+    pub(crate) fn len(&self) -> usize {
+        self.keys.iter().flatten().filter(|key| **key != K::NONE).count()
     }
 
     /// Panics if a winner is not the smallest of its family.

@@ -5,7 +5,7 @@
 //! | turns by bytes | [`ring`] |
 //! | virtual time in groups and slots | [`groups`] (QFQ's sets), [`aggregates`] (QFQ+'s budgets), [`strata`] (GFQ and S-KPS) |
 //! | the fluid server | [`gps_clock`] (how far it is), [`fluid`] (packets timed by it) |
-//! | order by a key | [`heap`] (flows), [`ranked`] (packets), [`by_rank`] (the scheduler around them) |
+//! | order by a key | [`heap`] (the tree, flows), [`ranked`] (packets), [`by_rank`] (the scheduler around them) |
 //! | who has most | [`longest`] |
 //! | flows into buckets, counts of flows | [`hash`], [`flow_counts`] |
 //! | chance | [`random`], [`lottery`] |

@@ -1,20 +1,60 @@
 //! Packets by rank: the queue of every discipline that serves the smallest key first (a class, a size, a deadline, a slack).
 //!
 //! The smallest key leaves first, among equal keys the packet that came first. A full buffer takes the largest, among equals the newest:
-//! the packet that would have waited longest. Packets lie in a slab and do not move; heaps of their keys point to them. The heap that finds
-//! the largest sleeps until it is first asked, so that a port that never overflows does not pay for it.
+//! the packet that would have waited longest. Packets lie in a slab and do not move; a [`Heap`] has the rank of each at the same place. The
+//! one that finds the largest sleeps until it is first asked, so that a port that never overflows does not pay for it.
 //!
-//! Cost: O(log n) to put in and take out, with n packets that wait; nothing is allocated once the backlog has been as large as it gets.
+//! A rank is one number, the key and behind it the number of the packet's arrival, so that one comparison decides. Its complement ranks the
+//! other way round.
+//!
+//! Cost: O(log n) to put in and take out, with n the most packets that have waited; nothing is allocated once there have been as many.
 
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 
+use crate::mechanisms::heap::Heap;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
+use crate::time::Instant;
 
 const NONE: u32 = u32::MAX;
-/// Children of a node. Four keep the tree flat.
-const ARITY: usize = 4;
+
+/// Of a rank: more than ever come.
+const ARRIVAL_BITS: u32 = 62;
+
+/// What packets are ranked by.
+pub trait Ordinal: Copy + Ord {
+    /// A number below 2^66 in the same order.
+    fn ordinal(self) -> u128;
+}
+
+impl Ordinal for u32 {
+    #[inline]
+    fn ordinal(self) -> u128 {
+        self.into()
+    }
+}
+
+impl Ordinal for Instant {
+    #[inline]
+    fn ordinal(self) -> u128 {
+        self.as_picos().into()
+    }
+}
+
+/// Picoseconds: the sum of an instant, a slack and a time on the link.
+impl Ordinal for i128 {
+    #[inline]
+    fn ordinal(self) -> u128 {
+        (self + (1 << 63)) as u128
+    }
+}
+
+/// By key, then by arrival.
+#[inline]
+fn rank(key: impl Ordinal, arrival: u64) -> u128 {
+    debug_assert!(key.ordinal() < 1 << (u128::BITS - ARRIVAL_BITS));
+    key.ordinal() << ARRIVAL_BITS | u128::from(arrival)
+}
 
 /// Where a packet lies as long as it waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,10 +74,11 @@ pub(crate) struct Ranked<K, T> {
     nodes: Vec<Node<K, T>>,
     free: u32,
     newest: u32,
-    smallest: Heap<(K, u64)>,
-    /// None while it sleeps.
-    largest: Option<Heap<Reverse<(K, u64)>>>,
-    /// Packets that have ever come: the place of the next one among equals.
+    /// Of what waits, at the packet's place.
+    smallest: Heap<u128>,
+    /// The complements. None while it sleeps.
+    largest: Option<Heap<u128>>,
+    /// The number of the packet that comes next. They begin at 1: the complement of a rank of 0 would stand for none.
     arrivals: u64,
     backlog: Backlog,
 }
@@ -45,7 +86,7 @@ pub(crate) struct Ranked<K, T> {
 #[derive(Debug, Clone)]
 struct Node<K, T> {
     packet: Option<Packet<T>>,
-    rank: (K, u64),
+    key: K,
     /// The packet that came before; in the free list, the next free node.
     older: u32,
     newer: u32,
@@ -54,11 +95,11 @@ struct Node<K, T> {
 impl<K, T> Default for Ranked<K, T> {
     fn default() -> Self {
         let (nodes, backlog) = (Vec::new(), Backlog { packets: 0, bytes: 0 });
-        Self { nodes, free: NONE, newest: NONE, smallest: Heap::default(), largest: None, arrivals: 0, backlog }
+        Self { nodes, free: NONE, newest: NONE, smallest: Heap::default(), largest: None, arrivals: 1, backlog }
     }
 }
 
-impl<K: Copy + Ord, T> Ranked<K, T> {
+impl<K: Ordinal, T> Ranked<K, T> {
     /// What waits.
     #[inline]
     pub(crate) const fn backlog(&self) -> Backlog {
@@ -67,18 +108,18 @@ impl<K: Copy + Ord, T> Ranked<K, T> {
 
     /// Puts in a packet, behind all that wait with the same key.
     pub(crate) fn push(&mut self, key: K, packet: Packet<T>) -> Place {
-        let rank = (key, self.arrivals);
+        let rank = rank(key, self.arrivals);
         self.arrivals += 1;
         self.backlog.packets += 1;
         self.backlog.bytes += u64::from(packet.len);
-        let place = self.store(Node { packet: Some(packet), rank, older: self.newest, newer: NONE });
+        let place = self.store(Node { packet: Some(packet), key, older: self.newest, newer: NONE });
         if let Some(before) = self.nodes.get_mut(self.newest as usize) {
             before.newer = place;
         }
         self.newest = place;
-        self.smallest.insert(place, rank);
+        self.smallest.insert(place as usize, rank);
         if let Some(largest) = &mut self.largest {
-            largest.insert(place, Reverse(rank));
+            largest.insert(place as usize, !rank);
         }
         Place(place)
     }
@@ -86,7 +127,7 @@ impl<K: Copy + Ord, T> Ranked<K, T> {
     /// The packet that leaves next, and where it lies.
     #[inline]
     pub(crate) fn first(&self) -> Option<(Place, &Packet<T>)> {
-        let place = Place(self.smallest.first()?);
+        let place = Place(self.smallest.first()?.1 as u32);
         Some((place, self.packet(place)?))
     }
 
@@ -99,24 +140,26 @@ impl<K: Copy + Ord, T> Ranked<K, T> {
     /// The smallest key.
     #[inline]
     pub(crate) fn first_key(&self) -> Option<K> {
-        self.smallest.first().map(|place| self.nodes[place as usize].rank.0)
+        self.smallest.first().map(|(_, place)| self.nodes[place].key)
     }
 
     /// Takes the packet with the smallest key, of several the one that came first.
     #[inline]
     pub(crate) fn pop_first(&mut self) -> Option<Packet<T>> {
-        let place = self.smallest.first()?;
-        self.take(Place(place))
+        let (_, place) = self.smallest.first()?;
+        self.take(Place(place as u32))
     }
 
     /// Where the packet with the largest key lies, of several the one that came last.
     pub(crate) fn last(&mut self) -> Option<Place> {
         let waking = || {
             let mut heap = Heap::default();
-            self.smallest.entries.iter().for_each(|entry| heap.insert(entry.place, Reverse(entry.key)));
+            for place in 0..self.nodes.len() {
+                self.smallest.key(place).into_iter().for_each(|rank| heap.insert(place, !rank));
+            }
             heap
         };
-        self.largest.get_or_insert_with(waking).first().map(Place)
+        self.largest.get_or_insert_with(waking).first().map(|(_, place)| Place(place as u32))
     }
 
     /// Takes the packet with the largest key, of several the one that came last.
@@ -155,9 +198,9 @@ impl<K: Copy + Ord, T> Ranked<K, T> {
         if let Some(neighbour) = self.nodes.get_mut(older as usize) {
             neighbour.newer = newer;
         }
-        self.smallest.remove(place);
+        self.smallest.remove(place as usize);
         if let Some(largest) = &mut self.largest {
-            largest.remove(place);
+            largest.remove(place as usize);
         }
         self.backlog.packets -= 1;
         self.backlog.bytes -= u64::from(packet.len);
@@ -183,110 +226,20 @@ impl<K: Copy + Ord, T> Ranked<K, T> {
         while place != NONE {
             let node = &self.nodes[place as usize];
             let packet = node.packet.as_ref().expect("a listed node holds a packet");
-            assert!(node.newer == after.0 && node.rank.1 < after.1, "the list goes from the newest to the oldest");
-            assert!(self.smallest.key(place) == Some(node.rank), "a packet is ranked by its key");
-            assert!(self.largest.as_ref().is_none_or(|heap| heap.key(place) == Some(Reverse(node.rank))), "both ways");
+            let rank = self.smallest.key(place as usize).expect("a packet has a rank");
+            let arrival = rank as u64 & ((1 << ARRIVAL_BITS) - 1);
+            assert!(node.newer == after.0 && arrival < after.1, "the list goes from the newest to the oldest");
+            assert!(rank >> ARRIVAL_BITS == node.key.ordinal(), "a packet is ranked by its key");
+            assert!(self.largest.as_ref().is_none_or(|heap| heap.key(place as usize) == Some(!rank)), "both ways");
             expected.packets += 1;
             expected.bytes += u64::from(packet.len);
-            after = (place, node.rank.1);
+            after = (place, arrival);
             place = node.older;
         }
         assert_eq!(self.backlog, expected, "packets and bytes are counted");
-        self.smallest.check(expected.packets);
-        self.largest.iter().for_each(|heap| heap.check(expected.packets));
-    }
-}
-
-/// Places by key, smallest first, of which any can be taken out.
-#[derive(Debug, Clone)]
-struct Heap<K> {
-    entries: Vec<Entry<K>>,
-    /// Where each place stands in `entries`; stale for places that do not.
-    stands: Vec<u32>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Entry<K> {
-    key: K,
-    place: u32,
-}
-
-impl<K> Default for Heap<K> {
-    fn default() -> Self {
-        Self { entries: Vec::new(), stands: Vec::new() }
-    }
-}
-
-impl<K: Copy + Ord> Heap<K> {
-    #[inline]
-    fn first(&self) -> Option<u32> {
-        self.entries.first().map(|entry| entry.place)
-    }
-
-    fn insert(&mut self, place: u32, key: K) {
-        if place as usize >= self.stands.len() {
-            self.stands.resize(place as usize + 1, NONE);
-        }
-        self.entries.push(Entry { key, place });
-        self.rise(self.entries.len() - 1);
-    }
-
-    fn remove(&mut self, place: u32) {
-        let at = self.stands[place as usize] as usize;
-        self.entries.swap_remove(at);
-        if at < self.entries.len() {
-            let at = self.sink(at);
-            self.rise(at);
-        }
-    }
-
-    fn rise(&mut self, mut at: usize) {
-        let entry = self.entries[at];
-        while at > 0 {
-            let parent = (at - 1) / ARITY;
-            if entry.key >= self.entries[parent].key {
-                break;
-            }
-            self.put(at, self.entries[parent]);
-            at = parent;
-        }
-        self.put(at, entry);
-    }
-
-    fn sink(&mut self, mut at: usize) -> usize {
-        let entry = self.entries[at];
-        while let Some(child) = self.first_child(at) {
-            if self.entries[child].key >= entry.key {
-                break;
-            }
-            self.put(at, self.entries[child]);
-            at = child;
-        }
-        self.put(at, entry);
-        at
-    }
-
-    fn first_child(&self, at: usize) -> Option<usize> {
-        let from = at * ARITY + 1;
-        let until = (from + ARITY).min(self.entries.len());
-        (from..until).min_by_key(|child| self.entries[*child].key)
-    }
-
-    #[inline]
-    fn put(&mut self, at: usize, entry: Entry<K>) {
-        self.entries[at] = entry;
-        self.stands[entry.place as usize] = at as u32;
-    }
-
-    fn key(&self, place: u32) -> Option<K> {
-        let entry = self.entries.get(*self.stands.get(place as usize)? as usize)?;
-        (entry.place == place).then_some(entry.key)
-    }
-
-    fn check(&self, packets: u64) {
-        assert_eq!(self.entries.len() as u64, packets, "each packet stands here once");
-        for (at, entry) in self.entries.iter().enumerate() {
-            assert!(at == 0 || self.entries[(at - 1) / ARITY].key < entry.key, "parents come before children");
+        for heap in [&self.smallest].into_iter().chain(&self.largest) {
+            heap.check();
+            assert_eq!(heap.len() as u64, expected.packets, "each packet stands here once");
         }
     }
 }
@@ -298,7 +251,7 @@ mod tests {
 
     #[derive(Debug, Clone)]
     enum Call {
-        Push { key: u8, flow: u32 },
+        Push { key: u32, flow: u32 },
         First,
         Last,
         Newest,
@@ -308,7 +261,7 @@ mod tests {
 
     fn call() -> impl Strategy<Value = Call> {
         prop_oneof![
-            6 => (0u8..6, 0u32..4).prop_map(|(key, flow)| Call::Push { key, flow }),
+            6 => (0u32..6, 0u32..4).prop_map(|(key, flow)| Call::Push { key, flow }),
             3 => Just(Call::First),
             1 => Just(Call::Last),
             1 => Just(Call::Newest),
@@ -318,7 +271,7 @@ mod tests {
     }
 
     /// What waits in a sorted `Vec`: key, number, flow, place.
-    type Model = Vec<(u8, u64, u32, Place)>;
+    type Model = Vec<(u32, u64, u32, Place)>;
 
     fn newest(model: &Model, of: impl Fn(u32) -> bool) -> Option<usize> {
         (0..model.len()).filter(|at| of(model[*at].2)).max_by_key(|at| model[*at].1)
@@ -327,7 +280,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_sorted_vec(calls in prop::collection::vec(call(), 1..300)) {
-            let (mut ranked, mut model): (Ranked<u8, u64>, Model) = (Ranked::default(), Vec::new());
+            let (mut ranked, mut model): (Ranked<u32, u64>, Model) = (Ranked::default(), Vec::new());
             for (number, call) in (0..).zip(calls) {
                 let (at, taken) = match call {
                     Call::Push { key, flow } => {

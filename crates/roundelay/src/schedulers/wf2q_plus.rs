@@ -35,7 +35,7 @@
 //! are exactly on time, or exactly tied, are seen as such whatever the weights.
 //!
 //! Cost: two moves between heaps a packet, O(log N). The minimum in Eq. 3 costs nothing: while a flow is eligible it is not above V, and
-//! when none is, it is the first of the ineligible ones.
+//! when none is, it is the first of the ineligible ones. Memory: one record a flow, see `footprint`.
 //!
 //! The paper states the B-WFI as L_k + 2 phi L (section 5.1). That holds for intervals that end as a packet of the flow has been sent; for
 //! intervals that end at any time, as in its Eq. 7, the same steps give one L_k more, and there are workloads that need it.
