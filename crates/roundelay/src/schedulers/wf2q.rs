@@ -96,11 +96,17 @@ pub struct ByFinishOfBegun {
 }
 
 impl ByFinishOfBegun {
+    #[inline]
     fn update_eligible(&mut self, now: VirtualTime, head: impl Fn(usize) -> Service) {
-        let eligible = &mut self.eligible;
         if self.ineligible.first_key().is_some_and(|start| has_begun(start, now)) {
-            self.ineligible.take_up_to(now.plus(TOLERANCE), |flow| eligible.insert(flow, head(flow).rounded_finish()));
+            self.admit_begun(now, head);
         }
+    }
+
+    #[inline(never)]
+    fn admit_begun(&mut self, now: VirtualTime, head: impl Fn(usize) -> Service) {
+        let eligible = &mut self.eligible;
+        self.ineligible.take_up_to(now.plus(TOLERANCE), |flow| eligible.insert(flow, head(flow).rounded_finish()));
     }
 }
 

@@ -211,15 +211,19 @@ impl<T> Wf2qPlus<T> {
             self.clock.jump_to(first);
         }
         if self.is_eligible(first) {
-            let (eligible, flows) = (&mut self.eligible, &self.flows);
-            let limit = self.clock.now().plus(TOLERANCE);
-            self.ineligible.take_up_to(limit, |number| eligible.insert(number, flows[number].rounded_finish()));
+            self.admit_eligible();
         }
     }
 
+    #[inline(never)]
+    fn admit_eligible(&mut self) {
+        let (eligible, flows) = (&mut self.eligible, &self.flows);
+        let limit = self.clock.now().plus(TOLERANCE);
+        self.ineligible.take_up_to(limit, |number| eligible.insert(number, flows[number].rounded_finish()));
+    }
+
     /// `refill` comes before the flow is judged: with a packet from there it stays backlogged, and S = F.
-    #[inline]
-    fn dequeue_packet(&mut self, refill: impl FnOnce(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    fn dequeue_packet(&mut self, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
         let (_, number) = self.eligible.first()?;
         let flow = &mut self.flows[number];
         let packet = self.pool.pop(&mut flow.queue)?;
@@ -313,7 +317,7 @@ impl<T> Scheduler<T> for Wf2qPlus<T> {
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet(|_| None);
+        let packet = self.dequeue_packet(&mut |_| None);
         self.debug_check();
         packet
     }
