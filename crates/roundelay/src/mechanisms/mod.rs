@@ -14,14 +14,17 @@
 
 pub(crate) mod aggregates;
 pub(crate) mod by_rank;
+pub(crate) mod calendar;
 pub(crate) mod codel;
 pub(crate) mod early_detection;
+pub(crate) mod entity;
 pub(crate) mod flow_counts;
 pub(crate) mod fluid;
 pub(crate) mod gps_clock;
 pub(crate) mod groups;
 pub(crate) mod hash;
 pub(crate) mod heap;
+pub(crate) mod lists;
 pub(crate) mod longest;
 pub(crate) mod lottery;
 pub(crate) mod random;

@@ -39,7 +39,8 @@
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
-use crate::mechanisms::groups::{Entity, Groups, slot_bytes};
+use crate::mechanisms::entity::{Entity, slot_bytes};
+use crate::mechanisms::groups::{Groups, Next};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
@@ -87,28 +88,41 @@ pub struct Qfq<T> {
 }
 
 #[derive(Debug, Clone)]
+#[repr(align(64))]
 struct Flow {
     queue: Queue,
-    /// S and F of the head packet.
+    /// S of the head packet.
     entity: Entity,
-    /// Longest packet that is taken.
-    max_packet_len: u32,
-    /// Zero: the flow is not known.
+    /// Packets shorter than this are taken. Zero: the flow is not known.
+    shorter_than: u32,
     weight: u16,
     /// It was removed and goes with its last packet.
     leaves: bool,
+    /// Packets that wait may be longer than what is now taken.
+    has_longer: bool,
 }
 
 const _: () = assert!(size_of::<Flow>() <= 64, "what a packet touches of its flow lies in one cache line");
 
 impl Flow {
     const UNKNOWN: Self =
-        Self { queue: Queue::EMPTY, entity: Entity::UNKNOWN, max_packet_len: FlowConfig::DEFAULT.max_packet_len, weight: 0, leaves: false };
+        Self { queue: Queue::EMPTY, entity: Entity::UNKNOWN, shorter_than: 0, weight: 0, leaves: false, has_longer: false };
+
+    /// Longest packet that is taken.
+    const fn max_packet_len(&self) -> u32 {
+        self.shorter_than.saturating_sub(1)
+    }
 
     /// Virtual time of a packet. What a node of a hierarchy refills may be of any length.
     #[inline]
     fn span_of(&self, len: u32) -> u64 {
         self.entity.span_of(len.min(FlowConfig::MAX_PACKET_LEN))
+    }
+
+    /// Whether all that waits fits the flow's group, and nothing was set anew: then what it sends next need not be looked at.
+    #[inline]
+    const fn is_as_ever(&self) -> bool {
+        self.entity.is_settled() && !self.has_longer && !self.leaves
     }
 }
 
@@ -148,7 +162,7 @@ impl<T> Qfq<T> {
         if number >= self.groups.entities.len() {
             self.groups.entities.resize(number + 1, Flow::UNKNOWN);
         }
-        self.groups.entities[number].max_packet_len = FlowConfig::DEFAULT.max_packet_len;
+        self.groups.entities[number].shorter_than = FlowConfig::DEFAULT.max_packet_len + 1;
         self.set_weight(number, FlowConfig::DEFAULT.weight);
     }
 
@@ -156,10 +170,13 @@ impl<T> Qfq<T> {
         let flow = &mut self.groups.entities[number];
         let before = u32::from(flow.weight);
         flow.weight = weight as u16;
+        let next = self.pool.head(&flow.queue).map_or(0, |head| flow.span_of(head.len));
+        let finish = flow.entity.finish(next);
         if weight > 0 {
-            flow.entity.set(weight, flow.max_packet_len);
+            flow.entity.set(weight, flow.max_packet_len(), next);
+        } else {
+            flow.shorter_than = 0;
         }
-        let finish = flow.entity.finish;
         self.groups.change_weight(FlowId(number as u32), before, weight, finish);
     }
 
@@ -173,38 +190,70 @@ impl<T> Qfq<T> {
 
 /// Packets come and go.
 impl<T> Qfq<T> {
+    #[inline]
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
         let (number, len) = (packet.flow.index(), packet.len);
-        let known = self.groups.entities.get(number).filter(|flow| flow.weight > 0);
-        if len > known.map_or(FlowConfig::DEFAULT.max_packet_len, |flow| flow.max_packet_len) || !packet.flow.fits_a_table() {
-            return Err(packet);
+        match self.groups.entities.get_mut(number) {
+            Some(flow) if len < flow.shorter_than => {
+                let was_idle = flow.queue.is_empty();
+                self.pool.push(&mut flow.queue, packet);
+                self.longest.changed(number, flow.queue.size());
+                if was_idle {
+                    let span = flow.span_of(len);
+                    self.groups.activate(number, span);
+                }
+                Ok(())
+            }
+            _ => self.enqueue_of_stranger(packet),
         }
-        self.know(number);
-        let flow = &mut self.groups.entities[number];
-        let was_idle = flow.queue.is_empty();
-        self.pool.push(&mut flow.queue, packet);
-        self.longest.changed(number, flow.queue.size());
-        if was_idle {
-            let span = flow.span_of(len);
-            self.groups.activate(number, span);
-        }
-        Ok(())
     }
 
+    /// A packet of a flow that is not known, or one that is too long.
+    #[cold]
+    fn enqueue_of_stranger(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+        let is_known = self.groups.entities.get(packet.flow.index()).is_some_and(|flow| flow.weight > 0);
+        if is_known || packet.len > FlowConfig::DEFAULT.max_packet_len || !packet.flow.fits_a_table() {
+            return Err(packet);
+        }
+        self.join(packet.flow.index());
+        self.enqueue_packet(packet)
+    }
+
+    #[inline]
     fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
         let number = self.groups.first()?;
         let flow = &mut self.groups.entities[number];
         let packet = self.pool.pop(&mut flow.queue)?;
         if let Some(next) = refill(FlowId(number as u32)) {
+            flow.has_longer |= next.len >= flow.shorter_than;
             self.pool.push(&mut flow.queue, next);
         }
         self.longest.changed(number, flow.queue.size());
-        let next = self.pool.head(&flow.queue).map(|next| flow.span_of(next.len));
-        self.groups.served(number, packet.len.min(FlowConfig::MAX_PACKET_LEN), next);
-        if next.is_none() {
-            self.leave_if_removed(number);
+        if flow.is_as_ever() {
+            let charge = flow.entity.span_of(packet.len);
+            let next = if flow.queue.is_empty() { Next::Idle } else { Next::Stays };
+            self.groups.served(number, packet.len, charge, next);
+        } else {
+            self.served_otherwise(number, packet.len.min(FlowConfig::MAX_PACKET_LEN));
         }
         Some(packet)
+    }
+
+    /// A flow was served that was set anew since, or has packets that are longer than is taken now.
+    #[cold]
+    fn served_otherwise(&mut self, number: usize, len: u32) {
+        let flow = &mut self.groups.entities[number];
+        let charge = flow.entity.charge(flow.span_of(len));
+        let next = match self.pool.head(&flow.queue).map(|head| flow.span_of(head.len)) {
+            None => Next::Idle,
+            Some(span) if flow.entity.fits(span) => Next::Stays,
+            Some(span) => Next::Moves(span),
+        };
+        flow.has_longer &= next != Next::Idle;
+        self.groups.served(number, len, charge, next);
+        if next == Next::Idle {
+            self.leave_if_removed(number);
+        }
     }
 
     /// The newest packet of a flow. A flow that loses its last one is not charged for a packet that was not sent.
@@ -269,11 +318,12 @@ impl<T> Scheduler<T> for Qfq<T> {
         config.check(Config::NAME, flow)?;
         let record = self.know(flow.index());
         record.leaves = false;
-        if (u32::from(record.weight), record.max_packet_len) == (config.weight, config.max_packet_len) {
+        if (u32::from(record.weight), record.max_packet_len()) == (config.weight, config.max_packet_len) {
             // Taken for a change, it would cost a flow that is behind what it is due.
             return Ok(());
         }
-        record.max_packet_len = config.max_packet_len;
+        record.has_longer |= config.max_packet_len < record.max_packet_len();
+        record.shorter_than = config.max_packet_len + 1;
         self.set_weight(flow.index(), config.weight);
         self.debug_check();
         Ok(())
@@ -299,7 +349,7 @@ impl<T> Scheduler<T> for Qfq<T> {
     /// 1. The groups hold the flows with packets (`Groups::check`).
     /// 2. Queues are whole, and their bytes are those of the backlog.
     fn check_invariants(&self) {
-        self.groups.check(|flow| !flow.queue.is_empty());
+        self.groups.check(|flow| self.pool.head(&flow.queue).map(|head| flow.span_of(head.len)));
         self.groups.entities.iter().for_each(|flow| self.pool.check_queue(&flow.queue));
         let bytes: u64 = self.groups.entities.iter().map(|flow| flow.queue.bytes()).sum();
         assert_eq!(bytes, self.pool.backlog().bytes, "invariant 2: flows' backlogs add up");

@@ -60,7 +60,7 @@ use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::mechanisms::aggregates::{Aggregate, Aggregates, FlowKind};
-use crate::mechanisms::groups::{MAX_SERVICE, slot_bytes};
+use crate::mechanisms::entity::{MAX_SERVICE, slot_bytes};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
