@@ -13,7 +13,7 @@
 use alloc::collections::BTreeSet;
 
 use crate::mechanisms::entity::{Entity, MAX_SERVICE};
-use crate::mechanisms::groups::{Groups, Next};
+use crate::mechanisms::groups::{Groups, Next, Service};
 use crate::packet::FlowId;
 use crate::virtual_time::VirtualTime;
 
@@ -40,6 +40,7 @@ impl FlowKind {
 
 /// Flows that are scheduled as one.
 #[derive(Debug, Clone)]
+#[repr(align(64))]
 pub(crate) struct Aggregate {
     pub(crate) entity: Entity,
     /// The places that were left count until it has been served up to here.
@@ -47,7 +48,7 @@ pub(crate) struct Aggregate {
     /// Virtual time of a byte of the whole aggregate, in 2^-16 of the usual unit.
     byte_time: u64,
     /// The flow whose turn it is, in a ring of the backlogged ones. None if the aggregate is idle.
-    turn: u32,
+    pub(crate) turn: u32,
     /// What its flows have in common: longest packet and weight.
     max_packet_len: u32,
     weight: u16,
@@ -83,6 +84,12 @@ impl Aggregate {
     #[inline]
     pub(crate) const fn is_backlogged(&self) -> bool {
         self.turn != NONE
+    }
+
+    /// Longest packet of each flow.
+    #[inline]
+    pub(crate) const fn max_packet_len(&self) -> u32 {
+        self.max_packet_len
     }
 
     /// A longest packet for each flow, as far as packets of that length have come.
@@ -174,7 +181,7 @@ impl Aggregates {
             true if aggregate.entity.is_settled() => Next::Stays,
             true => Next::Moves(aggregate.span()),
         };
-        self.groups.served(number as usize, bytes, charge, next);
+        self.groups.served(number as usize, Service { len: bytes, charge, next });
         if self.at(number).left > 0 {
             self.let_places_go(number);
         }

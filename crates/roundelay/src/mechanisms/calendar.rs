@@ -77,15 +77,15 @@ impl Calendar {
         occupied >> slot_of(start, group) & 1 == 1
     }
 
-    /// The first entity of a group that is not idle.
+    /// The first number of a list that is not empty. None if there is no such list.
     #[inline]
-    pub(crate) fn first(&self, group: usize) -> usize {
-        self.numbers.at(self.lists_of[usize::from(self.front(group)) % LISTS].head()) as usize
+    pub(crate) fn first_of(&self, list: u16) -> Option<usize> {
+        self.lists_of.get(usize::from(list)).map(|list| self.numbers.at(list.head()) as usize)
     }
 
     /// The list of the slot that S_i is the start of.
     #[inline]
-    const fn front(&self, group: usize) -> u16 {
+    pub(crate) const fn front(&self, group: usize) -> u16 {
         list_at(self.start(group), group)
     }
 
@@ -107,12 +107,17 @@ impl Calendar {
     #[inline(always)]
     pub(crate) fn list(&mut self, list: u16, number: usize) -> u32 {
         let (group, slot) = place_of(list);
-        let occupied = &mut self.groups[group].occupied;
-        let list = &mut self.lists_of[usize::from(list) % LISTS];
-        if *occupied >> slot & 1 == 1 {
-            return self.numbers.append(list, number as u32);
+        if self.groups[group].occupied >> slot & 1 == 0 {
+            return self.begin(list, number);
         }
-        *occupied |= 1 << slot;
+        self.numbers.append(&mut self.lists_of[usize::from(list) % LISTS], number as u32)
+    }
+
+    #[inline(never)]
+    fn begin(&mut self, list: u16, number: usize) -> u32 {
+        let (group, slot) = place_of(list);
+        self.groups[group].occupied |= 1 << slot;
+        let list = &mut self.lists_of[usize::from(list) % LISTS];
         *list = self.numbers.begin(number as u32);
         list.head()
     }
@@ -136,11 +141,6 @@ impl Calendar {
         let number = self.numbers.at(head);
         self.numbers.put(place, number);
         number as usize
-    }
-
-    /// Up to `into.len()` entities of a list that is not empty, the first ones; how many there were.
-    pub(crate) fn peek(&self, group: usize, into: &mut [u32]) -> usize {
-        self.numbers.peek(self.lists_of[usize::from(self.front(group)) % LISTS], into)
     }
 
     /// All that are listed: list, place and number. For checks.

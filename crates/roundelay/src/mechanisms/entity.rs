@@ -48,9 +48,8 @@ pub(crate) struct Entity {
     finish: VirtualTime,
     /// Virtual time of a byte, at most 2^30.
     byte_time: u32,
-    /// Its place in the list of its slot, and that list, if it is backlogged.
+    /// Its place in the list of its slot, if it is backlogged.
     pub(crate) place: u32,
-    pub(crate) list: u16,
     /// The group that it is listed in, if it is backlogged.
     group: u8,
     /// The group that it belongs in by what was set.
@@ -60,16 +59,8 @@ pub(crate) struct Entity {
 }
 
 impl Entity {
-    pub(crate) const UNKNOWN: Self = Self {
-        time: VirtualTime::ZERO,
-        finish: VirtualTime::ZERO,
-        byte_time: 0,
-        place: 0,
-        list: 0,
-        group: 0,
-        home: 0,
-        is_unsettled: false,
-    };
+    pub(crate) const UNKNOWN: Self =
+        Self { time: VirtualTime::ZERO, finish: VirtualTime::ZERO, byte_time: 0, place: 0, group: 0, home: 0, is_unsettled: false };
 
     /// Sets its share and its longest packet. If that is another group, it goes there when it is next listed; `next`, the span of what it sends
     /// next, stays what it is.
@@ -132,15 +123,13 @@ impl Entity {
 
     /// The group by what is set, or a higher one: while what is to be sent is longer than what is now the longest, or while it is further
     /// ahead of V than may be in that group, since it was served with a smaller weight or longer packets (Theorem 3).
-    #[inline]
+    #[cold]
     pub(crate) fn choose_group(&mut self, now: VirtualTime, span: u64) {
-        if self.is_unsettled {
-            let by_span = span.next_power_of_two().trailing_zeros().saturating_sub(MIN_SLOT_SHIFT) as u8;
-            let lead = self.lead(now).unwrap_or(0).max(0);
-            let by_lead = (i64::BITS - lead.leading_zeros()).saturating_sub(MIN_SLOT_SHIFT) as u8;
-            self.group = by_lead.min(self.group).max(self.home.max(by_span));
-            self.is_unsettled = self.group > self.home;
-        }
+        let by_span = span.next_power_of_two().trailing_zeros().saturating_sub(MIN_SLOT_SHIFT) as u8;
+        let lead = self.lead(now).unwrap_or(0).max(0);
+        let by_lead = (i64::BITS - lead.leading_zeros()).saturating_sub(MIN_SLOT_SHIFT) as u8;
+        self.group = by_lead.min(self.group).max(self.home.max(by_span));
+        self.is_unsettled = self.group > self.home;
     }
 
     /// It becomes backlogged with what takes `span`.

@@ -2,17 +2,21 @@
 //!
 //! What is scheduled is an [`Entity`] with a start and a finish time: a flow in `qfq`, an aggregate of flows in `qfq_plus`. Entities with
 //! like ratios of longest packet to weight form a group. In a group start times are rounded to slots, so that sorting is an index into an
-//! array. Groups are in one of four sets, bitmaps of a machine word: eligible or ineligible (has the fluid server begun it?), and ready or
-//! blocked (is there an eligible group of higher index that finishes earlier?). In the set of the eligible and ready ones the index sorts by
-//! finish time, so the first bit set is the group to serve; and whole sets move by AND, OR and XOR.
+//! array (`calendar.rs`). Groups are in one of four sets, bitmaps of a machine word: eligible or ineligible (has the fluid server begun it?),
+//! and ready or blocked (is there an eligible group of higher index that finishes earlier?). In the set of the eligible and ready ones the
+//! index sorts by finish time, so the first bit set is the group to serve; and whole sets move by AND, OR and XOR.
+//!
+//! Most packets change none of that: while the first slot of the first group holds entities, who is served goes from there to a later slot and
+//! V counts on. So that slot is kept (`front`), and the sets are looked at when it empties, when V may make groups eligible, and when
+//! something becomes backlogged before all others of its group.
 //!
 //! Source: F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees", section 4
 //! and appendix A.
 //!
 //! | paper | here |
 //! |---|---|
-//! | S^k, F^k (Eq. 2, 29) | `Entity::start`, `Entity::finish` |
-//! | S_i, F_i (Eq. 6) | `Group::start`, `finish_of` |
+//! | S^k (Eq. 2, 29) | `Entity::time`; F^k is worked out when it is served |
+//! | S_i, F_i (Eq. 6) | `Calendar::start`, `Calendar::finish_of` |
 //! | sigma_i, slot size | 2^(`MIN_SLOT_SHIFT` + i) |
 //! | V(t) (Eq. 3) | `clock` |
 //! | ER, IR, EB, IB | `sets` |
@@ -53,11 +57,20 @@ const IR: usize = 1;
 const EB: usize = 2;
 const IB: usize = 3;
 
-/// What becomes of an entity that was served.
+/// What an entity was sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Service {
+    pub(crate) len: u32,
+    /// What it is charged, in virtual time.
+    pub(crate) charge: u64,
+    pub(crate) next: Next,
+}
+
+/// What becomes of it then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     Idle,
-    /// It goes on in its group, settled.
+    /// It goes on in its group.
     Stays,
     /// It belongs in another group, or may; what it sends next takes so long.
     Moves(u64),
@@ -71,13 +84,28 @@ pub(crate) struct Groups<E> {
     clock: VirtualClock,
     sets: [Set; 4],
     calendar: Calendar,
+    /// The first slot of the first group that is eligible and ready. Most packets leave it as it is.
+    front: Front,
     /// Largest step of V since nothing was backlogged: L in Theorems 4 and 5. Kept in debug builds.
     largest_step: u64,
 }
 
+/// Where those are that are to be served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Front {
+    group: u8,
+    /// No list if nothing is backlogged.
+    list: u16,
+}
+
+impl Front {
+    const NONE: Self = Self { group: 0, list: u16::MAX };
+}
+
 impl<E> Default for Groups<E> {
     fn default() -> Self {
-        Self { entities: Vec::new(), clock: VirtualClock::default(), sets: [0; 4], calendar: Calendar::default(), largest_step: 0 }
+        let (entities, clock, calendar) = (Vec::new(), VirtualClock::default(), Calendar::default());
+        Self { entities, clock, sets: [0; 4], calendar, front: Front::NONE, largest_step: 0 }
     }
 }
 
@@ -130,63 +158,53 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
 /// Fig. 4: something becomes backlogged.
 impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     /// Stamps and lists an idle entity that is to send what takes `span`.
+    #[inline(never)]
     pub(crate) fn activate(&mut self, number: usize, span: u64) {
         let now = self.clock.now();
         let entity = self.entities[number].as_mut();
-        entity.choose_group(now, span);
-        let (group, finish) = (entity.group(), entity.lead(now).map(|_| entity.time));
-        let start = self.start_time(group, finish);
-        self.entities[number].as_mut().start(start, span);
+        if !entity.is_settled() {
+            entity.choose_group(now, span);
+        }
+        let group = entity.group();
+        let earliest = earliest_start(now, self.sets[ER] & above(group), &self.calendar);
+        let start = entity.lead(now).map_or(earliest, |_| earliest.later(entity.time));
+        entity.start(start, span);
         if self.calendar.is_idle(group) || self.calendar.start(group).is_after(start) {
-            // The group was idle, or its start time comes down to this one's: its state may change.
-            self.leave_sets(group);
-            self.calendar.begin_at(group, start);
-            self.list(number);
-            self.jump_if_nobody_is_eligible(group);
-            self.sets[self.state_of(group)] |= 1 << group;
+            self.bring_down(group, number);
         } else {
-            self.list(number);
+            debug_assert!(self.is_in_range(number), "Theorem 5");
+            list(&mut self.calendar, self.entities[number].as_mut(), number, group);
         }
     }
 
-    /// Eq. 29: S = max(min(V, F_b), F), with b the lowest group above `group` that is eligible and ready, and F none if it is stale.
-    ///
-    /// Without the minimum, a group that becomes backlogged while V is beyond F_b would be out of order among the blocked ones.
-    #[inline]
-    fn start_time(&self, group: usize, finish: Option<VirtualTime>) -> VirtualTime {
-        let now = self.clock.now();
-        let blocker = lowest(self.sets[ER] & above(group));
-        let earliest = blocker.map_or(now, |b| now.earlier(self.calendar.finish_of(b)));
-        finish.map_or(earliest, |finish| earliest.later(finish))
-    }
-
-    /// Appends an entity to the list of its slot.
-    #[inline(always)]
-    fn list(&mut self, number: usize) {
-        debug_assert!(self.is_in_range(number), "Theorem 5");
+    /// The group was idle, or its start time comes down to that of an entity that comes: its state may change.
+    #[inline(never)]
+    fn bring_down(&mut self, group: usize, number: usize) {
+        self.leave_sets(group);
         let entity = self.entities[number].as_mut();
-        entity.list = list_at(entity.time, entity.group());
-        entity.place = self.calendar.list(entity.list, number);
-    }
-
-    /// Takes off its list what is at this place: the first one there, or the first one takes its place. Whether nobody else is there.
-    #[inline(always)]
-    fn unlist(&mut self, list: u16, place: u32) -> bool {
-        let (head, is_last) = self.calendar.remove_first(list);
-        if head != place {
-            let moved = self.calendar.fill(place, head);
-            self.entities[moved].as_mut().place = place;
-        }
-        is_last
-    }
-
-    /// If nothing is eligible nothing else is backlogged: V comes up to the group (Eq. 3).
-    #[inline]
-    fn jump_if_nobody_is_eligible(&mut self, group: usize) {
+        self.calendar.begin_at(group, entity.time);
+        list(&mut self.calendar, entity, number, group);
         if self.sets[ER] == 0 {
+            // Nothing else is backlogged if nothing is eligible: V comes up to the group (Eq. 3).
             self.clock.jump_to(self.calendar.start(group));
         }
+        self.sets[self.state_of(group)] |= 1 << group;
+        self.front = self.find_front();
     }
+}
+
+/// Eq. 29: S = max(min(V, F_b), F), with b the lowest group above its own that is eligible and ready: here the minimum.
+///
+/// Without it, a group that becomes backlogged while V is beyond F_b would be out of order among the blocked ones.
+#[inline]
+fn earliest_start(now: VirtualTime, above: Set, calendar: &Calendar) -> VirtualTime {
+    lowest(above).map_or(now, |b| now.earlier(calendar.finish_of(b)))
+}
+
+/// Appends an entity to the list of its slot.
+#[inline(always)]
+fn list(calendar: &mut Calendar, entity: &mut Entity, number: usize, group: usize) {
+    entity.place = calendar.list(list_at(entity.time, group), number);
 }
 
 /// Fig. 5: the link is free.
@@ -194,30 +212,69 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     /// Who is to be served.
     #[inline]
     pub(crate) fn first(&self) -> Option<usize> {
-        lowest(self.sets[ER]).map(|group| self.calendar.first(group))
+        self.calendar.first_of(self.front.list)
     }
 
-    /// A backlogged entity has been sent `len` bytes, for which it is charged `charge` in virtual time.
+    /// The [`first`](Self::first) was sent `len` bytes. `goes_on` says of an entity that is settled whether it sends more; or nothing, if this
+    /// is left to [`served`](Self::served). Whether it was not.
     #[inline(always)]
-    pub(crate) fn served(&mut self, number: usize, len: u32, charge: u64, next: Next) {
-        let entity = self.entities[number].as_mut();
-        let (group, list, place) = (entity.group(), entity.list, entity.place);
-        entity.time = entity.time.plus(charge);
-        let is_vacated = self.unlist(list, place);
-        if next == Next::Stays {
-            self.list(number);
+    pub(crate) fn serve_first(&mut self, number: usize, len: u32, goes_on: impl FnOnce(&E) -> Option<bool>) -> bool {
+        let record = &mut self.entities[number];
+        let Some(goes_on) = goes_on(record) else { return false };
+        let (entity, group) = (record.as_mut(), usize::from(self.front.group));
+        entity.time = entity.time.plus(entity.span_of(len));
+        let is_vacated = self.calendar.remove_first(self.front.list).1;
+        if goes_on {
+            list(&mut self.calendar, entity, number, group);
         }
+        self.count(group, len, is_vacated);
+        self.let_weights_go();
+        true
+    }
+
+    /// A backlogged entity was served, the first one or not.
+    #[inline]
+    pub(crate) fn served(&mut self, number: usize, service: Service) {
+        let (group, is_vacated) = self.unlist(number);
+        let entity = self.entities[number].as_mut();
+        entity.time = entity.time.plus(service.charge);
+        if service.next == Next::Stays {
+            list(&mut self.calendar, entity, number, group);
+        }
+        self.count(group, service.len, is_vacated);
+        if let Next::Moves(span) = service.next {
+            self.entities[number].as_mut().unsettle(span);
+            self.activate(number, span);
+        }
+        self.let_weights_go();
+    }
+
+    /// Takes an entity off its list: if it is not the first one there, the first one takes its place. Says in which group that was, and whether
+    /// nobody else is in its slot.
+    #[inline]
+    fn unlist(&mut self, number: usize) -> (usize, bool) {
+        let entity = self.entity(number);
+        let (group, place) = (entity.group(), entity.place);
+        let (head, is_vacated) = self.calendar.remove_first(list_at(entity.time, group));
+        if head != place {
+            let moved = self.calendar.fill(place, head);
+            self.entities[moved].as_mut().place = place;
+        }
+        (group, is_vacated)
+    }
+
+    /// V and the sets count a service of `len` bytes to a group.
+    #[inline(always)]
+    fn count(&mut self, group: usize, len: u32, is_vacated: bool) {
         let before = self.clock.now();
         self.advance(len);
         if is_vacated && !self.calendar.has_front(group) {
             self.come_up(group);
         }
-        self.make_eligible(before);
-        if let Next::Moves(span) = next {
-            self.entities[number].as_mut().unsettle(span);
-            self.activate(number, span);
+        let ineligible = self.sets[IR] | self.sets[IB];
+        if ineligible != 0 {
+            self.make_eligible(before, ineligible);
         }
-        self.let_weights_go();
     }
 
     /// V counts the service.
@@ -231,6 +288,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
 
     /// The first slot of a group that was served has emptied: its finish time rises, or it is idle. The group has been in ER since it was chosen:
     /// who comes meanwhile blocks no group that is eligible.
+    #[inline(never)]
     fn come_up(&mut self, group: usize) {
         let old_finish = self.calendar.finish_of(group);
         self.sets[ER] &= !(1 << group);
@@ -239,6 +297,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
             self.sets[self.state_of(group)] |= 1 << group;
         }
         self.unblock(group, old_finish);
+        self.front = self.find_front();
     }
 
     /// Fig. 6, `unblock_groups`: a group was served and its finish time rose. If no eligible group above still finishes as early, all groups
@@ -257,12 +316,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     }
 
     /// Fig. 6, `make_eligible`: V has moved from `before`. A group has entered a new slot if a bit of V at or above its slot size changed.
-    #[inline]
-    fn make_eligible(&mut self, before: VirtualTime) {
-        let ineligible = self.sets[IR] | self.sets[IB];
-        if ineligible == 0 {
-            return;
-        }
+    #[inline(never)]
+    fn make_eligible(&mut self, before: VirtualTime, ineligible: Set) {
         if self.sets[ER] == 0
             && let Some(first) = lowest(ineligible)
         {
@@ -273,6 +328,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
             let entered = Set::MAX >> (Set::BITS - 1).saturating_sub(highest);
             self.move_groups(entered, IR, ER);
             self.move_groups(entered, IB, EB);
+            self.front = self.find_front();
         }
     }
 
@@ -300,13 +356,16 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         self.sets.iter_mut().for_each(|set| *set &= !(1 << group));
     }
 
+    fn find_front(&self) -> Front {
+        lowest(self.sets[ER]).map_or(Front::NONE, |group| Front { group: group as u8, list: self.calendar.front(group) })
+    }
+
     /// Takes out an entity that was not served. It is not charged. Rare, so the sets are rebuilt from their definitions.
     #[cold]
     pub(crate) fn withdraw(&mut self, number: usize) {
+        self.unlist(number);
         let entity = self.entities[number].as_mut();
-        let (list, place) = (entity.list, entity.place);
         entity.start(entity.time, 0);
-        self.unlist(list, place);
         let backlogged = (0..GROUPS).filter(|group| !self.calendar.is_idle(*group)).fold(0, |set, group| set | 1 << group);
         self.sets = [0; 4];
         let mut first = None;
@@ -321,13 +380,14 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         for group in groups_of(backlogged).rev() {
             self.sets[self.state_of(group)] |= 1 << group;
         }
+        self.front = self.find_front();
         self.let_weights_go();
     }
 }
 
 #[inline]
 const fn lowest(set: Set) -> Option<usize> {
-    if set == 0 { None } else { Some(set.trailing_zeros() as usize) }
+    if set == 0 { None } else { Some(set.trailing_zeros() as usize % GROUPS) }
 }
 
 fn groups_of(set: Set) -> impl DoubleEndedIterator<Item = usize> {
@@ -371,7 +431,7 @@ mod tests {
         groups.change_weight(FlowId(0), 0, 1025, VirtualTime::ZERO);
         let spans = [groups.entity(0).span_of(1024), groups.entity(1).span_of(1 << 16)];
         groups.activate(0, spans[0]);
-        groups.served(0, 1024, spans[0], Next::Idle);
+        groups.served(0, Service { len: 1024, charge: spans[0], next: Next::Idle });
         let now = groups.entity(0).time.minus(1 << 46);
         groups.clock = VirtualClock::start_at(now);
         groups.clock.add_weight(FlowId(0), 1025);

@@ -3,7 +3,8 @@
 //! | for | there is |
 //! |---|---|
 //! | turns by bytes | [`ring`] |
-//! | virtual time in groups and slots | [`groups`] (QFQ's sets), [`aggregates`] (QFQ+'s budgets), [`strata`] (GFQ and S-KPS) |
+//! | virtual time in groups and slots | [`groups`] (QFQ's sets), [`calendar`] (its slots), [`entity`] (who is in them), [`aggregates`] (QFQ+'s budgets), [`strata`] (GFQ and S-KPS) |
+//! | who comes next in a slot | [`lists`] |
 //! | the fluid server | [`gps_clock`] (how far it is), [`fluid`] (packets timed by it) |
 //! | order by a key | [`heap`] (flows), [`ranked`] (packets), [`by_rank`] (the scheduler around them) |
 //! | who has most | [`longest`] |

@@ -2,17 +2,17 @@
 //!
 //! Each backlogged flow has a virtual start and finish time, as in WF2Q+, but they are sorted only as far as the index of a group, a slot of
 //! the group and a bit in one of four sets tell: the next packet is found by find-first-set. Groups, slots and sets are in
-//! `src/groups.rs`; here flows are what they schedule, packet by packet.
+//! `mechanisms/groups.rs`; here flows are what they schedule, packet by packet.
 //!
 //! Source: F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees", sections 4
 //! and 5 and appendix A; weights and lengths in the ranges of tc-qfq(8).
 //!
 //! | paper | here |
 //! |---|---|
-//! | S^k, F^k (Eq. 2, 29) | `Entity::start`, `Entity::finish` |
-//! | sigma_i, S_i, F_i, V(t), ER, IR, EB, IB | in `src/groups.rs` |
+//! | S^k (Eq. 2, 29) | `Entity::time`; F^k is worked out when the packet leaves |
+//! | sigma_i, S_i, F_i, V(t), ER, IR, EB, IB | in `mechanisms/groups.rs` |
 //! | phi_k | weight over the sum of all flows' weights |
-//! | L_k, L | `Flow::max_packet_len`; the longest packet of any flow |
+//! | L_k, L | `Flow::max_packet_len()`; the longest packet of any flow |
 //!
 //! | guarantee | value | test in `theorems/qfq.rs` |
 //! |---|---|---|
@@ -27,9 +27,11 @@
 //! part in 2^20 with weights up to 1024, and V advances rounded down, by less than one part in 2^30 whatever the lengths and the sum of weights
 //! (what a step cuts off is kept for the next); so shares never add up to more than the link.
 //!
-//! Cost: O(1), no loop but over dropped weights. Memory: one record a flow, and the groups.
+//! Cost: O(1), no loop but over dropped weights. A packet touches four cache lines that no other packet may have touched of late: its flow's
+//! record and its own place, both when it comes and when it leaves, and the place of the one before it.
+//! Memory: one record a flow and its number in a list, and the groups.
 //!
-//! Differences from the paper, besides those of `src/groups.rs`:
+//! Differences from the paper, besides those of `mechanisms/groups.rs`:
 //! - Its Theorems 1 and 2 lack L_k and L_k / phi. Their proofs take a flow to be at most sigma_i ahead of V; but a flow is eligible when its
 //!   slot is, so its packet may start sigma_i ahead of V, and the flow is then ahead by that and its packet, L_k / phi. The test
 //!   `theorems_1_and_2_as_printed_are_exceeded` shows a flow that falls behind by a quarter more than they allow.
@@ -40,7 +42,8 @@ use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::mechanisms::entity::{Entity, slot_bytes};
-use crate::mechanisms::groups::{Groups, Next};
+use crate::mechanisms::groups::{Groups, Next, Service};
+use crate::mechanisms::lists::Lists;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
@@ -119,10 +122,11 @@ impl Flow {
         self.entity.span_of(len.min(FlowConfig::MAX_PACKET_LEN))
     }
 
-    /// Whether all that waits fits the flow's group, and nothing was set anew: then what it sends next need not be looked at.
+    /// Whether nothing was set anew, all that waits is as short as what is taken now, and the flow does not leave: then what it sends next
+    /// need not be looked at.
     #[inline]
     const fn is_as_ever(&self) -> bool {
-        self.entity.is_settled() && !self.has_longer && !self.leaves
+        self.entity.is_settled() & !self.has_longer & !self.leaves
     }
 }
 
@@ -180,11 +184,17 @@ impl<T> Qfq<T> {
         self.groups.change_weight(FlowId(number as u32), before, weight, finish);
     }
 
+    #[inline]
     fn leave_if_removed(&mut self, number: usize) {
         if self.groups.entities[number].leaves {
-            self.groups.entities[number].leaves = false;
-            self.set_weight(number, 0);
+            self.leave(number);
         }
+    }
+
+    #[cold]
+    fn leave(&mut self, number: usize) {
+        self.groups.entities[number].leaves = false;
+        self.set_weight(number, 0);
     }
 }
 
@@ -193,30 +203,34 @@ impl<T> Qfq<T> {
     #[inline]
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
         let (number, len) = (packet.flow.index(), packet.len);
-        match self.groups.entities.get_mut(number) {
-            Some(flow) if len < flow.shorter_than => {
-                let was_idle = flow.queue.is_empty();
-                self.pool.push(&mut flow.queue, packet);
-                self.longest.changed(number, flow.queue.size());
-                if was_idle {
-                    let span = flow.span_of(len);
-                    self.groups.activate(number, span);
+        let flow = match self.groups.entities.get_mut(number) {
+            Some(flow) if len < flow.shorter_than => flow,
+            _ => {
+                if !self.welcomes(packet.flow, len) {
+                    return Err(packet);
                 }
-                Ok(())
+                &mut self.groups.entities[number]
             }
-            _ => self.enqueue_of_stranger(packet),
+        };
+        let was_idle = flow.queue.is_empty();
+        self.pool.push(&mut flow.queue, packet);
+        self.longest.changed(number, flow.queue.size());
+        if was_idle {
+            let span = flow.span_of(len);
+            self.groups.activate(number, span);
         }
+        Ok(())
     }
 
-    /// A packet of a flow that is not known, or one that is too long.
+    /// Whether this is a packet of a flow that joins with it, and not one that is too long.
     #[cold]
-    fn enqueue_of_stranger(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let is_known = self.groups.entities.get(packet.flow.index()).is_some_and(|flow| flow.weight > 0);
-        if is_known || packet.len > FlowConfig::DEFAULT.max_packet_len || !packet.flow.fits_a_table() {
-            return Err(packet);
+    fn welcomes(&mut self, flow: FlowId, len: u32) -> bool {
+        let is_known = self.groups.entities.get(flow.index()).is_some_and(|flow| flow.weight > 0);
+        let joins = !is_known && len <= FlowConfig::DEFAULT.max_packet_len && flow.fits_a_table();
+        if joins {
+            self.join(flow.index());
         }
-        self.join(packet.flow.index());
-        self.enqueue_packet(packet)
+        joins
     }
 
     #[inline]
@@ -229,28 +243,24 @@ impl<T> Qfq<T> {
             self.pool.push(&mut flow.queue, next);
         }
         self.longest.changed(number, flow.queue.size());
-        if flow.is_as_ever() {
-            let charge = flow.entity.span_of(packet.len);
-            let next = if flow.queue.is_empty() { Next::Idle } else { Next::Stays };
-            self.groups.served(number, packet.len, charge, next);
-        } else {
-            self.served_otherwise(number, packet.len.min(FlowConfig::MAX_PACKET_LEN));
+        if !self.groups.serve_first(number, packet.len, |flow| flow.is_as_ever().then(|| !flow.queue.is_empty())) {
+            self.served_otherwise(number, packet.len);
         }
         Some(packet)
     }
 
-    /// A flow was served that was set anew since, or has packets that are longer than is taken now.
+    /// A flow was served that is not as ever.
     #[cold]
     fn served_otherwise(&mut self, number: usize, len: u32) {
         let flow = &mut self.groups.entities[number];
-        let charge = flow.entity.charge(flow.span_of(len));
-        let next = match self.pool.head(&flow.queue).map(|head| flow.span_of(head.len)) {
-            None => Next::Idle,
-            Some(span) if flow.entity.fits(span) => Next::Stays,
-            Some(span) => Next::Moves(span),
+        let (charge, span) = (flow.entity.charge(flow.span_of(len)), flow.span_of(flow.queue.head_len()));
+        let next = match flow.queue.packets() {
+            0 => Next::Idle,
+            _ if flow.entity.fits(span) => Next::Stays,
+            _ => Next::Moves(span),
         };
         flow.has_longer &= next != Next::Idle;
-        self.groups.served(number, len, charge, next);
+        self.groups.served(number, Service { len: len.min(FlowConfig::MAX_PACKET_LEN), charge, next });
         if next == Next::Idle {
             self.leave_if_removed(number);
         }
@@ -343,7 +353,10 @@ impl<T> Scheduler<T> for Qfq<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow: size_of::<Flow>() + Longest::BYTES_PER_QUEUE }
+        Footprint {
+            fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES,
+            bytes_per_flow: size_of::<Flow>() + Lists::BYTES_PER_NUMBER + Longest::BYTES_PER_QUEUE,
+        }
     }
 
     /// 1. The groups hold the flows with packets (`Groups::check`).

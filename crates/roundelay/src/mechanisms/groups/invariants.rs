@@ -21,6 +21,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
             self.check_group(group);
         }
         self.check_order();
+        assert_eq!(self.front, self.find_front(), "invariant 10: the first slot of the first group");
         assert_eq!(self.is_idle(), self.entities.iter().all(|entity| next(entity).is_none()), "invariant 9");
     }
 
@@ -30,8 +31,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         for (list, place, number) in self.calendar.iter() {
             let entity = self.entity(number as usize);
             listed[number as usize] += 1;
-            assert_eq!((entity.list, entity.place), (list, place), "invariant 1: it knows where it is listed");
-            assert_eq!(list, list_at(entity.time, entity.group()), "invariant 1: listed by its start time");
+            assert_eq!((list_at(entity.time, entity.group()), entity.place), (list, place), "invariant 1: listed by its start time");
         }
         for (number, listed) in listed.into_iter().enumerate() {
             let (entity, next) = (self.entity(number), next(&self.entities[number]));
