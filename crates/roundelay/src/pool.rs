@@ -41,7 +41,6 @@ impl Link {
 #[derive(Debug, Clone)]
 pub struct Queue {
     head: Link,
-    /// Stale if the queue is empty.
     tail: u32,
     packets: u32,
     bytes: u64,
@@ -111,15 +110,14 @@ impl<T> Node<T> {
 #[derive(Debug, Clone)]
 pub struct Pool<T> {
     nodes: Vec<Node<T>>,
-    /// Places of nodes, as many as there are; of the first `vacant` ones the last is used next, the others are stale.
+    /// Places of nodes without a packet; the last one is used next. It has room for all there are.
     free: Vec<u32>,
-    vacant: usize,
     bytes: u64,
 }
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {
-        Self { nodes: Vec::new(), free: Vec::new(), vacant: 0, bytes: 0 }
+        Self { nodes: Vec::new(), free: Vec::new(), bytes: 0 }
     }
 }
 
@@ -130,7 +128,7 @@ impl<T> Pool<T> {
     /// What waits in all queues of this pool.
     #[inline]
     pub const fn backlog(&self) -> Backlog {
-        Backlog { packets: (self.nodes.len() - self.vacant) as u64, bytes: self.bytes }
+        Backlog { packets: (self.nodes.len() - self.free.len()) as u64, bytes: self.bytes }
     }
 
     /// Bytes of storage for one packet, links and its place among the free ones included.
@@ -159,7 +157,7 @@ impl<T> Pool<T> {
     /// Asks for the places of the next `packets` packets that are pushed.
     #[inline]
     pub fn prefetch_free(&self, packets: usize) {
-        for place in self.free[..self.vacant].iter().rev().take(packets) {
+        for place in self.free.iter().rev().take(packets) {
             prefetch(&self.nodes, *place as usize);
         }
     }
@@ -168,15 +166,18 @@ impl<T> Pool<T> {
     #[inline]
     pub fn push(&mut self, queue: &mut Queue, packet: Packet<T>) {
         let len = packet.len;
-        let place = self.free_place();
-        let link = Link { place: place as u32, len };
-        if queue.is_empty() {
-            queue.head = link;
-        } else {
-            self.nodes[queue.tail as usize].next = link;
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None => self.add_place(),
+        };
+        let link = Link { place, len };
+        let nodes = self.nodes.as_mut_slice();
+        match nodes.get_mut(queue.tail as usize) {
+            Some(tail) => tail.next = link,
+            None => queue.head = link,
         }
-        self.nodes[place] = Node { packet: Some(packet), next: Link::NONE, previous: queue.tail };
-        queue.tail = link.place;
+        nodes[place as usize] = Node { packet: Some(packet), next: Link::NONE, previous: queue.tail };
+        queue.tail = place;
         queue.packets += 1;
         queue.bytes += u64::from(len);
         self.bytes += u64::from(len);
@@ -188,26 +189,34 @@ impl<T> Pool<T> {
         let Link { place, len } = queue.head;
         let node = self.nodes.get_mut(place as usize)?;
         queue.head = node.next;
-        self.release(queue, place, len);
-        self.nodes[place as usize].packet.take()
+        queue.packets -= 1;
+        if queue.packets == 0 {
+            queue.tail = NONE;
+        }
+        queue.bytes -= u64::from(len);
+        self.bytes -= u64::from(len);
+        self.free.push(place);
+        // Last, as it moves the packet to where the caller wants it.
+        node.packet.take()
     }
 
     /// Takes the packet that came last.
     #[inline]
     pub fn pop_tail(&mut self, queue: &mut Queue) -> Option<Packet<T>> {
-        if queue.is_empty() {
-            return None;
-        }
         let place = queue.tail;
-        let node = &mut self.nodes[place as usize];
+        let node = self.nodes.get_mut(place as usize)?;
         let (packet, previous) = (node.packet.take()?, node.previous);
-        if queue.packets == 1 {
-            queue.head = Link::NONE;
-        } else {
-            self.nodes[previous as usize].next = Link::NONE;
-            queue.tail = previous;
+        queue.packets -= 1;
+        match self.nodes.get_mut(previous as usize) {
+            Some(node) if queue.packets > 0 => {
+                node.next = Link::NONE;
+                queue.tail = previous;
+            }
+            _ => (queue.head, queue.tail) = (Link::NONE, NONE),
         }
-        self.release(queue, place, packet.len);
+        queue.bytes -= u64::from(packet.len);
+        self.bytes -= u64::from(packet.len);
+        self.free.push(place);
         Some(packet)
     }
 
@@ -217,33 +226,14 @@ impl<T> Pool<T> {
         self.nodes.get(queue.head.place as usize)?.packet.as_ref()
     }
 
-    #[inline]
-    fn free_place(&mut self) -> usize {
-        if self.vacant == 0 {
-            self.add_place();
-        }
-        self.vacant -= 1;
-        self.free[self.vacant] as usize
-    }
-
     #[cold]
     #[inline(never)]
-    fn add_place(&mut self) {
+    fn add_place(&mut self) -> u32 {
         let fresh = self.nodes.len() as u32;
         assert!(fresh != NONE, "a pool holds fewer than 2^32 - 1 packets");
         self.nodes.push(Node::FREE);
-        self.free.push(NONE);
-        self.free[0] = fresh;
-        self.vacant = 1;
-    }
-
-    #[inline]
-    fn release(&mut self, queue: &mut Queue, place: u32, len: u32) {
-        queue.packets -= 1;
-        queue.bytes -= u64::from(len);
-        self.bytes -= u64::from(len);
-        self.free[self.vacant] = place;
-        self.vacant += 1;
+        self.free.reserve(self.nodes.len());
+        fresh
     }
 
     /// Walks a queue and panics if its links, its counts or its packets are not what they should be. For `check_invariants`.
@@ -258,7 +248,7 @@ impl<T> Pool<T> {
             bytes += u64::from(packet.len);
             (before, at) = (at.place, node.next);
         }
-        assert!(packets == 0 || before == queue.tail, "the queue ends at its tail");
+        assert_eq!(before, queue.tail, "the queue ends at its tail");
         assert_eq!((packets, bytes), (queue.packets, queue.bytes), "the queue's counts are those of its packets");
     }
 }

@@ -32,5 +32,6 @@ pub(crate) mod random;
 pub(crate) mod ranked;
 pub(crate) mod resequencer;
 pub(crate) mod ring;
+pub(crate) mod round;
 pub(crate) mod signalling;
 pub(crate) mod strata;
