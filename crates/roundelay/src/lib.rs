@@ -31,6 +31,7 @@ mod packet;
 mod pool;
 mod port;
 mod preemptive;
+mod prefetch;
 mod scheduler;
 pub mod schedulers;
 mod time;

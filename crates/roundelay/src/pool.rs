@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::packet::Packet;
+use crate::prefetch::prefetch;
 
 const NONE: u32 = u32::MAX;
 
@@ -21,18 +22,17 @@ impl Backlog {
     pub const fn is_empty(&self) -> bool {
         self.packets == 0
     }
+}
 
-    #[inline]
-    const fn add(&mut self, len: u32) {
-        self.packets += 1;
-        self.bytes += len as u64;
-    }
+/// A packet in storage, by its place and its length: who links to it need not look at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Link {
+    place: u32,
+    len: u32,
+}
 
-    #[inline]
-    const fn subtract(&mut self, len: u32) {
-        self.packets -= 1;
-        self.bytes -= len as u64;
-    }
+impl Link {
+    const NONE: Self = Self { place: NONE, len: 0 };
 }
 
 /// A first-in-first-out queue whose packets live in a [`Pool`]: 24 bytes, to sit inside a flow's record.
@@ -40,7 +40,7 @@ impl Backlog {
 /// A queue belongs to the pool that it was first used with.
 #[derive(Debug, Clone)]
 pub struct Queue {
-    head: u32,
+    head: Link,
     tail: u32,
     packets: u32,
     bytes: u64,
@@ -54,12 +54,18 @@ impl Default for Queue {
 
 impl Queue {
     /// A queue with nothing in it.
-    pub const EMPTY: Self = Self { head: NONE, tail: NONE, packets: 0, bytes: 0 };
+    pub const EMPTY: Self = Self { head: Link::NONE, tail: NONE, packets: 0, bytes: 0 };
 
     /// Whether no packet waits here.
     #[inline]
     pub const fn is_empty(&self) -> bool {
-        self.head == NONE
+        self.packets == 0
+    }
+
+    /// Bytes of the packet that came first, or zero if none waits. The packet itself is not looked at.
+    #[inline]
+    pub const fn head_len(&self) -> u32 {
+        self.head.len
     }
 
     /// Packets that wait here.
@@ -82,135 +88,165 @@ impl Queue {
     }
 }
 
+/// A packet and its neighbours, in a cache line of their own if the packet has no more than 48 bytes.
 #[derive(Debug, Clone)]
+#[repr(align(64))]
 struct Node<T> {
     packet: Option<Packet<T>>,
-    /// Towards the tail; in the free list, the next free node.
-    next: u32,
+    /// Towards the tail.
+    next: Link,
     /// Towards the head. Stale in the head itself.
     previous: u32,
+}
+
+impl<T> Node<T> {
+    const FREE: Self = Self { packet: None, next: Link::NONE, previous: NONE };
 }
 
 /// Storage for the packets of one scheduler, and the one place where its backlog is counted.
 ///
 /// Storage of packets that have left is used again, last out first in, so that it grows with the largest backlog and nothing is
-/// allocated after that.
+/// allocated after that. What is free is known ahead, in an array: who is about to push several packets can ask for their places.
 #[derive(Debug, Clone)]
 pub struct Pool<T> {
     nodes: Vec<Node<T>>,
-    free: u32,
-    backlog: Backlog,
+    /// Places of nodes without a packet; the last one is used next. It has room for all there are.
+    free: Vec<u32>,
+    bytes: u64,
 }
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {
-        Self { nodes: Vec::new(), free: NONE, backlog: Backlog::default() }
+        Self { nodes: Vec::new(), free: Vec::new(), bytes: 0 }
     }
 }
 
 impl<T> Pool<T> {
+    /// Places that are few enough to stay in a near cache, where nothing is gained by asking for them: 256 KiB.
+    const NEAR: usize = (1 << 18) / size_of::<Node<u32>>();
+
     /// What waits in all queues of this pool.
     #[inline]
     pub const fn backlog(&self) -> Backlog {
-        self.backlog
+        Backlog { packets: (self.nodes.len() - self.free.len()) as u64, bytes: self.bytes }
     }
 
-    /// Bytes of storage for one packet, links included.
+    /// Bytes of storage for one packet, links and its place among the free ones included.
     pub const fn bytes_per_packet() -> usize {
-        size_of::<Node<T>>()
+        size_of::<Node<T>>() + size_of::<u32>()
+    }
+
+    /// Whether so much is stored that it pays to ask for packets before they are needed, with the `prefetch` calls.
+    #[inline]
+    pub const fn is_far(&self) -> bool {
+        self.nodes.len() > Self::NEAR
+    }
+
+    /// Asks for the packet that came first, which [`pop`](Self::pop) takes.
+    #[inline]
+    pub fn prefetch_head(&self, queue: &Queue) {
+        prefetch(&self.nodes, queue.head.place as usize);
+    }
+
+    /// Asks for the packet that came last, to which [`push`](Self::push) links the next one.
+    #[inline]
+    pub fn prefetch_tail(&self, queue: &Queue) {
+        prefetch(&self.nodes, queue.tail as usize);
+    }
+
+    /// Asks for the places of the next `packets` packets that are pushed.
+    #[inline]
+    pub fn prefetch_free(&self, packets: usize) {
+        for place in self.free.iter().rev().take(packets) {
+            prefetch(&self.nodes, *place as usize);
+        }
     }
 
     /// Appends a packet.
     #[inline]
     pub fn push(&mut self, queue: &mut Queue, packet: Packet<T>) {
         let len = packet.len;
-        let node = self.store(packet, queue.tail);
-        if queue.tail == NONE {
-            queue.head = node;
-        } else {
-            self.nodes[queue.tail as usize].next = node;
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None => self.add_place(),
+        };
+        let link = Link { place, len };
+        let nodes = self.nodes.as_mut_slice();
+        match nodes.get_mut(queue.tail as usize) {
+            Some(tail) => tail.next = link,
+            None => queue.head = link,
         }
-        queue.tail = node;
+        nodes[place as usize] = Node { packet: Some(packet), next: Link::NONE, previous: queue.tail };
+        queue.tail = place;
         queue.packets += 1;
         queue.bytes += u64::from(len);
-        self.backlog.add(len);
+        self.bytes += u64::from(len);
     }
 
     /// Takes the packet that came first.
     #[inline]
     pub fn pop(&mut self, queue: &mut Queue) -> Option<Packet<T>> {
-        let head = queue.head;
-        let node = self.nodes.get_mut(head as usize)?;
-        let packet = node.packet.take()?;
-        if head == queue.tail {
-            queue.head = NONE;
+        let Link { place, len } = queue.head;
+        let node = self.nodes.get_mut(place as usize)?;
+        queue.head = node.next;
+        queue.packets -= 1;
+        if queue.packets == 0 {
             queue.tail = NONE;
-        } else {
-            queue.head = node.next;
         }
-        node.next = self.free;
-        self.free = head;
-        self.forget(queue, packet.len);
-        Some(packet)
+        queue.bytes -= u64::from(len);
+        self.bytes -= u64::from(len);
+        self.free.push(place);
+        // Last, as it moves the packet to where the caller wants it.
+        node.packet.take()
     }
 
     /// Takes the packet that came last.
     #[inline]
     pub fn pop_tail(&mut self, queue: &mut Queue) -> Option<Packet<T>> {
-        let tail = queue.tail;
-        let node = self.nodes.get_mut(tail as usize)?;
-        let packet = node.packet.take()?;
-        if tail == queue.head {
-            queue.head = NONE;
-            queue.tail = NONE;
-        } else {
-            queue.tail = node.previous;
+        let place = queue.tail;
+        let node = self.nodes.get_mut(place as usize)?;
+        let (packet, previous) = (node.packet.take()?, node.previous);
+        queue.packets -= 1;
+        match self.nodes.get_mut(previous as usize) {
+            Some(node) if queue.packets > 0 => {
+                node.next = Link::NONE;
+                queue.tail = previous;
+            }
+            _ => (queue.head, queue.tail) = (Link::NONE, NONE),
         }
-        node.next = self.free;
-        self.free = tail;
-        self.forget(queue, packet.len);
+        queue.bytes -= u64::from(packet.len);
+        self.bytes -= u64::from(packet.len);
+        self.free.push(place);
         Some(packet)
     }
 
     /// The packet that came first.
     #[inline]
     pub fn head(&self, queue: &Queue) -> Option<&Packet<T>> {
-        self.nodes.get(queue.head as usize)?.packet.as_ref()
+        self.nodes.get(queue.head.place as usize)?.packet.as_ref()
     }
 
-    #[inline]
-    fn store(&mut self, packet: Packet<T>, previous: u32) -> u32 {
-        let node = Node { packet: Some(packet), next: NONE, previous };
-        let free = self.free;
-        if let Some(place) = self.nodes.get_mut(free as usize) {
-            self.free = place.next;
-            *place = node;
-            return free;
-        }
+    #[cold]
+    #[inline(never)]
+    fn add_place(&mut self) -> u32 {
         let fresh = self.nodes.len() as u32;
         assert!(fresh != NONE, "a pool holds fewer than 2^32 - 1 packets");
-        self.nodes.push(node);
+        self.nodes.push(Node::FREE);
+        self.free.reserve(self.nodes.len());
         fresh
-    }
-
-    #[inline]
-    fn forget(&mut self, queue: &mut Queue, len: u32) {
-        queue.packets -= 1;
-        queue.bytes -= u64::from(len);
-        self.backlog.subtract(len);
     }
 
     /// Walks a queue and panics if its links, its counts or its packets are not what they should be. For `check_invariants`.
     pub fn check_queue(&self, queue: &Queue) {
         let (mut at, mut before, mut packets, mut bytes) = (queue.head, NONE, 0u32, 0u64);
-        while at != NONE {
-            let node = &self.nodes[at as usize];
+        while at != Link::NONE {
+            let node = &self.nodes[at.place as usize];
             let packet = node.packet.as_ref().expect("a queued node holds a packet");
+            assert_eq!(packet.len, at.len, "a link knows the length of what it links to");
             assert!(before == NONE || node.previous == before, "links of the queue agree in both directions");
             packets += 1;
             bytes += u64::from(packet.len);
-            before = at;
-            at = if at == queue.tail { NONE } else { node.next };
+            (before, at) = (at.place, node.next);
         }
         assert_eq!(before, queue.tail, "the queue ends at its tail");
         assert_eq!((packets, bytes), (queue.packets, queue.bytes), "the queue's counts are those of its packets");
@@ -248,6 +284,34 @@ mod tests {
         assert_eq!(pool.head(&b).map(|p| p.len), Some(1));
         pool.check_queue(&b);
         assert_eq!(pool.backlog(), Backlog { packets: 1, bytes: 1 });
+    }
+
+    #[test]
+    fn a_queue_knows_the_length_of_its_head() {
+        let mut pool = Pool::default();
+        let mut queue = Queue::default();
+        let mut lens = alloc::collections::VecDeque::new();
+        for step in 0..300u32 {
+            let (first, last) = match step * 7 % 11 {
+                0..3 => (pool.pop(&mut queue).map(|packet| packet.len), lens.pop_front()),
+                3 | 4 => (pool.pop_tail(&mut queue).map(|packet| packet.len), lens.pop_back()),
+                _ => {
+                    pool.push(&mut queue, packet(step));
+                    lens.push_back(step);
+                    (None, None)
+                }
+            };
+            assert_eq!(first, last);
+            assert_eq!(queue.head_len(), lens.front().copied().unwrap_or(0));
+            pool.check_queue(&queue);
+        }
+        assert!(lens.len() > 20);
+    }
+
+    #[test]
+    fn a_place_is_one_cache_line() {
+        assert_eq!((size_of::<Node<u32>>(), align_of::<Node<u32>>()), (64, 64));
+        assert_eq!(size_of::<Queue>(), 24);
     }
 
     #[test]

@@ -100,8 +100,8 @@ pub struct VirtualClock {
     total_weight: u64,
     /// 2^62 / `total_weight`, rounded down.
     inverse: u64,
-    /// What [`advance`](Self::advance) has cut off, in 2^-32 of the unit of `now`: small packets at a large sum of weights take few units.
-    fraction: u32,
+    /// What [`advance`](Self::advance) has cut off, in 2^-64 of the unit of `now`: small packets at a large sum of weights take few units.
+    fraction: u64,
     /// What [`advance_exactly`](Self::advance_exactly) has left over, in units of 1 / `total_weight`.
     remainder: u64,
     /// Flows of which a weight was taken away that still counts, by the V at which it stops counting.
@@ -191,14 +191,15 @@ impl VirtualClock {
     /// The most that serving `len` bytes adds to V: Eq. 3's W(t1, t2) over the sum of weights, with what was cut off before.
     #[inline]
     pub const fn span_of(&self, len: u32) -> u64 {
-        self.span_after(len, u32::MAX).0
+        self.span_after(len, u64::MAX).0
     }
 
     /// What serving `len` bytes adds to V if so much was cut off before, and what is cut off then.
     #[inline]
-    const fn span_after(&self, len: u32, fraction: u32) -> (u64, u32) {
-        let span = len as u128 * self.inverse as u128 + fraction as u128;
-        ((span >> u32::BITS) as u64, span as u32)
+    const fn span_after(&self, len: u32, fraction: u64) -> (u64, u64) {
+        let scaled = (len as u64) << (u64::BITS + VirtualTime::FRACTION_BITS - Self::INVERSE_BITS);
+        let span = scaled as u128 * self.inverse as u128 + fraction as u128;
+        ((span >> u64::BITS) as u64, span as u64)
     }
 
     /// Counts the service of `len` bytes, at the price of a multiplication. Rounded down, by less than one part in 2^30 while the sum of weights

@@ -12,7 +12,8 @@
 
 use alloc::collections::BTreeSet;
 
-use crate::mechanisms::groups::{Entity, Groups, MAX_SERVICE};
+use crate::mechanisms::entity::{Entity, MAX_SERVICE};
+use crate::mechanisms::groups::{Groups, Next, Service};
 use crate::packet::FlowId;
 use crate::virtual_time::VirtualTime;
 
@@ -39,6 +40,7 @@ impl FlowKind {
 
 /// Flows that are scheduled as one.
 #[derive(Debug, Clone)]
+#[repr(align(64))]
 pub(crate) struct Aggregate {
     pub(crate) entity: Entity,
     /// The places that were left count until it has been served up to here.
@@ -46,7 +48,7 @@ pub(crate) struct Aggregate {
     /// Virtual time of a byte of the whole aggregate, in 2^-16 of the usual unit.
     byte_time: u64,
     /// The flow whose turn it is, in a ring of the backlogged ones. None if the aggregate is idle.
-    turn: u32,
+    pub(crate) turn: u32,
     /// What its flows have in common: longest packet and weight.
     max_packet_len: u32,
     weight: u16,
@@ -84,6 +86,12 @@ impl Aggregate {
         self.turn != NONE
     }
 
+    /// Longest packet of each flow.
+    #[inline]
+    pub(crate) const fn max_packet_len(&self) -> u32 {
+        self.max_packet_len
+    }
+
     /// A longest packet for each flow, as far as packets of that length have come.
     #[inline]
     pub(crate) fn budget(&self, longest_packet: u32) -> u32 {
@@ -96,11 +104,15 @@ impl Aggregate {
         self.entity.span_of(self.max_packet_len)
     }
 
-    /// F = S + service / weight.
+    /// F - S = service / weight.
     #[inline]
-    fn charge(&mut self, served: u32) {
-        let charge = (u64::from(served) * self.byte_time).div_ceil(1 << 16);
-        self.entity.finish = self.entity.start.plus(charge.min(self.span()));
+    fn charge(&self, served: u32) -> u64 {
+        (u64::from(served) * self.byte_time).div_ceil(1 << 16).min(self.span())
+    }
+
+    /// F of what it sends next; of what it sent last if it is idle.
+    const fn finish(&self) -> VirtualTime {
+        if self.is_backlogged() { self.entity.time.plus(self.span()) } else { self.entity.time }
     }
 
     /// A byte is charged to all places, those that were left too.
@@ -111,7 +123,7 @@ impl Aggregate {
 
     /// Whether a flow that comes would alter what is owed.
     fn is_late(&self, now: VirtualTime) -> bool {
-        self.is_backlogged() && now.is_after(self.entity.start)
+        self.is_backlogged() && now.is_after(self.entity.time)
     }
 }
 
@@ -162,10 +174,14 @@ impl Aggregates {
     /// The aggregate has sent this much.
     #[inline]
     pub(crate) fn served(&mut self, number: u32, bytes: u32) {
-        let aggregate = self.at_mut(number);
-        aggregate.charge(bytes);
-        let next = aggregate.is_backlogged().then(|| aggregate.span());
-        self.groups.served(number as usize, bytes, next);
+        let aggregate = self.at(number);
+        let charge = aggregate.charge(bytes);
+        let next = match aggregate.is_backlogged() {
+            false => Next::Idle,
+            true if aggregate.entity.is_settled() => Next::Stays,
+            true => Next::Moves(aggregate.span()),
+        };
+        self.groups.served(number as usize, Service { len: bytes, charge, next });
         if self.at(number).left > 0 {
             self.let_places_go(number);
         }
@@ -193,7 +209,7 @@ impl Aggregates {
     pub(crate) fn leave(&mut self, number: u32, most: u32) {
         let aggregate = self.at_mut(number);
         aggregate.left += 1;
-        aggregate.places_until = aggregate.entity.start.plus(aggregate.span());
+        aggregate.places_until = aggregate.entity.time.plus(aggregate.span());
         self.resize(number, -1, most);
         self.let_places_go(number);
     }
@@ -203,9 +219,8 @@ impl Aggregates {
     #[cold]
     fn let_places_go(&mut self, number: u32) {
         let aggregate = self.at_mut(number);
-        if !aggregate.is_backlogged() || !aggregate.places_until.is_after(aggregate.entity.start) {
-            let Aggregate { weight, left, ref entity, .. } = *aggregate;
-            let finish = entity.finish;
+        if !aggregate.is_backlogged() || !aggregate.places_until.is_after(aggregate.entity.time) {
+            let (weight, left, finish) = (aggregate.weight, aggregate.left, aggregate.finish());
             aggregate.set_places(aggregate.members(), 0);
             self.groups.change_weight(FlowId(number), u32::from(weight) * u32::from(left), 0, finish);
         }
@@ -247,8 +262,8 @@ impl Aggregates {
         let FlowKind { weight, max_packet_len } = kind;
         let mut entity = Entity::UNKNOWN;
         let now = self.groups.now();
-        entity.finish = now;
-        entity.set(weight.into(), max_packet_len);
+        entity.time = now;
+        entity.set(weight.into(), max_packet_len, 0);
         Aggregate { entity, places_until: now, byte_time: 0, turn: NONE, max_packet_len, weight, members: 0, left: 0 }
     }
 
@@ -273,7 +288,7 @@ impl Aggregates {
     /// 2. An aggregate has no more flows than it takes, and is open while it takes more and free when it has none.
     /// 7. Places that were left are those of an aggregate that has packets and has not been served as far as they count.
     pub(crate) fn check(&self, members: &[u32], most: u32) {
-        self.groups.check(Aggregate::is_backlogged);
+        self.groups.check(|aggregate| aggregate.is_backlogged().then(|| aggregate.span()));
         assert_eq!(members.len(), self.groups.entities.len());
         for (number, (aggregate, members)) in (0..).zip(self.groups.entities.iter().zip(members)) {
             let (kind, backlogged) = (aggregate.kind(), aggregate.is_backlogged());
@@ -282,7 +297,7 @@ impl Aggregates {
             assert!(*members <= capacity, "invariant 2: no more than it takes");
             assert_eq!(self.open.contains(&(kind, number)), (1..capacity).contains(members), "invariant 2: open");
             assert_eq!(self.free.contains(&(kind, number)), *members == 0, "invariant 2: free");
-            let counts = backlogged && aggregate.places_until.is_after(aggregate.entity.start);
+            let counts = backlogged && aggregate.places_until.is_after(aggregate.entity.time);
             assert!(aggregate.left == 0 || counts, "invariant 7");
         }
     }
@@ -300,13 +315,11 @@ mod tests {
             for _ in 0..members {
                 aggregates.enter(FlowKind { weight: 1, max_packet_len }, 64);
             }
-            let aggregate = aggregates.at_mut(0);
+            let aggregate = aggregates.at(0);
             let served = aggregate.budget(max_packet_len);
             assert_eq!(served, aggregate.members() * max_packet_len);
-            aggregate.charge(served);
-            assert_eq!(aggregate.entity.finish.since(aggregate.entity.start), i64::from(max_packet_len) << 30);
-            aggregate.charge(served - 1);
-            assert!(aggregate.entity.finish.since(aggregate.entity.start) < i64::from(max_packet_len) << 30);
+            assert_eq!(aggregate.charge(served), u64::from(max_packet_len) << 30);
+            assert!(aggregate.charge(served - 1) < u64::from(max_packet_len) << 30);
         }
     }
 }

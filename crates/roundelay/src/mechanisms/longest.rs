@@ -60,6 +60,12 @@ impl Longest {
         }
     }
 
+    /// Whether [`changed`](Self::changed) has any effect.
+    #[inline]
+    pub(crate) const fn is_awake(&self) -> bool {
+        self.index.is_some()
+    }
+
     /// A flow with the longest backlog, or none if nothing waits. `backlogs` are all flows' bytes in the order of their numbers; only
     /// the first call reads them.
     pub(crate) fn find(&mut self, backlogs: impl Iterator<Item = u64>) -> Option<usize> {

@@ -3,7 +3,8 @@
 //! | for | there is |
 //! |---|---|
 //! | turns by bytes | [`ring`] |
-//! | virtual time in groups and slots | [`groups`] (QFQ's sets), [`aggregates`] (QFQ+'s budgets), [`strata`] (GFQ and S-KPS) |
+//! | virtual time in groups and slots | [`groups`] (QFQ's sets), [`calendar`] (its slots), [`entity`] (who is in them), [`aggregates`] (QFQ+'s budgets), [`strata`] (GFQ and S-KPS) |
+//! | who comes next in a slot | [`lists`] |
 //! | the fluid server | [`gps_clock`] (how far it is), [`fluid`] (packets timed by it) |
 //! | order by a key | [`heap`] (the tree, flows), [`ranked`] (packets), [`by_rank`] (the scheduler around them) |
 //! | who has most | [`longest`] |
@@ -14,19 +15,23 @@
 
 pub(crate) mod aggregates;
 pub(crate) mod by_rank;
+pub(crate) mod calendar;
 pub(crate) mod codel;
 pub(crate) mod early_detection;
+pub(crate) mod entity;
 pub(crate) mod flow_counts;
 pub(crate) mod fluid;
 pub(crate) mod gps_clock;
 pub(crate) mod groups;
 pub(crate) mod hash;
 pub(crate) mod heap;
+pub(crate) mod lists;
 pub(crate) mod longest;
 pub(crate) mod lottery;
 pub(crate) mod random;
 pub(crate) mod ranked;
 pub(crate) mod resequencer;
 pub(crate) mod ring;
+pub(crate) mod round;
 pub(crate) mod signalling;
 pub(crate) mod strata;

@@ -10,10 +10,11 @@
 //! lost no more than its packet and what it carried. If the turn was its own, that is over, lest it comes back to an open turn with new
 //! credit. A quantum that is changed while packets wait counts from the next turn on, and a smaller one in the turn that has begun, too.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::config::saturated;
 use crate::mechanisms::longest::Longest;
+use crate::mechanisms::round::Round;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
 
@@ -23,9 +24,9 @@ pub(crate) struct Ring<T> {
     pool: Pool<T>,
     members: Vec<Member>,
     /// Members that wait for their turn; the front one has it.
-    order: VecDeque<u32>,
-    /// Turns since a packet was last sent that sent nothing.
-    fruitless_turns: usize,
+    order: Round,
+    /// Turns, since rounds were last counted, whose credit for the next turn did not cover the head either.
+    short_turns: usize,
     longest: Longest,
     /// Of a member of weight 1.
     quantum: u32,
@@ -35,13 +36,14 @@ pub(crate) struct Ring<T> {
     moves: u64,
 }
 
+/// Half a cache line: all that a packet touches of its queue.
 #[derive(Debug, Clone)]
+#[repr(align(32))]
 struct Member {
     queue: Queue,
-    /// Bytes that it may still send in this turn, or has for its next.
-    deficit: u64,
-    /// Its weight times that of the ring.
-    quantum: u32,
+    /// Bytes that it may still send in this turn, or has for its next. Never more than `u32::MAX`, which is enough for any packet.
+    deficit: u32,
+    weight: u16,
     in_ring: bool,
     /// Its weight is to be forgotten with its last packet.
     leaves: bool,
@@ -60,20 +62,20 @@ impl<T> Ring<T> {
     /// Memory of the index of the longest, once it is awake.
     pub(crate) const FIXED_BYTES: usize = Longest::FIXED_BYTES;
 
-    /// `queues` empty queues, each with `quantum` bytes a turn. More come as they are named.
+    /// `queues` empty queues, each with `quantum` bytes a turn.
     pub(crate) fn new(quantum: u32, queues: usize) -> Self {
         let mut ring = Self {
             pool: Pool::default(),
             members: Vec::new(),
-            order: VecDeque::with_capacity(queues),
-            fruitless_turns: 0,
+            order: Round::with_room(queues),
+            short_turns: 0,
             longest: Longest::default(),
             quantum,
             places: Vec::new(),
             moves: 0,
         };
         ring.members.reserve_exact(queues);
-        ring.members.resize_with(queues, || Member::new(quantum));
+        ring.members.resize(queues, Member::EMPTY);
         ring
     }
 
@@ -83,12 +85,13 @@ impl<T> Ring<T> {
         self
     }
 
-    fn member_mut(&mut self, number: usize) -> &mut Member {
+    /// Adds queues until there is this one.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn add_up_to(&mut self, number: usize) {
         if number >= self.members.len() {
-            let quantum = self.quantum;
-            self.members.resize_with(number + 1, || Member::new(quantum));
+            self.members.resize(number + 1, Member::EMPTY);
         }
-        &mut self.members[number]
     }
 
     /// How many queues there are.
@@ -107,62 +110,123 @@ impl<T> Ring<T> {
         self.pool.backlog()
     }
 
-    /// Puts a packet at the end of a queue.
+    /// Puts a packet at the end of a queue, or hands it back if there is no such queue.
     #[inline]
-    pub(crate) fn push(&mut self, number: usize, packet: Packet<T>) {
-        self.member_mut(number);
-        let member = &mut self.members[number];
+    pub(crate) fn push(&mut self, number: usize, packet: Packet<T>) -> Result<(), Packet<T>> {
+        let Some(member) = self.members.get_mut(number) else { return Err(packet) };
         if member.queue.is_empty() {
-            member.deficit = member.quantum.into();
+            member.deficit = member.quantum(self.quantum);
             if !member.in_ring {
                 member.in_ring = true;
                 self.order.push_back(number as u32);
-                self.moved_back(number);
+                moved_back(&mut self.places, &mut self.moves, number);
             }
         }
-        let queue = &mut self.members[number].queue;
-        self.pool.push(queue, packet);
-        self.longest.changed(number, queue.size());
+        self.pool.push(&mut member.queue, packet);
+        if self.longest.is_awake() {
+            self.measure(number);
+        }
+        Ok(())
     }
 
     /// The queue that sends next.
     #[inline]
     pub(crate) fn turn(&mut self) -> Option<usize> {
         loop {
-            let number = *self.order.front()? as usize;
-            let member = &mut self.members[number];
-            let Some(head) = self.pool.head(&member.queue) else {
+            let number = self.order.front();
+            let member = self.members.get_mut(number)?;
+            if member.queue.head_len() > member.deficit {
+                self.end_turn(number);
+            } else if member.queue.is_empty() {
                 member.in_ring = false;
                 self.order.pop_front();
-                continue;
-            };
-            if u64::from(head.len) <= member.deficit {
+            } else {
                 return Some(number);
-            }
-            member.deficit += u64::from(member.quantum);
-            self.order.rotate_left(1);
-            self.moved_back(number);
-            self.fruitless_turns += 1;
-            if self.fruitless_turns > self.order.len() {
-                self.skip_rounds();
             }
         }
     }
 
-    /// The packet of the queue that has the [`turn`](Self::turn). If `refill` gives another one the queue has not been empty.
+    /// The packet of the queue that has the [`turn`](Self::turn).
     #[inline]
-    pub(crate) fn send(&mut self, number: usize, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    pub(crate) fn send(&mut self) -> Option<Packet<T>> {
+        loop {
+            let number = self.order.front();
+            let member = self.members.get_mut(number)?;
+            let len = member.queue.head_len();
+            if len > member.deficit {
+                self.end_turn(number);
+                continue;
+            }
+            member.deficit -= len;
+            let packets = member.queue.packets();
+            if packets <= 1 {
+                member.end_backlog();
+                member.in_ring = false;
+                self.order.pop_front();
+                if packets == 0 {
+                    continue;
+                }
+            }
+            if self.longest.is_awake() {
+                return self.send_measured(number);
+            }
+            // Last, as it moves the packet to where the caller wants it.
+            return self.pool.pop(&mut member.queue);
+        }
+    }
+
+    /// The queue that has the turn is credited for its next one and goes to the back.
+    #[inline]
+    fn end_turn(&mut self, number: usize) {
+        let member = &mut self.members[number];
+        member.deficit = member.deficit.saturating_add(member.quantum(self.quantum));
+        let is_short = member.deficit < member.queue.head_len();
+        self.order.rotate();
+        moved_back(&mut self.places, &mut self.moves, number);
+        if is_short {
+            self.count_short_turn();
+        }
+    }
+
+    /// So many turns of those whose quantum is less than a packet are walked, then rounds are counted.
+    #[cold]
+    #[inline(never)]
+    fn count_short_turn(&mut self) {
+        self.short_turns += 1;
+        if self.short_turns > self.order.len() {
+            self.short_turns = 0;
+            self.skip_rounds();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_measured(&mut self, number: usize) -> Option<Packet<T>> {
+        let packet = self.pool.pop(&mut self.members[number].queue);
+        self.measure(number);
+        packet
+    }
+
+    /// Tells how long a queue is now.
+    #[cold]
+    #[inline(never)]
+    fn measure(&mut self, number: usize) {
+        self.longest.changed(number, self.members[number].queue.size());
+    }
+
+    /// As [`send`](Self::send), but if `refill` gives another packet the queue has not been empty.
+    pub(crate) fn send_refilled(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+        let number = self.turn()?;
         let member = &mut self.members[number];
         let packet = self.pool.pop(&mut member.queue)?;
-        member.deficit -= u64::from(packet.len);
+        member.deficit -= packet.len;
         if let Some(next) = refill(packet.flow) {
             self.pool.push(&mut member.queue, next);
         }
+        self.longest.changed(number, member.queue.size());
         if member.queue.is_empty() {
             self.end_backlog(number);
         }
-        self.longest.changed(number, self.members[number].queue.size());
-        self.fruitless_turns = 0;
         Some(packet)
     }
 
@@ -204,26 +268,30 @@ impl<T> Ring<T> {
     pub(crate) fn set_quantum(&mut self, quantum: u32) {
         let before = core::mem::replace(&mut self.quantum, quantum);
         for number in 0..self.members.len() {
-            self.set_quantum_of(number, self.members[number].quantum / before * quantum);
+            self.change_quantum(number, self.members[number].quantum(before));
         }
     }
 
     /// Gives a queue `weight` times the quantum.
     pub(crate) fn set_weight(&mut self, number: usize, weight: u32) {
-        self.member_mut(number).leaves = false;
-        self.set_quantum_of(number, self.quantum * weight);
+        self.add_up_to(number);
+        let member = &mut self.members[number];
+        let before = member.quantum(self.quantum);
+        (member.leaves, member.weight) = (false, weight as u16);
+        self.change_quantum(number, before);
     }
 
     /// A queue that waits for its turn will have the new quantum in it. A turn that has begun is cut as if it had begun with a smaller one, but
     /// grows with none: what has been sent beyond a quantum is not known any more, so lowering and raising it would add to the turn each time.
-    fn set_quantum_of(&mut self, number: usize, quantum: u32) {
-        let has_turn = self.order.front() == Some(&(number as u32));
+    fn change_quantum(&mut self, number: usize, before: u32) {
+        let has_turn = self.order.front() == number;
         let member = &mut self.members[number];
-        let before = core::mem::replace(&mut member.quantum, quantum);
+        let quantum = member.quantum(self.quantum);
         if member.queue.is_empty() || has_turn && quantum > before {
             return;
         }
-        member.deficit = (member.deficit + u64::from(quantum)).saturating_sub(before.into());
+        let deficit = (u64::from(member.deficit) + u64::from(quantum)).saturating_sub(before.into());
+        member.deficit = saturated(deficit);
     }
 
     /// Gives a queue weight 1 again, once it is empty.
@@ -231,22 +299,16 @@ impl<T> Ring<T> {
         let Some(member) = self.members.get_mut(number) else { return };
         member.leaves = true;
         if member.queue.is_empty() {
-            self.forget(number);
+            member.end_backlog();
         }
-    }
-
-    fn forget(&mut self, number: usize) {
-        let member = &mut self.members[number];
-        member.leaves = false;
-        member.quantum = self.quantum;
     }
 
     /// Rounds that go by before a packet of `len` bytes is sent that is put into this queue now: 0 if it goes with the queue's next turn,
     /// or with the one that it has.
     pub(crate) fn rounds_before_service(&self, number: usize, len: u32) -> u64 {
         let member = &self.members[number];
-        let quantum = u64::from(member.quantum);
-        let credit = if member.queue.is_empty() { quantum } else { member.deficit };
+        let quantum = u64::from(member.quantum(self.quantum));
+        let credit = if member.queue.is_empty() { quantum } else { member.deficit.into() };
         (member.queue.bytes() + u64::from(len)).saturating_sub(credit).div_ceil(quantum)
     }
 
@@ -255,28 +317,19 @@ impl<T> Ring<T> {
         if self.members[number].in_ring { self.places[number] } else { u64::MAX }
     }
 
-    #[inline]
-    fn moved_back(&mut self, number: usize) {
-        if let Some(place) = self.places.get_mut(number) {
-            self.moves += 1;
-            *place = self.moves;
-        }
-    }
-
     /// Empties all queues into one, a packet of each in turn.
     pub(crate) fn drain_in_turns(&mut self) -> Queue {
         let mut all = Queue::default();
-        while let Some(number) = self.order.pop_front() {
-            let member = &mut self.members[number as usize];
+        while let Some(member) = self.members.get_mut(self.order.front()) {
             if let Some(packet) = self.pool.pop(&mut member.queue) {
                 self.pool.push(&mut all, packet);
-                self.order.push_back(number);
+                self.order.rotate();
             } else {
                 (member.deficit, member.in_ring) = (0, false);
-                self.longest.changed(number as usize, 0);
+                self.longest.changed(self.order.front(), 0);
+                self.order.pop_front();
             }
         }
-        self.fruitless_turns = 0;
         all
     }
 
@@ -288,28 +341,25 @@ impl<T> Ring<T> {
     /// The queue has lost its last packet: it forfeits its credit, and its turn if it has it.
     fn end_backlog(&mut self, number: usize) {
         let member = &mut self.members[number];
-        member.deficit = 0;
-        if self.order.front() == Some(&(number as u32)) {
+        member.end_backlog();
+        if self.order.front() == number {
             member.in_ring = false;
             self.order.pop_front();
         }
-        if member.leaves {
-            self.forget(number);
-        }
     }
 
-    /// A whole round went by and nobody could send: credits all with the rounds that would go by like that, at once.
+    /// Credits all with the rounds that would go by in which nobody can send, at once.
     fn skip_rounds(&mut self) {
-        self.fruitless_turns = 0;
-        let rounds_short = |&number: &u32| {
+        let rounds_short = |number| {
             let member = &self.members[number as usize];
-            let short = u64::from(self.pool.head(&member.queue)?.len).saturating_sub(member.deficit);
-            Some(short.div_ceil(member.quantum.into()))
+            let short = member.queue.head_len().saturating_sub(member.deficit);
+            (!member.queue.is_empty()).then(|| short.div_ceil(member.quantum(self.quantum)))
         };
         let rounds = self.order.iter().filter_map(rounds_short).min().unwrap_or(0).saturating_sub(1);
-        for &number in &self.order {
+        for number in self.order.iter() {
             let member = &mut self.members[number as usize];
-            member.deficit += if member.queue.is_empty() { 0 } else { rounds * u64::from(member.quantum) };
+            let credit = if member.queue.is_empty() { 0 } else { u64::from(rounds) * u64::from(member.quantum(self.quantum)) };
+            member.deficit = saturated(u64::from(member.deficit) + credit);
         }
     }
 
@@ -320,18 +370,18 @@ impl<T> Ring<T> {
     /// 5. Who waits for its turn has at least its quantum for it. (And less than a packet more: what it carries did not cover one.)
     pub(crate) fn check_invariants(&self, is_at_home: impl Fn(usize, &Packet<T>) -> bool) {
         let mut stands = alloc::vec![0; self.members.len()];
-        self.order.iter().for_each(|number| stands[*number as usize] += 1);
+        self.order.iter().for_each(|number| stands[number as usize] += 1);
         for (number, (member, stands)) in self.members.iter().zip(stands).enumerate() {
             assert_eq!(stands, usize::from(member.in_ring), "ring, invariant 1: in it once");
             assert!(member.in_ring || member.queue.is_empty(), "ring, invariant 1: a backlogged queue is in it");
             assert!(!member.queue.is_empty() || member.deficit == 0, "ring, invariant 2: an empty queue carries nothing");
-            let waits = !member.queue.is_empty() && self.order.front() != Some(&(number as u32));
-            assert!(!waits || member.deficit >= member.quantum.into(), "ring, invariant 5: a quantum for the next turn");
+            let waits = !member.queue.is_empty() && self.order.front() != number;
+            assert!(!waits || member.deficit >= member.quantum(self.quantum), "ring, invariant 5: a quantum for the next turn");
             let head = self.pool.head(&member.queue);
             assert!(head.is_none_or(|head| is_at_home(number, head)), "ring, invariant 3: packets are where they belong");
             self.pool.check_queue(&member.queue);
         }
-        let places = self.order.iter().filter_map(|number| self.places.get(*number as usize));
+        let places = self.order.iter().filter_map(|number| self.places.get(number as usize));
         assert!(places.is_sorted(), "ring, invariant 4: places rise from front to back");
         let bytes: u64 = self.members.iter().map(|member| member.queue.bytes()).sum();
         assert_eq!(bytes, self.pool.backlog().bytes, "ring: the queues' backlogs add up");
@@ -339,12 +389,34 @@ impl<T> Ring<T> {
 }
 
 impl Member {
-    const fn new(quantum: u32) -> Self {
-        Self { queue: Queue::EMPTY, deficit: 0, quantum, in_ring: false, leaves: false }
+    const EMPTY: Self = Self { queue: Queue::EMPTY, deficit: 0, weight: 1, in_ring: false, leaves: false };
+
+    /// What it is credited with for a turn.
+    #[inline]
+    const fn quantum(&self, of_weight_1: u32) -> u32 {
+        self.weight as u32 * of_weight_1
+    }
+
+    /// Without packets it forfeits its credit, and its weight if that was to be forgotten.
+    #[inline]
+    const fn end_backlog(&mut self) {
+        self.deficit = 0;
+        if self.leaves {
+            (self.leaves, self.weight) = (false, 1);
+        }
     }
 }
 
-const _: () = assert!(size_of::<Member>() <= 40, "half of the members lie in one cache line");
+/// A queue has gone to the back, if anyone wants to know.
+#[inline]
+fn moved_back(places: &mut [u64], moves: &mut u64, number: usize) {
+    if let Some(place) = places.get_mut(number) {
+        *moves += 1;
+        *place = *moves;
+    }
+}
+
+const _: () = assert!(size_of::<Member>() == 32, "a cache line holds two members, whole");
 
 #[cfg(test)]
 mod tests {
@@ -356,12 +428,12 @@ mod tests {
     }
 
     fn push(ring: &mut Ring<()>, number: usize, len: u32) {
-        ring.push(number, Packet::new(FlowId(number as u32), len, ()));
+        ring.push(number, Packet::new(FlowId(number as u32), len, ())).expect("there is such a queue");
     }
 
     fn send(ring: &mut Ring<()>) -> Option<(usize, u32)> {
         let number = ring.turn()?;
-        let packet = ring.send(number, |_| None)?;
+        let packet = ring.send()?;
         ring.check_invariants(|number, packet| packet.flow.index() == number);
         Some((number, packet.len))
     }
@@ -371,9 +443,9 @@ mod tests {
         let mut ring = ring(1000);
         (0..2).for_each(|number| push(&mut ring, number, 400));
         assert_eq!(ring.turn(), Some(0));
-        ring.send(0, |flow| Some(Packet::new(flow, 500, ())));
+        ring.send_refilled(|flow| Some(Packet::new(flow, 500, ())));
         assert_eq!((ring.members[0].deficit, ring.turn()), (600, Some(0)));
-        ring.send(0, |flow| Some(Packet::new(flow, 500, ())));
+        ring.send_refilled(|flow| Some(Packet::new(flow, 500, ())));
         assert_eq!((ring.turn(), ring.members[0].deficit), (Some(1), 1100), "100 left of this turn, and those of the next");
     }
 
@@ -424,7 +496,7 @@ mod tests {
                 }
                 ring.check_invariants(|number, packet| packet.flow.index() == number);
                 for member in &ring.members {
-                    prop_assert!(member.deficit < u64::from(member.quantum) + 1600, "{member:?}");
+                    prop_assert!(member.deficit < member.quantum(ring.quantum) + 1600, "{member:?}");
                 }
             }
         }

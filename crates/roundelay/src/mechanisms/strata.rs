@@ -8,13 +8,13 @@ use alloc::vec::Vec;
 
 use crate::config::ConfigError;
 use crate::guarantees::Share;
+use crate::mechanisms::lists::{List, Lists};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Pool, Queue};
 use crate::scheduler::FlowConfig;
 use crate::virtual_time::{VirtualClock, VirtualTime, byte_time};
 
-const NONE: u32 = u32::MAX;
 /// Slots of a group, one bit each.
 pub(crate) const SLOTS: u32 = u64::BITS;
 /// Flows are grouped as if their longest packet had at least this many bytes: then 2 + L / sigma_i, and one, are no more than [`SLOTS`]
@@ -60,19 +60,18 @@ pub(crate) fn own_slot(share: &Share) -> u64 {
 
 /// What a packet touches of its flow: a cache line.
 #[derive(Debug, Clone)]
+#[repr(align(64))]
 pub(crate) struct Flow {
     pub(crate) queue: Queue,
     /// S^k of the head packet.
     pub(crate) start: VirtualTime,
     /// F^k of the head packet; of the last one if the flow is idle.
     pub(crate) finish: VirtualTime,
-    /// Neighbours in the list of its place.
-    next: u32,
-    previous: u32,
     byte_time: u32,
-    /// Longest packet that is taken.
-    max_packet_len: u32,
-    /// Zero: the flow is not known.
+    /// Packets shorter than this are taken. Zero: the flow is not known.
+    shorter_than: u32,
+    /// Where it stands in the list of its place, if it is backlogged.
+    stands: u32,
     weight: u16,
     /// The place that it is listed in, if it is backlogged.
     place: u16,
@@ -91,10 +90,9 @@ impl Flow {
         queue: Queue::EMPTY,
         start: VirtualTime::ZERO,
         finish: VirtualTime::ZERO,
-        next: NONE,
-        previous: NONE,
         byte_time: 0,
-        max_packet_len: FlowConfig::DEFAULT.max_packet_len,
+        shorter_than: 0,
+        stands: 0,
         weight: 0,
         place: 0,
         group: 0,
@@ -105,6 +103,22 @@ impl Flow {
     #[inline]
     const fn span_of(&self, len: u32) -> u64 {
         len as u64 * self.byte_time as u64
+    }
+
+    /// Its next times, if its next packet fits its group.
+    #[inline(always)]
+    fn restamp(&mut self) -> Next {
+        if self.queue.is_empty() {
+            return Next::Idle;
+        }
+        self.start = self.finish;
+        let (len, span) = (self.queue.head_len(), self.span_of(self.queue.head_len()));
+        if self.regroup || span > 1 << self.shift() {
+            self.regroup = true;
+            return Next::Moves(len);
+        }
+        self.finish = self.start.plus(span);
+        Next::Stays
     }
 
     #[inline]
@@ -122,13 +136,6 @@ impl Flow {
     const fn size(&self) -> u64 {
         self.queue.size()
     }
-}
-
-/// Flows with the same rounded times, first come, first served.
-#[derive(Debug, Clone, Copy)]
-struct List {
-    head: u32,
-    tail: u32,
 }
 
 /// What is to be done with a flow that was served.
@@ -164,7 +171,9 @@ pub(crate) struct Strata<T> {
     pub(crate) pool: Pool<T>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) clock: VirtualClock,
+    /// Flows with the same rounded times, first come, first served: a list for each place.
     lists: Vec<List>,
+    numbers: Lists,
     longest: Longest,
     /// No flow's F is ahead of V by more than 2 to this slots.
     reach: u32,
@@ -178,7 +187,8 @@ impl<T> Strata<T> {
             pool: Pool::default(),
             flows: Vec::new(),
             clock: VirtualClock::default(),
-            lists: alloc::vec![List { head: NONE, tail: NONE }; places],
+            lists: alloc::vec![List::default(); places],
+            numbers: Lists::default(),
             longest: Longest::default(),
             reach,
             largest_step: 0,
@@ -191,7 +201,7 @@ impl<T> Strata<T> {
     }
 
     /// Memory for each flow.
-    pub(crate) const BYTES_PER_FLOW: usize = size_of::<Flow>() + Longest::BYTES_PER_QUEUE;
+    pub(crate) const BYTES_PER_FLOW: usize = size_of::<Flow>() + Lists::BYTES_PER_NUMBER + Longest::BYTES_PER_QUEUE;
 
     /// The sum of the weights that V is shared by.
     pub(crate) const fn total_weight(&self) -> u64 {
@@ -220,7 +230,7 @@ impl<T> Strata<T> {
         if flow >= self.flows.len() {
             self.flows.resize(flow + 1, Flow::UNKNOWN);
         }
-        self.flows[flow].max_packet_len = FlowConfig::DEFAULT.max_packet_len;
+        self.flows[flow].shorter_than = FlowConfig::DEFAULT.max_packet_len + 1;
         self.set_weight(flow, FlowConfig::DEFAULT.weight);
     }
 
@@ -229,8 +239,8 @@ impl<T> Strata<T> {
         let record = self.know(flow.index());
         record.leaves = false;
         // What is as it was must not be taken for a change: that would cost a flow that is behind what it is due.
-        if (u32::from(record.weight), record.max_packet_len) != (config.weight, config.max_packet_len) {
-            record.max_packet_len = config.max_packet_len;
+        if (u32::from(record.weight), record.shorter_than) != (config.weight, config.max_packet_len + 1) {
+            record.shorter_than = config.max_packet_len + 1;
             record.regroup = true;
             self.set_weight(flow.index(), config.weight);
         }
@@ -252,6 +262,8 @@ impl<T> Strata<T> {
         if weight > 0 {
             flow.byte_time = charge(weight) as u32;
             flow.regroup = true;
+        } else {
+            flow.shorter_than = 0;
         }
         if weight > before {
             self.clock.add_weight(id, SCALE * (weight - before));
@@ -278,14 +290,18 @@ impl<T> Strata<T> {
 /// Packets and times.
 impl<T> Strata<T> {
     /// Takes a packet. If its flow was idle it is returned, with its times, to be listed.
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, packet: Packet<T>) -> Result<Option<usize>, Packet<T>> {
         let (number, len) = (packet.flow.index(), packet.len);
-        let known = self.flows.get(number).filter(|flow| flow.weight > 0);
-        if len > known.map_or(FlowConfig::DEFAULT.max_packet_len, |flow| flow.max_packet_len) || !packet.flow.fits_a_table() {
-            return Err(packet);
-        }
-        self.know(number);
-        let flow = &mut self.flows[number];
+        let flow = match self.flows.get_mut(number) {
+            Some(flow) if len < flow.shorter_than => flow,
+            _ => {
+                if !self.welcomes(packet.flow, len) {
+                    return Err(packet);
+                }
+                &mut self.flows[number]
+            }
+        };
         let was_idle = flow.queue.is_empty();
         self.pool.push(&mut flow.queue, packet);
         self.longest.changed(number, flow.size());
@@ -295,9 +311,23 @@ impl<T> Strata<T> {
         Ok(was_idle.then_some(number))
     }
 
+    /// Whether this is a packet of a flow that joins with it, and not one that is too long.
+    #[cold]
+    fn welcomes(&mut self, flow: FlowId, len: u32) -> bool {
+        let is_known = self.flows.get(flow.index()).is_some_and(|flow| flow.weight > 0);
+        let joins = !is_known && len <= FlowConfig::DEFAULT.max_packet_len && flow.fits_a_table();
+        if joins {
+            self.join(flow.index());
+        }
+        joins
+    }
+
     /// Eq. 2 on a newly backlogged flow: S = max(V, F).
+    #[inline]
     fn stamp(&mut self, number: usize, len: u32) {
-        self.choose_group(number, len);
+        if self.flows[number].regroup {
+            self.choose_group(number, len);
+        }
         let now = self.clock.now();
         let lead = self.lead(number);
         let flow = &mut self.flows[number];
@@ -306,6 +336,7 @@ impl<T> Strata<T> {
     }
 
     /// How far F is ahead of V. None if it is further than a flow of its group can be: then it is from before the clock wrapped.
+    #[inline]
     fn lead(&self, number: usize) -> Option<i64> {
         let flow = &self.flows[number];
         let lead = flow.finish.since(self.clock.now());
@@ -314,46 +345,31 @@ impl<T> Strata<T> {
 
     /// The group by what is set for the flow, or a higher one: while its head packet is longer than what is now its longest, or while it is
     /// further ahead of V than a flow of that group may be, since it was served with a smaller weight or longer packets.
+    #[cold]
     fn choose_group(&mut self, number: usize, len: u32) {
-        if !self.flows[number].regroup {
-            return;
-        }
         let lead = self.lead(number).unwrap_or(0).max(0) >> (self.reach - 1);
         let by_lead = (i64::BITS - lead.leading_zeros()).saturating_sub(MIN_SLOT_SHIFT) as u8;
         let flow = &mut self.flows[number];
-        let by_config = group_of(flow.max_packet_len, flow.byte_time.into()) as u8;
+        let by_config = group_of(flow.shorter_than - 1, flow.byte_time.into()) as u8;
         let by_packet = group_of(len, flow.byte_time.into()) as u8;
         flow.group = by_lead.min(flow.group).max(by_config).max(by_packet);
         flow.regroup = flow.group > by_config;
     }
 
-    /// Takes the first packet of the first flow of a place, and gives the flow its next times.
-    #[inline]
+    /// Takes the first packet of the first flow of a place that has one, and gives the flow its next times.
+    #[inline(always)]
     pub(crate) fn serve(&mut self, place: usize) -> Option<Served<T>> {
-        let number = self.lists[place].head as usize;
-        let flow = self.flows.get_mut(number)?;
+        let list = &mut self.lists[place];
+        let number = self.numbers.at(list.head()) as usize;
+        let flow = &mut self.flows[number];
         let packet = self.pool.pop(&mut flow.queue)?;
         self.longest.changed(number, flow.size());
-        let is_vacated = self.unlist(number);
-        Some(Served { packet, flow: number, is_vacated, next: self.restamp(number) })
-    }
-
-    #[inline]
-    fn restamp(&mut self, number: usize) -> Next {
-        let flow = &mut self.flows[number];
-        let Some(head) = self.pool.head(&flow.queue) else { return Next::Idle };
-        flow.start = flow.finish;
-        let span = flow.span_of(head.len);
-        if flow.regroup || span > 1 << flow.shift() {
-            flow.regroup = true;
-            return Next::Moves(head.len);
-        }
-        flow.finish = flow.start.plus(span);
-        Next::Stays
+        let is_vacated = self.numbers.remove_first(list);
+        Some(Served { packet, flow: number, is_vacated, next: flow.restamp() })
     }
 
     /// V counts a packet; after that flows that leave take their weights with them. Whether the flow is to be listed in another group.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&mut self, served: &Served<T>) -> bool {
         if cfg!(debug_assertions) {
             self.largest_step = self.largest_step.max(self.clock.span_of(served.packet.len));
@@ -389,44 +405,37 @@ impl<T> Strata<T> {
 /// Lists.
 impl<T> Strata<T> {
     /// Appends a flow to the list of a place. Whether it is the first one there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn list(&mut self, number: usize, place: usize) -> bool {
-        let List { head, tail } = &mut self.lists[place];
-        let before = *tail;
-        *tail = number as u32;
-        if before == NONE {
-            *head = number as u32;
+        let (list, flow) = (&mut self.lists[place], &mut self.flows[number]);
+        flow.place = place as u16;
+        let is_first = list.is_empty();
+        if is_first {
+            *list = self.numbers.begin(number as u32);
+            flow.stands = list.head();
         } else {
-            self.flows[before as usize].next = number as u32;
+            flow.stands = self.numbers.append(list, number as u32);
         }
-        let flow = &mut self.flows[number];
-        (flow.previous, flow.next, flow.place) = (before, NONE, place as u16);
-        before == NONE
+        is_first
     }
 
-    /// Takes a flow off its list. Whether nobody else is there.
+    /// Takes a flow off its list: if it is not the first one there, the first one takes its place. Whether nobody else is there.
     fn unlist(&mut self, number: usize) -> bool {
-        let Flow { next, previous, place, .. } = self.flows[number];
+        let Flow { place, stands, .. } = self.flows[number];
         let list = &mut self.lists[usize::from(place)];
-        match previous {
-            NONE => list.head = next,
-            _ => self.flows[previous as usize].next = next,
+        let head = list.head();
+        let is_vacated = self.numbers.remove_first(list);
+        if head != stands {
+            let moved = self.numbers.at(head);
+            self.numbers.put(stands, moved);
+            self.flows[moved as usize].stands = stands;
         }
-        match next {
-            NONE => list.tail = previous,
-            _ => self.flows[next as usize].previous = previous,
-        }
-        list.head == NONE
+        is_vacated
     }
 
     /// Lists that are not empty, for checks.
     pub(crate) fn occupied_places(&self) -> usize {
-        self.heads().count()
-    }
-
-    /// Backlogged flows with nobody before them.
-    fn heads(&self) -> impl Iterator<Item = (u32, &Flow)> {
-        (0..).zip(&self.flows).filter(|(_, flow)| !flow.queue.is_empty() && flow.previous == NONE)
+        self.lists.iter().filter(|list| !list.is_empty()).count()
     }
 
     /// Flows that have packets, by number.
@@ -445,22 +454,17 @@ impl<T> Strata<T> {
         }
     }
 
-    /// 1. A flow is on the list of its place once if it is backlogged, and on none if it is idle; lists are linked both ways.
+    /// 1. A flow is on the list of its place once if it is backlogged, and on none if it is idle, and knows where it stands.
     /// 2. A packet fits its slot: 0 <= F - S <= sigma.
     pub(crate) fn check(&self, place_of: impl Fn(&Flow) -> usize) {
         let mut listed = alloc::vec![0; self.flows.len()];
-        for (head, flow) in self.heads() {
-            let place = usize::from(flow.place);
-            let (mut at, mut before) = (head, NONE);
-            assert_eq!(self.lists[place].head, head, "invariant 1: its list begins with it");
-            while at != NONE {
-                let flow = &self.flows[at as usize];
-                listed[at as usize] += 1;
+        for (place, list) in self.lists.iter().enumerate().filter(|(_, list)| !list.is_empty()) {
+            for (stands, number) in self.numbers.iter(*list) {
+                let flow = &self.flows[number as usize];
+                listed[number as usize] += 1;
                 assert_eq!((place_of(flow), usize::from(flow.place)), (place, place), "invariant 1: listed by its times");
-                assert_eq!(flow.previous, before, "invariant 1: linked both ways");
-                (before, at) = (at, flow.next);
+                assert_eq!(flow.stands, stands, "invariant 1: it knows where it stands");
             }
-            assert_eq!(self.lists[place].tail, before, "invariant 1: the list ends at its tail");
         }
         for (flow, listed) in self.flows.iter().zip(listed) {
             assert_eq!(listed, u32::from(!flow.queue.is_empty()), "invariant 1: listed once if backlogged");

@@ -133,32 +133,28 @@ impl<T> Drr<T> {
         config.check()?;
         Ok(Self { ring: Ring::new(config.quantum, 0), config })
     }
-
-    #[inline]
-    fn dequeue_packet(&mut self, refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
-        let flow = self.ring.turn()?;
-        let packet = self.ring.send(flow, refill);
-        self.debug_check();
-        packet
-    }
 }
 
 impl<T> Scheduler<T> for Drr<T> {
+    #[inline]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !packet.flow.fits_a_table() {
-            return Err(packet);
-        }
-        self.ring.push(packet.flow.index(), packet);
+        let pushed = self.ring.push(packet.flow.index(), packet);
+        let outcome = pushed.or_else(|packet| self.enqueue_new(packet));
         self.debug_check();
-        Ok(())
+        outcome
     }
 
+    #[inline]
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        self.dequeue_packet(|_| None)
+        let packet = self.ring.send();
+        self.debug_check();
+        packet
     }
 
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
-        self.dequeue_packet(refill)
+        let packet = self.ring.send_refilled(refill);
+        self.debug_check();
+        packet
     }
 
     /// The tail of the longest backlog.
@@ -200,6 +196,18 @@ impl<T> Scheduler<T> for Drr<T> {
 }
 
 impl<T> Drr<T> {
+    /// A packet of a flow that has no queue yet.
+    #[cold]
+    #[inline(never)]
+    fn enqueue_new(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+        let flow = packet.flow;
+        if !flow.fits_a_table() {
+            return Err(packet);
+        }
+        self.ring.add_up_to(flow.index());
+        self.ring.push(flow.index(), packet)
+    }
+
     #[inline]
     fn debug_check(&self) {
         if is_time_to_check(self.ring.queues(), self.ring.backlog()) {

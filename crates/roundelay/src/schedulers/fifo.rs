@@ -14,10 +14,13 @@
 //!
 //! Cost: O(1), no state per flow.
 
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::packet::Packet;
-use crate::pool::{Backlog, Pool, Queue};
+use crate::pool::Backlog;
 use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
@@ -41,46 +44,65 @@ impl Discipline for Config {
     }
 }
 
-/// One queue.
+/// One queue: packets side by side, in the order in which they came.
 #[derive(Debug, Clone)]
 pub struct Fifo<T> {
-    pool: Pool<T>,
-    queue: Queue,
+    packets: VecDeque<Packet<T>>,
+    bytes: u64,
 }
 
 impl<T> Default for Fifo<T> {
     fn default() -> Self {
-        Self { pool: Pool::default(), queue: Queue::default() }
+        Self { packets: VecDeque::new(), bytes: 0 }
     }
 }
 
 impl<T> Scheduler<T> for Fifo<T> {
     #[inline]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        self.pool.push(&mut self.queue, packet);
+        self.bytes += u64::from(packet.len);
+        self.packets.push_back(packet);
         Ok(())
     }
 
     #[inline]
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        self.pool.pop(&mut self.queue)
+        self.bytes -= u64::from(self.packets.front()?.len);
+        self.packets.pop_front()
+    }
+
+    #[inline]
+    fn enqueue_burst(&mut self, _now: Instant, packets: &mut Vec<Packet<T>>) {
+        self.bytes += packets.iter().map(|packet| u64::from(packet.len)).sum::<u64>();
+        self.packets.extend(packets.drain(..));
+    }
+
+    #[inline]
+    fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
+        let before = into.len();
+        into.extend(self.packets.drain(..most.min(self.packets.len())));
+        self.bytes -= into[before..].iter().map(|packet| u64::from(packet.len)).sum::<u64>();
     }
 
     /// The newest: drop tail.
     fn evict(&mut self) -> Option<Packet<T>> {
-        self.pool.pop_tail(&mut self.queue)
+        let packet = self.packets.pop_back()?;
+        self.bytes -= u64::from(packet.len);
+        Some(packet)
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.pool.backlog()
+        Backlog { packets: self.packets.len() as u64, bytes: self.bytes }
     }
 
     fn footprint(&self) -> Footprint {
         Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
 
+    /// The bytes are those of the packets.
     fn check_invariants(&self) {
-        self.pool.check_queue(&self.queue);
+        let bytes: u64 = self.packets.iter().map(|packet| u64::from(packet.len)).sum();
+        assert_eq!(bytes, self.bytes, "the bytes are those of the packets");
     }
 }

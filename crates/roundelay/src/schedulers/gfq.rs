@@ -93,6 +93,8 @@ impl Discipline for Config {
 pub struct Gfq<T> {
     strata: Strata<T>,
     groups: [Group; GROUPS],
+    /// Which groups hold flows, one bit each: no others are scanned.
+    busy: u32,
 }
 
 /// A calendar.
@@ -146,7 +148,7 @@ fn rounded_finish(flow: &Flow) -> VirtualTime {
 
 impl<T> Default for Gfq<T> {
     fn default() -> Self {
-        Self { strata: Strata::new(GROUPS * HALVES as usize, REACH), groups: [Group::default(); GROUPS] }
+        Self { strata: Strata::new(GROUPS * HALVES as usize, REACH), groups: [Group::default(); GROUPS], busy: 0 }
     }
 }
 
@@ -156,8 +158,8 @@ impl<T> Gfq<T> {
         let flow = &self.strata.flows[number];
         let (group, half, start) = (flow.group(), half_of(flow), flow.start.slot_start(flow.shift()));
         debug_assert!(self.is_in_range(flow), "Theorem 5");
-        let place = place_of(flow);
-        self.strata.list(number, place);
+        self.strata.list(number, group * HALVES as usize + half as usize);
+        self.busy |= 1 << group;
         let group = &mut self.groups[group];
         if group.is_idle() || group.start.is_after(start) {
             group.start = start;
@@ -167,13 +169,23 @@ impl<T> Gfq<T> {
 
     /// Half a slot of a group has lost its last flow.
     fn vacate(&mut self, group: usize, half: u32) {
-        self.groups[group].occupied &= !(1 << half);
-        self.groups[group].settle(shift_of(group));
+        let state = &mut self.groups[group];
+        state.occupied &= !(1 << half);
+        state.settle(shift_of(group));
+        if state.is_idle() {
+            self.busy &= !(1 << group);
+        }
+    }
+
+    /// Groups that hold flows.
+    fn busy_groups(&self) -> impl Iterator<Item = usize> {
+        let next = |set: &u32| Some(set & (set - 1)).filter(|rest| *rest != 0);
+        core::iter::successors(Some(self.busy).filter(|set| *set != 0), next).map(|set| set.trailing_zeros() as usize % GROUPS)
     }
 
     /// Eq. 3: V is not before the first slot of all groups.
     fn jump(&mut self) {
-        let starts = self.groups.iter().filter(|group| !group.is_idle()).map(|group| group.start);
+        let starts = self.busy_groups().map(|group| self.groups[group].start);
         if let Some(first) = starts.reduce(VirtualTime::earlier) {
             self.strata.clock.jump_to(first);
         }
@@ -182,7 +194,7 @@ impl<T> Gfq<T> {
     /// The scan: of the groups whose first slot has begun, the one with the earliest finish.
     fn first_group(&self) -> Option<usize> {
         let (now, finish) = (self.strata.clock.now(), |group: usize| self.groups[group].finish(shift_of(group)));
-        let eligible = (0..GROUPS).filter(|group| !self.groups[*group].is_idle() && !self.groups[*group].start.is_after(now));
+        let eligible = self.busy_groups().filter(|group| !self.groups[*group].start.is_after(now));
         eligible.reduce(|first, group| if finish(first).is_after(finish(group)) { group } else { first })
     }
 
@@ -215,6 +227,7 @@ impl<T> Gfq<T> {
 }
 
 impl<T> Scheduler<T> for Gfq<T> {
+    #[inline]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         if let Some(number) = self.strata.arrive(packet)? {
             self.list(number);
@@ -224,6 +237,7 @@ impl<T> Scheduler<T> for Gfq<T> {
         Ok(())
     }
 
+    #[inline]
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
         let packet = self.dequeue_packet();
         self.debug_check();
@@ -285,6 +299,7 @@ impl<T> Gfq<T> {
         let (state, shift) = (self.groups[group], shift_of(group));
         let flows = || self.strata.backlogged().filter(|flow| flow.group() == group);
         assert_eq!(flows().fold(0, |halves, flow| halves | 1 << half_of(flow)), state.occupied, "invariant 3");
+        assert_eq!(self.busy >> group & 1 == 0, state.is_idle(), "invariant 3: busy if it holds flows");
         let first = flows().map(|flow| flow.start.slot_start(shift)).reduce(VirtualTime::earlier);
         assert!(first.is_none_or(|first| first == state.start), "invariant 3: starts with its first flow");
         let finish = flows().map(rounded_finish).reduce(VirtualTime::earlier);

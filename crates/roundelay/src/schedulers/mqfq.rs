@@ -248,12 +248,17 @@ impl<T> Mqfq<T> {
             return Ok(());
         }
         let ticket = self.waiting.admit(packet, pieces);
-        self.ring.push(queue, Packet::new(flow, len, ticket));
+        self.push(queue, Packet::new(flow, len, ticket));
         for _ in 1..pieces {
             queue = self.soonest(queues, len);
-            self.ring.push(queue, Packet::new(flow, len, ticket));
+            self.push(queue, Packet::new(flow, len, ticket));
         }
         Ok(())
+    }
+
+    fn push(&mut self, queue: usize, ticket: Packet<Ticket>) {
+        let pushed = self.ring.push(queue, ticket);
+        debug_assert!(pushed.is_ok(), "a hash names a queue that there is");
     }
 
     /// That of the queues which will serve a packet, or a cell, after the fewest rounds, and of several the one that stands first in the
@@ -282,8 +287,7 @@ impl<T> Mqfq<T> {
             return Some(held);
         }
         loop {
-            let queue = self.ring.turn()?;
-            let ticket = self.ring.send(queue, |_| None)?.payload;
+            let ticket = self.ring.send()?.payload;
             if let Some(packet) = self.waiting.picked(ticket) {
                 return Some(packet);
             }
@@ -571,13 +575,12 @@ mod tests {
         let (mut ring, mut waiting) = (Ring::new(1514, 2), Resequencer::new(Some(FlowHash::new(1, 0))));
         let mut put = |queue, flow| {
             let ticket = waiting.admit(Packet::new(FlowId(flow), 1000, ()), 1);
-            ring.push(queue, Packet::new(FlowId(flow), 1000, ticket));
+            ring.push(queue, Packet::new(FlowId(flow), 1000, ticket)).expect("there is such a queue");
         };
         (0..50).for_each(|_| put(1, 1));
         (0..50).for_each(|number| put(1 - number % 2, 0));
         let mut most = 0;
-        while let Some(queue) = ring.turn() {
-            let ticket = ring.send(queue, |_| None).expect("it has the turn").payload;
+        while let Some(Packet { payload: ticket, .. }) = ring.send() {
             waiting.picked(ticket);
             most = most.max(waiting.held_bytes());
         }

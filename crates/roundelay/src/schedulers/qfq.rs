@@ -2,17 +2,17 @@
 //!
 //! Each backlogged flow has a virtual start and finish time, as in WF2Q+, but they are sorted only as far as the index of a group, a slot of
 //! the group and a bit in one of four sets tell: the next packet is found by find-first-set. Groups, slots and sets are in
-//! `src/groups.rs`; here flows are what they schedule, packet by packet.
+//! `mechanisms/groups.rs`; here flows are what they schedule, packet by packet.
 //!
 //! Source: F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees", sections 4
 //! and 5 and appendix A; weights and lengths in the ranges of tc-qfq(8).
 //!
 //! | paper | here |
 //! |---|---|
-//! | S^k, F^k (Eq. 2, 29) | `Entity::start`, `Entity::finish` |
-//! | sigma_i, S_i, F_i, V(t), ER, IR, EB, IB | in `src/groups.rs` |
+//! | S^k (Eq. 2, 29) | `Entity::time`; F^k is worked out when the packet leaves |
+//! | sigma_i, S_i, F_i, V(t), ER, IR, EB, IB | in `mechanisms/groups.rs` |
 //! | phi_k | weight over the sum of all flows' weights |
-//! | L_k, L | `Flow::max_packet_len`; the longest packet of any flow |
+//! | L_k, L | `Flow::max_packet_len()`; the longest packet of any flow |
 //!
 //! | guarantee | value | test in `theorems/qfq.rs` |
 //! |---|---|---|
@@ -27,9 +27,11 @@
 //! part in 2^20 with weights up to 1024, and V advances rounded down, by less than one part in 2^30 whatever the lengths and the sum of weights
 //! (what a step cuts off is kept for the next); so shares never add up to more than the link.
 //!
-//! Cost: O(1), no loop but over dropped weights. Memory: one record a flow, and the groups.
+//! Cost: O(1), no loop but over dropped weights. A packet touches four cache lines that no other packet may have touched of late: its flow's
+//! record and its own place, both when it comes and when it leaves, and the place of the one before it.
+//! Memory: one record a flow and its number in a list, and the groups.
 //!
-//! Differences from the paper, besides those of `src/groups.rs`:
+//! Differences from the paper, besides those of `mechanisms/groups.rs`:
 //! - Its Theorems 1 and 2 lack L_k and L_k / phi. Their proofs take a flow to be at most sigma_i ahead of V; but a flow is eligible when its
 //!   slot is, so its packet may start sigma_i ahead of V, and the flow is then ahead by that and its packet, L_k / phi. The test
 //!   `theorems_1_and_2_as_printed_are_exceeded` shows a flow that falls behind by a quarter more than they allow.
@@ -39,7 +41,9 @@
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
-use crate::mechanisms::groups::{Entity, Groups, slot_bytes};
+use crate::mechanisms::entity::{Entity, slot_bytes};
+use crate::mechanisms::groups::{Groups, Next, Service};
+use crate::mechanisms::lists::Lists;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
@@ -87,28 +91,42 @@ pub struct Qfq<T> {
 }
 
 #[derive(Debug, Clone)]
+#[repr(align(64))]
 struct Flow {
     queue: Queue,
-    /// S and F of the head packet.
+    /// S of the head packet.
     entity: Entity,
-    /// Longest packet that is taken.
-    max_packet_len: u32,
-    /// Zero: the flow is not known.
+    /// Packets shorter than this are taken. Zero: the flow is not known.
+    shorter_than: u32,
     weight: u16,
     /// It was removed and goes with its last packet.
     leaves: bool,
+    /// Packets that wait may be longer than what is now taken.
+    has_longer: bool,
 }
 
 const _: () = assert!(size_of::<Flow>() <= 64, "what a packet touches of its flow lies in one cache line");
 
 impl Flow {
     const UNKNOWN: Self =
-        Self { queue: Queue::EMPTY, entity: Entity::UNKNOWN, max_packet_len: FlowConfig::DEFAULT.max_packet_len, weight: 0, leaves: false };
+        Self { queue: Queue::EMPTY, entity: Entity::UNKNOWN, shorter_than: 0, weight: 0, leaves: false, has_longer: false };
+
+    /// Longest packet that is taken.
+    const fn max_packet_len(&self) -> u32 {
+        self.shorter_than.saturating_sub(1)
+    }
 
     /// Virtual time of a packet. What a node of a hierarchy refills may be of any length.
     #[inline]
     fn span_of(&self, len: u32) -> u64 {
         self.entity.span_of(len.min(FlowConfig::MAX_PACKET_LEN))
+    }
+
+    /// Whether nothing was set anew, all that waits is as short as what is taken now, and the flow does not leave: then what it sends next
+    /// need not be looked at.
+    #[inline]
+    const fn is_as_ever(&self) -> bool {
+        self.entity.is_settled() & !self.has_longer & !self.leaves
     }
 }
 
@@ -148,7 +166,7 @@ impl<T> Qfq<T> {
         if number >= self.groups.entities.len() {
             self.groups.entities.resize(number + 1, Flow::UNKNOWN);
         }
-        self.groups.entities[number].max_packet_len = FlowConfig::DEFAULT.max_packet_len;
+        self.groups.entities[number].shorter_than = FlowConfig::DEFAULT.max_packet_len + 1;
         self.set_weight(number, FlowConfig::DEFAULT.weight);
     }
 
@@ -156,31 +174,44 @@ impl<T> Qfq<T> {
         let flow = &mut self.groups.entities[number];
         let before = u32::from(flow.weight);
         flow.weight = weight as u16;
+        let next = self.pool.head(&flow.queue).map_or(0, |head| flow.span_of(head.len));
+        let finish = flow.entity.finish(next);
         if weight > 0 {
-            flow.entity.set(weight, flow.max_packet_len);
+            flow.entity.set(weight, flow.max_packet_len(), next);
+        } else {
+            flow.shorter_than = 0;
         }
-        let finish = flow.entity.finish;
         self.groups.change_weight(FlowId(number as u32), before, weight, finish);
     }
 
+    #[inline]
     fn leave_if_removed(&mut self, number: usize) {
         if self.groups.entities[number].leaves {
-            self.groups.entities[number].leaves = false;
-            self.set_weight(number, 0);
+            self.leave(number);
         }
+    }
+
+    #[cold]
+    fn leave(&mut self, number: usize) {
+        self.groups.entities[number].leaves = false;
+        self.set_weight(number, 0);
     }
 }
 
 /// Packets come and go.
 impl<T> Qfq<T> {
+    #[inline]
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
         let (number, len) = (packet.flow.index(), packet.len);
-        let known = self.groups.entities.get(number).filter(|flow| flow.weight > 0);
-        if len > known.map_or(FlowConfig::DEFAULT.max_packet_len, |flow| flow.max_packet_len) || !packet.flow.fits_a_table() {
-            return Err(packet);
-        }
-        self.know(number);
-        let flow = &mut self.groups.entities[number];
+        let flow = match self.groups.entities.get_mut(number) {
+            Some(flow) if len < flow.shorter_than => flow,
+            _ => {
+                if !self.welcomes(packet.flow, len) {
+                    return Err(packet);
+                }
+                &mut self.groups.entities[number]
+            }
+        };
         let was_idle = flow.queue.is_empty();
         self.pool.push(&mut flow.queue, packet);
         self.longest.changed(number, flow.queue.size());
@@ -191,20 +222,48 @@ impl<T> Qfq<T> {
         Ok(())
     }
 
+    /// Whether this is a packet of a flow that joins with it, and not one that is too long.
+    #[cold]
+    fn welcomes(&mut self, flow: FlowId, len: u32) -> bool {
+        let is_known = self.groups.entities.get(flow.index()).is_some_and(|flow| flow.weight > 0);
+        let joins = !is_known && len <= FlowConfig::DEFAULT.max_packet_len && flow.fits_a_table();
+        if joins {
+            self.join(flow.index());
+        }
+        joins
+    }
+
+    #[inline]
     fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
         let number = self.groups.first()?;
         let flow = &mut self.groups.entities[number];
         let packet = self.pool.pop(&mut flow.queue)?;
         if let Some(next) = refill(FlowId(number as u32)) {
+            flow.has_longer |= next.len >= flow.shorter_than;
             self.pool.push(&mut flow.queue, next);
         }
         self.longest.changed(number, flow.queue.size());
-        let next = self.pool.head(&flow.queue).map(|next| flow.span_of(next.len));
-        self.groups.served(number, packet.len.min(FlowConfig::MAX_PACKET_LEN), next);
-        if next.is_none() {
-            self.leave_if_removed(number);
+        if !self.groups.serve_first(number, packet.len, |flow| flow.is_as_ever().then(|| !flow.queue.is_empty())) {
+            self.served_otherwise(number, packet.len);
         }
         Some(packet)
+    }
+
+    /// A flow was served that is not as ever.
+    #[cold]
+    fn served_otherwise(&mut self, number: usize, len: u32) {
+        let flow = &mut self.groups.entities[number];
+        let (charge, span) = (flow.entity.charge(flow.span_of(len)), flow.span_of(flow.queue.head_len()));
+        let next = match flow.queue.packets() {
+            0 => Next::Idle,
+            _ if flow.entity.fits(span) => Next::Stays,
+            _ => Next::Moves(span),
+        };
+        flow.has_longer &= next != Next::Idle;
+        self.groups.served(number, Service { len: len.min(FlowConfig::MAX_PACKET_LEN), charge, next });
+        if next == Next::Idle {
+            self.leave_if_removed(number);
+        }
     }
 
     /// The newest packet of a flow. A flow that loses its last one is not charged for a packet that was not sent.
@@ -269,11 +328,12 @@ impl<T> Scheduler<T> for Qfq<T> {
         config.check(Config::NAME, flow)?;
         let record = self.know(flow.index());
         record.leaves = false;
-        if (u32::from(record.weight), record.max_packet_len) == (config.weight, config.max_packet_len) {
+        if (u32::from(record.weight), record.max_packet_len()) == (config.weight, config.max_packet_len) {
             // Taken for a change, it would cost a flow that is behind what it is due.
             return Ok(());
         }
-        record.max_packet_len = config.max_packet_len;
+        record.has_longer |= config.max_packet_len < record.max_packet_len();
+        record.shorter_than = config.max_packet_len + 1;
         self.set_weight(flow.index(), config.weight);
         self.debug_check();
         Ok(())
@@ -293,13 +353,16 @@ impl<T> Scheduler<T> for Qfq<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow: size_of::<Flow>() + Longest::BYTES_PER_QUEUE }
+        Footprint {
+            fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES,
+            bytes_per_flow: size_of::<Flow>() + Lists::BYTES_PER_NUMBER + Longest::BYTES_PER_QUEUE,
+        }
     }
 
     /// 1. The groups hold the flows with packets (`Groups::check`).
     /// 2. Queues are whole, and their bytes are those of the backlog.
     fn check_invariants(&self) {
-        self.groups.check(|flow| !flow.queue.is_empty());
+        self.groups.check(|flow| self.pool.head(&flow.queue).map(|head| flow.span_of(head.len)));
         self.groups.entities.iter().for_each(|flow| self.pool.check_queue(&flow.queue));
         let bytes: u64 = self.groups.entities.iter().map(|flow| flow.queue.bytes()).sum();
         assert_eq!(bytes, self.pool.backlog().bytes, "invariant 2: flows' backlogs add up");

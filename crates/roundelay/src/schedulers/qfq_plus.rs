@@ -8,12 +8,12 @@
 //!
 //! Source: P. Valente, "Reducing the Execution Time of Fair-Queueing Packet Schedulers", Computer Communications 47, 2014, by the author's
 //! summary that came with Linux's `sch_qfq`; the paper itself was not at hand, so the proofs are ours. Groups, slots and sets are QFQ's
-//! (`src/groups.rs`); who shares an aggregate is `src/aggregates.rs`.
+//! (`mechanisms/groups.rs`); who shares an aggregate is `mechanisms/aggregates.rs`.
 //!
 //! | paper | here |
 //! |---|---|
 //! | M | `Config::aggregate` |
-//! | aggregate: S, F | `Aggregate`: `Entity::start`, `Entity::finish` |
+//! | aggregate: S, F | `Aggregate`: `Entity::time`; F is worked out when it has been served |
 //! | budget | `Aggregate::budget` |
 //! | quantum, deficit | `FlowKind::max_packet_len`, `Flow::deficit` |
 //! | aggregate in service, what it has used | `in_service`, `served` |
@@ -51,7 +51,7 @@
 //! - A flow whose longest packet is lowered stands with longer packets until those that wait have left, so that a budget is always enough for
 //!   the next packet.
 //! - Who comes and goes takes nothing from an aggregate that is owed something: a flow that comes goes into one that is not late, if need be a
-//!   new one, and one that goes leaves its place for a while (`src/aggregates.rs`).
+//!   new one, and one that goes leaves its place for a while (`mechanisms/aggregates.rs`).
 //! - A flow with packets that is set anew stays where it is for one more packet, so that settings do not cost it its turn.
 
 use alloc::vec::Vec;
@@ -60,7 +60,8 @@ use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::mechanisms::aggregates::{Aggregate, Aggregates, FlowKind};
-use crate::mechanisms::groups::{MAX_SERVICE, slot_bytes};
+use crate::mechanisms::entity::{MAX_SERVICE, slot_bytes};
+use crate::mechanisms::lists::Lists;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
@@ -140,9 +141,11 @@ pub struct QfqPlus<T> {
     flows: Vec<Flow>,
     aggregates: Aggregates,
     /// The aggregate in service; it has packets.
-    in_service: Option<u32>,
+    in_service: u32,
     /// Bytes that it has been served since it was chosen.
     served: u32,
+    /// While it has been served less, its next packet is within its budget, however long.
+    roomy_below: u32,
     /// The longest packet that has come.
     longest_packet: u32,
     longest: Longest,
@@ -150,6 +153,7 @@ pub struct QfqPlus<T> {
 }
 
 #[derive(Debug, Clone)]
+#[repr(align(64))]
 struct Flow {
     queue: Queue,
     aggregate: u32,
@@ -158,13 +162,12 @@ struct Flow {
     previous: u32,
     /// Bytes that it may still send in this turn, or carries to its next.
     deficit: u32,
-    /// Longest packet that is taken.
-    max_packet_len: u32,
+    /// Packets shorter than this are taken. Zero: the flow is not known.
+    shorter_than: u32,
     /// Packets at its head that came while longer ones were taken.
     longer: u32,
     /// It was set anew and goes where it belongs when it has sent a packet.
     moves: bool,
-    /// Zero: the flow is not known.
     weight: u16,
     /// It was removed and goes with its last packet.
     leaves: bool,
@@ -179,7 +182,7 @@ impl Flow {
         next: NONE,
         previous: NONE,
         deficit: 0,
-        max_packet_len: FlowConfig::DEFAULT.max_packet_len,
+        shorter_than: 0,
         longer: 0,
         moves: false,
         weight: 0,
@@ -189,12 +192,21 @@ impl Flow {
     /// Whether it is somewhere else than where it belongs, or will be.
     #[inline]
     const fn is_unsettled(&self) -> bool {
-        self.longer > 0 || self.moves || self.leaves
+        (self.longer > 0) | self.moves | self.leaves
+    }
+
+    /// The flow, which has packets, has had its turn when its deficit does not cover the next one.
+    #[inline(always)]
+    const fn end_turn_if_over(&mut self, aggregate: &mut Aggregate) {
+        if self.queue.head_len() > self.deficit {
+            self.deficit += aggregate.max_packet_len();
+            aggregate.turn = self.next;
+        }
     }
 
     /// What it is by what was set for it.
     const fn kind(&self) -> FlowKind {
-        FlowKind { weight: self.weight, max_packet_len: self.max_packet_len }
+        FlowKind { weight: self.weight, max_packet_len: self.shorter_than.saturating_sub(1) }
     }
 }
 
@@ -205,7 +217,7 @@ impl<T> QfqPlus<T> {
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
         let (pool, flows, aggregates, longest) = (Pool::default(), Vec::new(), Aggregates::default(), Longest::default());
-        Ok(Self { pool, flows, aggregates, in_service: None, served: 0, longest_packet: 0, longest, config })
+        Ok(Self { pool, flows, aggregates, in_service: NONE, served: 0, roomy_below: 0, longest_packet: 0, longest, config })
     }
 
     #[inline]
@@ -219,7 +231,7 @@ impl<T> QfqPlus<T> {
             self.flows.resize(number + 1, Flow::UNKNOWN);
         }
         let flow = &mut self.flows[number];
-        (flow.weight, flow.max_packet_len) = (config.weight as u16, config.max_packet_len);
+        (flow.weight, flow.shorter_than) = (config.weight as u16, config.max_packet_len + 1);
         let kind = flow.kind();
         self.enter(number, kind);
     }
@@ -266,7 +278,7 @@ impl<T> QfqPlus<T> {
             return self.forget(number);
         }
         let longest = if flow.longer > 0 { self.aggregates.at(flow.aggregate).kind().max_packet_len } else { 0 };
-        let max_packet_len = longest.max(flow.max_packet_len);
+        let max_packet_len = longest.max(flow.kind().max_packet_len);
         let kind = FlowKind { max_packet_len, ..flow.kind() };
         self.move_to(number, kind);
     }
@@ -327,34 +339,19 @@ impl<T> QfqPlus<T> {
         self.flows[previous as usize].next = next;
         self.flows[next as usize].previous = previous;
     }
-
-    /// The flow whose turn it is has sent `len` bytes.
-    #[inline]
-    fn count_turn(&mut self, number: usize, len: u32) {
-        let flow = &mut self.flows[number];
-        flow.deficit = flow.deficit.saturating_sub(len);
-        match self.pool.head(&flow.queue) {
-            None => self.leave_ring(number),
-            Some(head) if head.len > flow.deficit => {
-                let aggregate = self.aggregates.at_mut(flow.aggregate);
-                flow.deficit += aggregate.kind().max_packet_len;
-                aggregate.set_turn(Some(flow.next));
-            }
-            Some(_) => {}
-        }
-    }
 }
 
 /// QFQ among aggregates.
 impl<T> QfqPlus<T> {
     #[inline]
     fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
-        let place = match self.in_service {
-            Some(place) => place,
-            None => self.aggregates.groups.first()? as u32,
-        };
-        let number = self.aggregates.at(place).turn()? as usize;
-        let flow = &mut self.flows[number];
+        if self.in_service == NONE {
+            self.begin_service();
+        }
+        let place = self.in_service;
+        let aggregate = self.aggregates.groups.entities.get_mut(place as usize)?;
+        let number = aggregate.turn as usize;
+        let flow = self.flows.get_mut(number)?;
         let packet = self.pool.pop(&mut flow.queue)?;
         let refilled = refill(FlowId(number as u32));
         let refilled_len = refilled.as_ref().map_or(0, |next| next.len);
@@ -362,26 +359,68 @@ impl<T> QfqPlus<T> {
             self.pool.push(&mut flow.queue, next);
         }
         self.longest.changed(number, flow.queue.size());
-        self.in_service = Some(place);
-        self.served = self.served.saturating_add(packet.len).min(MAX_SERVICE);
+        if flow.is_unsettled() || refilled_len > 0 {
+            self.sent_otherwise(number, packet.len, refilled_len);
+            return Some(packet);
+        }
+        self.served += packet.len;
+        flow.deficit -= packet.len;
+        if flow.queue.is_empty() {
+            if flow.next as usize == number {
+                // Nobody else has packets.
+                self.roomy_below = 0;
+            }
+            self.leave_ring(number);
+        } else {
+            flow.end_turn_if_over(aggregate);
+        }
+        if self.served >= self.roomy_below {
+            self.end_service_if_over();
+        }
+        Some(packet)
+    }
+
+    /// Chooses the next aggregate, if one has packets.
+    #[inline(never)]
+    fn begin_service(&mut self) {
+        if let Some(place) = self.aggregates.groups.first() {
+            self.in_service = place as u32;
+            let aggregate = self.aggregates.at(self.in_service);
+            let longest = aggregate.max_packet_len().min(self.longest_packet);
+            self.roomy_below = aggregate.budget(self.longest_packet) - longest + longest.min(1);
+        }
+    }
+
+    /// A flow has sent a packet that is somewhere else than where it belongs, or may be after what was refilled.
+    #[cold]
+    fn sent_otherwise(&mut self, number: usize, len: u32, refilled_len: u32) {
+        self.served = self.served.saturating_add(len).min(MAX_SERVICE);
+        let flow = &mut self.flows[number];
         let is_unsettled = flow.is_unsettled();
         flow.longer = flow.longer.saturating_sub(1);
-        self.count_turn(number, packet.len);
-        self.end_service_if_over(place);
+        flow.deficit = flow.deficit.saturating_sub(len);
+        if flow.queue.is_empty() {
+            self.leave_ring(number);
+        } else {
+            flow.end_turn_if_over(self.aggregates.at_mut(self.in_service));
+        }
+        self.end_service_if_over();
         if refilled_len > 0 {
             self.make_room(number, refilled_len);
         }
         if is_unsettled {
             self.settle(number);
         }
-        Some(packet)
     }
 
     /// What a node of a hierarchy refills may be longer than what the flow was set for.
     fn make_room(&mut self, number: usize, len: u32) {
-        let (flow, len) = (&mut self.flows[number], len.min(FlowConfig::MAX_PACKET_LEN));
-        self.longest_packet = self.longest_packet.max(len);
-        if len > flow.max_packet_len {
+        let len = len.min(FlowConfig::MAX_PACKET_LEN);
+        if len > self.longest_packet {
+            (self.longest_packet, self.roomy_below) = (len, 0);
+        }
+        let flow = &mut self.flows[number];
+        if len >= flow.shorter_than {
             flow.longer = flow.queue.packets();
             let kind = self.aggregates.at(flow.aggregate).kind();
             self.move_to(number, FlowKind { max_packet_len: len.max(kind.max_packet_len), ..kind });
@@ -389,36 +428,40 @@ impl<T> QfqPlus<T> {
     }
 
     /// A service is over when nothing waits in the aggregate or its next packet is beyond its budget.
-    #[inline]
-    fn end_service_if_over(&mut self, place: u32) {
-        let aggregate = self.aggregates.at(place);
+    #[inline(never)]
+    fn end_service_if_over(&mut self) {
+        let aggregate = self.aggregates.at(self.in_service);
         let left = aggregate.budget(self.longest_packet).saturating_sub(self.served);
-        let next = aggregate.turn().filter(|_| left > 0).and_then(|flow| self.pool.head(&self.flows[flow as usize].queue));
-        if next.is_none_or(|next| next.len > left) {
+        let next = aggregate.turn().filter(|_| left > 0).map(|flow| self.flows[flow as usize].queue.head_len());
+        if next.is_none_or(|next| next > left) {
             self.end_service();
         }
     }
 
     /// Charges the aggregate in service, if one is, for what it was served, and gives it its new place.
-    #[inline]
     fn end_service(&mut self) {
-        if let Some(place) = self.in_service.take() {
+        let place = core::mem::replace(&mut self.in_service, NONE);
+        if place != NONE {
             let served = core::mem::take(&mut self.served);
             self.aggregates.served(place, served);
         }
     }
 
+    #[inline]
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
         let (number, len) = (packet.flow.index(), packet.len);
-        let known = self.flows.get(number).filter(|flow| flow.weight > 0);
-        if len > known.map_or(FlowConfig::DEFAULT.max_packet_len, |flow| flow.max_packet_len) || !packet.flow.fits_a_table() {
-            return Err(packet);
+        let flow = match self.flows.get_mut(number) {
+            Some(flow) if len < flow.shorter_than => flow,
+            _ => {
+                if !self.welcomes(packet.flow, len) {
+                    return Err(packet);
+                }
+                &mut self.flows[number]
+            }
+        };
+        if len > self.longest_packet {
+            (self.longest_packet, self.roomy_below) = (len, 0);
         }
-        if known.is_none() {
-            self.join(number, FlowConfig::DEFAULT);
-        }
-        self.longest_packet = self.longest_packet.max(len);
-        let flow = &mut self.flows[number];
         let was_idle = flow.queue.is_empty();
         self.pool.push(&mut flow.queue, packet);
         self.longest.changed(number, flow.queue.size());
@@ -426,6 +469,16 @@ impl<T> QfqPlus<T> {
             self.join_ring(number);
         }
         Ok(())
+    }
+
+    /// Whether this is a packet of a flow that joins with it, and not one that is too long.
+    #[cold]
+    fn welcomes(&mut self, flow: FlowId, len: u32) -> bool {
+        let joins = !self.is_known(flow.index()) && len <= FlowConfig::DEFAULT.max_packet_len && flow.fits_a_table();
+        if joins {
+            self.join(flow.index(), FlowConfig::DEFAULT);
+        }
+        joins
     }
 
     /// The newest packet of a flow. An aggregate that loses its last one is not charged for a packet that was not sent.
@@ -437,8 +490,8 @@ impl<T> QfqPlus<T> {
         flow.longer = flow.longer.min(flow.queue.packets());
         if flow.queue.is_empty() {
             self.leave_ring(number);
-            if self.in_service == Some(place) {
-                self.end_service_if_over(place);
+            if self.in_service == place {
+                self.end_service_if_over();
             } else {
                 self.withdraw_if_idle(place);
             }
@@ -495,13 +548,13 @@ impl<T> Scheduler<T> for QfqPlus<T> {
         } else {
             let record = &mut self.flows[number];
             record.leaves = false;
-            if (u32::from(record.weight), record.max_packet_len) == (config.weight, config.max_packet_len) {
+            if (u32::from(record.weight), record.shorter_than) == (config.weight, config.max_packet_len + 1) {
                 // Taken for a change, it would count what came since the last one as longer than the flow's longest packet.
                 return Ok(());
             }
             let taken = self.aggregates.at(record.aggregate).kind().max_packet_len;
             record.longer = if taken > config.max_packet_len { record.queue.packets() } else { 0 };
-            (record.weight, record.max_packet_len) = (config.weight as u16, config.max_packet_len);
+            (record.weight, record.shorter_than) = (config.weight as u16, config.max_packet_len + 1);
             record.moves = true;
             if record.queue.is_empty() || config.max_packet_len > taken {
                 self.settle(number);
@@ -530,7 +583,7 @@ impl<T> Scheduler<T> for QfqPlus<T> {
     /// If flows are alike and fill their aggregates.
     fn footprint(&self) -> Footprint {
         // Flows of a kind each, or that come while others of their kind are owed something, have an aggregate each.
-        let bytes_per_flow = size_of::<Flow>() + size_of::<Aggregate>() + Longest::BYTES_PER_QUEUE;
+        let bytes_per_flow = size_of::<Flow>() + size_of::<Aggregate>() + Lists::BYTES_PER_NUMBER + Longest::BYTES_PER_QUEUE;
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
@@ -543,7 +596,8 @@ impl<T> Scheduler<T> for QfqPlus<T> {
         }
         self.aggregates.check(&members, self.config.aggregate);
         (0..members.len() as u32).for_each(|number| self.check_ring(number));
-        if let Some(aggregate) = self.in_service.map(|place| self.aggregates.at(place)) {
+        if self.in_service != NONE {
+            let aggregate = self.aggregates.at(self.in_service);
             assert!(aggregate.is_backlogged(), "invariant 6: who is served has packets");
             assert!(self.served <= aggregate.budget(self.longest_packet), "invariant 6: within its budget");
         }
@@ -559,10 +613,10 @@ impl<T> QfqPlus<T> {
     /// 4. The deficit of a flow with packets is less than two longest packets.
     fn check_flow(&self, flow: &Flow) {
         let FlowKind { weight, max_packet_len } = self.aggregates.at(flow.aggregate).kind();
-        let is_longer = max_packet_len > flow.max_packet_len && flow.longer > 0;
+        let is_longer = max_packet_len > flow.kind().max_packet_len && flow.longer > 0;
         assert!(weight == flow.weight || flow.moves, "invariant 3: weight");
         assert!(!flow.moves || !flow.queue.is_empty(), "invariant 3: it moves with a packet");
-        assert!(is_longer || max_packet_len == flow.max_packet_len, "invariant 3");
+        assert!(is_longer || max_packet_len == flow.kind().max_packet_len, "invariant 3");
         assert!(flow.longer <= flow.queue.packets(), "invariant 3: they wait");
         assert!(flow.queue.is_empty() || flow.deficit < 2 * max_packet_len, "invariant 4");
         self.pool.check_queue(&flow.queue);

@@ -230,12 +230,13 @@ impl<T> Sfq<T> {
 
     fn append(&mut self, bucket: usize, packet: Packet<T>) {
         self.backlogged += u32::from(self.ring.queue(bucket).is_empty());
-        self.ring.push(bucket, packet);
+        let pushed = self.ring.push(bucket, packet);
+        debug_assert!(pushed.is_ok(), "there is a queue for each bucket");
     }
 
     fn dequeue_packet(&mut self) -> Option<Packet<T>> {
         let bucket = self.ring.turn()?;
-        let packet = self.ring.send(bucket, |_| None);
+        let packet = self.ring.send();
         self.backlogged -= u32::from(self.ring.queue(bucket).is_empty());
         packet
     }

@@ -1,0 +1,178 @@
+//! Numbers in first-in-first-out lists that share their storage: who comes next, and after that, can be read ahead without a look at what
+//! the numbers stand for.
+//!
+//! A list is a chain of chunks, each a cache line: fifteen numbers and which chunk is next. A list that is empty has no chunk, one that is
+//! not has one or two that are not full, and chunks that became empty are used again, last out first in.
+
+use alloc::vec::Vec;
+
+const NONE: u32 = u32::MAX;
+/// Words of a chunk. The first one is the link to the next chunk; in the free list, to the next free one.
+const CHUNK: u32 = 16;
+
+/// The places of its first and last number, none of them 0; both 0 if the list is empty.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct List {
+    head: u32,
+    tail: u32,
+}
+
+impl List {
+    #[inline]
+    pub(crate) const fn is_empty(self) -> bool {
+        self.head == 0
+    }
+
+    /// Where its first number is.
+    #[inline]
+    pub(crate) const fn head(self) -> u32 {
+        self.head
+    }
+}
+
+/// The storage.
+#[derive(Debug, Clone)]
+pub(crate) struct Lists {
+    words: Vec<u32>,
+    /// The first free chunk.
+    free: u32,
+}
+
+impl Default for Lists {
+    fn default() -> Self {
+        Self { words: Vec::new(), free: NONE }
+    }
+}
+
+impl Lists {
+    /// Memory for a number among many, chunks that are not full included.
+    pub(crate) const BYTES_PER_NUMBER: usize = 2 * size_of::<u32>();
+
+    /// The number at a place.
+    #[inline]
+    pub(crate) fn at(&self, place: u32) -> u32 {
+        self.words[place as usize]
+    }
+
+    /// Begins a list. Says where the number is.
+    #[inline]
+    pub(crate) fn begin(&mut self, number: u32) -> List {
+        let place = self.take_chunk() + 1;
+        self.words[place as usize] = number;
+        List { head: place, tail: place }
+    }
+
+    /// Appends to a list that is not empty. Says where the number is.
+    #[inline(always)]
+    pub(crate) fn append(&mut self, list: &mut List, number: u32) -> u32 {
+        let mut place = list.tail + 1;
+        if place.is_multiple_of(CHUNK) {
+            place = self.extend(list.tail);
+        }
+        self.words[place as usize] = number;
+        list.tail = place;
+        place
+    }
+
+    /// The first place of a new chunk, behind a last place that has nothing behind it in its own.
+    #[inline(never)]
+    fn extend(&mut self, tail: u32) -> u32 {
+        let place = self.take_chunk() + 1;
+        self.words[(tail / CHUNK * CHUNK) as usize] = place;
+        place
+    }
+
+    /// Takes the first number off a list. Whether the list is empty then.
+    #[inline(always)]
+    pub(crate) fn remove_first(&mut self, list: &mut List) -> bool {
+        let head = list.head;
+        if head == list.tail {
+            *list = List::default();
+            self.free_chunk(head);
+            return true;
+        }
+        list.head = head + 1;
+        if list.head.is_multiple_of(CHUNK) {
+            list.head = self.free_chunk(head);
+        }
+        false
+    }
+
+    /// The place that follows.
+    #[inline]
+    fn after(&self, place: u32) -> u32 {
+        let next = place + 1;
+        if next.is_multiple_of(CHUNK) { self.at(place / CHUNK * CHUNK) } else { next }
+    }
+
+    /// All numbers of a list that is not empty, with their places. For checks.
+    pub(crate) fn iter(&self, list: List) -> impl Iterator<Item = (u32, u32)> {
+        let next = move |place: &u32| (*place != list.tail).then(|| self.after(*place));
+        core::iter::successors(Some(list.head), next).map(|place| (place, self.at(place)))
+    }
+
+    /// Replaces the number at a place.
+    pub(crate) fn put(&mut self, place: u32, number: u32) {
+        self.words[place as usize] = number;
+    }
+
+    #[inline]
+    fn take_chunk(&mut self) -> u32 {
+        let free = self.free;
+        let Some(link) = self.words.get(free as usize) else { return self.add_chunk() };
+        self.free = *link;
+        free
+    }
+
+    #[cold]
+    fn add_chunk(&mut self) -> u32 {
+        let fresh = self.words.len() as u32;
+        self.words.resize(self.words.len() + CHUNK as usize, NONE);
+        fresh
+    }
+
+    /// Says what it was linked to.
+    #[inline(never)]
+    fn free_chunk(&mut self, place: u32) -> u32 {
+        let chunk = place / CHUNK * CHUNK;
+        let next = core::mem::replace(&mut self.words[chunk as usize], self.free);
+        self.free = chunk;
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::VecDeque;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Two lists that grow and shrink are two queues; and storage is used again.
+        #[test]
+        fn lists_are_queues(steps in prop::collection::vec((0usize..2, 0u8..9), 0..400)) {
+            let (mut lists, mut pair, mut models) = (Lists::default(), [List::default(); 2], [const { VecDeque::new() }; 2]);
+            for (serial, (which, step)) in (0u32..).zip(steps) {
+                let (list, model) = (&mut pair[which], &mut models[which]);
+                if step < 5 && model.is_empty() {
+                    *list = lists.begin(serial);
+                    model.push_back(serial);
+                } else if step < 5 {
+                    let place = lists.append(list, serial);
+                    prop_assert_eq!(lists.at(place), serial);
+                    model.push_back(serial);
+                } else if !model.is_empty() {
+                    prop_assert_eq!(Some(lists.at(list.head())), model.pop_front());
+                    prop_assert_eq!(lists.remove_first(list), model.is_empty());
+                }
+                for (list, model) in pair.iter().zip(&models).filter(|(_, model)| !model.is_empty()) {
+                    prop_assert!(lists.iter(*list).map(|(_, number)| number).eq(model.iter().copied()));
+                }
+            }
+            let most = models.iter().map(|model| model.len() / 15 + 2).sum::<usize>() * CHUNK as usize;
+            let free = core::iter::successors(Some(lists.free), |chunk| lists.words.get(*chunk as usize).copied());
+            let free = free.take_while(|chunk| *chunk != NONE).count() * CHUNK as usize;
+            prop_assert!(lists.words.len() - free <= most, "{} words, {free} of them free", lists.words.len());
+        }
+    }
+}

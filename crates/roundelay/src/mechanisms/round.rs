@@ -1,0 +1,131 @@
+//! Who stands in a round: numbers in an array, so that those who come next are known without a look at any of them.
+//!
+//! A list through the records of the flows would tell the second only to who has read the first, one wait for memory after the other.
+
+use alloc::vec::Vec;
+
+/// In place of a number: nobody.
+const NOBODY: u32 = u32::MAX;
+
+/// A first-in-first-out queue of numbers.
+#[derive(Debug, Clone)]
+pub(crate) struct Round {
+    /// A power of two of slots, or none.
+    slots: Vec<u32>,
+    /// The front's slot, counted without end: what is beyond the last slot is in the first ones.
+    first: usize,
+    len: usize,
+    /// Who stands there, or nobody.
+    front: u32,
+}
+
+impl Default for Round {
+    fn default() -> Self {
+        Self { slots: Vec::new(), first: 0, len: 0, front: NOBODY }
+    }
+}
+
+impl Round {
+    /// With room for so many, at least.
+    pub(crate) fn with_room(numbers: usize) -> Self {
+        Self { slots: alloc::vec![0; numbers.next_power_of_two()], ..Self::default() }
+    }
+
+    #[inline]
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Who stands in front; if nobody does, a number too large for any table.
+    #[inline]
+    pub(crate) const fn front(&self) -> usize {
+        self.front as usize
+    }
+
+    /// Those at the front and behind, so many of them or all there are.
+    #[inline]
+    pub(crate) fn first(&self, most: usize) -> impl Iterator<Item = u32> {
+        (0..most.min(self.len)).map(|behind| self.slots[self.slot(behind)])
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> {
+        self.first(self.len)
+    }
+
+    #[inline]
+    pub(crate) fn push_back(&mut self, number: u32) {
+        if self.len == self.slots.len() {
+            self.grow();
+        }
+        let slot = self.slot(self.len);
+        self.slots[slot] = number;
+        if self.len == 0 {
+            self.front = number;
+        }
+        self.len += 1;
+    }
+
+    #[inline]
+    pub(crate) fn pop_front(&mut self) {
+        self.len -= 1;
+        self.first = self.first.wrapping_add(1);
+        self.front = if self.len == 0 { NOBODY } else { self.slots[self.slot(0)] };
+    }
+
+    /// The front goes to the back. There must be one.
+    #[inline]
+    pub(crate) fn rotate(&mut self) {
+        let (back, next) = (self.slot(self.len), self.slot(1));
+        let slots = self.slots.as_mut_slice();
+        slots[back] = self.front;
+        self.front = slots[next];
+        self.first = self.first.wrapping_add(1);
+    }
+
+    #[inline]
+    const fn slot(&self, behind: usize) -> usize {
+        self.first.wrapping_add(behind) & self.slots.len().wrapping_sub(1)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let mut slots: Vec<_> = self.iter().collect();
+        slots.resize((2 * self.len).max(4), 0);
+        (self.slots, self.first) = (slots, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::VecDeque;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_is_a_queue(room in 0usize..9, steps in prop::collection::vec((0u8..9, 0u32..100), 0..200)) {
+            let (mut round, mut model) = (Round::with_room(room), VecDeque::new());
+            for (step, number) in steps {
+                match step {
+                    0..=4 => {
+                        round.push_back(number);
+                        model.push_back(number);
+                    }
+                    5 | 6 if !model.is_empty() => {
+                        round.pop_front();
+                        model.pop_front();
+                    }
+                    7 | 8 if !model.is_empty() => {
+                        round.rotate();
+                        model.rotate_left(1);
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!((round.len(), round.front()), (model.len(), model.front().map_or(u32::MAX as usize, |front| *front as usize)));
+                prop_assert!(round.iter().eq(model.iter().copied()));
+                prop_assert!(round.first(3).eq(model.iter().copied().take(3)));
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! A hint to the processor that a place in memory is read soon: whoever knows several of them asks for all before it waits for the first.
+//!
+//! The one file with unsafe code. What it calls is an instruction that changes nothing but what the caches hold: it reads no value, writes
+//! none and does not fault, whatever the address. So any address will do, one outside of the slice included, and the functions here are safe.
+#![allow(unsafe_code, reason = "there is no safe call for the prefetch instruction")]
+
+/// Asks for an item of a slice. An index outside of it is no error and of no use.
+#[inline(always)]
+pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
+    fetch(slice.as_ptr().wrapping_add(index).cast());
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn fetch(address: *const i8) {
+    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: PREFETCHT0 is a hint: it takes any address and does not fault. It is part of SSE, which each x86_64 has.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
+}
+
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+fn fetch(address: *const i8) {
+    // SAFETY: PRFM is a hint: it takes any address and does not fault. It touches neither the stack nor the flags.
+    unsafe { core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) address, options(readonly, nostack, preserves_flags)) }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[inline(always)]
+fn fetch(_address: *const i8) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_index_will_do() {
+        let items = [1, 2, 3];
+        for index in [0, 2, 3, 1 << 40, usize::MAX] {
+            prefetch(&items, index);
+        }
+        prefetch::<u64>(&[], 0);
+        assert_eq!(items, [1, 2, 3]);
+    }
+}
