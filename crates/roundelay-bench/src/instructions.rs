@@ -8,10 +8,8 @@ use std::ffi::OsString;
 use std::io;
 use std::process::Command;
 
-use roundelay::ConfigError;
-
 use crate::load::Load;
-use crate::run::{Passed, Subject, run_pairs};
+use crate::run::{LoadRefused, Passed, Subject, run_pairs};
 
 /// What a packet costs, enqueued and dequeued, its generation included.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,9 +31,9 @@ pub enum InstructionsError {
     /// Valgrind could not be started.
     #[error("counting instructions needs valgrind, which could not be started: {0}")]
     NoValgrind(#[source] io::Error),
-    /// The load does not fit the discipline's ranges.
+    /// The load does not fit the discipline's ranges, or the machine's memory.
     #[error(transparent)]
-    Load(ConfigError),
+    Load(#[from] LoadRefused),
     /// Valgrind ended otherwise than with counts.
     #[error("valgrind counted nothing: {0}")]
     NoCounts(String),
@@ -55,8 +53,8 @@ pub fn count(
     let [once, twice] = [pairs, 2 * pairs].map(|pairs| collect(arguments(subject, load, pairs)));
     let (once, twice) = (once?, twice?);
     // The counts are those of the packets that were sent, of which there may be fewer than were asked for.
-    let passed = run_pairs(subject, load, pairs).map_err(InstructionsError::Load)?;
-    let sent = run_pairs(subject, load, 2 * pairs).map_err(InstructionsError::Load)?.sent - passed.sent;
+    let passed = run_pairs(subject, load, pairs)?;
+    let sent = run_pairs(subject, load, 2 * pairs)?.sent - passed.sent;
     let each = |place: usize| (twice[place] as f64 - once[place] as f64) / sent.max(1) as f64;
     Ok(Counts {
         instructions: each(IR),
