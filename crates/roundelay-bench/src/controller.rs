@@ -81,8 +81,9 @@ impl<S: Scheduler<u32>> Controller<S> {
             missing -= packets;
             self.generator.make_burst(packets as usize, &mut self.packets);
             self.scheduler.enqueue_burst(self.now, &mut self.packets);
-            self.waiting -= self.packets.len() as u64;
-            self.generator.discard_burst(&mut self.packets);
+            while let Some(refused) = self.packets.pop() {
+                self.forget(refused.payload);
+            }
             self.take_dropped();
         }
     }
@@ -102,7 +103,8 @@ impl<S: Scheduler<u32>> Controller<S> {
             let packet = self.scheduler.dequeue(self.now);
             self.take_dropped();
             let Some(packet) = packet else { continue };
-            self.forget(packet.payload);
+            self.generator.discard(packet.payload);
+            self.waiting -= 1;
             passed.sent += 1;
         }
         while self.waiting > self.least {
@@ -124,10 +126,9 @@ impl<S: Scheduler<u32>> Controller<S> {
         }
     }
 
-    /// A packet waits no longer.
-    #[inline]
+    /// A packet that was refused or dropped waits no longer.
     fn forget(&mut self, place: u32) {
-        self.generator.discard(place);
+        self.generator.discard_unsent(place);
         self.waiting -= 1;
     }
 }

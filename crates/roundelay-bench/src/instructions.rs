@@ -48,8 +48,7 @@ pub fn count(
     load: &Load,
     arguments: impl Fn(&Subject, &Load, u64) -> Vec<OsString>,
 ) -> Result<Counts, InstructionsError> {
-    let (_, most) = load.pattern.backlog_per_flow();
-    let pairs = (u64::from(load.flows.flows()) * most * 2).max(20_000);
+    let pairs = load.cycle().max(20_000);
     let [once, twice] = [pairs, 2 * pairs].map(|pairs| collect(arguments(subject, load, pairs)));
     let (once, twice) = (once?, twice?);
     // The counts are those of the packets that were sent, of which there may be fewer than were asked for.
@@ -72,10 +71,14 @@ const LL_READ_MISSES: usize = 7;
 const LL_WRITE_MISSES: usize = 8;
 const EVENTS: usize = 9;
 
+/// The simulated machine, the same wherever valgrind runs: first-level caches of 32 KB, 8 ways, and a last level of 8 MB, 16 ways, with lines
+/// of 64 bytes.
+const CACHES: [&str; 3] = ["--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"];
+
 fn collect(arguments: Vec<OsString>) -> Result<Vec<u64>, InstructionsError> {
     let program = env::current_exe().map_err(InstructionsError::NoValgrind)?;
     let mut valgrind = Command::new("valgrind");
-    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--cache-sim=yes"]).arg(program).args(arguments);
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--cache-sim=yes"]).args(CACHES).arg(program).args(arguments);
     let output = valgrind.output().map_err(InstructionsError::NoValgrind)?;
     let text = String::from_utf8_lossy(&output.stderr);
     sums(&text).ok_or_else(|| InstructionsError::NoCounts(text.lines().rev().take(5).collect::<Vec<_>>().join(" / ")))

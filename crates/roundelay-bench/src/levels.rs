@@ -46,7 +46,7 @@ impl Levels {
     }
 
     /// The flow on the lowest level goes one up.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rise(&mut self) -> u32 {
         loop {
             let level = &mut self.levels[usize::from(self.lowest)];
@@ -64,7 +64,7 @@ impl Levels {
     }
 
     /// The flow goes one up.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn raise(&mut self, flow: u32) -> u32 {
         let backlog = &mut self.backlogs[flow as usize];
         *backlog += 1;
@@ -72,18 +72,23 @@ impl Levels {
         flow
     }
 
-    /// The flow goes one down.
-    #[inline]
+    /// The flow goes one down. To be followed by [`settle`](Self::settle) before any rises.
+    #[inline(always)]
     pub(crate) fn sink(&mut self, flow: u32) {
         let backlog = &mut self.backlogs[flow as usize];
         *backlog -= 1;
         self.levels[usize::from(*backlog)].flows.push(flow);
-        self.lowest = self.lowest.min(*backlog);
     }
 
-    /// Strikes off flows that have left their level. To be called between a time in which flows sink and one in which they rise, or one
-    /// that comes back to a level would stand where it stood before.
+    /// The flow goes one down while others rise.
+    pub(crate) fn fall_back(&mut self, flow: u32) {
+        self.sink(flow);
+        self.lowest = self.lowest.min(self.backlogs[flow as usize]);
+    }
+
+    /// Strikes off flows that have left their level, or one that comes back to a level would stand where it stood before.
     pub(crate) fn settle(&mut self, nothing_waits: bool) {
+        self.lowest = 0;
         for (backlog, level) in (0..=self.highest).zip(self.levels.iter_mut()) {
             let read = std::mem::take(&mut level.next);
             if nothing_waits && backlog > 0 {
@@ -109,7 +114,7 @@ mod tests {
         let risen: Vec<_> = (0..20).map(|_| levels.rise()).collect();
         assert!(risen.iter().enumerate().all(|(number, flow)| *flow as usize == number % 8));
         // Flow 3 has 3 packets; without two of them it is the only one with one.
-        (0..2).for_each(|_| levels.sink(3));
+        (0..2).for_each(|_| levels.fall_back(3));
         assert_eq!(levels.rise(), 3);
         assert_eq!(levels.rise(), 4, "the first of those with two");
     }

@@ -7,6 +7,7 @@
 
 mod controller;
 mod flow_set;
+mod footprint;
 mod generator;
 mod instructions;
 mod levels;
@@ -17,8 +18,12 @@ mod run;
 mod time;
 
 pub use flow_set::{FlowSet, FlowSetError};
+pub use footprint::{Footprints, footprints};
 pub use instructions::{Counts, InstructionsError, count};
 pub use load::{Lengths, Load, LoadError, Memory, Pattern};
 pub use memory::needed as needed_memory;
 pub use run::{LoadRefused, Passed, Running, Subject, prepare, run_pairs};
 pub use time::{Timing, time};
+
+/// The compiler that built this and the machine it built for, which counts of instructions depend on.
+pub const COMPILER: &str = env!("ROUNDELAY_COMPILER");

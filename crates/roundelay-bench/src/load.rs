@@ -121,6 +121,12 @@ impl Load {
         u64::from(self.flows.flows()) * self.pattern.backlog_per_flow().1 + 1
     }
 
+    /// In words, without where packets lie.
+    pub fn but_memory(&self) -> String {
+        let text = format!("{} flows, {}, lengths {}", self.flows, self.pattern.name(), self.lengths);
+        if self.burst > 0 { format!("{text}, bursts of {}", self.burst) } else { text }
+    }
+
     /// Packets that leave while the backlog shrinks once.
     pub fn cycle(&self) -> u64 {
         let (least, most) = self.pattern.backlog_per_flow();
@@ -130,8 +136,7 @@ impl Load {
 
 impl fmt::Display for Load {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} flows, {}, {}, lengths {}", self.flows, self.pattern.name(), self.memory.name(), self.lengths)?;
-        if self.burst > 0 { write!(f, ", bursts of {}", self.burst) } else { Ok(()) }
+        write!(f, "{}, {}", self.but_memory(), self.memory.name())
     }
 }
 

@@ -76,8 +76,12 @@ mod tests {
 
     #[test]
     fn the_message_names_what_it_takes() {
-        let refused = LoadRefused::Memory { subject: "drr".to_owned(), load: load(Pattern::Full).to_string(), needed_mb: 4800, available_mb: 900 };
+        let refused =
+            LoadRefused::Memory { subject: "drr".to_owned(), load: load(Pattern::Full).to_string(), needed_mb: 4800, available_mb: 900 };
         let text = refused.to_string();
-        assert!(text.contains("drr under 1m flows, full, packed") && text.contains("4800 MB") && text.contains("900 MB"), "{text}");
+        assert!(
+            text.contains("drr under 1m flows, full, lengths 1000, packed") && text.contains("4800 MB") && text.contains("900 MB"),
+            "{text}"
+        );
     }
 }
