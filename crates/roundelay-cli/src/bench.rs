@@ -107,15 +107,20 @@ fn once(arguments: &Bench, pairs: u64) -> Result<(), Failure> {
 /// Counts what a file holds anew.
 fn check(file: &Path, tolerance: f64) -> Result<(), Failure> {
     let saved = Saved::read(file)?;
-    let mut beyond = 0;
+    let mut beyond = Vec::new();
     for (subjects, load) in saved.measurements()? {
-        let mut measured = Measure::of_instructions().run(&subjects, &[load])?;
+        let mut measured = Measure::Instructions.run(&subjects, &[load])?;
         saved.compare(&mut measured)?;
-        beyond += table::count_beyond(&measured, tolerance);
+        beyond.extend(table::beyond(&measured, tolerance));
         print(&table::text(&measured))?;
     }
-    if beyond == 0 {
-        return print(&format!("No cost differs by more than {tolerance}% from {}.\n", file.display()));
+    if beyond.is_empty() {
+        return print(&format!("No net cost differs by more than {tolerance}% from {}.\n", file.display()));
     }
-    Err(Failure::run(format!("{beyond} costs differ by more than {tolerance}% from {}{}", file.display(), saved.other_compiler())))
+    let (count, list) = (beyond.len(), beyond.join("\n  "));
+    Err(Failure::run(format!(
+        "{count} net costs differ by more than {tolerance}% from {}{}\n  {list}",
+        file.display(),
+        saved.other_compiler()
+    )))
 }

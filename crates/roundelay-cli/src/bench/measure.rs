@@ -58,10 +58,6 @@ impl Measure {
         Self::Time { pairs: arguments.pairs.unwrap_or(PAIRS), rounds: arguments.rounds.into() }
     }
 
-    pub(super) fn of_instructions() -> Self {
-        Self::Instructions
-    }
-
     /// Measures subjects, the generator first, under loads that differ in where packets lie.
     pub(super) fn run(&self, subjects: &[Subject], loads: &[Load]) -> Result<Vec<Measured>, Failure> {
         match *self {

@@ -56,11 +56,20 @@ fn warning(row: &Row) -> String {
     format!("  sent {:.1}% of the packets: no cost of forwarding", share * 100.0)
 }
 
-/// Rows that cost more or less than when they were saved, by more than so many percent, or that were not saved.
-pub(super) fn count_beyond(measured: &[Measured], percent: f64) -> usize {
-    let is_beyond =
-        |row: &&Row| row.saved.is_none_or(|saved| (row.compared() - saved).abs() > saved.abs() * percent / 100.0 || saved.is_nan());
-    measured.iter().flat_map(|measured| &measured.rows).filter(is_beyond).count()
+/// What costs more or less than when it was saved, by more than so many percent, or was not saved: a line each.
+pub(super) fn beyond(measured: &[Measured], percent: f64) -> Vec<String> {
+    let mut lines = Vec::new();
+    for Measured { load, rows } in measured {
+        for row in rows {
+            let (now, saved) = (row.compared(), row.saved.unwrap_or(f64::NAN));
+            let change = (now - saved) * 100.0 / saved;
+            // Not a number is beyond any bound.
+            if change.is_nan() || change.abs() > percent {
+                lines.push(format!("{load}: {} was {saved:.2}, is {now:.2} ({change:+.1}%)", row.subject));
+            }
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -95,8 +104,16 @@ mod tests {
     fn the_generator_is_compared_as_it_is_and_others_without_it() {
         // None costs 10 where it cost 4, RED 4 where it cost 4.
         let measured = [measured(Memory::Packed, Some(4.0))];
-        assert_eq!(count_beyond(&measured, 2.0), 1);
-        assert_eq!(count_beyond(&measured, 150.0), 0);
+        assert_eq!(beyond(&measured, 2.0), ["512 flows, small, lengths imix, bursts of 32, packed: none was 4.00, is 10.00 (+150.0%)"]);
+        assert!(beyond(&measured, 150.0).is_empty());
         assert!(text(&measured).contains("2.50"), "{}", text(&measured));
+    }
+
+    #[test]
+    fn what_was_not_saved_is_beyond_any_bound() {
+        assert_eq!(beyond(&[measured(Memory::Packed, None)], 1000.0).len(), 2);
+        assert_eq!(beyond(&[measured(Memory::Packed, Some(f64::NAN))], 1000.0).len(), 2);
+        // Cheaper fails too: what is committed is to stay true.
+        assert_eq!(beyond(&[measured(Memory::Packed, Some(40.0))], 2.0).len(), 2);
     }
 }
