@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare test test-full lint test-debug test-release docs purity deny browser seeded fuzz soak costs index capture captures setup-npm setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare test test-full lint test-debug test-release docs purity deny browser seeded fuzz soak bench bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-valgrind setup-chromium setup-deny setup-bare-metal clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -58,7 +58,7 @@ purity: setup-bare-metal ## the core builds for a bare-metal target and depends 
 deny: setup-deny ## licences, sources and duplicates of dependencies
 	PATH="$(CURDIR)/$(TOOLS)/deny/bin:$$PATH" cargo deny --locked --all-features check licenses bans sources
 
-browser: setup-npm setup-chromium ## the report in headless Chromium: no errors, charts drawn
+browser: setup-npm setup-valgrind setup-chromium ## the report in headless Chromium: no errors, charts drawn
 	cargo build --locked -p roundelay-cli
 	target/debug/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --no-cost --html target/browser-test.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-test.html --screenshots target/screenshots
@@ -73,13 +73,54 @@ fuzz: setup-npm ## each fuzz target for FUZZ_SECONDS (needs a nightly compiler)
 	  cargo +nightly fuzz run $$target fuzz/found/$$target fuzz/corpus/$$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096; \
 	done
 
+BENCH := target/release/roundelay bench
+# Those that the papers compare.
+BENCHED ?= drr qfq "qfq_plus aggregate 1" qfq_plus s_kps wf2q_plus
+
+bench: bench-program ## what a packet costs here, beside what the papers published: ten minutes
+	cargo run --release --locked -p roundelay-bench --example memory
+	$(BENCH) $(BENCHED) --flows 512 --flows 32k --burst 0 --burst 32 --pairs 300000 --rounds 3
+	$(BENCH) --paper qfq-table4 --pairs 100000 --rounds 3
+	$(BENCH) --paper qfq-figure10 --pairs 100000 --rounds 3 --svg target/qfq-figure10.svg
+	$(BENCH) --paper qfq-plus-table --pairs 100000 --rounds 3
+	@echo "Figure 10 as a drawing: target/qfq-figure10.svg. With a million flows: make bench-full"
+
+bench-full: bench-program ## the same with up to a million flows and 30 million packets, longer, with all disciplines: an hour, 6 GB
+	$(BENCH) --flows 512 --flows 32k --burst 0 --burst 32
+	$(BENCH) $(BENCHED) --flows 1m --pattern small --pattern full --burst 0 --burst 32 --rounds 3
+	$(BENCH) --paper qfq-table4
+	$(BENCH) --paper qfq-figure10 --full --svg target/qfq-figure10.svg
+	$(BENCH) --paper qfq-plus-table
+	$(BENCH) --paper qfq-plus-instructions --full --instructions --memory packed
+
+bench-check: bench-program setup-valgrind ## count instructions anew: fails where a cost differs by more than 2% from docs/schedulers/costs.json
+	$(BENCH) --check docs/schedulers/costs.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
+
+bench-baseline: costs index ## write those costs anew, and the index that is made of them
+
 # Disciplines with limits of their own get limits that the load does not reach: dropping is cheaper than forwarding.
-costs: setup-npm ## count each discipline's instructions a packet into docs/schedulers/costs.json (needs valgrind)
-	command -v valgrind > /dev/null || { apt-get update && apt-get install -y --no-install-recommends valgrind; }
-	cargo build --release --locked -p roundelay-cli
+costs: bench-program setup-valgrind ## count each discipline's instructions a packet into docs/schedulers/costs.json
 	names=$$(target/release/roundelay list | cut -d ' ' -f 1 | grep -vxE 'sfq|mqfq|red|choke|afd|sfb'); \
-	target/release/roundelay bench --instructions --memory packed --json $$names "sfq flows 1024" "mqfq buffer 0" "red min 500mb max 1gb" \
-	  "choke min 1000000 max 4000000" "afd target 1gb" "sfb target 1000000 max 2000000" > docs/schedulers/costs.json
+	$(BENCH) --instructions --memory packed --burst 0 --burst 32 --save docs/schedulers/costs.json $$names "sfq flows 1024" "mqfq buffer 0" \
+	  "red min 500mb max 1gb" "choke min 1000000 max 4000000" "afd target 1gb" "sfb target 1000000 max 2000000"
+
+# Rounds and packets of the times in docs/performance.md: less is faster and noisier.
+EFFORT ?= --rounds 5
+# Times are of the machine that this runs on: docs/performance/machine.txt says which.
+PERFORMANCE := docs/performance
+performance: bench-program setup-valgrind ## make the tables and drawings of docs/performance.md anew: an hour
+	{ lscpu | grep -E '^(Model name|L1d|L2|L3)' | sed 's/  */ /g'; rustc --version; date -u +%Y-%m-%d; } > $(PERFORMANCE)/machine.txt
+	cargo run --release --locked -p roundelay-bench --example memory > $(PERFORMANCE)/memory.txt
+	$(BENCH) $(BENCHED) --flows 512 --flows 32k --burst 0 --burst 32 $(EFFORT) > $(PERFORMANCE)/times.txt
+	$(BENCH) $(BENCHED) --flows 1m --pattern full --burst 0 --burst 32 --rounds 3 > $(PERFORMANCE)/million.txt
+	$(BENCH) $(BENCHED) --flows 64 --flows 8k --memory packed --burst 0 --burst 32 --instructions > $(PERFORMANCE)/instructions.txt
+	$(BENCH) --paper qfq-table4 $(EFFORT) > $(PERFORMANCE)/qfq-table4.txt
+	$(BENCH) --paper qfq-figure10 --full $(EFFORT) --svg $(PERFORMANCE)/qfq-figure10.svg > $(PERFORMANCE)/qfq-figure10.txt
+	$(BENCH) --paper qfq-plus-table $(EFFORT) > $(PERFORMANCE)/qfq-plus-table.txt
+	$(BENCH) --paper qfq-plus-instructions --instructions --memory packed > $(PERFORMANCE)/qfq-plus-instructions.txt
+
+bench-program: setup-npm
+	cargo build --release --locked -p roundelay-cli
 
 index: setup-npm ## make docs/schedulers/README.md anew, from the registry and those costs
 	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --test index
@@ -100,6 +141,9 @@ setup-npm: $(REPORT_CRATE)/node_modules/.package-lock.json
 
 $(REPORT_CRATE)/node_modules/.package-lock.json: $(REPORT_CRATE)/package-lock.json
 	npm ci --ignore-scripts --prefix $(REPORT_CRATE)
+
+setup-valgrind:
+	command -v valgrind > /dev/null || { apt-get update && apt-get install -y --no-install-recommends valgrind; }
 
 setup-chromium:
 	command -v chromium > /dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium; }

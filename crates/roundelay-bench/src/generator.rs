@@ -2,14 +2,14 @@
 
 use std::hint::black_box;
 
-use rand::SeedableRng;
 use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::FlowId;
+use roundelay::{FlowId, Packet};
 
+use crate::levels::Levels;
 use crate::load::{Lengths, Load, Memory};
 
-const NONE: u32 = u32::MAX;
 /// Drawn lengths, used round and round: drawing costs more than most schedulers.
 const LENGTHS: usize = 1 << 12;
 const _: () = assert!(LENGTHS.is_power_of_two());
@@ -31,14 +31,18 @@ pub(crate) struct Generator {
     lengths: Vec<u32>,
     made: usize,
     levels: Levels,
+    /// Most packets of a flow, where flows are drawn.
+    most: u8,
+    random: Pcg64Mcg,
 }
 
 impl Generator {
+    /// Bytes for each packet that may wait, what says who is next included.
+    pub(crate) const BYTES_PER_PACKET: u64 = (size_of::<Buffer>() + size_of::<u32>()) as u64 + Levels::BYTES_PER_PACKET;
+
     pub(crate) fn new(load: &Load) -> Self {
-        let flows = load.flows.flows();
-        let (_, most) = load.pattern.backlog_per_flow();
         let mut random = Pcg64Mcg::seed_from_u64(1);
-        let packets = u64::from(flows) * most + 1;
+        let packets = load.most_packets();
         let mut free: Vec<u32> = (0..packets as u32).rev().collect();
         if load.memory == Memory::Scattered {
             free.shuffle(&mut random);
@@ -48,104 +52,74 @@ impl Generator {
             lengths => (0..LENGTHS).map(|_| lengths.draw(&mut random)).collect(),
         };
         let buffers = vec![Buffer { flow: 0, len: 0 }; packets as usize];
-        Self { buffers, free, lengths, made: 0, levels: Levels::new(flows, most as usize) }
+        // Drawn flows may have twice the mean.
+        let most = (2 * load.pattern.backlog_per_flow().1).min(Levels::MOST.into()) as u8;
+        Self { buffers, free, lengths, made: 0, levels: Levels::new(load.flows.flows(), most), most, random }
     }
 
-    /// A packet of the flow with the shortest backlog: its flow, its length and its buffer.
-    #[inline]
-    pub(crate) fn make(&mut self) -> (FlowId, u32, u32) {
+    /// To be called before packets are made again after others have left.
+    pub(crate) fn settle(&mut self, nothing_waits: bool) {
+        self.levels.settle(nothing_waits);
+    }
+
+    /// A packet of the flow with the shortest backlog, in the next free buffer.
+    #[inline(always)]
+    pub(crate) fn make(&mut self) -> Packet<u32> {
         let flow = self.levels.rise();
+        self.make_of(flow)
+    }
+
+    /// A packet of any flow, or of the one with the shortest backlog if that flow has more than its part already.
+    pub(crate) fn make_of_any(&mut self) -> Packet<u32> {
+        let drawn = self.random.random_range(0..self.levels.flows());
+        let flow = if self.levels.backlog(drawn) < self.most { self.levels.raise(drawn) } else { self.levels.rise() };
+        self.make_of(flow)
+    }
+
+    #[inline(always)]
+    fn make_of(&mut self, flow: u32) -> Packet<u32> {
         let len = self.lengths[self.made & (self.lengths.len() - 1)];
         self.made += 1;
         let place = self.free.pop().expect("a buffer for each packet that may wait");
         self.buffers[place as usize] = Buffer { flow, len };
-        (FlowId(flow), len, place)
+        Packet::new(FlowId(flow), len, place)
     }
 
-    /// Takes a packet back.
+    /// So many packets at once.
     #[inline]
+    pub(crate) fn make_burst(&mut self, packets: usize, into: &mut Vec<Packet<u32>>) {
+        self.touch(self.free.iter().rev().take(packets));
+        into.extend((0..packets).map(|_| self.make()));
+    }
+
+    /// Takes a packet back that was sent. To be followed by [`settle`](Self::settle) before others are made.
+    #[inline(always)]
     pub(crate) fn discard(&mut self, place: u32) {
         let Buffer { flow, len } = self.buffers[place as usize];
         black_box(len);
         self.levels.sink(flow);
         self.free.push(place);
     }
-}
 
-/// Flows by the number of their packets that wait: the next packet goes to the flow that has been on the lowest level for longest.
-#[derive(Debug)]
-struct Levels {
-    flows: Vec<Place>,
-    /// First and last flow of each level.
-    ends: Vec<(u32, u32)>,
-    lowest: usize,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    next: u32,
-    previous: u32,
-    level: u32,
-}
-
-impl Levels {
-    fn new(flows: u32, most: usize) -> Self {
-        // A flow may hold more than its part while others hold less.
-        let unplaced = Place { next: NONE, previous: NONE, level: 0 };
-        let mut levels = Self { flows: vec![unplaced; flows as usize], ends: vec![(NONE, NONE); most + 2], lowest: 0 };
-        (0..flows).for_each(|flow| levels.append(flow, 0));
-        levels
+    /// Takes a packet back that was refused or dropped.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn discard_unsent(&mut self, place: u32) {
+        self.levels.fall_back(self.buffers[place as usize].flow);
+        self.free.push(place);
     }
 
+    /// Takes packets back, all at once.
     #[inline]
-    fn append(&mut self, flow: u32, level: u32) {
-        let (first, last) = self.ends[level as usize];
-        self.flows[flow as usize] = Place { next: NONE, previous: last, level };
-        if last == NONE {
-            self.ends[level as usize] = (flow, flow);
-        } else {
-            self.flows[last as usize].next = flow;
-            self.ends[level as usize] = (first, flow);
-        }
+    pub(crate) fn discard_burst(&mut self, packets: &mut Vec<Packet<u32>>) {
+        self.touch(packets.iter().map(|packet| &packet.payload));
+        packets.drain(..).for_each(|packet| self.discard(packet.payload));
     }
 
+    /// Reads buffers that are needed next. Nothing waits for what is read, so the processor fetches them all together.
     #[inline]
-    fn take(&mut self, flow: u32) -> u32 {
-        let Place { next, previous, level } = self.flows[flow as usize];
-        let ends = &mut self.ends[level as usize];
-        if previous == NONE {
-            ends.0 = next;
-        }
-        if next == NONE {
-            ends.1 = previous;
-        }
-        if previous != NONE {
-            self.flows[previous as usize].next = next;
-        }
-        if next != NONE {
-            self.flows[next as usize].previous = previous;
-        }
-        level
-    }
-
-    /// The flow on the lowest level goes one up.
-    #[inline]
-    fn rise(&mut self) -> u32 {
-        while self.ends[self.lowest].0 == NONE {
-            self.lowest += 1;
-        }
-        let flow = self.ends[self.lowest].0;
-        let level = self.take(flow);
-        self.append(flow, level + 1);
-        flow
-    }
-
-    /// The flow goes one down.
-    #[inline]
-    fn sink(&mut self, flow: u32) {
-        let level = self.take(flow) - 1;
-        self.append(flow, level);
-        self.lowest = self.lowest.min(level as usize);
+    fn touch<'a>(&self, places: impl Iterator<Item = &'a u32>) {
+        black_box(places.fold(0, |sum: u32, place| sum.wrapping_add(self.buffers[*place as usize].len)));
     }
 }
 
@@ -155,26 +129,47 @@ mod tests {
     use crate::load::Pattern;
 
     fn load(pattern: Pattern, memory: Memory) -> Load {
-        Load { flows: "8".parse().unwrap(), pattern, lengths: Lengths::Fixed(1000), memory }
+        Load { flows: "8".parse().unwrap(), pattern, lengths: Lengths::Fixed(1000), memory, burst: 0 }
     }
 
     #[test]
-    fn packets_go_to_the_flow_with_the_shortest_backlog() {
-        let mut generator = Generator::new(&load(Pattern::Small, Memory::Packed));
-        let made: Vec<_> = (0..20).map(|_| generator.make()).collect();
-        assert!(made.iter().enumerate().all(|(number, (flow, ..))| flow.0 as usize == number % 8));
-        // Flows 3 has 3 packets; without two of them it is the only one with one.
-        let of_three: Vec<_> = made.iter().filter(|(flow, ..)| flow.0 == 3).map(|(_, _, place)| *place).collect();
-        of_three.iter().take(2).for_each(|place| generator.discard(*place));
-        assert_eq!(generator.make().0, FlowId(3));
-        assert_eq!(generator.make().0, FlowId(4), "the first of those with two");
+    fn packets_lie_where_they_say() {
+        let mut generator = Generator::new(&load(Pattern::Small, Memory::Scattered));
+        let mut made = Vec::new();
+        generator.make_burst(20, &mut made);
+        for packet in &made {
+            assert_eq!(generator.buffers[packet.payload as usize].flow, packet.flow.0);
+        }
+        let last = made.last().unwrap().payload;
+        generator.discard_burst(&mut made);
+        generator.settle(true);
+        assert_eq!((made.len(), generator.free.len()), (0, 41));
+        assert_eq!(generator.make().payload, last, "last out, first in");
+    }
+
+    #[test]
+    fn bursts_and_single_calls_make_the_same_packets() {
+        let [mut one_by_one, mut at_once] = [0, 1].map(|_| Generator::new(&load(Pattern::Full, Memory::Scattered)));
+        let mut burst = Vec::new();
+        at_once.make_burst(100, &mut burst);
+        assert_eq!(burst, (0..100).map(|_| one_by_one.make()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn drawn_flows_hold_no_more_than_they_may() {
+        let mut generator = Generator::new(&load(Pattern::Large, Memory::Scattered));
+        for _ in 0..8 * 30 {
+            generator.make_of_any();
+        }
+        let backlogs: Vec<_> = (0..8).map(|flow| generator.levels.backlog(flow)).collect();
+        assert!(backlogs.iter().all(|backlog| *backlog <= 60) && backlogs.iter().any(|backlog| *backlog != 30), "{backlogs:?}");
     }
 
     #[test]
     fn scattered_packets_are_neighbours_of_none() {
         let places = |memory| {
             let mut generator = Generator::new(&load(Pattern::Large, memory));
-            (0..200).map(|_| i64::from(generator.make().2)).collect::<Vec<_>>()
+            (0..200).map(|_| i64::from(generator.make().payload)).collect::<Vec<_>>()
         };
         let neighbours = |places: &[i64]| places.windows(2).filter(|pair| (pair[0] - pair[1]).abs() == 1).count();
         assert_eq!(neighbours(&places(Memory::Packed)), 199);

@@ -8,10 +8,8 @@ use std::ffi::OsString;
 use std::io;
 use std::process::Command;
 
-use roundelay::ConfigError;
-
 use crate::load::Load;
-use crate::run::{Passed, Subject, run_pairs};
+use crate::run::{LoadRefused, Passed, Subject, run_pairs};
 
 /// What a packet costs, enqueued and dequeued, its generation included.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,9 +31,9 @@ pub enum InstructionsError {
     /// Valgrind could not be started.
     #[error("counting instructions needs valgrind, which could not be started: {0}")]
     NoValgrind(#[source] io::Error),
-    /// The load does not fit the discipline's ranges.
+    /// The load does not fit the discipline's ranges, or the machine's memory.
     #[error(transparent)]
-    Load(ConfigError),
+    Load(#[from] LoadRefused),
     /// Valgrind ended otherwise than with counts.
     #[error("valgrind counted nothing: {0}")]
     NoCounts(String),
@@ -50,13 +48,12 @@ pub fn count(
     load: &Load,
     arguments: impl Fn(&Subject, &Load, u64) -> Vec<OsString>,
 ) -> Result<Counts, InstructionsError> {
-    let (_, most) = load.pattern.backlog_per_flow();
-    let pairs = (u64::from(load.flows.flows()) * most * 2).max(20_000);
+    let pairs = load.cycle().max(20_000);
     let [once, twice] = [pairs, 2 * pairs].map(|pairs| collect(arguments(subject, load, pairs)));
     let (once, twice) = (once?, twice?);
     // The counts are those of the packets that were sent, of which there may be fewer than were asked for.
-    let passed = run_pairs(subject, load, pairs).map_err(InstructionsError::Load)?;
-    let sent = run_pairs(subject, load, 2 * pairs).map_err(InstructionsError::Load)?.sent - passed.sent;
+    let passed = run_pairs(subject, load, pairs)?;
+    let sent = run_pairs(subject, load, 2 * pairs)?.sent - passed.sent;
     let each = |place: usize| (twice[place] as f64 - once[place] as f64) / sent.max(1) as f64;
     Ok(Counts {
         instructions: each(IR),
@@ -74,10 +71,14 @@ const LL_READ_MISSES: usize = 7;
 const LL_WRITE_MISSES: usize = 8;
 const EVENTS: usize = 9;
 
+/// The simulated machine, the same wherever valgrind runs: first-level caches of 32 KB, 8 ways, and a last level of 8 MB, 16 ways, with lines
+/// of 64 bytes.
+const CACHES: [&str; 3] = ["--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"];
+
 fn collect(arguments: Vec<OsString>) -> Result<Vec<u64>, InstructionsError> {
     let program = env::current_exe().map_err(InstructionsError::NoValgrind)?;
     let mut valgrind = Command::new("valgrind");
-    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--cache-sim=yes"]).arg(program).args(arguments);
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--cache-sim=yes"]).args(CACHES).arg(program).args(arguments);
     let output = valgrind.output().map_err(InstructionsError::NoValgrind)?;
     let text = String::from_utf8_lossy(&output.stderr);
     sums(&text).ok_or_else(|| InstructionsError::NoCounts(text.lines().rev().take(5).collect::<Vec<_>>().join(" / ")))

@@ -5,15 +5,25 @@
 //! ([`Subject::Generator`]) or a discipline. [`time()`] measures CPU time in interleaved rounds, [`count`] counts instructions and
 //! cache misses under valgrind, where noise is zero.
 
+mod controller;
 mod flow_set;
+mod footprint;
 mod generator;
 mod instructions;
+mod levels;
 mod load;
+mod memory;
+mod nothing;
 mod run;
 mod time;
 
 pub use flow_set::{FlowSet, FlowSetError};
+pub use footprint::{Footprints, footprints};
 pub use instructions::{Counts, InstructionsError, count};
 pub use load::{Lengths, Load, LoadError, Memory, Pattern};
-pub use run::{Passed, Running, Subject, prepare, run_pairs};
+pub use memory::needed as needed_memory;
+pub use run::{LoadRefused, Passed, Running, Subject, prepare, run_pairs};
 pub use time::{Timing, time};
+
+/// The compiler that built this and the machine it built for, which counts of instructions depend on.
+pub const COMPILER: &str = env!("ROUNDELAY_COMPILER");

@@ -47,7 +47,8 @@ impl Pattern {
 pub enum Memory {
     /// They come from a list of free ones, last out first in, which starts in order: warm, as in the papers.
     Packed,
-    /// The list starts shuffled, so that neighbours in time are none in memory: what a busy router has.
+    /// The list starts shuffled, and flows in random order have filled the scheduler once, so that neighbours in time are none in memory,
+    /// in the scheduler's storage neither: what a busy router has.
     Scattered,
 }
 
@@ -110,6 +111,33 @@ pub struct Load {
     pub lengths: Lengths,
     /// Where packets lie.
     pub memory: Memory,
+    /// Packets that the scheduler is given and asked for at once; 0: it is called for each.
+    pub burst: u32,
+}
+
+impl Load {
+    /// Most packets that wait at once, and the one that is on its way.
+    pub fn most_packets(&self) -> u64 {
+        u64::from(self.flows.flows()) * self.pattern.backlog_per_flow().1 + 1
+    }
+
+    /// In words, without where packets lie.
+    pub fn but_memory(&self) -> String {
+        let text = format!("{} flows, {}, lengths {}", self.flows, self.pattern.name(), self.lengths);
+        if self.burst > 0 { format!("{text}, bursts of {}", self.burst) } else { text }
+    }
+
+    /// Packets that leave while the backlog shrinks once.
+    pub fn cycle(&self) -> u64 {
+        let (least, most) = self.pattern.backlog_per_flow();
+        u64::from(self.flows.flows()) * (most - least)
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", self.but_memory(), self.memory.name())
+    }
 }
 
 /// What is wrong with a load as it was written.

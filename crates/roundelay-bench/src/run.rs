@@ -1,13 +1,12 @@
-//! The controller: fills and empties a scheduler.
-
-use std::collections::VecDeque;
-use std::hint::black_box;
+//! What is measured, and how it is set up under a load.
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
-use roundelay::{Backlog, ConfigError, Duration, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
+use roundelay::{ConfigError, FlowConfig, FlowId, Scheduler};
 
-use crate::generator::Generator;
+use crate::controller::Controller;
 use crate::load::Load;
+use crate::memory;
+use crate::nothing::Nothing;
 
 /// What is measured.
 #[derive(Debug, Clone)]
@@ -30,7 +29,8 @@ impl Subject {
 
 /// A load on a subject, ready to run.
 pub trait Running {
-    /// Sends at least `pairs` packets through, each enqueued and dequeued, or as many as the subject lets through.
+    /// Sends at least `pairs` packets through, each enqueued and dequeued, or as many as the subject lets through. Ends when the backlog is
+    /// at its least.
     fn run(&mut self, pairs: u64) -> Passed;
 }
 
@@ -50,13 +50,38 @@ impl Passed {
     }
 }
 
+/// Why a load cannot be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadRefused {
+    /// A flow's weight or longest packet is out of the discipline's range, or a parameter is.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// There is not enough memory.
+    #[error(
+        "{subject} under {load} takes about {needed_mb} MB of memory, of which {available_mb} MB are free; pattern small takes a sixth of what \
+         large and full take"
+    )]
+    Memory {
+        /// Who is measured, as [`Subject::name`].
+        subject: String,
+        /// Under which load.
+        load: String,
+        /// Megabytes (2^20 bytes) that the run would take.
+        needed_mb: u64,
+        /// Megabytes that there are.
+        available_mb: u64,
+    },
+}
+
 /// Sets a subject up under a load, so that [`Running::run`] does nothing but run.
 ///
 /// # Errors
-/// A flow's weight or longest packet is out of the discipline's range, or a parameter is.
-pub fn prepare(subject: &Subject, load: &Load) -> Result<Box<dyn Running>, ConfigError> {
+/// The load does not fit the discipline's ranges or the machine's memory.
+pub fn prepare(subject: &Subject, load: &Load) -> Result<Box<dyn Running>, LoadRefused> {
+    memory::check(subject, load)?;
     match subject {
-        Subject::Generator => Ok(Box::new(Controller::new(Nothing::default(), load))),
+        Subject::Generator => Ok(Box::new(Controller::new(Nothing::new(load.most_packets()), load))),
         Subject::Discipline(discipline) => discipline.visit(Prepare(load)),
     }
 }
@@ -65,136 +90,27 @@ pub fn prepare(subject: &Subject, load: &Load) -> Result<Box<dyn Running>, Confi
 ///
 /// # Errors
 /// As [`prepare`].
-pub fn run_pairs(subject: &Subject, load: &Load, pairs: u64) -> Result<Passed, ConfigError> {
+pub fn run_pairs(subject: &Subject, load: &Load, pairs: u64) -> Result<Passed, LoadRefused> {
     Ok(prepare(subject, load)?.run(pairs))
 }
 
 struct Prepare<'a>(&'a Load);
 
 impl Visitor for Prepare<'_> {
-    type Output = Result<Box<dyn Running>, ConfigError>;
+    type Output = Result<Box<dyn Running>, LoadRefused>;
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
         let mut scheduler = discipline.build::<u32>(1)?;
-        let max_packet_len = self.0.lengths.longest().max(FlowConfig::MIN_MAX_PACKET_LEN);
-        for (flow, weight) in (0..).map(FlowId).zip(self.0.flows.weights()) {
-            scheduler.set_flow(flow, FlowConfig { weight, max_packet_len })?;
-        }
+        set_flows::<D>(&mut scheduler, self.0)?;
         Ok(Box::new(Controller::<D::Scheduler<u32>>::new(scheduler, self.0)))
     }
 }
 
-/// A scheduler under a load.
-struct Controller<S> {
-    scheduler: S,
-    generator: Generator,
-    now: Instant,
-    waiting: u64,
-    least: u64,
-    most: u64,
-}
-
-/// Each packet takes the link for this long: 1000 bytes at 10 Gbit/s. Disciplines with a clock need time to go on.
-const STEP: Duration = Duration::from_nanos(800);
-
-impl<S: Scheduler<u32>> Controller<S> {
-    fn new(scheduler: S, load: &Load) -> Self {
-        let (least, most) = load.pattern.backlog_per_flow();
-        let flows = u64::from(load.flows.flows());
-        Self { scheduler, generator: Generator::new(load), now: Instant::ZERO, waiting: 0, least: least * flows, most: most * flows }
-    }
-
-    /// Offers as many packets as are missing; some may be refused or dropped.
-    #[inline]
-    fn fill(&mut self, passed: &mut Passed) {
-        let missing = self.most - self.waiting;
-        passed.offered += missing;
-        self.waiting += missing;
-        for _ in 0..missing {
-            let (flow, len, place) = self.generator.make();
-            if let Err(refused) = self.scheduler.enqueue(self.now, Packet::new(flow, len, place)) {
-                self.forget(refused.payload);
-            }
-            self.take_dropped();
-        }
-    }
-
-    #[inline]
-    fn empty(&mut self, passed: &mut Passed) {
-        while self.waiting > self.least {
-            self.now += STEP;
-            let packet = self.scheduler.dequeue(self.now);
-            self.take_dropped();
-            let Some(packet) = packet else { continue };
-            self.forget(packet.payload);
-            passed.sent += 1;
-        }
-    }
-
-    #[inline]
-    fn take_dropped(&mut self) {
-        while let Some((packet, _)) = self.scheduler.take_dropped() {
-            self.forget(packet.payload);
-        }
-    }
-
-    /// A packet waits no longer.
-    #[inline]
-    fn forget(&mut self, place: u32) {
-        self.generator.discard(place);
-        self.waiting -= 1;
-    }
-}
-
-impl<S: Scheduler<u32>> Running for Controller<S> {
-    fn run(&mut self, pairs: u64) -> Passed {
-        let mut passed = Passed { offered: self.waiting, sent: 0 };
-        while passed.sent < pairs {
-            let before = passed;
-            self.fill(&mut passed);
-            self.empty(&mut passed);
-            if passed == before {
-                break;
-            }
-            // What lets almost nothing through is not worth the wait.
-            if passed.offered > 4 * pairs + 4 * self.most {
-                break;
-            }
-        }
-        passed.offered -= self.waiting;
-        black_box(passed)
-    }
-}
-
-/// Keeps packets in a ring and orders nothing.
-#[derive(Debug, Default)]
-struct Nothing {
-    ring: VecDeque<u32>,
-}
-
-impl Scheduler<u32> for Nothing {
-    #[inline]
-    fn enqueue(&mut self, _now: Instant, packet: Packet<u32>) -> Result<(), Packet<u32>> {
-        self.ring.push_back(packet.payload);
-        Ok(())
-    }
-
-    #[inline]
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<u32>> {
-        self.ring.pop_front().map(|place| Packet::new(FlowId(0), 0, place))
-    }
-
-    fn evict(&mut self) -> Option<Packet<u32>> {
-        self.ring.pop_back().map(|place| Packet::new(FlowId(0), 0, place))
-    }
-
-    fn backlog(&self) -> Backlog {
-        Backlog { packets: self.ring.len() as u64, bytes: 0 }
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint::default()
-    }
+/// Tells a scheduler the flows of a load.
+fn set_flows<D: Discipline>(scheduler: &mut D::Scheduler<u32>, load: &Load) -> Result<(), ConfigError> {
+    let max_packet_len = load.lengths.longest().max(FlowConfig::MIN_MAX_PACKET_LEN);
+    let mut flows = (0..).map(FlowId).zip(load.flows.weights());
+    flows.try_for_each(|(flow, weight)| scheduler.set_flow(flow, FlowConfig { weight, max_packet_len }))
 }
 
 #[cfg(test)]
@@ -203,7 +119,11 @@ mod tests {
     use crate::load::{Lengths, Memory, Pattern};
 
     fn passed(spec: &str, pattern: Pattern, pairs: u64) -> Passed {
-        let load = Load { flows: "64".parse().unwrap(), pattern, lengths: Lengths::Fixed(1000), memory: Memory::Packed };
+        passed_in(spec, pattern, pairs, Memory::Packed, 0)
+    }
+
+    fn passed_in(spec: &str, pattern: Pattern, pairs: u64, memory: Memory, burst: u32) -> Passed {
+        let load = Load { flows: "64".parse().unwrap(), pattern, lengths: Lengths::Fixed(1000), memory, burst };
         let discipline = spec.parse::<roundelay::schedulers::Spec>().unwrap().discipline;
         run_pairs(&Subject::Discipline(discipline), &load, pairs).unwrap()
     }
@@ -212,8 +132,11 @@ mod tests {
     fn what_is_sent_is_counted_once() {
         for pattern in Pattern::ALL {
             let (least, most) = pattern.backlog_per_flow();
-            let passed = passed("drr", pattern, 1);
-            assert_eq!(passed, Passed { offered: 64 * (most - least), sent: 64 * (most - least) }, "{pattern:?}");
+            for (memory, burst) in [(Memory::Packed, 0), (Memory::Scattered, 0), (Memory::Packed, 32), (Memory::Scattered, 1)] {
+                let passed = passed_in("drr", pattern, 1, memory, burst);
+                let packets = 64 * (most - least);
+                assert_eq!(passed, Passed { offered: packets, sent: packets }, "{pattern:?} {memory:?} {burst}");
+            }
         }
     }
 
@@ -221,8 +144,10 @@ mod tests {
     fn what_is_refused_or_dropped_is_not_sent() {
         for spec in ["sfq flows 4", "sfq depth 1", "mqfq buffer 100", "red", "choke"] {
             for pattern in Pattern::ALL {
-                let passed = passed(spec, pattern, 5_000);
-                assert!(passed.share() < 0.9, "{spec}, {pattern:?}: {passed:?}");
+                for (memory, burst) in [(Memory::Packed, 0), (Memory::Scattered, 32)] {
+                    let passed = passed_in(spec, pattern, 5_000, memory, burst);
+                    assert!(passed.share() < 0.9, "{spec}, {pattern:?}, {burst}: {passed:?}");
+                }
             }
         }
         assert_eq!(passed("drr", Pattern::Small, 20_000).share(), 1.0);

@@ -1,32 +1,34 @@
 //! CPU time per packet, in rounds that take turns so that whatever disturbs the machine disturbs all alike.
 
-use roundelay::ConfigError;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::load::Load;
-use crate::run::{Passed, Subject, prepare};
+use crate::run::{LoadRefused, Passed, Subject, prepare};
 
 /// What a packet costs, enqueued and dequeued, its generation included.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Timing {
-    /// What was measured, as [`Subject::name`].
-    pub subject: String,
-    /// Nanoseconds of CPU time a packet sent, one value a round, smallest first.
+    /// Nanoseconds of CPU time a packet sent, one value a round.
     pub nanos: Vec<f64>,
     /// What came of the packets.
     pub passed: Passed,
 }
 
 impl Timing {
-    /// The middle round.
-    pub fn median(&self) -> f64 {
-        self.nanos[self.nanos.len() / 2]
+    /// Smallest round, the middle one, largest.
+    pub fn spread(&self) -> [f64; 3] {
+        spread(self.nanos.clone())
     }
 
-    /// Smallest and largest round.
-    pub fn spread(&self) -> (f64, f64) {
-        (self.nanos[0], self.nanos[self.nanos.len() - 1])
+    /// The same of what is left when the same round of another is taken off: noise that lasts for a round is in both.
+    pub fn spread_without(&self, other: &Self) -> [f64; 3] {
+        spread(self.nanos.iter().zip(&other.nanos).map(|(own, other)| own - other).collect())
     }
+}
+
+fn spread(mut values: Vec<f64>) -> [f64; 3] {
+    values.sort_by(f64::total_cmp);
+    [values[0], values[values.len() / 2], values[values.len() - 1]]
 }
 
 /// CPU seconds of this thread.
@@ -35,27 +37,44 @@ fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// Measures subjects under one load in `rounds` interleaved rounds of at least `pairs` packets each.
+/// Measures subjects under loads in `rounds` interleaved rounds of at least `pairs` packets each. Gives the subjects' timings for each load.
+///
+/// A subject is set up for its round and gone after it: there is memory for one at a time, and no round's luck with addresses stays.
 ///
 /// # Errors
-/// The load does not fit a discipline's ranges.
-pub fn time(subjects: &[Subject], load: &Load, pairs: u64, rounds: usize) -> Result<Vec<Timing>, ConfigError> {
-    let mut running: Vec<_> = subjects.iter().map(|subject| prepare(subject, load)).collect::<Result<_, _>>()?;
-    // What grows has grown and the list of free packets has lost its order.
-    for subject in &mut running {
-        subject.run(pairs / 4 + 1);
-    }
-    let timing = |subject: &Subject| Timing { subject: subject.name(), nanos: Vec::new(), passed: Passed::default() };
-    let mut timings: Vec<_> = subjects.iter().map(timing).collect();
+/// A load does not fit a discipline's ranges, or the machine's memory.
+pub fn time(subjects: &[Subject], loads: &[Load], pairs: u64, rounds: usize) -> Result<Vec<Vec<Timing>>, LoadRefused> {
+    let mut timings = vec![vec![Timing::default(); subjects.len()]; loads.len()];
     for _ in 0..rounds.max(1) {
-        for (subject, timing) in running.iter_mut().zip(&mut timings) {
-            let start = cpu_seconds();
-            let passed = subject.run(pairs);
-            timing.nanos.push((cpu_seconds() - start) * 1e9 / passed.sent.max(1) as f64);
-            timing.passed.offered += passed.offered;
-            timing.passed.sent += passed.sent;
+        for (load, timings) in loads.iter().zip(&mut timings) {
+            for (subject, timing) in subjects.iter().zip(timings) {
+                round(subject, load, pairs, timing)?;
+            }
         }
     }
-    timings.iter_mut().for_each(|timing| timing.nanos.sort_by(f64::total_cmp));
     Ok(timings)
+}
+
+fn round(subject: &Subject, load: &Load, pairs: u64, timing: &mut Timing) -> Result<(), LoadRefused> {
+    let mut running = prepare(subject, load)?;
+    // What grows has grown and the list of free packets has lost its order.
+    running.run(pairs / 4 + 1);
+    let start = cpu_seconds();
+    let passed = running.run(pairs);
+    timing.nanos.push((cpu_seconds() - start) * 1e9 / passed.sent.max(1) as f64);
+    timing.passed.offered += passed.offered;
+    timing.passed.sent += passed.sent;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_are_compared_with_rounds() {
+        let [own, other] = [vec![30.0, 10.0, 20.0], vec![25.0, 4.0, 16.0]].map(|nanos| Timing { nanos, passed: Passed::default() });
+        assert_eq!(own.spread(), [10.0, 20.0, 30.0]);
+        assert_eq!(own.spread_without(&other), [4.0, 5.0, 6.0]);
+    }
 }

@@ -26,7 +26,8 @@ pub(crate) enum Command {
     Compare(Box<Compare>),
     /// Measure what a packet costs, enqueued and dequeued, under the loads of the QFQ paper
     ///
-    /// Rows none (the generator of the packets alone) and fifo stand beside every discipline; net is without none.
+    /// Rows none (the generator of the packets alone) and fifo stand beside every discipline; net is without none. Packed: packets lie where
+    /// the last ones lay; scattered: anywhere, as in a busy router. docs/performance.md explains the figures.
     Bench(Box<Bench>),
     /// Print the worst delay that disciplines promise to flows with token buckets, over one link or several
     ///
@@ -139,7 +140,11 @@ pub(crate) struct Bench {
     #[arg(long, default_value = "1000", value_parser = |text: &str| text.parse::<Lengths>())]
     pub(crate) lengths: Lengths,
 
-    /// Packets in a round, at least, and never less than 60 a flow [default: a million]
+    /// Packets that a scheduler is given and asked for at once, 0 to 1024; 0: it is called for each; may be repeated
+    #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u32).range(0..=1024))]
+    pub(crate) burst: Vec<u32>,
+
+    /// Packets in a round, at least, and never less than fill and empty the scheduler once [default: a million]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) pairs: Option<u64>,
 
@@ -150,6 +155,35 @@ pub(crate) struct Bench {
     /// Count instructions and cache misses under valgrind, where noise is zero
     #[arg(long)]
     pub(crate) instructions: bool,
+
+    /// Measure what a paper has published and print both: qfq-table4, qfq-figure10, qfq-plus-table, qfq-plus-instructions (with
+    /// --instructions), or a file like those in papers/
+    #[arg(long, value_name = "PLAN", conflicts_with_all = ["disciplines", "flows", "pattern", "lengths", "burst", "against"])]
+    pub(crate) paper: Option<String>,
+
+    /// With --paper: the rows as well that take long or much memory
+    #[arg(long, requires = "paper", conflicts_with = "disciplines")]
+    pub(crate) full: bool,
+
+    /// Write what was measured into a file, for --against and --check
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
+
+    /// Compare with what --save has written: the net cost then and the ratio of now to then
+    #[arg(long, value_name = "FILE")]
+    pub(crate) against: Option<PathBuf>,
+
+    /// Count anew the instructions that are in a file written by --save, and fail if any cost has changed by more than the tolerance
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["disciplines", "paper", "against", "flows", "pattern", "memory", "lengths", "burst", "save", "svg", "json"])]
+    pub(crate) check: Option<PathBuf>,
+
+    /// With --check: percent by which a cost may have changed
+    #[arg(long, value_name = "PERCENT", default_value_t = 2, requires = "check", conflicts_with = "disciplines", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub(crate) tolerance: u32,
+
+    /// Draw the costs against the number of flows, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
 
     /// Print JSON in place of the tables
     #[arg(long)]

@@ -1,0 +1,154 @@
+//! The controller: fills and empties a scheduler.
+
+use std::hint::black_box;
+
+use roundelay::{Duration, Instant, Packet, Scheduler};
+
+use crate::generator::Generator;
+use crate::load::{Load, Memory};
+use crate::run::{Passed, Running};
+
+/// A scheduler under a load.
+pub(crate) struct Controller<S> {
+    scheduler: S,
+    generator: Generator,
+    now: Instant,
+    waiting: u64,
+    least: u64,
+    most: u64,
+    /// Packets that the scheduler is given and asked for at once, 0 if it is called for each; and where they are meanwhile.
+    burst: u64,
+    packets: Vec<Packet<u32>>,
+}
+
+/// Each packet takes the link for this long: 1000 bytes at 10 Gbit/s. Disciplines with a clock need time to go on.
+const STEP: u64 = Duration::from_nanos(800).as_picos();
+
+impl<S: Scheduler<u32>> Controller<S> {
+    pub(crate) fn new(scheduler: S, load: &Load) -> Self {
+        let (least, most) = load.pattern.backlog_per_flow();
+        let flows = u64::from(load.flows.flows());
+        let mut controller = Self {
+            scheduler,
+            generator: Generator::new(load),
+            now: Instant::ZERO,
+            waiting: 0,
+            least: least * flows,
+            most: most * flows,
+            burst: load.burst.into(),
+            packets: Vec::with_capacity(load.burst as usize),
+        };
+        if load.memory == Memory::Scattered {
+            controller.scatter();
+        }
+        controller
+    }
+
+    /// Fills the scheduler with packets of flows in random order and empties it again. Where it keeps packets, those that leave after each
+    /// other lie far apart then, and so do, for ever after, those that come after each other. Flows take turns in random order, too.
+    fn scatter(&mut self) {
+        let missing = self.missing(&mut Passed::default());
+        for _ in 0..missing {
+            let packet = self.generator.make_of_any();
+            self.give(packet);
+        }
+        self.generator.settle(false);
+        self.empty(&mut Passed::default());
+    }
+
+    /// Packets to be offered, which count as waiting from now on.
+    fn missing(&mut self, passed: &mut Passed) -> u64 {
+        self.generator.settle(self.waiting == 0);
+        let missing = self.most - self.waiting;
+        passed.offered += missing;
+        self.waiting = self.most;
+        missing
+    }
+
+    /// Offers as many packets as are missing; some may be refused or dropped.
+    #[inline]
+    fn fill(&mut self, passed: &mut Passed) {
+        let mut missing = self.missing(passed);
+        if self.burst == 0 {
+            for _ in 0..missing {
+                let packet = self.generator.make();
+                self.give(packet);
+            }
+            return;
+        }
+        while missing > 0 {
+            let packets = self.burst.min(missing);
+            missing -= packets;
+            self.generator.make_burst(packets as usize, &mut self.packets);
+            self.scheduler.enqueue_burst(self.now, &mut self.packets);
+            while let Some(refused) = self.packets.pop() {
+                self.forget(refused.payload);
+            }
+            self.take_dropped();
+        }
+    }
+
+    #[inline]
+    fn give(&mut self, packet: Packet<u32>) {
+        if let Err(refused) = self.scheduler.enqueue(self.now, packet) {
+            self.forget(refused.payload);
+        }
+        self.take_dropped();
+    }
+
+    #[inline]
+    fn empty(&mut self, passed: &mut Passed) {
+        while self.burst == 0 && self.waiting > self.least {
+            self.now += Duration::from_picos(STEP);
+            let packet = self.scheduler.dequeue(self.now);
+            self.take_dropped();
+            let Some(packet) = packet else { continue };
+            self.generator.discard(packet.payload);
+            self.waiting -= 1;
+            passed.sent += 1;
+        }
+        while self.waiting > self.least {
+            let most = self.burst.min(self.waiting - self.least);
+            self.now += Duration::from_picos(STEP * most);
+            self.scheduler.dequeue_burst(self.now, most as usize, &mut self.packets);
+            self.take_dropped();
+            let sent = self.packets.len() as u64;
+            self.generator.discard_burst(&mut self.packets);
+            self.waiting -= sent;
+            passed.sent += sent;
+        }
+    }
+
+    #[inline]
+    fn take_dropped(&mut self) {
+        while let Some((packet, _)) = self.scheduler.take_dropped() {
+            self.forget(packet.payload);
+        }
+    }
+
+    /// A packet that was refused or dropped waits no longer.
+    fn forget(&mut self, place: u32) {
+        self.generator.discard_unsent(place);
+        self.waiting -= 1;
+    }
+}
+
+impl<S: Scheduler<u32>> Running for Controller<S> {
+    fn run(&mut self, pairs: u64) -> Passed {
+        let mut passed = Passed { offered: self.waiting, sent: 0 };
+        while passed.sent < pairs {
+            let before = passed;
+            self.fill(&mut passed);
+            self.empty(&mut passed);
+            if passed == before {
+                break;
+            }
+            // What lets almost nothing through is not worth the wait.
+            if passed.offered > 4 * pairs + 4 * self.most {
+                break;
+            }
+        }
+        passed.offered -= self.waiting;
+        black_box(passed)
+    }
+}

@@ -1,0 +1,163 @@
+//! Who sends next: the flow with the shortest backlog, and among those the one that has had it for longest.
+
+/// More levels than a flow can have packets.
+const LEVELS: usize = 1 << u8::BITS;
+
+/// Flows by the number of their packets that wait.
+///
+/// A level lists flows in the order in which they came to it. A flow that leaves a level from its middle stays listed until the list is
+/// next settled or read: a backlog that does not fit tells. This touches one byte of a flow and the ends of two lists, where linked lists
+/// would touch the records of three flows.
+#[derive(Debug)]
+pub(crate) struct Levels {
+    backlogs: Vec<u8>,
+    levels: Box<[Level; LEVELS]>,
+    lowest: u8,
+    /// No flow is above.
+    highest: u8,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Level {
+    flows: Vec<u32>,
+    /// The first one that has not been read.
+    next: usize,
+}
+
+impl Levels {
+    /// Entries of lists, twice because a list that grows doubles.
+    pub(crate) const BYTES_PER_PACKET: u64 = 2 * size_of::<u32>() as u64;
+    /// Most packets that a flow may have.
+    pub(crate) const MOST: u8 = u8::MAX - 1;
+
+    /// `flows` flows, of which none will have more than `most` packets.
+    pub(crate) fn new(flows: u32, most: u8) -> Self {
+        let mut levels = Box::new([const { Level { flows: Vec::new(), next: 0 } }; LEVELS]);
+        levels[0].flows = (0..flows).collect();
+        Self { backlogs: vec![0; flows as usize], levels, lowest: 0, highest: most }
+    }
+
+    pub(crate) fn flows(&self) -> u32 {
+        self.backlogs.len() as u32
+    }
+
+    pub(crate) fn backlog(&self, flow: u32) -> u8 {
+        self.backlogs[flow as usize]
+    }
+
+    /// The flow on the lowest level goes one up.
+    #[inline(always)]
+    pub(crate) fn rise(&mut self) -> u32 {
+        loop {
+            let level = &mut self.levels[usize::from(self.lowest)];
+            let Some(&flow) = level.flows.get(level.next) else {
+                level.flows.clear();
+                level.next = 0;
+                self.lowest += 1;
+                continue;
+            };
+            level.next += 1;
+            if self.backlogs[flow as usize] == self.lowest {
+                return self.raise(flow);
+            }
+        }
+    }
+
+    /// The flow goes one up.
+    #[inline(always)]
+    pub(crate) fn raise(&mut self, flow: u32) -> u32 {
+        let backlog = &mut self.backlogs[flow as usize];
+        *backlog += 1;
+        self.levels[usize::from(*backlog)].flows.push(flow);
+        flow
+    }
+
+    /// The flow goes one down. To be followed by [`settle`](Self::settle) before any rises.
+    #[inline(always)]
+    pub(crate) fn sink(&mut self, flow: u32) {
+        let backlog = &mut self.backlogs[flow as usize];
+        *backlog -= 1;
+        self.levels[usize::from(*backlog)].flows.push(flow);
+    }
+
+    /// The flow goes one down while others rise.
+    pub(crate) fn fall_back(&mut self, flow: u32) {
+        self.sink(flow);
+        self.lowest = self.lowest.min(self.backlogs[flow as usize]);
+    }
+
+    /// Strikes off flows that have left their level, or one that comes back to a level would stand where it stood before.
+    pub(crate) fn settle(&mut self, nothing_waits: bool) {
+        self.lowest = 0;
+        for (backlog, level) in (0..=self.highest).zip(self.levels.iter_mut()) {
+            let read = std::mem::take(&mut level.next);
+            if nothing_waits && backlog > 0 {
+                level.flows.clear();
+            } else if !level.flows.is_empty() {
+                level.flows.drain(..read);
+                level.flows.retain(|flow| self.backlogs[*flow as usize] == backlog);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+
+    #[test]
+    fn the_flow_with_the_shortest_backlog_is_next() {
+        let mut levels = Levels::new(8, 5);
+        let risen: Vec<_> = (0..20).map(|_| levels.rise()).collect();
+        assert!(risen.iter().enumerate().all(|(number, flow)| *flow as usize == number % 8));
+        // Flow 3 has 3 packets; without two of them it is the only one with one.
+        (0..2).for_each(|_| levels.fall_back(3));
+        assert_eq!(levels.rise(), 3);
+        assert_eq!(levels.rise(), 4, "the first of those with two");
+    }
+
+    /// What [`Levels`] does, said plainly: flows by backlog and the time at which they came to have it.
+    struct Plain(Vec<(u32, u64)>);
+
+    impl Plain {
+        fn step(&mut self, flow: usize, backlog: u32, now: u64) -> u32 {
+            self.0[flow] = (backlog, now);
+            flow as u32
+        }
+
+        fn rise(&mut self, now: u64) -> u32 {
+            let flow = (0..self.0.len()).min_by_key(|flow| self.0[*flow]).unwrap();
+            self.step(flow, self.0[flow].0 + 1, now)
+        }
+    }
+
+    #[test]
+    fn equal_backlogs_are_served_by_age_through_swells_of_any_size() {
+        let mut random = Pcg64Mcg::seed_from_u64(7);
+        let mut levels = Levels::new(10, 250);
+        let mut plain = Plain((0..10).map(|flow| (0, flow)).collect());
+        let (mut now, mut waiting) = (100, 0);
+        for swell in 0..300 {
+            levels.settle(waiting == 0);
+            for _ in 0..random.random_range(0..60) {
+                now += 1;
+                assert_eq!(levels.rise(), plain.rise(now), "swell {swell}");
+                waiting += 1;
+            }
+            let least = if swell % 3 == 0 { 0 } else { random.random_range(0..=waiting) };
+            while waiting > least {
+                let flow = random.random_range(0..10);
+                if plain.0[flow].0 > 0 {
+                    now += 1;
+                    plain.step(flow, plain.0[flow].0 - 1, now);
+                    levels.sink(flow as u32);
+                    waiting -= 1;
+                }
+            }
+            assert!((0..10).all(|flow| u32::from(levels.backlog(flow)) == plain.0[flow as usize].0));
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What a run takes of the machine's memory, and whether there is as much.
+
+use std::fs;
+
+use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
+use roundelay::{ConfigError, Footprint, Pool, Scheduler};
+
+use crate::generator::Generator;
+use crate::load::Load;
+use crate::run::{LoadRefused, Subject};
+
+/// Bytes that a run takes, roughly: tables that grow are taken to be twice as large as what is in them.
+///
+/// # Errors
+/// A parameter of the discipline is out of its range.
+pub fn needed(subject: &Subject, load: &Load) -> Result<u64, ConfigError> {
+    let footprint = match subject {
+        Subject::Generator => Footprint::default(),
+        Subject::Discipline(discipline) => footprint(discipline)?,
+    };
+    let flows = u64::from(load.flows.flows()) * 2 * (footprint.bytes_per_flow as u64 + 1);
+    let packets = load.most_packets() * (Generator::BYTES_PER_PACKET + Pool::<u32>::bytes_per_packet() as u64);
+    Ok(footprint.fixed_bytes as u64 + flows + packets)
+}
+
+/// Refuses a load that does not fit into memory.
+pub(crate) fn check(subject: &Subject, load: &Load) -> Result<(), LoadRefused> {
+    const MB: u64 = 1 << 20;
+    let needed = needed(subject, load)?;
+    match available() {
+        Some(available) if needed > available => Err(LoadRefused::Memory {
+            subject: subject.name(),
+            load: load.to_string(),
+            needed_mb: needed.div_ceil(MB),
+            available_mb: available / MB,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes that a program can take without driving others out, where the system says so.
+fn available() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// What a discipline says that it takes.
+fn footprint(discipline: &AnyDiscipline) -> Result<Footprint, ConfigError> {
+    struct Ask;
+    impl Visitor for Ask {
+        type Output = Result<Footprint, ConfigError>;
+        fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
+            Ok(discipline.build::<u32>(1)?.footprint())
+        }
+    }
+    discipline.visit(Ask)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{Lengths, Memory, Pattern};
+
+    fn load(pattern: Pattern) -> Load {
+        Load { flows: "1m".parse().unwrap(), pattern, lengths: Lengths::Fixed(1000), memory: Memory::Packed, burst: 0 }
+    }
+
+    #[test]
+    fn thirty_million_packets_take_gigabytes() {
+        let drr = Subject::Discipline(AnyDiscipline::named("drr").unwrap());
+        let needed = [Pattern::Small, Pattern::Full].map(|pattern| needed(&drr, &load(pattern)).unwrap() >> 20);
+        assert!(needed[0] > 600 && needed[0] < 1200, "{needed:?}");
+        assert!(needed[1] > 3500 && needed[1] < 6000, "{needed:?}");
+    }
+
+    #[test]
+    fn the_message_names_what_it_takes() {
+        let refused =
+            LoadRefused::Memory { subject: "drr".to_owned(), load: load(Pattern::Full).to_string(), needed_mb: 4800, available_mb: 900 };
+        let text = refused.to_string();
+        assert!(
+            text.contains("drr under 1m flows, full, lengths 1000, packed") && text.contains("4800 MB") && text.contains("900 MB"),
+            "{text}"
+        );
+    }
+}

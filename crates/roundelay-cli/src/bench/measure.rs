@@ -1,0 +1,127 @@
+//! Times or counts, as rows of figures.
+
+use std::ffi::OsString;
+
+use rayon::prelude::*;
+use roundelay_bench::{Counts, InstructionsError, Load, LoadRefused, Passed, Subject, Timing, count, time};
+
+use crate::arguments::Bench;
+use crate::failure::Failure;
+
+/// Packets in a round, at least: long enough that the order of the free list does not matter.
+const PAIRS: u64 = 1_000_000;
+
+/// What subjects cost under one load.
+#[derive(Debug, Clone)]
+pub(super) struct Measured {
+    pub(super) load: Load,
+    pub(super) rows: Vec<Row>,
+}
+
+/// What one subject costs a packet.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) subject: String,
+    /// Figures by name. The first is the one that is compared, with the generator's part in it; `net` is the same without.
+    pub(super) figures: Vec<(&'static str, f64)>,
+    pub(super) net: f64,
+    pub(super) passed: Passed,
+    /// What it cost when it was saved.
+    pub(super) saved: Option<f64>,
+}
+
+impl Row {
+    /// The first figure.
+    pub(super) fn gross(&self) -> f64 {
+        self.figures[0].1
+    }
+
+    /// What is compared with what was saved: the generator is compared as it is.
+    pub(super) fn compared(&self) -> f64 {
+        if self.subject == Subject::Generator.name() { self.gross() } else { self.net }
+    }
+}
+
+/// How to measure.
+pub(super) enum Measure {
+    /// CPU time, of at least so many packets in each of so many rounds.
+    Time { pairs: u64, rounds: usize },
+    /// Instructions and cache misses.
+    Instructions,
+}
+
+impl Measure {
+    pub(super) fn new(arguments: &Bench) -> Self {
+        if arguments.instructions {
+            return Self::Instructions;
+        }
+        Self::Time { pairs: arguments.pairs.unwrap_or(PAIRS), rounds: arguments.rounds.into() }
+    }
+
+    /// Measures subjects, the generator first, under loads that differ in where packets lie.
+    pub(super) fn run(&self, subjects: &[Subject], loads: &[Load]) -> Result<Vec<Measured>, Failure> {
+        match *self {
+            Self::Instructions => counts(subjects, loads),
+            Self::Time { pairs, rounds } => timings(subjects, loads, pairs, rounds),
+        }
+    }
+}
+
+fn timings(subjects: &[Subject], loads: &[Load], pairs: u64, rounds: usize) -> Result<Vec<Measured>, Failure> {
+    let pairs = loads.iter().map(Load::cycle).fold(pairs, u64::max);
+    let timings = time(subjects, loads, pairs, rounds).map_err(refused)?;
+    let row = |subject: &Subject, timing: &Timing, generator: &Timing| {
+        let [least, median, most] = timing.spread();
+        let [_, net, _] = timing.spread_without(generator);
+        let figures = vec![("ns", median), ("least ns", least), ("most ns", most)];
+        Row { subject: subject.name(), figures, net, passed: timing.passed, saved: None }
+    };
+    let measured = |(load, timings): (&Load, Vec<Timing>)| Measured {
+        load: load.clone(),
+        rows: subjects.iter().zip(&timings).map(|(subject, timing)| row(subject, timing, &timings[0])).collect(),
+    };
+    Ok(loads.iter().zip(timings).map(measured).collect())
+}
+
+/// A count is the same however busy the machine is: they are taken in parallel.
+fn counts(subjects: &[Subject], loads: &[Load]) -> Result<Vec<Measured>, Failure> {
+    let of = |subject: &Subject, load: &Load| count(subject, load, child).map_err(uncounted);
+    let measured = |load: &Load| {
+        let counts: Vec<_> = subjects.par_iter().map(|subject| of(subject, load)).collect::<Result<_, _>>()?;
+        let rows = subjects.iter().zip(&counts).map(|(subject, own)| row_of_counts(subject, own, &counts[0])).collect();
+        Ok(Measured { load: load.clone(), rows })
+    };
+    loads.iter().map(measured).collect()
+}
+
+fn row_of_counts(subject: &Subject, own: &Counts, generator: &Counts) -> Row {
+    let &Counts { instructions, first_level_misses, last_level_misses, passed } = own;
+    let figures = vec![("instructions", instructions), ("D1 misses", first_level_misses), ("LL misses", last_level_misses)];
+    Row { subject: subject.name(), figures, net: instructions - generator.instructions, passed, saved: None }
+}
+
+fn refused(error: LoadRefused) -> Failure {
+    Failure::usage(error)
+}
+
+fn uncounted(error: InstructionsError) -> Failure {
+    if let InstructionsError::Load(load) = error { refused(load) } else { Failure::run(error) }
+}
+
+/// The words by which the program runs itself under valgrind.
+fn child(subject: &Subject, load: &Load, pairs: u64) -> Vec<OsString> {
+    let discipline = match subject {
+        Subject::Generator => None,
+        Subject::Discipline(discipline) => Some(discipline.to_string()),
+    };
+    let options = [
+        ("--flows", load.flows.to_string()),
+        ("--pattern", load.pattern.name().to_owned()),
+        ("--memory", load.memory.name().to_owned()),
+        ("--lengths", load.lengths.to_string()),
+        ("--burst", load.burst.to_string()),
+        ("--once", pairs.to_string()),
+    ];
+    let options = options.into_iter().flat_map(|(option, value)| [option.to_owned(), value]);
+    ["bench".to_owned()].into_iter().chain(discipline).chain(options).map(OsString::from).collect()
+}

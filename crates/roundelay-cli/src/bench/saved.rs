@@ -1,0 +1,143 @@
+//! What was measured, as JSON: to be read by programs, and by a later run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use roundelay::schedulers::Spec;
+use roundelay_bench::{COMPILER, Load, Subject};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::measure::{Measured, Row};
+use crate::failure::Failure;
+
+/// All that was measured.
+pub(super) fn json(measured: &[Measured]) -> String {
+    format!("{:#}\n", Value::Array(measured.iter().map(table).collect()))
+}
+
+fn table(Measured { load, rows }: &Measured) -> Value {
+    let Load { flows, pattern, lengths, memory, burst } = load;
+    json!({
+        "flows": flows.to_string(), "pattern": pattern.name(), "memory": memory.name(), "lengths": lengths.to_string(), "burst": burst,
+        "compiler": COMPILER, "a_packet": rows.iter().map(row).collect::<Vec<_>>(),
+    })
+}
+
+fn row(row: &Row) -> Value {
+    let mut object = Map::new();
+    object.insert("subject".to_owned(), row.subject.clone().into());
+    object.extend(row.figures.iter().map(|(name, value)| ((*name).to_owned(), rounded(*value).into())));
+    object.insert("net".to_owned(), rounded(row.net).into());
+    object.extend(row.saved.map(|saved| ("was".to_owned(), saved.into())));
+    object.insert("sent".to_owned(), row.passed.share().into());
+    Value::Object(object)
+}
+
+fn rounded(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+/// A file of such tables.
+pub(super) struct Saved {
+    file: PathBuf,
+    tables: Vec<Table>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Table {
+    flows: String,
+    pattern: String,
+    memory: String,
+    lengths: String,
+    #[serde(default)]
+    burst: u32,
+    #[serde(default)]
+    compiler: String,
+    a_packet: Vec<SavedRow>,
+}
+
+#[derive(Debug, Deserialize)]
+struct SavedRow {
+    subject: String,
+    net: f64,
+    #[serde(flatten)]
+    figures: Map<String, Value>,
+}
+
+impl Saved {
+    pub(super) fn read(file: &Path) -> Result<Self, Failure> {
+        let text = fs::read_to_string(file).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
+        let tables =
+            serde_json::from_str(&text).map_err(|error| Failure::usage(format!("{}: not written by --save: {error}", file.display())))?;
+        Ok(Self { file: file.to_owned(), tables })
+    }
+
+    /// What the file holds, to be measured again.
+    pub(super) fn measurements(&self) -> Result<Vec<(Vec<Subject>, Load)>, Failure> {
+        let measurement = |table: &Table| -> Result<_, Box<dyn std::error::Error>> {
+            let load = Load {
+                flows: table.flows.parse()?,
+                pattern: table.pattern.parse()?,
+                lengths: table.lengths.parse()?,
+                memory: table.memory.parse()?,
+                burst: table.burst,
+            };
+            let subjects: Vec<_> = table.a_packet.iter().map(|row| subject(&row.subject)).collect::<Result<_, _>>()?;
+            if !matches!(subjects.first(), Some(Subject::Generator)) {
+                return Err("the first row is not that of none".into());
+            }
+            Ok((subjects, load))
+        };
+        self.tables
+            .iter()
+            .map(measurement)
+            .collect::<Result<_, _>>()
+            .map_err(|error| Failure::usage(format!("{}: {error}", self.file.display())))
+    }
+
+    /// Puts the saved cost beside each that was saved under the same load.
+    pub(super) fn compare(&self, measured: &mut [Measured]) -> Result<(), Failure> {
+        for Measured { load, rows } in measured {
+            let Some(table) = self.tables.iter().find(|table| table.is_under(load)) else { continue };
+            for row in rows {
+                let saved = table.a_packet.iter().find(|saved| saved.subject == row.subject);
+                row.saved = Some(saved.map_or(Ok(f64::NAN), |saved| self.cost(saved, row))?);
+            }
+        }
+        Ok(())
+    }
+
+    fn cost(&self, saved: &SavedRow, row: &Row) -> Result<f64, Failure> {
+        let unit = row.figures[0].0;
+        let gross = saved.figures.get(unit).and_then(Value::as_f64);
+        let gross = gross.ok_or_else(|| Failure::usage(format!("{}: holds no {unit} of {}", self.file.display(), row.subject)))?;
+        Ok(if row.subject == Subject::Generator.name() { gross } else { saved.net })
+    }
+
+    /// Says so if another compiler made the file.
+    pub(super) fn other_compiler(&self) -> String {
+        match self.tables.iter().find(|table| table.compiler != COMPILER) {
+            Some(table) => {
+                format!(", which was counted with {} and this with {COMPILER}: the difference may be the compiler's", table.compiler)
+            }
+            None => String::new(),
+        }
+    }
+}
+
+impl Table {
+    fn is_under(&self, load: &Load) -> bool {
+        let own = [&self.flows, &self.pattern, &self.lengths, &self.memory];
+        let other = [&load.flows.to_string(), load.pattern.name(), &load.lengths.to_string(), load.memory.name()];
+        own.iter().zip(other).all(|(own, other)| *own == other) && self.burst == load.burst
+    }
+}
+
+/// A subject by its name.
+pub(super) fn subject(name: &str) -> Result<Subject, roundelay::ConfigError> {
+    if name == Subject::Generator.name() {
+        return Ok(Subject::Generator);
+    }
+    Ok(Subject::Discipline(name.parse::<Spec>()?.discipline))
+}

@@ -1,0 +1,119 @@
+//! Costs as text: a row a subject, packed and scattered memory side by side.
+
+use roundelay_bench::Subject;
+
+use super::measure::{Measured, Row};
+
+/// A subject that sends less than this part of its packets is busy with dropping.
+const NEARLY_ALL: f64 = 0.99;
+
+/// Costs under loads that differ in where packets lie.
+pub(super) fn text(measured: &[Measured]) -> String {
+    let Some(first) = measured.first() else { return String::new() };
+    let width = first.rows.iter().map(|row| row.subject.len()).max().unwrap_or(0).max("a packet".len());
+    let columns: Vec<Vec<(&str, f64)>> = measured.iter().map(|measured| columns(&measured.rows[0])).collect();
+    let mut text = format!("{}\n  {:width$}", first.load.but_memory(), "");
+    for (measured, columns) in measured.iter().zip(&columns) {
+        text += &format!("  {:<1$}", measured.load.memory.name(), 11 * columns.len() - 1);
+    }
+    text = text.trim_end().to_owned() + &format!("\n  {:width$}", "a packet");
+    for columns in &columns {
+        text.push(' ');
+        columns.iter().for_each(|(name, _)| text += &format!("{name:>11}"));
+    }
+    for (place, row) in first.rows.iter().enumerate() {
+        text += &format!("\n  {:width$}", row.subject);
+        for measured in measured {
+            text.push(' ');
+            columns_of(&mut text, &measured.rows[place]);
+        }
+        text += &warning(row);
+    }
+    text + "\n\n"
+}
+
+fn columns_of(text: &mut String, row: &Row) {
+    columns(row)
+        .iter()
+        .for_each(|(_, value)| if value.is_nan() { *text += &format!("{:>11}", "-") } else { *text += &format!("{value:11.2}") });
+}
+
+/// The figure that is compared, without the generator, the others, and what was saved.
+fn columns(row: &Row) -> Vec<(&'static str, f64)> {
+    let mut columns = row.figures.clone();
+    columns.insert(1, ("net", row.net));
+    if let Some(saved) = row.saved {
+        columns.extend([("was", saved), ("ratio", row.compared() / saved)]);
+    }
+    columns
+}
+
+fn warning(row: &Row) -> String {
+    let share = row.passed.share();
+    if share >= NEARLY_ALL || row.subject == Subject::Generator.name() {
+        return String::new();
+    }
+    format!("  sent {:.1}% of the packets: no cost of forwarding", share * 100.0)
+}
+
+/// What costs more or less than when it was saved, by more than so many percent, or was not saved: a line each.
+pub(super) fn beyond(measured: &[Measured], percent: f64) -> Vec<String> {
+    let mut lines = Vec::new();
+    for Measured { load, rows } in measured {
+        for row in rows {
+            let (now, saved) = (row.compared(), row.saved.unwrap_or(f64::NAN));
+            let change = (now - saved) * 100.0 / saved;
+            // Not a number is beyond any bound.
+            if change.is_nan() || change.abs() > percent {
+                lines.push(format!("{load}: {} was {saved:.2}, is {now:.2} ({change:+.1}%)", row.subject));
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use roundelay_bench::{Lengths, Load, Memory, Passed, Pattern};
+
+    use super::*;
+
+    fn measured(memory: Memory, saved: Option<f64>) -> Measured {
+        let load = Load { flows: "512".parse().unwrap(), pattern: Pattern::Small, lengths: Lengths::Imix, memory, burst: 32 };
+        let row = |subject: &str, gross: f64, sent| Row {
+            subject: subject.to_owned(),
+            figures: vec![("ns", gross), ("least ns", gross - 1.0), ("most ns", gross + 1.0)],
+            net: gross - 10.0,
+            passed: Passed { offered: 1000, sent },
+            saved,
+        };
+        Measured { load, rows: vec![row("none", 10.0, 1000), row("red", 14.0, 500)] }
+    }
+
+    #[test]
+    fn both_memories_stand_side_by_side() {
+        let text = text(&Memory::ALL.map(|memory| measured(memory, None)));
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[0], "512 flows, small, lengths imix, bursts of 32");
+        assert!(lines[1].contains("packed") && lines[1].contains("scattered"), "{text}");
+        assert_eq!(lines[2].matches("net").count(), 2, "{text}");
+        assert!(lines[4].contains(" 4.00") && lines[4].ends_with("sent 50.0% of the packets: no cost of forwarding"), "{text}");
+    }
+
+    #[test]
+    fn the_generator_is_compared_as_it_is_and_others_without_it() {
+        // None costs 10 where it cost 4, RED 4 where it cost 4.
+        let measured = [measured(Memory::Packed, Some(4.0))];
+        assert_eq!(beyond(&measured, 2.0), ["512 flows, small, lengths imix, bursts of 32, packed: none was 4.00, is 10.00 (+150.0%)"]);
+        assert!(beyond(&measured, 150.0).is_empty());
+        assert!(text(&measured).contains("2.50"), "{}", text(&measured));
+    }
+
+    #[test]
+    fn what_was_not_saved_is_beyond_any_bound() {
+        assert_eq!(beyond(&[measured(Memory::Packed, None)], 1000.0).len(), 2);
+        assert_eq!(beyond(&[measured(Memory::Packed, Some(f64::NAN))], 1000.0).len(), 2);
+        // Cheaper fails too: what is committed is to stay true.
+        assert_eq!(beyond(&[measured(Memory::Packed, Some(40.0))], 2.0).len(), 2);
+    }
+}

@@ -1,0 +1,155 @@
+//! `roundelay bench` as its users meet it. What it measures differs from run to run: what it prints, saves and compares does not.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+
+/// A folder of its own for a test, gone when it ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("roundelay-bench-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+/// A short run of the command.
+fn bench(words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+    command.args(["bench", "--pairs", "200", "--rounds", "2"]).args(words).output().unwrap()
+}
+
+fn text(words: &[&str]) -> String {
+    let output = bench(words);
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn error(words: &[&str], status: i32) -> String {
+    let output = bench(words);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(status), "{words:?}: {message}");
+    message
+}
+
+fn json(words: &[&str]) -> Value {
+    serde_json::from_str(&text(&[words, &["--json"]].concat())).unwrap()
+}
+
+#[test]
+fn none_and_fifo_stand_beside_what_was_asked_for_in_both_memories() {
+    let text = text(&["drr", "--flows", "8", "--burst", "0", "--burst", "32"]);
+    let heads: Vec<_> = text.lines().filter(|line| line.contains("flows")).collect();
+    assert_eq!(heads, ["8 flows, small, lengths 1000", "8 flows, small, lengths 1000, bursts of 32"]);
+    assert_eq!(text.matches("packed").count(), 2);
+    assert_eq!(text.matches("scattered").count(), 2);
+    let subjects = ["none", "fifo", "drr"].map(|name| text.lines().filter(|line| line.trim().starts_with(name)).count());
+    assert_eq!(subjects, [2, 2, 2]);
+}
+
+#[test]
+fn json_says_what_was_measured() {
+    let tables = json(&["qfq", "--flows", "2:3", "--pattern", "full", "--lengths", "64-1500", "--memory", "packed", "--burst", "4"]);
+    let table = &tables[0];
+    assert_eq!(tables.as_array().unwrap().len(), 1);
+    for (key, value) in [("flows", "2:3"), ("pattern", "full"), ("memory", "packed"), ("lengths", "64-1500")] {
+        assert_eq!(table[key], value);
+    }
+    assert_eq!(table["burst"], 4);
+    assert!(table["compiler"].as_str().unwrap().starts_with("rustc "));
+    let rows = table["a_packet"].as_array().unwrap();
+    assert_eq!(rows.iter().map(|row| row["subject"].as_str().unwrap()).collect::<Vec<_>>(), ["none", "fifo", "qfq"]);
+    for row in rows {
+        let [least, median, most] = ["least ns", "ns", "most ns"].map(|key| row[key].as_f64().unwrap());
+        assert!(0.0 < least && least <= median && median <= most, "{row}");
+        assert_eq!(row["sent"], 1.0);
+    }
+    assert_eq!(rows[0]["net"], 0.0);
+}
+
+#[test]
+fn what_was_saved_is_compared() {
+    let folder = Folder::new();
+    let file = folder.path("saved.json");
+    text(&["drr", "--flows", "8", "--save", &file]);
+    let mut saved: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    for table in saved.as_array_mut().unwrap() {
+        table["a_packet"][2]["net"] = json!(4000.0);
+    }
+    fs::write(&file, saved.to_string()).unwrap();
+    let tables = json(&["drr", "qfq", "--flows", "8", "--against", &file]);
+    let rows = &tables[0]["a_packet"];
+    assert_eq!(rows[2]["was"], 4000.0, "the net cost then");
+    assert_eq!(rows[0]["was"], saved[0]["a_packet"][0]["ns"], "none is compared as it is");
+    assert!(rows[3]["was"].is_null(), "{}", rows[3]);
+    let text = text(&["drr", "--flows", "8", "--flows", "9", "--against", &file]);
+    assert_eq!(text.matches("ratio").count(), 2, "9 flows were not saved: {text}");
+}
+
+#[test]
+fn a_file_that_cannot_be_compared_is_refused() {
+    let folder = Folder::new();
+    let file = folder.path("saved.json");
+    fs::write(&file, "{}").unwrap();
+    assert!(error(&["drr", "--against", &file], 2).contains("not written by --save"));
+    assert!(error(&["drr", "--against", &folder.path("none.json")], 2).contains("none.json"));
+    let row = json!({"subject": "none", "instructions": 100.0, "net": 0.0});
+    let table = json!([{"flows": "8", "pattern": "small", "memory": "packed", "lengths": "1000", "a_packet": [row]}]);
+    fs::write(&file, table.to_string()).unwrap();
+    assert!(error(&["drr", "--flows", "8", "--against", &file], 2).contains("holds no ns of none"));
+    fs::write(&file, table.to_string().replace("small", "medium")).unwrap();
+    assert!(error(&["--check", &file], 2).contains("small, large or full"));
+    fs::write(&file, table.to_string().replace("none", "drr")).unwrap();
+    assert!(error(&["--check", &file], 2).contains("the first row is not that of none"));
+}
+
+#[test]
+fn a_published_table_stands_beside_ours() {
+    let folder = Folder::new();
+    let (plan, drawing) = (folder.path("plan.toml"), folder.path("drawing.svg"));
+    let text_of_plan = "title = 'Costs'\nsource = 'a paper'\nmachine = 'a machine'\nlengths = '1000'\nnotes = ['A note.']
+columns = [{ name = 'NONE', run = 'none' }, { name = 'DRR', run = 'drr' }, { name = 'QFQ', run = 'qfq' }]
+rows = [{ flows = '1', pattern = 'small', published = [10.0, 30.0, 50.0] }, { flows = '8', pattern = 'small', published = [10.0, 30.0, 70.0] },
+  { flows = '9', pattern = 'large', full = true }]";
+    fs::write(&plan, text_of_plan).unwrap();
+    let text = text(&["--paper", &plan, "--svg", &drawing]);
+    assert!(text.starts_with("Costs\n  published: a paper; on a machine\n"), "{text}");
+    assert!(text.contains("8 flows, small") && !text.contains("9 flows"), "{text}");
+    let line = text.lines().rfind(|line| line.contains("published, net over net DRR")).unwrap();
+    assert!(line.ends_with("-        1.00        3.00"), "{line}");
+    assert!(text.contains("scattered, net over net DRR") && text.ends_with("A note.\n"), "{text}");
+    let drawing = fs::read_to_string(drawing).unwrap();
+    assert_eq!(drawing.matches("<polyline").count(), 9, "published, packed and scattered, three lines each");
+    assert_eq!(json(&["--paper", &plan, "--full", "--memory", "packed"]).as_array().unwrap().len(), 3);
+    assert!(error(&["--paper", "qfq-table5"], 2).contains("qfq-table4, qfq-figure10, qfq-plus-table"));
+}
+
+#[test]
+fn a_drawing_needs_several_numbers_of_flows() {
+    let folder = Folder::new();
+    assert!(error(&["drr", "--flows", "8", "--svg", &folder.path("drawing.svg")], 2).contains("two numbers of flows"));
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    for words in [["--full", "drr"].as_slice(), &["--tolerance", "3"], &["--paper", "qfq-table4", "drr"], &["--burst", "1025"]] {
+        error(words, 2);
+    }
+}
