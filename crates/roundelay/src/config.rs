@@ -199,3 +199,28 @@ impl fmt::Display for ConfigError {
 }
 
 impl core::error::Error for ConfigError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A number without a unit is in the unit that `tc` has for that parameter.
+    #[test]
+    fn bare_numbers_have_the_unit_of_their_parameter() {
+        let second = Duration::from_secs(1).as_picos();
+        let read = |kind: Kind| kind.read("7").ok();
+        assert_eq!(read(Kind::Count), Some(7));
+        assert_eq!(read(Kind::Seconds), Some(7 * second));
+        assert_eq!(read(Kind::Milliseconds), Some(7 * second / 1_000));
+        assert_eq!(read(Kind::Time), Some(7 * second / 1_000_000));
+        assert!([Kind::Time, Kind::Seconds, Kind::Milliseconds].iter().all(|kind| kind.read("3ms") == Ok(3 * second / 1_000)));
+    }
+
+    #[test]
+    fn never_is_a_time_and_nothing_else() {
+        for kind in [Kind::Time, Kind::Seconds, Kind::Milliseconds] {
+            assert_eq!((kind.show(NEVER).as_str(), kind.read("never")), ("never", Ok(NEVER)));
+        }
+        assert!([Kind::Count, Kind::Size, Kind::Rate, Kind::Number, Kind::Switch].iter().all(|kind| kind.read("never").is_err()));
+    }
+}

@@ -128,6 +128,7 @@ mod tests {
         let share = share();
         assert_eq!((share.of(7), share.per_share(7), share.per_least_share(7)), (2, 35, 70));
         assert_eq!(share.per_least_share(u64::MAX), u64::MAX);
+        assert_eq!(Share { weight: 2, total_weight: 1, ..share }.of(u64::MAX), u64::MAX);
     }
 
     /// A byte takes a microsecond, and five at the flow's share.

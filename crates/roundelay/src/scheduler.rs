@@ -199,3 +199,15 @@ impl DropReason {
 pub(crate) const fn is_time_to_check(flows: usize, backlog: Backlog) -> bool {
     cfg!(debug_assertions) && ((flows <= 64 && backlog.packets <= 256) || backlog.packets % 61 == 60)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeSet;
+
+    #[test]
+    fn reports_tell_the_reasons_apart() {
+        let names: BTreeSet<_> = DropReason::ALL.map(DropReason::name).into_iter().filter(|name| !name.is_empty()).collect();
+        assert_eq!(names.len(), DropReason::ALL.len());
+    }
+}

@@ -192,3 +192,50 @@ impl fmt::Display for Instant {
         Duration(self.0).fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn units_agree_and_saturate() {
+        assert_eq!(Duration::from_secs(3), Duration::from_millis(3_000));
+        assert_eq!(Duration::from_millis(3), Duration::from_micros(3_000));
+        assert_eq!(Duration::from_micros(3), Duration::from_nanos(3_000));
+        assert_eq!(Duration::from_nanos(3), Duration::from_picos(3_000));
+        assert_eq!(Instant::ZERO + Duration::from_nanos(3), Instant::from_nanos(3));
+        let of = [Duration::from_nanos, Duration::from_micros, Duration::from_millis, Duration::from_secs];
+        assert_eq!(of.map(|of| of(u64::MAX)), [Duration::MAX; 4]);
+        assert_eq!(Instant::from_nanos(u64::MAX), Instant::MAX);
+    }
+
+    #[test]
+    fn whole_nanoseconds_are_rounded_down_and_seconds_are_not_rounded() {
+        let span = Duration::from_picos(1_500_000_000_999);
+        assert_eq!((span.as_nanos(), span.as_picos()), (1_500_000_000, 1_500_000_000_999));
+        let half = Duration::from_millis(2_500);
+        assert_eq!((half.as_secs_f64(), (Instant::ZERO + half).as_secs_f64()), (2.5, 2.5));
+    }
+
+    #[test]
+    fn differences_end_at_zero() {
+        let (short, long) = (Duration::from_millis(2), Duration::from_millis(5));
+        assert_eq!((long - short, short - long), (Duration::from_millis(3), Duration::ZERO));
+        let (early, late) = (Instant::ZERO + short, Instant::ZERO + long);
+        assert_eq!((late.since(early), early.since(late)), (Duration::from_millis(3), Duration::ZERO));
+    }
+
+    #[test]
+    fn slack_becomes_negative_and_stops_at_what_can_be_told() {
+        let slack = Slack::of(Duration::from_nanos(5));
+        assert_eq!((slack, slack.after(Duration::from_nanos(7))), (Slack::from_picos(5_000), Slack::from_picos(-2_000)));
+        assert_eq!(Slack::of(Duration::MAX).as_picos(), i64::MAX);
+        assert_eq!(Slack::of(Duration::MAX).after(Duration::MAX).after(Duration::MAX).as_picos(), i64::MIN);
+    }
+
+    #[test]
+    fn an_instant_is_written_as_the_time_since_zero() {
+        assert_eq!((Instant::ZERO + Duration::from_millis(1_500)).to_string(), "1500ms");
+    }
+}
