@@ -201,8 +201,16 @@ impl Sender {
     }
 
     /// A timeout: RFC 5681, section 3.1; RFC 6582, section 3.2, step 4; RFC 6675, section 5.1.
+    ///
+    /// What is not acknowledged counts as flight (FlightSize), but during a repair much of that has long arrived: no more than what the repair
+    /// allowed to be in flight. Otherwise a long recovery would raise the threshold instead of lowering it.
     fn give_up_flight(&mut self) {
-        let flight = if self.mode == Mode::Loss { self.in_flight() } else { self.highest - self.acknowledged };
+        let outstanding = self.highest - self.acknowledged;
+        let flight = match self.mode {
+            Mode::Loss => self.in_flight(),
+            Mode::Recovery => outstanding.min(self.congestion.threshold),
+            _ => outstanding,
+        };
         self.congestion.time_out(flight, !self.is_backed_off);
         self.is_backed_off = true;
         self.go_back();

@@ -90,7 +90,7 @@ impl Scoreboard {
             let Some(entry) = self.entries.get_mut(index).filter(|entry| entry.end() <= end) else { return news };
             self.pipe -= entry.copies() * u64::from(entry.len);
             news += u64::from(entry.len);
-            (entry.has_arrived, entry.run) = (true, 1);
+            (entry.has_arrived, entry.is_lost, entry.run) = (true, false, 1);
             let place = self.base + index as u64;
             self.arrived_beyond += u64::from(place >= self.frontier);
             self.arrived_end = self.arrived_end.max(place + 1);
@@ -213,5 +213,122 @@ impl Scoreboard {
             entry.sequence = number;
             entry.len -= cut;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    /// RFC 6675 as it is written: everything is computed anew from what has arrived and what was retransmitted.
+    #[derive(Default)]
+    struct Literal {
+        /// Sequence, length, arrived, retransmitted, lost by a timeout.
+        segments: Vec<(u64, u32, bool, bool, bool)>,
+        highest_retransmitted: u64,
+    }
+
+    impl Literal {
+        /// IsLost(): `threshold` segments above have arrived. For full segments that is the RFC's rule.
+        fn is_lost(&self, index: usize, threshold: usize) -> bool {
+            let above = self.segments[index..].iter().filter(|segment| segment.2).count();
+            !self.segments[index].2 && (self.segments[index].4 || above >= threshold)
+        }
+
+        /// SetPipe().
+        fn pipe(&self, threshold: usize) -> u64 {
+            let copies = |index: usize| {
+                let (_, len, arrived, retransmitted, _) = self.segments[index];
+                let copies = u64::from(!self.is_lost(index, threshold)) + u64::from(retransmitted);
+                if arrived { 0 } else { copies * u64::from(len) }
+            };
+            (0..self.segments.len()).map(copies).sum()
+        }
+
+        /// NextSeg(), rule 1, or 3 if `any`.
+        fn next(&mut self, threshold: usize, any: bool) -> Option<u64> {
+            let last = self.segments.iter().rposition(|segment| segment.2).unwrap_or(0);
+            let fits = |index: &usize| {
+                let (sequence, _, arrived, ..) = self.segments[*index];
+                !arrived && sequence >= self.highest_retransmitted && (any || self.is_lost(*index, threshold))
+            };
+            let index = (0..if any { last } else { self.segments.len() }).find(fits)?;
+            self.segments[index].3 = true;
+            self.highest_retransmitted = self.segments[index].0 + 1;
+            Some(self.segments[index].0)
+        }
+    }
+
+    fn compare(seed: u64) {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let threshold = random.random_range(1..5);
+        let (mut board, mut literal) = (Scoreboard::new(10, threshold as u32), Literal::default());
+        let (mut next, mut acknowledged) = (0_u64, 0_u64);
+        for _ in 0..120 {
+            match random.random_range(0..10) {
+                0..4 => {
+                    let len = if random.random_bool(0.8) { 10 } else { random.random_range(1..10) };
+                    board.push(next, len);
+                    literal.segments.push((next, len, false, false, false));
+                    next += u64::from(len);
+                }
+                4 => {
+                    let ends: Vec<_> = literal.segments.iter().map(|segment| segment.0 + u64::from(segment.1)).collect();
+                    let count = random.random_range(0..=ends.len().min(4));
+                    acknowledged = ends[..count].last().copied().unwrap_or(acknowledged);
+                    board.acknowledge(acknowledged);
+                    literal.segments.retain(|segment| segment.0 >= acknowledged);
+                }
+                5..8 if next > acknowledged => {
+                    let start = random.random_range(acknowledged..next);
+                    let end = random.random_range(start..=next.min(start + 60));
+                    let mut news = 0;
+                    for segment in &mut literal.segments {
+                        if segment.0 >= start && segment.0 + u64::from(segment.1) <= end && !segment.2 {
+                            segment.2 = true;
+                            news += u64::from(segment.1);
+                        }
+                    }
+                    assert_eq!(board.arrive(start, end), news, "seed {seed}");
+                    board.find_lost();
+                }
+                8 => {
+                    let any = random.random_bool(0.3);
+                    let expected = literal.next(threshold, any);
+                    let found = if any { board.retransmit_missing() } else { board.retransmit_lost(u64::MAX) };
+                    assert_eq!(found.map(|entry| entry.sequence), expected, "seed {seed}");
+                }
+                9 if random.random_bool(0.3) => {
+                    let is_timeout = random.random_bool(0.5);
+                    literal.highest_retransmitted = 0;
+                    for segment in &mut literal.segments {
+                        (segment.3, segment.4) = (false, segment.4 || is_timeout && !segment.2);
+                    }
+                    if is_timeout { board.lose_all() } else { board.begin_recovery() }
+                }
+                _ => {}
+            }
+            assert_eq!(board.pipe(), literal.pipe(threshold), "seed {seed}");
+            let first_is_lost = !literal.segments.is_empty() && literal.is_lost(0, threshold);
+            assert_eq!(board.first_is_lost(), first_is_lost, "seed {seed}");
+            let highest = literal.segments.iter().rev().find(|segment| !segment.2).map(|segment| segment.0);
+            assert_eq!(board.rescue().map(|entry| entry.sequence), highest, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn it_is_what_the_rfc_computes() {
+        (0..3000).for_each(compare);
+    }
+
+    /// What is acknowledged may end within a segment.
+    #[test]
+    fn a_segment_is_cut() {
+        let mut board = Scoreboard::new(10, 3);
+        board.push(0, 10);
+        board.acknowledge(4);
+        assert_eq!((board.pipe(), board.retransmit_first().map(|entry| (entry.sequence, entry.len))), (6, Some((4, 6))));
     }
 }

@@ -18,6 +18,9 @@ pub(crate) enum Fate {
     Delay(Duration),
 }
 
+/// Decides on a segment, which is told with its number on the link.
+type Judge = Box<dyn FnMut(u64, &Segment) -> Fate>;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Data(u32, bool),
@@ -42,10 +45,10 @@ pub(crate) struct Link {
     pub(crate) round_trip: Duration,
     /// Segments that wait, the one in transmission among them.
     pub(crate) queue_limit: usize,
-    /// Of data, which is told with its number on the link.
-    pub(crate) fate: Box<dyn FnMut(u64, &Segment) -> Fate>,
+    /// Of data.
+    pub(crate) fate: Judge,
     /// Of acknowledgements.
-    pub(crate) fate_back: Box<dyn FnMut(u64, &Segment) -> Fate>,
+    pub(crate) fate_back: Judge,
 }
 
 impl Default for Link {
@@ -67,6 +70,8 @@ pub(crate) struct World {
     pub(crate) receiver: Receiver,
     pub(crate) steps: Vec<Step>,
     pub(crate) keeps_steps: bool,
+    /// If it is kept: which bytes have come.
+    pub(crate) arrived: Option<Vec<bool>>,
     /// Segments that the queue had no place for.
     pub(crate) overflows: u64,
     link: Link,
@@ -89,6 +94,7 @@ impl World {
             receiver: Receiver::new(config).expect("a legal configuration"),
             steps: Vec::new(),
             keeps_steps: false,
+            arrived: None,
             overflows: 0,
             link,
             config,
@@ -125,6 +131,7 @@ impl World {
             Event::Transmitted => self.transmitted(),
             Event::Data(place, marked) => {
                 let segment = self.take(place);
+                self.note_arrival(&segment);
                 let answer = self.receiver.on_segment(at, &segment, marked);
                 self.answer(answer);
             }
@@ -190,6 +197,13 @@ impl World {
             self.schedule(there + delay, Event::Data(place, marked));
         }
         self.transmit();
+    }
+
+    fn note_arrival(&mut self, segment: &Segment) {
+        let Some(arrived) = &mut self.arrived else { return };
+        let (start, end) = (segment.sequence as usize, segment.end() as usize);
+        arrived.resize(arrived.len().max(end), false);
+        arrived[start..end].fill(true);
     }
 
     fn answer(&mut self, answer: Option<Segment>) {
