@@ -13,6 +13,11 @@ impl Ranges {
         self.runs.is_empty()
     }
 
+    /// Where the first run starts.
+    pub(crate) fn start(&self) -> Option<u64> {
+        self.runs.front().map(|run| run.0)
+    }
+
     /// The run that holds `number`.
     pub(crate) fn containing(&self, number: u64) -> Option<(u64, u64)> {
         let run = self.runs.get(self.first_that_ends_after(number))?;

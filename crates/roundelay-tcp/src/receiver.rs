@@ -81,8 +81,9 @@ impl Receiver {
         if segment.sequence <= self.acknowledged {
             self.echo = self.echo.max(segment.timestamp);
         }
+        let reason = Flags::NONE.with_if(segment.flags.has(Flags::OUT_OF_BAND), Flags::OUT_OF_BAND);
         let is_in_order = self.take(segment);
-        if is_in_order && !self.must_acknowledge(now) { None } else { Some(self.acknowledge(now, Flags::NONE)) }
+        if is_in_order && !self.must_acknowledge(now) { None } else { Some(self.acknowledge(now, reason)) }
     }
 
     /// To be called at [`Receiver::timer`] or later: the acknowledgement that was held back.

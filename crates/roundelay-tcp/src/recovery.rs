@@ -47,7 +47,7 @@ impl Sender {
 
     fn on_acknowledgement(&mut self, now: Instant, segment: &Segment) {
         let number = segment.acknowledgement;
-        if segment.is_syn() || !(self.acknowledged..=self.highest).contains(&number) {
+        if segment.is_syn() || !(self.acknowledged..=self.highest.max(self.reach)).contains(&number) {
             self.statistics.ignored += 1;
             return;
         }
@@ -70,15 +70,21 @@ impl Sender {
             return true;
         }
         self.scoreboard.acknowledge(segment.acknowledgement);
-        let news: u64 = segment.selective().map(|(start, end)| self.scoreboard.arrive(start, end)).sum();
+        let counts = !segment.flags.has(Flags::OUT_OF_BAND);
+        let mut news = 0;
+        for (start, end) in segment.selective() {
+            news += self.scoreboard.arrive(start, end, counts);
+            self.note_early(start, end);
+        }
         self.scoreboard.find_lost();
-        news > 0
+        counts && news > 0
     }
 
     fn on_new_data(&mut self, now: Instant, segment: &Segment) {
         let bytes = segment.acknowledgement - self.acknowledged;
         self.acknowledged = segment.acknowledgement;
         self.next = self.next.max(self.acknowledged);
+        self.highest = self.highest.max(self.acknowledged);
         self.measure(now, segment);
         (self.duplicates, self.limited, self.is_backed_off) = (0, 0, false);
         let mut restarts = true;
@@ -254,7 +260,9 @@ impl Sender {
 
     /// A round trip, by the timestamp or by the one segment that is timed.
     fn measure(&mut self, now: Instant, segment: &Segment) {
-        let sent_at = if self.config.timestamps {
+        let sent_at = if segment.flags.has(Flags::OUT_OF_BAND) {
+            None
+        } else if self.config.timestamps {
             Some(segment.echo)
         } else {
             let timed = self.timed.filter(|(end, _)| *end <= segment.acknowledgement);

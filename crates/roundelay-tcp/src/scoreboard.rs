@@ -18,6 +18,8 @@ pub(crate) struct Entry {
     has_arrived: bool,
     is_lost: bool,
     is_retransmitted: bool,
+    /// Its arrival tells of losses before it.
+    counts: bool,
 }
 
 impl Entry {
@@ -63,8 +65,15 @@ impl Scoreboard {
 
     /// New data goes out.
     pub(crate) fn push(&mut self, sequence: u64, len: u32) {
-        self.entries.push_back(Entry { sequence, len, run: 0, has_arrived: false, is_lost: false, is_retransmitted: false });
+        let state = Entry { sequence, len, run: 0, has_arrived: false, is_lost: false, is_retransmitted: false, counts: false };
+        self.entries.push_back(state);
         self.pipe += u64::from(len);
+    }
+
+    /// Data that came another way, which tells nothing of what is in flight.
+    pub(crate) fn push_arrived(&mut self, sequence: u64, len: u32) {
+        let state = Entry { sequence, len, run: 1, has_arrived: true, is_lost: false, is_retransmitted: false, counts: false };
+        self.entries.push_back(state);
     }
 
     /// Everything before `number` has arrived.
@@ -73,7 +82,7 @@ impl Scoreboard {
             self.pipe -= entry.copies() * u64::from(entry.len);
             if self.frontier <= self.base {
                 self.frontier = self.base + 1;
-                self.arrived_beyond -= u64::from(entry.has_arrived);
+                self.arrived_beyond -= u64::from(entry.counts);
             }
             self.entries.pop_front();
             self.base += 1;
@@ -82,18 +91,20 @@ impl Scoreboard {
         self.trim(number);
     }
 
-    /// A block was told: how many bytes of it are news. Call `find_lost` after the last block.
-    pub(crate) fn arrive(&mut self, start: u64, end: u64) -> u64 {
+    /// A block was told: how many bytes of it are news. Call `find_lost` after the last block. What does not count tells of no losses.
+    pub(crate) fn arrive(&mut self, start: u64, end: u64, counts: bool) -> u64 {
         let (mut news, mut index) = (0, self.index_of(start));
         loop {
             index = self.skip_run(index);
             let Some(entry) = self.entries.get_mut(index).filter(|entry| entry.end() <= end) else { return news };
             self.pipe -= entry.copies() * u64::from(entry.len);
             news += u64::from(entry.len);
-            (entry.has_arrived, entry.is_lost, entry.run) = (true, false, 1);
+            (entry.has_arrived, entry.is_lost, entry.counts, entry.run) = (true, false, counts, 1);
             let place = self.base + index as u64;
-            self.arrived_beyond += u64::from(place >= self.frontier);
-            self.arrived_end = self.arrived_end.max(place + 1);
+            if counts {
+                self.arrived_beyond += u64::from(place >= self.frontier);
+                self.arrived_end = self.arrived_end.max(place + 1);
+            }
         }
     }
 
@@ -102,10 +113,10 @@ impl Scoreboard {
         while self.arrived_beyond >= self.threshold {
             let Some(entry) = self.entries.get_mut((self.frontier - self.base) as usize) else { return };
             if entry.has_arrived {
-                if self.arrived_beyond == self.threshold {
+                if entry.counts && self.arrived_beyond == self.threshold {
                     return;
                 }
-                self.arrived_beyond -= 1;
+                self.arrived_beyond -= u64::from(entry.counts);
             } else {
                 self.pipe -= u64::from(entry.len);
                 entry.is_lost = true;
@@ -291,7 +302,7 @@ mod tests {
                             news += u64::from(segment.1);
                         }
                     }
-                    assert_eq!(board.arrive(start, end), news, "seed {seed}");
+                    assert_eq!(board.arrive(start, end, true), news, "seed {seed}");
                     board.find_lost();
                 }
                 8 => {

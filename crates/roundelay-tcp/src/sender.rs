@@ -7,6 +7,7 @@ use roundelay::{Duration, Instant};
 
 use crate::config::{Config, ConfigError, Flavour};
 use crate::congestion::Congestion;
+use crate::ranges::Ranges;
 use crate::rto::RetransmissionTimer;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{Flags, Segment};
@@ -47,6 +48,8 @@ pub struct SenderStatistics {
     pub fast_retransmits: u64,
     /// Times that the window was reduced for a mark.
     pub reductions_by_marks: u64,
+    /// Segments that were sent past the window ([`rc3`](crate::rc3)); not counted in `segments`.
+    pub out_of_band: u64,
     /// Acknowledgements of what was never sent, or of less than one before: they change nothing.
     pub ignored: u64,
 }
@@ -76,6 +79,9 @@ pub struct Sender {
     pub(crate) next: u64,
     /// The byte after the highest that was sent (SND.MAX, HighData).
     pub(crate) highest: u64,
+    /// The byte after the highest that was sent past the window, and what of that is known to have come.
+    pub(crate) reach: u64,
+    pub(crate) early: Ranges,
     /// Segments in flight, for selective acknowledgements.
     pub(crate) scoreboard: Scoreboard,
     /// Duplicate acknowledgements in a row.
@@ -123,6 +129,8 @@ impl Sender {
             acknowledged: 0,
             next: 0,
             highest: 0,
+            reach: 0,
+            early: Ranges::default(),
             scoreboard: Scoreboard::new(config.segment_len, config.duplicate_threshold),
             duplicates: 0,
             recover: None,
@@ -179,6 +187,12 @@ impl Sender {
     #[inline]
     pub fn is_done(&self) -> bool {
         self.acknowledged == self.supplied
+    }
+
+    /// Bytes that the application has written.
+    #[inline]
+    pub fn supplied(&self) -> u64 {
+        self.supplied
     }
 
     /// Bytes acknowledged, from the first.
@@ -324,7 +338,12 @@ impl Sender {
 
     /// Length of the segment at `next`, which after going back may hold new data too. Restarts the window after idleness.
     fn new_len(&mut self, now: Instant) -> u32 {
-        let len = self.segment_len().min(self.supplied - self.next) as u32;
+        let mut end = self.supplied;
+        if !self.early.is_empty() {
+            self.skip_early();
+            end = self.early.start().unwrap_or(end);
+        }
+        let len = self.segment_len().min(end - self.next) as u32;
         let is_silent = self.config.idle_restart && self.highest == self.acknowledged && now.since(self.sent_at) > self.timer.timeout();
         if len > 0 && is_silent {
             let restart = u64::from(self.config.initial_window) * self.segment_len();

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use roundelay::{Duration, Instant};
+use roundelay_tcp::rc3::Tail;
 use roundelay_tcp::{Config, Receiver, Segment, Sender};
 
 /// What the link does to a segment.
@@ -67,6 +68,8 @@ impl Default for Link {
 pub(crate) struct World {
     pub(crate) now: Instant,
     pub(crate) sender: Sender,
+    /// Sends beside the sender, at priorities of its own.
+    pub(crate) tail: Option<Tail>,
     pub(crate) receiver: Receiver,
     pub(crate) steps: Vec<Step>,
     pub(crate) keeps_steps: bool,
@@ -77,7 +80,10 @@ pub(crate) struct World {
     link: Link,
     config: Config,
     queue: VecDeque<Segment>,
-    is_busy: bool,
+    /// Segments of low priorities, and the one in transmission.
+    low: BinaryHeap<Reverse<(u8, u64)>>,
+    low_segments: Vec<Segment>,
+    transmitting: Option<Segment>,
     offered: u64,
     acknowledged: u64,
     events: BinaryHeap<Reverse<(Instant, u64, Event)>>,
@@ -91,6 +97,7 @@ impl World {
         Self {
             now: Instant::ZERO,
             sender: Sender::new(config, bytes).expect("a legal configuration"),
+            tail: None,
             receiver: Receiver::new(config).expect("a legal configuration"),
             steps: Vec::new(),
             keeps_steps: false,
@@ -99,7 +106,9 @@ impl World {
             link,
             config,
             queue: VecDeque::new(),
-            is_busy: false,
+            low: BinaryHeap::new(),
+            low_segments: Vec::new(),
+            transmitting: None,
             offered: 0,
             acknowledged: 0,
             events: BinaryHeap::new(),
@@ -158,6 +167,7 @@ impl World {
         for segment in &sent {
             self.offer(*segment);
         }
+        self.send_tail();
         if let Some(timer) = self.sender.timer() {
             self.schedule(timer.max(self.now), Event::SenderTimer);
         }
@@ -169,26 +179,36 @@ impl World {
     }
 
     fn offer(&mut self, segment: Segment) {
-        if self.queue.len() >= self.link.queue_limit {
+        if self.queue.len() + usize::from(self.transmitting.is_some()) >= self.link.queue_limit {
             self.overflows += 1;
             return;
         }
         self.queue.push_back(segment);
-        if !self.is_busy {
-            self.transmit();
+        self.transmit();
+    }
+
+    fn send_tail(&mut self) {
+        let Some(tail) = &mut self.tail else { return };
+        while let Some((segment, priority)) = tail.poll(self.now, &mut self.sender) {
+            self.low.push(Reverse((priority, self.low_segments.len() as u64)));
+            self.low_segments.push(segment);
         }
+        self.transmit();
     }
 
     fn transmit(&mut self) {
-        let Some(segment) = self.queue.front() else { return };
+        if self.transmitting.is_some() {
+            return;
+        }
+        let low = |low: &mut BinaryHeap<_>| low.pop().map(|Reverse((_, place))| self.low_segments[place as usize]);
+        let Some(segment) = self.queue.pop_front().or_else(|| low(&mut self.low)) else { return };
         let time = self.link.time_per_byte.as_picos() * u64::from(segment.wire_len(&self.config));
-        self.is_busy = true;
+        self.transmitting = Some(segment);
         self.schedule(self.now + Duration::from_picos(time), Event::Transmitted);
     }
 
     fn transmitted(&mut self) {
-        let segment = self.queue.pop_front().expect("it was transmitted");
-        self.is_busy = false;
+        let segment = self.transmitting.take().expect("it was transmitted");
         let there = self.now + Duration::from_picos(self.link.round_trip.as_picos() / 2);
         self.offered += 1;
         let fate = (self.link.fate)(self.offered - 1, &segment);

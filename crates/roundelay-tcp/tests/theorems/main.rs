@@ -3,5 +3,6 @@
 mod delivery;
 mod laws;
 mod link;
+mod rc3;
 mod receiver;
 mod traces;
