@@ -233,42 +233,79 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64Mcg;
 
+    struct Sent {
+        sequence: u64,
+        len: u32,
+        has_arrived: bool,
+        /// Whether its arrival tells of losses.
+        counts: bool,
+        is_retransmitted: bool,
+        is_given_up: bool,
+    }
+
+    impl Sent {
+        fn new(sequence: u64, len: u32) -> Self {
+            Self { sequence, len, has_arrived: false, counts: false, is_retransmitted: false, is_given_up: false }
+        }
+
+        fn end(&self) -> u64 {
+            self.sequence + u64::from(self.len)
+        }
+    }
+
     /// RFC 6675 as it is written: everything is computed anew from what has arrived and what was retransmitted.
     #[derive(Default)]
     struct Literal {
-        /// Sequence, length, arrived, retransmitted, lost by a timeout.
-        segments: Vec<(u64, u32, bool, bool, bool)>,
+        sent: Vec<Sent>,
         highest_retransmitted: u64,
     }
 
     impl Literal {
         /// IsLost(): `threshold` segments above have arrived. For full segments that is the RFC's rule.
         fn is_lost(&self, index: usize, threshold: usize) -> bool {
-            let above = self.segments[index..].iter().filter(|segment| segment.2).count();
-            !self.segments[index].2 && (self.segments[index].4 || above >= threshold)
+            let above = self.sent[index..].iter().filter(|sent| sent.counts).count();
+            !self.sent[index].has_arrived && (self.sent[index].is_given_up || above >= threshold)
         }
 
         /// SetPipe().
         fn pipe(&self, threshold: usize) -> u64 {
             let copies = |index: usize| {
-                let (_, len, arrived, retransmitted, _) = self.segments[index];
-                let copies = u64::from(!self.is_lost(index, threshold)) + u64::from(retransmitted);
-                if arrived { 0 } else { copies * u64::from(len) }
+                let sent = &self.sent[index];
+                let copies = u64::from(!self.is_lost(index, threshold)) + u64::from(sent.is_retransmitted);
+                if sent.has_arrived { 0 } else { copies * u64::from(sent.len) }
             };
-            (0..self.segments.len()).map(copies).sum()
+            (0..self.sent.len()).map(copies).sum()
         }
 
         /// NextSeg(), rule 1, or 3 if `any`.
         fn next(&mut self, threshold: usize, any: bool) -> Option<u64> {
-            let last = self.segments.iter().rposition(|segment| segment.2).unwrap_or(0);
+            let last = self.sent.iter().rposition(|sent| sent.counts).unwrap_or(0);
             let fits = |index: &usize| {
-                let (sequence, _, arrived, ..) = self.segments[*index];
-                !arrived && sequence >= self.highest_retransmitted && (any || self.is_lost(*index, threshold))
+                let sent = &self.sent[*index];
+                !sent.has_arrived && sent.sequence >= self.highest_retransmitted && (any || self.is_lost(*index, threshold))
             };
-            let index = (0..if any { last } else { self.segments.len() }).find(fits)?;
-            self.segments[index].3 = true;
-            self.highest_retransmitted = self.segments[index].0 + 1;
-            Some(self.segments[index].0)
+            let index = (0..if any { last } else { self.sent.len() }).find(fits)?;
+            self.sent[index].is_retransmitted = true;
+            self.highest_retransmitted = self.sent[index].sequence + 1;
+            Some(self.sent[index].sequence)
+        }
+
+        fn arrive(&mut self, start: u64, end: u64, counts: bool) -> u64 {
+            let whole = |sent: &&mut Sent| sent.sequence >= start && sent.end() <= end && !sent.has_arrived;
+            let mut news = 0;
+            for sent in self.sent.iter_mut().filter(|sent| whole(&sent)) {
+                (sent.has_arrived, sent.counts) = (true, counts);
+                news += u64::from(sent.len);
+            }
+            news
+        }
+
+        fn forget_retransmissions(&mut self, is_timeout: bool) {
+            self.highest_retransmitted = 0;
+            for sent in &mut self.sent {
+                sent.is_retransmitted = false;
+                sent.is_given_up |= is_timeout && !sent.has_arrived;
+            }
         }
     }
 
@@ -278,53 +315,47 @@ mod tests {
         let (mut board, mut literal) = (Scoreboard::new(10, threshold as u32), Literal::default());
         let (mut next, mut acknowledged) = (0_u64, 0_u64);
         for _ in 0..120 {
-            match random.random_range(0..10) {
+            match random.random_range(0..11) {
                 0..4 => {
                     let len = if random.random_bool(0.8) { 10 } else { random.random_range(1..10) };
                     board.push(next, len);
-                    literal.segments.push((next, len, false, false, false));
+                    literal.sent.push(Sent::new(next, len));
                     next += u64::from(len);
                 }
                 4 => {
-                    let ends: Vec<_> = literal.segments.iter().map(|segment| segment.0 + u64::from(segment.1)).collect();
-                    let count = random.random_range(0..=ends.len().min(4));
-                    acknowledged = ends[..count].last().copied().unwrap_or(acknowledged);
+                    let count = random.random_range(0..=literal.sent.len().min(4));
+                    acknowledged = literal.sent[..count].last().map_or(acknowledged, Sent::end);
                     board.acknowledge(acknowledged);
-                    literal.segments.retain(|segment| segment.0 >= acknowledged);
+                    literal.sent.drain(..count);
                 }
                 5..8 if next > acknowledged => {
                     let start = random.random_range(acknowledged..next);
                     let end = random.random_range(start..=next.min(start + 60));
-                    let mut news = 0;
-                    for segment in &mut literal.segments {
-                        if segment.0 >= start && segment.0 + u64::from(segment.1) <= end && !segment.2 {
-                            segment.2 = true;
-                            news += u64::from(segment.1);
-                        }
-                    }
-                    assert_eq!(board.arrive(start, end, true), news, "seed {seed}");
+                    let counts = random.random_bool(0.9);
+                    assert_eq!(board.arrive(start, end, counts), literal.arrive(start, end, counts), "seed {seed}");
                     board.find_lost();
                 }
                 8 => {
                     let any = random.random_bool(0.3);
-                    let expected = literal.next(threshold, any);
                     let found = if any { board.retransmit_missing() } else { board.retransmit_lost(u64::MAX) };
-                    assert_eq!(found.map(|entry| entry.sequence), expected, "seed {seed}");
+                    assert_eq!(found.map(|entry| entry.sequence), literal.next(threshold, any), "seed {seed}");
                 }
                 9 if random.random_bool(0.3) => {
                     let is_timeout = random.random_bool(0.5);
-                    literal.highest_retransmitted = 0;
-                    for segment in &mut literal.segments {
-                        (segment.3, segment.4) = (false, segment.4 || is_timeout && !segment.2);
-                    }
+                    literal.forget_retransmissions(is_timeout);
                     if is_timeout { board.lose_all() } else { board.begin_recovery() }
+                }
+                10 if random.random_bool(0.3) => {
+                    board.push_arrived(next, 35);
+                    literal.sent.push(Sent { has_arrived: true, ..Sent::new(next, 35) });
+                    next += 35;
                 }
                 _ => {}
             }
             assert_eq!(board.pipe(), literal.pipe(threshold), "seed {seed}");
-            let first_is_lost = !literal.segments.is_empty() && literal.is_lost(0, threshold);
+            let first_is_lost = !literal.sent.is_empty() && literal.is_lost(0, threshold);
             assert_eq!(board.first_is_lost(), first_is_lost, "seed {seed}");
-            let highest = literal.segments.iter().rev().find(|segment| !segment.2).map(|segment| segment.0);
+            let highest = literal.sent.iter().rev().find(|sent| !sent.has_arrived).map(|sent| sent.sequence);
             assert_eq!(board.rescue().map(|entry| entry.sequence), highest, "seed {seed}");
         }
     }
