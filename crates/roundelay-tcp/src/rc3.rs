@@ -49,7 +49,7 @@ impl Tail {
 
     /// The next segment of `sender`'s flow from its end, and its priority from 1 to 4, later for larger numbers (the window's is 0). None before
     /// the connection is open, once all is sent or something is acknowledged, and for flows without end, without selective acknowledgements or
-    /// longer than the receive window or 4 GiB. To be called when `sender` has nothing more to send, as fast as the first link takes segments.
+    /// longer than the receive window. To be called when `sender` has nothing more to send, as fast as the first link takes segments.
     pub fn poll(&mut self, now: Instant, sender: &mut Sender) -> Option<(Segment, u8)> {
         let end = *self.end.get_or_insert(sender.supplied());
         let segment = sender.send_out_of_band(now, end)?;
@@ -72,7 +72,7 @@ impl Sender {
     /// The segment that ends before `end`, if that lies beyond what the window has sent.
     fn send_out_of_band(&mut self, now: Instant, end: u64) -> Option<Segment> {
         let is_early = self.mode == Mode::Open && self.acknowledged == 0 && self.highest > 0;
-        let is_possible = self.config.flavour == Flavour::Sack && end <= self.config.receive_window_bytes().min(u64::from(u32::MAX));
+        let is_possible = self.config.flavour == Flavour::Sack && end <= self.config.receive_window_bytes();
         if !is_early || !is_possible || end <= self.highest {
             return None;
         }
@@ -94,7 +94,6 @@ impl Sender {
     pub(crate) fn skip_early(&mut self) {
         let reached = self.early.advance(self.next);
         if reached > self.next {
-            self.scoreboard.push_arrived(self.next, (reached - self.next) as u32);
             (self.next, self.highest) = (reached, reached);
         }
     }

@@ -171,7 +171,7 @@ impl Sender {
 
     fn retransmit_fast(&mut self, now: Instant) {
         self.statistics.fast_retransmits += 1;
-        self.congestion.reduce(self.highest - self.acknowledged - self.limited);
+        self.congestion.reduce(self.outstanding() - self.limited);
         (self.is_partial, self.is_rescued) = (false, false);
         if self.config.flavour == Flavour::Tahoe {
             self.go_back();
@@ -200,10 +200,16 @@ impl Sender {
         if self.mode != Mode::Open || self.acknowledged < self.marked_until {
             return;
         }
-        self.congestion.reduce(self.highest - self.acknowledged);
+        self.congestion.reduce(self.outstanding());
         self.congestion.window = self.congestion.threshold;
         (self.marked_until, self.must_tell_reduction) = (self.highest, true);
         self.statistics.reductions_by_marks += 1;
+    }
+
+    /// FlightSize of RFC 5681: what was sent and is not acknowledged; with a tail (`rc3`), of which much has arrived, at most the window.
+    fn outstanding(&self) -> u64 {
+        let all = self.highest - self.acknowledged;
+        if self.reach > self.acknowledged { all.min(self.congestion.window + self.limited) } else { all }
     }
 
     /// A timeout: RFC 5681, section 3.1; RFC 6582, section 3.2, step 4; RFC 6675, section 5.1.
@@ -211,11 +217,10 @@ impl Sender {
     /// What is not acknowledged counts as flight (FlightSize), but during a repair much of that has long arrived: no more than what the repair
     /// allowed to be in flight. Otherwise a long recovery would raise the threshold instead of lowering it.
     fn give_up_flight(&mut self) {
-        let outstanding = self.highest - self.acknowledged;
         let flight = match self.mode {
             Mode::Loss => self.in_flight(),
-            Mode::Recovery => outstanding.min(self.congestion.threshold),
-            _ => outstanding,
+            Mode::Recovery => self.outstanding().min(self.congestion.threshold),
+            _ => self.outstanding(),
         };
         self.congestion.time_out(flight, !self.is_backed_off);
         self.is_backed_off = true;

@@ -124,6 +124,21 @@ fn runs_repeat() {
     assert_eq!(run(), run());
 }
 
+/// Queues may mark new data, and nothing else (RFC 3168, section 6.1.5).
+#[test]
+fn only_new_data_may_be_marked() {
+    let config = Config { ecn: true, ..Config::rfc() };
+    let mut world = World::new(config, Some(300_000), Link { fate: Box::new(hostile(3, 0.1)), ..Link::default() });
+    world.keeps_steps = true;
+    world.open();
+    assert!(world.run(Instant::MAX));
+    let sent = world.steps.iter().flat_map(|step| &step.sent);
+    let may_be_marked = |segment: &Segment| segment.len > 0 && !segment.is_retransmission();
+    assert!(sent.clone().any(|segment| segment.is_retransmission()) && sent.clone().any(Segment::is_syn));
+    assert!(sent.clone().all(|segment| segment.is_ecn_capable() == may_be_marked(segment)));
+    assert!(world.steps.iter().filter_map(|step| step.acknowledgement).all(|answer| !answer.is_ecn_capable()));
+}
+
 /// What is acknowledged but was never sent, and acknowledgements from the past, change nothing.
 #[test]
 fn nonsense_is_ignored_and_counted() {

@@ -87,7 +87,7 @@ fn marks_obey_the_square_root_law() {
     }
 }
 
-/// RFC 9438, section 5.2, equation 6 with C = 0.4: 1.054 RTT^(3/4) / p^(3/4).
+/// RFC 9438, section 5.1 with C = 0.4: 1.054 RTT^(3/4) / p^(3/4).
 fn cubic_law(round_trip: Duration, period: u64) -> f64 {
     1.054 * (round_trip.as_secs_f64() * period as f64).powf(0.75)
 }

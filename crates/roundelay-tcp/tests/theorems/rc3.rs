@@ -53,6 +53,18 @@ fn priorities_follow_the_distance_from_the_end() {
     assert_eq!(sent[4995].0.sequence, 4000, "up to what the window has sent");
 }
 
+/// Segments of the tail end at whole segments, but never overlap what the window has sent.
+#[test]
+fn a_tail_stops_where_the_window_is() {
+    let (mut sender, mut tail) = (Sender::new(config(), Some(500)).expect("legal"), Tail::default());
+    sender.open(Instant::ZERO);
+    assert!(sender.poll(Instant::ZERO).is_some());
+    sender.supply(10_000);
+    while sender.poll(Instant::ZERO).is_some() {}
+    let sent: Vec<_> = std::iter::from_fn(|| tail.poll(Instant::ZERO, &mut sender)).map(|(segment, _)| segment.sequence).collect();
+    assert_eq!(sent, [10_000, 9000, 8000, 7000, 6000, 5000, 4000, 3500]);
+}
+
 #[test]
 fn an_empty_path_takes_a_round_trip() {
     let world = run(1000, Some(Tail::default()), fast(|_, _| Fate::Deliver));

@@ -256,7 +256,7 @@ fn slow_start_and_avoidance() {
 
 #[test]
 fn timeouts() {
-    check("timeouts.md", 4 + 10);
+    check("timeouts.md", 4 + 12);
 }
 
 #[test]
