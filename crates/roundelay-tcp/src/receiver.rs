@@ -52,7 +52,18 @@ impl Receiver {
     /// A parameter is out of its range.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
-        Ok(Self {
+        Ok(Self::empty(config))
+    }
+
+    /// Forgets all and takes another flow, with the same configuration and the memory that it has.
+    pub fn reset(&mut self) {
+        let mut beyond = std::mem::take(&mut self.beyond);
+        beyond.clear();
+        *self = Self { beyond, ..Self::empty(self.config) };
+    }
+
+    fn empty(config: Config) -> Self {
+        Self {
             config,
             next: 0,
             beyond: Ranges::default(),
@@ -63,7 +74,7 @@ impl Receiver {
             deadline: None,
             is_congested: false,
             statistics: ReceiverStatistics::default(),
-        })
+        }
     }
 
     /// A segment came; `marked` if a queue marked it (congestion experienced). The acknowledgement that it calls for at once, if any.

@@ -273,11 +273,12 @@ impl Sender {
             let timed = self.timed.filter(|(end, _)| *end <= segment.acknowledgement);
             timed.map(|(_, sent_at)| {
                 self.timed = None;
-                self.tick(sent_at)
+                sent_at
             })
         };
         if let Some(sent_at) = sent_at {
-            self.timer.sample(self.tick(now).since(sent_at), &self.config);
+            let round_trip = self.tick(now).since(sent_at);
+            self.timer.sample(round_trip, &self.config);
         }
     }
 }

@@ -8,6 +8,8 @@
 
 use std::collections::VecDeque;
 
+use crate::config::Config;
+
 /// A segment in flight.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
@@ -54,8 +56,12 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    pub(crate) fn new(segment_len: u32, threshold: u32) -> Self {
-        Self { segment_len: u64::from(segment_len), threshold: u64::from(threshold), ..Self::default() }
+    /// Nothing in flight; keeps its memory.
+    pub(crate) fn clear(&mut self, config: &Config) {
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.clear();
+        let [segment_len, threshold] = [config.segment_len, config.duplicate_threshold].map(u64::from);
+        *self = Self { entries, segment_len, threshold, ..Self::default() };
     }
 
     /// SetPipe().
@@ -303,10 +309,16 @@ mod tests {
         }
     }
 
+    fn board(duplicate_threshold: u32) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        board.clear(&Config { segment_len: 10, duplicate_threshold, ..Config::rfc() });
+        board
+    }
+
     fn compare(seed: u64) {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let threshold = random.random_range(1..5);
-        let (mut board, mut literal) = (Scoreboard::new(10, threshold as u32), Literal::default());
+        let (mut board, mut literal) = (board(threshold as u32), Literal::default());
         let (mut next, mut acknowledged) = (0_u64, 0_u64);
         for _ in 0..120 {
             match random.random_range(0..11) {
@@ -359,7 +371,7 @@ mod tests {
     /// What is acknowledged may end within a segment.
     #[test]
     fn a_segment_is_cut() {
-        let mut board = Scoreboard::new(10, 3);
+        let mut board = board(3);
         board.push(0, 10);
         board.acknowledge(4);
         assert_eq!((board.pipe(), board.retransmit_first().map(|entry| (entry.sequence, entry.len))), (6, Some((4, 6))));
