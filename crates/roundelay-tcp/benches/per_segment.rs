@@ -55,7 +55,6 @@ fn main() {
                     receive_window: window,
                     syn_exchange: false,
                     delayed_acknowledgement: None,
-                    granularity: Duration::from_nanos(1),
                     ..Config::rfc()
                 };
                 let start = Clock::now();

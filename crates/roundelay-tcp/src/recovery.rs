@@ -96,6 +96,7 @@ impl Sender {
             self.mode = Mode::Open;
         }
         if self.highest == self.acknowledged {
+            self.must_retransmit = false;
             self.timer.stop();
         } else if restarts {
             self.timer.restart(now);

@@ -78,7 +78,7 @@ impl Scoreboard {
 
     /// Everything before `number` has arrived.
     pub(crate) fn acknowledge(&mut self, number: u64) {
-        while let Some(entry) = self.entries.front().filter(|entry| entry.end() <= number).copied() {
+        while let Some(entry) = self.entries.front().filter(|entry| entry.end() <= number) {
             self.pipe -= entry.copies() * u64::from(entry.len);
             if self.frontier <= self.base {
                 self.frontier = self.base + 1;

@@ -386,6 +386,7 @@ impl Sender {
         segment
     }
 
+    #[inline(always)]
     fn emit(&mut self, now: Instant, sequence: u64, len: u32) -> Segment {
         let is_old = sequence < self.highest;
         self.count(len, is_old);
