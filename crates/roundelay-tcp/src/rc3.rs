@@ -14,8 +14,8 @@
 //! | a tail that is lost costs nothing | `a_lost_tail_costs_nothing` |
 //! | all bytes arrive, whatever of the tail is lost | `all_bytes_arrive_whatever_is_lost` |
 //!
-//! The paper's authors measured with selective acknowledgements, and so must whoever uses a tail. A tail's arrivals, and the acknowledgements
-//! that they call for, tell neither losses nor round trips: they may come much later than what the window sends.
+//! A tail needs selective acknowledgements. Its arrivals, and the acknowledgements that they call for, tell neither losses nor round trips: they
+//! may come much later than what the window sends.
 
 use roundelay::Instant;
 

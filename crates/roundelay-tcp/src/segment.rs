@@ -91,7 +91,7 @@ impl Segment {
     /// The byte after the last.
     #[inline]
     pub const fn end(&self) -> u64 {
-        self.sequence + self.len as u64
+        self.sequence.saturating_add(self.len as u64)
     }
 
     /// Whether it opens a connection or answers that.

@@ -98,4 +98,5 @@ fn what_lies_beyond_the_window_is_dropped_and_counted() {
     let mut receiver = receiver(Config { receive_window: 3, ..Config::rfc() });
     let answer = receiver.on_segment(Instant::ZERO, &data(1001), false).expect("an acknowledgement");
     assert_eq!((answer.acknowledgement, answer.selective().count(), receiver.statistics().outside_window), (0, 0, 1));
+    assert!(receiver.on_segment(Instant::ZERO, &data(u64::MAX), false).is_some_and(|answer| answer.acknowledgement == 0));
 }
