@@ -2,8 +2,17 @@
 
 use std::process::Command;
 
-const ORDER: [&str; 7] =
-    ["roundelay", "roundelay-reference", "roundelay-metrics", "roundelay-trace", "roundelay-bench", "roundelay-report", "roundelay-cli"];
+const ORDER: [&str; 9] = [
+    "roundelay",
+    "roundelay-reference",
+    "roundelay-metrics",
+    "roundelay-tcp",
+    "roundelay-trace",
+    "roundelay-sim",
+    "roundelay-bench",
+    "roundelay-report",
+    "roundelay-cli",
+];
 
 /// The workspace's packages with the names of what they depend on, tests' dependencies excluded.
 fn packages() -> Vec<(String, Vec<String>)> {
