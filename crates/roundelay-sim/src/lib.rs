@@ -14,6 +14,7 @@ mod link;
 mod network;
 mod probe;
 mod random;
+mod routing;
 mod simulation;
 mod timers;
 
@@ -21,6 +22,7 @@ pub use agent::{Agent, AgentId, Arrival, Context, Direction, FlowSpec, Outgoing}
 pub use cargo::{Cargo, Carried, Content};
 pub use flows::{FlowCounts, FlowNumber};
 pub use link::LinkCounts;
-pub use network::{LinkConfig, LinkId, Network, NetworkError, NodeId, Route};
+pub use network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NetworkError, NodeId};
 pub use probe::Probe;
+pub use routing::{Metric, Route, Routing};
 pub use simulation::{Simulation, SimulationError};
