@@ -17,6 +17,7 @@ mod random;
 mod routing;
 mod simulation;
 mod timers;
+pub mod topologies;
 
 pub use agent::{Agent, AgentId, Arrival, Context, Direction, FlowSpec, Outgoing};
 pub use cargo::{Cargo, Carried, Content};
