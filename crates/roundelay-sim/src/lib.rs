@@ -15,6 +15,7 @@ mod network;
 mod probe;
 mod random;
 mod simulation;
+pub mod sources;
 mod timers;
 
 pub use agent::{Agent, AgentId, Arrival, Context, Direction, FlowSpec, Outgoing};
