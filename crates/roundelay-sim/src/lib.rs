@@ -16,6 +16,7 @@ mod probe;
 mod random;
 mod routing;
 mod simulation;
+pub mod sources;
 mod timers;
 pub mod topologies;
 
