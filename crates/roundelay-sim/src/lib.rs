@@ -11,11 +11,13 @@ mod cargo;
 mod event_queue;
 mod flows;
 mod link;
+pub mod log;
 mod network;
 mod probe;
 mod random;
 mod simulation;
 mod timers;
+pub mod verify;
 
 pub use agent::{Agent, AgentId, Arrival, Context, Direction, FlowSpec, Outgoing};
 pub use cargo::{Cargo, Carried, Content};

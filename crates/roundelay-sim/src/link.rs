@@ -106,7 +106,7 @@ impl<P: Probe> Observer<Carried> for Work<'_, P> {
         wire.counts.bytes += u64::from(packet.len);
         wire.counts.waits += u128::from(wait.as_picos());
         packet.slack = packet.slack.after(wait);
-        books.probe.transmitted(wire.id, &packet, books.arena.at(packet.payload.cargo), start, end);
+        books.probe.transmitted(wire.id, &packet, books.arena.at(packet.payload.cargo), [start, end]);
         if wire.is_lost() {
             wire.counts.lost += 1;
             return books.lose(wire.id, &packet, start);
