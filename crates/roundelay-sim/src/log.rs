@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
+use crate::link::preempts;
 use crate::network::{LinkConfig, LinkId, Network, NodeId};
 use crate::probe::Probe;
 
@@ -50,6 +51,8 @@ pub struct LinkRecord {
     pub queue: String,
     /// What its queue promises about order.
     pub order: Order,
+    /// Whether it interrupts packets: a packet's transmission is told when it ends.
+    pub preempts: bool,
 }
 
 /// What a queue promises about the order of packets.
@@ -75,7 +78,7 @@ pub enum Event {
     Send { packet: u64, flow: u64, len: u32, back: bool },
     /// A packet comes to a link's queue.
     Arrive { packet: u64, link: u32 },
-    /// A packet gets the link, until `end`.
+    /// A packet gets the link, until `end`; or has had it, if the link interrupts packets.
     Transmit { packet: u64, link: u32, end: u64 },
     /// A link's queue drops a packet.
     Drop { packet: u64, link: u32, reason: String },
@@ -117,6 +120,7 @@ impl LinkRecord {
             loses: link.loss.0 > 0,
             queue: link.queue.discipline.to_string(),
             order,
+            preempts: preempts(&link.queue),
         }
     }
 }
@@ -132,14 +136,17 @@ impl Header {
 #[derive(Debug)]
 pub struct Log<W: Write> {
     output: BufWriter<W>,
+    preempts: Vec<bool>,
     failure: Option<io::Error>,
 }
 
 impl<W: Write> Log<W> {
     /// A log of what will happen in a network.
     pub fn new(output: W, network: &Network) -> Self {
-        let mut log = Self { output: BufWriter::new(output), failure: None };
-        log.write(&Header::of(network));
+        let header = Header::of(network);
+        let preempts = header.links.iter().map(|link| link.preempts).collect();
+        let mut log = Self { output: BufWriter::new(output), preempts, failure: None };
+        log.write(&header);
         log
     }
 
@@ -180,7 +187,8 @@ impl<W: Write> Probe for Log<W> {
     }
 
     fn transmitted(&mut self, link: LinkId, _packet: &Packet<Carried>, cargo: &Cargo, [start, end]: [Instant; 2]) {
-        self.event(start, Event::Transmit { packet: cargo.number, link: link.0, end: end.as_picos() });
+        let heard = if self.preempts[link.0 as usize] { end } else { start };
+        self.event(heard, Event::Transmit { packet: cargo.number, link: link.0, end: end.as_picos() });
     }
 
     fn dropped(&mut self, now: Instant, link: LinkId, _packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {

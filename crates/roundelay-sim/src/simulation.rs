@@ -1,6 +1,6 @@
 //! Time goes on.
 
-use roundelay::{ConfigError, DropReason, FlowId, Instant, Packet, Scheduler};
+use roundelay::{ConfigError, DropReason, FlowId, Instant, Packet};
 
 use crate::agent::{Agent, AgentId, Arrival, Command, Context, Direction, FlowSpec, Outgoing};
 use crate::cargo::{Arena, Cargo, Carried};
@@ -208,7 +208,7 @@ impl<P: Probe> Simulation<P> {
 
     /// What waits at a link, the packet on the link not counted.
     pub fn backlog(&self, link: LinkId) -> roundelay::Backlog {
-        self.links[link.0 as usize].port.scheduler().backlog()
+        self.links[link.0 as usize].port.backlog()
     }
 
     /// Packets in the network.
@@ -381,8 +381,8 @@ impl<P: Probe> Simulation<P> {
         let backward = self.routes.between(&self.network, spec.to, spec.from)?;
         if let Some(config) = spec.config {
             for link in self.routes.links(forward) {
-                let scheduler = self.links[link].port.scheduler_mut();
-                scheduler.set_flow(id, config).map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error })?;
+                let port = &mut self.links[link].port;
+                port.set_flow(id, config).map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error })?;
             }
         }
         let number = self.books.flows.open(id, agent, spec, [forward, backward]);
@@ -398,7 +398,7 @@ impl<P: Probe> Simulation<P> {
         flow.is_open = false;
         let Flow { config, routes: [forward, _], on_their_way, .. } = *flow;
         if config.is_some() {
-            self.routes.links(forward).for_each(|link| self.links[link].port.scheduler_mut().remove_flow(id));
+            self.routes.links(forward).for_each(|link| self.links[link].port.remove_flow(id));
         }
         if on_their_way == 0 {
             self.books.end(id, self.now);

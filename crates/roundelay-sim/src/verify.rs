@@ -82,6 +82,8 @@ struct LinkState {
     waiting: VecDeque<(u64, u64, u64)>,
     flying: VecDeque<u64>,
     free_at: u64,
+    /// Time that it has been sending, if it interrupts packets.
+    worked: u64,
 }
 
 /// Everything that the log has told so far.
@@ -143,18 +145,32 @@ impl LinkState {
     }
 
     /// Whether a transmission is one that the link can do.
-    fn transmits(&self, len: u32, start: u64, end: u64) -> Check {
+    fn transmits(&mut self, packet: u64, len: u32, now: u64, end: u64) -> Check {
         let bits = u128::from(len + self.record.overhead) * 8;
+        if self.record.preempts {
+            return self.has_transmitted(packet, bits, now, end);
+        }
+        let start = now;
         let took = u128::from(end.checked_sub(start).ok_or("it ends before it starts")?);
         let exact = (bits * 1_000_000_000_000).div_ceil(u128::from(self.record.rate));
         ensure(took == exact, || format!("{bits} bits take {exact} ps on this link, not {took}"))?;
-        ensure(start >= self.free_at, || format!("the link is not free before {}", self.free_at))
+        ensure(start >= self.free_at, || format!("the link is not free before {}", self.free_at))?;
+        self.does_not_rest(now)
+    }
+
+    /// The same of a link that interrupts packets: it has had time for this one since it came, and for all together.
+    fn has_transmitted(&mut self, packet: u64, bits: u128, now: u64, end: u64) -> Check {
+        let took = (bits * 1_000_000_000_000).div_ceil(u128::from(self.record.rate)) as u64;
+        let since = self.waiting.iter().find(|(waiting, ..)| *waiting == packet).map_or(now, |(_, _, since)| *since);
+        self.worked += took;
+        ensure(end == now, || "it ends when it is told".to_owned())?;
+        ensure(since + took <= now && self.worked <= now, || format!("{bits} bits take {took} ps on this link"))
     }
 
     /// Whether it has sent until `now` if something waited.
     fn does_not_rest(&self, now: u64) -> Check {
         let could_send_at = self.waiting.front().map_or(u64::MAX, |(_, _, since)| self.free_at.max(*since));
-        ensure(now <= could_send_at, || format!("the link rests from {could_send_at} on while packets wait"))
+        ensure(self.record.preempts || now <= could_send_at, || format!("the link rests from {could_send_at} on while packets wait"))
     }
 }
 
@@ -167,7 +183,7 @@ impl Books {
         if let Some(link) = header.links.iter().position(|link| link.from.max(link.to) >= header.nodes || link.rate == 0) {
             return format(format!("link {link} has an end that is not there, or no rate"));
         }
-        let link = |record| LinkState { record, waiting: VecDeque::new(), flying: VecDeque::new(), free_at: 0 };
+        let link = |record| LinkState { record, waiting: VecDeque::new(), flying: VecDeque::new(), free_at: 0, worked: 0 };
         let links = header.links.into_iter().map(link).collect();
         let (packets, flows, totals) = (BTreeMap::new(), BTreeMap::new(), Verified::default());
         Ok(Self { links, packets, flows, now: 0, has_ended: false, totals })
@@ -248,8 +264,7 @@ impl Books {
         let state = self.packets.get(&packet).ok_or_else(|| format!("packet {packet} is not on its way"))?;
         let (len, now) = (state.len, self.now);
         let link_state = self.link(link)?;
-        link_state.transmits(len, now, end)?;
-        link_state.does_not_rest(now)?;
+        link_state.transmits(packet, len, now, end)?;
         link_state.take(packet, true)?;
         link_state.free_at = end;
         link_state.flying.push_back(packet);
