@@ -126,6 +126,17 @@ impl Network {
     }
 }
 
+impl Network {
+    /// How long a packet of `len` bytes takes over some links if it waits nowhere: the tmin of the paper on universal packet scheduling.
+    pub fn fastest(&self, links: impl IntoIterator<Item = LinkId>, len: u32) -> Duration {
+        let time = |link: LinkId| {
+            let LinkConfig { rate, delay, overhead, .. } = self.links[link.0 as usize];
+            rate.time_of(u64::from(len + overhead)) + delay
+        };
+        links.into_iter().map(time).fold(Duration::ZERO, |sum, time| sum + time)
+    }
+}
+
 /// A route: where it begins in the table of routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route(pub(crate) u32);

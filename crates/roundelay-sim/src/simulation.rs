@@ -314,13 +314,14 @@ impl<P: Probe> Simulation<P> {
         let books = &mut self.books;
         let cargo = books.arena.release(packet.payload.cargo);
         books.probe.delivered(self.now, packet, &cargo);
-        let Cargo { direction, sent, content, .. } = cargo;
+        let Cargo { direction, sent, initial_slack, content, .. } = cargo;
         let delay = self.now.since(sent);
         books.count(packet.flow, direction, |counts| counts.deliver(packet.len, delay));
         let listener = books.flows.at(packet.flow).filter(|flow| flow.is_open).map(|flow| flow.agent);
         books.leave_network(packet.flow, self.now);
         let Some(agent) = listener else { return Ok(()) };
-        let arrival = Arrival { flow: packet.flow, direction, len: packet.len, content, ecn: packet.ecn, sent, slack: packet.slack };
+        let arrival =
+            Arrival { flow: packet.flow, direction, len: packet.len, content, ecn: packet.ecn, sent, initial_slack, slack: packet.slack };
         self.call(agent, |agent, context| agent.arrive(&arrival, context))
     }
 
@@ -367,7 +368,8 @@ impl<P: Probe> Simulation<P> {
         flow.on_their_way += 1;
         flow.counts.sent += u64::from(direction == Direction::Forward);
         let (number, hop) = (flow.number, flow.routes[direction.index()].0);
-        let cargo = Cargo { number: books.packets, flow: number, direction, sent: self.now, content: packet.content };
+        let cargo =
+            Cargo { number: books.packets, flow: number, direction, sent: self.now, initial_slack: packet.slack, content: packet.content };
         books.packets += 1;
         let carried = Carried { hop, cargo: books.arena.store(cargo) };
         let Outgoing { flow, len, ecn, priority, slack, deadline, .. } = *packet;
