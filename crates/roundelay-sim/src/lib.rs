@@ -17,7 +17,6 @@ mod probe;
 mod random;
 mod recorder;
 mod simulation;
-mod timers;
 pub mod verify;
 
 pub use agent::{Agent, AgentId, Arrival, Context, Direction, FlowSpec, Outgoing};
