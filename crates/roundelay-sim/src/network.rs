@@ -228,6 +228,15 @@ impl Network {
     pub(crate) fn check(&self, node: NodeId) -> Result<(), NetworkError> {
         if node.index() < self.leaving.len() { Ok(()) } else { Err(NetworkError::NoNode(node)) }
     }
+
+    /// How long a packet of `len` bytes takes over some links if it waits nowhere: the tmin of the paper on universal packet scheduling.
+    pub fn fastest(&self, links: impl IntoIterator<Item = LinkId>, len: u32) -> Duration {
+        let time = |link: LinkId| {
+            let LinkConfig { rate, delay, overhead, .. } = self.links[link.index()];
+            rate.time_of(u64::from(len) + u64::from(overhead)) + delay
+        };
+        links.into_iter().map(time).fold(Duration::ZERO, |sum, time| sum + time)
+    }
 }
 
 /// A link of a network, but for its ends.
