@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use roundelay::schedulers::Spec;
 use roundelay::{Billionths, Duration, Rate};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::routing::Routing;
 pub(crate) use crate::routing::{ARRIVED, Route, Routes};
@@ -31,7 +33,8 @@ impl LinkId {
 }
 
 /// What kind of link: queues are set and results are summed by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum LinkClass {
     /// Between routers of the core.
     #[default]

@@ -1,0 +1,414 @@
+//! The file of a scenario.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use roundelay::schedulers::Spec;
+use roundelay::{Duration, FlowConfig};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::estimate::{Estimate, MOST_EVENTS};
+use super::pairs::{Pairing, matching};
+use super::reader::Reader;
+use super::source::{Burst, Cbr, OnOff, Poisson, SourceSpec, Voip};
+use super::topology::{LinkEntry, NodeEntry, Parts, PortEntry, TopologyTable, topology};
+use crate::written::{InWords, read, some};
+use super::{Group, Scenario, ScenarioError};
+use crate::network::NodeId;
+use crate::random::{Drawer, mix, stream};
+use crate::routing::{Metric, Routes, Routing};
+use crate::sources::{Terms, Urgency};
+use crate::topologies::{Queues, Topology};
+
+/// The longest run, which a `u64` of picoseconds can tell with some room.
+const LONGEST: Duration = Duration::from_secs(200 * 86_400);
+/// Most sources.
+const MOST_SOURCES: u64 = 1_000_000;
+
+/// A scenario: a network, what it carries and for how long.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Roundelay scenario")]
+struct Top {
+    /// What it is called. Left out: as the file.
+    name: Option<String>,
+    /// Of all that is drawn: same seed, same result.
+    #[serde(default = "one")]
+    seed: u64,
+    /// How long it lasts, at most 200 days.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    duration: Duration,
+    /// What happens before counts for nothing: less than the duration.
+    #[serde(default, deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    warmup: Duration,
+    /// The network: a template with its parameters, or a file. Left out: [[node]] and [[link]].
+    #[serde(default, skip_deserializing)]
+    #[schemars(with = "Option<TopologyTable>")]
+    #[allow(dead_code, reason = "it is read by itself")]
+    topology: (),
+    /// What orders queues, by class of links.
+    #[serde(default)]
+    queue: QueueTable,
+    /// How packets find their way.
+    #[serde(default)]
+    routing: RoutingTable,
+    /// Nodes, where there is no [topology].
+    #[serde(default)]
+    node: Vec<NodeEntry>,
+    /// Links, where there is no [topology].
+    #[serde(default)]
+    link: Vec<LinkEntry>,
+    /// What is different about some links, one way.
+    #[serde(default)]
+    port: Vec<PortEntry>,
+    /// Who sends.
+    #[serde(default, skip_deserializing)]
+    #[schemars(with = "Vec<SourceTable>")]
+    #[allow(dead_code, reason = "it is read by itself")]
+    source: (),
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct QueueTable {
+    /// Between core routers, and other outputs of routers where nothing is said of them. By default fifo limit 1000.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Spec>>")]
+    core: Option<Spec>,
+    /// Other outputs of routers.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Spec>>")]
+    edge: Option<Spec>,
+    /// Hosts' network interfaces. By default fifo, and no limit that matters.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Spec>>")]
+    host: Option<Spec>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RoutingTable {
+    /// What makes a route short.
+    #[serde(default)]
+    metric: Metric,
+    /// Whether flows are spread over all shortest routes (equal-cost multipath), by a hash that the seed keys.
+    #[serde(default)]
+    spread: bool,
+}
+
+/// A `[[source]]` as the schema shows it.
+#[derive(JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "the schema is made from it")]
+struct SourceTable {
+    #[schemars(flatten)]
+    placement: Placement,
+    #[schemars(flatten)]
+    spec: SourceSpec,
+}
+
+/// What all sources have.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Placement {
+    /// What it is called in results. Left out: its kind and number.
+    name: Option<String>,
+    /// Hosts that send: a name, one with a `*` for any letters, or a list of these.
+    from: OneOrMany,
+    /// Hosts that they send to.
+    to: OneOrMany,
+    /// Who sends to whom.
+    #[serde(default)]
+    pairs: Pairing,
+    /// Sources of each pair.
+    #[serde(default = "one_u32")]
+    count: u32,
+    /// When the first starts.
+    #[serde(default, deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    start: Duration,
+    /// Each starts so much later than the one before.
+    #[serde(default, deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    start_step: Duration,
+    /// And up to so much later again, drawn evenly.
+    #[serde(default, deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    start_jitter: Duration,
+    /// When all stop. Left out: never.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Duration>>")]
+    stop: Option<Duration>,
+    /// Its weight in queues that know weights: 1 to 1024.
+    #[schemars(range(min = 1, max = 1024))]
+    weight: Option<u32>,
+    /// Its longest packet, for queues that go by it: 512 to 65,536 bytes.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<u32>>")]
+    max_packet_len: Option<u32>,
+    /// What its packets say of their urgency.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Urgency>>")]
+    urgency: Option<Urgency>,
+}
+
+const PLACEMENT: [&str; 12] = [
+    "name",
+    "from",
+    "to",
+    "pairs",
+    "count",
+    "start",
+    "start_step",
+    "start_jitter",
+    "stop",
+    "weight",
+    "max_packet_len",
+    "urgency",
+];
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    fn texts(&self) -> &[String] {
+        match self {
+            Self::One(text) => std::slice::from_ref(text),
+            Self::Many(texts) => texts,
+        }
+    }
+}
+
+const fn one() -> u64 {
+    1
+}
+
+const fn one_u32() -> u32 {
+    1
+}
+
+/// The JSON Schema of scenario files, indented, ending in a newline.
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(Top);
+    serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
+}
+
+impl Scenario {
+    /// Reads a scenario. `file` stands in messages; files that it names are looked for in `folder`.
+    ///
+    /// # Errors
+    /// The file, the line, what is wrong there and what would be legal.
+    pub fn from_toml(file: &str, text: &str, folder: &Path) -> Result<Self, ScenarioError> {
+        let (reader, mut table) = Reader::parse(file, text)?;
+        let topology_table = table.get_mut().remove("topology");
+        let sources = table.get_mut().remove("source");
+        let top: Top = reader.take(table)?;
+        top.check(&reader)?;
+        let queues = top.queues();
+        let parts = Parts { nodes: &top.node, links: &top.link, ports: &top.port, queues: &queues };
+        let topology_table = topology_table.map(|value| into_table(&reader, "topology", value)).transpose()?;
+        let mut topology = topology(&reader, topology_table, &parts, folder)?;
+        topology.network.set_routing(Routing { metric: top.routing.metric, spread: top.routing.spread.then_some(mix(top.seed)) });
+        let groups = groups(&reader, sources, &topology, &top)?;
+        let name = top.name.unwrap_or_else(|| file.rsplit(['/', '\\']).next().unwrap_or(file).trim_end_matches(".toml").to_owned());
+        let scenario = Self { name, seed: top.seed, duration: top.duration, warmup: top.warmup, topology, groups };
+        let estimate = Estimate::of(&scenario);
+        if estimate.events > MOST_EVENTS {
+            let message = format!("that would take {:.1e} events, legal range up to {MOST_EVENTS:.0e}: {}", estimate.events, "shorten it, or slow down its sources");
+            return Err(reader.at("duration", message));
+        }
+        Ok(scenario)
+    }
+}
+
+impl Top {
+    fn check(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
+        if self.duration == Duration::ZERO || self.duration > LONGEST {
+            return Err(reader.at("duration", format!("duration {}: legal range 1ns to 200 days", self.duration)));
+        }
+        if self.warmup >= self.duration {
+            let message = format!("warmup {}: legal range 0 to less than the duration, {}", self.warmup, self.duration);
+            return Err(reader.at("warmup", message));
+        }
+        Ok(())
+    }
+
+    fn queues(&self) -> Queues {
+        let QueueTable { core, edge, host } = &self.queue;
+        let mut queues = core.clone().map_or_else(Queues::default, Queues::routers);
+        edge.iter().for_each(|edge| queues.edge = edge.clone());
+        host.iter().for_each(|host| queues.host = host.clone());
+        queues
+    }
+}
+
+fn into_table<'a>(reader: &Reader<'a>, key: &str, value: Spanned<DeValue<'a>>) -> Result<Spanned<DeTable<'a>>, ScenarioError> {
+    let span = value.span();
+    match value.into_inner() {
+        DeValue::Table(table) => Ok(Spanned::new(span, table)),
+        _ => Err(reader.at(key, format!("expected a table, as in [{key}]"))),
+    }
+}
+
+fn groups<'a>(reader: &Reader<'a>, sources: Option<Spanned<DeValue<'a>>>, topology: &Topology, top: &Top) -> Result<Vec<Group>, ScenarioError> {
+    let Some(sources) = sources else { return Err(reader.at("", "nobody sends: [[source]]")) };
+    let DeValue::Array(sources) = sources.into_inner() else {
+        return Err(reader.at("source", "sources are written [[source]], each with a head of its own"));
+    };
+    let (mut groups, mut names, mut total) = (Vec::new(), BTreeSet::new(), 0);
+    let mut routes = Routes::default();
+    for (number, value) in sources.into_iter().enumerate() {
+        let path = format!("source.{number}");
+        let entry = Entry { reader, path: &path, topology };
+        let group = entry.read(into_table(reader, "[source]", value)?, number, top)?;
+        if !names.insert(group.name.clone()) {
+            return Err(reader.at(&format!("{path}.name"), format!("two sources are called '{}'", group.name)));
+        }
+        total += group.sources(&mut stream(0, Drawer::Agent(0)));
+        if total > MOST_SOURCES {
+            return Err(reader.at(&path, format!("that makes {total} sources, legal range up to {MOST_SOURCES}")));
+        }
+        entry.check_routes(&group, &mut routes)?;
+        groups.push(group);
+    }
+    Ok(groups)
+}
+
+impl Group {
+    /// How many sources it has.
+    pub(super) fn sources(&self, random: &mut rand_pcg::Pcg64Mcg) -> u64 {
+        let pairs = match self.pairs {
+            Pairing::All => self.pairs.pairs(&self.from, &self.to, random).len() as u64,
+            Pairing::Each => self.from.len().max(self.to.len()) as u64,
+            Pairing::Random => self.from.len() as u64,
+        };
+        pairs * u64::from(self.count)
+    }
+
+    /// Terms of a source between two hosts.
+    pub(super) fn terms(&self, from: NodeId, to: NodeId, number: u64) -> Terms {
+        let start = self.start + Duration::from_picos(self.start_step.as_picos().saturating_mul(number));
+        let mut terms = Terms::new(from, to);
+        terms.flow.config = self.flow;
+        terms.start = roundelay::Instant::ZERO + start;
+        terms.start_jitter = self.start_jitter;
+        terms.stop = self.stop.map(|stop| roundelay::Instant::ZERO + stop);
+        terms.urgency = self.urgency;
+        terms
+    }
+}
+
+/// A `[[source]]` that is being read.
+struct Entry<'r, 'a> {
+    reader: &'r Reader<'a>,
+    path: &'r str,
+    topology: &'r Topology,
+}
+
+impl<'a> Entry<'_, 'a> {
+    fn at(&self, key: &str, message: impl std::fmt::Display) -> ScenarioError {
+        self.reader.at(&format!("{}.{key}", self.path), message)
+    }
+
+    fn read(&self, mut table: Spanned<DeTable<'a>>, number: usize, top: &Top) -> Result<Group, ScenarioError> {
+        let mut common = DeTable::new();
+        let span = table.span();
+        for key in PLACEMENT {
+            if let Some((key, value)) = table.get_mut().remove_entry(key) {
+                common.insert(key, value);
+            }
+        }
+        let kind = table.get_mut().remove("kind");
+        let source = self.source(kind.as_ref().and_then(|kind| kind.get_ref().as_str()), table)?;
+        let placement: Placement = self.reader.take(Spanned::new(span, common))?;
+        let (from, to) = (self.hosts("from", &placement.from)?, self.hosts("to", &placement.to)?);
+        placement.pairs.count(&from, &to).map_err(|message| self.at("pairs", message))?;
+        let name = placement.name.clone().unwrap_or_else(|| format!("{}{number}", source.kind()));
+        let flow = self.flow(&placement)?;
+        let Placement { pairs, count, start, start_step, start_jitter, stop, .. } = placement;
+        let urgency = placement.urgency.unwrap_or_default();
+        let group = Group { name, source, from, to, pairs, count, start, start_step, start_jitter, stop, flow, urgency };
+        self.check(&group, top)?;
+        Ok(group)
+    }
+
+    fn source(&self, kind: Option<&str>, table: Spanned<DeTable<'a>>) -> Result<SourceSpec, ScenarioError> {
+        Ok(match kind {
+            Some("cbr") => SourceSpec::Cbr(self.reader.take::<Cbr>(table)?),
+            Some("poisson") => SourceSpec::Poisson(self.reader.take::<Poisson>(table)?),
+            Some("on_off") => SourceSpec::OnOff(self.reader.take::<OnOff>(table)?),
+            Some("voip") => SourceSpec::Voip(self.reader.take::<Voip>(table)?),
+            Some("burst") => SourceSpec::Burst(self.reader.take::<Burst>(table)?),
+            Some(other) => return Err(self.at("kind", format!("'{other}' is no kind of source: {}", SourceSpec::KINDS.join(", ")))),
+            None => return Err(self.at("kind", format!("a source without a kind: {}", SourceSpec::KINDS.join(", ")))),
+        })
+    }
+
+    fn hosts(&self, key: &str, patterns: &OneOrMany) -> Result<Vec<NodeId>, ScenarioError> {
+        let mut hosts = Vec::new();
+        for pattern in patterns.texts() {
+            let found = matching(&self.topology.network, &self.topology.hosts, pattern);
+            hosts.extend(found.map_err(|message| self.at(key, message))?);
+        }
+        if hosts.is_empty() { Err(self.at(key, "an empty list: one host or more")) } else { Ok(hosts) }
+    }
+
+    fn flow(&self, placement: &Placement) -> Result<Option<FlowConfig>, ScenarioError> {
+        if placement.weight.is_none() && placement.max_packet_len.is_none() {
+            return Ok(None);
+        }
+        let mut flow = FlowConfig::default();
+        if let Some(weight) = placement.weight {
+            let most = FlowConfig::MAX_WEIGHT;
+            if !(1..=most).contains(&weight) {
+                return Err(self.at("weight", format!("weight {weight}: legal range 1 to {most}")));
+            }
+            flow.weight = weight;
+        }
+        if let Some(len) = placement.max_packet_len {
+            let (least, most) = (FlowConfig::MIN_MAX_PACKET_LEN, FlowConfig::MAX_PACKET_LEN);
+            if !(least..=most).contains(&len) {
+                return Err(self.at("max_packet_len", format!("max_packet_len {len}: legal range {least} to {most}")));
+            }
+            flow.max_packet_len = len;
+        }
+        Ok(Some(flow))
+    }
+
+    /// What can be checked by making one of the sources.
+    fn check(&self, group: &Group, top: &Top) -> Result<(), ScenarioError> {
+        if group.count == 0 {
+            return Err(self.at("count", "count 0: legal range 1 to 1000000"));
+        }
+        if group.start >= top.duration {
+            return Err(self.at("start", format!("start {}: legal range 0 to less than the duration, {}", group.start, top.duration)));
+        }
+        let agent = group.source.agent(group.terms(group.from[0], group.to[0], 0));
+        agent.map(drop).map_err(|error| {
+            let key = error.parameter.trim_end_matches("_bytes");
+            self.at(key, format!("{key} {}: legal range {}", error.value, error.range))
+        })
+    }
+
+    fn check_routes(&self, group: &Group, routes: &mut Routes) -> Result<(), ScenarioError> {
+        let network = &self.topology.network;
+        for (from, to) in group.pairs.possible(&group.from, &group.to, &mut stream(0, Drawer::Agent(0))) {
+            if from == to {
+                return Err(self.at("to", format!("'{}' sends to itself", network.name(from))));
+            }
+            for (from, to) in [(from, to), (to, from)] {
+                let route = routes.between(network, from, to);
+                route.map_err(|_| self.at("to", format!("there is no way from '{}' to '{}'", network.name(from), network.name(to))))?;
+            }
+        }
+        Ok(())
+    }
+}
