@@ -128,7 +128,7 @@ impl Simulation {
 }
 
 impl<P: Probe> Simulation<P> {
-    /// A network with nothing in it.
+    /// A network with nothing in it. The queue of link k is built with the seed plus k.
     ///
     /// # Errors
     /// A discipline's parameter is out of its range.
