@@ -17,6 +17,7 @@ mod probe;
 mod random;
 mod recorder;
 mod simulation;
+pub mod sources;
 pub mod verify;
 
 pub use agent::{Agent, AgentId, Arrival, Context, Direction, FlowSpec, Outgoing};

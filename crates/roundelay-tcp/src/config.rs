@@ -1,0 +1,261 @@
+//! What a connection does: which recovery, which growth, which timers. Both ends take the same configuration.
+
+use std::fmt;
+
+use roundelay::Duration;
+
+/// How losses are found and repaired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Flavour {
+    /// Fast retransmit, then slow start from one segment, going back to the first byte that is missing.
+    Tahoe,
+    /// Fast recovery that ends with the first acknowledgement of new data: RFC 5681.
+    Reno,
+    /// Fast recovery that repairs one loss a round trip until all is repaired: RFC 6582.
+    NewReno,
+    /// Selective acknowledgements, the scoreboard and the pipe of RFC 6675.
+    Sack,
+}
+
+/// How the window grows and shrinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Control {
+    /// Half on loss, then a segment a round trip: RFC 5681.
+    Reno,
+    /// Seven tenths on loss, then a cubic function of time: RFC 9438.
+    Cubic,
+}
+
+/// When the retransmission timer starts anew during NewReno's recovery: RFC 6582, section 4.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PartialTimer {
+    /// With the first partial acknowledgement only ("impatient", what the RFC recommends): many losses end in a timeout.
+    First,
+    /// With each ("slow but steady").
+    Each,
+}
+
+/// Parameters of a connection. Lengths are in bytes, windows in segments of `segment_len`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// How losses are repaired.
+    pub flavour: Flavour,
+    /// How the window grows.
+    pub control: Control,
+    /// Most data in a segment (SMSS): 1 to 65535 bytes.
+    pub segment_len: u32,
+    /// Bytes on the wire that a segment with data adds to it: 0 to 65535.
+    pub header_len: u32,
+    /// Bytes on the wire of a segment without data (SYN, acknowledgement): 1 to 65535.
+    pub bare_len: u32,
+    /// Whether selective acknowledgements add their option to that: 4 bytes and 8 a block.
+    pub sack_option_counted: bool,
+    /// First congestion window in segments: 1 to 1000000. RFC 6928: 10.
+    pub initial_window: u32,
+    /// First slow start threshold in segments, 2 to 100000000; nothing: as high as the receive window.
+    pub initial_threshold: Option<u32>,
+    /// What the receiver takes beyond what it has acknowledged, in segments: 1 to 100000000. It never shrinks: data is read at once.
+    pub receive_window: u32,
+    /// Least retransmission timeout: 1 us to `max_timeout`. RFC 6298 asks for 1 s, what is in use has 200 ms.
+    pub min_timeout: Duration,
+    /// Timeout before a round trip has been measured: `min_timeout` to `max_timeout`. RFC 6298: 1 s.
+    pub initial_timeout: Duration,
+    /// Largest timeout: up to 1 hour. RFC 6298: 60 s or more.
+    pub max_timeout: Duration,
+    /// Tick of the clock that measures round trips (G of RFC 6298): 1 ns to 1 s.
+    pub granularity: Duration,
+    /// Duplicate acknowledgements that tell a loss (DupThresh): 1 to 1000. RFC 5681: 3.
+    pub duplicate_threshold: u32,
+    /// Whether duplicates before that send new data: RFC 3042.
+    pub limited_transmit: bool,
+    /// Whether segments carry timestamps, and each acknowledgement of new data measures the round trip (RFC 7323). If not, one segment at a
+    /// time is measured, and none that was sent twice (Karn).
+    pub timestamps: bool,
+    /// Longest time that an acknowledgement waits for a second segment: 1 us to 500 ms (RFC 5681, section 4.2). Nothing: each segment is
+    /// acknowledged.
+    pub delayed_acknowledgement: Option<Duration>,
+    /// Explicit congestion notification: RFC 3168.
+    pub ecn: bool,
+    /// Whether segments are spread over the round trip instead of following acknowledgements in bursts.
+    pub pacing: bool,
+    /// Whether a SYN and its answer come first.
+    pub syn_exchange: bool,
+    /// Whether a sender that has been silent for a timeout starts from the initial window: RFC 5681, section 4.1.
+    pub idle_restart: bool,
+    /// Whether only a window that was in full use grows: RFC 9438, section 5.8; RFC 7661.
+    pub window_validation: bool,
+    /// NewReno: whether a partial acknowledgement takes what it acknowledges from the window (RFC 6582, section 3.2, step 3).
+    pub partial_deflation: bool,
+    /// NewReno: when partial acknowledgements restart the timer.
+    pub partial_timer: PartialTimer,
+    /// NewReno: whether the window after recovery is at most a segment more than what is in flight, so that no burst follows (RFC 6582,
+    /// section 3.2, step 3, full acknowledgements, first choice).
+    pub burst_avoidance: bool,
+}
+
+/// A parameter is out of its range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    /// The field of [`Config`].
+    pub parameter: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What it may be.
+    pub range: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tcp: {} is {}, but must be {}", self.parameter, self.value, self.range)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::rfc()
+    }
+}
+
+const MICROSECOND: Duration = Duration::from_micros(1);
+
+impl Config {
+    /// What the RFCs ask of a host today: SACK, CUBIC, ten segments at first, timestamps, delayed acknowledgements, a least timeout of 1 s.
+    pub const fn rfc() -> Self {
+        Self {
+            flavour: Flavour::Sack,
+            control: Control::Cubic,
+            segment_len: 1448,
+            header_len: 52,
+            bare_len: 52,
+            sack_option_counted: true,
+            initial_window: 10,
+            initial_threshold: None,
+            receive_window: 45_000,
+            min_timeout: Duration::from_secs(1),
+            initial_timeout: Duration::from_secs(1),
+            max_timeout: Duration::from_secs(60),
+            granularity: Duration::from_millis(1),
+            duplicate_threshold: 3,
+            limited_transmit: true,
+            timestamps: true,
+            delayed_acknowledgement: Some(Duration::from_millis(200)),
+            ecn: false,
+            pacing: false,
+            syn_exchange: true,
+            idle_restart: true,
+            window_validation: true,
+            partial_deflation: true,
+            partial_timer: PartialTimer::First,
+            burst_avoidance: true,
+        }
+    }
+
+    /// `TCP/Newreno` with `TCPSink/Sack1` of ns-2 as the experiments of UPS (NSDI 2016) set them: NewReno, two segments at first, each segment
+    /// acknowledged, a clock of 1 us, timeouts of 0.2 s and more. Data takes 1510 bytes on the wire, acknowledgements 40. The sink tells
+    /// selective acknowledgements, which this sender ignores.
+    pub const fn ns2_newreno_sack1() -> Self {
+        Self {
+            flavour: Flavour::NewReno,
+            control: Control::Reno,
+            segment_len: 1460,
+            header_len: 50,
+            bare_len: 40,
+            sack_option_counted: false,
+            initial_window: 2,
+            receive_window: 10_000_000,
+            min_timeout: Duration::from_millis(200),
+            initial_timeout: Duration::from_secs(3),
+            granularity: MICROSECOND,
+            delayed_acknowledgement: None,
+            idle_restart: false,
+            window_validation: false,
+            burst_avoidance: false,
+            ..Self::rfc()
+        }
+    }
+
+    /// Classic `TCP` of ns-2 and its sink: Tahoe or Reno, 1000-byte packets with 40 bytes of header within them, one segment at first, a window
+    /// of 20, a clock of 10 ms, no timestamps, no SYN.
+    pub const fn ns2_classic(flavour: Flavour) -> Self {
+        Self {
+            flavour,
+            segment_len: 960,
+            header_len: 40,
+            initial_window: 1,
+            receive_window: 20,
+            initial_timeout: Duration::from_secs(3),
+            granularity: Duration::from_millis(10),
+            limited_transmit: false,
+            timestamps: false,
+            syn_exchange: false,
+            ..Self::ns2_newreno_sack1()
+        }
+    }
+
+    /// # Errors
+    /// The first parameter that is out of its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        count("segment_len", self.segment_len, 1, 65_535)?;
+        count("header_len", self.header_len, 0, 65_535)?;
+        count("bare_len", self.bare_len, 1, 65_535)?;
+        count("initial_window", self.initial_window, 1, 1_000_000)?;
+        count("initial_threshold", self.initial_threshold.unwrap_or(2), 2, 100_000_000)?;
+        count("receive_window", self.receive_window, 1, 100_000_000)?;
+        count("duplicate_threshold", self.duplicate_threshold, 1, 1000)?;
+        span("max_timeout", self.max_timeout, MICROSECOND, Duration::from_secs(3600))?;
+        span("min_timeout", self.min_timeout, MICROSECOND, self.max_timeout)?;
+        span("initial_timeout", self.initial_timeout, self.min_timeout, self.max_timeout)?;
+        span("granularity", self.granularity, Duration::from_nanos(1), Duration::from_secs(1))?;
+        let delay = self.delayed_acknowledgement.unwrap_or(MICROSECOND);
+        span("delayed_acknowledgement", delay, MICROSECOND, Duration::from_millis(500))
+    }
+
+    /// The receive window in bytes.
+    pub(crate) fn receive_window_bytes(&self) -> u64 {
+        u64::from(self.receive_window) * u64::from(self.segment_len)
+    }
+
+    /// Slow start threshold before any loss, in bytes.
+    pub(crate) fn initial_threshold_bytes(&self) -> u64 {
+        u64::from(self.initial_threshold.unwrap_or(self.receive_window).max(2)) * u64::from(self.segment_len)
+    }
+}
+
+fn count(parameter: &'static str, value: u32, min: u32, max: u32) -> Result<(), ConfigError> {
+    if (min..=max).contains(&value) {
+        return Ok(());
+    }
+    Err(ConfigError { parameter, value: value.to_string(), range: format!("{min} to {max}") })
+}
+
+fn span(parameter: &'static str, value: Duration, min: Duration, max: Duration) -> Result<(), ConfigError> {
+    if (min..=max).contains(&value) {
+        return Ok(());
+    }
+    Err(ConfigError { parameter, value: value.to_string(), range: format!("{min} to {max}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_legal() {
+        for config in [Config::rfc(), Config::ns2_newreno_sack1(), Config::ns2_classic(Flavour::Tahoe), Config::ns2_classic(Flavour::Reno)]
+        {
+            assert_eq!(config.check(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn errors_name_parameter_and_range() {
+        let error = Config { duplicate_threshold: 0, ..Config::rfc() }.check().expect_err("no threshold");
+        assert_eq!(error.to_string(), "tcp: duplicate_threshold is 0, but must be 1 to 1000");
+        let error = Config { min_timeout: Duration::from_secs(61), ..Config::rfc() }.check().expect_err("more than the most");
+        assert_eq!(error.to_string(), "tcp: min_timeout is 61s, but must be 1us to 60s");
+        let error = Config { initial_timeout: Duration::ZERO, ..Config::rfc() }.check().expect_err("no timeout");
+        assert_eq!(error.to_string(), "tcp: initial_timeout is 0s, but must be 1s to 60s");
+    }
+}

@@ -1,0 +1,46 @@
+//! TCP for simulation: a sender and a receiver as pure state machines.
+//!
+//! Neither reads a clock, opens a socket or holds data: time and segments come in as arguments, segments and the time of the next timer come
+//! out. All state is integers, so a run is the same on any machine. Data flows one way, from a [`Sender`] to a [`Receiver`]; what is modelled
+//! and by which RFC is in `docs/simulator/tcp.md`.
+//!
+//! ```
+//! use roundelay::{Duration, Instant};
+//! use roundelay_tcp::{Config, Receiver, Sender};
+//!
+//! let config = Config { syn_exchange: false, ..Config::rfc() };
+//! let (mut sender, mut receiver) = (Sender::new(config, Some(100_000))?, Receiver::new(config)?);
+//! let mut now = Instant::ZERO;
+//! sender.open(now);
+//! while !sender.is_done() {
+//!     let sent: Vec<_> = std::iter::from_fn(|| sender.poll(now)).collect();
+//!     now = now + Duration::from_millis(10); // a round trip on a link without limit
+//!     for segment in sent {
+//!         if let Some(acknowledgement) = receiver.on_segment(now, &segment, false) {
+//!             sender.on_segment(now, &acknowledgement);
+//!         }
+//!     }
+//!     if let Some(acknowledgement) = receiver.on_timer(now) {
+//!         sender.on_segment(now, &acknowledgement);
+//!     }
+//! }
+//! assert_eq!(receiver.delivered(), 100_000);
+//! # Ok::<(), roundelay_tcp::ConfigError>(())
+//! ```
+
+mod config;
+mod congestion;
+mod cubic;
+mod ranges;
+mod receiver;
+mod recovery;
+mod reno;
+mod rto;
+mod scoreboard;
+mod segment;
+mod sender;
+
+pub use config::{Config, ConfigError, Control, Flavour, PartialTimer};
+pub use receiver::{Receiver, ReceiverStatistics};
+pub use segment::{Block, Flags, MAX_BLOCKS, Segment};
+pub use sender::{Sender, SenderStatistics, State};

@@ -1,0 +1,198 @@
+//! The receiving end: puts data in order and acknowledges it. RFC 5681 section 4.2, RFC 2018, RFC 3168, RFC 7323.
+
+use roundelay::Instant;
+
+use crate::config::{Config, ConfigError};
+use crate::ranges::Ranges;
+use crate::segment::{Block, Flags, MAX_BLOCKS, Segment};
+
+/// What a receiver has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReceiverStatistics {
+    /// Segments with data that came.
+    pub segments: u64,
+    /// Bytes that came again.
+    pub duplicate_bytes: u64,
+    /// Segments that came while one before them was missing.
+    pub out_of_order: u64,
+    /// Segments that lay outside of the receive window and were dropped.
+    pub outside_window: u64,
+    /// Segments that came with a mark of congestion.
+    pub marked: u64,
+    /// Acknowledgements sent.
+    pub acknowledgements: u64,
+}
+
+/// Receives one stream of bytes and acknowledges it.
+#[derive(Debug, Clone)]
+pub struct Receiver {
+    config: Config,
+    /// The byte that is expected next (RCV.NXT).
+    next: u64,
+    /// What has come beyond a gap.
+    beyond: Ranges,
+    /// A byte of each of the blocks that were told last, the latest first.
+    recent: [u64; MAX_BLOCKS],
+    /// TS.Recent.
+    echo: Instant,
+    /// What the last acknowledgement said.
+    acknowledged: u64,
+    /// Segments in order that no acknowledgement has told yet.
+    unacknowledged: u32,
+    deadline: Option<Instant>,
+    /// A mark was seen, and no reduction of the window since.
+    is_congested: bool,
+    statistics: ReceiverStatistics,
+}
+
+impl Receiver {
+    /// A receiver that has received nothing.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self {
+            config,
+            next: 0,
+            beyond: Ranges::default(),
+            recent: [u64::MAX; MAX_BLOCKS],
+            echo: Instant::ZERO,
+            acknowledged: 0,
+            unacknowledged: 0,
+            deadline: None,
+            is_congested: false,
+            statistics: ReceiverStatistics::default(),
+        })
+    }
+
+    /// A segment came; `marked` if a queue marked it (congestion experienced). The acknowledgement that it calls for at once, if any.
+    #[must_use = "an acknowledgement has to be sent"]
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment, marked: bool) -> Option<Segment> {
+        if segment.is_syn() {
+            self.echo = segment.timestamp;
+            return Some(self.acknowledge(now, Flags::SYN));
+        }
+        if segment.len == 0 {
+            return None;
+        }
+        self.notice_congestion(segment, marked);
+        self.statistics.segments += 1;
+        if segment.sequence <= self.acknowledged {
+            self.echo = self.echo.max(segment.timestamp);
+        }
+        let is_in_order = self.take(segment);
+        if is_in_order && !self.must_acknowledge(now) { None } else { Some(self.acknowledge(now, Flags::NONE)) }
+    }
+
+    /// To be called at [`Receiver::timer`] or later: the acknowledgement that was held back.
+    #[must_use = "an acknowledgement has to be sent"]
+    pub fn on_timer(&mut self, now: Instant) -> Option<Segment> {
+        self.deadline.is_some_and(|deadline| deadline <= now).then(|| self.acknowledge(now, Flags::NONE))
+    }
+
+    /// When an acknowledgement that is held back must go.
+    #[inline]
+    pub fn timer(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Bytes received in order, from the first.
+    #[inline]
+    pub fn delivered(&self) -> u64 {
+        self.next
+    }
+
+    /// What was counted.
+    pub fn statistics(&self) -> &ReceiverStatistics {
+        &self.statistics
+    }
+
+    /// RFC 3168, section 6.1.3: a mark is told until the sender says that it has reduced its window.
+    fn notice_congestion(&mut self, segment: &Segment, marked: bool) {
+        self.statistics.marked += u64::from(marked);
+        if segment.flags.has(Flags::CWR) {
+            self.is_congested = false;
+        }
+        self.is_congested |= marked && self.config.ecn;
+    }
+
+    /// Puts a segment in its place; whether it was the expected one and left no gap anywhere.
+    fn take(&mut self, segment: &Segment) -> bool {
+        let (start, end) = (segment.sequence.max(self.next), segment.end());
+        if end > self.next + self.config.receive_window_bytes() {
+            self.statistics.outside_window += 1;
+            return false;
+        }
+        self.statistics.duplicate_bytes += u64::from(segment.len) - end.saturating_sub(start);
+        if end <= self.next {
+            return false;
+        }
+        if start == self.next && self.beyond.is_empty() {
+            self.next = end;
+            return segment.sequence == start;
+        }
+        self.take_beside_gap(start, end);
+        false
+    }
+
+    /// A segment that leaves a gap, or fills one.
+    fn take_beside_gap(&mut self, start: u64, end: u64) {
+        let new = self.beyond.insert(start, end);
+        self.statistics.duplicate_bytes += end - start - new;
+        if start == self.next {
+            self.next = self.beyond.advance(self.next);
+        } else {
+            self.statistics.out_of_order += 1;
+            self.remember(start);
+        }
+    }
+
+    /// RFC 2018, section 4: the block with the latest segment is told first.
+    fn remember(&mut self, latest: u64) {
+        let run = self.beyond.containing(latest);
+        let is_other = |number: u64| run.is_none_or(|(start, end)| !(start..end).contains(&number));
+        let kept = self.recent.into_iter().filter(|number| is_other(*number));
+        let mut recent = [u64::MAX; MAX_BLOCKS];
+        recent.iter_mut().zip(std::iter::once(latest).chain(kept)).for_each(|(place, number)| *place = number);
+        self.recent = recent;
+    }
+
+    /// Whether a segment that came in order is to be acknowledged now: RFC 5681, section 4.2.
+    fn must_acknowledge(&mut self, now: Instant) -> bool {
+        let Some(delay) = self.config.delayed_acknowledgement else { return true };
+        self.unacknowledged += 1;
+        self.deadline.get_or_insert(now + delay);
+        self.unacknowledged >= 2
+    }
+
+    fn acknowledge(&mut self, now: Instant, flags: Flags) -> Segment {
+        (self.unacknowledged, self.deadline, self.acknowledged) = (0, None, self.next);
+        self.statistics.acknowledgements += 1;
+        Segment {
+            acknowledgement: self.next,
+            timestamp: now,
+            echo: self.echo,
+            blocks: self.blocks(),
+            flags: flags.with(Flags::ACK).with_if(self.is_congested, Flags::ECE),
+            ..Segment::default()
+        }
+    }
+
+    /// Blocks beyond the gap. One that is further away than 4 GiB is not told.
+    fn blocks(&mut self) -> [Block; MAX_BLOCKS] {
+        let mut blocks = [Block::default(); MAX_BLOCKS];
+        if self.beyond.is_empty() {
+            return blocks;
+        }
+        let runs = self.recent.iter().filter_map(|number| self.beyond.containing(*number));
+        let mut told = 0;
+        for (start, end) in runs {
+            let block = u32::try_from(start - self.next).ok().zip(u32::try_from(end - start).ok());
+            let Some(block) = block.map(|(offset, len)| Block { offset, len }).filter(|block| !blocks.contains(block)) else { continue };
+            blocks[told] = block;
+            told += 1;
+        }
+        blocks
+    }
+}

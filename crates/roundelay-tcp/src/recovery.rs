@@ -1,0 +1,262 @@
+//! How a sender answers: acknowledgements, duplicates, marks, timeouts, in each flavour of recovery.
+
+use roundelay::{Duration, Instant};
+
+use crate::config::{Flavour, PartialTimer};
+use crate::segment::{Flags, Segment};
+use crate::sender::{Mode, Sender};
+
+impl Sender {
+    /// An acknowledgement came.
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        match self.mode {
+            Mode::Closed => {}
+            Mode::Connecting => self.on_answer(now, segment),
+            _ => self.on_acknowledgement(now, segment),
+        }
+    }
+
+    /// To be called at [`Sender::timer`] or later; earlier it does nothing.
+    pub fn on_timer(&mut self, now: Instant) {
+        if self.timer.deadline().is_none_or(|deadline| now < deadline) {
+            return;
+        }
+        self.statistics.timeouts += 1;
+        match self.mode {
+            Mode::Connecting => self.must_retransmit = true,
+            _ => self.give_up_flight(),
+        }
+        self.timer.back_off(now, &self.config);
+    }
+
+    /// The answer to the SYN. After a lost SYN data starts with one segment (RFC 5681, section 3.1) and a longer timeout.
+    fn on_answer(&mut self, now: Instant, segment: &Segment) {
+        if !segment.is_syn() {
+            self.statistics.ignored += 1;
+            return;
+        }
+        self.mode = Mode::Open;
+        self.must_retransmit = false;
+        self.measure(now, segment);
+        self.timer.stop();
+        if self.statistics.syns > 1 {
+            self.congestion.window = self.segment_len();
+            self.timer.reset_after_lost_syn(&self.config);
+        }
+    }
+
+    fn on_acknowledgement(&mut self, now: Instant, segment: &Segment) {
+        let number = segment.acknowledgement;
+        if segment.is_syn() || !(self.acknowledged..=self.highest).contains(&number) {
+            self.statistics.ignored += 1;
+            return;
+        }
+        let is_duplicate = number == self.acknowledged && self.highest > number && segment.len == 0;
+        let is_news = self.update_scoreboard(segment);
+        if self.config.ecn && segment.flags.has(Flags::ECE) {
+            self.on_mark();
+        }
+        if number > self.acknowledged {
+            self.on_new_data(now, segment);
+        } else if is_duplicate && is_news {
+            self.on_duplicate(now);
+        }
+    }
+
+    /// Whether the segment told anything new of what came out of order; with selective acknowledgements only that makes a duplicate (RFC 6675,
+    /// section 2).
+    fn update_scoreboard(&mut self, segment: &Segment) -> bool {
+        if self.config.flavour != Flavour::Sack {
+            return true;
+        }
+        self.scoreboard.acknowledge(segment.acknowledgement);
+        let news: u64 = segment.selective().map(|(start, end)| self.scoreboard.arrive(start, end)).sum();
+        self.scoreboard.find_lost();
+        news > 0
+    }
+
+    fn on_new_data(&mut self, now: Instant, segment: &Segment) {
+        let bytes = segment.acknowledgement - self.acknowledged;
+        self.acknowledged = segment.acknowledgement;
+        self.next = self.next.max(self.acknowledged);
+        self.measure(now, segment);
+        (self.duplicates, self.limited, self.is_backed_off) = (0, 0, false);
+        let mut restarts = true;
+        match self.mode {
+            Mode::Recovery => restarts = self.on_new_data_in_recovery(bytes),
+            _ => self.grow(now, bytes, segment.flags.has(Flags::ECE)),
+        }
+        if self.mode == Mode::Loss && self.is_recovered() {
+            self.mode = Mode::Open;
+        }
+        if self.highest == self.acknowledged {
+            self.timer.stop();
+        } else if restarts {
+            self.timer.restart(now);
+        }
+    }
+
+    fn is_recovered(&self) -> bool {
+        self.recover.is_none_or(|recover| self.acknowledged >= recover)
+    }
+
+    /// A window that was not in full use does not grow, nor does one whose packets are marked (RFC 3168, section 6.1.2).
+    fn grow(&mut self, now: Instant, bytes: u64, is_marked: bool) {
+        if self.config.window_validation && self.is_roomy || is_marked && self.config.ecn {
+            self.congestion.pause(now);
+            return;
+        }
+        let round_trip = self.timer.smoothed().unwrap_or(Duration::ZERO);
+        self.congestion.grow(now, bytes, round_trip);
+    }
+
+    /// Whether the retransmission timer starts anew.
+    fn on_new_data_in_recovery(&mut self, bytes: u64) -> bool {
+        let is_full = self.is_recovered();
+        match self.config.flavour {
+            Flavour::NewReno if !is_full => return self.on_partial(bytes),
+            Flavour::NewReno if self.config.burst_avoidance => {
+                let flight = (self.highest - self.acknowledged).max(self.segment_len());
+                self.leave_recovery(self.congestion.threshold.min(flight + self.segment_len()));
+            }
+            Flavour::Sack if !is_full => {}
+            _ => self.leave_recovery(self.congestion.threshold),
+        }
+        true
+    }
+
+    fn leave_recovery(&mut self, window: u64) {
+        self.congestion.window = window;
+        self.mode = Mode::Open;
+    }
+
+    /// NewReno: the next hole is lost too. RFC 6582, section 3.2, step 3.
+    fn on_partial(&mut self, bytes: u64) -> bool {
+        self.must_retransmit = true;
+        if self.config.partial_deflation {
+            let inflated = if bytes >= self.segment_len() { self.segment_len() } else { 0 };
+            self.congestion.window = self.congestion.window.saturating_sub(bytes).max(self.segment_len()) + inflated;
+        }
+        let is_first = !std::mem::replace(&mut self.is_partial, true);
+        is_first || self.config.partial_timer == PartialTimer::Each
+    }
+
+    fn on_duplicate(&mut self, now: Instant) {
+        self.duplicates = self.duplicates.saturating_add(1);
+        match self.mode {
+            Mode::Recovery if self.config.flavour != Flavour::Sack => self.congestion.window += self.segment_len(),
+            Mode::Open if self.is_loss_told() && self.may_recover() => self.retransmit_fast(now),
+            // Tahoe's repair may go on while its retransmissions are duplicates; RFC 6582 and 6675 wait for `recover` after a timeout.
+            _ => {}
+        }
+    }
+
+    fn is_loss_told(&self) -> bool {
+        let is_lost = self.config.flavour == Flavour::Sack && self.scoreboard.first_is_lost();
+        is_lost || self.duplicates >= self.config.duplicate_threshold
+    }
+
+    /// Not twice for the same window. Without selective acknowledgements duplicates at `recover` itself may be echoes of a repair (RFC 6582,
+    /// section 3.2, step 2); plain Reno asks that after timeouts only, since nothing else sets its `recover`.
+    fn may_recover(&self) -> bool {
+        let Some(recover) = self.recover else { return true };
+        if self.config.flavour == Flavour::Sack { self.acknowledged >= recover } else { self.acknowledged > recover }
+    }
+
+    fn retransmit_fast(&mut self, now: Instant) {
+        self.statistics.fast_retransmits += 1;
+        self.congestion.reduce(self.highest - self.acknowledged - self.limited);
+        (self.is_partial, self.is_rescued) = (false, false);
+        if self.config.flavour == Flavour::Tahoe {
+            self.go_back();
+        } else {
+            self.repair();
+        }
+        self.timer.restart(now);
+    }
+
+    /// Fast recovery: the window is what the threshold allows, and for each duplicate a segment has left the network.
+    fn repair(&mut self) {
+        self.mode = Mode::Recovery;
+        self.must_retransmit = true;
+        self.congestion.window = self.congestion.threshold;
+        match self.config.flavour {
+            Flavour::Sack => self.scoreboard.begin_recovery(),
+            _ => self.congestion.window += u64::from(self.config.duplicate_threshold) * self.segment_len(),
+        }
+        if self.config.flavour != Flavour::Reno {
+            self.recover = Some(self.highest);
+        }
+    }
+
+    /// A mark: as a loss, but nothing is sent again, and once a window (RFC 3168, section 6.1.2).
+    fn on_mark(&mut self) {
+        if self.mode != Mode::Open || self.acknowledged < self.marked_until {
+            return;
+        }
+        self.congestion.reduce(self.highest - self.acknowledged);
+        self.congestion.window = self.congestion.threshold;
+        (self.marked_until, self.must_tell_reduction) = (self.highest, true);
+        self.statistics.reductions_by_marks += 1;
+    }
+
+    /// A timeout: RFC 5681, section 3.1; RFC 6582, section 3.2, step 4; RFC 6675, section 5.1.
+    fn give_up_flight(&mut self) {
+        let flight = if self.mode == Mode::Loss { self.in_flight() } else { self.highest - self.acknowledged };
+        self.congestion.time_out(flight, !self.is_backed_off);
+        self.is_backed_off = true;
+        self.go_back();
+    }
+
+    /// Everything in flight counts as lost: slow start from the first missing byte.
+    fn go_back(&mut self) {
+        self.mode = Mode::Loss;
+        self.congestion.window = self.segment_len();
+        self.recover = Some(self.highest);
+        (self.duplicates, self.limited, self.timed, self.must_retransmit) = (0, 0, None, false);
+        if self.config.flavour == Flavour::Sack {
+            self.scoreboard.lose_all();
+        } else {
+            self.next = self.acknowledged;
+        }
+    }
+
+    /// A lost segment, if the pipe has room for one. After a timeout only what was in flight then: later losses wait for a recovery of their own.
+    pub(crate) fn lost_segment(&mut self) -> Option<(u64, u32)> {
+        let limit = match self.mode {
+            Mode::Recovery => u64::MAX,
+            Mode::Loss if self.is_roomy => self.recover.unwrap_or(0),
+            _ => return None,
+        };
+        self.scoreboard.retransmit_lost(limit).map(|entry| (entry.sequence, entry.len))
+    }
+
+    /// Nothing is known to be lost and there is no new data: rules 3 and 4 of NextSeg().
+    pub(crate) fn missing_segment(&mut self) -> Option<(u64, u32)> {
+        let entry = match self.scoreboard.retransmit_missing() {
+            Some(entry) => entry,
+            None if self.is_rescued => return None,
+            None => {
+                self.is_rescued = true;
+                self.scoreboard.rescue()?
+            }
+        };
+        Some((entry.sequence, entry.len))
+    }
+
+    /// A round trip, by the timestamp or by the one segment that is timed.
+    fn measure(&mut self, now: Instant, segment: &Segment) {
+        let sent_at = if self.config.timestamps {
+            Some(segment.echo)
+        } else {
+            let timed = self.timed.filter(|(end, _)| *end <= segment.acknowledgement);
+            timed.map(|(_, sent_at)| {
+                self.timed = None;
+                self.tick(sent_at)
+            })
+        };
+        if let Some(sent_at) = sent_at {
+            self.timer.sample(self.tick(now).since(sent_at), &self.config);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The retransmission timer: RFC 6298.
+
+use roundelay::{Duration, Instant};
+
+use crate::config::Config;
+
+/// Round-trip estimate, timeout, and when it ends.
+#[derive(Debug, Clone)]
+pub(crate) struct RetransmissionTimer {
+    /// SRTT in picoseconds, once there was a sample.
+    smoothed: Option<u64>,
+    /// RTTVAR in picoseconds.
+    variation: u64,
+    /// RTO with what it was backed off.
+    timeout: Duration,
+    deadline: Option<Instant>,
+}
+
+impl RetransmissionTimer {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self { smoothed: None, variation: 0, timeout: config.initial_timeout, deadline: None }
+    }
+
+    pub(crate) fn smoothed(&self) -> Option<Duration> {
+        self.smoothed.map(Duration::from_picos)
+    }
+
+    pub(crate) fn variation(&self) -> Duration {
+        Duration::from_picos(self.variation)
+    }
+
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    pub(crate) fn restart(&mut self, now: Instant) {
+        self.deadline = Some(now + self.timeout);
+    }
+
+    pub(crate) fn start_if_off(&mut self, now: Instant) {
+        if self.deadline.is_none() {
+            self.restart(now);
+        }
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.deadline = None;
+    }
+
+    /// Doubles the timeout (5.5) and starts it (5.6).
+    pub(crate) fn back_off(&mut self, now: Instant, config: &Config) {
+        self.timeout = (self.timeout + self.timeout).min(config.max_timeout);
+        self.restart(now);
+    }
+
+    /// A SYN had to be sent again: data starts with at least three seconds (5.7), or with what the connection starts with if that is more.
+    pub(crate) fn reset_after_lost_syn(&mut self, config: &Config) {
+        let least = Duration::from_secs(3).min(config.max_timeout).max(config.initial_timeout);
+        self.timeout = self.timeout_by_estimate(config).unwrap_or(least).max(least);
+    }
+
+    /// A round trip was measured (2.2, 2.3). That ends the backing off.
+    pub(crate) fn sample(&mut self, round_trip: Duration, config: &Config) {
+        let sample = round_trip.max(config.granularity).as_picos();
+        match self.smoothed {
+            None => (self.smoothed, self.variation) = (Some(sample), sample / 2),
+            Some(smoothed) => {
+                // The variation uses the old mean, hence comes first.
+                self.variation = self.variation - self.variation / 4 + smoothed.abs_diff(sample) / 4;
+                self.smoothed = Some(smoothed - smoothed / 8 + sample / 8);
+            }
+        }
+        self.timeout = self.timeout_by_estimate(config).unwrap_or(self.timeout);
+    }
+
+    fn timeout_by_estimate(&self, config: &Config) -> Option<Duration> {
+        let margin = self.variation.saturating_mul(4).max(config.granularity.as_picos());
+        let timeout = Duration::from_picos(self.smoothed?.saturating_add(margin));
+        Some(timeout.clamp(config.min_timeout, config.max_timeout))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: Config = Config { min_timeout: Duration::from_millis(1), granularity: Duration::from_micros(1), ..Config::rfc() };
+
+    /// 2.2: SRTT = R, RTTVAR = R/2, RTO = R + 4 R/2. 2.3 with R' = 60 ms: RTTVAR = 3/4 50 + 1/4 40, SRTT = 7/8 100 + 1/8 60.
+    #[test]
+    fn estimates_follow_the_rfc() {
+        let mut timer = RetransmissionTimer::new(&CONFIG);
+        assert_eq!(timer.timeout(), Duration::from_secs(1));
+        timer.sample(Duration::from_millis(100), &CONFIG);
+        assert_eq!((timer.smoothed(), timer.variation()), (Some(Duration::from_millis(100)), Duration::from_millis(50)));
+        assert_eq!(timer.timeout(), Duration::from_millis(300));
+        timer.sample(Duration::from_millis(60), &CONFIG);
+        assert_eq!((timer.smoothed(), timer.variation()), (Some(Duration::from_millis(95)), Duration::from_micros(47_500)));
+        assert_eq!(timer.timeout(), Duration::from_millis(285));
+    }
+
+    #[test]
+    fn backing_off_doubles_up_to_the_most_and_a_sample_ends_it() {
+        let mut timer = RetransmissionTimer::new(&CONFIG);
+        for expected in [2, 4, 8, 16, 32, 60, 60] {
+            timer.back_off(Instant::ZERO, &CONFIG);
+            assert_eq!(timer.timeout(), Duration::from_secs(expected));
+            assert_eq!(timer.deadline(), Some(Instant::ZERO + Duration::from_secs(expected)));
+        }
+        timer.sample(Duration::from_millis(100), &CONFIG);
+        assert_eq!(timer.timeout(), Duration::from_millis(300));
+    }
+
+    /// A constant round trip brings the margin down to the clock's tick, and the timeout to its least.
+    #[test]
+    fn the_margin_is_never_less_than_a_tick() {
+        let config = Config { granularity: Duration::from_millis(10), ..CONFIG };
+        let mut timer = RetransmissionTimer::new(&config);
+        for _ in 0..200 {
+            timer.sample(Duration::from_millis(100), &config);
+        }
+        assert_eq!(timer.timeout(), Duration::from_millis(110));
+        let config = Config { min_timeout: Duration::from_millis(200), ..config };
+        timer.sample(Duration::from_millis(100), &config);
+        assert_eq!(timer.timeout(), Duration::from_millis(200));
+    }
+
+    #[test]
+    fn data_waits_three_seconds_after_a_lost_syn() {
+        let mut timer = RetransmissionTimer::new(&CONFIG);
+        timer.back_off(Instant::ZERO, &CONFIG);
+        timer.sample(Duration::from_millis(100), &CONFIG);
+        timer.reset_after_lost_syn(&CONFIG);
+        assert_eq!(timer.timeout(), Duration::from_secs(3));
+    }
+}

@@ -1,0 +1,400 @@
+//! The sending end: what may be sent now, and when to look again. How it answers to acknowledgements and losses is in `recovery.rs`.
+//!
+//! Whoever drives a sender calls [`Sender::poll`] until it gives nothing, after each of [`Sender::open`], [`Sender::supply`],
+//! [`Sender::on_segment`] and [`Sender::on_timer`].
+
+use roundelay::{Duration, Instant};
+
+use crate::config::{Config, ConfigError, Flavour};
+use crate::congestion::Congestion;
+use crate::rto::RetransmissionTimer;
+use crate::scoreboard::Scoreboard;
+use crate::segment::{Flags, Segment};
+
+/// What a sender is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Not opened yet.
+    Closed,
+    /// Waits for the answer to its SYN.
+    Connecting,
+    /// The window is below the threshold and grows with each acknowledgement.
+    SlowStart,
+    /// The window grows by about a segment a round trip, or as CUBIC says.
+    CongestionAvoidance,
+    /// Fast recovery: repairs losses that duplicates told of.
+    Recovery,
+    /// Repairs what a timeout (with Tahoe, also a fast retransmit) gave up for lost, in slow start or avoidance.
+    Loss,
+}
+
+/// What a sender has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SenderStatistics {
+    /// Segments with data, retransmissions among them.
+    pub segments: u64,
+    /// Bytes of data in them.
+    pub bytes: u64,
+    /// Segments that were sent before.
+    pub retransmissions: u64,
+    /// Bytes of data in those.
+    pub retransmitted_bytes: u64,
+    /// SYNs, all of them.
+    pub syns: u64,
+    /// Timeouts, those of SYNs among them.
+    pub timeouts: u64,
+    /// Losses that were told by duplicates.
+    pub fast_retransmits: u64,
+    /// Times that the window was reduced for a mark.
+    pub reductions_by_marks: u64,
+    /// Acknowledgements of what was never sent, or of less than one before: they change nothing.
+    pub ignored: u64,
+}
+
+/// What decides how acknowledgements are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Closed,
+    Connecting,
+    Open,
+    Recovery,
+    Loss,
+}
+
+/// Sends one stream of bytes.
+#[derive(Debug, Clone)]
+pub struct Sender {
+    pub(crate) config: Config,
+    pub(crate) mode: Mode,
+    pub(crate) congestion: Congestion,
+    pub(crate) timer: RetransmissionTimer,
+    /// Bytes that the application has written.
+    supplied: u64,
+    /// The first byte that is not acknowledged (SND.UNA, HighACK).
+    pub(crate) acknowledged: u64,
+    /// The byte to be sent next; after going back, less than `highest`.
+    pub(crate) next: u64,
+    /// The byte after the highest that was sent (SND.MAX, HighData).
+    pub(crate) highest: u64,
+    /// Segments in flight, for selective acknowledgements.
+    pub(crate) scoreboard: Scoreboard,
+    /// Duplicate acknowledgements in a row.
+    pub(crate) duplicates: u32,
+    /// `highest` when the last loss was found: recovery ends when it is acknowledged (RecoveryPoint, `recover`).
+    pub(crate) recover: Option<u64>,
+    /// The first missing segment goes out next, whatever the window.
+    pub(crate) must_retransmit: bool,
+    /// Recovery has seen a partial acknowledgement.
+    pub(crate) is_partial: bool,
+    /// This recovery has had its rescue retransmission.
+    pub(crate) is_rescued: bool,
+    /// New data sent on the first duplicates, not counted as flight (RFC 5681, section 3.2, step 2).
+    pub(crate) limited: u64,
+    /// Nothing has been acknowledged since the last timeout.
+    pub(crate) is_backed_off: bool,
+    /// `highest` when the window was last reduced for a mark.
+    pub(crate) marked_until: u64,
+    /// The next new segment tells of a reduction.
+    pub(crate) must_tell_reduction: bool,
+    /// The segment that is timed without timestamps: its end, and when it was sent.
+    pub(crate) timed: Option<(u64, Instant)>,
+    /// When polled last the window had room for one segment more at least, so it was not the window that held the sender back.
+    pub(crate) is_roomy: bool,
+    sent_at: Instant,
+    /// Pacing: no segment before this.
+    paced_until: Instant,
+    /// Pacing held a segment back when polled last.
+    is_held: bool,
+    pub(crate) statistics: SenderStatistics,
+}
+
+impl Sender {
+    /// A sender of so many bytes, or of bytes without end. More can be supplied later.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn new(config: Config, bytes: Option<u64>) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self {
+            mode: Mode::Closed,
+            congestion: Congestion::new(&config),
+            timer: RetransmissionTimer::new(&config),
+            supplied: bytes.unwrap_or(u64::MAX),
+            acknowledged: 0,
+            next: 0,
+            highest: 0,
+            scoreboard: Scoreboard::new(config.segment_len, config.duplicate_threshold),
+            duplicates: 0,
+            recover: None,
+            must_retransmit: false,
+            is_partial: false,
+            is_rescued: false,
+            limited: 0,
+            is_backed_off: false,
+            marked_until: 0,
+            must_tell_reduction: false,
+            timed: None,
+            is_roomy: false,
+            sent_at: Instant::ZERO,
+            paced_until: Instant::ZERO,
+            is_held: false,
+            statistics: SenderStatistics::default(),
+            config,
+        })
+    }
+
+    /// Starts: a SYN, or the first window, can be polled.
+    pub fn open(&mut self, now: Instant) {
+        if self.mode == Mode::Closed {
+            self.must_retransmit = self.config.syn_exchange;
+            self.mode = if self.config.syn_exchange { Mode::Connecting } else { Mode::Open };
+            self.sent_at = now;
+        }
+    }
+
+    /// The application writes `bytes` more.
+    pub fn supply(&mut self, bytes: u64) {
+        self.supplied = self.supplied.saturating_add(bytes);
+    }
+
+    /// The next segment that may be sent now. To be called until it gives none.
+    pub fn poll(&mut self, now: Instant) -> Option<Segment> {
+        match self.mode {
+            Mode::Closed => None,
+            Mode::Connecting => self.poll_syn(now),
+            _ if self.must_retransmit => self.poll_first(now),
+            _ => self.poll_data(now),
+        }
+    }
+
+    /// When [`Sender::on_timer`] wants to be called: the retransmission timer, or pacing if that held a segment back. While something is in
+    /// flight there always is a timer.
+    #[inline]
+    pub fn timer(&self) -> Option<Instant> {
+        let deadline = self.timer.deadline();
+        if self.is_held { Some(deadline.map_or(self.paced_until, |deadline| deadline.min(self.paced_until))) } else { deadline }
+    }
+
+    /// Whether everything that was supplied is acknowledged.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.acknowledged == self.supplied
+    }
+
+    /// Bytes acknowledged, from the first.
+    #[inline]
+    pub fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    /// The byte after the highest that was sent.
+    #[inline]
+    pub fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    /// The congestion window in bytes (cwnd); in fast recovery of Reno and NewReno, with its inflation.
+    #[inline]
+    pub fn window(&self) -> u64 {
+        self.congestion.window
+    }
+
+    /// The slow start threshold in bytes (ssthresh).
+    #[inline]
+    pub fn threshold(&self) -> u64 {
+        self.congestion.threshold
+    }
+
+    /// Bytes believed to be in the network: with selective acknowledgements the pipe, otherwise from the acknowledgement to what goes next.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        if self.config.flavour == Flavour::Sack { self.scoreboard.pipe() } else { self.next - self.acknowledged }
+    }
+
+    /// The smoothed round-trip time, once it was measured.
+    #[inline]
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.timer.smoothed()
+    }
+
+    /// The mean deviation of the round-trip time (RTTVAR).
+    #[inline]
+    pub fn round_trip_variation(&self) -> Duration {
+        self.timer.variation()
+    }
+
+    /// The retransmission timeout, as far as it has backed off.
+    #[inline]
+    pub fn timeout(&self) -> Duration {
+        self.timer.timeout()
+    }
+
+    /// What it is doing.
+    pub fn state(&self) -> State {
+        match self.mode {
+            Mode::Closed => State::Closed,
+            Mode::Connecting => State::Connecting,
+            Mode::Recovery => State::Recovery,
+            Mode::Loss => State::Loss,
+            Mode::Open if self.congestion.is_slow_start() => State::SlowStart,
+            Mode::Open => State::CongestionAvoidance,
+        }
+    }
+
+    /// What was counted.
+    pub fn statistics(&self) -> &SenderStatistics {
+        &self.statistics
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub(crate) fn segment_len(&self) -> u64 {
+        u64::from(self.config.segment_len)
+    }
+
+    fn poll_data(&mut self, now: Instant) -> Option<Segment> {
+        self.is_held = self.config.pacing && now < self.paced_until;
+        if self.is_held {
+            self.is_roomy = false;
+            return None;
+        }
+        if self.config.flavour == Flavour::Sack { self.poll_by_pipe(now) } else { self.poll_by_window(now) }
+    }
+
+    fn poll_syn(&mut self, now: Instant) -> Option<Segment> {
+        if !self.must_retransmit {
+            return None;
+        }
+        let is_first = self.statistics.syns == 0;
+        self.must_retransmit = false;
+        self.statistics.syns += 1;
+        self.timed = is_first.then_some((0, now));
+        self.timer.start_if_off(now);
+        let flags = Flags::SYN.with_if(!is_first, Flags::RETRANSMISSION);
+        Some(Segment { timestamp: self.tick(now), flags, ..Segment::default() })
+    }
+
+    /// The first missing segment, past window and pacing.
+    fn poll_first(&mut self, now: Instant) -> Option<Segment> {
+        self.must_retransmit = false;
+        let len = match self.config.flavour {
+            Flavour::Sack => self.scoreboard.retransmit_first()?.len,
+            _ => self.segment_len().min(self.highest - self.acknowledged) as u32,
+        };
+        Some(self.emit(now, self.acknowledged, len))
+    }
+
+    /// Without selective acknowledgements: from `next` on, as far as the window reaches.
+    fn poll_by_window(&mut self, now: Instant) -> Option<Segment> {
+        let len = self.new_len(now);
+        let window = self.congestion.window + self.allowance();
+        let limit = self.acknowledged + window.min(self.config.receive_window_bytes());
+        self.is_roomy = self.next + self.segment_len() <= self.acknowledged + window;
+        if len == 0 || self.next + u64::from(len) > limit {
+            return None;
+        }
+        Some(self.emit_next(now, len))
+    }
+
+    /// With selective acknowledgements: NextSeg() of RFC 6675 while the pipe leaves room.
+    fn poll_by_pipe(&mut self, now: Instant) -> Option<Segment> {
+        let len = self.new_len(now);
+        let is_recovery = self.mode == Mode::Recovery;
+        let counts_all = self.mode == Mode::Open && !self.config.limited_transmit;
+        let used = if counts_all { self.highest - self.acknowledged } else { self.scoreboard.pipe() };
+        let room = self.congestion.window.saturating_sub(used);
+        self.is_roomy = room >= self.segment_len();
+        if is_recovery && !self.is_roomy {
+            return None;
+        }
+        if let Some((sequence, len)) = self.lost_segment() {
+            return Some(self.emit(now, sequence, len));
+        }
+        let fits = u64::from(len) <= room && self.next + u64::from(len) <= self.acknowledged + self.config.receive_window_bytes();
+        if len > 0 && fits {
+            self.scoreboard.push(self.next, len);
+            return Some(self.emit_next(now, len));
+        }
+        let (sequence, len) = if is_recovery { self.missing_segment()? } else { return None };
+        Some(self.emit(now, sequence, len))
+    }
+
+    /// Length of the segment at `next`, which after going back may hold new data too. Restarts the window after idleness.
+    fn new_len(&mut self, now: Instant) -> u32 {
+        let len = self.segment_len().min(self.supplied - self.next) as u32;
+        let is_silent = self.config.idle_restart && self.highest == self.acknowledged && now.since(self.sent_at) > self.timer.timeout();
+        if len > 0 && is_silent {
+            let restart = u64::from(self.config.initial_window) * self.segment_len();
+            self.congestion.window = self.congestion.window.min(restart);
+        }
+        len
+    }
+
+    /// What the first duplicates allow beyond the window: RFC 3042.
+    fn allowance(&self) -> u64 {
+        if self.mode != Mode::Open || !self.config.limited_transmit {
+            return 0;
+        }
+        u64::from(self.duplicates.min(self.config.duplicate_threshold - 1)) * self.segment_len()
+    }
+
+    fn emit_next(&mut self, now: Instant, len: u32) -> Segment {
+        if self.duplicates > 0 && self.mode == Mode::Open {
+            self.limited += u64::from(len);
+        }
+        let segment = self.emit(now, self.next, len);
+        self.next = segment.end();
+        self.highest = self.highest.max(self.next);
+        segment
+    }
+
+    fn emit(&mut self, now: Instant, sequence: u64, len: u32) -> Segment {
+        let is_old = sequence < self.highest;
+        self.count(len, is_old);
+        self.time(now, sequence + u64::from(len), is_old);
+        self.timer.start_if_off(now);
+        self.pace(now, len);
+        self.sent_at = now;
+        let tells = self.must_tell_reduction && !is_old;
+        self.must_tell_reduction &= !tells;
+        let flags = Flags::NONE.with_if(is_old, Flags::RETRANSMISSION).with_if(tells, Flags::CWR);
+        let flags = flags.with_if(self.config.ecn && !is_old, Flags::ECT);
+        Segment { sequence, len, timestamp: self.tick(now), flags, ..Segment::default() }
+    }
+
+    fn count(&mut self, len: u32, is_old: bool) {
+        self.statistics.segments += 1;
+        self.statistics.bytes += u64::from(len);
+        if is_old {
+            self.statistics.retransmissions += 1;
+            self.statistics.retransmitted_bytes += u64::from(len);
+        }
+    }
+
+    /// Karn: what is sent twice is not timed.
+    fn time(&mut self, now: Instant, end: u64, is_old: bool) {
+        if is_old {
+            self.timed = None;
+        } else {
+            self.timed.get_or_insert((end, now));
+        }
+    }
+
+    /// Now by the clock that measures round trips.
+    pub(crate) fn tick(&self, now: Instant) -> Instant {
+        let tick = self.config.granularity.as_picos();
+        Instant::from_picos(now.as_picos() / tick * tick)
+    }
+
+    /// The next segment goes after this one's share of a round trip: half of it in slow start, which doubles the window, and five sixths later,
+    /// so that pacing alone never keeps the window from being filled.
+    fn pace(&mut self, now: Instant, len: u32) {
+        let Some(round_trip) = self.timer.smoothed().filter(|_| self.config.pacing) else { return };
+        let share = round_trip.as_picos().saturating_mul(u64::from(len)) / self.congestion.window;
+        let gap = if self.congestion.is_slow_start() { share / 2 } else { share / 6 * 5 };
+        self.paced_until = self.paced_until.max(now) + Duration::from_picos(gap);
+    }
+}
