@@ -397,15 +397,16 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn open(&mut self, agent: AgentId, id: FlowId, spec: &FlowSpec) -> Result<(), SimulationError> {
-        let forward = self.routes.between(&self.network, spec.from, spec.to)?;
-        let backward = self.routes.between(&self.network, spec.to, spec.from)?;
+        let number = self.books.flows.next_number();
+        let forward = self.routes.of_flow(&self.network, spec.from, spec.to, number.0)?;
+        let backward = self.routes.of_flow(&self.network, spec.to, spec.from, number.0)?;
         if let Some(config) = spec.config {
             for link in self.routes.links(forward) {
                 let port = &mut self.links[link].port;
                 port.set_flow(id, config).map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error })?;
             }
         }
-        let number = self.books.flows.open(id, agent, spec, [forward, backward]);
+        self.books.flows.open(id, agent, spec, [forward, backward]);
         self.books.probe.opened(self.now, number, spec.from, spec.to);
         if let Some(seat) = &mut self.seats[agent.0 as usize] {
             seat.open_flows += 1;
