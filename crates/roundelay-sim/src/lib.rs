@@ -23,5 +23,5 @@ pub use cargo::{Cargo, Carried, Content};
 pub use flows::{FlowCounts, FlowNumber};
 pub use link::LinkCounts;
 pub use network::{LinkConfig, LinkId, Network, NetworkError, NodeId, Route};
-pub use probe::Probe;
+pub use probe::{Probe, Report};
 pub use simulation::{Simulation, SimulationError};
