@@ -8,7 +8,7 @@ use crate::event_queue::{EVENTS, EventQueue, Key, PLACES};
 use crate::flows::{Flow, FlowCounts, FlowNumber, Flows};
 use crate::link::{Link, LinkCounts, Work};
 use crate::network::{ARRIVED, LinkId, Network, NetworkError, Routes};
-use crate::probe::Probe;
+use crate::probe::{Probe, Report};
 use crate::random::{Drawer, stream};
 
 /// Why a simulation could not be set up, or not go on.
@@ -368,6 +368,7 @@ impl<P: Probe> Simulation<P> {
     fn execute(&mut self, agent: AgentId, command: Command) -> Result<(), SimulationError> {
         match command {
             Command::Send(packet) => self.send(&packet),
+            Command::Report(flow, report) => self.report(agent, flow, &report),
             Command::Wake(at) => self.set_timer(agent.0, at),
             Command::Open(flow, spec) => self.open(agent, flow, &spec)?,
             Command::Close(flow) => self.close(agent, flow),
@@ -412,6 +413,12 @@ impl<P: Probe> Simulation<P> {
             seat.open_flows += 1;
         }
         Ok(())
+    }
+
+    fn report(&mut self, agent: AgentId, id: FlowId, report: &Report) {
+        if let Some(flow) = self.books.flows.at(id).filter(|flow| flow.is_open && flow.agent == agent) {
+            self.books.probe.reported(self.now, flow.number, report);
+        }
     }
 
     fn close(&mut self, agent: AgentId, id: FlowId) {
