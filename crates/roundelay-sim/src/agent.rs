@@ -8,6 +8,7 @@ use roundelay::{Ecn, FlowConfig, FlowId, Instant, Slack};
 use crate::cargo::Content;
 use crate::flows::Flows;
 use crate::network::NodeId;
+use crate::probe::Report;
 
 /// An agent's number, from 0 upwards in the order in which they are added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -109,6 +110,7 @@ pub(crate) enum Command {
     Close(FlowId),
     Send(Outgoing),
     Wake(Option<Instant>),
+    Report(FlowId, Report),
     Spawn(Box<dyn Agent>, Instant),
     Leave,
 }
@@ -119,6 +121,7 @@ impl fmt::Debug for Command {
             Self::Open(flow, spec) => f.debug_tuple("Open").field(flow).field(spec).finish(),
             Self::Close(flow) => f.debug_tuple("Close").field(flow).finish(),
             Self::Send(packet) => f.debug_tuple("Send").field(packet).finish(),
+            Self::Report(flow, report) => f.debug_tuple("Report").field(flow).field(report).finish(),
             Self::Wake(at) => f.debug_tuple("Wake").field(at).finish(),
             Self::Spawn(_, at) => f.debug_tuple("Spawn").field(at).finish_non_exhaustive(),
             Self::Leave => f.write_str("Leave"),
@@ -154,6 +157,11 @@ impl Context<'_> {
     #[inline]
     pub fn send(&mut self, packet: Outgoing) {
         self.commands.push(Command::Send(packet));
+    }
+
+    /// Tells whoever listens what came of a transfer over an open flow of its own.
+    pub fn report(&mut self, flow: FlowId, report: Report) {
+        self.commands.push(Command::Report(flow, report));
     }
 
     /// Wants to be called at `at`, instead of when it wanted to be before.

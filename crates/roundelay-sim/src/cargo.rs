@@ -1,6 +1,7 @@
 //! What packets carry, in one arena: a place is used again as soon as its packet is gone.
 
 use roundelay::{Instant, Slack};
+use roundelay_tcp::Segment;
 
 use crate::agent::Direction;
 use crate::flows::FlowNumber;
@@ -22,6 +23,8 @@ pub enum Content {
     Bytes,
     /// Whatever the agent numbers.
     Number(u64),
+    /// A segment of TCP, or its acknowledgement.
+    Segment(Segment),
 }
 
 /// The rest of a packet on its way.

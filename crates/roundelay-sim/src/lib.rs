@@ -29,7 +29,7 @@ pub use cargo::{Cargo, Carried, Content};
 pub use flows::{FlowCounts, FlowNumber};
 pub use link::LinkCounts;
 pub use network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NetworkError, NodeId};
-pub use probe::Probe;
+pub use probe::{Probe, Report};
 pub use recorder::{Recorder, Schedule, Transmission};
 pub use routing::{Metric, Route, Routing};
 pub use simulation::{Simulation, SimulationError};

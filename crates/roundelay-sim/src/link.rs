@@ -113,8 +113,8 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(id: LinkId, config: &LinkConfig, seed: u64) -> Result<Self, ConfigError> {
-        let mut random = stream(seed, Drawer::Link(id.0));
-        let port = Outlet::new(config, random.random())?;
+        let random = stream(seed, Drawer::Link(id.0));
+        let port = Outlet::new(config, seed.wrapping_add(id.0.into()))?;
         let wire = Wire {
             id,
             preempted_at: preempts(&config.queue).then_some(config.rate),

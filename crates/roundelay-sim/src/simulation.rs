@@ -8,7 +8,7 @@ use crate::event_queue::{EVENTS, EventQueue, Key, PLACES};
 use crate::flows::{Flow, FlowCounts, FlowNumber, Flows};
 use crate::link::{Link, LinkCounts, Work};
 use crate::network::{ARRIVED, LinkId, Network, NetworkError, Routes};
-use crate::probe::Probe;
+use crate::probe::{Probe, Report};
 use crate::random::{Drawer, stream};
 
 /// Why a simulation could not be set up, or not go on.
@@ -128,7 +128,7 @@ impl Simulation {
 }
 
 impl<P: Probe> Simulation<P> {
-    /// A network with nothing in it.
+    /// A network with nothing in it. The queue of link k is built with the seed plus k.
     ///
     /// # Errors
     /// A discipline's parameter is out of its range.
@@ -368,6 +368,7 @@ impl<P: Probe> Simulation<P> {
     fn execute(&mut self, agent: AgentId, command: Command) -> Result<(), SimulationError> {
         match command {
             Command::Send(packet) => self.send(&packet),
+            Command::Report(flow, report) => self.report(agent, flow, &report),
             Command::Wake(at) => self.set_timer(agent.0, at),
             Command::Open(flow, spec) => self.open(agent, flow, &spec)?,
             Command::Close(flow) => self.close(agent, flow),
@@ -397,20 +398,27 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn open(&mut self, agent: AgentId, id: FlowId, spec: &FlowSpec) -> Result<(), SimulationError> {
-        let forward = self.routes.between(&self.network, spec.from, spec.to)?;
-        let backward = self.routes.between(&self.network, spec.to, spec.from)?;
+        let number = self.books.flows.next_number();
+        let forward = self.routes.of_flow(&self.network, spec.from, spec.to, number.0)?;
+        let backward = self.routes.of_flow(&self.network, spec.to, spec.from, number.0)?;
         if let Some(config) = spec.config {
             for link in self.routes.links(forward) {
                 let port = &mut self.links[link].port;
                 port.set_flow(id, config).map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error })?;
             }
         }
-        let number = self.books.flows.open(id, agent, spec, [forward, backward]);
+        self.books.flows.open(id, agent, spec, [forward, backward]);
         self.books.probe.opened(self.now, number, spec.from, spec.to);
         if let Some(seat) = &mut self.seats[agent.0 as usize] {
             seat.open_flows += 1;
         }
         Ok(())
+    }
+
+    fn report(&mut self, agent: AgentId, id: FlowId, report: &Report) {
+        if let Some(flow) = self.books.flows.at(id).filter(|flow| flow.is_open && flow.agent == agent) {
+            self.books.probe.reported(self.now, flow.number, report);
+        }
     }
 
     fn close(&mut self, agent: AgentId, id: FlowId) {

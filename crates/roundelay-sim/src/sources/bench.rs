@@ -2,11 +2,11 @@
 
 use roundelay::{DropReason, Duration, Instant, Packet, Slack};
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Direction};
 use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::network::{LinkConfig, LinkId, Network, NodeId};
-use crate::probe::Probe;
+use crate::probe::{Probe, Report};
 use crate::simulation::Simulation;
 use crate::sources::Terms;
 
@@ -18,6 +18,7 @@ pub(crate) struct Sent {
     pub(crate) len: u32,
     pub(crate) slack: Slack,
     pub(crate) priority: u32,
+    pub(crate) direction: Direction,
 }
 
 /// What happened.
@@ -26,6 +27,7 @@ pub(crate) struct Log {
     pub(crate) sent: Vec<Sent>,
     pub(crate) opened: Vec<(Instant, NodeId, NodeId)>,
     pub(crate) closed: Vec<(Instant, FlowNumber, FlowCounts)>,
+    pub(crate) reports: Vec<(Instant, FlowNumber, Report)>,
 }
 
 impl Probe for Log {
@@ -35,7 +37,11 @@ impl Probe for Log {
 
     fn sent(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
         let Packet { len, slack, priority, .. } = *packet;
-        self.sent.push(Sent { now, flow: cargo.flow, len, slack, priority });
+        self.sent.push(Sent { now, flow: cargo.flow, len, slack, priority, direction: cargo.direction });
+    }
+
+    fn reported(&mut self, now: Instant, flow: FlowNumber, report: &Report) {
+        self.reports.push((now, flow, *report));
     }
 
     fn dropped(&mut self, _: Instant, _: LinkId, _: &Packet<Carried>, _: &Cargo, reason: DropReason) {
@@ -59,13 +65,17 @@ impl Default for Bench {
 
 impl Bench {
     pub(crate) fn of(nodes: u32, rate: &str) -> Self {
+        Self::over(nodes, rate, Duration::from_micros(1))
+    }
+
+    pub(crate) fn over(nodes: u32, rate: &str, delay: Duration) -> Self {
         let mut network = Network::default();
         for _ in 0..nodes {
             network.add_node();
         }
         for (from, to) in (0..nodes).flat_map(|node| [(node, (node + 1) % nodes), ((node + 1) % nodes, node)]) {
             let (rate, queue) = (rate.parse().unwrap(), "fifo limit 100000000".parse().unwrap());
-            network.add_link(LinkConfig::new(NodeId(from), NodeId(to), rate, Duration::from_micros(1), queue)).unwrap();
+            network.add_link(LinkConfig::new(NodeId(from), NodeId(to), rate, delay, queue)).unwrap();
         }
         Self(network)
     }

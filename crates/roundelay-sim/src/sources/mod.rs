@@ -8,23 +8,34 @@
 //! | [`voip`] | speech |
 //! | [`burst`] | a whole flow at once |
 //! | [`trace`] | a list of packets |
+//! | [`tcp`] | one flow over TCP, finite or without end |
+//! | [`request_response`] | requests and responses over TCP, and time to think between them |
+//! | [`video`] | a segment over TCP every so often |
+//! | [`arrivals`] | flows that arrive as a Poisson process, of sizes from a distribution ([`Sizes`]) |
 //!
 //! Each has a `Config` whose values are checked by its `new`. What all have in common is in [`Terms`], how urgent their packets are in
 //! [`Urgency`]. Random numbers come from the agent's own stream; once it is under way no agent allocates memory.
 
+pub mod arrivals;
 pub mod burst;
 pub mod cbr;
+mod connection;
 mod draw;
 pub mod on_off;
 mod outlet;
 mod pace;
 pub mod poisson;
+pub mod request_response;
+mod sizes;
 mod stamp;
+pub mod tcp;
 pub mod trace;
+pub mod video;
 pub mod voip;
 
 pub use draw::Span;
 pub use outlet::Terms;
+pub use sizes::Sizes;
 pub use stamp::{Stamp, Urgency};
 
 #[cfg(test)]
@@ -52,6 +63,12 @@ pub struct SourceError {
 impl SourceError {
     pub(crate) fn new(kind: &'static str, parameter: &'static str, value: impl fmt::Display, range: impl Into<String>) -> Self {
         Self { kind, parameter, value: value.to_string(), range: range.into() }
+    }
+}
+
+impl From<roundelay_tcp::ConfigError> for SourceError {
+    fn from(error: roundelay_tcp::ConfigError) -> Self {
+        Self::new("tcp", error.parameter, error.value, error.range)
     }
 }
 

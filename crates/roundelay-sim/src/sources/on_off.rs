@@ -46,7 +46,7 @@ impl Config {
     }
 }
 
-fn check_times(check: Check, [mean, shape]: [&'static str; 2], times: Span) -> Result<(), SourceError> {
+pub(crate) fn check_times(check: Check, [mean, shape]: [&'static str; 2], times: Span) -> Result<(), SourceError> {
     check.range(mean, times.mean(), Duration::from_nanos(1)..=Duration::from_secs(86_400))?;
     match times {
         Span::Pareto { shape: value, .. } if !(value > 1.0 && value <= 100.0) => {

@@ -38,7 +38,7 @@ impl Terms {
 }
 
 /// Terms at work: the flow is opened at the start and closed at the stop.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Outlet {
     terms: Terms,
     stamp: Stamp,
@@ -63,10 +63,26 @@ impl Outlet {
         Self { terms, stamp: Stamp::new(terms.urgency, size_bytes, packet_len), starts: None, flow: None }
     }
 
+    /// The same between other nodes.
+    pub(crate) const fn redirect(&mut self, flow: FlowSpec) {
+        self.terms.flow = flow;
+    }
+
+    /// Whether it is time to stop.
+    #[inline]
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
+        self.terms.stop.is_some_and(|stop| now >= stop)
+    }
+
+    /// When to stop.
+    pub(crate) const fn stop(&self) -> Option<Instant> {
+        self.terms.stop
+    }
+
     /// To be asked at each call by time.
     #[inline]
     pub(crate) fn turn(&mut self, context: &mut Context<'_>) -> Turn {
-        if self.terms.stop.is_some_and(|stop| context.now() >= stop) {
+        if self.is_over(context.now()) {
             self.finish(context);
             return Turn::Pass;
         }

@@ -20,7 +20,8 @@ pub enum Urgency {
     /// The shortest flow first. Slack: so much for each packet of the whole flow (section 3.1: one second, which is more than queues ever
     /// take); priority: the bytes of the flow.
     FlowSize(Duration),
-    /// The shortest remainder first. Slack: so much for each packet that is left, this one included; priority: the bytes left.
+    /// The shortest remainder first. Slack: so much for each packet that is left, this one included; priority: the bytes left. Over TCP what is
+    /// left is what has not been acknowledged.
     Remaining(Duration),
     /// Fair queueing with this share of the rate for each flow (section 3.3): the slack of the first packet is 0, of packet i
     /// max(0, slack of packet i - 1, plus a packet's time at that rate, minus the time since packet i - 1).
@@ -45,7 +46,13 @@ impl Stamp {
         Self { urgency, size_bytes, packet_len, last: None }
     }
 
-    /// Stamps a packet sent at `now`, while `left_bytes` of the flow, the packet's own included, have not been sent.
+    /// The same for a transfer of this size.
+    #[must_use]
+    pub(crate) const fn resized(self, size_bytes: u64) -> Self {
+        Self { size_bytes, ..self }
+    }
+
+    /// Stamps a packet of data sent at `now`, while `left_bytes` of the flow are left, the packet's own included.
     #[inline]
     pub fn mark(&mut self, packet: &mut Outgoing, now: Instant, left_bytes: u64) {
         match self.urgency {
@@ -56,6 +63,16 @@ impl Stamp {
             Urgency::Remaining(each) => self.mark_size(packet, left_bytes, each),
             Urgency::Fair(rate) => packet.slack = self.fair_slack(rate, now),
             Urgency::Deadline(within) => packet.deadline = now + within,
+        }
+    }
+
+    /// Stamps a packet without data: a SYN, an acknowledgement. Where urgency goes by size it is the most urgent there is, with no slack and
+    /// priority 0.
+    #[inline]
+    pub fn mark_bare(&mut self, packet: &mut Outgoing, now: Instant) {
+        match self.urgency {
+            Urgency::FlowSize(_) | Urgency::Remaining(_) => {}
+            _ => self.mark(packet, now, 0),
         }
     }
 
