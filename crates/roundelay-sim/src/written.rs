@@ -106,7 +106,8 @@ impl Written for Spec {
 }
 
 impl Written for Urgency {
-    const EXPECTED: &'static str = "urgency: \"priority 3\", \"slack 1s\", \"size 1s\", \"remaining 1s\", \"fair 100mbit\" or \"deadline 5ms\"";
+    const EXPECTED: &'static str =
+        "urgency: \"priority 3\", \"slack 1s\", \"size 1s\", \"remaining 1s\", \"fair 100mbit\" or \"deadline 5ms\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
         let (rule, value) = text.split_once(' ').unwrap_or((text, ""));

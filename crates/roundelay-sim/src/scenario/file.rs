@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use roundelay::schedulers::Spec;
-use roundelay::{Duration, FlowConfig};
+use roundelay::{Duration, FlowConfig, Instant};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -13,15 +13,15 @@ use toml::de::{DeTable, DeValue};
 use super::estimate::{Estimate, MOST_EVENTS};
 use super::pairs::{Pairing, matching};
 use super::reader::Reader;
-use super::source::{Burst, Cbr, OnOff, Poisson, SourceSpec, Voip};
+use super::source::{SourceSpec, Trace};
 use super::topology::{LinkEntry, NodeEntry, Parts, PortEntry, TopologyTable, topology};
-use crate::written::{InWords, read, some};
 use super::{Group, Scenario, ScenarioError};
-use crate::network::NodeId;
-use crate::random::{Drawer, mix, stream};
+use crate::network::{Network, NodeId};
+use crate::random::mix;
 use crate::routing::{Metric, Routes, Routing};
-use crate::sources::{Terms, Urgency};
+use crate::sources::{Terms, Urgency, arrivals};
 use crate::topologies::{Queues, Topology};
+use crate::written::{InWords, read, some};
 
 /// The longest run, which a `u64` of picoseconds can tell with some room.
 const LONGEST: Duration = Duration::from_secs(200 * 86_400);
@@ -119,8 +119,8 @@ struct Placement {
     name: Option<String>,
     /// Hosts that send: a name, one with a `*` for any letters, or a list of these.
     from: OneOrMany,
-    /// Hosts that they send to.
-    to: OneOrMany,
+    /// Hosts that they send to; flows that arrive have none.
+    to: Option<OneOrMany>,
     /// Who sends to whom.
     #[serde(default)]
     pairs: Pairing,
@@ -156,20 +156,8 @@ struct Placement {
     urgency: Option<Urgency>,
 }
 
-const PLACEMENT: [&str; 12] = [
-    "name",
-    "from",
-    "to",
-    "pairs",
-    "count",
-    "start",
-    "start_step",
-    "start_jitter",
-    "stop",
-    "weight",
-    "max_packet_len",
-    "urgency",
-];
+const PLACEMENT: [&str; 12] =
+    ["name", "from", "to", "pairs", "count", "start", "start_step", "start_jitter", "stop", "weight", "max_packet_len", "urgency"];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -217,12 +205,15 @@ impl Scenario {
         let topology_table = topology_table.map(|value| into_table(&reader, "topology", value)).transpose()?;
         let mut topology = topology(&reader, topology_table, &parts, folder)?;
         topology.network.set_routing(Routing { metric: top.routing.metric, spread: top.routing.spread.then_some(mix(top.seed)) });
-        let groups = groups(&reader, sources, &topology, &top)?;
+        let groups = groups(&reader, sources, &topology, &top, folder)?;
         let name = top.name.unwrap_or_else(|| file.rsplit(['/', '\\']).next().unwrap_or(file).trim_end_matches(".toml").to_owned());
         let scenario = Self { name, seed: top.seed, duration: top.duration, warmup: top.warmup, topology, groups };
         let estimate = Estimate::of(&scenario);
         if estimate.events > MOST_EVENTS {
-            let message = format!("that would take {:.1e} events, legal range up to {MOST_EVENTS:.0e}: {}", estimate.events, "shorten it, or slow down its sources");
+            let message = format!(
+                "that would take {:.1e} events, legal range up to {MOST_EVENTS:.0e}: {}",
+                estimate.events, "shorten it, or slow down its sources"
+            );
             return Err(reader.at("duration", message));
         }
         Ok(scenario)
@@ -258,7 +249,13 @@ fn into_table<'a>(reader: &Reader<'a>, key: &str, value: Spanned<DeValue<'a>>) -
     }
 }
 
-fn groups<'a>(reader: &Reader<'a>, sources: Option<Spanned<DeValue<'a>>>, topology: &Topology, top: &Top) -> Result<Vec<Group>, ScenarioError> {
+fn groups<'a>(
+    reader: &Reader<'a>,
+    sources: Option<Spanned<DeValue<'a>>>,
+    topology: &Topology,
+    top: &Top,
+    folder: &Path,
+) -> Result<Vec<Group>, ScenarioError> {
     let Some(sources) = sources else { return Err(reader.at("", "nobody sends: [[source]]")) };
     let DeValue::Array(sources) = sources.into_inner() else {
         return Err(reader.at("source", "sources are written [[source]], each with a head of its own"));
@@ -267,12 +264,12 @@ fn groups<'a>(reader: &Reader<'a>, sources: Option<Spanned<DeValue<'a>>>, topolo
     let mut routes = Routes::default();
     for (number, value) in sources.into_iter().enumerate() {
         let path = format!("source.{number}");
-        let entry = Entry { reader, path: &path, topology };
+        let entry = Entry { reader, folder, path: &path, topology };
         let group = entry.read(into_table(reader, "[source]", value)?, number, top)?;
         if !names.insert(group.name.clone()) {
             return Err(reader.at(&format!("{path}.name"), format!("two sources are called '{}'", group.name)));
         }
-        total += group.sources(&mut stream(0, Drawer::Agent(0)));
+        total += group.sources();
         if total > MOST_SOURCES {
             return Err(reader.at(&path, format!("that makes {total} sources, legal range up to {MOST_SOURCES}")));
         }
@@ -283,10 +280,35 @@ fn groups<'a>(reader: &Reader<'a>, sources: Option<Spanned<DeValue<'a>>>, topolo
 }
 
 impl Group {
+    /// The hosts of flows that arrive, none for other sources.
+    pub(super) fn hosts(&self, network: &Network) -> Vec<arrivals::Host> {
+        match &self.source {
+            SourceSpec::Arrivals(spec) => spec.hosts(network, &self.from),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Pairs that may come to be: all those that must have a route.
+    pub(super) fn possible_pairs(&self) -> Vec<(NodeId, NodeId)> {
+        match (&self.source, self.pairs) {
+            (SourceSpec::Arrivals(_), _) | (_, Pairing::All | Pairing::Random) => Pairing::All.pairs(&self.from, &self.to, 0),
+            (_, Pairing::Each) => Pairing::Each.pairs(&self.from, &self.to, 0),
+        }
+    }
+
+    /// The pairs of its sources; only those of a pairing at random depend on the seed.
+    pub(super) fn source_pairs(&self, seed: u64) -> Vec<(NodeId, NodeId)> {
+        if matches!(self.source, SourceSpec::Arrivals(_)) {
+            return vec![(self.from[0], self.to[0])];
+        }
+        self.pairs.pairs(&self.from, &self.to, seed)
+    }
+
     /// How many sources it has.
-    pub(super) fn sources(&self, random: &mut rand_pcg::Pcg64Mcg) -> u64 {
+    pub(super) fn sources(&self) -> u64 {
         let pairs = match self.pairs {
-            Pairing::All => self.pairs.pairs(&self.from, &self.to, random).len() as u64,
+            _ if matches!(self.source, SourceSpec::Arrivals(_)) => 1,
+            Pairing::All => self.possible_pairs().len() as u64,
             Pairing::Each => self.from.len().max(self.to.len()) as u64,
             Pairing::Random => self.from.len() as u64,
         };
@@ -298,9 +320,9 @@ impl Group {
         let start = self.start + Duration::from_picos(self.start_step.as_picos().saturating_mul(number));
         let mut terms = Terms::new(from, to);
         terms.flow.config = self.flow;
-        terms.start = roundelay::Instant::ZERO + start;
+        terms.start = Instant::ZERO + start;
         terms.start_jitter = self.start_jitter;
-        terms.stop = self.stop.map(|stop| roundelay::Instant::ZERO + stop);
+        terms.stop = self.stop.map(|stop| Instant::ZERO + stop);
         terms.urgency = self.urgency;
         terms
     }
@@ -309,6 +331,7 @@ impl Group {
 /// A `[[source]]` that is being read.
 struct Entry<'r, 'a> {
     reader: &'r Reader<'a>,
+    folder: &'r Path,
     path: &'r str,
     topology: &'r Topology,
 }
@@ -329,7 +352,13 @@ impl<'a> Entry<'_, 'a> {
         let kind = table.get_mut().remove("kind");
         let source = self.source(kind.as_ref().and_then(|kind| kind.get_ref().as_str()), table)?;
         let placement: Placement = self.reader.take(Spanned::new(span, common))?;
-        let (from, to) = (self.hosts("from", &placement.from)?, self.hosts("to", &placement.to)?);
+        let from = self.hosts("from", &placement.from)?;
+        let to = match (&placement.to, &source) {
+            (Some(_), SourceSpec::Arrivals(_)) => return Err(self.at("to", "flows that arrive go between hosts of 'from': leave it out")),
+            (None, SourceSpec::Arrivals(_)) => from.clone(),
+            (Some(to), _) => self.hosts("to", to)?,
+            (None, _) => return Err(self.at("to", "a source without receivers: to = \"...\"")),
+        };
         placement.pairs.count(&from, &to).map_err(|message| self.at("pairs", message))?;
         let name = placement.name.clone().unwrap_or_else(|| format!("{}{number}", source.kind()));
         let flow = self.flow(&placement)?;
@@ -341,15 +370,38 @@ impl<'a> Entry<'_, 'a> {
     }
 
     fn source(&self, kind: Option<&str>, table: Spanned<DeTable<'a>>) -> Result<SourceSpec, ScenarioError> {
+        let reader = self.reader;
         Ok(match kind {
-            Some("cbr") => SourceSpec::Cbr(self.reader.take::<Cbr>(table)?),
-            Some("poisson") => SourceSpec::Poisson(self.reader.take::<Poisson>(table)?),
-            Some("on_off") => SourceSpec::OnOff(self.reader.take::<OnOff>(table)?),
-            Some("voip") => SourceSpec::Voip(self.reader.take::<Voip>(table)?),
-            Some("burst") => SourceSpec::Burst(self.reader.take::<Burst>(table)?),
+            Some("cbr") => SourceSpec::Cbr(reader.take(table)?),
+            Some("poisson") => SourceSpec::Poisson(reader.take(table)?),
+            Some("on_off") => SourceSpec::OnOff(reader.take(table)?),
+            Some("voip") => SourceSpec::Voip(reader.take(table)?),
+            Some("burst") => SourceSpec::Burst(reader.take(table)?),
+            Some("tcp") => SourceSpec::Tcp(reader.take(table)?),
+            Some("request_response") => SourceSpec::RequestResponse(reader.take(table)?),
+            Some("video") => SourceSpec::Video(reader.take(table)?),
+            Some("arrivals") => SourceSpec::Arrivals(reader.take(table)?),
+            Some("trace") => SourceSpec::Trace(self.trace(reader.take(table)?)?),
             Some(other) => return Err(self.at("kind", format!("'{other}' is no kind of source: {}", SourceSpec::KINDS.join(", ")))),
             None => return Err(self.at("kind", format!("a source without a kind: {}", SourceSpec::KINDS.join(", ")))),
         })
+    }
+
+    /// Reads a trace's packets.
+    fn trace(&self, mut trace: Trace) -> Result<Trace, ScenarioError> {
+        let text = std::fs::read_to_string(self.folder.join(&trace.file));
+        let text = text.map_err(|error| self.at("file", format!("cannot read '{}': {error}", trace.file)))?;
+        for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+            let mut words = text.split_whitespace();
+            let time = words.next().and_then(|word| format!("{word}s").parse::<Duration>().ok());
+            let len = words.next().and_then(|word| word.parse().ok());
+            let (Some(time), Some(len), None) = (time, len, words.next()) else {
+                let message = format!("'{text}': expected seconds and bytes, as in 0.0125 1500");
+                return Err(ScenarioError { file: trace.file, line, message });
+            };
+            trace.packets.push((Instant::ZERO + time, len));
+        }
+        Ok(trace)
     }
 
     fn hosts(&self, key: &str, patterns: &OneOrMany) -> Result<Vec<NodeId>, ScenarioError> {
@@ -388,19 +440,23 @@ impl<'a> Entry<'_, 'a> {
         if group.count == 0 {
             return Err(self.at("count", "count 0: legal range 1 to 1000000"));
         }
+        if group.count > 1 && matches!(group.source, SourceSpec::Arrivals(_)) {
+            return Err(self.at("count", "flows that arrive are one source: raise their utilisation"));
+        }
         if group.start >= top.duration {
             return Err(self.at("start", format!("start {}: legal range 0 to less than the duration, {}", group.start, top.duration)));
         }
-        let agent = group.source.agent(group.terms(group.from[0], group.to[0], 0));
+        let hosts = group.hosts(&self.topology.network);
+        let agent = group.source.agent(group.terms(group.from[0], group.to[0], 0), &hosts);
         agent.map(drop).map_err(|error| {
-            let key = error.parameter.trim_end_matches("_bytes");
+            let key = key_of(error.parameter);
             self.at(key, format!("{key} {}: legal range {}", error.value, error.range))
         })
     }
 
     fn check_routes(&self, group: &Group, routes: &mut Routes) -> Result<(), ScenarioError> {
         let network = &self.topology.network;
-        for (from, to) in group.pairs.possible(&group.from, &group.to, &mut stream(0, Drawer::Agent(0))) {
+        for (from, to) in group.possible_pairs() {
             if from == to {
                 return Err(self.at("to", format!("'{}' sends to itself", network.name(from))));
             }
@@ -411,4 +467,10 @@ impl<'a> Entry<'_, 'a> {
         }
         Ok(())
     }
+}
+
+/// The key that a source's parameter is written under.
+fn key_of(parameter: &'static str) -> &'static str {
+    let key = parameter.trim_end_matches("_bytes").trim_start_matches("mean_");
+    if key.starts_with("shape_") { "shape" } else { key }
 }

@@ -5,14 +5,15 @@
 
 mod estimate;
 mod file;
-//mod members;
-//mod meter;
+mod members;
+mod meter;
 mod pairs;
+mod protocol;
 mod reader;
-//mod results;
-//mod run;
+mod results;
+mod run;
 mod source;
-//mod template;
+mod template;
 mod topology;
 
 use roundelay::Duration;
@@ -21,10 +22,13 @@ pub use crate::topologies::files::FileError as ScenarioError;
 pub use estimate::{Estimate, MOST_EVENTS};
 pub use file::schema;
 pub use pairs::Pairing;
-//pub use results::{ClassResult, FlowResult, GroupResult, Interval, LinkResult, Results, Spread, student_95};
-//pub use run::{Progress, RunError};
-pub use source::{Lengths, SourceSpec};
-//pub use template::{TEMPLATES, template};
+pub use protocol::{Control, Flavour, Preset, Protocol};
+pub use results::{ClassResult, Fates, FlowResult, GroupResult, Interval, LinkResult, Results, Spread, student_95};
+pub use run::{Progress, RunError};
+pub use source::{
+    Apart, Arrivals, Burst, Cbr, Lengths, OnOff, Poisson, RequestResponse, SizesSpec, SourceSpec, Tcp, Trace, Transport, Video, Voip,
+};
+pub use template::{TEMPLATES, template};
 
 use crate::network::NodeId;
 use crate::sources::Urgency;

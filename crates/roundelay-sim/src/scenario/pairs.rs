@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::network::{Network, NodeId};
-
+use crate::random::{Drawer, stream};
 
 /// How senders and receivers are paired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -56,9 +56,9 @@ impl Pairing {
         let [senders, receivers] = [from.len() as u64, to.len() as u64];
         let meets_itself = |node: &NodeId| to == [*node];
         match self {
-            Self::Each if senders != receivers && senders != 1 && receivers != 1 => {
-                Err(format!("{senders} senders and {receivers} receivers: as many of both, one of either, or pairs = \"all\" or \"random\""))
-            }
+            Self::Each if senders != receivers && senders != 1 && receivers != 1 => Err(format!(
+                "{senders} senders and {receivers} receivers: as many of both, one of either, or pairs = \"all\" or \"random\""
+            )),
             Self::Each => Ok(senders.max(receivers)),
             Self::All => Ok(senders * receivers),
             Self::Random => match from.iter().find(|node| meets_itself(node)) {
@@ -69,7 +69,7 @@ impl Pairing {
     }
 
     /// The pairs, in order. Only `Random` draws.
-    pub(super) fn pairs(self, from: &[NodeId], to: &[NodeId], random: &mut Pcg64Mcg) -> Vec<(NodeId, NodeId)> {
+    pub(super) fn pairs(self, from: &[NodeId], to: &[NodeId], seed: u64) -> Vec<(NodeId, NodeId)> {
         match self {
             Self::Each => {
                 let count = from.len().max(to.len());
@@ -79,15 +79,10 @@ impl Pairing {
                 let all = from.iter().flat_map(|from| to.iter().map(move |to| (*from, *to)));
                 all.filter(|(from, to)| from != to).collect()
             }
-            Self::Random => from.iter().map(|from| (*from, another(*from, to, random))).collect(),
-        }
-    }
-
-    /// The pairs that may come to be: all those that must have a route.
-    pub(super) fn possible(self, from: &[NodeId], to: &[NodeId], random: &mut Pcg64Mcg) -> Vec<(NodeId, NodeId)> {
-        match self {
-            Self::Each => self.pairs(from, to, random),
-            Self::All | Self::Random => Self::All.pairs(from, to, random),
+            Self::Random => {
+                let mut random = stream(seed, Drawer::Scenario);
+                from.iter().map(|from| (*from, another(*from, to, &mut random))).collect()
+            }
         }
     }
 }

@@ -61,7 +61,8 @@ fn a_scenario_is_read() {
     let names: Vec<_> = scenario.groups.iter().map(|group| group.name.as_str()).collect();
     assert_eq!(names, ["steady", "on_off1"]);
     let network = &scenario.topology.network;
-    let between = |from, to| &network.links()[network.link_between(network.named(from).unwrap(), network.named(to).unwrap()).unwrap().index()];
+    let between =
+        |from, to| &network.links()[network.link_between(network.named(from).unwrap(), network.named(to).unwrap()).unwrap().index()];
     assert_eq!((between("left", "right").queue.discipline.name(), between("left", "right").loss.0), ("qfq", 10_000_000));
     assert_eq!((between("right", "left").queue.discipline.name(), between("right", "left").loss.0), ("fifo", 0));
     assert_eq!(scenario.groups[0].flow.unwrap().weight, 3);
@@ -138,13 +139,19 @@ rate = "1mbit"
     let classes = |scenario: &Scenario| scenario.topology.network.links().iter().map(|link| link.class.name()).collect::<Vec<_>>();
     assert_eq!(classes(&read(text).unwrap()), ["host", "edge", "edge", "host"]);
     let refused = |piece: &str, other: &str| read(&text.replacen(piece, other, 1)).unwrap_err().to_string();
-    assert_eq!(refused("from = \"r\"\nto = \"b\"", "from = \"r\"\nto = \"b\"\none_way = true"), "mine.toml:23: there is no way from 'b' to 'a'");
+    assert_eq!(
+        refused("from = \"r\"\nto = \"b\"", "from = \"r\"\nto = \"b\"\none_way = true"),
+        "mine.toml:23: there is no way from 'b' to 'a'"
+    );
     assert_eq!(refused("from = \"a\"\nto = \"r\"", "from = \"a\"\nto = \"a\""), "mine.toml:12: a link from 'a' to itself");
     assert_eq!(refused("from = \"a\"\nto = \"r\"", "from = \"x\"\nto = \"r\""), "mine.toml:11: there is no node 'x'");
     assert_eq!(refused("name = \"r\"", "name = \"a\""), "mine.toml:6: two nodes are called 'a'");
     let both = refused("[[node]]", "[topology]\ntemplate = \"dumbbell\"\n[[node]]");
     assert_eq!(both, "mine.toml:4: the network is that of [topology]: [[port]] changes its links");
-    assert_eq!(read("duration = \"1s\"").unwrap_err().to_string(), "mine.toml: no network: [topology] with a template or a file, or [[node]] and [[link]]");
+    assert_eq!(
+        read("duration = \"1s\"").unwrap_err().to_string(),
+        "mine.toml: no network: [topology] with a template or a file, or [[node]] and [[link]]"
+    );
 }
 
 #[test]
@@ -160,6 +167,92 @@ fn an_estimate_counts_packets_and_hops() {
     let estimate = Estimate::of(&read(text).unwrap());
     assert_eq!((estimate.packets, estimate.packet_hops, estimate.events), (1500.0, 4500.0, 10_500.0));
     assert!((50_000.0..1e6).contains(&estimate.memory), "{}", estimate.memory);
+}
+
+/// All packets that were sent are somewhere.
+fn check_conservation(results: &Results) {
+    for group in &results.groups {
+        let Fates { sent, delivered, full, pushed_out, early, refused, lost, on_their_way } = group.packets;
+        assert_eq!(sent, delivered + full + pushed_out + early + refused + lost + on_their_way, "{}", group.name);
+    }
+}
+
+#[test]
+fn templates_run() {
+    for (name, text) in TEMPLATES {
+        let scenario = Scenario::from_toml(name, text, Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
+        let results = scenario.run(scenario.seed, |_| ()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        check_conservation(&results);
+        assert!(results.groups.iter().all(|group| group.packets.delivered > 0), "{name}: {results:#?}");
+        let estimate = Estimate::of(&scenario);
+        let share = estimate.packet_hops / results.packet_hops as f64;
+        assert!((0.3..8.0).contains(&share), "{name}: {} packet-hops, estimated {}", results.packet_hops, estimate.packet_hops);
+    }
+}
+
+#[test]
+fn same_seed_same_results() {
+    let scenario = read(DUMBBELL).unwrap();
+    let run = |seed| scenario.run(seed, |_| ()).unwrap();
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1).flows, run(2).flows);
+}
+
+/// Three flows of 1 Mbit/s from 0.5 s to 2 s, through a link of 5 Mbit/s that loses 1%.
+#[test]
+fn what_counts_is_what_comes_after_the_warmup() {
+    let text = DUMBBELL.split("\n[[source]]\nkind = \"on_off\"").next().unwrap();
+    let mut steps = Vec::new();
+    let results = read(text).unwrap().run(7, |progress| steps.push(progress.now)).unwrap();
+    let steady = &results.groups[0];
+    assert_eq!((results.groups.len(), steady.flows, steady.packets.sent), (1, 3, 1125));
+    check_conservation(&results);
+    assert!((1..30).contains(&steady.packets.lost) && steady.packets.full == 0, "{:?}", steady.packets);
+    assert!((2.9e6..3.0e6).contains(&steady.throughput) && steady.jain.unwrap() > 0.999, "{steady:?}");
+    // 30 ms of propagation, 40 + 800 + 40 us of transmission, and some waiting.
+    let delay = steady.delay;
+    assert!(delay.mean.unwrap() >= 0.030_88 && delay.max.unwrap() < 0.034, "{delay:?}");
+    assert_eq!((steps.len(), steps[199]), (200, Duration::from_secs(2)));
+    let core = &results.classes[0];
+    assert_eq!((core.class, core.links, core.busiest_link.as_str()), ("core", 2, "left > right"));
+    assert!((core.busiest - 0.6).abs() < 0.01, "{core:?}");
+    let mut senders: Vec<_> = results.flows.iter().map(|flow| flow.from.as_str()).collect();
+    senders.sort_unstable();
+    assert_eq!(senders, ["s0", "s1", "s2"]);
+}
+
+/// A burst of 10 packets of 1000 bytes: 10 times 8 ms on the bottleneck, then 30 ms of propagation and 80 us on each access link.
+#[test]
+fn a_burst_is_complete_when_its_last_packet_arrives() {
+    let text = r#"duration = "1s"
+[topology]
+template = "dumbbell"
+pairs = 1
+rate = "1mbit"
+[[source]]
+kind = "burst"
+from = "s0"
+to = "r0"
+size = 10000
+start = "100ms"
+"#;
+    let group = &read(text).unwrap().run(1, |_| ()).unwrap().groups[0];
+    assert_eq!((group.completion.count, group.completion.mean, group.incomplete), (1, Some(0.11016), 0));
+    let full =
+        &read(&text.replace("[[source]]", "[queue]\ncore = \"fifo limit 3\"\n[[source]]")).unwrap().run(1, |_| ()).unwrap().groups[0];
+    assert_eq!((full.completion.count, full.incomplete, full.packets.delivered, full.packets.full), (0, 1, 4, 6));
+}
+
+/// Each of four hosts sends to one other; which one the seed says.
+#[test]
+fn pairs_at_random_depend_on_the_seed_alone() {
+    let text = DUMBBELL.replace("to = \"r*\"", "to = \"*\"\npairs = \"random\"");
+    let scenario = read(&text).unwrap();
+    let group = &scenario.groups[0];
+    let pairs: Vec<_> = (0..8).map(|seed| group.source_pairs(seed)).collect();
+    assert!(pairs.iter().flatten().all(|(from, to)| from != to && group.to.contains(to)));
+    assert_eq!(pairs[3], group.source_pairs(3));
+    assert!(pairs.iter().any(|other| *other != pairs[0]));
 }
 
 proptest! {

@@ -11,10 +11,10 @@ use toml::de::DeTable;
 
 use super::ScenarioError;
 use super::reader::Reader;
-use crate::written::{InWords, read, some};
 use crate::network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NodeId};
 use crate::topologies::files::{self, Format, FromFile};
 use crate::topologies::{Dumbbell, FatTree, Internet2, LeafSpine, ParkingLot, QfqFigure8, Queues, Topology, TopologyError};
+use crate::written::{InWords, read, some};
 
 /// What `template` may be: a topology and its parameters.
 #[derive(JsonSchema)]
@@ -162,9 +162,7 @@ fn from_template<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queue
     let Some(template) = table.get_mut().remove("template") else {
         return Err(reader.at("topology", format!("neither a template nor a file: template = {NAMES}, or file = \"...\"")));
     };
-    let build = |built: Result<Topology, TopologyError>| {
-        built.map_err(|error| reader.at(&format!("topology.{}", error.parameter), error))
-    };
+    let build = |built: Result<Topology, TopologyError>| built.map_err(|error| reader.at(&format!("topology.{}", error.parameter), error));
     match template.get_ref().as_str() {
         Some("dumbbell") => build(reader.take::<Dumbbell>(table)?.build(queues)),
         Some("parking_lot") => build(reader.take::<ParkingLot>(table)?.build(queues)),
@@ -242,9 +240,9 @@ fn link(topology: &mut Topology, entry: &LinkEntry, from: NodeId, to: NodeId, qu
 fn change(reader: &Reader<'_>, path: &str, entry: &PortEntry, network: &mut Network) -> Result<(), ScenarioError> {
     let fits = |pattern: &str, node: NodeId| {
         let name = network.name(node);
-        pattern.split_once('*').map_or(name == pattern, |(head, tail)| {
-            name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail)
-        })
+        pattern
+            .split_once('*')
+            .map_or(name == pattern, |(head, tail)| name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail))
     };
     let all = network.links().iter().enumerate();
     let found = all.filter(|(_, link)| fits(&entry.from, link.from) && fits(&entry.to, link.to));
