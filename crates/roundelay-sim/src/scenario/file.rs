@@ -117,7 +117,7 @@ struct SourceTable {
 struct Placement {
     /// What it is called in results. Left out: its kind and number.
     name: Option<String>,
-    /// Hosts that send: a name, one with a `*` for any letters, or a list of these.
+    /// Hosts that send: a name, one with a `*` for any letters, numbered ones as in s0..48, or a list of these.
     from: OneOrMany,
     /// Hosts that they send to; flows that arrive have none.
     to: Option<OneOrMany>,

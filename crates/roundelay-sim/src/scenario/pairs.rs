@@ -21,11 +21,15 @@ pub enum Pairing {
     Random,
 }
 
-/// The hosts that a pattern names: a name, or one with a `*` for any letters.
+/// The hosts that a pattern names: a name, one with a `*` for any letters, or numbered ones: `s0..48`.
 ///
 /// # Errors
 /// There is none.
 pub(super) fn matching(network: &Network, hosts: &[NodeId], pattern: &str) -> Result<Vec<NodeId>, String> {
+    if let Some(names) = numbered(pattern)? {
+        let each = names.iter().map(|name| matching(network, hosts, name));
+        return Ok(each.collect::<Result<Vec<_>, _>>()?.concat());
+    }
     let Some((head, tail)) = pattern.split_once('*') else {
         return match network.named(pattern) {
             Some(node) if hosts.contains(&node) => Ok(vec![node]),
@@ -36,6 +40,20 @@ pub(super) fn matching(network: &Network, hosts: &[NodeId], pattern: &str) -> Re
     let fits = |name: &str| name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail);
     let found: Vec<_> = hosts.iter().copied().filter(|host| fits(&network.name(*host))).collect();
     if found.is_empty() { Err(format!("no host is called '{pattern}': {}", like(network, hosts))) } else { Ok(found) }
+}
+
+/// `s0..48`: s0 to s48. None if it is no such pattern.
+///
+/// # Errors
+/// It ends before it begins, or names too many.
+fn numbered(pattern: &str) -> Result<Option<Vec<String>>, String> {
+    let Some((first, last)) = pattern.split_once("..") else { return Ok(None) };
+    let stem = first.trim_end_matches(|c: char| c.is_ascii_digit());
+    let (Ok(first), Ok(last)) = (first[stem.len()..].parse::<u32>(), last.parse::<u32>()) else { return Ok(None) };
+    if last < first || last - first >= 1 << 20 {
+        return Err(format!("'{pattern}': from a number to one as large or larger, a million names at most"));
+    }
+    Ok(Some((first..=last).map(|number| format!("{stem}{number}")).collect()))
 }
 
 /// A hint at what hosts are called.

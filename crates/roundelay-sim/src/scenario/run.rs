@@ -69,6 +69,11 @@ impl Scenario {
         Ok(Results::new(self, seed, simulation.events(), simulation.probe(), &before.unwrap_or_default(), &after))
     }
 
+    /// Sources in all.
+    pub fn sources(&self) -> u64 {
+        self.groups.iter().map(|group| group.sources()).sum()
+    }
+
     fn go_on(&self, simulation: &mut Simulation<Meter>, until: Instant) -> Result<(), RunError> {
         simulation.run(until).map_err(|error| self.named(error))
     }

@@ -34,7 +34,7 @@ weight = 3
 
 [[source]]
 kind = "on_off"
-from = ["s0", "s1"]
+from = "s0..1"
 to = "r2"
 count = 2
 rate = "2mbit"
@@ -90,6 +90,8 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
         ("\"1%\"", "1.5", "mine.toml:17: 1.5: expected a share, legal range 0 to 1"),
         ("\"cbr\"", "\"cbx\"", "mine.toml:21: 'cbx' is no kind of source: cbr, poisson, "),
         ("from = \"s*\"", "from = \"x*\"", "mine.toml:22: no host is called 'x*': hosts are 's0' to 'r2'"),
+        ("from = \"s*\"", "from = \"s0..3\"", "mine.toml:22: there is no node 's3': hosts are 's0' to 'r2'"),
+        ("from = \"s*\"", "from = \"s3..0\"", "mine.toml:22: 's3..0': from a number to one as large or larger"),
         ("from = \"s*\"", "from = \"left\"", "mine.toml:22: 'left' is no host: routers send nothing"),
         ("to = \"r*\"", "to = [\"r0\", \"r1\"]", "mine.toml:19: 3 senders and 2 receivers: "),
         ("to = \"r*\"", "to = \"s*\"", "mine.toml:23: 's0' sends to itself"),
