@@ -13,6 +13,7 @@ mod flows;
 mod link;
 pub mod log;
 mod network;
+pub mod pcapng;
 mod probe;
 mod random;
 mod recorder;
