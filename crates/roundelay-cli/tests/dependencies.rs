@@ -2,12 +2,13 @@
 
 use std::process::Command;
 
-const ORDER: [&str; 8] = [
+const ORDER: [&str; 9] = [
     "roundelay",
     "roundelay-reference",
     "roundelay-metrics",
     "roundelay-tcp",
     "roundelay-trace",
+    "roundelay-sim",
     "roundelay-bench",
     "roundelay-report",
     "roundelay-cli",

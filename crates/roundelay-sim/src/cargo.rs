@@ -1,0 +1,80 @@
+//! What packets carry, in one arena: a place is used again as soon as its packet is gone.
+
+use roundelay::{Instant, Slack};
+use roundelay_tcp::Segment;
+
+use crate::agent::Direction;
+use crate::flows::FlowNumber;
+
+/// What a packet in a queue carries of it: where it is, and where the rest lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Carried {
+    /// Its place on its way, in the table of routes.
+    pub(crate) hop: u32,
+    /// Its place in the arena.
+    pub(crate) cargo: u32,
+}
+
+/// What the ends of a flow tell each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Content {
+    /// Nothing but bytes.
+    #[default]
+    Bytes,
+    /// Whatever the agent numbers.
+    Number(u64),
+    /// A segment of TCP, or its acknowledgement.
+    Segment(Segment),
+}
+
+/// The rest of a packet on its way.
+#[derive(Debug, Clone, Copy)]
+pub struct Cargo {
+    /// Its number: packets are counted as they are sent, from 0 upwards.
+    pub number: u64,
+    /// The flow: numbers are never used again, unlike the `FlowId` by which queues know it.
+    pub flow: FlowNumber,
+    /// Which way it goes.
+    pub direction: Direction,
+    /// When its agent sent it.
+    pub sent: Instant,
+    /// The slack that it was sent with.
+    pub initial_slack: Slack,
+    /// What it says.
+    pub content: Content,
+}
+
+/// All packets on their way.
+#[derive(Debug, Default)]
+pub(crate) struct Arena {
+    cargoes: Vec<Cargo>,
+    free: Vec<u32>,
+}
+
+impl Arena {
+    #[inline]
+    pub(crate) fn store(&mut self, cargo: Cargo) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.cargoes[place as usize] = cargo;
+            return place;
+        }
+        self.cargoes.push(cargo);
+        (self.cargoes.len() - 1) as u32
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, place: u32) -> &Cargo {
+        &self.cargoes[place as usize]
+    }
+
+    #[inline]
+    pub(crate) fn release(&mut self, place: u32) -> Cargo {
+        self.free.push(place);
+        self.cargoes[place as usize]
+    }
+
+    /// Packets on their way.
+    pub(crate) fn len(&self) -> usize {
+        self.cargoes.len() - self.free.len()
+    }
+}

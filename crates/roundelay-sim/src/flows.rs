@@ -1,0 +1,114 @@
+//! Flows that are alive: where their packets go, and what has come of them.
+
+use roundelay::{DropReason, Duration, FlowConfig, FlowId};
+
+use crate::agent::{AgentId, Direction, FlowSpec};
+use crate::network::Route;
+
+/// A flow's number, counted as flows are opened, from 0 upwards. Queues know a flow by its `FlowId`, which another flow has later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct FlowNumber(pub u64);
+
+/// What came of a flow's packets, those of its agent's replies not counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FlowCounts {
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets that arrived.
+    pub delivered: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets that queues dropped, by reason, in the order of [`DropReason::ALL`].
+    pub dropped: [u64; DropReason::ALL.len()],
+    /// Packets lost on a wire.
+    pub lost: u64,
+    /// The sum of the times from an agent to the end of the route, in picoseconds.
+    pub delays: u128,
+    /// The longest of them.
+    pub longest_delay: Duration,
+}
+
+impl FlowCounts {
+    #[inline]
+    pub(crate) fn deliver(&mut self, len: u32, delay: Duration) {
+        self.delivered += 1;
+        self.bytes += u64::from(len);
+        self.delays += u128::from(delay.as_picos());
+        self.longest_delay = self.longest_delay.max(delay);
+    }
+}
+
+/// A flow that is alive, or its packets still are.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) number: FlowNumber,
+    pub(crate) agent: AgentId,
+    /// Forward and back.
+    pub(crate) routes: [Route; 2],
+    pub(crate) config: Option<FlowConfig>,
+    /// Packets on their way, both ways.
+    pub(crate) on_their_way: u32,
+    pub(crate) is_open: bool,
+    pub(crate) counts: FlowCounts,
+}
+
+/// All of them, by `FlowId`.
+#[derive(Debug, Default)]
+pub(crate) struct Flows {
+    flows: Vec<Option<Flow>>,
+    free: Vec<u32>,
+    opened: u64,
+}
+
+impl Flows {
+    /// A number for a flow that is about to be opened.
+    pub(crate) fn reserve(&mut self) -> FlowId {
+        if let Some(number) = self.free.pop() {
+            return FlowId(number);
+        }
+        self.flows.push(None);
+        FlowId((self.flows.len() - 1) as u32)
+    }
+
+    /// The number of the flow that is opened next.
+    pub(crate) const fn next_number(&self) -> FlowNumber {
+        FlowNumber(self.opened)
+    }
+
+    pub(crate) fn open(&mut self, id: FlowId, agent: AgentId, spec: &FlowSpec, routes: [Route; 2]) {
+        let number = self.next_number();
+        self.opened += 1;
+        let counts = FlowCounts::default();
+        self.flows[id.index()] = Some(Flow { number, agent, routes, config: spec.config, on_their_way: 0, is_open: true, counts });
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, id: FlowId) -> Option<&Flow> {
+        self.flows.get(id.index())?.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn at_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
+        self.flows.get_mut(id.index())?.as_mut()
+    }
+
+    /// Forgets a flow that has ended.
+    pub(crate) fn forget(&mut self, id: FlowId) -> Option<Flow> {
+        self.free.push(id.0);
+        self.flows[id.index()].take()
+    }
+
+    /// Those that are alive, in the order of their numbers in queues.
+    pub(crate) fn alive(&self) -> impl Iterator<Item = &Flow> {
+        self.flows.iter().flatten()
+    }
+}
+
+impl Direction {
+    pub(crate) const fn index(self) -> usize {
+        match self {
+            Self::Forward => 0,
+            Self::Backward => 1,
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! A link: the port at its beginning and the wire behind it.
+
+use std::collections::VecDeque;
+
+use rand::RngExt as _;
+use rand_pcg::Pcg64Mcg;
+use roundelay::schedulers::{AnyScheduler, Spec};
+use roundelay::{
+    Backlog, Billionths, ConfigError, DropReason, Duration, FlowConfig, FlowId, Instant, Observer, Packet, Partial, Port, PreemptivePort,
+    Rate, Scheduler as _,
+};
+
+use crate::cargo::Carried;
+use crate::event_queue::Key;
+use crate::network::{LinkConfig, LinkId};
+use crate::probe::Probe;
+use crate::random::{Drawer, stream};
+use crate::simulation::Books;
+
+/// What came of a link's packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LinkCounts {
+    /// Packets that came to its queue.
+    pub arrived: u64,
+    /// Packets that it carried.
+    pub packets: u64,
+    /// Their bytes, its overhead included.
+    pub bytes: u64,
+    /// Packets that its queue dropped, by reason, in the order of [`DropReason::ALL`].
+    pub dropped: [u64; DropReason::ALL.len()],
+    /// Of the packets that it carried, those lost on the wire.
+    pub lost: u64,
+    /// The sum of the times that packets waited in its queue, in picoseconds.
+    pub waits: u128,
+}
+
+/// What stands before a wire.
+#[allow(clippy::large_enum_variant, reason = "nearly all are ports, and a box would be one more line of memory for each packet")]
+pub(crate) enum Outlet {
+    Port(Port<AnyScheduler<Carried>>),
+    /// For disciplines that interrupt packets.
+    Preemptive(Box<PreemptivePort<AnyScheduler<Partial<Carried>>, Carried>>),
+}
+
+impl Outlet {
+    fn new(config: &LinkConfig, seed: u64) -> Result<Self, ConfigError> {
+        let (queue, limit, rate) = (&config.queue, config.queue.limit_or_default(), config.rate);
+        Ok(if preempts(queue) {
+            Self::Preemptive(Box::new(PreemptivePort::new(queue.discipline.build(seed)?, limit, rate)))
+        } else {
+            Self::Port(Port::new(queue.discipline.build(seed)?, limit, rate))
+        })
+    }
+
+    #[inline]
+    pub(crate) fn next_event(&self) -> Option<Instant> {
+        match self {
+            Self::Port(port) => port.next_event(),
+            Self::Preemptive(port) => port.next_event(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn arrive(&mut self, now: Instant, packet: Packet<Carried>, work: &mut impl Observer<Carried>) {
+        match self {
+            Self::Port(port) => port.arrive(now, packet, work),
+            Self::Preemptive(port) => port.arrive(now, packet, work),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn pick(&mut self, work: &mut impl Observer<Carried>) {
+        match self {
+            Self::Port(port) => port.pick(work),
+            Self::Preemptive(port) => port.pick(work),
+        }
+    }
+
+    pub(crate) fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+        match self {
+            Self::Port(port) => port.scheduler_mut().set_flow(flow, config),
+            Self::Preemptive(port) => port.scheduler_mut().set_flow(flow, config),
+        }
+    }
+
+    pub(crate) fn remove_flow(&mut self, flow: FlowId) {
+        match self {
+            Self::Port(port) => port.scheduler_mut().remove_flow(flow),
+            Self::Preemptive(port) => port.scheduler_mut().remove_flow(flow),
+        }
+    }
+
+    pub(crate) fn backlog(&self) -> Backlog {
+        match self {
+            Self::Port(port) => port.scheduler().backlog(),
+            Self::Preemptive(port) => port.backlog(),
+        }
+    }
+}
+
+/// Whether a queue interrupts packets: such a link tells of a packet when it has left, not when it gets the link.
+pub(crate) fn preempts(queue: &Spec) -> bool {
+    queue.discipline.info().parameters.iter().any(|parameter| parameter.name == "preempt" && parameter.value == "on")
+}
+
+pub(crate) struct Link {
+    pub(crate) port: Outlet,
+    pub(crate) wire: Wire,
+    /// When the port picks next, as the queue of events knows it; `MAX` if it does not.
+    pub(crate) picks_at: Instant,
+    pub(crate) overhead: u32,
+}
+
+impl Link {
+    pub(crate) fn new(id: LinkId, config: &LinkConfig, seed: u64) -> Result<Self, ConfigError> {
+        let random = stream(seed, Drawer::Link(id.0));
+        let port = Outlet::new(config, seed.wrapping_add(id.0.into()))?;
+        let wire = Wire {
+            id,
+            preempted_at: preempts(&config.queue).then_some(config.rate),
+            delay: config.delay,
+            jitter: config.jitter,
+            loss: config.loss,
+            random,
+            in_flight: VecDeque::new(),
+            last: Instant::ZERO,
+            counts: LinkCounts::default(),
+        };
+        Ok(Self { port, wire, picks_at: Instant::MAX, overhead: config.overhead })
+    }
+}
+
+/// Packets that have left the queue and not arrived.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    id: LinkId,
+    /// Of a port that interrupts packets; None else.
+    preempted_at: Option<Rate>,
+    delay: Duration,
+    jitter: Duration,
+    loss: Billionths,
+    random: Pcg64Mcg,
+    pub(crate) in_flight: VecDeque<(Key, Packet<Carried>)>,
+    /// When the last one of them arrives.
+    last: Instant,
+    pub(crate) counts: LinkCounts,
+}
+
+impl Wire {
+    #[inline]
+    fn is_lost(&mut self) -> bool {
+        self.loss.0 > 0 && self.random.random_range(0..Billionths::ONE.0) < self.loss.0
+    }
+
+    /// When a packet arrives that leaves at `end`.
+    #[inline]
+    fn arrival(&mut self, end: Instant) -> Instant {
+        let mut arrival = end + self.delay;
+        if self.jitter != Duration::ZERO {
+            arrival += Duration::from_picos(self.random.random_range(0..=self.jitter.as_picos()));
+            arrival = arrival.max(self.last);
+        }
+        self.last = arrival;
+        arrival
+    }
+}
+
+/// A port's work at one instant: what leaves goes onto the wire, and all is written down.
+pub(crate) struct Work<'a, P> {
+    pub(crate) wire: &'a mut Wire,
+    pub(crate) books: &'a mut Books<P>,
+}
+
+impl<P: Probe> Observer<Carried> for Work<'_, P> {
+    #[inline]
+    fn sent(&mut self, mut packet: Packet<Carried>, start: Instant, end: Instant) {
+        let Self { wire, books } = self;
+        // An interrupted packet has waited in between, too.
+        let begins = wire.preempted_at.map_or(start, |rate| Instant::ZERO + (end.since(Instant::ZERO) - rate.time_of(packet.len.into())));
+        let wait = begins.since(packet.arrival);
+        wire.counts.packets += 1;
+        wire.counts.bytes += u64::from(packet.len);
+        wire.counts.waits += u128::from(wait.as_picos());
+        packet.slack = packet.slack.after(wait);
+        books.probe.transmitted(wire.id, &packet, books.arena.at(packet.payload.cargo), [start, end]);
+        if wire.is_lost() {
+            wire.counts.lost += 1;
+            return books.lose(wire.id, &packet, if wire.preempted_at.is_some() { end } else { start });
+        }
+        let key = books.next_key(wire.arrival(end));
+        wire.in_flight.push_back((key, packet));
+    }
+
+    #[inline]
+    fn dropped(&mut self, packet: Packet<Carried>, now: Instant, reason: DropReason) {
+        self.wire.counts.dropped[reason as usize] += 1;
+        self.books.drop(self.wire.id, &packet, now, reason);
+    }
+}

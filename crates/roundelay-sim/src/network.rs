@@ -1,0 +1,309 @@
+//! Nodes and links.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use roundelay::schedulers::Spec;
+use roundelay::{Billionths, Duration, Rate};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::routing::Routing;
+pub(crate) use crate::routing::{ARRIVED, Route, Routes};
+
+/// A host or a router.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A link, one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LinkId(pub u32);
+
+impl LinkId {
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What kind of link: queues are set and results are summed by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkClass {
+    /// Between routers of the core.
+    #[default]
+    Core,
+    /// Any other that leaves a router: to an edge router, from one, to a host.
+    Edge,
+    /// Leaves a host: its queue is the host's network interface.
+    Host,
+}
+
+impl LinkClass {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Core, Self::Edge, Self::Host];
+
+    /// Its name in scenarios and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Edge => "edge",
+            Self::Host => "host",
+        }
+    }
+}
+
+impl fmt::Display for LinkClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for LinkClass {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let class = Self::ALL.into_iter().find(|class| class.name() == text);
+        class.ok_or_else(|| format!("'{text}' is no class of links: core, edge or host"))
+    }
+}
+
+/// One way of a link: its queue and its wire.
+#[derive(Debug, Clone)]
+pub struct LinkConfig {
+    /// Where it begins.
+    pub from: NodeId,
+    /// Where it ends.
+    pub to: NodeId,
+    /// Its rate.
+    pub rate: Rate,
+    /// Its propagation delay.
+    pub delay: Duration,
+    /// What orders its queue, with its limit.
+    pub queue: Spec,
+    /// The part of its packets that do not survive the wire, each for itself.
+    pub loss: Billionths,
+    /// Up to so much more delay, drawn evenly for each packet. Packets keep their order.
+    pub jitter: Duration,
+    /// Bytes that it adds to each packet.
+    pub overhead: u32,
+    /// What kind of link it is.
+    pub class: LinkClass,
+    /// What it counts where routes go by cost.
+    pub cost: u64,
+}
+
+impl LinkConfig {
+    /// A link of the core that loses nothing, delays all alike, adds nothing and costs 1.
+    pub const fn new(from: NodeId, to: NodeId, rate: Rate, delay: Duration, queue: Spec) -> Self {
+        let (loss, jitter) = (Billionths(0), Duration::ZERO);
+        Self { from, to, rate, delay, queue, loss, jitter, overhead: 0, class: LinkClass::Core, cost: 1 }
+    }
+}
+
+/// What is wrong with a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NetworkError {
+    /// There is no way from one node to the other.
+    #[error("there is no way from node {} to node {}", .0.0, .1.0)]
+    Unroutable(NodeId, NodeId),
+    /// A route to where it begins.
+    #[error("node {} needs no way to itself", .0.0)]
+    SameNode(NodeId),
+    /// There is no such node.
+    #[error("there is no node {}", .0.0)]
+    NoNode(NodeId),
+    /// The node has that name.
+    #[error("node {} has that name", .0.0)]
+    NameTaken(NodeId),
+}
+
+/// Nodes and links.
+#[derive(Debug, Clone, Default)]
+pub struct Network {
+    links: Vec<LinkConfig>,
+    /// Links that leave each node.
+    leaving: Vec<Vec<LinkId>>,
+    /// Empty for a node without a name.
+    names: Vec<String>,
+    named: BTreeMap<String, NodeId>,
+    routing: Routing,
+}
+
+impl Network {
+    /// A new node without a name.
+    pub fn add_node(&mut self) -> NodeId {
+        self.leaving.push(Vec::new());
+        self.names.push(String::new());
+        NodeId((self.leaving.len() - 1) as u32)
+    }
+
+    /// A new node with a name.
+    ///
+    /// # Errors
+    /// Another one has that name.
+    pub fn add_named(&mut self, name: &str) -> Result<NodeId, NetworkError> {
+        if let Some(node) = self.named.get(name) {
+            return Err(NetworkError::NameTaken(*node));
+        }
+        let node = self.add_node();
+        name.clone_into(&mut self.names[node.index()]);
+        self.named.insert(name.to_owned(), node);
+        Ok(node)
+    }
+
+    /// A new link, one way. Both its ends must be there.
+    ///
+    /// # Errors
+    /// One of them is not.
+    pub fn add_link(&mut self, link: LinkConfig) -> Result<LinkId, NetworkError> {
+        self.check(link.from)?;
+        self.check(link.to)?;
+        let id = LinkId(self.links.len() as u32);
+        self.leaving[link.from.index()].push(id);
+        self.links.push(link);
+        Ok(id)
+    }
+
+    /// Chooses how packets find their way. What is said last counts, once a simulation begins.
+    pub const fn set_routing(&mut self, routing: Routing) {
+        self.routing = routing;
+    }
+
+    /// How packets find their way.
+    pub const fn routing(&self) -> Routing {
+        self.routing
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.leaving.len()
+    }
+
+    /// All links in the order of their numbers.
+    pub fn links(&self) -> &[LinkConfig] {
+        &self.links
+    }
+
+    /// A link, to change its wire or its queue. Its ends stay.
+    pub fn link_mut(&mut self, link: LinkId) -> Option<LinkMut<'_>> {
+        self.links.get_mut(link.index()).map(LinkMut)
+    }
+
+    /// The links that leave a node, in the order of their numbers.
+    pub fn leaving(&self, node: NodeId) -> &[LinkId] {
+        self.leaving.get(node.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The node of that name.
+    pub fn named(&self, name: &str) -> Option<NodeId> {
+        self.named.get(name).copied()
+    }
+
+    /// A node's name, or its number if it has none.
+    pub fn name(&self, node: NodeId) -> String {
+        self.names.get(node.index()).filter(|name| !name.is_empty()).map_or_else(|| node.0.to_string(), Clone::clone)
+    }
+
+    /// The first link from one node to the other.
+    pub fn link_between(&self, from: NodeId, to: NodeId) -> Option<LinkId> {
+        self.leaving(from).iter().copied().find(|link| self.links[link.index()].to == to)
+    }
+
+    /// The links of the route that a flow takes, the first of its pair where several are as short.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn route(&self, from: NodeId, to: NodeId) -> Result<Vec<LinkId>, NetworkError> {
+        let mut routes = Routes::default();
+        let route = routes.between(self, from, to)?;
+        Ok(routes.links(route).map(|link| LinkId(link as u32)).collect())
+    }
+
+    /// # Errors
+    /// There is no such node.
+    pub(crate) fn check(&self, node: NodeId) -> Result<(), NetworkError> {
+        if node.index() < self.leaving.len() { Ok(()) } else { Err(NetworkError::NoNode(node)) }
+    }
+
+    /// How long a packet of `len` bytes takes over some links if it waits nowhere: the tmin of the paper on universal packet scheduling.
+    pub fn fastest(&self, links: impl IntoIterator<Item = LinkId>, len: u32) -> Duration {
+        let time = |link: LinkId| {
+            let LinkConfig { rate, delay, overhead, .. } = self.links[link.index()];
+            rate.time_of(u64::from(len) + u64::from(overhead)) + delay
+        };
+        links.into_iter().map(time).fold(Duration::ZERO, |sum, time| sum + time)
+    }
+}
+
+/// A link of a network, but for its ends.
+#[derive(Debug)]
+pub struct LinkMut<'a>(&'a mut LinkConfig);
+
+impl LinkMut<'_> {
+    /// Sets its rate.
+    pub const fn set_rate(&mut self, rate: Rate) {
+        self.0.rate = rate;
+    }
+
+    /// Sets its delay.
+    pub const fn set_delay(&mut self, delay: Duration) {
+        self.0.delay = delay;
+    }
+
+    /// Sets what orders its queue.
+    pub fn set_queue(&mut self, queue: Spec) {
+        self.0.queue = queue;
+    }
+
+    /// Sets the part of its packets that the wire loses.
+    pub const fn set_loss(&mut self, loss: Billionths) {
+        self.0.loss = loss;
+    }
+
+    /// Sets how much delay varies.
+    pub const fn set_jitter(&mut self, jitter: Duration) {
+        self.0.jitter = jitter;
+    }
+
+    /// Sets the bytes that it adds to each packet.
+    pub const fn set_overhead(&mut self, overhead: u32) {
+        self.0.overhead = overhead;
+    }
+
+    /// Sets what it counts where routes go by cost.
+    pub const fn set_cost(&mut self, cost: u64) {
+        self.0.cost = cost;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_found_by_name() {
+        let mut network = Network::default();
+        let one = network.add_named("one").unwrap();
+        let two = network.add_node();
+        assert_eq!((network.named("one"), network.named("two")), (Some(one), None));
+        assert_eq!((network.name(one), network.name(two)), ("one".to_owned(), "1".to_owned()));
+        assert_eq!(network.add_named("one"), Err(NetworkError::NameTaken(one)));
+        assert_eq!(network.nodes(), 2);
+    }
+
+    #[test]
+    fn a_link_needs_both_its_ends() {
+        let mut network = Network::default();
+        let node = network.add_node();
+        let link = LinkConfig::new(node, NodeId(7), "1mbit".parse().unwrap(), Duration::ZERO, "fifo".parse().unwrap());
+        assert_eq!(network.add_link(link), Err(NetworkError::NoNode(NodeId(7))));
+        assert!(network.links().is_empty());
+    }
+}

@@ -1,0 +1,75 @@
+//! Whoever wants to know what happens.
+
+use roundelay::{DropReason, Duration, Instant, Packet};
+
+use crate::cargo::{Cargo, Carried};
+use crate::flows::{FlowCounts, FlowNumber};
+use crate::network::{LinkId, NodeId};
+
+/// What came of a transfer, as its agent tells: of a flow over TCP, or of one response or segment of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Report {
+    /// Bytes that its receiver has, each counted once, headers not.
+    pub bytes: u64,
+    /// When it began: the flow was opened, the request was made.
+    pub start: Instant,
+    /// When its receiver had the last of these bytes, and all before it.
+    pub delivered: Instant,
+    /// When its sender knew. None if it does not yet.
+    pub acknowledged: Option<Instant>,
+    /// Whether this is all of it: it was not cut off.
+    pub is_complete: bool,
+    /// Segments of it that were sent again.
+    pub retransmissions: u64,
+    /// Timeouts of its sender.
+    pub timeouts: u64,
+    /// The mean time of its segments to the receiver and of what answered them back, the time that the receiver took not counted.
+    pub round_trip: Duration,
+}
+
+impl Report {
+    /// From its beginning until its receiver had it all.
+    pub const fn completion_time(&self) -> Duration {
+        self.delivered.since(self.start)
+    }
+
+    /// From its beginning until its sender knew that its receiver had it all: when a flow is over for ns-2.
+    pub fn acknowledged_after(&self) -> Option<Duration> {
+        self.acknowledged.map(|at| at.since(self.start))
+    }
+
+    /// Bits per second until its receiver had it all; 0 if it took no time.
+    pub fn goodput(&self) -> f64 {
+        let seconds = self.completion_time().as_secs_f64();
+        if seconds > 0.0 { self.bytes as f64 * 8.0 / seconds } else { 0.0 }
+    }
+}
+
+/// Hears of everything, in the order in which it happens. What is not asked for costs nothing.
+///
+/// `packet.len` is what it takes of the link that it is on, with that link's overhead; at its end it is what its agent sent.
+#[allow(unused_variables, reason = "by default nothing is listened to")]
+pub trait Probe {
+    /// A flow begins.
+    fn opened(&mut self, now: Instant, flow: FlowNumber, from: NodeId, to: NodeId) {}
+    /// An agent sends a packet: it comes to the first queue of its route.
+    fn sent(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
+    /// A packet comes to a link's queue.
+    fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {}
+    /// A packet gets a link, from the first of two instants to the second. Heard at the first; if the link
+    /// interrupts packets at the second.
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, span: [Instant; 2]) {}
+    /// A link's queue drops a packet.
+    fn dropped(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {}
+    /// A packet does not survive the wire. Heard as it leaves the queue.
+    fn lost(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {}
+    /// A packet reaches the end of its route.
+    fn delivered(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
+    /// An agent tells what came of a transfer.
+    fn reported(&mut self, now: Instant, flow: FlowNumber, report: &Report) {}
+    /// A flow has ended and none of its packets is on its way.
+    fn closed(&mut self, now: Instant, flow: FlowNumber, counts: &FlowCounts) {}
+}
+
+/// Nobody.
+impl Probe for () {}

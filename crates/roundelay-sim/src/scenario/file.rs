@@ -1,0 +1,166 @@
+//! The file of a scenario: all of it but the sources.
+
+use std::path::Path;
+
+use roundelay::Duration;
+use roundelay::schedulers::Spec;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::entry::{SourceTable, groups};
+use super::estimate::{Estimate, MOST_EVENTS};
+use super::reader::Reader;
+use super::topology::{LinkEntry, NodeEntry, Parts, PortEntry, TopologyTable, topology};
+use super::{Scenario, ScenarioError};
+use crate::random::mix;
+use crate::routing::{Metric, Routing};
+use crate::topologies::Queues;
+use crate::written::{InWords, read, some};
+
+/// The longest run, which a `u64` of picoseconds can tell with some room.
+const LONGEST: Duration = Duration::from_secs(200 * 86_400);
+
+/// A scenario: a network, what it carries and for how long.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Roundelay scenario")]
+struct Top {
+    /// What it is called. Left out: as the file.
+    name: Option<String>,
+    /// Of all that is drawn: same seed, same result.
+    #[serde(default = "one")]
+    seed: u64,
+    /// How long it lasts, at most 200 days.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    duration: Duration,
+    /// What happens before counts for nothing: less than the duration.
+    #[serde(default, deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    warmup: Duration,
+    /// The network: a template with its parameters, or a file. Left out: [[node]] and [[link]].
+    #[serde(default, skip_deserializing)]
+    #[schemars(with = "Option<TopologyTable>")]
+    #[allow(dead_code, reason = "it is read by itself")]
+    topology: (),
+    /// What orders queues, by class of links.
+    #[serde(default)]
+    queue: QueueTable,
+    /// How packets find their way.
+    #[serde(default)]
+    routing: RoutingTable,
+    /// Nodes, where there is no [topology].
+    #[serde(default)]
+    node: Vec<NodeEntry>,
+    /// Links, where there is no [topology].
+    #[serde(default)]
+    link: Vec<LinkEntry>,
+    /// What is different about some links, one way.
+    #[serde(default)]
+    port: Vec<PortEntry>,
+    /// Who sends.
+    #[serde(default, skip_deserializing)]
+    #[schemars(with = "Vec<SourceTable>")]
+    #[allow(dead_code, reason = "it is read by itself")]
+    source: (),
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct QueueTable {
+    /// Between core routers, and other outputs of routers where nothing is said of them. By default fifo limit 1000.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Spec>>")]
+    core: Option<Spec>,
+    /// Other outputs of routers.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Spec>>")]
+    edge: Option<Spec>,
+    /// Hosts' network interfaces. By default fifo, and no limit that matters.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Spec>>")]
+    host: Option<Spec>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RoutingTable {
+    /// What makes a route short.
+    #[serde(default)]
+    metric: Metric,
+    /// Whether flows are spread over all shortest routes (equal-cost multipath), by a hash that the seed keys.
+    #[serde(default)]
+    spread: bool,
+}
+
+const fn one() -> u64 {
+    1
+}
+
+/// The JSON Schema of scenario files, indented, ending in a newline.
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(Top);
+    serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
+}
+
+impl Scenario {
+    /// Reads a scenario. `file` stands in messages; files that it names are looked for in `folder`.
+    ///
+    /// # Errors
+    /// The file, the line, what is wrong there and what would be legal.
+    pub fn from_toml(file: &str, text: &str, folder: &Path) -> Result<Self, ScenarioError> {
+        let (reader, mut table) = Reader::parse(file, text)?;
+        let topology_table = table.get_mut().remove("topology");
+        let sources = table.get_mut().remove("source");
+        let top: Top = reader.take(table)?;
+        top.check(&reader)?;
+        let queues = top.queues();
+        let parts = Parts { nodes: &top.node, links: &top.link, ports: &top.port, queues: &queues };
+        let topology_table = topology_table.map(|value| into_table(&reader, "topology", value)).transpose()?;
+        let mut topology = topology(&reader, topology_table, &parts, folder)?;
+        topology.network.set_routing(Routing { metric: top.routing.metric, spread: top.routing.spread.then_some(mix(top.seed)) });
+        let groups = groups(&reader, sources, &topology, top.duration, folder)?;
+        let name = top.name.unwrap_or_else(|| file.rsplit(['/', '\\']).next().unwrap_or(file).trim_end_matches(".toml").to_owned());
+        let scenario = Self { name, seed: top.seed, duration: top.duration, warmup: top.warmup, topology, groups };
+        let estimate = Estimate::of(&scenario);
+        if estimate.events > MOST_EVENTS {
+            let message = format!(
+                "that would take {:.1e} events, legal range up to {MOST_EVENTS:.0e}: {}",
+                estimate.events, "shorten it, or slow down its sources"
+            );
+            return Err(reader.at("duration", message));
+        }
+        Ok(scenario)
+    }
+}
+
+impl Top {
+    fn check(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
+        if self.duration == Duration::ZERO || self.duration > LONGEST {
+            return Err(reader.at("duration", format!("duration {}: legal range 1ns to 200 days", self.duration)));
+        }
+        if self.warmup >= self.duration {
+            let message = format!("warmup {}: legal range 0 to less than the duration, {}", self.warmup, self.duration);
+            return Err(reader.at("warmup", message));
+        }
+        Ok(())
+    }
+
+    fn queues(&self) -> Queues {
+        let QueueTable { core, edge, host } = &self.queue;
+        let mut queues = core.clone().map_or_else(Queues::default, Queues::routers);
+        edge.iter().for_each(|edge| queues.edge = edge.clone());
+        host.iter().for_each(|host| queues.host = host.clone());
+        queues
+    }
+}
+
+pub(super) fn into_table<'a>(reader: &Reader<'a>, key: &str, value: Spanned<DeValue<'a>>) -> Result<Spanned<DeTable<'a>>, ScenarioError> {
+    let span = value.span();
+    match value.into_inner() {
+        DeValue::Table(table) => Ok(Spanned::new(span, table)),
+        _ => Err(reader.at(key, format!("expected a table, as in [{key}]"))),
+    }
+}

@@ -1,0 +1,451 @@
+//! Time goes on.
+
+use roundelay::{ConfigError, DropReason, FlowId, Instant, Packet};
+
+use crate::agent::{Agent, AgentId, Arrival, Command, Context, Direction, FlowSpec, Outgoing};
+use crate::cargo::{Arena, Cargo, Carried};
+use crate::event_queue::{EVENTS, EventQueue, Key, PLACES};
+use crate::flows::{Flow, FlowCounts, FlowNumber, Flows};
+use crate::link::{Link, LinkCounts, Work};
+use crate::network::{ARRIVED, LinkId, Network, NetworkError, Routes};
+use crate::probe::{Probe, Report};
+use crate::random::{Drawer, stream};
+
+/// Why a simulation could not be set up, or not go on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SimulationError {
+    /// A link's discipline has a parameter out of its range, or does not take a flow.
+    #[error("link {}: {error}", .link.0)]
+    Queue {
+        /// The link.
+        link: LinkId,
+        /// What is wrong.
+        error: ConfigError,
+    },
+    /// A flow cannot get where it should.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// There is more at once than events can be told apart for.
+    #[error("twice the links and the agents alive are more than {PLACES}")]
+    TooLarge,
+    /// It goes on for too long.
+    #[error("more than {EVENTS} events")]
+    TooLong,
+}
+
+/// An agent and its random numbers.
+struct Seat {
+    agent: Box<dyn Agent>,
+    random: rand_pcg::Pcg64Mcg,
+    open_flows: u32,
+    leaves: bool,
+}
+
+/// Packets in the network, flows, and whoever listens: what links and agents both write in.
+#[derive(Debug)]
+pub(crate) struct Books<P> {
+    pub(crate) arena: Arena,
+    pub(crate) flows: Flows,
+    pub(crate) probe: P,
+    /// Events so far: of two at one instant the one that was known first comes first.
+    sequence: u64,
+    packets: u64,
+}
+
+impl<P: Probe> Books<P> {
+    #[inline]
+    pub(crate) fn next_key(&mut self, at: Instant) -> Key {
+        self.sequence += 1;
+        Key::new(at, self.sequence)
+    }
+
+    pub(crate) fn drop(&mut self, link: LinkId, packet: &Packet<Carried>, now: Instant, reason: DropReason) {
+        let cargo = self.arena.release(packet.payload.cargo);
+        self.probe.dropped(now, link, packet, &cargo, reason);
+        self.count(packet.flow, cargo.direction, |counts| counts.dropped[reason as usize] += 1);
+        self.leave_network(packet.flow, now);
+    }
+
+    pub(crate) fn lose(&mut self, link: LinkId, packet: &Packet<Carried>, now: Instant) {
+        let cargo = self.arena.release(packet.payload.cargo);
+        self.probe.lost(now, link, packet, &cargo);
+        self.count(packet.flow, cargo.direction, |counts| counts.lost += 1);
+        self.leave_network(packet.flow, now);
+    }
+
+    #[inline]
+    fn count(&mut self, flow: FlowId, direction: Direction, write: impl FnOnce(&mut FlowCounts)) {
+        if direction == Direction::Forward
+            && let Some(flow) = self.flows.at_mut(flow)
+        {
+            write(&mut flow.counts);
+        }
+    }
+
+    /// A packet of the flow is gone; maybe the flow is, too.
+    #[inline]
+    fn leave_network(&mut self, id: FlowId, now: Instant) {
+        let Some(flow) = self.flows.at_mut(id) else { return };
+        flow.on_their_way -= 1;
+        if !flow.is_open && flow.on_their_way == 0 {
+            self.end(id, now);
+        }
+    }
+
+    fn end(&mut self, id: FlowId, now: Instant) {
+        if let Some(flow) = self.flows.forget(id) {
+            self.probe.closed(now, flow.number, &flow.counts);
+        }
+    }
+}
+
+/// A network at work.
+pub struct Simulation<P = ()> {
+    network: Network,
+    seed: u64,
+    now: Instant,
+    links: Vec<Link>,
+    routes: Routes,
+    seats: Vec<Option<Seat>>,
+    free_seats: Vec<u32>,
+    spawned: u32,
+    books: Books<P>,
+    /// Two places a link, arrivals and picks, then one an agent.
+    events: EventQueue,
+    /// Links that pick at this instant, once all that arrives at it has arrived.
+    due: Vec<u32>,
+    commands: Vec<Command>,
+}
+
+impl Simulation {
+    /// A network with nothing in it, and nobody who listens.
+    ///
+    /// # Errors
+    /// A discipline's parameter is out of its range.
+    pub fn new(network: Network, seed: u64) -> Result<Self, SimulationError> {
+        Self::with_probe(network, seed, ())
+    }
+}
+
+impl<P: Probe> Simulation<P> {
+    /// A network with nothing in it. The queue of link k is built with the seed plus k.
+    ///
+    /// # Errors
+    /// A discipline's parameter is out of its range.
+    pub fn with_probe(network: Network, seed: u64, probe: P) -> Result<Self, SimulationError> {
+        let links = network.links().iter().enumerate().map(|(number, config)| {
+            let link = LinkId(number as u32);
+            Link::new(link, config, seed).map_err(|error| SimulationError::Queue { link, error })
+        });
+        let links: Vec<_> = links.collect::<Result<_, _>>()?;
+        if 2 * links.len() >= PLACES {
+            return Err(SimulationError::TooLarge);
+        }
+        let events = EventQueue::new(2 * links.len());
+        let books = Books { arena: Arena::default(), flows: Flows::default(), probe, sequence: 0, packets: 0 };
+        Ok(Self {
+            network,
+            seed,
+            now: Instant::ZERO,
+            links,
+            routes: Routes::default(),
+            seats: Vec::new(),
+            free_seats: Vec::new(),
+            spawned: 0,
+            books,
+            events,
+            due: Vec::new(),
+            commands: Vec::new(),
+        })
+    }
+
+    /// Adds an agent that is first called at `at`, or now if that has passed.
+    pub fn spawn(&mut self, agent: Box<dyn Agent>, at: Instant) -> AgentId {
+        let random = stream(self.seed, Drawer::Agent(self.spawned));
+        self.spawned += 1;
+        let seat = Some(Seat { agent, random, open_flows: 0, leaves: false });
+        let number = match self.free_seats.pop() {
+            Some(number) => {
+                self.seats[number as usize] = seat;
+                number
+            }
+            None => {
+                self.seats.push(seat);
+                (self.seats.len() - 1) as u32
+            }
+        };
+        if self.timer(number) < PLACES {
+            self.events.ensure_place(self.timer(number));
+            self.set_timer(number, Some(at));
+        }
+        AgentId(number)
+    }
+
+    /// An agent's place in the queue of events.
+    const fn timer(&self, agent: u32) -> usize {
+        2 * self.links.len() + agent as usize
+    }
+
+    #[inline]
+    fn set_timer(&mut self, agent: u32, at: Option<Instant>) {
+        let key = at.map_or(Key::NEVER, |at| self.books.next_key(at.max(self.now)));
+        self.events.set(self.timer(agent), key);
+    }
+
+    /// What time it is.
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Events so far: packets that have arrived at the end of a link, picks, and calls by time.
+    pub const fn events(&self) -> u64 {
+        self.books.sequence
+    }
+
+    /// The network.
+    pub const fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// What has come of the flows that are alive, in the order of their numbers in queues.
+    pub fn flows(&self) -> impl Iterator<Item = (FlowNumber, FlowCounts)> {
+        self.books.flows.alive().map(|flow| (flow.number, flow.counts))
+    }
+
+    /// What has come of each link.
+    pub fn links(&self) -> impl Iterator<Item = LinkCounts> {
+        self.links.iter().map(|link| link.wire.counts)
+    }
+
+    /// What waits at a link, the packet on the link not counted.
+    pub fn backlog(&self, link: LinkId) -> roundelay::Backlog {
+        self.links[link.0 as usize].port.backlog()
+    }
+
+    /// Packets in the network.
+    pub fn on_their_way(&self) -> usize {
+        self.books.arena.len()
+    }
+
+    /// Whoever listens.
+    pub const fn probe(&self) -> &P {
+        &self.books.probe
+    }
+
+    /// Whoever listens, to ask for what it has heard.
+    pub const fn probe_mut(&mut self) -> &mut P {
+        &mut self.books.probe
+    }
+
+    /// Lets time go on until just before `end`, or until nothing is left to happen.
+    ///
+    /// # Errors
+    /// A flow was opened between nodes that are not connected, a queue does not take it, or there are too many agents or events.
+    pub fn run(&mut self, end: Instant) -> Result<(), SimulationError> {
+        let agents = 2 * self.links.len();
+        loop {
+            self.check_size()?;
+            let (key, place) = self.events.first();
+            let is_pick = place < agents && place % 2 == 1;
+            if !self.due.is_empty() && (is_pick || key.time() > self.now) {
+                self.pick_due();
+                continue;
+            }
+            if key.time() >= end {
+                self.now = self.now.max(end);
+                return Ok(());
+            }
+            self.now = key.time();
+            if is_pick {
+                self.pick(place / 2);
+            } else if place < agents {
+                self.deliver(place / 2)?;
+            } else {
+                self.call(AgentId((place - agents) as u32), |agent, context| agent.wake(context))?;
+                if self.events.first() == (key, place) {
+                    self.events.set(place, Key::NEVER);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    const fn check_size(&self) -> Result<(), SimulationError> {
+        if self.books.sequence >= EVENTS {
+            Err(SimulationError::TooLong)
+        } else if self.timer(self.seats.len() as u32) > PLACES {
+            Err(SimulationError::TooLarge)
+        } else {
+            Ok(())
+        }
+    }
+
+    #[inline]
+    fn pick_due(&mut self) {
+        while let Some(link) = self.due.pop() {
+            self.pick(link as usize);
+        }
+    }
+
+    /// The link's port picks a packet, or finds that it has none to give yet.
+    #[inline]
+    fn pick(&mut self, number: usize) {
+        let Link { port, wire, picks_at, .. } = &mut self.links[number];
+        let was_empty = wire.in_flight.is_empty();
+        port.pick(&mut Work { wire, books: &mut self.books });
+        if was_empty && let Some((key, _)) = wire.in_flight.front() {
+            self.events.set(2 * number, *key);
+        }
+        *picks_at = port.next_event().unwrap_or(Instant::MAX);
+        let key = if *picks_at == Instant::MAX { Key::NEVER } else { Key::pick(*picks_at, self.books.sequence) };
+        self.events.set(2 * number + 1, key);
+    }
+
+    /// The first packet on the link arrives at its end.
+    #[inline]
+    fn deliver(&mut self, number: usize) -> Result<(), SimulationError> {
+        let Link { wire, overhead, .. } = &mut self.links[number];
+        let Some((_, mut packet)) = wire.in_flight.pop_front() else { return Ok(()) };
+        let next = wire.in_flight.front().map_or(Key::NEVER, |(key, _)| *key);
+        packet.len -= *overhead;
+        packet.payload.hop += 1;
+        self.events.set(2 * number, next);
+        let link = self.routes.hops[packet.payload.hop as usize];
+        if link == ARRIVED {
+            return self.hand_over(&packet);
+        }
+        self.arrive(link, packet);
+        Ok(())
+    }
+
+    /// A packet comes to a link's queue.
+    #[inline]
+    fn arrive(&mut self, number: u32, mut packet: Packet<Carried>) {
+        let Link { port, wire, picks_at, overhead } = &mut self.links[number as usize];
+        packet.len += *overhead;
+        wire.counts.arrived += 1;
+        self.books.probe.arrived(self.now, LinkId(number), &packet, self.books.arena.at(packet.payload.cargo));
+        port.arrive(self.now, packet, &mut Work { wire, books: &mut self.books });
+        let Some(at) = port.next_event().filter(|at| *at < *picks_at) else { return };
+        *picks_at = at;
+        if at == self.now {
+            self.due.push(number);
+        } else {
+            self.events.set(2 * number as usize + 1, Key::pick(at, self.books.sequence));
+        }
+    }
+
+    /// A packet has arrived at the end of its route.
+    #[inline]
+    fn hand_over(&mut self, packet: &Packet<Carried>) -> Result<(), SimulationError> {
+        let books = &mut self.books;
+        let cargo = books.arena.release(packet.payload.cargo);
+        books.probe.delivered(self.now, packet, &cargo);
+        let Cargo { direction, sent, initial_slack, content, .. } = cargo;
+        let delay = self.now.since(sent);
+        books.count(packet.flow, direction, |counts| counts.deliver(packet.len, delay));
+        let listener = books.flows.at(packet.flow).filter(|flow| flow.is_open).map(|flow| flow.agent);
+        books.leave_network(packet.flow, self.now);
+        let Some(agent) = listener else { return Ok(()) };
+        let arrival =
+            Arrival { flow: packet.flow, direction, len: packet.len, content, ecn: packet.ecn, sent, initial_slack, slack: packet.slack };
+        self.call(agent, |agent, context| agent.arrive(&arrival, context))
+    }
+
+    /// Calls an agent and does what it asks for.
+    #[inline]
+    fn call(&mut self, id: AgentId, call: impl FnOnce(&mut dyn Agent, &mut Context<'_>)) -> Result<(), SimulationError> {
+        let Some(seat) = &mut self.seats[id.0 as usize] else { return Ok(()) };
+        let (flows, commands) = (&mut self.books.flows, &mut self.commands);
+        call(&mut *seat.agent, &mut Context { now: self.now, random: &mut seat.random, flows, commands });
+        let mut commands = std::mem::take(&mut self.commands);
+        let outcome = commands.drain(..).try_for_each(|command| self.execute(id, command));
+        self.commands = commands;
+        outcome
+    }
+
+    #[inline]
+    fn execute(&mut self, agent: AgentId, command: Command) -> Result<(), SimulationError> {
+        match command {
+            Command::Send(packet) => self.send(&packet),
+            Command::Report(flow, report) => self.report(agent, flow, &report),
+            Command::Wake(at) => self.set_timer(agent.0, at),
+            Command::Open(flow, spec) => self.open(agent, flow, &spec)?,
+            Command::Close(flow) => self.close(agent, flow),
+            Command::Spawn(agent, at) => drop(self.spawn(agent, at)),
+            Command::Leave => self.leave(agent, true),
+        }
+        Ok(())
+    }
+
+    /// An agent sends a packet. Flows that are not open send nothing.
+    #[inline]
+    fn send(&mut self, packet: &Outgoing) {
+        let books = &mut self.books;
+        let Some(flow) = books.flows.at_mut(packet.flow).filter(|flow| flow.is_open) else { return };
+        let direction = packet.direction;
+        flow.on_their_way += 1;
+        flow.counts.sent += u64::from(direction == Direction::Forward);
+        let (number, hop) = (flow.number, flow.routes[direction.index()].0);
+        let cargo =
+            Cargo { number: books.packets, flow: number, direction, sent: self.now, initial_slack: packet.slack, content: packet.content };
+        books.packets += 1;
+        let carried = Carried { hop, cargo: books.arena.store(cargo) };
+        let Outgoing { flow, len, ecn, priority, slack, deadline, .. } = *packet;
+        let packet = Packet { ecn, priority, slack, deadline, ..Packet::new(flow, len, carried) };
+        books.probe.sent(self.now, &packet, &cargo);
+        self.arrive(self.routes.hops[hop as usize], packet);
+    }
+
+    fn open(&mut self, agent: AgentId, id: FlowId, spec: &FlowSpec) -> Result<(), SimulationError> {
+        let number = self.books.flows.next_number();
+        let forward = self.routes.of_flow(&self.network, spec.from, spec.to, number.0)?;
+        let backward = self.routes.of_flow(&self.network, spec.to, spec.from, number.0)?;
+        if let Some(config) = spec.config {
+            for link in self.routes.links(forward) {
+                let port = &mut self.links[link].port;
+                port.set_flow(id, config).map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error })?;
+            }
+        }
+        self.books.flows.open(id, agent, spec, [forward, backward]);
+        self.books.probe.opened(self.now, number, spec.from, spec.to);
+        if let Some(seat) = &mut self.seats[agent.0 as usize] {
+            seat.open_flows += 1;
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, agent: AgentId, id: FlowId, report: &Report) {
+        if let Some(flow) = self.books.flows.at(id).filter(|flow| flow.is_open && flow.agent == agent) {
+            self.books.probe.reported(self.now, flow.number, report);
+        }
+    }
+
+    fn close(&mut self, agent: AgentId, id: FlowId) {
+        let Some(flow) = self.books.flows.at_mut(id).filter(|flow| flow.is_open && flow.agent == agent) else { return };
+        flow.is_open = false;
+        let Flow { config, routes: [forward, _], on_their_way, .. } = *flow;
+        if config.is_some() {
+            self.routes.links(forward).for_each(|link| self.links[link].port.remove_flow(id));
+        }
+        if on_their_way == 0 {
+            self.books.end(id, self.now);
+        }
+        if let Some(seat) = &mut self.seats[agent.0 as usize] {
+            seat.open_flows -= 1;
+        }
+        self.leave(agent, false);
+    }
+
+    /// The agent is forgotten if it wants to leave and its flows are closed.
+    fn leave(&mut self, agent: AgentId, wants_to: bool) {
+        let place = &mut self.seats[agent.0 as usize];
+        let Some(seat) = place else { return };
+        seat.leaves |= wants_to;
+        if seat.leaves && seat.open_flows == 0 {
+            *place = None;
+            self.set_timer(agent.0, None);
+            self.free_seats.push(agent.0);
+        }
+    }
+}

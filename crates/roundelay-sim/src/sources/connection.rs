@@ -1,0 +1,202 @@
+//! A TCP connection, both ends, as part of an agent: segments become packets of a flow, and packets become segments again.
+
+use roundelay::{Duration, Ecn, FlowId, Instant};
+use roundelay_tcp::{Config, Receiver, Segment, Sender, SenderStatistics};
+
+use crate::agent::{Arrival, Context, Direction, Outgoing};
+use crate::cargo::Content;
+use crate::probe::Report;
+use crate::sources::SourceError;
+use crate::sources::stamp::{Stamp, Urgency};
+
+/// How long packets of one direction were on their way: the sum in picoseconds, and how many they were.
+#[derive(Debug, Clone, Copy, Default)]
+struct Delays {
+    picos: u128,
+    packets: u64,
+}
+
+impl Delays {
+    fn mean(self) -> Duration {
+        Duration::from_picos((self.picos / u128::from(self.packets.max(1))) as u64)
+    }
+}
+
+/// One connection: data goes forward, what answers it goes backward.
+#[derive(Debug, Clone)]
+pub(crate) struct Connection {
+    flow: FlowId,
+    sender: Sender,
+    receiver: Receiver,
+    /// Bytes to be sent, so far.
+    supplied: u64,
+    /// By direction, like the delays.
+    stamps: [Stamp; 2],
+    delays: [Delays; 2],
+    /// When the receiver last got ahead.
+    delivered_at: Instant,
+    /// What the sender had counted at the last report.
+    reported: SenderStatistics,
+}
+
+impl Connection {
+    /// A connection that is not open yet, for so many bytes at first. Without end: `u64::MAX`.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub(crate) fn new(config: Config, bytes: u64, urgency: Urgency) -> Result<Self, SourceError> {
+        let sender = Sender::new(config, Some(0))?;
+        let mut connection = Self {
+            flow: FlowId::default(),
+            sender,
+            receiver: Receiver::new(config)?,
+            supplied: 0,
+            stamps: [Stamp::new(urgency, bytes, config.segment_len); 2],
+            delays: [Delays::default(); 2],
+            delivered_at: Instant::ZERO,
+            reported: SenderStatistics::default(),
+        };
+        connection.supply(bytes);
+        Ok(connection)
+    }
+
+    /// There are `bytes` more to send, a transfer by themselves. They go with the next call of another kind, so the caller makes one.
+    pub(crate) fn supply(&mut self, bytes: u64) {
+        self.supplied = self.supplied.saturating_add(bytes);
+        self.sender.supply(bytes);
+        self.stamps = self.stamps.map(|stamp| stamp.resized(bytes));
+    }
+
+    /// Goes to work over a flow.
+    pub(crate) fn open(&mut self, flow: FlowId, context: &mut Context<'_>) {
+        (self.flow, self.delivered_at) = (flow, context.now());
+        self.sender.open(context.now());
+        self.send(context);
+    }
+
+    /// When it wants to be woken: at the next of its timers.
+    #[inline]
+    pub(crate) fn timer(&self) -> Option<Instant> {
+        earlier(self.sender.timer(), self.receiver.timer())
+    }
+
+    /// Looks at its timers, and sends what there is to send.
+    pub(crate) fn wake(&mut self, context: &mut Context<'_>) {
+        let now = context.now();
+        if self.sender.timer().is_some_and(|timer| timer <= now) {
+            self.sender.on_timer(now);
+        }
+        if let Some(answer) = self.receiver.on_timer(now) {
+            self.answer(&answer, context);
+        }
+        self.send(context);
+    }
+
+    /// A packet of its flow has arrived.
+    #[inline]
+    pub(crate) fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
+        let Content::Segment(segment) = &arrival.content else { return };
+        let now = context.now();
+        let delays = &mut self.delays[arrival.direction.index()];
+        delays.picos += u128::from(now.since(arrival.sent).as_picos());
+        delays.packets += 1;
+        if arrival.direction == Direction::Backward {
+            self.sender.on_segment(now, segment);
+            return self.send(context);
+        }
+        let before = self.receiver.delivered();
+        let answer = self.receiver.on_segment(now, segment, arrival.ecn == Ecn::Marked);
+        if self.receiver.delivered() > before {
+            self.delivered_at = now;
+        }
+        if let Some(answer) = answer {
+            self.answer(&answer, context);
+        }
+    }
+
+    /// Bytes that the receiver has, in order.
+    #[inline]
+    pub(crate) fn delivered(&self) -> u64 {
+        self.receiver.delivered()
+    }
+
+    /// Whether the sender knows that all is delivered.
+    #[inline]
+    pub(crate) fn is_done(&self) -> bool {
+        self.sender.is_done()
+    }
+
+    /// Tells what came of the last `bytes`, in what was counted since the last report.
+    pub(crate) fn report(&mut self, bytes: u64, start: Instant, is_complete: bool, context: &mut Context<'_>) {
+        let (counted, before) = (*self.sender.statistics(), self.reported);
+        let report = Report {
+            bytes,
+            start,
+            delivered: self.delivered_at,
+            acknowledged: self.is_done().then(|| context.now()),
+            is_complete,
+            retransmissions: counted.retransmissions - before.retransmissions,
+            timeouts: counted.timeouts - before.timeouts,
+            round_trip: self.delays[0].mean() + self.delays[1].mean(),
+        };
+        (self.reported, self.delays) = (counted, [Delays::default(); 2]);
+        context.report(self.flow, report);
+    }
+
+    #[inline]
+    fn send(&mut self, context: &mut Context<'_>) {
+        let now = context.now();
+        while let Some(segment) = self.sender.poll(now) {
+            let mut packet = self.packet(Direction::Forward, &segment);
+            let left_bytes = self.supplied.saturating_sub(self.sender.acknowledged());
+            match segment.len {
+                0 => self.stamps[0].mark_bare(&mut packet, now),
+                _ => self.stamps[0].mark(&mut packet, now, left_bytes),
+            }
+            context.send(packet);
+        }
+    }
+
+    #[inline]
+    fn answer(&mut self, segment: &Segment, context: &mut Context<'_>) {
+        let mut packet = self.packet(Direction::Backward, segment);
+        self.stamps[1].mark_bare(&mut packet, context.now());
+        context.send(packet);
+    }
+
+    #[inline]
+    fn packet(&self, direction: Direction, segment: &Segment) -> Outgoing {
+        let ecn = if segment.is_ecn_capable() { Ecn::Capable } else { Ecn::NotCapable };
+        let len = segment.wire_len(self.sender.config());
+        Outgoing { direction, content: Content::Segment(*segment), ecn, ..Outgoing::new(self.flow, len) }
+    }
+}
+
+/// The earlier of two times, if there is one.
+#[inline]
+pub(crate) fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        _ => one.or(other),
+    }
+}
+
+/// An agent's call by time, asked for only if it comes sooner than the one that was asked for before: timeouts are put off with each
+/// acknowledgement, and an agent that is called too early looks again.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Alarm(Option<Instant>);
+
+impl Alarm {
+    /// The agent was called.
+    pub(crate) const fn went_off(&mut self) {
+        self.0 = None;
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, at: Option<Instant>, context: &mut Context<'_>) {
+        if let Some(at) = at.filter(|at| self.0.is_none_or(|asked| *at < asked)) {
+            self.0 = Some(at);
+            context.wake_at(at);
+        }
+    }
+}

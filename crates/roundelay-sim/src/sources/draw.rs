@@ -1,0 +1,151 @@
+//! Distributions, written out: a run is the same on any machine and with any release of any crate.
+//!
+//! All by inverse transform from 53 random bits; logarithms and powers are those of `libm`, which is Rust and no machine's own.
+
+use rand::Rng as _;
+use rand_pcg::Pcg64Mcg;
+use roundelay::Duration;
+
+/// Evenly from 0 up to, and without, 1.
+#[inline]
+pub(crate) fn unit(random: &mut Pcg64Mcg) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Evenly from 0 up to, and without, `count`; 0 if that is 0. Off by less than `count` in 2^64.
+#[inline]
+pub(crate) fn below(random: &mut Pcg64Mcg, count: u64) -> u64 {
+    ((u128::from(random.next_u64()) * u128::from(count)) >> 64) as u64
+}
+
+/// Evenly from nothing to `longest`.
+pub(crate) fn up_to(random: &mut Pcg64Mcg, longest: Duration) -> Duration {
+    if longest == Duration::ZERO {
+        return longest;
+    }
+    Duration::from_picos(below(random, longest.as_picos().saturating_add(1)))
+}
+
+/// A span of so many picoseconds, to the nearest; what is longer than can be told is as long as can be told.
+#[inline]
+pub(crate) fn span(picos: f64) -> Duration {
+    Duration::from_picos((picos + 0.5) as u64)
+}
+
+/// An exponential span: -m ln u. Up to 37 times its mean.
+#[inline]
+pub(crate) fn exponential(random: &mut Pcg64Mcg, mean_picos: f64) -> Duration {
+    span(-mean_picos * libm::log(1.0 - unit(random)))
+}
+
+/// How long something lasts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Span {
+    /// Always as long.
+    Fixed(Duration),
+    /// Exponential, with this mean.
+    Exponential(Duration),
+    /// Pareto: longer than x with probability (x_m / x)^shape, where x_m = mean (shape - 1) / shape is the shortest. With a shape of 2 or
+    /// less its variance has no end.
+    Pareto {
+        /// The mean.
+        mean: Duration,
+        /// Above 1.
+        shape: f64,
+    },
+}
+
+impl Span {
+    /// Its mean.
+    pub const fn mean(&self) -> Duration {
+        match self {
+            Self::Fixed(mean) | Self::Exponential(mean) | Self::Pareto { mean, .. } => *mean,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn draw(&self, random: &mut Pcg64Mcg) -> Duration {
+        match *self {
+            Self::Fixed(span) => span,
+            Self::Exponential(mean) => exponential(random, mean.as_picos() as f64),
+            Self::Pareto { mean, shape } => {
+                let shortest = mean.as_picos() as f64 * (shape - 1.0) / shape;
+                span(shortest * libm::pow(1.0 - unit(random), -1.0 / shape))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng as _;
+
+    fn random() -> Pcg64Mcg {
+        Pcg64Mcg::seed_from_u64(7)
+    }
+
+    /// Mean and variance, in units of `unit` and of its square.
+    fn moments(unit: Duration, mut draw: impl FnMut() -> Duration) -> (f64, f64) {
+        const DRAWS: u32 = 200_000;
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for _ in 0..DRAWS {
+            let x = draw().as_picos() as f64 / unit.as_picos() as f64;
+            sum += x;
+            squares += x * x;
+        }
+        let mean = sum / f64::from(DRAWS);
+        (mean, squares / f64::from(DRAWS) - mean * mean)
+    }
+
+    /// Of n draws the mean is off by sigma / sqrt(n) and the variance by sigma^2 sqrt((kurtosis - 1) / n); five times that is allowed.
+    #[test]
+    fn an_exponential_has_its_mean_and_variance() {
+        let (mut random, mean) = (random(), Duration::from_millis(3));
+        let (average, variance) = moments(mean, || Span::Exponential(mean).draw(&mut random));
+        assert!((average - 1.0).abs() < 5.0 / 200_000_f64.sqrt(), "mean {average}");
+        assert!((variance - 1.0).abs() < 5.0 * (8.0_f64 / 200_000.0).sqrt(), "variance {variance}");
+    }
+
+    /// Shape 5: variance = shape / ((shape - 1)^2 (shape - 2)) x_m^2 with x_m = 4/5 mean, that is 1/15; its kurtosis is 9 + 64.8.
+    #[test]
+    fn a_pareto_has_its_mean_and_variance() {
+        let (mut random, mean) = (random(), Duration::from_millis(3));
+        let (average, variance) = moments(mean, || Span::Pareto { mean, shape: 5.0 }.draw(&mut random));
+        assert!((average - 1.0).abs() < 5.0 * (1.0_f64 / 15.0 / 200_000.0).sqrt(), "mean {average}");
+        assert!((variance * 15.0 - 1.0).abs() < 5.0 * (72.8_f64 / 200_000.0).sqrt(), "variance {variance}");
+    }
+
+    /// Shape 1.5 has no variance to test by, but its tail: longer than x with probability (x_m / x)^shape. Binomial counts, five sigma.
+    #[test]
+    fn a_pareto_has_its_tail() {
+        let (mut random, mean, shape) = (random(), Duration::from_secs(3), 1.5);
+        let draws: Vec<_> = (0..1_000_000).map(|_| Span::Pareto { mean, shape }.draw(&mut random).as_secs_f64()).collect();
+        assert!(draws.iter().all(|draw| *draw >= 1.0), "the shortest is mean (shape - 1) / shape = 1 s");
+        for probability in [0.5, 0.1, 0.01, 0.001_f64] {
+            let longer = draws.iter().filter(|draw| **draw > probability.powf(-1.0 / shape)).count() as f64;
+            let (expected, sigma) = (1e6 * probability, (1e6 * probability * (1.0 - probability)).sqrt());
+            assert!((longer - expected).abs() < 5.0 * sigma, "{probability}: {longer} for {expected} by {sigma}");
+        }
+    }
+
+    #[test]
+    fn even_draws_are_even() {
+        let mut random = random();
+        let mut counts = [0_i32; 10];
+        (0..100_000).for_each(|_| counts[below(&mut random, 10) as usize] += 1);
+        assert!(counts.iter().all(|count| (count - 10_000).abs() < 5 * 95), "binomial, sigma 95: {counts:?}");
+        assert_eq!(below(&mut random, 0), 0);
+        assert!((0..1000).all(|_| up_to(&mut random, Duration::from_picos(1)).as_picos() <= 1));
+        assert!((0..1000).any(|_| up_to(&mut random, Duration::from_picos(1)).as_picos() == 1));
+        assert_eq!(up_to(&mut random, Duration::ZERO), Duration::ZERO);
+    }
+
+    #[test]
+    fn what_is_too_long_to_tell_is_as_long_as_can_be_told() {
+        assert_eq!(span(1e30), Duration::MAX);
+        let mut random = random();
+        let long = Span::Pareto { mean: Duration::MAX, shape: 1.01 };
+        assert!((0..1000).any(|_| long.draw(&mut random) == Duration::MAX));
+    }
+}

@@ -1,0 +1,146 @@
+//! What sends: agents ready to be put into a [`Simulation`](crate::Simulation), one file each.
+//!
+//! | agent | what it sends |
+//! |---|---|
+//! | [`cbr`] | packets at a constant rate |
+//! | [`poisson`] | packets after exponential gaps |
+//! | [`on_off`] | a constant rate in on-times: Pareto, exponential |
+//! | [`voip`] | speech |
+//! | [`burst`] | a whole flow at once |
+//! | [`trace`] | a list of packets |
+//! | [`tcp`] | one flow over TCP, finite or without end |
+//! | [`request_response`] | requests and responses over TCP, and time to think between them |
+//! | [`video`] | a segment over TCP every so often |
+//! | [`arrivals`] | flows that arrive as a Poisson process, of sizes from a distribution ([`Sizes`]) |
+//!
+//! Each has a `Config` whose values are checked by its `new`. What all have in common is in [`Terms`], how urgent their packets are in
+//! [`Urgency`]. Random numbers come from the agent's own stream; once it is under way no agent allocates memory.
+
+pub mod arrivals;
+pub mod burst;
+pub mod cbr;
+mod connection;
+mod draw;
+pub mod on_off;
+mod outlet;
+mod pace;
+pub mod poisson;
+pub mod request_response;
+mod sizes;
+mod stamp;
+pub mod tcp;
+pub mod trace;
+pub mod video;
+pub mod voip;
+
+pub use draw::Span;
+pub use outlet::Terms;
+pub use sizes::Sizes;
+pub use stamp::{Stamp, Urgency};
+
+#[cfg(test)]
+pub(crate) mod bench;
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use roundelay::Rate;
+
+/// A parameter of a source that is out of its range.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}: {parameter} {value}: legal range {range}")]
+pub struct SourceError {
+    /// The source.
+    pub kind: &'static str,
+    /// The parameter.
+    pub parameter: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What would be legal.
+    pub range: String,
+}
+
+impl SourceError {
+    pub(crate) fn new(kind: &'static str, parameter: &'static str, value: impl fmt::Display, range: impl Into<String>) -> Self {
+        Self { kind, parameter, value: value.to_string(), range: range.into() }
+    }
+}
+
+impl From<roundelay_tcp::ConfigError> for SourceError {
+    fn from(error: roundelay_tcp::ConfigError) -> Self {
+        Self::new("tcp", error.parameter, error.value, error.range)
+    }
+}
+
+/// Checks the parameters of a kind of source.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Check(pub(crate) &'static str);
+
+impl Check {
+    /// # Errors
+    /// `value` is not in `range`; NaN is in none.
+    pub(crate) fn range<V: PartialOrd + fmt::Display>(
+        self,
+        parameter: &'static str,
+        value: V,
+        range: RangeInclusive<V>,
+    ) -> Result<(), SourceError> {
+        if range.contains(&value) {
+            return Ok(());
+        }
+        Err(SourceError::new(self.0, parameter, value, format!("{} to {}", range.start(), range.end())))
+    }
+
+    /// A packet's bytes.
+    pub(crate) fn packet_len(self, len: u32) -> Result<(), SourceError> {
+        self.range("packet_len", len, 1..=LONGEST_PACKET)
+    }
+
+    pub(crate) fn rate(self, rate: Rate) -> Result<(), SourceError> {
+        self.range("rate", rate, Rate::from_bits_per_second(1).unwrap_or(rate)..=Rate::from_bits_per_second(FASTEST).unwrap_or(rate))
+    }
+}
+
+/// The longest packet that a source makes, in bytes: IPv4's.
+pub const LONGEST_PACKET: u32 = 65_535;
+
+/// The fastest source, in bits per second.
+const FASTEST: u64 = 1_000_000_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::bench::{Bench, Sent};
+    use super::{Span, cbr, on_off, poisson};
+    use crate::agent::Agent;
+    use crate::simulation::Simulation;
+    use roundelay::{Duration, Instant};
+
+    /// The packets of 100 bytes when a source of those and `others` that have other lengths are there.
+    fn sent(others: usize) -> Vec<(Instant, u32)> {
+        let bench = Bench::default();
+        let (terms, rate) = (bench.terms(), "1mbit".parse().unwrap());
+        let span = Span::Exponential(Duration::from_millis(10));
+        let mut agents: Vec<Box<dyn Agent>> =
+            vec![Box::new(on_off::OnOff::new(on_off::Config { terms, rate, packet_len: 100, on: span, off: span }).unwrap())];
+        for _ in 0..others {
+            let jitter = super::Terms { start_jitter: Duration::from_secs(1), ..terms };
+            agents.push(Box::new(cbr::Cbr::new(cbr::Config { terms: jitter, rate, packet_len: 200 }).unwrap()));
+            let lengths = poisson::Lengths::Fixed(300);
+            agents.push(Box::new(poisson::Poisson::new(poisson::Config { terms, rate, lengths }).unwrap()));
+        }
+        let mut simulation = Simulation::with_probe(bench.0, 9, super::bench::Log::default()).unwrap();
+        for agent in agents {
+            simulation.spawn(agent, Instant::ZERO);
+        }
+        simulation.run(super::bench::seconds(20)).unwrap();
+        let log = std::mem::take(simulation.probe_mut());
+        log.sent.iter().filter(|packet| packet.len == 100).map(|&Sent { now, len, .. }| (now, len)).collect()
+    }
+
+    #[test]
+    fn a_source_does_not_change_what_others_send() {
+        let alone = sent(0);
+        assert!(alone.len() > 1000);
+        assert_eq!(alone, sent(5));
+    }
+}

@@ -1,0 +1,188 @@
+//! Poisson: packets after exponential gaps, each drawn for itself.
+//!
+//! With packets of one length a link behind it is an M/D/1 queue, with exponential lengths M/M/1, with others M/G/1: their mean waits are
+//! known (L. Kleinrock, "Queueing Systems", volume 1, 1975, section 5.6), which is what this source is for.
+
+use rand_pcg::Pcg64Mcg;
+use roundelay::Rate;
+
+use crate::agent::{Agent, Context};
+use crate::sources::outlet::{Outlet, Terms, Turn};
+use crate::sources::{Check, SourceError, draw};
+
+/// Lengths of packets in bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lengths {
+    /// All alike.
+    Fixed(u32),
+    /// Exponential with this mean, rounded up to whole bytes so that the mean stays: geometric. Up to 37 times the mean.
+    Exponential(u32),
+    /// One of these, in proportion to its weight.
+    Mix(Vec<(u32, u32)>),
+}
+
+impl Lengths {
+    fn check(&self, check: Check) -> Result<(), SourceError> {
+        match self {
+            Self::Fixed(len) => check.packet_len(*len),
+            Self::Exponential(mean) => check.packet_len(*mean),
+            Self::Mix(lengths) => {
+                lengths.iter().try_for_each(|(len, weight)| {
+                    check.packet_len(*len)?;
+                    check.range("weight", *weight, 1..=1_000_000)
+                })?;
+                check.range("lengths", lengths.len(), 1..=1_000)
+            }
+        }
+    }
+
+    /// Their mean, in bytes.
+    pub fn mean(&self) -> f64 {
+        match self {
+            Self::Fixed(len) | Self::Exponential(len) => f64::from(*len),
+            Self::Mix(lengths) => {
+                let bytes: f64 = lengths.iter().map(|(len, weight)| f64::from(*len) * f64::from(*weight)).sum();
+                bytes / weights(lengths) as f64
+            }
+        }
+    }
+
+    #[inline]
+    fn draw(&self, random: &mut Pcg64Mcg) -> u32 {
+        match self {
+            Self::Fixed(len) => *len,
+            Self::Exponential(1) => 1,
+            Self::Exponential(mean) => {
+                let of_a_byte = libm::log1p(-1.0 / f64::from(*mean));
+                (libm::log(1.0 - draw::unit(random)) / of_a_byte).ceil().max(1.0) as u32
+            }
+            Self::Mix(lengths) => {
+                let mut place = draw::below(random, weights(lengths));
+                let found = lengths.iter().find(|(_, weight)| {
+                    let is_here = place < u64::from(*weight);
+                    place = place.saturating_sub((*weight).into());
+                    is_here
+                });
+                found.map_or(1, |(len, _)| *len)
+            }
+        }
+    }
+}
+
+fn weights(lengths: &[(u32, u32)]) -> u64 {
+    lengths.iter().map(|(_, weight)| u64::from(*weight)).sum()
+}
+
+/// What the source is to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// Where and when.
+    pub terms: Terms,
+    /// Its mean rate, headers included: up to 10^15 bits a second.
+    pub rate: Rate,
+    /// Bytes of its packets: each, or in the mean, 1 to 65,535.
+    pub lengths: Lengths,
+}
+
+/// The source.
+#[derive(Debug)]
+pub struct Poisson {
+    outlet: Outlet,
+    mean_gap_picos: f64,
+    lengths: Lengths,
+}
+
+impl Poisson {
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn new(config: Config) -> Result<Self, SourceError> {
+        let Config { terms, rate, lengths } = config;
+        let check = Check("poisson");
+        terms.check(check)?;
+        check.rate(rate)?;
+        lengths.check(check)?;
+        let mean_gap_picos = lengths.mean() * 8e12 / rate.bits_per_second() as f64;
+        Ok(Self { outlet: Outlet::new(terms, u64::MAX, 1), mean_gap_picos, lengths })
+    }
+}
+
+impl Agent for Poisson {
+    #[inline]
+    fn wake(&mut self, context: &mut Context<'_>) {
+        let turn = self.outlet.turn(context);
+        if turn == Turn::Pass {
+            return;
+        }
+        if let Turn::GoOn(flow) = turn {
+            let len = self.lengths.draw(context.random());
+            self.outlet.send(flow, len, u64::MAX, context);
+        }
+        let gap = draw::exponential(context.random(), self.mean_gap_picos);
+        self.outlet.call_at(context.now() + gap, context);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::Simulation;
+    use crate::sources::bench::{Bench, seconds};
+    use rand::SeedableRng as _;
+    use roundelay::Instant;
+
+    fn config(bench: &Bench, lengths: Lengths) -> Config {
+        Config { terms: bench.terms(), rate: "8mbit".parse().unwrap(), lengths }
+    }
+
+    /// 1000 a second: the count is off by sqrt(n), the variance of the gaps is their mean's square, and half of the gaps are below ln 2.
+    #[test]
+    fn packets_come_as_a_poisson_process() {
+        let bench = Bench::default();
+        let sent = bench.sent(1, 100, [Poisson::new(config(&bench, Lengths::Fixed(1000))).unwrap()]);
+        let count = sent.len() as f64;
+        assert!((count - 1e5).abs() < 5.0 * 1e5_f64.sqrt(), "{count}");
+        let gaps: Vec<_> = sent.windows(2).map(|pair| pair[1].now.since(pair[0].now).as_secs_f64() * 1e3).collect();
+        let variance = gaps.iter().map(|gap| (gap - 1.0).powi(2)).sum::<f64>() / count;
+        assert!((variance - 1.0).abs() < 5.0 * (8.0 / count).sqrt(), "{variance}");
+        let short = gaps.iter().filter(|gap| **gap < std::f64::consts::LN_2).count() as f64;
+        assert!((short - count / 2.0).abs() < 5.0 * (count / 4.0).sqrt(), "{short}");
+        assert_eq!(sent, bench.sent(1, 100, [Poisson::new(config(&bench, Lengths::Fixed(1000))).unwrap()]), "same seed, same packets");
+    }
+
+    #[test]
+    fn lengths_have_their_mean() {
+        let mut random = Pcg64Mcg::seed_from_u64(3);
+        let mut mean = |lengths: Lengths| (0..200_000).map(|_| f64::from(lengths.draw(&mut random))).sum::<f64>() / 2e5;
+        let tolerance = 5.0 / 2e5_f64.sqrt();
+        assert!((mean(Lengths::Exponential(1000)) / 1000.0 - 1.0).abs() < tolerance);
+        assert!((mean(Lengths::Exponential(2)) / 2.0 - 1.0).abs() < tolerance);
+        assert_eq!(mean(Lengths::Exponential(1)), 1.0);
+        let mix = Lengths::Mix(vec![(40, 5), (576, 3), (1500, 2)]);
+        assert_eq!(mix.mean(), 20.0 + 172.8 + 300.0);
+        assert!((mean(mix) / 492.8 - 1.0).abs() < 1.2 * tolerance, "sigma is 1.15 means");
+    }
+
+    /// The mean wait at a link that is busy half of the time, in units of a mean packet's time: rho / (1 - rho) x E[S^2] / (2 E[S]^2).
+    #[test]
+    fn waits_are_those_of_pollaczek_and_khinchine() {
+        let mix = Lengths::Mix(vec![(500, 2), (2000, 1)]);
+        for (lengths, expected) in [(Lengths::Fixed(1000), 0.5), (Lengths::Exponential(1000), 1.0), (mix, 0.75)] {
+            let bench = Bench::of(2, "16mbit");
+            let source = Poisson::new(config(&bench, lengths)).unwrap();
+            let mut simulation = Simulation::new(bench.0, 5).unwrap();
+            simulation.spawn(Box::new(source), Instant::ZERO);
+            simulation.run(seconds(500)).unwrap();
+            let counts = simulation.links().next().unwrap();
+            let wait = counts.waits as f64 / counts.packets as f64 / 0.5e9;
+            assert!((wait / expected - 1.0).abs() < 0.02, "{wait} for {expected}");
+        }
+    }
+
+    #[test]
+    fn errors_name_parameter_and_range() {
+        let message = |lengths| Poisson::new(config(&Bench::default(), lengths)).unwrap_err().to_string();
+        assert_eq!(message(Lengths::Fixed(0)), "poisson: packet_len 0: legal range 1 to 65535");
+        assert_eq!(message(Lengths::Mix(Vec::new())), "poisson: lengths 0: legal range 1 to 1000");
+        assert_eq!(message(Lengths::Mix(vec![(40, 0)])), "poisson: weight 0: legal range 1 to 1000000");
+    }
+}

@@ -1,0 +1,189 @@
+//! One flow over TCP: so many bytes, or without end. Both ends are one agent.
+//!
+//! A flow of so many bytes reports when its sender knows that all is delivered, and is closed; one that is stopped reports what came until
+//! then.
+
+use roundelay::Instant;
+use roundelay_tcp as protocol;
+
+use crate::agent::{Agent, Arrival, Context, FlowSpec};
+use crate::sources::burst::LARGEST_FLOW;
+use crate::sources::connection::{Alarm, Connection, earlier};
+use crate::sources::outlet::{Outlet, Terms, Turn};
+use crate::sources::{Check, SourceError};
+
+/// What the source is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Where and when.
+    pub terms: Terms,
+    /// What both ends do.
+    pub protocol: protocol::Config,
+    /// Bytes of data, 1 to 2^40. None: without end.
+    pub size_bytes: Option<u64>,
+}
+
+/// The source.
+#[derive(Debug, Clone)]
+pub struct Tcp {
+    outlet: Outlet,
+    connection: Connection,
+    alarm: Alarm,
+    start: Option<Instant>,
+}
+
+impl Tcp {
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn new(config: Config) -> Result<Self, SourceError> {
+        let Config { terms, protocol, size_bytes } = config;
+        let check = Check("tcp");
+        terms.check(check)?;
+        check.range("size_bytes", size_bytes.unwrap_or(1), 1..=LARGEST_FLOW)?;
+        let size = size_bytes.unwrap_or(u64::MAX);
+        let connection = Connection::new(protocol, size, terms.urgency)?;
+        let outlet = Outlet::new(terms, size, protocol.segment_len);
+        Ok(Self { outlet, connection, alarm: Alarm::default(), start: None })
+    }
+
+    /// What no flow is yet: others are made from it, each with its own ends and size.
+    pub(crate) fn prototype(terms: Terms, protocol: protocol::Config) -> Result<Self, SourceError> {
+        let connection = Connection::new(protocol, 0, terms.urgency)?;
+        let outlet = Outlet::new(terms, 0, protocol.segment_len);
+        Ok(Self { outlet, connection, alarm: Alarm::default(), start: None })
+    }
+
+    /// A flow like this one.
+    pub(crate) fn like(&self, flow: FlowSpec, size_bytes: u64) -> Self {
+        let mut made = self.clone();
+        made.outlet.redirect(flow);
+        made.connection.supply(size_bytes);
+        made
+    }
+
+    fn report(&mut self, context: &mut Context<'_>) {
+        if let Some(start) = self.start.take() {
+            let is_complete = self.connection.is_done();
+            self.connection.report(self.connection.delivered(), start, is_complete, context);
+        }
+    }
+
+    /// Looks at what is to be done after any call.
+    #[inline]
+    fn settle(&mut self, context: &mut Context<'_>) {
+        if self.connection.is_done() {
+            self.report(context);
+            return self.outlet.finish(context);
+        }
+        self.alarm.set(earlier(self.connection.timer(), self.outlet.stop()), context);
+    }
+}
+
+impl Agent for Tcp {
+    fn wake(&mut self, context: &mut Context<'_>) {
+        self.alarm.went_off();
+        if self.outlet.is_over(context.now()) {
+            self.report(context);
+        }
+        match self.outlet.turn(context) {
+            Turn::Pass => return,
+            Turn::Start(flow) => {
+                self.start = Some(context.now());
+                self.connection.open(flow, context);
+            }
+            Turn::GoOn(_) => self.connection.wake(context),
+        }
+        self.settle(context);
+    }
+
+    #[inline]
+    fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
+        self.connection.arrive(arrival, context);
+        self.settle(context);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Direction;
+    use crate::sources::Urgency;
+    use crate::sources::bench::{Bench, Log, seconds};
+    use roundelay::{Duration, Slack};
+
+    const MILLISECOND: u64 = 1_000_000_000;
+
+    fn config(packets: u64) -> Config {
+        let terms = Bench::default().terms();
+        Config { terms, protocol: protocol::Config::ns2_newreno_sack1(), size_bytes: Some(packets * 1460) }
+    }
+
+    /// On a link of 1 Gbit/s and 10 ms.
+    fn run(config: Config) -> Log {
+        Bench::over(2, "1gbit", Duration::from_millis(10)).run(1, 100, [Tcp::new(config).unwrap()])
+    }
+
+    /// In picoseconds at 1 Gbit/s: SYN and acknowledgement 40 bytes, data 1510.
+    const BARE: u64 = 320_000;
+    const DATA: u64 = 12_080_000;
+
+    /// A round trip for the SYN, then half of one for the data, then half of one for its acknowledgement.
+    #[test]
+    fn one_packet() {
+        let log = run(config(1));
+        let [(_, _, report)] = log.reports[..] else { panic!("one report: {:?}", log.reports) };
+        assert_eq!(report.completion_time().as_picos(), 30 * MILLISECOND + 2 * BARE + DATA);
+        assert_eq!(report.acknowledged.unwrap().as_picos(), 40 * MILLISECOND + 3 * BARE + DATA);
+        assert_eq!((report.bytes, report.is_complete, report.retransmissions, report.timeouts), (1460, true, 0, 0));
+        let [(closed, _, counts)] = log.closed[..] else { panic!("one flow") };
+        assert_eq!((Some(closed), counts.delivered, counts.bytes), (report.acknowledged, 2, 1550));
+    }
+
+    /// Windows of 2, 4 and 1 packet: a round trip for each but the last. Each window starts with the first acknowledgement of the one
+    /// before.
+    #[test]
+    fn seven_packets() {
+        let (_, _, report) = run(config(7)).reports[0];
+        let expected = 70 * MILLISECOND + 2 * BARE + 2 * (DATA + BARE) + DATA;
+        assert_eq!(report.completion_time().as_picos(), expected);
+        // Mean: the data's 10 ms and its time on the link, and the wait of each second one for the one before it, then 10 ms and 40 bytes.
+        assert!(report.round_trip.as_picos() > 20 * MILLISECOND && report.round_trip.as_picos() < 20 * MILLISECOND + 3 * DATA);
+    }
+
+    #[test]
+    fn stamps_go_both_ways() {
+        let urgency = Urgency::Remaining(Duration::from_secs(1));
+        let mut of_three = config(3);
+        of_three.terms.urgency = urgency;
+        let log = run(of_three);
+        let of = |direction, least: u32| log.sent.iter().filter(move |packet| packet.direction == direction && packet.len >= least);
+        assert!(of(Direction::Forward, 0).filter(|packet| packet.len == 40).all(|syn| (syn.priority, syn.slack) == (0, Slack::ZERO)));
+        assert!(of(Direction::Backward, 0).all(|answer| (answer.priority, answer.slack) == (0, Slack::ZERO)));
+        let left: Vec<_> =
+            of(Direction::Forward, 41).map(|data| (data.priority, data.slack.as_picos() / 1_000 / MILLISECOND as i64)).collect();
+        assert_eq!(left, [(4380, 3), (4380, 3), (2920, 2)], "what is left is what is not acknowledged");
+        let mut of_three = config(3);
+        of_three.terms.urgency = Urgency::Constant(Duration::from_secs(1));
+        assert!(run(of_three).sent.iter().all(|packet| packet.slack == Slack::of(Duration::from_secs(1))));
+    }
+
+    #[test]
+    fn a_flow_without_end_fills_the_link_and_reports_when_stopped() {
+        let mut endless = Config { size_bytes: None, ..config(1) };
+        endless.terms.stop = Some(seconds(5));
+        let log = Bench::over(2, "10mbit", Duration::from_millis(10)).run(1, 100, [Tcp::new(endless).unwrap()]);
+        let (now, _, report) = log.reports[0];
+        assert_eq!((now, report.is_complete, report.acknowledged), (seconds(5), false, None));
+        let share = report.goodput() / 1e7 * 1510.0 / 1460.0;
+        assert!(share > 0.98 && share <= 1.0, "all but the first round trips: {share}");
+        assert_eq!(log.closed.len(), 1);
+    }
+
+    #[test]
+    fn errors_name_parameter_and_range() {
+        let message = |config| Tcp::new(config).unwrap_err().to_string();
+        assert_eq!(message(Config { size_bytes: Some(0), ..config(1) }), "tcp: size_bytes 0: legal range 1 to 1099511627776");
+        let protocol = protocol::Config { initial_window: 0, ..protocol::Config::rfc() };
+        assert_eq!(message(Config { protocol, ..config(1) }), "tcp: initial_window 0: legal range 1 to 1000000");
+    }
+}

@@ -1,0 +1,125 @@
+//! A list of packets: what a capture or another simulator recorded, sent again.
+//!
+//! One agent sends the packets of all flows of the list, so that those of one instant keep their order.
+
+use roundelay::{FlowId, Instant};
+
+use crate::agent::{Agent, Context, FlowSpec, Outgoing};
+use crate::sources::stamp::{Stamp, Urgency};
+use crate::sources::{Check, SourceError};
+
+/// A packet of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// When it is sent.
+    pub at: Instant,
+    /// Its flow's place in [`Config::flows`].
+    pub flow: u32,
+    /// Its bytes, 1 to 65,535.
+    pub len: u32,
+}
+
+/// What the source is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// The flows. All are opened when the agent is first called and closed after the last packet.
+    pub flows: Vec<FlowSpec>,
+    /// The packets, each no earlier than the one before.
+    pub packets: Vec<Entry>,
+    /// How urgent they are; where it takes a flow's size, that is the bytes of its packets in the list.
+    pub urgency: Urgency,
+}
+
+/// The source.
+#[derive(Debug)]
+pub struct Trace {
+    config: Config,
+    next: usize,
+    /// Of each flow: its number in queues, its stamp, and the bytes that it has left.
+    open: Vec<(FlowId, Stamp, u64)>,
+}
+
+impl Trace {
+    /// # Errors
+    /// A packet is of no flow, has no legal length or comes before the one before: its place in the list is in the error.
+    pub fn new(config: Config) -> Result<Self, SourceError> {
+        for (place, packet) in config.packets.iter().enumerate() {
+            let error =
+                |parameter, value: String, range| Err(SourceError::new("trace", parameter, format!("{value} of packet {place}"), range));
+            if Check("trace").packet_len(packet.len).is_err() {
+                return error("len", packet.len.to_string(), "1 to 65535".to_string());
+            }
+            if packet.flow as usize >= config.flows.len() {
+                return error("flow", packet.flow.to_string(), format!("below the number of flows, {}", config.flows.len()));
+            }
+            let earliest = place.checked_sub(1).map_or(Instant::ZERO, |before| config.packets[before].at);
+            if packet.at < earliest {
+                return error("at", packet.at.to_string(), format!("from the packet before, {earliest}"));
+            }
+        }
+        Ok(Self { config, next: 0, open: Vec::new() })
+    }
+
+    fn open(&mut self, context: &mut Context<'_>) {
+        let mut sizes = vec![(0, 1); self.config.flows.len()];
+        for packet in &self.config.packets {
+            let (bytes, longest) = &mut sizes[packet.flow as usize];
+            (*bytes, *longest) = (*bytes + u64::from(packet.len), packet.len.max(*longest));
+        }
+        let flows = self.config.flows.iter().zip(sizes);
+        self.open =
+            flows.map(|(flow, (bytes, longest))| (context.open(*flow), Stamp::new(self.config.urgency, bytes, longest), bytes)).collect();
+    }
+}
+
+impl Agent for Trace {
+    fn wake(&mut self, context: &mut Context<'_>) {
+        if self.open.is_empty() {
+            self.open(context);
+        }
+        while let Some(&Entry { at, flow, len }) = self.config.packets.get(self.next) {
+            if at > context.now() {
+                return context.wake_at(at);
+            }
+            let (flow, stamp, left_bytes) = &mut self.open[flow as usize];
+            let mut packet = Outgoing::new(*flow, len);
+            stamp.mark(&mut packet, context.now(), *left_bytes);
+            context.send(packet);
+            *left_bytes -= u64::from(len);
+            self.next += 1;
+        }
+        self.open.iter().for_each(|(flow, ..)| context.close(*flow));
+        context.leave();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::NodeId;
+    use crate::sources::bench::{Bench, seconds};
+
+    const HERE: FlowSpec = FlowSpec { from: NodeId(0), to: NodeId(1), config: None };
+    const BACK: FlowSpec = FlowSpec { from: NodeId(1), to: NodeId(0), config: None };
+
+    fn config(packets: &[(u64, u32, u32)]) -> Config {
+        let packets = packets.iter().map(|&(at, flow, len)| Entry { at: seconds(at), flow, len }).collect();
+        Config { flows: vec![HERE, BACK], packets, urgency: Urgency::Remaining(roundelay::Duration::from_secs(1)) }
+    }
+
+    #[test]
+    fn the_list_is_sent_as_it_is() {
+        let log = Bench::default().run(1, 10, [Trace::new(config(&[(1, 0, 100), (3, 1, 50), (3, 0, 70), (3, 1, 50)])).unwrap()]);
+        let sent: Vec<_> = log.sent.iter().map(|packet| (packet.now, packet.flow.0, packet.len, packet.priority)).collect();
+        assert_eq!(sent, [(seconds(1), 0, 100, 170), (seconds(3), 1, 50, 100), (seconds(3), 0, 70, 70), (seconds(3), 1, 50, 50)]);
+        assert_eq!(log.closed.len(), 2);
+    }
+
+    #[test]
+    fn errors_name_the_packet() {
+        let message = |packets| Trace::new(config(packets)).unwrap_err().to_string();
+        assert_eq!(message(&[(1, 0, 1), (0, 0, 1)]), "trace: at 0s of packet 1: legal range from the packet before, 1s");
+        assert_eq!(message(&[(1, 2, 1)]), "trace: flow 2 of packet 0: legal range below the number of flows, 2");
+        assert_eq!(message(&[(1, 0, 0)]), "trace: len 0 of packet 0: legal range 1 to 65535");
+    }
+}

@@ -1,0 +1,145 @@
+//! Video as it is watched over the web: a segment of so many bytes over one TCP connection every so many seconds.
+//!
+//! Segments queue at the sender if the network is slower. Each reports when its receiver has all of it: from the instant at which it was
+//! made to its delivery is what a player has to buffer.
+
+use roundelay::{Duration, Instant};
+use roundelay_tcp as protocol;
+
+use crate::agent::{Agent, Arrival, Context};
+use crate::sources::burst::LARGEST_FLOW;
+use crate::sources::connection::{Alarm, Connection, earlier};
+use crate::sources::outlet::{Outlet, Terms, Turn};
+use crate::sources::{Check, SourceError};
+
+/// What the source is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Where and when: from the server to the viewer.
+    pub terms: Terms,
+    /// What both ends do.
+    pub protocol: protocol::Config,
+    /// Bytes of a segment, 1 to 2^40.
+    pub segment_bytes: u64,
+    /// From one segment to the next, 1 us to 1 day.
+    pub interval: Duration,
+}
+
+/// The source.
+#[derive(Debug)]
+pub struct Video {
+    outlet: Outlet,
+    connection: Connection,
+    alarm: Alarm,
+    segment_bytes: u64,
+    interval: Duration,
+    /// When the first segment that has not reported was made, and how many have reported.
+    made_at: Instant,
+    reported: u64,
+    next_at: Instant,
+}
+
+impl Video {
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn new(config: Config) -> Result<Self, SourceError> {
+        let Config { terms, protocol, segment_bytes, interval } = config;
+        let check = Check("video");
+        terms.check(check)?;
+        check.range("segment_bytes", segment_bytes, 1..=LARGEST_FLOW)?;
+        check.range("interval", interval, Duration::from_micros(1)..=Duration::from_secs(86_400))?;
+        Ok(Self {
+            outlet: Outlet::new(terms, u64::MAX, protocol.segment_len),
+            connection: Connection::new(protocol, 0, terms.urgency)?,
+            alarm: Alarm::default(),
+            segment_bytes,
+            interval,
+            made_at: Instant::ZERO,
+            reported: 0,
+            next_at: Instant::ZERO,
+        })
+    }
+
+    /// Makes the segment that is due.
+    fn make(&mut self, now: Instant) {
+        if now >= self.next_at {
+            self.connection.supply(self.segment_bytes);
+            self.next_at = now + self.interval;
+        }
+    }
+
+    fn settle(&mut self, context: &mut Context<'_>) {
+        while self.connection.delivered() >= (self.reported + 1).saturating_mul(self.segment_bytes) {
+            self.connection.report(self.segment_bytes, self.made_at, true, context);
+            self.reported += 1;
+            self.made_at += self.interval;
+        }
+        let next = earlier(self.connection.timer(), Some(self.next_at));
+        self.alarm.set(earlier(next, self.outlet.stop()), context);
+    }
+}
+
+impl Agent for Video {
+    fn wake(&mut self, context: &mut Context<'_>) {
+        self.alarm.went_off();
+        let now = context.now();
+        match self.outlet.turn(context) {
+            Turn::Pass => return,
+            Turn::Start(flow) => {
+                (self.made_at, self.next_at) = (now, now);
+                self.make(now);
+                self.connection.open(flow, context);
+            }
+            Turn::GoOn(_) => {
+                self.make(now);
+                self.connection.wake(context);
+            }
+        }
+        self.settle(context);
+    }
+
+    fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
+        self.connection.arrive(arrival, context);
+        self.settle(context);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sources::bench::{Bench, seconds};
+
+    fn config(segment_bytes: u64) -> Config {
+        let terms = Terms { stop: Some(seconds(41)), ..Bench::default().terms() };
+        Config { terms, protocol: protocol::Config::rfc(), segment_bytes, interval: Duration::from_secs(4) }
+    }
+
+    /// 2 MB every four seconds are 4 Mbit/s.
+    #[test]
+    fn a_fast_link_delivers_each_segment_before_the_next() {
+        let log = Bench::over(2, "10mbit", Duration::from_millis(20)).run(1, 100, [Video::new(config(2_000_000)).unwrap()]);
+        let starts: Vec<_> = log.reports.iter().map(|(_, _, report)| report.start).collect();
+        assert_eq!(starts, (0..10).map(|segment| seconds(4 * segment)).collect::<Vec<_>>(), "the last one has a second");
+        for (now, _, report) in &log.reports {
+            assert_eq!((report.bytes, report.delivered, report.is_complete), (2_000_000, *now, true));
+            let seconds = report.completion_time().as_secs_f64();
+            assert!((1.65..2.2).contains(&seconds), "2 MB at 10 Mbit/s with headers are 1.66 s: {seconds}");
+        }
+        assert_eq!(log.closed.len(), 1);
+    }
+
+    #[test]
+    fn a_slow_link_makes_segments_later_and_later() {
+        let log = Bench::over(2, "3mbit", Duration::from_millis(20)).run(1, 100, [Video::new(config(2_000_000)).unwrap()]);
+        let times: Vec<_> = log.reports.iter().map(|(_, _, report)| report.completion_time()).collect();
+        assert!(times.len() > 5 && times.is_sorted() && times[1].as_secs_f64() > times[0].as_secs_f64() + 1.3);
+    }
+
+    #[test]
+    fn errors_name_parameter_and_range() {
+        let message = |config| Video::new(config).unwrap_err().to_string();
+        assert_eq!(message(config(0)), "video: segment_bytes 0: legal range 1 to 1099511627776");
+        let never = Config { interval: Duration::ZERO, ..config(1) };
+        assert_eq!(message(never), "video: interval 0s: legal range 1us to 86400s");
+    }
+}

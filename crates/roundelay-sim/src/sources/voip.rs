@@ -1,0 +1,52 @@
+//! Speech: fifty packets a second while somebody talks, none while he listens.
+//!
+//! Talkspurts and pauses are exponential, with the means of ITU-T Recommendation P.59, "Artificial Conversational Speech" (1993), table 1:
+//! 1.004 s and 1.587 s. A packet is due 150 ms after it was spoken, the one-way delay up to which most conversations do not suffer (ITU-T
+//! G.114, 2003).
+
+use roundelay::{Duration, Rate};
+
+use crate::sources::SourceError;
+use crate::sources::draw::Span;
+use crate::sources::on_off::{self, OnOff};
+use crate::sources::outlet::Terms;
+use crate::sources::stamp::Urgency;
+
+/// Mean talkspurt.
+pub const TALKSPURT: Duration = Duration::from_millis(1004);
+/// Mean pause.
+pub const PAUSE: Duration = Duration::from_millis(1587);
+/// Between two packets of a talkspurt.
+pub const FRAME: Duration = Duration::from_millis(20);
+/// How long after it was spoken a packet is needed.
+pub const DUE_WITHIN: Duration = Duration::from_millis(150);
+
+/// What the source is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Where and when. If they say nothing of urgency, packets carry the deadline above.
+    pub terms: Terms,
+    /// Bytes of a packet, 1 to 65,535. G.711 has 160 and 40 of headers.
+    pub packet_len: u32,
+}
+
+impl Config {
+    /// G.711: 64 kbit/s, and headers of RTP, UDP and IPv4.
+    pub const fn new(terms: Terms) -> Self {
+        Self { terms, packet_len: 200 }
+    }
+}
+
+/// A source that talks.
+///
+/// # Errors
+/// A parameter is out of its range.
+pub fn new(config: Config) -> Result<OnOff, SourceError> {
+    let Config { mut terms, packet_len } = config;
+    if terms.urgency == Urgency::None {
+        terms.urgency = Urgency::Deadline(DUE_WITHIN);
+    }
+    let bits = u64::from(packet_len) * 8 * (1_000_000_000_000 / FRAME.as_picos());
+    let rate = Rate::from_bits_per_second(bits).ok_or_else(|| SourceError::new("voip", "packet_len", packet_len, "1 to 65535"))?;
+    OnOff::named("voip", on_off::Config { terms, rate, packet_len, on: Span::Exponential(TALKSPURT), off: Span::Exponential(PAUSE) })
+}
