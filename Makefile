@@ -112,7 +112,7 @@ performance: bench-program setup-valgrind ## make the tables and drawings of doc
 	{ lscpu | grep -E '^(Model name|L1d|L2|L3)' | sed 's/  */ /g'; rustc --version; date -u +%Y-%m-%d; } > $(PERFORMANCE)/machine.txt
 	cargo run --release --locked -p roundelay-bench --example memory > $(PERFORMANCE)/memory.txt
 	$(BENCH) $(BENCHED) --flows 512 --flows 32k --burst 0 --burst 32 $(EFFORT) > $(PERFORMANCE)/times.txt
-	$(BENCH) $(BENCHED) --flows 1m --pattern full --burst 0 --burst 32 --rounds 3 > $(PERFORMANCE)/million.txt
+	$(BENCH) drr qfq qfq_plus --flows 1m --pattern full --burst 0 --burst 32 --rounds 1 > $(PERFORMANCE)/million.txt
 	$(BENCH) $(BENCHED) --flows 64 --flows 8k --memory packed --burst 0 --burst 32 --instructions > $(PERFORMANCE)/instructions.txt
 	$(BENCH) --paper qfq-table4 $(EFFORT) > $(PERFORMANCE)/qfq-table4.txt
 	$(BENCH) --paper qfq-figure10 --full $(EFFORT) --svg $(PERFORMANCE)/qfq-figure10.svg > $(PERFORMANCE)/qfq-figure10.txt
