@@ -6,6 +6,7 @@ mod operations;
 
 mod bursts;
 mod edges;
+mod leaving;
 mod liars;
 mod memory;
 mod port;

@@ -148,6 +148,36 @@ fn an_empty_scheduler_takes_no_more_than_it_says() {
     }
 }
 
+/// Bytes that a discipline takes with one flow, itself included, and those that it says are fixed.
+struct Fixed;
+
+impl Visitor for Fixed {
+    type Output = (usize, usize);
+
+    fn visit<D: Discipline>(self, discipline: &D) -> (usize, usize) {
+        let mut built = None;
+        let taken = measure(|| {
+            let mut scheduler = discipline.build::<u64>(1).expect("legal parameters");
+            let _ = scheduler.enqueue(Instant::ZERO, packet(0));
+            // The index of the longest queue comes to life.
+            scheduler.evict();
+            take_dropped(&mut scheduler);
+            built = Some(scheduler);
+        });
+        let told = built.expect("was built").footprint().fixed_bytes;
+        (usize::try_from(taken.bytes_current).unwrap_or(0) + size_of::<D::Scheduler<u64>>(), told)
+    }
+}
+
+/// What one flow and one packet take comes on top.
+#[test]
+fn what_is_fixed_is_what_the_footprint_says() {
+    for discipline in subjects() {
+        let (taken, told) = discipline.visit(Fixed);
+        assert!(told <= taken && taken <= told + 2048, "{discipline}: takes {taken} bytes, says {told}");
+    }
+}
+
 /// Weights that go up and down while nobody sends must not pile up, in memory or in time.
 #[test]
 fn settings_that_change_back_and_forth_take_no_memory() {

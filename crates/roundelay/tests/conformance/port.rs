@@ -154,6 +154,9 @@ fn a_packet_longer_than_the_limit_costs_no_other_packet() {
     let log = burst(fifo(), Limit::of_bytes(1_000), &[packet(0, 600, 0), packet(0, 1_001, 1), packet(0, 400, 2), packet(0, 1, 3)]);
     assert_eq!(log.order(), [0, 2]);
     assert_eq!(log.reasons(), BTreeMap::from([(DropReason::Full, 2)]));
+    // Nor where it is not the arriving packet that is given up, and one that fits exactly is taken.
+    let log = burst(Stack::default(), Limit::of_bytes(1_000), &[packet(0, 1_000, 0), packet(0, 1_001, 1)]);
+    assert_eq!((log.order(), log.reasons()), (vec![0], BTreeMap::from([(DropReason::Full, 1)])));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use roundelay::schedulers::{Discipline, Spec, choke, fifo, red};
 use roundelay::{Billionths, DropReason, Ecn, FlowId, Instant, Limit, Packet, Scheduler};
 
-use crate::red::{LEN, Scene, Traffic};
+use crate::red::{LEN, Scene, Traffic, average_after};
 
 fn build(config: choke::Config, seed: u64) -> choke::Choke<u64> {
     config.build(seed).expect("legal parameters")
@@ -166,4 +166,24 @@ fn a_queue_that_a_match_emptied_is_idle() {
     assert_eq!((lost(&mut scheduler, Instant::ZERO, 999), scheduler.backlog().packets), (2, 0), "the last one is drawn");
     let later = Instant::ZERO + roundelay::Duration::from_secs(60);
     assert_eq!([lost(&mut scheduler, later, 1), lost(&mut scheduler, later, 1)], [0, 0], "a short queue is not drawn from");
+}
+
+/// As in RED, in packets.
+#[test]
+fn lengths_that_are_left_out_follow_from_the_others() {
+    let lengths = |min, max, burst| choke::Config { min, max, burst, ..Default::default() }.lengths();
+    assert_eq!(lengths(30, 60, 7), (30, 60, 7));
+    assert_eq!(lengths(0, 60, 0), (20, 60, 33));
+    assert_eq!(lengths(30, 0, 0), (30, 90, 50));
+    let (min, max, _) = choke::Config::default().lengths();
+    assert_eq!(min, max / 3);
+}
+
+#[test]
+fn the_weight_is_the_largest_that_lets_a_burst_pass() {
+    for (min, burst) in [(5u32, 10), (5, 50), (20, 100), (20, 3_000)] {
+        let config = choke::Config { min, max: 100, burst, ..Default::default() };
+        let [passes, next] = [0, 1].map(|less| average_after(burst, config.weight_log() - less));
+        assert!(passes <= f64::from(min) && next > f64::from(min), "a burst of {burst}, min {min}: {passes}, {next}");
+    }
 }

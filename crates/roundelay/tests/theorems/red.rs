@@ -492,3 +492,29 @@ proptest! {
         prop_assert_eq!(sent + dropped, lens.len());
     }
 }
+
+/// `min` is a third of `max`, and a burst as long as tc's manual page advises: (2 min + max) / (3 avpkt).
+#[test]
+fn lengths_that_are_left_out_follow_from_the_others() {
+    let lengths = |min, max, burst| red::Config { min, max, burst, avpkt: 500, ..Default::default() }.lengths();
+    assert_eq!(lengths(30_000, 60_000, 7), (30_000, 60_000, 7));
+    assert_eq!(lengths(0, 60_000, 0), (20_000, 60_000, 66));
+    assert_eq!(lengths(30_000, 0, 0), (30_000, 90_000, 100));
+    let (min, max, _) = red::Config::default().lengths();
+    assert_eq!(3 * min, max);
+}
+
+/// The average, in packets, after a burst into an empty queue: section VI of the paper, in real numbers.
+pub(crate) fn average_after(burst: u32, weight_log: u32) -> f64 {
+    let (weight, packets) = (0.5f64.powi(weight_log as i32), f64::from(burst) + 1.0);
+    packets + ((1.0 - weight).powf(packets) - 1.0) / weight
+}
+
+#[test]
+fn the_weight_is_the_largest_that_lets_a_burst_pass() {
+    for (min, burst) in [(5u32, 10), (5, 50), (20, 100), (20, 3_000)] {
+        let config = red::Config { min: u64::from(min) * 1_000, max: 100_000, avpkt: 1_000, burst, ..Default::default() };
+        let [passes, next] = [0, 1].map(|less| average_after(burst, config.weight_log() - less));
+        assert!(passes <= f64::from(min) && next > f64::from(min), "a burst of {burst}, min {min}: {passes}, {next}");
+    }
+}

@@ -275,3 +275,14 @@ fn it_reads_as_tc_writes_it() {
     assert_eq!(error("sfb target 30 max 25"), "sfb: target: expected no more than max, which is 25");
     assert!(error("sfb levels 17").contains("1 to 16") && error("sfb increment 1.5").contains("0 to 1"));
 }
+
+/// `target` is four fifths of `max`, whichever of the two is left out.
+#[test]
+fn sizes_of_bins_that_are_left_out_follow_from_the_other() {
+    let sizes = |target, max| sfb::Config { target, max, ..Default::default() }.bin_sizes();
+    assert_eq!([sizes(3, 9), sizes(8, 0), sizes(0, 9), sizes(0, 1)], [(3, 9), (8, 10), (7, 9), (1, 1)]);
+    let (target, max) = sizes(0, u32::MAX);
+    assert_eq!((u64::from(target), max), (u64::from(u32::MAX) * 4 / 5, u32::MAX));
+    let (target, max) = sfb::Config::default().bin_sizes();
+    assert_eq!(5 * target, 4 * max);
+}

@@ -50,6 +50,37 @@ fn a_weight_counts_from_the_next_packet_on() {
     assert_eq!(tree.config().nodes().map(|node| node.weight).collect::<Vec<_>>(), [1, 1, 4, 1]);
 }
 
+/// Whose packets leave, two of each leaf's eight before one of the leaves gets another priority and the rest after it.
+fn order_around_a_change(parent: &str, name: &str, priority: u32) -> Vec<u32> {
+    let mut plan = Config::new(node("link", "priority")).unwrap();
+    plan.add_class("link", node("class", "priority")).unwrap();
+    for (flow, name) in [(0, "one"), (1, "two")] {
+        plan.add_leaf(parent, Node { priority: 1 + flow, ..node(name, "fifo") }).unwrap();
+        plan.assign(FlowId(flow), name).unwrap();
+    }
+    plan.set_default("two").unwrap();
+    let mut tree: Tree<u64> = plan.build_tree(1).unwrap();
+    for number in 0..8 {
+        tree.enqueue(Instant::ZERO, packet(1 - number % 2, 1000)).unwrap();
+    }
+    let mut order: Vec<_> = (0..2).filter_map(|_| tree.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect();
+    tree.set_node(Node { priority, ..node(name, "fifo") }).unwrap();
+    order.extend(std::iter::from_fn(|| tree.dequeue(Instant::ZERO)).map(|packet| packet.flow.0));
+    order
+}
+
+/// The root chooses as the link asks, a class has chosen one packet ahead.
+#[test]
+fn a_priority_counts_from_the_next_choice_on() {
+    for (name, priority) in [("one", 3), ("two", 0)] {
+        assert_eq!(order_around_a_change("link", name, priority), [0, 0, 1, 1, 1, 1, 0, 0], "{name}");
+        assert_eq!(order_around_a_change("class", name, priority)[3..], [1, 1, 1, 0, 0], "{name}");
+    }
+    for (name, priority) in [("one", 0), ("two", 3), ("one", 1)] {
+        assert_eq!(order_around_a_change("link", name, priority), [0, 0, 0, 0, 1, 1, 1, 1], "{name}");
+    }
+}
+
 #[test]
 fn a_backlogged_leaf_that_is_removed_gives_its_packets_back() {
     let mut tree = two_leaves().build_tree(1).unwrap();

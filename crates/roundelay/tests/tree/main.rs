@@ -114,6 +114,9 @@ fn what_is_taken_for_nodes_and_flows_is_what_the_footprint_says() {
         let told = built.expect("was built").footprint().fixed_bytes;
         // Tables double when they are full; names and the table of flows come on top.
         assert!(taken <= 2 * told as i64 + 4096, "{name}: takes {taken} bytes, says {told}");
+        // The tree itself, and the index of the longest queue that each node has once it is asked for.
+        let asleep = size_of::<Tree<u64>>() + (1 + plan.nodes().count()) * (16 << 10);
+        assert!(told <= 2 * taken as usize + asleep, "{name}: takes {taken} bytes, says {told}");
     }
 }
 
@@ -140,6 +143,18 @@ fn a_leaf_can_have_a_limit_of_its_own() {
     assert_eq!(arrive(8, 2, 1500), Some((1, DropReason::PushedOut)), "the longest backlog's tail");
     assert_eq!(arrive(9, 3, 64), Some((3, DropReason::Full)), "known bug 39: a limit of 0 drops and counts");
     assert_eq!(arrive(10, 2, 3001), Some((2, DropReason::Full)), "longer than the leaf holds");
+}
+
+/// The leaf's node takes packets of 9000 bytes, its discipline those of up to 2048 of a flow that was not set.
+#[test]
+fn what_a_leaf_will_not_take_comes_back_as_it_was() {
+    let mut plan = Config::new(node("link", "wf2q_plus")).unwrap();
+    plan.add_leaf("link", Node { max_packet_len: 9000, ..node("leaf", "qfq") }).unwrap();
+    plan.set_default("leaf").unwrap();
+    let mut tree = plan.build_tree(1).unwrap();
+    let packet = Packet { arrival: Instant::from_nanos(5), ..Packet::new(FlowId(0), 5000, 7u64) };
+    assert_eq!(tree.enqueue(Instant::from_nanos(9), packet), Err(packet));
+    assert_eq!((tree.backlog().packets, tree.take_dropped()), (0, None));
 }
 
 /// Longer packets than a node takes are refused until a flow is set that has them.

@@ -1,0 +1,126 @@
+//! Flows that are removed while they wait: what was set for them holds until their last packet has left, and no longer.
+
+use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
+use roundelay::{Duration, FlowConfig, FlowId, Instant, Packet, Rate, Scheduler};
+
+const LEN: u32 = 1_000;
+/// Packets of which departures are counted, fewer than wait.
+const DEPARTURES: u64 = 60;
+const HEAVY: u32 = 900;
+
+struct IsWeighted;
+
+impl Visitor for IsWeighted {
+    type Output = bool;
+
+    fn visit<D: Discipline>(self, _discipline: &D) -> bool {
+        D::WEIGHTED
+    }
+}
+
+/// Schedulers of all disciplines with weights, flow 1 the heavy one.
+fn weighted() -> Vec<(String, AnyScheduler<u64>)> {
+    let able = AnyDiscipline::all().into_iter().filter(|discipline| discipline.visit(IsWeighted));
+    let built = able.map(|discipline| (discipline.to_string(), discipline.build(1).expect("legal parameters")));
+    let mut all: Vec<(String, AnyScheduler<u64>)> = built.collect();
+    for (_, scheduler) in &mut all {
+        scheduler.set_flow(FlowId(1), FlowConfig { weight: HEAVY, ..FlowConfig::DEFAULT }).expect("a legal weight");
+    }
+    all
+}
+
+fn arrive(scheduler: &mut AnyScheduler<u64>, flow: u32, packets: u64) {
+    for number in 0..packets {
+        scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), LEN, number)).expect("short enough");
+    }
+}
+
+/// How many of the next packets are the heavy flow's.
+fn heavy_of_next(scheduler: &mut AnyScheduler<u64>) -> u64 {
+    (0..DEPARTURES).filter(|_| scheduler.dequeue(Instant::ZERO).is_some_and(|packet| packet.flow == FlowId(1))).count() as u64
+}
+
+fn drain(scheduler: &mut AnyScheduler<u64>) {
+    while scheduler.dequeue(Instant::ZERO).is_some() {}
+}
+
+#[test]
+fn a_removed_flow_keeps_its_weight_while_it_waits_and_comes_back_without() {
+    for (name, mut scheduler) in weighted() {
+        arrive(&mut scheduler, 1, 2 * DEPARTURES);
+        arrive(&mut scheduler, 0, 2 * DEPARTURES);
+        scheduler.remove_flow(FlowId(1));
+        let before = heavy_of_next(&mut scheduler);
+        assert!(before > DEPARTURES * 9 / 10, "{name}: {before} packets of a flow that still waits");
+        drain(&mut scheduler);
+        arrive(&mut scheduler, 1, 2 * DEPARTURES);
+        arrive(&mut scheduler, 0, 2 * DEPARTURES);
+        let after = heavy_of_next(&mut scheduler);
+        assert!((DEPARTURES / 4..=DEPARTURES * 3 / 4).contains(&after), "{name}: {after} packets of a flow that has come back");
+    }
+}
+
+/// The same where the flow has nothing, and where its last packet is given up instead of sent.
+#[test]
+fn a_flow_without_packets_is_forgotten_at_once() {
+    for packets in [0, 1] {
+        for (name, mut scheduler) in weighted() {
+            arrive(&mut scheduler, 1, packets);
+            scheduler.remove_flow(FlowId(1));
+            assert_eq!(scheduler.evict().is_some(), packets > 0, "{name}");
+            arrive(&mut scheduler, 1, 2 * DEPARTURES);
+            arrive(&mut scheduler, 0, 2 * DEPARTURES);
+            let heavy = heavy_of_next(&mut scheduler);
+            assert!((DEPARTURES / 4..=DEPARTURES * 3 / 4).contains(&heavy), "{name}, {packets} packets given up: {heavy} packets");
+        }
+    }
+}
+
+/// A flow that is set again before it has left stays, with what was set.
+#[test]
+fn a_flow_that_is_set_again_stays() {
+    for (name, mut scheduler) in weighted() {
+        arrive(&mut scheduler, 1, 1);
+        scheduler.remove_flow(FlowId(1));
+        scheduler.set_flow(FlowId(1), FlowConfig { weight: HEAVY, ..FlowConfig::DEFAULT }).expect("a legal weight");
+        drain(&mut scheduler);
+        arrive(&mut scheduler, 1, 2 * DEPARTURES);
+        arrive(&mut scheduler, 0, 2 * DEPARTURES);
+        let heavy = heavy_of_next(&mut scheduler);
+        assert!(heavy > DEPARTURES * 9 / 10, "{name}: {heavy} packets");
+    }
+}
+
+/// Of disciplines that tell the sum of weights.
+#[test]
+fn the_sum_of_weights_is_that_of_the_flows_that_wait() {
+    let mut count = 0;
+    for (name, mut scheduler) in weighted() {
+        scheduler.set_flow(FlowId(2), FlowConfig { weight: 30, ..FlowConfig::DEFAULT }).expect("a legal weight");
+        for flow in [0, 1, 2] {
+            arrive(&mut scheduler, flow, 1);
+        }
+        if let Some(total) = scheduler.total_weight() {
+            assert_eq!(total, u64::from(1 + HEAVY + 30), "{name}");
+            count += 1;
+        }
+    }
+    assert!(count > 5, "{count} disciplines");
+}
+
+/// A weight that was taken away counts no longer once nobody waits and the fluid server, where there is one, is through as well.
+#[test]
+fn a_weight_that_shrinks_counts_no_longer_when_the_link_has_rested() {
+    let hour = |hour: u64| Instant::ZERO + Duration::from_secs(3_600 * hour);
+    for (name, mut scheduler) in weighted() {
+        scheduler.set_link_rate(Rate::from_bits_per_second(8_000_000).expect("not zero"));
+        arrive(&mut scheduler, 1, 5);
+        drain(&mut scheduler);
+        scheduler.set_flow(FlowId(1), FlowConfig { weight: 5, ..FlowConfig::DEFAULT }).expect("a legal weight");
+        for now in [hour(1), hour(2)] {
+            scheduler.enqueue(now, Packet::new(FlowId(0), LEN, 0)).expect("short enough");
+            assert!(scheduler.dequeue(now).is_some(), "{name}");
+        }
+        assert!(scheduler.total_weight().is_none_or(|total| total == 1 + 5), "{name}: {:?}", scheduler.total_weight());
+    }
+}
