@@ -24,6 +24,10 @@ pub(crate) enum Command {
     /// Every packet of the capture is offered to every discipline at its capture time, in front of a link of the given rate. The replay is
     /// open-loop: TCP does not react to what happens in it.
     Compare(Box<Compare>),
+    /// Simulate a network: a scenario in TOML in, throughput, delay, loss, fairness and completion times out
+    ///
+    /// Same scenario, seed and version: same bytes out, with any number of threads. See docs/simulator/scenarios.md.
+    Simulate(Box<Simulate>),
     /// Measure what a packet costs, enqueued and dequeued, under the loads of the QFQ paper
     ///
     /// Rows none (the generator of the packets alone) and fifo stand beside every discipline; net is without none.
@@ -184,6 +188,45 @@ pub(crate) struct Bounds {
     /// Print JSON in place of the table
     #[arg(long, conflicts_with = "sources")]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Simulate {
+    /// The scenario
+    #[arg(required_unless_present_any = ["template", "schema"])]
+    pub(crate) scenario: Option<PathBuf>,
+
+    /// Print a scenario to begin with: dumbbell, parking_lot, qfq_figure8, internet2, fat_tree, leaf_spine or nodes
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["scenario", "schema"])]
+    pub(crate) template: Option<String>,
+
+    /// Print the JSON Schema of scenarios
+    #[arg(long, conflicts_with = "scenario")]
+    pub(crate) schema: bool,
+
+    /// Say how many events and how much memory it will take, roughly, and do not run it
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Seed of all that is drawn [default: the scenario's]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    /// Runs, each with the seed after the one before; figures are then means with 95% confidence intervals
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub(crate) replicas: u16,
+
+    /// Print JSON in place of the table
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Threads to use [default: one a core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+
+    /// No progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 fn parse_spec(text: &str) -> Result<Spec, String> {

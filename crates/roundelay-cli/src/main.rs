@@ -11,6 +11,7 @@ mod disciplines;
 mod failure;
 mod parquet;
 mod progress;
+mod simulate;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Bounds(arguments) => bounds::run(&arguments),
         Command::List { json } => print(&disciplines::list(json)),
         Command::Help { discipline: Some(name) } => match Arguments::command().find_subcommand_mut(&name) {

@@ -1,6 +1,7 @@
-//! A progress bar on stderr.
+//! Progress bars on stderr.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use roundelay::Duration;
 use roundelay_trace::Progress;
 
 /// How much of the capture has been replayed. It vanishes when dropped.
@@ -26,6 +27,38 @@ impl Bar {
 }
 
 impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// How much time has been simulated, over all replicas. It vanishes when dropped.
+pub(crate) struct SimulatedTime {
+    bar: ProgressBar,
+    end: Duration,
+    runs: u64,
+    began: std::time::Instant,
+}
+
+impl SimulatedTime {
+    pub(crate) fn new(end: Duration, runs: u64) -> Self {
+        let bar = ProgressBar::new((end.as_picos() / 1_000_000).saturating_mul(runs).max(1));
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% {msg} eta {eta}") {
+            bar.set_style(style);
+        }
+        Self { bar, end, runs, began: std::time::Instant::now() }
+    }
+
+    /// Microseconds and events of all runs together.
+    pub(crate) fn show(&self, micros: u64, events: u64) {
+        self.bar.set_position(micros);
+        let each = micros as f64 / 1e6 / self.runs as f64;
+        let rate = events as f64 / self.began.elapsed().as_secs_f64().max(1e-3) / 1e6;
+        self.bar.set_message(format!("{each:.3} s of {:.3} s, {rate:.1}M events/s", self.end.as_secs_f64()));
+    }
+}
+
+impl Drop for SimulatedTime {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

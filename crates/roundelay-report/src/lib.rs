@@ -1,4 +1,4 @@
-//! Results out: one comparison as a terminal table, as JSON, as Parquet and as one self-contained HTML page.
+//! Results out: one comparison or simulation as a terminal table, as JSON, as Parquet and as one self-contained HTML page.
 //!
 //! | what | for whom | call |
 //! |---|---|---|
@@ -7,7 +7,7 @@
 //! | HTML page | a person, later, or the one they send it to | [`html`] |
 //! | Parquet | pandas, polars, DuckDB | `PacketFile`, `write_flows` (feature `parquet`, on by default) |
 //!
-//! Everything but the packets is rendered from [`roundelay_trace::Comparison`]; nothing here computes a result, it only chooses units, order
+//! Everything but the packets is rendered from [`roundelay_trace::Comparison`] and, for simulations, from [`Simulated`]; nothing here computes a result, it only chooses units, order
 //! and emphasis. Names of captures and flows come from files that anyone may have made: they are stripped of what steers a terminal, and
 //! escaped in HTML.
 //!
@@ -21,6 +21,7 @@ mod html;
 mod json;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod simulation;
 mod table;
 mod text;
 mod units;
@@ -31,5 +32,6 @@ pub use html::html;
 pub use json::json;
 #[cfg(feature = "parquet")]
 pub use parquet::{Fate, PacketFile, PacketRow, provenance, write_flows};
+pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
 pub use table::{TableStyle, table};
 pub use text::{clean, width};

@@ -16,7 +16,7 @@ pub struct TableStyle {
 }
 
 impl TableStyle {
-    fn limit(self) -> usize {
+    pub(crate) fn limit(self) -> usize {
         self.width.map_or(100, usize::from).max(40)
     }
 }

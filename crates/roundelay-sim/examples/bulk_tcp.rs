@@ -1,36 +1,17 @@
 //! The MQFQ paper's dumbbell with 50 bulk TCP flows: how many packet-hops a second? `bulk_tcp [SECONDS]`.
+mod networks;
+
 use roundelay::{Duration, Instant};
+use roundelay_sim::Simulation;
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::tcp::{Config, Tcp};
-use roundelay_sim::{LinkConfig, Network, NodeId, Simulation};
-
-/// A bottleneck of 5 Mbit/s and a queue of 100 packets, access links of 100 Mbit/s, 30 ms there and 30 ms back.
-fn dumbbell(pairs: u32) -> (Network, Vec<(NodeId, NodeId)>) {
-    let mut network = Network::default();
-    let [left, right] = [0; 2].map(|_| network.add_node());
-    let both = |network: &mut Network, from, to, rate: &str, queue: &str| {
-        for (from, to) in [(from, to), (to, from)] {
-            let (rate, queue) = (rate.parse().expect("a rate"), queue.parse().expect("a queue"));
-            network.add_link(LinkConfig::new(from, to, rate, Duration::from_millis(10), queue)).expect("its ends are there");
-        }
-    };
-    both(&mut network, left, right, "5mbit", "fifo limit 100");
-    let hosts = (0..pairs).map(|_| {
-        let [from, to] = [0; 2].map(|_| network.add_node());
-        both(&mut network, from, left, "100mbit", "fifo limit 1000");
-        both(&mut network, right, to, "100mbit", "fifo limit 1000");
-        (from, to)
-    });
-    let hosts = hosts.collect();
-    (network, hosts)
-}
 
 fn main() {
     let seconds: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1000);
-    let (network, hosts) = dumbbell(50);
+    let (network, hosts) = networks::dumbbell(50);
     let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
     let protocol = roundelay_tcp::Config { segment_len: 960, header_len: 40, ..roundelay_tcp::Config::ns2_newreno_sack1() };
-    for (from, to) in hosts {
+    for [from, to] in hosts {
         let terms = Terms { start_jitter: Duration::from_secs(1), ..Terms::new(from, to) };
         simulation.spawn(Box::new(Tcp::new(Config { terms, protocol, size_bytes: None }).expect("a legal source")), Instant::ZERO);
     }

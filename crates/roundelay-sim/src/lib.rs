@@ -18,10 +18,12 @@ mod probe;
 mod random;
 mod recorder;
 mod routing;
+pub mod scenario;
 mod simulation;
 pub mod sources;
 pub mod topologies;
 pub mod verify;
+mod written;
 
 pub use agent::{Agent, AgentId, Arrival, Context, Direction, FlowSpec, Outgoing};
 pub use cargo::{Cargo, Carried, Content};

@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use roundelay::schedulers::Spec;
 use roundelay::{Billionths, Duration, Rate};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::routing::Routing;
 pub(crate) use crate::routing::{ARRIVED, Route, Routes};
@@ -31,7 +33,8 @@ impl LinkId {
 }
 
 /// What kind of link: queues are set and results are summed by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum LinkClass {
     /// Between routers of the core.
     #[default]
@@ -228,14 +231,12 @@ impl Network {
     pub(crate) fn check(&self, node: NodeId) -> Result<(), NetworkError> {
         if node.index() < self.leaving.len() { Ok(()) } else { Err(NetworkError::NoNode(node)) }
     }
-}
 
-impl Network {
     /// How long a packet of `len` bytes takes over some links if it waits nowhere: the tmin of the paper on universal packet scheduling.
     pub fn fastest(&self, links: impl IntoIterator<Item = LinkId>, len: u32) -> Duration {
         let time = |link: LinkId| {
-            let LinkConfig { rate, delay, overhead, .. } = self.links[link.0 as usize];
-            rate.time_of(u64::from(len + overhead)) + delay
+            let LinkConfig { rate, delay, overhead, .. } = self.links[link.index()];
+            rate.time_of(u64::from(len) + u64::from(overhead)) + delay
         };
         links.into_iter().map(time).fold(Duration::ZERO, |sum, time| sum + time)
     }

@@ -33,7 +33,12 @@ impl Report {
         self.delivered.since(self.start)
     }
 
-    /// Bits per second until then; 0 if it took no time.
+    /// From its beginning until its sender knew that its receiver had it all: when a flow is over for ns-2.
+    pub fn acknowledged_after(&self) -> Option<Duration> {
+        self.acknowledged.map(|at| at.since(self.start))
+    }
+
+    /// Bits per second until its receiver had it all; 0 if it took no time.
     pub fn goodput(&self) -> f64 {
         let seconds = self.completion_time().as_secs_f64();
         if seconds > 0.0 { self.bytes as f64 * 8.0 / seconds } else { 0.0 }

@@ -8,6 +8,8 @@ use rand_pcg::Pcg64Mcg;
 pub(crate) enum Drawer {
     Agent(u32),
     Link(u32),
+    /// Who sends to whom.
+    Scenario,
 }
 
 /// The stream of a drawer: the same for the same seed, whatever else there is.
@@ -15,6 +17,7 @@ pub(crate) fn stream(seed: u64, drawer: Drawer) -> Pcg64Mcg {
     let (kind, number) = match drawer {
         Drawer::Agent(number) => (1, number),
         Drawer::Link(number) => (2, number),
+        Drawer::Scenario => (3, 0),
     };
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&mix(seed).to_le_bytes());

@@ -12,11 +12,15 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use crate::network::{LinkConfig, LinkId, Network, NetworkError, NodeId};
 use crate::random::mix;
 
 /// What makes a route short. A link counts at least 1, so that no route goes round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Metric {
     /// The number of its links.
     #[default]

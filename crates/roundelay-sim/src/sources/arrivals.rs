@@ -1,7 +1,8 @@
 //! Flows arrive as a Poisson process, each between two hosts drawn at random and of a size drawn from a distribution: an open load.
 //!
-//! "Utilisation u" means that each host offers u times the rate of its link: a host begins u r / (8 E(S)) flows a second, S in bytes of data, headers not
-//! counted. All hosts together are one process of that rate times their number, and the source of each flow is drawn evenly, which is the same.
+//! "Utilisation u" means that each host offers u times the rate of its link: it begins u r / (8 E(S)) flows a second, S in bytes of data,
+//! headers not counted. All hosts together are one process of that rate times their number, and the source of each flow is drawn evenly,
+//! which is the same.
 
 use roundelay::{FlowConfig, Instant, Rate};
 use roundelay_tcp as protocol;

@@ -1,6 +1,6 @@
-//! A whole flow at once: all its packets come to the sending host's queue in one instant, and the flow is over when the last one has left the
-//! network. So UPS's flows over UDP are sent (R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, with the authors' packets of 1460
-//! bytes).
+//! A whole flow at once: all its packets come to the sending host's queue in one instant, and the flow is over when the last one has left
+//! the network. So UPS's flows over UDP are sent (R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, with the authors' packets of
+//! 1460 bytes).
 
 use roundelay::FlowId;
 

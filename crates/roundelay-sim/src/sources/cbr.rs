@@ -1,8 +1,9 @@
 //! A constant rate: packets of one length at even intervals.
 //!
-//! Packet n leaves floor(n L / r) after the first one, in picoseconds, for any n: nothing drifts. Exactly periodic sources that start together
-//! stay together, and which of them a full queue drops is then decided by the order in which they were added, over and over (S. Floyd and
-//! V. Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992). Start jitter, or [`Config::spread`], takes that away.
+//! Packet n leaves floor(n L / r) after the first one, in picoseconds, for any n: nothing drifts. Exactly periodic sources that start
+//! together stay together, and which of them a full queue drops is then decided by the order in which they were added, over and over (S.
+//! Floyd and V. Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992). Start jitter, or [`Config::spread`], takes that
+//! away.
 
 use roundelay::{Duration, Rate};
 

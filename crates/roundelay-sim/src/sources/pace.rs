@@ -2,8 +2,8 @@
 
 use roundelay::{Duration, Rate};
 
-/// Intervals of so many bits at a rate. An interval is seldom a whole number of picoseconds: what rounding leaves is carried on, so that beat
-/// n comes floor(n bits / rate) after the first one, for any n.
+/// Intervals of so many bits at a rate. An interval is seldom a whole number of picoseconds: what rounding leaves is carried on, so that
+/// beat n comes floor(n bits / rate) after the first one, for any n.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     whole: u64,

@@ -1,7 +1,7 @@
 //! Requests and responses over TCP: a client asks, a server answers at once, the client thinks and asks again: a closed load.
 //!
-//! Requests and responses are two flows, each one way of the connection. The requests' flow opens the connection if that is asked for, so the
-//! responses' does not. Each response reports over its own flow, from the instant of its request until the client has all of it.
+//! Requests and responses are two flows, each one way of the connection. The requests' flow opens the connection if that is asked for, so
+//! the responses' does not. Each response reports over its own flow, from the instant of its request until the client has all of it.
 
 use roundelay::{FlowId, Instant};
 use roundelay_tcp as protocol;

@@ -1,7 +1,7 @@
 //! What a packet says of its urgency as it leaves its source: the header fields by which schedulers choose.
 //!
-//! The slacks are those of R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3, where one LSTF in the network does the work
-//! of many schedulers: only what the ends write differs.
+//! The slacks are those of R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3, where one LSTF in the network does the
+//! work of many schedulers: only what the ends write differs.
 
 use roundelay::{Duration, Instant, Rate, Slack};
 
@@ -20,8 +20,8 @@ pub enum Urgency {
     /// The shortest flow first. Slack: so much for each packet of the whole flow (section 3.1: one second, which is more than queues ever
     /// take); priority: the bytes of the flow.
     FlowSize(Duration),
-    /// The shortest remainder first. Slack: so much for each packet that is left, this one included; priority: the bytes left. Over TCP what is
-    /// left is what has not been acknowledged.
+    /// The shortest remainder first. Slack: so much for each packet that is left, this one included; priority: the bytes left. Over TCP
+    /// what is left is what has not been acknowledged.
     Remaining(Duration),
     /// Fair queueing with this share of the rate for each flow (section 3.3): the slack of the first packet is 0, of packet i
     /// max(0, slack of packet i - 1, plus a packet's time at that rate, minus the time since packet i - 1).
@@ -66,8 +66,8 @@ impl Stamp {
         }
     }
 
-    /// Stamps a packet without data: a SYN, an acknowledgement. Where urgency goes by size it is the most urgent there is, with no slack and
-    /// priority 0.
+    /// Stamps a packet without data: a SYN, an acknowledgement. Where urgency goes by size it is the most urgent there is, with no slack
+    /// and priority 0.
     #[inline]
     pub fn mark_bare(&mut self, packet: &mut Outgoing, now: Instant) {
         match self.urgency {

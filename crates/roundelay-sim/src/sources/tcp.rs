@@ -1,6 +1,7 @@
 //! One flow over TCP: so many bytes, or without end. Both ends are one agent.
 //!
-//! A flow of so many bytes reports when its sender knows that all is delivered, and is closed; one that is stopped reports what came until then.
+//! A flow of so many bytes reports when its sender knows that all is delivered, and is closed; one that is stopped reports what came until
+//! then.
 
 use roundelay::Instant;
 use roundelay_tcp as protocol;
@@ -138,7 +139,8 @@ mod tests {
         assert_eq!((Some(closed), counts.delivered, counts.bytes), (report.acknowledged, 2, 1550));
     }
 
-    /// Windows of 2, 4 and 1 packet: a round trip for each but the last. Each window starts with the first acknowledgement of the one before.
+    /// Windows of 2, 4 and 1 packet: a round trip for each but the last. Each window starts with the first acknowledgement of the one
+    /// before.
     #[test]
     fn seven_packets() {
         let (_, _, report) = run(config(7)).reports[0];

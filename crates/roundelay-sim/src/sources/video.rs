@@ -1,7 +1,7 @@
 //! Video as it is watched over the web: a segment of so many bytes over one TCP connection every so many seconds.
 //!
-//! Segments queue at the sender if the network is slower. Each reports when its receiver has all of it: from the instant at which it was made
-//! to its delivery is what a player has to buffer.
+//! Segments queue at the sender if the network is slower. Each reports when its receiver has all of it: from the instant at which it was
+//! made to its delivery is what a player has to buffer.
 
 use roundelay::{Duration, Instant};
 use roundelay_tcp as protocol;

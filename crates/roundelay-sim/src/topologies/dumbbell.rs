@@ -4,24 +4,38 @@
 //! its own, and round-trip times may differ from pair to pair.
 
 use roundelay::{Duration, Rate};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, within};
 use crate::network::LinkClass;
+use crate::written::{InWords, read};
 
 /// The dumbbell's parameters. As they are by default: that of the MQFQ paper (section V: 5 Mbit/s, a round trip of 60 ms).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct Dumbbell {
     /// Senders, and receivers: 1 or more.
     pub pairs: u32,
     /// Of the link between the routers.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
     pub rate: Rate,
     /// Its propagation delay, one way.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
     pub delay: Duration,
     /// Of each access link.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
     pub access_rate: Rate,
     /// Delay of each access link.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
     pub access_delay: Duration,
     /// Sender `i` is further away by `i` times this.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
     pub access_delay_step: Duration,
 }
 

@@ -6,20 +6,30 @@
 //! `a * k/2` on. Routes are many and equally short: spread flows over them ([`Routing::spread`](crate::Routing)).
 
 use roundelay::{Duration, Rate};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, within};
 use crate::network::LinkClass;
+use crate::written::{InWords, read};
 
 /// The tree's parameters.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct FatTree {
     /// Ports of a switch: even, 2 to 64.
     pub k: u32,
     /// Of all links.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
     pub rate: Rate,
     /// Delay of a link between switches.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
     pub delay: Duration,
     /// Delay of a host's link.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
     pub host_delay: Duration,
 }
 

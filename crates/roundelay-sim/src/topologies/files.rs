@@ -16,15 +16,20 @@ use std::fmt;
 use std::str::FromStr;
 
 use roundelay::{Duration, Rate};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::{Builder, MOST_NODES, Queues, Topology, Wire, mbit};
 use crate::network::{LinkClass, NodeId};
+use crate::written::{InWords, read};
 use place::Place;
 
 /// What a file is written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Format {
     /// `node node [rate] [delay] [cost]` a line.
+    #[serde(rename = "edges")]
     EdgeList,
     /// Topology Zoo's GML.
     Gml,
@@ -126,20 +131,31 @@ impl Text<'_> {
 }
 
 /// What a file does not tell.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct FromFile {
     /// Of links without a rate.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
     pub rate: Rate,
     /// Of links without a delay, and without coordinates of both ends.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
     pub delay: Duration,
     /// Hosts to be attached to each router: `host0`, `host1`, ... from router to router. With none, and none in the file, nodes with one
     /// neighbour are the hosts.
     pub hosts_per_router: u32,
     /// Of the link of a host that is attached.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
     pub access_rate: Rate,
     /// Its delay.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
     pub access_delay: Duration,
     /// What `topo.txt` counts delays in: a millisecond or, as for the long-lived flows, a microsecond.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
     pub delay_unit: Duration,
 }
 

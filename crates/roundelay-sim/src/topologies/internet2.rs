@@ -9,6 +9,8 @@
 //! rate to hosts at other cores, every core link carries `u` of its rate, too. This gives all sixteen rates of the authors' file.
 
 use roundelay::{Duration, Rate};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit};
 use crate::network::{LinkClass, LinkConfig, Network, NodeId};
@@ -18,18 +20,23 @@ const CORE: [(u32, u32); 16] =
     [(0, 1), (0, 2), (0, 3), (1, 2), (2, 4), (1, 5), (4, 5), (3, 5), (3, 4), (5, 6), (3, 6), (3, 7), (7, 8), (6, 8), (8, 9), (7, 9)];
 
 /// Rates of access links, as the paper's experiments vary them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, JsonSchema)]
 pub enum Variant {
     /// I2:1Gbps-10Gbps, the default: 1 Gbit/s from edge to core, 10 Gbit/s from host to edge.
     #[default]
+    #[serde(rename = "1g-10g")]
     OneTen,
     /// I2:1Gbps-1Gbps.
+    #[serde(rename = "1g-1g")]
     OneOne,
     /// I2:10Gbps-10Gbps.
+    #[serde(rename = "10g-10g")]
     TenTen,
     /// I2/10: a tenth of the rates of I2:1Gbps-1Gbps.
+    #[serde(rename = "tenth")]
     Tenth,
     /// For the fairness of long-lived flows: hosts at 10 Gbit/s straight at the cores, delays of 10 and 1 microseconds. Hosts are nodes 10 to 109.
+    #[serde(rename = "long-lived")]
     LongLived,
 }
 
@@ -62,7 +69,8 @@ impl Variant {
 }
 
 /// The network's parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct Internet2 {
     /// Rates of access links.
     pub variant: Variant,

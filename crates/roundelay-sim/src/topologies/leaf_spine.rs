@@ -5,12 +5,16 @@
 //! spines ([`Routing::spread`](crate::Routing)).
 
 use roundelay::{Duration, Rate};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, within};
 use crate::network::LinkClass;
+use crate::written::{InWords, read};
 
 /// Its parameters.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct LeafSpine {
     /// Racks: 1 or more.
     pub leaves: u32,
@@ -19,12 +23,20 @@ pub struct LeafSpine {
     /// Hosts in a rack: 1 or more.
     pub hosts_per_leaf: u32,
     /// Of a host's link.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
     pub host_rate: Rate,
     /// Of a link between leaf and spine.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
     pub rate: Rate,
     /// Delay of a link between leaf and spine.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
     pub delay: Duration,
     /// Delay of a host's link.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
     pub host_delay: Duration,
 }
 

@@ -3,22 +3,34 @@
 //! Routers `r0`, `r1`, ... in a row. `s0` at the first talks to `k0` at the last; `s1` at `r0` to `k1` at `r1`, `s2` at `r1` to `k2` at `r2`, and so on.
 
 use roundelay::{Duration, Rate};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, within};
 use crate::network::LinkClass;
+use crate::written::{InWords, read};
 
 /// The chain's parameters.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct ParkingLot {
     /// Links between routers: 1 or more.
     pub hops: u32,
     /// Of each link between routers.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
     pub rate: Rate,
     /// Its propagation delay, one way.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
     pub delay: Duration,
     /// Of each access link.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
     pub access_rate: Rate,
     /// Delay of each access link.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
     pub access_delay: Duration,
 }
 

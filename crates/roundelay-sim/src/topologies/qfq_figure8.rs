@@ -5,12 +5,15 @@
 //! `K4`. The paper's text does not say where the best-effort pairs S3-K3 and S4-K4 are: `best_effort` says it here.
 
 use roundelay::Duration;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit};
 use crate::network::LinkClass;
 
 /// Where the best-effort flows cross the row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum BestEffort {
     /// One from R0 to R1, one from R1 to R2: each link has one of them. This comes nearest to the paper's delays.
     #[default]
@@ -20,7 +23,8 @@ pub enum BestEffort {
 }
 
 /// The figure's one parameter.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct QfqFigure8 {
     /// Where the best-effort flows cross the row.
     pub best_effort: BestEffort,

@@ -1,0 +1,116 @@
+//! `roundelay simulate`.
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use roundelay_report::{Simulated, TableStyle};
+use roundelay_sim::scenario::{self, Estimate, Progress, Results, RunError, Scenario, TEMPLATES};
+
+use crate::arguments::Simulate;
+use crate::failure::Failure;
+use crate::print;
+use crate::progress::SimulatedTime;
+
+pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
+    if arguments.schema {
+        return print(&scenario::schema());
+    }
+    if let Some(name) = &arguments.template {
+        return template(name);
+    }
+    let Some(path) = &arguments.scenario else { return Err(Failure::usage("name a scenario, or --template NAME")) };
+    let mut scenario = read(path)?;
+    scenario.seed = arguments.seed.unwrap_or(scenario.seed);
+    if arguments.dry_run {
+        return print(&estimate(&scenario, arguments));
+    }
+    let replicas = replicas(&scenario, arguments)?;
+    print(&show(arguments, &Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, replicas)))
+}
+
+fn template(name: &str) -> Result<(), Failure> {
+    let names = || TEMPLATES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let text = scenario::template(name).ok_or_else(|| Failure::usage(format!("there is no template '{name}': {}", names())))?;
+    print(text)
+}
+
+fn read(path: &Path) -> Result<Scenario, Failure> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    Scenario::from_toml(&name, &text, folder).map_err(|error| Failure::usage(roundelay_report::clean(&error.to_string())))
+}
+
+/// Replicas side by side; their order is that of their seeds, whichever is done first.
+fn replicas(scenario: &Scenario, arguments: &Simulate) -> Result<Vec<Results>, Failure> {
+    let runs = u64::from(arguments.replicas);
+    if scenario.seed.checked_add(runs - 1).is_none() {
+        return Err(Failure::usage(format!("seed {}: the last replica's must be below 2^64", scenario.seed)));
+    }
+    let shows = !arguments.quiet && io::stderr().is_terminal();
+    let meeting = shows.then(|| Meeting::new(scenario, runs));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.threads.unwrap_or(0).into()).build().map_err(Failure::run)?;
+    let one = |replica: u64| {
+        let mut told = (0, 0);
+        scenario.run(scenario.seed + replica, |progress| {
+            if let Some(meeting) = &meeting {
+                meeting.tell(progress, &mut told);
+            }
+        })
+    };
+    let outcome: Result<Vec<_>, RunError> = pool.install(|| (0..runs).into_par_iter().map(one).collect());
+    outcome.map_err(|error| Failure::run(format!("{}: {error}", scenario.name)))
+}
+
+/// Where replicas meet to say how far they are.
+struct Meeting {
+    bar: SimulatedTime,
+    micros: AtomicU64,
+    events: AtomicU64,
+}
+
+impl Meeting {
+    fn new(scenario: &Scenario, runs: u64) -> Self {
+        Self { bar: SimulatedTime::new(scenario.duration, runs), micros: AtomicU64::new(0), events: AtomicU64::new(0) }
+    }
+
+    /// `told`: what this replica has told before.
+    fn tell(&self, progress: Progress, told: &mut (u64, u64)) {
+        // Microseconds of ten thousand long runs can be added up, picoseconds cannot.
+        let (micros, events) = (progress.now.as_picos() / 1_000_000, progress.events);
+        let more = (micros - told.0, events - told.1);
+        *told = (micros, events);
+        let all = self.micros.fetch_add(more.0, Ordering::Relaxed) + more.0;
+        self.bar.show(all, self.events.fetch_add(more.1, Ordering::Relaxed) + more.1);
+    }
+}
+
+fn estimate(scenario: &Scenario, arguments: &Simulate) -> String {
+    let Estimate { packets, packet_hops, events, memory } = Estimate::of(scenario);
+    if arguments.json {
+        let numbers = serde_json::json!({ "packets": packets, "packet_hops": packet_hops, "events": events, "memory_bytes": memory });
+        return format!("{numbers:#}\n");
+    }
+    let network = &scenario.topology.network;
+    format!(
+        "{}: {} nodes, {} hosts, {} links one way, {} sources\nabout {packets:.2e} packets, {packet_hops:.2e} packet-hops, {events:.2e} events a run\nabout {:.1} MB of memory a run, results not counted\n",
+        roundelay_report::clean(&scenario.name),
+        network.nodes(),
+        scenario.topology.hosts.len(),
+        network.links().len(),
+        scenario.sources(),
+        memory / 1e6,
+    )
+}
+
+fn show(arguments: &Simulate, simulated: &Simulated) -> String {
+    if arguments.json {
+        return simulated.json();
+    }
+    let terminal = io::stdout().is_terminal();
+    let color = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let width = if terminal { terminal_size::terminal_size().map(|(columns, _)| columns.0) } else { None };
+    simulated.table(TableStyle { color, width })
+}

@@ -1,0 +1,161 @@
+//! `roundelay simulate` as its users meet it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn run(arguments: &[&str]) -> Output {
+    let command = Command::new(env!("CARGO_BIN_EXE_roundelay")).arg("simulate").args(arguments).current_dir(root()).output();
+    command.expect("the command runs")
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+/// A scenario in a file of its own, gone when the test ends.
+struct Scenario(PathBuf);
+
+impl Scenario {
+    fn new(name: &str, text: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("roundelay-simulate-{}-{name}.toml", std::process::id()));
+        fs::write(&path, text).unwrap();
+        Self(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Scenario {
+    fn drop(&mut self) {
+        drop(fs::remove_file(&self.0));
+    }
+}
+
+const SHORT: &str = r#"duration = "500ms"
+warmup = "100ms"
+[topology]
+template = "dumbbell"
+pairs = 10
+[queue]
+core = "fifo limit 20"
+[[source]]
+name = "steady"
+kind = "poisson"
+from = "s*"
+to = "r*"
+rate = "1mbit"
+[[source]]
+name = "web"
+kind = "request_response"
+from = "s0"
+to = "r0"
+request = 400
+response = 5000
+think = "20ms"
+"#;
+
+#[test]
+fn the_schema_is_the_documents() {
+    let schema = stdout(&run(&["--schema"]));
+    let path = root().join("docs/simulator/scenario.schema.json");
+    if std::env::var_os("ROUNDELAY_WRITE").is_some() {
+        fs::write(&path, &schema).unwrap();
+    }
+    assert!(fs::read_to_string(&path).unwrap() == schema, "write it anew: ROUNDELAY_WRITE=1 cargo test -p roundelay-cli --test simulate");
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    assert_eq!(schema["title"], "Roundelay scenario");
+    let kinds = schema.to_string();
+    assert!(["cbr", "arrivals", "leaf_spine", "rocketfuel"].iter().all(|name| kinds.contains(&format!("\"{name}\""))));
+}
+
+#[test]
+fn examples_run() {
+    let mut count = 0;
+    for entry in fs::read_dir(root().join("examples/scenarios")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            count += 1;
+            let output = run(&[path.to_str().unwrap(), "--dry-run"]);
+            assert!(stdout(&output).contains("packet-hops"), "{}", path.display());
+        }
+    }
+    assert!(count >= 3);
+    let results: Value = serde_json::from_str(&stdout(&run(&["examples/scenarios/cities.toml", "--json"]))).unwrap();
+    let all = &results["replicas"][0]["groups"][0];
+    assert_eq!((all["name"].as_str(), all["flows"].as_u64(), all["packets"]["lost"].as_u64()), (Some("everybody"), Some(90), Some(0)));
+    // 90 flows of 2 Mbit/s, none of which is in anybody's way.
+    let throughput = all["throughput"].as_f64().unwrap();
+    assert!((1.7e8..1.9e8).contains(&throughput), "{throughput}");
+}
+
+#[test]
+fn bytes_do_not_depend_on_threads() {
+    let scenario = Scenario::new("threads", SHORT);
+    for form in [&["--json"][..], &[]] {
+        let with = |threads: &str| stdout(&run(&[&[scenario.path(), "--replicas", "5", "--threads", threads], form].concat()));
+        assert_eq!(with("1"), with("4"));
+    }
+}
+
+#[test]
+fn replicas_have_seeds_of_their_own_and_intervals() {
+    let scenario = Scenario::new("replicas", SHORT);
+    let results: Value = serde_json::from_str(&stdout(&run(&[scenario.path(), "--replicas", "4", "--seed", "7", "--json"]))).unwrap();
+    let seeds: Vec<_> = results["replicas"].as_array().unwrap().iter().map(|replica| replica["seed"].as_u64().unwrap()).collect();
+    assert_eq!(seeds, [7, 8, 9, 10]);
+    let group = |replica: usize| results["replicas"][replica]["groups"][0]["throughput"].as_f64().unwrap();
+    let mean = (0..4).map(group).sum::<f64>() / 4.0;
+    let throughput = &results["summary"]["groups"][0]["throughput"];
+    assert!((throughput["mean"].as_f64().unwrap() - mean).abs() < 1e-6 * mean);
+    assert!(throughput["half_width"].as_f64().unwrap() > 0.0);
+    let alone: Value = serde_json::from_str(&stdout(&run(&[scenario.path(), "--seed", "9", "--json"]))).unwrap();
+    assert_eq!(alone["replicas"][0], results["replicas"][2]);
+}
+
+#[test]
+fn the_table_has_sources_transfers_and_links() {
+    let scenario = Scenario::new("table", SHORT);
+    let table = stdout(&run(&[scenario.path()]));
+    for piece in ["steady", "web", "all", "throughput", "Jain", "completion time", "core", "busiest", "full", "seed 1"] {
+        assert!(table.contains(piece), "no '{piece}' in\n{table}");
+    }
+    assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+}
+
+#[test]
+fn what_is_wrong_is_said_and_the_status_is_2() {
+    let scenario = Scenario::new("wrong", &SHORT.replace("pairs = 10", "pairs = 0"));
+    let cases: [(&[&str], &str); 5] = [
+        (&[scenario.path()], "toml:5: pairs: 0 is not in the legal range 1 to 500000"),
+        (&["nowhere.toml"], "nowhere.toml: "),
+        (&["--template", "dumbell"], "there is no template 'dumbell': dumbbell, "),
+        (&[], "required"),
+        (&[scenario.path(), "--replicas", "0"], "0 is not in 1..=10000"),
+    ];
+    for (arguments, message) in cases {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(message), "{arguments:?} says {said}");
+    }
+}
+
+#[test]
+fn a_template_can_be_run() {
+    let text = stdout(&run(&["--template", "parking_lot"]));
+    assert!(text.starts_with("# One flow over three bottlenecks"));
+    let scenario = Scenario::new("template", &text.replace("\"20s\"", "\"2s\"").replace("\"5s\"", "\"1s\""));
+    assert!(stdout(&run(&[scenario.path(), "-q"])).contains("long way"));
+}

@@ -1,0 +1,253 @@
+//! What came of a simulation: tables for a terminal, JSON for scripts.
+
+use roundelay_sim::scenario::{ClassResult, GroupResult, Interval, Results, Scenario, Spread, student_95};
+use serde::Serialize;
+
+use crate::grid::{Cell, Column, Grid, Paint};
+use crate::table::TableStyle;
+use crate::text::{clean, cut, wrap};
+use crate::units::{count, percent, rate, seconds, short_count};
+
+/// A scenario and its replicas, one or more.
+#[derive(Debug, Clone, Serialize)]
+pub struct Simulated {
+    /// Of this program.
+    pub version: &'static str,
+    /// What the scenario is called.
+    pub name: String,
+    /// Seconds.
+    pub duration: f64,
+    /// Seconds of it that count for nothing.
+    pub warmup: f64,
+    /// Nodes of the network.
+    pub nodes: usize,
+    /// Those that send and receive.
+    pub hosts: usize,
+    /// Means and 95% confidence intervals over the replicas.
+    pub summary: Summary,
+    /// What came of each.
+    pub replicas: Vec<Results>,
+}
+
+/// Means and confidence intervals.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Summary {
+    /// By group.
+    pub groups: Vec<GroupSummary>,
+    /// By class of links.
+    pub classes: Vec<ClassSummary>,
+}
+
+/// Of a group; none where no replica has the figure.
+#[derive(Debug, Clone, Serialize)]
+pub struct GroupSummary {
+    name: String,
+    flows: Option<Interval>,
+    throughput: Option<Interval>,
+    loss: Option<Interval>,
+    delay_mean: Option<Interval>,
+    delay_p99: Option<Interval>,
+    delay_max: Option<Interval>,
+    jain: Option<Interval>,
+    transfers: Option<Interval>,
+    completion_mean: Option<Interval>,
+    completion_p99: Option<Interval>,
+    goodput: Option<Interval>,
+}
+
+/// Of a class of links.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClassSummary {
+    class: &'static str,
+    utilisation: Option<Interval>,
+    busiest: Option<Interval>,
+    loss: Option<Interval>,
+    wait_mean: Option<Interval>,
+    wait_p99: Option<Interval>,
+    wait_max: Option<Interval>,
+}
+
+impl Simulated {
+    /// `replicas` are in the order of their seeds.
+    pub fn new(version: &'static str, scenario: &Scenario, replicas: Vec<Results>) -> Self {
+        Self {
+            version,
+            name: scenario.name.clone(),
+            duration: scenario.duration.as_secs_f64(),
+            warmup: scenario.warmup.as_secs_f64(),
+            nodes: scenario.topology.network.nodes(),
+            hosts: scenario.topology.hosts.len(),
+            summary: Summary::of(&replicas),
+            replicas,
+        }
+    }
+
+    /// As JSON, indented, ending in a newline. Times in seconds, rates in bits per second; what is not known is null.
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("plain data with string keys always serialises") + "\n"
+    }
+
+    /// As tables for a terminal: the groups of sources, then the classes of links.
+    pub fn table(&self, style: TableStyle) -> String {
+        let sections = [self.headline(style), self.groups(style), self.transfers(style), self.classes(style)];
+        let sections: Vec<_> = sections.into_iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n") + "\n").collect();
+        sections.join("\n")
+    }
+
+    fn headline(&self, style: TableStyle) -> Vec<String> {
+        let seeds: Vec<_> = self.replicas.iter().map(|replica| replica.seed).collect();
+        let warmup = if self.warmup > 0.0 { format!(", the first {} not counted", seconds(self.warmup)) } else { String::new() };
+        let seeds = match seeds[..] {
+            [first, .., last] => format!("seeds {first} to {last}, means with 95% confidence intervals"),
+            [seed] => format!("seed {seed}"),
+            [] => "no replica".to_owned(),
+        };
+        let hops: u64 = self.replicas.iter().map(|replica| replica.packet_hops).sum();
+        let (nodes, hops) = (count(self.nodes as u64), count(hops));
+        let facts =
+            format!("{}{warmup}; {nodes} nodes, {} hosts; {seeds}; {hops} packet-hops.", seconds(self.duration), count(self.hosts as u64));
+        let mut lines = vec![Paint::Bold.on(&cut(&clean(&self.name), style.limit()), style.color)];
+        lines.extend(wrap(&facts, style.limit()));
+        lines
+    }
+
+    fn groups(&self, style: TableStyle) -> Vec<String> {
+        let groups = &self.summary.groups;
+        let column = |head: &str, cell: &dyn Fn(&GroupSummary) -> Cell| Column::new(head, groups.iter().map(cell));
+        let reasons = (0..groups.len()).map(|group| self.reasons(|results| results.groups[group].packets.into()).into());
+        let columns = vec![
+            column("sources", &|group| clean(&group.name).into()),
+            column("flows", &|group| figure(group.flows, |value| short_count(value.round() as u64)).into()).spare(2),
+            column("throughput", &|group| figure(group.throughput, rate).into()),
+            column("loss", &|group| loss(group.loss)),
+            Column::new("dropped", reasons).spare(4),
+            column("mean", &|group| figure(group.delay_mean, seconds).into()).under("delay"),
+            column("p99", &|group| figure(group.delay_p99, seconds).into()).under("delay"),
+            column("max", &|group| figure(group.delay_max, seconds).into()).under("delay").spare(3),
+            column("Jain", &|group| figure(group.jain, |value| format!("{value:.3}")).into()),
+        ];
+        Grid::new(columns).lines(style.limit(), style.color)
+    }
+
+    /// Flows that have an end, where there are any.
+    fn transfers(&self, style: TableStyle) -> Vec<String> {
+        let some = |summary: &&GroupSummary| summary.transfers.is_some_and(|transfers| transfers.mean > 0.0);
+        let groups: Vec<_> = self.summary.groups.iter().filter(some).collect();
+        if groups.is_empty() {
+            return Vec::new();
+        }
+        let column = |head: &str, cell: &dyn Fn(&GroupSummary) -> Cell| Column::new(head, groups.iter().map(|group| cell(group)));
+        let columns = vec![
+            column("transfers", &|group| clean(&group.name).into()),
+            column("complete", &|group| figure(group.transfers, |value| short_count(value.round() as u64)).into()),
+            column("mean", &|group| figure(group.completion_mean, seconds).into()).under("completion time"),
+            column("p99", &|group| figure(group.completion_p99, seconds).into()).under("completion time"),
+            column("goodput", &|group| figure(group.goodput, rate).into()),
+        ];
+        Grid::new(columns).lines(style.limit(), style.color)
+    }
+
+    fn classes(&self, style: TableStyle) -> Vec<String> {
+        let classes = &self.summary.classes;
+        let column = |head: &str, cell: &dyn Fn(&ClassSummary) -> Cell| Column::new(head, classes.iter().map(cell));
+        let first = |of: &dyn Fn(&ClassResult) -> String| -> Vec<Cell> {
+            self.replicas.first().map_or_else(Vec::new, |replica| replica.classes.iter().map(|class| of(class).into()).collect())
+        };
+        let reasons = (0..classes.len()).map(|class| self.reasons(|results| Gone::of(&results.classes[class])).into());
+        let columns = vec![
+            column("links", &|class| class.class.to_owned().into()),
+            Column::new("number", first(&|class| count(class.links))).spare(2),
+            column("utilisation", &|class| figure(class.utilisation, percent).into()),
+            column("busiest", &|class| figure(class.busiest, percent).into()),
+            column("loss", &|class| loss(class.loss)),
+            Column::new("dropped", reasons).spare(4),
+            column("mean", &|class| figure(class.wait_mean, seconds).into()).under("wait"),
+            column("p99", &|class| figure(class.wait_p99, seconds).into()).under("wait"),
+            column("max", &|class| figure(class.wait_max, seconds).into()).under("wait").spare(3),
+        ];
+        Grid::new(columns).lines(style.limit(), style.color)
+    }
+
+    /// Packets that did not arrive, by reason, over all replicas: `1,234 full, 12 lost`.
+    fn reasons(&self, of: impl Fn(&Results) -> Gone) -> String {
+        let mut sum = [0; 5];
+        for gone in self.replicas.iter().map(of) {
+            sum.iter_mut().zip(gone.0).for_each(|(sum, gone)| *sum += gone);
+        }
+        let named = sum.iter().zip(["full", "pushed", "early", "refused", "lost"]);
+        let some = named.filter(|(number, _)| **number > 0).map(|(number, reason)| format!("{} {reason}", short_count(*number)));
+        some.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Packets that did not arrive: full, pushed out, early, refused, lost.
+struct Gone([u64; 5]);
+
+impl From<roundelay_sim::scenario::Fates> for Gone {
+    fn from(fates: roundelay_sim::scenario::Fates) -> Self {
+        Self([fates.full, fates.pushed_out, fates.early, fates.refused, fates.lost])
+    }
+}
+
+impl Gone {
+    const fn of(class: &ClassResult) -> Self {
+        let [full, pushed_out, early, refused] = class.dropped;
+        Self([full, pushed_out, early, refused, class.lost])
+    }
+}
+
+impl Summary {
+    fn of(replicas: &[Results]) -> Self {
+        let Some(first) = replicas.first() else { return Self::default() };
+        let groups = first.groups.iter().enumerate().map(|(number, group)| {
+            let over = |of: &dyn Fn(&GroupResult) -> Option<f64>| interval(replicas.iter().map(|replica| of(&replica.groups[number])));
+            let delay = |of: fn(&Spread) -> Option<f64>| over(&|group| of(&group.delay));
+            GroupSummary {
+                name: group.name.clone(),
+                flows: over(&|group| Some(group.flows as f64)),
+                throughput: over(&|group| Some(group.throughput)),
+                loss: over(&|group| group.loss),
+                delay_mean: delay(|delay| delay.mean),
+                delay_p99: delay(|delay| delay.p99),
+                delay_max: delay(|delay| delay.max),
+                jain: over(&|group| group.jain),
+                transfers: over(&|group| Some(group.completion.count as f64)),
+                completion_mean: over(&|group| group.completion.mean),
+                completion_p99: over(&|group| group.completion.p99),
+                goodput: over(&|group| group.goodput),
+            }
+        });
+        let classes = first.classes.iter().enumerate().map(|(number, class)| {
+            let over = |of: &dyn Fn(&ClassResult) -> Option<f64>| interval(replicas.iter().map(|replica| of(&replica.classes[number])));
+            ClassSummary {
+                class: class.class,
+                utilisation: over(&|class| Some(class.utilisation)),
+                busiest: over(&|class| Some(class.busiest)),
+                loss: over(&|class| class.loss),
+                wait_mean: over(&|class| class.wait.mean),
+                wait_p99: over(&|class| class.wait.p99),
+                wait_max: over(&|class| class.wait.max),
+            }
+        });
+        Self { groups: groups.collect(), classes: classes.collect() }
+    }
+}
+
+/// Over the replicas that have the figure.
+fn interval(values: impl Iterator<Item = Option<f64>>) -> Option<Interval> {
+    student_95(&values.flatten().collect::<Vec<_>>())
+}
+
+/// The mean in its unit, and half the interval as a part of it.
+fn figure(interval: Option<Interval>, unit: impl Fn(f64) -> String) -> String {
+    let Some(Interval { mean, half_width }) = interval else { return "–".to_owned() };
+    match half_width {
+        Some(half) if mean != 0.0 && half > 0.0 => format!("{} ±{}", unit(mean), percent(half / mean.abs())),
+        _ => unit(mean),
+    }
+}
+
+fn loss(interval: Option<Interval>) -> Cell {
+    let paint = if interval.is_some_and(|interval| interval.mean > 0.0) { Paint::Bad } else { Paint::Faint };
+    Cell { text: figure(interval, percent), paint }
+}

@@ -1,0 +1,247 @@
+//! What is counted while a scenario runs.
+//!
+//! A packet counts if it is sent after the warm-up, wherever it is then; throughput is what arrives after it. Acknowledgements and other replies
+//! count at links only.
+
+use std::collections::HashMap;
+
+use roundelay::{DropReason, Duration, FlowId, Instant, Packet};
+use roundelay_metrics::Delays;
+
+use super::members::Openings;
+use crate::agent::Direction;
+use crate::cargo::{Cargo, Carried};
+use crate::flows::{FlowCounts, FlowNumber};
+use crate::network::{LinkClass, LinkId, Network, NodeId};
+use crate::probe::{Probe, Report};
+
+/// Flows that are told one by one in results.
+pub(super) const TOLD_FLOWS: usize = 4096;
+
+/// Packets of a flow, or of all flows of a group.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Packets {
+    pub(super) sent: u64,
+    pub(super) delivered: u64,
+    pub(super) dropped: [u64; DropReason::ALL.len()],
+    pub(super) lost: u64,
+    /// Bytes that arrived after the warm-up.
+    pub(super) bytes: u64,
+    /// Sum of the delays of packets that arrived, in picoseconds.
+    delays: u128,
+    /// And of their squares, in square nanoseconds.
+    squares: u128,
+    pub(super) longest: Duration,
+}
+
+impl Packets {
+    fn deliver(&mut self, delay: Duration) {
+        self.delivered += 1;
+        self.delays += u128::from(delay.as_picos());
+        self.squares += u128::from(delay.as_nanos()).pow(2);
+        self.longest = self.longest.max(delay);
+    }
+
+    /// Seconds.
+    pub(super) fn mean(&self) -> Option<f64> {
+        (self.delivered > 0).then(|| self.delays as f64 / 1e12 / self.delivered as f64)
+    }
+
+    /// Of the delays of one packet from their mean, in seconds.
+    pub(super) fn deviation(&self) -> Option<f64> {
+        let mean = self.mean()?;
+        let square = self.squares as f64 / 1e18 / self.delivered as f64 - mean * mean;
+        // To a nanosecond's rounding there may be nothing left.
+        Some(square.max(0.0).sqrt())
+    }
+}
+
+/// A flow.
+#[derive(Debug, Clone)]
+pub(super) struct FlowMeter {
+    pub(super) number: u64,
+    pub(super) group: u32,
+    pub(super) from: NodeId,
+    pub(super) to: NodeId,
+    pub(super) opened: Instant,
+    pub(super) is_open: bool,
+    pub(super) packets: Packets,
+}
+
+/// All flows of a group.
+#[derive(Debug, Clone, Default)]
+pub(super) struct GroupMeter {
+    /// Its flows end by themselves, and are then complete if nothing of them was lost.
+    pub(super) is_burst: bool,
+    pub(super) flows: u64,
+    pub(super) packets: Packets,
+    pub(super) delays: Delays,
+    /// Times until transfers were complete that began after the warm-up.
+    pub(super) completions: Delays,
+    /// Sum of their bits a second.
+    pub(super) goodputs: f64,
+    /// Such transfers that were cut off, or of which packets were lost for good.
+    pub(super) incomplete: u64,
+    pub(super) retransmissions: u64,
+    pub(super) timeouts: u64,
+}
+
+/// Who listens to a run.
+#[derive(Debug)]
+pub(super) struct Meter {
+    pub(super) warmup: Instant,
+    openings: Openings,
+    pub(super) groups: Vec<GroupMeter>,
+    /// Those that are open, and those that have ended while there was room to tell of them.
+    pub(super) flows: Vec<FlowMeter>,
+    /// Places of flows that have ended and are not told of; these have no number.
+    free: Vec<usize>,
+    places: HashMap<u64, usize>,
+    /// By the number in queues: the flow that has it, and its place.
+    seen: Vec<(u64, usize)>,
+    pub(super) closed: u64,
+    classes: Vec<LinkClass>,
+    /// Waits in queues, by class of link.
+    pub(super) waits: [Delays; LinkClass::ALL.len()],
+}
+
+impl Meter {
+    pub(super) fn new(network: &Network, warmup: Duration, bursts: impl Iterator<Item = bool>, openings: Openings) -> Self {
+        Self {
+            warmup: Instant::ZERO + warmup,
+            openings,
+            groups: bursts.map(|is_burst| GroupMeter { is_burst, ..GroupMeter::default() }).collect(),
+            flows: Vec::new(),
+            free: Vec::new(),
+            places: HashMap::new(),
+            seen: Vec::new(),
+            closed: 0,
+            classes: network.links().iter().map(|link| link.class).collect(),
+            waits: Default::default(),
+        }
+    }
+
+    /// The place of a packet's flow.
+    #[inline]
+    fn place(&mut self, queue: FlowId, flow: FlowNumber) -> usize {
+        let index = queue.index();
+        if let Some((number, place)) = self.seen.get(index)
+            && *number == flow.0
+        {
+            return *place;
+        }
+        if self.seen.len() <= index {
+            self.seen.resize(index + 1, (u64::MAX, 0));
+        }
+        self.seen[index] = (flow.0, self.places[&flow.0]);
+        self.seen[index].1
+    }
+
+    /// Writes down a packet that counts, in its flow and in its group.
+    #[inline]
+    fn count(&mut self, packet: &Packet<Carried>, cargo: &Cargo, write: impl Fn(&mut Packets)) {
+        if cargo.direction != Direction::Forward || cargo.sent < self.warmup {
+            return;
+        }
+        let place = self.place(packet.flow, cargo.flow);
+        let flow = &mut self.flows[place];
+        write(&mut flow.packets);
+        write(&mut self.groups[flow.group as usize].packets);
+    }
+
+    fn finish(&mut self, group: u32, took: Duration, bytes: u64) {
+        let group = &mut self.groups[group as usize];
+        group.completions.record(took);
+        let seconds = took.as_secs_f64();
+        group.goodputs += if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 };
+    }
+}
+
+impl Probe for Meter {
+    fn opened(&mut self, now: Instant, flow: FlowNumber, from: NodeId, to: NodeId) {
+        let group = self.openings.next();
+        self.groups[group as usize].flows += 1;
+        let meter = FlowMeter { number: flow.0, group, from, to, opened: now, is_open: true, packets: Packets::default() };
+        let place = self.free.pop().unwrap_or(self.flows.len());
+        if place == self.flows.len() {
+            self.flows.push(meter);
+        } else {
+            self.flows[place] = meter;
+        }
+        self.places.insert(flow.0, place);
+    }
+
+    #[inline]
+    fn sent(&mut self, _: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
+        self.count(packet, cargo, |packets| packets.sent += 1);
+    }
+
+    #[inline]
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, _: &Cargo, [start, _]: [Instant; 2]) {
+        if packet.arrival >= self.warmup {
+            self.waits[self.classes[link.index()] as usize].record(start.since(packet.arrival));
+        }
+    }
+
+    #[inline]
+    fn dropped(&mut self, _: Instant, _: LinkId, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {
+        self.count(packet, cargo, |packets| packets.dropped[reason as usize] += 1);
+    }
+
+    #[inline]
+    fn lost(&mut self, _: Instant, _: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {
+        self.count(packet, cargo, |packets| packets.lost += 1);
+    }
+
+    #[inline]
+    fn delivered(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
+        if cargo.direction != Direction::Forward || now < self.warmup {
+            return;
+        }
+        let place = self.place(packet.flow, cargo.flow);
+        let flow = &mut self.flows[place];
+        let group = &mut self.groups[flow.group as usize];
+        flow.packets.bytes += u64::from(packet.len);
+        group.packets.bytes += u64::from(packet.len);
+        if cargo.sent >= self.warmup {
+            let delay = now.since(cargo.sent);
+            flow.packets.deliver(delay);
+            group.packets.deliver(delay);
+            group.delays.record(delay);
+        }
+    }
+
+    fn reported(&mut self, _: Instant, flow: FlowNumber, report: &Report) {
+        if report.start < self.warmup {
+            return;
+        }
+        let Some(place) = self.places.get(&flow.0) else { return };
+        let group = self.flows[*place].group;
+        let meter = &mut self.groups[group as usize];
+        meter.retransmissions += report.retransmissions;
+        meter.timeouts += report.timeouts;
+        if report.is_complete {
+            self.finish(group, report.completion_time(), report.bytes);
+        } else {
+            meter.incomplete += 1;
+        }
+    }
+
+    fn closed(&mut self, now: Instant, flow: FlowNumber, counts: &FlowCounts) {
+        let Some(place) = self.places.remove(&flow.0) else { return };
+        let FlowMeter { group, opened, .. } = self.flows[place];
+        self.flows[place].is_open = false;
+        if self.groups[group as usize].is_burst && opened >= self.warmup {
+            if counts.delivered == counts.sent {
+                self.finish(group, now.since(opened), counts.bytes);
+            } else {
+                self.groups[group as usize].incomplete += 1;
+            }
+        }
+        self.closed += 1;
+        if self.closed > TOLD_FLOWS as u64 {
+            self.flows[place].number = u64::MAX;
+            self.free.push(place);
+        }
+    }
+}

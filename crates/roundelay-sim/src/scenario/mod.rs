@@ -1,0 +1,84 @@
+//! Scenarios: a network, what it carries and for how long, in a TOML file.
+//!
+//! [`Scenario::from_toml`] reads one and checks all that can be known before a run: whoever is named is there, every pair has a route, every number is
+//! in its range, and the work is less than 10^12 events. [`Scenario::run`] runs it with one seed. The keys are in [`schema`].
+
+mod estimate;
+mod file;
+mod members;
+mod meter;
+mod pairs;
+mod protocol;
+mod reader;
+mod results;
+mod run;
+mod source;
+mod template;
+mod topology;
+
+use roundelay::Duration;
+
+pub use crate::topologies::files::FileError as ScenarioError;
+pub use estimate::{Estimate, MOST_EVENTS};
+pub use file::schema;
+pub use pairs::Pairing;
+pub use protocol::{Control, Flavour, Preset, Protocol};
+pub use results::{ClassResult, Fates, FlowResult, GroupResult, Interval, LinkResult, Results, Spread, student_95};
+pub use run::{Progress, RunError};
+pub use source::{
+    Apart, Arrivals, Burst, Cbr, Lengths, OnOff, Poisson, RequestResponse, SizesSpec, SourceSpec, Tcp, Trace, Transport, Video, Voip,
+};
+pub use template::{TEMPLATES, template};
+
+use crate::network::NodeId;
+use crate::sources::Urgency;
+use crate::topologies::Topology;
+
+/// A scenario, checked.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// What it is called.
+    pub name: String,
+    /// Of all that is drawn.
+    pub seed: u64,
+    /// How long it lasts.
+    pub duration: Duration,
+    /// What happens before counts for nothing.
+    pub warmup: Duration,
+    /// Where it plays.
+    pub topology: Topology,
+    /// Who sends.
+    pub groups: Vec<Group>,
+}
+
+/// Sources that are alike but for their ends.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// What it is called in results.
+    pub name: String,
+    /// What each of them sends.
+    pub source: SourceSpec,
+    /// Hosts that they send from.
+    pub from: Vec<NodeId>,
+    /// Hosts that they send to.
+    pub to: Vec<NodeId>,
+    /// Who sends to whom.
+    pub pairs: Pairing,
+    /// Sources of each pair.
+    pub count: u32,
+    /// When the first one starts.
+    pub start: Duration,
+    /// Each starts so much later than the one before.
+    pub start_step: Duration,
+    /// And up to so much later again, drawn evenly.
+    pub start_jitter: Duration,
+    /// When all stop.
+    pub stop: Option<Duration>,
+    /// What queues with weights are told; none: what they take for granted.
+    pub flow: Option<roundelay::FlowConfig>,
+    /// What packets say of their urgency.
+    pub urgency: Urgency,
+}
+
+#[cfg(test)]
+mod tests;

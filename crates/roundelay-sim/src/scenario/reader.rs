@@ -1,0 +1,97 @@
+//! Where things stand in a file, so that messages can name the line.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, Deserializer};
+
+use super::ScenarioError;
+
+/// A scenario longer than this is refused.
+const MOST_BYTES: usize = 1 << 24;
+
+/// A file and where its values begin.
+pub(super) struct Reader<'a> {
+    name: &'a str,
+    text: &'a str,
+    /// By path: `duration`, `source.0.rate`.
+    spans: BTreeMap<String, Range<usize>>,
+}
+
+impl<'a> Reader<'a> {
+    /// The reader and what it read.
+    ///
+    /// # Errors
+    /// It is no TOML.
+    pub(super) fn parse(name: &'a str, text: &'a str) -> Result<(Self, Spanned<DeTable<'a>>), ScenarioError> {
+        let mut reader = Self { name, text, spans: BTreeMap::new() };
+        if text.len() > MOST_BYTES {
+            return Err(reader.at_line(0, format!("{} bytes, legal range up to {MOST_BYTES}", text.len())));
+        }
+        let table = DeTable::parse(text).map_err(|error| reader.no_toml(&error))?;
+        note(&mut reader.spans, "", table.get_ref());
+        Ok((reader, table))
+    }
+
+    fn at_line(&self, line: usize, message: impl fmt::Display) -> ScenarioError {
+        ScenarioError { file: self.name.to_owned(), line, message: message.to_string() }
+    }
+
+    fn line_of(&self, at: usize) -> usize {
+        1 + self.text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
+    }
+
+    /// A message about a value, or about what holds it where the value is left out.
+    pub(super) fn at(&self, path: &str, message: impl fmt::Display) -> ScenarioError {
+        let mut path = path;
+        loop {
+            if let Some(span) = self.spans.get(path) {
+                return self.at_line(self.line_of(span.start), message);
+            }
+            match path.rsplit_once('.') {
+                Some((parent, _)) => path = parent,
+                None => return self.at_line(0, message),
+            }
+        }
+    }
+
+    /// # Errors
+    /// A key is unknown or missing, a value out of its range.
+    pub(super) fn take<V: DeserializeOwned>(&self, table: Spanned<DeTable<'a>>) -> Result<V, ScenarioError> {
+        let start = table.span().start;
+        V::deserialize(Deserializer::from(table)).map_err(|error| match error.span() {
+            Some(_) => self.no_toml(&error),
+            None => self.at_line(self.line_of(start), error.message()),
+        })
+    }
+
+    fn no_toml(&self, error: &toml::de::Error) -> ScenarioError {
+        let line = error.span().map_or(0, |span| self.line_of(span.start));
+        self.at_line(line, error.message())
+    }
+}
+
+fn note(spans: &mut BTreeMap<String, Range<usize>>, path: &str, table: &DeTable<'_>) {
+    for (key, value) in table {
+        let path = if path.is_empty() { key.get_ref().to_string() } else { format!("{path}.{}", key.get_ref()) };
+        spans.insert(path.clone(), key.span());
+        note_value(spans, &path, value);
+    }
+}
+
+fn note_value(spans: &mut BTreeMap<String, Range<usize>>, path: &str, value: &Spanned<DeValue<'_>>) {
+    match value.get_ref() {
+        DeValue::Table(table) => note(spans, path, table),
+        DeValue::Array(values) => {
+            for (number, value) in values.iter().enumerate() {
+                let path = format!("{path}.{number}");
+                spans.insert(path.clone(), value.span());
+                note_value(spans, &path, value);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,392 @@
+//! What came of a run. Times in seconds, rates in bits per second, sizes in bytes.
+
+use roundelay::{DropReason, Duration};
+use roundelay_metrics::{Delays, jain_index};
+use serde::Serialize;
+
+use super::Scenario;
+use super::meter::{FlowMeter, Meter, Packets, TOLD_FLOWS};
+use crate::link::LinkCounts;
+use crate::network::LinkClass;
+
+/// Packets by what became of them. They add up to those sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Fates {
+    /// Sent after the warm-up.
+    pub sent: u64,
+    /// Arrived.
+    pub delivered: u64,
+    /// The queue was full.
+    pub full: u64,
+    /// The queue was full, and this one was given up for another.
+    pub pushed_out: u64,
+    /// Dropped early, to signal congestion.
+    pub early: u64,
+    /// The discipline would not take it.
+    pub refused: u64,
+    /// Lost on a wire.
+    pub lost: u64,
+    /// On its way when the run ended.
+    pub on_their_way: u64,
+}
+
+impl Fates {
+    fn of(packets: &Packets) -> Self {
+        let [full, pushed_out, early, refused] = packets.dropped;
+        let Packets { sent, delivered, lost, .. } = *packets;
+        let gone = delivered + lost + packets.dropped.iter().sum::<u64>();
+        Self { sent, delivered, full, pushed_out, early, refused, lost, on_their_way: sent.saturating_sub(gone) }
+    }
+
+    /// The part of those whose fate is known that did not arrive.
+    pub fn loss(&self) -> Option<f64> {
+        let gone = self.full + self.pushed_out + self.early + self.refused + self.lost;
+        let known = self.delivered + gone;
+        (known > 0).then(|| gone as f64 / known as f64)
+    }
+}
+
+/// A distribution of times.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Spread {
+    /// How many.
+    pub count: u64,
+    /// Their mean.
+    pub mean: Option<f64>,
+    /// Half of them are no longer.
+    pub p50: Option<f64>,
+    /// 99 of 100 are no longer.
+    pub p99: Option<f64>,
+    /// The longest.
+    pub max: Option<f64>,
+}
+
+impl Spread {
+    fn of(delays: &Delays) -> Self {
+        let seconds = |span: Option<Duration>| span.map(Duration::as_secs_f64);
+        let [p50, p99] = [0.5, 0.99].map(|q| seconds(delays.quantile(q)));
+        Self { count: delays.count(), mean: seconds(delays.mean()), p50, p99, max: seconds(delays.maximum()) }
+    }
+}
+
+/// What came of a group of sources.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GroupResult {
+    /// Its name.
+    pub name: String,
+    /// What its sources are.
+    pub kind: &'static str,
+    /// Flows that it opened.
+    pub flows: u64,
+    /// Its packets.
+    pub packets: Fates,
+    /// The part of them that did not arrive.
+    pub loss: Option<f64>,
+    /// What arrived after the warm-up, headers and what was sent twice included.
+    pub throughput: f64,
+    /// From an agent to the end of the route.
+    pub delay: Spread,
+    /// Of one packet's delay from the mean.
+    pub delay_deviation: Option<f64>,
+    /// Jain's index of the throughputs of the flows that are open at the end; none if there are not two.
+    pub jain: Option<f64>,
+    /// Times until transfers were complete that began after the warm-up: flow completion times.
+    pub completion: Spread,
+    /// Mean over these transfers of their bytes by their time.
+    pub goodput: Option<f64>,
+    /// Transfers that began after the warm-up and were cut off or lost packets for good.
+    pub incomplete: u64,
+    /// Segments of transfers that were sent again.
+    pub retransmissions: u64,
+    /// Timeouts of their senders.
+    pub timeouts: u64,
+}
+
+/// What came of a link.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LinkResult {
+    /// Where it begins.
+    pub from: String,
+    /// Where it ends.
+    pub to: String,
+    /// What kind it is.
+    pub class: &'static str,
+    /// What orders its queue.
+    pub queue: String,
+    /// Its rate.
+    pub rate: u64,
+    /// The part of the time that it was at work.
+    pub utilisation: f64,
+    /// Packets that came to it.
+    pub arrived: u64,
+    /// Packets that it carried.
+    pub packets: u64,
+    /// Packets that its queue dropped, in the order of the reasons: full, pushed out, early, refused.
+    pub dropped: [u64; DropReason::ALL.len()],
+    /// Packets that were lost on its wire.
+    pub lost: u64,
+    /// Mean time that packets waited.
+    pub wait: Option<f64>,
+}
+
+/// What came of the links of a class.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ClassResult {
+    /// Its name.
+    pub class: &'static str,
+    /// Its links, one way each.
+    pub links: u64,
+    /// Their mean utilisation.
+    pub utilisation: f64,
+    /// The utilisation of the busiest.
+    pub busiest: f64,
+    /// Which that is.
+    pub busiest_link: String,
+    /// Packets that came to them.
+    pub arrived: u64,
+    /// Packets that their queues dropped, in the order of the reasons: full, pushed out, early, refused.
+    pub dropped: [u64; DropReason::ALL.len()],
+    /// Packets that were lost on their wires.
+    pub lost: u64,
+    /// The part of what came to them that they did not deliver.
+    pub loss: Option<f64>,
+    /// Times that packets waited in their queues.
+    pub wait: Spread,
+}
+
+/// What came of a flow.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlowResult {
+    /// Its number: flows are counted as they are opened.
+    pub number: u64,
+    /// Its group.
+    pub group: String,
+    /// Where it begins.
+    pub from: String,
+    /// Where it ends.
+    pub to: String,
+    /// When it was opened.
+    pub opened: f64,
+    /// Whether it was open at the end.
+    pub open: bool,
+    /// Its packets.
+    pub packets: Fates,
+    /// What arrived of it after the warm-up.
+    pub throughput: f64,
+    /// Mean delay.
+    pub delay: Option<f64>,
+    /// Of one packet's delay from that.
+    pub delay_deviation: Option<f64>,
+    /// Longest delay.
+    pub longest_delay: Option<f64>,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Results {
+    /// The seed.
+    pub seed: u64,
+    /// Events: arrivals at the ends of links, departures, calls by time.
+    pub events: u64,
+    /// Packets that came to queues.
+    pub packet_hops: u64,
+    /// By group, in the order of the scenario; where there are several, their sum comes last.
+    pub groups: Vec<GroupResult>,
+    /// By class of links: those that there are.
+    pub classes: Vec<ClassResult>,
+    /// By link.
+    pub links: Vec<LinkResult>,
+    /// By flow: the first 4,096 that ended and all that are open.
+    pub flows: Vec<FlowResult>,
+    /// Flows that have ended beyond these.
+    pub flows_left_out: u64,
+}
+
+impl Results {
+    /// `before`: what links had counted at the end of the warm-up.
+    pub(super) fn new(scenario: &Scenario, seed: u64, events: u64, meter: &Meter, before: &[LinkCounts], after: &[LinkCounts]) -> Self {
+        let seconds = (scenario.duration - scenario.warmup).as_secs_f64();
+        let links = links(scenario, seconds, before, after);
+        let packet_hops = after.iter().map(|counts| counts.arrived).sum();
+        let mut flows: Vec<_> = meter.flows.iter().filter(|flow| flow.number != u64::MAX).collect();
+        flows.sort_by_key(|flow| flow.number);
+        let told = flows.iter().map(|flow| flow_result(scenario, seconds, flow)).collect();
+        let groups = groups(scenario, seconds, meter, &flows);
+        let flows_left_out = meter.closed.saturating_sub(TOLD_FLOWS as u64);
+        Self { seed, events, packet_hops, groups, classes: classes(&links, meter), links, flows: told, flows_left_out }
+    }
+}
+
+fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[&FlowMeter]) -> Vec<GroupResult> {
+    let jain = |group: Option<usize>| {
+        let of = flows.iter().filter(|flow| flow.is_open && group.is_none_or(|group| flow.group as usize == group));
+        let weight = |flow: &FlowMeter| scenario.groups[flow.group as usize].flow.map_or(1, |flow| flow.weight);
+        let shares: Vec<_> = of.map(|flow| flow.packets.bytes as f64 / f64::from(weight(flow))).collect();
+        if shares.len() < 2 { None } else { jain_index(&shares) }
+    };
+    let each = meter.groups.iter().zip(&scenario.groups).enumerate().map(|(number, (meter, group))| GroupResult {
+        name: group.name.clone(),
+        kind: group.source.kind(),
+        flows: meter.flows,
+        packets: Fates::of(&meter.packets),
+        loss: Fates::of(&meter.packets).loss(),
+        throughput: meter.packets.bytes as f64 * 8.0 / seconds,
+        delay: Spread::of(&meter.delays),
+        delay_deviation: meter.packets.deviation(),
+        jain: jain(Some(number)),
+        completion: Spread::of(&meter.completions),
+        goodput: (meter.completions.count() > 0).then(|| meter.goodputs / meter.completions.count() as f64),
+        incomplete: meter.incomplete,
+        retransmissions: meter.retransmissions,
+        timeouts: meter.timeouts,
+    });
+    let mut groups: Vec<_> = each.collect();
+    if groups.len() > 1 {
+        groups.push(total(&groups, meter, jain(None)));
+    }
+    groups
+}
+
+/// All groups together.
+fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResult {
+    let (mut delays, mut completions, mut packets) = (Delays::default(), Delays::default(), Fates::default());
+    for group in &meter.groups {
+        delays.merge(&group.delays);
+        completions.merge(&group.completions);
+    }
+    for Fates { sent, delivered, full, pushed_out, early, refused, lost, on_their_way } in groups.iter().map(|group| group.packets) {
+        packets.sent += sent;
+        packets.delivered += delivered;
+        packets.full += full;
+        packets.pushed_out += pushed_out;
+        packets.early += early;
+        packets.refused += refused;
+        packets.lost += lost;
+        packets.on_their_way += on_their_way;
+    }
+    let sum = |of: fn(&GroupResult) -> u64| groups.iter().map(of).sum();
+    let goodputs: f64 = meter.groups.iter().map(|group| group.goodputs).sum();
+    GroupResult {
+        name: "all".to_owned(),
+        kind: "",
+        flows: sum(|group| group.flows),
+        packets,
+        loss: packets.loss(),
+        throughput: groups.iter().map(|group| group.throughput).sum(),
+        delay: Spread::of(&delays),
+        delay_deviation: None,
+        jain,
+        completion: Spread::of(&completions),
+        goodput: (completions.count() > 0).then(|| goodputs / completions.count() as f64),
+        incomplete: sum(|group| group.incomplete),
+        retransmissions: sum(|group| group.retransmissions),
+        timeouts: sum(|group| group.timeouts),
+    }
+}
+
+fn flow_result(scenario: &Scenario, seconds: f64, flow: &FlowMeter) -> FlowResult {
+    let packets = &flow.packets;
+    FlowResult {
+        number: flow.number,
+        group: scenario.groups[flow.group as usize].name.clone(),
+        from: scenario.topology.network.name(flow.from),
+        to: scenario.topology.network.name(flow.to),
+        opened: flow.opened.as_secs_f64(),
+        open: flow.is_open,
+        packets: Fates::of(packets),
+        throughput: packets.bytes as f64 * 8.0 / seconds,
+        delay: packets.mean(),
+        delay_deviation: packets.deviation(),
+        longest_delay: (packets.delivered > 0).then(|| packets.longest.as_secs_f64()),
+    }
+}
+
+fn links(scenario: &Scenario, seconds: f64, before: &[LinkCounts], after: &[LinkCounts]) -> Vec<LinkResult> {
+    let network = &scenario.topology.network;
+    let counts = before.iter().zip(after).zip(network.links());
+    let result = |((before, after), link): ((&LinkCounts, &LinkCounts), &crate::LinkConfig)| {
+        let packets = after.packets - before.packets;
+        let at_work = link.rate.time_of(after.bytes - before.bytes).as_secs_f64();
+        LinkResult {
+            from: network.name(link.from),
+            to: network.name(link.to),
+            class: link.class.name(),
+            queue: link.queue.discipline.to_string(),
+            rate: link.rate.bits_per_second(),
+            utilisation: at_work / seconds,
+            arrived: after.arrived - before.arrived,
+            packets,
+            dropped: std::array::from_fn(|reason| after.dropped[reason] - before.dropped[reason]),
+            lost: after.lost - before.lost,
+            wait: (packets > 0).then(|| (after.waits - before.waits) as f64 / 1e12 / packets as f64),
+        }
+    };
+    counts.map(result).collect()
+}
+
+fn classes(links: &[LinkResult], meter: &Meter) -> Vec<ClassResult> {
+    let class = |class: LinkClass| {
+        let of: Vec<_> = links.iter().filter(|link| link.class == class.name()).collect();
+        let busiest = of.iter().copied().reduce(|one, other| if other.utilisation > one.utilisation { other } else { one })?;
+        let count = |of_link: fn(&LinkResult) -> u64| of.iter().map(|link| of_link(link)).sum::<u64>();
+        let dropped: [u64; DropReason::ALL.len()] = std::array::from_fn(|reason| of.iter().map(|link| link.dropped[reason]).sum());
+        let (arrived, lost) = (count(|link| link.arrived), count(|link| link.lost));
+        let gone = dropped.iter().sum::<u64>() + lost;
+        Some(ClassResult {
+            class: class.name(),
+            links: of.len() as u64,
+            utilisation: of.iter().map(|link| link.utilisation).sum::<f64>() / of.len() as f64,
+            busiest: busiest.utilisation,
+            busiest_link: format!("{} > {}", busiest.from, busiest.to),
+            arrived,
+            dropped,
+            lost,
+            loss: (arrived > 0).then(|| gone as f64 / arrived as f64),
+            wait: Spread::of(&meter.waits[class as usize]),
+        })
+    };
+    LinkClass::ALL.into_iter().filter_map(class).collect()
+}
+
+/// A mean over replicas, and how far the true one may be from it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Interval {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width of the 95% confidence interval; none from one value.
+    pub half_width: Option<f64>,
+}
+
+/// Student's t for 95% and 1 to 30 degrees of freedom.
+const STUDENT: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093,
+    2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+];
+
+/// The 95% confidence interval of a mean by Student's t distribution ("The Probable Error of a Mean", Biometrika 6, 1908); beyond 30 degrees of
+/// freedom with its value for 30, which is a little too wide. None of no values.
+pub fn student_95(values: &[f64]) -> Option<Interval> {
+    let count = values.len() as f64;
+    if values.is_empty() {
+        return None;
+    }
+    let mean = values.iter().sum::<f64>() / count;
+    let Some(freedom) = values.len().checked_sub(2) else { return Some(Interval { mean, half_width: None }) };
+    let variance = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0);
+    Some(Interval { mean, half_width: Some(STUDENT[freedom.min(29)] * (variance / count).sqrt()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The mean of 1 to 5 is 3, its standard error sqrt(2.5 / 5), t for four degrees of freedom 2.776.
+    #[test]
+    fn confidence_is_student_s() {
+        let interval = student_95(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
+        assert_eq!(interval.mean, 3.0);
+        assert!((interval.half_width.unwrap() - 1.9629).abs() < 1e-4, "{interval:?}");
+        assert_eq!(student_95(&[7.0]), Some(Interval { mean: 7.0, half_width: None }));
+        assert_eq!(student_95(&[]), None);
+    }
+}

@@ -1,0 +1,113 @@
+//! A scenario at work.
+
+use roundelay::{Duration, Instant};
+
+use super::members::{Member, Openings};
+use super::meter::Meter;
+use super::{Results, Scenario};
+use crate::link::LinkCounts;
+use crate::random::mix;
+use crate::routing::Routing;
+use crate::simulation::{Simulation, SimulationError};
+use crate::sources::SourceError;
+
+/// Why a scenario that was read could not be run to its end.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// The network is at fault.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// A link's queue is, or it does not take a flow.
+    #[error("link {from} > {to}: {error}")]
+    Queue {
+        /// Where the link begins.
+        from: String,
+        /// Where it ends.
+        to: String,
+        /// What is wrong.
+        error: roundelay::ConfigError,
+    },
+    /// A source is.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Duration,
+    /// When it ends.
+    pub end: Duration,
+    /// Events so far.
+    pub events: u64,
+}
+
+/// How often progress is told.
+const STEPS: u64 = 200;
+
+impl Scenario {
+    /// Runs it with a seed of its own or another. Same scenario, same seed: same results.
+    ///
+    /// # Errors
+    /// A queue does not take a flow, or there are more events than can be told apart.
+    pub fn run(&self, seed: u64, mut progress: impl FnMut(Progress)) -> Result<Results, RunError> {
+        let mut simulation = self.simulation(seed)?;
+        let end = Instant::ZERO + self.duration;
+        let warm = Instant::ZERO + self.warmup;
+        let mut before: Option<Vec<LinkCounts>> = None;
+        for step in 1..=STEPS {
+            let until = Instant::from_picos((u128::from(end.as_picos()) * u128::from(step) / u128::from(STEPS)) as u64);
+            if before.is_none() && until >= warm {
+                self.go_on(&mut simulation, warm)?;
+                before = Some(simulation.links().collect());
+            }
+            self.go_on(&mut simulation, until)?;
+            progress(Progress { now: until.since(Instant::ZERO), end: self.duration, events: simulation.events() });
+        }
+        let after: Vec<_> = simulation.links().collect();
+        Ok(Results::new(self, seed, simulation.events(), simulation.probe(), &before.unwrap_or_default(), &after))
+    }
+
+    /// Sources in all.
+    pub fn sources(&self) -> u64 {
+        self.groups.iter().map(|group| group.sources()).sum()
+    }
+
+    fn go_on(&self, simulation: &mut Simulation<Meter>, until: Instant) -> Result<(), RunError> {
+        simulation.run(until).map_err(|error| self.named(error))
+    }
+
+    /// With names in place of numbers.
+    fn named(&self, error: SimulationError) -> RunError {
+        match error {
+            SimulationError::Queue { link, error } => {
+                let network = &self.topology.network;
+                let ends = &network.links()[link.index()];
+                RunError::Queue { from: network.name(ends.from), to: network.name(ends.to), error }
+            }
+            other => RunError::Simulation(other),
+        }
+    }
+
+    fn simulation(&self, seed: u64) -> Result<Simulation<Meter>, RunError> {
+        let mut network = self.topology.network.clone();
+        let Routing { metric, spread } = network.routing();
+        network.set_routing(Routing { metric, spread: spread.map(|_| mix(seed)) });
+        let openings = Openings::default();
+        let bursts = self.groups.iter().map(|group| group.source.is_burst());
+        let meter = Meter::new(&network, self.warmup, bursts, openings.clone());
+        let mut simulation = Simulation::with_probe(network, seed, meter).map_err(|error| self.named(error))?;
+        for (number, group) in (0..).zip(&self.groups) {
+            let hosts = group.hosts(&self.topology.network);
+            let pairs = group.source_pairs(mix(seed ^ mix(u64::from(number))));
+            let places = pairs.iter().flat_map(|pair| (0..group.count).map(move |_| *pair));
+            for (place, (from, to)) in (0..).zip(places) {
+                let terms = group.terms(from, to, place);
+                let agent = group.source.agent(terms, &hosts)?;
+                simulation.spawn(Box::new(Member::new(agent, number, openings.clone())), terms.start);
+            }
+        }
+        Ok(simulation)
+    }
+}

@@ -1,0 +1,272 @@
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const DUMBBELL: &str = r#"seed = 7
+duration = "2s"
+warmup = "500ms"
+
+[topology]
+template = "dumbbell"
+pairs = 3
+rate = "5mbit"
+
+[queue]
+core = "fifo limit 100"
+
+[[port]]
+from = "left"
+to = "right"
+queue = "qfq"
+loss = "1%"
+
+[[source]]
+name = "steady"
+kind = "cbr"
+from = "s*"
+to = "r*"
+rate = "1mbit"
+packet_len = 500
+start_jitter = "10ms"
+weight = 3
+
+[[source]]
+kind = "on_off"
+from = "s0..1"
+to = "r2"
+count = 2
+rate = "2mbit"
+on = "100ms"
+off = "100ms"
+shape = 1.5
+urgency = "slack 1s"
+"#;
+
+fn read(text: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::from_toml("mine.toml", text, Path::new("."))
+}
+
+/// The message about the dumbbell with a piece of it replaced.
+fn refused(piece: &str, other: &str) -> String {
+    assert!(DUMBBELL.contains(piece), "no '{piece}'");
+    read(&DUMBBELL.replacen(piece, other, 1)).map_or_else(|error| error.to_string(), |_| "it was read".to_owned())
+}
+
+#[test]
+fn a_scenario_is_read() {
+    let scenario = read(DUMBBELL).unwrap();
+    assert_eq!((scenario.name.as_str(), scenario.seed, scenario.warmup), ("mine", 7, Duration::from_millis(500)));
+    let names: Vec<_> = scenario.groups.iter().map(|group| group.name.as_str()).collect();
+    assert_eq!(names, ["steady", "on_off1"]);
+    let network = &scenario.topology.network;
+    let between =
+        |from, to| &network.links()[network.link_between(network.named(from).unwrap(), network.named(to).unwrap()).unwrap().index()];
+    assert_eq!((between("left", "right").queue.discipline.name(), between("left", "right").loss.0), ("qfq", 10_000_000));
+    assert_eq!((between("right", "left").queue.discipline.name(), between("right", "left").loss.0), ("fifo", 0));
+    assert_eq!(scenario.groups[0].flow.unwrap().weight, 3);
+    assert_eq!((scenario.groups[0].from.len(), scenario.groups[1].from.len(), scenario.groups[1].count), (3, 2, 2));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_file_line_and_range() {
+    let cases = [
+        ("seed = 7", "sede = 7", "mine.toml:1: unknown field `sede`"),
+        ("seed = 7", "seed = -7", "mine.toml:1: invalid value: integer `-7`, expected u64"),
+        ("\"2s\"", "2", "mine.toml:2: 2: expected a time, as in \"5ms\""),
+        ("\"2s\"", "nan", "mine.toml:2: NaN: expected a time, as in \"5ms\""),
+        ("\"2s\"", "\"0s\"", "mine.toml:2: duration 0s: legal range 1ns to 200 days"),
+        ("\"2s\"", "\"400ms\"", "mine.toml:3: warmup 500ms: legal range 0 to less than the duration, 400ms"),
+        ("rate = \"1mbit\"", "rate = \"1000tbit\"", "mine.toml:2: that would take "),
+        ("dumbbell", "dumbell", "mine.toml:6: 'dumbell' is no template: dumbbell, parking_lot, "),
+        ("pairs = 3", "pears = 3", "mine.toml:7: unknown field `pears`, expected one of `pairs`, `rate`"),
+        ("pairs = 3", "pairs = 0", "mine.toml:7: pairs: 0 is not in the legal range 1 to 500000"),
+        ("\"5mbit\"", "\"-5mbit\"", "mine.toml:8: "),
+        ("\"5mbit\"", "\"5Mbps\"", "mine.toml:8: "),
+        ("fifo limit 100", "fifo limit -1", "mine.toml:11: "),
+        ("fifo limit 100", "fito", "mine.toml:11: "),
+        ("from = \"left\"", "from = \"lift\"", "mine.toml:13: no link leads from 'lift' to 'right'"),
+        ("\"1%\"", "1.5", "mine.toml:17: 1.5: expected a share, legal range 0 to 1"),
+        ("\"cbr\"", "\"cbx\"", "mine.toml:21: 'cbx' is no kind of source: cbr, poisson, "),
+        ("from = \"s*\"", "from = \"x*\"", "mine.toml:22: no host is called 'x*': hosts are 's0' to 'r2'"),
+        ("from = \"s*\"", "from = \"s0..3\"", "mine.toml:22: there is no node 's3': hosts are 's0' to 'r2'"),
+        ("from = \"s*\"", "from = \"s3..0\"", "mine.toml:22: 's3..0': from a number to one as large or larger"),
+        ("from = \"s*\"", "from = \"left\"", "mine.toml:22: 'left' is no host: routers send nothing"),
+        ("to = \"r*\"", "to = [\"r0\", \"r1\"]", "mine.toml:19: 3 senders and 2 receivers: "),
+        ("to = \"r*\"", "to = \"s*\"", "mine.toml:23: 's0' sends to itself"),
+        ("packet_len = 500", "packet_len = 0", "mine.toml:25: packet_len 0: legal range 1 to 65535"),
+        ("packet_len = 500", "packet_size = 500", "mine.toml:25: unknown field `packet_size`, expected"),
+        ("weight = 3", "weight = 0", "mine.toml:27: weight 0: legal range 1 to 1024"),
+        ("count = 2", "count = 0", "mine.toml:33: count 0: legal range 1 to 1000000"),
+        ("count = 2", "count = 4000000", "mine.toml:29: that makes 8000003 sources, legal range up to 1000000"),
+        ("shape = 1.5", "shape = nan", "mine.toml:37: shape NaN: legal range above 1, to 100"),
+        ("\"slack 1s\"", "\"slack 1\"", "mine.toml:38: '1' has no unit: expected a time, as in \"5ms\""),
+        ("kind = \"cbr\"", "", "mine.toml:19: a source without a kind: cbr, "),
+        ("name = \"steady\"", "name = \"on_off1\"", "mine.toml:29: two sources are called 'on_off1'"),
+        ("[[source]]", "[source]\n[[source]]", "mine.toml:"),
+    ];
+    for (piece, other, message) in cases {
+        let said = refused(piece, other);
+        assert!(said.starts_with(message), "{other}\n  says     {said}\n  expected {message}");
+    }
+}
+
+#[test]
+fn networks_are_written_out_and_who_cannot_be_reached_is_said() {
+    let text = r#"duration = "1s"
+[[node]]
+name = "a"
+host = true
+[[node]]
+name = "r"
+[[node]]
+name = "b"
+host = true
+[[link]]
+from = "a"
+to = "r"
+rate = "10mbit"
+[[link]]
+from = "r"
+to = "b"
+rate = "10mbit"
+delay = "5ms"
+[[source]]
+kind = "cbr"
+from = "a"
+to = "b"
+rate = "1mbit"
+"#;
+    let classes = |scenario: &Scenario| scenario.topology.network.links().iter().map(|link| link.class.name()).collect::<Vec<_>>();
+    assert_eq!(classes(&read(text).unwrap()), ["host", "edge", "edge", "host"]);
+    let refused = |piece: &str, other: &str| read(&text.replacen(piece, other, 1)).unwrap_err().to_string();
+    assert_eq!(
+        refused("from = \"r\"\nto = \"b\"", "from = \"r\"\nto = \"b\"\none_way = true"),
+        "mine.toml:23: there is no way from 'b' to 'a'"
+    );
+    assert_eq!(refused("from = \"a\"\nto = \"r\"", "from = \"a\"\nto = \"a\""), "mine.toml:12: a link from 'a' to itself");
+    assert_eq!(refused("from = \"a\"\nto = \"r\"", "from = \"x\"\nto = \"r\""), "mine.toml:11: there is no node 'x'");
+    assert_eq!(refused("name = \"r\"", "name = \"a\""), "mine.toml:6: two nodes are called 'a'");
+    let both = refused("[[node]]", "[topology]\ntemplate = \"dumbbell\"\n[[node]]");
+    assert_eq!(both, "mine.toml:4: the network is that of [topology]: [[port]] changes its links");
+    assert_eq!(
+        read("duration = \"1s\"").unwrap_err().to_string(),
+        "mine.toml: no network: [topology] with a template or a file, or [[node]] and [[link]]"
+    );
+}
+
+#[test]
+fn files_are_looked_for_beside_the_scenario() {
+    let text = DUMBBELL.replace("template = \"dumbbell\"\npairs = 3\nrate = \"5mbit\"", "file = \"nowhere.gml\"");
+    let message = read(&text).unwrap_err().to_string();
+    assert!(message.starts_with("mine.toml:6: cannot read 'nowhere.gml': "), "{message}");
+}
+
+#[test]
+fn an_estimate_counts_packets_and_hops() {
+    let text = DUMBBELL.split("\n[[source]]\nkind = \"on_off\"").next().unwrap();
+    let estimate = Estimate::of(&read(text).unwrap());
+    assert_eq!((estimate.packets, estimate.packet_hops, estimate.events), (1500.0, 4500.0, 10_500.0));
+    assert!((50_000.0..1e6).contains(&estimate.memory), "{}", estimate.memory);
+}
+
+/// All packets that were sent are somewhere.
+fn check_conservation(results: &Results) {
+    for group in &results.groups {
+        let Fates { sent, delivered, full, pushed_out, early, refused, lost, on_their_way } = group.packets;
+        assert_eq!(sent, delivered + full + pushed_out + early + refused + lost + on_their_way, "{}", group.name);
+    }
+}
+
+#[test]
+fn templates_run() {
+    for (name, text) in TEMPLATES {
+        let scenario = Scenario::from_toml(name, text, Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
+        let results = scenario.run(scenario.seed, |_| ()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        check_conservation(&results);
+        assert!(results.groups.iter().all(|group| group.packets.delivered > 0), "{name}: {results:#?}");
+        let estimate = Estimate::of(&scenario);
+        let share = estimate.packet_hops / results.packet_hops as f64;
+        assert!((0.3..8.0).contains(&share), "{name}: {} packet-hops, estimated {}", results.packet_hops, estimate.packet_hops);
+    }
+}
+
+#[test]
+fn same_seed_same_results() {
+    let scenario = read(DUMBBELL).unwrap();
+    let run = |seed| scenario.run(seed, |_| ()).unwrap();
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1).flows, run(2).flows);
+}
+
+/// Three flows of 1 Mbit/s from 0.5 s to 2 s, through a link of 5 Mbit/s that loses 1%.
+#[test]
+fn what_counts_is_what_comes_after_the_warmup() {
+    let text = DUMBBELL.split("\n[[source]]\nkind = \"on_off\"").next().unwrap();
+    let mut steps = Vec::new();
+    let results = read(text).unwrap().run(7, |progress| steps.push(progress.now)).unwrap();
+    let steady = &results.groups[0];
+    assert_eq!((results.groups.len(), steady.flows, steady.packets.sent), (1, 3, 1125));
+    check_conservation(&results);
+    assert!((1..30).contains(&steady.packets.lost) && steady.packets.full == 0, "{:?}", steady.packets);
+    assert!((2.9e6..3.0e6).contains(&steady.throughput) && steady.jain.unwrap() > 0.999, "{steady:?}");
+    // 30 ms of propagation, 40 + 800 + 40 us of transmission, and some waiting.
+    let delay = steady.delay;
+    assert!(delay.mean.unwrap() >= 0.030_88 && delay.max.unwrap() < 0.034, "{delay:?}");
+    assert_eq!((steps.len(), steps[199]), (200, Duration::from_secs(2)));
+    let core = &results.classes[0];
+    assert_eq!((core.class, core.links, core.busiest_link.as_str()), ("core", 2, "left > right"));
+    assert!((core.busiest - 0.6).abs() < 0.01, "{core:?}");
+    let mut senders: Vec<_> = results.flows.iter().map(|flow| flow.from.as_str()).collect();
+    senders.sort_unstable();
+    assert_eq!(senders, ["s0", "s1", "s2"]);
+}
+
+/// A burst of 10 packets of 1000 bytes: 10 times 8 ms on the bottleneck, then 30 ms of propagation and 80 us on each access link.
+#[test]
+fn a_burst_is_complete_when_its_last_packet_arrives() {
+    let text = r#"duration = "1s"
+[topology]
+template = "dumbbell"
+pairs = 1
+rate = "1mbit"
+[[source]]
+kind = "burst"
+from = "s0"
+to = "r0"
+size = 10000
+start = "100ms"
+"#;
+    let group = &read(text).unwrap().run(1, |_| ()).unwrap().groups[0];
+    assert_eq!((group.completion.count, group.completion.mean, group.incomplete), (1, Some(0.11016), 0));
+    let full =
+        &read(&text.replace("[[source]]", "[queue]\ncore = \"fifo limit 3\"\n[[source]]")).unwrap().run(1, |_| ()).unwrap().groups[0];
+    assert_eq!((full.completion.count, full.incomplete, full.packets.delivered, full.packets.full), (0, 1, 4, 6));
+}
+
+/// Each of four hosts sends to one other; which one the seed says.
+#[test]
+fn pairs_at_random_depend_on_the_seed_alone() {
+    let text = DUMBBELL.replace("to = \"r*\"", "to = \"*\"\npairs = \"random\"");
+    let scenario = read(&text).unwrap();
+    let group = &scenario.groups[0];
+    let pairs: Vec<_> = (0..8).map(|seed| group.source_pairs(seed)).collect();
+    assert!(pairs.iter().flatten().all(|(from, to)| from != to && group.to.contains(to)));
+    assert_eq!(pairs[3], group.source_pairs(3));
+    assert!(pairs.iter().any(|other| *other != pairs[0]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A damaged scenario is read or refused, in words.
+    #[test]
+    fn damaged_scenarios_do_no_harm(spots in prop::collection::vec((0..DUMBBELL.len(), prop::sample::select(b"\0 \n\"[]=0-9.eE*#".to_vec())), 0..6)) {
+        let mut bytes = DUMBBELL.as_bytes().to_vec();
+        spots.into_iter().for_each(|(at, byte)| bytes[at] = byte);
+        if let Err(error) = read(&String::from_utf8_lossy(&bytes)) {
+            prop_assert!(error.to_string().starts_with("mine.toml:") && error.message.len() > 5);
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The network of a scenario: from a template, from a file, or node by node.
+
+use std::path::Path;
+
+use roundelay::schedulers::Spec;
+use roundelay::{Billionths, Duration, Rate};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::DeTable;
+
+use super::ScenarioError;
+use super::reader::Reader;
+use crate::network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NodeId};
+use crate::topologies::files::{self, Format, FromFile};
+use crate::topologies::{Dumbbell, FatTree, Internet2, LeafSpine, ParkingLot, QfqFigure8, Queues, Topology, TopologyError};
+use crate::written::{InWords, read, some};
+
+/// What `template` may be: a topology and its parameters.
+#[derive(JsonSchema)]
+#[serde(tag = "template", rename_all = "snake_case")]
+#[allow(dead_code, reason = "the schema is made from it")]
+pub(super) enum Template {
+    /// Senders, a bottleneck, receivers: `s0`, ... behind `left`, `r0`, ... behind `right`.
+    Dumbbell(Dumbbell),
+    /// A chain of bottlenecks: `s0` to `k0` over all, `s1` to `k1` over the first, and so on.
+    ParkingLot(ParkingLot),
+    /// Figure 8 of the QFQ paper: `S0` to `S4`, `K0` to `K4`.
+    QfqFigure8(QfqFigure8),
+    /// The Internet2 network of the UPS paper: `host0` to `host99`.
+    Internet2(Internet2),
+    /// Switches with k ports: `host0`, ... from pod to pod.
+    FatTree(FatTree),
+    /// Racks under leaves, leaves under spines: `host0`, ... from rack to rack.
+    LeafSpine(LeafSpine),
+}
+
+/// A topology from a file.
+#[derive(JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "the schema is made from it")]
+pub(super) struct File {
+    /// Its path, from the folder of the scenario.
+    file: String,
+    /// What it is written in. Left out: by its name.
+    format: Option<Format>,
+    /// The second file of a format that has two: Rocketfuel's latencies, the UPS authors' hosts.
+    second: Option<String>,
+    #[schemars(flatten)]
+    rest: FromFile,
+}
+
+/// The `[topology]` table as the schema shows it.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "the schema is made from it")]
+pub(super) enum TopologyTable {
+    Template(Template),
+    File(File),
+}
+
+/// A node of a network that is written out.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NodeEntry {
+    /// Its name.
+    name: String,
+    /// Whether it sends and receives. Routers only forward.
+    #[serde(default)]
+    host: bool,
+}
+
+/// A link of a network that is written out, both ways.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LinkEntry {
+    /// A node.
+    from: String,
+    /// The other one.
+    to: String,
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
+    rate: Rate,
+    /// Propagation delay: none if left out.
+    #[serde(default, deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    delay: Duration,
+    /// Only from `from` to `to`.
+    #[serde(default)]
+    one_way: bool,
+    /// What kind of link; by default `host` where it leaves a host, `edge` where it leads to one, else `core`.
+    class: Option<LinkClass>,
+}
+
+/// What is different about some links, one way.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PortEntry {
+    /// Where the links begin: a name, or one with a `*`.
+    from: String,
+    /// Where they end.
+    to: String,
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Spec>>")]
+    queue: Option<Spec>,
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Rate>>")]
+    rate: Option<Rate>,
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Duration>>")]
+    delay: Option<Duration>,
+    /// The part of its packets that the wire loses.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Billionths>>")]
+    loss: Option<Billionths>,
+    /// Up to so much more delay, drawn evenly for each packet; packets keep their order.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Duration>>")]
+    jitter: Option<Duration>,
+    /// Bytes that the link adds to each packet: up to 65,535.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<u32>>")]
+    overhead: Option<u32>,
+    /// What it counts where routes go by cost.
+    cost: Option<u64>,
+}
+
+/// Everything about the network but `[topology]`.
+#[derive(Debug)]
+pub(super) struct Parts<'a> {
+    pub(super) nodes: &'a [NodeEntry],
+    pub(super) links: &'a [LinkEntry],
+    pub(super) ports: &'a [PortEntry],
+    pub(super) queues: &'a Queues,
+}
+
+/// # Errors
+/// Anything about the network is wrong.
+pub(super) fn topology<'a>(
+    reader: &Reader<'a>,
+    table: Option<Spanned<DeTable<'a>>>,
+    parts: &Parts<'_>,
+    folder: &Path,
+) -> Result<Topology, ScenarioError> {
+    let mut topology = match table {
+        Some(_) if !(parts.nodes.is_empty() && parts.links.is_empty()) => {
+            let key = if parts.nodes.is_empty() { "link" } else { "node" };
+            return Err(reader.at(key, "the network is that of [topology]: [[port]] changes its links"));
+        }
+        Some(table) if table.get_ref().contains_key("file") => from_file(reader, table, parts.queues, folder)?,
+        Some(table) => from_template(reader, table, parts.queues)?,
+        None => written_out(reader, parts)?,
+    };
+    for (number, port) in parts.ports.iter().enumerate() {
+        change(reader, &format!("port.{number}"), port, &mut topology.network)?;
+    }
+    Ok(topology)
+}
+
+fn from_template<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queues: &Queues) -> Result<Topology, ScenarioError> {
+    const NAMES: &str = "dumbbell, parking_lot, qfq_figure8, internet2, fat_tree or leaf_spine";
+    let Some(template) = table.get_mut().remove("template") else {
+        return Err(reader.at("topology", format!("neither a template nor a file: template = {NAMES}, or file = \"...\"")));
+    };
+    let build = |built: Result<Topology, TopologyError>| built.map_err(|error| reader.at(&format!("topology.{}", error.parameter), error));
+    match template.get_ref().as_str() {
+        Some("dumbbell") => build(reader.take::<Dumbbell>(table)?.build(queues)),
+        Some("parking_lot") => build(reader.take::<ParkingLot>(table)?.build(queues)),
+        Some("qfq_figure8") => build(reader.take::<QfqFigure8>(table)?.build(queues)),
+        Some("internet2") => build(reader.take::<Internet2>(table)?.build(queues)),
+        Some("fat_tree") => build(reader.take::<FatTree>(table)?.build(queues)),
+        Some("leaf_spine") => build(reader.take::<LeafSpine>(table)?.build(queues)),
+        Some(name) => Err(reader.at("topology.template", format!("'{name}' is no template: {NAMES}"))),
+        None => Err(reader.at("topology.template", format!("expected a name: {NAMES}"))),
+    }
+}
+
+fn from_file<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queues: &Queues, folder: &Path) -> Result<Topology, ScenarioError> {
+    let mut text_of = |key: &str| -> Result<Option<String>, ScenarioError> {
+        let Some(value) = table.get_mut().remove(key) else { return Ok(None) };
+        let text = value.get_ref().as_str().map(str::to_owned);
+        text.map(Some).ok_or_else(|| reader.at(&format!("topology.{key}"), format!("{key}: expected a text")))
+    };
+    let (file, format, second) = (text_of("file")?.unwrap_or_default(), text_of("format")?, text_of("second")?);
+    let format = format.map_or_else(|| Ok(Format::of_name(&file)), |format| format.parse::<Format>());
+    let format = format.map_err(|message| reader.at("topology.format", message))?;
+    if second.is_some() && format.second().is_none() {
+        return Err(reader.at("topology.second", format!("format {} has one file only", format.name())));
+    }
+    let rest: FromFile = reader.take(table)?;
+    let load = |key: &str, file: &str| {
+        std::fs::read_to_string(folder.join(file)).map_err(|error| reader.at(key, format!("cannot read '{file}': {error}")))
+    };
+    let first = load("topology.file", &file)?;
+    let other = second.as_deref().map(|name| load("topology.second", name)).transpose()?;
+    let other = second.as_deref().zip(other.as_deref()).map(|(name, text)| files::Text { name, text });
+    rest.read(format, files::Text { name: &file, text: &first }, other, queues)
+}
+
+fn written_out(reader: &Reader<'_>, parts: &Parts<'_>) -> Result<Topology, ScenarioError> {
+    if parts.nodes.is_empty() {
+        return Err(reader.at("", "no network: [topology] with a template or a file, or [[node]] and [[link]]"));
+    }
+    let mut topology = Topology::default();
+    for (number, entry) in parts.nodes.iter().enumerate() {
+        let node = topology.network.add_named(&entry.name);
+        let node = node.map_err(|_| reader.at(&format!("node.{number}.name"), format!("two nodes are called '{}'", entry.name)))?;
+        topology.hosts.extend(entry.host.then_some(node));
+    }
+    for (number, entry) in parts.links.iter().enumerate() {
+        let end = |key: &str, name: &str| {
+            let node = topology.network.named(name);
+            node.ok_or_else(|| reader.at(&format!("link.{number}.{key}"), format!("there is no node '{name}'")))
+        };
+        let (from, to) = (end("from", &entry.from)?, end("to", &entry.to)?);
+        if from == to {
+            return Err(reader.at(&format!("link.{number}.to"), format!("a link from '{}' to itself", entry.from)));
+        }
+        let ways = [(from, to), (to, from)];
+        for (from, to) in ways.into_iter().take(if entry.one_way { 1 } else { 2 }) {
+            link(&mut topology, entry, from, to, parts.queues);
+        }
+    }
+    Ok(topology)
+}
+
+fn link(topology: &mut Topology, entry: &LinkEntry, from: NodeId, to: NodeId, queues: &Queues) {
+    let is_host = |node| topology.hosts.contains(&node);
+    let by_ends = match (is_host(from), is_host(to)) {
+        (true, _) => LinkClass::Host,
+        (_, true) => LinkClass::Edge,
+        _ => LinkClass::Core,
+    };
+    let class = entry.class.unwrap_or(by_ends);
+    let mut link = LinkConfig::new(from, to, entry.rate, entry.delay, queues.of(class).clone());
+    link.class = class;
+    topology.network.add_link(link).expect("both ends have been found");
+}
+
+fn change(reader: &Reader<'_>, path: &str, entry: &PortEntry, network: &mut Network) -> Result<(), ScenarioError> {
+    let fits = |pattern: &str, node: NodeId| {
+        let name = network.name(node);
+        pattern
+            .split_once('*')
+            .map_or(name == pattern, |(head, tail)| name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail))
+    };
+    let all = network.links().iter().enumerate();
+    let found = all.filter(|(_, link)| fits(&entry.from, link.from) && fits(&entry.to, link.to));
+    let found: Vec<_> = found.map(|(number, _)| LinkId(number as u32)).collect();
+    if found.is_empty() {
+        return Err(reader.at(path, format!("no link leads from '{}' to '{}'", entry.from, entry.to)));
+    }
+    if let Some(overhead) = entry.overhead.filter(|overhead| *overhead > 65_535) {
+        return Err(reader.at(&format!("{path}.overhead"), format!("overhead {overhead}: legal range 0 to 65535")));
+    }
+    for id in found {
+        if let Some(link) = network.link_mut(id) {
+            entry.apply(link);
+        }
+    }
+    Ok(())
+}
+
+impl PortEntry {
+    fn apply(&self, mut link: LinkMut<'_>) {
+        self.queue.iter().for_each(|queue| link.set_queue(queue.clone()));
+        self.rate.iter().for_each(|rate| link.set_rate(*rate));
+        self.delay.iter().for_each(|delay| link.set_delay(*delay));
+        self.loss.iter().for_each(|loss| link.set_loss(*loss));
+        self.jitter.iter().for_each(|jitter| link.set_jitter(*jitter));
+        self.overhead.iter().for_each(|overhead| link.set_overhead(*overhead));
+        self.cost.iter().for_each(|cost| link.set_cost(*cost));
+    }
+}

@@ -1,0 +1,248 @@
+//! Quantities as people write them: numbers with their units, in quotes.
+//!
+//! A bare number is taken only where there is but one unit: bytes, packets, shares. A time without a unit would be microseconds to `tc` and seconds
+//! to most people, so it is refused.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use roundelay::schedulers::Spec;
+use roundelay::{Billionths, Bytes, Duration, Rate};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserializer;
+use serde::de::{Error, Visitor};
+
+use crate::sources::Urgency;
+
+/// What can be written.
+pub(crate) trait Written: Sized {
+    /// What stands in messages: "a rate, as in \"10mbit\"".
+    const EXPECTED: &'static str;
+
+    /// # Errors
+    /// What is wrong with it.
+    fn from_text(text: &str) -> Result<Self, String>;
+
+    /// From a number without a unit, if that is clear.
+    fn from_number(number: u64) -> Option<Self> {
+        let _ = number;
+        None
+    }
+}
+
+fn with_unit<V: std::str::FromStr<Err: fmt::Display>>(text: &str, expected: &str) -> Result<V, String> {
+    if !text.ends_with(|c: char| c.is_ascii_alphabetic()) {
+        return Err(format!("'{text}' has no unit: expected {expected}"));
+    }
+    text.parse().map_err(|error: V::Err| error.to_string())
+}
+
+impl Written for Rate {
+    const EXPECTED: &'static str = "a rate, as in \"10mbit\"";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        with_unit(text, Self::EXPECTED)
+    }
+}
+
+impl Written for Duration {
+    const EXPECTED: &'static str = "a time, as in \"5ms\"";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        with_unit(text, Self::EXPECTED)
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        (number == 0).then_some(Self::ZERO)
+    }
+}
+
+impl Written for Bytes {
+    const EXPECTED: &'static str = "bytes, as in 1000 or \"1000b\"";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        with_unit(text, Self::EXPECTED)
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        Some(Self(number))
+    }
+}
+
+impl Written for u32 {
+    const EXPECTED: &'static str = "bytes, as in 1000 or \"1000b\", up to 4294967295";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        let Bytes(bytes) = with_unit(text, Self::EXPECTED)?;
+        Self::try_from(bytes).map_err(|_| format!("'{text}': expected {}", Self::EXPECTED))
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        Self::try_from(number).ok()
+    }
+}
+
+impl Written for Billionths {
+    const EXPECTED: &'static str = "a share, legal range 0 to 1, as in 0.01 or \"1%\"";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        let (number, parts) = text.strip_suffix('%').map_or((text, 1), |number| (number, 100));
+        let share: Option<Self> = number.trim().parse().ok().map(|Self(share)| Self(share / parts));
+        share.filter(|share| *share <= Self::ONE).ok_or_else(|| format!("'{text}': expected {}", Self::EXPECTED))
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        (number <= 1).then_some(Self(number * Self::ONE.0))
+    }
+}
+
+impl Written for Spec {
+    const EXPECTED: &'static str = "a discipline as tc writes it, as in \"fq_codel limit 1000\"";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|error: roundelay::ConfigError| error.to_string())
+    }
+}
+
+impl Written for Urgency {
+    const EXPECTED: &'static str =
+        "urgency: \"priority 3\", \"slack 1s\", \"size 1s\", \"remaining 1s\", \"fair 100mbit\" or \"deadline 5ms\"";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        let (rule, value) = text.split_once(' ').unwrap_or((text, ""));
+        let time = || Duration::from_text(value.trim());
+        match rule {
+            "none" if value.is_empty() => Ok(Self::None),
+            "priority" => Ok(Self::Priority(value.trim().parse().map_err(|_| format!("'{text}': legal range 0 to {}", u32::MAX))?)),
+            "slack" => time().map(Self::Constant),
+            "size" => time().map(Self::FlowSize),
+            "remaining" => time().map(Self::Remaining),
+            "fair" => Rate::from_text(value.trim()).map(Self::Fair),
+            "deadline" => time().map(Self::Deadline),
+            _ => Err(format!("'{text}': expected {}", Self::EXPECTED)),
+        }
+    }
+}
+
+/// For `deserialize_with`.
+///
+/// # Errors
+/// What stands there is none.
+pub(crate) fn read<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<V, D::Error> {
+    deserializer.deserialize_any(Any(PhantomData))
+}
+
+/// For `deserialize_with` of what may be left out.
+///
+/// # Errors
+/// What stands there is none.
+pub(crate) fn some<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<Option<V>, D::Error> {
+    read(deserializer).map(Some)
+}
+
+struct Any<V>(PhantomData<V>);
+
+impl<V: Written> Visitor<'_> for Any<V> {
+    type Value = V;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(V::EXPECTED)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<V, E> {
+        V::from_text(text).map_err(E::custom)
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<V, E> {
+        let value = u64::try_from(number).ok().and_then(V::from_number);
+        value.ok_or_else(|| E::custom(format!("{number}: expected {}", V::EXPECTED)))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<V, E> {
+        V::from_number(number).ok_or_else(|| E::custom(format!("{number}: expected {}", V::EXPECTED)))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<V, E> {
+        // A share is the one quantity without a unit that is written with a point.
+        V::from_text(&number.to_string()).map_err(|_| E::custom(format!("{number}: expected {}", V::EXPECTED)))
+    }
+}
+
+/// How quantities stand in the schema.
+pub(crate) struct InWords<V>(PhantomData<V>);
+
+macro_rules! schema {
+    ($($name:literal for $value:ty: $schema:tt,)*) => {
+        $(impl JsonSchema for InWords<$value> {
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        })*
+    };
+}
+
+schema! {
+    "Rate" for Rate: {
+        "type": "string", "pattern": "^[0-9.]+([kmgtKMGT]i?)?[bB][iI][tT]$",
+        "description": "Bits per second, as tc writes them.", "examples": ["10mbit", "1gbit"]
+    },
+    "Time" for Duration: {
+        "anyOf": [{"type": "string", "pattern": "^[0-9.]+ *[a-zA-Z]+$"}, {"const": 0}],
+        "description": "A time with its unit: s, ms, us or ns.", "examples": ["5ms", "10s"]
+    },
+    "Bytes" for Bytes: {
+        "anyOf": [{"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": 0}],
+        "description": "Bytes: a number, or a number with b, kb (1024), mb or gb.", "examples": [1000, "150kb"]
+    },
+    "PacketBytes" for u32: {
+        "anyOf": [{"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+$"}, {"type": "integer", "minimum": 0, "maximum": 65535}],
+        "description": "Bytes of a packet.", "examples": [1000, "1500b"]
+    },
+    "Share" for Billionths: {
+        "anyOf": [{"type": "string", "pattern": "^[0-9.]+ *%?$"}, {"type": "number", "minimum": 0, "maximum": 1}],
+        "description": "A part of one.", "examples": [0.01, "1%"]
+    },
+    "Queue" for Spec: {
+        "type": "string", "description": "A discipline as tc writes it: `roundelay list` names them.",
+        "examples": ["fifo limit 100", "fq_codel limit 1000 target 5ms", "qfq"]
+    },
+    "Urgency" for Urgency: {
+        "type": "string", "pattern": "^(none|priority [0-9]+|(slack|size|remaining|deadline) [0-9.]+[a-z]+|fair [0-9.]+[a-zA-Z]+)$",
+        "description": "What packets say of their urgency.",
+        "examples": ["priority 3", "slack 1s", "size 1s", "remaining 1s", "fair 100mbit", "deadline 5ms"]
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_need_their_unit() {
+        assert_eq!(Duration::from_text("5ms"), Ok(Duration::from_millis(5)));
+        assert_eq!(Duration::from_text("10").unwrap_err(), "'10' has no unit: expected a time, as in \"5ms\"");
+        assert_eq!(Duration::from_number(0), Some(Duration::ZERO));
+        assert_eq!(Duration::from_number(10), None);
+    }
+
+    #[test]
+    fn shares_are_written_in_two_ways() {
+        assert_eq!(Billionths::from_text("1%"), Ok(Billionths(10_000_000)));
+        assert_eq!(Billionths::from_text("0.01"), Ok(Billionths(10_000_000)));
+        for wrong in ["1.5", "NaN", "-0.1", "200%", "inf"] {
+            assert!(Billionths::from_text(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn urgency_is_a_rule_and_its_value() {
+        assert_eq!(Urgency::from_text("fair 100mbit"), Ok(Urgency::Fair("100mbit".parse().unwrap())));
+        assert_eq!(Urgency::from_text("size 1s"), Ok(Urgency::FlowSize(Duration::from_secs(1))));
+        assert!(Urgency::from_text("size").is_err() && Urgency::from_text("haste 1s").is_err());
+    }
+}
