@@ -23,6 +23,8 @@ impl Flags {
     pub const ECT: Self = Self(16);
     /// Was sent before. Not on a real wire; for those who count.
     pub const RETRANSMISSION: Self = Self(32);
+    /// Was sent past the window ([`rc3`](crate::rc3)), or acknowledges such a segment.
+    pub const OUT_OF_BAND: Self = Self(64);
 
     /// Whether all of `other` is set.
     #[inline]
