@@ -78,7 +78,9 @@ pub struct Arrival {
     pub ecn: Ecn,
     /// When it was sent.
     pub sent: Instant,
-    /// What is left of its slack.
+    /// The slack that it was sent with.
+    pub initial_slack: Slack,
+    /// What is left of it.
     pub slack: Slack,
 }
 

@@ -1,6 +1,6 @@
 //! What packets carry, in one arena: a place is used again as soon as its packet is gone.
 
-use roundelay::Instant;
+use roundelay::{Instant, Slack};
 use roundelay_tcp::Segment;
 
 use crate::agent::Direction;
@@ -38,6 +38,8 @@ pub struct Cargo {
     pub direction: Direction,
     /// When its agent sent it.
     pub sent: Instant,
+    /// The slack that it was sent with.
+    pub initial_slack: Slack,
     /// What it says.
     pub content: Content,
 }

@@ -70,12 +70,16 @@ impl Flows {
         FlowId((self.flows.len() - 1) as u32)
     }
 
-    pub(crate) fn open(&mut self, id: FlowId, agent: AgentId, spec: &FlowSpec, routes: [Route; 2]) -> FlowNumber {
-        let number = FlowNumber(self.opened);
+    /// The number of the flow that is opened next.
+    pub(crate) const fn next_number(&self) -> FlowNumber {
+        FlowNumber(self.opened)
+    }
+
+    pub(crate) fn open(&mut self, id: FlowId, agent: AgentId, spec: &FlowSpec, routes: [Route; 2]) {
+        let number = self.next_number();
         self.opened += 1;
         let counts = FlowCounts::default();
         self.flows[id.index()] = Some(Flow { number, agent, routes, config: spec.config, on_their_way: 0, is_open: true, counts });
-        number
     }
 
     #[inline]

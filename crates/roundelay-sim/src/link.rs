@@ -4,8 +4,11 @@ use std::collections::VecDeque;
 
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
-use roundelay::schedulers::AnyScheduler;
-use roundelay::{Billionths, ConfigError, DropReason, Duration, Instant, Observer, Packet, Port};
+use roundelay::schedulers::{AnyScheduler, Spec};
+use roundelay::{
+    Backlog, Billionths, ConfigError, DropReason, Duration, FlowConfig, FlowId, Instant, Observer, Packet, Partial, Port, PreemptivePort,
+    Rate, Scheduler as _,
+};
 
 use crate::cargo::Carried;
 use crate::event_queue::Key;
@@ -31,8 +34,77 @@ pub struct LinkCounts {
     pub waits: u128,
 }
 
+/// What stands before a wire.
+#[allow(clippy::large_enum_variant, reason = "nearly all are ports, and a box would be one more line of memory for each packet")]
+pub(crate) enum Outlet {
+    Port(Port<AnyScheduler<Carried>>),
+    /// For disciplines that interrupt packets.
+    Preemptive(Box<PreemptivePort<AnyScheduler<Partial<Carried>>, Carried>>),
+}
+
+impl Outlet {
+    fn new(config: &LinkConfig, seed: u64) -> Result<Self, ConfigError> {
+        let (queue, limit, rate) = (&config.queue, config.queue.limit_or_default(), config.rate);
+        Ok(if preempts(queue) {
+            Self::Preemptive(Box::new(PreemptivePort::new(queue.discipline.build(seed)?, limit, rate)))
+        } else {
+            Self::Port(Port::new(queue.discipline.build(seed)?, limit, rate))
+        })
+    }
+
+    #[inline]
+    pub(crate) fn next_event(&self) -> Option<Instant> {
+        match self {
+            Self::Port(port) => port.next_event(),
+            Self::Preemptive(port) => port.next_event(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn arrive(&mut self, now: Instant, packet: Packet<Carried>, work: &mut impl Observer<Carried>) {
+        match self {
+            Self::Port(port) => port.arrive(now, packet, work),
+            Self::Preemptive(port) => port.arrive(now, packet, work),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn pick(&mut self, work: &mut impl Observer<Carried>) {
+        match self {
+            Self::Port(port) => port.pick(work),
+            Self::Preemptive(port) => port.pick(work),
+        }
+    }
+
+    pub(crate) fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+        match self {
+            Self::Port(port) => port.scheduler_mut().set_flow(flow, config),
+            Self::Preemptive(port) => port.scheduler_mut().set_flow(flow, config),
+        }
+    }
+
+    pub(crate) fn remove_flow(&mut self, flow: FlowId) {
+        match self {
+            Self::Port(port) => port.scheduler_mut().remove_flow(flow),
+            Self::Preemptive(port) => port.scheduler_mut().remove_flow(flow),
+        }
+    }
+
+    pub(crate) fn backlog(&self) -> Backlog {
+        match self {
+            Self::Port(port) => port.scheduler().backlog(),
+            Self::Preemptive(port) => port.backlog(),
+        }
+    }
+}
+
+/// Whether a queue interrupts packets: such a link tells of a packet when it has left, not when it gets the link.
+pub(crate) fn preempts(queue: &Spec) -> bool {
+    queue.discipline.info().parameters.iter().any(|parameter| parameter.name == "preempt" && parameter.value == "on")
+}
+
 pub(crate) struct Link {
-    pub(crate) port: Port<AnyScheduler<Carried>>,
+    pub(crate) port: Outlet,
     pub(crate) wire: Wire,
     /// When the port picks next, as the queue of events knows it; `MAX` if it does not.
     pub(crate) picks_at: Instant,
@@ -41,11 +113,11 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(id: LinkId, config: &LinkConfig, seed: u64) -> Result<Self, ConfigError> {
-        let mut random = stream(seed, Drawer::Link(id.0));
-        let scheduler = config.queue.discipline.build(random.random())?;
-        let port = Port::new(scheduler, config.queue.limit_or_default(), config.rate);
+        let random = stream(seed, Drawer::Link(id.0));
+        let port = Outlet::new(config, seed.wrapping_add(id.0.into()))?;
         let wire = Wire {
             id,
+            preempted_at: preempts(&config.queue).then_some(config.rate),
             delay: config.delay,
             jitter: config.jitter,
             loss: config.loss,
@@ -62,6 +134,8 @@ impl Link {
 #[derive(Debug)]
 pub(crate) struct Wire {
     id: LinkId,
+    /// Of a port that interrupts packets; None else.
+    preempted_at: Option<Rate>,
     delay: Duration,
     jitter: Duration,
     loss: Billionths,
@@ -101,15 +175,17 @@ impl<P: Probe> Observer<Carried> for Work<'_, P> {
     #[inline]
     fn sent(&mut self, mut packet: Packet<Carried>, start: Instant, end: Instant) {
         let Self { wire, books } = self;
-        let wait = start.since(packet.arrival);
+        // An interrupted packet has waited in between, too.
+        let begins = wire.preempted_at.map_or(start, |rate| Instant::ZERO + (end.since(Instant::ZERO) - rate.time_of(packet.len.into())));
+        let wait = begins.since(packet.arrival);
         wire.counts.packets += 1;
         wire.counts.bytes += u64::from(packet.len);
         wire.counts.waits += u128::from(wait.as_picos());
         packet.slack = packet.slack.after(wait);
-        books.probe.transmitted(wire.id, &packet, books.arena.at(packet.payload.cargo), start, end);
+        books.probe.transmitted(wire.id, &packet, books.arena.at(packet.payload.cargo), [start, end]);
         if wire.is_lost() {
             wire.counts.lost += 1;
-            return books.lose(wire.id, &packet, start);
+            return books.lose(wire.id, &packet, if wire.preempted_at.is_some() { end } else { start });
         }
         let key = books.next_key(wire.arrival(end));
         wire.in_flight.push_back((key, packet));

@@ -1,17 +1,75 @@
-//! Nodes, links and routes.
+//! Nodes and links.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
 use roundelay::schedulers::Spec;
 use roundelay::{Billionths, Duration, Rate};
+
+use crate::routing::Routing;
+pub(crate) use crate::routing::{ARRIVED, Route, Routes};
 
 /// A host or a router.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);
 
+impl NodeId {
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A link, one way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LinkId(pub u32);
+
+impl LinkId {
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What kind of link: queues are set and results are summed by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum LinkClass {
+    /// Between routers of the core.
+    #[default]
+    Core,
+    /// Any other that leaves a router: to an edge router, from one, to a host.
+    Edge,
+    /// Leaves a host: its queue is the host's network interface.
+    Host,
+}
+
+impl LinkClass {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Core, Self::Edge, Self::Host];
+
+    /// Its name in scenarios and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Edge => "edge",
+            Self::Host => "host",
+        }
+    }
+}
+
+impl fmt::Display for LinkClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for LinkClass {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let class = Self::ALL.into_iter().find(|class| class.name() == text);
+        class.ok_or_else(|| format!("'{text}' is no class of links: core, edge or host"))
+    }
+}
 
 /// One way of a link: its queue and its wire.
 #[derive(Debug, Clone)]
@@ -32,12 +90,17 @@ pub struct LinkConfig {
     pub jitter: Duration,
     /// Bytes that it adds to each packet.
     pub overhead: u32,
+    /// What kind of link it is.
+    pub class: LinkClass,
+    /// What it counts where routes go by cost.
+    pub cost: u64,
 }
 
 impl LinkConfig {
-    /// A link that loses nothing, delays all alike and adds nothing.
+    /// A link of the core that loses nothing, delays all alike, adds nothing and costs 1.
     pub const fn new(from: NodeId, to: NodeId, rate: Rate, delay: Duration, queue: Spec) -> Self {
-        Self { from, to, rate, delay, queue, loss: Billionths(0), jitter: Duration::ZERO, overhead: 0 }
+        let (loss, jitter) = (Billionths(0), Duration::ZERO);
+        Self { from, to, rate, delay, queue, loss, jitter, overhead: 0, class: LinkClass::Core, cost: 1 }
     }
 }
 
@@ -47,9 +110,15 @@ pub enum NetworkError {
     /// There is no way from one node to the other.
     #[error("there is no way from node {} to node {}", .0.0, .1.0)]
     Unroutable(NodeId, NodeId),
+    /// A route to where it begins.
+    #[error("node {} needs no way to itself", .0.0)]
+    SameNode(NodeId),
     /// There is no such node.
     #[error("there is no node {}", .0.0)]
     NoNode(NodeId),
+    /// The node has that name.
+    #[error("node {} has that name", .0.0)]
+    NameTaken(NodeId),
 }
 
 /// Nodes and links.
@@ -58,13 +127,32 @@ pub struct Network {
     links: Vec<LinkConfig>,
     /// Links that leave each node.
     leaving: Vec<Vec<LinkId>>,
+    /// Empty for a node without a name.
+    names: Vec<String>,
+    named: BTreeMap<String, NodeId>,
+    routing: Routing,
 }
 
 impl Network {
-    /// A new node.
+    /// A new node without a name.
     pub fn add_node(&mut self) -> NodeId {
         self.leaving.push(Vec::new());
+        self.names.push(String::new());
         NodeId((self.leaving.len() - 1) as u32)
+    }
+
+    /// A new node with a name.
+    ///
+    /// # Errors
+    /// Another one has that name.
+    pub fn add_named(&mut self, name: &str) -> Result<NodeId, NetworkError> {
+        if let Some(node) = self.named.get(name) {
+            return Err(NetworkError::NameTaken(*node));
+        }
+        let node = self.add_node();
+        name.clone_into(&mut self.names[node.index()]);
+        self.named.insert(name.to_owned(), node);
+        Ok(node)
     }
 
     /// A new link, one way. Both its ends must be there.
@@ -72,14 +160,22 @@ impl Network {
     /// # Errors
     /// One of them is not.
     pub fn add_link(&mut self, link: LinkConfig) -> Result<LinkId, NetworkError> {
-        let missing = [link.from, link.to].into_iter().find(|node| node.0 as usize >= self.leaving.len());
-        if let Some(node) = missing {
-            return Err(NetworkError::NoNode(node));
-        }
+        self.check(link.from)?;
+        self.check(link.to)?;
         let id = LinkId(self.links.len() as u32);
-        self.leaving[link.from.0 as usize].push(id);
+        self.leaving[link.from.index()].push(id);
         self.links.push(link);
         Ok(id)
+    }
+
+    /// Chooses how packets find their way. What is said last counts, once a simulation begins.
+    pub const fn set_routing(&mut self, routing: Routing) {
+        self.routing = routing;
+    }
+
+    /// How packets find their way.
+    pub const fn routing(&self) -> Routing {
+        self.routing
     }
 
     /// How many nodes there are.
@@ -92,69 +188,121 @@ impl Network {
         &self.links
     }
 
-    /// The links of a shortest path by hops, the first found of those.
+    /// A link, to change its wire or its queue. Its ends stay.
+    pub fn link_mut(&mut self, link: LinkId) -> Option<LinkMut<'_>> {
+        self.links.get_mut(link.index()).map(LinkMut)
+    }
+
+    /// The links that leave a node, in the order of their numbers.
+    pub fn leaving(&self, node: NodeId) -> &[LinkId] {
+        self.leaving.get(node.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The node of that name.
+    pub fn named(&self, name: &str) -> Option<NodeId> {
+        self.named.get(name).copied()
+    }
+
+    /// A node's name, or its number if it has none.
+    pub fn name(&self, node: NodeId) -> String {
+        self.names.get(node.index()).filter(|name| !name.is_empty()).map_or_else(|| node.0.to_string(), Clone::clone)
+    }
+
+    /// The first link from one node to the other.
+    pub fn link_between(&self, from: NodeId, to: NodeId) -> Option<LinkId> {
+        self.leaving(from).iter().copied().find(|link| self.links[link.index()].to == to)
+    }
+
+    /// The links of the route that a flow takes, the first of its pair where several are as short.
     ///
     /// # Errors
     /// There is none.
     pub fn route(&self, from: NodeId, to: NodeId) -> Result<Vec<LinkId>, NetworkError> {
-        if let Some(node) = [from, to].into_iter().find(|node| node.0 as usize >= self.leaving.len()) {
-            return Err(NetworkError::NoNode(node));
-        }
-        let mut reached_by: Vec<Option<LinkId>> = vec![None; self.leaving.len()];
-        let mut queue = VecDeque::from([from]);
-        while let Some(node) = queue.pop_front() {
-            if node == to {
-                break;
-            }
-            for &link in &self.leaving[node.0 as usize] {
-                let next = self.links[link.0 as usize].to;
-                if next != from && reached_by[next.0 as usize].is_none() {
-                    reached_by[next.0 as usize] = Some(link);
-                    queue.push_back(next);
-                }
-            }
-        }
-        let mut route = Vec::new();
-        let mut at = to;
-        while at != from {
-            let link = reached_by[at.0 as usize].ok_or(NetworkError::Unroutable(from, to))?;
-            route.push(link);
-            at = self.links[link.0 as usize].from;
-        }
-        route.reverse();
-        Ok(route)
+        let mut routes = Routes::default();
+        let route = routes.between(self, from, to)?;
+        Ok(routes.links(route).map(|link| LinkId(link as u32)).collect())
+    }
+
+    /// # Errors
+    /// There is no such node.
+    pub(crate) fn check(&self, node: NodeId) -> Result<(), NetworkError> {
+        if node.index() < self.leaving.len() { Ok(()) } else { Err(NetworkError::NoNode(node)) }
     }
 }
 
-/// A route: where it begins in the table of routes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Route(pub(crate) u32);
-
-/// Ends a route.
-pub(crate) const ARRIVED: u32 = u32::MAX;
-
-/// The routes in use, each once.
-#[derive(Debug, Default)]
-pub(crate) struct Routes {
-    /// Links one after the other, each route ended by [`ARRIVED`].
-    pub(crate) hops: Vec<u32>,
-    known: HashMap<(NodeId, NodeId), Route>,
+impl Network {
+    /// How long a packet of `len` bytes takes over some links if it waits nowhere: the tmin of the paper on universal packet scheduling.
+    pub fn fastest(&self, links: impl IntoIterator<Item = LinkId>, len: u32) -> Duration {
+        let time = |link: LinkId| {
+            let LinkConfig { rate, delay, overhead, .. } = self.links[link.0 as usize];
+            rate.time_of(u64::from(len + overhead)) + delay
+        };
+        links.into_iter().map(time).fold(Duration::ZERO, |sum, time| sum + time)
+    }
 }
 
-impl Routes {
-    /// The route from one node to the other.
-    pub(crate) fn between(&mut self, network: &Network, from: NodeId, to: NodeId) -> Result<Route, NetworkError> {
-        if let Some(route) = self.known.get(&(from, to)) {
-            return Ok(*route);
-        }
-        let route = Route(self.hops.len() as u32);
-        self.hops.extend(network.route(from, to)?.iter().map(|link| link.0).chain([ARRIVED]));
-        self.known.insert((from, to), route);
-        Ok(route)
+/// A link of a network, but for its ends.
+#[derive(Debug)]
+pub struct LinkMut<'a>(&'a mut LinkConfig);
+
+impl LinkMut<'_> {
+    /// Sets its rate.
+    pub const fn set_rate(&mut self, rate: Rate) {
+        self.0.rate = rate;
     }
 
-    /// Its links.
-    pub(crate) fn links(&self, route: Route) -> impl Iterator<Item = usize> + '_ {
-        self.hops[route.0 as usize..].iter().take_while(|link| **link != ARRIVED).map(|link| *link as usize)
+    /// Sets its delay.
+    pub const fn set_delay(&mut self, delay: Duration) {
+        self.0.delay = delay;
+    }
+
+    /// Sets what orders its queue.
+    pub fn set_queue(&mut self, queue: Spec) {
+        self.0.queue = queue;
+    }
+
+    /// Sets the part of its packets that the wire loses.
+    pub const fn set_loss(&mut self, loss: Billionths) {
+        self.0.loss = loss;
+    }
+
+    /// Sets how much delay varies.
+    pub const fn set_jitter(&mut self, jitter: Duration) {
+        self.0.jitter = jitter;
+    }
+
+    /// Sets the bytes that it adds to each packet.
+    pub const fn set_overhead(&mut self, overhead: u32) {
+        self.0.overhead = overhead;
+    }
+
+    /// Sets what it counts where routes go by cost.
+    pub const fn set_cost(&mut self, cost: u64) {
+        self.0.cost = cost;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_found_by_name() {
+        let mut network = Network::default();
+        let one = network.add_named("one").unwrap();
+        let two = network.add_node();
+        assert_eq!((network.named("one"), network.named("two")), (Some(one), None));
+        assert_eq!((network.name(one), network.name(two)), ("one".to_owned(), "1".to_owned()));
+        assert_eq!(network.add_named("one"), Err(NetworkError::NameTaken(one)));
+        assert_eq!(network.nodes(), 2);
+    }
+
+    #[test]
+    fn a_link_needs_both_its_ends() {
+        let mut network = Network::default();
+        let node = network.add_node();
+        let link = LinkConfig::new(node, NodeId(7), "1mbit".parse().unwrap(), Duration::ZERO, "fifo".parse().unwrap());
+        assert_eq!(network.add_link(link), Err(NetworkError::NoNode(NodeId(7))));
+        assert!(network.links().is_empty());
     }
 }

@@ -56,8 +56,9 @@ pub trait Probe {
     fn sent(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
     /// A packet comes to a link's queue.
     fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {}
-    /// A packet has the link from `start` to `end`. Heard at `start`.
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, start: Instant, end: Instant) {}
+    /// A packet gets a link, from the first of two instants to the second. Heard at the first; if the link
+    /// interrupts packets at the second.
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, span: [Instant; 2]) {}
     /// A link's queue drops a packet.
     fn dropped(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {}
     /// A packet does not survive the wire. Heard as it leaves the queue.

@@ -1,16 +1,15 @@
 //! Time goes on.
 
-use roundelay::{ConfigError, DropReason, FlowId, Instant, Packet, Scheduler};
+use roundelay::{ConfigError, DropReason, FlowId, Instant, Packet};
 
 use crate::agent::{Agent, AgentId, Arrival, Command, Context, Direction, FlowSpec, Outgoing};
 use crate::cargo::{Arena, Cargo, Carried};
-use crate::event_queue::{EventQueue, Key};
+use crate::event_queue::{EVENTS, EventQueue, Key, PLACES};
 use crate::flows::{Flow, FlowCounts, FlowNumber, Flows};
 use crate::link::{Link, LinkCounts, Work};
 use crate::network::{ARRIVED, LinkId, Network, NetworkError, Routes};
 use crate::probe::{Probe, Report};
 use crate::random::{Drawer, stream};
-use crate::timers::Timers;
 
 /// Why a simulation could not be set up, or not go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +25,12 @@ pub enum SimulationError {
     /// A flow cannot get where it should.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// There is more at once than events can be told apart for.
+    #[error("twice the links and the agents alive are more than {PLACES}")]
+    TooLarge,
+    /// It goes on for too long.
+    #[error("more than {EVENTS} events")]
+    TooLong,
 }
 
 /// An agent and its random numbers.
@@ -51,7 +56,7 @@ impl<P: Probe> Books<P> {
     #[inline]
     pub(crate) fn next_key(&mut self, at: Instant) -> Key {
         self.sequence += 1;
-        Key::new(at.as_picos(), self.sequence)
+        Key::new(at, self.sequence)
     }
 
     pub(crate) fn drop(&mut self, link: LinkId, packet: &Packet<Carried>, now: Instant, reason: DropReason) {
@@ -105,16 +110,12 @@ pub struct Simulation<P = ()> {
     free_seats: Vec<u32>,
     spawned: u32,
     books: Books<P>,
-    /// Two places a link, arrivals and picks, then the timers.
+    /// Two places a link, arrivals and picks, then one an agent.
     events: EventQueue,
-    timers: Timers,
     /// Links that pick at this instant, once all that arrives at it has arrived.
     due: Vec<u32>,
     commands: Vec<Command>,
 }
-
-/// Picks at an instant come after arrivals.
-const PICKS: u64 = 1 << 63;
 
 impl Simulation {
     /// A network with nothing in it, and nobody who listens.
@@ -127,7 +128,7 @@ impl Simulation {
 }
 
 impl<P: Probe> Simulation<P> {
-    /// A network with nothing in it.
+    /// A network with nothing in it. The queue of link k is built with the seed plus k.
     ///
     /// # Errors
     /// A discipline's parameter is out of its range.
@@ -137,7 +138,10 @@ impl<P: Probe> Simulation<P> {
             Link::new(link, config, seed).map_err(|error| SimulationError::Queue { link, error })
         });
         let links: Vec<_> = links.collect::<Result<_, _>>()?;
-        let events = EventQueue::new(2 * links.len() + 1);
+        if 2 * links.len() >= PLACES {
+            return Err(SimulationError::TooLarge);
+        }
+        let events = EventQueue::new(2 * links.len());
         let books = Books { arena: Arena::default(), flows: Flows::default(), probe, sequence: 0, packets: 0 };
         Ok(Self {
             network,
@@ -150,7 +154,6 @@ impl<P: Probe> Simulation<P> {
             spawned: 0,
             books,
             events,
-            timers: Timers::default(),
             due: Vec::new(),
             commands: Vec::new(),
         })
@@ -171,14 +174,22 @@ impl<P: Probe> Simulation<P> {
                 (self.seats.len() - 1) as u32
             }
         };
-        self.set_timer(number, Some(at));
+        if self.timer(number) < PLACES {
+            self.events.ensure_place(self.timer(number));
+            self.set_timer(number, Some(at));
+        }
         AgentId(number)
     }
 
+    /// An agent's place in the queue of events.
+    const fn timer(&self, agent: u32) -> usize {
+        2 * self.links.len() + agent as usize
+    }
+
+    #[inline]
     fn set_timer(&mut self, agent: u32, at: Option<Instant>) {
         let key = at.map_or(Key::NEVER, |at| self.books.next_key(at.max(self.now)));
-        self.timers.set(agent, key);
-        self.events.set(2 * self.links.len(), self.timers.first());
+        self.events.set(self.timer(agent), key);
     }
 
     /// What time it is.
@@ -208,7 +219,7 @@ impl<P: Probe> Simulation<P> {
 
     /// What waits at a link, the packet on the link not counted.
     pub fn backlog(&self, link: LinkId) -> roundelay::Backlog {
-        self.links[link.0 as usize].port.scheduler().backlog()
+        self.links[link.0 as usize].port.backlog()
     }
 
     /// Packets in the network.
@@ -229,27 +240,43 @@ impl<P: Probe> Simulation<P> {
     /// Lets time go on until just before `end`, or until nothing is left to happen.
     ///
     /// # Errors
-    /// A flow was opened between nodes that are not connected, or a queue does not take it.
+    /// A flow was opened between nodes that are not connected, a queue does not take it, or there are too many agents or events.
     pub fn run(&mut self, end: Instant) -> Result<(), SimulationError> {
-        let timers = 2 * self.links.len();
+        let agents = 2 * self.links.len();
         loop {
+            self.check_size()?;
             let (key, place) = self.events.first();
-            if !self.due.is_empty() && (key.picos() > self.now.as_picos() || (place % 2 == 1)) {
+            let is_pick = place < agents && place % 2 == 1;
+            if !self.due.is_empty() && (is_pick || key.time() > self.now) {
                 self.pick_due();
                 continue;
             }
-            if key.picos() >= end.as_picos() {
+            if key.time() >= end {
                 self.now = self.now.max(end);
                 return Ok(());
             }
-            self.now = Instant::from_picos(key.picos());
-            if place == timers {
-                self.fire()?;
-            } else if place % 2 == 0 {
+            self.now = key.time();
+            if is_pick {
+                self.pick(place / 2);
+            } else if place < agents {
                 self.deliver(place / 2)?;
             } else {
-                self.pick(place / 2);
+                self.call(AgentId((place - agents) as u32), |agent, context| agent.wake(context))?;
+                if self.events.first() == (key, place) {
+                    self.events.set(place, Key::NEVER);
+                }
             }
+        }
+    }
+
+    #[inline]
+    const fn check_size(&self) -> Result<(), SimulationError> {
+        if self.books.sequence >= EVENTS {
+            Err(SimulationError::TooLong)
+        } else if self.timer(self.seats.len() as u32) > PLACES {
+            Err(SimulationError::TooLarge)
+        } else {
+            Ok(())
         }
     }
 
@@ -270,7 +297,7 @@ impl<P: Probe> Simulation<P> {
             self.events.set(2 * number, *key);
         }
         *picks_at = port.next_event().unwrap_or(Instant::MAX);
-        let key = if *picks_at == Instant::MAX { Key::NEVER } else { Key::new(picks_at.as_picos(), PICKS | self.books.sequence) };
+        let key = if *picks_at == Instant::MAX { Key::NEVER } else { Key::pick(*picks_at, self.books.sequence) };
         self.events.set(2 * number + 1, key);
     }
 
@@ -304,7 +331,7 @@ impl<P: Probe> Simulation<P> {
         if at == self.now {
             self.due.push(number);
         } else {
-            self.events.set(2 * number as usize + 1, Key::new(at.as_picos(), PICKS | self.books.sequence));
+            self.events.set(2 * number as usize + 1, Key::pick(at, self.books.sequence));
         }
     }
 
@@ -314,23 +341,15 @@ impl<P: Probe> Simulation<P> {
         let books = &mut self.books;
         let cargo = books.arena.release(packet.payload.cargo);
         books.probe.delivered(self.now, packet, &cargo);
-        let Cargo { direction, sent, content, .. } = cargo;
+        let Cargo { direction, sent, initial_slack, content, .. } = cargo;
         let delay = self.now.since(sent);
         books.count(packet.flow, direction, |counts| counts.deliver(packet.len, delay));
         let listener = books.flows.at(packet.flow).filter(|flow| flow.is_open).map(|flow| flow.agent);
         books.leave_network(packet.flow, self.now);
         let Some(agent) = listener else { return Ok(()) };
-        let arrival = Arrival { flow: packet.flow, direction, len: packet.len, content, ecn: packet.ecn, sent, slack: packet.slack };
+        let arrival =
+            Arrival { flow: packet.flow, direction, len: packet.len, content, ecn: packet.ecn, sent, initial_slack, slack: packet.slack };
         self.call(agent, |agent, context| agent.arrive(&arrival, context))
-    }
-
-    /// The time of the first timer has come.
-    #[inline]
-    fn fire(&mut self) -> Result<(), SimulationError> {
-        let agent = self.timers.take_first();
-        self.events.set(2 * self.links.len(), self.timers.first());
-        let Some(agent) = agent else { return Ok(()) };
-        self.call(AgentId(agent), |agent, context| agent.wake(context))
     }
 
     /// Calls an agent and does what it asks for.
@@ -368,7 +387,8 @@ impl<P: Probe> Simulation<P> {
         flow.on_their_way += 1;
         flow.counts.sent += u64::from(direction == Direction::Forward);
         let (number, hop) = (flow.number, flow.routes[direction.index()].0);
-        let cargo = Cargo { number: books.packets, flow: number, direction, sent: self.now, content: packet.content };
+        let cargo =
+            Cargo { number: books.packets, flow: number, direction, sent: self.now, initial_slack: packet.slack, content: packet.content };
         books.packets += 1;
         let carried = Carried { hop, cargo: books.arena.store(cargo) };
         let Outgoing { flow, len, ecn, priority, slack, deadline, .. } = *packet;
@@ -378,15 +398,16 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn open(&mut self, agent: AgentId, id: FlowId, spec: &FlowSpec) -> Result<(), SimulationError> {
-        let forward = self.routes.between(&self.network, spec.from, spec.to)?;
-        let backward = self.routes.between(&self.network, spec.to, spec.from)?;
+        let number = self.books.flows.next_number();
+        let forward = self.routes.of_flow(&self.network, spec.from, spec.to, number.0)?;
+        let backward = self.routes.of_flow(&self.network, spec.to, spec.from, number.0)?;
         if let Some(config) = spec.config {
             for link in self.routes.links(forward) {
-                let scheduler = self.links[link].port.scheduler_mut();
-                scheduler.set_flow(id, config).map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error })?;
+                let port = &mut self.links[link].port;
+                port.set_flow(id, config).map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error })?;
             }
         }
-        let number = self.books.flows.open(id, agent, spec, [forward, backward]);
+        self.books.flows.open(id, agent, spec, [forward, backward]);
         self.books.probe.opened(self.now, number, spec.from, spec.to);
         if let Some(seat) = &mut self.seats[agent.0 as usize] {
             seat.open_flows += 1;
@@ -405,7 +426,7 @@ impl<P: Probe> Simulation<P> {
         flow.is_open = false;
         let Flow { config, routes: [forward, _], on_their_way, .. } = *flow;
         if config.is_some() {
-            self.routes.links(forward).for_each(|link| self.links[link].port.scheduler_mut().remove_flow(id));
+            self.routes.links(forward).for_each(|link| self.links[link].port.remove_flow(id));
         }
         if on_their_way == 0 {
             self.books.end(id, self.now);

@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(bursts.opened, flows.opened);
         assert_eq!(flows.reports.len(), flows.opened.len(), "all of them end");
         let bytes: u64 = flows.reports.iter().map(|(_, _, report)| report.bytes).sum();
-        assert_eq!(bytes, bursts.sent.iter().map(|packet| u64::from(packet.len)).sum());
+        assert_eq!(bytes, bursts.sent.iter().map(|packet| u64::from(packet.len)).sum::<u64>());
     }
 
     #[test]

@@ -1,0 +1,209 @@
+//! The log of a simulation: all that happens, a line of JSON each, for whoever wants to check it or draw it.
+//!
+//! The first line tells of the network, the others of one event each in the order in which things happened. Times are picoseconds, packets
+//! and flows have the numbers that nothing else ever gets. [`verify`](crate::verify::verify) checks such a log without knowing how it came about.
+
+use std::io::{self, BufWriter, Write};
+
+use roundelay::{DropReason, Instant, Packet};
+use serde::{Deserialize, Serialize};
+
+use crate::cargo::{Cargo, Carried};
+use crate::flows::{FlowCounts, FlowNumber};
+use crate::link::preempts;
+use crate::network::{LinkConfig, LinkId, Network, NodeId};
+use crate::probe::Probe;
+
+/// Version of the format.
+pub const FORMAT: u32 = 1;
+
+/// The first line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// How many nodes there are.
+    pub nodes: u32,
+    /// The links, in the order of their numbers.
+    pub links: Vec<LinkRecord>,
+}
+
+/// A link, as the log tells of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkRecord {
+    /// Node where it begins.
+    pub from: u32,
+    /// Node where it ends.
+    pub to: u32,
+    /// Bits per second.
+    pub rate: u64,
+    /// Propagation delay.
+    pub delay: u64,
+    /// Up to so much more.
+    pub jitter: u64,
+    /// Bytes that it adds to each packet.
+    pub overhead: u32,
+    /// Whether packets may be lost on it.
+    pub loses: bool,
+    /// Its discipline with parameters.
+    pub queue: String,
+    /// What its queue promises about order.
+    pub order: Order,
+    /// Whether it interrupts packets: a packet's transmission is told when it ends.
+    pub preempts: bool,
+}
+
+/// What a queue promises about the order of packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// All leave as they came.
+    Fifo,
+    /// Those of each flow leave as they came.
+    PerFlow,
+    /// Nothing.
+    Any,
+}
+
+/// What happened to whom: flows, packets, nodes and links by their numbers.
+#[allow(missing_docs, reason = "the variants say it")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Event {
+    /// A flow begins.
+    Open { flow: u64, from: u32, to: u32 },
+    /// A packet is sent by its agent, of so many bytes; `back` if it goes from the flow's end to its beginning.
+    Send { packet: u64, flow: u64, len: u32, back: bool },
+    /// A packet comes to a link's queue.
+    Arrive { packet: u64, link: u32 },
+    /// A packet gets the link, until `end`; or has had it, if the link interrupts packets.
+    Transmit { packet: u64, link: u32, end: u64 },
+    /// A link's queue drops a packet.
+    Drop { packet: u64, link: u32, reason: String },
+    /// A packet that has left the queue will not arrive.
+    Lose { packet: u64, link: u32 },
+    /// A packet is at the end of its route.
+    Deliver { packet: u64 },
+    /// A flow has ended, and so many of its packets were sent and delivered, replies not counted.
+    Close { flow: u64, sent: u64, delivered: u64 },
+    /// The simulation ends here; packets may still be on their way.
+    End,
+}
+
+/// A line of the log but the first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// When.
+    pub time: u64,
+    /// What.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+impl LinkRecord {
+    fn of(link: &LinkConfig) -> Self {
+        let info = link.queue.discipline.info();
+        let order = match (info.name, info.reorders) {
+            ("fifo", _) => Order::Fifo,
+            (_, true) => Order::Any,
+            (_, false) => Order::PerFlow,
+        };
+        Self {
+            from: link.from.0,
+            to: link.to.0,
+            rate: link.rate.bits_per_second(),
+            delay: link.delay.as_picos(),
+            jitter: link.jitter.as_picos(),
+            overhead: link.overhead,
+            loses: link.loss.0 > 0,
+            queue: link.queue.discipline.to_string(),
+            order,
+            preempts: preempts(&link.queue),
+        }
+    }
+}
+
+impl Header {
+    /// Of a network.
+    pub fn of(network: &Network) -> Self {
+        Self { format: FORMAT, nodes: network.nodes() as u32, links: network.links().iter().map(LinkRecord::of).collect() }
+    }
+}
+
+/// A [`Probe`] that writes the log.
+#[derive(Debug)]
+pub struct Log<W: Write> {
+    output: BufWriter<W>,
+    preempts: Vec<bool>,
+    failure: Option<io::Error>,
+}
+
+impl<W: Write> Log<W> {
+    /// A log of what will happen in a network.
+    pub fn new(output: W, network: &Network) -> Self {
+        let header = Header::of(network);
+        let preempts = header.links.iter().map(|link| link.preempts).collect();
+        let mut log = Self { output: BufWriter::new(output), preempts, failure: None };
+        log.write(&header);
+        log
+    }
+
+    /// Writes the last line.
+    ///
+    /// # Errors
+    /// Something could not be written, now or before.
+    pub fn finish(&mut self, now: Instant) -> io::Result<()> {
+        self.event(now, Event::End);
+        self.output.flush()?;
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn write(&mut self, line: &impl Serialize) {
+        if self.failure.is_none() {
+            let written = serde_json::to_writer(&mut self.output, line).map_err(io::Error::from);
+            self.failure = written.and_then(|()| self.output.write_all(b"\n")).err();
+        }
+    }
+
+    fn event(&mut self, now: Instant, event: Event) {
+        self.write(&Line { time: now.as_picos(), event });
+    }
+}
+
+impl<W: Write> Probe for Log<W> {
+    fn opened(&mut self, now: Instant, flow: FlowNumber, from: NodeId, to: NodeId) {
+        self.event(now, Event::Open { flow: flow.0, from: from.0, to: to.0 });
+    }
+
+    fn sent(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
+        let back = cargo.direction == crate::Direction::Backward;
+        self.event(now, Event::Send { packet: cargo.number, flow: cargo.flow.0, len: packet.len, back });
+    }
+
+    fn arrived(&mut self, now: Instant, link: LinkId, _packet: &Packet<Carried>, cargo: &Cargo) {
+        self.event(now, Event::Arrive { packet: cargo.number, link: link.0 });
+    }
+
+    fn transmitted(&mut self, link: LinkId, _packet: &Packet<Carried>, cargo: &Cargo, [start, end]: [Instant; 2]) {
+        let heard = if self.preempts[link.0 as usize] { end } else { start };
+        self.event(heard, Event::Transmit { packet: cargo.number, link: link.0, end: end.as_picos() });
+    }
+
+    fn dropped(&mut self, now: Instant, link: LinkId, _packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {
+        self.event(now, Event::Drop { packet: cargo.number, link: link.0, reason: reason.name().to_owned() });
+    }
+
+    fn lost(&mut self, now: Instant, link: LinkId, _packet: &Packet<Carried>, cargo: &Cargo) {
+        self.event(now, Event::Lose { packet: cargo.number, link: link.0 });
+    }
+
+    fn delivered(&mut self, now: Instant, _packet: &Packet<Carried>, cargo: &Cargo) {
+        self.event(now, Event::Deliver { packet: cargo.number });
+    }
+
+    fn closed(&mut self, now: Instant, flow: FlowNumber, counts: &FlowCounts) {
+        self.event(now, Event::Close { flow: flow.0, sent: counts.sent, delivered: counts.delivered });
+    }
+}

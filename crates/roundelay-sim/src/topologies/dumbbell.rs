@@ -1,0 +1,84 @@
+//! Senders, a bottleneck, receivers: the network of most papers on queues.
+//!
+//! `s0`, `s1`, ... send to `r0`, `r1`, ... through routers `left` and `right`. The link between these is the core; each pair has access links of
+//! its own, and round-trip times may differ from pair to pair.
+
+use roundelay::{Duration, Rate};
+
+use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, within};
+use crate::network::LinkClass;
+
+/// The dumbbell's parameters. As they are by default: that of the MQFQ paper (section V: 5 Mbit/s, a round trip of 60 ms).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dumbbell {
+    /// Senders, and receivers: 1 or more.
+    pub pairs: u32,
+    /// Of the link between the routers.
+    pub rate: Rate,
+    /// Its propagation delay, one way.
+    pub delay: Duration,
+    /// Of each access link.
+    pub access_rate: Rate,
+    /// Delay of each access link.
+    pub access_delay: Duration,
+    /// Sender `i` is further away by `i` times this.
+    pub access_delay_step: Duration,
+}
+
+impl Default for Dumbbell {
+    fn default() -> Self {
+        let delay = Duration::from_millis(10);
+        let (rate, access_rate) = (mbit(5), mbit(100));
+        Self { pairs: 50, rate, delay, access_rate, access_delay: delay, access_delay_step: Duration::ZERO }
+    }
+}
+
+impl Dumbbell {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// There is no pair, or too many.
+    pub fn build(&self, queues: &Queues) -> Result<Topology, TopologyError> {
+        within("pairs", self.pairs.into(), 1, 500_000)?;
+        not_too_many("pairs", 2 + 2 * u64::from(self.pairs))?;
+        let mut builder = Builder::new(queues);
+        let [left, right] = ["left", "right"].map(|name| builder.router(name));
+        builder.join(left, right, Wire { rate: self.rate, delay: self.delay }, LinkClass::Core);
+        let access = |number: u64| {
+            let more = self.access_delay_step.as_picos().saturating_mul(number);
+            Wire { rate: self.access_rate, delay: self.access_delay + Duration::from_picos(more) }
+        };
+        for number in 0..self.pairs {
+            builder.host(&format!("s{number}"), left, access(number.into()));
+        }
+        for number in 0..self.pairs {
+            builder.host(&format!("r{number}"), right, access(0));
+        }
+        Ok(builder.topology)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{links_of, way};
+    use super::*;
+
+    #[test]
+    fn pairs_meet_at_the_bottleneck() {
+        let topology = Dumbbell { pairs: 3, access_delay_step: Duration::from_millis(5), ..Dumbbell::default() };
+        let topology = topology.build(&Queues::default()).unwrap();
+        assert_eq!(way(&topology, "s2", "r0"), ["left", "right"]);
+        assert_eq!((topology.network.nodes(), topology.hosts.len()), (8, 6));
+        assert_eq!(LinkClass::ALL.map(|class| links_of(&topology, class)), [2, 6, 6]);
+        let node = |name| topology.network.named(name).unwrap();
+        let route = topology.network.route(node("s2"), node("r2")).unwrap();
+        let delay = route.iter().fold(Duration::ZERO, |sum, link| sum + topology.network.links()[link.index()].delay);
+        assert_eq!(delay, Duration::from_millis(20 + 10 + 10));
+    }
+
+    #[test]
+    fn a_dumbbell_needs_a_pair() {
+        let error = Dumbbell { pairs: 0, ..Dumbbell::default() }.build(&Queues::default()).unwrap_err();
+        assert_eq!(error.to_string(), "pairs: 0 is not in the legal range 1 to 500000");
+    }
+}

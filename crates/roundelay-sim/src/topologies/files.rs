@@ -1,0 +1,309 @@
+//! Networks read from files: Rocketfuel's edge lists, Topology Zoo's GraphML and GML, the UPS authors' `topo.txt`, plain edge lists.
+//!
+//! Whatever a format does not tell is taken from [`FromFile`]: the rate and delay of links, and the hosts, which only the UPS authors' files have.
+//! Where nodes have coordinates and a link has no delay, it takes as long as light in fibre along the great circle. A link goes both ways unless
+//! the file lists its way back by itself.
+
+mod edge_list;
+mod gml;
+mod graphml;
+mod netsys;
+mod place;
+mod rocketfuel;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
+
+use roundelay::{Duration, Rate};
+
+use super::{Builder, MOST_NODES, Queues, Topology, Wire, mbit};
+use crate::network::{LinkClass, NodeId};
+use place::Place;
+
+/// What a file is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// `node node [rate] [delay] [cost]` a line.
+    EdgeList,
+    /// Topology Zoo's GML.
+    Gml,
+    /// Topology Zoo's GraphML.
+    GraphMl,
+    /// Rocketfuel's `weights.intra`; the second file is its `latencies.intra`.
+    Rocketfuel,
+    /// The UPS authors' `topo.txt`; the second file is its `endhosts.txt`.
+    NetSys,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::EdgeList, Self::Gml, Self::GraphMl, Self::Rocketfuel, Self::NetSys];
+
+    /// Its name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::EdgeList => "edges",
+            Self::Gml => "gml",
+            Self::GraphMl => "graphml",
+            Self::Rocketfuel => "rocketfuel",
+            Self::NetSys => "netsys",
+        }
+    }
+
+    /// By a file's name: `.gml`, `.graphml`, `.intra`, `topo.txt`, and anything else is an edge list.
+    pub fn of_name(name: &str) -> Self {
+        let last = name.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
+        match last.rsplit('.').next() {
+            Some("gml") => Self::Gml,
+            Some("graphml" | "xml") => Self::GraphMl,
+            Some("intra") => Self::Rocketfuel,
+            _ if last == "topo.txt" => Self::NetSys,
+            _ => Self::EdgeList,
+        }
+    }
+
+    /// What its second file holds, if it has one.
+    pub const fn second(self) -> Option<&'static str> {
+        match self {
+            Self::Rocketfuel => Some("latencies"),
+            Self::NetSys => Some("hosts"),
+            Self::EdgeList | Self::Gml | Self::GraphMl => None,
+        }
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let format = Self::ALL.into_iter().find(|format| format.name() == text);
+        format.ok_or_else(|| format!("'{text}' is no format: edges, gml, graphml, rocketfuel or netsys"))
+    }
+}
+
+/// What is wrong with a file, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileError {
+    /// The file's name.
+    pub file: String,
+    /// Counted from 1; 0 for the file as a whole.
+    pub line: usize,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.file, self.message),
+            line => write!(f, "{}:{line}: {}", self.file, self.message),
+        }
+    }
+}
+
+impl std::error::Error for FileError {}
+
+/// A file that has been read.
+#[derive(Debug, Clone, Copy)]
+pub struct Text<'a> {
+    /// Its name, for messages.
+    pub name: &'a str,
+    /// What is in it.
+    pub text: &'a str,
+}
+
+impl Text<'_> {
+    fn error(&self, line: usize, message: impl Into<String>) -> FileError {
+        FileError { file: self.name.to_owned(), line, message: message.into() }
+    }
+
+    /// Lines with their numbers, those that are empty or a comment left out.
+    fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        let lines = self.text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+        (1..).zip(lines).filter(|(_, line)| !line.is_empty())
+    }
+}
+
+/// What a file does not tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FromFile {
+    /// Of links without a rate.
+    pub rate: Rate,
+    /// Of links without a delay, and without coordinates of both ends.
+    pub delay: Duration,
+    /// Hosts to be attached to each router: `host0`, `host1`, ... from router to router. With none, and none in the file, nodes with one
+    /// neighbour are the hosts.
+    pub hosts_per_router: u32,
+    /// Of the link of a host that is attached.
+    pub access_rate: Rate,
+    /// Its delay.
+    pub access_delay: Duration,
+    /// What `topo.txt` counts delays in: a millisecond or, as for the long-lived flows, a microsecond.
+    pub delay_unit: Duration,
+}
+
+impl Default for FromFile {
+    fn default() -> Self {
+        let unit = Duration::from_millis(1);
+        Self { rate: mbit(10_000), delay: unit, hosts_per_router: 1, access_rate: mbit(1_000), access_delay: unit, delay_unit: unit }
+    }
+}
+
+/// Files longer than this are refused.
+pub const MOST_BYTES: usize = 1 << 26;
+
+impl FromFile {
+    /// Reads a network; `second` is the format's second file, if it has one.
+    ///
+    /// # Errors
+    /// The file is not what its format asks for, or too large.
+    pub fn read(&self, format: Format, first: Text<'_>, second: Option<Text<'_>>, queues: &Queues) -> Result<Topology, FileError> {
+        if let Some(long) = [Some(first), second].into_iter().flatten().find(|file| file.text.len() > MOST_BYTES) {
+            return Err(long.error(0, format!("{} bytes, legal range up to {MOST_BYTES}", long.text.len())));
+        }
+        let graph = match format {
+            Format::EdgeList => edge_list::read(first)?,
+            Format::Gml => gml::read(first)?,
+            Format::GraphMl => graphml::read(first)?,
+            Format::Rocketfuel => rocketfuel::read(first, second)?,
+            Format::NetSys => netsys::read(first, second, self.delay_unit)?,
+        };
+        self.build(graph, first, queues)
+    }
+
+    fn build(&self, mut graph: Graph, file: Text<'_>, queues: &Queues) -> Result<Topology, FileError> {
+        if graph.edges.is_empty() {
+            return Err(file.error(0, "no link: a network has one or more"));
+        }
+        let nodes = graph.nodes.len() as u64 * (1 + u64::from(self.hosts_per_router));
+        if nodes > MOST_NODES {
+            return Err(file.error(0, format!("that makes {nodes} nodes, legal range up to {MOST_NODES}")));
+        }
+        if self.hosts_per_router == 0 && graph.nodes.iter().all(|node| !node.is_host) {
+            graph.make_leaves_hosts();
+        }
+        let mut builder = Builder::new(queues);
+        let mut ids = Vec::new();
+        for node in &graph.nodes {
+            ids.push(builder.named(&node.name).map_err(|error| file.error(0, format!("name '{}': {error}", node.name)))?);
+        }
+        self.join(&graph, &ids, &mut builder);
+        builder.topology.hosts = graph.nodes.iter().zip(&ids).filter(|(node, _)| node.is_host).map(|(_, id)| *id).collect();
+        if builder.topology.hosts.is_empty() {
+            self.attach(&ids, &mut builder).map_err(|name| file.error(0, format!("two nodes are called '{name}'")))?;
+        }
+        Ok(builder.topology)
+    }
+
+    fn join(&self, graph: &Graph, ids: &[NodeId], builder: &mut Builder<'_>) {
+        let classes = Classes::new(graph);
+        for edge in &graph.edges {
+            let by_place = || Some(graph.nodes[edge.from].place?.light_to(graph.nodes[edge.to].place?));
+            let wire = Wire { rate: edge.rate.unwrap_or(self.rate), delay: edge.delay.or_else(by_place).unwrap_or(self.delay) };
+            let ways = [(edge.from, edge.to), (edge.to, edge.from)];
+            for (from, to) in ways.into_iter().take(if edge.one_way { 1 } else { 2 }) {
+                let link = builder.link(ids[from], ids[to], wire, classes.of(from, to));
+                if let (Some(cost), Some(mut link)) = (edge.cost, builder.topology.network.link_mut(link)) {
+                    link.set_cost(cost);
+                }
+            }
+        }
+    }
+
+    /// # Errors
+    /// A node has the name that a host would get.
+    fn attach(&self, routers: &[NodeId], builder: &mut Builder<'_>) -> Result<(), String> {
+        let access = Wire { rate: self.access_rate, delay: self.access_delay };
+        let places = routers.iter().flat_map(|router| (0..self.hosts_per_router).map(move |_| *router));
+        for (number, router) in places.enumerate() {
+            let name = format!("host{number}");
+            let host = builder.named(&name).map_err(|_| name)?;
+            builder.adopt(host, router, access);
+        }
+        Ok(())
+    }
+}
+
+/// What formats have in common.
+#[derive(Debug, Default)]
+struct Graph {
+    nodes: Vec<Node>,
+    edges: Vec<Edge>,
+    by_name: BTreeMap<String, usize>,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    name: String,
+    place: Option<Place>,
+    is_host: bool,
+}
+
+#[derive(Debug, Default)]
+struct Edge {
+    from: usize,
+    to: usize,
+    rate: Option<Rate>,
+    delay: Option<Duration>,
+    cost: Option<u64>,
+    one_way: bool,
+}
+
+impl Graph {
+    /// The node of that name, new if there is none.
+    fn node(&mut self, name: &str) -> usize {
+        if let Some(node) = self.by_name.get(name) {
+            return *node;
+        }
+        self.by_name.insert(name.to_owned(), self.nodes.len());
+        self.nodes.push(Node { name: name.to_owned(), ..Node::default() });
+        self.nodes.len() - 1
+    }
+
+    /// Links whose way back is listed as well go one way.
+    fn find_ways_back(&mut self) {
+        let listed: BTreeSet<_> = self.edges.iter().map(|edge| (edge.from, edge.to)).collect();
+        self.edges.iter_mut().for_each(|edge| edge.one_way = listed.contains(&(edge.to, edge.from)));
+    }
+
+    fn make_leaves_hosts(&mut self) {
+        let mut neighbours = vec![BTreeSet::new(); self.nodes.len()];
+        for edge in &self.edges {
+            neighbours[edge.from].insert(edge.to);
+            neighbours[edge.to].insert(edge.from);
+        }
+        self.nodes.iter_mut().zip(neighbours).for_each(|(node, neighbours)| node.is_host = neighbours.len() == 1);
+    }
+}
+
+/// Which links are of which class.
+struct Classes<'a> {
+    graph: &'a Graph,
+    /// Whether a node has hosts of the file behind it.
+    has_hosts: Vec<bool>,
+}
+
+impl<'a> Classes<'a> {
+    fn new(graph: &'a Graph) -> Self {
+        let mut has_hosts = vec![false; graph.nodes.len()];
+        for edge in &graph.edges {
+            has_hosts[edge.from] |= graph.nodes[edge.to].is_host;
+            has_hosts[edge.to] |= graph.nodes[edge.from].is_host;
+        }
+        Self { graph, has_hosts }
+    }
+
+    /// Between a router with hosts and one without lies the edge.
+    fn of(&self, from: usize, to: usize) -> LinkClass {
+        match (self.graph.nodes[from].is_host, self.graph.nodes[to].is_host) {
+            (true, _) => LinkClass::Host,
+            (false, true) => LinkClass::Edge,
+            (false, false) if self.has_hosts[from] != self.has_hosts[to] => LinkClass::Edge,
+            (false, false) => LinkClass::Core,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! GraphML (U. Brandes and others, "GraphML Progress Report", Graph Drawing 2001) as the Internet Topology Zoo writes it, and what its GML shares
+//! with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use roundelay::Rate;
+use roxmltree::{Document, Node as Element};
+
+use super::place::Place;
+use super::{Edge, FileError, Graph, Node, Text};
+
+pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
+    let document = Document::parse(file.text).map_err(|error| file.error(error.pos().row as usize, format!("no XML: {error}")))?;
+    let line = |element: Element<'_, '_>| document.text_pos_at(element.range().start).row as usize;
+    let root = document.root_element();
+    let Some(graph) = root.children().find(|element| element.has_tag_name_local("graph")) else {
+        return Err(file.error(line(root), "no <graph> in it"));
+    };
+    let names: BTreeMap<_, _> = root
+        .children()
+        .filter(|element| element.has_tag_name_local("key"))
+        .filter_map(|key| Some((key.attribute("id")?, key.attribute("attr.name")?)))
+        .collect();
+    let mut zoo = Zoo { is_directed: graph.attribute("edgedefault") == Some("directed"), ..Zoo::default() };
+    for element in graph.children().filter(Element::is_element) {
+        let attributes = attributes(element, &names).map_err(|message| file.error(line(element), message))?;
+        match element.tag_name().name() {
+            "node" => zoo.nodes.push((line(element), attributes)),
+            "edge" => zoo.edges.push((line(element), attributes)),
+            _ => {}
+        }
+    }
+    zoo.graph(file)
+}
+
+fn attributes(element: Element<'_, '_>, names: &BTreeMap<&str, &str>) -> Result<Attributes, String> {
+    let mut attributes = Attributes::default();
+    for key in ["id", "source", "target"] {
+        if let Some(text) = element.attribute(key) {
+            // An edge's own name is none of a node's.
+            let _ = key == "id" && element.tag_name().name() == "edge" || attributes.take(key, text).is_ok();
+        }
+    }
+    for data in element.children().filter(|child| child.has_tag_name_local("data")) {
+        let name = data.attribute("key").and_then(|key| names.get(key));
+        if let (Some(name), Some(text)) = (name, data.text()) {
+            attributes.take(name, text.trim())?;
+        }
+    }
+    Ok(attributes)
+}
+
+/// Files differ in the namespace that they declare.
+trait LocalName {
+    fn has_tag_name_local(&self, name: &str) -> bool;
+}
+
+impl LocalName for Element<'_, '_> {
+    fn has_tag_name_local(&self, name: &str) -> bool {
+        self.is_element() && self.tag_name().name() == name
+    }
+}
+
+/// What a node or an edge says of itself.
+#[derive(Debug, Default)]
+pub(super) struct Attributes {
+    id: Option<String>,
+    label: Option<String>,
+    source: Option<String>,
+    target: Option<String>,
+    latitude: Option<f64>,
+    longitude: Option<f64>,
+    /// Bits per second.
+    speed_raw: Option<f64>,
+    speed: Option<f64>,
+    speed_unit: Option<String>,
+}
+
+impl Attributes {
+    /// # Errors
+    /// A number is none.
+    pub(super) fn take(&mut self, key: &str, text: &str) -> Result<(), String> {
+        let word = || Some(text.to_owned());
+        let number = || match text.parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(Some(number)),
+            _ => Err(format!("{key} '{text}': expected a number")),
+        };
+        match key {
+            "id" => self.id = word(),
+            "label" => self.label = word(),
+            "source" => self.source = word(),
+            "target" => self.target = word(),
+            "Latitude" => self.latitude = number()?,
+            "Longitude" => self.longitude = number()?,
+            "LinkSpeedRaw" => self.speed_raw = number()?,
+            // Some maps write a range or a guess here: then there is no speed.
+            "LinkSpeed" => self.speed = number().unwrap_or_default(),
+            "LinkSpeedUnits" => self.speed_unit = word(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// It carries nothing, or more than can be told.
+    fn rate(&self) -> Result<Option<Rate>, String> {
+        let unit = match self.speed_unit.as_deref() {
+            Some("K") => 1e3,
+            Some("M") => 1e6,
+            Some("G") => 1e9,
+            Some("T") => 1e12,
+            _ => 1.0,
+        };
+        let Some(bits) = self.speed_raw.or_else(|| self.speed.map(|speed| speed * unit)) else { return Ok(None) };
+        let legal = (1.0..=1e18).contains(&bits);
+        let error = || format!("link speed {bits}: legal range 1 to 1e18 bits per second");
+        if legal { Ok(Rate::from_bits_per_second(bits as u64)) } else { Err(error()) }
+    }
+
+    fn place(&self) -> Result<Option<Place>, String> {
+        self.latitude.zip(self.longitude).map(|(latitude, longitude)| Place::new(latitude, longitude)).transpose()
+    }
+}
+
+/// A map of the zoo, before anything in it is looked up.
+#[derive(Debug, Default)]
+pub(super) struct Zoo {
+    pub(super) is_directed: bool,
+    /// With their lines.
+    pub(super) nodes: Vec<(usize, Attributes)>,
+    pub(super) edges: Vec<(usize, Attributes)>,
+}
+
+impl Zoo {
+    pub(super) fn graph(self, file: Text<'_>) -> Result<Graph, FileError> {
+        let mut graph = Graph::default();
+        let mut by_id = BTreeMap::new();
+        let mut taken = BTreeSet::new();
+        for (line, attributes) in &self.nodes {
+            let at = |message| file.error(*line, message);
+            let id = attributes.id.as_deref().ok_or_else(|| at("a node without an id".to_owned()))?;
+            if by_id.insert(id, graph.nodes.len()).is_some() {
+                return Err(at(format!("two nodes have id {id}")));
+            }
+            // Maps have several routers in a town, and some without any name.
+            let label = attributes.label.as_deref().filter(|label| !label.is_empty() && !taken.contains(*label));
+            let name = label.map_or_else(|| format!("{}#{id}", attributes.label.as_deref().unwrap_or_default()), str::to_owned);
+            if !taken.insert(name.clone()) {
+                return Err(at(format!("two nodes are called '{name}'")));
+            }
+            graph.nodes.push(Node { name, place: attributes.place().map_err(at)?, is_host: false });
+        }
+        for (line, attributes) in &self.edges {
+            let end = |key, id: &Option<String>| {
+                let id = id.as_deref().ok_or_else(|| file.error(*line, format!("an edge without a {key}")))?;
+                by_id.get(id).copied().ok_or_else(|| file.error(*line, format!("{key} {id}: there is no node with that id")))
+            };
+            let (from, to) = (end("source", &attributes.source)?, end("target", &attributes.target)?);
+            if from == to {
+                return Err(file.error(*line, format!("a link from '{}' to itself", graph.nodes[from].name)));
+            }
+            let rate = attributes.rate().map_err(|message| file.error(*line, message))?;
+            graph.edges.push(Edge { from, to, rate, ..Edge::default() });
+        }
+        if self.is_directed {
+            graph.find_ways_back();
+        }
+        Ok(graph)
+    }
+}

@@ -1,0 +1,199 @@
+use proptest::prelude::*;
+
+use super::super::tests::{links_of, way};
+use super::*;
+
+const EDGES: &str = "# a square\na b 10mbit 5ms\nb c 1gbit\nc d 2ms 7\nd a\n";
+const WEIGHTS: &str = "Perth,+Australia1 Sydney,+Australia2 2.5\nSydney,+Australia2 Perth,+Australia1 3\nSydney,+Australia2 Darwin 1\n";
+const LATENCIES: &str = "Perth,+Australia1 Sydney,+Australia2 31.5\nSydney,+Australia2 Darwin 20\n";
+const TOPOLOGY: &str = "6\n5\n0 1 5556 10\n0 2 1000 1\n1 3 1000 1\n4 2 10000 1\n5 3 10000 0.5\n";
+const HOSTS: &str = "2\n4 3 1\n5 4 1\n";
+const GML: &str = r#"Creator "somebody"
+graph [
+  directed 0
+  label "Three towns"
+  node [ id 0 label "Rome" Latitude 41.89193 Longitude 12.51133 ]
+  node [ id 1 label "Milan" Latitude 45.46427 Longitude 9.18951 graphics [ x 1 y 2 ] ]
+  node [ id 7 label "Rome" ] # twice
+  edge [ source 0 target 1 LinkSpeed "2.5" LinkSpeedUnits "G" LinkSpeedRaw 2500000000.0 ]
+  edge [ source 1
+    target 7 ]
+]
+"#;
+const GRAPHML: &str = r#"<?xml version="1.0" encoding="utf-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key attr.name="Latitude" attr.type="double" for="node" id="d1"/>
+  <key attr.name="Longitude" attr.type="double" for="node" id="d2"/>
+  <key attr.name="label" attr.type="string" for="node" id="d3"/>
+  <key attr.name="LinkSpeed" attr.type="string" for="edge" id="d4"/>
+  <key attr.name="LinkSpeedUnits" attr.type="string" for="edge" id="d5"/>
+  <graph edgedefault="undirected">
+    <node id="0"><data key="d1">41.89193</data><data key="d2">12.51133</data><data key="d3">Rome</data></node>
+    <node id="1"><data key="d1">45.46427</data><data key="d2">9.18951</data><data key="d3">Milan</data></node>
+    <edge id="e0" source="0" target="1"><data key="d4">2.5</data><data key="d5">G</data></edge>
+  </graph>
+</graphml>
+"#;
+
+fn read_with(parameters: &FromFile, format: Format, first: &str, second: Option<&str>) -> Result<Topology, FileError> {
+    let second = second.map(|text| Text { name: "second", text });
+    parameters.read(format, Text { name: "first", text: first }, second, &Queues::default())
+}
+
+fn read(format: Format, first: &str, second: Option<&str>) -> Result<Topology, FileError> {
+    read_with(&FromFile::default(), format, first, second)
+}
+
+/// Rate, delay and cost of a link.
+fn link(topology: &Topology, from: &str, to: &str) -> (String, String, u64) {
+    let node = |name: &str| topology.network.named(name).unwrap_or_else(|| panic!("no node {name}"));
+    let link = topology.network.link_between(node(from), node(to)).unwrap();
+    let link = &topology.network.links()[link.index()];
+    (link.rate.to_string(), link.delay.to_string(), link.cost)
+}
+
+fn told(rate: &str, delay: &str, cost: u64) -> (String, String, u64) {
+    (rate.to_owned(), delay.to_owned(), cost)
+}
+
+#[test]
+fn an_edge_list_says_what_it_wants_to() {
+    let topology = read(Format::EdgeList, EDGES, None).unwrap();
+    assert_eq!(link(&topology, "b", "a"), told("10mbit", "5ms", 1));
+    assert_eq!(link(&topology, "b", "c"), told("1gbit", "1ms", 1));
+    assert_eq!(link(&topology, "d", "c"), told("10gbit", "2ms", 7));
+    assert_eq!(way(&topology, "host0", "host2"), ["a", "b", "c"]);
+    assert_eq!(LinkClass::ALL.map(|class| links_of(&topology, class)), [8, 4, 4]);
+}
+
+#[test]
+fn leaves_are_hosts_where_none_are_attached() {
+    let parameters = FromFile { hosts_per_router: 0, ..FromFile::default() };
+    let topology = read_with(&parameters, Format::EdgeList, "a r\nr s\ns b\n", None).unwrap();
+    let names: Vec<_> = topology.hosts.iter().map(|host| topology.network.name(*host)).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!(LinkClass::ALL.map(|class| links_of(&topology, class)), [2, 2, 2]);
+}
+
+#[test]
+fn rocketfuel_has_weights_and_latencies_each_way() {
+    let topology = read(Format::Rocketfuel, WEIGHTS, Some(LATENCIES)).unwrap();
+    assert_eq!(link(&topology, "Perth,+Australia1", "Sydney,+Australia2"), told("10gbit", "31500us", 2_500));
+    assert_eq!(link(&topology, "Sydney,+Australia2", "Perth,+Australia1"), told("10gbit", "31500us", 3_000));
+    assert_eq!(link(&topology, "Darwin", "Sydney,+Australia2"), told("10gbit", "20ms", 1_000));
+    assert_eq!(links_of(&topology, LinkClass::Core), 4);
+}
+
+#[test]
+fn the_authors_files_have_hosts() {
+    let topology = read(Format::NetSys, TOPOLOGY, Some(HOSTS)).unwrap();
+    assert_eq!(link(&topology, "1", "0"), told("5556mbit", "10ms", 1));
+    assert_eq!(link(&topology, "5", "3"), told("10gbit", "500us", 1));
+    assert_eq!(topology.hosts, [NodeId(4), NodeId(5)]);
+    assert_eq!(LinkClass::ALL.map(|class| links_of(&topology, class)), [2, 6, 2]);
+    let micros = FromFile { delay_unit: Duration::from_micros(1), ..FromFile::default() };
+    assert_eq!(link(&read_with(&micros, Format::NetSys, TOPOLOGY, Some(HOSTS)).unwrap(), "5", "3"), told("10gbit", "500ns", 1));
+}
+
+/// 478.6 km from Rome to Milan.
+#[test]
+fn the_zoo_knows_places_and_speeds() {
+    for topology in [read(Format::Gml, GML, None).unwrap(), read(Format::GraphMl, GRAPHML, None).unwrap()] {
+        assert_eq!(link(&topology, "Milan", "Rome"), told("2500mbit", "2393us", 1));
+    }
+    let topology = read(Format::Gml, GML, None).unwrap();
+    assert_eq!(link(&topology, "Milan", "Rome#7"), told("10gbit", "1ms", 1));
+}
+
+#[test]
+fn ways_that_are_listed_apart_are_not_doubled() {
+    let directed = GML.replace("directed 0", "directed 1").replace("edge [ source 1\n    target 7 ]", "edge [ source 1 target 0 ]");
+    assert_eq!(links_of(&read(Format::Gml, &directed, None).unwrap(), LinkClass::Core), 2);
+    assert_eq!(links_of(&read(Format::Gml, &GML.replace("directed 0", "directed 1"), None).unwrap(), LinkClass::Core), 4);
+}
+
+#[test]
+fn names_tell_formats() {
+    let of = |names: &[&str]| names.iter().map(|name| Format::of_name(name)).collect::<Vec<_>>();
+    assert_eq!(of(&["a/Abilene.gml", "GEANT.graphml"]), [Format::Gml, Format::GraphMl]);
+    assert_eq!(of(&["1221/weights.intra", "internet2/topo.txt", "edges.txt"]), [Format::Rocketfuel, Format::NetSys, Format::EdgeList]);
+    assert!(Format::ALL.iter().all(|format| format.name().parse() == Ok(*format)));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_line() {
+    let cases: [(Format, &str, Option<&str>, &str); 16] = [
+        (Format::EdgeList, "a b\nc\n", None, "first:2: 'c': expected two nodes, then a rate, a delay or a cost, as in: a b 10mbit 5ms"),
+        (Format::EdgeList, "a b 5parsec\n", None, "first:1: '5parsec': expected a rate (10mbit), a delay (5ms) or a cost (a whole number)"),
+        (Format::EdgeList, "a a\n", None, "first:1: a link from 'a' to itself"),
+        (Format::EdgeList, "", None, "first: no link: a network has one or more"),
+        (Format::EdgeList, "a host1\n", None, "first: two nodes are called 'host1'"),
+        (Format::Rocketfuel, "a b -1\n", None, "first:1: '-1': expected a weight, a number of 0 or more, as in 2.5"),
+        (Format::Rocketfuel, "a b 1\n", Some("a c 1\n"), "second:1: no weight for 'a' to 'c'"),
+        (Format::NetSys, "2\n2\n0 1 5 1\n", None, "first:2: 2 links are promised, 1 follow"),
+        (Format::NetSys, "2\n1\n0 2 5 1\n", None, "first:3: node 2: there are 2, counted from 0"),
+        (Format::NetSys, "2\n1\n0 1 0 1\n", None, "first:3: '0': expected Mbit/s, more than 0"),
+        (Format::NetSys, TOPOLOGY, Some("1\n4 0 1\n"), "second:2: link 0 does not end at host 4"),
+        (Format::NetSys, "99999999\n", None, "first:1: 99999999 nodes, legal range 0 to 1048576"),
+        (
+            Format::Gml,
+            "graph [\n node [ id 0 ]\n edge [ source 0 target 5 ]\n]\n",
+            None,
+            "first:3: target 5: there is no node with that id",
+        ),
+        (Format::Gml, "graph [\n node [\n", None, "first:2: 'node [' is not closed"),
+        (Format::GraphMl, "<graphml>\n<graph></nonsense></graphml>", None, "first:2: no XML: expected 'graph' tag, not 'nonsense' at 2:8"),
+        (Format::GraphMl, "<a>\n</a>", None, "first:1: no <graph> in it"),
+    ];
+    for (format, first, second, message) in cases {
+        assert_eq!(read(format, first, second).unwrap_err().to_string(), message);
+    }
+    let places = GML.replace("Latitude 45.46427", "Latitude 145.46427");
+    let message = "first:6: latitude 145.46427, longitude 9.18951: legal ranges are -90 to 90 and -360 to 360";
+    assert_eq!(read(Format::Gml, &places, None).unwrap_err().to_string(), message);
+}
+
+/// A file with some of its bytes replaced, taken out or doubled.
+fn damaged(text: &'static str) -> impl Strategy<Value = String> {
+    let spots = prop::collection::vec((0..text.len(), prop::sample::select(b"\0 \n\"[]<>&/#-0129aeE.".to_vec()), 0..4_u8), 0..12);
+    spots.prop_map(move |spots| {
+        let mut bytes = text.as_bytes().to_vec();
+        for (at, byte, how) in spots {
+            let at = at % bytes.len().max(1);
+            match how {
+                0 if !bytes.is_empty() => drop(bytes.remove(at)),
+                1 => bytes.insert(at.min(bytes.len()), byte),
+                2 => bytes.truncate(at.max(1)),
+                _ if !bytes.is_empty() => bytes[at] = byte,
+                _ => {}
+            }
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Damaged files are read or refused, in words; what is read is a network whose links join its nodes.
+    #[test]
+    fn damaged_files_do_no_harm(
+        texts in (damaged(EDGES), damaged(WEIGHTS), damaged(LATENCIES), damaged(TOPOLOGY), damaged(HOSTS)),
+        zoo in (damaged(GML), damaged(GRAPHML)),
+    ) {
+        let (edges, weights, latencies, topology, hosts) = texts;
+        let outcomes = [
+            read(Format::EdgeList, &edges, None),
+            read(Format::Rocketfuel, &weights, Some(&latencies)),
+            read(Format::NetSys, &topology, Some(&hosts)),
+            read(Format::Gml, &zoo.0, None),
+            read(Format::GraphMl, &zoo.1, None),
+        ];
+        for outcome in outcomes {
+            match outcome {
+                Ok(topology) => prop_assert!(topology.network.nodes() >= 2 && !topology.network.links().is_empty()),
+                Err(error) => prop_assert!(error.message.len() > 5 && ["first", "second"].contains(&error.file.as_str())),
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Racks under leaves, leaves under spines: each leaf is joined to each spine.
+//!
+//! As it is by default: the data centre of pFabric (M. Alizadeh and others, "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013,
+//! section 5: 9 racks of 16 hosts, 4 spines, 10 and 40 Gbit/s). `leaf0`, `spine0`, `host0`, ...; hosts are numbered from rack to rack. Spread flows over the
+//! spines ([`Routing::spread`](crate::Routing)).
+
+use roundelay::{Duration, Rate};
+
+use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, within};
+use crate::network::LinkClass;
+
+/// Its parameters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeafSpine {
+    /// Racks: 1 or more.
+    pub leaves: u32,
+    /// Spines: 1 or more.
+    pub spines: u32,
+    /// Hosts in a rack: 1 or more.
+    pub hosts_per_leaf: u32,
+    /// Of a host's link.
+    pub host_rate: Rate,
+    /// Of a link between leaf and spine.
+    pub rate: Rate,
+    /// Delay of a link between leaf and spine.
+    pub delay: Duration,
+    /// Delay of a host's link.
+    pub host_delay: Duration,
+}
+
+impl Default for LeafSpine {
+    fn default() -> Self {
+        let (delay, host_delay) = (Duration::from_nanos(200), Duration::from_nanos(200));
+        Self { leaves: 9, spines: 4, hosts_per_leaf: 16, host_rate: mbit(10_000), rate: mbit(40_000), delay, host_delay }
+    }
+}
+
+impl LeafSpine {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// A number is out of range.
+    pub fn build(&self, queues: &Queues) -> Result<Topology, TopologyError> {
+        let leaves = within("leaves", self.leaves.into(), 1, 10_000)?;
+        let spines = within("spines", self.spines.into(), 1, 1_000)?;
+        let hosts = within("hosts_per_leaf", self.hosts_per_leaf.into(), 1, 10_000)?;
+        not_too_many("hosts_per_leaf", leaves + spines + leaves * hosts)?;
+        let mut builder = Builder::new(queues);
+        let spines: Vec<_> = (0..spines).map(|number| builder.router(&format!("spine{number}"))).collect();
+        let leaves: Vec<_> = (0..leaves).map(|number| builder.router(&format!("leaf{number}"))).collect();
+        let up = Wire { rate: self.rate, delay: self.delay };
+        for leaf in &leaves {
+            spines.iter().for_each(|spine| builder.join(*leaf, *spine, up, LinkClass::Core));
+        }
+        let access = Wire { rate: self.host_rate, delay: self.host_delay };
+        let places = leaves.iter().flat_map(|leaf| (0..hosts).map(move |_| *leaf));
+        places.enumerate().for_each(|(number, leaf)| _ = builder.host(&format!("host{number}"), leaf, access));
+        Ok(builder.topology)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{links_of, way};
+    use super::*;
+
+    #[test]
+    fn racks_are_joined_by_spines() {
+        let topology = LeafSpine::default().build(&Queues::default()).unwrap();
+        assert_eq!((topology.hosts.len(), topology.network.nodes()), (144, 157));
+        assert_eq!(way(&topology, "host0", "host15"), ["leaf0"]);
+        assert_eq!(way(&topology, "host0", "host143"), ["leaf0", "spine0", "leaf8"]);
+        assert_eq!(LinkClass::ALL.map(|class| links_of(&topology, class)), [72, 144, 144]);
+    }
+
+    #[test]
+    fn too_many_hosts_are_refused() {
+        let error = LeafSpine { leaves: 9_000, hosts_per_leaf: 9_000, ..LeafSpine::default() }.build(&Queues::default()).unwrap_err();
+        assert_eq!(error.to_string(), "hosts_per_leaf: that makes 81009004 nodes, legal range up to 1048576");
+    }
+}

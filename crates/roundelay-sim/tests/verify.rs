@@ -1,0 +1,319 @@
+//! Networks drawn at random, their logs checked by the verifier; and logs that lie, which it must catch.
+
+use rand::{RngExt as _, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use roundelay::{Billionths, Duration, FlowId, Instant, Rate, Slack};
+use roundelay_sim::log::{Event, Line, Log};
+use roundelay_sim::verify::{Verified, VerifyError, verify};
+use roundelay_sim::{Agent, Arrival, Context, Direction, FlowSpec, LinkConfig, Network, NodeId, Outgoing, Simulation};
+
+const QUEUES: [&str; 13] = [
+    "fifo limit 5",
+    "fifo limit 1000",
+    "drr limit 20",
+    "qfq limit 30",
+    "qfq_plus limit 30",
+    "wf2q_plus limit 20",
+    "sfq divisor 16",
+    "fq_codel limit 20 target 1ms interval 5ms",
+    "codel limit 20 target 1ms interval 5ms",
+    "red min 2kb max 8kb burst 5 probability 0.5 avpkt 1000b",
+    "lstf limit 10",
+    "lstf preempt limit 10",
+    "random limit 20",
+];
+
+/// Sends now and then, answers half of what arrives, and opens another flow once in a while.
+struct Chatter {
+    from: NodeId,
+    to: NodeId,
+    flow: Option<FlowId>,
+    packets: u32,
+}
+
+impl Agent for Chatter {
+    fn wake(&mut self, context: &mut Context<'_>) {
+        let spec = FlowSpec { from: self.from, to: self.to, config: None };
+        let flow = *self.flow.get_or_insert_with(|| context.open(spec));
+        for _ in 0..context.random().random_range(1..4) {
+            let len = context.random().random_range(64..=1500);
+            let slack = Slack::from_picos(context.random().random_range(0..1_000_000_000));
+            context.send(Outgoing { slack, ..Outgoing::new(flow, len) });
+        }
+        self.packets -= 1;
+        if self.packets.is_multiple_of(20) {
+            context.close(flow);
+            self.flow = None;
+        }
+        if self.packets == 0 {
+            return context.leave();
+        }
+        let pause = context.random().random_range(0..2_000_000_000);
+        context.wake_at(context.now() + Duration::from_picos(pause));
+    }
+
+    fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
+        if arrival.direction == Direction::Forward && context.random().random() {
+            context.send(Outgoing { direction: Direction::Backward, ..Outgoing::new(arrival.flow, 40) });
+        }
+    }
+}
+
+/// A tree of routers with a few links more, all drawn.
+fn network(random: &mut Pcg64Mcg) -> Network {
+    let mut network = Network::default();
+    let nodes: Vec<_> = (0..random.random_range(2..8)).map(|_| network.add_node()).collect();
+    let mut link = |random: &mut Pcg64Mcg, from, to| {
+        let rate = Rate::from_bits_per_second(random.random_range(1_000_000..20_000_000)).unwrap();
+        let queue = QUEUES[random.random_range(0..QUEUES.len())].parse().unwrap();
+        let plain = LinkConfig::new(from, to, rate, Duration::from_picos(random.random_range(0..3_000_000_000)), queue);
+        let (loss, jitter) = (Billionths(random.random_range(0..3) * 10_000_000), Duration::from_micros(random.random_range(0..2) * 500));
+        network.add_link(LinkConfig { loss, jitter, overhead: random.random_range(0..40), ..plain }).unwrap();
+    };
+    for (place, node) in nodes.iter().enumerate().skip(1) {
+        let other = nodes[random.random_range(0..place)];
+        link(random, *node, other);
+        link(random, other, *node);
+    }
+    network
+}
+
+/// A simulation of `seed`'s network, as its log and what is on its way in the end.
+fn simulate(seed: u64) -> (String, u64) {
+    let mut random = Pcg64Mcg::seed_from_u64(!seed);
+    simulate_for(seed, Duration::from_millis(random.random_range(20..200)))
+}
+
+/// The same until its agents have left and nothing waits.
+fn simulate_all(seed: u64) -> String {
+    let (log, on_their_way) = simulate_for(seed, Duration::from_secs(3));
+    assert_eq!(on_their_way, 0, "seed {seed}");
+    log
+}
+
+fn simulate_for(seed: u64, span: Duration) -> (String, u64) {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let network = network(&mut random);
+    let nodes = network.nodes() as u32;
+    let mut bytes = Vec::new();
+    let log = Log::new(&mut bytes, &network);
+    let mut simulation = Simulation::with_probe(network, seed, log).unwrap();
+    for _ in 0..random.random_range(1..6) {
+        let from = random.random_range(0..nodes);
+        let to = (from + random.random_range(1..nodes)) % nodes;
+        let chatter = Chatter { from: NodeId(from), to: NodeId(to), flow: None, packets: random.random_range(1..100) };
+        simulation.spawn(Box::new(chatter), Instant::from_nanos(random.random_range(0..1_000_000)));
+    }
+    simulation.run(Instant::ZERO + span).unwrap();
+    let (now, on_their_way) = (simulation.now(), simulation.on_their_way() as u64);
+    simulation.probe_mut().finish(now).unwrap();
+    drop(simulation);
+    (String::from_utf8(bytes).unwrap(), on_their_way)
+}
+
+fn check(log: &str) -> Result<Verified, VerifyError> {
+    verify(log.as_bytes())
+}
+
+#[test]
+fn what_the_simulator_does_a_network_can_do() {
+    let mut all = Verified::default();
+    for seed in 0..200 {
+        let (log, on_their_way) = simulate(seed);
+        let verified = check(&log).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let Verified { sent, delivered, dropped, lost, .. } = verified;
+        assert_eq!(verified.on_their_way, on_their_way, "seed {seed}");
+        assert_eq!(sent, delivered + dropped + lost + on_their_way, "seed {seed}: packets are conserved");
+        all.sent += sent;
+        all.dropped += dropped;
+        all.lost += lost;
+        all.on_their_way += on_their_way;
+    }
+    assert!(all.sent > 20_000 && all.dropped > 1_000 && all.lost > 100 && all.on_their_way > 100, "{all:?}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_log() {
+    for seed in 0..20 {
+        assert_eq!(simulate(seed), simulate(seed));
+    }
+}
+
+/// A lie told to the verifier: changes the lines, or says that it can't here.
+type Lie = fn(&mut Vec<Line>) -> bool;
+
+fn first(lines: &[Line], is: impl Fn(&Event) -> bool) -> Option<usize> {
+    lines.iter().position(|line| is(&line.event))
+}
+
+/// What a simulator with a bug would write. Each is a bug that simulators have had.
+const LIES: [(&str, Lie); 16] = [
+    ("a packet is delivered twice", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Deliver { .. })) else { return false };
+        lines.insert(at, lines[at].clone());
+        true
+    }),
+    ("a packet vanishes in a queue", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Drop { .. })) else { return false };
+        lines.remove(at);
+        true
+    }),
+    ("a packet vanishes on the wire", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Deliver { .. })) else { return false };
+        lines.remove(at);
+        true
+    }),
+    ("a dropped packet goes on", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Drop { .. })) else { return false };
+        let Event::Drop { packet, .. } = lines[at].event else { return false };
+        lines.insert(at + 1, Line { time: lines[at].time, event: Event::Deliver { packet } });
+        true
+    }),
+    ("a packet comes out of nowhere", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Send { .. })) else { return false };
+        lines.remove(at);
+        true
+    }),
+    ("the wire is too fast", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Deliver { .. })) else { return false };
+        let Line { event: Event::Deliver { packet }, .. } = lines.remove(at) else { return false };
+        let sent = |line: &Line| matches!(line.event, Event::Transmit { packet: other, .. } if other == packet);
+        let Some(sent) = lines[..at].iter().rposition(sent) else { return false };
+        lines.insert(sent + 1, Line { time: lines[sent].time, event: Event::Deliver { packet } });
+        true
+    }),
+    ("the wire is too slow", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Deliver { .. })) else { return false };
+        let longest_jitter = 500_000_000;
+        let Some(after) = lines.iter().position(|line| line.time > lines[at].time + longest_jitter) else { return false };
+        let Line { event, .. } = lines.remove(at);
+        lines.insert(after, Line { time: lines[after - 1].time, event });
+        true
+    }),
+    ("a link is too fast", |lines| change_transmission(lines, |end| end - 1)),
+    ("a link is too slow", |lines| change_transmission(lines, |end| end + 1)),
+    ("a link sends two packets at once", |lines| {
+        let busy = (1..lines.len()).find(|at| {
+            let (Event::Transmit { link, .. }, time) = (&lines[*at].event, lines[*at].time) else { return false };
+            lines[..*at].iter().any(|line| matches!(line.event, Event::Transmit { link: other, end, .. } if other == *link && end == time))
+        });
+        let Some(at) = busy else { return false };
+        let before = lines[at - 1].time;
+        let span = lines[at].time - before;
+        lines[at].time = before;
+        if let Event::Transmit { end, .. } = &mut lines[at].event {
+            *end -= span;
+        }
+        span > 0
+    }),
+    ("a link rests while packets wait", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Transmit { .. })) else { return false };
+        let span = lines[at + 1].time - lines[at].time;
+        lines[at].time += span;
+        if let Event::Transmit { end, .. } = &mut lines[at].event {
+            *end += span;
+        }
+        span > 0
+    }),
+    ("a packet jumps from link to link", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Arrive { .. })) else { return false };
+        if let Event::Arrive { link, .. } = &mut lines[at].event {
+            *link ^= 1;
+        }
+        true
+    }),
+    ("time runs backwards", |lines| {
+        let Some(at) = (1..lines.len()).find(|at| lines[*at].time > lines[at - 1].time) else { return false };
+        lines.swap(at, at - 1);
+        true
+    }),
+    ("a flow's counts are wrong", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Close { .. })) else { return false };
+        if let Event::Close { delivered, .. } = &mut lines[at].event {
+            *delivered += 1;
+        }
+        true
+    }),
+    ("a flow closes before its packets are gone", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Close { sent, .. } if *sent > 0)) else { return false };
+        let line = lines.remove(at);
+        let Event::Close { flow, .. } = line.event else { return false };
+        let Some(sent) = first(lines, |event| matches!(event, Event::Send { flow: other, .. } if *other == flow)) else { return false };
+        lines.insert(sent + 1, Line { time: lines[sent].time, ..line });
+        true
+    }),
+    ("the log goes on after its end", |lines| {
+        let Some(last) = lines.last().cloned() else { return false };
+        lines.push(last);
+        true
+    }),
+];
+
+fn change_transmission(lines: &mut [Line], change: fn(u64) -> u64) -> bool {
+    let Some(at) = first(lines, |event| matches!(event, Event::Transmit { .. })) else { return false };
+    if let Event::Transmit { end, .. } = &mut lines[at].event {
+        *end = change(*end);
+    }
+    true
+}
+
+#[test]
+fn lies_are_found() {
+    for (name, lie) in LIES {
+        let mut told = 0;
+        for seed in 0..60 {
+            let log = simulate_all(seed);
+            let (header, rest) = log.split_once('\n').unwrap();
+            let mut lines: Vec<Line> = rest.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            if !lie(&mut lines) {
+                continue;
+            }
+            let text: String = lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n").collect();
+            assert!(check(&format!("{header}\n{text}")).is_err(), "{name}, seed {seed}: not found");
+            told += 1;
+        }
+        assert!(told > 5, "{name}: told only {told} times");
+    }
+}
+
+/// Two packets of a FIFO queue that change places are found; in a queue that promises nothing they are not wrong.
+#[test]
+fn order_is_checked_where_it_is_promised() {
+    let log = |order: &str| {
+        let link = format!(
+            r#"{{"from":0,"to":1,"rate":8000000,"delay":0,"jitter":0,"overhead":0,"loses":false,"queue":"x","order":"{order}","preempts":false}}"#
+        );
+        let events = [
+            r#"{"time":0,"event":"open","flow":0,"from":0,"to":1}"#,
+            r#"{"time":0,"event":"send","packet":0,"flow":0,"len":1000,"back":false}"#,
+            r#"{"time":0,"event":"arrive","packet":0,"link":0}"#,
+            r#"{"time":0,"event":"send","packet":1,"flow":0,"len":1000,"back":false}"#,
+            r#"{"time":0,"event":"arrive","packet":1,"link":0}"#,
+            r#"{"time":0,"event":"transmit","packet":1,"link":0,"end":1000000000}"#,
+            r#"{"time":1000000000,"event":"deliver","packet":1}"#,
+            r#"{"time":1000000000,"event":"transmit","packet":0,"link":0,"end":2000000000}"#,
+            r#"{"time":2000000000,"event":"deliver","packet":0}"#,
+            r#"{"time":2000000000,"event":"end"}"#,
+        ];
+        format!("{{\"format\":1,\"nodes\":2,\"links\":[{link}]}}\n{}\n", events.join("\n"))
+    };
+    assert!(check(&log("fifo")).unwrap_err().to_string().starts_with("line 7: it overtakes"));
+    assert!(check(&log("per_flow")).is_err());
+    assert_eq!(check(&log("any")).unwrap().delivered, 2);
+}
+
+#[test]
+fn what_is_no_log_is_refused_with_its_line() {
+    let (log, _) = simulate(1);
+    let cases = [
+        ("", "line 1: the log is empty"),
+        ("{}", "line 1: missing field"),
+        (&log[..log.len() / 2], "line "),
+        (&log.replacen("\"format\":1", "\"format\":2", 1), "line 1: format 2 is not 1"),
+        (&log.replacen("\"rate\":", "\"rats\":", 1), "line 1: unknown field"),
+    ];
+    for (text, message) in cases {
+        let error = check(text).expect_err("no log").to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
+}
