@@ -15,10 +15,15 @@ fn connect(network: &mut Network, ends: [NodeId; 2], rate: Rate, delay: Duration
 /// The MQFQ paper's: a bottleneck of 5 Mbit/s with a queue of 100 packets, which is the first link, and access links of 100 Mbit/s; 30 ms
 /// there and 30 ms back, a third of it on each link. The senders and their receivers.
 pub(crate) fn dumbbell(pairs: u32) -> (Network, Vec<[NodeId; 2]>) {
+    dumbbell_with("fifo limit 100", pairs)
+}
+
+/// The same with another queue at the bottleneck.
+pub(crate) fn dumbbell_with(queue: &str, pairs: u32) -> (Network, Vec<[NodeId; 2]>) {
     let mut network = Network::default();
     let [left, right] = [0; 2].map(|_| network.add_node());
     let (delay, access) = (Duration::from_millis(10), "100mbit".parse().expect("a rate"));
-    connect(&mut network, [left, right], "5mbit".parse().expect("a rate"), delay, "fifo limit 100");
+    connect(&mut network, [left, right], "5mbit".parse().expect("a rate"), delay, queue);
     let hosts = (0..pairs).map(|_| {
         let [from, to] = [0; 2].map(|_| network.add_node());
         connect(&mut network, [from, left], access, delay, "fifo limit 1000");

@@ -151,6 +151,28 @@ mod tests {
     }
 
     #[test]
+    fn a_delayed_acknowledgement_delays_what_the_sender_knows() {
+        let mut delayed = config(1);
+        delayed.protocol.delayed_acknowledgement = Some(Duration::from_millis(100));
+        let (_, _, report) = run(delayed).reports[0];
+        assert_eq!(report.completion_time().as_picos(), 30 * MILLISECOND + 2 * BARE + DATA, "it does not delay the data");
+        assert_eq!(report.acknowledged_after().unwrap().as_picos(), 140 * MILLISECOND + 3 * BARE + DATA);
+        assert_eq!(report.round_trip.as_picos(), 20 * MILLISECOND + BARE + (DATA + BARE) / 2, "SYN and data there, two answers back");
+    }
+
+    #[test]
+    fn pacing_spreads_a_window() {
+        let mut paced = config(100);
+        paced.protocol.pacing = true;
+        let log = run(paced);
+        let data: Vec<_> = log.sent.iter().filter(|packet| packet.len > 40).map(|packet| packet.now).collect();
+        assert_eq!(data.len(), 100);
+        assert!(data[2..].windows(2).all(|pair| pair[0] < pair[1]), "no two at once");
+        let bursts: Vec<_> = run(config(100)).sent.iter().filter(|packet| packet.len > 40).map(|packet| packet.now).collect();
+        assert!(bursts[2..].windows(2).any(|pair| pair[0] == pair[1]), "which they are without");
+    }
+
+    #[test]
     fn stamps_go_both_ways() {
         let urgency = Urgency::Remaining(Duration::from_secs(1));
         let mut of_three = config(3);
