@@ -1,11 +1,10 @@
-//! UPS's Internet2 with 100 hosts, each flow a burst over UDP: how many packet-hops a second? `bursts [SECONDS] [UTILISATION] [SLOWER]`:
-//! half a second at 70 % if not said otherwise; all rates are divided by SLOWER.
+//! UPS's Internet2 with 100 hosts, each flow a burst over UDP: how many packet-hops a second? `bursts [SECONDS] [UTILISATION] [tenth]`:
+//! half a second at 70 % if not said otherwise; with `tenth` at a tenth of the rates of I2:1Gbps-1Gbps.
 
-mod networks;
-
-use roundelay::{Duration, Instant, Rate};
-use roundelay_sim::sources::arrivals::{Arrivals, Config, Transport};
+use roundelay::{Duration, Instant};
+use roundelay_sim::sources::arrivals::{Arrivals, Config, Host, Transport};
 use roundelay_sim::sources::{Sizes, Urgency};
+use roundelay_sim::topologies::{Internet2, Queues, Topology, Variant};
 use roundelay_sim::{FlowCounts, FlowNumber, Probe, Simulation};
 
 /// What flows that are over had of delay.
@@ -25,14 +24,18 @@ impl Probe for Delays {
 }
 
 fn main() {
-    let arguments: Vec<f64> = std::env::args().skip(1).filter_map(|text| text.parse().ok()).collect();
-    let argument = |place: usize, default| arguments.get(place).copied().unwrap_or(default);
-    let (seconds, utilisation, slower) = (argument(0, 0.5), argument(1, 0.7), argument(2, 1.0) as u64);
-    let (network, hosts) = networks::internet2(slower, "fifo limit 100000000");
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let argument = |place: usize, default: f64| arguments.get(place).and_then(|text| text.parse().ok()).unwrap_or(default);
+    let (seconds, utilisation) = (argument(0, 0.5), argument(1, 0.7));
+    let is_tenth = arguments.get(2).is_some_and(|text| text == "tenth");
+    let variant = if is_tenth { Variant::Tenth } else { Variant::OneTen };
+    let queues = Queues::routers("fifo limit 100000000".parse().expect("a queue"));
+    let Topology { network, hosts } = Internet2 { variant, ..Internet2::default() }.build(&queues).expect("the paper's network");
+    let hosts = hosts.into_iter().zip(0..).map(|(node, number)| Host { node, group: number % 10 }).collect();
     let mut simulation = Simulation::with_probe(network, 1, Delays::default()).expect("the queues are legal");
     let config = Config {
         hosts,
-        link_rate: Rate::from_bits_per_second(1_000_000_000 / slower).expect("not zero"),
+        link_rate: if is_tenth { "100mbit" } else { "1gbit" }.parse().expect("a rate"),
         utilisation,
         sizes: Sizes::named("ups").expect("it is built in"),
         transport: Transport::Burst { packet_len: 1460 },

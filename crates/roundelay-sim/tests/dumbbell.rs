@@ -1,19 +1,27 @@
 //! Sources at work on the dumbbell of the MQFQ paper, against other simulators and against what must come out.
 
-#[path = "../examples/networks/mod.rs"]
-mod networks;
-
 use roundelay::{DropReason, Duration, Instant};
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::cbr::{self, Cbr};
 use roundelay_sim::sources::tcp::{self, Tcp};
-use roundelay_sim::{Agent, FlowCounts, FlowNumber, LinkCounts, NodeId, Probe, Report, Simulation};
+use roundelay_sim::topologies::{Dumbbell, Queues, Topology};
+use roundelay_sim::{Agent, FlowCounts, FlowNumber, LinkCounts, Network, NodeId, Probe, Report, Simulation};
 
 const FLOWS: u32 = 50;
 
+/// The paper's network: senders and their receivers, and the bottleneck as the first link.
+fn dumbbell(queue: &str, pairs: u32) -> (Network, Vec<[NodeId; 2]>) {
+    let queues = Queues { core: queue.parse().expect("a queue"), ..Queues::default() };
+    let Topology { network, hosts } = Dumbbell { pairs, ..Dumbbell::default() }.build(&queues).expect("the paper's network");
+    let (senders, receivers) = hosts.split_at(pairs as usize);
+    (network, senders.iter().zip(receivers).map(|(from, to)| [*from, *to]).collect())
+}
+
+const DROP_TAIL: &str = "fifo limit 100";
+
 /// What came of the flows and of the bottleneck after so many seconds.
 fn run(seconds: u64, mut source: impl FnMut(usize, Terms) -> Box<dyn Agent>) -> (Vec<FlowCounts>, LinkCounts) {
-    let (network, hosts) = networks::dumbbell(FLOWS);
+    let (network, hosts) = dumbbell(DROP_TAIL, FLOWS);
     let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
     for (place, [from, to]) in hosts.into_iter().enumerate() {
         simulation.spawn(source(place, Terms::new(from, to)), Instant::ZERO);
@@ -127,7 +135,7 @@ fn flows_that_are_spread_share_alike() {
 #[test]
 fn finite_flows_arrive_whole() {
     const SIZE: u64 = 1_000_000;
-    let (network, hosts) = networks::dumbbell(10);
+    let (network, hosts) = dumbbell(DROP_TAIL, 10);
     let mut simulation = Simulation::with_probe(network, 1, Reports::default()).expect("the queues are legal");
     for [from, to] in hosts {
         let config = tcp::Config { terms: Terms::new(from, to), protocol: roundelay_tcp::Config::rfc(), size_bytes: Some(SIZE) };
@@ -156,7 +164,7 @@ impl Probe for Reports {
 #[test]
 fn flows_that_take_marks_lose_nothing() {
     let run = |ecn: bool| {
-        let (network, hosts) = networks::dumbbell_with("fq_codel limit 1000 ecn", 4);
+        let (network, hosts) = dumbbell("fq_codel limit 1000 ecn", 4);
         let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
         for [from, to] in hosts {
             let protocol = roundelay_tcp::Config { ecn, ..roundelay_tcp::Config::rfc() };

@@ -172,6 +172,24 @@ mod tests {
         assert!(bursts[2..].windows(2).any(|pair| pair[0] == pair[1]), "which they are without");
     }
 
+    /// A hundred packets on an idle path: half a round trip after the SYN has been answered all are there, two of them by the window, forty at
+    /// the first low priority and the rest at the second. The first two acknowledgements come before those that tell of the tail's last four,
+    /// which the window therefore sends again.
+    #[test]
+    fn a_cautious_flow_sends_its_tail_at_once() {
+        let mut cautious = config(100);
+        cautious.protocol.flavour = protocol::Flavour::Sack;
+        let plain = run(cautious).reports[0].2.completion_time();
+        cautious.terms.urgency = Urgency::Cautious { step: Duration::from_secs(1), rate: "1gbit".parse().unwrap() };
+        let log = run(cautious);
+        let of = |level| log.sent.iter().filter(|packet| packet.len > 40 && packet.priority == level).count();
+        assert_eq!([of(0), of(1), of(2), of(3)], [2 + 4, 40, 58, 0]);
+        assert!(log.sent.iter().all(|packet| packet.slack == Slack::of(Duration::from_secs(packet.priority.into()))));
+        let (_, _, report) = log.reports[0];
+        assert_eq!(report.completion_time().as_picos(), 30 * MILLISECOND + 2 * BARE + 100 * DATA);
+        assert!(plain.as_picos() > 120 * MILLISECOND && report.is_complete && log.closed.len() == 1);
+    }
+
     #[test]
     fn stamps_go_both_ways() {
         let urgency = Urgency::Remaining(Duration::from_secs(1));
