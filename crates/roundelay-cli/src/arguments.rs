@@ -220,6 +220,10 @@ pub(crate) struct Simulate {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Write Parquet files into this folder: flows.parquet and links.parquet, a row for each of them and replica
+    #[arg(long, value_name = "DIR")]
+    pub(crate) parquet: Option<PathBuf>,
+
     /// Threads to use [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay_report::{Simulated, TableStyle};
+use roundelay_report::{Simulated, TableStyle, provenance, write_simulated_flows, write_simulated_links};
 use roundelay_sim::scenario::{self, Estimate, Progress, Results, RunError, Scenario, TEMPLATES};
 
 use crate::arguments::Simulate;
@@ -26,8 +26,11 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     if arguments.dry_run {
         return print(&estimate(&scenario, arguments));
     }
-    let replicas = replicas(&scenario, arguments)?;
-    print(&show(arguments, &Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, replicas)))
+    let simulated = Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, replicas(&scenario, arguments)?);
+    if let Some(folder) = &arguments.parquet {
+        write(folder, path, &scenario, &simulated)?;
+    }
+    print(&show(arguments, &simulated))
 }
 
 fn template(name: &str) -> Result<(), Failure> {
@@ -41,6 +44,15 @@ fn read(path: &Path) -> Result<Scenario, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     Scenario::from_toml(&name, &text, folder).map_err(|error| Failure::usage(roundelay_report::clean(&error.to_string())))
+}
+
+/// The scenario's text is what the files' hash is of.
+fn write(folder: &Path, path: &Path, scenario: &Scenario, simulated: &Simulated) -> Result<(), Failure> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
+    std::fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
+    write_simulated_flows(&folder.join("flows.parquet"), simulated, &metadata).map_err(Failure::run)?;
+    write_simulated_links(&folder.join("links.parquet"), simulated, &metadata).map_err(Failure::run)
 }
 
 /// Replicas side by side; their order is that of their seeds, whichever is done first.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 
 fn root() -> PathBuf {
@@ -150,6 +151,20 @@ fn what_is_wrong_is_said_and_the_status_is_2() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(said.contains(message), "{arguments:?} says {said}");
     }
+}
+
+#[test]
+fn parquet_has_a_row_a_replica_and_flow() {
+    let scenario = Scenario::new("parquet", SHORT);
+    let folder = std::env::temp_dir().join(format!("roundelay-simulate-{}-parquet", std::process::id()));
+    stdout(&run(&[scenario.path(), "--replicas", "2", "--parquet", folder.to_str().unwrap()]));
+    let rows = |name: &str| {
+        let file = fs::File::open(folder.join(name)).unwrap();
+        SerializedFileReader::new(file).unwrap().metadata().file_metadata().num_rows()
+    };
+    // Ten steady flows, and two of the client and the server; 20 pairs of access links and the one between the routers.
+    assert_eq!((rows("flows.parquet"), rows("links.parquet")), (2 * 12, 2 * 42));
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub use file::write_text;
 pub use html::html;
 pub use json::json;
 #[cfg(feature = "parquet")]
-pub use parquet::{Fate, PacketFile, PacketRow, provenance, write_flows};
+pub use parquet::{Fate, PacketFile, PacketRow, provenance, write_flows, write_simulated_flows, write_simulated_links};
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
 pub use table::{TableStyle, table};
 pub use text::{clean, width};

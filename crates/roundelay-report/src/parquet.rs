@@ -7,9 +7,11 @@
 mod column;
 mod flows;
 mod packets;
+mod simulation;
 
 pub use flows::write_flows;
 pub use packets::{Fate, PacketFile, PacketRow};
+pub use simulation::{write_simulated_flows, write_simulated_links};
 
 /// What to put into the metadata of a file, so that its origin can be told: the version of Roundelay that made it, the seed, and a hash of
 /// `config`, the configuration as text.

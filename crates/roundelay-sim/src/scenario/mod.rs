@@ -3,8 +3,10 @@
 //! [`Scenario::from_toml`] reads one and checks all that can be known before a run: whoever is named is there, every pair has a route, every number is
 //! in its range, and the work is less than 10^12 events. [`Scenario::run`] runs it with one seed. The keys are in [`schema`].
 
+mod entry;
 mod estimate;
 mod file;
+mod group;
 mod members;
 mod meter;
 mod pairs;

@@ -25,7 +25,7 @@ pub enum RunError {
         /// Where it ends.
         to: String,
         /// What is wrong.
-        error: roundelay::ConfigError,
+        error: Box<roundelay::ConfigError>,
     },
     /// A source is.
     #[error(transparent)]
@@ -84,7 +84,7 @@ impl Scenario {
             SimulationError::Queue { link, error } => {
                 let network = &self.topology.network;
                 let ends = &network.links()[link.index()];
-                RunError::Queue { from: network.name(ends.from), to: network.name(ends.to), error }
+                RunError::Queue { from: network.name(ends.from), to: network.name(ends.to), error: Box::new(error) }
             }
             other => RunError::Simulation(other),
         }

@@ -1,0 +1,102 @@
+//! One row a replica and flow, and one a replica and link, of a simulation.
+
+use std::path::Path;
+
+use parquet::data_type::ByteArray;
+use roundelay_sim::scenario::{FlowResult, LinkResult, Results};
+
+use super::column::{Column, ColumnFile, Values};
+use crate::ReportError;
+use crate::simulation::Simulated;
+
+/// Writes a row for each flow that [`Results`] tell of, with their names and units (seconds, bytes, bits per second), and `metadata` such as
+/// [`provenance`](crate::provenance) gives.
+///
+/// # Errors
+///
+/// What the operating system said, with the file's name.
+pub fn write_simulated_flows(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
+    write(path, simulated, metadata, |results| flow_columns(results.seed, &results.flows))
+}
+
+/// Writes a row for each link.
+///
+/// # Errors
+///
+/// What the operating system said, with the file's name.
+pub fn write_simulated_links(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
+    write(path, simulated, metadata, |results| link_columns(results.seed, &results.links))
+}
+
+fn write(
+    path: &Path,
+    simulated: &Simulated,
+    metadata: &[(String, String)],
+    columns: impl Fn(&Results) -> Vec<Column>,
+) -> Result<(), ReportError> {
+    let Some(first) = simulated.replicas.first() else { return Ok(()) };
+    let mut file = ColumnFile::create(path, &columns(first), metadata)?;
+    for replica in &simulated.replicas {
+        let columns = columns(replica);
+        if !matches!(&columns[0].values, Values::Counts(seeds) if seeds.is_empty()) {
+            file.write(&columns)?;
+        }
+    }
+    file.finish()
+}
+
+fn flow_columns(seed: u64, flows: &[FlowResult]) -> Vec<Column> {
+    let counts = |name, of: fn(&FlowResult) -> u64| column(name, Values::Counts(flows.iter().map(of).collect()));
+    let numbers = |name, of: fn(&FlowResult) -> Option<f64>| column(name, Values::OptionalNumbers(flows.iter().map(of).collect()));
+    let texts =
+        |name, of: fn(&FlowResult) -> &str| column(name, Values::Texts(flows.iter().map(|flow| ByteArray::from(of(flow))).collect()));
+    vec![
+        column("seed", Values::Counts(vec![seed; flows.len()])),
+        counts("flow", |flow| flow.number),
+        texts("group", |flow| &flow.group),
+        texts("from", |flow| &flow.from),
+        texts("to", |flow| &flow.to),
+        numbers("opened", |flow| Some(flow.opened)),
+        column("open", Values::Flags(flows.iter().map(|flow| flow.open).collect())),
+        counts("sent", |flow| flow.packets.sent),
+        counts("delivered", |flow| flow.packets.delivered),
+        counts("drops_full", |flow| flow.packets.full),
+        counts("drops_pushed_out", |flow| flow.packets.pushed_out),
+        counts("drops_early", |flow| flow.packets.early),
+        counts("drops_refused", |flow| flow.packets.refused),
+        counts("lost", |flow| flow.packets.lost),
+        counts("on_their_way", |flow| flow.packets.on_their_way),
+        numbers("throughput", |flow| Some(flow.throughput)),
+        numbers("delay_mean", |flow| flow.delay),
+        numbers("delay_deviation", |flow| flow.delay_deviation),
+        numbers("delay_max", |flow| flow.longest_delay),
+    ]
+}
+
+fn link_columns(seed: u64, links: &[LinkResult]) -> Vec<Column> {
+    let counts = |name, of: fn(&LinkResult) -> u64| column(name, Values::Counts(links.iter().map(of).collect()));
+    let numbers = |name, of: fn(&LinkResult) -> Option<f64>| column(name, Values::OptionalNumbers(links.iter().map(of).collect()));
+    let texts =
+        |name, of: fn(&LinkResult) -> &str| column(name, Values::Texts(links.iter().map(|link| ByteArray::from(of(link))).collect()));
+    vec![
+        column("seed", Values::Counts(vec![seed; links.len()])),
+        texts("from", |link| &link.from),
+        texts("to", |link| &link.to),
+        texts("class", |link| link.class),
+        texts("queue", |link| &link.queue),
+        counts("rate", |link| link.rate),
+        numbers("utilisation", |link| Some(link.utilisation)),
+        counts("arrived", |link| link.arrived),
+        counts("packets", |link| link.packets),
+        counts("drops_full", |link| link.dropped[0]),
+        counts("drops_pushed_out", |link| link.dropped[1]),
+        counts("drops_early", |link| link.dropped[2]),
+        counts("drops_refused", |link| link.dropped[3]),
+        counts("lost", |link| link.lost),
+        numbers("wait_mean", |link| link.wait),
+    ]
+}
+
+const fn column(name: &'static str, values: Values) -> Column {
+    Column { name, values }
+}

@@ -1,0 +1,281 @@
+//! A `[[source]]` of a scenario: who sends to whom, and what.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use roundelay::{Duration, FlowConfig, Instant};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::file::into_table;
+use super::pairs::{Pairing, matching};
+use super::reader::Reader;
+use super::source::{SourceSpec, Trace};
+use super::{Group, ScenarioError};
+use crate::network::NodeId;
+use crate::routing::Routes;
+use crate::sources::Urgency;
+use crate::topologies::Topology;
+use crate::written::{InWords, read, some};
+
+/// Most sources.
+const MOST_SOURCES: u64 = 1_000_000;
+
+/// A `[[source]]` as the schema shows it.
+#[derive(JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "the schema is made from it")]
+pub(super) struct SourceTable {
+    #[schemars(flatten)]
+    placement: Placement,
+    #[schemars(flatten)]
+    spec: SourceSpec,
+}
+
+/// What all sources have.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Placement {
+    /// What it is called in results. Left out: its kind and number.
+    name: Option<String>,
+    /// Hosts that send: a name, one with a `*` for any letters, numbered ones as in s0..48, or a list of these.
+    from: OneOrMany,
+    /// Hosts that they send to; flows that arrive have none.
+    to: Option<OneOrMany>,
+    /// Who sends to whom.
+    #[serde(default)]
+    pairs: Pairing,
+    /// Sources of each pair.
+    #[serde(default = "one_u32")]
+    count: u32,
+    /// When the first starts.
+    #[serde(default, deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    start: Duration,
+    /// Each starts so much later than the one before.
+    #[serde(default, deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    start_step: Duration,
+    /// And up to so much later again, drawn evenly.
+    #[serde(default, deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    start_jitter: Duration,
+    /// When all stop. Left out: never.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Duration>>")]
+    stop: Option<Duration>,
+    /// Its weight in queues that know weights: 1 to 1024.
+    #[schemars(range(min = 1, max = 1024))]
+    weight: Option<u32>,
+    /// Its longest packet, for queues that go by it: 512 to 65,536 bytes.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<u32>>")]
+    max_packet_len: Option<u32>,
+    /// What its packets say of their urgency.
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Urgency>>")]
+    urgency: Option<Urgency>,
+}
+
+const PLACEMENT: [&str; 12] =
+    ["name", "from", "to", "pairs", "count", "start", "start_step", "start_jitter", "stop", "weight", "max_packet_len", "urgency"];
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    fn texts(&self) -> &[String] {
+        match self {
+            Self::One(text) => std::slice::from_ref(text),
+            Self::Many(texts) => texts,
+        }
+    }
+}
+
+const fn one_u32() -> u32 {
+    1
+}
+
+/// # Errors
+/// Anything about the sources is wrong.
+pub(super) fn groups<'a>(
+    reader: &Reader<'a>,
+    sources: Option<Spanned<DeValue<'a>>>,
+    topology: &Topology,
+    duration: Duration,
+    folder: &Path,
+) -> Result<Vec<Group>, ScenarioError> {
+    let Some(sources) = sources else { return Err(reader.at("", "nobody sends: [[source]]")) };
+    let DeValue::Array(sources) = sources.into_inner() else {
+        return Err(reader.at("source", "sources are written [[source]], each with a head of its own"));
+    };
+    let (mut groups, mut names, mut total) = (Vec::new(), BTreeSet::new(), 0);
+    let mut routes = Routes::default();
+    for (number, value) in sources.into_iter().enumerate() {
+        let path = format!("source.{number}");
+        let entry = Entry { reader, folder, path: &path, topology };
+        let group = entry.read(into_table(reader, "[source]", value)?, number, duration)?;
+        if !names.insert(group.name.clone()) {
+            return Err(reader.at(&format!("{path}.name"), format!("two sources are called '{}'", group.name)));
+        }
+        total += group.sources();
+        if total > MOST_SOURCES {
+            return Err(reader.at(&path, format!("that makes {total} sources, legal range up to {MOST_SOURCES}")));
+        }
+        entry.check_routes(&group, &mut routes)?;
+        groups.push(group);
+    }
+    Ok(groups)
+}
+
+/// A `[[source]]` that is being read.
+struct Entry<'r, 'a> {
+    reader: &'r Reader<'a>,
+    folder: &'r Path,
+    path: &'r str,
+    topology: &'r Topology,
+}
+
+impl<'a> Entry<'_, 'a> {
+    fn at(&self, key: &str, message: impl std::fmt::Display) -> ScenarioError {
+        self.reader.at(&format!("{}.{key}", self.path), message)
+    }
+
+    fn read(&self, mut table: Spanned<DeTable<'a>>, number: usize, duration: Duration) -> Result<Group, ScenarioError> {
+        let mut common = DeTable::new();
+        let span = table.span();
+        for key in PLACEMENT {
+            if let Some((key, value)) = table.get_mut().remove_entry(key) {
+                common.insert(key, value);
+            }
+        }
+        let kind = table.get_mut().remove("kind");
+        let source = self.source(kind.as_ref().and_then(|kind| kind.get_ref().as_str()), table)?;
+        let placement: Placement = self.reader.take(Spanned::new(span, common))?;
+        let from = self.hosts("from", &placement.from)?;
+        let to = match (&placement.to, &source) {
+            (Some(_), SourceSpec::Arrivals(_)) => return Err(self.at("to", "flows that arrive go between hosts of 'from': leave it out")),
+            (None, SourceSpec::Arrivals(_)) => from.clone(),
+            (Some(to), _) => self.hosts("to", to)?,
+            (None, _) => return Err(self.at("to", "a source without receivers: to = \"...\"")),
+        };
+        placement.pairs.count(&from, &to).map_err(|message| self.at("pairs", message))?;
+        let name = placement.name.clone().unwrap_or_else(|| format!("{}{number}", source.kind()));
+        let flow = self.flow(&placement)?;
+        let Placement { pairs, count, start, start_step, start_jitter, stop, .. } = placement;
+        let urgency = placement.urgency.unwrap_or_default();
+        let group = Group { name, source, from, to, pairs, count, start, start_step, start_jitter, stop, flow, urgency };
+        self.check(&group, duration)?;
+        Ok(group)
+    }
+
+    fn source(&self, kind: Option<&str>, table: Spanned<DeTable<'a>>) -> Result<SourceSpec, ScenarioError> {
+        let reader = self.reader;
+        Ok(match kind {
+            Some("cbr") => SourceSpec::Cbr(reader.take(table)?),
+            Some("poisson") => SourceSpec::Poisson(reader.take(table)?),
+            Some("on_off") => SourceSpec::OnOff(reader.take(table)?),
+            Some("voip") => SourceSpec::Voip(reader.take(table)?),
+            Some("burst") => SourceSpec::Burst(reader.take(table)?),
+            Some("tcp") => SourceSpec::Tcp(reader.take(table)?),
+            Some("request_response") => SourceSpec::RequestResponse(reader.take(table)?),
+            Some("video") => SourceSpec::Video(reader.take(table)?),
+            Some("arrivals") => SourceSpec::Arrivals(reader.take(table)?),
+            Some("trace") => SourceSpec::Trace(self.trace(reader.take(table)?)?),
+            Some(other) => return Err(self.at("kind", format!("'{other}' is no kind of source: {}", SourceSpec::KINDS.join(", ")))),
+            None => return Err(self.at("kind", format!("a source without a kind: {}", SourceSpec::KINDS.join(", ")))),
+        })
+    }
+
+    /// Reads a trace's packets.
+    fn trace(&self, mut trace: Trace) -> Result<Trace, ScenarioError> {
+        let text = std::fs::read_to_string(self.folder.join(&trace.file));
+        let text = text.map_err(|error| self.at("file", format!("cannot read '{}': {error}", trace.file)))?;
+        for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+            let mut words = text.split_whitespace();
+            let time = words.next().and_then(|word| format!("{word}s").parse::<Duration>().ok());
+            let len = words.next().and_then(|word| word.parse().ok());
+            let (Some(time), Some(len), None) = (time, len, words.next()) else {
+                let message = format!("'{text}': expected seconds and bytes, as in 0.0125 1500");
+                return Err(ScenarioError { file: trace.file, line, message });
+            };
+            trace.packets.push((Instant::ZERO + time, len));
+        }
+        Ok(trace)
+    }
+
+    fn hosts(&self, key: &str, patterns: &OneOrMany) -> Result<Vec<NodeId>, ScenarioError> {
+        let mut hosts = Vec::new();
+        for pattern in patterns.texts() {
+            let found = matching(&self.topology.network, &self.topology.hosts, pattern);
+            hosts.extend(found.map_err(|message| self.at(key, message))?);
+        }
+        if hosts.is_empty() { Err(self.at(key, "an empty list: one host or more")) } else { Ok(hosts) }
+    }
+
+    fn flow(&self, placement: &Placement) -> Result<Option<FlowConfig>, ScenarioError> {
+        if placement.weight.is_none() && placement.max_packet_len.is_none() {
+            return Ok(None);
+        }
+        let mut flow = FlowConfig::default();
+        if let Some(weight) = placement.weight {
+            let most = FlowConfig::MAX_WEIGHT;
+            if !(1..=most).contains(&weight) {
+                return Err(self.at("weight", format!("weight {weight}: legal range 1 to {most}")));
+            }
+            flow.weight = weight;
+        }
+        if let Some(len) = placement.max_packet_len {
+            let (least, most) = (FlowConfig::MIN_MAX_PACKET_LEN, FlowConfig::MAX_PACKET_LEN);
+            if !(least..=most).contains(&len) {
+                return Err(self.at("max_packet_len", format!("max_packet_len {len}: legal range {least} to {most}")));
+            }
+            flow.max_packet_len = len;
+        }
+        Ok(Some(flow))
+    }
+
+    /// What can be checked by making one of the sources.
+    fn check(&self, group: &Group, duration: Duration) -> Result<(), ScenarioError> {
+        if group.count == 0 {
+            return Err(self.at("count", "count 0: legal range 1 to 1000000"));
+        }
+        if group.count > 1 && matches!(group.source, SourceSpec::Arrivals(_)) {
+            return Err(self.at("count", "flows that arrive are one source: raise their utilisation"));
+        }
+        if group.start >= duration {
+            return Err(self.at("start", format!("start {}: legal range 0 to less than the duration, {}", group.start, duration)));
+        }
+        let hosts = group.hosts(&self.topology.network);
+        let agent = group.source.agent(group.terms(group.from[0], group.to[0], 0), &hosts);
+        agent.map(drop).map_err(|error| {
+            let key = key_of(error.parameter);
+            self.at(key, format!("{key} {}: legal range {}", error.value, error.range))
+        })
+    }
+
+    fn check_routes(&self, group: &Group, routes: &mut Routes) -> Result<(), ScenarioError> {
+        let network = &self.topology.network;
+        for (from, to) in group.possible_pairs() {
+            if from == to {
+                return Err(self.at("to", format!("'{}' sends to itself", network.name(from))));
+            }
+            for (from, to) in [(from, to), (to, from)] {
+                let route = routes.between(network, from, to);
+                route.map_err(|_| self.at("to", format!("there is no way from '{}' to '{}'", network.name(from), network.name(to))))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The key that a source's parameter is written under.
+fn key_of(parameter: &'static str) -> &'static str {
+    let key = parameter.trim_end_matches("_bytes").trim_start_matches("mean_");
+    if key.starts_with("shape_") { "shape" } else { key }
+}

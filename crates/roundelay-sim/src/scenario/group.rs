@@ -1,0 +1,58 @@
+//! A group of sources: which hosts they join, and on what terms.
+
+use roundelay::{Duration, Instant};
+
+use super::Group;
+use super::pairs::Pairing;
+use super::source::SourceSpec;
+use crate::network::{Network, NodeId};
+use crate::sources::{Terms, arrivals};
+
+impl Group {
+    /// The hosts of flows that arrive, none for other sources.
+    pub(super) fn hosts(&self, network: &Network) -> Vec<arrivals::Host> {
+        match &self.source {
+            SourceSpec::Arrivals(spec) => spec.hosts(network, &self.from),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Pairs that may come to be: all those that must have a route.
+    pub(super) fn possible_pairs(&self) -> Vec<(NodeId, NodeId)> {
+        match (&self.source, self.pairs) {
+            (SourceSpec::Arrivals(_), _) | (_, Pairing::All | Pairing::Random) => Pairing::All.pairs(&self.from, &self.to, 0),
+            (_, Pairing::Each) => Pairing::Each.pairs(&self.from, &self.to, 0),
+        }
+    }
+
+    /// The pairs of its sources; only those of a pairing at random depend on the seed.
+    pub(super) fn source_pairs(&self, seed: u64) -> Vec<(NodeId, NodeId)> {
+        if matches!(self.source, SourceSpec::Arrivals(_)) {
+            return vec![(self.from[0], self.to[0])];
+        }
+        self.pairs.pairs(&self.from, &self.to, seed)
+    }
+
+    /// How many sources it has.
+    pub(super) fn sources(&self) -> u64 {
+        let pairs = match self.pairs {
+            _ if matches!(self.source, SourceSpec::Arrivals(_)) => 1,
+            Pairing::All => self.possible_pairs().len() as u64,
+            Pairing::Each => self.from.len().max(self.to.len()) as u64,
+            Pairing::Random => self.from.len() as u64,
+        };
+        pairs * u64::from(self.count)
+    }
+
+    /// Terms of a source between two hosts.
+    pub(super) fn terms(&self, from: NodeId, to: NodeId, number: u64) -> Terms {
+        let start = self.start + Duration::from_picos(self.start_step.as_picos().saturating_mul(number));
+        let mut terms = Terms::new(from, to);
+        terms.flow.config = self.flow;
+        terms.start = Instant::ZERO + start;
+        terms.start_jitter = self.start_jitter;
+        terms.stop = self.stop.map(|stop| Instant::ZERO + stop);
+        terms.urgency = self.urgency;
+        terms
+    }
+}
