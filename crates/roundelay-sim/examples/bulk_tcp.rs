@@ -1,17 +1,17 @@
 //! The MQFQ paper's dumbbell with 50 bulk TCP flows: how many packet-hops a second? `bulk_tcp [SECONDS]`.
-mod networks;
-
 use roundelay::{Duration, Instant};
 use roundelay_sim::Simulation;
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::tcp::{Config, Tcp};
+use roundelay_sim::topologies::{Dumbbell, Queues, Topology};
 
 fn main() {
     let seconds: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1000);
-    let (network, hosts) = networks::dumbbell(50);
+    let queues = Queues { core: "fifo limit 100".parse().expect("a queue"), ..Queues::default() };
+    let Topology { network, hosts } = Dumbbell::default().build(&queues).expect("the paper's network");
     let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
     let protocol = roundelay_tcp::Config { segment_len: 960, header_len: 40, ..roundelay_tcp::Config::ns2_newreno_sack1() };
-    for [from, to] in hosts {
+    for (&from, &to) in hosts[..50].iter().zip(&hosts[50..]) {
         let terms = Terms { start_jitter: Duration::from_secs(1), ..Terms::new(from, to) };
         simulation.spawn(Box::new(Tcp::new(Config { terms, protocol, size_bytes: None }).expect("a legal source")), Instant::ZERO);
     }

@@ -1,17 +1,17 @@
 //! The MQFQ paper's dumbbell with 50 CBR flows: how many packet-hops a second? `dumbbell [SECONDS]`.
 
-mod networks;
-
 use roundelay::{Duration, Instant};
 use roundelay_sim::Simulation;
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::cbr::{Cbr, Config};
+use roundelay_sim::topologies::{Dumbbell, Queues, Topology};
 
 fn main() {
     let seconds: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1000);
-    let (network, hosts) = networks::dumbbell(50);
+    let queues = Queues { core: "fifo limit 100".parse().expect("a queue"), ..Queues::default() };
+    let Topology { network, hosts } = Dumbbell::default().build(&queues).expect("the paper's network");
     let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
-    for [from, to] in hosts {
+    for (&from, &to) in hosts[..50].iter().zip(&hosts[50..]) {
         let config = Config { terms: Terms::new(from, to), rate: "150kbit".parse().expect("a rate"), packet_len: 1000 };
         simulation.spawn(Box::new(Cbr::new(config).expect("a legal source")), Instant::ZERO);
     }

@@ -1,19 +1,27 @@
 //! Sources at work on the dumbbell of the MQFQ paper, against other simulators and against what must come out.
 
-#[path = "../examples/networks/mod.rs"]
-mod networks;
-
 use roundelay::{DropReason, Duration, Instant};
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::cbr::{self, Cbr};
 use roundelay_sim::sources::tcp::{self, Tcp};
-use roundelay_sim::{Agent, FlowCounts, LinkCounts, NodeId, Simulation};
+use roundelay_sim::topologies::{Dumbbell, Queues, Topology};
+use roundelay_sim::{Agent, FlowCounts, FlowNumber, LinkCounts, Network, NodeId, Probe, Report, Simulation};
 
 const FLOWS: u32 = 50;
 
+/// The paper's network: senders and their receivers, and the bottleneck as the first link.
+fn dumbbell(queue: &str, pairs: u32) -> (Network, Vec<[NodeId; 2]>) {
+    let queues = Queues { core: queue.parse().expect("a queue"), ..Queues::default() };
+    let Topology { network, hosts } = Dumbbell { pairs, ..Dumbbell::default() }.build(&queues).expect("the paper's network");
+    let (senders, receivers) = hosts.split_at(pairs as usize);
+    (network, senders.iter().zip(receivers).map(|(from, to)| [*from, *to]).collect())
+}
+
+const DROP_TAIL: &str = "fifo limit 100";
+
 /// What came of the flows and of the bottleneck after so many seconds.
 fn run(seconds: u64, mut source: impl FnMut(usize, Terms) -> Box<dyn Agent>) -> (Vec<FlowCounts>, LinkCounts) {
-    let (network, hosts) = networks::dumbbell(FLOWS);
+    let (network, hosts) = dumbbell(DROP_TAIL, FLOWS);
     let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
     for (place, [from, to]) in hosts.into_iter().enumerate() {
         simulation.spawn(source(place, Terms::new(from, to)), Instant::ZERO);
@@ -121,6 +129,55 @@ fn flows_that_are_spread_share_alike() {
     let starts: Vec<_> = std::iter::from_fn(|| spread.next()).map(|config| config.terms.start).collect();
     let (_, jain) = cbr(100, |place| starts[place]);
     assert!(jain > 0.999, "{jain}");
+}
+
+/// A megabyte each, through a queue that overflows: all of it arrives, and each packet of data that was dropped was sent again.
+#[test]
+fn finite_flows_arrive_whole() {
+    const SIZE: u64 = 1_000_000;
+    let (network, hosts) = dumbbell(DROP_TAIL, 10);
+    let mut simulation = Simulation::with_probe(network, 1, Reports::default()).expect("the queues are legal");
+    for [from, to] in hosts {
+        let config = tcp::Config { terms: Terms::new(from, to), protocol: roundelay_tcp::Config::rfc(), size_bytes: Some(SIZE) };
+        simulation.spawn(Box::new(Tcp::new(config).expect("a legal source")), Instant::ZERO);
+    }
+    simulation.run(Instant::ZERO + Duration::from_secs(60)).expect("all nodes are connected");
+    let dropped: u64 = simulation.links().map(|link| link.dropped[DropReason::Full as usize]).sum();
+    let Reports(reports) = simulation.probe();
+    assert_eq!(reports.len(), 10);
+    assert!(reports.iter().all(|report| report.is_complete && report.bytes == SIZE));
+    let retransmissions: u64 = reports.iter().map(|report| report.retransmissions).sum();
+    assert!(dropped > 0 && retransmissions >= dropped, "{retransmissions} for {dropped}");
+    assert_eq!(simulation.on_their_way(), 0);
+}
+
+#[derive(Default)]
+struct Reports(Vec<Report>);
+
+impl Probe for Reports {
+    fn reported(&mut self, _: Instant, _: FlowNumber, report: &Report) {
+        self.0.push(*report);
+    }
+}
+
+/// Marks do what drops do otherwise.
+#[test]
+fn flows_that_take_marks_lose_nothing() {
+    let run = |ecn: bool| {
+        let (network, hosts) = dumbbell("fq_codel limit 1000 ecn", 4);
+        let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
+        for [from, to] in hosts {
+            let protocol = roundelay_tcp::Config { ecn, ..roundelay_tcp::Config::rfc() };
+            let config = tcp::Config { terms: Terms::new(from, to), protocol, size_bytes: None };
+            simulation.spawn(Box::new(Tcp::new(config).expect("a legal source")), Instant::ZERO);
+        }
+        simulation.run(Instant::ZERO + Duration::from_secs(30)).expect("all nodes are connected");
+        let bottleneck = simulation.links().next().expect("the bottleneck");
+        (bottleneck.dropped.iter().sum::<u64>(), bottleneck.bytes as f64 * 8.0 / 5e6 / 30.0)
+    };
+    let (with, without) = (run(true), run(false));
+    assert!(with.0 == 0 && without.0 > 0, "{with:?} {without:?}");
+    assert!(with.1 > 0.9 && without.1 > 0.9, "{with:?} {without:?}");
 }
 
 /// NewReno over packets of 1000 bytes, as in ns-2.

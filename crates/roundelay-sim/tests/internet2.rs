@@ -1,11 +1,9 @@
 //! Flows of UPS's workload on its idle network: completion times that follow from the network, the sizes and TCP alone.
 
-#[path = "../examples/networks/mod.rs"]
-mod networks;
-
 use roundelay::{Duration, Instant};
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::tcp::{Config, Tcp};
+use roundelay_sim::topologies::{Internet2, Queues, Topology};
 use roundelay_sim::{FlowNumber, Probe, Report, Simulation};
 
 #[derive(Default)]
@@ -37,11 +35,12 @@ const PAIRS: [([usize; 2], f64); 4] = [([0, 1], 32.0), ([0, 4], 34.0), ([0, 8], 
 
 /// One flow after the other, of each size over each distance.
 fn reports() -> Vec<Report> {
-    let (network, hosts) = networks::internet2(1, "fifo limit 1000000");
+    let queues = Queues::routers("fifo limit 1000000".parse().expect("a queue"));
+    let Topology { network, hosts } = Internet2::default().build(&queues).expect("the paper's network");
     let mut simulation = Simulation::with_probe(network, 1, Reports::default()).expect("the queues are legal");
     let mut start = Instant::ZERO;
     for (([from, to], _), core_links) in PAIRS.into_iter().zip(1..) {
-        let [from, to] = [hosts[from].node, hosts[to].node];
+        let [from, to] = [hosts[from], hosts[to]];
         assert_eq!(simulation.network().route(from, to).expect("connected").len(), 4 + core_links);
         for (packets, _) in SIZES {
             let terms = Terms { start, ..Terms::new(from, to) };

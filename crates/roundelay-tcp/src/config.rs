@@ -84,6 +84,8 @@ pub struct Config {
     pub idle_restart: bool,
     /// Whether only a window that was in full use grows: RFC 9438, section 5.8; RFC 7661.
     pub window_validation: bool,
+    /// CUBIC: whether a connection whose window shrinks makes room for others sooner (RFC 9438, section 4.7).
+    pub fast_convergence: bool,
     /// NewReno: whether a partial acknowledgement takes what it acknowledges from the window (RFC 6582, section 3.2, step 3).
     pub partial_deflation: bool,
     /// NewReno: when partial acknowledgements restart the timer.
@@ -146,6 +148,7 @@ impl Config {
             syn_exchange: true,
             idle_restart: true,
             window_validation: true,
+            fast_convergence: true,
             partial_deflation: true,
             partial_timer: PartialTimer::First,
             burst_avoidance: true,

@@ -28,7 +28,7 @@ impl Congestion {
         let segment_len = u64::from(config.segment_len);
         let law = match config.control {
             Control::Reno => Law::Reno { credit: 0 },
-            Control::Cubic => Law::Cubic(Cubic::new(segment_len)),
+            Control::Cubic => Law::Cubic(Cubic::new(segment_len, config.fast_convergence)),
         };
         let window = segment_len * u64::from(config.initial_window);
         Self { window, threshold: config.initial_threshold_bytes(), segment_len, law }

@@ -15,8 +15,8 @@ use roundelay::{Duration, Instant};
 
 /// 4096 s, at which a cubic is far above any window.
 const MOST_TICKS: u64 = 1 << 32;
-/// 2^20 / 10^12 as a fraction of 2^64.
-const TICKS_PER_PICO: u128 = ((1_u128 << 84) + 500_000_000_000) / 1_000_000_000_000;
+/// 2^20 / 10^12 as a fraction of 2^64, rounded up so that a whole tick is not taken for less.
+const TICKS_PER_PICO: u128 = (1_u128 << 84).div_ceil(1_000_000_000_000);
 /// Of the factor that C times a segment is.
 const FACTOR_BITS: u32 = 8;
 
@@ -26,6 +26,7 @@ pub(crate) struct Cubic {
     /// C in bytes a cubic second, in units of 2^-8.
     factor: u128,
     segment_len: u64,
+    fast_convergence: bool,
     /// The window at which the last loss came, if it was a loss that ended the last epoch and no timeout.
     peak: Option<u64>,
     /// The window before the last reduction.
@@ -47,9 +48,9 @@ struct Epoch {
 }
 
 impl Cubic {
-    pub(crate) fn new(segment_len: u64) -> Self {
+    pub(crate) fn new(segment_len: u64, fast_convergence: bool) -> Self {
         let factor = (u128::from(segment_len) << (FACTOR_BITS + 1)) / 5;
-        Self { factor, segment_len, peak: None, prior: 0, epoch: None }
+        Self { factor, segment_len, fast_convergence, peak: None, prior: 0, epoch: None }
     }
 
     /// The window after `acknowledged` more bytes (sections 4.2 to 4.5).
@@ -77,7 +78,7 @@ impl Cubic {
 
     /// Multiplicative decrease and fast convergence (sections 4.6, 4.7): the new threshold.
     pub(crate) fn reduce(&mut self, window: u64, flight: u64) -> u64 {
-        let is_below_peak = self.peak.is_some_and(|peak| window < peak);
+        let is_below_peak = self.fast_convergence && self.peak.is_some_and(|peak| window < peak);
         self.peak = Some(if is_below_peak { window * 17 / 20 } else { window });
         self.prior = window;
         self.epoch = None;
@@ -140,4 +141,149 @@ fn cube_root(value: u128) -> u64 {
         }
     }
     root as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+
+    const SEGMENT: u64 = 1000;
+    /// 256 ticks are 5^12 ps exactly.
+    const TICKS: u64 = 256;
+    const PICOS: u64 = 244_140_625;
+
+    fn after(units: u64) -> Duration {
+        Duration::from_picos(units * PICOS)
+    }
+
+    fn begun(window: u64, peak: u64) -> (Cubic, Epoch) {
+        let mut cubic = Cubic::new(SEGMENT, true);
+        cubic.peak = Some(peak);
+        let epoch = cubic.begin(Instant::ZERO, window);
+        (cubic, epoch)
+    }
+
+    /// At whole 256 ticks time is exact, and C = 0.4 times 1000 bytes is whole: W(t) = C (t - K)^3 + W_max to the byte.
+    #[test]
+    fn the_curve_is_exact_to_the_byte() {
+        for (window, peak) in [(70_000, 100_000), (700_000, 1_000_000), (2000, 2000), (7_000_000, 10_000_000)] {
+            let (cubic, epoch) = begun(window, peak);
+            for unit in (0..400_000_u64).step_by(1013) {
+                let distance = i128::from(unit * TICKS) - i128::from(epoch.plateau);
+                let above = 2 * i128::from(SEGMENT) * distance.pow(3) / (5 << 60);
+                let exact = (i128::from(peak) + above).max(0) as u64;
+                assert_eq!(cubic.at(&epoch, after(unit)), exact, "{window} {peak} after {unit}");
+            }
+        }
+    }
+
+    /// Other segment lengths make C times a segment a fraction: at most 2^-8 of a byte in it.
+    #[test]
+    fn segments_of_any_length_keep_the_curve() {
+        for segment_len in [1, 536, 1448, 1460, 9000, 65_535_u64] {
+            let cubic = Cubic::new(segment_len, true);
+            let epoch = cubic.begin(Instant::ZERO, 1000);
+            for seconds in [1_u64, 10, 100] {
+                let exact = segment_len * 2 * seconds.pow(3) / 5;
+                let found = cubic.at(&epoch, Duration::from_secs(seconds)) - 1000;
+                // And a tick of time: 1.2 t^2 segments a second.
+                let tolerance = 1 + exact * 3 / (seconds << 20) + seconds.pow(3) / (1 << FACTOR_BITS);
+                assert!(found.abs_diff(exact) <= tolerance, "{segment_len} after {seconds} s: {found}, exact {exact}");
+            }
+        }
+    }
+
+    /// K: the curve passes through the window where it starts, within what rounding K down to a tick makes, and is at its peak after K.
+    #[test]
+    fn the_curve_starts_at_the_window_and_reaches_the_peak() {
+        for (window, peak) in [(70_000_u64, 100_000_u64), (700_000, 1_000_000), (70_000_000, 100_000_000)] {
+            let (cubic, epoch) = begun(window, peak);
+            let start = cubic.at(&epoch, Duration::ZERO);
+            // 1.2 K^2 segments a second, for a tick.
+            let seconds = (epoch.plateau >> 20) + 1;
+            assert!(start.abs_diff(window) <= 1 + (6 * SEGMENT * seconds * seconds).div_ceil(5 << 20), "{start} {window}");
+            assert_eq!(cubic.at(&epoch, after(epoch.plateau.div_ceil(TICKS))), peak);
+        }
+        // K = cbrt(30 / 0.4) = 4.217163 s of a window of 100 segments.
+        let (_, epoch) = begun(70_000, 100_000);
+        assert_eq!(epoch.plateau, 4_422_016);
+    }
+
+    #[test]
+    fn cube_roots_are_rounded_down() {
+        let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(3);
+        for bits in 1..126 {
+            let value = random.random_range(0..1_u128 << bits);
+            let root = u128::from(cube_root(value));
+            assert!(root.pow(3) <= value && (root + 1).pow(3) > value, "{value}");
+        }
+        assert_eq!([0, 1, 7, 8, 26, 27].map(cube_root), [0, 1, 1, 2, 2, 3]);
+    }
+
+    /// A segment is acknowledged each round trip's share. The window follows the curve within a segment and a half.
+    #[test]
+    fn windows_follow_the_curve() {
+        let (mut cubic, epoch) = begun(70_000, 100_000);
+        cubic.prior = 100_000;
+        let (mut window, mut picos) = (70_000, 0);
+        let round_trip = Duration::from_millis(200);
+        while picos < 8_000_000_000_000 {
+            picos += round_trip.as_picos() * SEGMENT / window;
+            let now = Instant::from_picos(picos);
+            window = cubic.grow(now, window, SEGMENT, round_trip);
+            let curve = cubic.at(&epoch, now.since(Instant::ZERO)).max(70_000);
+            assert!(window.abs_diff(curve) < 1500, "{window}, curve {curve} at {now}");
+        }
+        assert!(window > 115_000);
+    }
+
+    /// Short round trips: as Reno, 9/17 of a segment each up to where the last loss was, then one.
+    #[test]
+    fn short_round_trips_grow_as_reno_does() {
+        let mut cubic = Cubic::new(SEGMENT, true);
+        let (mut window, mut now) = (cubic.reduce(20_000, 20_000), Instant::ZERO);
+        assert_eq!(window, 14_000);
+        let mut windows = vec![window];
+        for _ in 0..24 {
+            let full = window;
+            for _ in 0..full / SEGMENT {
+                now += Duration::from_picos(1_000_000_000 * SEGMENT / full);
+                window = cubic.grow(now, window, SEGMENT, Duration::from_millis(1));
+            }
+            windows.push(window);
+        }
+        let rise = |from: usize, to: usize| (windows[to] - windows[from]) as f64 / (to - from) as f64;
+        assert!((rise(0, 10) - 9000.0 / 17.0).abs() < 30.0 && (rise(16, 24) - 1000.0).abs() < 60.0, "{windows:?}");
+    }
+
+    #[test]
+    fn losses_reduce_to_seven_tenths_and_make_room() {
+        let mut cubic = Cubic::new(SEGMENT, true);
+        assert_eq!((cubic.reduce(100_000, 100_000), cubic.peak), (70_000, Some(100_000)));
+        assert_eq!((cubic.reduce(90_000, 90_000), cubic.peak), (63_000, Some(76_500)), "below the last peak: (1 + 0.7) / 2 of it");
+        let mut cubic = Cubic::new(SEGMENT, false);
+        cubic.reduce(100_000, 100_000);
+        assert_eq!((cubic.reduce(90_000, 90_000), cubic.peak), (63_000, Some(90_000)));
+        cubic.forget();
+        assert_eq!(cubic.begin(Instant::ZERO, 63_000).plateau, 0);
+    }
+
+    /// While the window is not in full use, time does not count.
+    #[test]
+    fn pauses_do_not_count() {
+        let run = |pause: u64| {
+            let (mut cubic, _) = begun(70_000, 100_000);
+            let mut window = 70_000;
+            for segment in 0..500 {
+                let at = segment * 2 + if segment >= 250 { pause } else { 0 };
+                window = cubic.grow(Instant::ZERO + Duration::from_millis(at), window, SEGMENT, Duration::from_millis(200));
+                if segment == 249 {
+                    cubic.pause(Instant::ZERO + Duration::from_millis(2 * 250));
+                }
+            }
+            window
+        };
+        assert_eq!(run(0), run(5000));
+    }
 }

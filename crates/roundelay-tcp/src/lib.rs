@@ -32,6 +32,7 @@ mod config;
 mod congestion;
 mod cubic;
 mod ranges;
+pub mod rc3;
 mod receiver;
 mod recovery;
 mod reno;

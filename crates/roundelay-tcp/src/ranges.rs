@@ -9,8 +9,17 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
+    pub(crate) fn clear(&mut self) {
+        self.runs.clear();
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.runs.is_empty()
+    }
+
+    /// Where the first run starts.
+    pub(crate) fn start(&self) -> Option<u64> {
+        self.runs.front().map(|run| run.0)
     }
 
     /// The run that holds `number`.

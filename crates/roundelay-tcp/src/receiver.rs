@@ -52,7 +52,18 @@ impl Receiver {
     /// A parameter is out of its range.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
-        Ok(Self {
+        Ok(Self::empty(config))
+    }
+
+    /// Forgets all and takes another flow, with the same configuration and the memory that it has.
+    pub fn reset(&mut self) {
+        let mut beyond = std::mem::take(&mut self.beyond);
+        beyond.clear();
+        *self = Self { beyond, ..Self::empty(self.config) };
+    }
+
+    fn empty(config: Config) -> Self {
+        Self {
             config,
             next: 0,
             beyond: Ranges::default(),
@@ -63,7 +74,7 @@ impl Receiver {
             deadline: None,
             is_congested: false,
             statistics: ReceiverStatistics::default(),
-        })
+        }
     }
 
     /// A segment came; `marked` if a queue marked it (congestion experienced). The acknowledgement that it calls for at once, if any.
@@ -81,8 +92,9 @@ impl Receiver {
         if segment.sequence <= self.acknowledged {
             self.echo = self.echo.max(segment.timestamp);
         }
+        let reason = Flags::NONE.with_if(segment.flags.has(Flags::OUT_OF_BAND), Flags::OUT_OF_BAND);
         let is_in_order = self.take(segment);
-        if is_in_order && !self.must_acknowledge(now) { None } else { Some(self.acknowledge(now, Flags::NONE)) }
+        if is_in_order && !self.must_acknowledge(now) { None } else { Some(self.acknowledge(now, reason)) }
     }
 
     /// To be called at [`Receiver::timer`] or later: the acknowledgement that was held back.

@@ -47,7 +47,7 @@ impl Sender {
 
     fn on_acknowledgement(&mut self, now: Instant, segment: &Segment) {
         let number = segment.acknowledgement;
-        if segment.is_syn() || !(self.acknowledged..=self.highest).contains(&number) {
+        if segment.is_syn() || !(self.acknowledged..=self.highest.max(self.reach)).contains(&number) {
             self.statistics.ignored += 1;
             return;
         }
@@ -70,15 +70,21 @@ impl Sender {
             return true;
         }
         self.scoreboard.acknowledge(segment.acknowledgement);
-        let news: u64 = segment.selective().map(|(start, end)| self.scoreboard.arrive(start, end)).sum();
+        let counts = !segment.flags.has(Flags::OUT_OF_BAND);
+        let mut news = 0;
+        for (start, end) in segment.selective() {
+            news += self.scoreboard.arrive(start, end, counts);
+            self.note_early(start, end);
+        }
         self.scoreboard.find_lost();
-        news > 0
+        counts && news > 0
     }
 
     fn on_new_data(&mut self, now: Instant, segment: &Segment) {
         let bytes = segment.acknowledgement - self.acknowledged;
         self.acknowledged = segment.acknowledgement;
         self.next = self.next.max(self.acknowledged);
+        self.highest = self.highest.max(self.acknowledged);
         self.measure(now, segment);
         (self.duplicates, self.limited, self.is_backed_off) = (0, 0, false);
         let mut restarts = true;
@@ -90,6 +96,7 @@ impl Sender {
             self.mode = Mode::Open;
         }
         if self.highest == self.acknowledged {
+            self.must_retransmit = false;
             self.timer.stop();
         } else if restarts {
             self.timer.restart(now);
@@ -165,7 +172,7 @@ impl Sender {
 
     fn retransmit_fast(&mut self, now: Instant) {
         self.statistics.fast_retransmits += 1;
-        self.congestion.reduce(self.highest - self.acknowledged - self.limited);
+        self.congestion.reduce(self.outstanding() - self.limited);
         (self.is_partial, self.is_rescued) = (false, false);
         if self.config.flavour == Flavour::Tahoe {
             self.go_back();
@@ -194,15 +201,28 @@ impl Sender {
         if self.mode != Mode::Open || self.acknowledged < self.marked_until {
             return;
         }
-        self.congestion.reduce(self.highest - self.acknowledged);
+        self.congestion.reduce(self.outstanding());
         self.congestion.window = self.congestion.threshold;
         (self.marked_until, self.must_tell_reduction) = (self.highest, true);
         self.statistics.reductions_by_marks += 1;
     }
 
+    /// FlightSize of RFC 5681: what was sent and is not acknowledged; with a tail (`rc3`), of which much has arrived, at most the window.
+    fn outstanding(&self) -> u64 {
+        let all = self.highest - self.acknowledged;
+        if self.reach > self.acknowledged { all.min(self.congestion.window + self.limited) } else { all }
+    }
+
     /// A timeout: RFC 5681, section 3.1; RFC 6582, section 3.2, step 4; RFC 6675, section 5.1.
+    ///
+    /// What is not acknowledged counts as flight (FlightSize), but during a repair much of that has long arrived: no more than what the repair
+    /// allowed to be in flight. Otherwise a long recovery would raise the threshold instead of lowering it.
     fn give_up_flight(&mut self) {
-        let flight = if self.mode == Mode::Loss { self.in_flight() } else { self.highest - self.acknowledged };
+        let flight = match self.mode {
+            Mode::Loss => self.in_flight(),
+            Mode::Recovery => self.outstanding().min(self.congestion.threshold),
+            _ => self.outstanding(),
+        };
         self.congestion.time_out(flight, !self.is_backed_off);
         self.is_backed_off = true;
         self.go_back();
@@ -246,17 +266,20 @@ impl Sender {
 
     /// A round trip, by the timestamp or by the one segment that is timed.
     fn measure(&mut self, now: Instant, segment: &Segment) {
-        let sent_at = if self.config.timestamps {
+        let sent_at = if segment.flags.has(Flags::OUT_OF_BAND) {
+            None
+        } else if self.config.timestamps {
             Some(segment.echo)
         } else {
             let timed = self.timed.filter(|(end, _)| *end <= segment.acknowledgement);
             timed.map(|(_, sent_at)| {
                 self.timed = None;
-                self.tick(sent_at)
+                sent_at
             })
         };
         if let Some(sent_at) = sent_at {
-            self.timer.sample(self.tick(now).since(sent_at), &self.config);
+            let round_trip = self.tick(now).since(sent_at);
+            self.timer.sample(round_trip, &self.config);
         }
     }
 }

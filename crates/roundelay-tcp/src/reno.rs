@@ -20,6 +20,13 @@ pub(crate) fn reduced(flight: u64) -> u64 {
 mod tests {
     use super::*;
 
+    /// One acknowledgement of more than a window leaves the rest for the next.
+    #[test]
+    fn credit_is_kept() {
+        let mut credit = 3000;
+        assert_eq!((growth(&mut credit, 4000, 2500, 1000), credit), (1000, 1500));
+    }
+
     #[test]
     fn a_segment_more_each_window() {
         let (mut credit, mut window) = (0, 4000);

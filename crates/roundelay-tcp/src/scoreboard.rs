@@ -8,6 +8,8 @@
 
 use std::collections::VecDeque;
 
+use crate::config::Config;
+
 /// A segment in flight.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
@@ -18,6 +20,8 @@ pub(crate) struct Entry {
     has_arrived: bool,
     is_lost: bool,
     is_retransmitted: bool,
+    /// Its arrival tells of losses before it.
+    counts: bool,
 }
 
 impl Entry {
@@ -52,8 +56,12 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    pub(crate) fn new(segment_len: u32, threshold: u32) -> Self {
-        Self { segment_len: u64::from(segment_len), threshold: u64::from(threshold), ..Self::default() }
+    /// Nothing in flight; keeps its memory.
+    pub(crate) fn clear(&mut self, config: &Config) {
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.clear();
+        let [segment_len, threshold] = [config.segment_len, config.duplicate_threshold].map(u64::from);
+        *self = Self { entries, segment_len, threshold, ..Self::default() };
     }
 
     /// SetPipe().
@@ -63,17 +71,18 @@ impl Scoreboard {
 
     /// New data goes out.
     pub(crate) fn push(&mut self, sequence: u64, len: u32) {
-        self.entries.push_back(Entry { sequence, len, run: 0, has_arrived: false, is_lost: false, is_retransmitted: false });
+        let state = Entry { sequence, len, run: 0, has_arrived: false, is_lost: false, is_retransmitted: false, counts: false };
+        self.entries.push_back(state);
         self.pipe += u64::from(len);
     }
 
     /// Everything before `number` has arrived.
     pub(crate) fn acknowledge(&mut self, number: u64) {
-        while let Some(entry) = self.entries.front().filter(|entry| entry.end() <= number).copied() {
+        while let Some(entry) = self.entries.front().filter(|entry| entry.end() <= number) {
             self.pipe -= entry.copies() * u64::from(entry.len);
             if self.frontier <= self.base {
                 self.frontier = self.base + 1;
-                self.arrived_beyond -= u64::from(entry.has_arrived);
+                self.arrived_beyond -= u64::from(entry.counts);
             }
             self.entries.pop_front();
             self.base += 1;
@@ -82,18 +91,20 @@ impl Scoreboard {
         self.trim(number);
     }
 
-    /// A block was told: how many bytes of it are news. Call `find_lost` after the last block.
-    pub(crate) fn arrive(&mut self, start: u64, end: u64) -> u64 {
+    /// A block was told: how many bytes of it are news. Call `find_lost` after the last block. What does not count tells of no losses.
+    pub(crate) fn arrive(&mut self, start: u64, end: u64, counts: bool) -> u64 {
         let (mut news, mut index) = (0, self.index_of(start));
         loop {
             index = self.skip_run(index);
             let Some(entry) = self.entries.get_mut(index).filter(|entry| entry.end() <= end) else { return news };
             self.pipe -= entry.copies() * u64::from(entry.len);
             news += u64::from(entry.len);
-            (entry.has_arrived, entry.run) = (true, 1);
+            (entry.has_arrived, entry.is_lost, entry.counts, entry.run) = (true, false, counts, 1);
             let place = self.base + index as u64;
-            self.arrived_beyond += u64::from(place >= self.frontier);
-            self.arrived_end = self.arrived_end.max(place + 1);
+            if counts {
+                self.arrived_beyond += u64::from(place >= self.frontier);
+                self.arrived_end = self.arrived_end.max(place + 1);
+            }
         }
     }
 
@@ -102,10 +113,10 @@ impl Scoreboard {
         while self.arrived_beyond >= self.threshold {
             let Some(entry) = self.entries.get_mut((self.frontier - self.base) as usize) else { return };
             if entry.has_arrived {
-                if self.arrived_beyond == self.threshold {
+                if entry.counts && self.arrived_beyond == self.threshold {
                     return;
                 }
-                self.arrived_beyond -= 1;
+                self.arrived_beyond -= u64::from(entry.counts);
             } else {
                 self.pipe -= u64::from(entry.len);
                 entry.is_lost = true;
@@ -213,5 +224,156 @@ impl Scoreboard {
             entry.sequence = number;
             entry.len -= cut;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    struct Sent {
+        sequence: u64,
+        len: u32,
+        has_arrived: bool,
+        /// Whether its arrival tells of losses.
+        counts: bool,
+        is_retransmitted: bool,
+        is_given_up: bool,
+    }
+
+    impl Sent {
+        fn new(sequence: u64, len: u32) -> Self {
+            Self { sequence, len, has_arrived: false, counts: false, is_retransmitted: false, is_given_up: false }
+        }
+
+        fn end(&self) -> u64 {
+            self.sequence + u64::from(self.len)
+        }
+    }
+
+    /// RFC 6675 as it is written: everything is computed anew from what has arrived and what was retransmitted.
+    #[derive(Default)]
+    struct Literal {
+        sent: Vec<Sent>,
+        highest_retransmitted: u64,
+    }
+
+    impl Literal {
+        /// IsLost(): `threshold` segments above have arrived. For full segments that is the RFC's rule.
+        fn is_lost(&self, index: usize, threshold: usize) -> bool {
+            let above = self.sent[index..].iter().filter(|sent| sent.counts).count();
+            !self.sent[index].has_arrived && (self.sent[index].is_given_up || above >= threshold)
+        }
+
+        /// SetPipe().
+        fn pipe(&self, threshold: usize) -> u64 {
+            let copies = |index: usize| {
+                let sent = &self.sent[index];
+                let copies = u64::from(!self.is_lost(index, threshold)) + u64::from(sent.is_retransmitted);
+                if sent.has_arrived { 0 } else { copies * u64::from(sent.len) }
+            };
+            (0..self.sent.len()).map(copies).sum()
+        }
+
+        /// NextSeg(), rule 1, or 3 if `any`.
+        fn next(&mut self, threshold: usize, any: bool) -> Option<u64> {
+            let last = self.sent.iter().rposition(|sent| sent.counts).unwrap_or(0);
+            let fits = |index: &usize| {
+                let sent = &self.sent[*index];
+                !sent.has_arrived && sent.sequence >= self.highest_retransmitted && (any || self.is_lost(*index, threshold))
+            };
+            let index = (0..if any { last } else { self.sent.len() }).find(fits)?;
+            self.sent[index].is_retransmitted = true;
+            self.highest_retransmitted = self.sent[index].sequence + 1;
+            Some(self.sent[index].sequence)
+        }
+
+        fn arrive(&mut self, start: u64, end: u64, counts: bool) -> u64 {
+            let whole = |sent: &&mut Sent| sent.sequence >= start && sent.end() <= end && !sent.has_arrived;
+            let mut news = 0;
+            for sent in self.sent.iter_mut().filter(|sent| whole(sent)) {
+                (sent.has_arrived, sent.counts) = (true, counts);
+                news += u64::from(sent.len);
+            }
+            news
+        }
+
+        fn forget_retransmissions(&mut self, is_timeout: bool) {
+            self.highest_retransmitted = 0;
+            for sent in &mut self.sent {
+                sent.is_retransmitted = false;
+                sent.is_given_up |= is_timeout && !sent.has_arrived;
+            }
+        }
+    }
+
+    fn board(duplicate_threshold: u32) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        board.clear(&Config { segment_len: 10, duplicate_threshold, ..Config::rfc() });
+        board
+    }
+
+    fn compare(seed: u64) {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let threshold = random.random_range(1..5);
+        let (mut board, mut literal) = (board(threshold as u32), Literal::default());
+        let (mut next, mut acknowledged) = (0_u64, 0_u64);
+        for _ in 0..120 {
+            match random.random_range(0..11) {
+                0..4 => {
+                    let len = if random.random_bool(0.8) { 10 } else { random.random_range(1..10) };
+                    board.push(next, len);
+                    literal.sent.push(Sent::new(next, len));
+                    next += u64::from(len);
+                }
+                4 => {
+                    let count = random.random_range(0..=literal.sent.len().min(4));
+                    acknowledged = literal.sent[..count].last().map_or(acknowledged, Sent::end);
+                    board.acknowledge(acknowledged);
+                    literal.sent.drain(..count);
+                }
+                5..8 if next > acknowledged => {
+                    let start = random.random_range(acknowledged..next);
+                    let end = random.random_range(start..=next.min(start + 60));
+                    let counts = random.random_bool(0.9);
+                    assert_eq!(board.arrive(start, end, counts), literal.arrive(start, end, counts), "seed {seed}");
+                    board.find_lost();
+                }
+                8 => {
+                    let any = random.random_bool(0.3);
+                    let found = if any { board.retransmit_missing() } else { board.retransmit_lost(u64::MAX) };
+                    assert_eq!(found.map(|entry| entry.sequence), literal.next(threshold, any), "seed {seed}");
+                }
+                9 if random.random_bool(0.3) => {
+                    let is_timeout = random.random_bool(0.5);
+                    literal.forget_retransmissions(is_timeout);
+                    if is_timeout { board.lose_all() } else { board.begin_recovery() }
+                }
+                // Data that came another way is passed over.
+                10 if random.random_bool(0.3) => next += 35,
+                _ => {}
+            }
+            assert_eq!(board.pipe(), literal.pipe(threshold), "seed {seed}");
+            let first_is_lost = !literal.sent.is_empty() && literal.is_lost(0, threshold);
+            assert_eq!(board.first_is_lost(), first_is_lost, "seed {seed}");
+            let highest = literal.sent.iter().rev().find(|sent| !sent.has_arrived).map(|sent| sent.sequence);
+            assert_eq!(board.rescue().map(|entry| entry.sequence), highest, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn it_is_what_the_rfc_computes() {
+        (0..3000).for_each(compare);
+    }
+
+    /// What is acknowledged may end within a segment.
+    #[test]
+    fn a_segment_is_cut() {
+        let mut board = board(3);
+        board.push(0, 10);
+        board.acknowledge(4);
+        assert_eq!((board.pipe(), board.retransmit_first().map(|entry| (entry.sequence, entry.len))), (6, Some((4, 6))));
     }
 }

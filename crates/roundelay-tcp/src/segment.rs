@@ -23,6 +23,8 @@ impl Flags {
     pub const ECT: Self = Self(16);
     /// Was sent before. Not on a real wire; for those who count.
     pub const RETRANSMISSION: Self = Self(32);
+    /// Was sent past the window ([`rc3`](crate::rc3)), or acknowledges such a segment.
+    pub const OUT_OF_BAND: Self = Self(64);
 
     /// Whether all of `other` is set.
     #[inline]
@@ -89,7 +91,7 @@ impl Segment {
     /// The byte after the last.
     #[inline]
     pub const fn end(&self) -> u64 {
-        self.sequence + self.len as u64
+        self.sequence.saturating_add(self.len as u64)
     }
 
     /// Whether it opens a connection or answers that.

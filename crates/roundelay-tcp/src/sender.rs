@@ -7,6 +7,7 @@ use roundelay::{Duration, Instant};
 
 use crate::config::{Config, ConfigError, Flavour};
 use crate::congestion::Congestion;
+use crate::ranges::Ranges;
 use crate::rto::RetransmissionTimer;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{Flags, Segment};
@@ -47,6 +48,8 @@ pub struct SenderStatistics {
     pub fast_retransmits: u64,
     /// Times that the window was reduced for a mark.
     pub reductions_by_marks: u64,
+    /// Segments that were sent past the window ([`rc3`](crate::rc3)); not counted in `segments`.
+    pub out_of_band: u64,
     /// Acknowledgements of what was never sent, or of less than one before: they change nothing.
     pub ignored: u64,
 }
@@ -76,6 +79,9 @@ pub struct Sender {
     pub(crate) next: u64,
     /// The byte after the highest that was sent (SND.MAX, HighData).
     pub(crate) highest: u64,
+    /// The byte after the highest that was sent past the window, and what of that is known to have come.
+    pub(crate) reach: u64,
+    pub(crate) early: Ranges,
     /// Segments in flight, for selective acknowledgements.
     pub(crate) scoreboard: Scoreboard,
     /// Duplicate acknowledgements in a row.
@@ -101,6 +107,8 @@ pub struct Sender {
     /// When polled last the window had room for one segment more at least, so it was not the window that held the sender back.
     pub(crate) is_roomy: bool,
     sent_at: Instant,
+    /// When the last tick of the clock that measures round trips began.
+    tick: Instant,
     /// Pacing: no segment before this.
     paced_until: Instant,
     /// Pacing held a segment back when polled last.
@@ -115,7 +123,20 @@ impl Sender {
     /// A parameter is out of its range.
     pub fn new(config: Config, bytes: Option<u64>) -> Result<Self, ConfigError> {
         config.check()?;
-        Ok(Self {
+        Ok(Self::closed(config, bytes))
+    }
+
+    /// Forgets all and takes another flow of so many bytes, with the same configuration and the memory that it has.
+    pub fn reset(&mut self, bytes: Option<u64>) {
+        let mut scoreboard = std::mem::take(&mut self.scoreboard);
+        scoreboard.clear(&self.config);
+        *self = Self { scoreboard, ..Self::closed(self.config, bytes) };
+    }
+
+    fn closed(config: Config, bytes: Option<u64>) -> Self {
+        let mut scoreboard = Scoreboard::default();
+        scoreboard.clear(&config);
+        Self {
             mode: Mode::Closed,
             congestion: Congestion::new(&config),
             timer: RetransmissionTimer::new(&config),
@@ -123,7 +144,9 @@ impl Sender {
             acknowledged: 0,
             next: 0,
             highest: 0,
-            scoreboard: Scoreboard::new(config.segment_len, config.duplicate_threshold),
+            reach: 0,
+            early: Ranges::default(),
+            scoreboard,
             duplicates: 0,
             recover: None,
             must_retransmit: false,
@@ -136,11 +159,12 @@ impl Sender {
             timed: None,
             is_roomy: false,
             sent_at: Instant::ZERO,
+            tick: Instant::ZERO,
             paced_until: Instant::ZERO,
             is_held: false,
             statistics: SenderStatistics::default(),
             config,
-        })
+        }
     }
 
     /// Starts: a SYN, or the first window, can be polled.
@@ -179,6 +203,12 @@ impl Sender {
     #[inline]
     pub fn is_done(&self) -> bool {
         self.acknowledged == self.supplied
+    }
+
+    /// Bytes that the application has written.
+    #[inline]
+    pub fn supplied(&self) -> u64 {
+        self.supplied
     }
 
     /// Bytes acknowledged, from the first.
@@ -268,13 +298,13 @@ impl Sender {
         if !self.must_retransmit {
             return None;
         }
-        let is_first = self.statistics.syns == 0;
+        let (is_first, timestamp) = (self.statistics.syns == 0, self.tick(now));
         self.must_retransmit = false;
         self.statistics.syns += 1;
-        self.timed = is_first.then_some((0, now));
+        self.timed = is_first.then_some((0, timestamp));
         self.timer.start_if_off(now);
         let flags = Flags::SYN.with_if(!is_first, Flags::RETRANSMISSION);
-        Some(Segment { timestamp: self.tick(now), flags, ..Segment::default() })
+        Some(Segment { timestamp, flags, ..Segment::default() })
     }
 
     /// The first missing segment, past window and pacing.
@@ -324,7 +354,12 @@ impl Sender {
 
     /// Length of the segment at `next`, which after going back may hold new data too. Restarts the window after idleness.
     fn new_len(&mut self, now: Instant) -> u32 {
-        let len = self.segment_len().min(self.supplied - self.next) as u32;
+        let mut end = self.supplied;
+        if !self.early.is_empty() {
+            self.skip_early();
+            end = self.early.start().unwrap_or(end);
+        }
+        let len = self.segment_len().min(end - self.next) as u32;
         let is_silent = self.config.idle_restart && self.highest == self.acknowledged && now.since(self.sent_at) > self.timer.timeout();
         if len > 0 && is_silent {
             let restart = u64::from(self.config.initial_window) * self.segment_len();
@@ -351,10 +386,12 @@ impl Sender {
         segment
     }
 
+    #[inline(always)]
     fn emit(&mut self, now: Instant, sequence: u64, len: u32) -> Segment {
         let is_old = sequence < self.highest;
         self.count(len, is_old);
-        self.time(now, sequence + u64::from(len), is_old);
+        let timestamp = self.tick(now);
+        self.time(timestamp, sequence + u64::from(len), is_old);
         self.timer.start_if_off(now);
         self.pace(now, len);
         self.sent_at = now;
@@ -362,7 +399,7 @@ impl Sender {
         self.must_tell_reduction &= !tells;
         let flags = Flags::NONE.with_if(is_old, Flags::RETRANSMISSION).with_if(tells, Flags::CWR);
         let flags = flags.with_if(self.config.ecn && !is_old, Flags::ECT);
-        Segment { sequence, len, timestamp: self.tick(now), flags, ..Segment::default() }
+        Segment { sequence, len, timestamp, flags, ..Segment::default() }
     }
 
     fn count(&mut self, len: u32, is_old: bool) {
@@ -383,10 +420,13 @@ impl Sender {
         }
     }
 
-    /// Now by the clock that measures round trips.
-    pub(crate) fn tick(&self, now: Instant) -> Instant {
-        let tick = self.config.granularity.as_picos();
-        Instant::from_picos(now.as_picos() / tick * tick)
+    /// Now by the clock that measures round trips. Most calls fall into the tick of the one before and spare the division.
+    pub(crate) fn tick(&mut self, now: Instant) -> Instant {
+        let tick = self.config.granularity;
+        if now < self.tick || now.since(self.tick) >= tick {
+            self.tick = Instant::from_picos(now.as_picos() / tick.as_picos() * tick.as_picos());
+        }
+        self.tick
     }
 
     /// The next segment goes after this one's share of a round trip: half of it in slow start, which doubles the window, and five sixths later,

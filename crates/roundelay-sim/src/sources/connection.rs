@@ -1,6 +1,7 @@
 //! A TCP connection, both ends, as part of an agent: segments become packets of a flow, and packets become segments again.
 
 use roundelay::{Duration, Ecn, FlowId, Instant};
+use roundelay_tcp::rc3::Tail;
 use roundelay_tcp::{Config, Receiver, Segment, Sender, SenderStatistics};
 
 use crate::agent::{Arrival, Context, Direction, Outgoing};
@@ -33,6 +34,9 @@ pub(crate) struct Connection {
     /// By direction, like the delays.
     stamps: [Stamp; 2],
     delays: [Delays; 2],
+    /// What is sent past the window, and when its next segment goes.
+    tail: Option<Tail>,
+    tail_at: Option<Instant>,
     /// When the receiver last got ahead.
     delivered_at: Instant,
     /// What the sender had counted at the last report.
@@ -53,9 +57,12 @@ impl Connection {
             supplied: 0,
             stamps: [Stamp::new(urgency, bytes, config.segment_len); 2],
             delays: [Delays::default(); 2],
+            tail: None,
+            tail_at: None,
             delivered_at: Instant::ZERO,
             reported: SenderStatistics::default(),
         };
+        connection.tail = connection.stamps[0].tail_rate().map(|_| Tail::default());
         connection.supply(bytes);
         Ok(connection)
     }
@@ -77,7 +84,7 @@ impl Connection {
     /// When it wants to be woken: at the next of its timers.
     #[inline]
     pub(crate) fn timer(&self) -> Option<Instant> {
-        earlier(self.sender.timer(), self.receiver.timer())
+        earlier(earlier(self.sender.timer(), self.receiver.timer()), self.tail_at)
     }
 
     /// Looks at its timers, and sends what there is to send.
@@ -154,6 +161,25 @@ impl Connection {
                 _ => self.stamps[0].mark(&mut packet, now, left_bytes),
             }
             context.send(packet);
+        }
+        if self.tail.is_some() {
+            self.send_tail(context);
+        }
+    }
+
+    /// The next segment from the flow's end, each when the first link has had the time to take the one before.
+    fn send_tail(&mut self, context: &mut Context<'_>) {
+        let (now, Some(rate)) = (context.now(), self.stamps[0].tail_rate()) else { return };
+        let Some(tail) = self.tail.as_mut().filter(|_| self.tail_at.is_none_or(|at| at <= now)) else { return };
+        let segment = tail.poll(now, &mut self.sender);
+        self.tail_at = None;
+        if let Some((segment, level)) = segment {
+            let mut packet = self.packet(Direction::Forward, &segment);
+            self.stamps[0].mark_tail(&mut packet, level);
+            context.send(packet);
+            self.tail_at = Some(now + rate.time_of(packet.len.into()));
+        } else if self.sender.acknowledged() > 0 {
+            self.tail = None;
         }
     }
 

@@ -26,6 +26,15 @@ pub enum Urgency {
     /// Fair queueing with this share of the rate for each flow (section 3.3): the slack of the first packet is 0, of packet i
     /// max(0, slack of packet i - 1, plus a packet's time at that rate, minus the time since packet i - 1).
     Fair(Rate),
+    /// RC3 (R. Mittal et al., "Recursively Cautious Congestion Control", NSDI 2014; UPS, section 3.1). Over TCP with selective acknowledgements,
+    /// what the window does not allow yet is sent at once from the flow's end, as fast as the first link takes it, at the low priorities 1 to
+    /// 4; what the window sends has 0. Slack: so much for each step of priority. Other sources have no tail to send.
+    Cautious {
+        /// Slack for each step of priority: one second in UPS.
+        step: Duration,
+        /// The rate of the first link.
+        rate: Rate,
+    },
     /// Each packet is needed so long after it was sent: a deadline.
     Deadline(Duration),
 }
@@ -56,13 +65,29 @@ impl Stamp {
     #[inline]
     pub fn mark(&mut self, packet: &mut Outgoing, now: Instant, left_bytes: u64) {
         match self.urgency {
-            Urgency::None => {}
+            Urgency::None | Urgency::Cautious { .. } => {}
             Urgency::Priority(class) => packet.priority = class,
             Urgency::Constant(slack) => packet.slack = Slack::of(slack),
             Urgency::FlowSize(each) => self.mark_size(packet, self.size_bytes, each),
             Urgency::Remaining(each) => self.mark_size(packet, left_bytes, each),
             Urgency::Fair(rate) => packet.slack = self.fair_slack(rate, now),
             Urgency::Deadline(within) => packet.deadline = now + within,
+        }
+    }
+
+    /// Stamps a packet of a tail.
+    pub(crate) fn mark_tail(&self, packet: &mut Outgoing, level: u8) {
+        if let Urgency::Cautious { step, .. } = self.urgency {
+            packet.priority = level.into();
+            packet.slack = Slack::of(Duration::from_picos(step.as_picos().saturating_mul(level.into())));
+        }
+    }
+
+    /// The rate of a tail, if there is to be one.
+    pub(crate) const fn tail_rate(&self) -> Option<Rate> {
+        match self.urgency {
+            Urgency::Cautious { rate, .. } => Some(rate),
+            _ => None,
         }
     }
 

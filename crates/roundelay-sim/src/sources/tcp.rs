@@ -151,6 +151,46 @@ mod tests {
     }
 
     #[test]
+    fn a_delayed_acknowledgement_delays_what_the_sender_knows() {
+        let mut delayed = config(1);
+        delayed.protocol.delayed_acknowledgement = Some(Duration::from_millis(100));
+        let (_, _, report) = run(delayed).reports[0];
+        assert_eq!(report.completion_time().as_picos(), 30 * MILLISECOND + 2 * BARE + DATA, "it does not delay the data");
+        assert_eq!(report.acknowledged_after().unwrap().as_picos(), 140 * MILLISECOND + 3 * BARE + DATA);
+        assert_eq!(report.round_trip.as_picos(), 20 * MILLISECOND + BARE + (DATA + BARE) / 2, "SYN and data there, two answers back");
+    }
+
+    #[test]
+    fn pacing_spreads_a_window() {
+        let mut paced = config(100);
+        paced.protocol.pacing = true;
+        let log = run(paced);
+        let data: Vec<_> = log.sent.iter().filter(|packet| packet.len > 40).map(|packet| packet.now).collect();
+        assert_eq!(data.len(), 100);
+        assert!(data[2..].windows(2).all(|pair| pair[0] < pair[1]), "no two at once");
+        let bursts: Vec<_> = run(config(100)).sent.iter().filter(|packet| packet.len > 40).map(|packet| packet.now).collect();
+        assert!(bursts[2..].windows(2).any(|pair| pair[0] == pair[1]), "which they are without");
+    }
+
+    /// A hundred packets on an idle path: half a round trip after the SYN has been answered all are there, two of them by the window, forty at
+    /// the first low priority and the rest at the second. The first two acknowledgements come before those that tell of the tail's last four,
+    /// which the window therefore sends again.
+    #[test]
+    fn a_cautious_flow_sends_its_tail_at_once() {
+        let mut cautious = config(100);
+        cautious.protocol.flavour = protocol::Flavour::Sack;
+        let plain = run(cautious).reports[0].2.completion_time();
+        cautious.terms.urgency = Urgency::Cautious { step: Duration::from_secs(1), rate: "1gbit".parse().unwrap() };
+        let log = run(cautious);
+        let of = |level| log.sent.iter().filter(|packet| packet.len > 40 && packet.priority == level).count();
+        assert_eq!([of(0), of(1), of(2), of(3)], [2 + 4, 40, 58, 0]);
+        assert!(log.sent.iter().all(|packet| packet.slack == Slack::of(Duration::from_secs(packet.priority.into()))));
+        let (_, _, report) = log.reports[0];
+        assert_eq!(report.completion_time().as_picos(), 30 * MILLISECOND + 2 * BARE + 100 * DATA);
+        assert!(plain.as_picos() > 120 * MILLISECOND && report.is_complete && log.closed.len() == 1);
+    }
+
+    #[test]
     fn stamps_go_both_ways() {
         let urgency = Urgency::Remaining(Duration::from_secs(1));
         let mut of_three = config(3);
