@@ -43,19 +43,19 @@ impl Drop for Scenario {
     }
 }
 
-const SHORT: &str = r#"duration = "500ms"
+const SHORT: &str = r#"duration = "2s"
 warmup = "100ms"
 [topology]
 template = "dumbbell"
 pairs = 10
 [queue]
-core = "fifo limit 20"
+core = "fifo limit 5"
 [[source]]
 name = "steady"
 kind = "poisson"
 from = "s*"
 to = "r*"
-rate = "1mbit"
+rate = "450kbit"
 [[source]]
 name = "web"
 kind = "request_response"

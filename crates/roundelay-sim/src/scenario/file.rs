@@ -6,6 +6,7 @@ use roundelay::Duration;
 use roundelay::schedulers::Spec;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -41,10 +42,10 @@ struct Top {
     #[schemars(with = "InWords<Duration>")]
     warmup: Duration,
     /// The network: a template with its parameters, or a file. Left out: [[node]] and [[link]].
-    #[serde(default, skip_deserializing)]
+    #[serde(default)]
     #[schemars(with = "Option<TopologyTable>")]
     #[allow(dead_code, reason = "it is read by itself")]
-    topology: (),
+    topology: Option<IgnoredAny>,
     /// What orders queues, by class of links.
     #[serde(default)]
     queue: QueueTable,
@@ -61,10 +62,10 @@ struct Top {
     #[serde(default)]
     port: Vec<PortEntry>,
     /// Who sends.
-    #[serde(default, skip_deserializing)]
+    #[serde(default)]
     #[schemars(with = "Vec<SourceTable>")]
     #[allow(dead_code, reason = "it is read by itself")]
-    source: (),
+    source: Option<IgnoredAny>,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -74,6 +74,8 @@ pub(super) struct GroupMeter {
     /// Its flows end by themselves, and are then complete if nothing of them was lost.
     pub(super) is_burst: bool,
     pub(super) flows: u64,
+    /// Those that have ended.
+    pub(super) closed: u64,
     pub(super) packets: Packets,
     pub(super) delays: Delays,
     /// Times until transfers were complete that began after the warm-up.
@@ -231,6 +233,7 @@ impl Probe for Meter {
         let Some(place) = self.places.remove(&flow.0) else { return };
         let FlowMeter { group, opened, .. } = self.flows[place];
         self.flows[place].is_open = false;
+        self.groups[group as usize].closed += 1;
         if self.groups[group as usize].is_burst && opened >= self.warmup {
             if counts.delivered == counts.sent {
                 self.finish(group, now.since(opened), counts.bytes);

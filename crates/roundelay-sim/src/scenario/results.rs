@@ -88,7 +88,7 @@ pub struct GroupResult {
     pub delay: Spread,
     /// Of one packet's delay from the mean.
     pub delay_deviation: Option<f64>,
-    /// Jain's index of the throughputs of the flows that are open at the end; none if there are not two.
+    /// Jain's index of the throughputs by weight of its flows; none if there are not two, or if any has ended.
     pub jain: Option<f64>,
     /// Times until transfers were complete that began after the warm-up: flow completion times.
     pub completion: Spread,
@@ -219,6 +219,11 @@ impl Results {
 
 fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[&FlowMeter]) -> Vec<GroupResult> {
     let jain = |group: Option<usize>| {
+        // Flows that come and go have had different times to send.
+        let mut meters = meter.groups.iter().enumerate().filter(|(number, _)| group.is_none_or(|group| group == *number));
+        if meters.any(|(_, meter)| meter.closed > 0) {
+            return None;
+        }
         let of = flows.iter().filter(|flow| flow.is_open && group.is_none_or(|group| flow.group as usize == group));
         let weight = |flow: &FlowMeter| scenario.groups[flow.group as usize].flow.map_or(1, |flow| flow.weight);
         let shares: Vec<_> = of.map(|flow| flow.packets.bytes as f64 / f64::from(weight(flow))).collect();
