@@ -274,6 +274,14 @@ mod tests {
         assert_eq!((clock.total_weight(), clock.has_leaving()), (8, false));
     }
 
+    #[test]
+    fn what_is_not_taken_up_again_goes() {
+        let mut clock = one_leaving();
+        clock.add_weight(FlowId(1), 2);
+        clock.let_go(true);
+        assert_eq!((clock.total_weight(), clock.has_leaving()), (3, false), "the flow's two of three, and the other's");
+    }
+
     /// Many flows that come and go while V rests, two of them over and over: entries that went together under one name were not found again.
     #[test]
     fn weights_of_many_flows_that_come_and_go_are_counted_once() {

@@ -1,8 +1,13 @@
 //! The preemptive port: interrupted packets worked by hand, what must be conserved, and that without preemption it is a plain port.
 
+use std::collections::VecDeque;
+
 use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, Spec, drr, edf, fifo, fq_codel, lifo, lstf, qfq, random, sfq, srpt, wf2q_plus};
-use roundelay::{DropReason, Duration, FlowId, Instant, Limit, Observer, Packet, Partial, Port, PreemptivePort, Rate, Scheduler, Slack};
+use roundelay::{
+    Backlog, DropReason, Duration, FlowId, Footprint, Instant, Limit, Observer, Packet, Partial, Port, PreemptivePort, Rate, Scheduler,
+    Slack,
+};
 
 /// What a port told.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -238,4 +243,48 @@ fn an_interrupted_packet_can_be_given_up() {
     let log = preemptive(lstf(true), Limit::of_bytes(1200), &[(0, 1000, 9000), (100, 800, 7000), (100, 300, 0)]);
     assert_eq!(times(&log), [(2, 100, 400), (1, 400, 1200)]);
     assert_eq!(log.dropped.iter().map(|(packet, _, reason)| (packet.payload, *reason)).collect::<Vec<_>>(), [(0, DropReason::PushedOut)]);
+}
+
+/// Gives each packet a microsecond after it came, those of flow 3 never.
+#[derive(Default)]
+struct Shaper(VecDeque<(Instant, Packet<Partial<u64>>)>);
+
+impl Scheduler<Partial<u64>> for Shaper {
+    fn enqueue(&mut self, now: Instant, packet: Packet<Partial<u64>>) -> Result<(), Packet<Partial<u64>>> {
+        let ready = if packet.flow == FlowId(3) { Instant::MAX } else { now + Duration::from_micros(1) };
+        self.0.push_back((ready, packet));
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<Partial<u64>>> {
+        if self.ready_at()? <= now { self.evict() } else { None }
+    }
+
+    fn evict(&mut self) -> Option<Packet<Partial<u64>>> {
+        self.0.pop_front().map(|(_, packet)| packet)
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.0.len() as u64, bytes: self.0.iter().map(|(_, packet)| u64::from(packet.len)).sum() }
+    }
+
+    fn ready_at(&self) -> Option<Instant> {
+        self.0.front().map(|(ready, _)| *ready)
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint::default()
+    }
+}
+
+#[test]
+fn a_discipline_that_idles_is_asked_again_when_it_is_ready() {
+    let (mut port, mut log) = (PreemptivePort::new(Shaper::default(), Limit::UNBOUNDED, rate()), Log::default());
+    for (now, packet) in packets(&[(0, 100, 0), (50, 100, 0), (5000, 100, 0), (7000, 100, 0)]) {
+        port.advance(now, &mut log);
+        port.arrive(now, packet, &mut log);
+    }
+    port.drain(&mut log);
+    assert_eq!(times(&log), [(0, 1000, 1100), (1, 1100, 1200), (2, 6000, 6100)]);
+    assert_eq!(port.backlog().packets, 1, "what is never ready does not keep a drain from ending");
 }
