@@ -4,8 +4,9 @@
 //! so on to a single one. A change climbs only as far as it changes who is smallest, and a level costs the same whoever wins: eight loads and
 //! seven selections from one or two cache lines, no branch that depends on keys. A place knows its key without an index beside the tree.
 //!
-//! Cost: log_8 of the number of places, a level each, for what changes the smallest; less for the rest. Among equal keys those at smaller
-//! places win, so flows that all alike have to be told apart cost one level. Memory: 8/7 of a key for each place.
+//! Cost: a level for each factor of eight in the number of places, for what changes the smallest; less for the rest. It is the number of all
+//! places that counts, not of those that hold a key. Of equal keys the one at the smallest place wins, so while many are alike a change
+//! mostly ends on the level where it began. Memory: 8/7 of a key for each place.
 
 use alloc::vec::Vec;
 
