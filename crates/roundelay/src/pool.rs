@@ -125,6 +125,9 @@ impl<T> Pool<T> {
     /// Places that are few enough to stay in a near cache, where nothing is gained by asking for them: 256 KiB.
     const NEAR: usize = (1 << 18) / size_of::<Node<u32>>();
 
+    /// How many pushes ahead of its own a place is asked for.
+    const AHEAD: usize = 16;
+
     /// What waits in all queues of this pool.
     #[inline]
     pub const fn backlog(&self) -> Backlog {
@@ -148,6 +151,22 @@ impl<T> Pool<T> {
         prefetch(&self.nodes, queue.head.place as usize);
     }
 
+    /// Asks for the packet so many links behind the one that came first, if all of them together have no more than `most` bytes. Those before
+    /// it are looked at, and so should be there.
+    #[inline]
+    pub(crate) fn prefetch_behind_head(&self, queue: &Queue, links: usize, most: u32) {
+        let (mut link, mut bytes) = (queue.head, u64::from(queue.head.len));
+        for _ in 0..links {
+            let Some(node) = self.nodes.get(link.place as usize) else { return };
+            link = node.next;
+            bytes += u64::from(link.len);
+            if bytes > most.into() {
+                return;
+            }
+        }
+        prefetch(&self.nodes, link.place as usize);
+    }
+
     /// Asks for the packet that came last, to which [`push`](Self::push) links the next one.
     #[inline]
     pub fn prefetch_tail(&self, queue: &Queue) {
@@ -163,13 +182,16 @@ impl<T> Pool<T> {
     }
 
     /// Appends a packet.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, queue: &mut Queue, packet: Packet<T>) {
         let len = packet.len;
         let place = match self.free.pop() {
             Some(place) => place,
             None => self.add_place(),
         };
+        if self.is_far() {
+            self.look_ahead(queue);
+        }
         let link = Link { place, len };
         let nodes = self.nodes.as_mut_slice();
         match nodes.get_mut(queue.tail as usize) {
@@ -184,7 +206,7 @@ impl<T> Pool<T> {
     }
 
     /// Takes the packet that came first.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, queue: &mut Queue) -> Option<Packet<T>> {
         let Link { place, len } = queue.head;
         let node = self.nodes.get_mut(place as usize)?;
@@ -224,6 +246,15 @@ impl<T> Pool<T> {
     #[inline]
     pub fn head(&self, queue: &Queue) -> Option<&Packet<T>> {
         self.nodes.get(queue.head.place as usize)?.packet.as_ref()
+    }
+
+    /// Asks for what this push writes, which would else wait in line to be fetched one by one, and for what a later one does.
+    #[inline(never)]
+    fn look_ahead(&self, queue: &Queue) {
+        self.prefetch_tail(queue);
+        if let Some(later) = self.free.len().checked_sub(Self::AHEAD).and_then(|at| self.free.get(at)) {
+            prefetch(&self.nodes, *later as usize);
+        }
     }
 
     #[cold]

@@ -4,6 +4,37 @@
 //! none and does not fault, whatever the address. So any address will do, one outside of the slice included, and the functions here are safe.
 #![allow(unsafe_code, reason = "there is no safe call for the prefetch instruction")]
 
+use alloc::vec::Vec;
+
+use crate::packet::Packet;
+
+/// Packets that are asked for together: enough that one wait for memory is shared by many, few enough that a near cache holds what they
+/// touch until it is their turn.
+pub(crate) const WINDOW: usize = 32;
+
+/// Enqueues a burst window by window, each asked for before its first packet is enqueued. Those that are refused stay in `packets`.
+#[inline]
+pub(crate) fn enqueue_in_windows<S, T>(
+    scheduler: &mut S,
+    packets: &mut Vec<Packet<T>>,
+    ask: impl Fn(&S, &[Packet<T>]),
+    enqueue: impl Fn(&mut S, Packet<T>) -> Result<(), Packet<T>>,
+) {
+    let mut refused = Vec::new();
+    let mut rest = packets.drain(..);
+    while !rest.as_slice().is_empty() {
+        let window = rest.as_slice().len().min(WINDOW);
+        ask(scheduler, &rest.as_slice()[..window]);
+        for packet in rest.by_ref().take(window) {
+            if let Err(packet) = enqueue(scheduler, packet) {
+                refused.push(packet);
+            }
+        }
+    }
+    drop(rest);
+    packets.append(&mut refused);
+}
+
 /// Asks for an item of a slice. An index outside of it is no error and of no use.
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {

@@ -2,7 +2,11 @@
 //!
 //! Queues with packets stand in a ring. The one at the front sends while its deficit covers its head packet, then is credited with its
 //! quantum for the next turn and goes to the back. One that empties leaves and carries nothing. Rounds in which nobody can send are
-//! counted, not walked, so that a packet costs two walks of the ring at most, whatever the quantum.
+//! counted, not walked, so that a packet costs a few walks of the ring at most, whatever the quantum.
+//!
+//! A queue's record is half a cache line, and who stands in the ring is an array, so that the records and packets of coming turns can be
+//! asked for before they are needed: [`prefetch_pushes`](Ring::prefetch_pushes) and [`prefetch_sends`](Ring::prefetch_sends) do that for a
+//! burst; single packets look ahead by themselves. Both keep out of the way while the packets fit a near cache.
 //!
 //! Source: M. Shreedhar, G. Varghese, "Efficient Fair Queueing Using Deficit Round-Robin", IEEE/ACM ToN 4(3), 1996.
 //!
@@ -17,6 +21,7 @@ use crate::mechanisms::longest::Longest;
 use crate::mechanisms::round::Round;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
+use crate::prefetch::prefetch;
 
 /// The queues, their turns and their packets.
 #[derive(Debug, Clone)]
@@ -111,7 +116,7 @@ impl<T> Ring<T> {
     }
 
     /// Puts a packet at the end of a queue, or hands it back if there is no such queue.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, number: usize, packet: Packet<T>) -> Result<(), Packet<T>> {
         let Some(member) = self.members.get_mut(number) else { return Err(packet) };
         if member.queue.is_empty() {
@@ -147,8 +152,14 @@ impl<T> Ring<T> {
     }
 
     /// The packet of the queue that has the [`turn`](Self::turn).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send(&mut self) -> Option<Packet<T>> {
+        self.send_next(self.pool.is_far())
+    }
+
+    /// [`send`](Self::send), which looks ahead at what the next turns touch unless [`prefetch_sends`](Self::prefetch_sends) has done so.
+    #[inline(always)]
+    pub(crate) fn send_next(&mut self, looks_ahead: bool) -> Option<Packet<T>> {
         loop {
             let number = self.order.front();
             let member = self.members.get_mut(number)?;
@@ -170,8 +181,62 @@ impl<T> Ring<T> {
             if self.longest.is_awake() {
                 return self.send_measured(number);
             }
+            if looks_ahead {
+                return self.send_from_afar(number);
+            }
             // Last, as it moves the packet to where the caller wants it.
             return self.pool.pop(&mut member.queue);
+        }
+    }
+
+    /// Asks for all that pushes of packets into these queues touch: first the queues, then, of each, the packet that came last.
+    pub(crate) fn prefetch_pushes(&self, numbers: impl Iterator<Item = usize> + Clone) {
+        if !self.pool.is_far() {
+            return;
+        }
+        numbers.clone().for_each(|number| prefetch(&self.members, number));
+        numbers.filter_map(|number| self.members.get(number)).for_each(|member| self.pool.prefetch_tail(&member.queue));
+    }
+
+    /// Asks for all that the next packets, so many, touch: the packets that came first in the queues that have the next turns, then the second
+    /// ones that the same turns send; and for the queues that come after those, so that they are there when this is called again.
+    pub(crate) fn prefetch_sends(&self, packets: usize) {
+        if !self.pool.is_far() {
+            return;
+        }
+        let members = || (0..packets).map_while(|turns| self.members.get(self.order.get(turns)?));
+        members().for_each(|member| self.pool.prefetch_head(&member.queue));
+        let later = (packets..2 * packets).map_while(|turns| self.order.get(turns));
+        later.for_each(|number| prefetch(&self.members, number));
+        members().for_each(|member| self.pool.prefetch_behind_head(&member.queue, 1, member.deficit));
+    }
+
+    /// As the end of [`send`](Self::send), where it pays to know what comes.
+    #[inline(never)]
+    fn send_from_afar(&mut self, number: usize) -> Option<Packet<T>> {
+        self.look_ahead();
+        let member = &mut self.members[number];
+        let packet = self.pool.pop(&mut member.queue);
+        if member.deficit >= member.queue.head_len() || self.order.len() < Self::RECORDS_AHEAD {
+            self.pool.prefetch_head(&member.queue);
+        }
+        packet
+    }
+
+    /// Turns ahead of its own at which a queue's record is asked for, then its first packet, then the second and the third if it may send them.
+    const RECORDS_AHEAD: usize = 32;
+    const HEADS_AHEAD: usize = 20;
+    const SECONDS_AHEAD: usize = 12;
+    const THIRDS_AHEAD: usize = 6;
+
+    #[inline]
+    fn look_ahead(&self) {
+        if let Some(number) = self.order.get(Self::RECORDS_AHEAD) {
+            prefetch(&self.members, number);
+        }
+        for (turns, links) in [(Self::HEADS_AHEAD, 0), (Self::SECONDS_AHEAD, 1), (Self::THIRDS_AHEAD, 2)] {
+            let Some(member) = self.order.get(turns).and_then(|number| self.members.get(number)) else { continue };
+            self.pool.prefetch_behind_head(&member.queue, links, if links == 0 { u32::MAX } else { member.deficit });
         }
     }
 
@@ -447,6 +512,36 @@ mod tests {
         assert_eq!((ring.members[0].deficit, ring.turn()), (600, Some(0)));
         ring.send_refilled(|flow| Some(Packet::new(flow, 500, ())));
         assert_eq!((ring.turn(), ring.members[0].deficit), (Some(1), 1100), "100 left of this turn, and those of the next");
+    }
+
+    /// With more packets than a near cache holds, rings look ahead. It changes nothing but when memory is asked for.
+    #[test]
+    fn what_is_far_is_served_in_the_same_order() {
+        let rings = [false, true].map(|in_bursts| {
+            let mut ring = Ring::new(1514, 100);
+            let len = |serial: u32| 40 + serial * 7919 % 1461;
+            for serial in 0..12_000u32 {
+                let number = (serial * serial / 7 % 100) as usize;
+                if in_bursts && serial % 32 == 0 {
+                    ring.prefetch_pushes((serial..serial + 32).map(|serial: u32| (serial * serial / 7 % 101) as usize));
+                }
+                ring.push(number, Packet::new(FlowId(number as u32), len(serial), serial)).expect("there is such a queue");
+            }
+            assert!(ring.pool.is_far());
+            let mut order = Vec::new();
+            while ring.backlog().packets > 0 {
+                if in_bursts && order.len() % 32 == 0 {
+                    ring.prefetch_sends(32);
+                }
+                order.extend(if in_bursts { ring.send_next(false) } else { ring.send() }.map(|packet| packet.payload));
+                if order.len() % 1000 == 0 {
+                    ring.check_invariants(|number, packet| packet.flow.index() == number);
+                }
+            }
+            order
+        });
+        assert_eq!(rings[0].len(), 12_000);
+        assert_eq!(rings[0], rings[1]);
     }
 
     proptest! {
