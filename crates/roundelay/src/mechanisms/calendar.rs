@@ -143,6 +143,11 @@ impl Calendar {
         number as usize
     }
 
+    /// The first numbers of a list into `numbers`: how many there are.
+    pub(crate) fn peek(&self, list: u16, numbers: &mut [u32]) -> usize {
+        self.lists_of.get(usize::from(list)).map_or(0, |list| self.numbers.peek(*list, numbers))
+    }
+
     /// All that are listed: list, place and number. For checks.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u16, u32, u32)> {
         let is_occupied = |list: &u16| {

@@ -215,6 +215,11 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         self.calendar.first_of(self.front.list)
     }
 
+    /// Those that are to be served one after the other, as far as they are in one slot, and into `numbers`: how many there are.
+    pub(crate) fn peek(&self, numbers: &mut [u32]) -> usize {
+        self.calendar.peek(self.front.list, numbers)
+    }
+
     /// The [`first`](Self::first) was sent `len` bytes. `goes_on` says of an entity that is settled whether it sends more; or nothing, if this
     /// is left to [`served`](Self::served). Whether it was not.
     #[inline(always)]

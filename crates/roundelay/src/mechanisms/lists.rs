@@ -98,6 +98,19 @@ impl Lists {
         false
     }
 
+    /// Up to `into.len()` numbers of a list that is not empty, from the first one on; how many there were.
+    pub(crate) fn peek(&self, list: List, into: &mut [u32]) -> usize {
+        let mut from = list.head;
+        for (taken, number) in into.iter_mut().enumerate() {
+            *number = self.at(from);
+            if from == list.tail {
+                return taken + 1;
+            }
+            from = self.after(from);
+        }
+        into.len()
+    }
+
     /// The place that follows.
     #[inline]
     fn after(&self, place: u32) -> u32 {
@@ -167,6 +180,9 @@ mod tests {
                 }
                 for (list, model) in pair.iter().zip(&models).filter(|(_, model)| !model.is_empty()) {
                     prop_assert!(lists.iter(*list).map(|(_, number)| number).eq(model.iter().copied()));
+                    let mut ahead = [0; 20];
+                    let seen = lists.peek(*list, &mut ahead);
+                    prop_assert!(ahead[..seen].iter().eq(model.iter().take(20)));
                 }
             }
             let most = models.iter().map(|model| model.len() / 15 + 2).sum::<usize>() * CHUNK as usize;

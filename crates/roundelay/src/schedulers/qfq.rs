@@ -28,7 +28,7 @@
 //! (what a step cuts off is kept for the next); so shares never add up to more than the link.
 //!
 //! Cost: O(1), no loop but over dropped weights. A packet touches four cache lines that no other packet may have touched of late: its flow's
-//! record and its own place, both when it comes and when it leaves, and the place of the one before it.
+//! record and its own place, both when it comes and when it leaves, and the place of the one before it. Bursts ask for them ahead.
 //! Memory: one record a flow and its number in a list, and the groups.
 //!
 //! Differences from the paper, besides those of `mechanisms/groups.rs`:
@@ -37,6 +37,8 @@
 //!   `theorems_1_and_2_as_printed_are_exceeded` shows a flow that falls behind by a quarter more than they allow.
 //! - The start time of a newly backlogged flow is Eq. 29's for every flow. The experiment that decides between the paper's two rules is in
 //!   `theorems/qfq_start_time.rs`, the finding in `docs/schedulers/qfq.md`.
+
+use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
@@ -47,6 +49,7 @@ use crate::mechanisms::lists::Lists;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
+use crate::prefetch::{WINDOW, enqueue_in_windows, prefetch};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
@@ -266,6 +269,27 @@ impl<T> Qfq<T> {
         }
     }
 
+    /// Asks for what enqueueing these packets touches: their flows, then their places and those that they are linked to.
+    fn ask_for_arrivals(&self, packets: &[Packet<T>]) {
+        if !self.pool.is_far() {
+            return;
+        }
+        let flows = &self.groups.entities;
+        packets.iter().for_each(|packet| prefetch(flows, packet.flow.index()));
+        self.pool.prefetch_free(packets.len());
+        packets.iter().filter_map(|packet| flows.get(packet.flow.index())).for_each(|flow| self.pool.prefetch_tail(&flow.queue));
+    }
+
+    /// Asks for what dequeueing so many packets touches: heads of flows that are served one after the other. And for the flows that are served
+    /// after those, so that they are there when this is called again.
+    fn ask_for_departures(&self, packets: usize) {
+        let (flows, mut numbers) = (&self.groups.entities, [0; 2 * WINDOW]);
+        let known = self.groups.peek(&mut numbers[..2 * packets]);
+        let (next, later) = numbers[..known].split_at(packets.min(known));
+        later.iter().for_each(|number| prefetch(flows, *number as usize));
+        next.iter().for_each(|number| self.pool.prefetch_head(&flows[*number as usize].queue));
+    }
+
     /// The newest packet of a flow. A flow that loses its last one is not charged for a packet that was not sent.
     fn evict_from(&mut self, number: usize) -> Option<Packet<T>> {
         let flow = self.groups.entities.get_mut(number)?;
@@ -301,6 +325,22 @@ impl<T> Scheduler<T> for Qfq<T> {
         let packet = self.dequeue_packet(|_| None);
         self.debug_check();
         packet
+    }
+
+    fn enqueue_burst(&mut self, _now: Instant, packets: &mut Vec<Packet<T>>) {
+        enqueue_in_windows(self, packets, Self::ask_for_arrivals, Self::enqueue_packet);
+        self.debug_check();
+    }
+
+    fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
+        for number in 0..most {
+            if number % WINDOW == 0 && self.pool.is_far() {
+                self.ask_for_departures(WINDOW.min(most - number));
+            }
+            let Some(packet) = self.dequeue_packet(|_| None) else { break };
+            into.push(packet);
+        }
+        self.debug_check();
     }
 
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {

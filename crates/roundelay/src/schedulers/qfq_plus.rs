@@ -54,6 +54,9 @@
 //!   new one, and one that goes leaves its place for a while (`mechanisms/aggregates.rs`).
 //! - A flow with packets that is set anew stays where it is for one more packet, so that settings do not cost it its turn.
 
+mod invariants;
+mod members;
+
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
@@ -65,7 +68,8 @@ use crate::mechanisms::lists::Lists;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
-use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
+use crate::prefetch::{WINDOW, enqueue_in_windows, prefetch};
+use crate::scheduler::{FlowConfig, Footprint, Scheduler};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
 
@@ -210,7 +214,6 @@ impl Flow {
     }
 }
 
-/// Flows and their aggregates. Whoever changes them ends the service in progress.
 impl<T> QfqPlus<T> {
     /// # Errors
     /// A parameter is out of its range.
@@ -218,126 +221,6 @@ impl<T> QfqPlus<T> {
         config.check()?;
         let (pool, flows, aggregates, longest) = (Pool::default(), Vec::new(), Aggregates::default(), Longest::default());
         Ok(Self { pool, flows, aggregates, in_service: NONE, served: 0, roomy_below: 0, longest_packet: 0, longest, config })
-    }
-
-    #[inline]
-    fn is_known(&self, number: usize) -> bool {
-        self.flows.get(number).is_some_and(|flow| flow.weight > 0)
-    }
-
-    #[cold]
-    fn join(&mut self, number: usize, config: FlowConfig) {
-        if number >= self.flows.len() {
-            self.flows.resize(number + 1, Flow::UNKNOWN);
-        }
-        let flow = &mut self.flows[number];
-        (flow.weight, flow.shorter_than) = (config.weight as u16, config.max_packet_len + 1);
-        let kind = flow.kind();
-        self.enter(number, kind);
-    }
-
-    fn forget(&mut self, number: usize) {
-        self.leave(number);
-        self.flows[number] = Flow::UNKNOWN;
-    }
-
-    /// Makes a flow, backlogged or not, a member of an aggregate of this kind.
-    fn enter(&mut self, number: usize, kind: FlowKind) {
-        self.end_service();
-        let flow = &mut self.flows[number];
-        flow.aggregate = self.aggregates.enter(kind, self.config.aggregate);
-        if !flow.queue.is_empty() {
-            self.join_ring(number);
-        }
-    }
-
-    /// Takes a flow, backlogged or not, out of its aggregate.
-    fn leave(&mut self, number: usize) {
-        self.end_service();
-        let place = self.flows[number].aggregate;
-        if !self.flows[number].queue.is_empty() {
-            self.leave_ring(number);
-            self.withdraw_if_idle(place);
-        }
-        self.aggregates.leave(place, self.config.aggregate);
-    }
-
-    fn move_to(&mut self, number: usize, kind: FlowKind) {
-        if self.aggregates.at(self.flows[number].aggregate).kind() != kind {
-            self.leave(number);
-            self.enter(number, kind);
-        }
-    }
-
-    /// Puts a flow where it belongs, as far as its packets allow: those that came while longer ones were taken need longer turns.
-    #[cold]
-    fn settle(&mut self, number: usize) {
-        let flow = &mut self.flows[number];
-        flow.moves = false;
-        if flow.leaves && flow.queue.is_empty() {
-            return self.forget(number);
-        }
-        let longest = if flow.longer > 0 { self.aggregates.at(flow.aggregate).kind().max_packet_len } else { 0 };
-        let max_packet_len = longest.max(flow.kind().max_packet_len);
-        let kind = FlowKind { max_packet_len, ..flow.kind() };
-        self.move_to(number, kind);
-    }
-
-    /// After M has changed: aggregates that have become too large lose flows. Those that could take more now get them as flows come.
-    fn fit_aggregates(&mut self) {
-        for number in (0..self.flows.len()).filter(|number| self.flows[*number].weight > 0).collect::<Vec<_>>() {
-            let place = self.flows[number].aggregate;
-            self.aggregates.resize(place, 0, self.config.aggregate);
-            let aggregate = self.aggregates.at(place);
-            let (members, kind) = (aggregate.members(), aggregate.kind());
-            if members > kind.capacity(self.config.aggregate) {
-                self.leave(number);
-                self.enter(number, kind);
-            }
-        }
-    }
-
-    /// An aggregate has lost its last packet without being served.
-    fn withdraw_if_idle(&mut self, place: u32) {
-        if !self.aggregates.at(place).is_backlogged() {
-            self.aggregates.withdraw(place);
-        }
-    }
-}
-
-/// DRR in an aggregate.
-impl<T> QfqPlus<T> {
-    /// A flow becomes backlogged: it goes behind the others.
-    #[inline]
-    fn join_ring(&mut self, number: usize) {
-        let place = self.flows[number].aggregate;
-        let aggregate = self.aggregates.at_mut(place);
-        self.flows[number].deficit = aggregate.kind().max_packet_len;
-        let own = number as u32;
-        if let Some(next) = aggregate.turn() {
-            let previous = core::mem::replace(&mut self.flows[next as usize].previous, own);
-            self.flows[previous as usize].next = own;
-            (self.flows[number].next, self.flows[number].previous) = (next, previous);
-        } else {
-            aggregate.set_turn(Some(own));
-            (self.flows[number].next, self.flows[number].previous) = (own, own);
-            self.aggregates.activate(place);
-        }
-    }
-
-    /// A flow is no longer backlogged. If no other one is, the groups are to be told.
-    #[inline]
-    fn leave_ring(&mut self, number: usize) {
-        let Flow { next, previous, aggregate, .. } = self.flows[number];
-        let (aggregate, own) = (self.aggregates.at_mut(aggregate), number as u32);
-        if next == own {
-            return aggregate.set_turn(None);
-        }
-        if aggregate.turn() == Some(own) {
-            aggregate.set_turn(Some(next));
-        }
-        self.flows[previous as usize].next = next;
-        self.flows[next as usize].previous = previous;
     }
 }
 
@@ -481,6 +364,39 @@ impl<T> QfqPlus<T> {
         joins
     }
 
+    /// Asks for what enqueueing these packets touches: their flows, then their places and those that they are linked to.
+    fn ask_for_arrivals(&self, packets: &[Packet<T>]) {
+        if !self.pool.is_far() {
+            return;
+        }
+        packets.iter().for_each(|packet| prefetch(&self.flows, packet.flow.index()));
+        self.pool.prefetch_free(packets.len());
+        let flows = packets.iter().filter_map(|packet| self.flows.get(packet.flow.index()));
+        flows.for_each(|flow| self.pool.prefetch_tail(&flow.queue));
+    }
+
+    /// Asks for what dequeueing so many packets touches: aggregates that are served one after the other, then a flow of each with its head, then
+    /// the next flow of each.
+    fn ask_for_departures(&self, packets: usize) {
+        let (aggregates, mut turns) = (&self.aggregates.groups.entities, [0; WINDOW]);
+        let wanted = packets.div_ceil(self.config.aggregate as usize).min(WINDOW - 1) + 1;
+        let known = self.aggregates.groups.peek(&mut turns[..wanted]);
+        let turns = &mut turns[..known];
+        turns.iter().for_each(|place| prefetch(aggregates, *place as usize));
+        for turn in &mut *turns {
+            *turn = aggregates[*turn as usize].turn;
+            prefetch(&self.flows, *turn as usize);
+        }
+        for _ in 0..self.config.aggregate.min(packets as u32) {
+            for turn in &mut *turns {
+                let Some(flow) = self.flows.get(*turn as usize) else { continue };
+                self.pool.prefetch_head(&flow.queue);
+                *turn = flow.next;
+                prefetch(&self.flows, flow.next as usize);
+            }
+        }
+    }
+
     /// The newest packet of a flow. An aggregate that loses its last one is not charged for a packet that was not sent.
     fn evict_from(&mut self, number: usize) -> Option<Packet<T>> {
         let flow = self.flows.get_mut(number)?;
@@ -517,6 +433,22 @@ impl<T> Scheduler<T> for QfqPlus<T> {
         let packet = self.dequeue_packet(|_| None);
         self.debug_check();
         packet
+    }
+
+    fn enqueue_burst(&mut self, _now: Instant, packets: &mut Vec<Packet<T>>) {
+        enqueue_in_windows(self, packets, Self::ask_for_arrivals, Self::enqueue_packet);
+        self.debug_check();
+    }
+
+    fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
+        for number in 0..most {
+            if number % WINDOW == 0 && self.pool.is_far() {
+                self.ask_for_departures(WINDOW.min(most - number));
+            }
+            let Some(packet) = self.dequeue_packet(|_| None) else { break };
+            into.push(packet);
+        }
+        self.debug_check();
     }
 
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
@@ -603,46 +535,5 @@ impl<T> Scheduler<T> for QfqPlus<T> {
         }
         let bytes: u64 = self.flows.iter().map(|flow| flow.queue.bytes()).sum();
         assert_eq!(bytes, self.pool.backlog().bytes, "flows' backlogs add up");
-    }
-}
-
-/// Invariants.
-impl<T> QfqPlus<T> {
-    /// 3. A flow is in an aggregate of its kind, or of one with longer packets while some of these wait; or of another weight while it has
-    ///    packets and has sent none since it was set.
-    /// 4. The deficit of a flow with packets is less than two longest packets.
-    fn check_flow(&self, flow: &Flow) {
-        let FlowKind { weight, max_packet_len } = self.aggregates.at(flow.aggregate).kind();
-        let is_longer = max_packet_len > flow.kind().max_packet_len && flow.longer > 0;
-        assert!(weight == flow.weight || flow.moves, "invariant 3: weight");
-        assert!(!flow.moves || !flow.queue.is_empty(), "invariant 3: it moves with a packet");
-        assert!(is_longer || max_packet_len == flow.kind().max_packet_len, "invariant 3");
-        assert!(flow.longer <= flow.queue.packets(), "invariant 3: they wait");
-        assert!(flow.queue.is_empty() || flow.deficit < 2 * max_packet_len, "invariant 4");
-        self.pool.check_queue(&flow.queue);
-    }
-
-    /// 5. The ring of an aggregate holds those of its flows that have packets, once each.
-    /// 6. The aggregate in service has packets and has not used more than its budget.
-    fn check_ring(&self, number: u32) {
-        let first = self.aggregates.at(number).turn();
-        let next = |at: &u32| Some(self.flows[*at as usize].next).filter(|next| Some(*next) != first);
-        let mut found = 0;
-        for at in core::iter::successors(first, next) {
-            let flow = &self.flows[at as usize];
-            assert!(flow.aggregate == number && !flow.queue.is_empty(), "invariant 5: its own, with packets");
-            assert_eq!(self.flows[flow.next as usize].previous, at, "invariant 5: links agree");
-            found += 1;
-        }
-        let is_backlogged = |flow: &&Flow| flow.weight > 0 && flow.aggregate == number && !flow.queue.is_empty();
-        assert_eq!(self.flows.iter().filter(is_backlogged).count(), found, "invariant 5: all of them");
-    }
-
-    #[inline]
-    fn debug_check(&mut self) {
-        self.aggregates.groups.forget_steps_if_idle();
-        if is_time_to_check(self.flows.len(), self.pool.backlog()) {
-            self.check_invariants();
-        }
     }
 }

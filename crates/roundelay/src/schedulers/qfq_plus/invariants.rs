@@ -1,0 +1,46 @@
+//! What must hold after each operation.
+
+use super::{Flow, QfqPlus};
+use crate::mechanisms::aggregates::FlowKind;
+use crate::scheduler::{Scheduler, is_time_to_check};
+
+/// Invariants.
+impl<T> QfqPlus<T> {
+    /// 3. A flow is in an aggregate of its kind, or of one with longer packets while some of these wait; or of another weight while it has
+    ///    packets and has sent none since it was set.
+    /// 4. The deficit of a flow with packets is less than two longest packets.
+    pub(super) fn check_flow(&self, flow: &Flow) {
+        let FlowKind { weight, max_packet_len } = self.aggregates.at(flow.aggregate).kind();
+        let is_longer = max_packet_len > flow.kind().max_packet_len && flow.longer > 0;
+        assert!(weight == flow.weight || flow.moves, "invariant 3: weight");
+        assert!(!flow.moves || !flow.queue.is_empty(), "invariant 3: it moves with a packet");
+        assert!(is_longer || max_packet_len == flow.kind().max_packet_len, "invariant 3");
+        assert!(flow.longer <= flow.queue.packets(), "invariant 3: they wait");
+        assert!(flow.queue.is_empty() || flow.deficit < 2 * max_packet_len, "invariant 4");
+        self.pool.check_queue(&flow.queue);
+    }
+
+    /// 5. The ring of an aggregate holds those of its flows that have packets, once each.
+    /// 6. The aggregate in service has packets and has not used more than its budget.
+    pub(super) fn check_ring(&self, number: u32) {
+        let first = self.aggregates.at(number).turn();
+        let next = |at: &u32| Some(self.flows[*at as usize].next).filter(|next| Some(*next) != first);
+        let mut found = 0;
+        for at in core::iter::successors(first, next) {
+            let flow = &self.flows[at as usize];
+            assert!(flow.aggregate == number && !flow.queue.is_empty(), "invariant 5: its own, with packets");
+            assert_eq!(self.flows[flow.next as usize].previous, at, "invariant 5: links agree");
+            found += 1;
+        }
+        let is_backlogged = |flow: &&Flow| flow.weight > 0 && flow.aggregate == number && !flow.queue.is_empty();
+        assert_eq!(self.flows.iter().filter(is_backlogged).count(), found, "invariant 5: all of them");
+    }
+
+    #[inline]
+    pub(super) fn debug_check(&mut self) {
+        self.aggregates.groups.forget_steps_if_idle();
+        if is_time_to_check(self.flows.len(), self.pool.backlog()) {
+            self.check_invariants();
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Who is in which aggregate, and whose turn it is there.
+
+use alloc::vec::Vec;
+
+use super::{Flow, QfqPlus};
+use crate::mechanisms::aggregates::FlowKind;
+use crate::scheduler::FlowConfig;
+
+/// Flows and their aggregates. Whoever changes them ends the service in progress.
+impl<T> QfqPlus<T> {
+    #[inline]
+    pub(super) fn is_known(&self, number: usize) -> bool {
+        self.flows.get(number).is_some_and(|flow| flow.weight > 0)
+    }
+
+    #[cold]
+    pub(super) fn join(&mut self, number: usize, config: FlowConfig) {
+        if number >= self.flows.len() {
+            self.flows.resize(number + 1, Flow::UNKNOWN);
+        }
+        let flow = &mut self.flows[number];
+        (flow.weight, flow.shorter_than) = (config.weight as u16, config.max_packet_len + 1);
+        let kind = flow.kind();
+        self.enter(number, kind);
+    }
+
+    pub(super) fn forget(&mut self, number: usize) {
+        self.leave(number);
+        self.flows[number] = Flow::UNKNOWN;
+    }
+
+    /// Makes a flow, backlogged or not, a member of an aggregate of this kind.
+    pub(super) fn enter(&mut self, number: usize, kind: FlowKind) {
+        self.end_service();
+        let flow = &mut self.flows[number];
+        flow.aggregate = self.aggregates.enter(kind, self.config.aggregate);
+        if !flow.queue.is_empty() {
+            self.join_ring(number);
+        }
+    }
+
+    /// Takes a flow, backlogged or not, out of its aggregate.
+    pub(super) fn leave(&mut self, number: usize) {
+        self.end_service();
+        let place = self.flows[number].aggregate;
+        if !self.flows[number].queue.is_empty() {
+            self.leave_ring(number);
+            self.withdraw_if_idle(place);
+        }
+        self.aggregates.leave(place, self.config.aggregate);
+    }
+
+    pub(super) fn move_to(&mut self, number: usize, kind: FlowKind) {
+        if self.aggregates.at(self.flows[number].aggregate).kind() != kind {
+            self.leave(number);
+            self.enter(number, kind);
+        }
+    }
+
+    /// Puts a flow where it belongs, as far as its packets allow: those that came while longer ones were taken need longer turns.
+    #[cold]
+    pub(super) fn settle(&mut self, number: usize) {
+        let flow = &mut self.flows[number];
+        flow.moves = false;
+        if flow.leaves && flow.queue.is_empty() {
+            return self.forget(number);
+        }
+        let longest = if flow.longer > 0 { self.aggregates.at(flow.aggregate).kind().max_packet_len } else { 0 };
+        let max_packet_len = longest.max(flow.kind().max_packet_len);
+        let kind = FlowKind { max_packet_len, ..flow.kind() };
+        self.move_to(number, kind);
+    }
+
+    /// After M has changed: aggregates that have become too large lose flows. Those that could take more now get them as flows come.
+    pub(super) fn fit_aggregates(&mut self) {
+        for number in (0..self.flows.len()).filter(|number| self.flows[*number].weight > 0).collect::<Vec<_>>() {
+            let place = self.flows[number].aggregate;
+            self.aggregates.resize(place, 0, self.config.aggregate);
+            let aggregate = self.aggregates.at(place);
+            let (members, kind) = (aggregate.members(), aggregate.kind());
+            if members > kind.capacity(self.config.aggregate) {
+                self.leave(number);
+                self.enter(number, kind);
+            }
+        }
+    }
+
+    /// An aggregate has lost its last packet without being served.
+    pub(super) fn withdraw_if_idle(&mut self, place: u32) {
+        if !self.aggregates.at(place).is_backlogged() {
+            self.aggregates.withdraw(place);
+        }
+    }
+}
+
+/// DRR in an aggregate.
+impl<T> QfqPlus<T> {
+    /// A flow becomes backlogged: it goes behind the others.
+    #[inline]
+    pub(super) fn join_ring(&mut self, number: usize) {
+        let place = self.flows[number].aggregate;
+        let aggregate = self.aggregates.at_mut(place);
+        self.flows[number].deficit = aggregate.kind().max_packet_len;
+        let own = number as u32;
+        if let Some(next) = aggregate.turn() {
+            let previous = core::mem::replace(&mut self.flows[next as usize].previous, own);
+            self.flows[previous as usize].next = own;
+            (self.flows[number].next, self.flows[number].previous) = (next, previous);
+        } else {
+            aggregate.set_turn(Some(own));
+            (self.flows[number].next, self.flows[number].previous) = (own, own);
+            self.aggregates.activate(place);
+        }
+    }
+
+    /// A flow is no longer backlogged. If no other one is, the groups are to be told.
+    #[inline]
+    pub(super) fn leave_ring(&mut self, number: usize) {
+        let Flow { next, previous, aggregate, .. } = self.flows[number];
+        let (aggregate, own) = (self.aggregates.at_mut(aggregate), number as u32);
+        if next == own {
+            return aggregate.set_turn(None);
+        }
+        if aggregate.turn() == Some(own) {
+            aggregate.set_turn(Some(next));
+        }
+        self.flows[previous as usize].next = next;
+        self.flows[next as usize].previous = previous;
+    }
+}
