@@ -107,7 +107,7 @@ impl Written for Spec {
 
 impl Written for Urgency {
     const EXPECTED: &'static str =
-        "urgency: \"priority 3\", \"slack 1s\", \"size 1s\", \"remaining 1s\", \"fair 100mbit\" or \"deadline 5ms\"";
+        "urgency: \"priority 3\", \"slack 1s\", \"size 1s\", \"remaining 1s\", \"fair 100mbit\", \"deadline 5ms\" or \"cautious 1s 1gbit\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
         let (rule, value) = text.split_once(' ').unwrap_or((text, ""));
@@ -120,6 +120,10 @@ impl Written for Urgency {
             "remaining" => time().map(Self::Remaining),
             "fair" => Rate::from_text(value.trim()).map(Self::Fair),
             "deadline" => time().map(Self::Deadline),
+            "cautious" => {
+                let (step, rate) = value.trim().split_once(' ').ok_or_else(|| format!("'{text}': expected {}", Self::EXPECTED))?;
+                Ok(Self::Cautious { step: Duration::from_text(step)?, rate: Rate::from_text(rate.trim())? })
+            }
             _ => Err(format!("'{text}': expected {}", Self::EXPECTED)),
         }
     }
@@ -212,9 +216,9 @@ schema! {
         "examples": ["fifo limit 100", "fq_codel limit 1000 target 5ms", "qfq"]
     },
     "Urgency" for Urgency: {
-        "type": "string", "pattern": "^(none|priority [0-9]+|(slack|size|remaining|deadline) [0-9.]+[a-z]+|fair [0-9.]+[a-zA-Z]+)$",
+        "type": "string", "pattern": "^(none|priority [0-9]+|(slack|size|remaining|deadline) [0-9.]+[a-z]+|fair [0-9.]+[a-zA-Z]+|cautious [0-9.]+[a-z]+ [0-9.]+[a-zA-Z]+)$",
         "description": "What packets say of their urgency.",
-        "examples": ["priority 3", "slack 1s", "size 1s", "remaining 1s", "fair 100mbit", "deadline 5ms"]
+        "examples": ["priority 3", "slack 1s", "size 1s", "remaining 1s", "fair 100mbit", "deadline 5ms", "cautious 1s 1gbit"]
     },
 }
 
@@ -243,6 +247,9 @@ mod tests {
     fn urgency_is_a_rule_and_its_value() {
         assert_eq!(Urgency::from_text("fair 100mbit"), Ok(Urgency::Fair("100mbit".parse().unwrap())));
         assert_eq!(Urgency::from_text("size 1s"), Ok(Urgency::FlowSize(Duration::from_secs(1))));
+        let cautious = Urgency::Cautious { step: Duration::from_secs(1), rate: "1gbit".parse().unwrap() };
+        assert_eq!(Urgency::from_text("cautious 1s 1gbit"), Ok(cautious));
+        assert!(Urgency::from_text("cautious 1s").is_err());
         assert!(Urgency::from_text("size").is_err() && Urgency::from_text("haste 1s").is_err());
     }
 }
