@@ -209,15 +209,19 @@ impl Scheduler<u64> for Later {
     }
 }
 
-/// Leaves that idle on purpose (shapers): the tree idles no longer than the first of them, and asks each when it is ready.
-#[test]
-fn leaves_that_idle_are_asked_when_they_are_ready() {
+/// Two packets in each leaf, none of which gives any: the second class's until 2 ms, the first's two until 5 ms.
+fn all_asleep() -> Tree<u64, Later> {
     let start = |node: &Node| Instant::ZERO + Duration::from_millis(if node.name == "far" { 2 } else { 5 });
-    let mut tree =
-        Tree::<u64, Later>::with(&plan(), |node| Ok(Later(VecDeque::new(), start(node))), |node| node.spec.discipline.build(1)).unwrap();
+    let leaf = |node: &Node| Ok(Later(VecDeque::new(), start(node)));
+    let mut tree = Tree::with(&plan(), leaf, |node: &Node| node.spec.discipline.build(1)).unwrap();
     for number in 0..6 {
         tree.enqueue(Instant::ZERO, Packet::new(FlowId((number % 3) as u32), 600, number)).unwrap();
     }
+    tree
+}
+
+/// In which millisecond packets of which flow leave, if the tree is asked when it says that it is ready.
+fn departures(mut tree: Tree<u64, Later>) -> Vec<(u64, u32)> {
     let (mut now, mut sent) = (Instant::ZERO, Vec::new());
     while !tree.backlog().is_empty() {
         match tree.dequeue(now) {
@@ -225,9 +229,24 @@ fn leaves_that_idle_are_asked_when_they_are_ready() {
             None => now = tree.ready_at().filter(|ready| *ready > now).expect("says when"),
         }
     }
+    sent
+}
+
+/// Leaves that idle on purpose (shapers): the tree idles no longer than the first of them, and asks each when it is ready.
+#[test]
+fn leaves_that_idle_are_asked_when_they_are_ready() {
+    let sent = departures(all_asleep());
     assert_eq!(sent[..2], [(2, 2), (3, 2)], "{sent:?}");
     assert_eq!(sent.len(), 6);
     assert!(sent[2..].iter().all(|(at, _)| (5..=6).contains(at)), "{sent:?}");
+}
+
+#[test]
+fn leaves_that_idle_are_asked_though_another_one_is_removed() {
+    let mut tree = all_asleep();
+    tree.remove("liar").unwrap();
+    assert_eq!(std::iter::from_fn(|| tree.take_dropped()).map(|(packet, _)| packet.flow).collect::<Vec<_>>(), [FlowId(0); 2]);
+    assert_eq!(departures(tree), [(2, 2), (3, 2), (5, 1), (6, 1)]);
 }
 
 /// An AQM that drops until a leaf is empty, as a class asks it for its next packet: its siblings are served all the same, for ever.

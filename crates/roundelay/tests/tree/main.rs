@@ -12,6 +12,7 @@ mod changes;
 mod errors;
 mod liars;
 mod plans;
+mod stand_ins;
 
 use allocation_counter::measure;
 use operations::{Audited, Event, Operation, Violation};
