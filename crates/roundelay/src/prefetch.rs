@@ -35,6 +35,24 @@ pub(crate) fn enqueue_in_windows<S, T>(
     packets.append(&mut refused);
 }
 
+/// Takes out packets, each with `dequeue`: at most so many, until there are none. Before each [`WINDOW`] of them `ask` asks for what they touch.
+#[inline(always)]
+pub(crate) fn dequeue_in_windows<S, T>(
+    scheduler: &mut S,
+    most: usize,
+    into: &mut Vec<Packet<T>>,
+    ask: impl Fn(&S, usize),
+    mut dequeue: impl FnMut(&mut S) -> Option<Packet<T>>,
+) {
+    for number in 0..most {
+        if number.is_multiple_of(WINDOW) {
+            ask(scheduler, WINDOW.min(most - number));
+        }
+        let Some(packet) = dequeue(scheduler) else { return };
+        into.push(packet);
+    }
+}
+
 /// Asks for an item of a slice. An index outside of it is no error and of no use.
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {

@@ -47,7 +47,7 @@ use crate::guarantees::{Bound, Guarantees, Share};
 use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
-use crate::prefetch::{WINDOW, enqueue_in_windows};
+use crate::prefetch::{dequeue_in_windows, enqueue_in_windows};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
@@ -161,14 +161,9 @@ impl<T> Scheduler<T> for Drr<T> {
     }
 
     fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
-        for number in 0..most {
-            if number % WINDOW == 0 {
-                self.ring.prefetch_sends(WINDOW.min(most - number));
-            }
-            let Some(packet) = self.ring.send_next(false) else { return };
-            into.push(packet);
-            self.debug_check();
-        }
+        let ask = |scheduler: &Self, packets| scheduler.ring.prefetch_sends(packets);
+        dequeue_in_windows(self, most, into, ask, |scheduler| scheduler.ring.send_next(false));
+        self.debug_check();
     }
 
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {

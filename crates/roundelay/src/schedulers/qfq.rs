@@ -49,7 +49,7 @@ use crate::mechanisms::lists::Lists;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
-use crate::prefetch::{WINDOW, enqueue_in_windows, prefetch};
+use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
@@ -283,6 +283,9 @@ impl<T> Qfq<T> {
     /// Asks for what dequeueing so many packets touches: heads of flows that are served one after the other. And for the flows that are served
     /// after those, so that they are there when this is called again.
     fn ask_for_departures(&self, packets: usize) {
+        if !self.pool.is_far() {
+            return;
+        }
         let (flows, mut numbers) = (&self.groups.entities, [0; 2 * WINDOW]);
         let known = self.groups.peek(&mut numbers[..2 * packets]);
         let (next, later) = numbers[..known].split_at(packets.min(known));
@@ -333,13 +336,7 @@ impl<T> Scheduler<T> for Qfq<T> {
     }
 
     fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
-        for number in 0..most {
-            if number % WINDOW == 0 && self.pool.is_far() {
-                self.ask_for_departures(WINDOW.min(most - number));
-            }
-            let Some(packet) = self.dequeue_packet(|_| None) else { break };
-            into.push(packet);
-        }
+        dequeue_in_windows(self, most, into, Self::ask_for_departures, |scheduler| scheduler.dequeue_packet(|_| None));
         self.debug_check();
     }
 

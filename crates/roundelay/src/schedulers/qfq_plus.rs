@@ -68,7 +68,7 @@ use crate::mechanisms::lists::Lists;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
-use crate::prefetch::{WINDOW, enqueue_in_windows, prefetch};
+use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
@@ -378,6 +378,9 @@ impl<T> QfqPlus<T> {
     /// Asks for what dequeueing so many packets touches: aggregates that are served one after the other, then a flow of each with its head, then
     /// the next flow of each.
     fn ask_for_departures(&self, packets: usize) {
+        if !self.pool.is_far() {
+            return;
+        }
         let (aggregates, mut turns) = (&self.aggregates.groups.entities, [0; WINDOW]);
         let wanted = packets.div_ceil(self.config.aggregate as usize).min(WINDOW - 1) + 1;
         let known = self.aggregates.groups.peek(&mut turns[..wanted]);
@@ -441,13 +444,7 @@ impl<T> Scheduler<T> for QfqPlus<T> {
     }
 
     fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
-        for number in 0..most {
-            if number % WINDOW == 0 && self.pool.is_far() {
-                self.ask_for_departures(WINDOW.min(most - number));
-            }
-            let Some(packet) = self.dequeue_packet(|_| None) else { break };
-            into.push(packet);
-        }
+        dequeue_in_windows(self, most, into, Self::ask_for_departures, |scheduler| scheduler.dequeue_packet(|_| None));
         self.debug_check();
     }
 
