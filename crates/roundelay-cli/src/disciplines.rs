@@ -24,10 +24,13 @@ pub(crate) fn help(name: &str) -> Result<String, Failure> {
     let info = AnyDiscipline::named(name).map_err(Failure::usage)?.info();
     let mut text = format!("{}: {}\n\n", info.name, info.about);
     let mut rows: Vec<_> = info.parameters.iter().map(row).collect();
-    let limit = if info.default_limit.packets == u64::MAX { "unlimited".to_owned() } else { info.default_limit.packets.to_string() };
-    let memory =
-        if info.default_limit.bytes == u64::MAX { "unlimited".to_owned() } else { roundelay::Bytes(info.default_limit.bytes).to_string() };
-    let what = "what its buffer holds: packets (1000) or bytes (150kb)";
+    let roundelay::Limit { packets, bytes } = info.default_limit;
+    let memory = if bytes == u64::MAX { "unlimited".to_owned() } else { roundelay::Bytes(bytes).to_string() };
+    let (limit, what) = match (info.default_limit.is_in_bytes(), packets) {
+        (true, _) => (memory.clone(), "what its buffer holds: bytes (150000 or 150kb) or packets (1000p)"),
+        (false, u64::MAX) => ("unlimited".to_owned(), "what its buffer holds: packets (1000) or bytes (150kb)"),
+        (false, packets) => (packets.to_string(), "what its buffer holds: packets (1000) or bytes (150kb)"),
+    };
     rows.push(["limit".to_owned(), limit, "0 or more".to_owned(), what.to_owned()]);
     rows.push(["memory_limit".to_owned(), memory, "0b or more".to_owned(), "bytes that its buffer holds".to_owned()]);
     if info.weighted {

@@ -98,7 +98,7 @@ fn assert_says(message: &str, parts: &[&str]) {
 fn a_usage_error_names_what_is_legal() {
     let cases: [(&[&str], &[&str]); 14] = [
         (&["--rate", "20Mbps"], &["20Mbps", "20mbit", "160mbit"]),
-        (&["--rate", "fast"], &["fast", "a rate is a number and bit, kbit, mbit, gbit or tbit"]),
+        (&["--rate", "fast"], &["fast", "expected a number and bit, kbit, mbit, gbit or tbit"]),
         (&["--rate", "0"], &["at least 1bit"]),
         (&["--rate", "1mbit", "purple"], &["no discipline is called 'purple'", "roundelay list"]),
         (&["--rate", "1mbit", ""], &["no discipline is called ''"]),
@@ -388,7 +388,7 @@ fn tc_understands_the_commands() {
         "codel",
         "codel limit 150kb target 1500ns interval 3600s ecn ce_threshold 7200s",
         "red",
-        "red limit 1000 max 300kb avpkt 1500b probability 1 bandwidth 10tbit ecn harddrop nodrop adaptive",
+        "red limit 1000p max 300kb avpkt 1500b probability 1 bandwidth 10tbit ecn harddrop nodrop adaptive",
         "red limit 10kb burst 10 bandwidth 1kbit probability 0.0001",
         "choke",
         "choke limit 1000000000 min 10 max 30 avpkt 1500b burst 11 bandwidth 10tbit probability 1 ecn",

@@ -238,11 +238,12 @@ fn interval(values: impl Iterator<Item = Option<f64>>) -> Option<Interval> {
     student_95(&values.flatten().collect::<Vec<_>>())
 }
 
-/// The mean in its unit, and half the interval as a part of it.
+/// The mean and half the interval, both in the figure's unit.
 fn figure(interval: Option<Interval>, unit: impl Fn(f64) -> String) -> String {
     let Some(Interval { mean, half_width }) = interval else { return "–".to_owned() };
     match half_width {
-        Some(half) if mean != 0.0 && half > 0.0 => format!("{} ±{}", unit(mean), percent(half / mean.abs())),
+        // What is left of equal figures after their mean was taken off is no width.
+        Some(half) if half > mean.abs() * 1e-9 => format!("{} ±{}", unit(mean), unit(half)),
         _ => unit(mean),
     }
 }

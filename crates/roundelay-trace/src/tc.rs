@@ -329,8 +329,9 @@ mod tests {
         let default = "min 30000 max 90000 avpkt 1000 burst 50 bandwidth 10mbit probability 0.02";
         check(&[
             ("red", &format!("red limit 360000 {default}")),
-            ("red limit 100", &format!("red limit 100000 {default}")),
-            ("red limit 100 memory_limit 90000b", &format!("red limit 90000 {default}")),
+            ("red limit 100p", &format!("red limit 100000 {default}")),
+            ("red limit 100000", &format!("red limit 100000 {default}")),
+            ("red limit 100p memory_limit 90000b", &format!("red limit 90000 {default}")),
             ("red limit 0", &format!("red limit 1 {default}")),
             ("red ecn adaptive", &format!("red limit 360000 {default} ecn adaptive")),
             ("red ecn harddrop nodrop", &format!("red limit 360000 {default} ecn harddrop nodrop")),
@@ -453,7 +454,7 @@ mod tests {
         let by_source = Distinctions { flow_by: FlowBy::Source, weighted: true, prioritised: true };
         for (text, remarks) in [
             ("fifo", &[][..]),
-            ("red limit 100", &["# the buffer is counted in bytes there: a packet for 1000 of them"]),
+            ("red limit 100p", &["# the buffer is counted in bytes there: a packet for 1000 of them"]),
             ("red ecn nodrop", &[]),
             ("codel limit 100kb", &["# the buffer is counted in packets there: one for 1514 bytes"]),
             ("sfb", &["# flows are told apart by addresses, protocol and ports there, not as in the comparison"]),

@@ -16,6 +16,8 @@ use crate::standing::Standing;
 
 /// Harm that differs by less than this factor is the same.
 const NOTABLE: f64 = 1.25;
+/// A flow whose delay differs by more than this factor is named, even if what is typical does not differ.
+const STRIKING: f64 = 4.0;
 /// Waiting no longer than this, beside the transmission itself, does not matter to anybody.
 const NEGLIGIBLE_SECONDS: f64 = 0.005;
 /// A sender's shortest wait before it sends again (RFC 6298, section 2.4).
@@ -73,7 +75,7 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize
             "Nothing gets through, whichever discipline it is.".to_owned()
         }
         (false, _) => format!("Nothing contends for this link: {} will do.", results[best].spec),
-        (true, false) => format!("{} will do: what was compared serves this traffic alike.", results[best].spec),
+        (true, false) => format!("{} will do: what was compared serves this traffic alike on the whole.", results[best].spec),
         (true, true) => praise(&results[best], light.len(), results.len() == 1),
     };
     let worst = worst(&harms, best, &fit).filter(|_| contended && differ);
@@ -87,11 +89,39 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize
         [first]
             .into_iter()
             .chain(blame)
+            .chain(standout(comparison, negligible).filter(|_| contended && !differ))
             .chain(obstacle(results, &harms, standings, best))
             .chain(caveats(&results[best], results))
             .chain(nowhere)
             .collect(),
     )
+}
+
+/// The flow for which it makes most difference who serves it, if that is much. Only flows that get something through everywhere.
+fn standout(comparison: &Comparison, negligible: f64) -> Option<String> {
+    let results = &comparison.disciplines;
+    let waits = |flow: usize| results.iter().map(move |result| result.flows[flow].outcome.delay.map(|delay| delay.p99));
+    let factor = |flow: usize| {
+        let waits: Vec<f64> = waits(flow).collect::<Option<_>>()?;
+        let longest = waits.iter().copied().fold(0.0, f64::max);
+        Some(spread(waits.into_iter())).filter(|factor| longest > negligible && *factor > STRIKING)
+    };
+    let (flow, _) =
+        (0..comparison.flows.len()).filter_map(|flow| factor(flow).map(|factor| (flow, factor))).max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let order = |a: &&DisciplineResult, b: &&DisciplineResult| {
+        let wait = |result: &DisciplineResult| result.flows[flow].outcome.delay.map_or(f64::INFINITY, |delay| delay.p99);
+        wait(a).total_cmp(&wait(b))
+    };
+    let (least, most) = (results.iter().min_by(order)?, results.iter().max_by(order)?);
+    let wait = |result: &DisciplineResult| result.flows[flow].outcome.delay.map_or_else(String::new, |delay| seconds(delay.p99));
+    Some(format!(
+        "But not each flow: 99% of the packets of {} are through within {} under {}, within {} under {}.",
+        comparison.flows[flow].label,
+        wait(least),
+        least.spec,
+        wait(most),
+        most.spec
+    ))
 }
 
 /// What Linux calls by the same name.
@@ -207,11 +237,12 @@ fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<Strin
         drops if drops.refused * 2 > drops.total() => "because it would not take them",
         _ => "because its buffer is full",
     };
-    let loss = format!("It drops {lost} of all packets {reason}; TCP senders would slow down in answer, which a replay cannot show.");
+    let loss =
+        format!("{} drops {lost} of all packets {reason}; TCP senders would slow down in answer, which a replay cannot show.", winner.spec);
     let late = winner.total.reordered;
     let part = percent(late as f64 / winner.total.packets.max(1) as f64);
     let packets = if late == 1 { "packet leaves after a later one of its flow" } else { "packets leave after a later one of their flow" };
-    let order = format!("It reorders: {late} {packets} ({part}), which TCP receivers may take for losses.");
+    let order = format!("{} reorders: {late} {packets} ({part}), which TCP receivers may take for losses.", winner.spec);
     let buffers = "The disciplines had different buffers; --buffer gives all the same.".to_owned();
     let is_short = winner.total.loss > 0.01;
     let unlike = results.iter().any(|result| result.limit != winner.limit);

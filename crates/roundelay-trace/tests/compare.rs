@@ -787,7 +787,7 @@ fn disciplines_go_by_what_they_say() {
 fn the_best_one_reorders_not_in_silence() {
     let text = verdict_of(&overload(), &["lifo"]);
     let reordered = run(&overload(), &options("8mbit", specs(&["lifo"]))).disciplines[0].total.reordered;
-    assert!(reordered > 1 && text.contains(&format!("It reorders: {reordered} packets leave after a later one of their flow (")), "{text}");
+    assert!(reordered > 1 && text.contains(&format!(" reorders: {reordered} packets leave after a later one of their flow (")), "{text}");
     assert!(!verdict_of(&overload(), &["fifo"]).contains("reorders"));
 }
 

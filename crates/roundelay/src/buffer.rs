@@ -20,6 +20,11 @@ impl Limit {
     /// No limit.
     pub const UNBOUNDED: Self = Self { packets: u64::MAX, bytes: u64::MAX };
 
+    /// Whether it counts bytes alone: a bare number for such a limit is one of bytes.
+    pub const fn is_in_bytes(&self) -> bool {
+        self.packets == u64::MAX && self.bytes != u64::MAX
+    }
+
     /// A limit by packets alone.
     pub const fn of_packets(packets: u64) -> Self {
         Self { packets, bytes: u64::MAX }

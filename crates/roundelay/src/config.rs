@@ -96,21 +96,23 @@ impl Kind {
     pub fn read(self, text: &str) -> Result<u64, String> {
         match self {
             Self::Count => text.parse().map_err(|_| "a whole number".to_owned()),
-            Self::Size => text.parse::<Bytes>().map(|b| b.0).map_err(|e| e.to_string()),
-            Self::Rate => text.parse::<Rate>().map(Rate::bits_per_second).map_err(|e| e.to_string()),
-            Self::Number => text.parse::<Billionths>().map(|number| number.0).map_err(|e| e.to_string()),
+            Self::Size => text.parse::<Bytes>().map(|b| b.0).map_err(|e| e.expected().to_owned()),
+            Self::Rate => text.parse::<Rate>().map(Rate::bits_per_second).map_err(|e| e.expected().to_owned()),
+            Self::Number => text.parse::<Billionths>().map(|number| number.0).map_err(|e| e.expected().to_owned()),
             Self::Time | Self::Seconds | Self::Milliseconds if text == "never" => Ok(NEVER),
             Self::Seconds if is_bare(text) => self.read(&(text.to_owned() + "s")),
             Self::Milliseconds if is_bare(text) => self.read(&(text.to_owned() + "ms")),
-            Self::Time | Self::Seconds | Self::Milliseconds => text.parse::<Duration>().map(Duration::as_picos).map_err(|e| e.to_string()),
+            Self::Time | Self::Seconds | Self::Milliseconds => {
+                text.parse::<Duration>().map(Duration::as_picos).map_err(|e| e.expected().to_owned())
+            }
             Self::Switch => Err("no value".to_owned()),
         }
     }
 }
 
 /// Whether a number has no unit.
-fn is_bare(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit())
+pub(crate) fn is_bare(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What is wrong with a discipline as it was written.

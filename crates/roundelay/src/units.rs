@@ -31,9 +31,16 @@ pub struct UnitError {
     expected: String,
 }
 
+impl UnitError {
+    /// What would have been right.
+    pub fn expected(&self) -> &str {
+        &self.expected
+    }
+}
+
 impl fmt::Display for UnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot read '{}': {}", self.text, self.expected)
+        write!(f, "cannot read '{}': expected {}", self.text, self.expected)
     }
 }
 
@@ -103,14 +110,14 @@ impl FromStr for Rate {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let expected = "a rate is a number and bit, kbit, mbit, gbit or tbit (bits per second), as in 20mbit";
+        let expected = "a number and bit, kbit, mbit, gbit or tbit (bits per second), as in 20mbit";
         let error = |expected: &str| UnitError { text: text.to_string(), expected: expected.to_string() };
         let (number, suffix) = split(text);
         if let Some(both) = both_readings(number, suffix) {
             return Err(error(&both));
         }
         let bits = quantity(number, suffix, RATES).ok_or_else(|| error(expected))?;
-        Self::from_bits_per_second(bits).ok_or_else(|| error("a rate is at least 1bit per second"))
+        Self::from_bits_per_second(bits).ok_or_else(|| error("at least 1bit per second"))
     }
 }
 
@@ -120,7 +127,7 @@ fn both_readings(number: &str, suffix: &str) -> Option<String> {
     let scale = lower.strip_suffix("bps").or_else(|| lower.strip_suffix("b/s")).or_else(|| lower.strip_suffix("bit/s"))?;
     let bits = quantity(number, &format!("{scale}bit"), RATES)?;
     let eightfold = bits.checked_mul(8).and_then(Rate::from_bits_per_second)?;
-    Some(format!("write {number}{scale}bit for bits per second, or {eightfold} for bytes per second (which is what tc takes {suffix} for)"))
+    Some(format!("{number}{scale}bit for bits per second, or {eightfold} for bytes per second (which is what tc takes {suffix} for)"))
 }
 
 impl FromStr for Bytes {
@@ -130,7 +137,7 @@ impl FromStr for Bytes {
         let (number, suffix) = split(text);
         quantity(number, suffix, SIZES).map(Self).ok_or_else(|| UnitError {
             text: text.to_string(),
-            expected: "a size is a number and b, kb (1024 bytes), mb or gb, as in 1514b".to_string(),
+            expected: "a number and b, kb (1024 bytes), mb or gb, as in 1514b".to_string(),
         })
     }
 }
@@ -152,7 +159,7 @@ impl FromStr for Duration {
         let (number, suffix) = split(text);
         quantity(number, suffix, TIMES).map(Self::from_picos).ok_or_else(|| UnitError {
             text: text.to_string(),
-            expected: "a time is a number and s, ms, us or ns (a bare number is microseconds, as in tc), as in 5ms".to_string(),
+            expected: "a number and s, ms, us or ns (a bare number is microseconds, as in tc), as in 5ms".to_string(),
         })
     }
 }

@@ -221,7 +221,9 @@ fn a_limit_in_packets_leaves_the_default_memory_and_the_other_way_round() {
     for discipline in AnyDiscipline::all() {
         let (name, default) = (discipline.name(), discipline.default_limit());
         assert_eq!(parse(name).limit_or_default(), default);
-        assert_eq!(parse(&format!("{name} limit 7")).limit, Some(Limit { packets: 7, ..default }));
+        let bare = if name == "red" { Limit::of_bytes(7) } else { Limit { packets: 7, ..default } };
+        assert_eq!(parse(&format!("{name} limit 7")).limit, Some(bare), "as tc counts: bytes for red");
+        assert_eq!(parse(&format!("{name} limit 7p")).limit, Some(Limit { packets: 7, ..default }));
         assert_eq!(parse(&format!("{name} memory_limit 7b")).limit, Some(Limit { bytes: 7, ..default }));
         assert_eq!(parse(&format!("{name} limit 7b")).limit, Some(Limit::of_bytes(7)));
     }

@@ -10,7 +10,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use crate::buffer::Limit;
-use crate::config::{ConfigError, Kind, Parameter};
+use crate::config::{ConfigError, Kind, Parameter, is_bare};
 use crate::guarantees::{Guarantees, Share};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
@@ -182,20 +182,22 @@ impl FromStr for Spec {
         let mut words = text.split_whitespace();
         let name = words.next().unwrap_or_default();
         let mut discipline = AnyDiscipline::named(name)?;
-        let mut limit = LimitReader { discipline: discipline.name(), limit: None, memory_bytes: None };
+        let default = discipline.default_limit();
+        let mut limit = LimitReader { discipline: discipline.name(), default, limit: None, memory_bytes: None };
         while let Some(word) = words.next() {
             if !limit.read(word, &mut words)? {
                 discipline.set(word, &mut words)?;
             }
         }
         discipline.visit(Check)?;
-        Ok(Self { limit: limit.over(discipline.default_limit()), discipline })
+        Ok(Self { limit: limit.over_default(), discipline })
     }
 }
 
 /// `limit` and `memory_limit`, which every discipline has since they belong to its buffer.
 struct LimitReader {
     discipline: &'static str,
+    default: Limit,
     limit: Option<Limit>,
     memory_bytes: Option<u64>,
 }
@@ -210,8 +212,13 @@ impl LimitReader {
         };
         match word {
             "limit" => {
-                let expected = "packets (limit 1000) or bytes (limit 150kb)";
-                self.limit = Some(words.next().and_then(parse_limit).ok_or_else(|| error(expected))?);
+                let (expected, bare) = if self.default.is_in_bytes() {
+                    ("bytes (limit 150kb) or packets (limit 1000p)", "b")
+                } else {
+                    ("packets (limit 1000) or bytes (limit 150kb)", "p")
+                };
+                let read = |text: &str| if is_bare(text) { parse_limit(&(text.to_owned() + bare)) } else { parse_limit(text) };
+                self.limit = Some(words.next().and_then(read).ok_or_else(|| error(expected))?);
             }
             "memory_limit" => {
                 let text = words.next().ok_or_else(|| error("a size, as in 32mb"))?;
@@ -224,7 +231,8 @@ impl LimitReader {
 
     /// What has been read, in whatever order, over the default: `limit` in packets leaves the default's bytes, in bytes it replaces both;
     /// `memory_limit` replaces the default's bytes. None if neither was written.
-    fn over(&self, default: Limit) -> Option<Limit> {
+    fn over_default(&self) -> Option<Limit> {
+        let default = self.default;
         if self.limit.is_none() && self.memory_bytes.is_none() {
             return None;
         }

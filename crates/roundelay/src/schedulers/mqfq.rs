@@ -165,7 +165,7 @@ impl Discipline for Config {
             kind: Kind::Size,
             min: 0,
             max: 1 << 16,
-            about: "bytes of the cells that packets are queued as; 0 queues them whole",
+            about: "bytes of the cells that packets are queued as, at least 32; 0 queues them whole",
             read: |config| config.cells.into(),
             write: |config, value| config.cells = saturated(value),
         },

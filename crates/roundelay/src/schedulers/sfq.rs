@@ -95,7 +95,7 @@ impl Discipline for Config {
             kind: Kind::Seconds,
             min: 0,
             max: Self::MAX_PERTURB.as_picos(),
-            about: "time between two changes of the hash's key; 0 for never",
+            about: "time between two changes of the hash's key, at least 1ms (a bare number is seconds); 0 for never",
             read: |config| config.perturb.as_picos(),
             write: |config, value| config.perturb = Duration::from_picos(value),
         },
