@@ -265,6 +265,22 @@ mod tests {
         assert_eq!(clock.total_weight(), 1);
     }
 
+    /// Each packet's third of a unit is kept for the next, though it is asked after each whether a weight has gone.
+    #[test]
+    fn where_no_weight_goes_nothing_of_v_is_lost() {
+        let mut clock = VirtualClock::default();
+        clock.add_weight(FlowId(0), 3);
+        clock.add_weight(FlowId(1), 3);
+        clock.remove_weight(FlowId(1), 3, clock.now().plus(clock.span_of(1 << 16)));
+        let start = clock.now();
+        for _ in 0..600 {
+            clock.advance_exactly(100);
+            clock.let_go(false);
+        }
+        assert_eq!(clock.total_weight(), 6, "the weight is still there, so that V ought to be exact");
+        assert_eq!(clock.now().since(start), 10_000 << VirtualTime::FRACTION_BITS);
+    }
+
     #[test]
     fn a_weight_that_comes_back_is_not_counted_twice() {
         let mut clock = one_leaving();

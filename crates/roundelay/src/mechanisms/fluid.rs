@@ -294,3 +294,19 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
         self.clock.check(self.pool.backlog().bytes);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets of whole bytes tie at whole bytes, where what is cut off in reckoning may fall on either side.
+    #[test]
+    fn finish_times_that_differ_by_less_than_the_tolerance_tie_at_whole_bytes() {
+        let finish = |bits: u64| Service { finish: VirtualTime::from_bits(bits), ..Service::default() }.rounded_finish();
+        let whole = 1500u64 << VirtualTime::FRACTION_BITS;
+        assert_eq!(finish(whole - TOLERANCE / 2), finish(whole));
+        assert_eq!(finish(whole + TOLERANCE / 2 - 1), finish(whole));
+        assert!(finish(whole).is_after(finish(whole - TOLERANCE / 2 - 1)));
+        assert!(finish(whole + TOLERANCE / 2).is_after(finish(whole)));
+    }
+}
