@@ -125,9 +125,6 @@ impl<T> Pool<T> {
     /// Places that are few enough to stay in a near cache, where nothing is gained by asking for them: 256 KiB.
     const NEAR: usize = (1 << 18) / size_of::<Node<u32>>();
 
-    /// How many pushes ahead of its own a place is asked for.
-    const AHEAD: usize = 16;
-
     /// What waits in all queues of this pool.
     #[inline]
     pub const fn backlog(&self) -> Backlog {
@@ -189,9 +186,6 @@ impl<T> Pool<T> {
             Some(place) => place,
             None => self.add_place(),
         };
-        if self.is_far() {
-            self.look_ahead(queue);
-        }
         let link = Link { place, len };
         let nodes = self.nodes.as_mut_slice();
         match nodes.get_mut(queue.tail as usize) {
@@ -246,15 +240,6 @@ impl<T> Pool<T> {
     #[inline]
     pub fn head(&self, queue: &Queue) -> Option<&Packet<T>> {
         self.nodes.get(queue.head.place as usize)?.packet.as_ref()
-    }
-
-    /// Asks for what this push writes, which would else wait in line to be fetched one by one, and for what a later one does.
-    #[inline(never)]
-    fn look_ahead(&self, queue: &Queue) {
-        self.prefetch_tail(queue);
-        if let Some(later) = self.free.len().checked_sub(Self::AHEAD).and_then(|at| self.free.get(at)) {
-            prefetch(&self.nodes, *later as usize);
-        }
     }
 
     #[cold]
