@@ -111,7 +111,8 @@ pub(crate) enum Command {
     Send(Outgoing),
     Wake(Option<Instant>),
     Report(FlowId, Report),
-    Spawn(Box<dyn Agent>, Instant),
+    /// The agent is there until the command is done.
+    Spawn(Option<Box<dyn Agent>>, Instant),
     Leave,
 }
 
@@ -177,7 +178,7 @@ impl Context<'_> {
 
     /// Adds an agent that is first called at `at`.
     pub fn spawn(&mut self, agent: Box<dyn Agent>, at: Instant) {
-        self.commands.push(Command::Spawn(agent, at));
+        self.commands.push(Command::Spawn(Some(agent), at));
     }
 
     /// Leaves for good, once its flows are closed: the agent is dropped after this call.

@@ -68,9 +68,8 @@ impl Arena {
     }
 
     #[inline]
-    pub(crate) fn release(&mut self, place: u32) -> Cargo {
+    pub(crate) fn release(&mut self, place: u32) {
         self.free.push(place);
-        self.cargoes[place as usize]
     }
 
     /// Packets on their way.

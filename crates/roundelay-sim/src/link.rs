@@ -106,8 +106,8 @@ pub(crate) fn preempts(queue: &Spec) -> bool {
 pub(crate) struct Link {
     pub(crate) port: Outlet,
     pub(crate) wire: Wire,
-    /// When the port picks next, as the queue of events knows it; `MAX` if it does not.
-    pub(crate) picks_at: Instant,
+    /// When the port picks next.
+    pub(crate) picks: Key,
     pub(crate) overhead: u32,
 }
 
@@ -126,7 +126,13 @@ impl Link {
             last: Instant::ZERO,
             counts: LinkCounts::default(),
         };
-        Ok(Self { port, wire, picks_at: Instant::MAX, overhead: config.overhead })
+        Ok(Self { port, wire, picks: Key::NEVER, overhead: config.overhead })
+    }
+
+    /// What happens here next: a packet arrives at the link's end, or the port picks one.
+    #[inline]
+    pub(crate) fn next(&self) -> Key {
+        self.wire.in_flight.front().map_or(Key::NEVER, |(key, _)| *key).min(self.picks)
     }
 }
 

@@ -26,7 +26,7 @@ pub enum SimulationError {
     #[error(transparent)]
     Network(#[from] NetworkError),
     /// There is more at once than events can be told apart for.
-    #[error("twice the links and the agents alive are more than {PLACES}")]
+    #[error("the links and the agents alive are more than {PLACES}")]
     TooLarge,
     /// It goes on for too long.
     #[error("more than {EVENTS} events")]
@@ -60,17 +60,17 @@ impl<P: Probe> Books<P> {
     }
 
     pub(crate) fn drop(&mut self, link: LinkId, packet: &Packet<Carried>, now: Instant, reason: DropReason) {
-        let cargo = self.arena.release(packet.payload.cargo);
-        self.probe.dropped(now, link, packet, &cargo, reason);
+        let cargo = self.arena.at(packet.payload.cargo);
+        self.probe.dropped(now, link, packet, cargo, reason);
         self.count(packet.flow, cargo.direction, |counts| counts.dropped[reason as usize] += 1);
-        self.leave_network(packet.flow, now);
+        self.leave_network(packet, now);
     }
 
     pub(crate) fn lose(&mut self, link: LinkId, packet: &Packet<Carried>, now: Instant) {
-        let cargo = self.arena.release(packet.payload.cargo);
-        self.probe.lost(now, link, packet, &cargo);
+        let cargo = self.arena.at(packet.payload.cargo);
+        self.probe.lost(now, link, packet, cargo);
         self.count(packet.flow, cargo.direction, |counts| counts.lost += 1);
-        self.leave_network(packet.flow, now);
+        self.leave_network(packet, now);
     }
 
     #[inline]
@@ -82,13 +82,14 @@ impl<P: Probe> Books<P> {
         }
     }
 
-    /// A packet of the flow is gone; maybe the flow is, too.
+    /// A packet is gone; maybe its flow is, too.
     #[inline]
-    fn leave_network(&mut self, id: FlowId, now: Instant) {
-        let Some(flow) = self.flows.at_mut(id) else { return };
+    fn leave_network(&mut self, packet: &Packet<Carried>, now: Instant) {
+        self.arena.release(packet.payload.cargo);
+        let Some(flow) = self.flows.at_mut(packet.flow) else { return };
         flow.on_their_way -= 1;
         if !flow.is_open && flow.on_their_way == 0 {
-            self.end(id, now);
+            self.end(packet.flow, now);
         }
     }
 
@@ -110,7 +111,7 @@ pub struct Simulation<P = ()> {
     free_seats: Vec<u32>,
     spawned: u32,
     books: Books<P>,
-    /// Two places a link, arrivals and picks, then one an agent.
+    /// A place for each link, then one for each agent.
     events: EventQueue,
     /// Links that pick at this instant, once all that arrives at it has arrived.
     due: Vec<u32>,
@@ -138,10 +139,10 @@ impl<P: Probe> Simulation<P> {
             Link::new(link, config, seed).map_err(|error| SimulationError::Queue { link, error })
         });
         let links: Vec<_> = links.collect::<Result<_, _>>()?;
-        if 2 * links.len() >= PLACES {
+        if links.len() >= PLACES {
             return Err(SimulationError::TooLarge);
         }
-        let events = EventQueue::new(2 * links.len());
+        let events = EventQueue::new(links.len());
         let books = Books { arena: Arena::default(), flows: Flows::default(), probe, sequence: 0, packets: 0 };
         Ok(Self {
             network,
@@ -183,7 +184,7 @@ impl<P: Probe> Simulation<P> {
 
     /// An agent's place in the queue of events.
     const fn timer(&self, agent: u32) -> usize {
-        2 * self.links.len() + agent as usize
+        self.links.len() + agent as usize
     }
 
     #[inline]
@@ -242,12 +243,11 @@ impl<P: Probe> Simulation<P> {
     /// # Errors
     /// A flow was opened between nodes that are not connected, a queue does not take it, or there are too many agents or events.
     pub fn run(&mut self, end: Instant) -> Result<(), SimulationError> {
-        let agents = 2 * self.links.len();
+        let agents = self.links.len();
         loop {
             self.check_size()?;
             let (key, place) = self.events.first();
-            let is_pick = place < agents && place % 2 == 1;
-            if !self.due.is_empty() && (is_pick || key.time() > self.now) {
+            if !self.due.is_empty() && (key.is_pick() || key.time() > self.now) {
                 self.pick_due();
                 continue;
             }
@@ -256,10 +256,10 @@ impl<P: Probe> Simulation<P> {
                 return Ok(());
             }
             self.now = key.time();
-            if is_pick {
-                self.pick(place / 2);
+            if key.is_pick() {
+                self.pick(place);
             } else if place < agents {
-                self.deliver(place / 2)?;
+                self.deliver(place)?;
             } else {
                 self.call(AgentId((place - agents) as u32), |agent, context| agent.wake(context))?;
                 if self.events.first() == (key, place) {
@@ -290,26 +290,20 @@ impl<P: Probe> Simulation<P> {
     /// The link's port picks a packet, or finds that it has none to give yet.
     #[inline]
     fn pick(&mut self, number: usize) {
-        let Link { port, wire, picks_at, .. } = &mut self.links[number];
-        let was_empty = wire.in_flight.is_empty();
-        port.pick(&mut Work { wire, books: &mut self.books });
-        if was_empty && let Some((key, _)) = wire.in_flight.front() {
-            self.events.set(2 * number, *key);
-        }
-        *picks_at = port.next_event().unwrap_or(Instant::MAX);
-        let key = if *picks_at == Instant::MAX { Key::NEVER } else { Key::pick(*picks_at, self.books.sequence) };
-        self.events.set(2 * number + 1, key);
+        let link = &mut self.links[number];
+        link.port.pick(&mut Work { wire: &mut link.wire, books: &mut self.books });
+        link.picks = link.port.next_event().map_or(Key::NEVER, |at| Key::pick(at, self.books.sequence));
+        self.events.set(number, link.next());
     }
 
     /// The first packet on the link arrives at its end.
     #[inline]
     fn deliver(&mut self, number: usize) -> Result<(), SimulationError> {
-        let Link { wire, overhead, .. } = &mut self.links[number];
-        let Some((_, mut packet)) = wire.in_flight.pop_front() else { return Ok(()) };
-        let next = wire.in_flight.front().map_or(Key::NEVER, |(key, _)| *key);
-        packet.len -= *overhead;
+        let link = &mut self.links[number];
+        let Some((_, mut packet)) = link.wire.in_flight.pop_front() else { return Ok(()) };
+        packet.len -= link.overhead;
         packet.payload.hop += 1;
-        self.events.set(2 * number, next);
+        self.events.set(number, link.next());
         let link = self.routes.hops[packet.payload.hop as usize];
         if link == ARRIVED {
             return self.hand_over(&packet);
@@ -321,17 +315,18 @@ impl<P: Probe> Simulation<P> {
     /// A packet comes to a link's queue.
     #[inline]
     fn arrive(&mut self, number: u32, mut packet: Packet<Carried>) {
-        let Link { port, wire, picks_at, overhead } = &mut self.links[number as usize];
+        let Link { port, wire, picks, overhead } = &mut self.links[number as usize];
         packet.len += *overhead;
         wire.counts.arrived += 1;
         self.books.probe.arrived(self.now, LinkId(number), &packet, self.books.arena.at(packet.payload.cargo));
         port.arrive(self.now, packet, &mut Work { wire, books: &mut self.books });
-        let Some(at) = port.next_event().filter(|at| *at < *picks_at) else { return };
-        *picks_at = at;
+        let Some(at) = port.next_event().filter(|at| *at < picks.time()) else { return };
+        *picks = Key::pick(at, self.books.sequence);
         if at == self.now {
             self.due.push(number);
         } else {
-            self.events.set(2 * number as usize + 1, Key::pick(at, self.books.sequence));
+            let next = self.links[number as usize].next();
+            self.events.set(number as usize, next);
         }
     }
 
@@ -339,17 +334,17 @@ impl<P: Probe> Simulation<P> {
     #[inline]
     fn hand_over(&mut self, packet: &Packet<Carried>) -> Result<(), SimulationError> {
         let books = &mut self.books;
-        let cargo = books.arena.release(packet.payload.cargo);
-        books.probe.delivered(self.now, packet, &cargo);
-        let Cargo { direction, sent, initial_slack, content, .. } = cargo;
+        let cargo = books.arena.at(packet.payload.cargo);
+        books.probe.delivered(self.now, packet, cargo);
+        let Cargo { direction, sent, initial_slack, .. } = *cargo;
+        let Packet { flow, len, ecn, slack, .. } = *packet;
+        let listener = books.flows.at(flow).filter(|flow| flow.is_open).map(|flow| flow.agent);
+        let arrival = |content| Arrival { flow, direction, len, content, ecn, sent, initial_slack, slack };
+        let heard = listener.map(|agent| (agent, arrival(cargo.content)));
         let delay = self.now.since(sent);
-        books.count(packet.flow, direction, |counts| counts.deliver(packet.len, delay));
-        let listener = books.flows.at(packet.flow).filter(|flow| flow.is_open).map(|flow| flow.agent);
-        books.leave_network(packet.flow, self.now);
-        let Some(agent) = listener else { return Ok(()) };
-        let arrival =
-            Arrival { flow: packet.flow, direction, len: packet.len, content, ecn: packet.ecn, sent, initial_slack, slack: packet.slack };
-        self.call(agent, |agent, context| agent.arrive(&arrival, context))
+        books.count(flow, direction, |counts| counts.deliver(len, delay));
+        books.leave_network(packet, self.now);
+        heard.map_or(Ok(()), |(agent, arrival)| self.call(agent, |agent, context| agent.arrive(&arrival, context)))
     }
 
     /// Calls an agent and does what it asks for.
@@ -359,20 +354,21 @@ impl<P: Probe> Simulation<P> {
         let (flows, commands) = (&mut self.books.flows, &mut self.commands);
         call(&mut *seat.agent, &mut Context { now: self.now, random: &mut seat.random, flows, commands });
         let mut commands = std::mem::take(&mut self.commands);
-        let outcome = commands.drain(..).try_for_each(|command| self.execute(id, command));
+        let outcome = commands.iter_mut().try_for_each(|command| self.execute(id, command));
+        commands.clear();
         self.commands = commands;
         outcome
     }
 
     #[inline]
-    fn execute(&mut self, agent: AgentId, command: Command) -> Result<(), SimulationError> {
+    fn execute(&mut self, agent: AgentId, command: &mut Command) -> Result<(), SimulationError> {
         match command {
-            Command::Send(packet) => self.send(&packet),
-            Command::Report(flow, report) => self.report(agent, flow, &report),
-            Command::Wake(at) => self.set_timer(agent.0, at),
-            Command::Open(flow, spec) => self.open(agent, flow, &spec)?,
-            Command::Close(flow) => self.close(agent, flow),
-            Command::Spawn(agent, at) => drop(self.spawn(agent, at)),
+            Command::Send(packet) => self.send(packet),
+            Command::Report(flow, report) => self.report(agent, *flow, report),
+            Command::Wake(at) => self.set_timer(agent.0, *at),
+            Command::Open(flow, spec) => self.open(agent, *flow, spec)?,
+            Command::Close(flow) => self.close(agent, *flow),
+            Command::Spawn(agent, at) => drop(agent.take().map(|agent| self.spawn(agent, *at))),
             Command::Leave => self.leave(agent, true),
         }
         Ok(())
@@ -390,10 +386,11 @@ impl<P: Probe> Simulation<P> {
         let cargo =
             Cargo { number: books.packets, flow: number, direction, sent: self.now, initial_slack: packet.slack, content: packet.content };
         books.packets += 1;
-        let carried = Carried { hop, cargo: books.arena.store(cargo) };
+        let place = books.arena.store(cargo);
+        let carried = Carried { hop, cargo: place };
         let Outgoing { flow, len, ecn, priority, slack, deadline, .. } = *packet;
         let packet = Packet { ecn, priority, slack, deadline, ..Packet::new(flow, len, carried) };
-        books.probe.sent(self.now, &packet, &cargo);
+        books.probe.sent(self.now, &packet, books.arena.at(place));
         self.arrive(self.routes.hops[hop as usize], packet);
     }
 

@@ -6,8 +6,6 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use roundelay::Instant;
-
 use crate::agent::{Agent, Arrival, Command, Context};
 
 /// Groups of the flows that are about to be opened.
@@ -44,8 +42,8 @@ impl Member {
             match command {
                 Command::Open(..) => self.openings.push(self.group),
                 Command::Spawn(agent, _) => {
-                    let spawned = std::mem::replace(agent, Box::new(Nobody));
-                    *agent = Box::new(Self::new(spawned, self.group, self.openings.clone()));
+                    let member = |agent| Box::new(Self::new(agent, self.group, self.openings.clone())) as Box<dyn Agent>;
+                    *agent = agent.take().map(member);
                 }
                 _ => {}
             }
@@ -66,14 +64,5 @@ impl Agent for Member {
         let before = context.commands.len();
         self.agent.arrive(arrival, context);
         self.note(&mut context.commands[before..]);
-    }
-}
-
-/// Stands for an agent while it is wrapped.
-struct Nobody;
-
-impl Agent for Nobody {
-    fn wake(&mut self, context: &mut Context<'_>) {
-        let _: Instant = context.now();
     }
 }
