@@ -96,7 +96,7 @@ fn assert_says(message: &str, parts: &[&str]) {
 
 #[test]
 fn a_usage_error_names_what_is_legal() {
-    let cases: [(&[&str], &[&str]); 14] = [
+    let cases: [(&[&str], &[&str]); 21] = [
         (&["--rate", "20Mbps"], &["20Mbps", "20mbit", "160mbit"]),
         (&["--rate", "fast"], &["fast", "expected a number and bit, kbit, mbit, gbit or tbit"]),
         (&["--rate", "0"], &["at least 1bit"]),
@@ -106,6 +106,13 @@ fn a_usage_error_names_what_is_legal() {
         (&["--rate", "1mbit", "drr quantum"], &["drr: quantum: expected a value"]),
         (&["--rate", "1mbit", "fq_codel aim 5ms"], &["no parameter is called 'aim'", "target", "limit"]),
         (&["--rate", "1mbit", "--buffer", "full"], &["1000p", "150kb"]),
+        (&["--rate", "1mbit", "--buffer", "0p"], &["0p", "1p or more", "lets nothing through"]),
+        (&["--rate", "1mbit", "--buffer", "0b"], &["0b", "1b or more"]),
+        (&["--rate", "1mbit", "drr quantum 300b quantum 400b"], &["drr: quantum is written twice; expected it once"]),
+        (&["--rate", "1mbit", "fqcodel"], &["no discipline is called 'fqcodel'; did you mean 'fq_codel'?", "roundelay list"]),
+        (&["--rate", "1mbit", "pfifo_fast"], &["did you mean 'priority'?"]),
+        (&["--rate", "1mbit", "cake"], &["no discipline is called 'cake'; 'roundelay list' tells of fifo, lifo", "fq_codel"]),
+        (&["--rate", "1mbit", "fq_codel targte 5ms"], &["did you mean 'target'?", "it has flows, quantum"]),
         (&["--rate", "1mbit", "--flow-by", "colour"], &["colour", "5tuple, src, dst or dscp"]),
         (&["--rate", "1mbit", "--weight", "dst port 443"], &["column 13", "found the end", "`and` or `=`"]),
         (&["--rate", "1mbit", "--weight", "dst port 443 = 2000"], &["column 16", "`2000`", "a weight from 1 to 1024"]),
@@ -314,8 +321,29 @@ fn list_and_help_tell_of_all_disciplines() {
     assert_says(&success(run(&["help", "qfq"])), &["(weight)", "1 to 1024"]);
     assert_says(&success(run(&["help", "fq_codel"])), &["target", "5ms", "interval", "ecn or noecn"]);
     assert_says(&failure(run(&["help", "nonsense"]), 2), &["no discipline is called 'nonsense'", "roundelay list"]);
+    assert_says(&failure(run(&["help", "fqcodel"]), 2), &["did you mean 'fq_codel'?"]);
+    assert_says(&success(run(&["help", "sfq"])), &["bare number", "0s to 3600s", " s  ", "Each parameter is written once"]);
     assert_says(&success(run(&["help"])), &["compare", "bounds", "list", "completions"]);
     assert_says(&success(run(&["--version"])), &[env!("CARGO_PKG_VERSION")]);
+}
+
+/// It began with the command's name, which nobody can run.
+#[test]
+fn usage_begins_with_the_name_of_the_program() {
+    for command in ["compare", "bench", "bounds", "simulate", "list", "completions"] {
+        let usage = format!("Usage: roundelay {command}");
+        assert_says(&success(run(&["help", command])), &[&usage]);
+        assert_says(&success(run(&[command, "--help"])), &[&usage]);
+    }
+}
+
+/// What stands in a file may stand in a message.
+#[test]
+fn a_message_cannot_steer_the_terminal() {
+    let folder = Folder::new();
+    let tree = folder.file("t.toml", "[[node]]\nname = \"a\\u001b[2Jb\"\ndiscipline = \"fifo\"\n");
+    let message = failure(run(&["compare", "t.pcap", "--rate", "1mbit", "--tree", &tree]), 2);
+    assert!(message.contains("node 'a\u{fffd}[2Jb': a name has") && !message.contains('\x1b'), "{message}");
 }
 
 #[test]

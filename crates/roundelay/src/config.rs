@@ -89,6 +89,18 @@ impl Kind {
         }
     }
 
+    /// What a number without a unit counts; none where it counts things, or there is no number.
+    pub const fn bare_unit(self) -> Option<&'static str> {
+        match self {
+            Self::Count | Self::Number | Self::Switch => None,
+            Self::Size => Some("bytes"),
+            Self::Time => Some("us"),
+            Self::Seconds => Some("s"),
+            Self::Milliseconds => Some("ms"),
+            Self::Rate => Some("bit/s"),
+        }
+    }
+
     /// Reads a value. Switches have none.
     ///
     /// # Errors
@@ -123,6 +135,10 @@ pub enum ConfigError {
     UnknownDiscipline {
         /// As written.
         name: String,
+        /// One that may be meant.
+        meant: Option<&'static str>,
+        /// All names, separated by commas.
+        known: String,
     },
     /// The discipline has no such parameter.
     UnknownParameter {
@@ -130,8 +146,17 @@ pub enum ConfigError {
         discipline: &'static str,
         /// As written.
         parameter: String,
+        /// One that may be meant.
+        meant: Option<&'static str>,
         /// The names that it has, separated by commas.
         known: String,
+    },
+    /// A parameter is written more than once: `tc` would take the last one, or none.
+    Repeated {
+        /// The discipline.
+        discipline: &'static str,
+        /// The parameter.
+        parameter: &'static str,
     },
     /// A value is missing or cannot be read.
     BadValue {
@@ -183,13 +208,20 @@ impl ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownDiscipline { name } => write!(
-                f,
-                "no discipline is called '{name}'; 'roundelay list' names all, and parameters go into quotes with the name: \"sfq depth 64\""
-            ),
-            Self::UnknownParameter { discipline, parameter, known } => {
-                write!(f, "{discipline}: no parameter is called '{parameter}'; it has {known}")
+            Self::UnknownDiscipline { name, meant, known } => {
+                write!(f, "no discipline is called '{name}'; ")?;
+                match meant {
+                    Some(meant) => write!(f, "did you mean '{meant}'? 'roundelay list' names all")?,
+                    None => write!(f, "'roundelay list' tells of {known}")?,
+                }
+                write!(f, "; parameters go into quotes with the name: \"sfq depth 64\"")
             }
+            Self::UnknownParameter { discipline, parameter, meant, known } => {
+                write!(f, "{discipline}: no parameter is called '{parameter}'; ")?;
+                meant.map_or(Ok(()), |meant| write!(f, "did you mean '{meant}'? "))?;
+                write!(f, "it has {known}")
+            }
+            Self::Repeated { discipline, parameter } => write!(f, "{discipline}: {parameter} is written twice; expected it once"),
             Self::BadValue { discipline, parameter, expected } => write!(f, "{discipline}: {parameter}: expected {expected}"),
             Self::Fixed { discipline, parameter } => write!(f, "{discipline}: {parameter} cannot change at run time"),
             Self::OtherDiscipline { discipline } => write!(f, "the scheduler is no {discipline}"),
