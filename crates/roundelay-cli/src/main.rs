@@ -12,6 +12,7 @@ mod failure;
 mod parquet;
 mod progress;
 mod simulate;
+mod text_file;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;

@@ -144,6 +144,27 @@ fn a_file_of_weights_that_is_wrong_is_a_usage_error_with_its_line() {
     assert!(with(&right).status.success());
 }
 
+/// The operating system's words did not say what was expected.
+#[test]
+fn what_is_no_file_of_text_is_told_with_what_was_expected() {
+    let folder = Folder::new();
+    let (binary, place) = (folder.file("b.toml", [b'a', 0xff, 0xfe]), folder.path(""));
+    let absent = folder.path("no.toml");
+    let compare = |option: &'static str| ["compare", "t.pcap", "--rate", "1mbit", option];
+    for (arguments, expected) in [
+        (&compare("--weights")[..], "rules for weights in TOML"),
+        (&compare("--tree"), "a tree in TOML"),
+        (&["bounds", "--rate", "1mbit"], "flows in TOML"),
+        (&["bench", "--check"], "what --save has written"),
+        (&["bench", "--paper"], "qfq-table4, "),
+    ] {
+        for (path, problem) in [(&binary, "offset 1: no text in UTF-8"), (&place, "a folder"), (&absent, "there is no such file")] {
+            let message = failure(run(&[arguments, &[path]].concat()), 2);
+            assert_says(&message, &[&format!("{path}: {problem}; expected {expected}")]);
+        }
+    }
+}
+
 #[test]
 fn a_capture_that_cannot_be_read_is_named_and_the_run_fails() {
     let folder = Folder::new();

@@ -1,6 +1,5 @@
 //! Published tables: what to measure, and what the paper measured.
 
-use std::fs;
 use std::path::Path;
 
 use roundelay_bench::{FlowSet, Lengths, Load, Memory, Pattern, Subject};
@@ -9,6 +8,7 @@ use serde::Deserialize;
 use super::measure::Measured;
 use super::saved::subject;
 use crate::failure::Failure;
+use crate::text_file;
 
 /// The plans that come with the program.
 const PLANS: [(&str, &str); 4] = [
@@ -95,9 +95,7 @@ impl Plan {
         if let Some((_, text)) = PLANS.iter().find(|(known, _)| *known == name) {
             return Self::read(text).map_err(|error| Failure::usage(format!("{name}: {error}")));
         }
-        let known = Self::known();
-        let text = fs::read_to_string(Path::new(name))
-            .map_err(|error| Failure::usage(format!("paper '{name}': {error}; expected {known} or a file")))?;
+        let text = text_file::read(Path::new(name), &format!("{}, or a file like those in papers/", Self::known()))?;
         Self::read(&text).map_err(|error| Failure::usage(format!("{name}: {error}")))
     }
 
