@@ -93,7 +93,7 @@ pub(crate) struct Compare {
     pub(crate) max_flows: u32,
 
     /// Seed of hashes and random choices: same seed, same result
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     pub(crate) seed: u64,
 
     /// Print JSON in place of the table
@@ -267,12 +267,16 @@ pub(crate) struct Simulate {
     pub(crate) quiet: bool,
 }
 
+fn parse_seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number, legal range 0 to {}", u64::MAX))
+}
+
 /// More would take years.
 const MOST_PAIRS: u64 = 1 << 50;
 
 fn parse_pairs(text: &str) -> Result<u64, String> {
     let pairs = text.parse().ok().filter(|pairs| (1..=MOST_PAIRS).contains(pairs));
-    pairs.ok_or_else(|| format!("pairs {text}: expected a whole number, legal range 1 to {MOST_PAIRS}"))
+    pairs.ok_or_else(|| format!("expected a whole number, legal range 1 to {MOST_PAIRS}"))
 }
 
 fn parse_spec(text: &str) -> Result<Spec, String> {

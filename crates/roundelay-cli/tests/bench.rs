@@ -152,8 +152,8 @@ fn a_drawing_needs_several_numbers_of_flows() {
 fn errors_name_what_is_legal() {
     for (words, parts) in [
         (["--full", "drr"], ["--full measures the rows of a paper", "goes with --paper", "qfq-table4"]),
-        (["--pairs", "0"], ["pairs 0", "a whole number", "legal range 1 to"]),
-        (["--pairs", "many"], ["pairs many", "a whole number", "legal range 1 to"]),
+        (["--pairs", "0"], ["'0'", "a whole number", "legal range 1 to"]),
+        (["--pairs", "many"], ["'many'", "a whole number", "legal range 1 to"]),
         (["--flows", "0"], ["flows '0'", "weights from 1 to 1024", "flows from 1 to 1048576 in all"]),
         (["--flows", "2m"], ["flows '2m'", "weights from 1 to 1024", "legal range 1 to 1048576"]),
     ] {

@@ -96,7 +96,7 @@ fn assert_says(message: &str, parts: &[&str]) {
 
 #[test]
 fn a_usage_error_names_what_is_legal() {
-    let cases: [(&[&str], &[&str]); 21] = [
+    let cases: [(&[&str], &[&str]); 23] = [
         (&["--rate", "20Mbps"], &["20Mbps", "20mbit", "160mbit"]),
         (&["--rate", "fast"], &["fast", "expected a number and bit, kbit, mbit, gbit or tbit"]),
         (&["--rate", "0"], &["at least 1bit"]),
@@ -111,6 +111,8 @@ fn a_usage_error_names_what_is_legal() {
         (&["--rate", "1mbit", "drr quantum 300b quantum 400b"], &["drr: quantum is written twice; expected it once"]),
         (&["--rate", "1mbit", "fqcodel"], &["no discipline is called 'fqcodel'; did you mean 'fq_codel'?", "roundelay list"]),
         (&["--rate", "1mbit", "pfifo_fast"], &["did you mean 'priority'?"]),
+        (&["--rate", "1mbit", "fq_codel", "target", "5ms"], &["'target': it is a parameter, and goes into quotes with its discipline"]),
+        (&["--rate", "1mbit", "--seed", "abc"], &["'abc'", "a whole number, legal range 0 to 18446744073709551615"]),
         (&["--rate", "1mbit", "cake"], &["no discipline is called 'cake'; 'roundelay list' tells of fifo, lifo", "fq_codel"]),
         (&["--rate", "1mbit", "fq_codel targte 5ms"], &["did you mean 'target'?", "it has flows, quantum"]),
         (&["--rate", "1mbit", "--flow-by", "colour"], &["colour", "5tuple, src, dst or dscp"]),
@@ -383,7 +385,9 @@ fn completions_are_scripts() {
 
 /// The commands that set a discipline up.
 fn commands(capture: &str, spec: &str, flow_by: &str) -> Vec<String> {
-    let stdout = success(run(&["compare", capture, "--rate", "5mbit", "--no-cost", "--json", "--flow-by", flow_by, spec]));
+    let weight = if flow_by == "dscp" { &["--weight", "dscp ef = 20"][..] } else { &[] };
+    let arguments = ["compare", capture, "--rate", "5mbit", "--no-cost", "--json", "--flow-by", flow_by, spec];
+    let stdout = success(run(&[&arguments, weight].concat()));
     let comparison: Value = serde_json::from_str(&stdout).unwrap();
     comparison["verdict"]["commands"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect()
 }

@@ -37,6 +37,8 @@ pub(crate) fn saturated(value: u64) -> u32 {
 /// A time that does not come, written `never`.
 const NEVER: u64 = u64::MAX;
 
+const QUOTES: &str = "parameters go into quotes with the name: \"sfq depth 64\"";
+
 /// One parameter of a discipline whose configuration is a `C`.
 #[derive(Debug)]
 pub struct Parameter<C: 'static> {
@@ -135,6 +137,8 @@ pub enum ConfigError {
     UnknownDiscipline {
         /// As written.
         name: String,
+        /// It is a parameter of some discipline, which was written as a word of its own.
+        is_parameter: bool,
         /// One that may be meant.
         meant: Option<&'static str>,
         /// All names, separated by commas.
@@ -208,18 +212,22 @@ impl ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownDiscipline { name, meant, known } => {
-                write!(f, "no discipline is called '{name}'; ")?;
-                match meant {
-                    Some(meant) => write!(f, "did you mean '{meant}'? 'roundelay list' names all")?,
-                    None => write!(f, "'roundelay list' tells of {known}")?,
-                }
-                write!(f, "; parameters go into quotes with the name: \"sfq depth 64\"")
+            Self::UnknownDiscipline { name, is_parameter: true, .. } => write!(
+                f,
+                "no discipline is called '{name}': it is a parameter, and goes into quotes with its discipline, as in \"sfq depth 64\"; \
+                 'roundelay list' names all disciplines"
+            ),
+            Self::UnknownDiscipline { name, meant: Some(meant), .. } => {
+                write!(f, "no discipline is called '{name}'; did you mean '{meant}'? 'roundelay list' names all; {QUOTES}")
+            }
+            Self::UnknownDiscipline { name, known, .. } => {
+                write!(f, "no discipline is called '{name}'; 'roundelay list' tells of {known}; {QUOTES}")
             }
             Self::UnknownParameter { discipline, parameter, meant, known } => {
                 write!(f, "{discipline}: no parameter is called '{parameter}'; ")?;
                 meant.map_or(Ok(()), |meant| write!(f, "did you mean '{meant}'? "))?;
-                write!(f, "it has {known}")
+                write!(f, "it has {known}")?;
+                if parameter == "weight" { write!(f, "; weights are those of flows: --weight 'RULE = N'") } else { Ok(()) }
             }
             Self::Repeated { discipline, parameter } => write!(f, "{discipline}: {parameter} is written twice; expected it once"),
             Self::BadValue { discipline, parameter, expected } => write!(f, "{discipline}: {parameter}: expected {expected}"),

@@ -215,6 +215,30 @@ fn unknown_words_are_answered_with_the_one_that_is_meant() {
     assert!(AnyDiscipline::all().iter().all(|discipline| error("cake").contains(discipline.name())), "{}", error("cake"));
 }
 
+/// A value that cannot be read was not named, nor what is legal.
+#[test]
+fn values_that_cannot_be_read_are_named_with_what_is_legal() {
+    for (text, expected) in [
+        (
+            "fq_codel target 2h",
+            "fq_codel: target 2h: expected a number and s, ms, us or ns (a bare number is microseconds, as in tc), as in 5ms, legal range 1us to 3600s",
+        ),
+        ("drr quantum", "drr: quantum: expected a value after it, legal range 1b to 1mb"),
+        ("sfb levels many", "sfb: levels many: expected a whole number, legal range 1 to 16"),
+        ("drr limit abc", "drr: limit abc: expected packets (limit 1000) or bytes (limit 150kb)"),
+        ("drr limit", "drr: limit: expected packets (limit 1000) or bytes (limit 150kb)"),
+        ("drr memory_limit 1x", "drr: memory_limit 1x: expected a number and b, kb (1024 bytes), mb or gb, as in 1514b"),
+        (
+            "drr weight 3",
+            "drr: no parameter is called 'weight'; it has quantum, limit, memory_limit; weights are those of flows: --weight 'RULE = N'",
+        ),
+    ] {
+        assert_eq!(error(text), expected);
+    }
+    let unquoted = "is a parameter, and goes into quotes with its discipline, as in \"sfq depth 64\"";
+    assert!(["target", "limit", "ecn", "quantum"].iter().all(|name| error(name).contains(unquoted)), "{}", error("target"));
+}
+
 /// What a page says of a parameter's range: its last two values, of which other words may say more.
 fn range_on_page(rows: &[Vec<String>], parameter: &str) -> Option<(String, String)> {
     let row = rows.iter().find(|row| row[0].split_whitespace().any(|word| word == parameter))?;

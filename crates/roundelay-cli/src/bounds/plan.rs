@@ -299,7 +299,7 @@ impl Reader<'_> {
             Quantity::Written(_) | Quantity::Other => None,
         };
         let (least, most) = (WEIGHTS.start(), WEIGHTS.end());
-        let wrong = || format!("weight {}: a whole number, legal range {least} to {most}", self.written(weight));
+        let wrong = || format!("weight {}: expected a whole number, legal range {least} to {most}", self.written(weight));
         legal.ok_or_else(|| self.at(weight.span(), wrong()))
     }
 

@@ -4,6 +4,7 @@
 //! from there.
 
 use alloc::borrow::ToOwned;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -212,11 +213,10 @@ struct LimitReader {
 impl LimitReader {
     /// Which of the two `word` is; if it is one its value has been read from `words`.
     fn read<'a>(&mut self, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<Option<&'static str>, ConfigError> {
-        let error = |expected: &str| ConfigError::BadValue {
-            discipline: self.discipline,
-            parameter: word.to_owned(),
-            expected: expected.to_owned(),
-        };
+        let (discipline, parameter) =
+            (self.discipline, |value: Option<&str>| value.map_or(word.to_owned(), |value| format!("{word} {value}")));
+        let error =
+            |value, expected: &str| ConfigError::BadValue { discipline, parameter: parameter(value), expected: expected.to_owned() };
         match word {
             "limit" => {
                 let (expected, bare) = if self.default.is_in_bytes() {
@@ -225,12 +225,13 @@ impl LimitReader {
                     ("packets (limit 1000) or bytes (limit 150kb)", "p")
                 };
                 let read = |text: &str| if is_bare(text) { parse_limit(&(text.to_owned() + bare)) } else { parse_limit(text) };
-                self.limit = Some(words.next().and_then(read).ok_or_else(|| error(expected))?);
+                let text = words.next();
+                self.limit = Some(text.and_then(read).ok_or_else(|| error(text, expected))?);
                 Ok(Some("limit"))
             }
             "memory_limit" => {
-                let text = words.next().ok_or_else(|| error("a size, as in 32mb"))?;
-                self.memory_bytes = Some(Kind::Size.read(text).map_err(|expected| error(&expected))?);
+                let text = words.next().ok_or_else(|| error(None, "a size, as in 32mb"))?;
+                self.memory_bytes = Some(Kind::Size.read(text).map_err(|expected| error(Some(text), &expected))?);
                 Ok(Some("memory_limit"))
             }
             _ => Ok(None),
@@ -307,9 +308,14 @@ fn set_parameter<'a, D: Discipline>(
             Kind::Switch if word == parameter.name => 1,
             Kind::Switch if word.strip_prefix("no") == Some(parameter.name) => 0,
             kind if word == parameter.name && kind != Kind::Switch => {
-                let bad = |expected: String| ConfigError::BadValue { discipline: D::NAME, parameter: word.to_owned(), expected };
-                written = words.next().ok_or_else(|| bad("a value after it".to_owned()))?;
-                kind.read(written).map_err(bad)?
+                let legal = || format!("legal range {} to {}", kind.show(parameter.min), kind.show(parameter.max));
+                let bad = |parameter, expected: String| ConfigError::BadValue {
+                    discipline: D::NAME,
+                    parameter,
+                    expected: format!("{expected}, {}", legal()),
+                };
+                written = words.next().ok_or_else(|| bad(word.to_owned(), "a value after it".to_owned()))?;
+                kind.read(written).map_err(|expected| bad(format!("{word} {written}"), expected))?
             }
             _ => continue,
         };
@@ -328,7 +334,9 @@ fn unknown_parameter<D: Discipline>(word: &str) -> ConfigError {
 fn unknown_discipline(name: &str) -> ConfigError {
     let known: Vec<_> = AnyDiscipline::all().iter().map(AnyDiscipline::name).collect();
     let meant = suggestion::discipline(name, known.iter().copied());
-    ConfigError::UnknownDiscipline { name: name.to_owned(), meant, known: known.join(", ") }
+    let has_it = |discipline: &AnyDiscipline| discipline.info().parameters.iter().any(|parameter| parameter.name == name);
+    let is_parameter = ["limit", "memory_limit"].contains(&name) || AnyDiscipline::all().iter().any(has_it);
+    ConfigError::UnknownDiscipline { name: name.to_owned(), is_parameter, meant, known: known.join(", ") }
 }
 
 /// The error with the value that the user wrote, in place of what was left of it in the configuration.
