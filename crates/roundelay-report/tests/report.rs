@@ -134,6 +134,7 @@ fn loss_of_light_flows_is_in_the_table() {
         let row = text.lines().find(|line| line.starts_with("  drr")).unwrap();
         assert!(row.ends_with(" 4.7 %") && text.contains(" light flows "), "{text}");
     }
+    assert!(html(&comparison).contains("<small>4.7 % lost</small>"));
     comparison.disciplines[2].light = Default::default();
     let text = table(&comparison, TableStyle { color: false, width: Some(200) });
     assert!(text.lines().find(|line| line.starts_with("  drr")).unwrap().ends_with('–'), "without light flows: {text}");
