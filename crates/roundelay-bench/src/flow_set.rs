@@ -22,7 +22,11 @@ struct Group {
 
 /// What is wrong with a set of flows as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("flows '{text}': {problem}; expected a number (512), weight:flows (1:32k,2:4k) or flows-wWEIGHT (500-w1,250-w2)")]
+#[error(
+    "flows '{text}': {problem}; expected a number (512), weight:flows (1:32k,2:4k) or flows-wWEIGHT (500-w1,250-w2), weights from 1 to {} and flows from 1 to {} in all",
+    FlowConfig::MAX_WEIGHT,
+    FlowSet::MOST_FLOWS
+)]
 pub struct FlowSetError {
     text: String,
     problem: String,
@@ -114,7 +118,7 @@ mod tests {
     fn what_is_no_set_is_refused() {
         for text in ["", "0", "1:", ":1", "2k:1", "1:2m", "1:0", "-w1", "x", "1,,2", "4294967295k", "1:-1", "1025-w1025"] {
             let error = text.parse::<FlowSet>().unwrap_err().to_string();
-            assert!(error.contains(text), "{error}");
+            assert!(error.contains(text) && error.contains("weights from 1 to 1024 and flows from 1 to 1048576 in all"), "{error}");
         }
     }
 }

@@ -93,7 +93,7 @@ pub(crate) struct Compare {
     pub(crate) max_flows: u32,
 
     /// Seed of hashes and random choices: same seed, same result
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     pub(crate) seed: u64,
 
     /// Print JSON in place of the table
@@ -149,7 +149,7 @@ pub(crate) struct Bench {
     pub(crate) burst: Vec<u32>,
 
     /// Packets in a round, at least, and never less than fill and empty the scheduler once [default: a million]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = parse_pairs)]
     pub(crate) pairs: Option<u64>,
 
     /// Rounds, in which the subjects take turns
@@ -166,7 +166,7 @@ pub(crate) struct Bench {
     pub(crate) paper: Option<String>,
 
     /// With --paper: the rows as well that take long or much memory
-    #[arg(long, requires = "paper", conflicts_with = "disciplines")]
+    #[arg(long)]
     pub(crate) full: bool,
 
     /// Write what was measured into a file, for --against and --check
@@ -267,6 +267,18 @@ pub(crate) struct Simulate {
     pub(crate) quiet: bool,
 }
 
+fn parse_seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number, legal range 0 to {}", u64::MAX))
+}
+
+/// More would take years.
+const MOST_PAIRS: u64 = 1 << 50;
+
+fn parse_pairs(text: &str) -> Result<u64, String> {
+    let pairs = text.parse().ok().filter(|pairs| (1..=MOST_PAIRS).contains(pairs));
+    pairs.ok_or_else(|| format!("expected a whole number, legal range 1 to {MOST_PAIRS}"))
+}
+
 fn parse_spec(text: &str) -> Result<Spec, String> {
     text.parse().map_err(|error: roundelay::ConfigError| error.to_string())
 }
@@ -276,7 +288,10 @@ fn parse_rate(text: &str) -> Result<Rate, String> {
 }
 
 fn parse_buffer(text: &str) -> Result<Limit, String> {
-    parse_limit(text).ok_or_else(|| "a buffer is a number of packets (1000p) or bytes (150kb)".to_owned())
+    let limit = parse_limit(text).filter(|limit| limit.packets > 0 && limit.bytes > 0);
+    limit.ok_or_else(|| {
+        "expected packets, 1p or more (1000p), or bytes, 1b or more (150kb): what holds nothing lets nothing through".to_owned()
+    })
 }
 
 fn parse_flow_by(text: &str) -> Result<FlowBy, String> {

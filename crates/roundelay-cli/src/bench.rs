@@ -26,6 +26,12 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     if let Some(file) = &arguments.check {
         return check(file, f64::from(arguments.tolerance));
     }
+    if arguments.full && arguments.paper.is_none() {
+        let plans = Plan::known();
+        return Err(Failure::usage(format!(
+            "--full measures the rows of a paper that take long: it goes with --paper, and that with {plans} or a file"
+        )));
+    }
     let against = arguments.against.as_deref().map(Saved::read).transpose()?;
     let measure = Measure::new(arguments);
     let mut all = Vec::new();

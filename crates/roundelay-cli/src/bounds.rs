@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 
 use crate::arguments::Bounds;
 use crate::failure::Failure;
-use crate::print;
+use crate::{print, text_file};
 use plan::{Defaults, Flow, Hop, Plan, without_limit};
 
 mod plan;
@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &Bounds) -> Result<(), Failure> {
 
 fn read(path: &Path, defaults: Defaults) -> Result<Plan, Failure> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    let text = text_file::read(path, "flows in TOML, as docs/bounds.md describes them")?;
     Plan::from_toml(&name, &text, defaults).map_err(Failure::usage)
 }
 

@@ -13,8 +13,8 @@ use roundelay_trace::{
 use crate::arguments::Compare;
 use crate::failure::Failure;
 use crate::parquet::Packets;
-use crate::print;
 use crate::progress::Bar;
+use crate::{print, text_file};
 
 type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -64,13 +64,13 @@ fn check_places(arguments: &Compare) -> Result<(), Failure> {
 
 fn read_weights(path: &Path) -> Result<WeightRules, Failure> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    let text = text_file::read(path, "rules for weights in TOML, as docs/compare.md describes them")?;
     WeightRules::from_toml(&name, &text).map_err(Failure::usage)
 }
 
 fn read_tree(path: &Path) -> Result<TreeFile, Failure> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    let text = text_file::read(path, "a tree in TOML, as docs/trees.md describes it")?;
     TreeFile::from_toml(&name, &text).map_err(Failure::usage)
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use roundelay::Kind;
 use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, ParameterInfo};
 
 use crate::failure::Failure;
@@ -26,41 +27,41 @@ pub(crate) fn help(name: &str) -> Result<String, Failure> {
     let mut rows: Vec<_> = info.parameters.iter().map(row).collect();
     let roundelay::Limit { packets, bytes } = info.default_limit;
     let memory = if bytes == u64::MAX { "unlimited".to_owned() } else { roundelay::Bytes(bytes).to_string() };
-    let (limit, what) = match (info.default_limit.is_in_bytes(), packets) {
-        (true, _) => (memory.clone(), "what its buffer holds: bytes (150000 or 150kb) or packets (1000p)"),
-        (false, u64::MAX) => ("unlimited".to_owned(), "what its buffer holds: packets (1000) or bytes (150kb)"),
-        (false, packets) => (packets.to_string(), "what its buffer holds: packets (1000) or bytes (150kb)"),
+    let row = |cells: [&str; 5]| cells.map(str::to_owned);
+    let (limit, bare, what) = match (info.default_limit.is_in_bytes(), packets) {
+        (true, _) => {
+            (memory.clone(), "bytes", "what its buffer holds: bytes (150000 or 150kb) or packets (1000p); 0: nothing gets through")
+        }
+        (false, u64::MAX) => ("unlimited".to_owned(), "packets", LIMIT_IN_PACKETS),
+        (false, packets) => (packets.to_string(), "packets", LIMIT_IN_PACKETS),
     };
-    rows.push(["limit".to_owned(), limit, "0 or more".to_owned(), what.to_owned()]);
-    rows.push(["memory_limit".to_owned(), memory, "0b or more".to_owned(), "bytes that its buffer holds".to_owned()]);
+    rows.push(row(["limit", &limit, "0 or more", bare, what]));
+    rows.push(row(["memory_limit", &memory, "0b or more", "bytes", "bytes that its buffer holds"]));
     if info.weighted {
-        let ranges = "1 to 1024";
-        rows.push([
-            "(weight)".to_owned(),
-            "1".to_owned(),
-            ranges.to_owned(),
-            "of a flow, set with --weight 'RULE = N' or --weights FILE".to_owned(),
-        ]);
+        rows.push(row(["(weight)", "1", "1 to 1024", "", "of a flow, set with --weight 'RULE = N' or --weights FILE"]));
     }
-    let head = ["parameter", "default", "legal range", ""].map(str::to_owned);
-    rows.insert(0, head);
+    rows.insert(0, row(["parameter", "default", "legal range", "bare number", ""]));
     write_rows(&mut text, &rows);
+    text.push_str("\nA bare number is one without a unit, in what its column says. Each parameter is written once.\n");
     let order = if info.reorders { "may leave in another order than they came" } else { "leave in the order in which they came" };
-    let _ = write!(text, "\nPackets of one flow {order}.\nSource: {}\nMore: docs/schedulers/{}.md\n", info.source, info.name);
+    let _ = write!(text, "Packets of one flow {order}.\nSource: {}\nMore: docs/schedulers/{}.md\n", info.source, info.name);
     Ok(text)
 }
 
-fn row(parameter: &ParameterInfo) -> [String; 4] {
-    let (min, max) = &parameter.range;
-    let range = if parameter.is_switch { format!("{0} or no{0}", parameter.name) } else { format!("{min} to {max}") };
-    [parameter.name.to_owned(), parameter.value.clone(), range, parameter.about.to_owned()]
+const LIMIT_IN_PACKETS: &str = "what its buffer holds: packets (1000) or bytes (150kb); 0: nothing gets through";
+
+fn row(parameter: &ParameterInfo) -> [String; 5] {
+    let ParameterInfo { name, kind, about, range: (min, max), .. } = parameter;
+    let range = if *kind == Kind::Switch { format!("{name} or no{name}") } else { format!("{min} to {max}") };
+    let bare = kind.bare_unit().unwrap_or_default();
+    [(*name).to_owned(), parameter.value.clone(), range, bare.to_owned(), (*about).to_owned()]
 }
 
-fn write_rows(text: &mut String, rows: &[[String; 4]]) {
+fn write_rows(text: &mut String, rows: &[[String; 5]]) {
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    let [name, default, range] = [0, 1, 2].map(width);
+    let [name, default, range, bare] = [0, 1, 2, 3].map(width);
     for row in rows {
-        let line = format!("  {:name$}  {:default$}  {:range$}  {}", row[0], row[1], row[2], row[3]);
+        let line = format!("  {:name$}  {:default$}  {:range$}  {:bare$}  {}", row[0], row[1], row[2], row[3], row[4]);
         let _ = writeln!(text, "{}", line.trim_end());
     }
 }

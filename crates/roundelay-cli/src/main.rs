@@ -12,6 +12,7 @@ mod failure;
 mod parquet;
 mod progress;
 mod simulate;
+mod text_file;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -20,6 +21,7 @@ use clap::{CommandFactory, Parser};
 
 use arguments::{Arguments, Command};
 use failure::Failure;
+use roundelay_report::clean;
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
@@ -28,10 +30,7 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Bounds(arguments) => bounds::run(&arguments),
         Command::List { json } => print(&disciplines::list(json)),
-        Command::Help { discipline: Some(name) } => match Arguments::command().find_subcommand_mut(&name) {
-            Some(command) => print(&command.render_long_help().to_string()),
-            None => disciplines::help(&name).and_then(|text| print(&text)),
-        },
+        Command::Help { discipline: Some(name) } => help(&name),
         Command::Help { discipline: None } => print(&Arguments::command().render_help().to_string()),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -42,9 +41,22 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("roundelay: {failure}");
+            // Names and lines of files stand in messages, and anyone may have made them.
+            let message: Vec<_> = failure.to_string().lines().map(clean).collect();
+            eprintln!("roundelay: {}", message.join("\n"));
             ExitCode::from(failure.status())
         }
+    }
+}
+
+/// Explains a command or a discipline.
+fn help(name: &str) -> Result<(), Failure> {
+    let mut all = Arguments::command();
+    // Only then a command's usage begins with the program's name.
+    all.build();
+    match all.find_subcommand_mut(name) {
+        Some(command) => print(&command.render_long_help().to_string()),
+        None => disciplines::help(name).and_then(|text| print(&text)),
     }
 }
 

@@ -33,7 +33,8 @@ impl Drop for Folder {
 /// A short run of the command.
 fn bench(words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
-    command.args(["bench", "--pairs", "200", "--rounds", "2"]).args(words).output().unwrap()
+    let pairs = if words.contains(&"--pairs") { &[][..] } else { &["--pairs", "200"] };
+    command.args(["bench", "--rounds", "2"]).args(pairs).args(words).output().unwrap()
 }
 
 fn text(words: &[&str]) -> String {
@@ -145,6 +146,20 @@ rows = [{ flows = '1', pattern = 'small', published = [10.0, 30.0, 50.0] }, { fl
 fn a_drawing_needs_several_numbers_of_flows() {
     let folder = Folder::new();
     assert!(error(&["drr", "--flows", "8", "--svg", &folder.path("drawing.svg")], 2).contains("two numbers of flows"));
+}
+
+#[test]
+fn errors_name_what_is_legal() {
+    for (words, parts) in [
+        (["--full", "drr"], ["--full measures the rows of a paper", "goes with --paper", "qfq-table4"]),
+        (["--pairs", "0"], ["'0'", "a whole number", "legal range 1 to"]),
+        (["--pairs", "many"], ["'many'", "a whole number", "legal range 1 to"]),
+        (["--flows", "0"], ["flows '0'", "weights from 1 to 1024", "flows from 1 to 1048576 in all"]),
+        (["--flows", "2m"], ["flows '2m'", "weights from 1 to 1024", "legal range 1 to 1048576"]),
+    ] {
+        let message = error(&words, 2);
+        parts.iter().for_each(|part| assert!(message.contains(part), "{part}: {message}"));
+    }
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn assert_says(message: &str, parts: &[&str]) {
 
 #[test]
 fn a_usage_error_names_what_is_legal() {
-    let cases: [(&[&str], &[&str]); 14] = [
+    let cases: [(&[&str], &[&str]); 23] = [
         (&["--rate", "20Mbps"], &["20Mbps", "20mbit", "160mbit"]),
         (&["--rate", "fast"], &["fast", "expected a number and bit, kbit, mbit, gbit or tbit"]),
         (&["--rate", "0"], &["at least 1bit"]),
@@ -106,6 +106,15 @@ fn a_usage_error_names_what_is_legal() {
         (&["--rate", "1mbit", "drr quantum"], &["drr: quantum: expected a value"]),
         (&["--rate", "1mbit", "fq_codel aim 5ms"], &["no parameter is called 'aim'", "target", "limit"]),
         (&["--rate", "1mbit", "--buffer", "full"], &["1000p", "150kb"]),
+        (&["--rate", "1mbit", "--buffer", "0p"], &["0p", "1p or more", "lets nothing through"]),
+        (&["--rate", "1mbit", "--buffer", "0b"], &["0b", "1b or more"]),
+        (&["--rate", "1mbit", "drr quantum 300b quantum 400b"], &["drr: quantum is written twice; expected it once"]),
+        (&["--rate", "1mbit", "fqcodel"], &["no discipline is called 'fqcodel'; did you mean 'fq_codel'?", "roundelay list"]),
+        (&["--rate", "1mbit", "pfifo_fast"], &["did you mean 'priority'?"]),
+        (&["--rate", "1mbit", "fq_codel", "target", "5ms"], &["'target': it is a parameter, and goes into quotes with its discipline"]),
+        (&["--rate", "1mbit", "--seed", "abc"], &["'abc'", "a whole number, legal range 0 to 18446744073709551615"]),
+        (&["--rate", "1mbit", "cake"], &["no discipline is called 'cake'; 'roundelay list' tells of fifo, lifo", "fq_codel"]),
+        (&["--rate", "1mbit", "fq_codel targte 5ms"], &["did you mean 'target'?", "it has flows, quantum"]),
         (&["--rate", "1mbit", "--flow-by", "colour"], &["colour", "5tuple, src, dst or dscp"]),
         (&["--rate", "1mbit", "--weight", "dst port 443"], &["column 13", "found the end", "`and` or `=`"]),
         (&["--rate", "1mbit", "--weight", "dst port 443 = 2000"], &["column 16", "`2000`", "a weight from 1 to 1024"]),
@@ -135,6 +144,27 @@ fn a_file_of_weights_that_is_wrong_is_a_usage_error_with_its_line() {
     assert_says(&failure(with(&binary), 2), &[&binary]);
     let right = folder.file("r.toml", "[[weight]]\nmatch = \"dst port 1024\"\nweight = 7\n");
     assert!(with(&right).status.success());
+}
+
+/// The operating system's words did not say what was expected.
+#[test]
+fn what_is_no_file_of_text_is_told_with_what_was_expected() {
+    let folder = Folder::new();
+    let (binary, place) = (folder.file("b.toml", [b'a', 0xff, 0xfe]), folder.path(""));
+    let absent = folder.path("no.toml");
+    let compare = |option: &'static str| ["compare", "t.pcap", "--rate", "1mbit", option];
+    for (arguments, expected) in [
+        (&compare("--weights")[..], "rules for weights in TOML"),
+        (&compare("--tree"), "a tree in TOML"),
+        (&["bounds", "--rate", "1mbit"], "flows in TOML"),
+        (&["bench", "--check"], "what --save has written"),
+        (&["bench", "--paper"], "qfq-table4, "),
+    ] {
+        for (path, problem) in [(&binary, "offset 1: no text in UTF-8"), (&place, "a folder"), (&absent, "there is no such file")] {
+            let message = failure(run(&[arguments, &[path]].concat()), 2);
+            assert_says(&message, &[&format!("{path}: {problem}; expected {expected}")]);
+        }
+    }
 }
 
 #[test]
@@ -314,8 +344,29 @@ fn list_and_help_tell_of_all_disciplines() {
     assert_says(&success(run(&["help", "qfq"])), &["(weight)", "1 to 1024"]);
     assert_says(&success(run(&["help", "fq_codel"])), &["target", "5ms", "interval", "ecn or noecn"]);
     assert_says(&failure(run(&["help", "nonsense"]), 2), &["no discipline is called 'nonsense'", "roundelay list"]);
+    assert_says(&failure(run(&["help", "fqcodel"]), 2), &["did you mean 'fq_codel'?"]);
+    assert_says(&success(run(&["help", "sfq"])), &["bare number", "0s to 3600s", " s  ", "Each parameter is written once"]);
     assert_says(&success(run(&["help"])), &["compare", "bounds", "list", "completions"]);
     assert_says(&success(run(&["--version"])), &[env!("CARGO_PKG_VERSION")]);
+}
+
+/// It began with the command's name, which nobody can run.
+#[test]
+fn usage_begins_with_the_name_of_the_program() {
+    for command in ["compare", "bench", "bounds", "simulate", "list", "completions"] {
+        let usage = format!("Usage: roundelay {command}");
+        assert_says(&success(run(&["help", command])), &[&usage]);
+        assert_says(&success(run(&[command, "--help"])), &[&usage]);
+    }
+}
+
+/// What stands in a file may stand in a message.
+#[test]
+fn a_message_cannot_steer_the_terminal() {
+    let folder = Folder::new();
+    let tree = folder.file("t.toml", "[[node]]\nname = \"a\\u001b[2Jb\"\ndiscipline = \"fifo\"\n");
+    let message = failure(run(&["compare", "t.pcap", "--rate", "1mbit", "--tree", &tree]), 2);
+    assert!(message.contains("node 'a\u{fffd}[2Jb': a name has") && !message.contains('\x1b'), "{message}");
 }
 
 #[test]
@@ -334,7 +385,9 @@ fn completions_are_scripts() {
 
 /// The commands that set a discipline up.
 fn commands(capture: &str, spec: &str, flow_by: &str) -> Vec<String> {
-    let stdout = success(run(&["compare", capture, "--rate", "5mbit", "--no-cost", "--json", "--flow-by", flow_by, spec]));
+    let weight = if flow_by == "dscp" { &["--weight", "dscp ef = 20"][..] } else { &[] };
+    let arguments = ["compare", capture, "--rate", "5mbit", "--no-cost", "--json", "--flow-by", flow_by, spec];
+    let stdout = success(run(&[&arguments, weight].concat()));
     let comparison: Value = serde_json::from_str(&stdout).unwrap();
     comparison["verdict"]["commands"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect()
 }

@@ -1,6 +1,6 @@
 //! Aligned columns on a terminal.
 
-use crate::text::{cut, width};
+use crate::text::{cut, cut_apart, width, wrap};
 
 /// How a cell looks where there is colour; the text alone says as much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,6 +66,11 @@ impl Column {
         self
     }
 
+    /// As it is called where its group does not stand above it.
+    fn title(&self) -> String {
+        if self.group.is_empty() { self.head.clone() } else { format!("{} ({})", self.head, self.group) }
+    }
+
     fn width(&self) -> usize {
         self.cells.iter().map(|cell| width(&cell.text)).chain([width(&self.head)]).max().unwrap_or(0)
     }
@@ -80,8 +85,10 @@ pub(crate) struct Grid {
 /// Between columns.
 const GAP: usize = 2;
 
-/// The first column is not cut below this.
+/// The first column is not cut below this,
 const SHORTEST_NAME: usize = 12;
+/// nor below this as long as there is a column to leave out.
+const SHORT_NAME: usize = 20;
 
 impl Grid {
     pub(crate) const fn new(columns: Vec<Column>) -> Self {
@@ -93,9 +100,9 @@ impl Grid {
         self.widths().iter().sum::<usize>() + GAP * self.columns.len().saturating_sub(1)
     }
 
-    /// Lines of at most `limit` columns, as far as cutting names and leaving out spare columns can do it.
+    /// Lines of at most `limit` columns, as far as cutting names and leaving out spare columns can do it. A line below names what is left out.
     pub(crate) fn lines(mut self, limit: usize, color: bool) -> Vec<String> {
-        self.fit(limit);
+        let left_out = self.fit(limit);
         let widths = self.widths();
         let mut lines = Vec::new();
         if self.columns.iter().any(|column| !column.group.is_empty()) {
@@ -104,27 +111,37 @@ impl Grid {
         lines.push(Paint::Faint.on(self.head_line(&widths).trim_end(), color));
         let rows = self.columns.first().map_or(0, |column| column.cells.len());
         lines.extend((0..rows).map(|row| self.row_line(row, &widths, color)));
+        if !left_out.is_empty() {
+            let note = format!("Left out for want of room: {}. A wider terminal shows all, and so does --json.", left_out.join(", "));
+            lines.extend(wrap(&note, limit).iter().map(|line| Paint::Faint.on(line, color)));
+        }
         lines
     }
 
-    fn fit(&mut self, limit: usize) {
+    /// Makes it fit, and names the columns that had to go.
+    fn fit(&mut self, limit: usize) -> Vec<String> {
+        let mut left_out = Vec::new();
         loop {
             let excess = self.width().saturating_sub(limit);
             let name_width = self.columns[0].width();
             if excess == 0 {
-                return;
+                return left_out;
             }
             let spare = self.columns.iter().map(|column| column.spare).max().filter(|&rank| rank > 0);
-            if name_width.saturating_sub(excess) >= SHORTEST_NAME || spare.is_none() {
-                return self.cut_names(name_width.saturating_sub(excess).max(SHORTEST_NAME));
+            if name_width.saturating_sub(excess) >= SHORT_NAME || spare.is_none() {
+                self.cut_names(name_width.saturating_sub(excess).max(SHORTEST_NAME));
+                return left_out;
             }
+            let gone = self.columns.iter().filter(|column| Some(column.spare) == spare);
+            left_out.extend(gone.map(|column| column.title()));
             self.columns.retain(|column| Some(column.spare) != spare);
         }
     }
 
     fn cut_names(&mut self, limit: usize) {
-        for cell in &mut self.columns[0].cells {
-            cell.text = cut(&cell.text, limit);
+        let names: Vec<String> = self.columns[0].cells.iter().map(|cell| cell.text.clone()).collect();
+        for (cell, name) in self.columns[0].cells.iter_mut().zip(cut_apart(&names, limit, cut)) {
+            cell.text = name;
         }
     }
 

@@ -1,9 +1,11 @@
 //! The comparison on a terminal.
 
+use std::ops::Range;
+
 use roundelay_trace::{Comparison, Delay, DisciplineResult, Drops, Outcome};
 
 use crate::grid::{Cell, Column, Grid, Paint};
-use crate::text::{clean, cut, cut_middle, width, wrap};
+use crate::text::{clean, cut, cut_apart, cut_middle, distinct_at, width, wrap};
 use crate::units::{bytes, count, percent, rate, seconds, short_count, significant};
 
 /// How the table looks.
@@ -23,6 +25,8 @@ impl TableStyle {
 
 /// Flows in the section on flows.
 const FLOWS: usize = 10;
+/// Columns that a flow's label is cut to where room is short, or more if two would look alike.
+const SHORT_LABEL: usize = 34;
 
 /// The comparison as a table for a terminal: what was replayed, a row for each discipline, the flows that matter, the verdict, and the
 /// commands that put it into practice. No line but the commands is longer than the terminal is wide.
@@ -60,19 +64,20 @@ fn headline(comparison: &Comparison, style: TableStyle) -> Vec<String> {
 
 fn service(comparison: &Comparison, style: TableStyle) -> Vec<String> {
     let column = |head: &str, cell: &dyn Fn(&DisciplineResult) -> Cell| Column::new(head, comparison.disciplines.iter().map(cell));
-    let delay = |head, of: fn(&Delay) -> f64| column(head, &|result| delay(&result.total, of).into()).under("delay, all flows");
+    let delay = |head, of: fn(&Delay) -> f64| column(head, &|result| delay(&result.total, of).into()).under("delay");
     let reorders = comparison.disciplines.iter().any(|result| result.total.reordered > 0);
     let reordered = reorders.then(|| column("reordered", &|result| reordered(&result.total)).spare(2));
     let columns = vec![
         names(comparison),
         column("sent", &|result| rate(result.total.throughput).into()),
         column("loss", &|result| loss(&result.total)),
-        column("dropped", &|result| reasons(result.total.drops).into()).spare(4),
+        column("dropped", &|result| reasons(result.total.drops).into()).spare(3),
         delay("p50", |delay| delay.p50).spare(1),
         delay("p99", |delay| delay.p99),
-        delay("p99.9", |delay| delay.p999).spare(3),
+        delay("p99.9", |delay| delay.p999).spare(4),
         delay("max", |delay| delay.max).spare(2),
-        column("p99", &|result| Cell { text: result.light_p99.map_or_else(none, seconds), paint: Paint::Bold }).under("light"),
+        column("p99", &|result| Cell { text: result.light_p99.map_or_else(none, seconds), paint: Paint::Bold }).under("light flows"),
+        column("loss", &|result| light_loss(result)).under("light flows"),
     ];
     let grid = Grid::new(columns.into_iter().chain(reordered).collect());
     grid.lines(style.limit(), style.color)
@@ -100,35 +105,51 @@ fn flows(comparison: &Comparison, style: TableStyle) -> Vec<String> {
         return Vec::new();
     }
     let title = format!("99th percentile of delay, and loss: {} of {} flows", chosen.len(), count(comparison.flows.len() as u64));
-    let mut lines = vec![Paint::Bold.on(&title, style.color)];
-    let mut rest: &[DisciplineResult] = &comparison.disciplines;
-    while !rest.is_empty() {
-        let fits = |&some: &usize| flow_grid(comparison, &chosen, &rest[..some]).width() <= style.limit();
-        let (now, later) = rest.split_at((2..=rest.len()).take_while(fits).last().unwrap_or(1));
-        lines.extend(flow_grid(comparison, &chosen, now).lines(style.limit(), style.color));
-        rest = later;
-    }
-    lines
+    let labels: Vec<String> = chosen.iter().map(|&flow| clean(&comparison.flows[flow].label)).collect();
+    let grids = |longest: usize| -> Vec<Grid> {
+        let cut: Vec<String> = labels.iter().map(|label| cut_middle(label, longest)).collect();
+        flow_grids(comparison, &chosen, &cut, style.limit())
+    };
+    // Whole labels, if they take no more grids than short ones.
+    let (whole, short) = (grids(usize::MAX), grids(distinct_at(&labels, SHORT_LABEL)));
+    let grids = if whole.len() <= short.len() { whole } else { short };
+    let lines = grids.into_iter().flat_map(|grid| grid.lines(style.limit(), style.color));
+    [Paint::Bold.on(&title, style.color)].into_iter().chain(lines).collect()
 }
 
-fn flow_grid(comparison: &Comparison, chosen: &[usize], disciplines: &[DisciplineResult]) -> Grid {
-    let labels = chosen.iter().map(|&flow| cut_middle(&clean(&comparison.flows[flow].label), 34).into());
+/// As many disciplines side by side as fit.
+fn flow_grids(comparison: &Comparison, chosen: &[usize], labels: &[String], limit: usize) -> Vec<Grid> {
+    let names = short_names(&comparison.disciplines);
+    let (mut grids, mut from) = (Vec::new(), 0);
+    while from < names.len() {
+        let grid = |to: usize| flow_grid(comparison, chosen, labels, &names, from..to);
+        let to = (from + 2..=names.len()).take_while(|to| grid(*to).width() <= limit).last().unwrap_or(from + 1);
+        grids.push(grid(to));
+        from = to;
+    }
+    grids
+}
+
+fn flow_grid(comparison: &Comparison, chosen: &[usize], labels: &[String], names: &[String], disciplines: Range<usize>) -> Grid {
     let offered = chosen.iter().map(|&flow| rate(comparison.flows[flow].offered_rate).into());
-    let mut columns = vec![Column::new("flow", labels), Column::new("offered", offered)];
-    for result in disciplines {
-        let group = short_name(result, &comparison.disciplines);
-        let outcome = |&flow: &usize| &result.flows[flow].outcome;
-        columns.push(Column::new("p99", chosen.iter().map(|flow| delay(outcome(flow), |delay| delay.p99).into())).under(&group));
-        columns.push(Column::new("loss", chosen.iter().map(|flow| loss(outcome(flow)))).under(&group));
+    let mut columns = vec![Column::new("flow", labels.iter().map(|label| label.clone().into())), Column::new("offered", offered)];
+    for index in disciplines {
+        let outcome = |&flow: &usize| &comparison.disciplines[index].flows[flow].outcome;
+        let group = &names[index];
+        columns.push(Column::new("p99", chosen.iter().map(|flow| delay(outcome(flow), |delay| delay.p99).into())).under(group));
+        columns.push(Column::new("loss", chosen.iter().map(|flow| loss(outcome(flow)))).under(group));
     }
     Grid::new(columns)
 }
 
 /// The name alone where it says which one is meant.
-fn short_name(result: &DisciplineResult, all: &[DisciplineResult]) -> String {
-    let alone = all.iter().filter(|other| other.name == result.name).count() == 1;
-    // A tree has a name of its own.
-    if alone && result.name != "tree" { result.name.to_owned() } else { cut(&clean(&result.spec), 20) }
+fn short_names(all: &[DisciplineResult]) -> Vec<String> {
+    let name = |result: &DisciplineResult| {
+        let alone = all.iter().filter(|other| other.name == result.name).count() == 1;
+        // A tree has a name of its own.
+        if alone && result.name != "tree" { result.name.to_owned() } else { clean(&result.spec) }
+    };
+    cut_apart(&all.iter().map(name).collect::<Vec<_>>(), 20, cut)
 }
 
 /// The largest flows that ask for more than their share, and the light ones that a plain queue delays most.
@@ -155,11 +176,12 @@ fn verdict(comparison: &Comparison, style: TableStyle) -> Vec<String> {
 }
 
 fn names(comparison: &Comparison) -> Column {
-    let cells = comparison.disciplines.iter().enumerate().map(|(index, result)| {
-        let best = index == comparison.verdict.best;
-        let text = format!("{} {}", if best { '*' } else { ' ' }, clean(&result.spec));
-        Cell { text: cut(&text, 32), paint: if best { Paint::Good } else { Paint::Plain } }
-    });
+    let is_best = |index: usize| index == comparison.verdict.best;
+    let specs = comparison.disciplines.iter().enumerate();
+    let texts: Vec<_> =
+        specs.map(|(index, result)| format!("{} {}", if is_best(index) { '*' } else { ' ' }, clean(&result.spec))).collect();
+    let paint = |index: usize| if is_best(index) { Paint::Good } else { Paint::Plain };
+    let cells = cut_apart(&texts, 32, cut).into_iter().enumerate().map(|(index, text)| Cell { text, paint: paint(index) });
     let title = "  discipline";
     debug_assert_eq!(width(title), 12, "as short as a name may be cut");
     Column::new(title, cells)
@@ -172,6 +194,12 @@ fn delay(outcome: &Outcome, of: impl Fn(&Delay) -> f64) -> String {
 fn loss(outcome: &Outcome) -> Cell {
     let paint = if outcome.loss > 0.0 { Paint::Bad } else { Paint::Faint };
     Cell { text: percent(outcome.loss), paint }
+}
+
+/// Of light flows, if there are any.
+fn light_loss(result: &DisciplineResult) -> Cell {
+    let offered = result.light.packets + result.light.drops.total();
+    if offered > 0 { loss(&result.light) } else { none().into() }
 }
 
 fn reordered(outcome: &Outcome) -> Cell {

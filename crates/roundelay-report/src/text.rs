@@ -68,6 +68,38 @@ pub(crate) fn cut_middle(text: &str, limit: usize) -> String {
     cut(text, limit - width(end)) + end
 }
 
+/// Each of `texts` cut to at most `limit` columns, by `first` and where two that differ look alike then in another way; as a last resort they
+/// are numbered.
+pub(crate) fn cut_apart(texts: &[String], limit: usize, first: fn(&str, usize) -> String) -> Vec<String> {
+    let mut short: Vec<String> = texts.iter().map(|text| first(text, limit)).collect();
+    let numbered = |place: usize, text: &String| {
+        let number = format!("#{}", place + 1);
+        cut(text, limit - width(&number)) + &number
+    };
+    for way in [&|_: usize, text: &String| cut_middle(text, limit), &numbered as &dyn Fn(usize, &String) -> String] {
+        let alike = look_alike(texts, &short);
+        let again = texts.iter().enumerate().zip(&alike).filter(|(_, alike)| **alike).map(|((place, text), _)| (place, way(place, text)));
+        again.for_each(|(place, text)| short[place] = text);
+    }
+    short
+}
+
+/// Which of the short ones could be another one.
+fn look_alike(texts: &[String], short: &[String]) -> Vec<bool> {
+    let is_other = |place: usize| texts.iter().zip(short).any(|(text, other)| *text != texts[place] && *other == short[place]);
+    (0..texts.len()).map(is_other).collect()
+}
+
+/// The least limit from `least` on at which `cut_middle` leaves none to be taken for another.
+pub(crate) fn distinct_at(texts: &[String], least: usize) -> usize {
+    let longest = texts.iter().map(|text| width(text)).max().unwrap_or(least);
+    let distinct = |limit: &usize| {
+        let short: Vec<String> = texts.iter().map(|text| cut_middle(text, *limit)).collect();
+        !look_alike(texts, &short).contains(&true)
+    };
+    (least..longest).find(distinct).unwrap_or(longest)
+}
+
 /// `text` in lines of at most `limit` columns, broken between words; a longer word has a line of its own.
 pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
@@ -109,6 +141,26 @@ mod tests {
         assert_eq!(cut_middle("10.0.0.1:443 > 10.0.0.2:51000", 16), "10.0.0.….2:51000");
         assert_eq!(width(&cut_middle("漢漢漢漢漢漢", 7)), 7);
         assert_eq!(cut_middle("short", 16), "short");
+    }
+
+    #[test]
+    fn what_differs_looks_different_when_cut() {
+        let apart = |texts: &[&str], limit| cut_apart(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), limit, cut);
+        assert_eq!(
+            apart(&["qfq_plus aggregate 1", "qfq_plus aggregate 8", "fifo limit 1000"], 12),
+            ["qfq_p…gate 1", "qfq_p…gate 8", "fifo limit …"]
+        );
+        assert_eq!(apart(&["a 1 middle 1 b, long", "a 1 middle 2 b, long"], 10), ["a 1 mid…#1", "a 1 mid…#2"]);
+        assert_eq!(apart(&["the very same one", "the very same one"], 9), ["the very…"; 2], "nothing tells them apart");
+    }
+
+    #[test]
+    fn as_much_is_kept_as_tells_apart() {
+        let texts = ["tcp 10.0.0.1:1111 > 10.0.0.2:2222", "tcp 10.0.0.9:1111 > 10.0.0.2:2222"].map(str::to_owned);
+        let limit = distinct_at(&texts, 20);
+        assert!((21..33).contains(&limit) && cut_middle(&texts[0], limit) != cut_middle(&texts[1], limit), "{limit}");
+        assert_eq!(cut_middle(&texts[0], limit - 1), cut_middle(&texts[1], limit - 1));
+        assert_eq!(distinct_at(&texts[..1], 20), 20);
     }
 
     #[test]

@@ -84,6 +84,62 @@ fn no_line_of_the_table_is_wider_than_the_terminal() {
     }
 }
 
+/// Columns vanished silently, and two variants of one discipline or two flows had one name.
+#[test]
+fn what_is_left_out_is_named_and_what_differs_has_different_names() {
+    let mut comparison = sample::comparison();
+    let specs = ["qfq_plus aggregate 1", "qfq_plus aggregate 8", "qfq_plus aggregate 64"];
+    for (result, spec) in comparison.disciplines.iter_mut().zip(specs) {
+        (result.spec, result.name) = (spec.to_owned(), "qfq_plus");
+    }
+    for (place, flow) in comparison.flows.iter_mut().enumerate() {
+        flow.label = format!("tcp 203.0.113.100:{} > 192.168.100.100:51012", 40_000 + place);
+    }
+    let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for width in [60, 72, 80, 100, 120, 200] {
+        let text = table(&comparison, TableStyle { color: false, width: Some(width) });
+        let head: Vec<&str> = text.lines().find(|line| line.contains("  discipline")).unwrap().split_whitespace().collect();
+        let told = unwrapped(&text);
+        for column in ["p50", "p99.9", "max", "dropped"] {
+            let is_told = told
+                .split(". A wider terminal shows all")
+                .any(|part| part.rsplit("Left out for want of room: ").next().unwrap().contains(column));
+            assert!(head.contains(&column) || is_told && told.contains("Left out"), "{width}: {column}: {text}");
+        }
+        let rows = |from: &str| -> Vec<String> {
+            let rows = text.lines().skip_while(|line| !line.starts_with(from)).skip(1);
+            rows.take(if from == "flow" { 10 } else { 3 })
+                .map(|line| line.split("  ").find(|cell| !cell.trim().is_empty()).unwrap().to_owned())
+                .collect()
+        };
+        for from in ["  discipline", "flow"] {
+            let mut names = rows(from);
+            let all = names.len();
+            names.sort();
+            names.dedup();
+            assert_eq!(names.len(), all, "{width}: {text}");
+        }
+    }
+    let wide = table(&comparison, TableStyle { color: false, width: Some(200) });
+    assert!(!wide.contains("Left out") && wide.contains("tcp 203.0.113.100:40001 > 192.168.100.100:51012"), "{wide}");
+}
+
+/// Loss of the light flows decides, and was not there to be seen.
+#[test]
+fn loss_of_light_flows_is_in_the_table() {
+    let mut comparison = sample::comparison();
+    comparison.disciplines[2].light.loss = 0.0472;
+    for width in [60, 100, 200] {
+        let text = table(&comparison, TableStyle { color: false, width: Some(width) });
+        let row = text.lines().find(|line| line.starts_with("  drr")).unwrap();
+        assert!(row.ends_with(" 4.7 %") && text.contains(" light flows "), "{text}");
+    }
+    assert!(html(&comparison).contains("<small>4.7 % lost</small>"));
+    comparison.disciplines[2].light = Default::default();
+    let text = table(&comparison, TableStyle { color: false, width: Some(200) });
+    assert!(text.lines().find(|line| line.starts_with("  drr")).unwrap().ends_with('–'), "without light flows: {text}");
+}
+
 #[test]
 fn colour_changes_nothing_but_colour() {
     let style = TableStyle { color: true, width: None };

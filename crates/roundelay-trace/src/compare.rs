@@ -18,7 +18,7 @@ use crate::lane::{Lane, LaneBuilder, PacketSink, TreeLane};
 use crate::meters::FLOWS_WITH_CURVES;
 use crate::offered::{Event, Oddities, Offered, OfferedFlow};
 use crate::standing::{Obstacle, Standing};
-use crate::tc::{self, Distinctions};
+use crate::tc::{self, CodePoints, Distinctions};
 use crate::tree::TreeFile;
 use crate::urgency::{Carried, Known, reads_sizes};
 use crate::verdict::verdict;
@@ -224,8 +224,9 @@ fn conclude(
     }
     let weighted = flows.iter().any(|flow| flow.weight != 1);
     let prioritised = options.weights.rules().iter().any(|rule| rule.urgency().priority.is_some());
-    let distinctions = Distinctions { flow_by: options.flow_by, weighted, prioritised };
-    let commands = |spec: &Spec| tc::commands(spec, options.limit_of(spec), options.rate, distinctions);
+    let distinctions =
+        Distinctions { flow_by: options.flow_by, weighted, prioritised, code_points: code_points(&offered, &options.weights) };
+    let commands = |spec: &Spec| tc::commands(spec, options.limit_of(spec), options.rate, &distinctions);
     let carried = offered.carried();
     let standing = |spec: &Spec| Standing::of_spec(spec, carried, !commands(spec).is_empty());
     let trees = options.trees.iter().map(|tree| Standing::of_tree(tree, carried));
@@ -243,6 +244,17 @@ fn conclude(
     let (best, sentences) = verdict(&comparison, &standings);
     comparison.verdict = Verdict { best, sentences, commands: options.specs.get(best).map(commands).unwrap_or_default() };
     Ok(comparison)
+}
+
+/// The weight of each code point: of the flow that has it, or else what a rule would give it.
+fn code_points(offered: &Offered, rules: &WeightRules) -> CodePoints {
+    let mut weights: [u32; 64] = std::array::from_fn(|dscp| rules.weight_of_code_point(dscp as u8));
+    for (flow, offered) in offered.classifier().flows().iter().zip(offered.flows()) {
+        if let Flow::Headers { by: FlowBy::Dscp, first } = flow {
+            weights[usize::from(first.dscp & 63)] = offered.config.weight;
+        }
+    }
+    CodePoints { default: rules.default_weight(), weights }
 }
 
 fn summarise_flows(offered: &Offered) -> Vec<FlowSummary> {

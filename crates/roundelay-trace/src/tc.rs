@@ -32,13 +32,28 @@ pub(crate) struct Distinctions {
     pub(crate) weighted: bool,
     /// Rules set priorities.
     pub(crate) prioritised: bool,
+    pub(crate) code_points: CodePoints,
+}
+
+/// What each code point weighs: where flows are told apart by it, each has a class of its own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CodePoints {
+    /// Of most of them.
+    pub(crate) default: u32,
+    pub(crate) weights: [u32; 64],
+}
+
+impl Default for CodePoints {
+    fn default() -> Self {
+        Self { default: 1, weights: [1; 64] }
+    }
 }
 
 /// One command a line, `$DEV` standing for the interface; none where Linux does not have the discipline, or not with these parameters.
 ///
 /// A shaper (htb) at the link's rate makes the queue build up here instead of in the device behind, so that the discipline has something to
 /// order.
-pub(crate) fn commands(spec: &Spec, limit: Limit, rate: Rate, distinctions: Distinctions) -> Vec<String> {
+pub(crate) fn commands(spec: &Spec, limit: Limit, rate: Rate, distinctions: &Distinctions) -> Vec<String> {
     let Some(leaf) = leaf(spec, limit) else { return Vec::new() };
     let mut lines = vec![
         "# DEV is the interface that this traffic leaves by; its present root qdisc goes".to_owned(),
@@ -51,10 +66,7 @@ pub(crate) fn commands(spec: &Spec, limit: Limit, rate: Rate, distinctions: Dist
         AnyDiscipline::QfqPlus(config) if config.aggregate < MOST_IN_A_TURN => lines.extend(with_device_queue(config.aggregate - 1, add)),
         _ => lines.push(add),
     }
-    if let Some(class) = class(&spec.discipline) {
-        lines.push(format!("for i in $(seq 1 {CLASSES}); do tc class add dev $DEV parent 10: classid 10:$(printf %x $i) {class}; done"));
-        lines.extend(filters(distinctions.flow_by));
-    }
+    lines.extend(classes(&spec.discipline, distinctions));
     if matches!(spec.discipline, AnyDiscipline::Priority(_)) {
         lines.push(format!("for i in $(seq 1 8); do tc qdisc add dev $DEV parent 10:$i {}; done", fifo(limit)));
         lines.extend(by_code_point(7, 32, "0xe0", "$((8 - i))"));
@@ -73,16 +85,19 @@ fn with_device_queue(packets: u32, add: String) -> [String; 3] {
 }
 
 /// What the commands do not set up as it was compared.
-fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: Distinctions) -> Vec<String> {
+fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions) -> Vec<String> {
     let mut remarks = Vec::new();
-    if class(discipline).is_some() {
+    if has_classes(discipline) {
         remarks.push(format!(
             "{CLASSES} classes with a queue of their own each (tc's default), where flows shared one buffer in the comparison"
         ));
     }
     remarks.extend(of_discipline(discipline));
-    if class(discipline).is_some() && distinctions.weighted {
-        remarks.push("all classes weigh the same here: give those of heavier flows their weight and filters of their own".to_owned());
+    if has_classes(discipline) && distinctions.weighted && distinctions.flow_by != FlowBy::Dscp {
+        remarks.push(
+            "the weights are lost: all classes weigh the same here; give those of heavier flows their weight and filters of their own"
+                .to_owned(),
+        );
     }
     if matches!(discipline, AnyDiscipline::Priority(_)) && distinctions.prioritised {
         remarks.push("classes are those of code points here: give what a rule gave another priority filters of its own".to_owned());
@@ -236,12 +251,33 @@ fn tc_word(parameter: &str, word: &str) -> Option<String> {
     Some(if parameter == "perturb" { picos.div_ceil(SECOND).to_string() } else { format!("{}us", micros()) })
 }
 
-fn class(discipline: &AnyDiscipline) -> Option<String> {
+/// Whether `tc` wants classes for it.
+const fn has_classes(discipline: &AnyDiscipline) -> bool {
+    matches!(discipline, AnyDiscipline::Drr(_) | AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_))
+}
+
+/// A class of this weight.
+fn class(discipline: &AnyDiscipline, weight: u32) -> String {
     match discipline {
-        AnyDiscipline::Drr(config) => Some(format!("drr quantum {}", config.quantum)),
-        AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_) => Some("qfq weight 1 maxpkt 1514".to_owned()),
-        _ => None,
+        AnyDiscipline::Drr(config) => format!("drr quantum {}", number(u64::from(config.quantum) * u64::from(weight))),
+        _ => format!("qfq weight {weight} maxpkt 1514"),
     }
+}
+
+/// The classes, of which those of code points have weights of their own, and the way there.
+fn classes(discipline: &AnyDiscipline, distinctions: &Distinctions) -> Vec<String> {
+    if !has_classes(discipline) {
+        return Vec::new();
+    }
+    let CodePoints { default, weights } = distinctions.code_points;
+    let (default, weights) = if distinctions.flow_by == FlowBy::Dscp { (default, &weights[..]) } else { (1, &[][..]) };
+    let class = |weight| class(discipline, weight);
+    let all =
+        format!("for i in $(seq 1 {CLASSES}); do tc class add dev $DEV parent 10: classid 10:$(printf %x $i) {}; done", class(default));
+    let heavier = weights.iter().enumerate().filter(|(_, weight)| **weight != default).map(|(dscp, weight)| {
+        format!("tc class change dev $DEV parent 10: classid 10:{:x} {} # code point {dscp}", dscp + 1, class(*weight))
+    });
+    [all].into_iter().chain(heavier).chain(filters(distinctions.flow_by)).collect()
 }
 
 /// Spreads flows over the classes. A packet that no filter sends to a class is dropped, so every packet must meet one.
@@ -395,7 +431,7 @@ mod tests {
             "sfb bins 32",
         ] {
             let spec: Spec = text.parse().unwrap();
-            let lines = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), Distinctions::default());
+            let lines = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), &Distinctions::default());
             assert_eq!(lines, Vec::<String>::new(), "{text}");
         }
     }
@@ -403,7 +439,7 @@ mod tests {
     /// The commands from the discipline's own on.
     fn own_commands(text: &str, distinctions: Distinctions) -> Vec<String> {
         let spec: Spec = text.parse().unwrap();
-        let lines = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), distinctions);
+        let lines = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), &distinctions);
         lines[4..].to_vec()
     }
 
@@ -451,7 +487,7 @@ mod tests {
 
     #[test]
     fn remarks_tell_what_is_otherwise_there() {
-        let by_source = Distinctions { flow_by: FlowBy::Source, weighted: true, prioritised: true };
+        let by_source = Distinctions { flow_by: FlowBy::Source, weighted: true, prioritised: true, ..Distinctions::default() };
         for (text, remarks) in [
             ("fifo", &[][..]),
             ("red limit 100p", &["# the buffer is counted in bytes there: a packet for 1000 of them"]),
@@ -462,5 +498,24 @@ mod tests {
             assert_eq!(own_commands(text, by_source)[1..], *remarks, "{text}");
         }
         assert_eq!(own_commands("sfb", Distinctions::default()).len(), 1);
+    }
+
+    #[test]
+    fn classes_of_code_points_have_their_weights_and_others_are_said_to_have_lost_them() {
+        let mut code_points = CodePoints { default: 2, weights: [2; 64] };
+        (code_points.weights[0], code_points.weights[46]) = (1, 20);
+        let by = |flow_by| Distinctions { flow_by, weighted: true, code_points, ..Distinctions::default() };
+        for (text, all, lighter, heavier) in [
+            ("drr quantum 1500b", "drr quantum 3000", "drr quantum 1500", "drr quantum 30000"),
+            ("qfq", "qfq weight 2 maxpkt 1514", "qfq weight 1 maxpkt 1514", "qfq weight 20 maxpkt 1514"),
+        ] {
+            let lines = own_commands(text, by(FlowBy::Dscp));
+            assert!(lines[1].ends_with(&format!("{all}; done")), "{lines:?}");
+            let change = "tc class change dev $DEV parent 10: classid 10";
+            assert_eq!(lines[2..4], [format!("{change}:1 {lighter} # code point 0"), format!("{change}:2f {heavier} # code point 46")]);
+            assert!(lines.iter().filter(|line| line.contains("tc filter")).count() == 3 && !lines.concat().contains("weights are lost"));
+            let hashed = own_commands(text, by(FlowBy::FiveTuple));
+            assert!(!hashed.concat().contains("class change") && hashed.concat().contains("# the weights are lost"), "{hashed:?}");
+        }
     }
 }

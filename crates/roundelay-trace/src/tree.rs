@@ -25,19 +25,18 @@
 //! and tried in the order of the file: the first that matches decides, and a flow that none matches goes to the default leaf.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use roundelay::schedulers::{Priority, Spec};
 use roundelay::tree::{Config, Node, Problem, TreeError};
-use roundelay::{ConfigError, FlowId};
-use serde::Deserialize;
+use roundelay::{FlowConfig, FlowId};
 use thiserror::Error;
 use toml::Spanned;
 
 use crate::classifier::Flow;
+use crate::file::{Fault, Table, Text, line};
 use crate::headers::Headers;
 use crate::urgency::meaning;
-use crate::weights::{WeightRule, line};
+use crate::weights::WeightRule;
 
 /// A tree, and which flows go where.
 #[derive(Debug, Clone)]
@@ -60,31 +59,19 @@ pub struct TreeFileError {
     pub message: String,
 }
 
-/// What is wrong, and where in the text.
-type Fault = (Range<usize>, String);
-
-/// The form of a file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    name: Option<String>,
-    #[serde(default)]
-    node: Vec<FileNode>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A node as it is written.
 struct FileNode {
-    name: Spanned<String>,
-    parent: Option<Spanned<String>>,
-    discipline: Spanned<String>,
-    weight: Option<Spanned<i64>>,
-    maxpkt: Option<Spanned<i64>>,
-    priority: Option<Spanned<i64>>,
-    #[serde(default)]
-    flows: Vec<Spanned<String>>,
+    name: Text,
+    parent: Option<Text>,
+    discipline: Text,
+    weight: Option<Spanned<u32>>,
+    maxpkt: Option<Spanned<u32>>,
+    priority: Option<Spanned<u32>>,
+    flows: Vec<Text>,
     default: Option<Spanned<bool>>,
 }
+
+const KEYS: [&str; 8] = ["name", "parent", "discipline", "weight", "maxpkt", "priority", "flows", "default"];
 
 impl TreeFile {
     /// Reads a file; `name` stands in messages, and without its folder and ending names the tree if the file does not.
@@ -92,11 +79,16 @@ impl TreeFile {
     /// # Errors
     /// What it describes is no tree: the message names the line and the node.
     pub fn from_toml(name: &str, text: &str) -> Result<Self, TreeFileError> {
-        let at = |(span, message): Fault| TreeFileError { name: name.to_owned(), line: line(text, span.start), message };
-        let file: File = toml::from_str(text).map_err(|error| at((error.span().unwrap_or(0..0), error.message().to_owned())))?;
+        let at = |(place, message): Fault| TreeFileError { name: name.to_owned(), line: line(text, place.start), message };
         let stem = name.rsplit(['/', '\\']).next().unwrap_or(name);
-        let title = file.name.unwrap_or_else(|| stem.strip_suffix(".toml").unwrap_or(stem).to_owned());
-        Self::plant(title, &file.node).map_err(at)
+        Self::of_file(stem.strip_suffix(".toml").unwrap_or(stem), text).map_err(at)
+    }
+
+    fn of_file(stem: &str, text: &str) -> Result<Self, Fault> {
+        let file = Table::of_file(text)?.check_keys(&["name", "node"])?;
+        let name = file.text("name")?.map_or_else(|| stem.to_owned(), Spanned::into_inner);
+        let nodes = file.tables("node", &KEYS)?.iter().map(FileNode::of_table).collect::<Result<Vec<_>, _>>()?;
+        Self::plant(name, &nodes)
     }
 
     fn plant(name: String, nodes: &[FileNode]) -> Result<Self, Fault> {
@@ -245,6 +237,19 @@ fn circle(start: &FileNode, nodes: &[FileNode]) -> String {
 }
 
 impl FileNode {
+    fn of_table(table: &Table<'_>) -> Result<Self, Fault> {
+        Ok(Self {
+            name: table.required("name", "a name for the node, as in name = \"calls\"")?,
+            parent: table.text("parent")?,
+            discipline: table.required("discipline", "how the node orders its packets or its children, as in discipline = \"drr\"")?,
+            weight: table.number("weight", 1..=FlowConfig::MAX_WEIGHT)?,
+            maxpkt: table.size("maxpkt", FlowConfig::MIN_MAX_PACKET_LEN..=FlowConfig::MAX_PACKET_LEN)?,
+            priority: table.number("priority", 0..=u32::MAX)?,
+            flows: table.texts("flows")?,
+            default: table.switch("default")?,
+        })
+    }
+
     fn name(&self) -> &str {
         self.name.get_ref()
     }
@@ -262,40 +267,20 @@ impl FileNode {
             let message = format!("node '{}': {error}", self.name());
             (self.discipline.span(), message)
         })?;
-        let mut node = Node::new(self.name(), spec);
-        for (value, field, key) in [
-            (&self.weight, &mut node.weight, "weight"),
-            (&self.maxpkt, &mut node.max_packet_len, "maxpkt"),
-            (&self.priority, &mut node.priority, "priority"),
-        ] {
-            if let Some(value) = value {
-                // What does not fit is out of every range.
-                let number = *value.get_ref();
-                *field = u32::try_from(number).map_err(|_| {
-                    (
-                        value.span(),
-                        format!(
-                            "node '{}': {key} {number}: expected a whole number, no less than zero and no more than {}",
-                            self.name(),
-                            u32::MAX
-                        ),
-                    )
-                })?;
-            }
-        }
-        Ok(node)
+        let plain = Node::new(self.name(), spec);
+        let written = |value: &Option<Spanned<u32>>, default| value.as_ref().map_or(default, |value| *value.get_ref());
+        Ok(Node {
+            weight: written(&self.weight, plain.weight),
+            max_packet_len: written(&self.maxpkt, plain.max_packet_len),
+            priority: written(&self.priority, plain.priority),
+            ..plain
+        })
     }
 
     /// The error, at the key that it is about.
     fn fault(&self, error: &TreeError) -> Fault {
-        let of = |value: &Option<Spanned<i64>>| value.as_ref().map(Spanned::span);
         let span = match &error.problem {
-            Problem::Setting(setting) => match **setting {
-                ConfigError::OutOfRange { parameter: "weight", .. } => of(&self.weight),
-                ConfigError::OutOfRange { parameter: "maxpkt", .. } => of(&self.maxpkt),
-                _ => None,
-            },
-            Problem::NotTaken { .. } => of(&self.maxpkt),
+            Problem::NotTaken { .. } => self.maxpkt.as_ref().map(Spanned::span),
             Problem::NotInterior { .. } | Problem::LimitOfClass => Some(self.discipline.span()),
             Problem::UnknownParent { .. } | Problem::ParentIsLeaf | Problem::TooDeep => self.parent.as_ref().map(Spanned::span),
             _ => None,

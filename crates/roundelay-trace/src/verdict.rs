@@ -12,10 +12,11 @@ use roundelay::tree;
 use roundelay_metrics::geometric_mean;
 
 use crate::comparison::{Comparison, DisciplineResult, Outcome};
+use crate::preference::Preference;
 use crate::standing::Standing;
 
 /// Harm that differs by less than this factor is the same.
-const NOTABLE: f64 = 1.25;
+pub(crate) const NOTABLE: f64 = 1.25;
 /// A flow whose delay differs by more than this factor is named, even if what is typical does not differ.
 const STRIKING: f64 = 4.0;
 /// Waiting no longer than this, beside the transmission itself, does not matter to anybody.
@@ -26,12 +27,12 @@ const SHORTEST_RETRY: f64 = 1.0;
 const LONGEST_RETRY: f64 = 60.0;
 
 /// What a discipline did, in seconds.
-struct Harm {
+pub(crate) struct Harm {
     /// To the flows that ask for little. What a typical one suffers: the geometric mean over those flows, each counting alike however much it
     /// sends. A few that are locked out hardly show in it, so it is no less than what the loss of all their packets together comes to.
-    light: f64,
+    pub(crate) light: f64,
     /// To all packets together.
-    total: f64,
+    pub(crate) total: f64,
 }
 
 /// How long a sender waits on average before a packet is through, of which this fraction is lost: a second, twice as long after each further
@@ -69,7 +70,8 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize
     let contended = harms.iter().any(|harm| harm.light > negligible || harm.total > negligible);
     let differ = spread(harms.iter().map(|harm| harm.light)) > NOTABLE || spread(harms.iter().map(|harm| harm.total)) > NOTABLE;
     let fit = fit(standings);
-    let best = if contended && differ { best(results, &harms, standings, &fit) } else { simplest(results, standings, &fit) };
+    let by_harm = contended && differ;
+    let best = if by_harm { best(results, &harms, standings, &fit) } else { simplest(results, standings, &fit) };
     let first = match (contended, differ || results.len() == 1) {
         _ if results.len() > 1 && results.iter().all(|result| result.total.packets == 0) => {
             "Nothing gets through, whichever discipline it is.".to_owned()
@@ -78,19 +80,20 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize
         (true, false) => format!("{} will do: what was compared serves this traffic alike on the whole.", results[best].spec),
         (true, true) => praise(&results[best], light.len(), results.len() == 1),
     };
-    let worst = worst(&harms, best, &fit).filter(|_| contended && differ);
+    let worst = worst(&harms, best, &fit).filter(|_| by_harm);
     let blame = worst.and_then(|worst| blame(&results[worst], &results[best], standings[worst].one_queue));
     let nowhere = (!standings[best].on_linux).then(|| match results[best].name {
         tree::Config::NAME => "Commands that set up a tree on Linux are not written.".to_owned(),
         name => format!("No tc commands are known here for {}{}.", results[best].spec, namesake(name)),
     });
+    let preference = Preference { results, harms: &harms, standings, fit: &fit, best, has_light: !light.is_empty(), by_harm };
     (
         best,
         [first]
             .into_iter()
             .chain(blame)
             .chain(standout(comparison, negligible).filter(|_| contended && !differ))
-            .chain(obstacle(results, &harms, standings, best))
+            .chain(preference.reasons())
             .chain(caveats(&results[best], results))
             .chain(nowhere)
             .collect(),
@@ -158,7 +161,7 @@ fn best(results: &[DisciplineResult], harms: &[Harm], standings: &[Standing], fi
 }
 
 /// Compares two harms on a scale whose steps are notable ones, so that the order stays transitive.
-fn notably(a: f64, b: f64) -> Ordering {
+pub(crate) fn notably(a: f64, b: f64) -> Ordering {
     let step = |harm: f64| (harm.max(1e-9).ln() / NOTABLE.ln()).round();
     step(a).total_cmp(&step(b))
 }
@@ -172,7 +175,7 @@ fn simplest(results: &[DisciplineResult], standings: &[Standing], fit: &[usize])
     fit.iter().copied().min_by_key(plainness).unwrap_or(0)
 }
 
-fn memory(result: &DisciplineResult) -> usize {
+pub(crate) fn memory(result: &DisciplineResult) -> usize {
     result.fixed_bytes + result.flows.len() * result.bytes_per_flow
 }
 
@@ -181,17 +184,6 @@ fn worst(harms: &[Harm], best: usize, fit: &[usize]) -> Option<usize> {
     let rivals: Vec<_> = if fit.len() > 1 { fit.to_vec() } else { (0..harms.len()).collect() };
     let worst = rivals.into_iter().rev().max_by(|a, b| harms[*a].light.total_cmp(&harms[*b].light))?;
     (harms[worst].light > NOTABLE * harms[best].light).then_some(worst)
-}
-
-/// Why the best one is not to be had, or one that would do notably less harm is not called the best.
-fn obstacle(results: &[DisciplineResult], harms: &[Harm], standings: &[Standing], best: usize) -> Option<String> {
-    if let Some(obstacle) = standings[best].obstacle {
-        return Some(format!("But {} {}.", results[best].spec, obstacle.reason()));
-    }
-    let first = (0..harms.len()).min_by(|a, b| harms[*a].light.total_cmp(&harms[*b].light))?;
-    let better = harms[first].light * NOTABLE < harms[best].light;
-    let reason = standings[first].obstacle.filter(|_| better)?.reason();
-    Some(format!("{} would do less harm, but {reason}.", results[first].spec))
 }
 
 fn praise(winner: &DisciplineResult, light: usize, alone: bool) -> String {
@@ -260,7 +252,7 @@ fn seconds(value: f64) -> String {
     }
 }
 
-fn percent(fraction: f64) -> String {
+pub(crate) fn percent(fraction: f64) -> String {
     match fraction * 100.0 {
         p if p < 0.1 => format!("{p:.3}%"),
         p => format!("{p:.1}%"),

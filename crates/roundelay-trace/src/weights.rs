@@ -28,14 +28,14 @@
 
 use std::fmt;
 use std::net::IpAddr;
-use std::ops::{Range, RangeInclusive};
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use roundelay::Duration;
-use serde::Deserialize;
 use toml::Spanned;
 
 use crate::error::{RuleError, WeightsError};
+use crate::file::{Fault, Table, Text, line};
 use crate::headers::{Headers, Ports, dscp_number, protocol_number};
 use crate::urgency::Urgency;
 
@@ -93,21 +93,17 @@ impl WeightRules {
 
     /// Reads a file of rules in TOML; `name` stands in messages.
     pub fn from_toml(name: &str, text: &str) -> Result<Self, WeightsError> {
-        let at = |span: Range<usize>, message: String| WeightsError { name: name.to_owned(), line: line(text, span.start), message };
-        let file: File = toml::from_str(text).map_err(|error| at(error.span().unwrap_or(0..0), error.message().to_owned()))?;
+        Self::of_file(text).map_err(|(place, message)| WeightsError { name: name.to_owned(), line: line(text, place.start), message })
+    }
+
+    fn of_file(text: &str) -> Result<Self, Fault> {
+        let file = Table::of_file(text)?.check_keys(&["default", "weight"])?;
         let mut rules = Self::default();
-        if let Some(default) = file.default {
-            rules.default = legal_weight(*default.get_ref()).map_err(|message| at(default.span(), message))?;
+        if let Some(default) = file.number("default", WEIGHTS)? {
+            rules.default = *default.get_ref();
         }
-        for entry in file.weight {
-            let legal = |weight: &Spanned<i64>| legal_weight(*weight.get_ref()).map_err(|message| at(weight.span(), message));
-            let weight = entry.weight.as_ref().map(legal).transpose()?;
-            let conditions = parse_conditions(entry.pattern.get_ref()).map_err(|error| at(entry.pattern.span(), error.to_string()))?;
-            if entry.says_nothing() {
-                let message = "the rule sets nothing: expected weight, priority, slack or deadline beside `match`".to_owned();
-                return Err(at(entry.pattern.span(), message));
-            }
-            rules.push(WeightRule { conditions, weight, urgency: entry.urgency().map_err(|(span, message)| at(span, message))? });
+        for entry in file.tables("weight", &["match", "weight", "priority", "slack", "deadline"])? {
+            rules.push(WeightRule::of_table(&entry)?);
         }
         Ok(rules)
     }
@@ -132,6 +128,17 @@ impl WeightRules {
         self.place(headers).and_then(|place| self.rules[place].weight).unwrap_or(self.default)
     }
 
+    /// The weight of flows that no rule gives one.
+    pub(crate) const fn default_weight(&self) -> u32 {
+        self.default
+    }
+
+    /// The weight of a code point of which no packet has been seen: rules that go by more than it do not count.
+    pub(crate) fn weight_of_code_point(&self, dscp: u8) -> u32 {
+        let of_it = |rule: &&WeightRule| rule.conditions.iter().all(|condition| *condition == Condition::CodePoint(dscp));
+        self.rules.iter().find(of_it).and_then(|rule| rule.weight).unwrap_or(self.default)
+    }
+
     /// The place in [`rules`](Self::rules) of the rule that decides.
     pub fn place(&self, headers: Option<&Headers>) -> Option<usize> {
         headers.and_then(|headers| self.rules.iter().position(|rule| rule.matches(headers)))
@@ -149,6 +156,23 @@ impl WeightRule {
     /// Conditions alone, such as `dst port 443`, for those who sort flows by them.
     pub(crate) fn matching(text: &str) -> Result<Self, RuleError> {
         Ok(Self { conditions: parse_conditions(text)?, weight: None, urgency: Urgency::default() })
+    }
+
+    fn of_table(table: &Table<'_>) -> Result<Self, Fault> {
+        let pattern = table.required("match", "what the rule matches, as in match = \"dst port 443\"")?;
+        let conditions = parse_conditions(pattern.get_ref()).map_err(|error| table.fault(pattern.span(), error))?;
+        let weight = table.number("weight", WEIGHTS)?.map(Spanned::into_inner);
+        let span = |key: &str| {
+            let read = |text: Text| text.get_ref().parse::<Duration>().map_err(|error| table.fault(text.span(), format!("{key}: {error}")));
+            table.text(key)?.map(read).transpose()
+        };
+        let priority = table.number("priority", 0..=u32::MAX)?.map(Spanned::into_inner);
+        let (slack, deadline) = (span("slack")?, span("deadline")?);
+        if weight.or(priority).is_none() && slack.or(deadline).is_none() {
+            let message = "the rule sets nothing: expected weight, priority, slack or deadline beside `match`";
+            return Err(table.fault(pattern.span(), message));
+        }
+        Ok(Self { conditions, weight, urgency: Urgency { priority, slack: slack.unwrap_or(Duration::ZERO), deadline } })
     }
 
     /// Whether a packet fulfils all its conditions.
@@ -233,60 +257,6 @@ fn truncate(address: IpAddr, prefix: u8) -> IpAddr {
         IpAddr::V4(address) => IpAddr::V4((address.to_bits() & u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0)).into()),
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() & u128::MAX.checked_shl(128 - u32::from(prefix)).unwrap_or(0)).into()),
     }
-}
-
-/// The form of a file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    default: Option<Spanned<i64>>,
-    #[serde(default)]
-    weight: Vec<FileEntry>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileEntry {
-    #[serde(rename = "match")]
-    pattern: Spanned<String>,
-    weight: Option<Spanned<i64>>,
-    priority: Option<Spanned<i64>>,
-    slack: Option<Spanned<String>>,
-    deadline: Option<Spanned<String>>,
-}
-
-impl FileEntry {
-    const fn says_nothing(&self) -> bool {
-        self.weight.is_none() && self.priority.is_none() && self.slack.is_none() && self.deadline.is_none()
-    }
-
-    /// Or where it is wrong, and what would be legal.
-    fn urgency(&self) -> Result<Urgency, (Range<usize>, String)> {
-        let span = |key: &str, text: &Option<Spanned<String>>| {
-            let read =
-                |text: &Spanned<String>| text.get_ref().parse::<Duration>().map_err(|error| (text.span(), format!("{key}: {error}")));
-            text.as_ref().map(read).transpose()
-        };
-        let priority = |number: &Spanned<i64>| {
-            let illegal = || (number.span(), format!("priority {}: legal range 0 to {}", number.get_ref(), u32::MAX));
-            u32::try_from(*number.get_ref()).map_err(|_| illegal())
-        };
-        Ok(Urgency {
-            priority: self.priority.as_ref().map(priority).transpose()?,
-            slack: span("slack", &self.slack)?.unwrap_or(Duration::ZERO),
-            deadline: span("deadline", &self.deadline)?,
-        })
-    }
-}
-
-/// The line, counted from 1, in which the byte at `at` lies.
-pub(crate) fn line(text: &str, at: usize) -> usize {
-    1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
-}
-
-fn legal_weight(weight: i64) -> Result<u32, String> {
-    let legal = u32::try_from(weight).ok().filter(|weight| WEIGHTS.contains(weight));
-    legal.ok_or_else(|| format!("weight {weight}: legal range {} to {}", WEIGHTS.start(), WEIGHTS.end()))
 }
 
 /// Reads a rule without its weight.

@@ -893,3 +893,60 @@ fn a_rate_of_a_terabit_and_of_a_kilobit() {
         assert!(comparison.disciplines.iter().all(|d| d.total.delay.is_none_or(|delay| delay.max > 0.0)), "{rate}");
     }
 }
+
+/// The star stood beside a figure that was not the lowest, and nothing said why.
+#[test]
+fn a_lower_figure_than_that_of_the_best_is_explained() {
+    let of_example = |texts: &[&str]| {
+        let comparison = compare(example(), &options("5mbit", specs(texts)), &mut ()).unwrap();
+        (comparison.disciplines[comparison.verdict.best].name, comparison.verdict.sentences.join(" "))
+    };
+    for (texts, best, reason) in [
+        (
+            ["s_kps", "fq_codel"],
+            "fq_codel",
+            "s_kps delays light flows less than fq_codel (63.9 ms against 66.8 ms), but less than a factor of 1.25 between the two counts as none, \
+             losses counted in, and no tc commands are known for it.",
+        ),
+        (
+            ["fifo limit 10", "qfq"],
+            "qfq",
+            "fifo limit 10 delays light flows less than qfq (21.7 ms against 87.2 ms), but loses 8.7% of their packets, and a loss costs its \
+             sender a second of waiting or more.",
+        ),
+        (
+            ["qfq", "wf2q_plus"],
+            "qfq",
+            "wf2q_plus delays light flows less than qfq (76.6 ms against 87.2 ms), but the difference does not matter here, and no tc commands are \
+             known for it.",
+        ),
+        (["fq_codel", "drr"], "fq_codel", ""),
+    ] {
+        let (name, text) = of_example(&texts);
+        assert!(name == best && text.contains(reason), "{texts:?}: {text}");
+        assert_eq!(text.contains("delays light flows less"), !reason.is_empty(), "{text}");
+    }
+    assert!(of_example(&["srpt", "drr"]).1.contains("srpt would do less harm, but needs to know"));
+}
+
+/// Whatever is compared, a lower figure than the best one's has a sentence.
+#[test]
+fn no_lower_figure_goes_without_a_word() {
+    let mut explained = 0;
+    let texts = ["fifo limit 20", "drr", "qfq limit 100", "wf2q_plus", "sfq", "fq_codel", "lifo", "sjf", "red", "drr quantum 300b"];
+    for (place, one) in texts.iter().enumerate() {
+        for other in &texts[place + 1..] {
+            let comparison = run(&overload(), &options("16mbit", specs(&[one, other])));
+            let figure = |index: usize| comparison.disciplines[index].light_p99.unwrap();
+            let best = comparison.verdict.best;
+            let text = comparison.verdict.sentences.join(" ");
+            let has_reason =
+                ["delays light flows less than", "would do less harm, but", &format!("But {} ", comparison.disciplines[best].spec)];
+            if figure(1 - best) * 1.01 < figure(best) {
+                assert!(has_reason.iter().any(|reason| text.contains(reason)), "{one}, {other}: {text}");
+                explained += 1;
+            }
+        }
+    }
+    assert!(explained > 5, "{explained}");
+}

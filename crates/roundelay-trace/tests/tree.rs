@@ -93,8 +93,8 @@ fn errors_name_the_line_and_the_node() {
     assert_told(&error("weight = 4", "weight = 0"), 7, &["node 'calls'", "weight 0", "1 to 1024"]);
     assert_told(&error("weight = 4", "weight = 1025"), 7, &["node 'calls'", "weight 1025", "1 to 1024"]);
     assert_told(&error("weight = 4", "weight = -1"), 7, &["node 'calls'", "weight -1"]);
-    assert_told(&error("weight = 4", "wait = 4"), 7, &["wait", "weight"]);
-    assert_told(&error("weight = 4", "weight = \"4\""), 7, &["string"]);
+    assert_told(&error("weight = 4", "wait = 4"), 7, &["node 'calls'", "no key is called 'wait'", "weight"]);
+    assert_told(&error("weight = 4", "weight = \"4\""), 7, &["node 'calls'", "weight \"4\"", "a whole number, legal range 1 to 1024"]);
     assert_told(&error("maxpkt = 1514", "maxpkt = 70000"), 19, &["node 'web'", "maxpkt 70000", "512 to 65536"]);
     assert_told(&error("default = true", "default = false"), 29, &["node 'link'", "default", "default = true"]);
     assert_told(&error("port 1002", "prt 1002"), 20, &["node 'web'", "`prt`", "expected"]);
@@ -114,6 +114,46 @@ fn errors_name_the_line_and_the_node() {
     assert_told(&read("[[node]]\nname = \"a\"\nparent = \"a\"\ndiscipline = \"fifo\"").unwrap_err().to_string(), 2, &["in a circle"]);
     assert_told(&read("[[node]]\nname = \"a\"\ndiscipline = \"fifo\"").unwrap_err().to_string(), 3, &["node 'a'", "fifo cannot share"]);
     assert_told(&read("[[node]]\nname = \"a\"\ndiscipline = \"wf2q_plus\"").unwrap_err().to_string(), 2, &["node 'a'", "default"]);
+}
+
+/// They were the parser's own words, without the node and the range.
+#[test]
+fn a_value_of_another_kind_is_told_with_its_node_and_what_is_legal() {
+    let whole = |range: &str| format!("expected a whole number, legal range {range}");
+    for (from, to, line, words) in [
+        ("weight = 4", "weight = 1.5", 7, ["node 'calls': weight 1.5", &whole("1 to 1024")]),
+        ("weight = 4", "weight = nan", 7, ["node 'calls': weight nan", &whole("1 to 1024")]),
+        ("weight = 4", "weight = 99999999999999999999", 7, ["node 'calls': weight 999", &whole("1 to 1024")]),
+        ("weight = 4", "priority = -1", 7, ["node 'calls': priority -1", "legal range 0 to 4294967295"]),
+        ("weight = 4", "priority = \"high\"", 7, ["node 'calls': priority \"high\"", &whole("0 to 4294967295")]),
+        ("maxpkt = 1514", "maxpkt = \"1514 bytes\"", 19, ["node 'web': maxpkt \"1514 bytes\"", "\"1514b\", legal range 512 to 65536"]),
+        ("maxpkt = 1514", "maxpkt = \"1mb\"", 19, ["node 'web': maxpkt \"1mb\"", "legal range 512 to 65536"]),
+        ("default = true", "default = \"yes\"", 26, ["node 'rest': default \"yes\"", "expected true or false"]),
+        (
+            "flows = [\"port 1002\"]",
+            "flows = \"port 1002\"",
+            20,
+            ["node 'web': flows \"port 1002\"", "expected texts in quotes between brackets"],
+        ),
+        ("flows = [\"port 1002\"]", "flows = [1002]", 20, ["node 'web': flows 1002", "expected a text in quotes"]),
+        ("discipline = \"drr\"", "discipline = 3", 25, ["node 'rest': discipline 3", "expected a text in quotes"]),
+        ("discipline = \"drr\"\n", "", 22, ["node 'rest': no `discipline`", "as in discipline = \"drr\""]),
+        ("name = \"rest\"\n", "", 22, ["no `name`", "as in name = \"calls\""]),
+        ("name = \"rest\"", "name = 7", 23, ["name 7", "expected a text in quotes"]),
+        ("name = \"office\"", "nodes = 3", 1, ["no key is called 'nodes'", "expected name, node"]),
+        ("weight = 4", "weight = ", 7, ["not legal TOML", "in `weight =`"]),
+    ] {
+        assert_told(&error(from, to), line, &words);
+    }
+    assert_told(&read("node = 7").unwrap_err().to_string(), 1, &["node 7", "[[node]]"]);
+}
+
+#[test]
+fn a_longest_packet_may_have_its_unit() {
+    let longest = |text: &str| {
+        read(&GOOD.replacen("maxpkt = 1514", text, 1)).unwrap().config().nodes().find(|node| node.name == "web").unwrap().max_packet_len
+    };
+    assert_eq!(["maxpkt = 1514", "maxpkt = \"1514b\"", "maxpkt = \"2kb\""].map(longest), [1514, 1514, 2048]);
 }
 
 /// A circle beside a good tree.

@@ -37,6 +37,8 @@ pub(crate) fn saturated(value: u64) -> u32 {
 /// A time that does not come, written `never`.
 const NEVER: u64 = u64::MAX;
 
+const QUOTES: &str = "parameters go into quotes with the name: \"sfq depth 64\"";
+
 /// One parameter of a discipline whose configuration is a `C`.
 #[derive(Debug)]
 pub struct Parameter<C: 'static> {
@@ -89,6 +91,18 @@ impl Kind {
         }
     }
 
+    /// What a number without a unit counts; none where it counts things, or there is no number.
+    pub const fn bare_unit(self) -> Option<&'static str> {
+        match self {
+            Self::Count | Self::Number | Self::Switch => None,
+            Self::Size => Some("bytes"),
+            Self::Time => Some("us"),
+            Self::Seconds => Some("s"),
+            Self::Milliseconds => Some("ms"),
+            Self::Rate => Some("bit/s"),
+        }
+    }
+
     /// Reads a value. Switches have none.
     ///
     /// # Errors
@@ -123,6 +137,12 @@ pub enum ConfigError {
     UnknownDiscipline {
         /// As written.
         name: String,
+        /// It is a parameter of some discipline, which was written as a word of its own.
+        is_parameter: bool,
+        /// One that may be meant.
+        meant: Option<&'static str>,
+        /// All names, separated by commas.
+        known: String,
     },
     /// The discipline has no such parameter.
     UnknownParameter {
@@ -130,8 +150,17 @@ pub enum ConfigError {
         discipline: &'static str,
         /// As written.
         parameter: String,
+        /// One that may be meant.
+        meant: Option<&'static str>,
         /// The names that it has, separated by commas.
         known: String,
+    },
+    /// A parameter is written more than once: `tc` would take the last one, or none.
+    Repeated {
+        /// The discipline.
+        discipline: &'static str,
+        /// The parameter.
+        parameter: &'static str,
     },
     /// A value is missing or cannot be read.
     BadValue {
@@ -183,13 +212,24 @@ impl ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownDiscipline { name } => write!(
+            Self::UnknownDiscipline { name, is_parameter: true, .. } => write!(
                 f,
-                "no discipline is called '{name}'; 'roundelay list' names all, and parameters go into quotes with the name: \"sfq depth 64\""
+                "no discipline is called '{name}': it is a parameter, and goes into quotes with its discipline, as in \"sfq depth 64\"; \
+                 'roundelay list' names all disciplines"
             ),
-            Self::UnknownParameter { discipline, parameter, known } => {
-                write!(f, "{discipline}: no parameter is called '{parameter}'; it has {known}")
+            Self::UnknownDiscipline { name, meant: Some(meant), .. } => {
+                write!(f, "no discipline is called '{name}'; did you mean '{meant}'? 'roundelay list' names all; {QUOTES}")
             }
+            Self::UnknownDiscipline { name, known, .. } => {
+                write!(f, "no discipline is called '{name}'; 'roundelay list' tells of {known}; {QUOTES}")
+            }
+            Self::UnknownParameter { discipline, parameter, meant, known } => {
+                write!(f, "{discipline}: no parameter is called '{parameter}'; ")?;
+                meant.map_or(Ok(()), |meant| write!(f, "did you mean '{meant}'? "))?;
+                write!(f, "it has {known}")?;
+                if parameter == "weight" { write!(f, "; weights are those of flows: --weight 'RULE = N'") } else { Ok(()) }
+            }
+            Self::Repeated { discipline, parameter } => write!(f, "{discipline}: {parameter} is written twice; expected it once"),
             Self::BadValue { discipline, parameter, expected } => write!(f, "{discipline}: {parameter}: expected {expected}"),
             Self::Fixed { discipline, parameter } => write!(f, "{discipline}: {parameter} cannot change at run time"),
             Self::OtherDiscipline { discipline } => write!(f, "the scheduler is no {discipline}"),

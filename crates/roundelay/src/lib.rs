@@ -34,6 +34,7 @@ mod preemptive;
 mod prefetch;
 mod scheduler;
 pub mod schedulers;
+mod suggestion;
 mod time;
 pub mod tree;
 mod units;

@@ -74,7 +74,7 @@ fn lacking(name: &str, parameter: &ParameterInfo, rows: &[Vec<String>]) -> Vec<S
     };
     let (min, max) = &parameter.range;
     let mut texts = vec![&parameter.value];
-    if !parameter.is_switch {
+    if parameter.kind != Kind::Switch {
         texts.extend([min, max]);
     }
     // The largest time stands for "never", and nobody wants to read it.
@@ -109,7 +109,7 @@ fn pages_show_no_more_and_no_less_than_asked() {
         name: "quantum",
         value: value.to_owned(),
         range: ("1b".to_owned(), max.to_owned()),
-        is_switch: false,
+        kind: Kind::Size,
         about: "",
     };
     assert_eq!(rows(page).len(), 1);
@@ -196,6 +196,91 @@ fn unknown_words_are_answered_with_the_known_ones() {
 }
 
 #[test]
+fn unknown_words_are_answered_with_the_one_that_is_meant() {
+    for (text, meant) in [
+        ("fqcodel", "fq_codel"),
+        ("FIFO", "fifo"),
+        ("pfifo limit 9", "fifo"),
+        ("pfifo_fast", "priority"),
+        ("sfq2", "sfq"),
+        ("drr quantm 9", "quantum"),
+        ("fq_codel intervall 9ms", "interval"),
+        ("fifo limits 9", "limit"),
+    ] {
+        assert!(error(text).contains(&format!("did you mean '{meant}'?")), "{}", error(text));
+    }
+    for text in ["cake", "purple", "fq_codel aim 5ms"] {
+        assert!(!error(text).contains("did you mean"), "{}", error(text));
+    }
+    assert!(AnyDiscipline::all().iter().all(|discipline| error("cake").contains(discipline.name())), "{}", error("cake"));
+}
+
+/// A value that cannot be read was not named, nor what is legal.
+#[test]
+fn values_that_cannot_be_read_are_named_with_what_is_legal() {
+    for (text, expected) in [
+        (
+            "fq_codel target 2h",
+            "fq_codel: target 2h: expected a number and s, ms, us or ns (a bare number is microseconds, as in tc), as in 5ms, legal range 1us to 3600s",
+        ),
+        ("drr quantum", "drr: quantum: expected a value after it, legal range 1b to 1mb"),
+        ("sfb levels many", "sfb: levels many: expected a whole number, legal range 1 to 16"),
+        ("drr limit abc", "drr: limit abc: expected packets (limit 1000) or bytes (limit 150kb)"),
+        ("drr limit", "drr: limit: expected packets (limit 1000) or bytes (limit 150kb)"),
+        ("drr memory_limit 1x", "drr: memory_limit 1x: expected a number and b, kb (1024 bytes), mb or gb, as in 1514b"),
+        (
+            "drr weight 3",
+            "drr: no parameter is called 'weight'; it has quantum, limit, memory_limit; weights are those of flows: --weight 'RULE = N'",
+        ),
+    ] {
+        assert_eq!(error(text), expected);
+    }
+    let unquoted = "is a parameter, and goes into quotes with its discipline, as in \"sfq depth 64\"";
+    assert!(["target", "limit", "ecn", "quantum"].iter().all(|name| error(name).contains(unquoted)), "{}", error("target"));
+}
+
+/// What a page says of a parameter's range: its last two values, of which other words may say more.
+fn range_on_page(rows: &[Vec<String>], parameter: &str) -> Option<(String, String)> {
+    let row = rows.iter().find(|row| row[0].split_whitespace().any(|word| word == parameter))?;
+    let (lower, upper) = row.get(2)?.rsplit_once(" to ")?;
+    Some((lower.split_whitespace().next_back()?.to_owned(), upper.split_whitespace().next()?.to_owned()))
+}
+
+/// Of each parameter the lowest and the highest value that help and page name are taken, and what is one beyond is not.
+#[test]
+fn help_and_pages_name_the_ranges_that_are_taken() {
+    let mut count = 0;
+    for info in AnyDiscipline::all().iter().map(AnyDiscipline::info) {
+        let page = fs::read_to_string(root().join(format!("docs/schedulers/{}.md", info.name))).unwrap_or_default();
+        let page = rows(&page);
+        for ParameterInfo { name, range, kind, .. } in info.parameters.into_iter().filter(|parameter| parameter.kind != Kind::Switch) {
+            let is_taken = |value: &str| format!("{} {name} {value}", info.name).parse::<Spec>().is_ok();
+            let told = range_on_page(&page, name).unwrap_or_else(|| panic!("docs/schedulers/{}.md: {name}: no range", info.name));
+            for (lowest, highest) in [&range, &told] {
+                let [low, high] = [lowest, highest].map(|value| kind.read(value).unwrap_or_else(|what| panic!("{value}: {what}")));
+                assert!(is_taken(lowest) && is_taken(highest), "{} {name}: {lowest} to {highest}", info.name);
+                for beyond in [low.checked_sub(1), high.checked_add(1)].into_iter().flatten().map(|value| kind.show(value)) {
+                    assert!(!is_taken(&beyond), "{} {name}: {beyond} is taken beside {lowest} to {highest}", info.name);
+                }
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 60, "{count} ranges");
+}
+
+/// The unit that help names for a number without one.
+#[test]
+fn bare_numbers_are_in_the_unit_that_help_names() {
+    for kind in [Kind::Size, Kind::Time, Kind::Seconds, Kind::Milliseconds, Kind::Rate] {
+        let unit = kind.bare_unit().unwrap_or_else(|| panic!("{kind:?} has none"));
+        let written = unit.replace("bytes", "b").replace("bit/s", "bit");
+        assert_eq!(kind.read("7"), kind.read(&format!("7{written}")), "{kind:?}");
+    }
+    assert!([Kind::Count, Kind::Number, Kind::Switch].iter().all(|kind| kind.bare_unit().is_none()));
+}
+
+#[test]
 fn limits_are_read_in_any_order() {
     let limit = |text: &str| parse(text).limit;
     let both = |packets, bytes| Some(Limit { packets, bytes });
@@ -212,7 +297,22 @@ fn limits_are_read_in_any_order() {
         assert_eq!(limit(&format!("fifo {one} {two}")), expected);
         assert_eq!(limit(&format!("fifo {two} {one}")), expected);
     }
-    assert_eq!(limit("fifo limit 5 limit 9"), Some(Limit::of_packets(9)), "the last one holds");
+}
+
+/// The last one held, silently.
+#[test]
+fn what_is_written_twice_is_an_error() {
+    for discipline in AnyDiscipline::all() {
+        let name = discipline.name();
+        let texts = discipline.visit(Written).legal.into_iter().map(|text| text[name.len()..].to_owned());
+        for parameter in texts.chain([" limit 7", " limit 7kb", " memory_limit 7b"].map(str::to_owned)) {
+            let twice = error(&format!("{name}{parameter}{parameter}"));
+            let word = parameter.split_whitespace().next().unwrap_or_default();
+            let is_named = |word: &str| twice.starts_with(&format!("{name}: {word} is written twice"));
+            assert!(is_named(word) || word.strip_prefix("no").is_some_and(is_named), "{twice}");
+        }
+    }
+    assert_eq!(error("fq_codel ecn target 5ms noecn"), "fq_codel: ecn is written twice; expected it once");
 }
 
 /// As in tc, where the two are parameters of their own.

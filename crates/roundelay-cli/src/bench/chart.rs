@@ -37,7 +37,8 @@ pub(super) fn panels(measured: &[Measured], plan: Option<&Plan>) -> Vec<Panel> {
         };
         let panel = ours.entry(title(load)).or_insert_with(empty);
         let points = panel.lines.iter_mut().zip(rows);
-        points.for_each(|((_, points), row)| points.push((load.flows.flows().into(), row.gross())));
+        let sending = points.filter(|(_, row)| row.sends());
+        sending.for_each(|((_, points), row)| points.push((load.flows.flows().into(), row.gross())));
     }
     panels.extend(ours.into_values());
     panels.iter_mut().flat_map(|panel| &mut panel.lines).for_each(|(_, points)| points.sort_by(|a, b| a.0.total_cmp(&b.0)));
@@ -183,7 +184,7 @@ mod tests {
             subject: subject.to_owned(),
             figures: vec![("ns", cost)],
             net: cost,
-            passed: Passed::default(),
+            passed: Passed { offered: 1, sent: 1 },
             saved: None,
         };
         Measured { load, rows: vec![row("none", 1.0), row("drr", cost)] }

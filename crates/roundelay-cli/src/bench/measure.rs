@@ -36,6 +36,11 @@ impl Row {
         self.figures[0].1
     }
 
+    /// Whether any packet got through: there is no cost a packet without one.
+    pub(super) fn sends(&self) -> bool {
+        self.passed.sent > 0
+    }
+
     /// What is compared with what was saved: the generator is compared as it is.
     pub(super) fn compared(&self) -> f64 {
         if self.subject == Subject::Generator.name() { self.gross() } else { self.net }

@@ -1,6 +1,5 @@
 //! Published tables: what to measure, and what the paper measured.
 
-use std::fs;
 use std::path::Path;
 
 use roundelay_bench::{FlowSet, Lengths, Load, Memory, Pattern, Subject};
@@ -9,6 +8,7 @@ use serde::Deserialize;
 use super::measure::Measured;
 use super::saved::subject;
 use crate::failure::Failure;
+use crate::text_file;
 
 /// The plans that come with the program.
 const PLANS: [(&str, &str); 4] = [
@@ -85,14 +85,17 @@ const fn yes() -> bool {
 }
 
 impl Plan {
+    /// Names of those that come with the program.
+    pub(super) fn known() -> String {
+        PLANS.map(|(name, _)| name).join(", ")
+    }
+
     /// One of those that come with the program, or a file.
     pub(super) fn named(name: &str) -> Result<Self, Failure> {
         if let Some((_, text)) = PLANS.iter().find(|(known, _)| *known == name) {
             return Self::read(text).map_err(|error| Failure::usage(format!("{name}: {error}")));
         }
-        let known = PLANS.map(|(name, _)| name).join(", ");
-        let text = fs::read_to_string(Path::new(name))
-            .map_err(|error| Failure::usage(format!("paper '{name}': {error}; expected {known} or a file")))?;
+        let text = text_file::read(Path::new(name), &format!("{}, or a file like those in papers/", Self::known()))?;
         Self::read(&text).map_err(|error| Failure::usage(format!("{name}: {error}")))
     }
 
@@ -145,10 +148,10 @@ impl Plan {
         for Measured { load, rows } in measured {
             let memory = load.memory.name();
             for place in (0..rows[0].figures.len()).filter(|place| !is_spread(rows[0].figures[*place].0)) {
-                let values = rows.iter().map(|row| Some(row.figures[place].1)).collect();
+                let values = rows.iter().map(|row| row.sends().then_some(row.figures[place].1)).collect();
                 lines.push((format!("{memory}, {}", rows[0].figures[place].0), values));
             }
-            let gross: Vec<_> = rows.iter().map(|row| Some(row.gross())).collect();
+            let gross: Vec<_> = rows.iter().map(|row| row.sends().then(|| row.gross())).collect();
             self.ratios(&mut lines, memory, &gross, gross[0]);
         }
         let names: String = self.names().map(|name| format!("{name:>12}")).collect();
@@ -232,7 +235,7 @@ rows = [{ flows = '8', pattern = 'small', published = [10.0, 30.0] }]";
             subject: String::new(),
             figures: vec![("ns", gross), ("least ns", 0.0), ("most ns", 0.0)],
             net: gross - 4.0,
-            passed: Passed::default(),
+            passed: Passed { offered: 1, sent: 1 },
             saved: None,
         };
         let text = plan.table(row, &[Measured { load, rows: vec![cost(4.0), cost(8.0), cost(16.0)] }]);

@@ -1,6 +1,5 @@
 //! What was measured, as JSON: to be read by programs, and by a later run.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use roundelay::schedulers::Spec;
@@ -10,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::measure::{Measured, Row};
 use crate::failure::Failure;
+use crate::text_file;
 
 /// All that was measured.
 pub(super) fn json(measured: &[Measured]) -> String {
@@ -67,7 +67,7 @@ struct SavedRow {
 
 impl Saved {
     pub(super) fn read(file: &Path) -> Result<Self, Failure> {
-        let text = fs::read_to_string(file).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
+        let text = text_file::read(file, "what --save has written")?;
         let tables =
             serde_json::from_str(&text).map_err(|error| Failure::usage(format!("{}: not written by --save: {error}", file.display())))?;
         Ok(Self { file: file.to_owned(), tables })

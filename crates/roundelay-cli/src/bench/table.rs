@@ -33,9 +33,9 @@ pub(super) fn text(measured: &[Measured]) -> String {
 }
 
 fn columns_of(text: &mut String, row: &Row) {
-    columns(row)
-        .iter()
-        .for_each(|(_, value)| if value.is_nan() { *text += &format!("{:>11}", "-") } else { *text += &format!("{value:11.2}") });
+    columns(row).iter().for_each(|(_, value)| {
+        if row.sends() && !value.is_nan() { *text += &format!("{value:11.2}") } else { *text += &format!("{:>11}", "-") }
+    });
 }
 
 /// The figure that is compared, without the generator, the others, and what was saved.
@@ -52,6 +52,9 @@ fn warning(row: &Row) -> String {
     let share = row.passed.share();
     if share >= NEARLY_ALL || row.subject == Subject::Generator.name() {
         return String::new();
+    }
+    if !row.sends() {
+        return "  sent none of the packets".to_owned();
     }
     format!("  sent {:.1}% of the packets: no cost of forwarding", share * 100.0)
 }
@@ -98,6 +101,17 @@ mod tests {
         assert!(lines[1].contains("packed") && lines[1].contains("scattered"), "{text}");
         assert_eq!(lines[2].matches("net").count(), 2, "{text}");
         assert!(lines[4].contains(" 4.00") && lines[4].ends_with("sent 50.0% of the packets: no cost of forwarding"), "{text}");
+    }
+
+    /// It cost 525003 ns a packet.
+    #[test]
+    fn what_sends_nothing_has_no_cost() {
+        let mut measured = measured(Memory::Packed, None);
+        measured.rows[1].passed.sent = 0;
+        let text = text(&[measured]);
+        let words: Vec<_> = text.lines().nth(4).unwrap().split_whitespace().take(5).collect();
+        assert_eq!(words, ["red", "-", "-", "-", "-"], "{text}");
+        assert!(text.contains("sent none of the packets") && text.contains("none      "), "{text}");
     }
 
     #[test]

@@ -66,7 +66,7 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FlowEntry {
-    name: Spanned<String>,
+    name: Option<Spanned<Quantity>>,
     weight: Option<Spanned<Quantity>>,
     maxpkt: Option<Spanned<Quantity>>,
     rate: Option<Spanned<Quantity>>,
@@ -78,7 +78,7 @@ struct FlowEntry {
 struct HopEntry {
     rate: Option<Spanned<Quantity>>,
     delay: Option<Spanned<Quantity>>,
-    discipline: Option<Spanned<String>>,
+    discipline: Option<Spanned<Quantity>>,
     maxpkt: Option<Spanned<Quantity>>,
 }
 
@@ -156,12 +156,12 @@ impl Plan {
         let file: File = toml::from_str(text).map_err(|error| reader.no_file(&error))?;
         let mut names = HashSet::new();
         for entry in &file.flow {
-            let flow = &entry.get_ref().name;
-            if !names.insert(flow.get_ref()) {
-                return Err(reader.at(flow.span(), format!("two flows are called '{}'", flow.get_ref())));
+            let name = reader.name(entry)?;
+            if !names.insert(name.get_ref().clone()) {
+                return Err(reader.at(name.span(), format!("two flows are called '{}'", name.get_ref())));
             }
         }
-        let flows = file.flow.iter().map(|entry| reader.flow(entry.get_ref())).collect::<Result<Vec<_>, _>>()?;
+        let flows = file.flow.iter().map(|entry| reader.flow(entry)).collect::<Result<Vec<_>, _>>()?;
         let longest = flows.iter().map(|flow| flow.max_packet_len).max().ok_or_else(|| format!("{name}: no [[flow]]"))?;
         let hops = reader.hops(&file, longest, defaults)?;
         let weights = flows.iter().map(|flow| flow.weight);
@@ -252,12 +252,28 @@ impl Reader<'_> {
         first_line(self.text.get(value.span()).unwrap_or_default())
     }
 
-    fn flow(&self, entry: &FlowEntry) -> Result<Flow, String> {
+    /// A text with its place.
+    fn text(&self, key: &str, value: &Spanned<Quantity>) -> Result<Spanned<String>, String> {
+        match value.get_ref() {
+            Quantity::Written(text) => Ok(Spanned::new(value.span(), text.clone())),
+            Quantity::Bare(_) | Quantity::Other => {
+                Err(self.at(value.span(), format!("{key} {}: expected a text in quotes", self.written(value))))
+            }
+        }
+    }
+
+    fn name(&self, entry: &Spanned<FlowEntry>) -> Result<Spanned<String>, String> {
+        let nameless = || self.at(entry.span(), "no `name`: expected a name for the flow, as in name = \"calls\"");
+        self.text("name", entry.get_ref().name.as_ref().ok_or_else(nameless)?)
+    }
+
+    fn flow(&self, spanned: &Spanned<FlowEntry>) -> Result<Flow, String> {
+        let (name, entry) = (self.name(spanned)?.into_inner(), spanned.get_ref());
         let weight = entry.weight.as_ref().map_or(Ok(1), |weight| self.weight(weight))?;
         let max_packet_len = self.max_packet_len(entry.maxpkt.as_ref())?.unwrap_or(1514);
         let burst = self.bytes("burst", entry.burst.as_ref(), max_packet_len.into(), MOST_BURST)?;
         Ok(Flow {
-            name: entry.name.get_ref().clone(),
+            name,
             weight,
             max_packet_len,
             rate: self.read("rate", entry.rate.as_ref(), "\"20mbit\"")?,
@@ -281,7 +297,7 @@ impl Reader<'_> {
         let entry = spanned.get_ref();
         let rate = self.read("rate", entry.rate.as_ref(), "\"20mbit\"")?.or(rate);
         let rate = rate.ok_or_else(|| self.at(spanned.span(), "a link without a rate: write one here, or --rate 20mbit for all"))?;
-        let discipline = entry.discipline.as_ref();
+        let discipline = entry.discipline.as_ref().map(|value| self.text("discipline", value)).transpose()?;
         let discipline = discipline.map(|text| proven(text.get_ref()).map_err(|error| self.at(text.span(), error))).transpose()?;
         let max_packet_len = self.max_packet_len(entry.maxpkt.as_ref())?.unwrap_or(0).max(longest);
         let delay = self.read("delay", entry.delay.as_ref(), "\"5ms\"")?.unwrap_or(Duration::ZERO);
@@ -299,14 +315,14 @@ impl Reader<'_> {
             Quantity::Written(_) | Quantity::Other => None,
         };
         let (least, most) = (WEIGHTS.start(), WEIGHTS.end());
-        let wrong = || format!("weight {}: a whole number, legal range {least} to {most}", self.written(weight));
+        let wrong = || format!("weight {}: expected a whole number, legal range {least} to {most}", self.written(weight));
         legal.ok_or_else(|| self.at(weight.span(), wrong()))
     }
 
     fn bytes(&self, key: &str, quantity: Option<&Spanned<Quantity>>, least: u64, most: u64) -> Result<Option<u64>, String> {
         let Some(quantity) = quantity else { return Ok(None) };
         let range = format!("legal range {} to {}", Bytes(least), Bytes(most));
-        let bytes: Bytes = self.value(key, quantity, &format!("\"1514b\", {range}"))?;
+        let bytes: Bytes = self.value(key, quantity, &format!("\"1514b\", {range}"), &format!(", {range}"))?;
         let legal = (least..=most).contains(&bytes.0);
         let wrong = || format!("{key} {bytes}: {range}");
         if legal { Ok(Some(bytes.0)) } else { Err(self.at(quantity.span(), wrong())) }
@@ -319,10 +335,17 @@ impl Reader<'_> {
         quantity: Option<&Spanned<Quantity>>,
         example: &str,
     ) -> Result<Option<V>, String> {
-        quantity.map(|quantity| self.value(key, quantity, example)).transpose()
+        quantity.map(|quantity| self.value(key, quantity, example, "")).transpose()
     }
 
-    fn value<V: FromStr<Err: fmt::Display>>(&self, key: &str, quantity: &Spanned<Quantity>, example: &str) -> Result<V, String> {
+    /// `legal`: what is said beside what the unit's reader says.
+    fn value<V: FromStr<Err: fmt::Display>>(
+        &self,
+        key: &str,
+        quantity: &Spanned<Quantity>,
+        example: &str,
+        legal: &str,
+    ) -> Result<V, String> {
         let text = match quantity.get_ref() {
             Quantity::Bare(number) => number.to_string(),
             Quantity::Written(text) => text.clone(),
@@ -331,6 +354,6 @@ impl Reader<'_> {
                 return Err(self.at(quantity.span(), format!("{key} {}: {expected}", self.written(quantity))));
             }
         };
-        text.parse().map_err(|error| self.at(quantity.span(), format!("{key}: {error}")))
+        text.parse().map_err(|error| self.at(quantity.span(), format!("{key}: {error}{legal}")))
     }
 }

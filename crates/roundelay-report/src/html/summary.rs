@@ -47,8 +47,9 @@ const COLUMNS: [Column; 12] = [
     Column { head: "max", about: "Largest delay of all packets", cell: |result| delay(result.total.delay, |delay| delay.max) },
     Column {
         head: "Light p99",
-        about: "99th percentile of the delay of a typical flow that asks for less than its fair share: the geometric mean over them",
-        cell: |result| result.light_p99.map_or_else(dash, |value| cell(seconds(value), value)),
+        about: "99th percentile of the delay of a typical flow that asks for less than its fair share: the geometric mean over them; \
+                and how many of such flows’ packets are lost",
+        cell: light,
     },
     Column { head: "Jain", about: "Jain’s fairness index, mean over windows: 1 is perfectly fair", cell: jain },
     Column {
@@ -138,6 +139,12 @@ fn dash() -> Cell {
 
 fn delay(delay: Option<Delay>, of: fn(&Delay) -> f64) -> Cell {
     delay.as_ref().map(of).map_or_else(dash, |value| cell(seconds(value), value))
+}
+
+fn light(result: &DisciplineResult) -> Cell {
+    let delay = result.light_p99.map_or_else(dash, |value| cell(seconds(value), value));
+    let lost = if result.light.loss > 0.0 { format!("{} lost", percent(result.light.loss)) } else { String::new() };
+    Cell { below: lost, ..delay }
 }
 
 fn jain(result: &DisciplineResult) -> Cell {

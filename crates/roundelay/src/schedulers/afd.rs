@@ -130,7 +130,7 @@ impl Discipline for Config {
             kind: Kind::Number,
             min: 0,
             max: MAX_GAIN,
-            about: "how much the queue now counts; more than alpha",
+            about: "how much the queue now counts: more than alpha, or the queue strays from its target",
             read: |config| config.beta.0,
             write: |config, value| config.beta = Billionths(value),
         },

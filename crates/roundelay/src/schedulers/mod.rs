@@ -4,7 +4,8 @@
 //! from there.
 
 use alloc::borrow::ToOwned;
-use alloc::string::{String, ToString};
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
@@ -15,6 +16,7 @@ use crate::guarantees::{Guarantees, Share};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
+use crate::suggestion;
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -184,10 +186,16 @@ impl FromStr for Spec {
         let mut discipline = AnyDiscipline::named(name)?;
         let default = discipline.default_limit();
         let mut limit = LimitReader { discipline: discipline.name(), default, limit: None, memory_bytes: None };
+        let mut written = Vec::new();
         while let Some(word) = words.next() {
-            if !limit.read(word, &mut words)? {
-                discipline.set(word, &mut words)?;
+            let parameter = match limit.read(word, &mut words)? {
+                Some(parameter) => parameter,
+                None => discipline.set(word, &mut words)?,
+            };
+            if written.contains(&parameter) {
+                return Err(ConfigError::Repeated { discipline: discipline.name(), parameter });
             }
+            written.push(parameter);
         }
         discipline.visit(Check)?;
         Ok(Self { limit: limit.over_default(), discipline })
@@ -203,13 +211,12 @@ struct LimitReader {
 }
 
 impl LimitReader {
-    /// Whether `word` was one of the two; if so its value has been read from `words`.
-    fn read<'a>(&mut self, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<bool, ConfigError> {
-        let error = |expected: &str| ConfigError::BadValue {
-            discipline: self.discipline,
-            parameter: word.to_owned(),
-            expected: expected.to_owned(),
-        };
+    /// Which of the two `word` is; if it is one its value has been read from `words`.
+    fn read<'a>(&mut self, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<Option<&'static str>, ConfigError> {
+        let (discipline, parameter) =
+            (self.discipline, |value: Option<&str>| value.map_or(word.to_owned(), |value| format!("{word} {value}")));
+        let error =
+            |value, expected: &str| ConfigError::BadValue { discipline, parameter: parameter(value), expected: expected.to_owned() };
         match word {
             "limit" => {
                 let (expected, bare) = if self.default.is_in_bytes() {
@@ -218,15 +225,17 @@ impl LimitReader {
                     ("packets (limit 1000) or bytes (limit 150kb)", "p")
                 };
                 let read = |text: &str| if is_bare(text) { parse_limit(&(text.to_owned() + bare)) } else { parse_limit(text) };
-                self.limit = Some(words.next().and_then(read).ok_or_else(|| error(expected))?);
+                let text = words.next();
+                self.limit = Some(text.and_then(read).ok_or_else(|| error(text, expected))?);
+                Ok(Some("limit"))
             }
             "memory_limit" => {
-                let text = words.next().ok_or_else(|| error("a size, as in 32mb"))?;
-                self.memory_bytes = Some(Kind::Size.read(text).map_err(|expected| error(&expected))?);
+                let text = words.next().ok_or_else(|| error(None, "a size, as in 32mb"))?;
+                self.memory_bytes = Some(Kind::Size.read(text).map_err(|expected| error(Some(text), &expected))?);
+                Ok(Some("memory_limit"))
             }
-            _ => return Ok(false),
+            _ => Ok(None),
         }
-        Ok(true)
     }
 
     /// What has been read, in whatever order, over the default: `limit` in packets leaves the default's bytes, in bytes it replaces both;
@@ -270,8 +279,8 @@ pub struct ParameterInfo {
     pub value: String,
     /// Smallest and largest legal value, with their units.
     pub range: (String, String),
-    /// Whether it is a switch, which takes no value.
-    pub is_switch: bool,
+    /// What values it takes.
+    pub kind: Kind,
     /// What it does, in a line.
     pub about: &'static str,
 }
@@ -281,32 +290,53 @@ fn parameters_of<D: Discipline>(config: &D) -> Vec<ParameterInfo> {
         name: p.name,
         value: p.kind.show((p.read)(config)),
         range: (p.kind.show(p.min), p.kind.show(p.max)),
-        is_switch: p.kind == Kind::Switch,
+        kind: p.kind,
         about: p.about,
     };
     D::PARAMETERS.iter().map(describe).collect()
 }
 
-/// Reads one parameter, its name already read into `word`.
-fn set_parameter<'a, D: Discipline>(config: &mut D, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<(), ConfigError> {
+/// Reads one parameter, its name already read into `word`, and says which one it was.
+fn set_parameter<'a, D: Discipline>(
+    config: &mut D,
+    word: &str,
+    words: &mut impl Iterator<Item = &'a str>,
+) -> Result<&'static str, ConfigError> {
     for parameter in D::PARAMETERS {
         let mut written = word;
         let value = match parameter.kind {
             Kind::Switch if word == parameter.name => 1,
             Kind::Switch if word.strip_prefix("no") == Some(parameter.name) => 0,
             kind if word == parameter.name && kind != Kind::Switch => {
-                let bad = |expected: String| ConfigError::BadValue { discipline: D::NAME, parameter: word.to_owned(), expected };
-                written = words.next().ok_or_else(|| bad("a value after it".to_owned()))?;
-                kind.read(written).map_err(bad)?
+                let legal = || format!("legal range {} to {}", kind.show(parameter.min), kind.show(parameter.max));
+                let bad = |parameter, expected: String| ConfigError::BadValue {
+                    discipline: D::NAME,
+                    parameter,
+                    expected: format!("{expected}, {}", legal()),
+                };
+                written = words.next().ok_or_else(|| bad(word.to_owned(), "a value after it".to_owned()))?;
+                kind.read(written).map_err(|expected| bad(format!("{word} {written}"), expected))?
             }
             _ => continue,
         };
         (parameter.write)(config, value);
-        return parameter.check(D::NAME, config).map_err(|error| as_written(error, written));
+        return parameter.check(D::NAME, config).map(|()| parameter.name).map_err(|error| as_written(error, written));
     }
-    let mut known: Vec<_> = D::PARAMETERS.iter().map(|p| p.name).collect();
-    known.extend(["limit", "memory_limit"]);
-    Err(ConfigError::UnknownParameter { discipline: D::NAME, parameter: word.to_owned(), known: known.join(", ") })
+    Err(unknown_parameter::<D>(word))
+}
+
+fn unknown_parameter<D: Discipline>(word: &str) -> ConfigError {
+    let known: Vec<_> = D::PARAMETERS.iter().map(|p| p.name).chain(["limit", "memory_limit"]).collect();
+    let meant = suggestion::nearest(word, known.iter().copied());
+    ConfigError::UnknownParameter { discipline: D::NAME, parameter: word.to_owned(), meant, known: known.join(", ") }
+}
+
+fn unknown_discipline(name: &str) -> ConfigError {
+    let known: Vec<_> = AnyDiscipline::all().iter().map(AnyDiscipline::name).collect();
+    let meant = suggestion::discipline(name, known.iter().copied());
+    let has_it = |discipline: &AnyDiscipline| discipline.info().parameters.iter().any(|parameter| parameter.name == name);
+    let is_parameter = ["limit", "memory_limit"].contains(&name) || AnyDiscipline::all().iter().any(has_it);
+    ConfigError::UnknownDiscipline { name: name.to_owned(), is_parameter, meant, known: known.join(", ") }
 }
 
 /// The error with the value that the user wrote, in place of what was left of it in the configuration.
@@ -358,7 +388,7 @@ macro_rules! registry {
             pub fn named(name: &str) -> Result<Self, ConfigError> {
                 match name {
                     $($module::Config::NAME => Ok(Self::$variant($module::Config::default())),)*
-                    _ => Err(ConfigError::UnknownDiscipline { name: name.to_string() }),
+                    _ => Err(unknown_discipline(name)),
                 }
             }
 
@@ -391,7 +421,7 @@ macro_rules! registry {
                 }
             }
 
-            fn set<'a>(&mut self, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<(), ConfigError> {
+            fn set<'a>(&mut self, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<&'static str, ConfigError> {
                 match self {
                     $(Self::$variant(config) => set_parameter(config, word, words),)*
                 }

@@ -1,0 +1,160 @@
+//! Tables of a TOML file with the place of each key and value, so that whatever is wrong is told with its line, whose it is and what is legal.
+
+use std::fmt::Display;
+use std::ops::{Range, RangeInclusive};
+
+use roundelay::Bytes;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// What is wrong, and where in the text.
+pub(crate) type Fault = (Range<usize>, String);
+
+/// A text with its place in the file.
+pub(crate) type Text = Spanned<String>;
+
+/// Characters of a value that a message shows.
+const SHOWN: usize = 60;
+
+/// The line, counted from 1, in which the byte at `at` lies.
+pub(crate) fn line(text: &str, at: usize) -> usize {
+    1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
+}
+
+/// A whole file, or a table of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Table<'a> {
+    text: &'a str,
+    entries: DeTable<'a>,
+    /// Where it begins.
+    pub(crate) place: Range<usize>,
+    /// Precedes what is said of it: `node 'web'`.
+    whose: String,
+}
+
+impl<'a> Table<'a> {
+    /// Reads a file.
+    pub(crate) fn of_file(text: &'a str) -> Result<Self, Fault> {
+        let entries = DeTable::parse(text).map_err(|error| not_toml(text, &error))?.into_inner();
+        Ok(Self { text, entries, place: 0..0, whose: String::new() })
+    }
+
+    /// The tables that are written `[[key]]`, each with these keys and no other.
+    pub(crate) fn tables(&self, key: &str, keys: &[&str]) -> Result<Vec<Self>, Fault> {
+        let expected = || format!("tables, each headed [[{key}]]");
+        let Some(value) = self.entries.get(key) else { return Ok(Vec::new()) };
+        let tables = value.get_ref().as_array().ok_or_else(|| self.unlike(key, value, expected()))?;
+        let table = |value: &Spanned<DeValue<'a>>| {
+            let entries = value.get_ref().as_table().ok_or_else(|| self.unlike(key, value, expected()))?.clone();
+            let table = Self { text: self.text, entries, place: value.span(), whose: String::new() };
+            table.named(key).check_keys(keys)
+        };
+        tables.iter().map(table).collect()
+    }
+
+    /// The table, if it has no other keys.
+    pub(crate) fn check_keys(self, keys: &[&str]) -> Result<Self, Fault> {
+        let unknown = self.entries.keys().find(|key| !keys.contains(&key.get_ref().as_ref()));
+        match unknown {
+            None => Ok(self),
+            Some(key) => Err(self.fault(key.span(), format!("no key is called '{}'; expected {}", key.get_ref(), keys.join(", ")))),
+        }
+    }
+
+    /// What is said of it names it, if it has a name.
+    fn named(mut self, kind: &str) -> Self {
+        if let Some(name) = self.entries.get("name").and_then(|name| name.get_ref().as_str()) {
+            self.whose = format!("{kind} '{name}'");
+        }
+        self
+    }
+
+    pub(crate) fn fault(&self, place: Range<usize>, message: impl Display) -> Fault {
+        (place, if self.whose.is_empty() { message.to_string() } else { format!("{}: {message}", self.whose) })
+    }
+
+    pub(crate) fn text(&self, key: &str) -> Result<Option<Text>, Fault> {
+        self.entries.get(key).map(|value| self.as_text(key, value)).transpose()
+    }
+
+    /// A text that has to be there.
+    pub(crate) fn required(&self, key: &str, what: &str) -> Result<Text, Fault> {
+        self.text(key)?.ok_or_else(|| self.fault(self.place.clone(), format!("no `{key}`: expected {what}")))
+    }
+
+    pub(crate) fn texts(&self, key: &str) -> Result<Vec<Text>, Fault> {
+        let Some(value) = self.entries.get(key) else { return Ok(Vec::new()) };
+        let list =
+            value.get_ref().as_array().ok_or_else(|| self.unlike(key, value, "texts in quotes between brackets, [\"..\", \"..\"]"))?;
+        list.iter().map(|value| self.as_text(key, value)).collect()
+    }
+
+    fn as_text(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Text, Fault> {
+        let text = value.get_ref().as_str().ok_or_else(|| self.unlike(key, value, "a text in quotes"))?;
+        Ok(Spanned::new(value.span(), text.to_owned()))
+    }
+
+    pub(crate) fn switch(&self, key: &str) -> Result<Option<Spanned<bool>>, Fault> {
+        let switch = |value: &Spanned<DeValue<'_>>| {
+            let is_on = value.get_ref().as_bool().ok_or_else(|| self.unlike(key, value, "true or false"))?;
+            Ok(Spanned::new(value.span(), is_on))
+        };
+        self.entries.get(key).map(switch).transpose()
+    }
+
+    /// A whole number in its range.
+    pub(crate) fn number(&self, key: &str, range: RangeInclusive<u32>) -> Result<Option<Spanned<u32>>, Fault> {
+        self.quantity(key, range, "a whole number", integer)
+    }
+
+    /// A number of bytes in its range, as `1514` or `"1514b"`.
+    pub(crate) fn size(&self, key: &str, range: RangeInclusive<u32>) -> Result<Option<Spanned<u32>>, Fault> {
+        let read = |value: &DeValue<'_>| {
+            let written = value.as_str().map(|text| text.parse::<Bytes>().ok().and_then(|bytes| i64::try_from(bytes.0).ok()));
+            written.unwrap_or_else(|| integer(value))
+        };
+        self.quantity(key, range, "a number of bytes, as 1514 or \"1514b\"", read)
+    }
+
+    fn quantity(
+        &self,
+        key: &str,
+        range: RangeInclusive<u32>,
+        what: &str,
+        read: impl Fn(&DeValue<'_>) -> Option<i64>,
+    ) -> Result<Option<Spanned<u32>>, Fault> {
+        let Some(value) = self.entries.get(key) else { return Ok(None) };
+        let legal = format!("legal range {} to {}", range.start(), range.end());
+        let number = read(value.get_ref()).ok_or_else(|| self.unlike(key, value, format!("{what}, {legal}")))?;
+        let number = u32::try_from(number).ok().filter(|number| range.contains(number));
+        let number = number.ok_or_else(|| self.fault(value.span(), format!("{key} {}: {legal}", self.written(value))))?;
+        Ok(Some(Spanned::new(value.span(), number)))
+    }
+
+    /// A value that is not what it should be.
+    fn unlike(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: impl Display) -> Fault {
+        self.fault(value.span(), format!("{key} {}: expected {expected}", self.written(value)))
+    }
+
+    /// A value as it stands in the file.
+    fn written(&self, value: &Spanned<DeValue<'_>>) -> String {
+        shown(self.text.get(value.span()).unwrap_or_default())
+    }
+}
+
+fn integer(value: &DeValue<'_>) -> Option<i64> {
+    let integer = value.as_integer()?;
+    i64::from_str_radix(integer.as_str(), integer.radix()).ok()
+}
+
+fn shown(text: &str) -> String {
+    text.lines().next().unwrap_or_default().trim().chars().take(SHOWN).collect()
+}
+
+/// What the file's grammar does not allow, and the line where it stands.
+fn not_toml(text: &str, error: &toml::de::Error) -> Fault {
+    let place = error.span().unwrap_or(0..0);
+    let start = text.get(..place.start).map_or(0, |before| before.rfind('\n').map_or(0, |end| end + 1));
+    let line = shown(text.get(start..).unwrap_or_default());
+    (place, format!("not legal TOML: {} in `{line}`", error.message()))
+}

@@ -1,0 +1,137 @@
+//! Why the best discipline is not the one with the lowest figure of the table: a reader who sees a lower one asks.
+//!
+//! The verdict talks of one column: the delay of a typical light flow, or where no flow is light that of all packets. But it weighs more than
+//! this column shows: what losses come to, that small differences are none, and what a discipline is to have.
+
+use std::cmp::Ordering;
+
+use crate::comparison::{DisciplineResult, Outcome};
+use crate::standing::{Obstacle, Standing};
+use crate::verdict::{Harm, NOTABLE, memory, notably, percent};
+
+/// Figures that differ by less than this factor look alike in the table.
+const VISIBLE: f64 = 1.005;
+
+/// What the verdict chose, and from what.
+pub(crate) struct Preference<'a> {
+    pub(crate) results: &'a [DisciplineResult],
+    pub(crate) harms: &'a [Harm],
+    pub(crate) standings: &'a [Standing],
+    /// Those that may be recommended.
+    pub(crate) fit: &'a [usize],
+    pub(crate) best: usize,
+    /// Some flows ask for little.
+    pub(crate) has_light: bool,
+    /// Harm has decided. Otherwise it differs too little to matter, and the plainest was taken.
+    pub(crate) by_harm: bool,
+}
+
+impl Preference<'_> {
+    /// A sentence on each kind of discipline that is ahead of the best one and yet not taken.
+    pub(crate) fn reasons(&self) -> Vec<String> {
+        if let Some(obstacle) = self.standings[self.best].obstacle {
+            return vec![format!("But {} {}.", self.spec(self.best), obstacle.reason())];
+        }
+        let barred = self.barred();
+        let bar = barred.as_ref().map(|(obstacle, _)| *obstacle);
+        let ahead = self.ahead(0..self.results.len());
+        let unfit = ahead.and_then(|ahead| Some((ahead, self.standings[ahead].obstacle?))).filter(|(_, obstacle)| Some(*obstacle) != bar);
+        let unfit = unfit.map(|(ahead, obstacle)| format!("{}, but {}.", self.lower(ahead), obstacle.reason()));
+        let passed_over = self.ahead(self.fit.iter().copied()).map(|ahead| format!("{}, but {}.", self.lower(ahead), self.why_not(ahead)));
+        barred.map(|(_, sentence)| sentence).into_iter().chain(unfit).chain(passed_over).collect()
+    }
+
+    /// The one that would do notably less harm, and cannot be had.
+    fn barred(&self) -> Option<(Obstacle, String)> {
+        let first = (0..self.harms.len()).min_by(|a, b| self.harms[*a].light.total_cmp(&self.harms[*b].light))?;
+        let better = self.harms[first].light * NOTABLE < self.harms[self.best].light;
+        let obstacle = self.standings[first].obstacle.filter(|_| better)?;
+        Some((obstacle, format!("{} would do less harm, but {}.", self.spec(first), obstacle.reason())))
+    }
+
+    /// The one with the lowest figure, if that is visibly lower than the best one's.
+    fn ahead(&self, among: impl Iterator<Item = usize>) -> Option<usize> {
+        let best = self.figure(self.best)?;
+        let figures = among.filter_map(|index| Some((index, self.figure(index)?)));
+        let (first, figure) = figures.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        (figure * VISIBLE < best).then_some(first)
+    }
+
+    /// Why one that may be recommended is not, though its figure is lower: the first consideration that tells the two apart.
+    fn why_not(&self, ahead: usize) -> String {
+        if !self.by_harm {
+            return format!("the difference does not matter here, and {}", self.less_plain(ahead));
+        }
+        let least = self.fit.iter().map(|index| self.harms[*index].light).fold(f64::INFINITY, f64::min);
+        if self.harms[ahead].light > least * NOTABLE {
+            let (whose, lost) = (if self.has_light { "their" } else { "all" }, percent(self.outcome(ahead).loss));
+            return format!("loses {lost} of {whose} packets, and a loss costs its sender a second of waiting or more");
+        }
+        let losses = if self.outcome(ahead).loss + self.outcome(self.best).loss > 0.0 { ", losses counted in" } else { "" };
+        let equal = format!("less than a factor of {NOTABLE} between the two counts as none{losses}");
+        format!("{equal}, and {}", self.less_wanted(ahead))
+    }
+
+    /// Of two that do about equally well.
+    fn less_wanted(&self, ahead: usize) -> String {
+        let best = self.best;
+        let harm = notably(self.harms[best].total, self.harms[ahead].total);
+        if self.standings[best].on_linux == self.standings[ahead].on_linux && harm == Ordering::Less {
+            let of = |index: usize| {
+                let Outcome { delay, loss, .. } = &self.results[index].total;
+                let within = delay.map_or_else(|| "nothing gets through".to_owned(), |delay| format!("99% within {}", precise(delay.p99)));
+                if *loss > 0.0 { format!("{within}, {} lost", percent(*loss)) } else { within }
+            };
+            return format!("{} does less harm to all packets together ({} against {})", self.spec(best), of(best), of(ahead));
+        }
+        let lacks_commands = self.standings[best].on_linux && !self.standings[ahead].on_linux;
+        if lacks_commands { "no tc commands are known for it".to_owned() } else { self.less_plain(ahead) }
+    }
+
+    fn less_plain(&self, ahead: usize) -> String {
+        let [best, other] = [self.best, ahead].map(|index| self.standings[index]);
+        match memory(&self.results[self.best]).cmp(&memory(&self.results[ahead])) {
+            _ if best.keeps_order && !other.keeps_order => "it reorders packets".to_owned(),
+            _ if best.on_linux && !other.on_linux => "no tc commands are known for it".to_owned(),
+            Ordering::Less => "it takes more memory".to_owned(),
+            _ => format!("{} was named first", self.spec(self.best)),
+        }
+    }
+
+    /// `qfq delays light flows less than drr (17.3 ms against 18.1 ms)`.
+    fn lower(&self, ahead: usize) -> String {
+        let figure = |index| self.figure(index).map_or_else(String::new, precise);
+        let whose = if self.has_light { "delays light flows less" } else { "delays packets less" };
+        format!("{} {whose} than {} ({} against {})", self.spec(ahead), self.spec(self.best), figure(ahead), figure(self.best))
+    }
+
+    /// What the verdict talks of.
+    fn figure(&self, index: usize) -> Option<f64> {
+        let result = &self.results[index];
+        if self.has_light { result.light_p99 } else { result.total.delay.map(|delay| delay.p99) }
+    }
+
+    fn outcome(&self, index: usize) -> &Outcome {
+        let result = &self.results[index];
+        if self.has_light { &result.light } else { &result.total }
+    }
+
+    fn spec(&self, index: usize) -> &str {
+        &self.results[index].spec
+    }
+}
+
+/// Seconds as the table has them: three digits, so that what differs there differs here.
+fn precise(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        value if value >= 0.9995 => (value, "s"),
+        value if value >= 0.9995e-3 => (value * 1e3, "ms"),
+        value => (value * 1e6, "us"),
+    };
+    let decimals = match value {
+        value if value < 9.995 => 2,
+        value if value < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$} {unit}")
+}

@@ -1,0 +1,107 @@
+//! What somebody who wrote an unknown name may have meant: a name that `tc` or the literature has for it, or one that is spelled nearly alike.
+//!
+//! Distances are counted here since the core has no dependencies, and since all who read disciplines are to answer alike.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// What others call a discipline, and what it is called here.
+const SYNONYMS: [(&str, &str); 14] = [
+    ("pfifo", "fifo"),
+    ("bfifo", "fifo"),
+    ("droptail", "fifo"),
+    ("drop_tail", "fifo"),
+    ("pfifo_fast", "priority"),
+    ("prio", "priority"),
+    ("strict", "priority"),
+    ("rr", "drr"),
+    ("wrr", "drr"),
+    ("dwrr", "drr"),
+    ("edd", "edf"),
+    ("scfs", "scfq"),
+    ("sjn", "sjf"),
+    ("blue", "sfb"),
+];
+
+/// The discipline that is meant, of these.
+pub(crate) fn discipline<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let written = as_names_are(written);
+    let meant = SYNONYMS.iter().find(|(other, _)| *other == written).map_or(written.as_str(), |(_, ours)| ours);
+    nearest(meant, known)
+}
+
+/// `WF2Q+` as `wf2q_plus`, `fq-codel` as `fq_codel`.
+fn as_names_are(written: &str) -> String {
+    written.to_lowercase().replace('+', "_plus").replace('-', "_")
+}
+
+/// The name that takes the fewest changes of a letter, if these are few: one, or one for each three letters.
+pub(crate) fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let letters: Vec<char> = written.chars().collect();
+    let distances = known.map(|name| (distance(&letters, &name.chars().collect::<Vec<_>>()), name));
+    let (distance, name) = distances.min_by_key(|(distance, _)| *distance)?;
+    (distance <= (letters.len() / 3).max(1) && letters.len() > 1).then_some(name)
+}
+
+/// Letters to put in, take out, replace or swap with their neighbour (optimal string alignment).
+fn distance(one: &[char], other: &[char]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=other.len()).collect();
+    for (row, letter) in one.iter().enumerate() {
+        let mut now = alloc::vec![row + 1];
+        for (column, wanted) in other.iter().enumerate() {
+            let replaced = last[column] + usize::from(letter != wanted);
+            let mut least = replaced.min(last[column + 1] + 1).min(now[column] + 1);
+            if row > 0 && column > 0 && *letter == other[column - 1] && one[row - 1] == *wanted {
+                least = least.min(before[column - 1] + 1);
+            }
+            now.push(least);
+        }
+        (before, last) = (last, now);
+    }
+    last[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedulers::AnyDiscipline;
+
+    #[test]
+    fn distances_count_letters() {
+        let of = |one: &str, other: &str| distance(&one.chars().collect::<Vec<_>>(), &other.chars().collect::<Vec<_>>());
+        for (one, other, expected) in
+            [("", "", 0), ("", "abc", 3), ("qfq", "qfq", 0), ("qqf", "qfq", 1), ("kitten", "sitting", 3), ("ca", "abc", 3)]
+        {
+            assert_eq!((of(one, other), of(other, one)), (expected, expected), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn other_names_and_slips_are_understood() {
+        let all = AnyDiscipline::all();
+        let meant = |written| discipline(written, all.iter().map(AnyDiscipline::name));
+        for (written, name) in [
+            ("fqcodel", "fq_codel"),
+            ("fq-codel", "fq_codel"),
+            ("fq_codle", "fq_codel"),
+            ("FIFO", "fifo"),
+            ("pfifo", "fifo"),
+            ("bfifo", "fifo"),
+            ("pfifo_fast", "priority"),
+            ("prio", "priority"),
+            ("sfq2", "sfq"),
+            ("wf2q+", "wf2q_plus"),
+            ("WF2Q+", "wf2q_plus"),
+            ("wfq+", "wf2q_plus"),
+            ("qfq+", "qfq_plus"),
+            ("fifo+", "fifo_plus"),
+            ("skps", "s_kps"),
+        ] {
+            assert_eq!(meant(written), Some(name), "{written}");
+        }
+        for written in ["cake", "hfsc", "htb", "pie", "netem", "purple", "", "f", "target", "5ms", "1000", "größe"] {
+            assert_eq!(meant(written), None, "{written}");
+        }
+    }
+}
