@@ -23,9 +23,14 @@ fn take_dropped<S: Scheduler<u64>>(scheduler: &mut S) {
 fn admit<S: Scheduler<u64>>(scheduler: &mut S, packet: Packet<u64>, most: u64) {
     let _ = scheduler.enqueue(Instant::ZERO, packet);
     take_dropped(scheduler);
-    while scheduler.backlog().packets > most {
+    loop {
+        let before = scheduler.backlog().packets;
+        if before <= most {
+            return;
+        }
         scheduler.dequeue(Instant::ZERO);
         take_dropped(scheduler);
+        assert!(scheduler.backlog().packets < before, "what has left waits no longer");
     }
 }
 
