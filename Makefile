@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare test test-full lint test-debug test-release docs purity deny browser seeded fuzz soak bench bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-valgrind setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare peers test test-full lint test-debug test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-valgrind setup-chromium setup-deny setup-bare-metal clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -26,9 +26,15 @@ compare: setup-npm ## compare disciplines on the example capture: CAPTURE=file R
 	target/release/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --html $(REPORT)
 	@echo "The same with charts: $(REPORT)"
 
+peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU seconds, ten minutes
+	python3 peers/compare.py check
+	python3 peers/compare.py speed $(ROUNDS)
+
 test: lint docs test-debug test-release purity deny browser ## everything that a change must pass
 
-test-full: test captures fuzz seeded ## the same and the long tests: captures of other projects, fuzzing, seeded bugs
+test-full: test captures fuzz seeded peers-programs ## the same and the long tests: captures of other projects, fuzzing, seeded bugs, formulas, ns-2 and ns-3
+	cargo test --release --locked -p roundelay-sim --test formulas -- --ignored --nocapture
+	python3 peers/compare.py check
 	ROUNDELAY_CAPTURES=$(CURDIR)/$(TOOLS)/captures cargo test --release --locked -p roundelay-trace --test foreign --test compare --test speed \
 	  -- --ignored --nocapture
 
@@ -62,6 +68,15 @@ browser: setup-npm setup-valgrind setup-chromium ## the report in headless Chrom
 	cargo build --locked -p roundelay-cli
 	target/debug/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --no-cost --html target/browser-test.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-test.html --screenshots target/screenshots
+
+# Rounds of the simulators' times: CPU seconds are medians.
+ROUNDS ?= 3
+peers-programs: setup-npm setup-ns2 target/peers/ns3
+	cargo build --release --locked -p roundelay-sim --examples
+
+target/peers/ns3: peers/ns3.cc | setup-ns3
+	mkdir -p target/peers
+	g++ -std=c++17 -O2 -o $@ $< $(addprefix -lns3-,applications point-to-point internet traffic-control network core)
 
 seeded: ## plant the bugs of crates/roundelay/tests/seeded one by one: the tests must find each
 	crates/roundelay/tests/seeded/run.sh
@@ -144,6 +159,13 @@ $(REPORT_CRATE)/node_modules/.package-lock.json: $(REPORT_CRATE)/package-lock.js
 
 setup-valgrind:
 	command -v valgrind > /dev/null || { apt-get update && apt-get install -y --no-install-recommends valgrind; }
+
+setup-ns2:
+	command -v ns > /dev/null || { apt-get update && apt-get install -y --no-install-recommends ns2; }
+
+setup-ns3:
+	test -d /usr/include/ns3 || { apt-get update && apt-get install -y --no-install-recommends libns3-dev; }
+	command -v g++ > /dev/null || { apt-get update && apt-get install -y --no-install-recommends g++; }
 
 setup-chromium:
 	command -v chromium > /dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium; }
