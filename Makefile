@@ -92,13 +92,19 @@ BENCH := target/release/roundelay bench
 # Those that the papers compare.
 BENCHED ?= drr qfq "qfq_plus aggregate 1" qfq_plus s_kps wf2q_plus
 
-bench: bench-program ## what a packet costs here, beside what the papers published: ten minutes
+bench: bench-program bench-simulator ## what a packet costs here, beside what the papers published: ten minutes
 	cargo run --release --locked -p roundelay-bench --example memory
 	$(BENCH) $(BENCHED) --flows 512 --flows 32k --burst 0 --burst 32 --pairs 300000 --rounds 3
 	$(BENCH) --paper qfq-table4 --pairs 100000 --rounds 3
 	$(BENCH) --paper qfq-figure10 --pairs 100000 --rounds 3 --svg target/qfq-figure10.svg
 	$(BENCH) --paper qfq-plus-table --pairs 100000 --rounds 3
 	@echo "Figure 10 as a drawing: target/qfq-figure10.svg. With a million flows: make bench-full"
+
+bench-simulator: setup-npm setup-valgrind ## what a packet-hop costs in the simulator, beside ns-2 and ns-3 where they are installed
+	cargo build --release --locked -p roundelay-sim --examples
+	test ! -d /usr/include/ns3 || $(MAKE) target/peers/ns3
+	python3 peers/compare.py speed $(ROUNDS)
+	python3 peers/compare.py counts
 
 bench-full: bench-program ## the same with up to a million flows and 30 million packets, longer, with all disciplines: an hour, 6 GB
 	$(BENCH) --flows 512 --flows 32k --burst 0 --burst 32

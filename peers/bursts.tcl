@@ -83,6 +83,9 @@ proc report {} {
         puts "dropped $dropped"
         puts "mean_wait_ms [expr {$waits / $delivered * 1e3}]"
     }
+    set status [open /proc/self/status]
+    regexp {VmHWM:\s+(\d+)} [read $status] all kilobytes
+    puts "peak_memory_mb [expr {$kilobytes / 1024.0}]"
     exit 0
 }
 

@@ -3,6 +3,7 @@
 
 compare.py check            the results, side by side, with assertions; part of `make test-full`
 compare.py speed [ROUNDS]   CPU seconds, packet-hops a second and memory: medians of interleaved rounds
+compare.py counts           instructions a packet-hop of ours, and how memory grows
 
 Simulators that are not installed are left out, and the output says so.
 """
@@ -53,7 +54,7 @@ def bursts(folder, seconds):
 
 
 def run(command):
-    """What it printed, its CPU seconds and its peak memory in MB."""
+    """What it printed, and its CPU seconds."""
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)
     text = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -61,7 +62,7 @@ def run(command):
     if process.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))} failed")
     printed = {line.split()[0]: [float(word) for word in line.split()[1:]] for line in text.splitlines()}
-    return printed, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return printed, usage.ru_utime + usage.ru_stime
 
 
 def write_starts(path, seed):
@@ -200,7 +201,8 @@ def timed(names, rounds, commands):
     hops, seconds, memory, ratios = 0, {name: [] for name in names}, {}, {name: [] for name in names}
     for _ in range(rounds):
         for name in names:
-            printed, cpu, memory[name] = run(commands[name]("plain"))
+            printed, cpu = run(commands[name]("plain"))
+            memory[name] = printed["peak_memory_mb"][0]
             seconds[name].append(cpu)
             hops = printed["packet_hops"][0] if name == "roundelay" else hops
             ratios[name].append(cpu / seconds["roundelay"][-1])
@@ -212,10 +214,52 @@ def timed(names, rounds, commands):
     return rows
 
 
+# Ours alone: name, example, arguments of a run, and those of one twice as long.
+COUNTED = [
+    ("dumbbell, 50 CBR flows", "dumbbell", [100], [200]),
+    ("dumbbell, 50 bulk TCP flows", "bulk_tcp", [100], [200]),
+    ("Internet2, bursts at 70 %", "bursts", [0.2, 0.7, "tenth", "drained"], [0.4, 0.7, "tenth", "drained"]),
+    ("fat-tree, k = 8, Poisson at 30 %", "fat_tree", [1, 8], [2, 8]),
+]
+# Ours alone: a run, and one ten times as long.
+GROWN = [
+    ("dumbbell, 50 CBR flows", "dumbbell", [1000], [10000]),
+    ("dumbbell, 50 bulk TCP flows", "bulk_tcp", [1000], [10000]),
+    ("Internet2, bursts at 30 %", "bursts", [5, 0.3, "tenth"], [50, 0.3, "tenth"]),
+    ("Internet2, bursts at 70 %", "bursts", [5, 0.7, "tenth"], [50, 0.7, "tenth"]),
+]
+
+
+def counted(example, arguments):
+    """Packet-hops, events and instructions of a run."""
+    tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    command = [*tool, EXAMPLES / example, *arguments]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
+    printed = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
+    instructions = next(line.split()[-1] for line in done.stderr.splitlines() if "Collected" in line)
+    return int(printed["packet_hops"]), int(printed["events"]), int(instructions)
+
+
+def counts():
+    rows = [["", "packet-hops", "instructions a packet-hop", "events a packet-hop"]]
+    for title, example, once, twice in COUNTED:
+        short, long = counted(example, once), counted(example, twice)
+        hops, events, instructions = (more - less for less, more in zip(short, long))
+        rows.append([title, hops, f"{instructions / hops:.0f}", f"{events / hops:.2f}"])
+    table("Instructions: the difference between a run and one twice as long, under callgrind", rows)
+    rows = [["", "packet-hops", "peak MB", "packet-hops, ten times as long", "peak MB"]]
+    for title, example, once, tenfold in GROWN:
+        runs = [run([EXAMPLES / example, *arguments])[0] for arguments in (once, tenfold)]
+        rows.append([title, *(cell for one in runs for cell in (f"{one['packet_hops'][0]:.0f}", f"{one['peak_memory_mb'][0]:.1f}"))])
+    table("Memory: what a run takes, and one ten times as long", rows)
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["check"]:
         check(present())
     elif sys.argv[1:2] == ["speed"]:
         speed(present(), int(sys.argv[2]) if len(sys.argv) > 2 else 3)
+    elif sys.argv[1:2] == ["counts"]:
+        counts()
     else:
         sys.exit(__doc__)

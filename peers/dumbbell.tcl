@@ -83,6 +83,9 @@ proc report {} {
         puts "bottleneck_departed [$monitor set pdepartures_]"
         puts "bottleneck_queue [expr {[$queue set sum_] / $seconds}]"
     }
+    set status [open /proc/self/status]
+    regexp {VmHWM:\s+(\d+)} [read $status] all kilobytes
+    puts "peak_memory_mb [expr {$kilobytes / 1024.0}]"
     exit 0
 }
 

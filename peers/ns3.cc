@@ -202,6 +202,17 @@ void dumbbell(bool is_tcp, double seconds, const std::string& starts, bool is_wa
     }
 }
 
+/// The largest part of memory that the process has had.
+double peak_megabytes() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.rfind("VmHWM:", 0) == 0) {
+            return std::stod(line.substr(6)) / 1024;
+        }
+    }
+    return 0;
+}
+
 constexpr uint32_t cores = 10, edges = 100;
 
 void send_all(Ptr<Socket> socket, uint32_t packets) {
@@ -296,6 +307,7 @@ int main(int count, char** arguments) {
         std::cerr << "ns3 cbr|tcp SECONDS STARTS observe|plain, ns3 bursts FOLDER observe|plain\n";
         return 2;
     }
+    std::cout << "peak_memory_mb " << peak_megabytes() << '\n';
     Simulator::Destroy();
     return 0;
 }
