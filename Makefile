@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare peers test test-full lint test-debug test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-valgrind setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare peers validation test test-full lint test-debug test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-valgrind setup-chromium setup-deny setup-bare-metal clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -33,7 +33,7 @@ peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU sec
 test: lint docs test-debug test-release purity deny browser ## everything that a change must pass
 
 test-full: test captures fuzz seeded peers-programs ## the same and the long tests: captures of other projects, fuzzing, seeded bugs, formulas, ns-2 and ns-3
-	cargo test --release --locked -p roundelay-sim --test formulas -- --ignored --nocapture
+	cargo test --release --locked -p roundelay-sim --test formulas --test internet2 -- --ignored --nocapture
 	python3 peers/compare.py check
 	ROUNDELAY_CAPTURES=$(CURDIR)/$(TOOLS)/captures cargo test --release --locked -p roundelay-trace --test foreign --test compare --test speed \
 	  -- --ignored --nocapture
@@ -68,6 +68,14 @@ browser: setup-npm setup-valgrind setup-chromium ## the report in headless Chrom
 	cargo build --locked -p roundelay-cli
 	target/debug/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --no-cost --html target/browser-test.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-test.html --screenshots target/screenshots
+
+validation: peers-programs ## make the tables and drawings of docs/simulator/validation.md anew: fifteen minutes
+	cargo test --release --locked -p roundelay-sim --test formulas -- --ignored --nocapture | grep -E '^(queue|M/)' > $(PERFORMANCE)/simulator-waits.txt
+	cargo test --release --locked -p roundelay-sim --test cubic_window -- --nocapture > target/peers/cubic.txt
+	python3 peers/compare.py check target/peers/flows.txt > $(PERFORMANCE)/simulator-peers.txt
+	python3 peers/plots.py waits $(PERFORMANCE)/simulator-waits.txt docs/images/simulator-waits.svg
+	python3 peers/plots.py window target/peers/cubic.txt docs/images/simulator-cubic.svg
+	python3 peers/plots.py goodput target/peers/flows.txt docs/images/simulator-goodput.svg
 
 # Rounds of the simulators' times: CPU seconds are medians.
 ROUNDS ?= 3
@@ -129,7 +137,7 @@ costs: bench-program setup-valgrind ## count each discipline's instructions a pa
 EFFORT ?= --rounds 5
 # Times are of the machine that this runs on: docs/performance/machine.txt says which.
 PERFORMANCE := docs/performance
-performance: bench-program setup-valgrind ## make the tables and drawings of docs/performance.md anew: an hour
+performance: bench-program peers-programs setup-valgrind ## make the tables and drawings of docs/performance.md anew: an hour
 	{ lscpu | grep -E '^(Model name|L1d|L2|L3)' | sed 's/  */ /g'; rustc --version; date -u +%Y-%m-%d; } > $(PERFORMANCE)/machine.txt
 	cargo run --release --locked -p roundelay-bench --example memory > $(PERFORMANCE)/memory.txt
 	$(BENCH) $(BENCHED) --flows 512 --flows 32k --burst 0 --burst 32 $(EFFORT) > $(PERFORMANCE)/times.txt
@@ -139,6 +147,7 @@ performance: bench-program setup-valgrind ## make the tables and drawings of doc
 	$(BENCH) --paper qfq-figure10 --full $(EFFORT) --svg $(PERFORMANCE)/qfq-figure10.svg > $(PERFORMANCE)/qfq-figure10.txt
 	$(BENCH) --paper qfq-plus-table $(EFFORT) > $(PERFORMANCE)/qfq-plus-table.txt
 	$(BENCH) --paper qfq-plus-instructions --instructions --memory packed > $(PERFORMANCE)/qfq-plus-instructions.txt
+	{ python3 peers/compare.py speed $(ROUNDS); python3 peers/compare.py counts; } > $(PERFORMANCE)/simulator.txt
 
 bench-program: setup-npm
 	cargo build --release --locked -p roundelay-cli

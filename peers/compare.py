@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs Roundelay's simulator beside ns-2 and ns-3 on the same scenarios: `make peers`.
 
-compare.py check            the results, side by side, with assertions; part of `make test-full`
+compare.py check [FLOWS]    the results, side by side, with assertions; part of `make test-full`. FLOWS: a file for the bulk flows' goodputs
 compare.py speed [ROUNDS]   CPU seconds, packet-hops a second and memory: medians of interleaved rounds
 compare.py counts           instructions a packet-hop of ours, and how memory grows
 
@@ -135,11 +135,16 @@ def check_cbr(names, folder):
 
 
 def check_tcp(names, folder):
-    found = {name: [] for name in names}
+    found, goodputs = {name: [] for name in names}, {name: [] for name in names}
     for seed in SEEDS:
         commands = dumbbell("tcp", CHECKED, write_starts(folder / "starts.txt", seed))
         for name in names:
-            found[name].append(summary(run(commands[name]("observe"))[0]))
+            printed = run(commands[name]("observe"))[0]
+            found[name].append(summary(printed))
+            goodputs[name] += [packets * 8 / CHECKED for packets in printed["flows"]]
+    if len(sys.argv) > 2:
+        lines = (" ".join([name, *(f"{goodput:.2f}" for goodput in sorted(of_one))]) for name, of_one in goodputs.items())
+        Path(sys.argv[2]).write_text("".join(f"{line}\n" for line in lines))
     keys = list(found["roundelay"][0])
     median = {name: {key: statistics.median(one[key] for one in runs) for key in keys} for name, runs in found.items()}
     rows = [["", *(f"{name}{part}" for name in names for part in ("", " from", " to"))]]
@@ -198,19 +203,21 @@ def speed(names, rounds):
 
 
 def timed(names, rounds, commands):
-    hops, seconds, memory, ratios = 0, {name: [] for name in names}, {}, {name: [] for name in names}
+    hops, events, seconds, memory, ratios = 0, 0, {name: [] for name in names}, {}, {name: [] for name in names}
     for _ in range(rounds):
         for name in names:
             printed, cpu = run(commands[name]("plain"))
             memory[name] = printed["peak_memory_mb"][0]
             seconds[name].append(cpu)
-            hops = printed["packet_hops"][0] if name == "roundelay" else hops
+            if name == "roundelay":
+                hops, events = printed["packet_hops"][0], printed["events"][0]
             ratios[name].append(cpu / seconds["roundelay"][-1])
-    rows = [["", "CPU s", "from", "to", "M packet-hops / CPU s", "peak MB", "CPU s / ours"]]
+    rows = [["", "CPU s", "from", "to", "M packet-hops / CPU s", "M events / CPU s", "peak MB", "CPU s / ours"]]
     for name in names:
         median = statistics.median(seconds[name])
         spread = [f"{value:.3f}" for value in (median, min(seconds[name]), max(seconds[name]))]
-        rows.append([name, *spread, f"{hops / median / 1e6:.2f}", f"{memory[name]:.1f}", f"{statistics.median(ratios[name]):.1f}"])
+        of_events = f"{events / median / 1e6:.2f}" if name == "roundelay" else ""
+        rows.append([name, *spread, f"{hops / median / 1e6:.2f}", of_events, f"{memory[name]:.1f}", f"{statistics.median(ratios[name]):.1f}"])
     return rows
 
 
@@ -227,6 +234,7 @@ GROWN = [
     ("dumbbell, 50 bulk TCP flows", "bulk_tcp", [1000], [10000]),
     ("Internet2, bursts at 30 %", "bursts", [5, 0.3, "tenth"], [50, 0.3, "tenth"]),
     ("Internet2, bursts at 70 %", "bursts", [5, 0.7, "tenth"], [50, 0.7, "tenth"]),
+    ("fat-tree, k = 16, Poisson at 30 %", "fat_tree", [7], [70]),
 ]
 
 
@@ -247,11 +255,14 @@ def counts():
         hops, events, instructions = (more - less for less, more in zip(short, long))
         rows.append([title, hops, f"{instructions / hops:.0f}", f"{events / hops:.2f}"])
     table("Instructions: the difference between a run and one twice as long, under callgrind", rows)
-    rows = [["", "packet-hops", "peak MB", "packet-hops, ten times as long", "peak MB"]]
-    for title, example, once, tenfold in GROWN:
-        runs = [run([EXAMPLES / example, *arguments])[0] for arguments in (once, tenfold)]
-        rows.append([title, *(cell for one in runs for cell in (f"{one['packet_hops'][0]:.0f}", f"{one['peak_memory_mb'][0]:.1f}"))])
-    table("Memory: what a run takes, and one ten times as long", rows)
+    rows = [["", "packet-hops", "CPU s", "M packet-hops / CPU s", "most in flight", "peak MB"]]
+    for title, example, *runs in GROWN:
+        for place, arguments in enumerate(runs):
+            printed, cpu = run([EXAMPLES / example, *arguments])
+            hops, most = printed["packet_hops"][0], printed.get("most_in_flight")
+            cells = [f"{hops:.0f}", f"{cpu:.1f}", f"{hops / cpu / 1e6:.2f}", f"{most[0]:.0f}" if most else "", f"{printed['peak_memory_mb'][0]:.1f}"]
+            rows.append([title if place == 0 else "  ten times as long", *cells])
+    table("Memory: runs, and others ten times as long", rows)
 
 
 if __name__ == "__main__":

@@ -9,18 +9,20 @@ mod report;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use roundelay::{Duration, Instant};
+use roundelay::{Duration, Instant, Packet};
 use roundelay_sim::sources::arrivals::{Arrivals, Config, Host, Transport};
 use roundelay_sim::sources::{Sizes, Urgency};
 use roundelay_sim::topologies::{Internet2, Queues, Topology, Variant};
-use roundelay_sim::{FlowCounts, FlowNumber, Network, NodeId, Probe, Simulation};
+use roundelay_sim::{Cargo, Carried, FlowCounts, FlowNumber, Network, NodeId, Probe, Simulation};
 
-/// What flows that are over had of delay, and all flows if they are to be written down.
+/// What flows that are over had of delay, how many packets were on their way at most, and all flows if they are to be written down.
 #[derive(Default)]
 struct Delays {
     flows: u64,
     packets: u64,
     picos: u128,
+    in_flight: u64,
+    most_in_flight: u64,
     written: Option<BTreeMap<FlowNumber, (Instant, NodeId, NodeId, u64)>>,
 }
 
@@ -29,6 +31,15 @@ impl Probe for Delays {
         if let Some(written) = &mut self.written {
             written.insert(flow, (now, from, to, 0));
         }
+    }
+
+    fn sent(&mut self, _: Instant, _: &Packet<Carried>, _: &Cargo) {
+        self.in_flight += 1;
+        self.most_in_flight = self.most_in_flight.max(self.in_flight);
+    }
+
+    fn delivered(&mut self, _: Instant, _: &Packet<Carried>, _: &Cargo) {
+        self.in_flight -= 1;
     }
 
     fn closed(&mut self, _: Instant, flow: FlowNumber, counts: &FlowCounts) {
@@ -64,7 +75,8 @@ fn main() {
     let mut simulation = Simulation::with_probe(network, 1, probe).expect("the queues are legal");
     simulation.spawn(Box::new(Arrivals::new(config).expect("a legal source")), Instant::ZERO);
     report::run(&mut simulation, if is_drained { Instant::MAX } else { end });
-    let Delays { flows, packets, picos, ref written } = *simulation.probe();
+    let Delays { flows, packets, picos, most_in_flight, ref written, .. } = *simulation.probe();
+    println!("most_in_flight {most_in_flight}");
     println!("flows_over {flows}");
     println!("delivered {packets}");
     println!("mean_delay_ms {:.4}", picos as f64 / packets as f64 / 1e9);
