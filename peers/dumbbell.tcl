@@ -1,9 +1,9 @@
-# The dumbbell of the MQFQ paper in ns-2: ns dumbbell.tcl cbr|tcp SECONDS STARTS observe|plain
+# The dumbbell of the MQFQ paper in ns-2: ns dumbbell.tcl cbr|tcp SECONDS STARTS observe|plain TIMEOUT
 #
-# STARTS is a file with the start of each flow in seconds, a line a flow. The bottleneck is watched only if asked for: that costs time.
-# What comes out is a key and its values a line; packets are of data.
+# STARTS is a file with the start of each flow in seconds, a line a flow; TIMEOUT is TCP's least, in milliseconds. The bottleneck is watched
+# only if asked for: that costs time. What comes out is a key and its values a line; packets are of data.
 
-lassign $argv kind seconds starts observe
+lassign $argv kind seconds starts observe timeout
 # Headers that no protocol here uses would be cleared for each packet.
 remove-all-packet-headers
 add-packet-header IP TCP RTP Flags
@@ -13,7 +13,7 @@ Agent/TCP set windowInit_ 2
 Agent/TCP set packetSize_ 950
 Agent/TCP set timestamps_ true
 Agent/TCP set tcpTick_ 0.001
-Agent/TCP set minrto_ 0.2
+Agent/TCP set minrto_ [expr {$timeout / 1e3}]
 Agent/TCP set singledup_ 1
 
 set ns [new Simulator]

@@ -1,4 +1,4 @@
-// The same scenarios in ns-3: ns3 cbr|tcp SECONDS STARTS observe|plain, or ns3 bursts FOLDER observe|plain.
+// The same scenarios in ns-3: ns3 cbr|tcp SECONDS STARTS observe|plain TIMEOUT, or ns3 bursts FOLDER observe|plain.
 //
 // Files are those of dumbbell.tcl and bursts.tcl. Packets are as long on the wire as there: what is left of 1000 or 1460 bytes after the headers
 // (PPP 2, IP 20, UDP 8, TCP 20 with 12 for timestamps) is data. Routers have plain queues at their devices, none above them. Queues are watched
@@ -138,12 +138,12 @@ void beat(Ptr<Socket> socket, Time start, uint64_t number) {
     Simulator::Schedule(next - Simulator::Now(), &beat, socket, start, number);
 }
 
-void dumbbell(bool is_tcp, double seconds, const std::string& starts, bool is_watched) {
+void dumbbell(bool is_tcp, double seconds, const std::string& starts, bool is_watched, int least_timeout) {
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpNewReno::GetTypeId()));
     Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", TypeIdValue(TcpClassicRecovery::GetTypeId()));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(false));
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(true));
-    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(200)));
+    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(least_timeout)));
     Config::SetDefault("ns3::TcpSocketBase::ClockGranularity", TimeValue(MilliSeconds(1)));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(946));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(2));
@@ -299,12 +299,12 @@ void bursts(const std::string& folder, bool is_watched) {
 
 int main(int count, char** arguments) {
     std::vector<std::string> words(arguments + 1, arguments + count);
-    if (words.size() == 4 && (words[0] == "cbr" || words[0] == "tcp")) {
-        dumbbell(words[0] == "tcp", std::stod(words[1]), words[2], words[3] == "observe");
+    if (words.size() == 5 && (words[0] == "cbr" || words[0] == "tcp")) {
+        dumbbell(words[0] == "tcp", std::stod(words[1]), words[2], words[3] == "observe", std::stoi(words[4]));
     } else if (words.size() == 3 && words[0] == "bursts") {
         bursts(words[1], words[2] == "observe");
     } else {
-        std::cerr << "ns3 cbr|tcp SECONDS STARTS observe|plain, ns3 bursts FOLDER observe|plain\n";
+        std::cerr << "ns3 cbr|tcp SECONDS STARTS observe|plain TIMEOUT, ns3 bursts FOLDER observe|plain\n";
         return 2;
     }
     std::cout << "peak_memory_mb " << peak_megabytes() << '\n';

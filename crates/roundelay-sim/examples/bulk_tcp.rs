@@ -1,5 +1,5 @@
 //! The MQFQ paper's dumbbell with 50 bulk flows over TCP (NewReno): what comes of them, and how many packet-hops a second?
-//! `bulk_tcp [SECONDS] [STARTS]`.
+//! `bulk_tcp [SECONDS] [STARTS] [LEAST_TIMEOUT_MILLISECONDS]`.
 
 mod report;
 
@@ -26,8 +26,8 @@ fn main() {
     let Topology { network, hosts } = report::dumbbell::built();
     let mut simulation = Simulation::with_probe(network, 1, Reports::default()).expect("the queues are legal");
     // 1000 bytes on the wire, and a clock of a millisecond, as ns-2 and ns-3 are given.
-    let granularity = Duration::from_millis(1);
-    let protocol = Protocol { segment_len: 960, header_len: 40, granularity, ..Protocol::ns2_newreno_sack1() };
+    let (granularity, min_timeout) = (Duration::from_millis(1), Duration::from_millis(report::argument(3, 200)));
+    let protocol = Protocol { segment_len: 960, header_len: 40, granularity, min_timeout, ..Protocol::ns2_newreno_sack1() };
     for ((&from, &to), start) in hosts[..50].iter().zip(&hosts[50..]).zip(report::dumbbell::starts()) {
         let terms = Terms { start, stop: Some(stop), ..Terms::new(from, to) };
         let config = Config { terms, protocol, size_bytes: None };
