@@ -101,7 +101,7 @@ def window(source, out):
 
 
 def goodput(source, out):
-    drawing = Drawing("Goodput of 50 bulk flows, timeouts of 1 s and more, 300 s, five draws of starts", (0, 160), (0, 1), (range(0, 161, 20), [0, 0.25, 0.5, 0.75, 1]))
+    drawing = Drawing("Goodput of 50 bulk flows, timeouts of 1 s and more, 300 s, five draws of starts", (0, 190), (0, 1), (range(0, 181, 20), [0, 0.25, 0.5, 0.75, 1]))
     drawing.axis("kbit/s; part of the flows that have no more")
     for line, colour in zip(words(source, ["roundelay", "ns-2", "ns-3"]), COLOURS):
         values = sorted(float(word) for word in line[1:])
