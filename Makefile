@@ -26,7 +26,7 @@ compare: setup-npm ## compare disciplines on the example capture: CAPTURE=file R
 	target/release/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --html $(REPORT)
 	@echo "The same with charts: $(REPORT)"
 
-peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU seconds, ten minutes
+peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU seconds, a quarter of an hour
 	python3 peers/compare.py check
 	python3 peers/compare.py speed $(ROUNDS)
 
@@ -100,7 +100,7 @@ BENCH := target/release/roundelay bench
 # Those that the papers compare.
 BENCHED ?= drr qfq "qfq_plus aggregate 1" qfq_plus s_kps wf2q_plus
 
-bench: bench-program bench-simulator ## what a packet costs here, beside what the papers published: ten minutes
+bench: bench-program bench-simulator ## what a packet costs here, beside what the papers published: twenty minutes
 	cargo run --release --locked -p roundelay-bench --example memory
 	$(BENCH) $(BENCHED) --flows 512 --flows 32k --burst 0 --burst 32 --pairs 300000 --rounds 3
 	$(BENCH) --paper qfq-table4 --pairs 100000 --rounds 3
