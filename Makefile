@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare test test-full lint test-debug test-release docs purity deny browser seeded fuzz soak bench bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-valgrind setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare peers validation test test-full lint test-debug test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-valgrind setup-chromium setup-deny setup-bare-metal clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -26,9 +26,15 @@ compare: setup-npm ## compare disciplines on the example capture: CAPTURE=file R
 	target/release/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --html $(REPORT)
 	@echo "The same with charts: $(REPORT)"
 
+peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU seconds, a quarter of an hour
+	python3 peers/compare.py check
+	python3 peers/compare.py speed $(ROUNDS)
+
 test: lint docs test-debug test-release purity deny browser ## everything that a change must pass
 
-test-full: test captures fuzz seeded ## the same and the long tests: captures of other projects, fuzzing, seeded bugs
+test-full: test captures fuzz seeded peers-programs ## the same and the long tests: captures of other projects, fuzzing, seeded bugs, formulas, ns-2 and ns-3
+	cargo test --release --locked -p roundelay-sim --test formulas --test internet2 -- --ignored --nocapture
+	python3 peers/compare.py check
 	ROUNDELAY_CAPTURES=$(CURDIR)/$(TOOLS)/captures cargo test --release --locked -p roundelay-trace --test foreign --test compare --test speed \
 	  -- --ignored --nocapture
 
@@ -63,6 +69,23 @@ browser: setup-npm setup-valgrind setup-chromium ## the report in headless Chrom
 	target/debug/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --no-cost --html target/browser-test.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-test.html --screenshots target/screenshots
 
+validation: peers-programs ## make the tables and drawings of docs/simulator/validation.md anew: fifteen minutes
+	cargo test --release --locked -p roundelay-sim --test formulas -- --ignored --nocapture | grep -E '^(queue|M/)' > $(PERFORMANCE)/simulator-waits.txt
+	cargo test --release --locked -p roundelay-sim --test cubic_window -- --nocapture > target/peers/cubic.txt
+	python3 peers/compare.py check target/peers/flows.txt > $(PERFORMANCE)/simulator-peers.txt
+	python3 peers/plots.py waits $(PERFORMANCE)/simulator-waits.txt docs/images/simulator-waits.svg
+	python3 peers/plots.py window target/peers/cubic.txt docs/images/simulator-cubic.svg
+	python3 peers/plots.py goodput target/peers/flows.txt docs/images/simulator-goodput.svg
+
+# Rounds of the simulators' times: CPU seconds are medians.
+ROUNDS ?= 3
+peers-programs: setup-npm setup-ns2 target/peers/ns3
+	cargo build --release --locked -p roundelay-sim --examples
+
+target/peers/ns3: peers/ns3.cc | setup-ns3
+	mkdir -p target/peers
+	g++ -std=c++17 -O2 -o $@ $< $(addprefix -lns3-,applications point-to-point internet traffic-control network core)
+
 seeded: ## plant the bugs of crates/roundelay/tests/seeded one by one: the tests must find each
 	crates/roundelay/tests/seeded/run.sh
 
@@ -77,13 +100,19 @@ BENCH := target/release/roundelay bench
 # Those that the papers compare.
 BENCHED ?= drr qfq "qfq_plus aggregate 1" qfq_plus s_kps wf2q_plus
 
-bench: bench-program ## what a packet costs here, beside what the papers published: ten minutes
+bench: bench-program bench-simulator ## what a packet costs here, beside what the papers published: twenty minutes
 	cargo run --release --locked -p roundelay-bench --example memory
 	$(BENCH) $(BENCHED) --flows 512 --flows 32k --burst 0 --burst 32 --pairs 300000 --rounds 3
 	$(BENCH) --paper qfq-table4 --pairs 100000 --rounds 3
 	$(BENCH) --paper qfq-figure10 --pairs 100000 --rounds 3 --svg target/qfq-figure10.svg
 	$(BENCH) --paper qfq-plus-table --pairs 100000 --rounds 3
 	@echo "Figure 10 as a drawing: target/qfq-figure10.svg. With a million flows: make bench-full"
+
+bench-simulator: setup-npm setup-valgrind ## what a packet-hop costs in the simulator, beside ns-2 and ns-3 where they are installed
+	cargo build --release --locked -p roundelay-sim --examples
+	test ! -d /usr/include/ns3 || $(MAKE) target/peers/ns3
+	python3 peers/compare.py speed $(ROUNDS)
+	python3 peers/compare.py counts
 
 bench-full: bench-program ## the same with up to a million flows and 30 million packets, longer, with all disciplines: an hour, 6 GB
 	$(BENCH) --flows 512 --flows 32k --burst 0 --burst 32
@@ -108,7 +137,7 @@ costs: bench-program setup-valgrind ## count each discipline's instructions a pa
 EFFORT ?= --rounds 5
 # Times are of the machine that this runs on: docs/performance/machine.txt says which.
 PERFORMANCE := docs/performance
-performance: bench-program setup-valgrind ## make the tables and drawings of docs/performance.md anew: an hour
+performance: bench-program peers-programs setup-valgrind ## make the tables and drawings of docs/performance.md anew: an hour
 	{ lscpu | grep -E '^(Model name|L1d|L2|L3)' | sed 's/  */ /g'; rustc --version; date -u +%Y-%m-%d; } > $(PERFORMANCE)/machine.txt
 	cargo run --release --locked -p roundelay-bench --example memory > $(PERFORMANCE)/memory.txt
 	$(BENCH) $(BENCHED) --flows 512 --flows 32k --burst 0 --burst 32 $(EFFORT) > $(PERFORMANCE)/times.txt
@@ -118,6 +147,7 @@ performance: bench-program setup-valgrind ## make the tables and drawings of doc
 	$(BENCH) --paper qfq-figure10 --full $(EFFORT) --svg $(PERFORMANCE)/qfq-figure10.svg > $(PERFORMANCE)/qfq-figure10.txt
 	$(BENCH) --paper qfq-plus-table $(EFFORT) > $(PERFORMANCE)/qfq-plus-table.txt
 	$(BENCH) --paper qfq-plus-instructions --instructions --memory packed > $(PERFORMANCE)/qfq-plus-instructions.txt
+	{ python3 peers/compare.py speed $(ROUNDS); python3 peers/compare.py counts; } > $(PERFORMANCE)/simulator.txt
 
 bench-program: setup-npm
 	cargo build --release --locked -p roundelay-cli
@@ -144,6 +174,13 @@ $(REPORT_CRATE)/node_modules/.package-lock.json: $(REPORT_CRATE)/package-lock.js
 
 setup-valgrind:
 	command -v valgrind > /dev/null || { apt-get update && apt-get install -y --no-install-recommends valgrind; }
+
+setup-ns2:
+	command -v ns > /dev/null || { apt-get update && apt-get install -y --no-install-recommends ns2; }
+
+setup-ns3:
+	test -d /usr/include/ns3 || { apt-get update && apt-get install -y --no-install-recommends libns3-dev; }
+	command -v g++ > /dev/null || { apt-get update && apt-get install -y --no-install-recommends g++; }
 
 setup-chromium:
 	command -v chromium > /dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium; }

@@ -1,56 +1,113 @@
-//! UPS's Internet2 with 100 hosts, each flow a burst over UDP: how many packet-hops a second? `bursts [SECONDS] [UTILISATION] [tenth]`:
-//! half a second at 70 % if not said otherwise; with `tenth` at a tenth of the rates of I2:1Gbps-1Gbps.
+//! UPS's Internet2 with 100 hosts, each flow a burst over UDP: what comes of them, and how many packet-hops a second?
+//!
+//! `bursts [SECONDS] [UTILISATION] [tenth] [drained] [FOLDER]`: half a second at 70 % if not said otherwise. With `tenth` at a tenth of the
+//! rates of I2:1Gbps-1Gbps. With `drained` no flow begins after these seconds, but all arrive. With a folder, the network and the flows are
+//! written there, for other simulators.
 
-use roundelay::{Duration, Instant};
+mod report;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use roundelay::{Duration, Instant, Packet};
 use roundelay_sim::sources::arrivals::{Arrivals, Config, Host, Transport};
 use roundelay_sim::sources::{Sizes, Urgency};
 use roundelay_sim::topologies::{Internet2, Queues, Topology, Variant};
-use roundelay_sim::{FlowCounts, FlowNumber, Probe, Simulation};
+use roundelay_sim::{Cargo, Carried, FlowCounts, FlowNumber, Network, NodeId, Probe, Simulation};
 
-/// What flows that are over had of delay.
+/// What flows that are over had of delay, how many packets were on their way at most, and all flows if they are to be written down.
 #[derive(Default)]
 struct Delays {
     flows: u64,
     packets: u64,
     picos: u128,
+    in_flight: u64,
+    most_in_flight: u64,
+    written: Option<BTreeMap<FlowNumber, (Instant, NodeId, NodeId, u64)>>,
 }
 
 impl Probe for Delays {
-    fn closed(&mut self, _: Instant, _: FlowNumber, counts: &FlowCounts) {
+    fn opened(&mut self, now: Instant, flow: FlowNumber, from: NodeId, to: NodeId) {
+        if let Some(written) = &mut self.written {
+            written.insert(flow, (now, from, to, 0));
+        }
+    }
+
+    fn sent(&mut self, _: Instant, _: &Packet<Carried>, _: &Cargo) {
+        self.in_flight += 1;
+        self.most_in_flight = self.most_in_flight.max(self.in_flight);
+    }
+
+    fn delivered(&mut self, _: Instant, _: &Packet<Carried>, _: &Cargo) {
+        self.in_flight -= 1;
+    }
+
+    fn closed(&mut self, _: Instant, flow: FlowNumber, counts: &FlowCounts) {
         self.flows += 1;
         self.packets += counts.delivered;
         self.picos += counts.delays;
+        if let Some((.., packets)) = self.written.as_mut().and_then(|written| written.get_mut(&flow)) {
+            *packets = counts.sent;
+        }
     }
 }
 
 fn main() {
-    let arguments: Vec<_> = std::env::args().skip(1).collect();
-    let argument = |place: usize, default: f64| arguments.get(place).and_then(|text| text.parse().ok()).unwrap_or(default);
-    let (seconds, utilisation) = (argument(0, 0.5), argument(1, 0.7));
-    let is_tenth = arguments.get(2).is_some_and(|text| text == "tenth");
-    let variant = if is_tenth { Variant::Tenth } else { Variant::OneTen };
+    let (seconds, utilisation) = (report::argument(1, 0.5), report::argument(2, 0.7));
+    let [is_tenth, is_drained] = ["tenth", "drained"].map(|word| std::env::args().any(|argument| argument == word));
+    let folder = std::env::args().skip(3).find(|argument| !["tenth", "drained"].contains(&argument.as_str()));
     let queues = Queues::routers("fifo limit 100000000".parse().expect("a queue"));
+    let variant = if is_tenth { Variant::Tenth } else { Variant::OneTen };
     let Topology { network, hosts } = Internet2 { variant, ..Internet2::default() }.build(&queues).expect("the paper's network");
-    let hosts = hosts.into_iter().zip(0..).map(|(node, number)| Host { node, group: number % 10 }).collect();
-    let mut simulation = Simulation::with_probe(network, 1, Delays::default()).expect("the queues are legal");
+    let end = Instant::ZERO + Duration::from_micros((seconds * 1e6) as u64);
     let config = Config {
-        hosts,
+        hosts: hosts.into_iter().zip(0..).map(|(node, number)| Host { node, group: number % 10 }).collect(),
         link_rate: if is_tenth { "100mbit" } else { "1gbit" }.parse().expect("a rate"),
         utilisation,
         sizes: Sizes::named("ups").expect("it is built in"),
         transport: Transport::Burst { packet_len: 1460 },
         start: Instant::ZERO,
-        stop: None,
+        stop: is_drained.then_some(end),
         urgency: Urgency::None,
         flow: None,
     };
+    let probe = Delays { written: folder.is_some().then(BTreeMap::new), ..Delays::default() };
+    let mut simulation = Simulation::with_probe(network, 1, probe).expect("the queues are legal");
     simulation.spawn(Box::new(Arrivals::new(config).expect("a legal source")), Instant::ZERO);
-    let start = std::time::Instant::now();
-    simulation.run(Instant::ZERO + Duration::from_micros((seconds * 1e6) as u64)).expect("all nodes are connected");
-    let wall = start.elapsed().as_secs_f64();
-    let hops: u64 = simulation.links().map(|link| link.packets).sum();
-    let Delays { flows, packets, picos } = *simulation.probe();
-    let delay = picos as f64 / packets as f64 / 1e9;
-    println!("{flows} flows are over: {packets} packets, mean delay {delay:.2} ms; {} are on their way", simulation.on_their_way());
-    println!("{hops} packet-hops, {} events in {wall:.3} s: {:.1} M packet-hops a second", simulation.events(), hops as f64 / wall / 1e6);
+    report::run(&mut simulation, if is_drained { Instant::MAX } else { end });
+    let Delays { flows, packets, picos, most_in_flight, ref written, .. } = *simulation.probe();
+    println!("most_in_flight {most_in_flight}");
+    println!("flows_over {flows}");
+    println!("delivered {packets}");
+    println!("mean_delay_ms {:.4}", picos as f64 / packets as f64 / 1e9);
+    let waits: u128 = simulation.links().map(|link| link.waits).sum();
+    println!("mean_wait_ms {:.6}", waits as f64 / packets as f64 / 1e9);
+    if let (Some(folder), Some(flows)) = (folder, written) {
+        let write = |name, text| std::fs::write(format!("{folder}/{name}"), text).unwrap_or_else(|error| panic!("{folder}: {error}"));
+        write("network.txt", network_as_text(simulation.network()));
+        write("flows.txt", flows_as_text(flows));
+    }
+}
+
+/// `link FROM TO BITS_PER_SECOND SECONDS` for each link, one way; `route NODE TO NEXT` for the first step between any two cores.
+fn network_as_text(network: &Network) -> String {
+    let mut text = String::new();
+    for link in network.links() {
+        let _ = writeln!(text, "link {} {} {} {}", link.from.0, link.to.0, link.rate.bits_per_second(), link.delay.as_secs_f64());
+    }
+    let cores = (0..10).flat_map(|from| (0..10).map(move |to| (NodeId(from), NodeId(to)))).filter(|(from, to)| from != to);
+    for (from, to) in cores {
+        let first = network.route(from, to).expect("the cores are connected")[0];
+        let _ = writeln!(text, "route {} {} {}", from.0, to.0, network.links()[first.0 as usize].to.0);
+    }
+    text
+}
+
+/// `SECONDS FROM TO PACKETS` for each flow.
+fn flows_as_text(flows: &BTreeMap<FlowNumber, (Instant, NodeId, NodeId, u64)>) -> String {
+    let mut text = String::new();
+    for (start, from, to, packets) in flows.values() {
+        let _ = writeln!(text, "{:.12} {} {} {packets}", start.as_picos() as f64 / 1e12, from.0, to.0);
+    }
+    text
 }

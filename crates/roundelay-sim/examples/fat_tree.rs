@@ -1,0 +1,56 @@
+//! A fat-tree of 10 Gbit/s with many shortest paths, its flows spread over them: how many packet-hops a second, how much memory?
+//!
+//! `fat_tree [MILLISECONDS] [K] [LOAD] [tcp]`: 10 ms, 16 (1,024 hosts) and 0.3 of each host's link if not said otherwise. Each host sends as a
+//! Poisson process, in packets of 1500 bytes, to the host half the tree away: six links. With `tcp` flows of web search's sizes come at that
+//! load between hosts drawn at random.
+
+mod report;
+
+use roundelay::{Duration, Instant, Rate};
+use roundelay_sim::sources::arrivals::{Arrivals, Config as ArrivalsConfig, Host, Transport};
+use roundelay_sim::sources::poisson::{Config, Lengths, Poisson};
+use roundelay_sim::sources::{Sizes, Terms, Urgency};
+use roundelay_sim::topologies::{FatTree, Queues, Topology};
+use roundelay_sim::{NodeId, Routing, Simulation};
+
+fn main() {
+    let (millis, k, load) = (report::argument(1, 10), report::argument(2, 16_u32), report::argument(3, 0.3));
+    let tree = FatTree { k, ..FatTree::default() };
+    let Topology { mut network, hosts } = tree.build(&Queues::default()).expect("a legal tree");
+    network.set_routing(Routing { spread: Some(1), ..Routing::default() });
+    println!("hosts {}", hosts.len());
+    println!("links {}", network.links().len());
+    let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
+    if std::env::args().any(|argument| argument == "tcp") {
+        simulation.spawn(Box::new(web_search(&hosts, tree.rate, load)), Instant::ZERO);
+    } else {
+        datagrams(&mut simulation, &hosts, tree.rate, load);
+    }
+    report::run(&mut simulation, Instant::ZERO + Duration::from_millis(millis));
+}
+
+fn datagrams(simulation: &mut Simulation, hosts: &[NodeId], link: Rate, load: f64) {
+    let rate = Rate::from_bits_per_second((link.bits_per_second() as f64 * load) as u64).expect("a load above 0");
+    for (number, &from) in hosts.iter().enumerate() {
+        let to = hosts[(number + hosts.len() / 2) % hosts.len()];
+        let config = Config { terms: Terms::new(from, to), rate, lengths: Lengths::Fixed(1500) };
+        simulation.spawn(Box::new(Poisson::new(config).expect("a legal source")), Instant::ZERO);
+    }
+}
+
+fn web_search(hosts: &[NodeId], link_rate: Rate, utilisation: f64) -> Arrivals {
+    let min_timeout = Duration::from_millis(10);
+    let protocol = roundelay_tcp::Config { min_timeout, delayed_acknowledgement: None, ..roundelay_tcp::Config::rfc() };
+    let config = ArrivalsConfig {
+        hosts: hosts.iter().zip(0..).map(|(&node, group)| Host { node, group }).collect(),
+        link_rate,
+        utilisation,
+        sizes: Sizes::named("web_search").expect("it is built in"),
+        transport: Transport::Tcp(protocol),
+        start: Instant::ZERO,
+        stop: None,
+        urgency: Urgency::None,
+        flow: None,
+    };
+    Arrivals::new(config).expect("a legal source")
+}
