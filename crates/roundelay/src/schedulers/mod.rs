@@ -4,6 +4,7 @@
 //! from there.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -405,7 +406,7 @@ macro_rules! registry {
             /// A parameter is out of its range.
             pub fn build<T: Send>(&self, seed: u64) -> Result<AnyScheduler<T>, ConfigError> {
                 Ok(match self {
-                    $(Self::$variant(config) => AnyScheduler::$variant(config.build(seed)?),)*
+                    $(Self::$variant(config) => AnyScheduler::$variant(Box::new(config.build(seed)?)),)*
                 })
             }
 
@@ -436,11 +437,10 @@ macro_rules! registry {
             }
         }
 
-        /// A scheduler of any discipline.
+        /// A scheduler of any discipline. In a box: they differ much in size, and a network has thousands of ports.
         #[non_exhaustive]
-        #[allow(clippy::large_enum_variant, reason = "a port holds one, and a box would cost each call a pointer chase")]
         pub enum AnyScheduler<T: Send> {
-            $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant(<$module::Config as Discipline>::Scheduler<T>),)*
+            $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant(Box<<$module::Config as Discipline>::Scheduler<T>>),)*
         }
 
         impl<T: Send> Scheduler<T> for AnyScheduler<T> {
