@@ -28,6 +28,10 @@ pub(crate) enum Command {
     ///
     /// Same scenario, seed and version: same bytes out, with any number of threads. See docs/simulator/scenarios.md.
     Simulate(Box<Simulate>),
+    /// Check the log of a simulation: that what it tells is what a network can do
+    ///
+    /// The log is what `roundelay simulate --log` writes. What checks it knows nothing of the simulator. Exit status 1 if it finds a fault.
+    Verify(Verify),
     /// Measure what a packet costs, enqueued and dequeued, under the loads of the QFQ paper
     ///
     /// Rows none (the generator of the packets alone) and fifo stand beside every discipline; net is without none. Packed: packets lie where
@@ -258,6 +262,14 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "DIR")]
     pub(crate) parquet: Option<PathBuf>,
 
+    /// Write down all that happens, for `roundelay verify`; one run only
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+
+    /// Write down what the links carry, for Wireshark, each link an interface; one run only
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcapng: Option<PathBuf>,
+
     /// Threads to use [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
@@ -265,6 +277,20 @@ pub(crate) struct Simulate {
     /// No progress bar
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// The log; - reads standard input
+    pub(crate) log: PathBuf,
+
+    /// Faults after which to stop
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) faults: u16,
+
+    /// Print JSON in place of the table
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 fn parse_spec(text: &str) -> Result<Spec, String> {

@@ -1,5 +1,7 @@
 //! `roundelay simulate`.
 
+mod watch;
+
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +14,7 @@ use crate::arguments::Simulate;
 use crate::failure::Failure;
 use crate::print;
 use crate::progress::SimulatedTime;
+use watch::{Files, Watch};
 
 pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     if arguments.schema {
@@ -26,7 +29,12 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     if arguments.dry_run {
         return print(&estimate(&scenario, arguments));
     }
-    let simulated = Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, replicas(&scenario, arguments)?);
+    let mut files = Files::create(arguments)?;
+    let watch = Watch::new(&mut files, &scenario);
+    let results = replicas(&scenario, arguments, &watch)?;
+    watch.finish(&scenario)?;
+    files.finish()?;
+    let simulated = Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results);
     if let Some(folder) = &arguments.parquet {
         write(folder, path, &scenario, &simulated)?;
     }
@@ -56,7 +64,7 @@ fn write(folder: &Path, path: &Path, scenario: &Scenario, simulated: &Simulated)
 }
 
 /// Replicas side by side; their order is that of their seeds, whichever is done first.
-fn replicas(scenario: &Scenario, arguments: &Simulate) -> Result<Vec<Results>, Failure> {
+fn replicas(scenario: &Scenario, arguments: &Simulate, watch: &Watch<'_>) -> Result<Vec<Results>, Failure> {
     let runs = u64::from(arguments.replicas);
     if scenario.seed.checked_add(runs - 1).is_none() {
         return Err(Failure::usage(format!("seed {}: the last replica's must be below 2^64", scenario.seed)));
@@ -66,11 +74,12 @@ fn replicas(scenario: &Scenario, arguments: &Simulate) -> Result<Vec<Results>, F
     let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.threads.unwrap_or(0).into()).build().map_err(Failure::run)?;
     let one = |replica: u64| {
         let mut told = (0, 0);
-        scenario.run(scenario.seed + replica, |progress| {
+        let progress = |progress| {
             if let Some(meeting) = &meeting {
                 meeting.tell(progress, &mut told);
             }
-        })
+        };
+        if replica == 0 { watch.run(scenario, progress) } else { scenario.run(scenario.seed + replica, progress) }
     };
     let outcome: Result<Vec<_>, RunError> = pool.install(|| (0..runs).into_par_iter().map(one).collect());
     outcome.map_err(|error| Failure::run(format!("{}: {error}", scenario.name)))

@@ -25,9 +25,10 @@ mod simulation;
 mod table;
 mod text;
 mod units;
+mod verified;
 
 pub use error::ReportError;
-pub use file::write_text;
+pub use file::{PartialFile, write_text};
 pub use html::html;
 pub use json::json;
 #[cfg(feature = "parquet")]
@@ -35,3 +36,4 @@ pub use parquet::{Fate, PacketFile, PacketRow, provenance, write_flows, write_si
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
 pub use table::{TableStyle, table};
 pub use text::{clean, width};
+pub use verified::verified;

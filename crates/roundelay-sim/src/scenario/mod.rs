@@ -3,6 +3,7 @@
 //! [`Scenario::from_toml`] reads one and checks all that can be known before a run: whoever is named is there, every pair has a route, every number is
 //! in its range, and the work is less than 10^12 events. [`Scenario::run`] runs it with one seed. The keys are in [`schema`].
 
+mod curves;
 mod entry;
 mod estimate;
 mod file;
@@ -21,6 +22,7 @@ mod topology;
 use roundelay::Duration;
 
 pub use crate::topologies::files::FileError as ScenarioError;
+pub use curves::{Curves, GroupCurves, LinkCurves};
 pub use estimate::{Estimate, MOST_EVENTS};
 pub use file::schema;
 pub use pairs::Pairing;

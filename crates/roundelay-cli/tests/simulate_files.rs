@@ -1,0 +1,224 @@
+//! What `roundelay simulate` writes beside its table, and `roundelay verify`, which reads a part of it.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Twenty seconds of two senders that are too many for a link that loses packets, and a third that comes and goes.
+const SCENARIO: &str = r#"duration = "2s"
+[topology]
+template = "dumbbell"
+pairs = 3
+rate = "1mbit"
+[queue]
+core = "fifo limit 5"
+edge = "drr limit 50"
+[[port]]
+from = "left"
+to = "right"
+loss = "1%"
+jitter = "2ms"
+[[source]]
+name = "steady"
+kind = "cbr"
+from = ["s0", "s1"]
+to = ["r0", "r1"]
+rate = "600kbit"
+start_jitter = "10ms"
+[[source]]
+name = "web"
+kind = "arrivals"
+from = ["s2", "r2"]
+utilisation = 0.001
+link_rate = "100mbit"
+sizes = [[4000, 1.0]]
+transport = "tcp"
+"#;
+
+fn run(arguments: &[&str], input: &str) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+    command.args(arguments).current_dir(root).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the command runs");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let input = input.to_owned();
+    let writer = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+    let output = child.wait_with_output().expect("it ends");
+    writer.join().expect("it wrote");
+    output
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A folder of its own, gone when the test ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("roundelay-simulate-files-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("scenario.toml"), SCENARIO).unwrap();
+        Self(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+/// A scenario's log.
+fn log(folder: &Folder) -> String {
+    let path = folder.path("run.log");
+    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--log", &path], ""));
+    path
+}
+
+#[test]
+fn a_log_is_verified() {
+    let folder = Folder::new("verified");
+    let path = log(&folder);
+    let said = stdout(&run(&["verify", &path], ""));
+    for piece in ["all of it can be", "2.00 s of 8 nodes and 14 links", "lost on wires", "transmissions", "in order within its flow"] {
+        assert!(said.contains(piece), "no '{piece}' in\n{said}");
+    }
+    assert!(!said.contains("– "), "every check had something to check:\n{said}");
+    // The log is all that it needs, by whatever way it comes.
+    let text = fs::read_to_string(&path).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&stdout(&run(&["verify", "-", "--json"], &text))).unwrap();
+    assert_eq!(json["faults"].as_array().unwrap().len(), 0);
+    assert!(json["totals"]["dropped"].as_u64().unwrap() > 10 && json["totals"]["lost"].as_u64().unwrap() > 0, "{json}");
+    assert_eq!(json["totals"]["events"].as_u64().unwrap(), text.lines().count() as u64 - 1);
+}
+
+/// One line of the log is changed: a line that has all of `marks`, the second one.
+fn lie(log: &str, marks: &[&str], change: impl Fn(&str) -> String) -> (String, usize) {
+    let fits = |line: &&str| marks.iter().all(|mark| line.contains(mark));
+    let (at, line) = log.lines().enumerate().filter(|(_, line)| fits(line)).nth(1).unwrap_or_else(|| panic!("no {marks:?}"));
+    let mut lines: Vec<_> = log.lines().map(str::to_owned).collect();
+    lines[at] = change(line);
+    lines.retain(|line| !line.is_empty());
+    (lines.join("\n") + "\n", at + 1)
+}
+
+/// A number of a line, changed.
+fn number(line: &str, key: &str, change: impl Fn(u64) -> u64) -> String {
+    let mut value: serde_json::Value = serde_json::from_str(line).unwrap();
+    value[key] = change(value[key].as_u64().unwrap()).into();
+    value.to_string()
+}
+
+#[test]
+fn lies_in_a_log_are_found_with_their_lines() {
+    let folder = Folder::new("lies");
+    let honest = fs::read_to_string(log(&folder)).unwrap();
+    let event = |name: &str| format!(r#""event":"{name}""#);
+    type Change = fn(&str) -> String;
+    let lies: [(&str, &str, Change); 8] = [
+        ("deliver", "is not on its way", |line| format!("{line}\n{line}")),
+        ("transmit", "ps on this link, not", |line| number(line, "end", |end| end - 1)),
+        ("transmit", "bits take", |line| number(line, "end", |end| end + 1)),
+        ("arrive", "the link begins at", |line| number(line, "link", |link| (link + 2) % 14)),
+        ("send", "is not on its way", |_| String::new()),
+        ("drop", "overtakes packet", |_| String::new()),
+        ("close", "of its packets were sent", |line| number(line, "sent", |sent| sent + 1)),
+        ("lose", "loses nothing", |line| number(line, "link", |link| link + 1)),
+    ];
+    for (name, what, change) in lies {
+        let (text, line) = lie(&honest, &[&event(name)], change);
+        let output = run(&["verify", "-"], &text);
+        assert_eq!(output.status.code(), Some(1), "{name}: {}", stderr(&output));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let fault = said.lines().find(|line| line.starts_with("standard input:") && line.contains(what));
+        let fault = fault.unwrap_or_else(|| panic!("{name}: no '{what}' in\n{said}"));
+        let found: usize = fault.split(':').nth(1).unwrap().parse().unwrap();
+        assert!(found >= line, "{name}: the fault is in line {line}, not in {found}");
+        assert!(stderr(&output).contains("no network does that"));
+    }
+}
+
+#[test]
+fn what_is_no_log_is_a_wrong_use() {
+    let folder = Folder::new("no-log");
+    let text = fs::read_to_string(log(&folder)).unwrap();
+    let cut = &text[..text.len() - 20];
+    let cases = [
+        ("duration = 1", "standard input:1: expected value at column 1"),
+        ("", "standard input:1: the log is empty"),
+        (cut, ": EOF while parsing"),
+        (&text.replacen(r#""event":"send""#, r#""event":"sent""#, 1), ": unknown variant `sent`"),
+        (&text.replacen(r#""rate":"#, r#""rate":-"#, 1), "standard input:1: invalid"),
+    ];
+    for (input, message) in cases {
+        let output = run(&["verify", "-"], input);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(output.stdout.is_empty() && stderr(&output).contains(message), "{}", stderr(&output));
+    }
+    let missing = run(&["verify", "nowhere.log"], "");
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(stderr(&missing).contains("nowhere.log: "));
+    // A log that stops between two lines is one, but of a run that was cut off.
+    let whole_lines = &text[..text.trim_end().rfind('\n').unwrap() + 1];
+    let output = run(&["verify", "-"], whole_lines);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("without an end"));
+}
+
+#[test]
+fn a_run_is_the_same_with_and_without_listeners() {
+    let folder = Folder::new("same");
+    let (scenario, log, capture) = (folder.path("scenario.toml"), folder.path("a.log"), folder.path("a.pcapng"));
+    let plain = stdout(&run(&["simulate", &scenario, "--json"], ""));
+    let watched = stdout(&run(&["simulate", &scenario, "--json", "--log", &log, "--pcapng", &capture], ""));
+    assert_eq!(plain, watched);
+    let again = folder.path("b.log");
+    stdout(&run(&["simulate", &scenario, "--log", &again], ""));
+    assert!(fs::read(&log).unwrap() == fs::read(&again).unwrap(), "same scenario, same log");
+}
+
+#[test]
+fn logs_are_of_one_run() {
+    let folder = Folder::new("one");
+    let scenario = folder.path("scenario.toml");
+    for option in ["--log", "--pcapng"] {
+        let path = folder.path("file");
+        let output = run(&["simulate", &scenario, option, &path, "--replicas", "2"], "");
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(&format!("{option} tells of one run, not of 2 replicas")), "{}", stderr(&output));
+        assert!(!Path::new(&path).exists());
+    }
+    let output = run(&["simulate", &scenario, "--log", "no-such-folder/run.log"], "");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("no-such-folder/run.log: cannot create"), "{}", stderr(&output));
+}
+
+/// tshark reads the capture, where there is one: each link is an interface by its name.
+#[test]
+fn wireshark_reads_the_capture() {
+    let folder = Folder::new("pcapng");
+    let capture = folder.path("run.pcapng");
+    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--pcapng", &capture], ""));
+    assert_eq!(fs::read(&capture).unwrap()[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+    let fields = ["-T", "fields", "-e", "frame.interface_name", "-e", "frame.len", "-e", "ip.src", "-e", "_ws.malformed"];
+    let Ok(tshark) = Command::new("tshark").args(["-r", &capture]).args(fields).output() else { return };
+    let text = stdout(&tshark);
+    let rows: Vec<Vec<_>> = text.lines().map(|line| line.split('\t').collect()).collect();
+    assert!(rows.len() > 500 && rows.iter().all(|row| row[3].is_empty()), "{} packets", rows.len());
+    for name in ["left to right", "right to left", "s0 to left", "right to r2"] {
+        assert!(rows.iter().any(|row| row[0] == name), "nothing on '{name}'");
+    }
+    assert!(rows.iter().any(|row| row[1] == "1000" && row[2] == "10.0.0.2"), "{:?}", rows[0]);
+}
