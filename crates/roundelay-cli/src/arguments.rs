@@ -258,6 +258,10 @@ pub(crate) struct Simulate {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Write a self-contained HTML page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Write Parquet files into this folder: flows.parquet and links.parquet, a row for each of them and replica
     #[arg(long, value_name = "DIR")]
     pub(crate) parquet: Option<PathBuf>,

@@ -7,8 +7,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay_report::{Simulated, TableStyle, provenance, write_simulated_flows, write_simulated_links};
-use roundelay_sim::scenario::{self, Estimate, Progress, Results, RunError, Scenario, TEMPLATES};
+use roundelay_report::{
+    Page, Simulated, TableStyle, provenance, simulation_html, write_simulated_flows, write_simulated_links, write_text,
+};
+use roundelay_sim::scenario::{self, Curves, Estimate, Progress, Results, RunError, Scenario, TEMPLATES};
 
 use crate::arguments::Simulate;
 use crate::failure::Failure;
@@ -24,20 +26,18 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
         return template(name);
     }
     let Some(path) = &arguments.scenario else { return Err(Failure::usage("name a scenario, or --template NAME")) };
-    let mut scenario = read(path)?;
+    let (mut scenario, text) = read(path)?;
     scenario.seed = arguments.seed.unwrap_or(scenario.seed);
     if arguments.dry_run {
         return print(&estimate(&scenario, arguments));
     }
     let mut files = Files::create(arguments)?;
-    let watch = Watch::new(&mut files, &scenario);
+    let watch = Watch::new(&mut files, arguments, &scenario);
     let results = replicas(&scenario, arguments, &watch)?;
-    watch.finish(&scenario)?;
+    let curves = watch.finish(&scenario)?;
     files.finish()?;
     let simulated = Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results);
-    if let Some(folder) = &arguments.parquet {
-        write(folder, path, &scenario, &simulated)?;
-    }
+    write(arguments, &text, &scenario, &simulated, &curves)?;
     print(&show(arguments, &simulated))
 }
 
@@ -47,17 +47,23 @@ fn template(name: &str) -> Result<(), Failure> {
     print(text)
 }
 
-fn read(path: &Path) -> Result<Scenario, Failure> {
+/// The scenario and its text.
+fn read(path: &Path) -> Result<(Scenario, String), Failure> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    Scenario::from_toml(&name, &text, folder).map_err(|error| Failure::usage(roundelay_report::clean(&error.to_string())))
+    let scenario = Scenario::from_toml(&name, &text, folder);
+    scenario.map(|scenario| (scenario, text)).map_err(|error| Failure::usage(roundelay_report::clean(&error.to_string())))
 }
 
 /// The scenario's text is what the files' hash is of.
-fn write(folder: &Path, path: &Path, scenario: &Scenario, simulated: &Simulated) -> Result<(), Failure> {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
+fn write(arguments: &Simulate, text: &str, scenario: &Scenario, simulated: &Simulated, curves: &Curves) -> Result<(), Failure> {
+    let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, text);
+    if let Some(path) = &arguments.html {
+        let page = Page { simulated, curves, scenario: text, provenance: &metadata };
+        write_text(path, &simulation_html(&page)).map_err(Failure::run)?;
+    }
+    let Some(folder) = &arguments.parquet else { return Ok(()) };
     std::fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
     write_simulated_flows(&folder.join("flows.parquet"), simulated, &metadata).map_err(Failure::run)?;
     write_simulated_links(&folder.join("links.parquet"), simulated, &metadata).map_err(Failure::run)

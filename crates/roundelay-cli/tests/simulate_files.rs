@@ -222,3 +222,79 @@ fn wireshark_reads_the_capture() {
     }
     assert!(rows.iter().any(|row| row[1] == "1000" && row[2] == "10.0.0.2"), "{:?}", rows[0]);
 }
+
+/// The data that the page's script draws from.
+fn embedded(page: &str) -> serde_json::Value {
+    let (_, data) = page.split_once("<script type=\"application/json\" id=\"data\">").expect("data");
+    serde_json::from_str(data.split("</script>").next().unwrap()).expect("JSON")
+}
+
+#[test]
+fn a_page_has_all_and_needs_nothing() {
+    let folder = Folder::new("page");
+    let (scenario, path) = (folder.path("scenario.toml"), folder.path("page.html"));
+    let json = stdout(&run(&["simulate", &scenario, "--json", "--html", &path], ""));
+    let results: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let page = fs::read_to_string(&path).unwrap();
+    let sections =
+        ["id=\"sources\"", "id=\"transfers\"", "id=\"sizes\"", "id=\"classes\"", "id=\"links\"", "id=\"flows\"", "roundelay.config_hash"];
+    for piece in sections.iter().chain(&[
+        "Content-Security-Policy",
+        "left &gt; right",
+        "drr, buffer 50p",
+        "[[source]]",
+        "rate = &quot;600kbit&quot;",
+    ]) {
+        assert!(page.contains(piece), "no '{piece}'");
+    }
+    for foreign in ["http://", "https://", "src="] {
+        let own = page.matches(foreign).count() - page.matches("http://www.w3.org/").count() * usize::from(foreign == "http://");
+        let allowed = page.match_indices(foreign).filter(|(at, _)| page[*at..].starts_with("https://github.com/leeoniya/uPlot")).count();
+        assert_eq!(own, allowed, "{foreign}");
+    }
+    let data = embedded(&page);
+    // 200 steps over the first of the links, which is the one that drops; what it dropped is what the results say.
+    let link = &data["links"][0];
+    assert_eq!(link["name"], "left > right");
+    let sum = |key: &str| link[key].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).sum::<f64>();
+    let told =
+        results["replicas"][0]["links"].as_array().unwrap().iter().find(|link| link["from"] == "left" && link["to"] == "right").unwrap();
+    let dropped: f64 = told["dropped"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).sum();
+    assert_eq!(sum("dropped"), dropped);
+    assert!((sum("utilisation") / 200.0 - told["utilisation"].as_f64().unwrap()).abs() < 0.01);
+    assert_eq!(link["backlog"].as_array().unwrap().len(), 200);
+    let delay = data["groups"][0]["delay"].as_array().unwrap();
+    assert_eq!(delay.last().unwrap()[0].as_f64().unwrap() as f32, {
+        let max = results["replicas"][0]["groups"][0]["delay"]["max"].as_f64().unwrap();
+        format!("{max:.4e}").parse::<f64>().unwrap() as f32
+    });
+    let sizes = results["replicas"][0]["groups"][1]["sizes"].as_array().unwrap();
+    assert_eq!(sizes[0]["up_to"], 10_000, "4000 bytes are up to 10 KB");
+    assert_eq!(sizes[0]["completion"], results["replicas"][0]["groups"][1]["completion"]);
+    assert!(results["replicas"][0]["groups"][1]["round_trip"]["mean"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_page_of_replicas_has_intervals_and_a_row_each() {
+    let folder = Folder::new("replicas");
+    let path = folder.path("page.html");
+    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--replicas", "3", "--seed", "5", "--html", &path], ""));
+    let page = fs::read_to_string(&path).unwrap();
+    for piece in ["id=\"replicas\"", "seed 5<", "seed 7<", " ±", "3 replicas: figures are means", "of the first replica, seed 5"] {
+        assert!(page.contains(piece), "no '{piece}'");
+    }
+}
+
+/// Names come from files that anyone may have made.
+#[test]
+fn names_cannot_break_the_page() {
+    let folder = Folder::new("hostile");
+    let (scenario, path) = (folder.path("hostile.toml"), folder.path("page.html"));
+    let hostile = "</script><script>alert(1)</script><!--";
+    let named = SCENARIO.replace("\"steady\"", &format!("\"{hostile}\"")).replace("duration", &format!("name = \"{hostile}\"\nduration"));
+    fs::write(&scenario, named).unwrap();
+    stdout(&run(&["simulate", &scenario, "--html", &path], ""));
+    let page = fs::read_to_string(&path).unwrap();
+    assert!(!page.contains("<script>alert") && !page.contains("<!--"));
+    assert_eq!(embedded(&page)["groups"][0]["name"], hostile);
+}

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | terminal table | a person, now | [`table`] |
 //! | JSON | a script | [`json`] |
-//! | HTML page | a person, later, or the one they send it to | [`html`] |
+//! | HTML page | a person, later, or the one they send it to | [`html`], [`simulation_html`] |
 //! | Parquet | pandas, polars, DuckDB | `PacketFile`, `write_flows` (feature `parquet`, on by default) |
 //!
 //! Everything but the packets is rendered from [`roundelay_trace::Comparison`] and, for simulations, from [`Simulated`]; nothing here computes a result, it only chooses units, order
@@ -29,7 +29,7 @@ mod verified;
 
 pub use error::ReportError;
 pub use file::{PartialFile, write_text};
-pub use html::html;
+pub use html::{Page, html, simulation_html};
 pub use json::json;
 #[cfg(feature = "parquet")]
 pub use parquet::{Fate, PacketFile, PacketRow, provenance, write_flows, write_simulated_flows, write_simulated_links};

@@ -1,6 +1,6 @@
 //! What came of a simulation: tables for a terminal, JSON for scripts.
 
-use roundelay_sim::scenario::{ClassResult, GroupResult, Interval, Results, Scenario, Spread, student_95};
+use roundelay_sim::scenario::{ClassResult, GroupResult, Interval, LinkResult, Results, Scenario, Spread, student_95};
 use serde::Serialize;
 
 use crate::grid::{Cell, Column, Grid, Paint};
@@ -170,18 +170,12 @@ impl Simulated {
 
     /// Packets that did not arrive, by reason, over all replicas: `1,234 full, 12 lost`.
     fn reasons(&self, of: impl Fn(&Results) -> Gone) -> String {
-        let mut sum = [0; 5];
-        for gone in self.replicas.iter().map(of) {
-            sum.iter_mut().zip(gone.0).for_each(|(sum, gone)| *sum += gone);
-        }
-        let named = sum.iter().zip(["full", "pushed", "early", "refused", "lost"]);
-        let some = named.filter(|(number, _)| **number > 0).map(|(number, reason)| format!("{} {reason}", short_count(*number)));
-        some.collect::<Vec<_>>().join(", ")
+        Gone::sum(self.replicas.iter().map(of))
     }
 }
 
 /// Packets that did not arrive: full, pushed out, early, refused, lost.
-struct Gone([u64; 5]);
+pub(crate) struct Gone([u64; 5]);
 
 impl From<roundelay_sim::scenario::Fates> for Gone {
     fn from(fates: roundelay_sim::scenario::Fates) -> Self {
@@ -190,9 +184,25 @@ impl From<roundelay_sim::scenario::Fates> for Gone {
 }
 
 impl Gone {
-    const fn of(class: &ClassResult) -> Self {
+    pub(crate) const fn of(class: &ClassResult) -> Self {
         let [full, pushed_out, early, refused] = class.dropped;
         Self([full, pushed_out, early, refused, class.lost])
+    }
+
+    pub(crate) const fn of_link(link: &LinkResult) -> Self {
+        let [full, pushed_out, early, refused] = link.dropped;
+        Self([full, pushed_out, early, refused, link.lost])
+    }
+
+    /// Several of them together, in words: `1,234 full, 12 lost`.
+    pub(crate) fn sum(all: impl Iterator<Item = Self>) -> String {
+        let mut sum = [0; 5];
+        for gone in all {
+            sum.iter_mut().zip(gone.0).for_each(|(sum, gone)| *sum += gone);
+        }
+        let named = sum.iter().zip(["full", "pushed", "early", "refused", "lost"]);
+        let some = named.filter(|(number, _)| **number > 0).map(|(number, reason)| format!("{} {reason}", short_count(*number)));
+        some.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -234,12 +244,12 @@ impl Summary {
 }
 
 /// Over the replicas that have the figure.
-fn interval(values: impl Iterator<Item = Option<f64>>) -> Option<Interval> {
+pub(crate) fn interval(values: impl Iterator<Item = Option<f64>>) -> Option<Interval> {
     student_95(&values.flatten().collect::<Vec<_>>())
 }
 
 /// The mean and half the interval, both in the figure's unit.
-fn figure(interval: Option<Interval>, unit: impl Fn(f64) -> String) -> String {
+pub(crate) fn figure(interval: Option<Interval>, unit: impl Fn(f64) -> String) -> String {
     let Some(Interval { mean, half_width }) = interval else { return "–".to_owned() };
     match half_width {
         // What is left of equal figures after their mean was taken off is no width.

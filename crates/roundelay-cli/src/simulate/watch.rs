@@ -1,13 +1,13 @@
-//! Who listens to a run: its log, its capture.
+//! Who listens to a run: its log, its capture, and the page with what happened over time.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use roundelay::Instant;
 use roundelay_report::PartialFile;
 use roundelay_sim::log::Log;
 use roundelay_sim::pcapng::Pcapng;
-use roundelay_sim::scenario::{Progress, Results, RunError, Scenario};
+use roundelay_sim::scenario::{Curves, Progress, Results, RunError, Scenario};
 
 use crate::arguments::Simulate;
 use crate::failure::Failure;
@@ -49,19 +49,20 @@ type Listeners<'a> = (Option<Log<&'a mut PartialFile>>, Option<Pcapng<&'a mut Pa
 /// Who listens to the first replica.
 pub(super) struct Watch<'a> {
     listeners: Mutex<Listeners<'a>>,
+    curves: OnceLock<Curves>,
     paths: [PathBuf; 2],
     is_wanted: bool,
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(files: &'a mut Files, scenario: &Scenario) -> Self {
+    pub(super) fn new(files: &'a mut Files, arguments: &Simulate, scenario: &Scenario) -> Self {
         let network = &scenario.topology.network;
         let name = |file: &Option<Named>| file.as_ref().map_or_else(PathBuf::new, |(path, _)| path.clone());
         let paths = [name(&files.log), name(&files.capture)];
         let log = files.log.as_mut().map(|(_, file)| Log::new(file, network));
         let capture = files.capture.as_mut().map(|(_, file)| Pcapng::new(file, network));
-        let is_wanted = log.is_some() || capture.is_some();
-        Self { listeners: Mutex::new((log, capture)), paths, is_wanted }
+        let is_wanted = log.is_some() || capture.is_some() || arguments.html.is_some();
+        Self { listeners: Mutex::new((log, capture)), curves: OnceLock::new(), paths, is_wanted }
     }
 
     /// Runs the scenario, and listens if anybody wants to know.
@@ -70,12 +71,13 @@ impl<'a> Watch<'a> {
             return scenario.run(scenario.seed, progress);
         }
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        let (results, _) = scenario.run_with(scenario.seed, &mut *listeners, progress)?;
+        let (results, curves) = scenario.run_with(scenario.seed, &mut *listeners, progress)?;
+        self.curves.get_or_init(|| curves);
         Ok(results)
     }
 
-    /// Writes what is not written yet.
-    pub(super) fn finish(self, scenario: &Scenario) -> Result<(), Failure> {
+    /// Writes what is not written yet; what happened over time.
+    pub(super) fn finish(self, scenario: &Scenario) -> Result<Curves, Failure> {
         let (log, capture) = self.listeners.into_inner().unwrap_or_else(PoisonError::into_inner);
         let [log_path, capture_path] = &self.paths;
         let failed = |path: &Path| {
@@ -83,6 +85,7 @@ impl<'a> Watch<'a> {
             move |error| Failure::run(format!("{name}: cannot write: {error}"))
         };
         log.map_or(Ok(()), |mut log| log.finish(Instant::ZERO + scenario.duration)).map_err(failed(log_path))?;
-        capture.map_or(Ok(()), |mut capture| capture.finish()).map_err(failed(capture_path))
+        capture.map_or(Ok(()), |mut capture| capture.finish()).map_err(failed(capture_path))?;
+        Ok(self.curves.into_inner().unwrap_or_default())
     }
 }

@@ -27,7 +27,7 @@ pub use estimate::{Estimate, MOST_EVENTS};
 pub use file::schema;
 pub use pairs::Pairing;
 pub use protocol::{Control, Flavour, Preset, Protocol};
-pub use results::{ClassResult, Fates, FlowResult, GroupResult, Interval, LinkResult, Results, Spread, student_95};
+pub use results::{ClassResult, Fates, FlowResult, GroupResult, Interval, LinkResult, Results, SizeResult, Spread, student_95};
 pub use run::{Progress, RunError};
 pub use source::{
     Apart, Arrivals, Burst, Cbr, Lengths, OnOff, Poisson, RequestResponse, SizesSpec, SourceSpec, Tcp, Trace, Transport, Video, Voip,
