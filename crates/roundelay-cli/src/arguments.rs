@@ -230,7 +230,7 @@ pub(crate) struct Bounds {
 
 #[derive(Debug, Args)]
 pub(crate) struct Simulate {
-    /// The scenario
+    /// The scenario; - reads standard input
     #[arg(required_unless_present_any = ["template", "schema"])]
     pub(crate) scenario: Option<PathBuf>,
 
@@ -245,6 +245,11 @@ pub(crate) struct Simulate {
     /// Say how many events and how much memory it will take, roughly, and do not run it
     #[arg(long)]
     pub(crate) dry_run: bool,
+
+    /// A discipline for every queue of a router, whatever the scenario says, as in "fq_codel target 5ms"; hosts' interfaces stay, and so do
+    /// buffers, unless it has a limit of its own
+    #[arg(long, value_name = "DISCIPLINE", value_parser = parse_spec)]
+    pub(crate) queue: Option<Spec>,
 
     /// Seed of all that is drawn [default: the scenario's]
     #[arg(long, value_name = "N")]

@@ -26,8 +26,7 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
         return template(name);
     }
     let Some(path) = &arguments.scenario else { return Err(Failure::usage("name a scenario, or --template NAME")) };
-    let (mut scenario, text) = read(path)?;
-    scenario.seed = arguments.seed.unwrap_or(scenario.seed);
+    let (scenario, text) = read(path, arguments)?;
     if arguments.dry_run {
         return print(&estimate(&scenario, arguments));
     }
@@ -47,13 +46,25 @@ fn template(name: &str) -> Result<(), Failure> {
     print(text)
 }
 
-/// The scenario and its text.
-fn read(path: &Path) -> Result<(Scenario, String), Failure> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+/// The scenario as it is to be run, and its text.
+fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String), Failure> {
+    let is_input = path.as_os_str() == "-";
+    let name = if is_input { "standard input".to_owned() } else { path.display().to_string() };
+    let text = if is_input { io::read_to_string(io::stdin()) } else { std::fs::read_to_string(path) };
+    let mut text = text.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let scenario = Scenario::from_toml(&name, &text, folder);
-    scenario.map(|scenario| (scenario, text)).map_err(|error| Failure::usage(roundelay_report::clean(&error.to_string())))
+    let mut scenario = scenario.map_err(|error| Failure::usage(roundelay_report::clean(&error.to_string())))?;
+    scenario.seed = arguments.seed.unwrap_or(scenario.seed);
+    if let Some(queue) = &arguments.queue {
+        if scenario.set_queues(queue) == 0 {
+            return Err(Failure::usage(format!("{name}: --queue is for the queues of routers, and there are none")));
+        }
+        // Results of another discipline are results of another scenario.
+        let limit = queue.limit.map_or_else(String::new, |limit| format!(", buffer {limit}"));
+        text = format!("# In the queues of routers, whatever is said below: {}{limit}\n\n{text}", queue.discipline);
+    }
+    Ok((scenario, text))
 }
 
 /// The scenario's text is what the files' hash is of.

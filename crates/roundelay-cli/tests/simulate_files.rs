@@ -1,4 +1,4 @@
-//! What `roundelay simulate` writes beside its table, and `roundelay verify`, which reads a part of it.
+//! What `roundelay simulate` reads and writes beside scenario and table, and `roundelay verify`, which reads a part of it.
 
 use std::fs;
 use std::io::Write as _;
@@ -297,4 +297,80 @@ fn names_cannot_break_the_page() {
     let page = fs::read_to_string(&path).unwrap();
     assert!(!page.contains("<script>alert") && !page.contains("<!--"));
     assert_eq!(embedded(&page)["groups"][0]["name"], hostile);
+}
+
+#[test]
+fn a_scenario_comes_by_standard_input() {
+    let folder = Folder::new("input");
+    let json = |arguments: &[&str], input: &str| -> serde_json::Value {
+        let arguments = [&["simulate"], arguments, &["--json"]].concat();
+        serde_json::from_str(&stdout(&run(&arguments, input))).unwrap()
+    };
+    let (from_file, from_input) = (json(&[&folder.path("scenario.toml")], ""), json(&["-"], SCENARIO));
+    assert_eq!(from_file["replicas"], from_input["replicas"]);
+    assert_eq!(from_input["name"], "standard input");
+    let output = run(&["simulate", "-"], "duration = 1");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("standard input:1: 1: expected a time in s, ms, us or ns"), "{}", stderr(&output));
+}
+
+/// `--queue` is for what leaves routers, and keeps buffers.
+#[test]
+fn one_scenario_runs_under_several_disciplines() {
+    let folder = Folder::new("queue");
+    let scenario = folder.path("scenario.toml");
+    let queues = |arguments: &[&str]| -> Vec<String> {
+        let output = run(&[&["simulate", &scenario, "--json"], arguments].concat(), "");
+        let results: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let links = results["replicas"][0]["links"].as_array().unwrap();
+        let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+        let mut all: Vec<_> =
+            links.iter().map(|link| format!("{}: {} {}", text(&link["class"]), text(&link["queue"]), text(&link["buffer"]))).collect();
+        all.sort();
+        all.dedup();
+        all
+    };
+    let host = "host: fifo 100000000p";
+    assert_eq!(queues(&[]), ["core: fifo 5p", "edge: drr 50p", host]);
+    assert_eq!(queues(&["--queue", "qfq"]), ["core: qfq 5p", "edge: qfq 50p", host]);
+    assert_eq!(queues(&["--queue", "qfq limit 7"]), ["core: qfq 7p", "edge: qfq 7p", host]);
+    let loss = |queue: &str| {
+        let output = run(&["simulate", &scenario, "--json", "--queue", queue], "");
+        let results: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        results["replicas"][0]["groups"][0]["packets"].clone()
+    };
+    assert_ne!(loss("fifo"), loss("drr"), "they make a difference");
+    let wrong = run(&["simulate", &scenario, "--queue", "fifa"], "");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains("fifa"), "{}", stderr(&wrong));
+    // The page and the hash of its configuration tell.
+    let hash = |arguments: &[&str]| {
+        let path = folder.path("page.html");
+        stdout(&run(&[&["simulate", &scenario, "--html", &path], arguments].concat(), ""));
+        let page = fs::read_to_string(&path).unwrap();
+        assert_eq!(page.contains("In the queues of routers, whatever is said below: qfq"), !arguments.is_empty());
+        page.split_once("config_hash</dt><dd>").unwrap().1.split('<').next().unwrap().to_owned()
+    };
+    assert_ne!(hash(&[]), hash(&["--queue", "qfq"]));
+}
+
+#[test]
+fn the_table_names_disciplines_and_buffers() {
+    let folder = Folder::new("table");
+    let table = stdout(&run(&["simulate", &folder.path("scenario.toml")], ""));
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().take(4).collect()).collect();
+    for row in [["core:", "fifo", "5p", "2"], ["edge:", "drr", "50p", "6"], ["host:", "fifo", "100000000p", "6"]] {
+        assert!(rows.contains(&row.to_vec()), "no {row:?} in\n{table}");
+    }
+}
+
+/// Both commands make the folder that `--parquet` names, with those above it.
+#[test]
+fn folders_are_made_where_there_are_none() {
+    let folder = Folder::new("folders");
+    let (one, other) = (folder.path("a/b"), folder.path("c/d"));
+    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--parquet", &one], ""));
+    let capture = "examples/captures/home-downlink.pcap";
+    stdout(&run(&["compare", capture, "fifo", "--rate", "5mbit", "--no-cost", "--parquet", &other], ""));
+    assert!(Path::new(&one).join("flows.parquet").is_file() && Path::new(&other).join("flows.parquet").is_file());
 }

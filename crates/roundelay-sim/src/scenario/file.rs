@@ -20,6 +20,8 @@ use crate::routing::{Metric, Routing};
 use crate::topologies::Queues;
 use crate::written::{InWords, read, some};
 
+/// The shortest run.
+const SHORTEST: Duration = Duration::from_nanos(1);
 /// The longest run, which a `u64` of picoseconds can tell with some room.
 const LONGEST: Duration = Duration::from_secs(200 * 86_400);
 
@@ -139,7 +141,7 @@ impl Scenario {
 
 impl Top {
     fn check(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
-        if self.duration == Duration::ZERO || self.duration > LONGEST {
+        if self.duration < SHORTEST || self.duration > LONGEST {
             return Err(reader.at("duration", format!("duration {}: legal range 1ns to 200 days", self.duration)));
         }
         if self.warmup >= self.duration {

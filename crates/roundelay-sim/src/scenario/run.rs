@@ -1,5 +1,8 @@
 //! A scenario at work.
 
+use std::collections::BTreeSet;
+
+use roundelay::schedulers::Spec;
 use roundelay::{Duration, Instant};
 
 use super::curves::{Curves, Sampler};
@@ -7,11 +10,13 @@ use super::members::{Member, Openings};
 use super::meter::Meter;
 use super::{Results, Scenario};
 use crate::link::LinkCounts;
+use crate::network::LinkId;
 use crate::probe::Probe;
 use crate::random::mix;
 use crate::routing::Routing;
 use crate::simulation::{Simulation, SimulationError};
 use crate::sources::SourceError;
+use crate::topologies::Topology;
 
 /// Why a scenario that was read could not be run to its end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -101,6 +106,21 @@ impl Scenario {
     /// Sources in all.
     pub fn sources(&self) -> u64 {
         self.groups.iter().map(|group| group.sources()).sum()
+    }
+
+    /// Puts a discipline into the queue of each link that leaves a router, whatever the file says of it; hosts' interfaces stay as they are. Where
+    /// `queue` has no limit of its own, each buffer stays as large as it was, so that it is disciplines that are compared. How many queues that are.
+    pub fn set_queues(&mut self, queue: &Spec) -> usize {
+        let Topology { network, hosts } = &mut self.topology;
+        let hosts: BTreeSet<_> = hosts.iter().copied().collect();
+        let links = network.links().iter().enumerate().filter(|(_, link)| !hosts.contains(&link.from));
+        let limits: Vec<_> = links.map(|(number, link)| (LinkId(number as u32), link.queue.limit_or_default())).collect();
+        for (link, limit) in &limits {
+            if let Some(mut link) = network.link_mut(*link) {
+                link.set_queue(Spec { discipline: queue.discipline.clone(), limit: queue.limit.or(Some(*limit)) });
+            }
+        }
+        limits.len()
     }
 
     fn go_on<P: Probe>(&self, simulation: &mut Simulation<(Meter, P)>, until: Instant) -> Result<(), RunError> {
