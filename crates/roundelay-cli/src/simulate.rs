@@ -1,5 +1,6 @@
 //! `roundelay simulate`.
 
+mod captures;
 mod watch;
 
 use std::io::{self, IsTerminal};
@@ -53,7 +54,7 @@ fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String), Failure
     let text = if is_input { io::read_to_string(io::stdin()) } else { std::fs::read_to_string(path) };
     let mut text = text.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let scenario = Scenario::from_toml(&name, &text, folder);
+    let scenario = Scenario::from_toml_with(&name, &text, folder, &captures::read);
     let mut scenario = scenario.map_err(|error| Failure::usage(roundelay_report::clean(&error.to_string())))?;
     scenario.seed = arguments.seed.unwrap_or(scenario.seed);
     if let Some(queue) = &arguments.queue {

@@ -374,3 +374,81 @@ fn folders_are_made_where_there_are_none() {
     stdout(&run(&["compare", capture, "fifo", "--rate", "5mbit", "--no-cost", "--parquet", &other], ""));
     assert!(Path::new(&one).join("flows.parquet").is_file() && Path::new(&other).join("flows.parquet").is_file());
 }
+
+const CAPTURE: &str = "examples/captures/home-downlink.pcap";
+
+/// A host that sends the capture to another one over a link, as `compare` does over a port.
+fn replay(folder: &Folder, source: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let capture = root.join(CAPTURE).canonicalize().unwrap();
+    let text = format!(
+        "duration = \"300s\"\n[queue]\nhost = \"fifo limit 100\"\n{}\n[[link]]\nfrom = \"a0\"\nto = \"b0\"\nrate = \"5mbit\"\n\
+         [[link]]\nfrom = \"a1\"\nto = \"b1\"\nrate = \"5mbit\"\n[[source]]\nkind = \"trace\"\nfile = \"{}\"\n{source}\n",
+        ["a0", "a1", "b0", "b1"].map(|name| format!("[[node]]\nname = \"{name}\"\nhost = true")).join("\n"),
+        capture.display()
+    );
+    let path = folder.path("replay.toml");
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn group(scenario: &str, more: &[&str]) -> serde_json::Value {
+    let results: serde_json::Value = serde_json::from_str(&stdout(&run(&[&["simulate", scenario, "--json"], more].concat(), ""))).unwrap();
+    results["replicas"][0]["groups"][0].clone()
+}
+
+/// A capture in a simulation is what it is in `compare`: flows, packets, and those that a full queue drops.
+#[test]
+fn a_capture_is_sent_as_compare_replays_it() {
+    let folder = Folder::new("capture");
+    let compared = run(&["compare", CAPTURE, "fifo limit 100", "--rate", "5mbit", "--no-cost", "--json"], "");
+    let compared: serde_json::Value = serde_json::from_str(&stdout(&compared)).unwrap();
+    let simulated = group(&replay(&folder, "from = \"a0\"\nto = \"b0\""), &[]);
+    assert_eq!(simulated["flows"].as_u64(), Some(compared["flows"].as_array().unwrap().len() as u64));
+    assert_eq!(simulated["packets"]["sent"], compared["capture"]["packets"]);
+    let total = &compared["disciplines"][0]["total"];
+    assert!(total["drops"]["full"].as_u64().unwrap() > 100, "{total}");
+    assert_eq!((&simulated["packets"]["full"], &simulated["packets"]["delivered"]), (&total["drops"]["full"], &total["packets"]));
+    let longest = |value: &serde_json::Value| value["delay"]["max"].as_f64().unwrap();
+    assert!((longest(&simulated) / longest(total) - 1.0).abs() < 1e-5, "{} and {}", longest(&simulated), longest(total));
+}
+
+#[test]
+fn flows_of_a_capture_are_dealt_out() {
+    let folder = Folder::new("dealt");
+    let one = group(&replay(&folder, "from = \"a0\"\nto = \"b0\""), &[]);
+    let scenario = replay(&folder, "from = [\"a0\", \"a1\"]\nto = [\"b0\", \"b1\"]");
+    let results: serde_json::Value = serde_json::from_str(&stdout(&run(&["simulate", &scenario, "--json"], ""))).unwrap();
+    let (two, links) = (&results["replicas"][0]["groups"][0], results["replicas"][0]["links"].as_array().unwrap());
+    assert_eq!((&two["flows"], &two["packets"]["sent"]), (&one["flows"], &one["packets"]["sent"]));
+    let sent = |from: &str| links.iter().find(|link| link["from"] == from).unwrap()["arrived"].as_u64().unwrap();
+    assert_eq!(sent("a0") + sent("a1"), one["packets"]["sent"].as_u64().unwrap());
+    assert!(sent("a0") > 0 && sent("a1") > 0);
+    // Told apart by their senders alone there are fewer, and half of the time is not all of it.
+    let by_sender = group(&replay(&folder, "from = \"a0\"\nto = \"b0\"\nflow_by = \"src\""), &[]);
+    assert!(by_sender["flows"].as_u64() < one["flows"].as_u64());
+    let cut = group(&replay(&folder, "from = \"a0\"\nto = \"b0\"\nstart = \"1s\"\nstop = \"3s\""), &[]);
+    assert!(cut["packets"]["sent"].as_u64().unwrap() < one["packets"]["sent"].as_u64().unwrap());
+}
+
+#[test]
+fn captures_that_cannot_be_read_are_told_with_their_line() {
+    let folder = Folder::new("broken-capture");
+    let broken = folder.path("broken.pcap");
+    fs::write(&broken, [0xd4, 0xc3, 0xb2, 0xa1, 2, 0]).unwrap();
+    let scenario = replay(&folder, "from = \"a0\"\nto = \"b0\"");
+    let text = fs::read_to_string(&scenario).unwrap();
+    let line = text.lines().position(|line| line.starts_with("file = ")).unwrap();
+    let changed = |from: &str, to: &str| {
+        fs::write(&scenario, text.replace(text.lines().nth(line).unwrap(), &format!("{from} = \"{to}\""))).unwrap();
+        let output = run(&["simulate", &scenario], "");
+        assert_eq!(output.status.code(), Some(2));
+        stderr(&output)
+    };
+    let said = changed("file", &broken);
+    assert!(said.contains(&format!("replay.toml:{}: ", line + 1)) && said.contains("broken.pcap"), "{said}");
+    let said = changed("file", "nowhere.pcap");
+    assert!(said.contains("cannot read 'nowhere.pcap'"), "{said}");
+    let said = changed("flow_by = \"port\"\nfile", &broken);
+    assert!(said.contains("unknown variant `port`, expected one of `5tuple`, `src`, `dst`, `dscp`"), "{said}");
+}

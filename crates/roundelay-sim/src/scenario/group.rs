@@ -44,6 +44,12 @@ impl Group {
         pairs * u64::from(self.count)
     }
 
+    /// How many of them send all that its kind does: pairs that share a capture are as one.
+    pub(super) fn senders(&self) -> f64 {
+        let is_dealt = matches!(&self.source, SourceSpec::Trace(trace) if trace.is_dealt);
+        if is_dealt { f64::from(self.count) } else { self.sources() as f64 }
+    }
+
     /// Terms of a source between two hosts.
     pub(super) fn terms(&self, from: NodeId, to: NodeId, number: u64) -> Terms {
         let start = self.start + Duration::from_picos(self.start_step.as_picos().saturating_mul(number));

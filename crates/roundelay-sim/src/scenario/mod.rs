@@ -7,6 +7,7 @@ mod curves;
 mod entry;
 mod estimate;
 mod file;
+mod files;
 mod group;
 mod members;
 mod meter;
@@ -25,12 +26,14 @@ pub use crate::topologies::files::FileError as ScenarioError;
 pub use curves::{Curves, GroupCurves, LinkCurves};
 pub use estimate::{Estimate, MOST_EVENTS};
 pub use file::schema;
+pub use files::ReadCapture;
 pub use pairs::Pairing;
 pub use protocol::{Control, Flavour, Preset, Protocol};
 pub use results::{ClassResult, Fates, FlowResult, GroupResult, Interval, LinkResult, Results, SizeResult, Spread, student_95};
 pub use run::{Progress, RunError};
 pub use source::{
-    Apart, Arrivals, Burst, Cbr, Lengths, OnOff, Poisson, RequestResponse, SizesSpec, SourceSpec, Tcp, Trace, Transport, Video, Voip,
+    Apart, Arrivals, Burst, Cbr, FlowBy, Lengths, OnOff, Poisson, RequestResponse, SizesSpec, SourceSpec, Tcp, Trace, Transport, Video,
+    Voip,
 };
 pub use template::{TEMPLATES, template};
 

@@ -150,10 +150,11 @@ impl Scenario {
         for (number, group) in (0..).zip(&self.groups) {
             let hosts = group.hosts(&self.topology.network);
             let pairs = group.source_pairs(mix(seed ^ mix(u64::from(number))));
-            let places = pairs.iter().flat_map(|pair| (0..group.count).map(move |_| *pair));
-            for (place, (from, to)) in (0..).zip(places) {
-                let terms = group.terms(from, to, place);
-                let agent = group.source.agent(terms, &hosts)?;
+            let lists = group.source.lists(pairs.len());
+            let places = lists.iter().cycle().zip(&pairs).flat_map(|place| (0..group.count).map(move |_| place));
+            for (place, (list, (from, to))) in (0..).zip(places) {
+                let terms = group.terms(*from, *to, place);
+                let agent = group.source.agent(terms, &hosts, list)?;
                 simulation.spawn(Box::new(Member::new(agent, number, openings.clone())), terms.start);
             }
         }

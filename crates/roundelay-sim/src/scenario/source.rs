@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use roundelay::{Bytes, Duration, Instant, Rate};
+use roundelay::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -248,15 +248,55 @@ pub struct Arrivals {
     pub tcp: Protocol,
 }
 
-/// A list of packets.
+/// What makes packets of a capture a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+pub enum FlowBy {
+    /// Addresses, protocol and ports; the two directions of a connection are two flows.
+    #[default]
+    #[serde(rename = "5tuple")]
+    FiveTuple,
+    /// The sender's address.
+    #[serde(rename = "src")]
+    Source,
+    /// The receiver's address.
+    #[serde(rename = "dst")]
+    Destination,
+    /// The code point of Differentiated Services.
+    #[serde(rename = "dscp")]
+    Dscp,
+}
+
+/// A list of packets, or a capture.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// Its path, from the folder of the scenario: a line a packet, seconds and bytes, in the order of time.
+    /// Its path, from the folder of the scenario: a line a packet, seconds and bytes, in the order of time; or a capture, pcap or pcapng.
     pub file: String,
+    /// What makes packets of a capture a flow.
+    #[serde(default)]
+    pub flow_by: FlowBy,
     /// What is in it.
     #[serde(skip)]
-    pub packets: Vec<(Instant, u32)>,
+    pub packets: Vec<trace::Entry>,
+    /// Whether its flows are dealt out to the pairs in turn: those of a capture are. A list is one flow, which each pair sends.
+    #[serde(skip)]
+    pub is_dealt: bool,
+}
+
+impl Trace {
+    /// What each pair sends, or all of them if there is but one list. Flows keep their order, but not their numbers.
+    fn deal(&self, pairs: usize) -> Vec<Vec<trace::Entry>> {
+        if !self.is_dealt {
+            return vec![self.packets.clone()];
+        }
+        let mut dealt = vec![Vec::new(); pairs.max(1)];
+        let of = dealt.len();
+        for packet in &self.packets {
+            let flow = packet.flow as usize;
+            dealt[flow % of].push(trace::Entry { flow: (flow / of) as u32, ..*packet });
+        }
+        dealt
+    }
 }
 
 const fn full_len() -> u32 {
@@ -301,11 +341,19 @@ impl SourceSpec {
         }
     }
 
-    /// The agent that sends this between two hosts; flows that arrive do between all of `hosts`.
+    /// What pairs of hosts send, where that is a list.
+    pub(super) fn lists(&self, pairs: usize) -> Vec<Vec<trace::Entry>> {
+        match self {
+            Self::Trace(spec) => spec.deal(pairs),
+            _ => vec![Vec::new()],
+        }
+    }
+
+    /// The agent that sends this between two hosts, or a list of packets; flows that arrive do between all of `hosts`.
     ///
     /// # Errors
     /// A parameter is out of its range.
-    pub(super) fn agent(&self, terms: Terms, hosts: &[arrivals::Host]) -> Result<Box<dyn Agent>, SourceError> {
+    pub(super) fn agent(&self, terms: Terms, hosts: &[arrivals::Host], list: &[trace::Entry]) -> Result<Box<dyn Agent>, SourceError> {
         Ok(match self {
             Self::Cbr(Cbr { rate, packet_len }) => Box::new(cbr::Cbr::new(cbr::Config { terms, rate: *rate, packet_len: *packet_len })?),
             Self::Poisson(spec) => Box::new(poisson::Poisson::new(poisson::Config { terms, rate: spec.rate, lengths: spec.lengths() })?),
@@ -329,9 +377,11 @@ impl SourceSpec {
                 Box::new(video::Video::new(config)?)
             }
             Self::Arrivals(spec) => Box::new(arrivals::Arrivals::new(spec.config(terms, hosts)?)?),
-            Self::Trace(spec) => {
-                let packets = spec.packets.iter().map(|(at, len)| trace::Entry { at: *at, flow: 0, len: *len }).collect();
-                Box::new(trace::Trace::new(trace::Config { flows: vec![terms.flow], packets, urgency: terms.urgency })?)
+            Self::Trace(_) => {
+                let flows = list.iter().map(|packet| packet.flow + 1).max().unwrap_or(0);
+                let Terms { flow, start, start_jitter, stop, urgency } = terms;
+                let flows = vec![flow; flows as usize];
+                Box::new(trace::Trace::new(trace::Config { flows, packets: list.to_vec(), start, start_jitter, stop, urgency })?)
             }
         })
     }
