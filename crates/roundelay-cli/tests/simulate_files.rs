@@ -452,3 +452,44 @@ fn captures_that_cannot_be_read_are_told_with_their_line() {
     let said = changed("flow_by = \"port\"\nfile", &broken);
     assert!(said.contains("unknown variant `port`, expected one of `5tuple`, `src`, `dst`, `dscp`"), "{said}");
 }
+
+/// A network in the UPS authors' files, and flows in theirs: seconds, bytes, from, to.
+#[test]
+fn a_workload_is_sent_as_it_is_written() {
+    let folder = Folder::new("workload");
+    fs::write(folder.0.join("topo.txt"), "4\n3\n0 1 10 5\n2 0 100 1\n3 1 100 1\n").unwrap();
+    fs::write(folder.0.join("endhosts.txt"), "2\n2 1 1\n3 2 1\n").unwrap();
+    fs::write(folder.0.join("workload.txt"), "0.5 1460 2 3\n0.1 14600 3 2\n\n7 1460 2 3\n").unwrap();
+    let with = |more: &str| {
+        let path = folder.path("ups.toml");
+        let text = format!(
+            "duration = \"5s\"\n[topology]\nfile = \"topo.txt\"\nformat = \"netsys\"\nsecond = \"endhosts.txt\"\n[[source]]\n\
+             kind = \"workload\"\nfile = \"workload.txt\"\nfrom = \"*\"\n{more}"
+        );
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let bursts = group(&with(""), &[]);
+    assert_eq!((bursts["flows"].as_u64(), bursts["packets"]["delivered"].as_u64()), (Some(2), Some(11)), "the third begins after the end");
+    assert_eq!(bursts["completion"]["count"].as_u64(), Some(2));
+    // One packet over 100, 10 and 100 Mbit/s, and 7 ms of wire.
+    let fastest = bursts["sizes"][0]["completion"]["max"].as_f64().unwrap();
+    assert!((fastest - (2.0 * 1460.0 * 8.0 / 1e8 + 1460.0 * 8.0 / 1e7 + 0.007)).abs() < 1e-9, "{fastest}");
+    let tcp = group(&with("transport = \"tcp\""), &[]);
+    assert_eq!(tcp["completion"]["count"].as_u64(), Some(2));
+    assert!(tcp["completion"]["mean"].as_f64() > bursts["completion"]["mean"].as_f64(), "there is a handshake");
+    assert!(stdout(&run(&["simulate", &with(""), "--dry-run"], "")).contains("about 1.30e1 packets"));
+    let cases = [
+        ("0.5 1460 2 9\n", "workload.txt:1: '9' is no host of 'from'"),
+        ("0.5 1460 2 3\n0.6 many 2 3\n", "workload.txt:2: '0.6 many 2 3': expected seconds, bytes and two hosts"),
+        ("0.5 1460 2 2\n", "workload.txt:1: '2' sends to itself"),
+        ("9 1460 2 3\n", "'workload.txt' has no flow before the end of the run"),
+        ("1 0 2 3\n", "size 0 of flow 0: legal range 1 to 1099511627776"),
+    ];
+    for (text, message) in cases {
+        fs::write(folder.0.join("workload.txt"), text).unwrap();
+        let output = run(&["simulate", &with("")], "");
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(stderr(&output).contains(message), "{}", stderr(&output));
+    }
+}

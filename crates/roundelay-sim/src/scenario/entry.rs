@@ -10,14 +10,15 @@ use toml::de::{DeTable, DeValue};
 
 use super::file::into_table;
 use super::files::{Files, is_capture};
+use super::lists::{self, Trace};
 use super::pairs::{Pairing, matching};
 use super::reader::Reader;
-use super::source::{SourceSpec, Trace};
+use super::source::SourceSpec;
 use super::{Group, ScenarioError};
 use crate::network::NodeId;
 use crate::routing::Routes;
 use crate::sources::Urgency;
-use crate::sources::trace::Entry;
+use crate::sources::workload;
 use crate::topologies::Topology;
 use crate::written::{InWords, read, some};
 
@@ -157,14 +158,17 @@ impl<'a> Source<'_, 'a> {
             }
         }
         let kind = table.get_mut().remove("kind");
-        let source = self.source(kind.as_ref().and_then(|kind| kind.get_ref().as_str()), table)?;
+        let mut source = self.source(kind.as_ref().and_then(|kind| kind.get_ref().as_str()), table)?;
         let placement: Placement = self.reader.take(Spanned::new(span, common))?;
         let from = self.hosts("from", &placement.from)?;
-        let to = match (&placement.to, &source) {
-            (Some(_), SourceSpec::Arrivals(_)) => return Err(self.at("to", "flows that arrive go between hosts of 'from': leave it out")),
-            (None, SourceSpec::Arrivals(_)) => from.clone(),
-            (Some(to), _) => self.hosts("to", to)?,
-            (None, _) => return Err(self.at("to", "a source without receivers: to = \"...\"")),
+        if let SourceSpec::Workload(workload) = &mut source {
+            workload.flows = self.workload(&workload.file, &from)?;
+        }
+        let to = match &placement.to {
+            Some(_) if source.is_of_many() => return Err(self.at("to", "flows that arrive go between hosts of 'from': leave it out")),
+            None if source.is_of_many() => from.clone(),
+            Some(to) => self.hosts("to", to)?,
+            None => return Err(self.at("to", "a source without receivers: to = \"...\"")),
         };
         placement.pairs.count(&from, &to).map_err(|message| self.at("pairs", message))?;
         let name = placement.name.clone().unwrap_or_else(|| format!("{}{number}", source.kind()));
@@ -188,6 +192,7 @@ impl<'a> Source<'_, 'a> {
             Some("request_response") => SourceSpec::RequestResponse(reader.take(table)?),
             Some("video") => SourceSpec::Video(reader.take(table)?),
             Some("arrivals") => SourceSpec::Arrivals(reader.take(table)?),
+            Some("workload") => SourceSpec::Workload(reader.take(table)?),
             Some("trace") => SourceSpec::Trace(self.trace(reader.take(table)?)?),
             Some(other) => return Err(self.at("kind", format!("'{other}' is no kind of source: {}", SourceSpec::KINDS.join(", ")))),
             None => return Err(self.at("kind", format!("a source without a kind: {}", SourceSpec::KINDS.join(", ")))),
@@ -205,10 +210,25 @@ impl<'a> Source<'_, 'a> {
             return Ok(trace);
         }
         let text = std::fs::read_to_string(&path).map_err(unreadable)?;
-        trace.packets = list(&trace.file, &text)?;
+        trace.packets = lists::packets(&trace.file, &text)?;
         let end = Instant::ZERO + self.duration;
         trace.packets.retain(|packet| packet.at < end);
         Ok(trace)
+    }
+
+    /// Reads a list of flows between hosts, those after the end of the run left out.
+    fn workload(&self, file: &str, hosts: &[NodeId]) -> Result<Vec<workload::Entry>, ScenarioError> {
+        let text = std::fs::read_to_string(self.files.folder.join(file));
+        let text = text.map_err(|error| self.at("file", format!("cannot read '{file}': {error}")))?;
+        let names = hosts.iter().map(|host| (self.topology.network.name(*host), *host)).collect();
+        let mut flows = lists::flows(file, &text, &names)?;
+        let end = Instant::ZERO + self.duration;
+        flows.retain(|flow| flow.at < end);
+        flows.sort_by_key(|flow| flow.at);
+        if flows.is_empty() {
+            return Err(self.at("file", format!("'{file}' has no flow before the end of the run")));
+        }
+        Ok(flows)
     }
 
     fn hosts(&self, key: &str, patterns: &OneOrMany) -> Result<Vec<NodeId>, ScenarioError> {
@@ -247,8 +267,8 @@ impl<'a> Source<'_, 'a> {
         if group.count == 0 {
             return Err(self.at("count", "count 0: legal range 1 to 1000000"));
         }
-        if group.count > 1 && matches!(group.source, SourceSpec::Arrivals(_)) {
-            return Err(self.at("count", "flows that arrive are one source: raise their utilisation"));
+        if group.count > 1 && group.source.is_of_many() {
+            return Err(self.at("count", "flows that arrive are one source: raise their utilisation, or write more of them into the file"));
         }
         if group.start >= self.duration {
             return Err(self.at("start", format!("start {}: legal range 0 to less than the duration, {}", group.start, self.duration)));
@@ -274,22 +294,6 @@ impl<'a> Source<'_, 'a> {
         }
         Ok(())
     }
-}
-
-/// A line a packet: seconds and bytes.
-fn list(file: &str, text: &str) -> Result<Vec<Entry>, ScenarioError> {
-    let lines = (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty());
-    let packet = |(line, text): (usize, &str)| {
-        let mut words = text.split_whitespace();
-        let time = words.next().and_then(|word| format!("{word}s").parse::<Duration>().ok());
-        let len = words.next().and_then(|word| word.parse().ok());
-        let (Some(time), Some(len), None) = (time, len, words.next()) else {
-            let message = format!("'{text}': expected seconds and bytes, as in 0.0125 1500");
-            return Err(ScenarioError { file: file.to_owned(), line, message });
-        };
-        Ok(Entry { at: Instant::ZERO + time, flow: 0, len })
-    };
-    lines.map(packet).collect()
 }
 
 /// The key that a source's parameter is written under.

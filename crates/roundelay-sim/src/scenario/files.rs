@@ -6,7 +6,7 @@ use std::path::Path;
 
 use roundelay::Duration;
 
-use super::source::FlowBy;
+use super::lists::FlowBy;
 use crate::sources::trace::Entry;
 
 /// Whoever reads captures, whose formats the simulator does not know: the packets of one up to a time, the first one at time zero, none earlier than

@@ -9,6 +9,7 @@ mod estimate;
 mod file;
 mod files;
 mod group;
+mod lists;
 mod members;
 mod meter;
 mod pairs;
@@ -27,13 +28,13 @@ pub use curves::{Curves, GroupCurves, LinkCurves};
 pub use estimate::{Estimate, MOST_EVENTS};
 pub use file::schema;
 pub use files::ReadCapture;
+pub use lists::{FlowBy, Trace, Workload};
 pub use pairs::Pairing;
 pub use protocol::{Control, Flavour, Preset, Protocol};
 pub use results::{ClassResult, Fates, FlowResult, GroupResult, Interval, LinkResult, Results, SizeResult, Spread, student_95};
 pub use run::{Progress, RunError};
 pub use source::{
-    Apart, Arrivals, Burst, Cbr, FlowBy, Lengths, OnOff, Poisson, RequestResponse, SizesSpec, SourceSpec, Tcp, Trace, Transport, Video,
-    Voip,
+    Apart, Arrivals, Burst, Cbr, Lengths, OnOff, Poisson, RequestResponse, SizesSpec, SourceSpec, Tcp, Transport, Video, Voip,
 };
 pub use template::{TEMPLATES, template};
 

@@ -6,10 +6,13 @@ use roundelay::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::lists::{Trace, Workload};
 use super::protocol::Protocol;
 use crate::agent::Agent;
 use crate::network::{LinkClass, Network, NodeId};
-use crate::sources::{Sizes, SourceError, Span, Terms, arrivals, burst, cbr, on_off, poisson, request_response, tcp, trace, video, voip};
+use crate::sources::{
+    Sizes, SourceError, Span, Terms, arrivals, burst, cbr, on_off, poisson, request_response, tcp, trace, video, voip, workload,
+};
 use crate::written::{InWords, read, some};
 
 /// A kind of source with its parameters.
@@ -36,6 +39,8 @@ pub enum SourceSpec {
     Arrivals(Arrivals),
     /// A list of packets from a file.
     Trace(Trace),
+    /// A list of flows from a file; `to` is left out.
+    Workload(Workload),
 }
 
 /// Constant rate.
@@ -248,58 +253,7 @@ pub struct Arrivals {
     pub tcp: Protocol,
 }
 
-/// What makes packets of a capture a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
-pub enum FlowBy {
-    /// Addresses, protocol and ports; the two directions of a connection are two flows.
-    #[default]
-    #[serde(rename = "5tuple")]
-    FiveTuple,
-    /// The sender's address.
-    #[serde(rename = "src")]
-    Source,
-    /// The receiver's address.
-    #[serde(rename = "dst")]
-    Destination,
-    /// The code point of Differentiated Services.
-    #[serde(rename = "dscp")]
-    Dscp,
-}
-
-/// A list of packets, or a capture.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Trace {
-    /// Its path, from the folder of the scenario: a line a packet, seconds and bytes, in the order of time; or a capture, pcap or pcapng.
-    pub file: String,
-    /// What makes packets of a capture a flow.
-    #[serde(default)]
-    pub flow_by: FlowBy,
-    /// What is in it.
-    #[serde(skip)]
-    pub packets: Vec<trace::Entry>,
-    /// Whether its flows are dealt out to the pairs in turn: those of a capture are. A list is one flow, which each pair sends.
-    #[serde(skip)]
-    pub is_dealt: bool,
-}
-
-impl Trace {
-    /// What each pair sends, or all of them if there is but one list. Flows keep their order, but not their numbers.
-    fn deal(&self, pairs: usize) -> Vec<Vec<trace::Entry>> {
-        if !self.is_dealt {
-            return vec![self.packets.clone()];
-        }
-        let mut dealt = vec![Vec::new(); pairs.max(1)];
-        let of = dealt.len();
-        for packet in &self.packets {
-            let flow = packet.flow as usize;
-            dealt[flow % of].push(trace::Entry { flow: (flow / of) as u32, ..*packet });
-        }
-        dealt
-    }
-}
-
-const fn full_len() -> u32 {
+pub(super) const fn full_len() -> u32 {
     1460
 }
 
@@ -313,8 +267,8 @@ const fn speech_len() -> u32 {
 
 impl SourceSpec {
     /// Names of all kinds, as in scenarios.
-    pub const KINDS: [&'static str; 10] =
-        ["cbr", "poisson", "on_off", "voip", "burst", "tcp", "request_response", "video", "arrivals", "trace"];
+    pub const KINDS: [&'static str; 11] =
+        ["cbr", "poisson", "on_off", "voip", "burst", "tcp", "request_response", "video", "arrivals", "trace", "workload"];
 
     /// The name of its kind.
     pub const fn kind(&self) -> &'static str {
@@ -329,6 +283,7 @@ impl SourceSpec {
             Self::Video(_) => "video",
             Self::Arrivals(_) => "arrivals",
             Self::Trace(_) => "trace",
+            Self::Workload(_) => "workload",
         }
     }
 
@@ -337,8 +292,14 @@ impl SourceSpec {
         match self {
             Self::Burst(_) => true,
             Self::Arrivals(spec) => spec.transport == Transport::Burst,
+            Self::Workload(spec) => spec.transport == Transport::Burst,
             _ => false,
         }
+    }
+
+    /// Whether one of them begins flows between many hosts.
+    pub(super) const fn is_of_many(&self) -> bool {
+        matches!(self, Self::Arrivals(_) | Self::Workload(_))
     }
 
     /// What pairs of hosts send, where that is a list.
@@ -383,6 +344,7 @@ impl SourceSpec {
                 let flows = vec![flow; flows as usize];
                 Box::new(trace::Trace::new(trace::Config { flows, packets: list.to_vec(), start, start_jitter, stop, urgency })?)
             }
+            Self::Workload(spec) => Box::new(workload::Workload::new(spec.config(terms))?),
         })
     }
 
@@ -414,6 +376,13 @@ impl SourceSpec {
                 ways * senders * at_rate(spec.utilisation * spec.link_rate.bits_per_second() as f64, spec.packet_len.into())
             }
             Self::Trace(spec) => spec.packets.len() as f64,
+            Self::Workload(spec) => {
+                let of_flow = |flow: &workload::Entry| match spec.transport {
+                    Transport::Burst => flow.size_bytes as f64 / f64::from(spec.packet_len.max(1)) + 1.0,
+                    Transport::Tcp => over_tcp(flow.size_bytes as f64, &spec.tcp),
+                };
+                spec.flows.iter().map(of_flow).sum()
+            }
         }
     }
 
@@ -443,12 +412,18 @@ impl OnOff {
     }
 }
 
+impl Transport {
+    pub(super) fn with(self, packet_len: u32, tcp: &Protocol) -> arrivals::Transport {
+        match self {
+            Self::Burst => arrivals::Transport::Burst { packet_len },
+            Self::Tcp => arrivals::Transport::Tcp(tcp.config()),
+        }
+    }
+}
+
 impl Arrivals {
     fn config(&self, terms: Terms, hosts: &[arrivals::Host]) -> Result<arrivals::Config, SourceError> {
-        let transport = match self.transport {
-            Transport::Burst => arrivals::Transport::Burst { packet_len: self.packet_len },
-            Transport::Tcp => arrivals::Transport::Tcp(self.tcp.config()),
-        };
+        let transport = self.transport.with(self.packet_len, &self.tcp);
         Ok(arrivals::Config {
             hosts: hosts.to_vec(),
             link_rate: self.link_rate,
