@@ -271,6 +271,10 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "DIR")]
     pub(crate) parquet: Option<PathBuf>,
 
+    /// With --parquet: packets.parquet as well, a row a packet; one run only
+    #[arg(long, requires = "parquet")]
+    pub(crate) packets: bool,
+
     /// Write down all that happens, for `roundelay verify`; one run only
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,

@@ -11,7 +11,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use roundelay_report::{
     Page, Simulated, TableStyle, provenance, simulation_html, write_simulated_flows, write_simulated_links, write_text,
 };
-use roundelay_sim::scenario::{self, Curves, Estimate, Progress, Results, RunError, Scenario, TEMPLATES};
+use roundelay_sim::scenario::{self, Estimate, Progress, Results, RunError, Scenario, TEMPLATES};
 
 use crate::arguments::Simulate;
 use crate::failure::Failure;
@@ -32,12 +32,14 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
         return print(&estimate(&scenario, arguments));
     }
     let mut files = Files::create(arguments)?;
-    let watch = Watch::new(&mut files, arguments, &scenario);
+    // The scenario's text is what the files' hash is of.
+    let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
+    let watch = Watch::new(&mut files, arguments, &scenario, &metadata)?;
     let results = replicas(&scenario, arguments, &watch)?;
     let curves = watch.finish(&scenario)?;
     files.finish()?;
     let simulated = Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results);
-    write(arguments, &text, &scenario, &simulated, &curves)?;
+    write(arguments, &Page { simulated: &simulated, curves: &curves, scenario: &text, provenance: &metadata })?;
     print(&show(arguments, &simulated))
 }
 
@@ -68,17 +70,14 @@ fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String), Failure
     Ok((scenario, text))
 }
 
-/// The scenario's text is what the files' hash is of.
-fn write(arguments: &Simulate, text: &str, scenario: &Scenario, simulated: &Simulated, curves: &Curves) -> Result<(), Failure> {
-    let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, text);
+fn write(arguments: &Simulate, page: &Page<'_>) -> Result<(), Failure> {
     if let Some(path) = &arguments.html {
-        let page = Page { simulated, curves, scenario: text, provenance: &metadata };
-        write_text(path, &simulation_html(&page)).map_err(Failure::run)?;
+        write_text(path, &simulation_html(page)).map_err(Failure::run)?;
     }
     let Some(folder) = &arguments.parquet else { return Ok(()) };
-    std::fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
-    write_simulated_flows(&folder.join("flows.parquet"), simulated, &metadata).map_err(Failure::run)?;
-    write_simulated_links(&folder.join("links.parquet"), simulated, &metadata).map_err(Failure::run)
+    watch::make(folder)?;
+    write_simulated_flows(&folder.join("flows.parquet"), page.simulated, page.provenance).map_err(Failure::run)?;
+    write_simulated_links(&folder.join("links.parquet"), page.simulated, page.provenance).map_err(Failure::run)
 }
 
 /// Replicas side by side; their order is that of their seeds, whichever is done first.

@@ -5,6 +5,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
 /// Twenty seconds of two senders that are too many for a link that loses packets, and a third that comes and goes.
 const SCENARIO: &str = r#"duration = "2s"
 [topology]
@@ -200,6 +202,8 @@ fn logs_are_of_one_run() {
         assert!(stderr(&output).contains(&format!("{option} tells of one run, not of 2 replicas")), "{}", stderr(&output));
         assert!(!Path::new(&path).exists());
     }
+    let output = run(&["simulate", &scenario, "--parquet", &folder.path("columns"), "--packets", "--replicas", "2"], "");
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("--packets tells of one run"), "{}", stderr(&output));
     let output = run(&["simulate", &scenario, "--log", "no-such-folder/run.log"], "");
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("no-such-folder/run.log: cannot create"), "{}", stderr(&output));
@@ -492,4 +496,29 @@ fn a_workload_is_sent_as_it_is_written() {
         assert_eq!(output.status.code(), Some(2), "{text}");
         assert!(stderr(&output).contains(message), "{}", stderr(&output));
     }
+}
+
+/// A row for each packet that has come to an end: as many as the log has of them, and of the same fates.
+#[test]
+fn packets_are_told_one_by_one() {
+    let folder = Folder::new("packets");
+    let (columns, path) = (folder.path("columns"), folder.path("run.log"));
+    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--parquet", &columns, "--packets", "--log", &path], ""));
+    let verified: serde_json::Value = serde_json::from_str(&stdout(&run(&["verify", &path, "--json"], ""))).unwrap();
+    let file = fs::File::open(Path::new(&columns).join("packets.parquet")).unwrap();
+    let mut fates = std::collections::BTreeMap::new();
+    for row in SerializedFileReader::new(file).unwrap().get_row_iter(None).unwrap() {
+        let row: std::collections::BTreeMap<_, _> =
+            row.unwrap().get_column_iter().map(|(name, field)| (name.clone(), field.to_string())).collect();
+        let fate = row["fate"].trim_matches('"').to_owned();
+        let (sent, end): (u64, u64) = (row["sent_ps"].parse().unwrap(), row["end_ps"].parse().unwrap());
+        assert!(end >= sent && (fate == "delivered") == (row["link"] == "\"\""), "{row:?}");
+        assert!(row["len"] == "1000" || row["flow"].parse::<u64>().unwrap() > 1, "{row:?}");
+        *fates.entry(fate).or_insert(0) += 1;
+    }
+    let of = |fate: &str| fates.get(fate).copied().unwrap_or(0);
+    let totals = &verified["totals"];
+    assert_eq!((Some(of("delivered")), Some(of("lost"))), (totals["delivered"].as_u64(), totals["lost"].as_u64()));
+    assert_eq!(Some(of("full") + of("pushed_out") + of("early") + of("refused")), totals["dropped"].as_u64());
+    assert!(of("full") > 10 && of("lost") > 0, "{fates:?}");
 }

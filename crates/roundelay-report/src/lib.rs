@@ -32,7 +32,7 @@ pub use file::{PartialFile, write_text};
 pub use html::{Page, html, simulation_html};
 pub use json::json;
 #[cfg(feature = "parquet")]
-pub use parquet::{Fate, PacketFile, PacketRow, provenance, write_flows, write_simulated_flows, write_simulated_links};
+pub use parquet::{Fate, PacketFile, PacketRow, SimulatedPackets, provenance, write_flows, write_simulated_flows, write_simulated_links};
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
 pub use table::{TableStyle, table};
 pub use text::{clean, width};
