@@ -10,6 +10,7 @@ CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
 DISCIPLINES ?= fifo sfq drr qfq wf2q_plus fq_codel
 REPORT ?= target/report.html
+SCENARIO ?= examples/scenarios/home.toml
 TOOLS := .tools
 REPORT_CRATE := crates/roundelay-report
 # Seconds that each fuzz target runs.
@@ -64,10 +65,12 @@ purity: setup-bare-metal ## the core builds for a bare-metal target and depends 
 deny: setup-deny ## licences, sources and duplicates of dependencies
 	PATH="$(CURDIR)/$(TOOLS)/deny/bin:$$PATH" cargo deny --locked --all-features check licenses bans sources
 
-browser: setup-npm setup-valgrind setup-chromium ## the report in headless Chromium: no errors, charts drawn
+browser: setup-npm setup-valgrind setup-chromium ## the reports in headless Chromium: no errors, charts drawn
 	cargo build --locked -p roundelay-cli
 	target/debug/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --no-cost --html target/browser-test.html > /dev/null
+	target/debug/roundelay simulate $(SCENARIO) --replicas 2 --html target/browser-simulated.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-test.html --screenshots target/screenshots
+	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-simulated.html --screenshots target/screenshots
 
 validation: peers-programs ## make the tables and drawings of docs/simulator/validation.md anew: fifteen minutes
 	cargo test --release --locked -p roundelay-sim --test formulas -- --ignored --nocapture | grep -E '^(queue|M/)' > $(PERFORMANCE)/simulator-waits.txt

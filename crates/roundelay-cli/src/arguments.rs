@@ -28,6 +28,10 @@ pub(crate) enum Command {
     ///
     /// Same scenario, seed and version: same bytes out, with any number of threads. See docs/simulator/scenarios.md.
     Simulate(Box<Simulate>),
+    /// Check the log of a simulation: that what it tells is what a network can do
+    ///
+    /// The log is what `roundelay simulate --log` writes. What checks it knows nothing of the simulator. Exit status 1 if it finds a fault.
+    Verify(Verify),
     /// Measure what a packet costs, enqueued and dequeued, under the loads of the QFQ paper
     ///
     /// Rows none (the generator of the packets alone) and fifo stand beside every discipline; net is without none. Packed: packets lie where
@@ -226,7 +230,7 @@ pub(crate) struct Bounds {
 
 #[derive(Debug, Args)]
 pub(crate) struct Simulate {
-    /// The scenario
+    /// The scenario; - reads standard input
     #[arg(required_unless_present_any = ["template", "schema"])]
     pub(crate) scenario: Option<PathBuf>,
 
@@ -242,6 +246,11 @@ pub(crate) struct Simulate {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
+    /// A discipline for every queue of a router, whatever the scenario says, as in "fq_codel target 5ms"; hosts' interfaces stay, and so do
+    /// buffers, unless it has a limit of its own
+    #[arg(long, value_name = "DISCIPLINE", value_parser = parse_spec)]
+    pub(crate) queue: Option<Spec>,
+
     /// Seed of all that is drawn [default: the scenario's]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -254,9 +263,25 @@ pub(crate) struct Simulate {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Write a self-contained HTML page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Write Parquet files into this folder: flows.parquet and links.parquet, a row for each of them and replica
     #[arg(long, value_name = "DIR")]
     pub(crate) parquet: Option<PathBuf>,
+
+    /// With --parquet: packets.parquet as well, a row a packet; one run only
+    #[arg(long, requires = "parquet")]
+    pub(crate) packets: bool,
+
+    /// Write down all that happens, for `roundelay verify`; one run only
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+
+    /// Write down what the links carry, for Wireshark, each link an interface; one run only
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcapng: Option<PathBuf>,
 
     /// Threads to use [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -265,6 +290,20 @@ pub(crate) struct Simulate {
     /// No progress bar
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// The log; - reads standard input
+    pub(crate) log: PathBuf,
+
+    /// Faults after which to stop
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) faults: u16,
+
+    /// Print JSON in place of the table
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 fn parse_seed(text: &str) -> Result<u64, String> {

@@ -13,6 +13,7 @@ mod parquet;
 mod progress;
 mod simulate;
 mod text_file;
+mod verify;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
         Command::Bounds(arguments) => bounds::run(&arguments),
         Command::List { json } => print(&disciplines::list(json)),
         Command::Help { discipline: Some(name) } => help(&name),

@@ -1,17 +1,23 @@
 //! `roundelay simulate`.
 
+mod captures;
+mod watch;
+
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay_report::{Simulated, TableStyle, provenance, write_simulated_flows, write_simulated_links};
+use roundelay_report::{
+    Page, Simulated, TableStyle, provenance, simulation_html, write_simulated_flows, write_simulated_links, write_text,
+};
 use roundelay_sim::scenario::{self, Estimate, Progress, Results, RunError, Scenario, TEMPLATES};
 
 use crate::arguments::Simulate;
 use crate::failure::Failure;
 use crate::print;
 use crate::progress::SimulatedTime;
+use watch::{Files, Watch};
 
 pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     if arguments.schema {
@@ -21,15 +27,19 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
         return template(name);
     }
     let Some(path) = &arguments.scenario else { return Err(Failure::usage("name a scenario, or --template NAME")) };
-    let mut scenario = read(path)?;
-    scenario.seed = arguments.seed.unwrap_or(scenario.seed);
+    let (scenario, text) = read(path, arguments)?;
     if arguments.dry_run {
         return print(&estimate(&scenario, arguments));
     }
-    let simulated = Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, replicas(&scenario, arguments)?);
-    if let Some(folder) = &arguments.parquet {
-        write(folder, path, &scenario, &simulated)?;
-    }
+    let mut files = Files::create(arguments)?;
+    // The scenario's text is what the files' hash is of.
+    let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
+    let watch = Watch::new(&mut files, arguments, &scenario, &metadata)?;
+    let results = replicas(&scenario, arguments, &watch)?;
+    let curves = watch.finish(&scenario)?;
+    files.finish()?;
+    let simulated = Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results);
+    write(arguments, &Page { simulated: &simulated, curves: &curves, scenario: &text, provenance: &metadata })?;
     print(&show(arguments, &simulated))
 }
 
@@ -39,24 +49,39 @@ fn template(name: &str) -> Result<(), Failure> {
     print(text)
 }
 
-fn read(path: &Path) -> Result<Scenario, Failure> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+/// The scenario as it is to be run, and its text.
+fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String), Failure> {
+    let is_input = path.as_os_str() == "-";
+    let name = if is_input { "standard input".to_owned() } else { path.display().to_string() };
+    let text = if is_input { io::read_to_string(io::stdin()) } else { std::fs::read_to_string(path) };
+    let mut text = text.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    Scenario::from_toml(&name, &text, folder).map_err(|error| Failure::usage(roundelay_report::clean(&error.to_string())))
+    let scenario = Scenario::from_toml_with(&name, &text, folder, &captures::read);
+    let mut scenario = scenario.map_err(|error| Failure::usage(roundelay_report::clean(&error.to_string())))?;
+    scenario.seed = arguments.seed.unwrap_or(scenario.seed);
+    if let Some(queue) = &arguments.queue {
+        if scenario.set_queues(queue) == 0 {
+            return Err(Failure::usage(format!("{name}: --queue is for the queues of routers, and there are none")));
+        }
+        // Results of another discipline are results of another scenario.
+        let limit = queue.limit.map_or_else(String::new, |limit| format!(", buffer {limit}"));
+        text = format!("# In the queues of routers, whatever is said below: {}{limit}\n\n{text}", queue.discipline);
+    }
+    Ok((scenario, text))
 }
 
-/// The scenario's text is what the files' hash is of.
-fn write(folder: &Path, path: &Path, scenario: &Scenario, simulated: &Simulated) -> Result<(), Failure> {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
-    std::fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
-    write_simulated_flows(&folder.join("flows.parquet"), simulated, &metadata).map_err(Failure::run)?;
-    write_simulated_links(&folder.join("links.parquet"), simulated, &metadata).map_err(Failure::run)
+fn write(arguments: &Simulate, page: &Page<'_>) -> Result<(), Failure> {
+    if let Some(path) = &arguments.html {
+        write_text(path, &simulation_html(page)).map_err(Failure::run)?;
+    }
+    let Some(folder) = &arguments.parquet else { return Ok(()) };
+    watch::make(folder)?;
+    write_simulated_flows(&folder.join("flows.parquet"), page.simulated, page.provenance).map_err(Failure::run)?;
+    write_simulated_links(&folder.join("links.parquet"), page.simulated, page.provenance).map_err(Failure::run)
 }
 
 /// Replicas side by side; their order is that of their seeds, whichever is done first.
-fn replicas(scenario: &Scenario, arguments: &Simulate) -> Result<Vec<Results>, Failure> {
+fn replicas(scenario: &Scenario, arguments: &Simulate, watch: &Watch<'_>) -> Result<Vec<Results>, Failure> {
     let runs = u64::from(arguments.replicas);
     if scenario.seed.checked_add(runs - 1).is_none() {
         return Err(Failure::usage(format!("seed {}: the last replica's must be below 2^64", scenario.seed)));
@@ -66,11 +91,12 @@ fn replicas(scenario: &Scenario, arguments: &Simulate) -> Result<Vec<Results>, F
     let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.threads.unwrap_or(0).into()).build().map_err(Failure::run)?;
     let one = |replica: u64| {
         let mut told = (0, 0);
-        scenario.run(scenario.seed + replica, |progress| {
+        let progress = |progress| {
             if let Some(meeting) = &meeting {
                 meeting.tell(progress, &mut told);
             }
-        })
+        };
+        if replica == 0 { watch.run(scenario, progress) } else { scenario.run(scenario.seed + replica, progress) }
     };
     let outcome: Result<Vec<_>, RunError> = pool.install(|| (0..runs).into_par_iter().map(one).collect());
     outcome.map_err(|error| Failure::run(format!("{}: {error}", scenario.name)))

@@ -1,54 +1,15 @@
 "use strict";
 (() => {
+  const {
+    byId, element, colorName, seconds, rate, bytes, tick, count, percent, clock, few, axis, logarithmicAxis, tooltip, reference, draw, shares, fillLegend,
+    makeSortable, followTheme, followWidth,
+  } = Roundelay;
   const page = JSON.parse(document.getElementById("data").textContent);
-  const byId = (id) => document.getElementById(id);
-  const root = document.documentElement;
+  const lines = page.disciplines.map(({ spec }, index) => ({ label: spec, index, width: index === page.best ? 2.75 : 1.75, shown: true }));
 
-  // Seven colours and eight dashes: no two of 56 disciplines look alike, and none depends on colour alone.
-  const COLORS = 7;
-  const DASHES = [[], [9, 5], [2, 4], [10, 4, 2, 4], [18, 5], [5, 3], [10, 4, 2, 4, 2, 4], [3, 8]];
-  const dash = (index) => DASHES[index % DASHES.length];
-  const width = (index) => (index === page.best ? 2.75 : 1.75);
-
-  const state = { view: 0, shape: "share", shown: page.disciplines.map(() => true), charts: [] };
+  const state = { view: 0, shape: "share", charts: [] };
 
   // ---- Units -----------------------------------------------------------------------------------------------------------------------------
-
-  const TIME = [[1e-9, "ns"], [1e-6, "µs"], [1e-3, "ms"], [1, "s"]];
-  const RATE = [[1, "bit/s"], [1e3, "kbit/s"], [1e6, "Mbit/s"], [1e9, "Gbit/s"]];
-  const BYTES = [[1, "B"], [1e3, "KB"], [1e6, "MB"], [1e9, "GB"]];
-
-  const scaled = (units, digits) => (value) => {
-    if (value === null || value === undefined || !Number.isFinite(value)) return "–";
-    if (value === 0) return "0";
-    const [size, unit] = units.findLast(([size]) => Math.abs(value) >= size * 0.9995) ?? units[0];
-    return `${digits(value / size, size)} ${unit}`;
-  };
-  const three = (value, size) => {
-    if (size === 1 && Number.isInteger(value)) return String(value);
-    return value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
-  };
-  const few = (value) => String(Number(value.toPrecision(4)));
-  const seconds = scaled(TIME, three);
-  const rate = scaled(RATE, three);
-  const bytes = scaled(BYTES, three);
-  const tick = { time: scaled(TIME, few), rate: scaled(RATE, few), bytes: scaled(BYTES, few) };
-  const count = (value) => value.toLocaleString("en-US");
-
-  const percent = (share) => {
-    const value = share * 100;
-    if (value === 0) return "0 %";
-    if (value < 0.01) return "<0.01 %";
-    if (value < 1) return `${value.toFixed(2)} %`;
-    if (value < 99) return `${value.toFixed(1)} %`;
-    return `${Number(value.toFixed(2))} %`;
-  };
-
-  const clock = (value) => {
-    if (value < 120) return tick.time(value);
-    const rest = Math.round(value % 60);
-    return `${Math.floor(value / 60)}:${String(rest).padStart(2, "0")} min`;
-  };
 
   const reasons = (drops) => {
     const names = { full: "full", pushed_out: "pushed out", early: "early", refused: "refused" };
@@ -56,157 +17,8 @@
     return some.join(", ") || "–";
   };
 
-  // ---- Elements --------------------------------------------------------------------------------------------------------------------------
-
-  const element = (name, properties = {}, ...children) => {
-    const made = Object.assign(document.createElement(name), properties);
-    made.append(...children);
-    return made;
-  };
-
-  // A colour as the canvas wants it: custom properties with light-dark() resolve only where they are used.
-  const probe = document.body.appendChild(element("i", { className: "unseen" }));
-  const resolved = (name) => {
-    probe.style.color = `var(${name})`;
-    return getComputedStyle(probe).color;
-  };
-  const colorName = (index) => `--c${index % COLORS}`;
-
-  const swatch = (index) => {
-    const SVG = "http://www.w3.org/2000/svg";
-    const picture = document.createElementNS(SVG, "svg");
-    const line = document.createElementNS(SVG, "line");
-    picture.setAttribute("class", "swatch");
-    picture.setAttribute("viewBox", "0 0 30 8");
-    picture.setAttribute("aria-hidden", "true");
-    for (const [key, value] of Object.entries({ x1: 0, x2: 30, y1: 4, y2: 4, "stroke-dasharray": dash(index).join(" ") })) {
-      line.setAttribute(key, value);
-    }
-    line.style.stroke = `var(${colorName(index)})`;
-    picture.append(line);
-    return picture;
-  };
-
-  // ---- Charts ----------------------------------------------------------------------------------------------------------------------------
-
-  const series = (index) => ({
-    label: page.disciplines[index].spec,
-    stroke: resolved(colorName(index)),
-    dash: dash(index),
-    width: width(index),
-    show: state.shown[index],
-    spanGaps: false,
-    points: { show: false },
-  });
-
-  const axis = (values, more = {}) => ({
-    stroke: resolved("--soft"),
-    font: "12px system-ui, sans-serif",
-    grid: { stroke: resolved("--grid"), width: 1 },
-    ticks: { stroke: resolved("--line"), width: 1, size: 5 },
-    values: (chart, splits) => splits.map((split) => (split === null ? "" : values(split))),
-    ...more,
-  });
-
-  // The values at the cursor, beside it.
-  const tooltip = (title, valueAt, format) => {
-    const tip = element("div", { className: "tip", hidden: true });
-    const update = (chart) => {
-      const { idx, left } = chart.cursor;
-      tip.hidden = idx === null || idx === undefined || left < 0;
-      if (tip.hidden) return;
-      const rows = page.disciplines.map((discipline, index) => ({ index, value: valueAt(chart, index, idx) }));
-      const visible = rows.filter(({ index, value }) => state.shown[index] && value !== null && value !== undefined);
-      visible.sort((one, other) => other.value - one.value);
-      tip.replaceChildren(element("b", { textContent: title(chart.data[0][idx]) }), ...visible.map(({ index, value }) => {
-        const near = chart.series[index + 1]._focus === true;
-        return element("div", { className: near ? "near" : "" }, swatch(index), element("span", { textContent: page.disciplines[index].spec }),
-          element("span", { textContent: format(value) }));
-      }));
-      const place = chart.over.offsetLeft + left;
-      const flip = left > chart.over.clientWidth / 2;
-      const wanted = flip ? place - tip.offsetWidth - 14 : place + 14;
-      tip.style.left = `${Math.max(0, Math.min(wanted, chart.width - tip.offsetWidth))}px`;
-    };
-    return { hooks: { init: (chart) => chart.root.append(tip), setCursor: update, setSeries: update } };
-  };
-
-  // A horizontal dotted line, for what the curves are to be compared with.
-  const reference = (value) => ({
-    hooks: {
-      draw: (chart) => {
-        const { ctx, bbox } = chart;
-        const y = Math.round(chart.valToPos(value, "y", true)) + 0.5;
-        if (y < bbox.top || y > bbox.top + bbox.height) return;
-        ctx.save();
-        ctx.strokeStyle = resolved("--text");
-        ctx.lineWidth = uPlot.pxRatio;
-        ctx.setLineDash([uPlot.pxRatio, 3 * uPlot.pxRatio]);
-        ctx.beginPath();
-        ctx.moveTo(bbox.left, y);
-        ctx.lineTo(bbox.left + bbox.width, y);
-        ctx.stroke();
-        ctx.restore();
-      },
-    },
-  });
-
-  const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity };
-  const moveByKey = (chart) => (event) => {
-    const last = chart.data[0].length - 1;
-    if (event.key === "Escape") return chart.setCursor({ left: -10, top: -10 });
-    if (!(event.key in steps)) return;
-    event.preventDefault();
-    const next = Math.min(last, Math.max(0, (chart.cursor.idx ?? Math.floor(last / 2)) + steps[event.key]));
-    chart.setCursor({ left: chart.valToPos(chart.data[0][next], "x"), top: chart.over.clientHeight / 2 }, true, true);
-  };
-
-  const draw = (id, label, options, data) => {
-    const home = byId(id);
-    home.classList.toggle("empty", data[0].length === 0);
-    if (data[0].length === 0) {
-      home.textContent = "None of these packets was sent.";
-      return;
-    }
-    home.textContent = "";
-    const chart = new uPlot({
-      width: home.clientWidth,
-      height: options.height,
-      legend: { show: false },
-      series: [{}, ...page.disciplines.map((discipline, index) => series(index))],
-      scales: options.scales,
-      axes: options.axes,
-      plugins: options.plugins,
-      focus: { alpha: 0.3 },
-      cursor: { y: false, focus: { prox: 18 }, points: { size: 7 }, drag: { x: true, y: false, dist: 6 }, sync: options.sync },
-      padding: [10, 12, 0, 0],
-    }, data, home);
-    chart.root.tabIndex = 0;
-    chart.root.setAttribute("role", "img");
-    chart.root.setAttribute("aria-label", label);
-    chart.root.addEventListener("keydown", moveByKey(chart));
-    chart.root.addEventListener("blur", () => chart.setCursor({ left: -10, top: -10 }));
-    state.charts.push(chart);
-  };
-
-  // Marks of a logarithmic axis: whole multiples of powers of ten, and which of them have room for a name.
-  const logarithmicMarks = (chart, place, min, max) => {
-    const marks = [];
-    for (let power = Math.floor(Math.log10(min)); power <= Math.log10(max); power += 1) {
-      for (let times = 1; times < 10; times += 1) marks.push(Number(`${times}e${power}`));
-    }
-    return marks.filter((mark) => mark >= min && mark <= max);
-  };
-  const leading = (mark) => Math.round(mark / 10 ** Math.floor(Math.log10(mark) + 1e-9));
-  const named = (chart, marks) => {
-    const decades = Math.log10(marks[marks.length - 1] / marks[0]);
-    const wanted = decades > 2.5 ? [1] : decades > 1.2 ? [1, 2, 5] : [1, 2, 3, 4, 5, 7];
-    return marks.map((mark) => (wanted.includes(leading(mark)) ? mark : null));
-  };
-  const logarithmicAxis = (values, more) => {
-    const made = axis(values, { splits: logarithmicMarks, filter: named, ...more });
-    made.grid.filter = named;
-    return made;
+  const drawn = (id, label, options, data) => {
+    state.charts.push(...draw(id, label, { nothing: "None of these packets was sent.", ...options }, data, lines));
   };
 
   // ---- Delay -----------------------------------------------------------------------------------------------------------------------------
@@ -215,19 +27,6 @@
   const distribution = (curves) => {
     const points = curves.delay_cdf.filter(([delay]) => delay > 0);
     return points.length === 0 ? [] : [[points[0][0] * 0.995, 0], ...points];
-  };
-
-  // The share of packets within each of `delays`, which increase; straight between points on the logarithmic axis, none outside of them.
-  const shares = (points, delays) => {
-    let next = 0;
-    return delays.map((delay) => {
-      while (next < points.length && points[next][0] < delay) next += 1;
-      if (next === points.length || (next === 0 && points[0][0] > delay)) return null;
-      const [above, shareAbove] = points[next];
-      if (next === 0 || above === delay) return shareAbove;
-      const [below, shareBelow] = points[next - 1];
-      return shareBelow + (shareAbove - shareBelow) * (Math.log(delay / below) / Math.log(above / below));
-    });
   };
 
   const drawDelay = (view) => {
@@ -250,11 +49,11 @@
       ? "Share of the sent packets that took longer, both axes logarithmic: the worst few show. Further left is better."
       : "Share of the sent packets that took no longer; delay is logarithmic. Further left is better. Dropped packets have no delay.";
     const label = view.results.map((result, index) => `${page.disciplines[index].spec} p99 ${seconds(result.outcome.delay?.p99)}`).join(", ");
-    draw("delay", `Distribution of delay, ${view.label}: ${label}`, {
+    drawn("delay", `Distribution of delay, ${view.label}: ${label}`, {
       height: 320,
       scales: { x: { time: false, distr: 3, range: whole }, y: tail ? logarithmic : plain },
       axes: [logarithmicAxis(tick.time, { size: 32 }), (tail ? logarithmicAxis : axis)((share) => `${few(share * 100)} %`, { size: 78 })],
-      plugins: [tooltip(title, valueAt, percent)],
+      plugins: [tooltip(lines, title, valueAt, percent)],
     }, [delays, ...(tail ? longer : within)]);
   };
 
@@ -272,12 +71,12 @@
       : "These are more flows than curves over time are kept for.";
     const top = (chart, min, max) => [0, 1.1 * Math.max(max ?? 0, mark?.value ?? 0, 1e-9)];
     const valueAt = (chart, index, place) => chart.data[index + 1][place];
-    draw(id, `${title}, ${view.label}`, {
+    drawn(id, `${title}, ${view.label}`, {
       height: 196,
       sync: { key: "time" },
       scales: { x: { time: false }, y: { range: top } },
       axes: [axis(clock, { size: 32 }), axis(ticks, { size: 78, space: 34 })],
-      plugins: [tooltip((time) => `From ${seconds(time)}`, valueAt, format), ...(mark ? [reference(mark.value)] : [])],
+      plugins: [tooltip(lines, (time) => `From ${seconds(time)}`, valueAt, format), ...(mark ? [reference(mark.value)] : [])],
     }, overTime(view, id));
   };
 
@@ -427,19 +226,6 @@
     picker.addEventListener("change", () => select(Number(picker.value)));
   };
 
-  const fillLegend = () => {
-    byId("legend").append(...page.disciplines.map(({ spec }, index) => {
-      const button = element("button", { type: "button", title: `Show or hide ${spec}` }, swatch(index), element("span", { textContent: spec }));
-      button.setAttribute("aria-pressed", "true");
-      button.addEventListener("click", () => {
-        state.shown[index] = !state.shown[index];
-        button.setAttribute("aria-pressed", String(state.shown[index]));
-        state.charts.forEach((chart) => chart.setSeries(index + 1, { show: state.shown[index] }));
-      });
-      return button;
-    }));
-  };
-
   const shortNames = () => {
     const names = page.disciplines.map(({ name }) => name);
     page.disciplines.forEach((discipline) => {
@@ -447,27 +233,6 @@
       const alone = discipline.name !== "tree" && names.filter((name) => name === discipline.name).length === 1;
       discipline.short = alone ? discipline.name : discipline.spec;
     });
-  };
-
-  // Numbers ascending, then descending; what has no number stays last.
-  const sortBy = (heading, column) => {
-    const body = byId("disciplines").tBodies[0];
-    const up = heading.getAttribute("aria-sort") !== "ascending";
-    const key = (row) => row.cells[column].dataset.sort;
-    const order = (one, other) => {
-      if (column === 0) return one.cells[0].textContent.localeCompare(other.cells[0].textContent) * (up ? 1 : -1);
-      const [first, second] = [key(one), key(other)];
-      if (first === undefined || second === undefined) return (first === undefined) - (second === undefined);
-      return (Number(first) - Number(second)) * (up ? 1 : -1);
-    };
-    body.append(...[...body.rows].sort(order));
-    byId("disciplines").querySelectorAll("th[aria-sort]").forEach((other) => other.removeAttribute("aria-sort"));
-    heading.setAttribute("aria-sort", up ? "ascending" : "descending");
-  };
-
-  const makeSortable = () => {
-    const row = byId("disciplines").tHead.lastElementChild;
-    [...row.cells].forEach((heading, column) => heading.querySelector("button").addEventListener("click", () => sortBy(heading, column)));
   };
 
   const makeCopyable = () => {
@@ -483,47 +248,12 @@
     });
   };
 
-  // Private browsing may refuse storage; the choice then lasts as long as the page.
-  const remembered = (value) => {
-    try {
-      if (value !== undefined) localStorage.setItem("roundelay-theme", value);
-      return localStorage.getItem("roundelay-theme");
-    } catch {
-      return null;
-    }
-  };
-
-  const applyTheme = (theme) => {
-    if (theme === "auto") delete root.dataset.theme;
-    else root.dataset.theme = theme;
-  };
-
-  const followTheme = () => {
-    const radio = byId("theme").querySelector(`input[value="${remembered() === "dark" || remembered() === "light" ? remembered() : "auto"}"]`);
-    radio.checked = true;
-    applyTheme(radio.value);
-    byId("theme").addEventListener("change", ({ target }) => {
-      remembered(target.value);
-      applyTheme(target.value);
-      drawCharts();
-    });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawCharts);
-  };
-
-  const followWidth = () => {
-    const fit = () => state.charts.forEach((chart) => {
-      const wide = chart.root.parentElement.clientWidth;
-      if (wide !== chart.width) chart.setSize({ width: wide, height: chart.height });
-    });
-    new ResizeObserver(fit).observe(byId("delay"));
-  };
-
   if (page.disciplines.length === 0) return;
   shortNames();
-  followTheme();
+  followTheme(drawCharts);
   fillPicker();
-  fillLegend();
-  makeSortable();
+  fillLegend("legend", lines, () => state.charts);
+  makeSortable(byId("disciplines"));
   makeCopyable();
   byId("shape").addEventListener("change", ({ target }) => {
     state.shape = target.value;
@@ -531,5 +261,5 @@
   });
   select(0);
   drawCards();
-  followWidth();
+  followWidth("delay", () => state.charts);
 })();

@@ -22,7 +22,7 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), ReportError> {
 ///
 /// What is not a regular file, such as `/dev/stdout` or a pipe, is written as it is: there is nothing to move into its place.
 #[derive(Debug)]
-pub(crate) struct PartialFile {
+pub struct PartialFile {
     file: File,
     path: PathBuf,
     /// Where the bytes are until then; none if they go straight to `path`.
@@ -31,7 +31,11 @@ pub(crate) struct PartialFile {
 
 impl PartialFile {
     /// Starts a file that will be called `path`.
-    pub(crate) fn create(path: &Path) -> Result<Self, ReportError> {
+    ///
+    /// # Errors
+    ///
+    /// What the operating system said, with the file's name.
+    pub fn create(path: &Path) -> Result<Self, ReportError> {
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             let file = OpenOptions::new().write(true).open(path).map_err(ReportError::file("create", path))?;
             return Ok(Self { file, path: path.to_owned(), partial: None });
@@ -50,7 +54,11 @@ impl PartialFile {
     }
 
     /// Gives the file its name. The bytes reach the disk first: some file systems only notice here that there is no space left.
-    pub(crate) fn finish(mut self) -> Result<(), ReportError> {
+    ///
+    /// # Errors
+    ///
+    /// What the operating system said, with the file's name; an older file of that name is then still there.
+    pub fn finish(mut self) -> Result<(), ReportError> {
         let Some(partial) = self.partial.take() else {
             return self.file.flush().map_err(ReportError::file("write", &self.path));
         };

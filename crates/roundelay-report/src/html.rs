@@ -1,10 +1,13 @@
-//! The comparison as one page that needs nothing else.
+//! A comparison or a simulation as one page that needs nothing else.
 //!
 //! What can be read is written here, so that the page says what it has to say without JavaScript; the script draws the charts from the
 //! data embedded as JSON. Everything that comes from a capture goes through [`escape`] or [`embed`].
 
 mod data;
+mod simulation;
 mod summary;
+
+pub use simulation::{Page, simulation_html};
 
 use roundelay_trace::Comparison;
 
@@ -13,6 +16,7 @@ use crate::units::{count, percent, rate, seconds};
 
 const TEMPLATE: &str = include_str!("../assets/report.html");
 const STYLE: &str = include_str!("../assets/report.css");
+const COMMON_SCRIPT: &str = include_str!("../assets/common.js");
 const SCRIPT: &str = include_str!("../assets/report.js");
 const UPLOT_STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/uPlot.min.css"));
 const UPLOT_SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/uPlot.iife.min.js"));
@@ -34,7 +38,7 @@ pub fn html(comparison: &Comparison) -> String {
         "summary" => summary::table(comparison),
         "data" => embed(&data::page(comparison)),
         "style" => STYLE.to_owned(),
-        "script" => SCRIPT.to_owned(),
+        "script" => [COMMON_SCRIPT, SCRIPT].concat(),
         "uplot_style" => UPLOT_STYLE.to_owned(),
         "uplot_script" => UPLOT_SCRIPT.to_owned(),
         "uplot_licence" => UPLOT_LICENCE.to_owned(),
@@ -115,10 +119,10 @@ mod tests {
 
     #[test]
     fn no_asset_closes_the_element_that_holds_it() {
-        for script in [SCRIPT, UPLOT_SCRIPT, UPLOT_LICENCE] {
+        for script in [COMMON_SCRIPT, SCRIPT, simulation::SCRIPT, UPLOT_SCRIPT, UPLOT_LICENCE] {
             assert!(!script.to_lowercase().contains("</script") && !script.contains("<!--"));
         }
-        for style in [STYLE, UPLOT_STYLE] {
+        for style in [STYLE, simulation::STYLE, UPLOT_STYLE] {
             assert!(!style.to_lowercase().contains("</style"));
         }
     }

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | terminal table | a person, now | [`table`] |
 //! | JSON | a script | [`json`] |
-//! | HTML page | a person, later, or the one they send it to | [`html`] |
+//! | HTML page | a person, later, or the one they send it to | [`html`], [`simulation_html`] |
 //! | Parquet | pandas, polars, DuckDB | `PacketFile`, `write_flows` (feature `parquet`, on by default) |
 //!
 //! Everything but the packets is rendered from [`roundelay_trace::Comparison`] and, for simulations, from [`Simulated`]; nothing here computes a result, it only chooses units, order
@@ -25,13 +25,15 @@ mod simulation;
 mod table;
 mod text;
 mod units;
+mod verified;
 
 pub use error::ReportError;
-pub use file::write_text;
-pub use html::html;
+pub use file::{PartialFile, write_text};
+pub use html::{Page, html, simulation_html};
 pub use json::json;
 #[cfg(feature = "parquet")]
-pub use parquet::{Fate, PacketFile, PacketRow, provenance, write_flows, write_simulated_flows, write_simulated_links};
+pub use parquet::{Fate, PacketFile, PacketRow, SimulatedPackets, provenance, write_flows, write_simulated_flows, write_simulated_links};
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
 pub use table::{TableStyle, table};
 pub use text::{clean, width};
+pub use verified::verified;

@@ -7,10 +7,12 @@
 mod column;
 mod flows;
 mod packets;
+mod simulated_packets;
 mod simulation;
 
 pub use flows::write_flows;
 pub use packets::{Fate, PacketFile, PacketRow};
+pub use simulated_packets::SimulatedPackets;
 pub use simulation::{write_simulated_flows, write_simulated_links};
 
 /// What to put into the metadata of a file, so that its origin can be told: the version of Roundelay that made it, the seed, and a hash of

@@ -1,6 +1,7 @@
 //! What came of a simulation: tables for a terminal, JSON for scripts.
 
-use roundelay_sim::scenario::{ClassResult, GroupResult, Interval, Results, Scenario, Spread, student_95};
+use roundelay_sim::LinkClass;
+use roundelay_sim::scenario::{ClassResult, GroupResult, Interval, LinkResult, Results, Scenario, Spread, student_95};
 use serde::Serialize;
 
 use crate::grid::{Cell, Column, Grid, Paint};
@@ -87,9 +88,9 @@ impl Simulated {
         serde_json::to_string_pretty(self).expect("plain data with string keys always serialises") + "\n"
     }
 
-    /// As tables for a terminal: the groups of sources, then the classes of links.
+    /// As tables for a terminal: the groups of sources, then the classes of links, then what orders their queues.
     pub fn table(&self, style: TableStyle) -> String {
-        let sections = [self.headline(style), self.groups(style), self.transfers(style), self.classes(style)];
+        let sections = [self.headline(style), self.groups(style), self.transfers(style), self.classes(style), self.queues(style)];
         let sections: Vec<_> = sections.into_iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n") + "\n").collect();
         sections.join("\n")
     }
@@ -168,20 +169,51 @@ impl Simulated {
         Grid::new(columns).lines(style.limit(), style.color)
     }
 
+    /// What orders the queues, and what they hold: links that are alike in that have one line.
+    fn queues(&self, style: TableStyle) -> Vec<String> {
+        let Some(first) = self.replicas.first() else { return Vec::new() };
+        let mut alike: Vec<Vec<&LinkResult>> = Vec::new();
+        for link in &first.links {
+            let of = |link: &LinkResult| (link.class, link.queue.clone(), link.buffer.clone());
+            match alike.iter_mut().find(|links| of(links[0]) == of(link)) {
+                Some(links) => links.push(link),
+                None => alike.push(vec![link]),
+            }
+        }
+        alike.sort_by_key(|links| LinkClass::ALL.iter().position(|class| class.name() == links[0].class));
+        let left_out = alike.len().saturating_sub(MOST_QUEUES);
+        alike.truncate(MOST_QUEUES);
+        let column = |head: &str, cell: &dyn Fn(&[&LinkResult]) -> String| Column::new(head, alike.iter().map(|links| cell(links).into()));
+        let columns = vec![
+            column("queues", &|links| format!("{}: {}", links[0].class, clean(&links[0].queue))),
+            column("buffer", &|links| links[0].buffer.clone()),
+            column("links", &|links| count(links.len() as u64)),
+            column("from", &|links| ends(links)).spare(2),
+        ];
+        let mut lines = Grid::new(columns).lines(style.limit(), style.color);
+        if left_out > 0 {
+            lines.push(format!("and {left_out} more kinds of queues: --json, --html"));
+        }
+        lines
+    }
+
     /// Packets that did not arrive, by reason, over all replicas: `1,234 full, 12 lost`.
     fn reasons(&self, of: impl Fn(&Results) -> Gone) -> String {
-        let mut sum = [0; 5];
-        for gone in self.replicas.iter().map(of) {
-            sum.iter_mut().zip(gone.0).for_each(|(sum, gone)| *sum += gone);
-        }
-        let named = sum.iter().zip(["full", "pushed", "early", "refused", "lost"]);
-        let some = named.filter(|(number, _)| **number > 0).map(|(number, reason)| format!("{} {reason}", short_count(*number)));
-        some.collect::<Vec<_>>().join(", ")
+        Gone::sum(self.replicas.iter().map(of))
     }
 }
 
+/// Kinds of queues that have a line.
+const MOST_QUEUES: usize = 12;
+
+/// The first of some links, and whether it is the only one.
+fn ends(links: &[&LinkResult]) -> String {
+    let first = cut(&clean(&format!("{} > {}", links[0].from, links[0].to)), 30);
+    if links.len() == 1 { first } else { format!("{first}, …") }
+}
+
 /// Packets that did not arrive: full, pushed out, early, refused, lost.
-struct Gone([u64; 5]);
+pub(crate) struct Gone([u64; 5]);
 
 impl From<roundelay_sim::scenario::Fates> for Gone {
     fn from(fates: roundelay_sim::scenario::Fates) -> Self {
@@ -190,9 +222,25 @@ impl From<roundelay_sim::scenario::Fates> for Gone {
 }
 
 impl Gone {
-    const fn of(class: &ClassResult) -> Self {
+    pub(crate) const fn of(class: &ClassResult) -> Self {
         let [full, pushed_out, early, refused] = class.dropped;
         Self([full, pushed_out, early, refused, class.lost])
+    }
+
+    pub(crate) const fn of_link(link: &LinkResult) -> Self {
+        let [full, pushed_out, early, refused] = link.dropped;
+        Self([full, pushed_out, early, refused, link.lost])
+    }
+
+    /// Several of them together, in words: `1,234 full, 12 lost`.
+    pub(crate) fn sum(all: impl Iterator<Item = Self>) -> String {
+        let mut sum = [0; 5];
+        for gone in all {
+            sum.iter_mut().zip(gone.0).for_each(|(sum, gone)| *sum += gone);
+        }
+        let named = sum.iter().zip(["full", "pushed", "early", "refused", "lost"]);
+        let some = named.filter(|(number, _)| **number > 0).map(|(number, reason)| format!("{} {reason}", short_count(*number)));
+        some.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -234,12 +282,12 @@ impl Summary {
 }
 
 /// Over the replicas that have the figure.
-fn interval(values: impl Iterator<Item = Option<f64>>) -> Option<Interval> {
+pub(crate) fn interval(values: impl Iterator<Item = Option<f64>>) -> Option<Interval> {
     student_95(&values.flatten().collect::<Vec<_>>())
 }
 
 /// The mean and half the interval, both in the figure's unit.
-fn figure(interval: Option<Interval>, unit: impl Fn(f64) -> String) -> String {
+pub(crate) fn figure(interval: Option<Interval>, unit: impl Fn(f64) -> String) -> String {
     let Some(Interval { mean, half_width }) = interval else { return "–".to_owned() };
     match half_width {
         // What is left of equal figures after their mean was taken off is no width.

@@ -1,7 +1,7 @@
 //! The log of a simulation: all that happens, a line of JSON each, for whoever wants to check it or draw it.
 //!
-//! The first line tells of the network, the others of one event each in the order in which things happened. Times are picoseconds, packets
-//! and flows have the numbers that nothing else ever gets. [`verify`](crate::verify::verify) checks such a log without knowing how it came about.
+//! The first line tells of the network, the others of one event each in the order in which things happened. Times are picoseconds; packets and
+//! flows are numbered from 0 upwards as they begin. [`verify`](crate::verify::verify) checks such a log without knowing how it came about.
 
 use std::io::{self, BufWriter, Write};
 
@@ -25,6 +25,9 @@ pub struct Header {
     pub format: u32,
     /// How many nodes there are.
     pub nodes: u32,
+    /// Their names, for whoever reads it; empty if there are none.
+    #[serde(default)]
+    pub names: Vec<String>,
     /// The links, in the order of their numbers.
     pub links: Vec<LinkRecord>,
 }
@@ -128,7 +131,14 @@ impl LinkRecord {
 impl Header {
     /// Of a network.
     pub fn of(network: &Network) -> Self {
-        Self { format: FORMAT, nodes: network.nodes() as u32, links: network.links().iter().map(LinkRecord::of).collect() }
+        let nodes = network.nodes() as u32;
+        let names = (0..nodes).map(|node| network.name(NodeId(node))).collect();
+        Self { format: FORMAT, nodes, names, links: network.links().iter().map(LinkRecord::of).collect() }
+    }
+
+    /// A node as people know it.
+    pub fn name(&self, node: u32) -> String {
+        self.names.get(node as usize).map_or_else(|| node.to_string(), Clone::clone)
     }
 }
 

@@ -73,3 +73,44 @@ pub trait Probe {
 
 /// Nobody.
 impl Probe for () {}
+
+/// Whoever stands behind a reference, somebody or nobody, or two of them: they hear the same, the first one first.
+macro_rules! pass_on {
+    ($(fn $name:ident($($argument:ident: $kind:ty),*);)*) => {
+        impl<P: Probe> Probe for &mut P {
+            $(#[inline]
+            fn $name(&mut self, $($argument: $kind),*) {
+                (**self).$name($($argument),*);
+            })*
+        }
+
+        impl<P: Probe> Probe for Option<P> {
+            $(#[inline]
+            fn $name(&mut self, $($argument: $kind),*) {
+                if let Some(probe) = self {
+                    probe.$name($($argument),*);
+                }
+            })*
+        }
+
+        impl<P: Probe, Q: Probe> Probe for (P, Q) {
+            $(#[inline]
+            fn $name(&mut self, $($argument: $kind),*) {
+                self.0.$name($($argument),*);
+                self.1.$name($($argument),*);
+            })*
+        }
+    };
+}
+
+pass_on! {
+    fn opened(now: Instant, flow: FlowNumber, from: NodeId, to: NodeId);
+    fn sent(now: Instant, packet: &Packet<Carried>, cargo: &Cargo);
+    fn arrived(now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo);
+    fn transmitted(link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, span: [Instant; 2]);
+    fn dropped(now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason);
+    fn lost(now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo);
+    fn delivered(now: Instant, packet: &Packet<Carried>, cargo: &Cargo);
+    fn reported(now: Instant, flow: FlowNumber, report: &Report);
+    fn closed(now: Instant, flow: FlowNumber, counts: &FlowCounts);
+}

@@ -31,9 +31,17 @@ pub(crate) trait Written: Sized {
     }
 }
 
+fn has_unit(text: &str) -> bool {
+    text.ends_with(|c: char| c.is_ascii_alphabetic())
+}
+
+fn no_unit(text: &str, expected: &str) -> String {
+    format!("'{text}' has no unit: expected {expected}")
+}
+
 fn with_unit<V: std::str::FromStr<Err: fmt::Display>>(text: &str, expected: &str) -> Result<V, String> {
-    if !text.ends_with(|c: char| c.is_ascii_alphabetic()) {
-        return Err(format!("'{text}' has no unit: expected {expected}"));
+    if !has_unit(text) {
+        return Err(no_unit(text, expected));
     }
     text.parse().map_err(|error: V::Err| error.to_string())
 }
@@ -47,10 +55,14 @@ impl Written for Rate {
 }
 
 impl Written for Duration {
-    const EXPECTED: &'static str = "a time, as in \"5ms\"";
+    const EXPECTED: &'static str = "a time in s, ms, us or ns, as in \"5ms\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        with_unit(text, Self::EXPECTED)
+        // What tc reads into a time without a unit is of no use here: there must be one.
+        if !has_unit(text) {
+            return Err(no_unit(text, Self::EXPECTED));
+        }
+        text.parse().map_err(|_| format!("'{text}': expected {}", Self::EXPECTED))
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -229,7 +241,11 @@ mod tests {
     #[test]
     fn times_need_their_unit() {
         assert_eq!(Duration::from_text("5ms"), Ok(Duration::from_millis(5)));
-        assert_eq!(Duration::from_text("10").unwrap_err(), "'10' has no unit: expected a time, as in \"5ms\"");
+        assert_eq!(Duration::from_text("10").unwrap_err(), "'10' has no unit: expected a time in s, ms, us or ns, as in \"5ms\"");
+        for wrong in ["5m", "5x", "-5s", "5 sec", "1e400s", "s", "2s 3ms", "300h"] {
+            let message = Duration::from_text(wrong).unwrap_err();
+            assert_eq!(message, format!("'{wrong}': expected a time in s, ms, us or ns, as in \"5ms\""));
+        }
         assert_eq!(Duration::from_number(0), Some(Duration::ZERO));
         assert_eq!(Duration::from_number(10), None);
     }

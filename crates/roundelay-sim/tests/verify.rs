@@ -4,7 +4,7 @@ use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Billionths, Duration, FlowId, Instant, Rate, Slack};
 use roundelay_sim::log::{Event, Line, Log};
-use roundelay_sim::verify::{Verified, VerifyError, verify};
+use roundelay_sim::verify::{Verified, VerifyError, inspect, verify};
 use roundelay_sim::{Agent, Arrival, Context, Direction, FlowSpec, LinkConfig, Network, NodeId, Outgoing, Simulation};
 
 const QUEUES: [&str; 13] = [
@@ -147,7 +147,7 @@ fn first(lines: &[Line], is: impl Fn(&Event) -> bool) -> Option<usize> {
 }
 
 /// What a simulator with a bug would write. Each is a bug that simulators have had.
-const LIES: [(&str, Lie); 16] = [
+const LIES: [(&str, Lie); 20] = [
     ("a packet is delivered twice", |lines| {
         let Some(at) = first(lines, |event| matches!(event, Event::Deliver { .. })) else { return false };
         lines.insert(at, lines[at].clone());
@@ -242,6 +242,35 @@ const LIES: [(&str, Lie); 16] = [
         lines.insert(sent + 1, Line { time: lines[sent].time, ..line });
         true
     }),
+    ("a packet has the number of one that is gone", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Send { packet: 1, .. })) else { return false };
+        if let Event::Send { packet, .. } = &mut lines[at].event {
+            *packet = 0;
+        }
+        true
+    }),
+    ("a flow has the number of one that is gone", |lines| {
+        let opens = |line: &Line| matches!(line.event, Event::Open { .. });
+        let Some(at) = lines.iter().rposition(opens).filter(|at| *at > 0) else { return false };
+        let Event::Open { flow, .. } = &mut lines[at].event else { return false };
+        let was = *flow;
+        *flow = 0;
+        was > 0
+    }),
+    ("a packet lingers outside of queues", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Arrive { .. })) else { return false };
+        let Some(after) = (at..lines.len()).find(|after| lines[*after].time > lines[at].time) else { return false };
+        let Line { event, .. } = lines.remove(at);
+        lines.insert(after, Line { time: lines[after - 1].time, event });
+        true
+    }),
+    ("a packet is dropped for no reason", |lines| {
+        let Some(at) = first(lines, |event| matches!(event, Event::Drop { .. })) else { return false };
+        if let Event::Drop { reason, .. } = &mut lines[at].event {
+            "mood".clone_into(reason);
+        }
+        true
+    }),
     ("the log goes on after its end", |lines| {
         let Some(last) = lines.last().cloned() else { return false };
         lines.push(last);
@@ -274,6 +303,28 @@ fn lies_are_found() {
         }
         assert!(told > 5, "{name}: told only {told} times");
     }
+}
+
+/// Several faults are each told once, with their lines; what comes after a fault is still looked at.
+#[test]
+fn each_fault_is_told_once() {
+    let mut told = 0;
+    for seed in 0..60 {
+        let log = simulate_all(seed);
+        let mut lines: Vec<_> = log.lines().map(str::to_owned).collect();
+        // Two packets that are delivered twice.
+        let places: Vec<_> = (1..lines.len()).filter(|at| lines[*at].contains(r#""event":"deliver""#)).collect();
+        let [first, .., last] = places[..] else { continue };
+        let twice = lines[last].clone();
+        lines.insert(last, twice);
+        let twice = lines[first].clone();
+        lines.insert(first, twice);
+        let faults = inspect((lines.join("\n") + "\n").as_bytes(), 10).unwrap().faults;
+        let found: Vec<_> = faults.iter().map(|fault| fault.line).collect();
+        assert_eq!(found, [first as u64 + 2, last as u64 + 3], "seed {seed}: {faults:?}");
+        told += 1;
+    }
+    assert!(told > 30, "told only {told} times");
 }
 
 /// Two packets of a FIFO queue that change places are found; in a queue that promises nothing they are not wrong.

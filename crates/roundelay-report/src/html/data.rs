@@ -101,7 +101,7 @@ fn served(result: &FlowResult) -> Option<Served<'_>> {
 }
 
 /// Cuts all fractions down to the digits that can be seen, and writes whole numbers as such: half the size.
-fn shorten(value: &mut Value) {
+pub(super) fn shorten(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(shorten),
         Value::Object(entries) => entries.values_mut().for_each(shorten),

@@ -1,7 +1,7 @@
 // Looks at a page as a reader would: node tests/browser/check.mjs page.html [--screenshots DIR]
 //
 // In light and in dark, wide and narrow: no errors, no requests, charts that are drawn, a selector that changes them, a tooltip, and controls
-// that do what they say. CHROMIUM names the browser, /usr/bin/chromium if unset. Exits 1 if anything is amiss.
+// that do what they say. The page is that of a comparison or of a simulation. CHROMIUM names the browser, /usr/bin/chromium if unset. Exits 1 if anything is amiss.
 
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -15,7 +15,8 @@ const FLAGS = [
   "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync",
 ];
-const CHARTS = ["delay", "throughput", "backlog"];
+const COMPARED = { charts: ["delay", "throughput", "backlog"], table: "disciplines" };
+const SIMULATED = { charts: ["delay", "completion", "utilisation", "backlog", "dropped"], table: "links" };
 
 const { values: options, positionals } = parseArgs({ options: { screenshots: { type: "string" } }, allowPositionals: true });
 if (positionals.length !== 1) {
@@ -44,22 +45,25 @@ const picture = (page, id) => page.evaluate((id) => {
   return { painted, colors: colors.size, hash };
 }, id);
 
-const pictures = async (page) => {
+const pictures = async (page, charts) => {
   const all = {};
-  for (const id of CHARTS) all[id] = await picture(page, id);
+  for (const id of charts) all[id] = await picture(page, id);
   return all;
 };
 
 const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60)))));
 
-const checkDrawn = async (page) => {
-  assert.equal(await page.locator(".uplot").count(), CHARTS.length, "three charts");
-  for (const [id, { painted, colors }] of Object.entries(await pictures(page))) {
+const checkDrawn = async (page, charts) => {
+  assert.equal(await page.locator(".uplot").count(), charts.length, "as many charts as there should be");
+  for (const [id, { painted, colors }] of Object.entries(await pictures(page, charts))) {
     assert.ok(painted > 2000, `${id}: only ${painted} pixels are painted`);
     assert.ok(colors > 4, `${id}: only ${colors} colours`);
   }
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.equal(wide, 0, `the page is ${wide} pixels too wide`);
+};
+
+const checkCards = async (page) => {
   const flows = await page.locator("#view optgroup option").count();
   assert.equal(await page.locator(".card").count(), flows, "a card for each charted flow");
   assert.ok(await page.locator(".dot").count() > 0, "dots on the cards");
@@ -72,12 +76,12 @@ const checkSelector = async (page) => {
   for (const index of [0, 1, views - 1]) {
     await page.selectOption("#view", String(index));
     await settled(page);
-    const now = await pictures(page);
-    for (const id of CHARTS) seen.add(`${id} ${now[id].hash}`);
+    const now = await pictures(page, COMPARED.charts);
+    for (const id of COMPARED.charts) seen.add(`${id} ${now[id].hash}`);
     const label = await page.locator("#view option").nth(index).textContent();
     assert.equal(await page.locator("#figures thead th").first().textContent(), label, "the figures are those of the choice");
   }
-  assert.equal(seen.size, CHARTS.length * new Set([0, 1, views - 1]).size, "each choice draws other curves");
+  assert.equal(seen.size, COMPARED.charts.length * new Set([0, 1, views - 1]).size, "each choice draws other curves");
   await page.selectOption("#view", "0");
 };
 
@@ -89,21 +93,22 @@ const checkShape = async (page) => {
   await page.locator("#shape input[value=share]").check();
 };
 
-const checkLegend = async (page) => {
+// Hiding the first line changes each of the charts that the legend is of, unless the line lies on the axis there.
+const checkLegend = async (page, legend, charts) => {
   await settled(page);
-  const before = await pictures(page);
-  const button = page.locator("#legend button").first();
+  const before = await pictures(page, charts);
+  const button = page.locator(`#${legend} button`).first();
   await button.click();
   await settled(page);
-  const after = await pictures(page);
+  const after = await pictures(page, charts);
   assert.equal(await button.getAttribute("aria-pressed"), "false");
-  for (const id of CHARTS) assert.notEqual(after[id].hash, before[id].hash, `${id}: hiding a discipline changes it`);
+  for (const id of charts) assert.notEqual(after[id].hash, before[id].hash, `${id}: hiding a line changes it`);
   await button.click();
 };
 
-const checkTooltips = async (page) => {
-  const disciplines = await page.locator("#legend button").count();
-  for (const id of CHARTS) {
+const checkTooltips = async (page, charts) => {
+  for (const { id, legend, text } of charts) {
+    const shown = await page.locator(`#${legend} button[aria-pressed=true]`).count();
     const over = page.locator(`#${id} .u-over`);
     await over.scrollIntoViewIfNeeded();
     const { x, y, width, height } = await over.boundingBox();
@@ -112,8 +117,9 @@ const checkTooltips = async (page) => {
     await settled(page);
     const tip = page.locator(`#${id} .tip`);
     assert.ok(await tip.isVisible(), `${id}: a tooltip under the mouse`);
-    assert.equal(await tip.locator("div").count(), disciplines, `${id}: a line for each discipline`);
-    assert.match(await tip.textContent(), id === "delay" ? /Within .+ (ns|µs|ms|s).+%/ : /From .+s/, `${id}: values with units`);
+    const lines = await tip.locator("div").count();
+    assert.ok(id === "completion" ? lines > 0 && lines <= shown : lines === shown, `${id}: ${lines} lines, ${shown} are shown`);
+    assert.match(await tip.textContent(), text, `${id}: values with units`);
     const inside = await tip.evaluate((tip) => tip.getBoundingClientRect().right <= innerWidth && tip.getBoundingClientRect().left >= 0);
     assert.ok(inside, `${id}: the tooltip stays on the page`);
   }
@@ -132,9 +138,9 @@ const checkKeyboard = async (page) => {
   assert.ok(!(await page.locator("#delay .tip").isVisible()), "Escape hides it");
 };
 
-const checkSorting = async (page) => {
-  const heading = page.locator("#disciplines thead tr:last-child th").nth(1);
-  const keys = () => page.$$eval("#disciplines tbody tr", (rows) => rows.map((row) => Number(row.cells[1].dataset.sort)));
+const checkSorting = async (page, table) => {
+  const heading = page.locator(`#${table} thead tr:last-child th`).nth(1);
+  const keys = () => page.$$eval(`#${table} tbody tr`, (rows) => rows.map((row) => Number(row.cells[1].dataset.sort)));
   const sorted = (values, sign) => [...values].sort((one, other) => sign * (one - other));
   await heading.locator("button").click();
   assert.deepEqual(await keys(), sorted(await keys(), 1), "ascending");
@@ -147,6 +153,31 @@ const checkCopy = async (page) => {
   if (await page.locator("#copy").count() === 0) return;
   await page.locator("#copy").click();
   await page.waitForFunction(() => document.getElementById("copy").textContent === "Copied");
+};
+
+const SPREAD = /Within .+ (ns|µs|ms|s).+%/;
+
+const checkComparison = async (page) => {
+  const legend = "legend";
+  await checkCards(page);
+  await checkSelector(page);
+  await checkShape(page);
+  await checkLegend(page, legend, COMPARED.charts);
+  await checkTooltips(page, COMPARED.charts.map((id) => ({ id, legend, text: id === "delay" ? SPREAD : /From .+s/ })));
+  await checkCopy(page);
+};
+
+const checkSimulation = async (page) => {
+  const spread = ["delay", "completion"];
+  const time = ["utilisation", "backlog", "dropped"];
+  await checkShape(page);
+  await checkLegend(page, "groups-legend", ["delay"]);
+  await checkLegend(page, "links-legend", time);
+  await checkTooltips(page, spread.map((id) => ({ id, legend: "groups-legend", text: SPREAD })));
+  await checkTooltips(page, time.map((id) => ({ id, legend: "links-legend", text: /Until .+s/ })));
+  const tables = await page.locator("table.sortable").count();
+  assert.ok(tables >= 6, `only ${tables} tables`);
+  assert.match(await page.locator(".scenario").textContent(), /\[\[source\]\]/, "the scenario's text");
 };
 
 // Every size and theme in a browser of its own, with nothing remembered.
@@ -169,18 +200,15 @@ const look = async (colorScheme, width) => {
     await settled(page);
     const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number));
     assert.equal(background[0] < 128, colorScheme === "dark", `the background ${background} suits ${colorScheme}`);
-    await checkDrawn(page);
+    const kind = await page.locator("#disciplines").count() > 0 ? COMPARED : SIMULATED;
+    await checkDrawn(page, kind.charts);
     const shot = (name, more) => options.screenshots
       && page.screenshot({ path: join(options.screenshots, `${basename(file, ".html")}-${colorScheme}-${width}-${name}.png`), ...more });
     await shot("page", { fullPage: true });
-    await checkSelector(page);
-    await checkShape(page);
-    await checkLegend(page);
-    await checkTooltips(page);
+    await (kind === COMPARED ? checkComparison : checkSimulation)(page);
     await shot("tooltip");
     await checkKeyboard(page);
-    await checkSorting(page);
-    await checkCopy(page);
+    await checkSorting(page, kind.table);
     const other = colorScheme === "dark" ? "light" : "dark";
     const before = await picture(page, "delay");
     await page.locator(`#theme input[value=${other}]`).check();

@@ -1,7 +1,6 @@
 //! A `[[source]]` of a scenario: who sends to whom, and what.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use roundelay::{Duration, FlowConfig, Instant};
 use schemars::JsonSchema;
@@ -10,13 +9,16 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::file::into_table;
+use super::files::{Files, is_capture};
+use super::lists::{self, Trace};
 use super::pairs::{Pairing, matching};
 use super::reader::Reader;
-use super::source::{SourceSpec, Trace};
+use super::source::SourceSpec;
 use super::{Group, ScenarioError};
 use crate::network::NodeId;
 use crate::routing::Routes;
 use crate::sources::Urgency;
+use crate::sources::workload;
 use crate::topologies::Topology;
 use crate::written::{InWords, read, some};
 
@@ -108,7 +110,7 @@ pub(super) fn groups<'a>(
     sources: Option<Spanned<DeValue<'a>>>,
     topology: &Topology,
     duration: Duration,
-    folder: &Path,
+    files: &Files<'_>,
 ) -> Result<Vec<Group>, ScenarioError> {
     let Some(sources) = sources else { return Err(reader.at("", "nobody sends: [[source]]")) };
     let DeValue::Array(sources) = sources.into_inner() else {
@@ -118,8 +120,8 @@ pub(super) fn groups<'a>(
     let mut routes = Routes::default();
     for (number, value) in sources.into_iter().enumerate() {
         let path = format!("source.{number}");
-        let entry = Entry { reader, folder, path: &path, topology };
-        let group = entry.read(into_table(reader, "[source]", value)?, number, duration)?;
+        let entry = Source { reader, files, path: &path, topology, duration };
+        let group = entry.read(into_table(reader, "[source]", value)?, number)?;
         if !names.insert(group.name.clone()) {
             return Err(reader.at(&format!("{path}.name"), format!("two sources are called '{}'", group.name)));
         }
@@ -134,19 +136,20 @@ pub(super) fn groups<'a>(
 }
 
 /// A `[[source]]` that is being read.
-struct Entry<'r, 'a> {
+struct Source<'r, 'a> {
     reader: &'r Reader<'a>,
-    folder: &'r Path,
+    files: &'r Files<'r>,
     path: &'r str,
     topology: &'r Topology,
+    duration: Duration,
 }
 
-impl<'a> Entry<'_, 'a> {
+impl<'a> Source<'_, 'a> {
     fn at(&self, key: &str, message: impl std::fmt::Display) -> ScenarioError {
         self.reader.at(&format!("{}.{key}", self.path), message)
     }
 
-    fn read(&self, mut table: Spanned<DeTable<'a>>, number: usize, duration: Duration) -> Result<Group, ScenarioError> {
+    fn read(&self, mut table: Spanned<DeTable<'a>>, number: usize) -> Result<Group, ScenarioError> {
         let mut common = DeTable::new();
         let span = table.span();
         for key in PLACEMENT {
@@ -155,14 +158,17 @@ impl<'a> Entry<'_, 'a> {
             }
         }
         let kind = table.get_mut().remove("kind");
-        let source = self.source(kind.as_ref().and_then(|kind| kind.get_ref().as_str()), table)?;
+        let mut source = self.source(kind.as_ref().and_then(|kind| kind.get_ref().as_str()), table)?;
         let placement: Placement = self.reader.take(Spanned::new(span, common))?;
         let from = self.hosts("from", &placement.from)?;
-        let to = match (&placement.to, &source) {
-            (Some(_), SourceSpec::Arrivals(_)) => return Err(self.at("to", "flows that arrive go between hosts of 'from': leave it out")),
-            (None, SourceSpec::Arrivals(_)) => from.clone(),
-            (Some(to), _) => self.hosts("to", to)?,
-            (None, _) => return Err(self.at("to", "a source without receivers: to = \"...\"")),
+        if let SourceSpec::Workload(workload) = &mut source {
+            workload.flows = self.workload(&workload.file, &from)?;
+        }
+        let to = match &placement.to {
+            Some(_) if source.is_of_many() => return Err(self.at("to", "flows that arrive go between hosts of 'from': leave it out")),
+            None if source.is_of_many() => from.clone(),
+            Some(to) => self.hosts("to", to)?,
+            None => return Err(self.at("to", "a source without receivers: to = \"...\"")),
         };
         placement.pairs.count(&from, &to).map_err(|message| self.at("pairs", message))?;
         let name = placement.name.clone().unwrap_or_else(|| format!("{}{number}", source.kind()));
@@ -170,7 +176,7 @@ impl<'a> Entry<'_, 'a> {
         let Placement { pairs, count, start, start_step, start_jitter, stop, .. } = placement;
         let urgency = placement.urgency.unwrap_or_default();
         let group = Group { name, source, from, to, pairs, count, start, start_step, start_jitter, stop, flow, urgency };
-        self.check(&group, duration)?;
+        self.check(&group)?;
         Ok(group)
     }
 
@@ -186,27 +192,43 @@ impl<'a> Entry<'_, 'a> {
             Some("request_response") => SourceSpec::RequestResponse(reader.take(table)?),
             Some("video") => SourceSpec::Video(reader.take(table)?),
             Some("arrivals") => SourceSpec::Arrivals(reader.take(table)?),
+            Some("workload") => SourceSpec::Workload(reader.take(table)?),
             Some("trace") => SourceSpec::Trace(self.trace(reader.take(table)?)?),
             Some(other) => return Err(self.at("kind", format!("'{other}' is no kind of source: {}", SourceSpec::KINDS.join(", ")))),
             None => return Err(self.at("kind", format!("a source without a kind: {}", SourceSpec::KINDS.join(", ")))),
         })
     }
 
-    /// Reads a trace's packets.
+    /// Reads a trace's packets, those after the end of the run left out.
     fn trace(&self, mut trace: Trace) -> Result<Trace, ScenarioError> {
-        let text = std::fs::read_to_string(self.folder.join(&trace.file));
-        let text = text.map_err(|error| self.at("file", format!("cannot read '{}': {error}", trace.file)))?;
-        for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
-            let mut words = text.split_whitespace();
-            let time = words.next().and_then(|word| format!("{word}s").parse::<Duration>().ok());
-            let len = words.next().and_then(|word| word.parse().ok());
-            let (Some(time), Some(len), None) = (time, len, words.next()) else {
-                let message = format!("'{text}': expected seconds and bytes, as in 0.0125 1500");
-                return Err(ScenarioError { file: trace.file, line, message });
-            };
-            trace.packets.push((Instant::ZERO + time, len));
+        let path = self.files.folder.join(&trace.file);
+        let unreadable = |error: std::io::Error| self.at("file", format!("cannot read '{}': {error}", trace.file));
+        trace.is_dealt = is_capture(&path).map_err(unreadable)?;
+        if trace.is_dealt {
+            let read = (self.files.capture)(&path, trace.flow_by, self.duration);
+            trace.packets = read.map_err(|message| self.at("file", message))?;
+            return Ok(trace);
         }
+        let text = std::fs::read_to_string(&path).map_err(unreadable)?;
+        trace.packets = lists::packets(&trace.file, &text)?;
+        let end = Instant::ZERO + self.duration;
+        trace.packets.retain(|packet| packet.at < end);
         Ok(trace)
+    }
+
+    /// Reads a list of flows between hosts, those after the end of the run left out.
+    fn workload(&self, file: &str, hosts: &[NodeId]) -> Result<Vec<workload::Entry>, ScenarioError> {
+        let text = std::fs::read_to_string(self.files.folder.join(file));
+        let text = text.map_err(|error| self.at("file", format!("cannot read '{file}': {error}")))?;
+        let names = hosts.iter().map(|host| (self.topology.network.name(*host), *host)).collect();
+        let mut flows = lists::flows(file, &text, &names)?;
+        let end = Instant::ZERO + self.duration;
+        flows.retain(|flow| flow.at < end);
+        flows.sort_by_key(|flow| flow.at);
+        if flows.is_empty() {
+            return Err(self.at("file", format!("'{file}' has no flow before the end of the run")));
+        }
+        Ok(flows)
     }
 
     fn hosts(&self, key: &str, patterns: &OneOrMany) -> Result<Vec<NodeId>, ScenarioError> {
@@ -241,18 +263,18 @@ impl<'a> Entry<'_, 'a> {
     }
 
     /// What can be checked by making one of the sources.
-    fn check(&self, group: &Group, duration: Duration) -> Result<(), ScenarioError> {
+    fn check(&self, group: &Group) -> Result<(), ScenarioError> {
         if group.count == 0 {
             return Err(self.at("count", "count 0: legal range 1 to 1000000"));
         }
-        if group.count > 1 && matches!(group.source, SourceSpec::Arrivals(_)) {
-            return Err(self.at("count", "flows that arrive are one source: raise their utilisation"));
+        if group.count > 1 && group.source.is_of_many() {
+            return Err(self.at("count", "flows that arrive are one source: raise their utilisation, or write more of them into the file"));
         }
-        if group.start >= duration {
-            return Err(self.at("start", format!("start {}: legal range 0 to less than the duration, {}", group.start, duration)));
+        if group.start >= self.duration {
+            return Err(self.at("start", format!("start {}: legal range 0 to less than the duration, {}", group.start, self.duration)));
         }
         let hosts = group.hosts(&self.topology.network);
-        let agent = group.source.agent(group.terms(group.from[0], group.to[0], 0), &hosts);
+        let agent = group.source.agent(group.terms(group.from[0], group.to[0], 0), &hosts, &group.source.lists(1)[0]);
         agent.map(drop).map_err(|error| {
             let key = key_of(error.parameter);
             self.at(key, format!("{key} {}: legal range {}", error.value, error.range))

@@ -2,9 +2,10 @@
 
 use roundelay::Duration;
 
-use super::{Group, Scenario};
+use super::{Group, Scenario, SourceSpec};
 use crate::network::{LinkClass, LinkConfig, Network};
 use crate::routing::Routes;
+use crate::sources::trace::Entry;
 
 /// A run that would take more events is refused.
 pub const MOST_EVENTS: f64 = 1e12;
@@ -47,7 +48,8 @@ impl Estimate {
             sources += group.sources() as f64;
             offered += sent(span.min(Duration::from_secs(1)));
         }
-        let memory = network.links().len() as f64 * PER_LINK + sources * PER_SOURCE + room(network).min(offered) * PER_PACKET;
+        let lists: f64 = scenario.groups.iter().map(list_bytes).sum();
+        let memory = lists + network.links().len() as f64 * PER_LINK + sources * PER_SOURCE + room(network).min(offered) * PER_PACKET;
         Self { packets, packet_hops, events: 2.0 * packet_hops + packets, memory }
     }
 }
@@ -66,9 +68,17 @@ fn ways(network: &Network, group: &Group, routes: &mut Routes) -> (f64, f64) {
     (links as f64 / count, rates / count)
 }
 
+/// Bytes that lists of packets take: as they were read, and with those who send them.
+fn list_bytes(group: &Group) -> f64 {
+    match &group.source {
+        SourceSpec::Trace(trace) => (size_of::<Entry>() * trace.packets.len()) as f64 * (1.0 + group.senders()),
+        _ => 0.0,
+    }
+}
+
 /// Packets that a group sends. Those that take what they can get share the core.
 fn sent(network: &Network, group: &Group, span: Duration, bottleneck: f64) -> f64 {
-    let all = group.source.packets(span, bottleneck, group.from.len() as f64) * group.sources() as f64;
+    let all = group.source.packets(span, bottleneck, group.from.len() as f64) * group.senders();
     if !group.source.is_greedy() {
         return all;
     }

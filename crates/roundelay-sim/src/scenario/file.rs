@@ -12,6 +12,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::entry::{SourceTable, groups};
 use super::estimate::{Estimate, MOST_EVENTS};
+use super::files::{Files, ReadCapture, no_captures};
 use super::reader::Reader;
 use super::topology::{LinkEntry, NodeEntry, Parts, PortEntry, TopologyTable, topology};
 use super::{Scenario, ScenarioError};
@@ -20,6 +21,8 @@ use crate::routing::{Metric, Routing};
 use crate::topologies::Queues;
 use crate::written::{InWords, read, some};
 
+/// The shortest run.
+const SHORTEST: Duration = Duration::from_nanos(1);
 /// The longest run, which a `u64` of picoseconds can tell with some room.
 const LONGEST: Duration = Duration::from_secs(200 * 86_400);
 
@@ -112,6 +115,14 @@ impl Scenario {
     /// # Errors
     /// The file, the line, what is wrong there and what would be legal.
     pub fn from_toml(file: &str, text: &str, folder: &Path) -> Result<Self, ScenarioError> {
+        Self::from_toml_with(file, text, folder, &no_captures)
+    }
+
+    /// The same, with somebody who reads captures.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn from_toml_with(file: &str, text: &str, folder: &Path, capture: &ReadCapture<'_>) -> Result<Self, ScenarioError> {
         let (reader, mut table) = Reader::parse(file, text)?;
         let topology_table = table.get_mut().remove("topology");
         let sources = table.get_mut().remove("source");
@@ -122,7 +133,7 @@ impl Scenario {
         let topology_table = topology_table.map(|value| into_table(&reader, "topology", value)).transpose()?;
         let mut topology = topology(&reader, topology_table, &parts, folder)?;
         topology.network.set_routing(Routing { metric: top.routing.metric, spread: top.routing.spread.then_some(mix(top.seed)) });
-        let groups = groups(&reader, sources, &topology, top.duration, folder)?;
+        let groups = groups(&reader, sources, &topology, top.duration, &Files { folder, capture })?;
         let name = top.name.unwrap_or_else(|| file.rsplit(['/', '\\']).next().unwrap_or(file).trim_end_matches(".toml").to_owned());
         let scenario = Self { name, seed: top.seed, duration: top.duration, warmup: top.warmup, topology, groups };
         let estimate = Estimate::of(&scenario);
@@ -139,7 +150,7 @@ impl Scenario {
 
 impl Top {
     fn check(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
-        if self.duration == Duration::ZERO || self.duration > LONGEST {
+        if self.duration < SHORTEST || self.duration > LONGEST {
             return Err(reader.at("duration", format!("duration {}: legal range 1ns to 200 days", self.duration)));
         }
         if self.warmup >= self.duration {

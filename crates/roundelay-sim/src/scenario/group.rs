@@ -1,5 +1,7 @@
 //! A group of sources: which hosts they join, and on what terms.
 
+use std::collections::BTreeSet;
+
 use roundelay::{Duration, Instant};
 
 use super::Group;
@@ -20,6 +22,10 @@ impl Group {
     /// Pairs that may come to be: all those that must have a route.
     pub(super) fn possible_pairs(&self) -> Vec<(NodeId, NodeId)> {
         match (&self.source, self.pairs) {
+            (SourceSpec::Workload(spec), _) => {
+                let pairs: BTreeSet<_> = spec.flows.iter().map(|flow| (flow.from, flow.to)).collect();
+                pairs.into_iter().collect()
+            }
             (SourceSpec::Arrivals(_), _) | (_, Pairing::All | Pairing::Random) => Pairing::All.pairs(&self.from, &self.to, 0),
             (_, Pairing::Each) => Pairing::Each.pairs(&self.from, &self.to, 0),
         }
@@ -27,7 +33,7 @@ impl Group {
 
     /// The pairs of its sources; only those of a pairing at random depend on the seed.
     pub(super) fn source_pairs(&self, seed: u64) -> Vec<(NodeId, NodeId)> {
-        if matches!(self.source, SourceSpec::Arrivals(_)) {
+        if self.source.is_of_many() {
             return vec![(self.from[0], self.to[0])];
         }
         self.pairs.pairs(&self.from, &self.to, seed)
@@ -36,12 +42,18 @@ impl Group {
     /// How many sources it has.
     pub(super) fn sources(&self) -> u64 {
         let pairs = match self.pairs {
-            _ if matches!(self.source, SourceSpec::Arrivals(_)) => 1,
+            _ if self.source.is_of_many() => 1,
             Pairing::All => self.possible_pairs().len() as u64,
             Pairing::Each => self.from.len().max(self.to.len()) as u64,
             Pairing::Random => self.from.len() as u64,
         };
         pairs * u64::from(self.count)
+    }
+
+    /// How many of them send all that its kind does: pairs that share a capture are as one.
+    pub(super) fn senders(&self) -> f64 {
+        let is_dealt = matches!(&self.source, SourceSpec::Trace(trace) if trace.is_dealt);
+        if is_dealt { f64::from(self.count) } else { self.sources() as f64 }
     }
 
     /// Terms of a source between two hosts.

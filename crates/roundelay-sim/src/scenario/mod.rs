@@ -3,10 +3,13 @@
 //! [`Scenario::from_toml`] reads one and checks all that can be known before a run: whoever is named is there, every pair has a route, every number is
 //! in its range, and the work is less than 10^12 events. [`Scenario::run`] runs it with one seed. The keys are in [`schema`].
 
+mod curves;
 mod entry;
 mod estimate;
 mod file;
+mod files;
 mod group;
+mod lists;
 mod members;
 mod meter;
 mod pairs;
@@ -21,14 +24,17 @@ mod topology;
 use roundelay::Duration;
 
 pub use crate::topologies::files::FileError as ScenarioError;
+pub use curves::{Curves, GroupCurves, LinkCurves};
 pub use estimate::{Estimate, MOST_EVENTS};
 pub use file::schema;
+pub use files::ReadCapture;
+pub use lists::{FlowBy, Trace, Workload};
 pub use pairs::Pairing;
 pub use protocol::{Control, Flavour, Preset, Protocol};
-pub use results::{ClassResult, Fates, FlowResult, GroupResult, Interval, LinkResult, Results, Spread, student_95};
+pub use results::{ClassResult, Fates, FlowResult, GroupResult, Interval, LinkResult, Results, SizeResult, Spread, student_95};
 pub use run::{Progress, RunError};
 pub use source::{
-    Apart, Arrivals, Burst, Cbr, Lengths, OnOff, Poisson, RequestResponse, SizesSpec, SourceSpec, Tcp, Trace, Transport, Video, Voip,
+    Apart, Arrivals, Burst, Cbr, Lengths, OnOff, Poisson, RequestResponse, SizesSpec, SourceSpec, Tcp, Transport, Video, Voip,
 };
 pub use template::{TEMPLATES, template};
 

@@ -1,5 +1,7 @@
 //! What came of a run. Times in seconds, rates in bits per second, sizes in bytes.
 
+use std::collections::BTreeMap;
+
 use roundelay::{DropReason, Duration};
 use roundelay_metrics::{Delays, jain_index};
 use serde::Serialize;
@@ -55,8 +57,12 @@ pub struct Spread {
     pub mean: Option<f64>,
     /// Half of them are no longer.
     pub p50: Option<f64>,
+    /// 9 of 10 are no longer.
+    pub p90: Option<f64>,
     /// 99 of 100 are no longer.
     pub p99: Option<f64>,
+    /// 999 of 1000 are no longer.
+    pub p999: Option<f64>,
     /// The longest.
     pub max: Option<f64>,
 }
@@ -64,8 +70,8 @@ pub struct Spread {
 impl Spread {
     fn of(delays: &Delays) -> Self {
         let seconds = |span: Option<Duration>| span.map(Duration::as_secs_f64);
-        let [p50, p99] = [0.5, 0.99].map(|q| seconds(delays.quantile(q)));
-        Self { count: delays.count(), mean: seconds(delays.mean()), p50, p99, max: seconds(delays.maximum()) }
+        let [p50, p90, p99, p999] = [0.5, 0.9, 0.99, 0.999].map(|q| seconds(delays.quantile(q)));
+        Self { count: delays.count(), mean: seconds(delays.mean()), p50, p90, p99, p999, max: seconds(delays.maximum()) }
     }
 }
 
@@ -100,6 +106,21 @@ pub struct GroupResult {
     pub retransmissions: u64,
     /// Timeouts of their senders.
     pub timeouts: u64,
+    /// Mean round trips of complete transfers over TCP, the time that receivers took not counted.
+    pub round_trip: Spread,
+    /// The transfers by size, the smallest first: those that there are.
+    pub sizes: Vec<SizeResult>,
+}
+
+/// What came of transfers of about one size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SizeResult {
+    /// Most bytes: a power of ten. The least are one more than a tenth of that.
+    pub up_to: u64,
+    /// Times until they were complete.
+    pub completion: Spread,
+    /// Mean of their bytes by their time.
+    pub goodput: f64,
 }
 
 /// What came of a link.
@@ -113,6 +134,8 @@ pub struct LinkResult {
     pub class: &'static str,
     /// What orders its queue.
     pub queue: String,
+    /// What its buffer holds: packets as in 1000p, or bytes.
+    pub buffer: String,
     /// Its rate.
     pub rate: u64,
     /// The part of the time that it was at work.
@@ -244,6 +267,8 @@ fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[&FlowMeter]
         incomplete: meter.incomplete,
         retransmissions: meter.retransmissions,
         timeouts: meter.timeouts,
+        round_trip: Spread::of(&meter.round_trips),
+        sizes: sizes(&meter.sizes),
     });
     let mut groups: Vec<_> = each.collect();
     if groups.len() > 1 {
@@ -252,12 +277,28 @@ fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[&FlowMeter]
     groups
 }
 
+fn sizes(meters: &BTreeMap<u32, (Delays, f64)>) -> Vec<SizeResult> {
+    let result = |(digits, (completions, goodputs)): (&u32, &(Delays, f64))| SizeResult {
+        up_to: 10_u64.saturating_pow(*digits),
+        completion: Spread::of(completions),
+        goodput: goodputs / completions.count() as f64,
+    };
+    meters.iter().map(result).collect()
+}
+
 /// All groups together.
 fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResult {
     let (mut delays, mut completions, mut packets) = (Delays::default(), Delays::default(), Fates::default());
+    let (mut round_trips, mut by_size) = (Delays::default(), BTreeMap::<u32, (Delays, f64)>::new());
     for group in &meter.groups {
         delays.merge(&group.delays);
         completions.merge(&group.completions);
+        round_trips.merge(&group.round_trips);
+        for (digits, (completions, goodputs)) in &group.sizes {
+            let (all, sum) = by_size.entry(*digits).or_default();
+            all.merge(completions);
+            *sum += goodputs;
+        }
     }
     for Fates { sent, delivered, full, pushed_out, early, refused, lost, on_their_way } in groups.iter().map(|group| group.packets) {
         packets.sent += sent;
@@ -286,6 +327,8 @@ fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResul
         incomplete: sum(|group| group.incomplete),
         retransmissions: sum(|group| group.retransmissions),
         timeouts: sum(|group| group.timeouts),
+        round_trip: Spread::of(&round_trips),
+        sizes: sizes(&by_size),
     }
 }
 
@@ -317,6 +360,7 @@ fn links(scenario: &Scenario, seconds: f64, before: &[LinkCounts], after: &[Link
             to: network.name(link.to),
             class: link.class.name(),
             queue: link.queue.discipline.to_string(),
+            buffer: link.queue.limit_or_default().to_string(),
             rate: link.rate.bits_per_second(),
             utilisation: at_work / seconds,
             arrived: after.arrived - before.arrived,

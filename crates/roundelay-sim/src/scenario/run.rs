@@ -1,15 +1,22 @@
 //! A scenario at work.
 
+use std::collections::BTreeSet;
+
+use roundelay::schedulers::Spec;
 use roundelay::{Duration, Instant};
 
+use super::curves::{Curves, Sampler};
 use super::members::{Member, Openings};
 use super::meter::Meter;
 use super::{Results, Scenario};
 use crate::link::LinkCounts;
+use crate::network::LinkId;
+use crate::probe::Probe;
 use crate::random::mix;
 use crate::routing::Routing;
 use crate::simulation::{Simulation, SimulationError};
 use crate::sources::SourceError;
+use crate::topologies::Topology;
 
 /// Why a scenario that was read could not be run to its end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,16 +50,36 @@ pub struct Progress {
     pub events: u64,
 }
 
-/// How often progress is told.
-const STEPS: u64 = 200;
+/// How often progress is told, and links are looked at.
+pub(super) const STEPS: u64 = 200;
 
 impl Scenario {
     /// Runs it with a seed of its own or another. Same scenario, same seed: same results.
     ///
     /// # Errors
     /// A queue does not take a flow, or there are more events than can be told apart.
-    pub fn run(&self, seed: u64, mut progress: impl FnMut(Progress)) -> Result<Results, RunError> {
-        let mut simulation = self.simulation(seed)?;
+    pub fn run(&self, seed: u64, progress: impl FnMut(Progress)) -> Result<Results, RunError> {
+        self.go(seed, (), None, progress)
+    }
+
+    /// The same, with somebody who listens, and with what happened over time.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn run_with<P: Probe>(&self, seed: u64, probe: &mut P, progress: impl FnMut(Progress)) -> Result<(Results, Curves), RunError> {
+        let mut sampler = Sampler::new(self);
+        let results = self.go(seed, probe, Some(&mut sampler), progress)?;
+        Ok((results, sampler.curves))
+    }
+
+    fn go<P: Probe>(
+        &self,
+        seed: u64,
+        probe: P,
+        mut sampler: Option<&mut Sampler>,
+        mut progress: impl FnMut(Progress),
+    ) -> Result<Results, RunError> {
+        let mut simulation = self.simulation(seed, probe)?;
         let end = Instant::ZERO + self.duration;
         let warm = Instant::ZERO + self.warmup;
         let mut before: Option<Vec<LinkCounts>> = None;
@@ -63,10 +90,17 @@ impl Scenario {
                 before = Some(simulation.links().collect());
             }
             self.go_on(&mut simulation, until)?;
+            if let Some(sampler) = &mut sampler {
+                sampler.look(&simulation);
+            }
             progress(Progress { now: until.since(Instant::ZERO), end: self.duration, events: simulation.events() });
         }
         let after: Vec<_> = simulation.links().collect();
-        Ok(Results::new(self, seed, simulation.events(), simulation.probe(), &before.unwrap_or_default(), &after))
+        let (meter, _) = simulation.probe();
+        if let Some(sampler) = sampler {
+            sampler.finish(meter);
+        }
+        Ok(Results::new(self, seed, simulation.events(), meter, &before.unwrap_or_default(), &after))
     }
 
     /// Sources in all.
@@ -74,7 +108,22 @@ impl Scenario {
         self.groups.iter().map(|group| group.sources()).sum()
     }
 
-    fn go_on(&self, simulation: &mut Simulation<Meter>, until: Instant) -> Result<(), RunError> {
+    /// Puts a discipline into the queue of each link that leaves a router, whatever the file says of it; hosts' interfaces stay as they are. Where
+    /// `queue` has no limit of its own, each buffer stays as large as it was, so that it is disciplines that are compared. How many queues that are.
+    pub fn set_queues(&mut self, queue: &Spec) -> usize {
+        let Topology { network, hosts } = &mut self.topology;
+        let hosts: BTreeSet<_> = hosts.iter().copied().collect();
+        let links = network.links().iter().enumerate().filter(|(_, link)| !hosts.contains(&link.from));
+        let limits: Vec<_> = links.map(|(number, link)| (LinkId(number as u32), link.queue.limit_or_default())).collect();
+        for (link, limit) in &limits {
+            if let Some(mut link) = network.link_mut(*link) {
+                link.set_queue(Spec { discipline: queue.discipline.clone(), limit: queue.limit.or(Some(*limit)) });
+            }
+        }
+        limits.len()
+    }
+
+    fn go_on<P: Probe>(&self, simulation: &mut Simulation<(Meter, P)>, until: Instant) -> Result<(), RunError> {
         simulation.run(until).map_err(|error| self.named(error))
     }
 
@@ -90,21 +139,22 @@ impl Scenario {
         }
     }
 
-    fn simulation(&self, seed: u64) -> Result<Simulation<Meter>, RunError> {
+    fn simulation<P: Probe>(&self, seed: u64, probe: P) -> Result<Simulation<(Meter, P)>, RunError> {
         let mut network = self.topology.network.clone();
         let Routing { metric, spread } = network.routing();
         network.set_routing(Routing { metric, spread: spread.map(|_| mix(seed)) });
         let openings = Openings::default();
         let bursts = self.groups.iter().map(|group| group.source.is_burst());
         let meter = Meter::new(&network, self.warmup, bursts, openings.clone());
-        let mut simulation = Simulation::with_probe(network, seed, meter).map_err(|error| self.named(error))?;
+        let mut simulation = Simulation::with_probe(network, seed, (meter, probe)).map_err(|error| self.named(error))?;
         for (number, group) in (0..).zip(&self.groups) {
             let hosts = group.hosts(&self.topology.network);
             let pairs = group.source_pairs(mix(seed ^ mix(u64::from(number))));
-            let places = pairs.iter().flat_map(|pair| (0..group.count).map(move |_| *pair));
-            for (place, (from, to)) in (0..).zip(places) {
-                let terms = group.terms(from, to, place);
-                let agent = group.source.agent(terms, &hosts)?;
+            let lists = group.source.lists(pairs.len());
+            let places = lists.iter().cycle().zip(&pairs).flat_map(|place| (0..group.count).map(move |_| place));
+            for (place, (list, (from, to))) in (0..).zip(places) {
+                let terms = group.terms(*from, *to, place);
+                let agent = group.source.agent(terms, &hosts, list)?;
                 simulation.spawn(Box::new(Member::new(agent, number, openings.clone())), terms.start);
             }
         }

@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use roundelay::{Bytes, Duration, Instant, Rate};
+use roundelay::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::lists::{Trace, Workload};
 use super::protocol::Protocol;
 use crate::agent::Agent;
 use crate::network::{LinkClass, Network, NodeId};
-use crate::sources::{Sizes, SourceError, Span, Terms, arrivals, burst, cbr, on_off, poisson, request_response, tcp, trace, video, voip};
+use crate::sources::{
+    Sizes, SourceError, Span, Terms, arrivals, burst, cbr, on_off, poisson, request_response, tcp, trace, video, voip, workload,
+};
 use crate::written::{InWords, read, some};
 
 /// A kind of source with its parameters.
@@ -36,6 +39,8 @@ pub enum SourceSpec {
     Arrivals(Arrivals),
     /// A list of packets from a file.
     Trace(Trace),
+    /// A list of flows from a file; `to` is left out.
+    Workload(Workload),
 }
 
 /// Constant rate.
@@ -248,18 +253,7 @@ pub struct Arrivals {
     pub tcp: Protocol,
 }
 
-/// A list of packets.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Trace {
-    /// Its path, from the folder of the scenario: a line a packet, seconds and bytes, in the order of time.
-    pub file: String,
-    /// What is in it.
-    #[serde(skip)]
-    pub packets: Vec<(Instant, u32)>,
-}
-
-const fn full_len() -> u32 {
+pub(super) const fn full_len() -> u32 {
     1460
 }
 
@@ -273,8 +267,8 @@ const fn speech_len() -> u32 {
 
 impl SourceSpec {
     /// Names of all kinds, as in scenarios.
-    pub const KINDS: [&'static str; 10] =
-        ["cbr", "poisson", "on_off", "voip", "burst", "tcp", "request_response", "video", "arrivals", "trace"];
+    pub const KINDS: [&'static str; 11] =
+        ["cbr", "poisson", "on_off", "voip", "burst", "tcp", "request_response", "video", "arrivals", "trace", "workload"];
 
     /// The name of its kind.
     pub const fn kind(&self) -> &'static str {
@@ -289,6 +283,7 @@ impl SourceSpec {
             Self::Video(_) => "video",
             Self::Arrivals(_) => "arrivals",
             Self::Trace(_) => "trace",
+            Self::Workload(_) => "workload",
         }
     }
 
@@ -297,15 +292,29 @@ impl SourceSpec {
         match self {
             Self::Burst(_) => true,
             Self::Arrivals(spec) => spec.transport == Transport::Burst,
+            Self::Workload(spec) => spec.transport == Transport::Burst,
             _ => false,
         }
     }
 
-    /// The agent that sends this between two hosts; flows that arrive do between all of `hosts`.
+    /// Whether one of them begins flows between many hosts.
+    pub(super) const fn is_of_many(&self) -> bool {
+        matches!(self, Self::Arrivals(_) | Self::Workload(_))
+    }
+
+    /// What pairs of hosts send, where that is a list.
+    pub(super) fn lists(&self, pairs: usize) -> Vec<Vec<trace::Entry>> {
+        match self {
+            Self::Trace(spec) => spec.deal(pairs),
+            _ => vec![Vec::new()],
+        }
+    }
+
+    /// The agent that sends this between two hosts, or a list of packets; flows that arrive do between all of `hosts`.
     ///
     /// # Errors
     /// A parameter is out of its range.
-    pub(super) fn agent(&self, terms: Terms, hosts: &[arrivals::Host]) -> Result<Box<dyn Agent>, SourceError> {
+    pub(super) fn agent(&self, terms: Terms, hosts: &[arrivals::Host], list: &[trace::Entry]) -> Result<Box<dyn Agent>, SourceError> {
         Ok(match self {
             Self::Cbr(Cbr { rate, packet_len }) => Box::new(cbr::Cbr::new(cbr::Config { terms, rate: *rate, packet_len: *packet_len })?),
             Self::Poisson(spec) => Box::new(poisson::Poisson::new(poisson::Config { terms, rate: spec.rate, lengths: spec.lengths() })?),
@@ -329,10 +338,13 @@ impl SourceSpec {
                 Box::new(video::Video::new(config)?)
             }
             Self::Arrivals(spec) => Box::new(arrivals::Arrivals::new(spec.config(terms, hosts)?)?),
-            Self::Trace(spec) => {
-                let packets = spec.packets.iter().map(|(at, len)| trace::Entry { at: *at, flow: 0, len: *len }).collect();
-                Box::new(trace::Trace::new(trace::Config { flows: vec![terms.flow], packets, urgency: terms.urgency })?)
+            Self::Trace(_) => {
+                let flows = list.iter().map(|packet| packet.flow + 1).max().unwrap_or(0);
+                let Terms { flow, start, start_jitter, stop, urgency } = terms;
+                let flows = vec![flow; flows as usize];
+                Box::new(trace::Trace::new(trace::Config { flows, packets: list.to_vec(), start, start_jitter, stop, urgency })?)
             }
+            Self::Workload(spec) => Box::new(workload::Workload::new(spec.config(terms))?),
         })
     }
 
@@ -364,6 +376,13 @@ impl SourceSpec {
                 ways * senders * at_rate(spec.utilisation * spec.link_rate.bits_per_second() as f64, spec.packet_len.into())
             }
             Self::Trace(spec) => spec.packets.len() as f64,
+            Self::Workload(spec) => {
+                let of_flow = |flow: &workload::Entry| match spec.transport {
+                    Transport::Burst => flow.size_bytes as f64 / f64::from(spec.packet_len.max(1)) + 1.0,
+                    Transport::Tcp => over_tcp(flow.size_bytes as f64, &spec.tcp),
+                };
+                spec.flows.iter().map(of_flow).sum()
+            }
         }
     }
 
@@ -393,12 +412,18 @@ impl OnOff {
     }
 }
 
+impl Transport {
+    pub(super) fn with(self, packet_len: u32, tcp: &Protocol) -> arrivals::Transport {
+        match self {
+            Self::Burst => arrivals::Transport::Burst { packet_len },
+            Self::Tcp => arrivals::Transport::Tcp(tcp.config()),
+        }
+    }
+}
+
 impl Arrivals {
     fn config(&self, terms: Terms, hosts: &[arrivals::Host]) -> Result<arrivals::Config, SourceError> {
-        let transport = match self.transport {
-            Transport::Burst => arrivals::Transport::Burst { packet_len: self.packet_len },
-            Transport::Tcp => arrivals::Transport::Tcp(self.tcp.config()),
-        };
+        let transport = self.transport.with(self.packet_len, &self.tcp);
         Ok(arrivals::Config {
             hosts: hosts.to_vec(),
             link_rate: self.link_rate,

@@ -79,9 +79,6 @@ impl Config {
                 "hosts of two groups at least",
             ));
         }
-        if let Transport::Burst { packet_len } = self.transport {
-            check.packet_len(packet_len)?;
-        }
         self.terms(self.hosts[0].node, self.hosts[0].node).check(check)
     }
 
@@ -93,9 +90,37 @@ impl Config {
 
 /// What flows are made from.
 #[derive(Debug)]
-enum Mould {
+pub(crate) enum Mould {
     Burst(u32),
     Tcp(Box<Tcp>),
+}
+
+impl Mould {
+    /// `terms`: those of each flow, but for its ends.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub(crate) fn new(transport: Transport, terms: Terms, check: Check) -> Result<Self, SourceError> {
+        Ok(match transport {
+            Transport::Burst { packet_len } => {
+                check.packet_len(packet_len)?;
+                Self::Burst(packet_len)
+            }
+            Transport::Tcp(protocol) => Self::Tcp(Box::new(Tcp::prototype(Terms { start: Instant::ZERO, stop: None, ..terms }, protocol)?)),
+        })
+    }
+
+    /// A flow of so many bytes begins.
+    pub(crate) fn begin(&self, spec: FlowSpec, size: u64, urgency: Urgency, context: &mut Context<'_>) {
+        match self {
+            Self::Tcp(prototype) => context.spawn(Box::new(prototype.like(spec, size)), context.now()),
+            Self::Burst(packet_len) => {
+                let flow = context.open(spec);
+                burst::send_all(flow, size, *packet_len, &mut Stamp::new(urgency, size, *packet_len), context);
+                context.close(flow);
+            }
+        }
+    }
 }
 
 /// The source.
@@ -113,11 +138,7 @@ impl Arrivals {
     pub fn new(config: Config) -> Result<Self, SourceError> {
         config.check()?;
         let node = config.hosts[0].node;
-        let terms = Terms { start: Instant::ZERO, stop: None, ..config.terms(node, node) };
-        let mould = match config.transport {
-            Transport::Burst { packet_len } => Mould::Burst(packet_len),
-            Transport::Tcp(protocol) => Mould::Tcp(Box::new(Tcp::prototype(terms, protocol)?)),
-        };
+        let mould = Mould::new(config.transport, config.terms(node, node), Check("arrivals"))?;
         let mean_gap_picos = 1e12 / config.flows_per_host() / config.hosts.len() as f64;
         Ok(Self { config, mean_gap_picos, mould, has_begun: false })
     }
@@ -141,14 +162,7 @@ impl Arrivals {
         let [from, to] = self.pair(context);
         let size = self.config.sizes.draw(context.random());
         let spec = FlowSpec { from, to, config: self.config.flow };
-        match &self.mould {
-            Mould::Tcp(prototype) => context.spawn(Box::new(prototype.like(spec, size)), context.now()),
-            Mould::Burst(packet_len) => {
-                let flow = context.open(spec);
-                burst::send_all(flow, size, *packet_len, &mut Stamp::new(self.config.urgency, size, *packet_len), context);
-                context.close(flow);
-            }
-        }
+        self.mould.begin(spec, size, self.config.urgency, context);
     }
 }
 

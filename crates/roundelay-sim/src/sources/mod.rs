@@ -32,6 +32,7 @@ pub mod tcp;
 pub mod trace;
 pub mod video;
 pub mod voip;
+pub mod workload;
 
 pub use draw::Span;
 pub use outlet::Terms;

@@ -2,16 +2,16 @@
 //!
 //! One agent sends the packets of all flows of the list, so that those of one instant keep their order.
 
-use roundelay::{FlowId, Instant};
+use roundelay::{Duration, FlowId, Instant};
 
 use crate::agent::{Agent, Context, FlowSpec, Outgoing};
 use crate::sources::stamp::{Stamp, Urgency};
-use crate::sources::{Check, SourceError};
+use crate::sources::{Check, SourceError, draw};
 
 /// A packet of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// When it is sent.
+    /// When it is sent, counted from the start.
     pub at: Instant,
     /// Its flow's place in [`Config::flows`].
     pub flow: u32,
@@ -26,6 +26,12 @@ pub struct Config {
     pub flows: Vec<FlowSpec>,
     /// The packets, each no earlier than the one before.
     pub packets: Vec<Entry>,
+    /// When the list begins.
+    pub start: Instant,
+    /// It begins up to so much later, drawn evenly.
+    pub start_jitter: Duration,
+    /// When it is cut off: no packet is sent then or later.
+    pub stop: Option<Instant>,
     /// How urgent they are; where it takes a flow's size, that is the bytes of its packets in the list.
     pub urgency: Urgency,
 }
@@ -35,6 +41,8 @@ pub struct Config {
 pub struct Trace {
     config: Config,
     next: usize,
+    /// How much later than in the list packets are sent, once that is known.
+    later: Option<Duration>,
     /// Of each flow: its number in queues, its stamp, and the bytes that it has left.
     open: Vec<(FlowId, Stamp, u64)>,
 }
@@ -57,7 +65,7 @@ impl Trace {
                 return error("at", packet.at.to_string(), format!("from the packet before, {earliest}"));
             }
         }
-        Ok(Self { config, next: 0, open: Vec::new() })
+        Ok(Self { config, next: 0, later: None, open: Vec::new() })
     }
 
     fn open(&mut self, context: &mut Context<'_>) {
@@ -74,10 +82,19 @@ impl Trace {
 
 impl Agent for Trace {
     fn wake(&mut self, context: &mut Context<'_>) {
+        let Config { start, start_jitter, stop, .. } = self.config;
+        let later = *self.later.get_or_insert_with(|| start.since(Instant::ZERO) + draw::up_to(context.random(), start_jitter));
+        if context.now() < Instant::ZERO + later {
+            return context.wake_at(Instant::ZERO + later);
+        }
         if self.open.is_empty() {
             self.open(context);
         }
         while let Some(&Entry { at, flow, len }) = self.config.packets.get(self.next) {
+            let at = at + later;
+            if stop.is_some_and(|stop| at >= stop) {
+                break;
+            }
             if at > context.now() {
                 return context.wake_at(at);
             }
@@ -104,7 +121,8 @@ mod tests {
 
     fn config(packets: &[(u64, u32, u32)]) -> Config {
         let packets = packets.iter().map(|&(at, flow, len)| Entry { at: seconds(at), flow, len }).collect();
-        Config { flows: vec![HERE, BACK], packets, urgency: Urgency::Remaining(roundelay::Duration::from_secs(1)) }
+        let urgency = Urgency::Remaining(Duration::from_secs(1));
+        Config { flows: vec![HERE, BACK], packets, start: Instant::ZERO, start_jitter: Duration::ZERO, stop: None, urgency }
     }
 
     #[test]
@@ -113,6 +131,19 @@ mod tests {
         let sent: Vec<_> = log.sent.iter().map(|packet| (packet.now, packet.flow.0, packet.len, packet.priority)).collect();
         assert_eq!(sent, [(seconds(1), 0, 100, 170), (seconds(3), 1, 50, 100), (seconds(3), 0, 70, 70), (seconds(3), 1, 50, 50)]);
         assert_eq!(log.closed.len(), 2);
+    }
+
+    #[test]
+    fn the_list_starts_late_and_is_cut_off() {
+        let times =
+            |config| Bench::default().sent(1, 20, [Trace::new(config).unwrap()]).iter().map(|packet| packet.now).collect::<Vec<_>>();
+        let list = || Config { start: seconds(5), ..config(&[(1, 0, 100), (3, 1, 50), (4, 0, 70)]) };
+        assert_eq!(times(list()), [6, 8, 9].map(seconds));
+        assert_eq!(times(Config { stop: Some(seconds(9)), ..list() }), [6, 8].map(seconds), "none at the stop");
+        let jittered = times(Config { start_jitter: Duration::from_secs(1), ..list() });
+        let shift = jittered[0].since(seconds(6));
+        assert!(shift > Duration::ZERO && shift < Duration::from_secs(1));
+        assert_eq!(jittered, [6, 8, 9].map(|at| seconds(at) + shift));
     }
 
     #[test]

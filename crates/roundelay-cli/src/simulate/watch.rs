@@ -1,0 +1,110 @@
+//! Who listens to a run: its log, its capture, and the page with what happened over time.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use roundelay::Instant;
+use roundelay_report::{PartialFile, SimulatedPackets};
+use roundelay_sim::log::Log;
+use roundelay_sim::pcapng::Pcapng;
+use roundelay_sim::scenario::{Curves, Progress, Results, RunError, Scenario};
+
+use crate::arguments::Simulate;
+use crate::failure::Failure;
+
+/// A file that is being written, and what it is called.
+type Named = (PathBuf, PartialFile);
+
+/// Files that are written while the simulation runs.
+pub(super) struct Files {
+    log: Option<Named>,
+    capture: Option<Named>,
+}
+
+impl Files {
+    /// Places that cannot be written to are told before a long run, not after it.
+    pub(super) fn create(arguments: &Simulate) -> Result<Self, Failure> {
+        let Simulate { log, pcapng, packets, replicas, .. } = arguments;
+        let options = [("--log", log.is_some()), ("--pcapng", pcapng.is_some()), ("--packets", *packets)];
+        if let Some((option, _)) = options.into_iter().find(|(_, is_wanted)| *is_wanted && *replicas > 1) {
+            let message = format!("{option} tells of one run, not of {replicas} replicas: leave out --replicas, or choose one with --seed");
+            return Err(Failure::usage(message));
+        }
+        let open = |path: &Option<PathBuf>| -> Result<Option<Named>, Failure> {
+            let Some(path) = path else { return Ok(None) };
+            Ok(Some((path.clone(), PartialFile::create(path).map_err(Failure::run)?)))
+        };
+        Ok(Self { log: open(log)?, capture: open(pcapng)? })
+    }
+
+    /// Gives whole files their names.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        [self.log, self.capture].into_iter().flatten().try_for_each(|(_, file)| file.finish()).map_err(Failure::run)
+    }
+}
+
+type Captures<'a> = (Option<Pcapng<&'a mut PartialFile>>, Option<SimulatedPackets>);
+type Listeners<'a> = (Option<Log<&'a mut PartialFile>>, Captures<'a>);
+
+/// Who listens to the first replica.
+pub(super) struct Watch<'a> {
+    listeners: Mutex<Listeners<'a>>,
+    curves: OnceLock<Curves>,
+    paths: [PathBuf; 2],
+    is_wanted: bool,
+}
+
+impl<'a> Watch<'a> {
+    /// `metadata` is for the file of packets.
+    pub(super) fn new(
+        files: &'a mut Files,
+        arguments: &Simulate,
+        scenario: &Scenario,
+        metadata: &[(String, String)],
+    ) -> Result<Self, Failure> {
+        let network = &scenario.topology.network;
+        let name = |file: &Option<Named>| file.as_ref().map_or_else(PathBuf::new, |(path, _)| path.clone());
+        let paths = [name(&files.log), name(&files.capture)];
+        let log = files.log.as_mut().map(|(_, file)| Log::new(file, network));
+        let capture = files.capture.as_mut().map(|(_, file)| Pcapng::new(file, network));
+        let packets = match arguments.parquet.as_deref().filter(|_| arguments.packets) {
+            Some(folder) => {
+                make(folder)?;
+                Some(SimulatedPackets::create(&folder.join("packets.parquet"), network, metadata).map_err(Failure::run)?)
+            }
+            None => None,
+        };
+        let is_wanted = log.is_some() || capture.is_some() || packets.is_some() || arguments.html.is_some();
+        Ok(Self { listeners: Mutex::new((log, (capture, packets))), curves: OnceLock::new(), paths, is_wanted })
+    }
+
+    /// Runs the scenario, and listens if anybody wants to know.
+    pub(super) fn run(&self, scenario: &Scenario, progress: impl FnMut(Progress)) -> Result<Results, RunError> {
+        if !self.is_wanted {
+            return scenario.run(scenario.seed, progress);
+        }
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let (results, curves) = scenario.run_with(scenario.seed, &mut *listeners, progress)?;
+        self.curves.get_or_init(|| curves);
+        Ok(results)
+    }
+
+    /// Writes what is not written yet; what happened over time.
+    pub(super) fn finish(self, scenario: &Scenario) -> Result<Curves, Failure> {
+        let (log, (capture, packets)) = self.listeners.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let [log_path, capture_path] = &self.paths;
+        let failed = |path: &Path| {
+            let name = path.display().to_string();
+            move |error| Failure::run(format!("{name}: cannot write: {error}"))
+        };
+        log.map_or(Ok(()), |mut log| log.finish(Instant::ZERO + scenario.duration)).map_err(failed(log_path))?;
+        capture.map_or(Ok(()), |mut capture| capture.finish()).map_err(failed(capture_path))?;
+        packets.map_or(Ok(()), SimulatedPackets::finish).map_err(Failure::run)?;
+        Ok(self.curves.into_inner().unwrap_or_default())
+    }
+}
+
+/// Makes a folder where there is none.
+pub(super) fn make(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))
+}

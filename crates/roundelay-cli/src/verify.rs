@@ -1,0 +1,48 @@
+//! `roundelay verify`.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use roundelay_report::{clean, verified};
+use roundelay_sim::verify::{Inspection, VerifyError, inspect};
+
+use crate::arguments::Verify;
+use crate::failure::Failure;
+use crate::print;
+
+pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
+    let name = if arguments.log.as_os_str() == "-" { "standard input".to_owned() } else { clean(&arguments.log.display().to_string()) };
+    let log = open(&arguments.log).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    let inspection = inspect(log, arguments.faults.into()).map_err(|error| unreadable(&name, error))?;
+    print(&if arguments.json { json(&inspection) } else { verified(&name, &inspection) })?;
+    match inspection.faults.len() {
+        0 => Ok(()),
+        1 => Err(Failure::run(format!("{name}: no network does that: one fault"))),
+        number => Err(Failure::run(format!("{name}: no network does that: {number} faults"))),
+    }
+}
+
+fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    Ok(if path.as_os_str() == "-" {
+        Box::new(BufReader::new(io::stdin()))
+    } else {
+        Box::new(BufReader::with_capacity(1 << 16, File::open(path)?))
+    })
+}
+
+/// With file and line.
+fn unreadable(name: &str, error: VerifyError) -> Failure {
+    match error {
+        VerifyError::Format { line, error } => Failure::usage(format!("{name}:{line}: {}", clean(&error))),
+        other => Failure::usage(format!("{name}: {other}")),
+    }
+}
+
+fn json(inspection: &Inspection) -> String {
+    let Inspection { header, time, totals, checks, faults, is_cut } = inspection;
+    let (nodes, links) = (header.nodes, header.links.len());
+    let seconds = *time as f64 / 1e12;
+    let all = serde_json::json!({ "seconds": seconds, "nodes": nodes, "links": links, "totals": totals, "checks": checks, "faults": faults, "more_possible": is_cut });
+    format!("{all:#}\n")
+}

@@ -1,0 +1,524 @@
+//! What `roundelay simulate` reads and writes beside scenario and table, and `roundelay verify`, which reads a part of it.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+/// Twenty seconds of two senders that are too many for a link that loses packets, and a third that comes and goes.
+const SCENARIO: &str = r#"duration = "2s"
+[topology]
+template = "dumbbell"
+pairs = 3
+rate = "1mbit"
+[queue]
+core = "fifo limit 5"
+edge = "drr limit 50"
+[[port]]
+from = "left"
+to = "right"
+loss = "1%"
+jitter = "2ms"
+[[source]]
+name = "steady"
+kind = "cbr"
+from = ["s0", "s1"]
+to = ["r0", "r1"]
+rate = "600kbit"
+start_jitter = "10ms"
+[[source]]
+name = "web"
+kind = "arrivals"
+from = ["s2", "r2"]
+utilisation = 0.001
+link_rate = "100mbit"
+sizes = [[4000, 1.0]]
+transport = "tcp"
+"#;
+
+fn run(arguments: &[&str], input: &str) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+    command.args(arguments).current_dir(root).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the command runs");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let input = input.to_owned();
+    let writer = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+    let output = child.wait_with_output().expect("it ends");
+    writer.join().expect("it wrote");
+    output
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A folder of its own, gone when the test ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("roundelay-simulate-files-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("scenario.toml"), SCENARIO).unwrap();
+        Self(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+/// A scenario's log.
+fn log(folder: &Folder) -> String {
+    let path = folder.path("run.log");
+    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--log", &path], ""));
+    path
+}
+
+#[test]
+fn a_log_is_verified() {
+    let folder = Folder::new("verified");
+    let path = log(&folder);
+    let said = stdout(&run(&["verify", &path], ""));
+    for piece in ["all of it can be", "2.00 s of 8 nodes and 14 links", "lost on wires", "transmissions", "in order within its flow"] {
+        assert!(said.contains(piece), "no '{piece}' in\n{said}");
+    }
+    assert!(!said.contains("– "), "every check had something to check:\n{said}");
+    // The log is all that it needs, by whatever way it comes.
+    let text = fs::read_to_string(&path).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&stdout(&run(&["verify", "-", "--json"], &text))).unwrap();
+    assert_eq!(json["faults"].as_array().unwrap().len(), 0);
+    assert!(json["totals"]["dropped"].as_u64().unwrap() > 10 && json["totals"]["lost"].as_u64().unwrap() > 0, "{json}");
+    assert_eq!(json["totals"]["events"].as_u64().unwrap(), text.lines().count() as u64 - 1);
+}
+
+/// One line of the log is changed: a line that has all of `marks`, the second one.
+fn lie(log: &str, marks: &[&str], change: impl Fn(&str) -> String) -> (String, usize) {
+    let fits = |line: &&str| marks.iter().all(|mark| line.contains(mark));
+    let (at, line) = log.lines().enumerate().filter(|(_, line)| fits(line)).nth(1).unwrap_or_else(|| panic!("no {marks:?}"));
+    let mut lines: Vec<_> = log.lines().map(str::to_owned).collect();
+    lines[at] = change(line);
+    lines.retain(|line| !line.is_empty());
+    (lines.join("\n") + "\n", at + 1)
+}
+
+/// A number of a line, changed.
+fn number(line: &str, key: &str, change: impl Fn(u64) -> u64) -> String {
+    let mut value: serde_json::Value = serde_json::from_str(line).unwrap();
+    value[key] = change(value[key].as_u64().unwrap()).into();
+    value.to_string()
+}
+
+#[test]
+fn lies_in_a_log_are_found_with_their_lines() {
+    let folder = Folder::new("lies");
+    let honest = fs::read_to_string(log(&folder)).unwrap();
+    let event = |name: &str| format!(r#""event":"{name}""#);
+    type Change = fn(&str) -> String;
+    let lies: [(&str, &str, Change); 8] = [
+        ("deliver", "is not on its way", |line| format!("{line}\n{line}")),
+        ("transmit", "ps on this link, not", |line| number(line, "end", |end| end - 1)),
+        ("transmit", "bits take", |line| number(line, "end", |end| end + 1)),
+        ("arrive", "the link begins at", |line| number(line, "link", |link| (link + 2) % 14)),
+        ("send", "is not on its way", |_| String::new()),
+        ("drop", "overtakes packet", |_| String::new()),
+        ("close", "of its packets were sent", |line| number(line, "sent", |sent| sent + 1)),
+        ("lose", "loses nothing", |line| number(line, "link", |link| link + 1)),
+    ];
+    for (name, what, change) in lies {
+        let (text, line) = lie(&honest, &[&event(name)], change);
+        let output = run(&["verify", "-"], &text);
+        assert_eq!(output.status.code(), Some(1), "{name}: {}", stderr(&output));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let fault = said.lines().find(|line| line.starts_with("standard input:") && line.contains(what));
+        let fault = fault.unwrap_or_else(|| panic!("{name}: no '{what}' in\n{said}"));
+        let found: usize = fault.split(':').nth(1).unwrap().parse().unwrap();
+        assert!(found >= line, "{name}: the fault is in line {line}, not in {found}");
+        assert!(stderr(&output).contains("no network does that"));
+    }
+}
+
+#[test]
+fn what_is_no_log_is_a_wrong_use() {
+    let folder = Folder::new("no-log");
+    let text = fs::read_to_string(log(&folder)).unwrap();
+    let cut = &text[..text.len() - 20];
+    let cases = [
+        ("duration = 1", "standard input:1: expected value at column 1"),
+        ("", "standard input:1: the log is empty"),
+        (cut, ": EOF while parsing"),
+        (&text.replacen(r#""event":"send""#, r#""event":"sent""#, 1), ": unknown variant `sent`"),
+        (&text.replacen(r#""rate":"#, r#""rate":-"#, 1), "standard input:1: invalid"),
+    ];
+    for (input, message) in cases {
+        let output = run(&["verify", "-"], input);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(output.stdout.is_empty() && stderr(&output).contains(message), "{}", stderr(&output));
+    }
+    let missing = run(&["verify", "nowhere.log"], "");
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(stderr(&missing).contains("nowhere.log: "));
+    // A log that stops between two lines is one, but of a run that was cut off.
+    let whole_lines = &text[..text.trim_end().rfind('\n').unwrap() + 1];
+    let output = run(&["verify", "-"], whole_lines);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("without an end"));
+}
+
+#[test]
+fn a_run_is_the_same_with_and_without_listeners() {
+    let folder = Folder::new("same");
+    let (scenario, log, capture) = (folder.path("scenario.toml"), folder.path("a.log"), folder.path("a.pcapng"));
+    let plain = stdout(&run(&["simulate", &scenario, "--json"], ""));
+    let watched = stdout(&run(&["simulate", &scenario, "--json", "--log", &log, "--pcapng", &capture], ""));
+    assert_eq!(plain, watched);
+    let again = folder.path("b.log");
+    stdout(&run(&["simulate", &scenario, "--log", &again], ""));
+    assert!(fs::read(&log).unwrap() == fs::read(&again).unwrap(), "same scenario, same log");
+}
+
+#[test]
+fn logs_are_of_one_run() {
+    let folder = Folder::new("one");
+    let scenario = folder.path("scenario.toml");
+    for option in ["--log", "--pcapng"] {
+        let path = folder.path("file");
+        let output = run(&["simulate", &scenario, option, &path, "--replicas", "2"], "");
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(&format!("{option} tells of one run, not of 2 replicas")), "{}", stderr(&output));
+        assert!(!Path::new(&path).exists());
+    }
+    let output = run(&["simulate", &scenario, "--parquet", &folder.path("columns"), "--packets", "--replicas", "2"], "");
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("--packets tells of one run"), "{}", stderr(&output));
+    let output = run(&["simulate", &scenario, "--log", "no-such-folder/run.log"], "");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("no-such-folder/run.log: cannot create"), "{}", stderr(&output));
+}
+
+/// tshark reads the capture, where there is one: each link is an interface by its name.
+#[test]
+fn wireshark_reads_the_capture() {
+    let folder = Folder::new("pcapng");
+    let capture = folder.path("run.pcapng");
+    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--pcapng", &capture], ""));
+    assert_eq!(fs::read(&capture).unwrap()[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+    let fields = ["-T", "fields", "-e", "frame.interface_name", "-e", "frame.len", "-e", "ip.src", "-e", "_ws.malformed"];
+    let Ok(tshark) = Command::new("tshark").args(["-r", &capture]).args(fields).output() else { return };
+    let text = stdout(&tshark);
+    let rows: Vec<Vec<_>> = text.lines().map(|line| line.split('\t').collect()).collect();
+    assert!(rows.len() > 500 && rows.iter().all(|row| row[3].is_empty()), "{} packets", rows.len());
+    for name in ["left to right", "right to left", "s0 to left", "right to r2"] {
+        assert!(rows.iter().any(|row| row[0] == name), "nothing on '{name}'");
+    }
+    assert!(rows.iter().any(|row| row[1] == "1000" && row[2] == "10.0.0.2"), "{:?}", rows[0]);
+}
+
+/// The data that the page's script draws from.
+fn embedded(page: &str) -> serde_json::Value {
+    let (_, data) = page.split_once("<script type=\"application/json\" id=\"data\">").expect("data");
+    serde_json::from_str(data.split("</script>").next().unwrap()).expect("JSON")
+}
+
+#[test]
+fn a_page_has_all_and_needs_nothing() {
+    let folder = Folder::new("page");
+    let (scenario, path) = (folder.path("scenario.toml"), folder.path("page.html"));
+    let json = stdout(&run(&["simulate", &scenario, "--json", "--html", &path], ""));
+    let results: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let page = fs::read_to_string(&path).unwrap();
+    let sections =
+        ["id=\"sources\"", "id=\"transfers\"", "id=\"sizes\"", "id=\"classes\"", "id=\"links\"", "id=\"flows\"", "roundelay.config_hash"];
+    for piece in sections.iter().chain(&[
+        "Content-Security-Policy",
+        "left &gt; right",
+        "drr, buffer 50p",
+        "[[source]]",
+        "rate = &quot;600kbit&quot;",
+    ]) {
+        assert!(page.contains(piece), "no '{piece}'");
+    }
+    for foreign in ["http://", "https://", "src="] {
+        let own = page.matches(foreign).count() - page.matches("http://www.w3.org/").count() * usize::from(foreign == "http://");
+        let allowed = page.match_indices(foreign).filter(|(at, _)| page[*at..].starts_with("https://github.com/leeoniya/uPlot")).count();
+        assert_eq!(own, allowed, "{foreign}");
+    }
+    let data = embedded(&page);
+    // 200 steps over the first of the links, which is the one that drops; what it dropped is what the results say.
+    let link = &data["links"][0];
+    assert_eq!(link["name"], "left > right");
+    let sum = |key: &str| link[key].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).sum::<f64>();
+    let told =
+        results["replicas"][0]["links"].as_array().unwrap().iter().find(|link| link["from"] == "left" && link["to"] == "right").unwrap();
+    let dropped: f64 = told["dropped"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).sum();
+    assert_eq!(sum("dropped"), dropped);
+    assert!((sum("utilisation") / 200.0 - told["utilisation"].as_f64().unwrap()).abs() < 0.01);
+    assert_eq!(link["backlog"].as_array().unwrap().len(), 200);
+    let delay = data["groups"][0]["delay"].as_array().unwrap();
+    assert_eq!(delay.last().unwrap()[0].as_f64().unwrap() as f32, {
+        let max = results["replicas"][0]["groups"][0]["delay"]["max"].as_f64().unwrap();
+        format!("{max:.4e}").parse::<f64>().unwrap() as f32
+    });
+    let sizes = results["replicas"][0]["groups"][1]["sizes"].as_array().unwrap();
+    assert_eq!(sizes[0]["up_to"], 10_000, "4000 bytes are up to 10 KB");
+    assert_eq!(sizes[0]["completion"], results["replicas"][0]["groups"][1]["completion"]);
+    assert!(results["replicas"][0]["groups"][1]["round_trip"]["mean"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_page_of_replicas_has_intervals_and_a_row_each() {
+    let folder = Folder::new("replicas");
+    let path = folder.path("page.html");
+    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--replicas", "3", "--seed", "5", "--html", &path], ""));
+    let page = fs::read_to_string(&path).unwrap();
+    for piece in ["id=\"replicas\"", "seed 5<", "seed 7<", " ±", "3 replicas: figures are means", "of the first replica, seed 5"] {
+        assert!(page.contains(piece), "no '{piece}'");
+    }
+}
+
+/// Names come from files that anyone may have made.
+#[test]
+fn names_cannot_break_the_page() {
+    let folder = Folder::new("hostile");
+    let (scenario, path) = (folder.path("hostile.toml"), folder.path("page.html"));
+    let hostile = "</script><script>alert(1)</script><!--";
+    let named = SCENARIO.replace("\"steady\"", &format!("\"{hostile}\"")).replace("duration", &format!("name = \"{hostile}\"\nduration"));
+    fs::write(&scenario, named).unwrap();
+    stdout(&run(&["simulate", &scenario, "--html", &path], ""));
+    let page = fs::read_to_string(&path).unwrap();
+    assert!(!page.contains("<script>alert") && !page.contains("<!--"));
+    assert_eq!(embedded(&page)["groups"][0]["name"], hostile);
+}
+
+#[test]
+fn a_scenario_comes_by_standard_input() {
+    let folder = Folder::new("input");
+    let json = |arguments: &[&str], input: &str| -> serde_json::Value {
+        let arguments = [&["simulate"], arguments, &["--json"]].concat();
+        serde_json::from_str(&stdout(&run(&arguments, input))).unwrap()
+    };
+    let (from_file, from_input) = (json(&[&folder.path("scenario.toml")], ""), json(&["-"], SCENARIO));
+    assert_eq!(from_file["replicas"], from_input["replicas"]);
+    assert_eq!(from_input["name"], "standard input");
+    let output = run(&["simulate", "-"], "duration = 1");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("standard input:1: 1: expected a time in s, ms, us or ns"), "{}", stderr(&output));
+}
+
+/// `--queue` is for what leaves routers, and keeps buffers.
+#[test]
+fn one_scenario_runs_under_several_disciplines() {
+    let folder = Folder::new("queue");
+    let scenario = folder.path("scenario.toml");
+    let queues = |arguments: &[&str]| -> Vec<String> {
+        let output = run(&[&["simulate", &scenario, "--json"], arguments].concat(), "");
+        let results: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let links = results["replicas"][0]["links"].as_array().unwrap();
+        let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+        let mut all: Vec<_> =
+            links.iter().map(|link| format!("{}: {} {}", text(&link["class"]), text(&link["queue"]), text(&link["buffer"]))).collect();
+        all.sort();
+        all.dedup();
+        all
+    };
+    let host = "host: fifo 100000000p";
+    assert_eq!(queues(&[]), ["core: fifo 5p", "edge: drr 50p", host]);
+    assert_eq!(queues(&["--queue", "qfq"]), ["core: qfq 5p", "edge: qfq 50p", host]);
+    assert_eq!(queues(&["--queue", "qfq limit 7"]), ["core: qfq 7p", "edge: qfq 7p", host]);
+    let loss = |queue: &str| {
+        let output = run(&["simulate", &scenario, "--json", "--queue", queue], "");
+        let results: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        results["replicas"][0]["groups"][0]["packets"].clone()
+    };
+    assert_ne!(loss("fifo"), loss("drr"), "they make a difference");
+    let wrong = run(&["simulate", &scenario, "--queue", "fifa"], "");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains("fifa"), "{}", stderr(&wrong));
+    // The page and the hash of its configuration tell.
+    let hash = |arguments: &[&str]| {
+        let path = folder.path("page.html");
+        stdout(&run(&[&["simulate", &scenario, "--html", &path], arguments].concat(), ""));
+        let page = fs::read_to_string(&path).unwrap();
+        assert_eq!(page.contains("In the queues of routers, whatever is said below: qfq"), !arguments.is_empty());
+        page.split_once("config_hash</dt><dd>").unwrap().1.split('<').next().unwrap().to_owned()
+    };
+    assert_ne!(hash(&[]), hash(&["--queue", "qfq"]));
+}
+
+#[test]
+fn the_table_names_disciplines_and_buffers() {
+    let folder = Folder::new("table");
+    let table = stdout(&run(&["simulate", &folder.path("scenario.toml")], ""));
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().take(4).collect()).collect();
+    for row in [["core:", "fifo", "5p", "2"], ["edge:", "drr", "50p", "6"], ["host:", "fifo", "100000000p", "6"]] {
+        assert!(rows.contains(&row.to_vec()), "no {row:?} in\n{table}");
+    }
+}
+
+/// Both commands make the folder that `--parquet` names, with those above it.
+#[test]
+fn folders_are_made_where_there_are_none() {
+    let folder = Folder::new("folders");
+    let (one, other) = (folder.path("a/b"), folder.path("c/d"));
+    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--parquet", &one], ""));
+    let capture = "examples/captures/home-downlink.pcap";
+    stdout(&run(&["compare", capture, "fifo", "--rate", "5mbit", "--no-cost", "--parquet", &other], ""));
+    assert!(Path::new(&one).join("flows.parquet").is_file() && Path::new(&other).join("flows.parquet").is_file());
+}
+
+const CAPTURE: &str = "examples/captures/home-downlink.pcap";
+
+/// A host that sends the capture to another one over a link, as `compare` does over a port.
+fn replay(folder: &Folder, source: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let capture = root.join(CAPTURE).canonicalize().unwrap();
+    let text = format!(
+        "duration = \"300s\"\n[queue]\nhost = \"fifo limit 100\"\n{}\n[[link]]\nfrom = \"a0\"\nto = \"b0\"\nrate = \"5mbit\"\n\
+         [[link]]\nfrom = \"a1\"\nto = \"b1\"\nrate = \"5mbit\"\n[[source]]\nkind = \"trace\"\nfile = \"{}\"\n{source}\n",
+        ["a0", "a1", "b0", "b1"].map(|name| format!("[[node]]\nname = \"{name}\"\nhost = true")).join("\n"),
+        capture.display()
+    );
+    let path = folder.path("replay.toml");
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn group(scenario: &str, more: &[&str]) -> serde_json::Value {
+    let results: serde_json::Value = serde_json::from_str(&stdout(&run(&[&["simulate", scenario, "--json"], more].concat(), ""))).unwrap();
+    results["replicas"][0]["groups"][0].clone()
+}
+
+/// A capture in a simulation is what it is in `compare`: flows, packets, and those that a full queue drops.
+#[test]
+fn a_capture_is_sent_as_compare_replays_it() {
+    let folder = Folder::new("capture");
+    let compared = run(&["compare", CAPTURE, "fifo limit 100", "--rate", "5mbit", "--no-cost", "--json"], "");
+    let compared: serde_json::Value = serde_json::from_str(&stdout(&compared)).unwrap();
+    let simulated = group(&replay(&folder, "from = \"a0\"\nto = \"b0\""), &[]);
+    assert_eq!(simulated["flows"].as_u64(), Some(compared["flows"].as_array().unwrap().len() as u64));
+    assert_eq!(simulated["packets"]["sent"], compared["capture"]["packets"]);
+    let total = &compared["disciplines"][0]["total"];
+    assert!(total["drops"]["full"].as_u64().unwrap() > 100, "{total}");
+    assert_eq!((&simulated["packets"]["full"], &simulated["packets"]["delivered"]), (&total["drops"]["full"], &total["packets"]));
+    let longest = |value: &serde_json::Value| value["delay"]["max"].as_f64().unwrap();
+    assert!((longest(&simulated) / longest(total) - 1.0).abs() < 1e-5, "{} and {}", longest(&simulated), longest(total));
+}
+
+#[test]
+fn flows_of_a_capture_are_dealt_out() {
+    let folder = Folder::new("dealt");
+    let one = group(&replay(&folder, "from = \"a0\"\nto = \"b0\""), &[]);
+    let scenario = replay(&folder, "from = [\"a0\", \"a1\"]\nto = [\"b0\", \"b1\"]");
+    let results: serde_json::Value = serde_json::from_str(&stdout(&run(&["simulate", &scenario, "--json"], ""))).unwrap();
+    let (two, links) = (&results["replicas"][0]["groups"][0], results["replicas"][0]["links"].as_array().unwrap());
+    assert_eq!((&two["flows"], &two["packets"]["sent"]), (&one["flows"], &one["packets"]["sent"]));
+    let sent = |from: &str| links.iter().find(|link| link["from"] == from).unwrap()["arrived"].as_u64().unwrap();
+    assert_eq!(sent("a0") + sent("a1"), one["packets"]["sent"].as_u64().unwrap());
+    assert!(sent("a0") > 0 && sent("a1") > 0);
+    // Told apart by their senders alone there are fewer, and half of the time is not all of it.
+    let by_sender = group(&replay(&folder, "from = \"a0\"\nto = \"b0\"\nflow_by = \"src\""), &[]);
+    assert!(by_sender["flows"].as_u64() < one["flows"].as_u64());
+    let cut = group(&replay(&folder, "from = \"a0\"\nto = \"b0\"\nstart = \"1s\"\nstop = \"3s\""), &[]);
+    assert!(cut["packets"]["sent"].as_u64().unwrap() < one["packets"]["sent"].as_u64().unwrap());
+}
+
+#[test]
+fn captures_that_cannot_be_read_are_told_with_their_line() {
+    let folder = Folder::new("broken-capture");
+    let broken = folder.path("broken.pcap");
+    fs::write(&broken, [0xd4, 0xc3, 0xb2, 0xa1, 2, 0]).unwrap();
+    let scenario = replay(&folder, "from = \"a0\"\nto = \"b0\"");
+    let text = fs::read_to_string(&scenario).unwrap();
+    let line = text.lines().position(|line| line.starts_with("file = ")).unwrap();
+    let changed = |from: &str, to: &str| {
+        fs::write(&scenario, text.replace(text.lines().nth(line).unwrap(), &format!("{from} = \"{to}\""))).unwrap();
+        let output = run(&["simulate", &scenario], "");
+        assert_eq!(output.status.code(), Some(2));
+        stderr(&output)
+    };
+    let said = changed("file", &broken);
+    assert!(said.contains(&format!("replay.toml:{}: ", line + 1)) && said.contains("broken.pcap"), "{said}");
+    let said = changed("file", "nowhere.pcap");
+    assert!(said.contains("cannot read 'nowhere.pcap'"), "{said}");
+    let said = changed("flow_by = \"port\"\nfile", &broken);
+    assert!(said.contains("unknown variant `port`, expected one of `5tuple`, `src`, `dst`, `dscp`"), "{said}");
+}
+
+/// A network in the UPS authors' files, and flows in theirs: seconds, bytes, from, to.
+#[test]
+fn a_workload_is_sent_as_it_is_written() {
+    let folder = Folder::new("workload");
+    fs::write(folder.0.join("topo.txt"), "4\n3\n0 1 10 5\n2 0 100 1\n3 1 100 1\n").unwrap();
+    fs::write(folder.0.join("endhosts.txt"), "2\n2 1 1\n3 2 1\n").unwrap();
+    fs::write(folder.0.join("workload.txt"), "0.5 1460 2 3\n0.1 14600 3 2\n\n7 1460 2 3\n").unwrap();
+    let with = |more: &str| {
+        let path = folder.path("ups.toml");
+        let text = format!(
+            "duration = \"5s\"\n[topology]\nfile = \"topo.txt\"\nformat = \"netsys\"\nsecond = \"endhosts.txt\"\n[[source]]\n\
+             kind = \"workload\"\nfile = \"workload.txt\"\nfrom = \"*\"\n{more}"
+        );
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let bursts = group(&with(""), &[]);
+    assert_eq!((bursts["flows"].as_u64(), bursts["packets"]["delivered"].as_u64()), (Some(2), Some(11)), "the third begins after the end");
+    assert_eq!(bursts["completion"]["count"].as_u64(), Some(2));
+    // One packet over 100, 10 and 100 Mbit/s, and 7 ms of wire.
+    let fastest = bursts["sizes"][0]["completion"]["max"].as_f64().unwrap();
+    assert!((fastest - (2.0 * 1460.0 * 8.0 / 1e8 + 1460.0 * 8.0 / 1e7 + 0.007)).abs() < 1e-9, "{fastest}");
+    let tcp = group(&with("transport = \"tcp\""), &[]);
+    assert_eq!(tcp["completion"]["count"].as_u64(), Some(2));
+    assert!(tcp["completion"]["mean"].as_f64() > bursts["completion"]["mean"].as_f64(), "there is a handshake");
+    assert!(stdout(&run(&["simulate", &with(""), "--dry-run"], "")).contains("about 1.30e1 packets"));
+    let cases = [
+        ("0.5 1460 2 9\n", "workload.txt:1: '9' is no host of 'from'"),
+        ("0.5 1460 2 3\n0.6 many 2 3\n", "workload.txt:2: '0.6 many 2 3': expected seconds, bytes and two hosts"),
+        ("0.5 1460 2 2\n", "workload.txt:1: '2' sends to itself"),
+        ("9 1460 2 3\n", "'workload.txt' has no flow before the end of the run"),
+        ("1 0 2 3\n", "size 0 of flow 0: legal range 1 to 1099511627776"),
+    ];
+    for (text, message) in cases {
+        fs::write(folder.0.join("workload.txt"), text).unwrap();
+        let output = run(&["simulate", &with("")], "");
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(stderr(&output).contains(message), "{}", stderr(&output));
+    }
+}
+
+/// A row for each packet that has come to an end: as many as the log has of them, and of the same fates.
+#[test]
+fn packets_are_told_one_by_one() {
+    let folder = Folder::new("packets");
+    let (columns, path) = (folder.path("columns"), folder.path("run.log"));
+    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--parquet", &columns, "--packets", "--log", &path], ""));
+    let verified: serde_json::Value = serde_json::from_str(&stdout(&run(&["verify", &path, "--json"], ""))).unwrap();
+    let file = fs::File::open(Path::new(&columns).join("packets.parquet")).unwrap();
+    let mut fates = std::collections::BTreeMap::new();
+    for row in SerializedFileReader::new(file).unwrap().get_row_iter(None).unwrap() {
+        let row: std::collections::BTreeMap<_, _> =
+            row.unwrap().get_column_iter().map(|(name, field)| (name.clone(), field.to_string())).collect();
+        let fate = row["fate"].trim_matches('"').to_owned();
+        let (sent, end): (u64, u64) = (row["sent_ps"].parse().unwrap(), row["end_ps"].parse().unwrap());
+        assert!(end >= sent && (fate == "delivered") == (row["link"] == "\"\""), "{row:?}");
+        assert!(row["len"] == "1000" || row["flow"].parse::<u64>().unwrap() > 1, "{row:?}");
+        *fates.entry(fate).or_insert(0) += 1;
+    }
+    let of = |fate: &str| fates.get(fate).copied().unwrap_or(0);
+    let totals = &verified["totals"];
+    assert_eq!((Some(of("delivered")), Some(of("lost"))), (totals["delivered"].as_u64(), totals["lost"].as_u64()));
+    assert_eq!(Some(of("full") + of("pushed_out") + of("early") + of("refused")), totals["dropped"].as_u64());
+    assert!(of("full") > 10 && of("lost") > 0, "{fates:?}");
+}

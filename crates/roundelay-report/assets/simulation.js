@@ -1,0 +1,84 @@
+"use strict";
+(() => {
+  const {
+    byId, seconds, bytes, tick, count, percent, clock, few, axis, logarithmicAxis, tooltip, draw, shares, fillLegend, makeSortable, followTheme, followWidth,
+  } = Roundelay;
+  const page = JSON.parse(document.getElementById("data").textContent);
+  // Links are told apart by colour and dash; of the first few of them, all can be shown at once.
+  const SHOWN_LINKS = 4;
+  const groups = page.groups.map(({ name }, index) => ({ label: name, index, width: 2, shown: true }));
+  const links = page.links.map(({ name }, index) => ({ label: name, index, width: 2, shown: index < SHOWN_LINKS }));
+  const state = { shape: "share", spread: [], time: [] };
+
+  // ---- How times are spread --------------------------------------------------------------------------------------------------------------
+
+  // Points of a distribution from nought on, so that the curve starts on the axis.
+  const distribution = (points) => {
+    const positive = points.filter(([time]) => time > 0);
+    return positive.length === 0 ? [] : [[positive[0][0] * 0.995, 0], ...positive];
+  };
+
+  const drawSpread = (id, what, nothing) => {
+    if (!byId(id)) return;
+    const tail = state.shape === "tail";
+    const all = page.groups.map((group) => distribution(group[id]));
+    const times = [...new Set(all.flat().map(([time]) => time))].sort((one, other) => one - other);
+    const within = all.map((points) => shares(points, times));
+    const longer = within.map((column) => column.map((share) => (share === null || share >= 1 ? null : 1 - share)));
+    const smallest = Math.min(0.01, ...longer.flat().filter((share) => share !== null));
+    const [first, last] = [times[0], times[times.length - 1]];
+    const whole = (chart, min, max) => (min <= first && max >= last ? [first * 0.92, last * 1.08] : [min, max]);
+    const valueAt = (chart, index, place) => {
+      if (all[index].length === 0) return null;
+      const share = within[index][place] ?? (times[place] > all[index][0][0] ? 1 : 0);
+      return tail ? 1 - share : share;
+    };
+    const title = (time) => (tail ? `Longer than ${seconds(time)}` : `Within ${seconds(time)}`);
+    state.spread.push(...draw(id, `Distribution of ${what}`, {
+      nothing,
+      height: 300,
+      scales: { x: { time: false, distr: 3, range: whole }, y: tail ? { distr: 3, range: [smallest, 1.1] } : { range: [0, 1.02] } },
+      axes: [logarithmicAxis(tick.time, { size: 32 }), (tail ? logarithmicAxis : axis)((share) => `${few(share * 100)} %`, { size: 78 })],
+      plugins: [tooltip(groups, title, valueAt, percent)],
+    }, [times, ...(tail ? longer : within)], groups));
+  };
+
+  // ---- Links over time -------------------------------------------------------------------------------------------------------------------
+
+  const drawOverTime = (id, title, about, { format, ticks, least }) => {
+    byId(`${id}-about`).textContent = `${about} each ${seconds(page.step)}.`;
+    const steps = page.links.length === 0 ? [] : page.links[0][id].map((value, step) => Number(((step + 1) * page.step).toPrecision(8)));
+    const top = (chart, min, max) => [0, 1.1 * Math.max(max ?? 0, least)];
+    state.time.push(...draw(id, title, {
+      nothing: "The network has no links.",
+      height: 196,
+      sync: { key: "time" },
+      scales: { x: { time: false }, y: { range: top } },
+      axes: [axis(clock, { size: 32 }), axis(ticks, { size: 78, space: 34 })],
+      plugins: [tooltip(links, (time) => `Until ${seconds(time)}`, (chart, index, place) => chart.data[index + 1][place], format)],
+    }, [steps, ...page.links.map((link) => link[id])], links));
+  };
+
+  const whole = (value) => (Number.isInteger(value) ? count(value) : "");
+
+  const drawCharts = () => {
+    [...state.spread, ...state.time].forEach((chart) => chart.destroy());
+    [state.spread, state.time] = [[], []];
+    drawSpread("delay", "delay of packets", "No packet arrived.");
+    drawSpread("completion", "completion times", "No transfer was complete.");
+    drawOverTime("utilisation", "Utilisation over time", "Part of the time at work, in", { format: percent, ticks: (share) => `${few(share * 100)} %`, least: 0.01 });
+    drawOverTime("backlog", "Backlog over time", "Bytes that wait, looked at", { format: bytes, ticks: tick.bytes, least: 1 });
+    drawOverTime("dropped", "Drops over time", "Packets that the queue dropped, in", { format: count, ticks: whole, least: 1 });
+  };
+
+  followTheme(drawCharts);
+  fillLegend("groups-legend", groups, () => state.spread);
+  fillLegend("links-legend", links, () => state.time);
+  document.querySelectorAll("table.sortable").forEach(makeSortable);
+  byId("shape").addEventListener("change", ({ target }) => {
+    state.shape = target.value;
+    drawCharts();
+  });
+  drawCharts();
+  followWidth("delay", () => [...state.spread, ...state.time]);
+})();

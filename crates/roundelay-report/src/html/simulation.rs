@@ -1,0 +1,138 @@
+//! A simulation as one page that needs nothing else.
+
+mod data;
+mod grid;
+mod tables;
+
+use roundelay_sim::scenario::Curves;
+
+use super::{COMMON_SCRIPT, UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE, embed, escape, fill};
+use crate::simulation::Simulated;
+use crate::units::{count, seconds};
+
+const TEMPLATE: &str = include_str!("../../assets/simulation.html");
+pub(super) const STYLE: &str = include_str!("../../assets/simulation.css");
+pub(super) const SCRIPT: &str = include_str!("../../assets/simulation.js");
+
+/// What is on the page.
+#[derive(Debug, Clone, Copy)]
+pub struct Page<'a> {
+    /// What came of the scenario.
+    pub simulated: &'a Simulated,
+    /// The first replica over time.
+    pub curves: &'a Curves,
+    /// The scenario's file.
+    pub scenario: &'a str,
+    /// Where the figures come from, by name: see [`provenance`](crate::provenance).
+    pub provenance: &'a [(String, String)],
+}
+
+/// The simulation as one HTML page, complete in itself: it loads nothing, and its content security policy forbids it to.
+pub fn simulation_html(page: &Page<'_>) -> String {
+    let simulated = page.simulated;
+    let name = escape(&simulated.name);
+    let charted = data::charted(page.curves);
+    fill(TEMPLATE, |slot| match slot {
+        "version" => escape(simulated.version),
+        "seed" => seeds(simulated),
+        "title" => format!("{name} – Roundelay"),
+        "name" | "answer" => name.clone(),
+        "lead" => lead(simulated),
+        "facts" => facts(simulated),
+        "sources" => tables::sources(simulated),
+        "intervals" => intervals(simulated).to_owned(),
+        "transfers" => tables::transfers(simulated),
+        "classes" => tables::classes(simulated),
+        "links" => tables::links(simulated),
+        "links_about" => tables::links_about(simulated),
+        "curves_of" => of_first(simulated, "The curves are"),
+        "completion_figure" => completion(page.curves),
+        "charted" => format!("{} {}", data::charted_about(&charted, page.curves), of_first(simulated, "All are")),
+        "flows" => tables::flows(simulated),
+        "flows_about" => tables::flows_about(simulated),
+        "replicas" => tables::replicas(simulated),
+        "scenario" => escape_lines(page.scenario),
+        "provenance" => provenance(page.provenance),
+        "data" => embed(&data::page(page, &charted)),
+        "style" => super::STYLE.to_owned(),
+        "simulation_style" => STYLE.to_owned(),
+        "script" => [COMMON_SCRIPT, SCRIPT].concat(),
+        "uplot_style" => UPLOT_STYLE.to_owned(),
+        "uplot_script" => UPLOT_SCRIPT.to_owned(),
+        "uplot_licence" => UPLOT_LICENCE.to_owned(),
+        other => unreachable!("the template has a slot {other} that nothing fills"),
+    })
+}
+
+fn seeds(simulated: &Simulated) -> String {
+    match &simulated.replicas[..] {
+        [first, .., last] => format!("{} to {}", first.seed, last.seed),
+        [only] => only.seed.to_string(),
+        [] => "none".to_owned(),
+    }
+}
+
+fn lead(simulated: &Simulated) -> String {
+    let warmup = if simulated.warmup > 0.0 {
+        format!(", of which the first {} count for nothing", seconds(simulated.warmup))
+    } else {
+        String::new()
+    };
+    let replicas = match simulated.replicas.len() {
+        1 => String::new(),
+        number => format!(" {} replicas: figures are means, with 95 % confidence intervals.", count(number as u64)),
+    };
+    format!("{} of simulated time{warmup}.{replicas}", seconds(simulated.duration))
+}
+
+const fn intervals(simulated: &Simulated) -> &'static str {
+    if simulated.replicas.len() > 1 {
+        " Figures are means over the replicas, ± half the width of Student’s 95 % confidence interval."
+    } else {
+        ""
+    }
+}
+
+/// Curves are not averaged.
+fn of_first(simulated: &Simulated, what: &str) -> String {
+    match &simulated.replicas[..] {
+        [first, _, ..] => format!("{what} of the first replica, seed {}.", first.seed),
+        _ => String::new(),
+    }
+}
+
+fn facts(simulated: &Simulated) -> String {
+    let replicas = &simulated.replicas;
+    let of_first = |of: fn(&roundelay_sim::scenario::Results) -> u64| replicas.first().map_or(0, of);
+    let facts = [
+        ("Nodes", count(simulated.nodes as u64)),
+        ("Hosts", count(simulated.hosts as u64)),
+        ("Links, one way", count(of_first(|results| results.links.len() as u64))),
+        ("Flows", count(of_first(|results| results.groups.last().map_or(0, |group| group.flows)))),
+        ("Packet-hops", count(replicas.iter().map(|results| results.packet_hops).sum())),
+        ("Events", count(replicas.iter().map(|results| results.events).sum())),
+        (if replicas.len() > 1 { "Seeds" } else { "Seed" }, seeds(simulated)),
+    ];
+    let lines = facts.map(|(name, value)| format!("    <div><dt>{name}</dt><dd>{}</dd></div>", escape(&value)));
+    lines.join("\n")
+}
+
+/// A drawing of completion times, where there are any.
+fn completion(curves: &Curves) -> String {
+    if curves.groups.iter().all(|group| group.completion.is_empty()) {
+        return String::new();
+    }
+    "  <figure>\n    <figcaption><h3>Completion times of transfers</h3><p>Share of the complete transfers, by the time that they took.</p></figcaption>\n    \
+     <div class=\"chart\" id=\"completion\"></div>\n  </figure>"
+        .to_owned()
+}
+
+fn provenance(entries: &[(String, String)]) -> String {
+    let line = |(name, value): &(String, String)| format!("    <div><dt>{}</dt><dd>{}</dd></div>", escape(name), escape(value));
+    entries.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Text with its lines and tabs.
+fn escape_lines(text: &str) -> String {
+    text.lines().map(|line| escape(&line.replace('\t', "    "))).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,72 @@
+//! What the script draws from.
+
+use roundelay_sim::scenario::{Curves, LinkCurves};
+use serde::Serialize;
+
+use super::Page;
+use crate::html::data::shorten;
+use crate::text::clean;
+
+/// Links that are drawn.
+const CHARTED: usize = 12;
+
+#[derive(Serialize)]
+struct Data<'a> {
+    step: f64,
+    groups: Vec<Group<'a>>,
+    links: Vec<Link<'a>>,
+}
+
+#[derive(Serialize)]
+struct Group<'a> {
+    name: String,
+    delay: &'a [(f64, f64)],
+    completion: &'a [(f64, f64)],
+}
+
+#[derive(Serialize)]
+struct Link<'a> {
+    name: String,
+    utilisation: &'a [f64],
+    dropped: &'a [u64],
+    backlog: &'a [u64],
+}
+
+/// The links that are drawn: those that drop most, then those that are most at work.
+pub(super) fn charted(curves: &Curves) -> Vec<usize> {
+    let weight = |link: &LinkCurves| (link.dropped.iter().sum::<u64>(), link.utilisation.iter().sum::<f64>());
+    let mut weights: Vec<_> = curves.links.iter().map(weight).enumerate().collect();
+    weights.sort_by(|(_, (drops, work)), (_, (other_drops, other_work))| other_drops.cmp(drops).then(other_work.total_cmp(work)));
+    weights.into_iter().take(CHARTED).map(|(link, _)| link).collect()
+}
+
+pub(super) fn charted_about(charted: &[usize], curves: &Curves) -> String {
+    let others = curves.links.len() - charted.len();
+    if others == 0 {
+        String::new()
+    } else {
+        format!("Those {} of the links that drop most, or else are most at work; {others} are not drawn.", charted.len())
+    }
+}
+
+/// The page's data as JSON, with no more digits than can be seen.
+pub(super) fn page(page: &Page<'_>, charted: &[usize]) -> String {
+    let Page { simulated, curves, .. } = page;
+    let Some(first) = simulated.replicas.first() else { return r#"{"step":1,"groups":[],"links":[]}"#.to_owned() };
+    let groups = first.groups.iter().zip(&curves.groups);
+    let link = |&number: &usize| {
+        let (link, curves) = (&first.links[number], &curves.links[number]);
+        let name = clean(&format!("{} > {}", link.from, link.to));
+        Link { name, utilisation: &curves.utilisation, dropped: &curves.dropped, backlog: &curves.backlog }
+    };
+    let data = Data {
+        step: curves.step,
+        groups: groups
+            .map(|(group, curves)| Group { name: clean(&group.name), delay: &curves.delay, completion: &curves.completion })
+            .collect(),
+        links: charted.iter().map(link).collect(),
+    };
+    let mut value = serde_json::to_value(data).expect("plain data with string keys always serialises");
+    shorten(&mut value);
+    value.to_string()
+}

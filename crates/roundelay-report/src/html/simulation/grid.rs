@@ -1,0 +1,65 @@
+//! Tables of figures, each a mean over replicas.
+
+use crate::html::escape;
+use crate::simulation::{figure, interval};
+
+/// A column: the heading, what it means, and how to get the figure and write it.
+pub(super) struct Column<R> {
+    pub(super) head: &'static str,
+    pub(super) about: &'static str,
+    pub(super) of: fn(&R) -> Option<f64>,
+    pub(super) unit: fn(f64) -> String,
+    /// A second line, of all replicas.
+    pub(super) below: Option<fn(&[&R]) -> String>,
+}
+
+impl<R> Column<R> {
+    pub(super) const fn new(head: &'static str, about: &'static str, unit: fn(f64) -> String, of: fn(&R) -> Option<f64>) -> Self {
+        Self { head, about, of, unit, below: None }
+    }
+
+    pub(super) const fn with(mut self, below: fn(&[&R]) -> String) -> Self {
+        self.below = Some(below);
+        self
+    }
+
+    fn cell(&self, replicas: &[&R]) -> String {
+        let interval = interval(replicas.iter().map(|replica| (self.of)(replica)));
+        let sort = interval.map_or_else(String::new, |interval| format!(" data-sort=\"{}\"", interval.mean));
+        let below = self.below.map(|below| below(replicas)).filter(|text| !text.is_empty());
+        let below = below.map_or_else(String::new, |text| format!("<small>{}</small>", escape(&text)));
+        format!("<td{sort}>{}{below}</td>", escape(&figure(interval, self.unit)))
+    }
+}
+
+/// A row: what it is called, what stands below that, and the same thing in each replica.
+pub(super) struct Row<'a, R> {
+    pub(super) name: String,
+    pub(super) below: String,
+    pub(super) is_sum: bool,
+    pub(super) replicas: Vec<&'a R>,
+}
+
+/// A table that can be sorted by each column. Columns without a figure in any row are left out.
+pub(super) fn table<R>(id: &str, what: &str, rows: &[Row<'_, R>], columns: &[Column<R>]) -> String {
+    let has_any = |column: &&Column<R>| rows.iter().any(|row| row.replicas.iter().any(|replica| (column.of)(replica).is_some()));
+    let columns: Vec<_> = columns.iter().filter(has_any).collect();
+    let heads: String = columns.iter().map(|column| heading(column.head, column.about)).collect();
+    let lines: Vec<_> = rows.iter().map(|row| line(row, &columns)).collect();
+    format!(
+        "<table id=\"{id}\" class=\"sortable\">\n<thead>\n<tr>{}{heads}</tr>\n</thead>\n<tbody>\n{}\n</tbody>\n</table>",
+        heading(what, ""),
+        lines.join("\n")
+    )
+}
+
+fn heading(head: &str, about: &str) -> String {
+    format!("<th scope=\"col\" title=\"{}\"><button type=\"button\">{}</button></th>", escape(about), escape(head))
+}
+
+fn line<R>(row: &Row<'_, R>, columns: &[&Column<R>]) -> String {
+    let class = if row.is_sum { " class=\"sum\"" } else { "" };
+    let below = if row.below.is_empty() { String::new() } else { format!("<small>{}</small>", escape(&row.below)) };
+    let cells: String = columns.iter().map(|column| column.cell(&row.replicas)).collect();
+    format!("<tr{class}><th scope=\"row\">{}{below}</th>{cells}</tr>", escape(&row.name))
+}

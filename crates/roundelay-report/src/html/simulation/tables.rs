@@ -1,0 +1,228 @@
+//! The page's tables.
+
+use roundelay_sim::scenario::{ClassResult, FlowResult, GroupResult, LinkResult, Results, SizeResult};
+
+use super::grid::{Column, Row, table};
+use crate::simulation::{Gone, Simulated};
+use crate::units::{bytes, count, percent, rate, seconds};
+
+/// Links and flows that have a row each.
+const MOST_ROWS: usize = 500;
+
+fn whole(value: f64) -> String {
+    count(value.round() as u64)
+}
+
+fn index(value: f64) -> String {
+    format!("{value:.3}")
+}
+
+const fn some(value: u64) -> Option<f64> {
+    if value == 0 { None } else { Some(value as f64) }
+}
+
+/// The same group, class or link in each replica.
+fn rows<'a, R>(simulated: &'a Simulated, of: fn(&Results) -> &[R], name: impl Fn(&R) -> (String, String)) -> Vec<Row<'a, R>> {
+    let Some(first) = simulated.replicas.first() else { return Vec::new() };
+    let row = |(number, result): (usize, &R)| {
+        let (name, below) = name(result);
+        Row { is_sum: name == "all", name, below, replicas: simulated.replicas.iter().map(|replica| &of(replica)[number]).collect() }
+    };
+    of(first).iter().enumerate().map(row).collect()
+}
+
+fn kinds(group: &GroupResult) -> (String, String) {
+    (group.name.clone(), group.kind.replace('_', " "))
+}
+
+pub(super) fn sources(simulated: &Simulated) -> String {
+    let columns = [
+        Column::new("Flows", "Flows that were opened", whole, |group: &GroupResult| Some(group.flows as f64)),
+        Column::new("Throughput", "What arrived after the warm-up", rate, |group| Some(group.throughput)),
+        Column::new("Loss", "The part of the packets that did not arrive", percent, |group: &GroupResult| group.loss)
+            .with(|groups| Gone::sum(groups.iter().map(|group| group.packets.into()))),
+        Column::new("Mean delay", "From agent to the end of the route", seconds, |group| group.delay.mean),
+        Column::new("p50", "Half of the packets took no longer", seconds, |group| group.delay.p50),
+        Column::new("p99", "99 of 100 packets took no longer", seconds, |group| group.delay.p99),
+        Column::new("p99.9", "999 of 1000 packets took no longer", seconds, |group| group.delay.p999),
+        Column::new("max", "The longest delay", seconds, |group| group.delay.max),
+        Column::new("Round trip", "Mean over complete transfers over TCP", seconds, |group| group.round_trip.mean),
+        Column::new("Jain", "Jain’s fairness index of the flows’ throughputs by weight", index, |group| group.jain),
+    ];
+    table("sources", "Source", &rows(simulated, |results| &results.groups, kinds), &columns)
+}
+
+/// The section on flows that have an end, where there are any.
+pub(super) fn transfers(simulated: &Simulated) -> String {
+    let mut groups = rows(simulated, |results| &results.groups, kinds);
+    groups.retain(|row| row.replicas.iter().any(|group| group.completion.count + group.incomplete > 0));
+    if groups.is_empty() {
+        return String::new();
+    }
+    let columns = [
+        Column::new("Complete", "Transfers that their receivers have", whole, |group: &GroupResult| Some(group.completion.count as f64)),
+        Column::new("Incomplete", "Transfers that were cut off or lost packets for good", whole, |group| Some(group.incomplete as f64)),
+        Column::new("Mean", "Completion time", seconds, |group| group.completion.mean),
+        Column::new("p50", "Half of the transfers took no longer", seconds, |group| group.completion.p50),
+        Column::new("p90", "9 of 10 transfers took no longer", seconds, |group| group.completion.p90),
+        Column::new("p99", "99 of 100 transfers took no longer", seconds, |group| group.completion.p99),
+        Column::new("max", "The longest completion time", seconds, |group| group.completion.max),
+        Column::new("Goodput", "Mean over transfers of their bytes by their time", rate, |group| group.goodput),
+        Column::new("Sent again", "Segments that were sent again", whole, |group| some(group.retransmissions)),
+        Column::new("Timeouts", "Timeouts of senders", whole, |group| some(group.timeouts)),
+        Column::new("Round trip p99", "99 of 100 transfers had a shorter mean round trip", seconds, |group| group.round_trip.p99),
+    ];
+    format!(
+        "\n<section aria-labelledby=\"transfers-title\">\n  <h2 id=\"transfers-title\">Transfers</h2>\n  \
+         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"transfers-title\">\n{}\n  </div>\n  \
+         <h3 id=\"sizes-title\">By size</h3>\n  <div class=\"scroll tall\" tabindex=\"0\" role=\"region\" aria-labelledby=\"sizes-title\">\n{}\n  </div>\n</section>\n",
+        table("transfers", "Source", &groups, &columns),
+        sizes(&groups)
+    )
+}
+
+fn sizes(groups: &[Row<'_, GroupResult>]) -> String {
+    let of_group = |row: &Row<'_, GroupResult>| {
+        let all = || row.replicas.iter().flat_map(|group| &group.sizes);
+        let mut classes: Vec<u64> = all().map(|size| size.up_to).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        let of_class =
+            |up_to| (up_to, row.replicas.iter().flat_map(|group| &group.sizes).filter(|size| size.up_to == up_to).copied().collect());
+        classes.into_iter().map(of_class).map(|(up_to, sizes)| (row.name.clone(), up_to, sizes)).collect::<Vec<_>>()
+    };
+    let found: Vec<(String, u64, Vec<SizeResult>)> = groups.iter().flat_map(of_group).collect();
+    let rows: Vec<_> = found
+        .iter()
+        .map(|(name, up_to, sizes)| Row {
+            name: format!("{name}, up to {}", bytes(*up_to as f64)),
+            below: String::new(),
+            is_sum: name == "all",
+            replicas: sizes.iter().collect(),
+        })
+        .collect();
+    let columns = [
+        Column::new("Complete", "Transfers of more than a tenth of that", whole, |size: &SizeResult| Some(size.completion.count as f64)),
+        Column::new("Mean", "Completion time", seconds, |size| size.completion.mean),
+        Column::new("p50", "Half of the transfers took no longer", seconds, |size| size.completion.p50),
+        Column::new("p99", "99 of 100 transfers took no longer", seconds, |size| size.completion.p99),
+        Column::new("max", "The longest completion time", seconds, |size| size.completion.max),
+        Column::new("Goodput", "Mean over transfers of their bytes by their time", rate, |size| Some(size.goodput)),
+    ];
+    table("sizes", "Source and size", &rows, &columns)
+}
+
+pub(super) fn classes(simulated: &Simulated) -> String {
+    let columns = [
+        Column::new("Number", "Links of this class, one way", whole, |class: &ClassResult| Some(class.links as f64)),
+        Column::new("Utilisation", "Mean of the parts of the time at work", percent, |class| Some(class.utilisation)),
+        Column::new("Busiest", "Utilisation of the busiest of them", percent, |class: &ClassResult| Some(class.busiest))
+            .with(|classes| classes.first().map_or_else(String::new, |class| class.busiest_link.clone())),
+        Column::new("Loss", "The part of what came to them that they did not deliver", percent, |class: &ClassResult| class.loss)
+            .with(|classes| Gone::sum(classes.iter().map(|class| Gone::of(class)))),
+        Column::new("Mean wait", "In their queues", seconds, |class| class.wait.mean),
+        Column::new("p50", "Half of the waits were no longer", seconds, |class| class.wait.p50),
+        Column::new("p99", "99 of 100 waits were no longer", seconds, |class| class.wait.p99),
+        Column::new("p99.9", "999 of 1000 waits were no longer", seconds, |class| class.wait.p999),
+        Column::new("max", "The longest wait", seconds, |class| class.wait.max),
+    ];
+    table("classes", "Class", &rows(simulated, |results| &results.classes, |class| (class.class.to_owned(), String::new())), &columns)
+}
+
+/// The busiest links.
+pub(super) fn links(simulated: &Simulated) -> String {
+    let name = |link: &LinkResult| (format!("{} > {}", link.from, link.to), format!("{}, buffer {}", link.queue, link.buffer));
+    let mut rows = rows(simulated, |results| &results.links, name);
+    rows.sort_by(|one, other| other.replicas[0].utilisation.total_cmp(&one.replicas[0].utilisation));
+    rows.truncate(MOST_ROWS);
+    let columns = [
+        Column::new("Rate", "Of the link", rate, |link: &LinkResult| Some(link.rate as f64)),
+        Column::new("Utilisation", "Part of the time at work", percent, |link| Some(link.utilisation)),
+        Column::new("Packets", "That it carried", whole, |link| Some(link.packets as f64)),
+        Column::new("Loss", "The part of what came to it that it did not deliver", percent, |link: &LinkResult| {
+            let gone = link.dropped.iter().sum::<u64>() + link.lost;
+            (link.arrived > 0).then(|| gone as f64 / link.arrived as f64)
+        })
+        .with(|links| Gone::sum(links.iter().map(|link| Gone::of_link(link)))),
+        Column::new("Mean wait", "In its queue", seconds, |link| link.wait),
+    ];
+    table("links", "Link", &rows, &columns)
+}
+
+pub(super) fn links_about(simulated: &Simulated) -> String {
+    let links = simulated.replicas.first().map_or(0, |results| results.links.len());
+    let left_out = links.saturating_sub(MOST_ROWS);
+    if left_out == 0 {
+        "Activate a heading to sort by it.".to_owned()
+    } else {
+        format!("The busiest {MOST_ROWS}; {} are left out.", count(left_out as u64))
+    }
+}
+
+fn flow(flow: &FlowResult) -> Row<'_, FlowResult> {
+    let FlowResult { number, group, from, to, .. } = flow;
+    Row { name: format!("{from} > {to}"), below: format!("{group}, flow {number}"), is_sum: false, replicas: vec![flow] }
+}
+
+/// The flows of the first replica.
+pub(super) fn flows(simulated: &Simulated) -> String {
+    let flows = simulated.replicas.first().map_or(&[][..], |results| &results.flows);
+    let columns = [
+        Column::new("Opened", "When it began", seconds, |flow: &FlowResult| Some(flow.opened)),
+        Column::new("Sent", "Packets after the warm-up", whole, |flow| Some(flow.packets.sent as f64)),
+        Column::new("Throughput", "What arrived after the warm-up", rate, |flow| Some(flow.throughput)),
+        Column::new("Loss", "The part of the packets that did not arrive", percent, |flow: &FlowResult| flow.packets.loss())
+            .with(|flows| Gone::sum(flows.iter().map(|flow| flow.packets.into()))),
+        Column::new("Mean delay", "From agent to the end of the route", seconds, |flow| flow.delay),
+        Column::new("Deviation", "Of one packet’s delay from the mean", seconds, |flow| flow.delay_deviation),
+        Column::new("max", "The longest delay", seconds, |flow| flow.longest_delay),
+    ];
+    table("flows", "Flow", &flows.iter().take(MOST_ROWS).map(flow).collect::<Vec<_>>(), &columns)
+}
+
+pub(super) fn flows_about(simulated: &Simulated) -> String {
+    let Some(first) = simulated.replicas.first() else { return String::new() };
+    let left_out = first.flows.len().saturating_sub(MOST_ROWS) as u64 + first.flows_left_out;
+    let others = if left_out > 0 {
+        format!(" The first {MOST_ROWS} to begin; {} more are counted above only.", count(left_out))
+    } else {
+        String::new()
+    };
+    let of = if simulated.replicas.len() > 1 {
+        format!("Of the first replica, seed {}.", first.seed)
+    } else {
+        "Those that ended early on and all that are open.".to_owned()
+    };
+    of + &others
+}
+
+fn replica(results: &Results) -> Row<'_, Results> {
+    Row { name: format!("seed {}", results.seed), below: String::new(), is_sum: false, replicas: vec![results] }
+}
+
+/// All sources together, which stand last.
+fn all(results: &Results) -> Option<&GroupResult> {
+    results.groups.last()
+}
+
+/// The section with a row a replica, where there are several.
+pub(super) fn replicas(simulated: &Simulated) -> String {
+    if simulated.replicas.len() < 2 {
+        return String::new();
+    }
+    let columns = [
+        Column::new("Throughput", "What arrived after the warm-up", rate, |results: &Results| all(results).map(|group| group.throughput)),
+        Column::new("Loss", "The part of the packets that did not arrive", percent, |results| all(results)?.loss),
+        Column::new("Mean delay", "From agent to the end of the route", seconds, |results| all(results)?.delay.mean),
+        Column::new("p99", "99 of 100 packets took no longer", seconds, |results| all(results)?.delay.p99),
+        Column::new("Completion", "Mean completion time of transfers", seconds, |results| all(results)?.completion.mean),
+        Column::new("p99 ", "99 of 100 transfers took no longer", seconds, |results| all(results)?.completion.p99),
+        Column::new("Goodput", "Mean over transfers of their bytes by their time", rate, |results| all(results)?.goodput),
+        Column::new("Packet-hops", "Packets that came to queues", whole, |results| Some(results.packet_hops as f64)),
+    ];
+    format!(
+        "\n<section aria-labelledby=\"replicas-title\">\n  <h2 id=\"replicas-title\">Replicas</h2>\n  \
+         <div class=\"scroll tall\" tabindex=\"0\" role=\"region\" aria-labelledby=\"replicas-title\">\n{}\n  </div>\n</section>\n",
+        table("replicas", "Replica", &simulated.replicas.iter().map(replica).collect::<Vec<_>>(), &columns)
+    )
+}

@@ -1,0 +1,52 @@
+//! What the verifier says of a log, on a terminal.
+
+use std::fmt::Write as _;
+
+use roundelay_sim::verify::{Checks, Fault, Inspection, Verified};
+
+use crate::text::clean;
+use crate::units::{count, seconds};
+
+/// The verifier's findings as text: what the log tells, what was checked how often, and the first faults with their lines.
+pub fn verified(name: &str, inspection: &Inspection) -> String {
+    let Inspection { header, time, totals, checks, faults, is_cut } = inspection;
+    let Verified { events, sent, delivered, dropped, lost, on_their_way } = *totals;
+    let name = clean(name);
+    let mut text = String::new();
+    let verdict = match (faults.len(), is_cut) {
+        (0, _) => "all of it can be".to_owned(),
+        (number, false) => format!("{number} of its lines cannot be"),
+        (number, true) => format!("{number} of its lines cannot be, and it was not read further"),
+    };
+    let _ = writeln!(text, "{name}: {verdict}.");
+    let (nodes, links) = (count(header.nodes.into()), count(header.links.len() as u64));
+    let _ = writeln!(text, "{} of {nodes} nodes and {links} links: {} events.", seconds(*time as f64 / 1e12), count(events));
+    let fates = [(delivered, "delivered"), (dropped, "dropped"), (lost, "lost on wires"), (on_their_way, "on their way at the end")];
+    let fates: Vec<_> = fates.iter().map(|(number, what)| format!("{} {what}", count(*number))).collect();
+    let _ = writeln!(text, "{} packets sent: {}.\n", count(sent), fates.join(", "));
+    table(&mut text, checks);
+    if !faults.is_empty() {
+        let _ = writeln!(text);
+    }
+    for Fault { line, what } in faults {
+        let _ = writeln!(text, "{name}:{line}: {}", clean(what));
+    }
+    text
+}
+
+fn table(text: &mut String, checks: &Checks) {
+    let Checks { fates, hops, transmissions, rests, wires, fifo, in_flow, flows } = *checks;
+    let rows = [
+        ("delivered, dropped or lost once, and where it should be", fates, "packets"),
+        ("from node to node, along links that meet", hops, "arrivals at queues"),
+        ("one packet at a time, for as long as the rate has it", transmissions, "transmissions"),
+        ("no rest while packets wait", rests, "instants"),
+        ("off the wire after its delay, in order", wires, "packets on wires"),
+        ("first in, first out, where the queue promises it", fifo, "departures"),
+        ("in order within its flow, where the queue promises it", in_flow, "departures"),
+        ("what flows count is what was seen of them", flows, "flows"),
+    ];
+    for (what, number, of) in rows {
+        let _ = writeln!(text, "{what:<56}{:>14} {of}", if number == 0 { "–".to_owned() } else { count(number) });
+    }
+}

@@ -1,0 +1,78 @@
+//! What happened over time, and how delays are spread: for drawings.
+
+use roundelay::Duration;
+use roundelay_metrics::Delays;
+
+use super::Scenario;
+use super::meter::Meter;
+use super::run::STEPS;
+use crate::link::LinkCounts;
+use crate::probe::Probe;
+use crate::simulation::Simulation;
+
+/// Points of a distribution.
+const POINTS: usize = 200;
+
+/// A run over time: a value for each two-hundredth of it, the warm-up included.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Curves {
+    /// Seconds between two values.
+    pub step: f64,
+    /// Of each link, in the order of their numbers.
+    pub links: Vec<LinkCurves>,
+    /// Of each group, in the order of the scenario.
+    pub groups: Vec<GroupCurves>,
+}
+
+/// A link over time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LinkCurves {
+    /// The part of each step for which it was at work. What it has begun counts as done.
+    pub utilisation: Vec<f64>,
+    /// Packets that its queue dropped in each step.
+    pub dropped: Vec<u64>,
+    /// Bytes that waited at the end of each step, the packet on the link not counted.
+    pub backlog: Vec<u64>,
+}
+
+/// How a group's times are spread: seconds, and the part of all that are no longer. After the warm-up only.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GroupCurves {
+    /// Delays of packets.
+    pub delay: Vec<(f64, f64)>,
+    /// Completion times of transfers.
+    pub completion: Vec<(f64, f64)>,
+}
+
+/// Looks at the links now and then.
+pub(super) struct Sampler {
+    pub(super) curves: Curves,
+    before: Vec<LinkCounts>,
+}
+
+impl Sampler {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let links = scenario.topology.network.links().len();
+        let step = scenario.duration.as_secs_f64() / STEPS as f64;
+        let curves = Curves { step, links: vec![LinkCurves::default(); links], groups: Vec::new() };
+        Self { curves, before: vec![LinkCounts::default(); links] }
+    }
+
+    pub(super) fn look<P: Probe>(&mut self, simulation: &Simulation<P>) {
+        let links = simulation.links().zip(simulation.network().links());
+        for (number, ((counts, config), before)) in (0..).zip(links.zip(&mut self.before)) {
+            let curves = &mut self.curves.links[number as usize];
+            let at_work = config.rate.time_of(counts.bytes - before.bytes).as_secs_f64();
+            curves.utilisation.push(at_work / self.curves.step);
+            curves.dropped.push(counts.dropped.iter().sum::<u64>() - before.dropped.iter().sum::<u64>());
+            curves.backlog.push(simulation.backlog(crate::LinkId(number)).bytes);
+            *before = counts;
+        }
+    }
+
+    pub(super) fn finish(&mut self, meter: &Meter) {
+        let points = |delays: &Delays| delays.cdf(POINTS).into_iter().map(|(span, share)| (Duration::as_secs_f64(span), share)).collect();
+        let curves = meter.groups.iter().map(|group| GroupCurves { delay: points(&group.delays), completion: points(&group.completions) });
+        self.curves.groups = curves.collect();
+    }
+}

@@ -1,0 +1,310 @@
+//! What a log has told so far of packets on their way, flows that are open, and links.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use roundelay::DropReason;
+
+use super::link::LinkState;
+use super::{Checks, Verified};
+use crate::log::{Event, FORMAT, Header, Line};
+
+/// Ok, or what is wrong.
+pub(super) type Check = Result<(), String>;
+
+pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Check {
+    if holds { Ok(()) } else { Err(otherwise()) }
+}
+
+/// Where a packet is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// At a node, where nothing waits outside of queues.
+    Node { node: u32, since: u64 },
+    /// In a link's queue, as the so manieth that came to it.
+    Queue { link: u32, place: u64 },
+    /// On a link or behind it: it leaves the link's end at `earliest` to `latest`.
+    Wire { link: u32, earliest: u64, latest: u64 },
+}
+
+#[derive(Debug)]
+struct PacketState {
+    flow: u64,
+    len: u32,
+    destination: u32,
+    back: bool,
+    place: Place,
+}
+
+#[derive(Debug)]
+struct FlowState {
+    ends: [u32; 2],
+    on_their_way: u64,
+    sent: u64,
+    delivered: u64,
+    /// Something was wrong with a packet of it: its counts say nothing any more.
+    is_doubtful: bool,
+}
+
+/// Everything that the log has told so far.
+pub(super) struct Books {
+    nodes: u32,
+    links: Vec<LinkState>,
+    packets: BTreeMap<u64, PacketState>,
+    flows: BTreeMap<u64, FlowState>,
+    /// Packets that something was wrong with: what else is told of them is not looked at.
+    struck: BTreeSet<u64>,
+    /// Numbers that the next packet and the next flow have at least.
+    next: [u64; 2],
+    now: u64,
+    has_ended: bool,
+    totals: Verified,
+    checks: Checks,
+}
+
+impl Books {
+    /// # Errors
+    /// There is no such network.
+    pub(super) fn new(header: &Header) -> Result<Self, String> {
+        ensure(header.format == FORMAT, || format!("format {} is not {FORMAT}", header.format))?;
+        let wrong = header.links.iter().position(|link| link.from.max(link.to) >= header.nodes || link.rate == 0);
+        wrong.map_or(Ok(()), |link| Err(format!("link {link} has an end that is not there, or no rate")))?;
+        Ok(Self {
+            nodes: header.nodes,
+            links: header.links.iter().cloned().map(LinkState::new).collect(),
+            packets: BTreeMap::new(),
+            flows: BTreeMap::new(),
+            struck: BTreeSet::new(),
+            next: [0; 2],
+            now: 0,
+            has_ended: false,
+            totals: Verified::default(),
+            checks: Checks::default(),
+        })
+    }
+
+    pub(super) const fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// When the log ended, what it told and what was checked.
+    pub(super) fn close(mut self) -> (u64, Verified, Checks) {
+        self.totals.on_their_way = self.packets.len() as u64;
+        (self.now, self.totals, self.checks)
+    }
+
+    pub(super) fn check(&mut self, line: &Line) -> Check {
+        ensure(!self.has_ended, || "the log goes on after its end".to_owned())?;
+        ensure(line.time >= self.now, || format!("time runs backwards, from {}", self.now))?;
+        self.now = line.time;
+        self.totals.events += 1;
+        if packet_of(&line.event).is_some_and(|packet| self.struck.contains(&packet)) {
+            return Ok(());
+        }
+        match &line.event {
+            Event::Open { flow, from, to } => self.open(*flow, [*from, *to]),
+            Event::Send { packet, flow, len, back } => self.send(*packet, *flow, *len, *back),
+            Event::Arrive { packet, link } => self.arrive(*packet, *link),
+            Event::Transmit { packet, link, end } => self.transmit(*packet, *link, *end),
+            Event::Drop { packet, link, reason } => self.drop(*packet, *link, reason),
+            Event::Lose { packet, link } => self.lose(*packet, *link),
+            Event::Deliver { packet } => self.deliver(*packet),
+            Event::Close { flow, sent, delivered } => self.close_flow(*flow, *sent, *delivered),
+            Event::End => self.end(),
+        }
+    }
+
+    /// After a fault: the packet that the line is about counts for nothing any more, so that one fault is told once.
+    pub(super) fn strike_out(&mut self, line: &Line) {
+        let Some(packet) = packet_of(&line.event) else { return };
+        let late = self.late(line);
+        self.strike(packet, line);
+        late.into_iter().for_each(|late| self.strike(late, line));
+    }
+
+    /// A packet that should have gone before this line, and would be found fault with at each line about its link.
+    fn late(&mut self, line: &Line) -> Option<u64> {
+        let (Event::Arrive { packet, link } | Event::Transmit { packet, link, .. } | Event::Drop { packet, link, .. }) = line.event else {
+            return None;
+        };
+        let state = self.links.get(link as usize)?;
+        if state.does_not_rest(self.now, &mut self.checks).is_err() {
+            return state.first();
+        }
+        match self.packets.get(&packet)?.place {
+            Place::Queue { link: actual, place } if actual == link => state.overtaken(place),
+            _ => None,
+        }
+    }
+
+    fn strike(&mut self, packet: u64, line: &Line) {
+        self.struck.insert(packet);
+        self.links.iter_mut().for_each(|link| link.forget(packet));
+        let Some(state) = self.packets.remove(&packet) else { return };
+        if let Place::Queue { link, place } = state.place {
+            self.links[link as usize].take(place);
+        }
+        if let Event::Transmit { link, end, packet: sent } = line.event
+            && sent == packet
+            && let Some(link) = self.links.get_mut(link as usize)
+        {
+            // It may have been the right packet at the wrong time: others are not to be blamed for the gap.
+            link.fly(packet, end);
+            link.forget(packet);
+        }
+        if let Some(flow) = self.flows.get_mut(&state.flow) {
+            flow.on_their_way = flow.on_their_way.saturating_sub(1);
+            flow.is_doubtful = true;
+        }
+    }
+
+    fn open(&mut self, flow: u64, ends: [u32; 2]) -> Check {
+        let state = FlowState { ends, on_their_way: 0, sent: 0, delivered: 0, is_doubtful: false };
+        let [_, next] = &mut self.next;
+        ensure(flow >= *next, || format!("there has been a flow {flow} before"))?;
+        *next = flow.saturating_add(1);
+        ensure(ends[0].max(ends[1]) < self.nodes, || "it has an end that is not there".to_owned())?;
+        self.flows.insert(flow, state);
+        Ok(())
+    }
+
+    fn send(&mut self, packet: u64, flow: u64, len: u32, back: bool) -> Check {
+        let [next, _] = &mut self.next;
+        ensure(packet >= *next, || format!("there has been a packet {packet} before"))?;
+        *next = packet.saturating_add(1);
+        let state = self.flows.get_mut(&flow).ok_or_else(|| format!("flow {flow} is not open"))?;
+        state.on_their_way += 1;
+        state.sent += u64::from(!back);
+        let [from, to] = state.ends;
+        let (from, destination) = if back { (to, from) } else { (from, to) };
+        self.packets.insert(packet, PacketState { flow, len, destination, back, place: Place::Node { node: from, since: self.now } });
+        self.totals.sent += 1;
+        Ok(())
+    }
+
+    fn packet(&mut self, packet: u64) -> Result<&mut PacketState, String> {
+        self.packets.get_mut(&packet).ok_or_else(|| format!("packet {packet} is not on its way"))
+    }
+
+    /// A packet has got to a node: it starts there, or comes over a link.
+    fn reach(&mut self, packet: u64) -> Result<u32, String> {
+        let now = self.now;
+        let node = match self.packet(packet)?.place {
+            Place::Node { node, since } => {
+                ensure(since == now, || format!("packet {packet} is at node {node} since {since}, in no queue"))?;
+                return Ok(node);
+            }
+            Place::Queue { link, .. } => return Err(format!("packet {packet} waits at link {link}")),
+            Place::Wire { link, earliest, latest } => {
+                self.checks.wires += 1;
+                ensure((earliest..=latest).contains(&now), || format!("the wire gives the packet back at {earliest} to {latest}"))?;
+                let link = &mut self.links[link as usize];
+                link.land(packet)?;
+                link.record.to
+            }
+        };
+        self.packet(packet)?.place = Place::Node { node, since: now };
+        Ok(node)
+    }
+
+    fn arrive(&mut self, packet: u64, link: u32) -> Check {
+        let (now, node) = (self.now, self.reach(packet)?);
+        let flow = self.packet(packet)?.flow;
+        self.checks.hops += 1;
+        let state = self.links.get_mut(link as usize).ok_or_else(|| format!("there is no link {link}"))?;
+        ensure(state.record.from == node, || format!("the packet is at node {node}, the link begins at {}", state.record.from))?;
+        state.does_not_rest(now, &mut self.checks)?;
+        let place = state.enter(packet, flow, now);
+        self.packet(packet)?.place = Place::Queue { link, place };
+        Ok(())
+    }
+
+    /// The link in whose queue a packet is, and its place there.
+    fn queue(&mut self, packet: u64, link: u32) -> Result<(&mut LinkState, u64, &mut Checks), String> {
+        match self.packet(packet)?.place {
+            Place::Queue { link: actual, place } if actual == link => Ok((&mut self.links[link as usize], place, &mut self.checks)),
+            _ => Err(format!("packet {packet} is not in the queue of link {link}")),
+        }
+    }
+
+    fn transmit(&mut self, packet: u64, link: u32, end: u64) -> Check {
+        let (len, now) = (self.packet(packet)?.len, self.now);
+        let (state, place, checks) = self.queue(packet, link)?;
+        state.transmits(place, len, now, end, checks)?;
+        state.is_in_order(place, checks)?;
+        state.take(place);
+        let (earliest, latest) = state.fly(packet, end);
+        self.packet(packet)?.place = Place::Wire { link, earliest, latest };
+        Ok(())
+    }
+
+    /// Takes a packet that has come to its end out of the books.
+    fn leave(&mut self, packet: u64, delivered: bool) -> Check {
+        self.checks.fates += 1;
+        let state = self.packets.remove(&packet).ok_or_else(|| format!("packet {packet} is not on its way"))?;
+        let flow = self.flows.get_mut(&state.flow).ok_or_else(|| format!("flow {} is not open", state.flow))?;
+        flow.on_their_way = flow.on_their_way.saturating_sub(1);
+        flow.delivered += u64::from(delivered && !state.back);
+        Ok(())
+    }
+
+    fn drop(&mut self, packet: u64, link: u32, reason: &str) -> Check {
+        let now = self.now;
+        ensure(DropReason::ALL.iter().any(|known| known.name() == reason), || format!("'{reason}' is no reason to drop a packet"))?;
+        let (state, place, checks) = self.queue(packet, link)?;
+        state.does_not_rest(now, checks)?;
+        state.take(place);
+        self.totals.dropped += 1;
+        self.leave(packet, false)
+    }
+
+    fn lose(&mut self, packet: u64, link: u32) -> Check {
+        self.links.get_mut(link as usize).ok_or_else(|| format!("there is no link {link}"))?.lose(packet)?;
+        self.totals.lost += 1;
+        self.leave(packet, false)
+    }
+
+    fn deliver(&mut self, packet: u64) -> Check {
+        let node = self.reach(packet)?;
+        let destination = self.packet(packet)?.destination;
+        ensure(node == destination, || format!("the packet is at node {node} and goes to {destination}"))?;
+        self.totals.delivered += 1;
+        self.leave(packet, true)
+    }
+
+    fn close_flow(&mut self, flow: u64, sent: u64, delivered: u64) -> Check {
+        let state = self.flows.remove(&flow).ok_or_else(|| format!("flow {flow} is not open"))?;
+        if state.is_doubtful {
+            return Ok(());
+        }
+        self.checks.flows += 1;
+        ensure(state.on_their_way == 0, || format!("{} of its packets are on their way", state.on_their_way))?;
+        let counted = (state.sent, state.delivered);
+        ensure(counted == (sent, delivered), || format!("{} of its packets were sent and {} delivered", counted.0, counted.1))
+    }
+
+    /// Whatever was to happen has happened.
+    fn end(&mut self) -> Check {
+        self.has_ended = true;
+        self.links.iter().try_for_each(|link| link.does_not_rest(self.now, &mut self.checks))?;
+        let is_late = |state: &PacketState| match state.place {
+            Place::Node { since, .. } => since < self.now,
+            Place::Queue { .. } => false,
+            Place::Wire { latest, .. } => latest < self.now,
+        };
+        let late = self.packets.iter().find(|(_, state)| is_late(state));
+        late.map_or(Ok(()), |(packet, _)| Err(format!("packet {packet} should have gone on before the end")))
+    }
+}
+
+/// The packet that an event is about.
+const fn packet_of(event: &Event) -> Option<u64> {
+    match event {
+        Event::Send { packet, .. }
+        | Event::Arrive { packet, .. }
+        | Event::Transmit { packet, .. }
+        | Event::Drop { packet, .. }
+        | Event::Lose { packet, .. }
+        | Event::Deliver { packet } => Some(*packet),
+        Event::Open { .. } | Event::Close { .. } | Event::End => None,
+    }
+}
