@@ -27,7 +27,7 @@ struct Delays {
 }
 
 impl Probe for Delays {
-    fn opened(&mut self, now: Instant, flow: FlowNumber, from: NodeId, to: NodeId) {
+    fn opened(&mut self, now: Instant, flow: FlowNumber, _group: u32, from: NodeId, to: NodeId) {
         if let Some(written) = &mut self.written {
             written.insert(flow, (now, from, to, 0));
         }

@@ -183,7 +183,7 @@ impl<W: Write> Log<W> {
 }
 
 impl<W: Write> Probe for Log<W> {
-    fn opened(&mut self, now: Instant, flow: FlowNumber, from: NodeId, to: NodeId) {
+    fn opened(&mut self, now: Instant, flow: FlowNumber, _group: u32, from: NodeId, to: NodeId) {
         self.event(now, Event::Open { flow: flow.0, from: from.0, to: to.0 });
     }
 

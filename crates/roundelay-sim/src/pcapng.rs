@@ -142,7 +142,7 @@ fn datagram_header(len: u32, [from, to]: [u16; 2]) -> [u8; 8] {
 }
 
 impl<W: Write> Probe for Pcapng<W> {
-    fn opened(&mut self, _now: Instant, flow: FlowNumber, from: NodeId, to: NodeId) {
+    fn opened(&mut self, _now: Instant, flow: FlowNumber, _group: u32, from: NodeId, to: NodeId) {
         self.flows.insert(flow, [from, to]);
     }
 

@@ -50,8 +50,8 @@ impl Report {
 /// `packet.len` is what it takes of the link that it is on, with that link's overhead; at its end it is what its agent sent.
 #[allow(unused_variables, reason = "by default nothing is listened to")]
 pub trait Probe {
-    /// A flow begins.
-    fn opened(&mut self, now: Instant, flow: FlowNumber, from: NodeId, to: NodeId) {}
+    /// A flow begins, of an agent of that group.
+    fn opened(&mut self, now: Instant, flow: FlowNumber, group: u32, from: NodeId, to: NodeId) {}
     /// An agent sends a packet: it comes to the first queue of its route.
     fn sent(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
     /// A packet comes to a link's queue.
@@ -104,7 +104,7 @@ macro_rules! pass_on {
 }
 
 pass_on! {
-    fn opened(now: Instant, flow: FlowNumber, from: NodeId, to: NodeId);
+    fn opened(now: Instant, flow: FlowNumber, group: u32, from: NodeId, to: NodeId);
     fn sent(now: Instant, packet: &Packet<Carried>, cargo: &Cargo);
     fn arrived(now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo);
     fn transmitted(link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, span: [Instant; 2]);

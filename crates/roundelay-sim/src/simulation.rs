@@ -36,6 +36,7 @@ pub enum SimulationError {
 /// An agent and its random numbers.
 struct Seat {
     agent: Box<dyn Agent>,
+    group: u32,
     random: rand_pcg::Pcg64Mcg,
     open_flows: u32,
     leaves: bool,
@@ -160,11 +161,16 @@ impl<P: Probe> Simulation<P> {
         })
     }
 
-    /// Adds an agent that is first called at `at`, or now if that has passed.
+    /// Adds an agent of group 0 that is first called at `at`, or now if that has passed.
     pub fn spawn(&mut self, agent: Box<dyn Agent>, at: Instant) -> AgentId {
+        self.spawn_in(0, agent, at)
+    }
+
+    /// [`spawn`](Self::spawn) in a group, which is told of its flows: [`Probe::opened`]. What an agent spawns is of its group.
+    pub fn spawn_in(&mut self, group: u32, agent: Box<dyn Agent>, at: Instant) -> AgentId {
         let random = stream(self.seed, Drawer::Agent(self.spawned));
         self.spawned += 1;
-        let seat = Some(Seat { agent, random, open_flows: 0, leaves: false });
+        let seat = Some(Seat { agent, group, random, open_flows: 0, leaves: false });
         let number = match self.free_seats.pop() {
             Some(number) => {
                 self.seats[number as usize] = seat;
@@ -351,24 +357,24 @@ impl<P: Probe> Simulation<P> {
     #[inline]
     fn call(&mut self, id: AgentId, call: impl FnOnce(&mut dyn Agent, &mut Context<'_>)) -> Result<(), SimulationError> {
         let Some(seat) = &mut self.seats[id.0 as usize] else { return Ok(()) };
-        let (flows, commands) = (&mut self.books.flows, &mut self.commands);
+        let (group, flows, commands) = (seat.group, &mut self.books.flows, &mut self.commands);
         call(&mut *seat.agent, &mut Context { now: self.now, random: &mut seat.random, flows, commands });
         let mut commands = std::mem::take(&mut self.commands);
-        let outcome = commands.iter_mut().try_for_each(|command| self.execute(id, command));
+        let outcome = commands.iter_mut().try_for_each(|command| self.execute(id, group, command));
         commands.clear();
         self.commands = commands;
         outcome
     }
 
     #[inline]
-    fn execute(&mut self, agent: AgentId, command: &mut Command) -> Result<(), SimulationError> {
+    fn execute(&mut self, agent: AgentId, group: u32, command: &mut Command) -> Result<(), SimulationError> {
         match command {
             Command::Send(packet) => self.send(packet),
             Command::Report(flow, report) => self.report(agent, *flow, report),
             Command::Wake(at) => self.set_timer(agent.0, *at),
-            Command::Open(flow, spec) => self.open(agent, *flow, spec)?,
+            Command::Open(flow, spec) => self.open(agent, group, *flow, spec)?,
             Command::Close(flow) => self.close(agent, *flow),
-            Command::Spawn(agent, at) => drop(agent.take().map(|agent| self.spawn(agent, *at))),
+            Command::Spawn(agent, at) => drop(agent.take().map(|agent| self.spawn_in(group, agent, *at))),
             Command::Leave => self.leave(agent, true),
         }
         Ok(())
@@ -394,7 +400,7 @@ impl<P: Probe> Simulation<P> {
         self.arrive(self.routes.hops[hop as usize], packet);
     }
 
-    fn open(&mut self, agent: AgentId, id: FlowId, spec: &FlowSpec) -> Result<(), SimulationError> {
+    fn open(&mut self, agent: AgentId, group: u32, id: FlowId, spec: &FlowSpec) -> Result<(), SimulationError> {
         let number = self.books.flows.next_number();
         let forward = self.routes.of_flow(&self.network, spec.from, spec.to, number.0)?;
         let backward = self.routes.of_flow(&self.network, spec.to, spec.from, number.0)?;
@@ -405,7 +411,7 @@ impl<P: Probe> Simulation<P> {
             }
         }
         self.books.flows.open(id, agent, spec, [forward, backward]);
-        self.books.probe.opened(self.now, number, spec.from, spec.to);
+        self.books.probe.opened(self.now, number, group, spec.from, spec.to);
         if let Some(seat) = &mut self.seats[agent.0 as usize] {
             seat.open_flows += 1;
         }

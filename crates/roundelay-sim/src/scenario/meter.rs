@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, HashMap};
 use roundelay::{DropReason, Duration, FlowId, Instant, Packet};
 use roundelay_metrics::Delays;
 
-use super::members::Openings;
 use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
@@ -97,7 +96,6 @@ pub(super) struct GroupMeter {
 #[derive(Debug)]
 pub(super) struct Meter {
     pub(super) warmup: Instant,
-    openings: Openings,
     pub(super) groups: Vec<GroupMeter>,
     /// Those that are open, and those that have ended while there was room to tell of them.
     pub(super) flows: Vec<FlowMeter>,
@@ -113,10 +111,9 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub(super) fn new(network: &Network, warmup: Duration, bursts: impl Iterator<Item = bool>, openings: Openings) -> Self {
+    pub(super) fn new(network: &Network, warmup: Duration, bursts: impl Iterator<Item = bool>) -> Self {
         Self {
             warmup: Instant::ZERO + warmup,
-            openings,
             groups: bursts.map(|is_burst| GroupMeter { is_burst, ..GroupMeter::default() }).collect(),
             flows: Vec::new(),
             free: Vec::new(),
@@ -174,8 +171,7 @@ fn digits(bytes: u64) -> u32 {
 }
 
 impl Probe for Meter {
-    fn opened(&mut self, now: Instant, flow: FlowNumber, from: NodeId, to: NodeId) {
-        let group = self.openings.next();
+    fn opened(&mut self, now: Instant, flow: FlowNumber, group: u32, from: NodeId, to: NodeId) {
         self.groups[group as usize].flows += 1;
         let meter = FlowMeter { number: flow.0, group, from, to, opened: now, is_open: true, packets: Packets::default() };
         let place = self.free.pop().unwrap_or(self.flows.len());

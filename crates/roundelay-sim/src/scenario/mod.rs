@@ -10,7 +10,6 @@ mod file;
 mod files;
 mod group;
 mod lists;
-mod members;
 mod meter;
 mod pairs;
 mod protocol;

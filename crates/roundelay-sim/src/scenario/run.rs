@@ -6,7 +6,6 @@ use roundelay::schedulers::Spec;
 use roundelay::{Duration, Instant};
 
 use super::curves::{Curves, Sampler};
-use super::members::{Member, Openings};
 use super::meter::Meter;
 use super::{Results, Scenario};
 use crate::link::LinkCounts;
@@ -143,9 +142,8 @@ impl Scenario {
         let mut network = self.topology.network.clone();
         let Routing { metric, spread } = network.routing();
         network.set_routing(Routing { metric, spread: spread.map(|_| mix(seed)) });
-        let openings = Openings::default();
         let bursts = self.groups.iter().map(|group| group.source.is_burst());
-        let meter = Meter::new(&network, self.warmup, bursts, openings.clone());
+        let meter = Meter::new(&network, self.warmup, bursts);
         let mut simulation = Simulation::with_probe(network, seed, (meter, probe)).map_err(|error| self.named(error))?;
         for (number, group) in (0..).zip(&self.groups) {
             let hosts = group.hosts(&self.topology.network);
@@ -155,7 +153,7 @@ impl Scenario {
             for (place, (list, (from, to))) in (0..).zip(places) {
                 let terms = group.terms(*from, *to, place);
                 let agent = group.source.agent(terms, &hosts, list)?;
-                simulation.spawn(Box::new(Member::new(agent, number, openings.clone())), terms.start);
+                simulation.spawn_in(number, agent, terms.start);
             }
         }
         Ok(simulation)

@@ -31,7 +31,7 @@ pub(crate) struct Log {
 }
 
 impl Probe for Log {
-    fn opened(&mut self, now: Instant, _: FlowNumber, from: NodeId, to: NodeId) {
+    fn opened(&mut self, now: Instant, _: FlowNumber, _: u32, from: NodeId, to: NodeId) {
         self.opened.push((now, from, to));
     }
 
