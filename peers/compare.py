@@ -89,11 +89,12 @@ def table(title, rows):
         print("  ".join(cells).rstrip())
 
 
-failures = []
+claims, failures = [], []
 
 
 def claim(text, holds):
     print(f"{'holds' if holds else 'FAILS'}: {text}")
+    claims.append(text)
     if not holds:
         failures.append(text)
 
@@ -191,6 +192,8 @@ def check(names):
     with tempfile.TemporaryDirectory() as folder:
         for checked in (check_cbr, check_tcp, check_bursts):
             checked(names, Path(folder))
+    if not claims:
+        sys.exit("\nnothing was claimed: neither ns-2 nor ns-3 is here to compare with (make setup-ns2, make setup-ns3)")
     if failures:
         sys.exit(f"\n{len(failures)} claims do not hold")
 

@@ -132,7 +132,7 @@ const fn hashes(discipline: &AnyDiscipline) -> bool {
     matches!(discipline, AnyDiscipline::Sfq(_) | AnyDiscipline::FqCodel(_) | AnyDiscipline::Choke(_) | AnyDiscipline::Sfb(_))
 }
 
-/// Of those that count either packets or bytes.
+/// Of those that do not count both packets and bytes.
 fn of_limit(discipline: &AnyDiscipline, limit: Limit) -> Option<String> {
     match discipline {
         AnyDiscipline::Red(config) if limit.packets != u64::MAX => {
@@ -140,6 +140,9 @@ fn of_limit(discipline: &AnyDiscipline, limit: Limit) -> Option<String> {
         }
         AnyDiscipline::Codel(_) | AnyDiscipline::Choke(_) | AnyDiscipline::Sfb(_) | AnyDiscipline::Sfq(_) if limit.bytes != u64::MAX => {
             Some(format!("the buffer is counted in packets there: one for {FULL_PACKET} bytes"))
+        }
+        AnyDiscipline::Fifo(_) | AnyDiscipline::Priority(_) if limit.packets != u64::MAX && limit.bytes != u64::MAX => {
+            Some(format!("the limit of {} packets is lost: a fifo counts packets or bytes there, not both", limit.packets))
         }
         _ => None,
     }
@@ -490,6 +493,8 @@ mod tests {
         let by_source = Distinctions { flow_by: FlowBy::Source, weighted: true, prioritised: true, ..Distinctions::default() };
         for (text, remarks) in [
             ("fifo", &[][..]),
+            ("fifo limit 10kb", &[]),
+            ("fifo memory_limit 10kb limit 5", &["# the limit of 5 packets is lost: a fifo counts packets or bytes there, not both"]),
             ("red limit 100p", &["# the buffer is counted in bytes there: a packet for 1000 of them"]),
             ("red ecn nodrop", &[]),
             ("codel limit 100kb", &["# the buffer is counted in packets there: one for 1514 bytes"]),
@@ -498,6 +503,8 @@ mod tests {
             assert_eq!(own_commands(text, by_source)[1..], *remarks, "{text}");
         }
         assert_eq!(own_commands("sfb", Distinctions::default()).len(), 1);
+        let of_bands = own_commands("priority limit 7 memory_limit 10kb", Distinctions::default()).pop();
+        assert_eq!(of_bands.as_deref(), Some("# the limit of 7 packets is lost: a fifo counts packets or bytes there, not both"));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Parameters of disciplines as `tc` writes them: names, units, ranges and what goes wrong with them.
 
 use alloc::borrow::ToOwned;
+use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
 use crate::time::Duration;
-use crate::units::{Billionths, Bytes, Rate};
+use crate::units::{Billionths, Bytes, Rate, expected_time};
 
 /// What kind of value a parameter takes. Inside, each is a `u64`: a count, bytes, picoseconds, bits per second,
 /// billionths, or 0 and 1.
@@ -114,14 +115,19 @@ impl Kind {
             Self::Rate => text.parse::<Rate>().map(Rate::bits_per_second).map_err(|e| e.expected().to_owned()),
             Self::Number => text.parse::<Billionths>().map(|number| number.0).map_err(|e| e.expected().to_owned()),
             Self::Time | Self::Seconds | Self::Milliseconds if text == "never" => Ok(NEVER),
-            Self::Seconds if is_bare(text) => self.read(&(text.to_owned() + "s")),
-            Self::Milliseconds if is_bare(text) => self.read(&(text.to_owned() + "ms")),
-            Self::Time | Self::Seconds | Self::Milliseconds => {
-                text.parse::<Duration>().map(Duration::as_picos).map_err(|e| e.expected().to_owned())
-            }
+            Self::Time => text.parse::<Duration>().map(Duration::as_picos).map_err(|e| e.expected().to_owned()),
+            Self::Seconds => time_in(text, "s").ok_or_else(|| expected_time("seconds", "10s")),
+            Self::Milliseconds => time_in(text, "ms").ok_or_else(|| expected_time("milliseconds", "500ms")),
             Self::Switch => Err("no value".to_owned()),
         }
     }
+}
+
+/// Picoseconds of a time, of which a number without a unit, whole or with decimals, is in this one.
+fn time_in(text: &str, unit: &str) -> Option<u64> {
+    let is_bare = text.ends_with(|last: char| last.is_ascii_digit() || last == '.');
+    let unit = if is_bare { unit } else { "" };
+    format!("{text}{unit}").parse::<Duration>().ok().map(Duration::as_picos)
 }
 
 /// Whether a number has no unit.
@@ -159,8 +165,10 @@ pub enum ConfigError {
     Repeated {
         /// The discipline.
         discipline: &'static str,
-        /// The parameter.
-        parameter: &'static str,
+        /// The word that it is written with first.
+        first: String,
+        /// The other one: of a switch, the same or its opposite.
+        second: String,
     },
     /// A value is missing or cannot be read.
     BadValue {
@@ -229,7 +237,12 @@ impl fmt::Display for ConfigError {
                 write!(f, "it has {known}")?;
                 if parameter == "weight" { write!(f, "; weights are those of flows: --weight 'RULE = N'") } else { Ok(()) }
             }
-            Self::Repeated { discipline, parameter } => write!(f, "{discipline}: {parameter} is written twice; expected it once"),
+            Self::Repeated { discipline, first, second } if first == second => {
+                write!(f, "{discipline}: {first} is written twice; expected it once")
+            }
+            Self::Repeated { discipline, first, second } => {
+                write!(f, "{discipline}: {first} and {second} are opposites; expected one of them")
+            }
             Self::BadValue { discipline, parameter, expected } => write!(f, "{discipline}: {parameter}: expected {expected}"),
             Self::Fixed { discipline, parameter } => write!(f, "{discipline}: {parameter} cannot change at run time"),
             Self::OtherDiscipline { discipline } => write!(f, "the scheduler is no {discipline}"),
@@ -245,6 +258,28 @@ impl core::error::Error for ConfigError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// One with decimals was microseconds, whatever the parameter.
+    #[test]
+    fn bare_numbers_with_decimals_have_the_same_unit() {
+        for (kind, unit) in [(Kind::Time, "us"), (Kind::Seconds, "s"), (Kind::Milliseconds, "ms")] {
+            for number in ["1.5", ".5", "2.", "0.25"] {
+                assert_eq!(kind.read(number), kind.read(&format!("{number}{unit}")), "{kind:?} {number}");
+                assert!(kind.read(number).is_ok(), "{kind:?} {number}");
+            }
+            assert!(["", ".", "-1", "1e3", "s", "1s1"].iter().all(|bad| kind.read(bad).is_err()), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_expected_of_a_time_names_the_unit_of_its_bare_numbers() {
+        for (kind, bare) in [(Kind::Time, "microseconds"), (Kind::Seconds, "seconds"), (Kind::Milliseconds, "milliseconds")] {
+            let expected = kind.read("abc").unwrap_err();
+            assert!(expected.contains(&format!("(a bare number is {bare}, as in tc)")), "{expected}");
+            let example = expected.rsplit(' ').next().unwrap();
+            assert!(kind.read(example).is_ok(), "{expected}");
+        }
+    }
 
     /// A number without a unit is in the unit that `tc` has for that parameter.
     #[test]

@@ -35,7 +35,8 @@ pub(crate) fn enqueue_in_windows<S, T>(
     packets.append(&mut refused);
 }
 
-/// Takes out packets, each with `dequeue`: at most so many, until there are none. Before each [`WINDOW`] of them `ask` asks for what they touch.
+/// Takes out packets, each with `dequeue`: at most so many, until there are none. Before each [`WINDOW`] of them `ask` asks for what they touch;
+/// after each call of `dequeue` `check` looks at what it left.
 #[inline(always)]
 pub(crate) fn dequeue_in_windows<S, T>(
     scheduler: &mut S,
@@ -43,12 +44,15 @@ pub(crate) fn dequeue_in_windows<S, T>(
     into: &mut Vec<Packet<T>>,
     ask: impl Fn(&S, usize),
     mut dequeue: impl FnMut(&mut S) -> Option<Packet<T>>,
+    check: impl Fn(&mut S),
 ) {
     for number in 0..most {
         if number.is_multiple_of(WINDOW) {
             ask(scheduler, WINDOW.min(most - number));
         }
-        let Some(packet) = dequeue(scheduler) else { return };
+        let next = dequeue(scheduler);
+        check(scheduler);
+        let Some(packet) = next else { return };
         into.push(packet);
     }
 }
@@ -80,7 +84,27 @@ fn fetch(_address: *const i8) {}
 
 #[cfg(test)]
 mod tests {
+    use core::cell::{Cell, RefCell};
+
     use super::*;
+    use crate::packet::FlowId;
+
+    #[test]
+    fn each_departure_is_checked_and_the_last_that_finds_nothing_too() {
+        for (most, asked, checks) in [(0, 0, 0), (3, 1, 3), (WINDOW + 1, 2, WINDOW + 1), (usize::MAX, 3, 2 * WINDOW + 1)] {
+            let (asks, seen, mut into) = (Cell::new(0), RefCell::new(Vec::new()), Vec::new());
+            let mut waiting = 2 * WINDOW;
+            let take = |waiting: &mut usize| {
+                *waiting = waiting.checked_sub(1)?;
+                Some(Packet::new(FlowId(0), 64, ()))
+            };
+            let ask = |_: &usize, _| asks.set(asks.get() + 1);
+            dequeue_in_windows(&mut waiting, most, &mut into, ask, take, |waiting: &mut usize| seen.borrow_mut().push(*waiting));
+            let expected: Vec<_> = (1..=checks).map(|taken| (2 * WINDOW).saturating_sub(taken)).collect();
+            assert_eq!((asks.get(), seen.into_inner()), (asked, expected), "{most}");
+            assert_eq!(into.len(), most.min(2 * WINDOW));
+        }
+    }
 
     #[test]
     fn any_index_will_do() {

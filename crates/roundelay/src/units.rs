@@ -157,11 +157,15 @@ impl FromStr for Duration {
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let (number, suffix) = split(text);
-        quantity(number, suffix, TIMES).map(Self::from_picos).ok_or_else(|| UnitError {
-            text: text.to_string(),
-            expected: "a number and s, ms, us or ns (a bare number is microseconds, as in tc), as in 5ms".to_string(),
-        })
+        quantity(number, suffix, TIMES)
+            .map(Self::from_picos)
+            .ok_or_else(|| UnitError { text: text.to_string(), expected: expected_time("microseconds", "5ms") })
     }
+}
+
+/// What a time looks like, where a bare number is in the unit `bare`.
+pub(crate) fn expected_time(bare: &str, example: &str) -> String {
+    format!("a number and s, ms, us or ns (a bare number is {bare}, as in tc), as in {example}")
 }
 
 fn split(text: &str) -> (&str, &str) {

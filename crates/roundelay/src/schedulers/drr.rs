@@ -162,8 +162,7 @@ impl<T> Scheduler<T> for Drr<T> {
 
     fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
         let ask = |scheduler: &Self, packets| scheduler.ring.prefetch_sends(packets);
-        dequeue_in_windows(self, most, into, ask, |scheduler| scheduler.ring.send_next(false));
-        self.debug_check();
+        dequeue_in_windows(self, most, into, ask, |scheduler| scheduler.ring.send_next(false), |scheduler| scheduler.debug_check());
     }
 
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {

@@ -187,16 +187,17 @@ impl FromStr for Spec {
         let mut discipline = AnyDiscipline::named(name)?;
         let default = discipline.default_limit();
         let mut limit = LimitReader { discipline: discipline.name(), default, limit: None, memory_bytes: None };
-        let mut written = Vec::new();
+        let mut written: Vec<(&str, &str)> = Vec::new();
         while let Some(word) = words.next() {
             let parameter = match limit.read(word, &mut words)? {
                 Some(parameter) => parameter,
                 None => discipline.set(word, &mut words)?,
             };
-            if written.contains(&parameter) {
-                return Err(ConfigError::Repeated { discipline: discipline.name(), parameter });
+            if let Some((_, first)) = written.iter().find(|(other, _)| *other == parameter) {
+                let (first, second) = ((*first).to_owned(), word.to_owned());
+                return Err(ConfigError::Repeated { discipline: discipline.name(), first, second });
             }
-            written.push(parameter);
+            written.push((parameter, word));
         }
         discipline.visit(Check)?;
         Ok(Self { limit: limit.over_default(), discipline })

@@ -444,8 +444,7 @@ impl<T> Scheduler<T> for QfqPlus<T> {
     }
 
     fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
-        dequeue_in_windows(self, most, into, Self::ask_for_departures, |scheduler| scheduler.dequeue_packet(|_| None));
-        self.debug_check();
+        dequeue_in_windows(self, most, into, Self::ask_for_departures, |scheduler| scheduler.dequeue_packet(|_| None), Self::debug_check);
     }
 
     fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
