@@ -3,7 +3,7 @@
 use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Billionths, Duration, FlowId, Instant, Rate, Slack};
-use roundelay_sim::log::{Event, Line, Log};
+use roundelay_sim::log::{Event, FORMAT, Header, Line, LinkRecord, Log, Order};
 use roundelay_sim::verify::{Verified, VerifyError, inspect, verify};
 use roundelay_sim::{Agent, Arrival, Context, Direction, FlowSpec, LinkConfig, Network, NodeId, Outgoing, Simulation};
 
@@ -351,6 +351,80 @@ fn order_is_checked_where_it_is_promised() {
     assert!(check(&log("fifo")).unwrap_err().to_string().starts_with("line 7: it overtakes"));
     assert!(check(&log("per_flow")).is_err());
     assert_eq!(check(&log("any")).unwrap().delivered, 2);
+}
+
+const MILLISECOND: u64 = 1_000_000_000;
+
+/// A link on which 1000 bytes take a millisecond and arrive when their last bit has left.
+fn record(queue: &str, order: Order, preempts: bool) -> LinkRecord {
+    let (queue, wire) = (queue.to_owned(), 0);
+    LinkRecord { from: 0, to: 1, rate: 8_000_000, delay: wire, jitter: 0, overhead: 0, loses: true, queue, order, preempts }
+}
+
+/// The log of that link, with one flow over it. Times are in milliseconds.
+fn story(link: LinkRecord, events: &[(u64, Event)]) -> String {
+    let header = Header { format: FORMAT, nodes: 2, names: Vec::new(), links: vec![link] };
+    let line = |(time, event): &(u64, Event)| Line { time: time * MILLISECOND, event: event.clone() };
+    let open = (0, Event::Open { flow: 0, from: 0, to: 1 });
+    let lines = std::iter::once(&open).chain(events).map(|event| serde_json::to_string(&line(event)).unwrap() + "\n");
+    serde_json::to_string(&header).unwrap() + "\n" + &lines.collect::<String>()
+}
+
+/// A packet of 1000 bytes is sent and comes to the link.
+fn comes(at: u64, packet: u64) -> [(u64, Event); 2] {
+    [(at, Event::Send { packet, flow: 0, len: 1000, back: false }), (at, Event::Arrive { packet, link: 0 })]
+}
+
+/// It has the link from one millisecond to another and is delivered; a link that interrupts packets tells of it at the end.
+fn goes(packet: u64, [start, end]: [u64; 2]) -> [(u64, Event); 2] {
+    [(start, Event::Transmit { packet, link: 0, end: end * MILLISECOND }), (end, Event::Deliver { packet })]
+}
+
+fn ends(at: u64) -> [(u64, Event); 1] {
+    [(at, Event::End)]
+}
+
+/// What comes of the story of a link that interrupts packets.
+fn preempting(events: &[&[(u64, Event)]]) -> Result<Verified, VerifyError> {
+    check(&story(record("lstf preempt", Order::Any, true), &events.concat()))
+}
+
+fn assert_refused(result: Result<Verified, VerifyError>, message: &str) {
+    let error = result.expect_err(message).to_string();
+    assert!(error.contains(message), "{error}");
+}
+
+/// Five packets that come to a link at 100 ms need five milliseconds, however long it has rested.
+#[test]
+fn a_link_that_interrupts_packets_does_not_save_up_time() {
+    let come: Vec<_> = (0..5).flat_map(|packet| comes(100, packet)).collect();
+    let told = |last: fn(u64) -> u64| -> Vec<_> { (0..5).flat_map(|packet| goes(packet, [last(packet); 2])).collect() };
+    assert_eq!(preempting(&[&come, &told(|packet| 101 + packet), &ends(105)]).unwrap().delivered, 5);
+    assert_refused(preempting(&[&come, &told(|_| 101), &ends(101)]), "which has not had them since");
+}
+
+/// Two packets may not both have the largest number there is, and so none has it.
+#[test]
+fn a_number_is_given_once() {
+    let fifo = |events: &[&[(u64, Event)]]| check(&story(record("fifo", Order::Fifo, false), &events.concat()));
+    let (most, open) = (u64::MAX, [(0, Event::Open { flow: u64::MAX, from: 0, to: 1 })]);
+    assert_refused(fifo(&[&comes(0, most)[..1], &comes(0, most), &goes(most, [0, 1]), &ends(1)]), "is too large: legal range 0 to");
+    assert_refused(fifo(&[&open, &open, &ends(1)]), "is too large: legal range 0 to");
+    assert_eq!(fifo(&[&comes(0, most - 1), &goes(most - 1, [0, 1]), &ends(1)]).unwrap().delivered, 1);
+}
+
+/// A packet is lost as it goes on the wire, or as it has left a link that interrupts packets; not when it should have arrived.
+#[test]
+fn a_packet_is_lost_in_its_time() {
+    let lost = |at| [(at, Event::Lose { packet: 0, link: 0 })];
+    let (fifo, lstf) = (record("fifo", Order::Fifo, false), record("lstf preempt", Order::Any, true));
+    for (link, told, end) in [(fifo, 0, 1), (lstf, 1, 1)] {
+        let link = LinkRecord { delay: 5 * MILLISECOND, ..link };
+        let told_at = |at| check(&story(link.clone(), &[&comes(0, 0)[..], &goes(0, [told, end])[..1], &lost(at), &ends(9)].concat()));
+        assert_eq!(told_at(told).unwrap().lost, 1);
+        assert_refused(told_at(told + 1), "is lost then or not at all");
+        assert_refused(told_at(9), "is lost then or not at all");
+    }
 }
 
 #[test]

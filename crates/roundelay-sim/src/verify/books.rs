@@ -148,7 +148,7 @@ impl Books {
             && let Some(link) = self.links.get_mut(link as usize)
         {
             // It may have been the right packet at the wrong time: others are not to be blamed for the gap.
-            link.fly(packet, end);
+            link.fly(packet, line.time, end);
             link.forget(packet);
         }
         if let Some(flow) = self.flows.get_mut(&state.flow) {
@@ -161,7 +161,7 @@ impl Books {
         let state = FlowState { ends, on_their_way: 0, sent: 0, delivered: 0, is_doubtful: false };
         let [_, next] = &mut self.next;
         ensure(flow >= *next, || format!("there has been a flow {flow} before"))?;
-        *next = flow.saturating_add(1);
+        *next = after(flow)?;
         ensure(ends[0].max(ends[1]) < self.nodes, || "it has an end that is not there".to_owned())?;
         self.flows.insert(flow, state);
         Ok(())
@@ -170,7 +170,7 @@ impl Books {
     fn send(&mut self, packet: u64, flow: u64, len: u32, back: bool) -> Check {
         let [next, _] = &mut self.next;
         ensure(packet >= *next, || format!("there has been a packet {packet} before"))?;
-        *next = packet.saturating_add(1);
+        *next = after(packet)?;
         let state = self.flows.get_mut(&flow).ok_or_else(|| format!("flow {flow} is not open"))?;
         state.on_their_way += 1;
         state.sent += u64::from(!back);
@@ -232,7 +232,7 @@ impl Books {
         state.transmits(place, len, now, end, checks)?;
         state.is_in_order(place, checks)?;
         state.take(place);
-        let (earliest, latest) = state.fly(packet, end);
+        let (earliest, latest) = state.fly(packet, now, end);
         self.packet(packet)?.place = Place::Wire { link, earliest, latest };
         Ok(())
     }
@@ -258,7 +258,8 @@ impl Books {
     }
 
     fn lose(&mut self, packet: u64, link: u32) -> Check {
-        self.links.get_mut(link as usize).ok_or_else(|| format!("there is no link {link}"))?.lose(packet)?;
+        let now = self.now;
+        self.links.get_mut(link as usize).ok_or_else(|| format!("there is no link {link}"))?.lose(packet, now)?;
         self.totals.lost += 1;
         self.leave(packet, false)
     }
@@ -292,8 +293,23 @@ impl Books {
             Place::Wire { latest, .. } => latest < self.now,
         };
         let late = self.packets.iter().find(|(_, state)| is_late(state));
-        late.map_or(Ok(()), |(packet, _)| Err(format!("packet {packet} should have gone on before the end")))
+        late.map_or(Ok(()), |(packet, _)| Err(format!("packet {packet} should have gone on before the end")))?;
+        self.conserves()
     }
+
+    /// Whether all packets together have come to one end each, or are on their way; not asked once something was wrong with one of them.
+    fn conserves(&self) -> Check {
+        let Verified { sent, delivered, dropped, lost, .. } = self.totals;
+        let on_their_way = self.packets.len() as u64;
+        ensure(!self.struck.is_empty() || sent == delivered + dropped + lost + on_their_way, || {
+            format!("{sent} packets were sent, {delivered} delivered, {dropped} dropped, {lost} lost, and {on_their_way} are on their way")
+        })
+    }
+}
+
+/// The least number of whatever begins after the one of this number.
+fn after(number: u64) -> Result<u64, String> {
+    number.checked_add(1).ok_or_else(|| format!("number {number} is too large: legal range 0 to {}", u64::MAX - 1))
 }
 
 /// The packet that an event is about.

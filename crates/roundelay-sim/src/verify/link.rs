@@ -25,14 +25,16 @@ pub(super) struct LinkState {
     /// Packets on the link or behind it, in the order in which they will come off it.
     flying: VecDeque<u64>,
     free_at: u64,
-    /// Time that it has been sending, if it interrupts packets.
-    worked: u128,
+    /// When the line that told of the last transmission was told.
+    told_at: u64,
+    /// If it interrupts packets: when it can have done the work that was told, at the earliest.
+    done: u128,
 }
 
 impl LinkState {
     pub(super) fn new(record: LinkRecord) -> Self {
         let (waiting, by_flow, flying) = (BTreeMap::new(), BTreeSet::new(), VecDeque::new());
-        Self { record, waiting, by_flow, arrived: 0, flying, free_at: 0, worked: 0 }
+        Self { record, waiting, by_flow, arrived: 0, flying, free_at: 0, told_at: 0, done: 0 }
     }
 
     /// A packet comes to the queue: its place there.
@@ -92,13 +94,17 @@ impl LinkState {
         self.does_not_rest(now, checks)
     }
 
-    /// The same of a link that interrupts packets: it has had time for this one since it came, and for all together.
+    /// The same of a link that interrupts packets: it has had time for this one since it came, and for all together since the first of them
+    /// came. Whatever it sends from then on came no earlier, so that a rest before is worth nothing.
     fn has_transmitted(&mut self, place: u64, took: u128, now: u64, end: u64) -> Check {
-        let since = self.waiting.get(&place).map_or(now, |waiting| waiting.since);
-        self.worked += took;
         ensure(end == now, || "it ends when it is told".to_owned())?;
-        let has_time = u128::from(since) + took <= u128::from(now) && self.worked <= u128::from(now);
-        ensure(has_time, || format!("it takes {took} ps on this link, which has not had them since"))
+        let since = |waiting: Option<&Waiting>| u128::from(waiting.map_or(now, |waiting| waiting.since));
+        let first = since(self.waiting.first_key_value().map(|(_, first)| first));
+        let done = self.done.max(first) + took;
+        let has_time = since(self.waiting.get(&place)) + took <= u128::from(now) && done <= u128::from(now);
+        ensure(has_time, || format!("it takes {took} ps on this link, which has not had them since"))?;
+        self.done = done;
+        Ok(())
     }
 
     /// Whether it has sent until `now` if something waited.
@@ -109,8 +115,9 @@ impl LinkState {
         ensure(now <= could_send_at, || format!("the link rests from {could_send_at} on while packet {} waits", first.packet))
     }
 
-    /// A packet goes on the wire, until `end`: the first and the last instant at which it can come off.
-    pub(super) fn fly(&mut self, packet: u64, end: u64) -> (u64, u64) {
+    /// A packet goes on the wire, until `end`, as is told `now`: the first and the last instant at which it can come off.
+    pub(super) fn fly(&mut self, packet: u64, now: u64, end: u64) -> (u64, u64) {
+        self.told_at = now;
         self.free_at = end;
         self.flying.push_back(packet);
         let earliest = end.saturating_add(self.record.delay);
@@ -124,10 +131,11 @@ impl LinkState {
         Ok(())
     }
 
-    /// The packet that went on the wire last does not come off it.
-    pub(super) fn lose(&mut self, packet: u64) -> Check {
+    /// The packet that went on the wire last does not come off it, which is told as soon as it has left the queue.
+    pub(super) fn lose(&mut self, packet: u64, now: u64) -> Check {
         ensure(self.record.loses, || "this link loses nothing".to_owned())?;
         ensure(self.flying.back() == Some(&packet), || "it is not the last that was sent".to_owned())?;
+        ensure(self.told_at == now, || format!("it left the queue at {}, and is lost then or not at all", self.told_at))?;
         self.flying.pop_back();
         Ok(())
     }
