@@ -5,6 +5,7 @@
 
 use std::io::{self, BufWriter, Write};
 
+use roundelay::schedulers::Spec;
 use roundelay::{DropReason, Instant, Packet};
 use serde::{Deserialize, Serialize};
 
@@ -105,14 +106,29 @@ pub struct Line {
     pub event: Event,
 }
 
+impl Order {
+    /// As the log has it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Fifo => "fifo",
+            Self::PerFlow => "per_flow",
+            Self::Any => "any",
+        }
+    }
+
+    /// What the registry says of a queue's discipline.
+    pub(crate) fn of(queue: &Spec) -> Self {
+        let info = queue.discipline.info();
+        match (info.name, info.reorders) {
+            ("fifo", _) => Self::Fifo,
+            (_, true) => Self::Any,
+            (_, false) => Self::PerFlow,
+        }
+    }
+}
+
 impl LinkRecord {
     fn of(link: &LinkConfig) -> Self {
-        let info = link.queue.discipline.info();
-        let order = match (info.name, info.reorders) {
-            ("fifo", _) => Order::Fifo,
-            (_, true) => Order::Any,
-            (_, false) => Order::PerFlow,
-        };
         Self {
             from: link.from.0,
             to: link.to.0,
@@ -122,7 +138,7 @@ impl LinkRecord {
             overhead: link.overhead,
             loses: link.loss.0 > 0,
             queue: link.queue.discipline.to_string(),
-            order,
+            order: Order::of(&link.queue),
             preempts: preempts(&link.queue),
         }
     }

@@ -2,6 +2,7 @@
 
 use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Billionths, Duration, FlowId, Instant, Rate, Slack};
 use roundelay_sim::log::{Event, FORMAT, Header, Line, LinkRecord, Log, Order};
 use roundelay_sim::verify::{Verified, VerifyError, inspect, verify};
@@ -327,12 +328,13 @@ fn each_fault_is_told_once() {
     assert!(told > 30, "told only {told} times");
 }
 
-/// Two packets of a FIFO queue that change places are found; in a queue that promises nothing they are not wrong.
+/// Two packets of a FIFO queue that change places are found; in a queue that promises nothing they are not wrong. A log may not promise
+/// less than its discipline does.
 #[test]
 fn order_is_checked_where_it_is_promised() {
-    let log = |order: &str| {
+    let log = |queue: &str, order: &str| {
         let link = format!(
-            r#"{{"from":0,"to":1,"rate":8000000,"delay":0,"jitter":0,"overhead":0,"loses":false,"queue":"x","order":"{order}","preempts":false}}"#
+            r#"{{"from":0,"to":1,"rate":8000000,"delay":0,"jitter":0,"overhead":0,"loses":false,"queue":"{queue}","order":"{order}","preempts":false}}"#
         );
         let events = [
             r#"{"time":0,"event":"open","flow":0,"from":0,"to":1}"#,
@@ -348,9 +350,27 @@ fn order_is_checked_where_it_is_promised() {
         ];
         format!("{{\"format\":1,\"nodes\":2,\"links\":[{link}]}}\n{}\n", events.join("\n"))
     };
-    assert!(check(&log("fifo")).unwrap_err().to_string().starts_with("line 7: it overtakes"));
-    assert!(check(&log("per_flow")).is_err());
-    assert_eq!(check(&log("any")).unwrap().delivered, 2);
+    assert!(check(&log("fifo", "fifo")).unwrap_err().to_string().starts_with("line 7: it overtakes"));
+    assert_refused(check(&log("drr quantum 500", "per_flow")), "line 7: it overtakes");
+    assert_eq!(check(&log("random", "any")).unwrap().delivered, 2);
+    assert_refused(check(&log("fifo", "any")), "line 1: link 0: the order of fifo is fifo, not any");
+    assert_refused(check(&log("drr", "any")), "line 1: link 0: the order of drr is per_flow, not any");
+    assert_refused(check(&log("lstf preempt", "any")), "line 1: link 0: lstf preempt interrupts packets");
+    assert_refused(check(&log("fifa", "any")), "line 1: link 0: its queue: ");
+}
+
+/// The verifier reads whatever discipline a log can name.
+#[test]
+fn each_discipline_is_read_from_its_log() {
+    for discipline in AnyDiscipline::all() {
+        let mut network = Network::default();
+        let [from, to] = [0; 2].map(|_| network.add_node());
+        let queue = discipline.to_string().parse().unwrap();
+        network.add_link(LinkConfig::new(from, to, Rate::from_bits_per_second(1000).unwrap(), Duration::ZERO, queue)).unwrap();
+        let mut bytes = Vec::new();
+        Log::new(&mut bytes, &network).finish(Instant::ZERO).unwrap();
+        assert_eq!(verify(&bytes[..]).unwrap_or_else(|error| panic!("{discipline}: {error}")).events, 1);
+    }
 }
 
 const MILLISECOND: u64 = 1_000_000_000;

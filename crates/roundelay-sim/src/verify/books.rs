@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use roundelay::DropReason;
+use roundelay::schedulers::Spec;
 
 use super::link::LinkState;
 use super::{Checks, Verified};
-use crate::log::{Event, FORMAT, Header, Line};
+use crate::link::preempts;
+use crate::log::{Event, FORMAT, Header, Line, LinkRecord, Order};
 
 /// Ok, or what is wrong.
 pub(super) type Check = Result<(), String>;
@@ -68,6 +70,7 @@ impl Books {
         ensure(header.format == FORMAT, || format!("format {} is not {FORMAT}", header.format))?;
         let wrong = header.links.iter().position(|link| link.from.max(link.to) >= header.nodes || link.rate == 0);
         wrong.map_or(Ok(()), |link| Err(format!("link {link} has an end that is not there, or no rate")))?;
+        header.links.iter().enumerate().try_for_each(|(number, link)| is_promise(link).map_err(|what| format!("link {number}: {what}")))?;
         Ok(Self {
             nodes: header.nodes,
             links: header.links.iter().cloned().map(LinkState::new).collect(),
@@ -305,6 +308,14 @@ impl Books {
             format!("{sent} packets were sent, {delivered} delivered, {dropped} dropped, {lost} lost, and {on_their_way} are on their way")
         })
     }
+}
+
+/// Whether a link's queue promises what its discipline keeps: a log could ask for less, and would get it.
+fn is_promise(link: &LinkRecord) -> Check {
+    let queue: Spec = link.queue.parse().map_err(|error| format!("its queue: {error}"))?;
+    let (order, preempts) = (Order::of(&queue), preempts(&queue));
+    ensure(link.order == order, || format!("the order of {} is {}, not {}", link.queue, order.name(), link.order.name()))?;
+    ensure(link.preempts == preempts, || format!("{} {} packets", link.queue, if preempts { "interrupts" } else { "does not interrupt" }))
 }
 
 /// The least number of whatever begins after the one of this number.
