@@ -129,9 +129,11 @@ impl Books {
         let (Event::Arrive { packet, link } | Event::Transmit { packet, link, .. } | Event::Drop { packet, link, .. }) = line.event else {
             return None;
         };
-        let state = self.links.get(link as usize)?;
+        let state = self.links.get_mut(link as usize)?;
         if state.does_not_rest(self.now, &mut self.checks).is_err() {
-            return state.first();
+            let first = state.first();
+            state.begin_again(self.now);
+            return first;
         }
         match self.packets.get(&packet)?.place {
             Place::Queue { link: actual, place } if actual == link => state.overtaken(place),
@@ -211,12 +213,13 @@ impl Books {
 
     fn arrive(&mut self, packet: u64, link: u32) -> Check {
         let (now, node) = (self.now, self.reach(packet)?);
-        let flow = self.packet(packet)?.flow;
+        let PacketState { flow, len, .. } = *self.packet(packet)?;
         self.checks.hops += 1;
         let state = self.links.get_mut(link as usize).ok_or_else(|| format!("there is no link {link}"))?;
         ensure(state.record.from == node, || format!("the packet is at node {node}, the link begins at {}", state.record.from))?;
         state.does_not_rest(now, &mut self.checks)?;
-        let place = state.enter(packet, flow, now);
+        state.holds(now, false)?;
+        let place = state.enter(packet, flow, len, now);
         self.packet(packet)?.place = Place::Queue { link, place };
         Ok(())
     }
@@ -234,7 +237,7 @@ impl Books {
         let (state, place, checks) = self.queue(packet, link)?;
         state.transmits(place, len, now, end, checks)?;
         state.is_in_order(place, checks)?;
-        state.take(place);
+        state.leaves(place, now, false);
         let (earliest, latest) = state.fly(packet, now, end);
         self.packet(packet)?.place = Place::Wire { link, earliest, latest };
         Ok(())
@@ -252,10 +255,17 @@ impl Books {
 
     fn drop(&mut self, packet: u64, link: u32, reason: &str) -> Check {
         let now = self.now;
-        ensure(DropReason::ALL.iter().any(|known| known.name() == reason), || format!("'{reason}' is no reason to drop a packet"))?;
+        let known = DropReason::ALL.into_iter().find(|known| known.name() == reason);
+        let reason = known.ok_or_else(|| format!("'{reason}' is no reason to drop a packet"))?;
+        // Whoever was struck out may wait there.
+        let is_known = self.struck.is_empty();
         let (state, place, checks) = self.queue(packet, link)?;
         state.does_not_rest(now, checks)?;
-        state.take(place);
+        state.holds(now, true)?;
+        if is_known {
+            state.has_reason(reason, now)?;
+        }
+        state.leaves(place, now, true);
         self.totals.dropped += 1;
         self.leave(packet, false)
     }
@@ -289,7 +299,7 @@ impl Books {
     /// Whatever was to happen has happened.
     fn end(&mut self) -> Check {
         self.has_ended = true;
-        self.links.iter().try_for_each(|link| link.does_not_rest(self.now, &mut self.checks))?;
+        self.links.iter().try_for_each(|link| link.does_not_rest(self.now, &mut self.checks).and_then(|()| link.holds(self.now, false)))?;
         let is_late = |state: &PacketState| match state.place {
             Place::Node { since, .. } => since < self.now,
             Place::Queue { .. } => false,

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use roundelay::DropReason;
+
 use super::Checks;
 use super::books::{Check, ensure};
-use crate::log::{LinkRecord, Order};
+use crate::log::{Limits, LinkRecord, Order};
 
 /// A packet in a queue.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +14,9 @@ struct Waiting {
     packet: u64,
     flow: u64,
     since: u64,
+    len: u64,
+    /// Time that it needs on the link.
+    took: u128,
 }
 
 #[derive(Debug)]
@@ -29,19 +34,44 @@ pub(super) struct LinkState {
     told_at: u64,
     /// If it interrupts packets: when it can have done the work that was told, at the earliest.
     done: u128,
+    /// And when it must have done all that has come, if it never rests.
+    must_end: u128,
+    /// Bytes in the queue.
+    bytes: u64,
+    /// When a packet came to the queue last, and how many there were then.
+    last: (u64, usize),
+    /// The discipline drops packets as a full queue does, by bounds of its own beside the queue's limit.
+    has_own_bounds: bool,
 }
 
 impl LinkState {
     pub(super) fn new(record: LinkRecord) -> Self {
         let (waiting, by_flow, flying) = (BTreeMap::new(), BTreeSet::new(), VecDeque::new());
-        Self { record, waiting, by_flow, arrived: 0, flying, free_at: 0, told_at: 0, done: 0 }
+        let has_own_bounds = record.queue.split_whitespace().next() == Some("mqfq");
+        let (done, must_end, last) = (0, 0, (0, 0));
+        Self { record, waiting, by_flow, arrived: 0, flying, free_at: 0, told_at: 0, done, must_end, bytes: 0, last, has_own_bounds }
+    }
+
+    /// Bytes that a packet takes of the link.
+    fn len_of(&self, len: u32) -> u64 {
+        u64::from(len) + u64::from(self.record.overhead)
+    }
+
+    /// Time that so many bytes need, in picoseconds.
+    fn time_of(&self, bytes: u64) -> u128 {
+        (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(self.record.rate))
     }
 
     /// A packet comes to the queue: its place there.
-    pub(super) fn enter(&mut self, packet: u64, flow: u64, since: u64) -> u64 {
+    pub(super) fn enter(&mut self, packet: u64, flow: u64, len: u32, since: u64) -> u64 {
         let place = self.arrived;
+        let len = self.len_of(len);
+        let took = self.time_of(len);
         self.arrived += 1;
-        self.waiting.insert(place, Waiting { packet, flow, since });
+        self.waiting.insert(place, Waiting { packet, flow, since, len, took });
+        self.bytes += len;
+        self.must_end = self.must_end.max(since.into()) + took;
+        self.last = (since, self.waiting.len());
         if self.record.order == Order::PerFlow {
             self.by_flow.insert((flow, place));
         }
@@ -50,8 +80,59 @@ impl LinkState {
 
     /// Takes a packet out of the queue, whether or not it is its turn.
     pub(super) fn take(&mut self, place: u64) {
-        if let Some(Waiting { flow, .. }) = self.waiting.remove(&place) {
+        if let Some(Waiting { flow, len, .. }) = self.waiting.remove(&place) {
             self.by_flow.remove(&(flow, place));
+            self.bytes -= len;
+        }
+    }
+
+    /// After a packet has left, dropped or sent: an empty queue's link is free, and what was dropped needs no more of it than it had time for.
+    pub(super) fn leaves(&mut self, place: u64, now: u64, is_dropped: bool) {
+        if let Some(Waiting { since, took, .. }) = self.waiting.get(&place).filter(|_| is_dropped) {
+            self.must_end -= took.saturating_sub(u128::from(now - since));
+        }
+        self.take(place);
+        if self.waiting.is_empty() {
+            self.must_end = now.into();
+        }
+    }
+
+    /// After it has rested: as if it began now.
+    pub(super) fn begin_again(&mut self, now: u64) {
+        self.must_end = u128::from(now) + self.waiting.values().map(|waiting| waiting.took).sum::<u128>();
+    }
+
+    /// Whether more waits than the queue holds, not counting `beside` packets.
+    fn overflows(&self, beside: usize) -> bool {
+        let Limits { packets, bytes } = self.record.limit;
+        let most = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
+        let longest = || if beside == 0 { 0 } else { self.waiting.values().map(|waiting| waiting.len).max().unwrap_or(0) };
+        self.waiting.len().saturating_sub(beside) as u64 > most(packets) || self.bytes > most(bytes) && self.bytes - longest() > most(bytes)
+    }
+
+    /// Whether the queue holds what waits, before something else happens to it: what an arrival drives out goes at once. A packet that has
+    /// the link is told of at its end, if the link interrupts packets, and is in the queue no more.
+    pub(super) fn holds(&self, now: u64, is_drop: bool) -> Check {
+        let has_time = is_drop && self.last.0 == now;
+        ensure(has_time || !self.overflows(self.record.preempts.into()), || {
+            format!("{} packets of {} bytes wait, and the queue holds {}", self.waiting.len(), self.bytes, self.record.limit)
+        })
+    }
+
+    /// Whether there is this reason to drop a packet.
+    pub(super) fn has_reason(&self, reason: DropReason, now: u64) -> Check {
+        let arrives =
+            || ensure(self.last.0 == now, || format!("nothing comes to the queue, so that nothing is dropped as {}", reason.name()));
+        match reason {
+            DropReason::Full => {
+                arrives()?;
+                ensure(self.has_own_bounds || self.overflows(0), || "the queue has room for it".to_owned())
+            }
+            DropReason::PushedOut => {
+                arrives()?;
+                ensure(self.last.1 > 1, || "there is no other packet to push it out".to_owned())
+            }
+            DropReason::Early | DropReason::Refused => Ok(()),
         }
     }
 
@@ -83,9 +164,11 @@ impl LinkState {
     /// Whether a transmission is one that the link can do.
     pub(super) fn transmits(&mut self, place: u64, len: u32, now: u64, end: u64, checks: &mut Checks) -> Check {
         checks.transmissions += 1;
-        let bits = (u128::from(len) + u128::from(self.record.overhead)) * 8;
-        let exact = (bits * 1_000_000_000_000).div_ceil(u128::from(self.record.rate));
+        let bytes = self.len_of(len);
+        let (bits, exact) = (u128::from(bytes) * 8, self.time_of(bytes));
+        self.holds(now, false)?;
         if self.record.preempts {
+            self.does_not_rest(now, checks)?;
             return self.has_transmitted(place, exact, now, end);
         }
         let took = u128::from(end.checked_sub(now).ok_or("it ends before it starts")?);
@@ -109,8 +192,14 @@ impl LinkState {
 
     /// Whether it has sent until `now` if something waited.
     pub(super) fn does_not_rest(&self, now: u64, checks: &mut Checks) -> Check {
-        let Some((_, first)) = self.waiting.first_key_value().filter(|_| !self.record.preempts) else { return Ok(()) };
+        let Some((_, first)) = self.waiting.first_key_value() else { return Ok(()) };
         checks.rests += 1;
+        if self.record.preempts {
+            let has_work = u128::from(now) <= self.must_end;
+            return ensure(has_work, || {
+                format!("the link should have sent all that waits by {}, packet {} too", self.must_end, first.packet)
+            });
+        }
         let could_send_at = self.free_at.max(first.since);
         ensure(now <= could_send_at, || format!("the link rests from {could_send_at} on while packet {} waits", first.packet))
     }
