@@ -135,6 +135,9 @@ impl Books {
             state.begin_again(self.now);
             return first;
         }
+        if state.holds(self.now, matches!(line.event, Event::Drop { .. })).is_err() {
+            return state.newest();
+        }
         match self.packets.get(&packet)?.place {
             Place::Queue { link: actual, place } if actual == link => state.overtaken(place),
             _ => None,

@@ -141,6 +141,11 @@ impl LinkState {
         self.waiting.first_key_value().map(|(_, waiting)| waiting.packet)
     }
 
+    /// The packet that came last.
+    pub(super) fn newest(&self) -> Option<u64> {
+        self.waiting.last_key_value().map(|(_, waiting)| waiting.packet)
+    }
+
     /// A packet that should leave before the one at this place.
     pub(super) fn overtaken(&self, place: u64) -> Option<u64> {
         let first = match self.record.order {
