@@ -135,7 +135,7 @@ fn lies_in_a_log_are_found_with_their_lines() {
         ("transmit", "bits take", |line| number(line, "end", |end| end + 1)),
         ("arrive", "the link begins at", |line| number(line, "link", |link| (link + 2) % 14)),
         ("send", "is not on its way", |_| String::new()),
-        ("drop", "overtakes packet", |_| String::new()),
+        ("drop", "wait, and the queue holds", |_| String::new()),
         ("close", "of its packets were sent", |line| number(line, "sent", |sent| sent + 1)),
         ("lose", "loses nothing", |line| number(line, "link", |link| link + 1)),
     ];

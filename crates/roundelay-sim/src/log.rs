@@ -3,9 +3,11 @@
 //! The first line tells of the network, the others of one event each in the order in which things happened. Times are picoseconds; packets and
 //! flows are numbered from 0 upwards as they begin. [`verify`](crate::verify::verify) checks such a log without knowing how it came about.
 
+use std::fmt;
 use std::io::{self, BufWriter, Write};
 
-use roundelay::{DropReason, Instant, Packet};
+use roundelay::schedulers::Spec;
+use roundelay::{DropReason, Instant, Limit, Packet};
 use serde::{Deserialize, Serialize};
 
 use crate::cargo::{Cargo, Carried};
@@ -15,7 +17,7 @@ use crate::network::{LinkConfig, LinkId, Network, NodeId};
 use crate::probe::Probe;
 
 /// Version of the format.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,10 +54,36 @@ pub struct LinkRecord {
     pub loses: bool,
     /// Its discipline with parameters.
     pub queue: String,
+    /// What its queue holds.
+    pub limit: Limits,
     /// What its queue promises about order.
     pub order: Order,
     /// Whether it interrupts packets: a packet's transmission is told when it ends.
     pub preempts: bool,
+}
+
+/// What may wait in a queue, the packet on the link not counted. Both bounds hold at once; None is no bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Packets.
+    pub packets: Option<u64>,
+    /// Bytes, with what the link adds to each packet.
+    pub bytes: Option<u64>,
+}
+
+impl Limits {
+    fn of(queue: &Spec) -> Self {
+        let limit = queue.limit_or_default();
+        let [packets, bytes] = [limit.packets, limit.bytes].map(|limit| Some(limit).filter(|limit| *limit != u64::MAX));
+        Self { packets, bytes }
+    }
+}
+
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Limit { packets: self.packets.unwrap_or(u64::MAX), bytes: self.bytes.unwrap_or(u64::MAX) }.fmt(f)
+    }
 }
 
 /// What a queue promises about the order of packets.
@@ -105,14 +133,29 @@ pub struct Line {
     pub event: Event,
 }
 
+impl Order {
+    /// As the log has it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Fifo => "fifo",
+            Self::PerFlow => "per_flow",
+            Self::Any => "any",
+        }
+    }
+
+    /// What the registry says of a queue's discipline.
+    pub(crate) fn of(queue: &Spec) -> Self {
+        let info = queue.discipline.info();
+        match (info.name, info.reorders) {
+            ("fifo", _) => Self::Fifo,
+            (_, true) => Self::Any,
+            (_, false) => Self::PerFlow,
+        }
+    }
+}
+
 impl LinkRecord {
     fn of(link: &LinkConfig) -> Self {
-        let info = link.queue.discipline.info();
-        let order = match (info.name, info.reorders) {
-            ("fifo", _) => Order::Fifo,
-            (_, true) => Order::Any,
-            (_, false) => Order::PerFlow,
-        };
         Self {
             from: link.from.0,
             to: link.to.0,
@@ -122,7 +165,8 @@ impl LinkRecord {
             overhead: link.overhead,
             loses: link.loss.0 > 0,
             queue: link.queue.discipline.to_string(),
-            order,
+            limit: Limits::of(&link.queue),
+            order: Order::of(&link.queue),
             preempts: preempts(&link.queue),
         }
     }

@@ -1,4 +1,5 @@
-//! What links carry, as a capture that other tools open: each link an interface, each packet as it gets the link.
+//! What links carry, as a capture that other tools open: each link an interface, each packet as it gets the link, or as it has left
+//! one that interrupts packets, so that times never step back.
 //!
 //! The format is pcapng (draft-ietf-opsawg-pcapng), times are exact to the picosecond, packets are bare IPv4 with the headers alone, their
 //! true length beside them. A node's address is 10 and its number. Segments keep the numbers that they have, modulo 2^32; a flow's ports are
@@ -12,6 +13,7 @@ use roundelay_tcp::{Flags, Segment};
 use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried, Content};
 use crate::flows::{FlowCounts, FlowNumber};
+use crate::link::preempts;
 use crate::network::{LinkId, Network, NodeId};
 use crate::probe::Probe;
 
@@ -20,6 +22,8 @@ const INTERFACE: u32 = 1;
 const PACKET: u32 = 6;
 /// Link type: IPv4 without anything around it.
 const RAW_IPV4: u16 = 228;
+/// Bytes of a node's name in an interface's.
+const LONGEST_NAME: usize = 120;
 
 /// A [`Probe`] that writes the capture.
 #[derive(Debug)]
@@ -27,20 +31,23 @@ pub struct Pcapng<W: Write> {
     output: BufWriter<W>,
     /// The ends of the flows that are alive.
     flows: std::collections::BTreeMap<FlowNumber, [NodeId; 2]>,
+    /// The links that interrupt packets.
+    preempts: Vec<bool>,
     failure: Option<io::Error>,
 }
 
 impl<W: Write> Pcapng<W> {
     /// A capture of all links of a network.
     pub fn new(output: W, network: &Network) -> Self {
-        let mut capture = Self { output: BufWriter::new(output), flows: std::collections::BTreeMap::new(), failure: None };
+        let preempts = network.links().iter().map(|link| preempts(&link.queue)).collect();
+        let mut capture = Self { output: BufWriter::new(output), flows: std::collections::BTreeMap::new(), preempts, failure: None };
         let mut section = Vec::from(0x1a2b_3c4d_u32.to_le_bytes());
         section.extend([1, 0, 0, 0]);
         section.extend(u64::MAX.to_le_bytes());
         capture.block(SECTION, &section);
         for link in network.links() {
-            let name = format!("{} to {}", network.name(link.from), network.name(link.to));
-            capture.interface(&name);
+            let [from, to] = [link.from, link.to].map(|node| network.name(node));
+            capture.interface(&format!("{} to {}", cut(&from), cut(&to)));
         }
         capture
     }
@@ -71,6 +78,12 @@ impl<W: Write> Pcapng<W> {
         let parts = [&kind.to_le_bytes()[..], &len.to_le_bytes(), body, &len.to_le_bytes()];
         self.failure = parts.into_iter().try_for_each(|part| self.output.write_all(part)).err();
     }
+}
+
+/// As much of a node's name as fits: an option has room for 65,535 bytes, a screen for fewer.
+fn cut(name: &str) -> &str {
+    let len = (0..=name.len().min(LONGEST_NAME)).rfind(|len| name.is_char_boundary(*len));
+    &name[..len.unwrap_or(0)]
 }
 
 /// An option, padded to four bytes; one without a value ends the list.
@@ -146,7 +159,7 @@ impl<W: Write> Probe for Pcapng<W> {
         self.flows.insert(flow, [from, to]);
     }
 
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, [start, _]: [Instant; 2]) {
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, [start, end]: [Instant; 2]) {
         let Some(mut ends) = self.flows.get(&cargo.flow).copied() else { return };
         let mut ports = ports(cargo.flow);
         if cargo.direction == Direction::Backward {
@@ -163,7 +176,8 @@ impl<W: Write> Probe for Pcapng<W> {
         }
         // Fewer bytes than headers: a simulation need not have room for them.
         headers.truncate(packet.len as usize);
-        let picos = start.as_picos();
+        // When it is heard of: a time before would come after later ones.
+        let picos = if self.preempts[link.0 as usize] { end } else { start }.as_picos();
         let words = [link.0, (picos >> 32) as u32, picos as u32, headers.len() as u32, packet.len];
         let mut block: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
         block.extend(headers);

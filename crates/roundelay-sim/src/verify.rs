@@ -38,7 +38,7 @@ pub struct Checks {
     pub hops: u64,
     /// Transmissions: as long as the link's rate has it, and one at a time.
     pub transmissions: u64,
-    /// Instants at which a link may not have rested before, as packets waited.
+    /// Instants at which a link may not have rested before, as packets waited; one that interrupts packets must have sent all in time.
     pub rests: u64,
     /// Packets that come off a wire: neither earlier nor later than its delay has it, in the order in which they went on.
     pub wires: u64,
@@ -107,7 +107,8 @@ const LONGEST_LINE: u64 = 1 << 12;
 
 /// Reads a log and checks that it tells of a network: every packet is delivered, dropped or lost once and travels from node to node along links;
 /// no link sends two packets at once, or faster than its rate, or rests while packets wait; no packet is faster than the wire; queues and
-/// wires keep the order that they promise; flows' counts are those of their packets.
+/// wires keep the order that they promise and the registry's disciplines keep; queues hold no more than their limits, and are full if they say so;
+/// flows' counts are those of their packets.
 ///
 /// # Errors
 /// It does not; with the first line that cannot be.

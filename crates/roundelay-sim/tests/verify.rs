@@ -2,25 +2,28 @@
 
 use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::schedulers::AnyDiscipline;
 use roundelay::{Billionths, Duration, FlowId, Instant, Rate, Slack};
-use roundelay_sim::log::{Event, Line, Log};
+use roundelay_sim::log::{Event, FORMAT, Header, Limits, Line, LinkRecord, Log, Order};
 use roundelay_sim::verify::{Verified, VerifyError, inspect, verify};
 use roundelay_sim::{Agent, Arrival, Context, Direction, FlowSpec, LinkConfig, Network, NodeId, Outgoing, Simulation};
 
-const QUEUES: [&str; 13] = [
+const QUEUES: [&str; 15] = [
     "fifo limit 5",
     "fifo limit 1000",
     "drr limit 20",
     "qfq limit 30",
     "qfq_plus limit 30",
     "wf2q_plus limit 20",
-    "sfq divisor 16",
+    "sfq divisor 16 depth 3 headdrop",
     "fq_codel limit 20 target 1ms interval 5ms",
     "codel limit 20 target 1ms interval 5ms",
     "red min 2kb max 8kb burst 5 probability 0.5 avpkt 1000b",
     "lstf limit 10",
     "lstf preempt limit 10",
     "random limit 20",
+    "mqfq limit 20",
+    "choke limit 10",
 ];
 
 /// Sends now and then, answers half of what arrives, and opens another flow once in a while.
@@ -207,7 +210,9 @@ const LIES: [(&str, Lie); 20] = [
         span > 0
     }),
     ("a link rests while packets wait", |lines| {
-        let Some(at) = first(lines, |event| matches!(event, Event::Transmit { .. })) else { return false };
+        // One that interrupts packets may send another one meanwhile.
+        let starts = |line: &Line| matches!(line.event, Event::Transmit { end, .. } if end > line.time);
+        let Some(at) = lines.iter().position(starts) else { return false };
         let span = lines[at + 1].time - lines[at].time;
         lines[at].time += span;
         if let Event::Transmit { end, .. } = &mut lines[at].event {
@@ -327,12 +332,13 @@ fn each_fault_is_told_once() {
     assert!(told > 30, "told only {told} times");
 }
 
-/// Two packets of a FIFO queue that change places are found; in a queue that promises nothing they are not wrong.
+/// Two packets of a FIFO queue that change places are found; in a queue that promises nothing they are not wrong. A log may not promise
+/// less than its discipline does.
 #[test]
 fn order_is_checked_where_it_is_promised() {
-    let log = |order: &str| {
+    let log = |queue: &str, order: &str| {
         let link = format!(
-            r#"{{"from":0,"to":1,"rate":8000000,"delay":0,"jitter":0,"overhead":0,"loses":false,"queue":"x","order":"{order}","preempts":false}}"#
+            r#"{{"from":0,"to":1,"rate":8000000,"delay":0,"jitter":0,"overhead":0,"loses":false,"queue":"{queue}","limit":{{"packets":9,"bytes":null}},"order":"{order}","preempts":false}}"#
         );
         let events = [
             r#"{"time":0,"event":"open","flow":0,"from":0,"to":1}"#,
@@ -346,11 +352,146 @@ fn order_is_checked_where_it_is_promised() {
             r#"{"time":2000000000,"event":"deliver","packet":0}"#,
             r#"{"time":2000000000,"event":"end"}"#,
         ];
-        format!("{{\"format\":1,\"nodes\":2,\"links\":[{link}]}}\n{}\n", events.join("\n"))
+        format!("{{\"format\":2,\"nodes\":2,\"links\":[{link}]}}\n{}\n", events.join("\n"))
     };
-    assert!(check(&log("fifo")).unwrap_err().to_string().starts_with("line 7: it overtakes"));
-    assert!(check(&log("per_flow")).is_err());
-    assert_eq!(check(&log("any")).unwrap().delivered, 2);
+    assert!(check(&log("fifo", "fifo")).unwrap_err().to_string().starts_with("line 7: it overtakes"));
+    assert_refused(check(&log("drr quantum 500", "per_flow")), "line 7: it overtakes");
+    assert_eq!(check(&log("random", "any")).unwrap().delivered, 2);
+    assert_refused(check(&log("fifo", "any")), "line 1: link 0: the order of fifo is fifo, not any");
+    assert_refused(check(&log("drr", "any")), "line 1: link 0: the order of drr is per_flow, not any");
+    assert_refused(check(&log("lstf preempt", "any")), "line 1: link 0: lstf preempt interrupts packets");
+    assert_refused(check(&log("fifa", "any")), "line 1: link 0: its queue: ");
+}
+
+/// The verifier reads whatever discipline a log can name.
+#[test]
+fn each_discipline_is_read_from_its_log() {
+    for discipline in AnyDiscipline::all() {
+        let mut network = Network::default();
+        let [from, to] = [0; 2].map(|_| network.add_node());
+        let queue = discipline.to_string().parse().unwrap();
+        network.add_link(LinkConfig::new(from, to, Rate::from_bits_per_second(1000).unwrap(), Duration::ZERO, queue)).unwrap();
+        let mut bytes = Vec::new();
+        Log::new(&mut bytes, &network).finish(Instant::ZERO).unwrap();
+        assert_eq!(verify(&bytes[..]).unwrap_or_else(|error| panic!("{discipline}: {error}")).events, 1);
+    }
+}
+
+const MILLISECOND: u64 = 1_000_000_000;
+
+/// A link on which 1000 bytes take a millisecond and arrive when their last bit has left.
+fn record(queue: &str, order: Order, preempts: bool) -> LinkRecord {
+    let (queue, wire, limit) = (queue.to_owned(), 0, Limits { packets: Some(9), bytes: None });
+    LinkRecord { from: 0, to: 1, rate: 8_000_000, delay: wire, jitter: 0, overhead: 0, loses: true, queue, limit, order, preempts }
+}
+
+/// The log of that link, with one flow over it. Times are in milliseconds.
+fn story(link: LinkRecord, events: &[(u64, Event)]) -> String {
+    let header = Header { format: FORMAT, nodes: 2, names: Vec::new(), links: vec![link] };
+    let line = |(time, event): &(u64, Event)| Line { time: time * MILLISECOND, event: event.clone() };
+    let open = (0, Event::Open { flow: 0, from: 0, to: 1 });
+    let lines = std::iter::once(&open).chain(events).map(|event| serde_json::to_string(&line(event)).unwrap() + "\n");
+    serde_json::to_string(&header).unwrap() + "\n" + &lines.collect::<String>()
+}
+
+/// A packet of 1000 bytes is sent and comes to the link.
+fn comes(at: u64, packet: u64) -> [(u64, Event); 2] {
+    [(at, Event::Send { packet, flow: 0, len: 1000, back: false }), (at, Event::Arrive { packet, link: 0 })]
+}
+
+/// It has the link from one millisecond to another and is delivered; a link that interrupts packets tells of it at the end.
+fn goes(packet: u64, [start, end]: [u64; 2]) -> [(u64, Event); 2] {
+    [(start, Event::Transmit { packet, link: 0, end: end * MILLISECOND }), (end, Event::Deliver { packet })]
+}
+
+fn ends(at: u64) -> [(u64, Event); 1] {
+    [(at, Event::End)]
+}
+
+/// What comes of the story of a link that interrupts packets.
+fn preempting(events: &[&[(u64, Event)]]) -> Result<Verified, VerifyError> {
+    check(&story(record("lstf preempt", Order::Any, true), &events.concat()))
+}
+
+fn assert_refused(result: Result<Verified, VerifyError>, message: &str) {
+    let error = result.expect_err(message).to_string();
+    assert!(error.contains(message), "{error}");
+}
+
+/// Five packets that come to a link at 100 ms need five milliseconds, however long it has rested.
+#[test]
+fn a_link_that_interrupts_packets_does_not_save_up_time() {
+    let come: Vec<_> = (0..5).flat_map(|packet| comes(100, packet)).collect();
+    let told = |last: fn(u64) -> u64| -> Vec<_> { (0..5).flat_map(|packet| goes(packet, [last(packet); 2])).collect() };
+    assert_eq!(preempting(&[&come, &told(|packet| 101 + packet), &ends(105)]).unwrap().delivered, 5);
+    assert_refused(preempting(&[&come, &told(|_| 101), &ends(101)]), "which has not had them since");
+}
+
+/// Whatever it sends first, it must have sent all when their times together are over; a packet that is dropped takes none of it with it.
+#[test]
+fn a_link_that_interrupts_packets_does_not_rest() {
+    let (come, pushed_out) =
+        ([comes(0, 0), comes(0, 1)].concat(), [(0, Event::Drop { packet: 1, link: 0, reason: "pushed_out".to_owned() })]);
+    let (first, second) = (|at| goes(0, [at; 2]), |at| goes(1, [at; 2]));
+    assert_eq!(preempting(&[&come, &second(1), &first(2), &ends(9)]).unwrap().delivered, 2);
+    assert_eq!(preempting(&[&come, &second(2), &first(2), &ends(9)]).map(|all| all.delivered).ok(), Some(2), "both were interrupted");
+    let message = "the link should have sent all that waits by";
+    assert_refused(preempting(&[&come, &second(1), &first(3), &ends(9)]), message);
+    assert_refused(preempting(&[&come, &second(1), &ends(9)]), message);
+    assert_refused(preempting(&[&come, &second(1), &comes(5, 2), &ends(5)]), message);
+    assert_eq!(preempting(&[&come, &pushed_out, &first(1), &ends(9)]).unwrap().dropped, 1);
+    assert_refused(preempting(&[&come, &pushed_out, &first(2), &ends(9)]), message);
+}
+
+/// A queue holds what it holds, and drops a packet as full or pushed out only when one comes and it does not hold them.
+#[test]
+fn a_full_queue_is_full() {
+    let told = |packets, bytes, events: &[&[(u64, Event)]]| {
+        let limit = Limits { packets, bytes };
+        check(&story(LinkRecord { limit, ..record("fifo", Order::Fifo, false) }, &events.concat()))
+    };
+    let dropped = |at, packet, reason: &str| [(at, Event::Drop { packet, link: 0, reason: reason.to_owned() })];
+    let come: Vec<_> = (0..3).flat_map(|packet| comes(0, packet)).collect();
+    let (first, second) = (goes(0, [0, 1]), goes(1, [1, 2]));
+    for (packets, bytes) in [(Some(2), None), (None, Some(2999))] {
+        for reason in ["full", "pushed_out"] {
+            assert_eq!(told(packets, bytes, &[&come, &dropped(0, 2, reason), &first, &second, &ends(2)]).unwrap().dropped, 1);
+        }
+        let all = [&come[..], &first, &second, &goes(2, [2, 3]), &ends(3)];
+        assert_refused(told(packets, bytes, &all), "3 packets of 3000 bytes wait, and the queue holds");
+        assert_eq!(told(packets.map(|most| most + 1), bytes.map(|most| most + 1), &all).unwrap().delivered, 3);
+        assert_refused(told(packets, bytes, &[&come[..4], &dropped(0, 1, "full"), &first, &ends(1)]), "has room for it");
+        let late = [&come[..4], &first[..1], &dropped(1, 1, "full"), &first[1..], &ends(1)];
+        assert_refused(told(packets, bytes, &late), "nothing comes to the queue");
+    }
+    let alone = |reason| told(Some(2), None, &[&comes(0, 0), &dropped(0, 0, reason), &ends(1)]);
+    assert_refused(alone("full"), "has room for it");
+    assert_refused(alone("pushed_out"), "no other packet to push it out");
+    assert_eq!(told(Some(0), None, &[&comes(0, 0), &dropped(0, 0, "full"), &ends(1)]).unwrap().dropped, 1);
+}
+
+/// Two packets may not both have the largest number there is, and so none has it.
+#[test]
+fn a_number_is_given_once() {
+    let fifo = |events: &[&[(u64, Event)]]| check(&story(record("fifo", Order::Fifo, false), &events.concat()));
+    let (most, open) = (u64::MAX, [(0, Event::Open { flow: u64::MAX, from: 0, to: 1 })]);
+    assert_refused(fifo(&[&comes(0, most)[..1], &comes(0, most), &goes(most, [0, 1]), &ends(1)]), "is too large: legal range 0 to");
+    assert_refused(fifo(&[&open, &open, &ends(1)]), "is too large: legal range 0 to");
+    assert_eq!(fifo(&[&comes(0, most - 1), &goes(most - 1, [0, 1]), &ends(1)]).unwrap().delivered, 1);
+}
+
+/// A packet is lost as it goes on the wire, or as it has left a link that interrupts packets; not when it should have arrived.
+#[test]
+fn a_packet_is_lost_in_its_time() {
+    let lost = |at| [(at, Event::Lose { packet: 0, link: 0 })];
+    let (fifo, lstf) = (record("fifo", Order::Fifo, false), record("lstf preempt", Order::Any, true));
+    for (link, told, end) in [(fifo, 0, 1), (lstf, 1, 1)] {
+        let link = LinkRecord { delay: 5 * MILLISECOND, ..link };
+        let told_at = |at| check(&story(link.clone(), &[&comes(0, 0)[..], &goes(0, [told, end])[..1], &lost(at), &ends(9)].concat()));
+        assert_eq!(told_at(told).unwrap().lost, 1);
+        assert_refused(told_at(told + 1), "is lost then or not at all");
+        assert_refused(told_at(9), "is lost then or not at all");
+    }
 }
 
 #[test]
@@ -360,7 +501,7 @@ fn what_is_no_log_is_refused_with_its_line() {
         ("", "line 1: the log is empty"),
         ("{}", "line 1: missing field"),
         (&log[..log.len() / 2], "line "),
-        (&log.replacen("\"format\":1", "\"format\":2", 1), "line 1: format 2 is not 1"),
+        (&log.replacen("\"format\":2", "\"format\":1", 1), "line 1: format 1 is not 2"),
         (&log.replacen("\"rate\":", "\"rats\":", 1), "line 1: unknown field"),
     ];
     for (text, message) in cases {

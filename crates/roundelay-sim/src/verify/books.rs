@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use roundelay::DropReason;
+use roundelay::schedulers::Spec;
 
 use super::link::LinkState;
 use super::{Checks, Verified};
-use crate::log::{Event, FORMAT, Header, Line};
+use crate::link::preempts;
+use crate::log::{Event, FORMAT, Header, Line, LinkRecord, Order};
 
 /// Ok, or what is wrong.
 pub(super) type Check = Result<(), String>;
@@ -68,6 +70,7 @@ impl Books {
         ensure(header.format == FORMAT, || format!("format {} is not {FORMAT}", header.format))?;
         let wrong = header.links.iter().position(|link| link.from.max(link.to) >= header.nodes || link.rate == 0);
         wrong.map_or(Ok(()), |link| Err(format!("link {link} has an end that is not there, or no rate")))?;
+        header.links.iter().enumerate().try_for_each(|(number, link)| is_promise(link).map_err(|what| format!("link {number}: {what}")))?;
         Ok(Self {
             nodes: header.nodes,
             links: header.links.iter().cloned().map(LinkState::new).collect(),
@@ -126,9 +129,14 @@ impl Books {
         let (Event::Arrive { packet, link } | Event::Transmit { packet, link, .. } | Event::Drop { packet, link, .. }) = line.event else {
             return None;
         };
-        let state = self.links.get(link as usize)?;
+        let state = self.links.get_mut(link as usize)?;
         if state.does_not_rest(self.now, &mut self.checks).is_err() {
-            return state.first();
+            let first = state.first();
+            state.begin_again(self.now);
+            return first;
+        }
+        if state.holds(self.now, matches!(line.event, Event::Drop { .. })).is_err() {
+            return state.newest();
         }
         match self.packets.get(&packet)?.place {
             Place::Queue { link: actual, place } if actual == link => state.overtaken(place),
@@ -148,7 +156,7 @@ impl Books {
             && let Some(link) = self.links.get_mut(link as usize)
         {
             // It may have been the right packet at the wrong time: others are not to be blamed for the gap.
-            link.fly(packet, end);
+            link.fly(packet, line.time, end);
             link.forget(packet);
         }
         if let Some(flow) = self.flows.get_mut(&state.flow) {
@@ -161,7 +169,7 @@ impl Books {
         let state = FlowState { ends, on_their_way: 0, sent: 0, delivered: 0, is_doubtful: false };
         let [_, next] = &mut self.next;
         ensure(flow >= *next, || format!("there has been a flow {flow} before"))?;
-        *next = flow.saturating_add(1);
+        *next = after(flow)?;
         ensure(ends[0].max(ends[1]) < self.nodes, || "it has an end that is not there".to_owned())?;
         self.flows.insert(flow, state);
         Ok(())
@@ -170,7 +178,7 @@ impl Books {
     fn send(&mut self, packet: u64, flow: u64, len: u32, back: bool) -> Check {
         let [next, _] = &mut self.next;
         ensure(packet >= *next, || format!("there has been a packet {packet} before"))?;
-        *next = packet.saturating_add(1);
+        *next = after(packet)?;
         let state = self.flows.get_mut(&flow).ok_or_else(|| format!("flow {flow} is not open"))?;
         state.on_their_way += 1;
         state.sent += u64::from(!back);
@@ -208,12 +216,13 @@ impl Books {
 
     fn arrive(&mut self, packet: u64, link: u32) -> Check {
         let (now, node) = (self.now, self.reach(packet)?);
-        let flow = self.packet(packet)?.flow;
+        let PacketState { flow, len, .. } = *self.packet(packet)?;
         self.checks.hops += 1;
         let state = self.links.get_mut(link as usize).ok_or_else(|| format!("there is no link {link}"))?;
         ensure(state.record.from == node, || format!("the packet is at node {node}, the link begins at {}", state.record.from))?;
         state.does_not_rest(now, &mut self.checks)?;
-        let place = state.enter(packet, flow, now);
+        state.holds(now, false)?;
+        let place = state.enter(packet, flow, len, now);
         self.packet(packet)?.place = Place::Queue { link, place };
         Ok(())
     }
@@ -231,8 +240,8 @@ impl Books {
         let (state, place, checks) = self.queue(packet, link)?;
         state.transmits(place, len, now, end, checks)?;
         state.is_in_order(place, checks)?;
-        state.take(place);
-        let (earliest, latest) = state.fly(packet, end);
+        state.leaves(place, now, false);
+        let (earliest, latest) = state.fly(packet, now, end);
         self.packet(packet)?.place = Place::Wire { link, earliest, latest };
         Ok(())
     }
@@ -249,16 +258,24 @@ impl Books {
 
     fn drop(&mut self, packet: u64, link: u32, reason: &str) -> Check {
         let now = self.now;
-        ensure(DropReason::ALL.iter().any(|known| known.name() == reason), || format!("'{reason}' is no reason to drop a packet"))?;
+        let known = DropReason::ALL.into_iter().find(|known| known.name() == reason);
+        let reason = known.ok_or_else(|| format!("'{reason}' is no reason to drop a packet"))?;
+        // Whoever was struck out may wait there.
+        let is_known = self.struck.is_empty();
         let (state, place, checks) = self.queue(packet, link)?;
         state.does_not_rest(now, checks)?;
-        state.take(place);
+        state.holds(now, true)?;
+        if is_known {
+            state.has_reason(reason, now)?;
+        }
+        state.leaves(place, now, true);
         self.totals.dropped += 1;
         self.leave(packet, false)
     }
 
     fn lose(&mut self, packet: u64, link: u32) -> Check {
-        self.links.get_mut(link as usize).ok_or_else(|| format!("there is no link {link}"))?.lose(packet)?;
+        let now = self.now;
+        self.links.get_mut(link as usize).ok_or_else(|| format!("there is no link {link}"))?.lose(packet, now)?;
         self.totals.lost += 1;
         self.leave(packet, false)
     }
@@ -285,15 +302,38 @@ impl Books {
     /// Whatever was to happen has happened.
     fn end(&mut self) -> Check {
         self.has_ended = true;
-        self.links.iter().try_for_each(|link| link.does_not_rest(self.now, &mut self.checks))?;
+        self.links.iter().try_for_each(|link| link.does_not_rest(self.now, &mut self.checks).and_then(|()| link.holds(self.now, false)))?;
         let is_late = |state: &PacketState| match state.place {
             Place::Node { since, .. } => since < self.now,
             Place::Queue { .. } => false,
             Place::Wire { latest, .. } => latest < self.now,
         };
         let late = self.packets.iter().find(|(_, state)| is_late(state));
-        late.map_or(Ok(()), |(packet, _)| Err(format!("packet {packet} should have gone on before the end")))
+        late.map_or(Ok(()), |(packet, _)| Err(format!("packet {packet} should have gone on before the end")))?;
+        self.conserves()
     }
+
+    /// Whether all packets together have come to one end each, or are on their way; not asked once something was wrong with one of them.
+    fn conserves(&self) -> Check {
+        let Verified { sent, delivered, dropped, lost, .. } = self.totals;
+        let on_their_way = self.packets.len() as u64;
+        ensure(!self.struck.is_empty() || sent == delivered + dropped + lost + on_their_way, || {
+            format!("{sent} packets were sent, {delivered} delivered, {dropped} dropped, {lost} lost, and {on_their_way} are on their way")
+        })
+    }
+}
+
+/// Whether a link's queue promises what its discipline keeps: a log could ask for less, and would get it.
+fn is_promise(link: &LinkRecord) -> Check {
+    let queue: Spec = link.queue.parse().map_err(|error| format!("its queue: {error}"))?;
+    let (order, preempts) = (Order::of(&queue), preempts(&queue));
+    ensure(link.order == order, || format!("the order of {} is {}, not {}", link.queue, order.name(), link.order.name()))?;
+    ensure(link.preempts == preempts, || format!("{} {} packets", link.queue, if preempts { "interrupts" } else { "does not interrupt" }))
+}
+
+/// The least number of whatever begins after the one of this number.
+fn after(number: u64) -> Result<u64, String> {
+    number.checked_add(1).ok_or_else(|| format!("number {number} is too large: legal range 0 to {}", u64::MAX - 1))
 }
 
 /// The packet that an event is about.

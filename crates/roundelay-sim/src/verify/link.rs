@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use roundelay::DropReason;
+
 use super::Checks;
 use super::books::{Check, ensure};
-use crate::log::{LinkRecord, Order};
+use crate::log::{Limits, LinkRecord, Order};
 
 /// A packet in a queue.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +14,9 @@ struct Waiting {
     packet: u64,
     flow: u64,
     since: u64,
+    len: u64,
+    /// Time that it needs on the link.
+    took: u128,
 }
 
 #[derive(Debug)]
@@ -25,21 +30,48 @@ pub(super) struct LinkState {
     /// Packets on the link or behind it, in the order in which they will come off it.
     flying: VecDeque<u64>,
     free_at: u64,
-    /// Time that it has been sending, if it interrupts packets.
-    worked: u128,
+    /// When the line that told of the last transmission was told.
+    told_at: u64,
+    /// If it interrupts packets: when it can have done the work that was told, at the earliest.
+    done: u128,
+    /// And when it must have done all that has come, if it never rests.
+    must_end: u128,
+    /// Bytes in the queue.
+    bytes: u64,
+    /// When a packet came to the queue last, and how many there were then.
+    last: (u64, usize),
+    /// The discipline drops packets as a full queue does, by bounds of its own beside the queue's limit.
+    has_own_bounds: bool,
 }
 
 impl LinkState {
     pub(super) fn new(record: LinkRecord) -> Self {
         let (waiting, by_flow, flying) = (BTreeMap::new(), BTreeSet::new(), VecDeque::new());
-        Self { record, waiting, by_flow, arrived: 0, flying, free_at: 0, worked: 0 }
+        let has_own_bounds = record.queue.split_whitespace().next() == Some("mqfq");
+        let (done, must_end, last) = (0, 0, (0, 0));
+        Self { record, waiting, by_flow, arrived: 0, flying, free_at: 0, told_at: 0, done, must_end, bytes: 0, last, has_own_bounds }
+    }
+
+    /// Bytes that a packet takes of the link.
+    fn len_of(&self, len: u32) -> u64 {
+        u64::from(len) + u64::from(self.record.overhead)
+    }
+
+    /// Time that so many bytes need, in picoseconds.
+    fn time_of(&self, bytes: u64) -> u128 {
+        (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(self.record.rate))
     }
 
     /// A packet comes to the queue: its place there.
-    pub(super) fn enter(&mut self, packet: u64, flow: u64, since: u64) -> u64 {
+    pub(super) fn enter(&mut self, packet: u64, flow: u64, len: u32, since: u64) -> u64 {
         let place = self.arrived;
+        let len = self.len_of(len);
+        let took = self.time_of(len);
         self.arrived += 1;
-        self.waiting.insert(place, Waiting { packet, flow, since });
+        self.waiting.insert(place, Waiting { packet, flow, since, len, took });
+        self.bytes += len;
+        self.must_end = self.must_end.max(since.into()) + took;
+        self.last = (since, self.waiting.len());
         if self.record.order == Order::PerFlow {
             self.by_flow.insert((flow, place));
         }
@@ -48,14 +80,70 @@ impl LinkState {
 
     /// Takes a packet out of the queue, whether or not it is its turn.
     pub(super) fn take(&mut self, place: u64) {
-        if let Some(Waiting { flow, .. }) = self.waiting.remove(&place) {
+        if let Some(Waiting { flow, len, .. }) = self.waiting.remove(&place) {
             self.by_flow.remove(&(flow, place));
+            self.bytes -= len;
+        }
+    }
+
+    /// After a packet has left, dropped or sent: an empty queue's link is free, and what was dropped needs no more of it than it had time for.
+    pub(super) fn leaves(&mut self, place: u64, now: u64, is_dropped: bool) {
+        if let Some(Waiting { since, took, .. }) = self.waiting.get(&place).filter(|_| is_dropped) {
+            self.must_end -= took.saturating_sub(u128::from(now - since));
+        }
+        self.take(place);
+        if self.waiting.is_empty() {
+            self.must_end = now.into();
+        }
+    }
+
+    /// After it has rested: as if it began now.
+    pub(super) fn begin_again(&mut self, now: u64) {
+        self.must_end = u128::from(now) + self.waiting.values().map(|waiting| waiting.took).sum::<u128>();
+    }
+
+    /// Whether more waits than the queue holds, not counting `beside` packets.
+    fn overflows(&self, beside: usize) -> bool {
+        let Limits { packets, bytes } = self.record.limit;
+        let most = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
+        let longest = || if beside == 0 { 0 } else { self.waiting.values().map(|waiting| waiting.len).max().unwrap_or(0) };
+        self.waiting.len().saturating_sub(beside) as u64 > most(packets) || self.bytes > most(bytes) && self.bytes - longest() > most(bytes)
+    }
+
+    /// Whether the queue holds what waits, before something else happens to it: what an arrival drives out goes at once. A packet that has
+    /// the link is told of at its end, if the link interrupts packets, and is in the queue no more.
+    pub(super) fn holds(&self, now: u64, is_drop: bool) -> Check {
+        let has_time = is_drop && self.last.0 == now;
+        ensure(has_time || !self.overflows(self.record.preempts.into()), || {
+            format!("{} packets of {} bytes wait, and the queue holds {}", self.waiting.len(), self.bytes, self.record.limit)
+        })
+    }
+
+    /// Whether there is this reason to drop a packet.
+    pub(super) fn has_reason(&self, reason: DropReason, now: u64) -> Check {
+        let arrives =
+            || ensure(self.last.0 == now, || format!("nothing comes to the queue, so that nothing is dropped as {}", reason.name()));
+        match reason {
+            DropReason::Full => {
+                arrives()?;
+                ensure(self.has_own_bounds || self.overflows(0), || "the queue has room for it".to_owned())
+            }
+            DropReason::PushedOut => {
+                arrives()?;
+                ensure(self.last.1 > 1, || "there is no other packet to push it out".to_owned())
+            }
+            DropReason::Early | DropReason::Refused => Ok(()),
         }
     }
 
     /// The packet that has waited longest.
     pub(super) fn first(&self) -> Option<u64> {
         self.waiting.first_key_value().map(|(_, waiting)| waiting.packet)
+    }
+
+    /// The packet that came last.
+    pub(super) fn newest(&self) -> Option<u64> {
+        self.waiting.last_key_value().map(|(_, waiting)| waiting.packet)
     }
 
     /// A packet that should leave before the one at this place.
@@ -81,9 +169,11 @@ impl LinkState {
     /// Whether a transmission is one that the link can do.
     pub(super) fn transmits(&mut self, place: u64, len: u32, now: u64, end: u64, checks: &mut Checks) -> Check {
         checks.transmissions += 1;
-        let bits = (u128::from(len) + u128::from(self.record.overhead)) * 8;
-        let exact = (bits * 1_000_000_000_000).div_ceil(u128::from(self.record.rate));
+        let bytes = self.len_of(len);
+        let (bits, exact) = (u128::from(bytes) * 8, self.time_of(bytes));
+        self.holds(now, false)?;
         if self.record.preempts {
+            self.does_not_rest(now, checks)?;
             return self.has_transmitted(place, exact, now, end);
         }
         let took = u128::from(end.checked_sub(now).ok_or("it ends before it starts")?);
@@ -92,25 +182,36 @@ impl LinkState {
         self.does_not_rest(now, checks)
     }
 
-    /// The same of a link that interrupts packets: it has had time for this one since it came, and for all together.
+    /// The same of a link that interrupts packets: it has had time for this one since it came, and for all together since the first of them
+    /// came. Whatever it sends from then on came no earlier, so that a rest before is worth nothing.
     fn has_transmitted(&mut self, place: u64, took: u128, now: u64, end: u64) -> Check {
-        let since = self.waiting.get(&place).map_or(now, |waiting| waiting.since);
-        self.worked += took;
         ensure(end == now, || "it ends when it is told".to_owned())?;
-        let has_time = u128::from(since) + took <= u128::from(now) && self.worked <= u128::from(now);
-        ensure(has_time, || format!("it takes {took} ps on this link, which has not had them since"))
+        let since = |waiting: Option<&Waiting>| u128::from(waiting.map_or(now, |waiting| waiting.since));
+        let first = since(self.waiting.first_key_value().map(|(_, first)| first));
+        let done = self.done.max(first) + took;
+        let has_time = since(self.waiting.get(&place)) + took <= u128::from(now) && done <= u128::from(now);
+        ensure(has_time, || format!("it takes {took} ps on this link, which has not had them since"))?;
+        self.done = done;
+        Ok(())
     }
 
     /// Whether it has sent until `now` if something waited.
     pub(super) fn does_not_rest(&self, now: u64, checks: &mut Checks) -> Check {
-        let Some((_, first)) = self.waiting.first_key_value().filter(|_| !self.record.preempts) else { return Ok(()) };
+        let Some((_, first)) = self.waiting.first_key_value() else { return Ok(()) };
         checks.rests += 1;
+        if self.record.preempts {
+            let has_work = u128::from(now) <= self.must_end;
+            return ensure(has_work, || {
+                format!("the link should have sent all that waits by {}, packet {} too", self.must_end, first.packet)
+            });
+        }
         let could_send_at = self.free_at.max(first.since);
         ensure(now <= could_send_at, || format!("the link rests from {could_send_at} on while packet {} waits", first.packet))
     }
 
-    /// A packet goes on the wire, until `end`: the first and the last instant at which it can come off.
-    pub(super) fn fly(&mut self, packet: u64, end: u64) -> (u64, u64) {
+    /// A packet goes on the wire, until `end`, as is told `now`: the first and the last instant at which it can come off.
+    pub(super) fn fly(&mut self, packet: u64, now: u64, end: u64) -> (u64, u64) {
+        self.told_at = now;
         self.free_at = end;
         self.flying.push_back(packet);
         let earliest = end.saturating_add(self.record.delay);
@@ -124,10 +225,11 @@ impl LinkState {
         Ok(())
     }
 
-    /// The packet that went on the wire last does not come off it.
-    pub(super) fn lose(&mut self, packet: u64) -> Check {
+    /// The packet that went on the wire last does not come off it, which is told as soon as it has left the queue.
+    pub(super) fn lose(&mut self, packet: u64, now: u64) -> Check {
         ensure(self.record.loses, || "this link loses nothing".to_owned())?;
         ensure(self.flying.back() == Some(&packet), || "it is not the last that was sent".to_owned())?;
+        ensure(self.told_at == now, || format!("it left the queue at {}, and is lost then or not at all", self.told_at))?;
         self.flying.pop_back();
         Ok(())
     }
