@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-/// Twenty seconds of two senders that are too many for a link that loses packets, and a third that comes and goes.
+/// Two seconds of two senders that are too many for a link that loses packets, and a third that comes and goes.
 const SCENARIO: &str = r#"duration = "2s"
 [topology]
 template = "dumbbell"
@@ -488,7 +488,7 @@ fn a_workload_is_sent_as_it_is_written() {
         ("0.5 1460 2 3\n0.6 many 2 3\n", "workload.txt:2: '0.6 many 2 3': expected seconds, bytes and two hosts"),
         ("0.5 1460 2 2\n", "workload.txt:1: '2' sends to itself"),
         ("9 1460 2 3\n", "'workload.txt' has no flow before the end of the run"),
-        ("1 0 2 3\n", "size 0 of flow 0: legal range 1 to 1099511627776"),
+        ("1 0 2 3\n", "workload.txt:1: size 0: legal range 1 to 1099511627776"),
     ];
     for (text, message) in cases {
         fs::write(folder.0.join("workload.txt"), text).unwrap();
