@@ -9,8 +9,8 @@ use roundelay::Duration;
 use super::lists::FlowBy;
 use crate::sources::trace::Entry;
 
-/// Whoever reads captures, whose formats the simulator does not know: the packets of one up to a time, the first one at time zero, none earlier than
-/// the one before it, flows numbered from 0 in the order of first sight; or what is wrong with the file.
+/// Whoever reads captures, whose formats the simulator does not know, and is asked about each file that is no text: the packets of one up to a time,
+/// the first one at time zero, none earlier than the one before it, flows numbered from 0 in the order of first sight; or what is wrong with the file.
 pub type ReadCapture<'a> = dyn Fn(&Path, FlowBy, Duration) -> Result<Vec<Entry>, String> + 'a;
 
 /// Where files are looked for, and who reads captures.
