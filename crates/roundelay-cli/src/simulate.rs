@@ -1,9 +1,11 @@
 //! `roundelay simulate`.
 
 mod captures;
+mod outputs;
 mod watch;
 
-use std::io::{self, IsTerminal};
+use std::cell::RefCell;
+use std::io::{self, ErrorKind, IsTerminal};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,6 +19,7 @@ use crate::arguments::Simulate;
 use crate::failure::Failure;
 use crate::print;
 use crate::progress::SimulatedTime;
+use crate::text_file;
 use watch::{Files, Watch};
 
 pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
@@ -27,7 +30,8 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
         return template(name);
     }
     let Some(path) = &arguments.scenario else { return Err(Failure::usage("name a scenario, or --template NAME")) };
-    let (scenario, text) = read(path, arguments)?;
+    outputs::check(arguments)?;
+    let (scenario, text, notes) = read(path, arguments)?;
     if arguments.dry_run {
         return print(&estimate(&scenario, arguments));
     }
@@ -38,7 +42,7 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     let results = replicas(&scenario, arguments, &watch)?;
     let curves = watch.finish(&scenario)?;
     files.finish()?;
-    let simulated = Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results);
+    let simulated = Simulated { notes, ..Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results) };
     write(arguments, &Page { simulated: &simulated, curves: &curves, scenario: &text, provenance: &metadata })?;
     print(&show(arguments, &simulated))
 }
@@ -49,14 +53,26 @@ fn template(name: &str) -> Result<(), Failure> {
     print(text)
 }
 
-/// The scenario as it is to be run, and its text.
-fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String), Failure> {
-    let is_input = path.as_os_str() == "-";
-    let name = if is_input { "standard input".to_owned() } else { path.display().to_string() };
-    let text = if is_input { io::read_to_string(io::stdin()) } else { std::fs::read_to_string(path) };
-    let mut text = text.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+/// The scenario's text, and what it is called.
+fn text(path: &Path) -> Result<(String, String), Failure> {
+    const EXPECTED: &str = "a scenario in TOML";
+    if path.as_os_str() != "-" {
+        return Ok((path.display().to_string(), text_file::read(path, EXPECTED)?));
+    }
+    let name = "standard input";
+    let text = io::read_to_string(io::stdin()).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => Failure::usage(format!("{name}: no text in UTF-8; expected {EXPECTED}")),
+        _ => Failure::usage(format!("{name}: cannot read: {error}; expected {EXPECTED}")),
+    })?;
+    Ok((name.to_owned(), text))
+}
+
+/// The scenario as it is to be run, its text, and what is odd about its captures.
+fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String, Vec<String>), Failure> {
+    let (name, mut text) = text(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let scenario = Scenario::from_toml_with(&name, &text, folder, &captures::read);
+    let notes = RefCell::default();
+    let scenario = Scenario::from_toml_with(&name, &text, folder, &|path, by, end| captures::read(path, by, end, &notes));
     let mut scenario = scenario.map_err(|error| Failure::usage(roundelay_report::clean(&error.to_string())))?;
     scenario.seed = arguments.seed.unwrap_or(scenario.seed);
     if let Some(queue) = &arguments.queue {
@@ -67,7 +83,7 @@ fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String), Failure
         let limit = queue.limit.map_or_else(String::new, |limit| format!(", buffer {limit}"));
         text = format!("# In the queues of routers, whatever is said below: {}{limit}\n\n{text}", queue.discipline);
     }
-    Ok((scenario, text))
+    Ok((scenario, text, notes.into_inner()))
 }
 
 fn write(arguments: &Simulate, page: &Page<'_>) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-/// Twenty seconds of two senders that are too many for a link that loses packets, and a third that comes and goes.
+/// Two seconds of two senders that are too many for a link that loses packets, and a third that comes and goes.
 const SCENARIO: &str = r#"duration = "2s"
 [topology]
 template = "dumbbell"
@@ -284,7 +284,10 @@ fn a_page_of_replicas_has_intervals_and_a_row_each() {
     let path = folder.path("page.html");
     stdout(&run(&["simulate", &folder.path("scenario.toml"), "--replicas", "3", "--seed", "5", "--html", &path], ""));
     let page = fs::read_to_string(&path).unwrap();
-    for piece in ["id=\"replicas\"", "seed 5<", "seed 7<", " ±", "3 replicas: figures are means", "of the first replica, seed 5"] {
+    assert!(!page.contains("p99 <"), "two columns that look alike");
+    for piece in
+        ["id=\"replicas\"", "Completion p99<", "seed 5<", "seed 7<", " ±", "3 replicas: figures are means", "of the first replica, seed 5"]
+    {
         assert!(page.contains(piece), "no '{piece}'");
     }
 }
@@ -457,6 +460,119 @@ fn captures_that_cannot_be_read_are_told_with_their_line() {
     assert!(said.contains("unknown variant `port`, expected one of `5tuple`, `src`, `dst`, `dscp`"), "{said}");
 }
 
+/// A capture whose packet headers are given as time, bytes captured and bytes on the wire, then bytes that are no whole packet.
+fn pcap(packets: &[(u32, u32, u32)], rest: &[u8]) -> Vec<u8> {
+    let header = [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101];
+    let mut bytes: Vec<u8> = header.iter().flat_map(|field| field.to_le_bytes()).collect();
+    for (seconds, captured, original) in packets {
+        bytes.extend([*seconds, 0, *captured, *original].iter().flat_map(|field| field.to_le_bytes()));
+        bytes.extend(vec![0; *captured as usize]);
+    }
+    [&bytes, rest].concat()
+}
+
+#[test]
+fn what_is_odd_about_a_capture_is_told() {
+    let folder = Folder::new("odd");
+    let path = folder.path("odd.pcap");
+    fs::write(&path, pcap(&[(5, 0, 100), (4, 0, 100_000), (6, 0, 2_000), (7, 0, 0), (8, 20, 10)], &[1, 2, 3])).unwrap();
+    let scenario = replay(&folder, "from = \"a0\"\nto = \"b0\"");
+    let text = fs::read_to_string(&scenario).unwrap();
+    let line = text.lines().find(|line| line.starts_with("file = ")).unwrap();
+    fs::write(&scenario, text.replace(line, "file = \"odd.pcap\"")).unwrap();
+    let results: serde_json::Value = serde_json::from_str(&stdout(&run(&["simulate", &scenario, "--json"], ""))).unwrap();
+    let notes: Vec<_> = results["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
+    let expected = [
+        "5 packets whose headers could not be read share a flow of their own.",
+        "1 packets lie before the one ahead of them in time and are not sent before it.",
+        "2 packets are longer than an Ethernet frame: ",
+        "1 packets are longer than 65,535 bytes and were taken for so many.",
+        "1 packets have no bytes and were taken for one.",
+        "3 bytes at the end are a packet cut off and were left out.",
+        "1 packets claim to be shorter on the wire than what was captured of them, which was taken.",
+    ];
+    assert_eq!(notes.len(), expected.len(), "{notes:?}");
+    for (note, expected) in notes.iter().zip(expected) {
+        assert!(note.starts_with(&format!("{path}: {expected}")), "{note}");
+    }
+    let table = stdout(&run(&["simulate", &scenario], ""));
+    assert!(table.contains("\nNote: ") && table.contains("packet cut off"), "{table}");
+    // What `compare` tells of it is no less.
+    let compared = stdout(&run(&["compare", &path, "fifo", "--rate", "5mbit", "--no-cost", "--json"], ""));
+    let compared: serde_json::Value = serde_json::from_str(&compared).unwrap();
+    assert!(compared["capture"]["notes"].as_array().unwrap().len() <= notes.len() + 1, "{compared}");
+}
+
+#[test]
+fn a_compressed_capture_is_told_as_compare_tells_it() {
+    let folder = Folder::new("compressed");
+    let path = folder.path("home.pcap.gz");
+    fs::write(&path, [&[0x1f, 0x8b, 8][..], &[0; 40]].concat()).unwrap();
+    let scenario = replay(&folder, "from = \"a0\"\nto = \"b0\"");
+    let text = fs::read_to_string(&scenario).unwrap();
+    let line = text.lines().position(|line| line.starts_with("file = ")).unwrap();
+    fs::write(&scenario, text.replace(text.lines().nth(line).unwrap(), "file = \"home.pcap.gz\"")).unwrap();
+    let compared = stderr(&run(&["compare", &path, "fifo", "--rate", "5mbit"], ""));
+    let message = compared.trim_end().trim_start_matches("roundelay: ");
+    assert!(message.contains("a file compressed with gzip (decompress it first: gunzip -k "), "{message}");
+    let output = run(&["simulate", &scenario], "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).ends_with(&format!("replay.toml:{}: {message}\n", line + 1)), "{}", stderr(&output));
+}
+
+#[test]
+fn results_have_files_of_their_own() {
+    let folder = Folder::new("own");
+    let (scenario, path) = (folder.path("scenario.toml"), folder.path("run"));
+    let other_way = folder.path("./run");
+    let cases: [(&[&str], &str); 8] = [
+        (&["--log", "-"], "--log -: standard output is for the table; expected a file, ./- for one that is called so"),
+        (&["--pcapng", "-"], "--pcapng -: "),
+        (&["--html", "-"], "--html -: "),
+        (&["--parquet", "-"], "--parquet -: standard output is for the table; expected a folder"),
+        (&["--log", &path, "--pcapng", &other_way], "run: both --log and --pcapng; expected a file each"),
+        (&["--log", &path, "--html", &path], "run: both --log and --html; expected a file each"),
+        (&["--html", &scenario], "scenario.toml: both the scenario and --html; expected a file each"),
+        (&["--log", &scenario, "--dry-run"], "scenario.toml: both the scenario and --log; expected a file each"),
+    ];
+    for (options, message) in cases {
+        let output = run(&[&["simulate", &scenario], options].concat(), "");
+        assert_eq!(output.status.code(), Some(2), "{options:?}");
+        assert!(stderr(&output).contains(message), "{options:?} says {}", stderr(&output));
+    }
+    assert!(!Path::new(&path).exists() && fs::read_to_string(&scenario).unwrap() == SCENARIO);
+}
+
+#[test]
+fn what_is_no_scenario_is_told_with_what_was_expected() {
+    let folder = Folder::new("no-scenario");
+    let path = folder.path("latin.toml");
+    fs::write(&path, b"name = \"\xfc\"").unwrap();
+    let said = |path: &str| {
+        let output = run(&["simulate", path], "");
+        assert_eq!(output.status.code(), Some(2));
+        stderr(&output)
+    };
+    assert!(said(&path).ends_with("latin.toml: offset 8: no text in UTF-8; expected a scenario in TOML\n"), "{}", said(&path));
+    assert!(said(folder.0.to_str().unwrap()).ends_with(": a folder; expected a scenario in TOML\n"));
+    assert!(said("nowhere.toml").ends_with("nowhere.toml: there is no such file; expected a scenario in TOML\n"));
+}
+
+/// The row of the sum is known by its place: a name that it might have is no source's.
+#[test]
+fn the_sum_has_its_name_and_place_to_itself() {
+    let folder = Folder::new("sum");
+    let (scenario, path) = (folder.path("scenario.toml"), folder.path("page.html"));
+    stdout(&run(&["simulate", &scenario, "--html", &path], ""));
+    let page = fs::read_to_string(&path).unwrap();
+    let sums: Vec<_> = page.match_indices("<tr class=\"sum\"").map(|(at, _)| &page[at..at + 200]).collect();
+    assert!(sums.len() >= 3 && sums.iter().all(|row| row.contains(">all")), "sources, transfers, sizes: {sums:?}");
+    fs::write(&scenario, SCENARIO.replace("\"web\"", "\"all\"")).unwrap();
+    let output = run(&["simulate", &scenario], "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("scenario.toml:22: 'all' is what results call all sources together"), "{}", stderr(&output));
+}
+
 /// A network in the UPS authors' files, and flows in theirs: seconds, bytes, from, to.
 #[test]
 fn a_workload_is_sent_as_it_is_written() {
@@ -488,7 +604,7 @@ fn a_workload_is_sent_as_it_is_written() {
         ("0.5 1460 2 3\n0.6 many 2 3\n", "workload.txt:2: '0.6 many 2 3': expected seconds, bytes and two hosts"),
         ("0.5 1460 2 2\n", "workload.txt:1: '2' sends to itself"),
         ("9 1460 2 3\n", "'workload.txt' has no flow before the end of the run"),
-        ("1 0 2 3\n", "size 0 of flow 0: legal range 1 to 1099511627776"),
+        ("1 0 2 3\n", "workload.txt:1: size 0: legal range 1 to 1099511627776"),
     ];
     for (text, message) in cases {
         fs::write(folder.0.join("workload.txt"), text).unwrap();

@@ -24,6 +24,8 @@ pub struct Simulated {
     pub nodes: usize,
     /// Those that send and receive.
     pub hosts: usize,
+    /// What was odd about the captures that it sends, a sentence each.
+    pub notes: Vec<String>,
     /// Means and 95% confidence intervals over the replicas.
     pub summary: Summary,
     /// What came of each.
@@ -69,7 +71,7 @@ pub struct ClassSummary {
 }
 
 impl Simulated {
-    /// `replicas` are in the order of their seeds.
+    /// `replicas` are in the order of their seeds. There are no notes.
     pub fn new(version: &'static str, scenario: &Scenario, replicas: Vec<Results>) -> Self {
         Self {
             version,
@@ -78,6 +80,7 @@ impl Simulated {
             warmup: scenario.warmup.as_secs_f64(),
             nodes: scenario.topology.network.nodes(),
             hosts: scenario.topology.hosts.len(),
+            notes: Vec::new(),
             summary: Summary::of(&replicas),
             replicas,
         }
@@ -109,6 +112,9 @@ impl Simulated {
             format!("{}{warmup}; {nodes} nodes, {} hosts; {seeds}; {hops} packet-hops.", seconds(self.duration), count(self.hosts as u64));
         let mut lines = vec![Paint::Bold.on(&cut(&clean(&self.name), style.limit()), style.color)];
         lines.extend(wrap(&facts, style.limit()));
+        for note in &self.notes {
+            lines.extend(wrap(&format!("Note: {}", clean(note)), style.limit()).iter().map(|line| Paint::Faint.on(line, style.color)));
+        }
         lines
     }
 

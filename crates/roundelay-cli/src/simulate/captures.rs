@@ -1,17 +1,19 @@
 //! Captures for the simulator, which does not know their formats.
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use roundelay::{Duration, FlowConfig, Instant};
 use roundelay_sim::scenario;
 use roundelay_sim::sources::trace::Entry;
-use roundelay_trace::{Capture, Classifier, FlowBy, parse};
+use roundelay_trace::{Capture, CaptureNotes, Classifier, FlowBy, parse};
 
 /// Most packets of a capture, which are kept in memory.
 const MOST_PACKETS: usize = 100_000_000;
 
-/// A capture's packets before `end`: lengths, flows and times are those of `roundelay compare`, but long silences last as long as they did.
-pub(super) fn read(path: &Path, by: scenario::FlowBy, end: Duration) -> Result<Vec<Entry>, String> {
+/// A capture's packets before `end`: lengths, flows and times are those of `roundelay compare`, but long silences last as long as they did. What is
+/// odd about them goes to `notes`.
+pub(super) fn read(path: &Path, by: scenario::FlowBy, end: Duration, notes: &RefCell<Vec<String>>) -> Result<Vec<Entry>, String> {
     let by = match by {
         scenario::FlowBy::FiveTuple => FlowBy::FiveTuple,
         scenario::FlowBy::Source => FlowBy::Source,
@@ -19,7 +21,7 @@ pub(super) fn read(path: &Path, by: scenario::FlowBy, end: Duration) -> Result<V
         scenario::FlowBy::Dscp => FlowBy::Dscp,
     };
     let (mut capture, mut classifier) = (Capture::open(path).map_err(|error| error.to_string())?, Classifier::new(by));
-    let (mut packets, mut clock) = (Vec::new(), Clock::default());
+    let (mut packets, mut clock, mut lengths) = (Vec::new(), Clock::default(), Lengths::default());
     while let Some(frame) = capture.next().map_err(|error| error.to_string())? {
         let since = clock.read(frame.time_nanos);
         if since >= end {
@@ -30,13 +32,59 @@ pub(super) fn read(path: &Path, by: scenario::FlowBy, end: Duration) -> Result<V
         }
         let headers = parse(frame.link, frame.bytes);
         let flow = classifier.classify(headers.as_ref().map_err(|reason| *reason)).0;
-        packets.push(Entry { at: Instant::ZERO + since, flow, len: frame.original_len.clamp(1, LONGEST) });
+        packets.push(Entry { at: Instant::ZERO + since, flow, len: lengths.legal(frame.original_len) });
     }
-    if packets.is_empty() { Err(format!("{}: no packet in it", path.display())) } else { Ok(packets) }
+    if packets.is_empty() {
+        return Err(format!("{}: no packet in it", path.display()));
+    }
+    let met = capture.notes();
+    let odd = odd(&met, classifier.unparsable().total(), &lengths);
+    notes.borrow_mut().extend(odd.map(|note| format!("{}: {note}", path.display())));
+    Ok(packets)
+}
+
+/// A sentence for each oddity that was met, as `roundelay compare` tells of them.
+fn odd(capture: &CaptureNotes, unparsable: u64, lengths: &Lengths) -> impl Iterator<Item = String> {
+    let counted = [
+        (unparsable, "packets whose headers could not be read share a flow of their own"),
+        (capture.backwards, "packets lie before the one ahead of them in time and are not sent before it"),
+        (
+            lengths.superframes,
+            "packets are longer than an Ethernet frame: the capturing host's offloading merged them, and a link would carry them in pieces",
+        ),
+        (lengths.cut, "packets are longer than 65,535 bytes and were taken for so many"),
+        (lengths.raised, "packets have no bytes and were taken for one"),
+        (capture.truncated_tail_bytes, "bytes at the end are a packet cut off and were left out"),
+        (capture.without_time, "packets carry no time and are sent together with the one ahead of them"),
+        (capture.raised_lengths, "packets claim to be shorter on the wire than what was captured of them, which was taken"),
+        (capture.fractions_of_a_second_or_more, "times have fractions of a second or more, which were added"),
+        (capture.skipped_blocks, "blocks hold no packets and were skipped"),
+    ];
+    counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}."))
 }
 
 /// The longest packet that the simulator sends.
 const LONGEST: u32 = FlowConfig::MAX_PACKET_LEN - 1;
+
+/// The longest frame of an Ethernet without jumbo frames, with two VLAN tags.
+const LONGEST_FRAME: u32 = 1522;
+
+/// Lengths that no packet can have, or no frame.
+#[derive(Debug, Default)]
+struct Lengths {
+    superframes: u64,
+    cut: u64,
+    raised: u64,
+}
+
+impl Lengths {
+    fn legal(&mut self, len: u32) -> u32 {
+        self.superframes += u64::from(len > LONGEST_FRAME);
+        self.cut += u64::from(len > LONGEST);
+        self.raised += u64::from(len == 0);
+        len.clamp(1, LONGEST)
+    }
+}
 
 /// A capture's clock: it starts at zero and does not run backwards.
 #[derive(Debug, Default)]

@@ -9,10 +9,11 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::file::into_table;
-use super::files::{Files, is_capture};
+use super::files::{Files, is_capture, text};
 use super::lists::{self, Trace};
 use super::pairs::{Pairing, matching};
 use super::reader::Reader;
+use super::results::ALL;
 use super::source::SourceSpec;
 use super::{Group, ScenarioError};
 use crate::network::NodeId;
@@ -122,6 +123,11 @@ pub(super) fn groups<'a>(
         let path = format!("source.{number}");
         let entry = Source { reader, files, path: &path, topology, duration };
         let group = entry.read(into_table(reader, "[source]", value)?, number)?;
+        if group.name == ALL {
+            return Err(
+                reader.at(&format!("{path}.name"), format!("'{ALL}' is what results call all sources together: choose another name"))
+            );
+        }
         if !names.insert(group.name.clone()) {
             return Err(reader.at(&format!("{path}.name"), format!("two sources are called '{}'", group.name)));
         }
@@ -177,6 +183,7 @@ impl<'a> Source<'_, 'a> {
         let urgency = placement.urgency.unwrap_or_default();
         let group = Group { name, source, from, to, pairs, count, start, start_step, start_jitter, stop, flow, urgency };
         self.check(&group)?;
+        self.check_list(&group)?;
         Ok(group)
     }
 
@@ -202,14 +209,17 @@ impl<'a> Source<'_, 'a> {
     /// Reads a trace's packets, those after the end of the run left out.
     fn trace(&self, mut trace: Trace) -> Result<Trace, ScenarioError> {
         let path = self.files.folder.join(&trace.file);
-        let unreadable = |error: std::io::Error| self.at("file", format!("cannot read '{}': {error}", trace.file));
-        trace.is_dealt = is_capture(&path).map_err(unreadable)?;
+        trace.is_dealt = is_capture(&path);
         if trace.is_dealt {
             let read = (self.files.capture)(&path, trace.flow_by, self.duration);
             trace.packets = read.map_err(|message| self.at("file", message))?;
             return Ok(trace);
         }
-        let text = std::fs::read_to_string(&path).map_err(unreadable)?;
+        let text = text(&path, &trace.file, "a list of packets or a capture").map_err(|message| self.at("file", message))?;
+        if self.reader.has(&format!("{}.flow_by", self.path)) {
+            let message = format!("'{}' is a list, which is one flow: flow_by is for captures, leave it out", trace.file);
+            return Err(self.at("flow_by", message));
+        }
         trace.packets = lists::packets(&trace.file, &text)?;
         let end = Instant::ZERO + self.duration;
         trace.packets.retain(|packet| packet.at < end);
@@ -218,17 +228,30 @@ impl<'a> Source<'_, 'a> {
 
     /// Reads a list of flows between hosts, those after the end of the run left out.
     fn workload(&self, file: &str, hosts: &[NodeId]) -> Result<Vec<workload::Entry>, ScenarioError> {
-        let text = std::fs::read_to_string(self.files.folder.join(file));
-        let text = text.map_err(|error| self.at("file", format!("cannot read '{file}': {error}")))?;
+        let text = text(&self.files.folder.join(file), file, "a list of flows").map_err(|message| self.at("file", message))?;
         let names = hosts.iter().map(|host| (self.topology.network.name(*host), *host)).collect();
         let mut flows = lists::flows(file, &text, &names)?;
         let end = Instant::ZERO + self.duration;
         flows.retain(|flow| flow.at < end);
         flows.sort_by_key(|flow| flow.at);
-        if flows.is_empty() {
-            return Err(self.at("file", format!("'{file}' has no flow before the end of the run")));
-        }
         Ok(flows)
+    }
+
+    /// A list that sends nothing is a mistake.
+    fn check_list(&self, group: &Group) -> Result<(), ScenarioError> {
+        let (file, what, first) = match &group.source {
+            SourceSpec::Trace(trace) => (&trace.file, "packet", trace.packets.first().map(|packet| packet.at)),
+            SourceSpec::Workload(workload) => (&workload.file, "flow", workload.flows.first().map(|flow| flow.at)),
+            _ => return Ok(()),
+        };
+        if first.is_some_and(|first| first < Instant::ZERO + group.span(self.duration)) {
+            return Ok(());
+        }
+        let end = group.stop.filter(|stop| *stop < self.duration);
+        let end = end.map_or_else(|| "the end of the run".to_owned(), |stop| format!("its stop at {stop}"));
+        let start =
+            if group.start == Duration::ZERO { String::new() } else { format!(", its times counted from its start at {}", group.start) };
+        Err(self.at("file", format!("'{file}' has no {what} before {end}{start}")))
     }
 
     fn hosts(&self, key: &str, patterns: &OneOrMany) -> Result<Vec<NodeId>, ScenarioError> {

@@ -5,7 +5,6 @@ use roundelay::Duration;
 use super::{Group, Scenario, SourceSpec};
 use crate::network::{LinkClass, LinkConfig, Network};
 use crate::routing::Routes;
-use crate::sources::trace::Entry;
 
 /// A run that would take more events is refused.
 pub const MOST_EVENTS: f64 = 1e12;
@@ -39,8 +38,7 @@ impl Estimate {
         let (mut packets, mut packet_hops, mut sources, mut offered) = (0.0, 0.0, 0.0, 0.0);
         let mut routes = Routes::default();
         for group in &scenario.groups {
-            let end = group.stop.map_or(scenario.duration, |stop| stop.min(scenario.duration));
-            let span = end - group.start.min(end);
+            let span = group.span(scenario.duration);
             let (hops, bottleneck) = ways(network, group, &mut routes);
             let sent = |span| sent(network, group, span, bottleneck);
             packets += sent(span);
@@ -68,10 +66,11 @@ fn ways(network: &Network, group: &Group, routes: &mut Routes) -> (f64, f64) {
     (links as f64 / count, rates / count)
 }
 
-/// Bytes that lists of packets take: as they were read, and with those who send them.
+/// Bytes that lists take: as they were read, and with those who send them.
 fn list_bytes(group: &Group) -> f64 {
     match &group.source {
-        SourceSpec::Trace(trace) => (size_of::<Entry>() * trace.packets.len()) as f64 * (1.0 + group.senders()),
+        SourceSpec::Trace(trace) => size_of_val(&trace.packets[..]) as f64 * (1.0 + group.senders()),
+        SourceSpec::Workload(workload) => size_of_val(&workload.flows[..]) as f64 * (1.0 + group.senders()),
         _ => 0.0,
     }
 }

@@ -1,7 +1,7 @@
 //! Files that a scenario names.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use roundelay::Duration;
@@ -9,8 +9,8 @@ use roundelay::Duration;
 use super::lists::FlowBy;
 use crate::sources::trace::Entry;
 
-/// Whoever reads captures, whose formats the simulator does not know: the packets of one up to a time, the first one at time zero, none earlier than
-/// the one before it, flows numbered from 0 in the order of first sight; or what is wrong with the file.
+/// Whoever reads captures, whose formats the simulator does not know, and is asked about each file that is no text: the packets of one up to a time,
+/// the first one at time zero, none earlier than the one before it, flows numbered from 0 in the order of first sight; or what is wrong with the file.
 pub type ReadCapture<'a> = dyn Fn(&Path, FlowBy, Duration) -> Result<Vec<Entry>, String> + 'a;
 
 /// Where files are looked for, and who reads captures.
@@ -21,17 +21,54 @@ pub(super) struct Files<'a> {
 
 /// Nobody reads captures.
 pub(super) fn no_captures(path: &Path, _: FlowBy, _: Duration) -> Result<Vec<Entry>, String> {
-    Err(format!("'{}' is a capture, and there is nobody to read it: Scenario::from_toml_with", path.display()))
+    Err(format!("'{}' is no text, and there is nobody to read captures: Scenario::from_toml_with", path.display()))
 }
 
-/// Whether a file begins as captures do: pcap in either order of bytes, with micro- or nanoseconds, or pcapng.
+/// Whether a file is one for whoever reads captures, who also knows what else it may be: its first bytes are no text. Those of captures never are.
+pub(super) fn is_capture(path: &Path) -> bool {
+    let mut head = Vec::new();
+    // A pipe can be read only once, and a list may come by one.
+    path.is_file() && File::open(path).and_then(|file| file.take(64).read_to_end(&mut head)).is_ok() && !is_text(&head)
+}
+
+fn is_text(head: &[u8]) -> bool {
+    let valid = match str::from_utf8(head) {
+        Ok(_) => head.len(),
+        // The last character may be cut in the middle.
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        Err(_) => return false,
+    };
+    head[..valid].iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
+}
+
+/// The text of a file that a scenario calls `name` and that should hold `what`.
 ///
 /// # Errors
-/// It cannot be read.
-pub(super) fn is_capture(path: &Path) -> io::Result<bool> {
-    let mut first = [0; 4];
-    let read = File::open(path)?.read(&mut first)?;
-    let number = u32::from_le_bytes(first);
-    let magic = [0xa1b2_c3d4, 0xa1b2_3c4d, 0x0a0d_0d0a].into_iter().any(|magic| number == magic || number == magic.swap_bytes());
-    Ok(read == first.len() && magic)
+/// It is not there, is a folder, cannot be read, or holds no text.
+pub(super) fn text(path: &Path, name: &str, what: &str) -> Result<String, String> {
+    let wrong = |problem: String| format!("cannot read '{name}': {problem}; expected {what}");
+    if path.is_dir() {
+        return Err(wrong("a folder".to_owned()));
+    }
+    let bytes = fs::read(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => wrong("there is no such file".to_owned()),
+        _ => wrong(error.to_string()),
+    })?;
+    String::from_utf8(bytes).map_err(|error| wrong(format!("offset {}: no text in UTF-8", error.utf8_error().valid_up_to())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn captures_are_no_text_and_lists_are() {
+        let pcap = [0xa1b2_c3d4_u32, 0xa1b2_3c4d];
+        assert!(pcap.iter().all(|magic| !is_text(&magic.to_le_bytes()) && !is_text(&magic.to_be_bytes())));
+        let pcapng = [&b"\n\r\r\n\x1c\0\0\0"[..], b"\n\r\r\n\0\0\0\x1c", b"\x1f\x8b\x08"];
+        assert!(pcapng.iter().all(|head| !is_text(head)));
+        let lists = ["", "0.1 1500\r\n", "\u{feff}0\t1", "0 1 m\u{fc}nchen"];
+        assert!(lists.iter().all(|list| is_text(list.as_bytes())));
+        assert!(is_text(&"\u{fc}".as_bytes()[..1]), "half a character");
+    }
 }

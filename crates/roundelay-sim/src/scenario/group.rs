@@ -56,6 +56,12 @@ impl Group {
         if is_dealt { f64::from(self.count) } else { self.sources() as f64 }
     }
 
+    /// From the start of its first source until all stop.
+    pub(super) fn span(&self, duration: Duration) -> Duration {
+        let end = self.stop.map_or(duration, |stop| stop.min(duration));
+        end - self.start.min(end)
+    }
+
     /// Terms of a source between two hosts.
     pub(super) fn terms(&self, from: NodeId, to: NodeId, number: u64) -> Terms {
         let start = self.start + Duration::from_picos(self.start_step.as_picos().saturating_mul(number));

@@ -1,6 +1,7 @@
 //! Sources that send what a file lists: packets, or flows.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use roundelay::{Duration, Instant};
 use schemars::JsonSchema;
@@ -10,7 +11,8 @@ use super::ScenarioError;
 use super::protocol::Protocol;
 use super::source::{Transport, full_len};
 use crate::network::NodeId;
-use crate::sources::{Terms, trace, workload};
+use crate::sources::burst::LARGEST_FLOW;
+use crate::sources::{LONGEST_PACKET, Terms, trace, workload};
 use crate::written::{InWords, read};
 
 /// What makes packets of a capture a flow.
@@ -94,37 +96,124 @@ impl Workload {
     }
 }
 
+/// A line of a list, and where it stands.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    file: &'a str,
+    number: usize,
+    text: &'a str,
+}
+
+impl<'a> Line<'a> {
+    /// Those that are not empty. Some editors begin a file with a byte order mark, which is no part of it.
+    fn all(file: &'a str, text: &'a str) -> impl Iterator<Item = Self> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let lines = (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty());
+        lines.map(move |(number, text)| Self { file, number, text })
+    }
+
+    fn error(self, message: impl fmt::Display) -> ScenarioError {
+        ScenarioError { file: self.file.to_owned(), line: self.number, message: message.to_string() }
+    }
+
+    /// When and how many bytes, the first two of its words.
+    fn head(self, expected: &str, words: &[&str]) -> Result<(Instant, u64), ScenarioError> {
+        let head = words.first().zip(words.get(1)).and_then(|(time, bytes)| seconds(time).zip(whole(bytes)));
+        head.ok_or_else(|| self.wrong(expected))
+    }
+
+    fn wrong(self, expected: &str) -> ScenarioError {
+        self.error(format!("'{}': expected {expected}", self.text))
+    }
+}
+
+/// Seconds, without a unit: digits and a point.
+fn seconds(word: &str) -> Option<Instant> {
+    let is_number = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let time = format!("{word}s").parse::<Duration>().ok().filter(|_| is_number);
+    time.map(|time| Instant::ZERO + time)
+}
+
+fn whole(word: &str) -> Option<u64> {
+    word.parse().ok().filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// A line a packet: seconds and bytes.
 pub(super) fn packets(file: &str, text: &str) -> Result<Vec<trace::Entry>, ScenarioError> {
-    let lines = (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty());
-    let packet = |(line, text): (usize, &str)| {
-        let mut words = text.split_whitespace();
-        let time = words.next().and_then(|word| format!("{word}s").parse::<Duration>().ok());
-        let len = words.next().and_then(|word| word.parse().ok());
-        let (Some(time), Some(len), None) = (time, len, words.next()) else {
-            let message = format!("'{text}': expected seconds and bytes, as in 0.0125 1500");
-            return Err(ScenarioError { file: file.to_owned(), line, message });
+    const EXPECTED: &str = "seconds and bytes, as in 0.0125 1500";
+    let (mut packets, mut before) = (Vec::new(), Instant::ZERO);
+    for line in Line::all(file, text) {
+        let words: Vec<_> = line.text.split_whitespace().collect();
+        let (at, len) = line.head(EXPECTED, &words)?;
+        if words.len() > 2 {
+            return Err(line.wrong(EXPECTED));
+        }
+        let Some(len) = u32::try_from(len).ok().filter(|len| (1..=LONGEST_PACKET).contains(len)) else {
+            return Err(line.error(format!("length {len}: legal range 1 to {LONGEST_PACKET}")));
         };
-        Ok(trace::Entry { at: Instant::ZERO + time, flow: 0, len })
-    };
-    lines.map(packet).collect()
+        if at < before {
+            return Err(line.error(format!("time {at}: legal range from the packet before, {before}")));
+        }
+        before = at;
+        packets.push(trace::Entry { at, flow: 0, len });
+    }
+    Ok(packets)
 }
 
 /// A line a flow: when it begins, bytes, its source, its destination.
 pub(super) fn flows(file: &str, text: &str, hosts: &BTreeMap<String, NodeId>) -> Result<Vec<workload::Entry>, ScenarioError> {
-    let lines = (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty());
-    let flow = |(line, text): (usize, &str)| {
-        let error = |message| ScenarioError { file: file.to_owned(), line, message };
-        let words: Vec<_> = text.split_whitespace().collect();
-        let wrong = || error(format!("'{text}': expected seconds, bytes and two hosts, as in 0.0125 14600 host1 host2"));
-        let [time, size, from, to] = words[..] else { return Err(wrong()) };
-        let (Ok(time), Ok(size_bytes)) = (format!("{time}s").parse::<Duration>(), size.parse()) else { return Err(wrong()) };
-        let host = |name: &str| hosts.get(name).copied().ok_or_else(|| error(format!("'{name}' is no host of 'from'")));
+    const EXPECTED: &str = "seconds, bytes and two hosts, as in 0.0125 14600 host1 host2";
+    let flow = |line: Line<'_>| {
+        let words: Vec<_> = line.text.split_whitespace().collect();
+        let (at, size_bytes) = line.head(EXPECTED, &words)?;
+        let [_, _, from, to] = words[..] else { return Err(line.wrong(EXPECTED)) };
+        if !(1..=LARGEST_FLOW).contains(&size_bytes) {
+            return Err(line.error(format!("size {size_bytes}: legal range 1 to {LARGEST_FLOW}")));
+        }
+        let host = |name: &str| hosts.get(name).copied().ok_or_else(|| line.error(format!("'{name}' is no host of 'from'")));
         let (from, to) = (host(from)?, host(to)?);
         if from == to {
-            return Err(error(format!("'{}' sends to itself", words[2])));
+            return Err(line.error(format!("'{}' sends to itself", words[2])));
         }
-        Ok(workload::Entry { at: Instant::ZERO + time, from, to, size_bytes })
+        Ok(workload::Entry { at, from, to, size_bytes })
     };
-    lines.map(flow).collect()
+    Line::all(file, text).map(flow).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts() -> BTreeMap<String, NodeId> {
+        [("a".to_owned(), NodeId(0)), ("b".to_owned(), NodeId(1))].into()
+    }
+
+    #[test]
+    fn times_are_seconds_and_take_no_unit() {
+        assert_eq!(seconds("0.0125"), Some(Instant::from_nanos(12_500_000)));
+        for word in ["5m", "2u", "3n", "5ms", "1e3", "-1", "+1", ".", "", "1.2.3"] {
+            assert_eq!(seconds(word), None, "{word}");
+            let list = [packets("list", &format!("{word} 100")).map(drop), flows("list", &format!("{word} 100 a b"), &hosts()).map(drop)];
+            assert!(list.iter().all(Result::is_err), "{word}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_line_of_the_list() {
+        let packets = |text| packets("list", text).unwrap_err().to_string();
+        assert_eq!(packets("0 100\n\n0 0"), "list:3: length 0: legal range 1 to 65535");
+        assert_eq!(packets("0 100\n0 65536"), "list:2: length 65536: legal range 1 to 65535");
+        assert_eq!(packets("1 100\n0.5 100"), "list:2: time 500ms: legal range from the packet before, 1s");
+        assert_eq!(packets("1 100 1"), "list:1: '1 100 1': expected seconds and bytes, as in 0.0125 1500");
+        let flows = |text| flows("list", text, &hosts()).unwrap_err().to_string();
+        assert_eq!(flows("2 100 a b\n1 0 a b"), "list:2: size 0: legal range 1 to 1099511627776");
+        assert_eq!(flows("2 100 a b\n1 1099511627777 a b"), "list:2: size 1099511627777: legal range 1 to 1099511627776");
+        assert_eq!(flows("2 100 a b c"), "list:1: '2 100 a b c': expected seconds, bytes and two hosts, as in 0.0125 14600 host1 host2");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_a_list() {
+        assert_eq!(packets("list", "\u{feff}0 100\r\n1 65535\r\n").unwrap().len(), 2);
+        assert_eq!(flows("list", "\u{feff}0 100 a b\n", &hosts()).unwrap().len(), 1);
+    }
 }

@@ -36,6 +36,11 @@ impl<'a> Reader<'a> {
         Ok((reader, table))
     }
 
+    /// Whether a value is written in the file.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.spans.contains_key(path)
+    }
+
     fn at_line(&self, line: usize, message: impl fmt::Display) -> ScenarioError {
         ScenarioError { file: self.name.to_owned(), line, message: message.to_string() }
     }

@@ -286,6 +286,9 @@ fn sizes(meters: &BTreeMap<u32, (Delays, f64)>) -> Vec<SizeResult> {
     meters.iter().map(result).collect()
 }
 
+/// What all groups together are called.
+pub(super) const ALL: &str = "all";
+
 /// All groups together.
 fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResult {
     let (mut delays, mut completions, mut packets) = (Delays::default(), Delays::default(), Fates::default());
@@ -313,7 +316,7 @@ fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResul
     let sum = |of: fn(&GroupResult) -> u64| groups.iter().map(of).sum();
     let goodputs: f64 = meter.groups.iter().map(|group| group.goodputs).sum();
     GroupResult {
-        name: "all".to_owned(),
+        name: ALL.to_owned(),
         kind: "",
         flows: sum(|group| group.flows),
         packets,

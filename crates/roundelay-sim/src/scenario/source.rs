@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use roundelay::{Bytes, Duration, Rate};
+use roundelay::{Bytes, Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -375,13 +375,13 @@ impl SourceSpec {
                 let ways = if spec.transport == Transport::Tcp { 2.0 } else { 1.0 };
                 ways * senders * at_rate(spec.utilisation * spec.link_rate.bits_per_second() as f64, spec.packet_len.into())
             }
-            Self::Trace(spec) => spec.packets.len() as f64,
+            Self::Trace(spec) => spec.packets.partition_point(|packet| packet.at < Instant::ZERO + span) as f64,
             Self::Workload(spec) => {
                 let of_flow = |flow: &workload::Entry| match spec.transport {
                     Transport::Burst => flow.size_bytes as f64 / f64::from(spec.packet_len.max(1)) + 1.0,
                     Transport::Tcp => over_tcp(flow.size_bytes as f64, &spec.tcp),
                 };
-                spec.flows.iter().map(of_flow).sum()
+                spec.flows.iter().take_while(|flow| flow.at < Instant::ZERO + span).map(of_flow).sum()
             }
         }
     }

@@ -107,6 +107,7 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
         ("\"slack 1s\"", "\"slack 1\"", "mine.toml:38: '1' has no unit: expected a time in s, ms, us or ns, as in \"5ms\""),
         ("kind = \"cbr\"", "", "mine.toml:19: a source without a kind: cbr, "),
         ("name = \"steady\"", "name = \"on_off1\"", "mine.toml:29: two sources are called 'on_off1'"),
+        ("name = \"steady\"", "name = \"all\"", "mine.toml:20: 'all' is what results call all sources together: choose another name"),
         ("[[source]]", "[source]\n[[source]]", "mine.toml:"),
     ];
     for (piece, other, message) in cases {
@@ -164,6 +165,97 @@ fn files_are_looked_for_beside_the_scenario() {
     let text = DUMBBELL.replace("template = \"dumbbell\"\npairs = 3\nrate = \"5mbit\"", "file = \"nowhere.gml\"");
     let message = read(&text).unwrap_err().to_string();
     assert!(message.starts_with("mine.toml:6: cannot read 'nowhere.gml': "), "{message}");
+}
+
+/// A folder of its own with files, gone when the test ends.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str, files: &[(&str, &[u8])]) -> Self {
+        let path = std::env::temp_dir().join(format!("roundelay-scenario-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        files.iter().for_each(|(name, bytes)| std::fs::write(path.join(name), bytes).unwrap());
+        Self(path)
+    }
+
+    /// A dumbbell of two seconds with one source, whose first key is in line 6.
+    fn read(&self, source: &str) -> Result<Scenario, ScenarioError> {
+        let text = format!("duration = \"2s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 2\n[[source]]\n{source}\nfrom = \"s*\"\n");
+        Scenario::from_toml("mine.toml", &text, &self.0)
+    }
+
+    fn refused(&self, source: &str) -> String {
+        self.read(source).map_or_else(|error| error.to_string(), |_| "it was read".to_owned())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+const FLOWS: &[u8] = b"1.5 3000 s0 s1\n0.5 1000 s0 s1\n1.75 9 s1 s0\n9 9 s1 s0\n";
+
+#[test]
+fn what_is_no_list_is_refused() {
+    let files: [(&str, &[u8]); 6] = [
+        ("empty", b"\n\n"),
+        ("late", b"5 100\n"),
+        ("packets", b"0 100\n"),
+        ("flows", FLOWS),
+        ("latin", b"0 100                                                              \n\xfc"),
+        ("binary", b"\x1f\x8b\x08"),
+    ];
+    let folder = Folder::new("no-list", &files);
+    let trace = |file: &str, more: &str| folder.refused(&format!("file = \"{file}\"\nkind = \"trace\"\nto = \"r*\"\n{more}"));
+    assert_eq!(trace("packets", ""), "it was read");
+    assert_eq!(trace("empty", ""), "mine.toml:6: 'empty' has no packet before the end of the run");
+    assert_eq!(trace("late", ""), "mine.toml:6: 'late' has no packet before the end of the run");
+    assert_eq!(trace(".", ""), "mine.toml:6: cannot read '.': a folder; expected a list of packets or a capture");
+    assert_eq!(trace("none", ""), "mine.toml:6: cannot read 'none': there is no such file; expected a list of packets or a capture");
+    let offset = "cannot read 'latin': offset 68: no text in UTF-8; expected a list of packets or a capture";
+    assert_eq!(trace("latin", ""), format!("mine.toml:6: {offset}"));
+    assert!(trace("binary", "").contains("is no text, and there is nobody to read captures"), "{}", trace("binary", ""));
+    let by = "'packets' is a list, which is one flow: flow_by is for captures, leave it out";
+    assert_eq!(trace("packets", "flow_by = \"5tuple\""), format!("mine.toml:9: {by}"));
+    let workload = |file: &str, more: &str| folder.refused(&format!("file = \"{file}\"\nkind = \"workload\"\n{more}"));
+    assert_eq!(workload("flows", "start = \"1s\""), "it was read");
+    let start = ", its times counted from its start at 1500ms";
+    assert_eq!(workload("flows", "start = \"1.5s\""), format!("mine.toml:6: 'flows' has no flow before the end of the run{start}"));
+    assert_eq!(workload("flows", "stop = \"0.5s\""), "mine.toml:6: 'flows' has no flow before its stop at 500ms");
+    assert_eq!(workload("empty", ""), "mine.toml:6: 'empty' has no flow before the end of the run");
+    assert_eq!(workload(".", ""), "mine.toml:6: cannot read '.': a folder; expected a list of flows");
+    assert_eq!(workload("binary", ""), "mine.toml:6: cannot read 'binary': offset 1: no text in UTF-8; expected a list of flows");
+}
+
+#[test]
+fn networks_that_are_no_text_are_refused() {
+    let folder = Folder::new("no-network", &[("net.gml", b"graph [ \xff ]")]);
+    let refused = |file: &str| {
+        let text =
+            DUMBBELL.replace("template = \"dumbbell\"\npairs = 3\nrate = \"5mbit\"", &format!("file = \"{file}\"\nformat = \"gml\""));
+        Scenario::from_toml("mine.toml", &text, &folder.0).unwrap_err().to_string()
+    };
+    let expected = "expected a network in the format gml";
+    assert_eq!(refused("net.gml"), format!("mine.toml:6: cannot read 'net.gml': offset 8: no text in UTF-8; {expected}"));
+    assert_eq!(refused("."), format!("mine.toml:6: cannot read '.': a folder; {expected}"));
+}
+
+/// What an estimate counts of a list is what lies between start and stop.
+#[test]
+fn an_estimate_of_a_list_ends_with_the_run() {
+    let folder = Folder::new("estimate", &[("packets", b"0 100\n0.5 100\n1 100\n1.9 100\n"), ("flows", FLOWS)]);
+    let estimate = |source: &str| Estimate::of(&folder.read(source).unwrap());
+    let trace = |more: &str| estimate(&format!("file = \"packets\"\nkind = \"trace\"\nto = \"r*\"\n{more}")).packets;
+    assert_eq!([trace(""), trace("start = \"1s\""), trace("stop = \"0.5s\"")], [8.0, 4.0, 2.0], "of two pairs");
+    let workload = |more: &str| estimate(&format!("file = \"flows\"\nkind = \"workload\"\npacket_len = 1000\n{more}"));
+    let packets = ["", "start = \"1s\"", "start = \"250ms\"\nstop = \"1.75s\""].map(|more| workload(more).packets);
+    assert_eq!(packets, [2.0 + 4.0 + 1.009, 2.0, 2.0]);
+    // After the first second, whose packets are all that the estimate takes for waiting at once.
+    let long = "1.5 1 s0 s1\n".repeat(100_000);
+    std::fs::write(folder.0.join("flows"), long).unwrap();
+    assert!(workload("").memory > 100_000.0 * 2.0 * 24.0, "lists take memory");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use super::ScenarioError;
+use super::files::text;
 use super::reader::Reader;
 use crate::network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NodeId};
 use crate::topologies::files::{self, Format, FromFile};
@@ -188,9 +189,8 @@ fn from_file<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queues: &
         return Err(reader.at("topology.second", format!("format {} has one file only", format.name())));
     }
     let rest: FromFile = reader.take(table)?;
-    let load = |key: &str, file: &str| {
-        std::fs::read_to_string(folder.join(file)).map_err(|error| reader.at(key, format!("cannot read '{file}': {error}")))
-    };
+    let what = format!("a network in the format {}", format.name());
+    let load = |key: &str, file: &str| text(&folder.join(file), file, &what).map_err(|message| reader.at(key, message));
     let first = load("topology.file", &file)?;
     let other = second.as_deref().map(|name| load("topology.second", name)).transpose()?;
     let other = second.as_deref().zip(other.as_deref()).map(|(name, text)| files::Text { name, text });

@@ -26,13 +26,22 @@ fn rows<'a, R>(simulated: &'a Simulated, of: fn(&Results) -> &[R], name: impl Fn
     let Some(first) = simulated.replicas.first() else { return Vec::new() };
     let row = |(number, result): (usize, &R)| {
         let (name, below) = name(result);
-        Row { is_sum: name == "all", name, below, replicas: simulated.replicas.iter().map(|replica| &of(replica)[number]).collect() }
+        Row { is_sum: false, name, below, replicas: simulated.replicas.iter().map(|replica| &of(replica)[number]).collect() }
     };
     of(first).iter().enumerate().map(row).collect()
 }
 
 fn kinds(group: &GroupResult) -> (String, String) {
     (group.name.clone(), group.kind.replace('_', " "))
+}
+
+/// The groups; where there are several, all of them together come last.
+fn groups(simulated: &Simulated) -> Vec<Row<'_, GroupResult>> {
+    let mut rows = rows(simulated, |results| &results.groups, kinds);
+    if let [_, .., sum] = &mut rows[..] {
+        sum.is_sum = true;
+    }
+    rows
 }
 
 pub(super) fn sources(simulated: &Simulated) -> String {
@@ -49,12 +58,12 @@ pub(super) fn sources(simulated: &Simulated) -> String {
         Column::new("Round trip", "Mean over complete transfers over TCP", seconds, |group| group.round_trip.mean),
         Column::new("Jain", "Jain’s fairness index of the flows’ throughputs by weight", index, |group| group.jain),
     ];
-    table("sources", "Source", &rows(simulated, |results| &results.groups, kinds), &columns)
+    table("sources", "Source", &groups(simulated), &columns)
 }
 
 /// The section on flows that have an end, where there are any.
 pub(super) fn transfers(simulated: &Simulated) -> String {
-    let mut groups = rows(simulated, |results| &results.groups, kinds);
+    let mut groups = groups(simulated);
     groups.retain(|row| row.replicas.iter().any(|group| group.completion.count + group.incomplete > 0));
     if groups.is_empty() {
         return String::new();
@@ -82,22 +91,21 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
 }
 
 fn sizes(groups: &[Row<'_, GroupResult>]) -> String {
-    let of_group = |row: &Row<'_, GroupResult>| {
+    let of_group = groups.iter().flat_map(|row| {
         let all = || row.replicas.iter().flat_map(|group| &group.sizes);
         let mut classes: Vec<u64> = all().map(|size| size.up_to).collect();
         classes.sort_unstable();
         classes.dedup();
-        let of_class =
-            |up_to| (up_to, row.replicas.iter().flat_map(|group| &group.sizes).filter(|size| size.up_to == up_to).copied().collect());
-        classes.into_iter().map(of_class).map(|(up_to, sizes)| (row.name.clone(), up_to, sizes)).collect::<Vec<_>>()
-    };
-    let found: Vec<(String, u64, Vec<SizeResult>)> = groups.iter().flat_map(of_group).collect();
+        let of_class = |up_to| (row, up_to, all().filter(|size| size.up_to == up_to).copied().collect());
+        classes.into_iter().map(of_class).collect::<Vec<_>>()
+    });
+    let found: Vec<(&Row<'_, GroupResult>, u64, Vec<SizeResult>)> = of_group.collect();
     let rows: Vec<_> = found
         .iter()
-        .map(|(name, up_to, sizes)| Row {
-            name: format!("{name}, up to {}", bytes(*up_to as f64)),
+        .map(|(group, up_to, sizes)| Row {
+            name: format!("{}, up to {}", group.name, bytes(*up_to as f64)),
             below: String::new(),
-            is_sum: name == "all",
+            is_sum: group.is_sum,
             replicas: sizes.iter().collect(),
         })
         .collect();
@@ -216,7 +224,7 @@ pub(super) fn replicas(simulated: &Simulated) -> String {
         Column::new("Mean delay", "From agent to the end of the route", seconds, |results| all(results)?.delay.mean),
         Column::new("p99", "99 of 100 packets took no longer", seconds, |results| all(results)?.delay.p99),
         Column::new("Completion", "Mean completion time of transfers", seconds, |results| all(results)?.completion.mean),
-        Column::new("p99 ", "99 of 100 transfers took no longer", seconds, |results| all(results)?.completion.p99),
+        Column::new("Completion p99", "99 of 100 transfers took no longer", seconds, |results| all(results)?.completion.p99),
         Column::new("Goodput", "Mean over transfers of their bytes by their time", rate, |results| all(results)?.goodput),
         Column::new("Packet-hops", "Packets that came to queues", whole, |results| Some(results.packet_hops as f64)),
     ];
