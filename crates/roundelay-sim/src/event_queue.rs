@@ -191,6 +191,25 @@ mod tests {
         assert!(idle > 100 && list.len() == 100, "{idle}");
     }
 
+    /// Whatever is there stays when there is suddenly room for more, on several levels more.
+    #[test]
+    fn room_is_made_around_what_is_there() {
+        for places in [1, 4, 5, 16, 17, 63] {
+            let mut queue = EventQueue::new(places);
+            let at = |place: usize| Instant::from_picos(100 + (place * 7 % places) as u64);
+            (0..places).for_each(|place| queue.set(place, Key::new(at(place), place as u64)));
+            queue.ensure_place(5000);
+            queue.set(5000, Key::new(Instant::from_picos(50), 9));
+            let taken = |queue: &mut EventQueue| {
+                let (key, place) = queue.first();
+                queue.set(place, Key::NEVER);
+                (key != Key::NEVER).then_some((key.time(), place))
+            };
+            let order: Vec<_> = std::iter::from_fn(|| taken(&mut queue)).collect();
+            assert!(order.len() == places + 1 && order[0].1 == 5000 && order.is_sorted_by_key(|(at, _)| *at), "{places}: {order:?}");
+        }
+    }
+
     #[test]
     fn at_one_instant_what_was_known_first_comes_first_and_picks_come_last() {
         let mut queue = EventQueue::new(3);

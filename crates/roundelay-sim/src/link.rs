@@ -35,7 +35,6 @@ pub struct LinkCounts {
 }
 
 /// What stands before a wire.
-#[allow(clippy::large_enum_variant, reason = "nearly all are ports, and a box would be one more line of memory for each packet")]
 pub(crate) enum Outlet {
     Port(Port<AnyScheduler<Carried>>),
     /// For disciplines that interrupt packets.
@@ -68,11 +67,23 @@ impl Outlet {
         }
     }
 
+    /// What happens at the next event: a packet ends on a link that interrupts packets, or the port picks.
     #[inline]
-    pub(crate) fn pick(&mut self, work: &mut impl Observer<Carried>) {
+    pub(crate) fn work(&mut self, work: &mut impl Observer<Carried>) {
         match self {
             Self::Port(port) => port.pick(work),
+            Self::Preemptive(port) if port.ends_next() => port.end(work),
             Self::Preemptive(port) => port.pick(work),
+        }
+    }
+
+    /// When it works next, after all events up to that of number `sequence`. Packets end before others are picked: they may arrive at that instant.
+    #[inline]
+    pub(crate) fn next_key(&self, sequence: u64) -> Key {
+        match (self.next_event(), self) {
+            (None, _) => Key::NEVER,
+            (Some(at), Self::Preemptive(port)) if port.ends_next() => Key::new(at, sequence),
+            (Some(at), _) => Key::pick(at, sequence),
         }
     }
 
@@ -106,8 +117,8 @@ pub(crate) fn preempts(queue: &Spec) -> bool {
 pub(crate) struct Link {
     pub(crate) port: Outlet,
     pub(crate) wire: Wire,
-    /// When the port picks next.
-    pub(crate) picks: Key,
+    /// When the port works next.
+    pub(crate) works: Key,
     pub(crate) overhead: u32,
 }
 
@@ -126,13 +137,13 @@ impl Link {
             last: Instant::ZERO,
             counts: LinkCounts::default(),
         };
-        Ok(Self { port, wire, picks: Key::NEVER, overhead: config.overhead })
+        Ok(Self { port, wire, works: Key::NEVER, overhead: config.overhead })
     }
 
-    /// What happens here next: a packet arrives at the link's end, or the port picks one.
+    /// What happens here next: a packet arrives at the link's end, or the port works.
     #[inline]
     pub(crate) fn next(&self) -> Key {
-        self.wire.in_flight.front().map_or(Key::NEVER, |(key, _)| *key).min(self.picks)
+        self.wire.in_flight.front().map_or(Key::NEVER, |(key, _)| *key).min(self.works)
     }
 }
 

@@ -114,6 +114,8 @@ pub struct Simulation<P = ()> {
     books: Books<P>,
     /// A place for each link, then one for each agent.
     events: EventQueue,
+    /// Events so far.
+    happened: u64,
     /// Links that pick at this instant, once all that arrives at it has arrived.
     due: Vec<u32>,
     commands: Vec<Command>,
@@ -156,6 +158,7 @@ impl<P: Probe> Simulation<P> {
             spawned: 0,
             books,
             events,
+            happened: 0,
             due: Vec::new(),
             commands: Vec::new(),
         })
@@ -206,7 +209,7 @@ impl<P: Probe> Simulation<P> {
 
     /// Events so far: packets that have arrived at the end of a link, picks, and calls by time.
     pub const fn events(&self) -> u64 {
-        self.books.sequence
+        self.happened
     }
 
     /// The network.
@@ -262,11 +265,10 @@ impl<P: Probe> Simulation<P> {
                 return Ok(());
             }
             self.now = key.time();
-            if key.is_pick() {
-                self.pick(place);
-            } else if place < agents {
-                self.deliver(place)?;
+            if place < agents {
+                if key == self.links[place].works { self.work(place) } else { self.deliver(place)? }
             } else {
+                self.happened += 1;
                 self.call(AgentId((place - agents) as u32), |agent, context| agent.wake(context))?;
                 if self.events.first() == (key, place) {
                     self.events.set(place, Key::NEVER);
@@ -288,17 +290,19 @@ impl<P: Probe> Simulation<P> {
 
     #[inline]
     fn pick_due(&mut self) {
-        while let Some(link) = self.due.pop() {
-            self.pick(link as usize);
-        }
+        let mut due = std::mem::take(&mut self.due);
+        due.iter().for_each(|link| self.work(*link as usize));
+        due.clear();
+        self.due = due;
     }
 
-    /// The link's port picks a packet, or finds that it has none to give yet.
+    /// The link's port picks a packet, or finds that it has none to give yet; or a packet ends on it.
     #[inline]
-    fn pick(&mut self, number: usize) {
+    fn work(&mut self, number: usize) {
+        self.happened += 1;
         let link = &mut self.links[number];
-        link.port.pick(&mut Work { wire: &mut link.wire, books: &mut self.books });
-        link.picks = link.port.next_event().map_or(Key::NEVER, |at| Key::pick(at, self.books.sequence));
+        link.port.work(&mut Work { wire: &mut link.wire, books: &mut self.books });
+        link.works = link.port.next_key(self.books.sequence);
         self.events.set(number, link.next());
     }
 
@@ -306,6 +310,7 @@ impl<P: Probe> Simulation<P> {
     #[inline]
     fn deliver(&mut self, number: usize) -> Result<(), SimulationError> {
         let link = &mut self.links[number];
+        self.happened += 1;
         let Some((_, mut packet)) = link.wire.in_flight.pop_front() else { return Ok(()) };
         packet.len -= link.overhead;
         packet.payload.hop += 1;
@@ -321,13 +326,13 @@ impl<P: Probe> Simulation<P> {
     /// A packet comes to a link's queue.
     #[inline]
     fn arrive(&mut self, number: u32, mut packet: Packet<Carried>) {
-        let Link { port, wire, picks, overhead } = &mut self.links[number as usize];
+        let Link { port, wire, works, overhead } = &mut self.links[number as usize];
         packet.len += *overhead;
         wire.counts.arrived += 1;
         self.books.probe.arrived(self.now, LinkId(number), &packet, self.books.arena.at(packet.payload.cargo));
         port.arrive(self.now, packet, &mut Work { wire, books: &mut self.books });
-        let Some(at) = port.next_event().filter(|at| *at < picks.time()) else { return };
-        *picks = Key::pick(at, self.books.sequence);
+        let Some(at) = port.next_event().filter(|at| *at < works.time()) else { return };
+        *works = Key::pick(at, self.books.sequence);
         if at == self.now {
             self.due.push(number);
         } else {

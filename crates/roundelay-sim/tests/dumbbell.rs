@@ -33,12 +33,17 @@ fn run(seconds: u64, mut source: impl FnMut(usize, Terms) -> Box<dyn Agent>) -> 
 
 /// 50 flows of 150 kbit/s in packets of 1000 bytes, each from its own start on.
 fn cbr(seconds: u64, starts: impl Fn(usize) -> Instant) -> (u64, f64) {
+    let flows = cbr_flows(seconds, starts);
+    (flows.iter().map(|flow| flow.delivered).sum(), jain(&flows))
+}
+
+fn cbr_flows(seconds: u64, starts: impl Fn(usize) -> Instant) -> Vec<FlowCounts> {
     let rate = "150kbit".parse().expect("a rate");
     let (flows, _) = run(seconds, |place, terms| {
         let terms = Terms { start: starts(place), ..terms };
         Box::new(Cbr::new(cbr::Config { terms, rate, packet_len: 1000 }).expect("a legal source"))
     });
-    (flows.iter().map(|flow| flow.delivered).sum(), jain(&flows))
+    flows
 }
 
 fn jain(flows: &[FlowCounts]) -> f64 {
@@ -119,6 +124,15 @@ fn flows_that_start_together_stay_together() {
     let shares = 33.0 + 1.0 / 3.0;
     let expected = shares * shares / (50.0 * (33.0 + 1.0 / 9.0));
     assert!((jain - expected).abs() < 0.005, "{jain} for {expected}");
+}
+
+/// What comes at one instant goes on in the order in which it came, hop by hop.
+#[test]
+fn of_flows_that_start_together_those_added_first_find_room() {
+    let delivered: Vec<_> = cbr_flows(20, |_| Instant::ZERO).iter().map(|flow| flow.delivered).collect();
+    let (rich, poor) = delivered.split_at(33);
+    assert!(rich.iter().all(|packets| *packets > 350), "{rich:?}");
+    assert!(poor[1..].iter().all(|packets| *packets < 20), "{poor:?}");
 }
 
 /// Fifty starts spread evenly over one interval: of three packets in a row the third is dropped, and 50 is no multiple of 3.

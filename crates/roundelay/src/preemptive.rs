@@ -148,17 +148,27 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
         self.free_at
     }
 
+    /// Whether the last bit of a packet leaves at [`next_event`](Self::next_event).
+    pub fn ends_next(&self) -> bool {
+        self.sending.as_ref().is_some_and(|sending| sending.end() <= self.decides_at)
+    }
+
+    /// Ends the packet whose last bit leaves now, if one [does](Self::ends_next), and gives the link to none: [`pick`](Self::pick) does that at the same
+    /// instant, once all that arrives at it has arrived. What has left here may be among it.
+    pub fn end(&mut self, observer: &mut impl Observer<T>) {
+        let now = self.decides_at;
+        if let Some(sending) = self.sending.take_if(|sending| sending.end() <= now) {
+            let start = sending.packet.payload.start.unwrap_or(sending.since);
+            observer.sent(whole(sending.packet), start, now);
+        }
+    }
+
     /// Does what is due at [`next_event`](Self::next_event): ends a packet, and gives the link to the next, or to one that preempts.
     pub fn pick(&mut self, observer: &mut impl Observer<T>) {
-        let now = self.decides_at;
+        self.end(observer);
         match self.sending.take() {
-            Some(sending) if sending.end() > now => self.reconsider(now, sending, observer),
-            Some(sending) => {
-                let start = sending.packet.payload.start.unwrap_or(sending.since);
-                observer.sent(whole(sending.packet), start, now);
-                self.send_next(now, observer);
-            }
-            None => self.send_next(now, observer),
+            Some(sending) => self.reconsider(self.decides_at, sending, observer),
+            None => self.send_next(self.decides_at, observer),
         }
     }
 
