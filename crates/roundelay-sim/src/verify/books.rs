@@ -348,3 +348,24 @@ const fn packet_of(event: &Event) -> Option<u64> {
         Event::Open { .. } | Event::Close { .. } | Event::End => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No log can lead there, unless these books lose a packet themselves.
+    #[test]
+    fn packets_add_up_in_the_end() {
+        for forgets in [false, true] {
+            let header = Header { format: FORMAT, nodes: 2, names: Vec::new(), links: Vec::new() };
+            let mut books = Books::new(&header).unwrap();
+            books.check(&Line { time: 0, event: Event::Open { flow: 0, from: 0, to: 1 } }).unwrap();
+            books.check(&Line { time: 0, event: Event::Send { packet: 0, flow: 0, len: 1, back: false } }).unwrap();
+            if forgets {
+                books.packets.clear();
+            }
+            let end = books.check(&Line { time: 0, event: Event::End });
+            assert_eq!(end.is_err(), forgets, "{end:?}");
+        }
+    }
+}
