@@ -12,6 +12,7 @@ use roundelay_trace::{
 
 use crate::arguments::Compare;
 use crate::failure::Failure;
+use crate::outputs::check_distinct;
 use crate::parquet::Packets;
 use crate::progress::Bar;
 use crate::{print, text_file};
@@ -52,6 +53,9 @@ fn options(arguments: &Compare) -> Result<Options, Failure> {
 /// A place that cannot be written to is worth telling before a long run, not after it.
 fn check_places(arguments: &Compare) -> Result<(), Failure> {
     let Some(page) = &arguments.html else { return Ok(()) };
+    let read = [Some(("the capture", arguments.capture.as_path())), arguments.weights.as_deref().map(|path| ("--weights", path))];
+    let trees = arguments.trees.iter().map(|path| ("--tree", path.as_path()));
+    check_distinct(read.into_iter().flatten().chain(trees), [("--html", page.as_path())])?;
     let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if page.is_dir() {
         return Err(Failure::run(format!("{}: cannot write the page: it is a folder", page.display())));

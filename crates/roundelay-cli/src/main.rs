@@ -9,6 +9,7 @@ mod bounds;
 mod compare;
 mod disciplines;
 mod failure;
+mod outputs;
 mod parquet;
 mod progress;
 mod simulate;

@@ -189,6 +189,16 @@ fn a_capture_that_cannot_be_read_is_named_and_the_run_fails() {
 }
 
 #[test]
+fn the_page_does_not_replace_what_was_read() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mine.pcap");
+    std::fs::write(&path, capture()).expect("a capture");
+    let name = path.to_str().expect("a name in UTF-8");
+    let message = failure(run(&["compare", name, "fifo", "--rate", "5mbit", "--html", name]), 2);
+    assert_says(&message, &["mine.pcap: both the capture and --html"]);
+    assert_eq!(std::fs::read(&path).expect("it is there"), capture());
+}
+
+#[test]
 fn a_capture_cut_in_a_packet_is_used_and_the_cut_noted() {
     let folder = Folder::new();
     let (whole, path) = (capture(), folder.path("cut.pcap"));

@@ -1,7 +1,7 @@
 //! What links carry, as a capture that other tools open: each link an interface, each packet as it gets the link, or as it has left
 //! one that interrupts packets, so that times never step back.
 //!
-//! The format is pcapng (draft-ietf-opsawg-pcapng), times are exact to the picosecond, packets are bare IPv4 with the headers alone, their
+//! The format is pcapng (draft-ietf-opsawg-pcapng), times are in nanoseconds, rounded down (Wireshark misreads picoseconds), packets are bare IPv4 with the headers alone, their
 //! true length beside them. A node's address is 10 and its number. Segments keep the numbers that they have, modulo 2^32; a flow's ports are
 //! made of its number. A packet's own number is in the identification field, modulo 2^16.
 
@@ -22,6 +22,8 @@ const INTERFACE: u32 = 1;
 const PACKET: u32 = 6;
 /// Link type: IPv4 without anything around it.
 const RAW_IPV4: u16 = 228;
+/// The unit of times: a negative power of ten of a second.
+const NANOSECONDS: u8 = 9;
 /// Bytes of a node's name in an interface's.
 const LONGEST_NAME: usize = 120;
 
@@ -65,7 +67,7 @@ impl<W: Write> Pcapng<W> {
         let mut interface = Vec::from(RAW_IPV4.to_le_bytes());
         interface.extend([0; 6]);
         option(&mut interface, 2, name.as_bytes());
-        option(&mut interface, 9, &[12]);
+        option(&mut interface, 9, &[NANOSECONDS]);
         option(&mut interface, 0, &[]);
         self.block(INTERFACE, &interface);
     }
@@ -177,8 +179,8 @@ impl<W: Write> Probe for Pcapng<W> {
         // Fewer bytes than headers: a simulation need not have room for them.
         headers.truncate(packet.len as usize);
         // When it is heard of: a time before would come after later ones.
-        let picos = if self.preempts[link.0 as usize] { end } else { start }.as_picos();
-        let words = [link.0, (picos >> 32) as u32, picos as u32, headers.len() as u32, packet.len];
+        let nanos = if self.preempts[link.0 as usize] { end } else { start }.as_picos() / 1000;
+        let words = [link.0, (nanos >> 32) as u32, nanos as u32, headers.len() as u32, packet.len];
         let mut block: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
         block.extend(headers);
         pad(&mut block);

@@ -1,9 +1,8 @@
 //! Where results go: places that cannot be meant are told before a run.
 
-use std::path::{Path, PathBuf};
-
 use crate::arguments::Simulate;
 use crate::failure::Failure;
+use crate::outputs::check_distinct;
 
 /// # Errors
 /// Two files are one, or one is the scenario; or `-` is meant for standard output, which has the table.
@@ -18,23 +17,6 @@ pub(super) fn check(arguments: &Simulate) -> Result<(), Failure> {
         }
     }
     let scenario = scenario.as_ref().filter(|path| path.as_os_str() != "-");
-    let all = [("the scenario", scenario)].into_iter().chain(files.map(|(option, path)| (option, path.as_ref())));
-    let mut taken: Vec<(&str, PathBuf)> = Vec::new();
-    for (option, path) in all.filter_map(|(option, path)| Some((option, path?))) {
-        let place = place(path);
-        if let Some((other, _)) = taken.iter().find(|(_, other)| *other == place) {
-            return Err(Failure::usage(format!("{}: both {other} and {option}; expected a file each", path.display())));
-        }
-        taken.push((option, place));
-    }
-    Ok(())
-}
-
-/// Where a path leads to, whether there is a file yet or not.
-fn place(path: &Path) -> PathBuf {
-    let of_folder = || {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Some(folder.canonicalize().ok()?.join(path.file_name()?))
-    };
-    path.canonicalize().ok().or_else(of_folder).unwrap_or_else(|| path.to_owned())
+    let written = files.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?)));
+    check_distinct(scenario.map(|path| ("the scenario", path.as_path())), written)
 }

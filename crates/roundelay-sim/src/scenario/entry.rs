@@ -25,6 +25,10 @@ use crate::written::{InWords, read, some};
 
 /// Most sources.
 const MOST_SOURCES: u64 = 1_000_000;
+/// Most pairs of hosts that one group may join.
+const MOST_PAIRS: u64 = 20_000_000;
+/// Most bytes of tables of routes for one group.
+const MOST_ROUTE_BYTES: u64 = 4 << 30;
 
 /// A `[[source]]` as the schema shows it.
 #[derive(JsonSchema)]
@@ -135,6 +139,7 @@ pub(super) fn groups<'a>(
         if total > MOST_SOURCES {
             return Err(reader.at(&path, format!("that makes {total} sources, legal range up to {MOST_SOURCES}")));
         }
+        entry.check_size(&group)?;
         entry.check_routes(&group, &mut routes)?;
         groups.push(group);
     }
@@ -302,6 +307,21 @@ impl<'a> Source<'_, 'a> {
             let key = key_of(error.parameter);
             self.at(key, format!("{key} {}: legal range {}", error.value, error.range))
         })
+    }
+
+    /// Refuses what would take all memory there is before the first packet is sent.
+    fn check_size(&self, group: &Group) -> Result<(), ScenarioError> {
+        let (pairs, bytes) = (group.most_pairs(), group.route_bytes(&self.topology.network));
+        if pairs > MOST_PAIRS {
+            return Err(self.at("from", format!("{pairs} pairs of hosts may talk, legal range up to {MOST_PAIRS}")));
+        }
+        if bytes > MOST_ROUTE_BYTES {
+            let [bytes, most] = [bytes, MOST_ROUTE_BYTES].map(|bytes| bytes >> 20);
+            return Err(
+                self.at("from", format!("routes of so many hosts take {bytes} MB (2^20 bytes) of memory, legal range up to {most}"))
+            );
+        }
+        Ok(())
     }
 
     fn check_routes(&self, group: &Group, routes: &mut Routes) -> Result<(), ScenarioError> {

@@ -47,7 +47,10 @@ impl Estimate {
             offered += sent(span.min(Duration::from_secs(1)));
         }
         let lists: f64 = scenario.groups.iter().map(list_bytes).sum();
-        let memory = lists + network.links().len() as f64 * PER_LINK + sources * PER_SOURCE + room(network).min(offered) * PER_PACKET;
+        // Groups that join the same hosts share their tables.
+        let tables = scenario.groups.iter().map(|group| group.route_bytes(network)).max().unwrap_or(0) as f64;
+        let memory =
+            lists + tables + network.links().len() as f64 * PER_LINK + sources * PER_SOURCE + room(network).min(offered) * PER_PACKET;
         Self { packets, packet_hops, events: 2.0 * packet_hops + packets, memory }
     }
 }

@@ -43,11 +43,32 @@ impl Group {
     pub(super) fn sources(&self) -> u64 {
         let pairs = match self.pairs {
             _ if self.source.is_of_many() => 1,
-            Pairing::All => self.possible_pairs().len() as u64,
+            Pairing::All => {
+                let to: BTreeSet<_> = self.to.iter().collect();
+                self.most_pairs() - self.from.iter().filter(|node| to.contains(node)).count() as u64
+            }
             Pairing::Each => self.from.len().max(self.to.len()) as u64,
             Pairing::Random => self.from.len() as u64,
         };
-        pairs * u64::from(self.count)
+        pairs.saturating_mul(self.count.into())
+    }
+
+    /// How many pairs may come to be, at most.
+    pub(super) fn most_pairs(&self) -> u64 {
+        let [senders, receivers] = [&self.from, &self.to].map(|hosts| hosts.len() as u64);
+        match (&self.source, self.pairs) {
+            (SourceSpec::Workload(spec), _) => spec.flows.len() as u64,
+            (SourceSpec::Arrivals(_), _) | (_, Pairing::All | Pairing::Random) => senders * receivers,
+            (_, Pairing::Each) => senders.max(receivers),
+        }
+    }
+
+    /// Bytes of the tables of routes to and from its hosts.
+    pub(super) fn route_bytes(&self, network: &Network) -> u64 {
+        let hosts: BTreeSet<_> = self.from.iter().chain(&self.to).collect();
+        // By how routes are kept: the next link to each node, or the distance of each.
+        let entry = if network.routing().spread.is_some() { 8 } else { 4 };
+        (hosts.len() * network.nodes() * entry) as u64
     }
 
     /// How many of them send all that its kind does: pairs that share a capture are as one.

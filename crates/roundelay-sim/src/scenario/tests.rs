@@ -84,6 +84,7 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
         ("rate = \"1mbit\"", "rate = \"1000tbit\"", "mine.toml:2: that would take "),
         ("dumbbell", "dumbell", "mine.toml:6: 'dumbell' is no template: dumbbell, parking_lot, "),
         ("pairs = 3", "pears = 3", "mine.toml:7: unknown field `pears`, expected one of `pairs`, `rate`"),
+        ("pairs = 3", "pairs = 20000", "mine.toml:22: routes of so many hosts take 6103 MB (2^20 bytes) of memory, legal range up to 4096"),
         ("pairs = 3", "pairs = 0", "mine.toml:7: pairs: 0 is not in the legal range 1 to 500000"),
         ("\"5mbit\"", "\"-5mbit\"", "mine.toml:8: "),
         ("\"5mbit\"", "\"5Mbps\"", "mine.toml:8: "),
