@@ -189,12 +189,14 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Asks for all that pushes of packets into these queues touch: first the queues, then, of each, the packet that came last.
+    /// Asks for all that pushes of packets into these queues touch: the queues, the places that are free, then, of each queue, the packet that
+    /// came last.
     pub(crate) fn prefetch_pushes(&self, numbers: impl Iterator<Item = usize> + Clone) {
         if !self.pool.is_far() {
             return;
         }
         numbers.clone().for_each(|number| prefetch(&self.members, number));
+        self.pool.prefetch_free(numbers.clone().count());
         numbers.filter_map(|number| self.members.get(number)).for_each(|member| self.pool.prefetch_tail(&member.queue));
     }
 
