@@ -295,7 +295,7 @@ fn names_are_shown_without_what_controls() {
     assert!(json(&flow, &["drr", "--rate", "8mbit"])["flows"][0]["name"] == steering, "programs get it as it is");
     let mistakes = [
         (flow.clone() + &flow, "two flows"),
-        (flow.clone() + &format!("\"{steering}\" = 1\n"), "unknown field"),
+        (flow.clone() + &format!("\"{steering}\" = 1\n"), "no key is called"),
         (flow.clone() + &format!("rate = \"{steering}\"\n"), "rate: "),
         (flow + "rate = \"9mbit\"\n[[flow]]\nname = \"z\"\n[[hop]]\nrate = \"9mbit\"\n", "of flow"),
     ];

@@ -2,45 +2,52 @@
 
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
+use std::str::FromStr;
 
 use roundelay::Bytes;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// What is wrong, and where in the text.
-pub(crate) type Fault = (Range<usize>, String);
+pub type Fault = (Range<usize>, String);
 
 /// A text with its place in the file.
-pub(crate) type Text = Spanned<String>;
+pub type Text = Spanned<String>;
 
 /// Characters of a value that a message shows.
 const SHOWN: usize = 60;
 
 /// The line, counted from 1, in which the byte at `at` lies.
-pub(crate) fn line(text: &str, at: usize) -> usize {
+pub fn line(text: &str, at: usize) -> usize {
     1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
 }
 
 /// A whole file, or a table of it.
 #[derive(Debug, Clone)]
-pub(crate) struct Table<'a> {
+pub struct Table<'a> {
     text: &'a str,
     entries: DeTable<'a>,
     /// Where it begins.
-    pub(crate) place: Range<usize>,
+    pub place: Range<usize>,
     /// Precedes what is said of it: `node 'web'`.
     whose: String,
 }
 
 impl<'a> Table<'a> {
     /// Reads a file.
-    pub(crate) fn of_file(text: &'a str) -> Result<Self, Fault> {
+    ///
+    /// # Errors
+    /// It is no TOML.
+    pub fn of_file(text: &'a str) -> Result<Self, Fault> {
         let entries = DeTable::parse(text).map_err(|error| not_toml(text, &error))?.into_inner();
         Ok(Self { text, entries, place: 0..0, whose: String::new() })
     }
 
     /// The tables that are written `[[key]]`, each with these keys and no other.
-    pub(crate) fn tables(&self, key: &str, keys: &[&str]) -> Result<Vec<Self>, Fault> {
+    ///
+    /// # Errors
+    /// The key holds something else, or one of them has another key.
+    pub fn tables(&self, key: &str, keys: &[&str]) -> Result<Vec<Self>, Fault> {
         let expected = || format!("tables, each headed [[{key}]]");
         let Some(value) = self.entries.get(key) else { return Ok(Vec::new()) };
         let tables = value.get_ref().as_array().ok_or_else(|| self.unlike(key, value, expected()))?;
@@ -53,7 +60,10 @@ impl<'a> Table<'a> {
     }
 
     /// The table, if it has no other keys.
-    pub(crate) fn check_keys(self, keys: &[&str]) -> Result<Self, Fault> {
+    ///
+    /// # Errors
+    /// It has.
+    pub fn check_keys(self, keys: &[&str]) -> Result<Self, Fault> {
         let unknown = self.entries.keys().find(|key| !keys.contains(&key.get_ref().as_ref()));
         match unknown {
             None => Ok(self),
@@ -69,20 +79,32 @@ impl<'a> Table<'a> {
         self
     }
 
-    pub(crate) fn fault(&self, place: Range<usize>, message: impl Display) -> Fault {
+    /// What is wrong at a place of it.
+    pub fn fault(&self, place: Range<usize>, message: impl Display) -> Fault {
         (place, if self.whose.is_empty() { message.to_string() } else { format!("{}: {message}", self.whose) })
     }
 
-    pub(crate) fn text(&self, key: &str) -> Result<Option<Text>, Fault> {
+    /// A text in quotes, if the key is there.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn text(&self, key: &str) -> Result<Option<Text>, Fault> {
         self.entries.get(key).map(|value| self.as_text(key, value)).transpose()
     }
 
-    /// A text that has to be there.
-    pub(crate) fn required(&self, key: &str, what: &str) -> Result<Text, Fault> {
+    /// A text that has to be there: `what` says which.
+    ///
+    /// # Errors
+    /// It is not, or is something else.
+    pub fn required(&self, key: &str, what: &str) -> Result<Text, Fault> {
         self.text(key)?.ok_or_else(|| self.fault(self.place.clone(), format!("no `{key}`: expected {what}")))
     }
 
-    pub(crate) fn texts(&self, key: &str) -> Result<Vec<Text>, Fault> {
+    /// A list of texts; empty if the key is not there.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn texts(&self, key: &str) -> Result<Vec<Text>, Fault> {
         let Some(value) = self.entries.get(key) else { return Ok(Vec::new()) };
         let list =
             value.get_ref().as_array().ok_or_else(|| self.unlike(key, value, "texts in quotes between brackets, [\"..\", \"..\"]"))?;
@@ -94,7 +116,11 @@ impl<'a> Table<'a> {
         Ok(Spanned::new(value.span(), text.to_owned()))
     }
 
-    pub(crate) fn switch(&self, key: &str) -> Result<Option<Spanned<bool>>, Fault> {
+    /// True or false, if the key is there.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn switch(&self, key: &str) -> Result<Option<Spanned<bool>>, Fault> {
         let switch = |value: &Spanned<DeValue<'_>>| {
             let is_on = value.get_ref().as_bool().ok_or_else(|| self.unlike(key, value, "true or false"))?;
             Ok(Spanned::new(value.span(), is_on))
@@ -102,13 +128,19 @@ impl<'a> Table<'a> {
         self.entries.get(key).map(switch).transpose()
     }
 
-    /// A whole number in its range.
-    pub(crate) fn number(&self, key: &str, range: RangeInclusive<u32>) -> Result<Option<Spanned<u32>>, Fault> {
+    /// A whole number in its range, if the key is there.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn number(&self, key: &str, range: RangeInclusive<u32>) -> Result<Option<Spanned<u32>>, Fault> {
         self.quantity(key, range, "a whole number", integer)
     }
 
-    /// A number of bytes in its range, as `1514` or `"1514b"`.
-    pub(crate) fn size(&self, key: &str, range: RangeInclusive<u32>) -> Result<Option<Spanned<u32>>, Fault> {
+    /// A number of bytes in its range, as `1514` or `"1514b"`, if the key is there.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn size(&self, key: &str, range: RangeInclusive<u32>) -> Result<Option<Spanned<u32>>, Fault> {
         let read = |value: &DeValue<'_>| {
             let written = value.as_str().map(|text| text.parse::<Bytes>().ok().and_then(|bytes| i64::try_from(bytes.0).ok()));
             written.unwrap_or_else(|| integer(value))
@@ -129,6 +161,19 @@ impl<'a> Table<'a> {
         let number = u32::try_from(number).ok().filter(|number| range.contains(number));
         let number = number.ok_or_else(|| self.fault(value.span(), format!("{key} {}: {legal}", self.written(value))))?;
         Ok(Some(Spanned::new(value.span(), number)))
+    }
+
+    /// A number with its unit in quotes, as in `example`, or without one, in what `V` reads a bare number as. `legal` ends each message.
+    ///
+    /// # Errors
+    /// It is something else, or `V` cannot read it.
+    pub fn with_unit<V: FromStr<Err: Display>>(&self, key: &str, example: &str, legal: &str) -> Result<Option<Spanned<V>>, Fault> {
+        let Some(value) = self.entries.get(key) else { return Ok(None) };
+        let bare = || integer(value.get_ref()).filter(|number| *number >= 0).map(|number| number.to_string());
+        let expected = || format!("a whole number, or a number and its unit in quotes, as in {example}{legal}");
+        let text = value.get_ref().as_str().map(str::to_owned).or_else(bare).ok_or_else(|| self.unlike(key, value, expected()))?;
+        let read = text.parse().map_err(|error| self.fault(value.span(), format!("{key}: {error}{legal}")))?;
+        Ok(Some(Spanned::new(value.span(), read)))
     }
 
     /// A value that is not what it should be.

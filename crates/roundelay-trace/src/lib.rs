@@ -7,7 +7,7 @@ mod compare;
 mod comparison;
 mod cost;
 mod error;
-mod file;
+pub mod file;
 mod headers;
 mod lane;
 mod meters;
