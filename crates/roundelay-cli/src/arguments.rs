@@ -164,6 +164,10 @@ pub(crate) struct Bench {
     #[arg(long)]
     pub(crate) instructions: bool,
 
+    /// Let packets and flows lie in huge pages, as far as the system and its C library have them (Linux, glibc 2.35)
+    #[arg(long, conflicts_with_all = ["instructions", "check"])]
+    pub(crate) huge_pages: bool,
+
     /// Measure what a paper has published and print both: qfq-table4, qfq-figure10, qfq-plus-table, qfq-plus-instructions (with
     /// --instructions), or a file like those in papers/
     #[arg(long, value_name = "PLAN", conflicts_with_all = ["disciplines", "flows", "pattern", "lengths", "burst", "against"])]

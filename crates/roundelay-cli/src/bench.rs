@@ -1,6 +1,7 @@
 //! `roundelay bench`: what a packet costs.
 
 mod chart;
+mod huge_pages;
 mod measure;
 mod plan;
 mod saved;
@@ -32,6 +33,9 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
             "--full measures the rows of a paper that take long: it goes with --paper, and that with {plans} or a file"
         )));
     }
+    if arguments.huge_pages {
+        huge_pages::insist()?;
+    }
     let against = arguments.against.as_deref().map(Saved::read).transpose()?;
     let measure = Measure::new(arguments);
     let mut all = Vec::new();
@@ -40,6 +44,9 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
         all.extend(measured);
         if arguments.json { Ok(()) } else { print(&text) }
     };
+    if arguments.huge_pages {
+        show(Vec::new(), "In huge pages.\n\n".to_owned())?;
+    }
     let plan = arguments.paper.as_deref().map(Plan::named).transpose()?;
     if let Some(plan) = &plan {
         show(Vec::new(), plan.head())?;

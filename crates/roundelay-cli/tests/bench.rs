@@ -164,7 +164,24 @@ fn errors_name_what_is_legal() {
 
 #[test]
 fn what_does_not_go_together_is_refused() {
-    for words in [["--full", "drr"].as_slice(), &["--tolerance", "3"], &["--paper", "qfq-table4", "drr"], &["--burst", "1025"]] {
+    for words in [
+        ["--full", "drr"].as_slice(),
+        &["--tolerance", "3"],
+        &["--paper", "qfq-table4", "drr"],
+        &["--burst", "1025"],
+        &["--huge-pages", "--instructions"],
+    ] {
         error(words, 2);
+    }
+}
+
+/// Not every system has them.
+#[test]
+fn huge_pages_are_there_or_it_says_what_is_missing() {
+    let output = bench(&["drr", "--flows", "8", "--pairs", "100", "--huge-pages"]);
+    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    match output.status.code() {
+        Some(0) => assert!(stdout.starts_with("In huge pages.") && stdout.contains("drr"), "{stdout}"),
+        status => assert!(status == Some(1) && stderr.contains("transparent_hugepage") && stderr.contains("glibc"), "{status:?}: {stderr}"),
     }
 }
