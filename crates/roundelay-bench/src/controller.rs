@@ -88,7 +88,7 @@ impl<S: Scheduler<u32>> Controller<S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn give(&mut self, packet: Packet<u32>) {
         if let Err(refused) = self.scheduler.enqueue(self.now, packet) {
             self.forget(refused.payload);
@@ -119,7 +119,7 @@ impl<S: Scheduler<u32>> Controller<S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_dropped(&mut self) {
         while let Some((packet, _)) = self.scheduler.take_dropped() {
             self.forget(packet.payload);
@@ -127,6 +127,8 @@ impl<S: Scheduler<u32>> Controller<S> {
     }
 
     /// A packet that was refused or dropped waits no longer.
+    #[cold]
+    #[inline(never)]
     fn forget(&mut self, place: u32) {
         self.generator.discard_unsent(place);
         self.waiting -= 1;

@@ -28,6 +28,8 @@ impl FlowId {
 
 /// Explicit Congestion Notification, as far as a queue needs it (RFC 3168, section 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+// As wide as its neighbours: packets are moved in whole words then, also where this tells a packet from none.
+#[repr(u32)]
 pub enum Ecn {
     /// The sender does not take part: congestion can be told by loss only.
     #[default]

@@ -68,6 +68,12 @@ impl Queue {
         self.head.len
     }
 
+    /// [`head_len`](Self::head_len), if a packet waits.
+    #[inline]
+    pub const fn next_len(&self) -> Option<u32> {
+        if self.is_empty() { None } else { Some(self.head.len) }
+    }
+
     /// Packets that wait here.
     #[inline]
     pub const fn packets(&self) -> u32 {
@@ -85,6 +91,13 @@ impl Queue {
     pub const fn size(&self) -> u64 {
         let packets = self.packets as u64;
         if self.bytes > packets { self.bytes } else { packets }
+    }
+
+    /// [`size`](Self::size) of what waits behind the packet that came first. There must be one.
+    #[inline]
+    pub(crate) const fn size_behind_head(&self) -> u64 {
+        let (packets, bytes) = (self.packets as u64 - 1, self.bytes - self.head.len as u64);
+        if bytes > packets { bytes } else { packets }
     }
 }
 

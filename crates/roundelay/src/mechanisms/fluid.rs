@@ -147,8 +147,7 @@ impl<T, O: Order> Imitation<T, O> {
     fn set_weight(&mut self, number: usize, weight: u32) {
         let flow = &mut self.flows[number];
         if self.clock.weight(number) != weight {
-            let head = self.pool.head(&flow.queue).map_or(0, |head| head.len);
-            flow.next = self.clock.set_weight(number, weight, flow.queue.bytes() - u64::from(head));
+            flow.next = self.clock.set_weight(number, weight, flow.queue.bytes() - u64::from(flow.queue.head_len()));
             flow.remainder = 0;
         }
     }

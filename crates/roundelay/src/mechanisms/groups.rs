@@ -220,12 +220,12 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         self.calendar.peek(self.front.list, numbers)
     }
 
-    /// The [`first`](Self::first) was sent `len` bytes. `goes_on` says of an entity that is settled whether it sends more; or nothing, if this
-    /// is left to [`served`](Self::served). Whether it was not.
+    /// Serves the [`first`](Self::first): `send` takes what is sent out of its record and says how long that was and whether there is more; or
+    /// nothing, if the rest is left to [`served`](Self::served). Whether it was not.
     #[inline(always)]
-    pub(crate) fn serve_first(&mut self, number: usize, len: u32, goes_on: impl FnOnce(&E) -> Option<bool>) -> bool {
+    pub(crate) fn serve_first(&mut self, number: usize, send: impl FnOnce(&mut E) -> Option<(u32, bool)>) -> bool {
         let record = &mut self.entities[number];
-        let Some(goes_on) = goes_on(record) else { return false };
+        let Some((len, goes_on)) = send(record) else { return false };
         let (entity, group) = (record.as_mut(), usize::from(self.front.group));
         entity.time = entity.time.plus(entity.span_of(len));
         let is_vacated = self.calendar.remove_first(self.front.list).1;

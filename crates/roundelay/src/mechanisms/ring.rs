@@ -163,12 +163,11 @@ impl<T> Ring<T> {
         loop {
             let number = self.order.front();
             let member = self.members.get_mut(number)?;
-            let len = member.queue.head_len();
-            if len > member.deficit {
+            let Some(rest) = member.deficit.checked_sub(member.queue.head_len()) else {
                 self.end_turn(number);
                 continue;
-            }
-            member.deficit -= len;
+            };
+            member.deficit = rest;
             let packets = member.queue.packets();
             if packets <= 1 {
                 member.end_backlog();
@@ -178,11 +177,9 @@ impl<T> Ring<T> {
                     continue;
                 }
             }
-            if self.longest.is_awake() {
-                return self.send_measured(number);
-            }
-            if looks_ahead {
-                return self.send_from_afar(number);
+            if looks_ahead || self.longest.is_awake() {
+                self.prepare(number, looks_ahead);
+                return self.pool.pop(&mut self.members[number].queue);
             }
             // Last, as it moves the packet to where the caller wants it.
             return self.pool.pop(&mut member.queue);
@@ -213,16 +210,16 @@ impl<T> Ring<T> {
         members().for_each(|member| self.pool.prefetch_behind_head(&member.queue, 1, member.deficit));
     }
 
-    /// As the end of [`send`](Self::send), where it pays to know what comes.
+    /// Looks at what comes after the packet that this queue is about to send, and tells how long the queue is without it.
     #[inline(never)]
-    fn send_from_afar(&mut self, number: usize) -> Option<Packet<T>> {
-        self.look_ahead();
-        let member = &mut self.members[number];
-        let packet = self.pool.pop(&mut member.queue);
-        if member.deficit >= member.queue.head_len() || self.order.len() < Self::RECORDS_AHEAD {
-            self.pool.prefetch_head(&member.queue);
+    fn prepare(&mut self, number: usize, looks_ahead: bool) {
+        let Member { queue, deficit, .. } = &self.members[number];
+        if looks_ahead {
+            self.look_ahead();
+            let most = if self.order.len() < Self::RECORDS_AHEAD { u32::MAX } else { deficit.saturating_add(queue.head_len()) };
+            self.pool.prefetch_behind_head(queue, 1, most);
         }
-        packet
+        self.longest.changed(number, queue.size_behind_head());
     }
 
     /// Turns ahead of its own at which a queue's record is asked for, then its first packet, then the second and the third if it may send them.
@@ -264,14 +261,6 @@ impl<T> Ring<T> {
             self.short_turns = 0;
             self.skip_rounds();
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn send_measured(&mut self, number: usize) -> Option<Packet<T>> {
-        let packet = self.pool.pop(&mut self.members[number].queue);
-        self.measure(number);
-        packet
     }
 
     /// Tells how long a queue is now.

@@ -151,7 +151,9 @@ enum Next {
 /// A packet that leaves, and its flow.
 #[derive(Debug)]
 pub(crate) struct Served<T> {
-    pub(crate) packet: Packet<T>,
+    pub(crate) packet: Option<Packet<T>>,
+    /// Its bytes. Where nothing looks into the packet before it leaves, it is moved whole.
+    len: u32,
     pub(crate) flow: usize,
     /// Its place has no other flow.
     pub(crate) is_vacated: bool,
@@ -356,25 +358,26 @@ impl<T> Strata<T> {
         flow.regroup = flow.group > by_config;
     }
 
-    /// Takes the first packet of the first flow of a place that has one, and gives the flow its next times.
+    /// Takes the first packet of the first flow of a place that has one, and gives the flow its next times. There must be one.
     #[inline(always)]
-    pub(crate) fn serve(&mut self, place: usize) -> Option<Served<T>> {
+    pub(crate) fn serve(&mut self, place: usize) -> Served<T> {
         let list = &mut self.lists[place];
         let number = self.numbers.at(list.head()) as usize;
         let flow = &mut self.flows[number];
-        let packet = self.pool.pop(&mut flow.queue)?;
+        let len = flow.queue.head_len();
+        let packet = self.pool.pop(&mut flow.queue);
         self.longest.changed(number, flow.size());
         let is_vacated = self.numbers.remove_first(list);
-        Some(Served { packet, flow: number, is_vacated, next: flow.restamp() })
+        Served { packet, len, flow: number, is_vacated, next: flow.restamp() }
     }
 
     /// V counts a packet; after that flows that leave take their weights with them. Whether the flow is to be listed in another group.
     #[inline(always)]
     pub(crate) fn advance(&mut self, served: &Served<T>) -> bool {
         if cfg!(debug_assertions) {
-            self.largest_step = self.largest_step.max(self.clock.span_of(served.packet.len));
+            self.largest_step = self.largest_step.max(self.clock.span_of(served.len));
         }
-        self.clock.advance(served.packet.len);
+        self.clock.advance(served.len);
         self.let_weights_go();
         match served.next {
             Next::Stays => {}

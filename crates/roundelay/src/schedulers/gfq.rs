@@ -203,7 +203,7 @@ impl<T> Gfq<T> {
         let shift = shift_of(group);
         let front = (self.groups[group].start.bits() >> shift) as u32 % SLOTS;
         let half = (2 * front + self.groups[group].first_half(shift)) % HALVES;
-        let served = self.strata.serve(group * HALVES as usize + half as usize)?;
+        let served = self.strata.serve(group * HALVES as usize + half as usize);
         if served.is_vacated {
             self.vacate(group, half);
         }
@@ -214,7 +214,7 @@ impl<T> Gfq<T> {
             self.list(served.flow);
         }
         self.jump();
-        Some(served.packet)
+        served.packet
     }
 
     #[inline]

@@ -177,7 +177,7 @@ impl<T> Qfq<T> {
         let flow = &mut self.groups.entities[number];
         let before = u32::from(flow.weight);
         flow.weight = weight as u16;
-        let next = self.pool.head(&flow.queue).map_or(0, |head| flow.span_of(head.len));
+        let next = flow.span_of(flow.queue.head_len());
         let finish = flow.entity.finish(next);
         if weight > 0 {
             flow.entity.set(weight, flow.max_packet_len(), next);
@@ -203,7 +203,7 @@ impl<T> Qfq<T> {
 
 /// Packets come and go.
 impl<T> Qfq<T> {
-    #[inline]
+    #[inline(always)]
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
         let (number, len) = (packet.flow.index(), packet.len);
         let flow = match self.groups.entities.get_mut(number) {
@@ -236,20 +236,24 @@ impl<T> Qfq<T> {
         joins
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
         let number = self.groups.first()?;
-        let flow = &mut self.groups.entities[number];
-        let packet = self.pool.pop(&mut flow.queue)?;
-        if let Some(next) = refill(FlowId(number as u32)) {
-            flow.has_longer |= next.len >= flow.shorter_than;
-            self.pool.push(&mut flow.queue, next);
+        let (mut packet, mut len) = (None, 0);
+        let is_done = self.groups.serve_first(number, |flow| {
+            len = flow.queue.head_len();
+            packet = self.pool.pop(&mut flow.queue);
+            if let Some(next) = refill(FlowId(number as u32)) {
+                flow.has_longer |= next.len >= flow.shorter_than;
+                self.pool.push(&mut flow.queue, next);
+            }
+            self.longest.changed(number, flow.queue.size());
+            flow.is_as_ever().then(|| (len, !flow.queue.is_empty()))
+        });
+        if !is_done {
+            self.served_otherwise(number, len);
         }
-        self.longest.changed(number, flow.queue.size());
-        if !self.groups.serve_first(number, packet.len, |flow| flow.is_as_ever().then(|| !flow.queue.is_empty())) {
-            self.served_otherwise(number, packet.len);
-        }
-        Some(packet)
+        packet
     }
 
     /// A flow was served that is not as ever.
@@ -316,14 +320,14 @@ impl<T> Qfq<T> {
 }
 
 impl<T> Scheduler<T> for Qfq<T> {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let result = self.enqueue_packet(packet);
         self.debug_check();
         result
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
         let packet = self.dequeue_packet(|_| None);
         self.debug_check();

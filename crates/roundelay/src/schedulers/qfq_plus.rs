@@ -226,7 +226,7 @@ impl<T> QfqPlus<T> {
 
 /// QFQ among aggregates.
 impl<T> QfqPlus<T> {
-    #[inline]
+    #[inline(always)]
     fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
         if self.in_service == NONE {
             self.begin_service();
@@ -235,7 +235,8 @@ impl<T> QfqPlus<T> {
         let aggregate = self.aggregates.groups.entities.get_mut(place as usize)?;
         let number = aggregate.turn as usize;
         let flow = self.flows.get_mut(number)?;
-        let packet = self.pool.pop(&mut flow.queue)?;
+        let len = flow.queue.head_len();
+        let packet = self.pool.pop(&mut flow.queue);
         let refilled = refill(FlowId(number as u32));
         let refilled_len = refilled.as_ref().map_or(0, |next| next.len);
         if let Some(next) = refilled {
@@ -243,11 +244,11 @@ impl<T> QfqPlus<T> {
         }
         self.longest.changed(number, flow.queue.size());
         if flow.is_unsettled() || refilled_len > 0 {
-            self.sent_otherwise(number, packet.len, refilled_len);
-            return Some(packet);
+            self.sent_otherwise(number, len, refilled_len);
+            return packet;
         }
-        self.served += packet.len;
-        flow.deficit -= packet.len;
+        self.served += len;
+        flow.deficit -= len;
         if flow.queue.is_empty() {
             if flow.next as usize == number {
                 // Nobody else has packets.
@@ -260,7 +261,7 @@ impl<T> QfqPlus<T> {
         if self.served >= self.roomy_below {
             self.end_service_if_over();
         }
-        Some(packet)
+        packet
     }
 
     /// Chooses the next aggregate, if one has packets.
@@ -330,7 +331,7 @@ impl<T> QfqPlus<T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
         let (number, len) = (packet.flow.index(), packet.len);
         let flow = match self.flows.get_mut(number) {
@@ -424,14 +425,14 @@ impl<T> QfqPlus<T> {
 }
 
 impl<T> Scheduler<T> for QfqPlus<T> {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let result = self.enqueue_packet(packet);
         self.debug_check();
         result
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
         let packet = self.dequeue_packet(|_| None);
         self.debug_check();

@@ -300,10 +300,10 @@ impl<T> SKps<T> {
         self.eligible.insert(start.plus(4 << shift_of(group_at(start))));
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue_packet(&mut self) -> Option<Packet<T>> {
         let tick = self.eligible.first()?;
-        let served = self.strata.serve(place_at(tick))?;
+        let served = self.strata.serve(place_at(tick));
         if served.is_vacated {
             self.eligible.remove(tick, self.strata.clock.now());
         }
@@ -314,7 +314,7 @@ impl<T> SKps<T> {
             self.list_newcomer(served.flow);
         }
         self.update_eligible();
-        Some(served.packet)
+        served.packet
     }
 
     /// Takes out a flow that lost its last packet without being served.
@@ -342,7 +342,7 @@ impl<T> SKps<T> {
 }
 
 impl<T> Scheduler<T> for SKps<T> {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         if let Some(number) = self.strata.arrive(packet)? {
             self.list_newcomer(number);
@@ -351,7 +351,7 @@ impl<T> Scheduler<T> for SKps<T> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
         let packet = self.dequeue_packet();
         self.debug_check();

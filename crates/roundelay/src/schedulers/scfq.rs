@@ -175,8 +175,8 @@ impl<T> Scfq<T> {
         }
         self.now = finish;
         self.longest.changed(number, flow.queue.size());
-        if let Some(next) = self.pool.head(&flow.queue) {
-            flow.finish_after(finish, next.len);
+        if let Some(next) = flow.queue.next_len() {
+            flow.finish_after(finish, next);
             self.backlogged.change(number, flow.finish);
         } else {
             self.backlogged.remove(number);

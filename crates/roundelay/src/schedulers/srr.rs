@@ -255,7 +255,7 @@ impl<T> Srr<T> {
     fn dequeue_packet(&mut self) -> Option<Packet<T>> {
         loop {
             if let Some(flow) = self.flows.get(self.serving as usize) {
-                if u64::from(self.pool.head(&flow.queue)?.len) <= flow.deficit {
+                if u64::from(flow.queue.next_len()?) <= flow.deficit {
                     return self.send(self.serving as usize);
                 }
                 self.serving = NONE;

@@ -223,17 +223,19 @@ impl<T> Wf2qPlus<T> {
     }
 
     /// `refill` comes before the flow is judged: with a packet from there it stays backlogged, and S = F.
-    fn dequeue_packet(&mut self, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    #[inline]
+    fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
         let (_, number) = self.eligible.first()?;
         let flow = &mut self.flows[number];
-        let packet = self.pool.pop(&mut flow.queue)?;
-        if let Some(next) = refill(packet.flow) {
-            debug_assert!(next.flow == packet.flow && next.len <= FlowConfig::MAX_PACKET_LEN);
+        let len = flow.queue.head_len();
+        let packet = self.pool.pop(&mut flow.queue);
+        if let Some(next) = refill(FlowId(number as u32)) {
+            debug_assert!(next.flow.index() == number && next.len <= FlowConfig::MAX_PACKET_LEN);
             self.pool.push(&mut flow.queue, next);
         }
         self.longest.changed(number, flow.queue.size());
-        self.clock.advance_exactly(packet.len);
-        let next = self.pool.head(&flow.queue).map(|next| next.len);
+        self.clock.advance_exactly(len);
+        let next = flow.queue.next_len();
         self.let_weights_go();
         match next {
             Some(len) => self.go_on(number, len),
@@ -243,7 +245,7 @@ impl<T> Wf2qPlus<T> {
             }
         }
         self.update_eligible();
-        Some(packet)
+        packet
     }
 
     /// Eq. 2 on a flow that has been served and has another packet: S = F.
@@ -317,7 +319,7 @@ impl<T> Scheduler<T> for Wf2qPlus<T> {
     }
 
     fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet(&mut |_| None);
+        let packet = self.dequeue_packet(|_| None);
         self.debug_check();
         packet
     }
