@@ -56,6 +56,8 @@ pub struct Scenario {
     pub topology: Topology,
     /// Who sends.
     pub groups: Vec<Group>,
+    /// Whether results keep all flows, however many end: a few hundred bytes each. If not, those beyond the first 4,096 to end are left out.
+    pub keeps_all_flows: bool,
 }
 
 /// Sources that are alike but for their ends.
