@@ -136,8 +136,9 @@ impl<W: Write> Probe for Pcapng<W> {
         // Fewer bytes than headers: a simulation need not have room for them.
         let len = packet.len.max(headers.len);
         let words = [link.0, (nanos >> 32) as u32, nanos as u32, headers.bytes.len() as u32, len];
-        let mut block: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
-        block.extend(headers.bytes);
+        let mut block = Vec::with_capacity(4 * words.len() + headers.bytes.len() + 3);
+        words.iter().for_each(|word| block.extend_from_slice(&word.to_le_bytes()));
+        block.extend_from_slice(&headers.bytes);
         pad(&mut block);
         self.block(PACKET, &block);
     }

@@ -42,46 +42,55 @@ impl Origin {
     /// A datagram of `len` bytes in all; no fewer than its headers have.
     pub(super) fn datagram(&self, len: u32) -> Headers {
         let len = len.max((INTERNET + DATAGRAM) as u32);
-        let mut header = self.ports.map(u16::to_be_bytes).concat();
-        header.extend(((len - INTERNET as u32) as u16).to_be_bytes());
-        header.extend([0; 2]);
-        self.internet(17, header, DATAGRAM_SUM, len)
+        let mut bytes = self.internet(17, len);
+        self.ports.iter().for_each(|port| bytes.extend_from_slice(&port.to_be_bytes()));
+        bytes.extend_from_slice(&((len - INTERNET as u32) as u16).to_be_bytes());
+        bytes.extend_from_slice(&[0; 2]);
+        Headers::sealed(bytes, DATAGRAM_SUM, len)
     }
 
     /// A segment of `len` bytes in all: what is not data is header, in words of four bytes.
     pub(super) fn segment(&self, segment: &Segment, len: u32) -> Headers {
         let room = len.saturating_sub(segment.len) as usize;
-        let options = options(segment, room.saturating_sub(INTERNET + SEGMENT).min(OPTIONS) & !3);
-        let mut header = self.ports.map(u16::to_be_bytes).concat();
-        header.extend(sequence(segment).to_be_bytes());
-        header.extend(acknowledgement(segment).to_be_bytes());
-        header.extend([((SEGMENT + options.len()) as u8) << 2, flags(segment)]);
-        header.extend(WINDOW.to_be_bytes());
-        header.extend([0; 4]);
-        header.extend(options);
-        let len = (INTERNET + header.len()) as u32 + segment.len;
-        self.internet(6, header, SEGMENT_SUM, len)
+        let room = room.saturating_sub(INTERNET + SEGMENT).min(OPTIONS) & !3;
+        let len = (INTERNET + SEGMENT + room) as u32 + segment.len;
+        let mut bytes = self.internet(6, len);
+        self.ports.iter().for_each(|port| bytes.extend_from_slice(&port.to_be_bytes()));
+        bytes.extend_from_slice(&sequence(segment).to_be_bytes());
+        bytes.extend_from_slice(&acknowledgement(segment).to_be_bytes());
+        bytes.extend_from_slice(&[((SEGMENT + room) as u8) << 2, flags(segment)]);
+        bytes.extend_from_slice(&WINDOW.to_be_bytes());
+        bytes.extend_from_slice(&[0; 4]);
+        add_options(&mut bytes, segment, room);
+        Headers::sealed(bytes, SEGMENT_SUM, len)
     }
 
-    /// An IPv4 header (RFC 791) before that of another protocol, whose checksum lies at `sum_at`. A packet that is too long for its length field has a
-    /// zero there, as captures of hosts have it whose interfaces cut segments.
-    fn internet(&self, protocol: u8, mut header: Vec<u8>, sum_at: usize, len: u32) -> Headers {
-        let mut bytes = vec![0x45, congestion(self.ecn)];
-        bytes.extend(u16::try_from(len).unwrap_or(0).to_be_bytes());
-        bytes.extend((self.number as u16).to_be_bytes());
-        bytes.extend([0, 0, 64, protocol, 0, 0]);
-        bytes.extend(self.ends.map(address).concat());
+    /// An IPv4 header (RFC 791) with room for what follows. A packet that is too long for its length field has a zero there, as captures of hosts have it
+    /// whose interfaces cut segments.
+    fn internet(&self, protocol: u8, len: u32) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(INTERNET + SEGMENT + OPTIONS);
+        bytes.extend_from_slice(&[0x45, congestion(self.ecn)]);
+        bytes.extend_from_slice(&u16::try_from(len).unwrap_or(0).to_be_bytes());
+        bytes.extend_from_slice(&(self.number as u16).to_be_bytes());
+        bytes.extend_from_slice(&[0, 0, 64, protocol, 0, 0]);
+        self.ends.iter().for_each(|node| bytes.extend_from_slice(&address(*node)));
         let sum = checksum(sum_of(&bytes));
         bytes[INTERNET_SUM..][..2].copy_from_slice(&sum.to_be_bytes());
-        let pseudo = u64::from(protocol) + u64::from(len) - INTERNET as u64 + sum_of(&bytes[12..]);
+        bytes
+    }
+}
+
+impl Headers {
+    /// Both headers, with the checksum of the second, which lies at `sum_at` in it, over what it is of the first: addresses, protocol and length.
+    fn sealed(mut bytes: Vec<u8>, sum_at: usize, len: u32) -> Self {
+        let sum = sum_of(&bytes[12..]) + u64::from(bytes[9]) + u64::from(len) - INTERNET as u64;
         // Zero is how a datagram says that it has none; both are the same sum.
-        let sum = match checksum(pseudo + sum_of(&header)) {
+        let sum = match checksum(sum) {
             0 => u16::MAX,
             sum => sum,
         };
-        header[sum_at..][..2].copy_from_slice(&sum.to_be_bytes());
-        bytes.extend(header);
-        Headers { bytes, len }
+        bytes[INTERNET + sum_at..][..2].copy_from_slice(&sum.to_be_bytes());
+        Self { bytes, len }
     }
 }
 
@@ -118,36 +127,40 @@ fn flags(segment: &Segment) -> u8 {
 }
 
 /// Options, each filled up to whole words, as far as there is room for them; what is left of that says nothing.
-fn options(segment: &Segment, room: usize) -> Vec<u8> {
-    let mut options = Vec::with_capacity(room);
-    let mut add = |option: &[&[u8]]| {
-        if options.len() + option.iter().map(|part| part.len()).sum::<usize>() <= room {
-            option.iter().for_each(|part| options.extend(*part));
+fn add_options(bytes: &mut Vec<u8>, segment: &Segment, room: usize) {
+    let end = bytes.len() + room;
+    let mut add = |option: &[u8]| {
+        if bytes.len() + option.len() <= end {
+            bytes.extend_from_slice(option);
         }
     };
     if segment.is_syn() {
         // Segments of any size (RFC 9293), windows times 2^14 (RFC 7323), selective acknowledgements (RFC 2018).
-        add(&[&[2, 4, 0xff, 0xff]]);
-        add(&[&[1, 3, 3, WINDOW_SCALE]]);
-        add(&[&[1, 1, 4, 2]]);
+        add(&[2, 4, 0xff, 0xff]);
+        add(&[1, 3, 3, WINDOW_SCALE]);
+        add(&[1, 1, 4, 2]);
     }
-    add(&[&[1, 1, 8, 10], &micros(segment.timestamp), &micros(segment.echo)]);
-    let edge = |byte: u64| (byte as u32).wrapping_add(1).to_be_bytes();
-    let blocks: Vec<_> = segment.selective().flat_map(|(start, end)| [edge(start), edge(end)]).flatten().collect();
-    if !blocks.is_empty() {
-        add(&[&[1, 1, 5, 2 + blocks.len() as u8], &blocks]);
+    let mut timestamps = [1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0];
+    timestamps[4..8].copy_from_slice(&micros(segment.timestamp));
+    timestamps[8..].copy_from_slice(&micros(segment.echo));
+    add(&timestamps);
+    let blocks = segment.selective().count();
+    if blocks > 0 {
+        let edge = |byte: u64| (byte as u32).wrapping_add(1).to_be_bytes();
+        let mut option = vec![1, 1, 5, 2 + 8 * blocks as u8];
+        segment.selective().for_each(|(start, end)| option.extend([edge(start), edge(end)].as_flattened()));
+        add(&option);
     }
-    options.resize(room, 1);
-    options
+    bytes.resize(end, 1);
 }
 
 fn micros(at: Instant) -> [u8; 4] {
     ((at.as_picos() / 1_000_000) as u32).to_be_bytes()
 }
 
-/// A sum of words of 16 bits.
+/// A sum of words of 16 bits, of which headers have a whole number.
 fn sum_of(bytes: &[u8]) -> u64 {
-    bytes.chunks(2).map(|pair| u64::from(pair[0]) << 8 | u64::from(pair[1])).sum()
+    bytes.as_chunks().0.iter().map(|pair| u64::from(u16::from_be_bytes(*pair))).sum()
 }
 
 /// The ones' complement of the ones' complement sum (RFC 1071).
