@@ -209,37 +209,57 @@ fn logs_are_of_one_run() {
     assert!(stderr(&output).contains("no-such-folder/run.log: cannot create"), "{}", stderr(&output));
 }
 
+#[cfg(unix)]
+fn names(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Sends a signal to a command once it has begun a file with `mark` in its name in a folder, and waits for its end.
+#[cfg(unix)]
+fn interrupt(mut child: std::process::Child, signal: &str, folder: &str, mark: &str) -> Option<i32> {
+    while !names(folder).iter().any(|name| name.contains(mark)) {
+        assert!(child.try_wait().unwrap().is_none(), "it goes on for long enough");
+        std::thread::yield_now();
+    }
+    assert!(Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap().success());
+    std::os::unix::process::ExitStatusExt::signal(&child.wait().unwrap())
+}
+
 /// Whoever ends a run finds no half of a file.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_leaves_nothing() {
-    use std::os::unix::process::ExitStatusExt as _;
     for (name, number) in [("INT", 2), ("TERM", 15)] {
         let folder = Folder::new(&format!("interrupted-{name}"));
         let long = SCENARIO.replace("duration = \"2s\"", "duration = \"1000000s\"");
         fs::write(folder.path("scenario.toml"), long).unwrap();
-        let results = folder.path("results");
-        let paths = ["run.log", "run.pcapng", "results"].map(|name| folder.path(name));
-        let [log, capture, _] = &paths;
+        let [log, capture, results] = ["run.log", "run.pcapng", "results"].map(|name| folder.path(name));
         let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
-        command.args(["simulate", &folder.path("scenario.toml"), "--log", log, "--pcapng", capture]);
-        let mut child = command.args(["--parquet", &results, "--packets"]).stderr(Stdio::null()).spawn().unwrap();
-        let names = |path: &Path| -> Vec<String> {
-            let entries = fs::read_dir(path).into_iter().flatten();
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-        };
-        // Hops are the last file that is begun.
-        while !names(Path::new(&results)).iter().any(|name| name.contains("hops")) {
-            assert!(child.try_wait().unwrap().is_none(), "it goes on for long enough");
-            std::thread::yield_now();
-        }
-        assert!(Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap().success());
-        assert_eq!(child.wait().unwrap().signal(), Some(number), "as if it had not listened");
-        assert!(names(Path::new(&results)).is_empty(), "{:?}", names(Path::new(&results)));
-        let mut left = names(&folder.0);
-        left.sort();
-        assert_eq!(left, ["results", "scenario.toml"]);
+        command.args(["simulate", &folder.path("scenario.toml"), "--log", &log, "--pcapng", &capture]);
+        let child = command.args(["--parquet", &results, "--packets"]).stderr(Stdio::null()).spawn().unwrap();
+        // Hops are the last file that is begun. The signal ends it as if it had not listened.
+        assert_eq!(interrupt(child, name, &results, "hops"), Some(number));
+        assert!(names(&results).is_empty(), "{:?}", names(&results));
+        assert_eq!(names(folder.0.to_str().unwrap()), ["results", "scenario.toml"]);
     }
+}
+
+/// A comparison that waits for more of its capture.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_comparison_leaves_nothing() {
+    let (folder, capture) = (Folder::new("compared"), fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(CAPTURE)).unwrap());
+    let results = folder.path("results");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+    command.args(["compare", "-", "fifo", "drr", "--rate", "5mbit", "--no-cost", "--parquet", &results]).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&capture).unwrap();
+    assert_eq!(interrupt(child, "INT", &results, "drr"), Some(2));
+    assert!(names(&results).is_empty(), "{:?}", names(&results));
 }
 
 /// tshark reads the capture, where there is one: each link is an interface by its name.

@@ -52,7 +52,8 @@ fn no_link_is_at_work_for_longer_than_the_run() {
         let link = results.links.iter().find(|link| link.from == "left" && link.to == "right").unwrap();
         assert!(results.links.iter().all(|link| link.utilisation <= 1.0), "{link:?}");
         if queue.starts_with("fifo") {
-            assert!(link.utilisation > 0.97, "it rests for the first 10 ms only: {link:?}");
+            let part = if warmup == "0s" { 0.9899..0.99 } else { 0.999_999..1.000_001 };
+            assert!(part.contains(&link.utilisation), "it rests for the first 10.08 ms only: {link:?}");
             let steps = curves.links.iter().flat_map(|link| &link.utilisation);
             assert!(steps.copied().all(|part| (0.0..=1.000_001).contains(&part)));
         }
@@ -115,7 +116,8 @@ fn no_flow_is_lost_silently() {
     assert_eq!((some.groups[0].flows, some.flows.len(), some.flows_left_out, some.more_flows.len()), (6000, 4096, 1904, 0));
     scenario.keeps_all_flows = true;
     let all = scenario.run(1, |_| ()).unwrap();
-    assert_eq!((&all.flows, all.flows_left_out, all.more_flows.len()), (&some.flows, 1904, 1904));
+    assert_eq!((all.flows_left_out, all.more_flows.len()), (1904, 1904));
+    assert!(all.flows == some.flows, "what is told by itself is the same");
     let mut numbers: Vec<_> = all.flows.iter().chain(&all.more_flows).map(|flow| flow.number).collect();
     numbers.sort_unstable();
     assert_eq!(numbers, (0..6000).collect::<Vec<_>>());
