@@ -98,6 +98,9 @@ fn facts(comparison: &Comparison) -> String {
 
 /// Sentences about what was odd, where there are any.
 fn notes(notes: &[String]) -> String {
+    if notes.is_empty() {
+        return String::new();
+    }
     let lines: Vec<String> = notes.iter().map(|note| format!("    <li>{}</li>", escape(note))).collect();
     format!("  <ul class=\"notes\">\n{}\n  </ul>", lines.join("\n"))
 }
