@@ -9,6 +9,7 @@ mod estimate;
 mod file;
 mod files;
 mod group;
+mod interval;
 mod lists;
 mod meter;
 mod pairs;
@@ -27,10 +28,11 @@ pub use curves::{Curves, GroupCurves, LinkCurves};
 pub use estimate::{Estimate, MOST_EVENTS};
 pub use file::schema;
 pub use files::ReadCapture;
+pub use interval::{Interval, student_95};
 pub use lists::{FlowBy, Trace, Workload};
 pub use pairs::Pairing;
 pub use protocol::{Control, Flavour, Preset, Protocol};
-pub use results::{ClassResult, Fates, FlowResult, GroupResult, Interval, LinkResult, Results, SizeResult, Spread, student_95};
+pub use results::{ClassResult, Fates, FlowResult, GroupResult, LinkResult, Results, SizeResult, Spread};
 pub use run::{Progress, RunError};
 pub use source::{
     Apart, Arrivals, Burst, Cbr, Lengths, OnOff, Poisson, RequestResponse, SizesSpec, SourceSpec, Tcp, Transport, Video, Voip,
