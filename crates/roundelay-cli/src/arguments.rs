@@ -271,11 +271,11 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write Parquet files into this folder: flows.parquet and links.parquet, a row for each of them and replica
+    /// Write Parquet files into this folder: flows.parquet and links.parquet, a row for each of them and replica; all flows are then kept in memory
     #[arg(long, value_name = "DIR")]
     pub(crate) parquet: Option<PathBuf>,
 
-    /// With --parquet: packets.parquet as well, a row a packet; one run only
+    /// With --parquet: packets.parquet, a row a packet, and hops.parquet, a row a packet and link; one run only
     #[arg(long, requires = "parquet")]
     pub(crate) packets: bool,
 

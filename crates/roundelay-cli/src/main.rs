@@ -1,7 +1,7 @@
 //! `roundelay`: which queue discipline for this link and this traffic?
 //!
 //! Data goes to stdout, progress and messages to stderr. Exit status: 0 fine, 1 the run failed or a proven bound was broken, 2 usage,
-//! 130 interrupted.
+//! interrupted: that of the signal, 130 in a shell.
 
 mod arguments;
 mod bench;
@@ -9,6 +9,7 @@ mod bounds;
 mod compare;
 mod disciplines;
 mod failure;
+mod interrupt;
 mod outputs;
 mod parquet;
 mod progress;
@@ -26,7 +27,9 @@ use failure::Failure;
 use roundelay_report::clean;
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
+    let arguments = Arguments::parse();
+    interrupt::listen();
+    let outcome = match arguments.command {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),

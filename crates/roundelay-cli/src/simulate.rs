@@ -75,6 +75,7 @@ fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String, Vec<Stri
     let scenario = Scenario::from_toml_with(&name, &text, folder, &|path, by, end| captures::read(path, by, end, &notes));
     let mut scenario = scenario.map_err(|error| Failure::usage(roundelay_report::clean(&error.to_string())))?;
     scenario.seed = arguments.seed.unwrap_or(scenario.seed);
+    scenario.keeps_all_flows = arguments.parquet.is_some();
     if let Some(queue) = &arguments.queue {
         if scenario.set_queues(queue) == 0 {
             return Err(Failure::usage(format!("{name}: --queue is for the queues of routers, and there are none")));

@@ -209,6 +209,59 @@ fn logs_are_of_one_run() {
     assert!(stderr(&output).contains("no-such-folder/run.log: cannot create"), "{}", stderr(&output));
 }
 
+#[cfg(unix)]
+fn names(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Sends a signal to a command once it has begun a file with `mark` in its name in a folder, and waits for its end.
+#[cfg(unix)]
+fn interrupt(mut child: std::process::Child, signal: &str, folder: &str, mark: &str) -> Option<i32> {
+    while !names(folder).iter().any(|name| name.contains(mark)) {
+        assert!(child.try_wait().unwrap().is_none(), "it goes on for long enough");
+        std::thread::yield_now();
+    }
+    assert!(Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap().success());
+    std::os::unix::process::ExitStatusExt::signal(&child.wait().unwrap())
+}
+
+/// Whoever ends a run finds no half of a file.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_leaves_nothing() {
+    for (name, number) in [("INT", 2), ("TERM", 15)] {
+        let folder = Folder::new(&format!("interrupted-{name}"));
+        let long = SCENARIO.replace("duration = \"2s\"", "duration = \"1000000s\"");
+        fs::write(folder.path("scenario.toml"), long).unwrap();
+        let [log, capture, results] = ["run.log", "run.pcapng", "results"].map(|name| folder.path(name));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+        command.args(["simulate", &folder.path("scenario.toml"), "--log", &log, "--pcapng", &capture]);
+        let child = command.args(["--parquet", &results, "--packets"]).stderr(Stdio::null()).spawn().unwrap();
+        // Hops are the last file that is begun. The signal ends it as if it had not listened.
+        assert_eq!(interrupt(child, name, &results, "hops"), Some(number));
+        assert!(names(&results).is_empty(), "{:?}", names(&results));
+        assert_eq!(names(folder.0.to_str().unwrap()), ["results", "scenario.toml"]);
+    }
+}
+
+/// A comparison that waits for more of its capture.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_comparison_leaves_nothing() {
+    let (folder, capture) = (Folder::new("compared"), fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(CAPTURE)).unwrap());
+    let results = folder.path("results");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+    command.args(["compare", "-", "fifo", "drr", "--rate", "5mbit", "--no-cost", "--parquet", &results]).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&capture).unwrap();
+    assert_eq!(interrupt(child, "INT", &results, "drr"), Some(2));
+    assert!(names(&results).is_empty(), "{:?}", names(&results));
+}
+
 /// tshark reads the capture, where there is one: each link is an interface by its name.
 #[test]
 fn wireshark_reads_the_capture() {
@@ -225,6 +278,15 @@ fn wireshark_reads_the_capture() {
         assert!(rows.iter().any(|row| row[0] == name), "nothing on '{name}'");
     }
     assert!(rows.iter().any(|row| row[1] == "1000" && row[2] == "10.0.0.2"), "{:?}", rows[0]);
+    // What a host sends and gets, as docs/simulator/outputs.md has it: all that is odd about its connections is what was sent again.
+    let host = folder.path("host.pcapng");
+    let filter = "frame.interface_name in {\"s2 to left\", \"left to s2\"}";
+    stdout(&Command::new("tshark").args(["-r", &capture, "-Y", filter, "-w", &host]).output().unwrap());
+    let odd = "tcp.analysis.ack_lost_segment || tcp.analysis.lost_segment || tcp.analysis.keep_alive || tcp.checksum.status == 0";
+    let check = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE", "-Y"];
+    let of = |filter: &str| stdout(&Command::new("tshark").args(["-r", &host]).args(check).arg(filter).output().unwrap()).lines().count();
+    assert_eq!((of(odd), of("tcp.flags.syn == 1 && tcp.len > 0")), (0, 0));
+    assert!(of("tcp.len > 0 && tcp.flags.ack == 1") > 0 && of("tcp.len > 0 && tcp.seq == 1") > 0);
 }
 
 /// The data that the page's script draws from.
@@ -337,7 +399,7 @@ fn one_scenario_runs_under_several_disciplines() {
         all.dedup();
         all
     };
-    let host = "host: fifo 100000000p";
+    let host = "host: fifo no limit";
     assert_eq!(queues(&[]), ["core: fifo 5p", "edge: drr 50p", host]);
     assert_eq!(queues(&["--queue", "qfq"]), ["core: qfq 5p", "edge: qfq 50p", host]);
     assert_eq!(queues(&["--queue", "qfq limit 7"]), ["core: qfq 7p", "edge: qfq 7p", host]);
@@ -366,7 +428,7 @@ fn the_table_names_disciplines_and_buffers() {
     let folder = Folder::new("table");
     let table = stdout(&run(&["simulate", &folder.path("scenario.toml")], ""));
     let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().take(4).collect()).collect();
-    for row in [["core:", "fifo", "5p", "2"], ["edge:", "drr", "50p", "6"], ["host:", "fifo", "100000000p", "6"]] {
+    for row in [["core:", "fifo", "5p", "2"], ["edge:", "drr", "50p", "6"], ["host:", "fifo", "no", "limit"]] {
         assert!(rows.contains(&row.to_vec()), "no {row:?} in\n{table}");
     }
 }
@@ -495,8 +557,11 @@ fn what_is_odd_about_a_capture_is_told() {
     for (note, expected) in notes.iter().zip(expected) {
         assert!(note.starts_with(&format!("{path}: {expected}")), "{note}");
     }
-    let table = stdout(&run(&["simulate", &scenario], ""));
+    let page = folder.path("page.html");
+    let table = stdout(&run(&["simulate", &scenario, "--html", &page], ""));
     assert!(table.contains("\nNote: ") && table.contains("packet cut off"), "{table}");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(expected.iter().all(|note| page.contains(note)), "the page tells what the table does");
     // What `compare` tells of it is no less.
     let compared = stdout(&run(&["compare", &path, "fifo", "--rate", "5mbit", "--no-cost", "--json"], ""));
     let compared: serde_json::Value = serde_json::from_str(&compared).unwrap();
@@ -627,14 +692,59 @@ fn packets_are_told_one_by_one() {
         let row: std::collections::BTreeMap<_, _> =
             row.unwrap().get_column_iter().map(|(name, field)| (name.clone(), field.to_string())).collect();
         let fate = row["fate"].trim_matches('"').to_owned();
-        let (sent, end): (u64, u64) = (row["sent_ps"].parse().unwrap(), row["end_ps"].parse().unwrap());
-        assert!(end >= sent && (fate == "delivered") == (row["link"] == "\"\""), "{row:?}");
+        let end = row["end_ps"].parse::<u64>().ok();
+        assert!(end.is_none_or(|end| end >= row["sent_ps"].parse().unwrap()) && end.is_none() == (fate == "on_its_way"), "{row:?}");
+        assert_eq!(["delivered", "on_its_way"].contains(&&*fate), row["link"] == "\"\"", "{row:?}");
         assert!(row["len"] == "1000" || row["flow"].parse::<u64>().unwrap() > 1, "{row:?}");
         *fates.entry(fate).or_insert(0) += 1;
     }
     let of = |fate: &str| fates.get(fate).copied().unwrap_or(0);
     let totals = &verified["totals"];
     assert_eq!((Some(of("delivered")), Some(of("lost"))), (totals["delivered"].as_u64(), totals["lost"].as_u64()));
+    assert_eq!(Some(of("on_its_way")), totals["on_their_way"].as_u64(), "{totals}");
     assert_eq!(Some(of("full") + of("pushed_out") + of("early") + of("refused")), totals["dropped"].as_u64());
     assert!(of("full") > 10 && of("lost") > 0, "{fates:?}");
+}
+
+/// A file of columns, as rows of texts by their columns' names.
+fn rows(path: &Path) -> Vec<std::collections::BTreeMap<String, String>> {
+    let file = SerializedFileReader::new(fs::File::open(path).unwrap()).unwrap();
+    let rows = file.get_row_iter(None).unwrap();
+    rows.map(|row| row.unwrap().get_column_iter().map(|(name, field)| (name.clone(), field.to_string())).collect()).collect()
+}
+
+/// The schedule of a run: each packet goes from the end of one link to the next, and what it waits is what is left of its time.
+#[test]
+fn hops_are_told_one_by_one() {
+    let folder = Folder::new("hops");
+    let columns = folder.path("columns");
+    stdout(&run(&["simulate", &folder.path("scenario.toml"), "--parquet", &columns, "--packets"], ""));
+    let mut hops = std::collections::BTreeMap::<String, Vec<_>>::new();
+    for hop in rows(&Path::new(&columns).join("hops.parquet")) {
+        let [arrival, start, end] = ["arrival_ps", "start_ps", "end_ps"].map(|name| hop[name].parse::<u64>().unwrap());
+        hops.entry(hop["packet"].clone()).or_default().push((hop["link"].clone(), arrival, start, end));
+    }
+    let (mut delivered, mut data) = (0, 0);
+    for packet in rows(&Path::new(&columns).join("packets.parquet")) {
+        let path = hops.remove(&packet["packet"]).unwrap_or_default();
+        let mut ready = packet["sent_ps"].parse::<u64>().unwrap();
+        for (link, arrival, start, end) in &path {
+            // The wires' 10 ms and up to 2 ms of jitter lie between two of them.
+            assert!((ready..=ready + 12_000_000_000).contains(arrival) && start >= arrival && end > start, "{packet:?} {link}");
+            ready = *end;
+        }
+        let number = packet["sequence"].parse::<u64>().ok();
+        assert!(packet["back"] != "true" || number.is_none() && packet["acknowledgement"].parse::<u64>().is_ok(), "{packet:?}");
+        data += u64::from(number.is_some());
+        if packet["fate"] == "\"delivered\"" {
+            delivered += 1;
+            assert_eq!(path.len(), 3, "{packet:?}");
+            assert!(
+                packet["end_ps"].parse::<u64>().unwrap() >= ready && path[1].0.contains("left > right")
+                    || packet["back"] == "true"
+                    || packet["flow"] != "0"
+            );
+        }
+    }
+    assert!(hops.is_empty() && delivered > 100 && data > 0, "each hop is some packet's");
 }

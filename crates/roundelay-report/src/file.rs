@@ -1,9 +1,11 @@
 //! Files that are whole or not there.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::ReportError;
 
@@ -16,6 +18,20 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), ReportError> {
     let mut file = PartialFile::create(path)?;
     file.write_all(text.as_bytes()).map_err(ReportError::file("write", path))?;
     file.finish()
+}
+
+/// Files that are not whole yet.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes what is not whole, for a process that is about to be ended: no file is begun after this.
+pub fn abandon_files() {
+    let unfinished = unfinished();
+    unfinished.iter().for_each(|partial| remove(partial));
+    std::mem::forget(unfinished);
 }
 
 /// A file that takes its name once it is whole, and vanishes if it never is.
@@ -43,7 +59,9 @@ impl PartialFile {
         // Through a symbolic link, so that what it points to is replaced and not the link.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let partial = beside(&target);
+        let mut unfinished = unfinished();
         let file = File::create(&partial).map_err(ReportError::file("create", path))?;
+        unfinished.insert(partial.clone());
         Ok(Self { file, path: target, partial: Some(partial) })
     }
 
@@ -64,6 +82,7 @@ impl PartialFile {
         };
         let written = self.file.sync_all().map_err(ReportError::file("write", &self.path));
         let moved = written.and_then(|()| fs::rename(&partial, &self.path).map_err(ReportError::file("move into place", &self.path)));
+        unfinished().remove(&partial);
         moved.inspect_err(|_| remove(&partial))
     }
 }
@@ -81,6 +100,7 @@ impl Write for PartialFile {
 impl Drop for PartialFile {
     fn drop(&mut self) {
         if let Some(partial) = &self.partial {
+            unfinished().remove(partial);
             remove(partial);
         }
     }

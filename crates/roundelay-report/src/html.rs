@@ -34,7 +34,7 @@ pub fn html(comparison: &Comparison) -> String {
         "reasons" => escape(&comparison.verdict.sentences.get(1..).unwrap_or_default().join(" ")),
         "commands" => commands(comparison),
         "facts" => facts(comparison),
-        "notes" => notes(comparison),
+        "notes" => notes(&comparison.capture.notes),
         "summary" => summary::table(comparison),
         "data" => embed(&data::page(comparison)),
         "style" => STYLE.to_owned(),
@@ -96,8 +96,12 @@ fn facts(comparison: &Comparison) -> String {
     lines.join("\n")
 }
 
-fn notes(comparison: &Comparison) -> String {
-    let lines: Vec<String> = comparison.capture.notes.iter().map(|note| format!("    <li>{}</li>", escape(note))).collect();
+/// Sentences about what was odd, where there are any.
+fn notes(notes: &[String]) -> String {
+    if notes.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<String> = notes.iter().map(|note| format!("    <li>{}</li>", escape(note))).collect();
     format!("  <ul class=\"notes\">\n{}\n  </ul>", lines.join("\n"))
 }
 

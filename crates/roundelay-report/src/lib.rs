@@ -28,11 +28,13 @@ mod units;
 mod verified;
 
 pub use error::ReportError;
-pub use file::{PartialFile, write_text};
+pub use file::{PartialFile, abandon_files, write_text};
 pub use html::{Page, html, simulation_html};
 pub use json::json;
 #[cfg(feature = "parquet")]
-pub use parquet::{Fate, PacketFile, PacketRow, SimulatedPackets, provenance, write_flows, write_simulated_flows, write_simulated_links};
+pub use parquet::{
+    Fate, PacketFile, PacketRow, SimulatedHops, SimulatedPackets, provenance, write_flows, write_simulated_flows, write_simulated_links,
+};
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
 pub use table::{TableStyle, table};
 pub use text::{clean, width};

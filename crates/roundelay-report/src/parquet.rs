@@ -7,11 +7,13 @@
 mod column;
 mod flows;
 mod packets;
+mod simulated_hops;
 mod simulated_packets;
 mod simulation;
 
 pub use flows::write_flows;
 pub use packets::{Fate, PacketFile, PacketRow};
+pub use simulated_hops::SimulatedHops;
 pub use simulated_packets::SimulatedPackets;
 pub use simulation::{write_simulated_flows, write_simulated_links};
 

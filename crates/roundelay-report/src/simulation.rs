@@ -53,9 +53,12 @@ pub struct GroupSummary {
     delay_max: Option<Interval>,
     jain: Option<Interval>,
     transfers: Option<Interval>,
+    incomplete: Option<Interval>,
     completion_mean: Option<Interval>,
     completion_p99: Option<Interval>,
     goodput: Option<Interval>,
+    retransmissions: Option<Interval>,
+    timeouts: Option<Interval>,
 }
 
 /// Of a class of links.
@@ -136,9 +139,10 @@ impl Simulated {
         Grid::new(columns).lines(style.limit(), style.color)
     }
 
-    /// Flows that have an end, where there are any.
+    /// Flows that have an end, and what senders did to repair losses, where there is any of it.
     fn transfers(&self, style: TableStyle) -> Vec<String> {
-        let some = |summary: &&GroupSummary| summary.transfers.is_some_and(|transfers| transfers.mean > 0.0);
+        let is_any = |number: Option<Interval>| number.is_some_and(|number| number.mean > 0.0);
+        let some = |summary: &&GroupSummary| is_any(summary.transfers) || is_any(summary.incomplete) || summary.retransmissions.is_some();
         let groups: Vec<_> = self.summary.groups.iter().filter(some).collect();
         if groups.is_empty() {
             return Vec::new();
@@ -146,10 +150,13 @@ impl Simulated {
         let column = |head: &str, cell: &dyn Fn(&GroupSummary) -> Cell| Column::new(head, groups.iter().map(|group| cell(group)));
         let columns = vec![
             column("transfers", &|group| clean(&group.name).into()),
-            column("complete", &|group| figure(group.transfers, |value| short_count(value.round() as u64)).into()),
+            column("complete", &|group| figure(group.transfers, whole).into()),
+            column("incomplete", &|group| figure(group.incomplete, whole).into()).spare(3),
             column("mean", &|group| figure(group.completion_mean, seconds).into()).under("completion time"),
             column("p99", &|group| figure(group.completion_p99, seconds).into()).under("completion time"),
             column("goodput", &|group| figure(group.goodput, rate).into()),
+            column("sent again", &|group| figure(group.retransmissions, whole).into()).spare(2),
+            column("timeouts", &|group| figure(group.timeouts, whole).into()).spare(4),
         ];
         Grid::new(columns).lines(style.limit(), style.color)
     }
@@ -266,9 +273,12 @@ impl Summary {
                 delay_max: delay(|delay| delay.max),
                 jain: over(&|group| group.jain),
                 transfers: over(&|group| Some(group.completion.count as f64)),
+                incomplete: over(&|group| Some(group.incomplete as f64)),
                 completion_mean: over(&|group| group.completion.mean),
                 completion_p99: over(&|group| group.completion.p99),
                 goodput: over(&|group| group.goodput),
+                retransmissions: over(&|group| group.retransmissions.map(|number| number as f64)),
+                timeouts: over(&|group| group.timeouts.map(|number| number as f64)),
             }
         });
         let classes = first.classes.iter().enumerate().map(|(number, class)| {
@@ -300,6 +310,10 @@ pub(crate) fn figure(interval: Option<Interval>, unit: impl Fn(f64) -> String) -
         Some(half) if half > mean.abs() * 1e-9 => format!("{} ±{}", unit(mean), unit(half)),
         _ => unit(mean),
     }
+}
+
+fn whole(value: f64) -> String {
+    short_count(value.round() as u64)
 }
 
 fn loss(interval: Option<Interval>) -> Cell {

@@ -93,6 +93,14 @@ pub trait Agent: Send {
     fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
         let _ = (arrival, context);
     }
+
+    /// What counts begins now: what it has counted before is not reported.
+    fn forget(&mut self) {}
+
+    /// The run ends now: it reports what it has not.
+    fn end(&mut self, context: &mut Context<'_>) {
+        let _ = context;
+    }
 }
 
 /// What an agent can do while it is called. What it asks for is done right after the call, in the order in which it asked.

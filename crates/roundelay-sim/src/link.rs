@@ -22,13 +22,13 @@ use crate::simulation::Books;
 pub struct LinkCounts {
     /// Packets that came to its queue.
     pub arrived: u64,
-    /// Packets that it carried.
+    /// Packets that got it.
     pub packets: u64,
     /// Their bytes, its overhead included.
     pub bytes: u64,
     /// Packets that its queue dropped, by reason, in the order of [`DropReason::ALL`].
     pub dropped: [u64; DropReason::ALL.len()],
-    /// Of the packets that it carried, those lost on the wire.
+    /// Of these, those lost on the wire.
     pub lost: u64,
     /// The sum of the times that packets waited in its queue, in picoseconds.
     pub waits: u128,
@@ -135,6 +135,7 @@ impl Link {
             random,
             in_flight: VecDeque::new(),
             last: Instant::ZERO,
+            free_at: Instant::ZERO,
             counts: LinkCounts::default(),
         };
         Ok(Self { port, wire, works: Key::NEVER, overhead: config.overhead })
@@ -160,6 +161,8 @@ pub(crate) struct Wire {
     pub(crate) in_flight: VecDeque<(Key, Packet<Carried>)>,
     /// When the last one of them arrives.
     last: Instant,
+    /// When the last packet that it was given has left.
+    pub(crate) free_at: Instant,
     pub(crate) counts: LinkCounts,
 }
 
@@ -195,6 +198,7 @@ impl<P: Probe> Observer<Carried> for Work<'_, P> {
         // An interrupted packet has waited in between, too.
         let begins = wire.preempted_at.map_or(start, |rate| Instant::ZERO + (end.since(Instant::ZERO) - rate.time_of(packet.len.into())));
         let wait = begins.since(packet.arrival);
+        wire.free_at = end;
         wire.counts.packets += 1;
         wire.counts.bytes += u64::from(packet.len);
         wire.counts.waits += u128::from(wait.as_picos());

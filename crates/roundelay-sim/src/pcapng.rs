@@ -1,21 +1,26 @@
 //! What links carry, as a capture that other tools open: each link an interface, each packet as it gets the link, or as it has left
 //! one that interrupts packets, so that times never step back.
 //!
-//! The format is pcapng (draft-ietf-opsawg-pcapng), times are in nanoseconds, rounded down (Wireshark misreads picoseconds), packets are bare IPv4 with the headers alone, their
-//! true length beside them. A node's address is 10 and its number. Segments keep the numbers that they have, modulo 2^32; a flow's ports are
-//! made of its number. A packet's own number is in the identification field, modulo 2^16.
+//! The format is pcapng (draft-ietf-opsawg-pcapng), times are in nanoseconds, rounded down (Wireshark misreads picoseconds). Packets are bare IPv4 with the
+//! headers alone; beside them stands what they take of the link, which is more than the IPv4 packet by the link's overhead and by what no header can tell of.
+//! A node's address is 10 and its number, a flow's ports are made of its number. A packet's own number is in the identification field, modulo 2^16.
+//!
+//! A SYN has number 0 and the first byte of data number 1, modulo 2^32, on both sides. What a segment has beside its data is header: options fill it as far as
+//! they fit, and selective acknowledgements for which a connection counts no bytes are left out. There is no FIN, as in the model.
+
+mod headers;
 
 use std::io::{self, BufWriter, Write};
 
-use roundelay::{Ecn, Instant, Packet};
-use roundelay_tcp::{Flags, Segment};
+use roundelay::{Instant, Packet};
 
 use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried, Content};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::link::preempts;
-use crate::network::{LinkId, Network, NodeId};
+use crate::network::{LinkConfig, LinkId, Network, NodeId};
 use crate::probe::Probe;
+use headers::{Origin, ports};
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
@@ -33,23 +38,30 @@ pub struct Pcapng<W: Write> {
     output: BufWriter<W>,
     /// The ends of the flows that are alive.
     flows: std::collections::BTreeMap<FlowNumber, [NodeId; 2]>,
-    /// The links that interrupt packets.
-    preempts: Vec<bool>,
+    interfaces: Vec<Interface>,
     failure: Option<io::Error>,
+}
+
+/// What is to be known of a link.
+#[derive(Debug, Clone, Copy)]
+struct Interface {
+    preempts: bool,
+    overhead: u32,
 }
 
 impl<W: Write> Pcapng<W> {
     /// A capture of all links of a network.
     pub fn new(output: W, network: &Network) -> Self {
-        let preempts = network.links().iter().map(|link| preempts(&link.queue)).collect();
-        let mut capture = Self { output: BufWriter::new(output), flows: std::collections::BTreeMap::new(), preempts, failure: None };
+        let interface = |link: &LinkConfig| Interface { preempts: preempts(&link.queue), overhead: link.overhead };
+        let interfaces = network.links().iter().map(interface).collect();
+        let mut capture = Self { output: BufWriter::new(output), flows: std::collections::BTreeMap::new(), interfaces, failure: None };
         let mut section = Vec::from(0x1a2b_3c4d_u32.to_le_bytes());
         section.extend([1, 0, 0, 0]);
         section.extend(u64::MAX.to_le_bytes());
         capture.block(SECTION, &section);
         for link in network.links() {
             let [from, to] = [link.from, link.to].map(|node| network.name(node));
-            capture.interface(&format!("{} to {}", cut(&from), cut(&to)));
+            capture.interface(&format!("{} to {}", cut(&from), cut(&to)), link.rate.bits_per_second());
         }
         capture
     }
@@ -63,10 +75,11 @@ impl<W: Write> Pcapng<W> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    fn interface(&mut self, name: &str) {
+    fn interface(&mut self, name: &str, rate: u64) {
         let mut interface = Vec::from(RAW_IPV4.to_le_bytes());
         interface.extend([0; 6]);
         option(&mut interface, 2, name.as_bytes());
+        option(&mut interface, 8, &rate.to_le_bytes());
         option(&mut interface, 9, &[NANOSECONDS]);
         option(&mut interface, 0, &[]);
         self.block(INTERFACE, &interface);
@@ -100,62 +113,6 @@ fn pad(block: &mut Vec<u8>) {
     block.resize(block.len().next_multiple_of(4), 0);
 }
 
-/// The ones' complement of the ones' complement sum (RFC 1071).
-fn checksum(header: &[u8]) -> u16 {
-    let sum: u32 = header.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
-    let folded = (sum & 0xffff) + (sum >> 16);
-    !((folded & 0xffff) + (folded >> 16)) as u16
-}
-
-/// An IPv4 header (RFC 791) of a packet of `len` bytes in all.
-fn internet_header(len: u32, number: u64, ecn: Ecn, protocol: u8, ends: [NodeId; 2]) -> [u8; 20] {
-    let mut header = [0; 20];
-    header[0] = 0x45;
-    header[1] = match ecn {
-        Ecn::NotCapable => 0,
-        Ecn::Capable => 2,
-        Ecn::Marked => 3,
-    };
-    header[2..4].copy_from_slice(&(len.min(0xffff) as u16).to_be_bytes());
-    header[4..6].copy_from_slice(&(number as u16).to_be_bytes());
-    header[8] = 64;
-    header[9] = protocol;
-    for (place, node) in ends.into_iter().enumerate() {
-        header[12 + 4 * place..16 + 4 * place].copy_from_slice(&(10 << 24 | node.0 & 0xff_ffff).to_be_bytes());
-    }
-    let sum = checksum(&header);
-    header[10..12].copy_from_slice(&sum.to_be_bytes());
-    header
-}
-
-/// Ports of a flow, that of its source first: enough of them to tell apart 2^30 flows between two nodes.
-fn ports(flow: FlowNumber) -> [u16; 2] {
-    [0x8000 | (flow.0 & 0x7fff) as u16, 0x8000 | (flow.0 >> 15 & 0x7fff) as u16]
-}
-
-/// A TCP header (RFC 9293) without options.
-fn segment_header(segment: &Segment, [from, to]: [u16; 2]) -> [u8; 20] {
-    let mut header = [0; 20];
-    let bits = [(Flags::SYN, 2), (Flags::ACK, 16), (Flags::ECE, 64), (Flags::CWR, 128)];
-    header[0..2].copy_from_slice(&from.to_be_bytes());
-    header[2..4].copy_from_slice(&to.to_be_bytes());
-    header[4..8].copy_from_slice(&(segment.sequence as u32).to_be_bytes());
-    header[8..12].copy_from_slice(&(segment.acknowledgement as u32).to_be_bytes());
-    header[12] = 5 << 4;
-    header[13] = bits.into_iter().filter(|(flag, _)| segment.flags.has(*flag)).map(|(_, bit)| bit).sum();
-    header[14..16].copy_from_slice(&u16::MAX.to_be_bytes());
-    header
-}
-
-/// A UDP header (RFC 768) of a datagram of `len` bytes.
-fn datagram_header(len: u32, [from, to]: [u16; 2]) -> [u8; 8] {
-    let mut header = [0; 8];
-    header[0..2].copy_from_slice(&from.to_be_bytes());
-    header[2..4].copy_from_slice(&to.to_be_bytes());
-    header[4..6].copy_from_slice(&(len.min(0xffff) as u16).to_be_bytes());
-    header
-}
-
 impl<W: Write> Probe for Pcapng<W> {
     fn opened(&mut self, _now: Instant, flow: FlowNumber, _group: u32, from: NodeId, to: NodeId) {
         self.flows.insert(flow, [from, to]);
@@ -168,21 +125,20 @@ impl<W: Write> Probe for Pcapng<W> {
             ends.reverse();
             ports.reverse();
         }
-        let mut headers = Vec::with_capacity(40);
-        if let Content::Segment(segment) = &cargo.content {
-            headers.extend(internet_header(packet.len, cargo.number, packet.ecn, 6, ends));
-            headers.extend(segment_header(segment, ports));
-        } else {
-            headers.extend(internet_header(packet.len, cargo.number, packet.ecn, 17, ends));
-            headers.extend(datagram_header(packet.len.saturating_sub(20), ports));
-        }
-        // Fewer bytes than headers: a simulation need not have room for them.
-        headers.truncate(packet.len as usize);
+        let Interface { preempts, overhead } = self.interfaces[link.index()];
+        let (origin, len) = (Origin { number: cargo.number, ecn: packet.ecn, ends, ports }, packet.len - overhead);
+        let headers = match &cargo.content {
+            Content::Segment(segment) => origin.segment(segment, len),
+            Content::Bytes | Content::Number(_) => origin.datagram(len),
+        };
         // When it is heard of: a time before would come after later ones.
-        let nanos = if self.preempts[link.0 as usize] { end } else { start }.as_picos() / 1000;
-        let words = [link.0, (nanos >> 32) as u32, nanos as u32, headers.len() as u32, packet.len];
-        let mut block: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
-        block.extend(headers);
+        let nanos = if preempts { end } else { start }.as_picos() / 1000;
+        // Fewer bytes than headers: a simulation need not have room for them.
+        let len = packet.len.max(headers.len);
+        let words = [link.0, (nanos >> 32) as u32, nanos as u32, headers.bytes.len() as u32, len];
+        let mut block = Vec::with_capacity(4 * words.len() + headers.bytes.len() + 3);
+        words.iter().for_each(|word| block.extend_from_slice(&word.to_le_bytes()));
+        block.extend_from_slice(&headers.bytes);
         pad(&mut block);
         self.block(PACKET, &block);
     }

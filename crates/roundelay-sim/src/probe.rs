@@ -19,9 +19,11 @@ pub struct Report {
     pub acknowledged: Option<Instant>,
     /// Whether this is all of it: it was not cut off.
     pub is_complete: bool,
-    /// Segments of it that were sent again.
+    /// Whether it is of a transfer at all. If not, it only tells what was counted after the last one.
+    pub is_transfer: bool,
+    /// Segments that were sent again since the last report of its connection.
     pub retransmissions: u64,
-    /// Timeouts of its sender.
+    /// Timeouts of senders since then.
     pub timeouts: u64,
     /// The mean time of its segments to the receiver and of what answered them back, the time that the receiver took not counted.
     pub round_trip: Duration,

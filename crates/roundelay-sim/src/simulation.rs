@@ -1,6 +1,6 @@
 //! Time goes on.
 
-use roundelay::{ConfigError, DropReason, FlowId, Instant, Packet};
+use roundelay::{ConfigError, DropReason, Duration, FlowId, Instant, Packet};
 
 use crate::agent::{Agent, AgentId, Arrival, Command, Context, Direction, FlowSpec, Outgoing};
 use crate::cargo::{Arena, Cargo, Carried};
@@ -227,6 +227,12 @@ impl<P: Probe> Simulation<P> {
         self.links.iter().map(|link| link.wire.counts)
     }
 
+    /// For how long a link has been at work until now. One that interrupts packets tells of them when they have left.
+    pub fn at_work(&self, link: LinkId) -> Duration {
+        let (wire, rate) = (&self.links[link.index()].wire, self.network.links()[link.index()].rate);
+        rate.time_of(wire.counts.bytes) - wire.free_at.since(self.now)
+    }
+
     /// What waits at a link, the packet on the link not counted.
     pub fn backlog(&self, link: LinkId) -> roundelay::Backlog {
         self.links[link.0 as usize].port.backlog()
@@ -275,6 +281,19 @@ impl<P: Probe> Simulation<P> {
                 }
             }
         }
+    }
+
+    /// Tells all agents that what counts begins now.
+    pub fn forget(&mut self) {
+        self.seats.iter_mut().flatten().for_each(|seat| seat.agent.forget());
+    }
+
+    /// Tells all agents that the run ends now, so that whoever listens hears what they have not reported.
+    ///
+    /// # Errors
+    /// None, as long as they do no more than that.
+    pub fn end(&mut self) -> Result<(), SimulationError> {
+        (0..self.seats.len() as u32).try_for_each(|agent| self.call(AgentId(agent), |agent, context| agent.end(context)))
     }
 
     #[inline]

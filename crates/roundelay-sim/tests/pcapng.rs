@@ -1,8 +1,10 @@
 //! Captures of simulations, read by the reader of captures.
 
-use roundelay::{Duration, Instant};
+use etherparse::{SlicedPacket, TcpOptionElement, TcpSlice, TransportSlice};
+use roundelay::{Billionths, Duration, Instant};
 use roundelay_sim::pcapng::Pcapng;
 use roundelay_sim::sources::Terms;
+use roundelay_sim::sources::burst::{self, Burst};
 use roundelay_sim::sources::tcp::{Config, Tcp};
 use roundelay_sim::{LinkConfig, Network, NodeId, Simulation};
 use roundelay_trace::{Capture, parse};
@@ -71,5 +73,144 @@ fn times_never_step_back() {
             times.push(frame.time_nanos);
         }
         assert!(times.is_sorted() && times.len() as u64 == carried && carried > 100, "{queue}: {times:?}");
+    }
+}
+
+const SIZE: u64 = 400_000;
+const OVERHEAD: u32 = 24;
+
+/// A transfer over a link that loses packets, its capture read by a library that knows nothing of it.
+fn lossy(protocol: roundelay_tcp::Config) -> Vec<u8> {
+    let mut network = Network::default();
+    let [from, to] = ["a", "b"].map(|name| network.add_named(name).unwrap());
+    for (from, to) in [(from, to), (to, from)] {
+        let mut link = LinkConfig::new(from, to, "10mbit".parse().unwrap(), Duration::from_millis(5), "fifo limit 1000".parse().unwrap());
+        (link.loss, link.overhead) = (Billionths(20_000_000), OVERHEAD);
+        network.add_link(link).unwrap();
+    }
+    let mut bytes = Vec::new();
+    let capture = Pcapng::new(&mut bytes, &network);
+    let mut simulation = Simulation::with_probe(network, 1, capture).unwrap();
+    let config = Config { terms: Terms::new(NodeId(0), NodeId(1)), protocol, size_bytes: Some(SIZE) };
+    simulation.spawn(Box::new(Tcp::new(config).unwrap()), Instant::ZERO);
+    simulation.run(Instant::ZERO + Duration::from_secs(200)).unwrap();
+    assert_eq!(simulation.on_their_way(), 0);
+    simulation.probe_mut().finish().unwrap();
+    drop(simulation);
+    bytes
+}
+
+/// One side of a connection.
+#[derive(Debug, Default)]
+struct Side {
+    /// The number after the highest that it has sent.
+    highest: u32,
+    repeated: u32,
+    blocks: u32,
+}
+
+/// A packet with the data that was left out, which is zeros.
+fn whole(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes.resize(u16::from_be_bytes([bytes[2], bytes[3]]).into(), 0);
+    bytes
+}
+
+fn check_options(tcp: &TcpSlice<'_>, other: u32, has_timestamps: bool, side: &mut Side) {
+    let options: Vec<_> = tcp.options_iterator().map(|option| option.unwrap()).collect();
+    assert_eq!(options.iter().any(|option| matches!(option, TcpOptionElement::Timestamp(..))), has_timestamps && !tcp.syn());
+    for option in options {
+        if let TcpOptionElement::SelectiveAcknowledgement(first, more) = option {
+            side.blocks += 1;
+            for (start, end) in more.into_iter().flatten().chain([first]) {
+                assert!(tcp.acknowledgment_number() < start && start < end && end <= other, "{start} to {end} of {other}");
+            }
+        }
+    }
+}
+
+/// Numbers go on without gaps but for repetitions, and nothing is acknowledged that was not sent.
+#[test]
+fn a_captured_connection_adds_up() {
+    let presets = [
+        ("rfc", roundelay_tcp::Config::rfc(), true),
+        ("newreno", roundelay_tcp::Config::ns2_newreno_sack1(), false),
+        ("reno", roundelay_tcp::Config::ns2_classic(roundelay_tcp::Flavour::Reno), false),
+    ];
+    for (name, protocol, has_timestamps) in presets {
+        let mut capture = Capture::from_reader(name, std::io::Cursor::new(lossy(protocol))).unwrap();
+        let mut sides = [Side::default(), Side::default()];
+        let mut acknowledged = 0;
+        if !protocol.syn_exchange {
+            sides.iter_mut().for_each(|side| side.highest = 1);
+        }
+        while let Some(frame) = capture.next().unwrap() {
+            let bytes = whole(frame.bytes);
+            let packet = SlicedPacket::from_ip(&bytes).unwrap();
+            let (Some(etherparse::NetSlice::Ipv4(ip)), Some(TransportSlice::Tcp(tcp))) = (&packet.net, &packet.transport) else {
+                panic!("{name}: {packet:?}")
+            };
+            assert_eq!(ip.header().header_checksum(), ip.header().to_header().calc_header_checksum());
+            assert_eq!(tcp.checksum(), tcp.calc_checksum_ipv4(ip.header().source(), ip.header().destination()).unwrap());
+            // What is beyond the IPv4 packet is the link's, and what no header of whole words has room for.
+            let beyond = frame.original_len - bytes.len() as u32;
+            assert!((OVERHEAD..OVERHEAD + 4).contains(&beyond), "{name}: {beyond}");
+            let is_back = usize::from(ip.header().source()[3] == 1);
+            let (sequence, data) = (tcp.sequence_number(), tcp.payload().len() as u32);
+            let other = sides[1 - is_back].highest;
+            let side = &mut sides[is_back];
+            assert_eq!(tcp.ack(), is_back == 1 || !tcp.syn(), "{name}: all but the first SYN acknowledge");
+            assert!(tcp.acknowledgment_number() <= other, "{name}: {} is not sent yet: {other}", tcp.acknowledgment_number());
+            assert!(!tcp.syn() || sequence == 0 && data == 0, "{name}: a SYN is the first and carries nothing");
+            assert!(sequence <= side.highest, "{name}: {} to {sequence} are missing", side.highest);
+            let end = sequence + data + u32::from(tcp.syn());
+            side.repeated += u32::from(end > sequence && end <= side.highest);
+            assert!(sequence == side.highest || end <= side.highest, "{name}: {sequence} to {end} are partly new: {side:?}");
+            side.highest = side.highest.max(end);
+            check_options(tcp, other, has_timestamps, side);
+            if is_back == 1 {
+                acknowledged = acknowledged.max(tcp.acknowledgment_number());
+            }
+        }
+        let [data, answers] = sides;
+        assert_eq!([data.highest, answers.highest, acknowledged], [1 + SIZE as u32, 1, 1 + SIZE as u32], "{name}");
+        assert!(data.repeated > 2 && (answers.blocks > 2) == (name == "rfc"), "{name}: {data:?} {answers:?}");
+    }
+}
+
+/// Datagrams are as long as they say, with the link's overhead beside them, and none is shorter than its headers.
+#[test]
+fn captured_datagrams_add_up() {
+    for (len, shown) in [(1000, 1000), (28, 28), (10, 28), (65_535, 65_535)] {
+        let mut network = Network::default();
+        let [from, to] = ["a", "b"].map(|name| network.add_named(name).unwrap());
+        let mut link = LinkConfig::new(from, to, "10mbit".parse().unwrap(), Duration::ZERO, "fifo limit 20".parse().unwrap());
+        link.overhead = OVERHEAD;
+        network.add_link(link).unwrap();
+        network.add_link(LinkConfig { from: to, to: from, ..network.links()[0].clone() }).unwrap();
+        let mut bytes = Vec::new();
+        let capture = Pcapng::new(&mut bytes, &network);
+        let mut simulation = Simulation::with_probe(network, 1, capture).unwrap();
+        let config = burst::Config { terms: Terms::new(from, to), size_bytes: 3 * u64::from(len), packet_len: len };
+        simulation.spawn(Box::new(Burst::new(config).unwrap()), Instant::ZERO);
+        simulation.run(Instant::ZERO + Duration::from_secs(1)).unwrap();
+        simulation.probe_mut().finish().unwrap();
+        drop(simulation);
+        let mut capture = Capture::from_reader("burst", std::io::Cursor::new(bytes)).unwrap();
+        let mut frames = 0;
+        while let Some(frame) = capture.next().unwrap() {
+            let bytes = whole(frame.bytes);
+            let packet = SlicedPacket::from_ip(&bytes).unwrap();
+            let (Some(etherparse::NetSlice::Ipv4(ip)), Some(TransportSlice::Udp(udp))) = (&packet.net, &packet.transport) else {
+                panic!("{packet:?}")
+            };
+            assert_eq!((u32::from(ip.header().total_len()), u32::from(udp.length())), (shown, shown - 20));
+            assert_eq!(frame.original_len, shown.max(len + OVERHEAD));
+            let payload = &bytes[28..];
+            let sum = udp.to_header().calc_checksum_ipv4(&ip.header().to_header(), payload).unwrap();
+            assert_eq!(udp.checksum(), sum);
+            frames += 1;
+        }
+        assert_eq!(frames, 3, "{len}");
     }
 }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use roundelay::Instant;
-use roundelay_report::{PartialFile, SimulatedPackets};
+use roundelay_report::{PartialFile, SimulatedHops, SimulatedPackets};
+use roundelay_sim::Network;
 use roundelay_sim::log::Log;
 use roundelay_sim::pcapng::Pcapng;
 use roundelay_sim::scenario::{Curves, Progress, Results, RunError, Scenario};
@@ -43,7 +44,8 @@ impl Files {
     }
 }
 
-type Captures<'a> = (Option<Pcapng<&'a mut PartialFile>>, Option<SimulatedPackets>);
+type Columns = (Option<SimulatedPackets>, Option<SimulatedHops>);
+type Captures<'a> = (Option<Pcapng<&'a mut PartialFile>>, Columns);
 type Listeners<'a> = (Option<Log<&'a mut PartialFile>>, Captures<'a>);
 
 /// Who listens to the first replica.
@@ -55,7 +57,7 @@ pub(super) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// `metadata` is for the file of packets.
+    /// `metadata` is for the files of packets and hops.
     pub(super) fn new(
         files: &'a mut Files,
         arguments: &Simulate,
@@ -67,15 +69,12 @@ impl<'a> Watch<'a> {
         let paths = [name(&files.log), name(&files.capture)];
         let log = files.log.as_mut().map(|(_, file)| Log::new(file, network));
         let capture = files.capture.as_mut().map(|(_, file)| Pcapng::new(file, network));
-        let packets = match arguments.parquet.as_deref().filter(|_| arguments.packets) {
-            Some(folder) => {
-                make(folder)?;
-                Some(SimulatedPackets::create(&folder.join("packets.parquet"), network, metadata).map_err(Failure::run)?)
-            }
-            None => None,
+        let columns = match arguments.parquet.as_deref().filter(|_| arguments.packets) {
+            Some(folder) => columns(folder, network, metadata)?,
+            None => (None, None),
         };
-        let is_wanted = log.is_some() || capture.is_some() || packets.is_some() || arguments.html.is_some();
-        Ok(Self { listeners: Mutex::new((log, (capture, packets))), curves: OnceLock::new(), paths, is_wanted })
+        let is_wanted = log.is_some() || capture.is_some() || columns.0.is_some() || arguments.html.is_some();
+        Ok(Self { listeners: Mutex::new((log, (capture, columns))), curves: OnceLock::new(), paths, is_wanted })
     }
 
     /// Runs the scenario, and listens if anybody wants to know.
@@ -91,7 +90,7 @@ impl<'a> Watch<'a> {
 
     /// Writes what is not written yet; what happened over time.
     pub(super) fn finish(self, scenario: &Scenario) -> Result<Curves, Failure> {
-        let (log, (capture, packets)) = self.listeners.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (log, (capture, (packets, hops))) = self.listeners.into_inner().unwrap_or_else(PoisonError::into_inner);
         let [log_path, capture_path] = &self.paths;
         let failed = |path: &Path| {
             let name = path.display().to_string();
@@ -100,8 +99,17 @@ impl<'a> Watch<'a> {
         log.map_or(Ok(()), |mut log| log.finish(Instant::ZERO + scenario.duration)).map_err(failed(log_path))?;
         capture.map_or(Ok(()), |mut capture| capture.finish()).map_err(failed(capture_path))?;
         packets.map_or(Ok(()), SimulatedPackets::finish).map_err(Failure::run)?;
+        hops.map_or(Ok(()), SimulatedHops::finish).map_err(Failure::run)?;
         Ok(self.curves.into_inner().unwrap_or_default())
     }
+}
+
+/// The files of packets and of hops.
+fn columns(folder: &Path, network: &Network, metadata: &[(String, String)]) -> Result<Columns, Failure> {
+    make(folder)?;
+    let packets = SimulatedPackets::create(&folder.join("packets.parquet"), network, metadata).map_err(Failure::run)?;
+    let hops = SimulatedHops::create(&folder.join("hops.parquet"), network, metadata).map_err(Failure::run)?;
+    Ok((Some(packets), Some(hops)))
 }
 
 /// Makes a folder where there is none.

@@ -6,7 +6,7 @@ mod tables;
 
 use roundelay_sim::scenario::Curves;
 
-use super::{COMMON_SCRIPT, UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE, embed, escape, fill};
+use super::{COMMON_SCRIPT, UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE, embed, escape, fill, notes};
 use crate::simulation::Simulated;
 use crate::units::{count, seconds};
 
@@ -39,6 +39,7 @@ pub fn simulation_html(page: &Page<'_>) -> String {
         "name" | "answer" => name.clone(),
         "lead" => lead(simulated),
         "facts" => facts(simulated),
+        "notes" => notes(&simulated.notes),
         "sources" => tables::sources(simulated),
         "intervals" => intervals(simulated).to_owned(),
         "transfers" => tables::transfers(simulated),

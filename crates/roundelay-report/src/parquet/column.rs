@@ -35,6 +35,7 @@ pub(super) enum Values {
     /// Unsigned, in the bits of the signed type that Parquet has.
     Small(Vec<u32>),
     Counts(Vec<u64>),
+    OptionalCounts(Vec<Option<u64>>),
     Numbers(Vec<f64>),
     OptionalNumbers(Vec<Option<f64>>),
     Flags(Vec<bool>),
@@ -49,6 +50,7 @@ impl Column {
             Values::OptionalNanos(_) => ("optional int64", ""),
             Values::Small(_) => ("required int32", " (INTEGER(32,false))"),
             Values::Counts(_) => ("required int64", " (INTEGER(64,false))"),
+            Values::OptionalCounts(_) => ("optional int64", " (INTEGER(64,false))"),
             Values::Numbers(_) => ("required double", ""),
             Values::OptionalNumbers(_) => ("optional double", ""),
             Values::Flags(_) => ("required boolean", ""),
@@ -67,6 +69,9 @@ impl Column {
             Values::OptionalNanos(values) => write_optional::<Int64Type>(group, values),
             Values::Small(values) => write::<Int32Type>(group, &values.iter().map(|value| value.cast_signed()).collect::<Vec<_>>(), None),
             Values::Counts(values) => write::<Int64Type>(group, &values.iter().map(|value| value.cast_signed()).collect::<Vec<_>>(), None),
+            Values::OptionalCounts(values) => {
+                write_optional::<Int64Type>(group, &values.iter().map(|value| value.map(u64::cast_signed)).collect::<Vec<_>>())
+            }
             Values::Numbers(values) => write::<DoubleType>(group, values, None),
             Values::OptionalNumbers(values) => write_optional::<DoubleType>(group, values),
             Values::Flags(values) => write::<BoolType>(group, values, None),

@@ -1,12 +1,14 @@
-//! One row a packet of a simulation, written as packets come to their ends.
+//! One row a packet of a simulation, written as packets come to their ends; in the end those that are still on their way.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use parquet::data_type::ByteArray;
 use roundelay::{DropReason, Instant, Packet};
-use roundelay_sim::{Cargo, Carried, Direction, LinkId, Network, Probe};
+use roundelay_sim::{Cargo, Carried, Content, Direction, LinkId, Network, Probe};
 
 use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
+use super::simulated_hops::names;
 use crate::ReportError;
 
 /// What became of a packet, and when.
@@ -15,23 +17,48 @@ struct Row {
     packet: u64,
     flow: u64,
     back: bool,
+    sequence: Option<u64>,
+    acknowledgement: Option<u64>,
     len: u32,
     sent: Instant,
-    end: Instant,
-    /// As in [`DropReason::name`], or delivered, or lost.
+    end: Option<Instant>,
+    /// As in [`DropReason::name`], or delivered, lost, on_its_way.
     fate: &'static str,
     /// Where it was dropped or lost.
     link: Option<LinkId>,
 }
 
-/// A Parquet file of the packets of a simulation, in the making: a [`Probe`] with a row for each packet that comes to an end. It takes its name in
-/// [`SimulatedPackets::finish`], and vanishes if it never comes to that.
+impl Row {
+    fn sent(packet: &Packet<Carried>, cargo: &Cargo) -> Self {
+        let (sequence, acknowledgement) = match &cargo.content {
+            Content::Bytes => (None, None),
+            Content::Number(number) => (Some(*number), None),
+            Content::Segment(segment) if cargo.direction == Direction::Forward => (Some(segment.sequence), None),
+            Content::Segment(segment) => (None, Some(segment.acknowledgement)),
+        };
+        Self {
+            packet: cargo.number,
+            flow: cargo.flow.0,
+            back: cargo.direction == Direction::Backward,
+            sequence,
+            acknowledgement,
+            len: packet.len,
+            sent: cargo.sent,
+            end: None,
+            fate: "on_its_way",
+            link: None,
+        }
+    }
+}
+
+/// A Parquet file of the packets of a simulation, in the making: a [`Probe`] with a row for each packet. It takes its name in
+/// [`SimulatedPackets::finish`], and vanishes if it never comes to that. Memory grows with the packets on their way.
 #[derive(Debug)]
 pub struct SimulatedPackets {
     file: ColumnFile,
+    on_their_way: HashMap<u64, Row>,
     rows: Vec<Row>,
-    /// Of each link: its name, and the bytes that it adds to a packet.
-    links: Vec<(ByteArray, u32)>,
+    links: Vec<ByteArray>,
     failure: Option<ReportError>,
 }
 
@@ -42,10 +69,8 @@ impl SimulatedPackets {
     ///
     /// What the operating system said, with the file's name.
     pub fn create(path: &Path, network: &Network, metadata: &[(String, String)]) -> Result<Self, ReportError> {
-        let name = |link: &roundelay_sim::LinkConfig| format!("{} > {}", network.name(link.from), network.name(link.to));
-        let links = network.links().iter().map(|link| (ByteArray::from(name(link).as_str()), link.overhead)).collect();
         let file = ColumnFile::create(path, &columns(&[], &[]), metadata)?;
-        Ok(Self { file, rows: Vec::with_capacity(GROUP_ROWS), links, failure: None })
+        Ok(Self { file, on_their_way: HashMap::new(), rows: Vec::with_capacity(GROUP_ROWS), links: names(network), failure: None })
     }
 
     /// Writes what is left, and gives the file its name.
@@ -54,10 +79,20 @@ impl SimulatedPackets {
     ///
     /// What the operating system said, now or before, with the file's name.
     pub fn finish(mut self) -> Result<(), ReportError> {
+        let mut left: Vec<_> = self.on_their_way.drain().map(|(_, row)| row).collect();
+        left.sort_by_key(|row| row.packet);
+        left.into_iter().for_each(|row| self.push(row));
         if !self.rows.is_empty() {
             self.flush();
         }
         self.failure.map_or_else(|| self.file.finish(), Err)
+    }
+
+    fn push(&mut self, row: Row) {
+        self.rows.push(row);
+        if self.rows.len() == GROUP_ROWS {
+            self.flush();
+        }
     }
 
     fn flush(&mut self) {
@@ -68,41 +103,43 @@ impl SimulatedPackets {
         }
     }
 
-    fn end(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo, fate: &'static str, link: Option<LinkId>) {
-        let overhead = link.map_or(0, |link| self.links[link.0 as usize].1);
-        let Cargo { number, flow, direction, sent, .. } = *cargo;
-        let back = direction == Direction::Backward;
-        self.rows.push(Row { packet: number, flow: flow.0, back, len: packet.len - overhead, sent, end: now, fate, link });
-        if self.rows.len() == GROUP_ROWS {
-            self.flush();
+    fn end(&mut self, now: Instant, cargo: &Cargo, fate: &'static str, link: Option<LinkId>) {
+        if let Some(row) = self.on_their_way.remove(&cargo.number) {
+            self.push(Row { end: Some(now), fate, link, ..row });
         }
     }
 }
 
 impl Probe for SimulatedPackets {
-    fn dropped(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {
-        self.end(now, packet, cargo, reason.name(), Some(link));
+    fn sent(&mut self, _: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
+        self.on_their_way.insert(cargo.number, Row::sent(packet, cargo));
     }
 
-    fn lost(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {
-        self.end(now, packet, cargo, "lost", Some(link));
+    fn dropped(&mut self, now: Instant, link: LinkId, _: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {
+        self.end(now, cargo, reason.name(), Some(link));
     }
 
-    fn delivered(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
-        self.end(now, packet, cargo, "delivered", None);
+    fn lost(&mut self, now: Instant, link: LinkId, _: &Packet<Carried>, cargo: &Cargo) {
+        self.end(now, cargo, "lost", Some(link));
+    }
+
+    fn delivered(&mut self, now: Instant, _: &Packet<Carried>, cargo: &Cargo) {
+        self.end(now, cargo, "delivered", None);
     }
 }
 
-fn columns(rows: &[Row], links: &[(ByteArray, u32)]) -> [Column; 8] {
-    let picos = |of: fn(&Row) -> Instant| Values::Nanos(rows.iter().map(|row| of(row).as_picos().cast_signed()).collect());
-    let link = |row: &Row| row.link.map_or_else(|| ByteArray::from(""), |link| links[link.0 as usize].0.clone());
+fn columns(rows: &[Row], links: &[ByteArray]) -> [Column; 10] {
+    let picos = |at: Instant| at.as_picos().cast_signed();
+    let link = |row: &Row| row.link.map_or_else(|| ByteArray::from(""), |link| links[link.0 as usize].clone());
     [
         Column { name: "packet", values: Values::Counts(rows.iter().map(|row| row.packet).collect()) },
         Column { name: "flow", values: Values::Counts(rows.iter().map(|row| row.flow).collect()) },
         Column { name: "back", values: Values::Flags(rows.iter().map(|row| row.back).collect()) },
+        Column { name: "sequence", values: Values::OptionalCounts(rows.iter().map(|row| row.sequence).collect()) },
+        Column { name: "acknowledgement", values: Values::OptionalCounts(rows.iter().map(|row| row.acknowledgement).collect()) },
         Column { name: "len", values: Values::Small(rows.iter().map(|row| row.len).collect()) },
-        Column { name: "sent_ps", values: picos(|row| row.sent) },
-        Column { name: "end_ps", values: picos(|row| row.end) },
+        Column { name: "sent_ps", values: Values::Nanos(rows.iter().map(|row| picos(row.sent)).collect()) },
+        Column { name: "end_ps", values: Values::OptionalNanos(rows.iter().map(|row| row.end.map(picos)).collect()) },
         Column { name: "fate", values: Values::Texts(rows.iter().map(|row| ByteArray::from(row.fate)).collect()) },
         Column { name: "link", values: Values::Texts(rows.iter().map(link).collect()) },
     ]

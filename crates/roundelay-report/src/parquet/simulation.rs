@@ -3,20 +3,28 @@
 use std::path::Path;
 
 use parquet::data_type::ByteArray;
-use roundelay_sim::scenario::{FlowResult, LinkResult, Results};
+use roundelay_sim::scenario::{FlowResult, LinkResult};
 
-use super::column::{Column, ColumnFile, Values};
+use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
 use crate::ReportError;
 use crate::simulation::Simulated;
 
-/// Writes a row for each flow that [`Results`] tell of, with their names and units (seconds, bytes, bits per second), and `metadata` such as
-/// [`provenance`](crate::provenance) gives.
+/// Writes a row for each flow that [`Results`] have, told or kept beyond these, with their names and units (seconds, bytes, bits per second), and
+/// `metadata` such as [`provenance`](crate::provenance) gives.
 ///
 /// # Errors
 ///
 /// What the operating system said, with the file's name.
+///
+/// [`Results`]: roundelay_sim::scenario::Results
 pub fn write_simulated_flows(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
-    write(path, simulated, metadata, |results| flow_columns(results.seed, &results.flows))
+    let mut file = ColumnFile::create(path, &flow_columns(0, &[]), metadata)?;
+    for replica in &simulated.replicas {
+        let mut flows: Vec<_> = replica.flows.iter().chain(&replica.more_flows).collect();
+        flows.sort_by_key(|flow| flow.number);
+        flows.chunks(GROUP_ROWS).try_for_each(|flows| file.write(&flow_columns(replica.seed, flows)))?;
+    }
+    file.finish()
 }
 
 /// Writes a row for each link.
@@ -25,39 +33,26 @@ pub fn write_simulated_flows(path: &Path, simulated: &Simulated, metadata: &[(St
 ///
 /// What the operating system said, with the file's name.
 pub fn write_simulated_links(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
-    write(path, simulated, metadata, |results| link_columns(results.seed, &results.links))
-}
-
-fn write(
-    path: &Path,
-    simulated: &Simulated,
-    metadata: &[(String, String)],
-    columns: impl Fn(&Results) -> Vec<Column>,
-) -> Result<(), ReportError> {
-    let Some(first) = simulated.replicas.first() else { return Ok(()) };
-    let mut file = ColumnFile::create(path, &columns(first), metadata)?;
-    for replica in &simulated.replicas {
-        let columns = columns(replica);
-        if !matches!(&columns[0].values, Values::Counts(seeds) if seeds.is_empty()) {
-            file.write(&columns)?;
-        }
-    }
+    let mut file = ColumnFile::create(path, &link_columns(0, &[]), metadata)?;
+    let mut replicas = simulated.replicas.iter().filter(|replica| !replica.links.is_empty());
+    replicas.try_for_each(|replica| file.write(&link_columns(replica.seed, &replica.links)))?;
     file.finish()
 }
 
-fn flow_columns(seed: u64, flows: &[FlowResult]) -> Vec<Column> {
-    let counts = |name, of: fn(&FlowResult) -> u64| column(name, Values::Counts(flows.iter().map(of).collect()));
-    let numbers = |name, of: fn(&FlowResult) -> Option<f64>| column(name, Values::OptionalNumbers(flows.iter().map(of).collect()));
-    let texts =
-        |name, of: fn(&FlowResult) -> &str| column(name, Values::Texts(flows.iter().map(|flow| ByteArray::from(of(flow))).collect()));
+fn flow_columns(seed: u64, flows: &[&FlowResult]) -> Vec<Column> {
+    let flows = || flows.iter().copied();
+    let counts = |name, of: fn(&FlowResult) -> u64| column(name, Values::Counts(flows().map(of).collect()));
+    let some = |name, of: fn(&FlowResult) -> Option<u64>| column(name, Values::OptionalCounts(flows().map(of).collect()));
+    let numbers = |name, of: fn(&FlowResult) -> Option<f64>| column(name, Values::OptionalNumbers(flows().map(of).collect()));
+    let texts = |name, of: fn(&FlowResult) -> &str| column(name, Values::Texts(flows().map(|flow| ByteArray::from(of(flow))).collect()));
     vec![
-        column("seed", Values::Counts(vec![seed; flows.len()])),
+        column("seed", Values::Counts(flows().map(|_| seed).collect())),
         counts("flow", |flow| flow.number),
         texts("group", |flow| &flow.group),
         texts("from", |flow| &flow.from),
         texts("to", |flow| &flow.to),
         numbers("opened", |flow| Some(flow.opened)),
-        column("open", Values::Flags(flows.iter().map(|flow| flow.open).collect())),
+        column("open", Values::Flags(flows().map(|flow| flow.open).collect())),
         counts("sent", |flow| flow.packets.sent),
         counts("delivered", |flow| flow.packets.delivered),
         counts("drops_full", |flow| flow.packets.full),
@@ -70,6 +65,8 @@ fn flow_columns(seed: u64, flows: &[FlowResult]) -> Vec<Column> {
         numbers("delay_mean", |flow| flow.delay),
         numbers("delay_deviation", |flow| flow.delay_deviation),
         numbers("delay_max", |flow| flow.longest_delay),
+        some("retransmissions", |flow| flow.retransmissions),
+        some("timeouts", |flow| flow.timeouts),
     ]
 }
 
@@ -78,12 +75,15 @@ fn link_columns(seed: u64, links: &[LinkResult]) -> Vec<Column> {
     let numbers = |name, of: fn(&LinkResult) -> Option<f64>| column(name, Values::OptionalNumbers(links.iter().map(of).collect()));
     let texts =
         |name, of: fn(&LinkResult) -> &str| column(name, Values::Texts(links.iter().map(|link| ByteArray::from(of(link))).collect()));
+    let name = |link: &LinkResult| ByteArray::from(format!("{} > {}", link.from, link.to).as_str());
     vec![
         column("seed", Values::Counts(vec![seed; links.len()])),
+        column("link", Values::Texts(links.iter().map(name).collect())),
         texts("from", |link| &link.from),
         texts("to", |link| &link.to),
         texts("class", |link| link.class),
         texts("queue", |link| &link.queue),
+        texts("buffer", |link| &link.buffer),
         counts("rate", |link| link.rate),
         numbers("utilisation", |link| Some(link.utilisation)),
         counts("arrived", |link| link.arrived),

@@ -5,8 +5,9 @@ use roundelay_metrics::Delays;
 
 use super::Scenario;
 use super::meter::Meter;
+use super::results::LinkState;
 use super::run::STEPS;
-use crate::link::LinkCounts;
+use crate::network::LinkId;
 use crate::probe::Probe;
 use crate::simulation::Simulation;
 
@@ -27,7 +28,7 @@ pub struct Curves {
 /// A link over time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LinkCurves {
-    /// The part of each step for which it was at work. What it has begun counts as done.
+    /// The part of each step for which it was at work. A link that interrupts packets tells of them when they have left.
     pub utilisation: Vec<f64>,
     /// Packets that its queue dropped in each step.
     pub dropped: Vec<u64>,
@@ -47,7 +48,7 @@ pub struct GroupCurves {
 /// Looks at the links now and then.
 pub(super) struct Sampler {
     pub(super) curves: Curves,
-    before: Vec<LinkCounts>,
+    before: Vec<LinkState>,
 }
 
 impl Sampler {
@@ -55,18 +56,17 @@ impl Sampler {
         let links = scenario.topology.network.links().len();
         let step = scenario.duration.as_secs_f64() / STEPS as f64;
         let curves = Curves { step, links: vec![LinkCurves::default(); links], groups: Vec::new() };
-        Self { curves, before: vec![LinkCounts::default(); links] }
+        Self { curves, before: vec![LinkState::default(); links] }
     }
 
     pub(super) fn look<P: Probe>(&mut self, simulation: &Simulation<P>) {
-        let links = simulation.links().zip(simulation.network().links());
-        for (number, ((counts, config), before)) in (0..).zip(links.zip(&mut self.before)) {
+        for (number, (counts, before)) in (0..).zip(simulation.links().zip(&mut self.before)) {
             let curves = &mut self.curves.links[number as usize];
-            let at_work = config.rate.time_of(counts.bytes - before.bytes).as_secs_f64();
-            curves.utilisation.push(at_work / self.curves.step);
-            curves.dropped.push(counts.dropped.iter().sum::<u64>() - before.dropped.iter().sum::<u64>());
-            curves.backlog.push(simulation.backlog(crate::LinkId(number)).bytes);
-            *before = counts;
+            let at_work = simulation.at_work(LinkId(number));
+            curves.utilisation.push((at_work - before.at_work).as_secs_f64() / self.curves.step);
+            curves.dropped.push(counts.dropped.iter().sum::<u64>() - before.counts.dropped.iter().sum::<u64>());
+            curves.backlog.push(simulation.backlog(LinkId(number)).bytes);
+            *before = LinkState { counts, at_work };
         }
     }
 

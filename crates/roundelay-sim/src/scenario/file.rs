@@ -135,7 +135,7 @@ impl Scenario {
         topology.network.set_routing(Routing { metric: top.routing.metric, spread: top.routing.spread.then_some(mix(top.seed)) });
         let groups = groups(&reader, sources, &topology, top.duration, &Files { folder, capture })?;
         let name = top.name.unwrap_or_else(|| file.rsplit(['/', '\\']).next().unwrap_or(file).trim_end_matches(".toml").to_owned());
-        let scenario = Self { name, seed: top.seed, duration: top.duration, warmup: top.warmup, topology, groups };
+        let scenario = Self { name, seed: top.seed, duration: top.duration, warmup: top.warmup, topology, groups, keeps_all_flows: false };
         let estimate = Estimate::of(&scenario);
         if estimate.events > MOST_EVENTS {
             let message = format!(

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use roundelay::{DropReason, Duration, FlowId, Instant, Packet};
 use roundelay_metrics::Delays;
 
+use super::{Group, Scenario};
 use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
@@ -56,6 +57,33 @@ impl Packets {
     }
 }
 
+/// How flows of a group end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Ending {
+    /// By themselves, without telling: they are then complete if nothing of them was lost.
+    Silent,
+    /// Their agents tell of each transfer.
+    #[default]
+    Told,
+    /// They are no transfers: what their agents tell is what was sent again.
+    Never,
+}
+
+/// What senders did after the warm-up to repair losses.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Repairs {
+    pub(super) retransmissions: u64,
+    pub(super) timeouts: u64,
+}
+
+impl Repairs {
+    fn add(sum: &mut Option<Self>, more: Self) {
+        let sum = sum.get_or_insert_default();
+        sum.retransmissions += more.retransmissions;
+        sum.timeouts += more.timeouts;
+    }
+}
+
 /// A flow.
 #[derive(Debug, Clone)]
 pub(super) struct FlowMeter {
@@ -65,14 +93,17 @@ pub(super) struct FlowMeter {
     pub(super) to: NodeId,
     pub(super) opened: Instant,
     pub(super) is_open: bool,
+    /// Whether it has ended after so many others that it is one of those told only on demand.
+    pub(super) is_late: bool,
     pub(super) packets: Packets,
+    /// None of a flow whose agent tells nothing.
+    pub(super) repairs: Option<Repairs>,
 }
 
 /// All flows of a group.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GroupMeter {
-    /// Its flows end by themselves, and are then complete if nothing of them was lost.
-    pub(super) is_burst: bool,
+    pub(super) ending: Ending,
     pub(super) flows: u64,
     /// Those that have ended.
     pub(super) closed: u64,
@@ -84,8 +115,8 @@ pub(super) struct GroupMeter {
     pub(super) goodputs: f64,
     /// Such transfers that were cut off, or of which packets were lost for good.
     pub(super) incomplete: u64,
-    pub(super) retransmissions: u64,
-    pub(super) timeouts: u64,
+    /// None if no agent has told any.
+    pub(super) repairs: Option<Repairs>,
     /// Mean round trips of complete transfers whose agents tell.
     pub(super) round_trips: Delays,
     /// Completion times and goodputs by how many decimal digits the transfer's bytes less one have.
@@ -97,6 +128,8 @@ pub(super) struct GroupMeter {
 pub(super) struct Meter {
     pub(super) warmup: Instant,
     pub(super) groups: Vec<GroupMeter>,
+    /// Whether flows that have ended are kept however many there are.
+    keeps_all: bool,
     /// Those that are open, and those that have ended while there was room to tell of them.
     pub(super) flows: Vec<FlowMeter>,
     /// Places of flows that have ended and are not told of; these have no number.
@@ -111,10 +144,12 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub(super) fn new(network: &Network, warmup: Duration, bursts: impl Iterator<Item = bool>) -> Self {
+    pub(super) fn new(network: &Network, scenario: &Scenario) -> Self {
+        let group = |group: &Group| GroupMeter { ending: group.source.ending(), ..GroupMeter::default() };
         Self {
-            warmup: Instant::ZERO + warmup,
-            groups: bursts.map(|is_burst| GroupMeter { is_burst, ..GroupMeter::default() }).collect(),
+            warmup: Instant::ZERO + scenario.warmup,
+            groups: scenario.groups.iter().map(group).collect(),
+            keeps_all: scenario.keeps_all_flows,
             flows: Vec::new(),
             free: Vec::new(),
             places: HashMap::new(),
@@ -153,6 +188,14 @@ impl Meter {
         write(&mut self.groups[flow.group as usize].packets);
     }
 
+    /// The run ends: bursts that are still on their way are cut off.
+    pub(super) fn end(&mut self) {
+        for flow in self.flows.iter().filter(|flow| flow.is_open && flow.opened >= self.warmup) {
+            let group = &mut self.groups[flow.group as usize];
+            group.incomplete += u64::from(group.ending == Ending::Silent);
+        }
+    }
+
     fn finish(&mut self, group: u32, took: Duration, bytes: u64) {
         let group = &mut self.groups[group as usize];
         group.completions.record(took);
@@ -173,7 +216,8 @@ fn digits(bytes: u64) -> u32 {
 impl Probe for Meter {
     fn opened(&mut self, now: Instant, flow: FlowNumber, group: u32, from: NodeId, to: NodeId) {
         self.groups[group as usize].flows += 1;
-        let meter = FlowMeter { number: flow.0, group, from, to, opened: now, is_open: true, packets: Packets::default() };
+        let (packets, repairs) = (Packets::default(), None);
+        let meter = FlowMeter { number: flow.0, group, from, to, opened: now, is_open: true, is_late: false, packets, repairs };
         let place = self.free.pop().unwrap_or(self.flows.len());
         if place == self.flows.len() {
             self.flows.push(meter);
@@ -225,15 +269,18 @@ impl Probe for Meter {
         }
     }
 
-    fn reported(&mut self, _: Instant, flow: FlowNumber, report: &Report) {
-        if report.start < self.warmup {
+    fn reported(&mut self, now: Instant, flow: FlowNumber, report: &Report) {
+        let Some(place) = self.places.get(&flow.0) else { return };
+        let flow = &mut self.flows[*place];
+        let group = flow.group;
+        let meter = &mut self.groups[group as usize];
+        let Report { retransmissions, timeouts, .. } = *report;
+        let repairs = if now < self.warmup { Repairs::default() } else { Repairs { retransmissions, timeouts } };
+        Repairs::add(&mut flow.repairs, repairs);
+        Repairs::add(&mut meter.repairs, repairs);
+        if report.start < self.warmup || !report.is_transfer || meter.ending == Ending::Never {
             return;
         }
-        let Some(place) = self.places.get(&flow.0) else { return };
-        let group = self.flows[*place].group;
-        let meter = &mut self.groups[group as usize];
-        meter.retransmissions += report.retransmissions;
-        meter.timeouts += report.timeouts;
         if report.is_complete {
             self.finish(group, report.completion_time(), report.bytes);
             if report.round_trip > Duration::ZERO {
@@ -249,7 +296,7 @@ impl Probe for Meter {
         let FlowMeter { group, opened, .. } = self.flows[place];
         self.flows[place].is_open = false;
         self.groups[group as usize].closed += 1;
-        if self.groups[group as usize].is_burst && opened >= self.warmup {
+        if self.groups[group as usize].ending == Ending::Silent && opened >= self.warmup {
             if counts.delivered == counts.sent {
                 self.finish(group, now.since(opened), counts.bytes);
             } else {
@@ -257,7 +304,8 @@ impl Probe for Meter {
             }
         }
         self.closed += 1;
-        if self.closed > TOLD_FLOWS as u64 {
+        self.flows[place].is_late = self.closed > TOLD_FLOWS as u64;
+        if self.flows[place].is_late && !self.keeps_all {
             self.flows[place].number = u64::MAX;
             self.free.push(place);
         }

@@ -9,6 +9,7 @@ mod estimate;
 mod file;
 mod files;
 mod group;
+mod interval;
 mod lists;
 mod meter;
 mod pairs;
@@ -27,10 +28,11 @@ pub use curves::{Curves, GroupCurves, LinkCurves};
 pub use estimate::{Estimate, MOST_EVENTS};
 pub use file::schema;
 pub use files::ReadCapture;
+pub use interval::{Interval, student_95};
 pub use lists::{FlowBy, Trace, Workload};
 pub use pairs::Pairing;
 pub use protocol::{Control, Flavour, Preset, Protocol};
-pub use results::{ClassResult, Fates, FlowResult, GroupResult, Interval, LinkResult, Results, SizeResult, Spread, student_95};
+pub use results::{ClassResult, Fates, FlowResult, GroupResult, LinkResult, Results, SizeResult, Spread};
 pub use run::{Progress, RunError};
 pub use source::{
     Apart, Arrivals, Burst, Cbr, Lengths, OnOff, Poisson, RequestResponse, SizesSpec, SourceSpec, Tcp, Transport, Video, Voip,
@@ -56,6 +58,8 @@ pub struct Scenario {
     pub topology: Topology,
     /// Who sends.
     pub groups: Vec<Group>,
+    /// Whether results keep all flows, however many end: a few hundred bytes each. If not, those beyond the first 4,096 to end are left out.
+    pub keeps_all_flows: bool,
 }
 
 /// Sources that are alike but for their ends.

@@ -1,15 +1,17 @@
 //! What came of a run. Times in seconds, rates in bits per second, sizes in bytes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use roundelay::{DropReason, Duration};
+use roundelay::{DropReason, Duration, Limit};
 use roundelay_metrics::{Delays, jain_index};
 use serde::Serialize;
 
 use super::Scenario;
 use super::meter::{FlowMeter, Meter, Packets, TOLD_FLOWS};
 use crate::link::LinkCounts;
-use crate::network::LinkClass;
+use crate::network::{LinkClass, NodeId};
+use crate::topologies::NO_LIMIT;
 
 /// Packets by what became of them. They add up to those sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -94,18 +96,19 @@ pub struct GroupResult {
     pub delay: Spread,
     /// Of one packet's delay from the mean.
     pub delay_deviation: Option<f64>,
-    /// Jain's index of the throughputs by weight of its flows; none if there are not two, or if any has ended.
+    /// Jain's index of the throughputs by weight of its flows; none if there are not two, or if any has ended. Of sources that ask and are answered
+    /// the answers count, not the requests.
     pub jain: Option<f64>,
     /// Times until transfers were complete that began after the warm-up: flow completion times.
     pub completion: Spread,
     /// Mean over these transfers of their bytes by their time.
     pub goodput: Option<f64>,
-    /// Transfers that began after the warm-up and were cut off or lost packets for good.
+    /// Transfers that began after the warm-up and were cut off, by their stop or the end of the run, or lost packets for good.
     pub incomplete: u64,
-    /// Segments of transfers that were sent again.
-    pub retransmissions: u64,
-    /// Timeouts of their senders.
-    pub timeouts: u64,
+    /// Segments that were sent again after the warm-up, until the end of the run; none if none of its flows is over TCP.
+    pub retransmissions: Option<u64>,
+    /// Timeouts of senders, likewise.
+    pub timeouts: Option<u64>,
     /// Mean round trips of complete transfers over TCP, the time that receivers took not counted.
     pub round_trip: Spread,
     /// The transfers by size, the smallest first: those that there are.
@@ -134,15 +137,15 @@ pub struct LinkResult {
     pub class: &'static str,
     /// What orders its queue.
     pub queue: String,
-    /// What its buffer holds: packets as in 1000p, or bytes.
+    /// What its buffer holds: packets as in 1000p, or bytes; "no limit" from 100,000,000 packets on.
     pub buffer: String,
     /// Its rate.
     pub rate: u64,
-    /// The part of the time that it was at work.
+    /// The part of the time that it was at work: what it has begun counts as far as it has come.
     pub utilisation: f64,
     /// Packets that came to it.
     pub arrived: u64,
-    /// Packets that it carried.
+    /// Packets that got it.
     pub packets: u64,
     /// Packets that its queue dropped, in the order of the reasons: full, pushed out, early, refused.
     pub dropped: [u64; DropReason::ALL.len()],
@@ -183,11 +186,11 @@ pub struct FlowResult {
     /// Its number: flows are counted as they are opened.
     pub number: u64,
     /// Its group.
-    pub group: String,
+    pub group: Arc<str>,
     /// Where it begins.
-    pub from: String,
+    pub from: Arc<str>,
     /// Where it ends.
-    pub to: String,
+    pub to: Arc<str>,
     /// When it was opened.
     pub opened: f64,
     /// Whether it was open at the end.
@@ -202,6 +205,10 @@ pub struct FlowResult {
     pub delay_deviation: Option<f64>,
     /// Longest delay.
     pub longest_delay: Option<f64>,
+    /// Its segments that were sent again after the warm-up; none if it is not over TCP.
+    pub retransmissions: Option<u64>,
+    /// Timeouts of its sender, likewise.
+    pub timeouts: Option<u64>,
 }
 
 /// What came of a run.
@@ -223,20 +230,32 @@ pub struct Results {
     pub flows: Vec<FlowResult>,
     /// Flows that have ended beyond these.
     pub flows_left_out: u64,
+    /// What came of them, if the [scenario](Scenario) keeps all; not in JSON.
+    #[serde(skip)]
+    pub more_flows: Vec<FlowResult>,
+}
+
+/// What a link had done at some instant.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LinkState {
+    pub(super) counts: LinkCounts,
+    pub(super) at_work: Duration,
 }
 
 impl Results {
     /// `before`: what links had counted at the end of the warm-up.
-    pub(super) fn new(scenario: &Scenario, seed: u64, events: u64, meter: &Meter, before: &[LinkCounts], after: &[LinkCounts]) -> Self {
+    pub(super) fn new(scenario: &Scenario, seed: u64, events: u64, meter: &Meter, before: &[LinkState], after: &[LinkState]) -> Self {
         let seconds = (scenario.duration - scenario.warmup).as_secs_f64();
         let links = links(scenario, seconds, before, after);
-        let packet_hops = after.iter().map(|counts| counts.arrived).sum();
+        let packet_hops = after.iter().map(|link| link.counts.arrived).sum();
+        let names = Names::of(scenario);
         let mut flows: Vec<_> = meter.flows.iter().filter(|flow| flow.number != u64::MAX).collect();
         flows.sort_by_key(|flow| flow.number);
-        let told = flows.iter().map(|flow| flow_result(scenario, seconds, flow)).collect();
+        let result = |is_late| flows.iter().filter(move |flow| flow.is_late == is_late).map(|flow| flow_result(&names, seconds, flow));
+        let (told, more_flows) = (result(false).collect(), result(true).collect());
         let groups = groups(scenario, seconds, meter, &flows);
         let flows_left_out = meter.closed.saturating_sub(TOLD_FLOWS as u64);
-        Self { seed, events, packet_hops, groups, classes: classes(&links, meter), links, flows: told, flows_left_out }
+        Self { seed, events, packet_hops, groups, classes: classes(&links, meter), links, flows: told, flows_left_out, more_flows }
     }
 }
 
@@ -247,7 +266,9 @@ fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[&FlowMeter]
         if meters.any(|(_, meter)| meter.closed > 0) {
             return None;
         }
-        let of = flows.iter().filter(|flow| flow.is_open && group.is_none_or(|group| flow.group as usize == group));
+        // Where agents tell of flows, those that they tell nothing of carry no data that counts: requests.
+        let is_data = |flow: &FlowMeter| flow.repairs.is_some() || meter.groups[flow.group as usize].repairs.is_none();
+        let of = flows.iter().filter(|flow| flow.is_open && is_data(flow) && group.is_none_or(|group| flow.group as usize == group));
         let weight = |flow: &FlowMeter| scenario.groups[flow.group as usize].flow.map_or(1, |flow| flow.weight);
         let shares: Vec<_> = of.map(|flow| flow.packets.bytes as f64 / f64::from(weight(flow))).collect();
         if shares.len() < 2 { None } else { jain_index(&shares) }
@@ -265,8 +286,8 @@ fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[&FlowMeter]
         completion: Spread::of(&meter.completions),
         goodput: (meter.completions.count() > 0).then(|| meter.goodputs / meter.completions.count() as f64),
         incomplete: meter.incomplete,
-        retransmissions: meter.retransmissions,
-        timeouts: meter.timeouts,
+        retransmissions: meter.repairs.map(|repairs| repairs.retransmissions),
+        timeouts: meter.repairs.map(|repairs| repairs.timeouts),
         round_trip: Spread::of(&meter.round_trips),
         sizes: sizes(&meter.sizes),
     });
@@ -314,6 +335,7 @@ fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResul
         packets.on_their_way += on_their_way;
     }
     let sum = |of: fn(&GroupResult) -> u64| groups.iter().map(of).sum();
+    let some = |of: fn(&GroupResult) -> Option<u64>| groups.iter().filter_map(of).reduce(|one, other| one + other);
     let goodputs: f64 = meter.groups.iter().map(|group| group.goodputs).sum();
     GroupResult {
         name: ALL.to_owned(),
@@ -328,20 +350,34 @@ fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResul
         completion: Spread::of(&completions),
         goodput: (completions.count() > 0).then(|| goodputs / completions.count() as f64),
         incomplete: sum(|group| group.incomplete),
-        retransmissions: sum(|group| group.retransmissions),
-        timeouts: sum(|group| group.timeouts),
+        retransmissions: some(|group| group.retransmissions),
+        timeouts: some(|group| group.timeouts),
         round_trip: Spread::of(&round_trips),
         sizes: sizes(&by_size),
     }
 }
 
-fn flow_result(scenario: &Scenario, seconds: f64, flow: &FlowMeter) -> FlowResult {
+/// What groups and nodes are called: written once, however many flows there are.
+struct Names {
+    groups: Vec<Arc<str>>,
+    nodes: Vec<Arc<str>>,
+}
+
+impl Names {
+    fn of(scenario: &Scenario) -> Self {
+        let network = &scenario.topology.network;
+        let groups = scenario.groups.iter().map(|group| group.name.as_str().into()).collect();
+        Self { groups, nodes: (0..network.nodes() as u32).map(|node| network.name(NodeId(node)).into()).collect() }
+    }
+}
+
+fn flow_result(names: &Names, seconds: f64, flow: &FlowMeter) -> FlowResult {
     let packets = &flow.packets;
     FlowResult {
         number: flow.number,
-        group: scenario.groups[flow.group as usize].name.clone(),
-        from: scenario.topology.network.name(flow.from),
-        to: scenario.topology.network.name(flow.to),
+        group: names.groups[flow.group as usize].clone(),
+        from: names.nodes[flow.from.index()].clone(),
+        to: names.nodes[flow.to.index()].clone(),
         opened: flow.opened.as_secs_f64(),
         open: flow.is_open,
         packets: Fates::of(packets),
@@ -349,23 +385,27 @@ fn flow_result(scenario: &Scenario, seconds: f64, flow: &FlowMeter) -> FlowResul
         delay: packets.mean(),
         delay_deviation: packets.deviation(),
         longest_delay: (packets.delivered > 0).then(|| packets.longest.as_secs_f64()),
+        retransmissions: flow.repairs.map(|repairs| repairs.retransmissions),
+        timeouts: flow.repairs.map(|repairs| repairs.timeouts),
     }
 }
 
-fn links(scenario: &Scenario, seconds: f64, before: &[LinkCounts], after: &[LinkCounts]) -> Vec<LinkResult> {
+fn links(scenario: &Scenario, seconds: f64, before: &[LinkState], after: &[LinkState]) -> Vec<LinkResult> {
     let network = &scenario.topology.network;
-    let counts = before.iter().zip(after).zip(network.links());
-    let result = |((before, after), link): ((&LinkCounts, &LinkCounts), &crate::LinkConfig)| {
+    let states = before.iter().zip(after).zip(network.links());
+    let result = |((before, after), link): ((&LinkState, &LinkState), &crate::LinkConfig)| {
+        let at_work = (after.at_work - before.at_work).as_secs_f64();
+        let (before, after) = (before.counts, after.counts);
         let packets = after.packets - before.packets;
-        let at_work = link.rate.time_of(after.bytes - before.bytes).as_secs_f64();
         LinkResult {
             from: network.name(link.from),
             to: network.name(link.to),
             class: link.class.name(),
             queue: link.queue.discipline.to_string(),
-            buffer: link.queue.limit_or_default().to_string(),
+            buffer: buffer(link.queue.limit_or_default()),
             rate: link.rate.bits_per_second(),
-            utilisation: at_work / seconds,
+            // A link that interrupts packets may have sent most of one before.
+            utilisation: (at_work / seconds).min(1.0),
             arrived: after.arrived - before.arrived,
             packets,
             dropped: std::array::from_fn(|reason| after.dropped[reason] - before.dropped[reason]),
@@ -373,7 +413,11 @@ fn links(scenario: &Scenario, seconds: f64, before: &[LinkCounts], after: &[Link
             wait: (packets > 0).then(|| (after.waits - before.waits) as f64 / 1e12 / packets as f64),
         }
     };
-    counts.map(result).collect()
+    states.map(result).collect()
+}
+
+fn buffer(limit: Limit) -> String {
+    if limit.packets >= NO_LIMIT && limit.bytes == u64::MAX { "no limit".to_owned() } else { limit.to_string() }
 }
 
 fn classes(links: &[LinkResult], meter: &Meter) -> Vec<ClassResult> {
@@ -398,47 +442,4 @@ fn classes(links: &[LinkResult], meter: &Meter) -> Vec<ClassResult> {
         })
     };
     LinkClass::ALL.into_iter().filter_map(class).collect()
-}
-
-/// A mean over replicas, and how far the true one may be from it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Interval {
-    /// The mean.
-    pub mean: f64,
-    /// Half the width of the 95% confidence interval; none from one value.
-    pub half_width: Option<f64>,
-}
-
-/// Student's t for 95% and 1 to 30 degrees of freedom.
-const STUDENT: [f64; 30] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093,
-    2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-];
-
-/// The 95% confidence interval of a mean by Student's t distribution ("The Probable Error of a Mean", Biometrika 6, 1908); beyond 30 degrees of
-/// freedom with its value for 30, which is a little too wide. None of no values.
-pub fn student_95(values: &[f64]) -> Option<Interval> {
-    let count = values.len() as f64;
-    if values.is_empty() {
-        return None;
-    }
-    let mean = values.iter().sum::<f64>() / count;
-    let Some(freedom) = values.len().checked_sub(2) else { return Some(Interval { mean, half_width: None }) };
-    let variance = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0);
-    Some(Interval { mean, half_width: Some(STUDENT[freedom.min(29)] * (variance / count).sqrt()) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The mean of 1 to 5 is 3, its standard error sqrt(2.5 / 5), t for four degrees of freedom 2.776.
-    #[test]
-    fn confidence_is_student_s() {
-        let interval = student_95(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
-        assert_eq!(interval.mean, 3.0);
-        assert!((interval.half_width.unwrap() - 1.9629).abs() < 1e-4, "{interval:?}");
-        assert_eq!(student_95(&[7.0]), Some(Interval { mean: 7.0, half_width: None }));
-        assert_eq!(student_95(&[]), None);
-    }
 }

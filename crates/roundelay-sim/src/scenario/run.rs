@@ -7,8 +7,8 @@ use roundelay::{Duration, Instant};
 
 use super::curves::{Curves, Sampler};
 use super::meter::Meter;
+use super::results::LinkState;
 use super::{Results, Scenario};
-use crate::link::LinkCounts;
 use crate::network::LinkId;
 use crate::probe::Probe;
 use crate::random::mix;
@@ -52,6 +52,11 @@ pub struct Progress {
 /// How often progress is told, and links are looked at.
 pub(super) const STEPS: u64 = 200;
 
+fn states<P: Probe>(simulation: &Simulation<P>) -> Vec<LinkState> {
+    let state = |(number, counts): (u32, _)| LinkState { counts, at_work: simulation.at_work(LinkId(number)) };
+    (0..).zip(simulation.links()).map(state).collect()
+}
+
 impl Scenario {
     /// Runs it with a seed of its own or another. Same scenario, same seed: same results.
     ///
@@ -81,12 +86,13 @@ impl Scenario {
         let mut simulation = self.simulation(seed, probe)?;
         let end = Instant::ZERO + self.duration;
         let warm = Instant::ZERO + self.warmup;
-        let mut before: Option<Vec<LinkCounts>> = None;
+        let mut before: Option<Vec<LinkState>> = None;
         for step in 1..=STEPS {
             let until = Instant::from_picos((u128::from(end.as_picos()) * u128::from(step) / u128::from(STEPS)) as u64);
             if before.is_none() && until >= warm {
                 self.go_on(&mut simulation, warm)?;
-                before = Some(simulation.links().collect());
+                simulation.forget();
+                before = Some(states(&simulation));
             }
             self.go_on(&mut simulation, until)?;
             if let Some(sampler) = &mut sampler {
@@ -94,7 +100,9 @@ impl Scenario {
             }
             progress(Progress { now: until.since(Instant::ZERO), end: self.duration, events: simulation.events() });
         }
-        let after: Vec<_> = simulation.links().collect();
+        let after = states(&simulation);
+        simulation.end().map_err(|error| self.named(error))?;
+        simulation.probe_mut().0.end();
         let (meter, _) = simulation.probe();
         if let Some(sampler) = sampler {
             sampler.finish(meter);
@@ -142,8 +150,7 @@ impl Scenario {
         let mut network = self.topology.network.clone();
         let Routing { metric, spread } = network.routing();
         network.set_routing(Routing { metric, spread: spread.map(|_| mix(seed)) });
-        let bursts = self.groups.iter().map(|group| group.source.is_burst());
-        let meter = Meter::new(&network, self.warmup, bursts);
+        let meter = Meter::new(&network, self);
         let mut simulation = Simulation::with_probe(network, seed, (meter, probe)).map_err(|error| self.named(error))?;
         for (number, group) in (0..).zip(&self.groups) {
             let hosts = group.hosts(&self.topology.network);

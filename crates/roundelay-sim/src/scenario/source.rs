@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::lists::{Trace, Workload};
+use super::meter::Ending;
 use super::protocol::Protocol;
 use crate::agent::Agent;
 use crate::network::{LinkClass, Network, NodeId};
@@ -287,13 +288,14 @@ impl SourceSpec {
         }
     }
 
-    /// Whether its flows end by themselves without telling when.
-    pub(super) fn is_burst(&self) -> bool {
+    /// How its flows end.
+    pub(super) fn ending(&self) -> Ending {
         match self {
-            Self::Burst(_) => true,
-            Self::Arrivals(spec) => spec.transport == Transport::Burst,
-            Self::Workload(spec) => spec.transport == Transport::Burst,
-            _ => false,
+            Self::Burst(_) => Ending::Silent,
+            Self::Arrivals(spec) if spec.transport == Transport::Burst => Ending::Silent,
+            Self::Workload(spec) if spec.transport == Transport::Burst => Ending::Silent,
+            Self::Tcp(spec) if spec.size.is_none() => Ending::Never,
+            _ => Ending::Told,
         }
     }
 

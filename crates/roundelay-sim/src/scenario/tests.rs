@@ -314,7 +314,7 @@ fn what_counts_is_what_comes_after_the_warmup() {
     let core = &results.classes[0];
     assert_eq!((core.class, core.links, core.busiest_link.as_str()), ("core", 2, "left > right"));
     assert!((core.busiest - 0.6).abs() < 0.01, "{core:?}");
-    let mut senders: Vec<_> = results.flows.iter().map(|flow| flow.from.as_str()).collect();
+    let mut senders: Vec<_> = results.flows.iter().map(|flow| &*flow.from).collect();
     senders.sort_unstable();
     assert_eq!(senders, ["s0", "s1", "s2"]);
 }

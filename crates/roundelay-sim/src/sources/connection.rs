@@ -23,6 +23,21 @@ impl Delays {
     }
 }
 
+/// What a connection did to repair losses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Effort {
+    retransmissions: u64,
+    timeouts: u64,
+}
+
+impl std::ops::Add for Effort {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { retransmissions: self.retransmissions + other.retransmissions, timeouts: self.timeouts + other.timeouts }
+    }
+}
+
 /// One connection: data goes forward, what answers it goes backward.
 #[derive(Debug, Clone)]
 pub(crate) struct Connection {
@@ -133,21 +148,42 @@ impl Connection {
         self.sender.is_done()
     }
 
-    /// Tells what came of the last `bytes`, in what was counted since the last report.
-    pub(crate) fn report(&mut self, bytes: u64, start: Instant, is_complete: bool, context: &mut Context<'_>) {
-        let (counted, before) = (*self.sender.statistics(), self.reported);
-        let report = Report {
-            bytes,
-            start,
+    /// Tells what came of the last `bytes`, with what was counted since the last report.
+    pub(crate) fn report(&mut self, bytes: u64, start: Instant, is_complete: bool, effort: Effort, context: &mut Context<'_>) {
+        self.tell(Report { bytes, start, is_complete, ..self.draft(effort, context.now()) }, context);
+    }
+
+    /// Tells what was counted since the last transfer, if anything was.
+    pub(crate) fn report_rest(&mut self, effort: Effort, context: &mut Context<'_>) {
+        if effort != Effort::default() {
+            self.tell(Report { is_transfer: false, ..self.draft(effort, context.now()) }, context);
+        }
+    }
+
+    fn draft(&self, effort: Effort, now: Instant) -> Report {
+        Report {
+            bytes: 0,
+            start: now,
             delivered: self.delivered_at,
-            acknowledged: self.is_done().then(|| context.now()),
-            is_complete,
-            retransmissions: counted.retransmissions - before.retransmissions,
-            timeouts: counted.timeouts - before.timeouts,
+            acknowledged: self.is_done().then_some(now),
+            is_complete: false,
+            is_transfer: true,
+            retransmissions: effort.retransmissions,
+            timeouts: effort.timeouts,
             round_trip: self.delays[0].mean() + self.delays[1].mean(),
-        };
-        (self.reported, self.delays) = (counted, [Delays::default(); 2]);
+        }
+    }
+
+    fn tell(&mut self, report: Report, context: &mut Context<'_>) {
+        self.delays = [Delays::default(); 2];
         context.report(self.flow, report);
+    }
+
+    /// What was counted since it was asked last.
+    pub(crate) fn effort(&mut self) -> Effort {
+        let before = std::mem::replace(&mut self.reported, *self.sender.statistics());
+        let SenderStatistics { retransmissions, timeouts, .. } = self.reported;
+        Effort { retransmissions: retransmissions - before.retransmissions, timeouts: timeouts - before.timeouts }
     }
 
     #[inline]

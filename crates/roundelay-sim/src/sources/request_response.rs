@@ -2,13 +2,14 @@
 //!
 //! Requests and responses are two flows, each one way of the connection. The requests' flow opens the connection if that is asked for, so
 //! the responses' does not. Each response reports over its own flow, from the instant of its request until the client has all of it.
+//! One that has not come at the stop or the end of the run reports that it was cut off.
 
 use roundelay::{FlowId, Instant};
 use roundelay_tcp as protocol;
 
 use crate::agent::{Agent, Arrival, Context, FlowSpec};
 use crate::sources::burst::LARGEST_FLOW;
-use crate::sources::connection::{Alarm, Connection, earlier};
+use crate::sources::connection::{Alarm, Connection, Effort, earlier};
 use crate::sources::draw::Span;
 use crate::sources::on_off::check_times;
 use crate::sources::outlet::{Outlet, Terms, Turn};
@@ -89,9 +90,25 @@ impl RequestResponse {
         }
     }
 
+    /// Of both flows.
+    fn effort(&mut self) -> Effort {
+        self.requests.effort() + self.responses.effort()
+    }
+
+    /// Reports a response that has not come.
+    fn cut_off(&mut self, context: &mut Context<'_>) {
+        let effort = self.effort();
+        if self.asked > self.answered {
+            self.responses.report(0, self.asked_at, false, effort, context);
+        } else {
+            self.responses.report_rest(effort, context);
+        }
+    }
+
     fn settle(&mut self, context: &mut Context<'_>) {
         if self.asks_at.is_none() && self.responses.delivered() >= (self.answered + 1).saturating_mul(self.config.response_bytes) {
-            self.responses.report(self.config.response_bytes, self.asked_at, true, context);
+            let effort = self.effort();
+            self.responses.report(self.config.response_bytes, self.asked_at, true, effort, context);
             self.answered += 1;
             self.asks_at = Some(context.now() + self.config.think.draw(context.random()));
         }
@@ -106,6 +123,7 @@ impl Agent for RequestResponse {
         if self.outlet.is_over(context.now())
             && let Some(flow) = self.response_flow
         {
+            self.cut_off(context);
             context.close(flow);
         }
         match self.outlet.turn(context) {
@@ -133,6 +151,14 @@ impl Agent for RequestResponse {
             }
         }
         self.settle(context);
+    }
+
+    fn forget(&mut self) {
+        self.effort();
+    }
+
+    fn end(&mut self, context: &mut Context<'_>) {
+        self.cut_off(context);
     }
 }
 

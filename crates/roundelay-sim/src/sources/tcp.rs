@@ -1,7 +1,7 @@
 //! One flow over TCP: so many bytes, or without end. Both ends are one agent.
 //!
-//! A flow of so many bytes reports when its sender knows that all is delivered, and is closed; one that is stopped reports what came until
-//! then.
+//! A flow of so many bytes reports when its sender knows that all is delivered, and is closed; one that is stopped, or cut off by the end of
+//! the run, reports what came until then.
 
 use roundelay::Instant;
 use roundelay_tcp as protocol;
@@ -63,8 +63,8 @@ impl Tcp {
 
     fn report(&mut self, context: &mut Context<'_>) {
         if let Some(start) = self.start.take() {
-            let is_complete = self.connection.is_done();
-            self.connection.report(self.connection.delivered(), start, is_complete, context);
+            let (is_complete, effort) = (self.connection.is_done(), self.connection.effort());
+            self.connection.report(self.connection.delivered(), start, is_complete, effort, context);
         }
     }
 
@@ -100,6 +100,14 @@ impl Agent for Tcp {
     fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
         self.connection.arrive(arrival, context);
         self.settle(context);
+    }
+
+    fn forget(&mut self) {
+        self.connection.effort();
+    }
+
+    fn end(&mut self, context: &mut Context<'_>) {
+        self.report(context);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Video as it is watched over the web: a segment of so many bytes over one TCP connection every so many seconds.
 //!
 //! Segments queue at the sender if the network is slower. Each reports when its receiver has all of it: from the instant at which it was
-//! made to its delivery is what a player has to buffer.
+//! made to its delivery is what a player has to buffer. Those that have not come at the stop or the end of the run report that they were cut off.
 
 use roundelay::{Duration, Instant};
 use roundelay_tcp as protocol;
@@ -68,9 +68,21 @@ impl Video {
         }
     }
 
+    /// Reports segments that were made and have not come.
+    fn cut_off(&mut self, context: &mut Context<'_>) {
+        while self.made_at < self.next_at {
+            let effort = self.connection.effort();
+            self.connection.report(0, self.made_at, false, effort, context);
+            self.made_at += self.interval;
+        }
+        let effort = self.connection.effort();
+        self.connection.report_rest(effort, context);
+    }
+
     fn settle(&mut self, context: &mut Context<'_>) {
         while self.connection.delivered() >= (self.reported + 1).saturating_mul(self.segment_bytes) {
-            self.connection.report(self.segment_bytes, self.made_at, true, context);
+            let effort = self.connection.effort();
+            self.connection.report(self.segment_bytes, self.made_at, true, effort, context);
             self.reported += 1;
             self.made_at += self.interval;
         }
@@ -83,6 +95,9 @@ impl Agent for Video {
     fn wake(&mut self, context: &mut Context<'_>) {
         self.alarm.went_off();
         let now = context.now();
+        if self.outlet.is_over(now) {
+            self.cut_off(context);
+        }
         match self.outlet.turn(context) {
             Turn::Pass => return,
             Turn::Start(flow) => {
@@ -102,6 +117,14 @@ impl Agent for Video {
         self.connection.arrive(arrival, context);
         self.settle(context);
     }
+
+    fn forget(&mut self) {
+        self.connection.effort();
+    }
+
+    fn end(&mut self, context: &mut Context<'_>) {
+        self.cut_off(context);
+    }
 }
 
 #[cfg(test)]
@@ -119,8 +142,10 @@ mod tests {
     fn a_fast_link_delivers_each_segment_before_the_next() {
         let log = Bench::over(2, "10mbit", Duration::from_millis(20)).run(1, 100, [Video::new(config(2_000_000)).unwrap()]);
         let starts: Vec<_> = log.reports.iter().map(|(_, _, report)| report.start).collect();
-        assert_eq!(starts, (0..10).map(|segment| seconds(4 * segment)).collect::<Vec<_>>(), "the last one has a second");
-        for (now, _, report) in &log.reports {
+        assert_eq!(starts, (0..11).map(|segment| seconds(4 * segment)).collect::<Vec<_>>());
+        let (last, complete) = log.reports.split_last().unwrap();
+        assert_eq!((last.0, last.2.is_complete, last.2.bytes), (seconds(41), false, 0), "the last one has a second");
+        for (now, _, report) in complete {
             assert_eq!((report.bytes, report.delivered, report.is_complete), (2_000_000, *now, true));
             let seconds = report.completion_time().as_secs_f64();
             assert!((1.65..2.2).contains(&seconds), "2 MB at 10 Mbit/s with headers are 1.66 s: {seconds}");
@@ -131,7 +156,9 @@ mod tests {
     #[test]
     fn a_slow_link_makes_segments_later_and_later() {
         let log = Bench::over(2, "3mbit", Duration::from_millis(20)).run(1, 100, [Video::new(config(2_000_000)).unwrap()]);
-        let times: Vec<_> = log.reports.iter().map(|(_, _, report)| report.completion_time()).collect();
+        let complete = log.reports.iter().filter(|(_, _, report)| report.is_complete);
+        let times: Vec<_> = complete.map(|(_, _, report)| report.completion_time()).collect();
+        assert_eq!(log.reports.len(), 11, "all that were made are told of");
         assert!(times.len() > 5 && times.is_sorted() && times[1].as_secs_f64() > times[0].as_secs_f64() + 1.3);
     }
 

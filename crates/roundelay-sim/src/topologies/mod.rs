@@ -32,6 +32,9 @@ pub struct Topology {
     pub hosts: Vec<NodeId>,
 }
 
+/// Packets that no queue ever holds: a buffer of so many is as good as one without a limit.
+pub(crate) const NO_LIMIT: u64 = 100_000_000;
+
 /// What orders the queues of each class of links.
 #[derive(Debug, Clone)]
 pub struct Queues {
@@ -67,7 +70,7 @@ impl Queues {
     /// # Panics
     /// Never: the interfaces' discipline is legal.
     pub fn routers(router: Spec) -> Self {
-        let host = "fifo limit 100000000".parse().expect("first in, first out takes a limit");
+        let host = format!("fifo limit {NO_LIMIT}").parse().expect("first in, first out takes a limit");
         Self { core: router.clone(), edge: router, host }
     }
 }

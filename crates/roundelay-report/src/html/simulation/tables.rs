@@ -17,8 +17,8 @@ fn index(value: f64) -> String {
     format!("{value:.3}")
 }
 
-const fn some(value: u64) -> Option<f64> {
-    if value == 0 { None } else { Some(value as f64) }
+fn some(value: Option<u64>) -> Option<f64> {
+    value.map(|value| value as f64)
 }
 
 /// The same group, class or link in each replica.
@@ -64,7 +64,7 @@ pub(super) fn sources(simulated: &Simulated) -> String {
 /// The section on flows that have an end, where there are any.
 pub(super) fn transfers(simulated: &Simulated) -> String {
     let mut groups = groups(simulated);
-    groups.retain(|row| row.replicas.iter().any(|group| group.completion.count + group.incomplete > 0));
+    groups.retain(|row| row.replicas.iter().any(|group| group.completion.count + group.incomplete > 0 || group.retransmissions.is_some()));
     if groups.is_empty() {
         return String::new();
     }
@@ -137,9 +137,14 @@ pub(super) fn classes(simulated: &Simulated) -> String {
     table("classes", "Class", &rows(simulated, |results| &results.classes, |class| (class.class.to_owned(), String::new())), &columns)
 }
 
+fn buffered(link: &LinkResult) -> String {
+    let buffer = if link.buffer.starts_with(|c: char| c.is_ascii_digit()) { "buffer " } else { "" };
+    format!("{}, {buffer}{}", link.queue, link.buffer)
+}
+
 /// The busiest links.
 pub(super) fn links(simulated: &Simulated) -> String {
-    let name = |link: &LinkResult| (format!("{} > {}", link.from, link.to), format!("{}, buffer {}", link.queue, link.buffer));
+    let name = |link: &LinkResult| (format!("{} > {}", link.from, link.to), buffered(link));
     let mut rows = rows(simulated, |results| &results.links, name);
     rows.sort_by(|one, other| other.replicas[0].utilisation.total_cmp(&one.replicas[0].utilisation));
     rows.truncate(MOST_ROWS);

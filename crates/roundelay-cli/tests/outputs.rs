@@ -1,0 +1,128 @@
+//! All that `roundelay simulate` writes stands on its page: docs/simulator/outputs.md.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use serde_json::Value;
+
+const SCENARIO: &str = r#"duration = "2s"
+[topology]
+template = "dumbbell"
+pairs = 3
+rate = "5mbit"
+[queue]
+core = "fifo limit 20"
+[[source]]
+kind = "cbr"
+from = "s0"
+to = "r0"
+rate = "3mbit"
+[[source]]
+kind = "tcp"
+from = "s1..2"
+to = "r1..2"
+size = 200000
+"#;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The page below a heading, until the next.
+fn section<'a>(page: &'a str, heading: &str) -> &'a str {
+    let (_, rest) = page.split_once(&format!("\n### {heading}\n")).unwrap_or_else(|| panic!("no heading '{heading}'"));
+    rest.split("\n#").next().unwrap()
+}
+
+/// A run with all outputs: its folder, what it printed with and without `--json`.
+fn outputs() -> (PathBuf, String, String) {
+    let folder = std::env::temp_dir().join(format!("roundelay-outputs-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let scenario = folder.join("scenario.toml");
+    fs::write(&scenario, SCENARIO).unwrap();
+    let run = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_roundelay")).arg("simulate").arg(&scenario).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let columns = folder.join("columns");
+    let json = run(&["--json", "--parquet", columns.to_str().unwrap(), "--packets"]);
+    (folder, json, run(&[]))
+}
+
+/// The heading under which an object's keys stand, by its path; objects of one shape share one.
+fn heading(path: &str, object: &serde_json::Map<String, Value>) -> String {
+    let shapes = [("half_width", "interval"), ("p999", "spread"), ("on_their_way", "packets")];
+    let shape = shapes.into_iter().find(|(key, _)| object.contains_key(*key));
+    shape.map_or_else(|| if path.is_empty() { "The object".to_owned() } else { format!("`{path}`") }, |(_, shape)| format!("`{shape}`"))
+}
+
+fn keys(value: &Value, path: &str, found: &mut BTreeSet<(String, String)>) {
+    match value {
+        Value::Object(object) => {
+            for (key, value) in object {
+                found.insert((heading(path, object), key.clone()));
+                keys(value, &if path.is_empty() { key.clone() } else { format!("{path}.{key}") }, found);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| keys(value, &format!("{path}[]"), found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn all_that_is_written_stands_on_the_page() {
+    let page = fs::read_to_string(root().join("docs/simulator/outputs.md")).unwrap();
+    let (folder, json, table) = outputs();
+    let mut found = BTreeSet::new();
+    keys(&serde_json::from_str(&json).unwrap(), "", &mut found);
+    for name in ["flows", "links", "packets", "hops"] {
+        let file = fs::File::open(folder.join(format!("columns/{name}.parquet"))).unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        let schema = reader.metadata().file_metadata().schema_descr();
+        found.extend(schema.columns().iter().map(|column| (format!("`{name}.parquet`"), column.name().to_owned())));
+    }
+    fs::remove_dir_all(folder).unwrap();
+    assert!(found.len() > 120, "{}", found.len());
+    let missing: Vec<_> = found.iter().filter(|(heading, key)| !section(&page, heading).contains(&format!("| `{key}`"))).collect();
+    assert!(missing.is_empty(), "{missing:#?}");
+    // Each row of a section is something that is written.
+    for (heading, _) in &found {
+        let rows = section(&page, heading).lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+        let old: Vec<_> = rows.filter(|row| !found.contains(&(heading.clone(), (*row).to_owned()))).collect();
+        assert!(old.is_empty(), "{heading}: {old:?} are not written");
+    }
+    let terms = [
+        "packet-hops",
+        "sources",
+        "flows",
+        "throughput",
+        "loss",
+        "dropped",
+        "mean",
+        "p99",
+        "max",
+        "Jain",
+        "transfers",
+        "complete",
+        "incomplete",
+        "goodput",
+        "sent again",
+        "timeouts",
+        "links",
+        "number",
+        "utilisation",
+        "busiest",
+        "queues",
+        "buffer",
+        "from",
+    ];
+    let terms_told = section(&page, "Terms of the table");
+    for term in terms {
+        assert!(table.contains(term), "no {term} in\n{table}");
+        assert!(terms_told.contains(&format!("| {term}")), "{term} is not on the page");
+    }
+}

@@ -1,0 +1,89 @@
+//! One row a packet and link that it got, written as links get packets: with the packets, the schedule of the run.
+//!
+//! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 2.1: path(p), i(p), o(p), and what a replay is given of each hop.
+
+use std::path::Path;
+
+use parquet::data_type::ByteArray;
+use roundelay::{Instant, Packet};
+use roundelay_sim::{Cargo, Carried, LinkId, Network, Probe};
+
+use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
+use crate::ReportError;
+
+/// A packet and a link.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    packet: u64,
+    link: LinkId,
+    arrival: Instant,
+    /// When its first and its last bit left.
+    span: [Instant; 2],
+}
+
+/// A Parquet file of hops, in the making: a [`Probe`]. It takes its name in [`SimulatedHops::finish`], and vanishes if it never comes to that.
+#[derive(Debug)]
+pub struct SimulatedHops {
+    file: ColumnFile,
+    rows: Vec<Row>,
+    links: Vec<ByteArray>,
+    failure: Option<ReportError>,
+}
+
+impl SimulatedHops {
+    /// Starts a file, with `metadata` such as [`provenance`](crate::provenance) gives for its footer.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system said, with the file's name.
+    pub fn create(path: &Path, network: &Network, metadata: &[(String, String)]) -> Result<Self, ReportError> {
+        let file = ColumnFile::create(path, &columns(&[], &[]), metadata)?;
+        Ok(Self { file, rows: Vec::with_capacity(GROUP_ROWS), links: names(network), failure: None })
+    }
+
+    /// Writes what is left, and gives the file its name.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system said, now or before, with the file's name.
+    pub fn finish(mut self) -> Result<(), ReportError> {
+        if !self.rows.is_empty() {
+            self.flush();
+        }
+        self.failure.map_or_else(|| self.file.finish(), Err)
+    }
+
+    fn flush(&mut self) {
+        let columns = columns(&self.rows, &self.links);
+        self.rows.clear();
+        if self.failure.is_none() {
+            self.failure = self.file.write(&columns).err();
+        }
+    }
+}
+
+impl Probe for SimulatedHops {
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, span: [Instant; 2]) {
+        self.rows.push(Row { packet: cargo.number, link, arrival: packet.arrival, span });
+        if self.rows.len() == GROUP_ROWS {
+            self.flush();
+        }
+    }
+}
+
+/// What links are called, in the order of their numbers.
+pub(super) fn names(network: &Network) -> Vec<ByteArray> {
+    let name = |link: &roundelay_sim::LinkConfig| format!("{} > {}", network.name(link.from), network.name(link.to));
+    network.links().iter().map(|link| ByteArray::from(name(link).as_str())).collect()
+}
+
+fn columns(rows: &[Row], links: &[ByteArray]) -> [Column; 5] {
+    let picos = |of: fn(&Row) -> Instant| Values::Nanos(rows.iter().map(|row| of(row).as_picos().cast_signed()).collect());
+    [
+        Column { name: "packet", values: Values::Counts(rows.iter().map(|row| row.packet).collect()) },
+        Column { name: "link", values: Values::Texts(rows.iter().map(|row| links[row.link.0 as usize].clone()).collect()) },
+        Column { name: "arrival_ps", values: picos(|row| row.arrival) },
+        Column { name: "start_ps", values: picos(|row| row.span[0]) },
+        Column { name: "end_ps", values: picos(|row| row.span[1]) },
+    ]
+}

@@ -1,0 +1,170 @@
+//! The headers of packets that have no content: IPv4, TCP, UDP. Data is taken for zeros, and checksums are those of zeros.
+
+use roundelay::{Ecn, Instant};
+use roundelay_tcp::{Flags, Segment};
+
+use crate::flows::FlowNumber;
+use crate::network::NodeId;
+
+const INTERNET: usize = 20;
+const SEGMENT: usize = 20;
+const DATAGRAM: usize = 8;
+/// Most bytes of options that a TCP header tells of.
+const OPTIONS: usize = 40;
+/// Where checksums lie in their headers.
+const INTERNET_SUM: usize = 10;
+const SEGMENT_SUM: usize = 16;
+const DATAGRAM_SUM: usize = 6;
+/// The window is not modelled: as large as it can be, times 2^14 where a SYN has room to say so.
+const WINDOW: u16 = u16::MAX;
+const WINDOW_SCALE: u8 = 14;
+
+/// Headers, and the length of the IPv4 packet that they begin.
+pub(super) struct Headers {
+    pub(super) bytes: Vec<u8>,
+    pub(super) len: u32,
+}
+
+/// Whose packet it is, and what its IPv4 header says of it.
+pub(super) struct Origin {
+    pub(super) number: u64,
+    pub(super) ecn: Ecn,
+    pub(super) ends: [NodeId; 2],
+    pub(super) ports: [u16; 2],
+}
+
+/// Ports of a flow, that of its source first: enough of them to tell apart 2^30 flows between two nodes.
+pub(super) fn ports(flow: FlowNumber) -> [u16; 2] {
+    [0x8000 | (flow.0 & 0x7fff) as u16, 0x8000 | (flow.0 >> 15 & 0x7fff) as u16]
+}
+
+impl Origin {
+    /// A datagram of `len` bytes in all; no fewer than its headers have.
+    pub(super) fn datagram(&self, len: u32) -> Headers {
+        let len = len.max((INTERNET + DATAGRAM) as u32);
+        let mut bytes = self.internet(17, len);
+        self.ports.iter().for_each(|port| bytes.extend_from_slice(&port.to_be_bytes()));
+        bytes.extend_from_slice(&((len - INTERNET as u32) as u16).to_be_bytes());
+        bytes.extend_from_slice(&[0; 2]);
+        Headers::sealed(bytes, DATAGRAM_SUM, len)
+    }
+
+    /// A segment of `len` bytes in all: what is not data is header, in words of four bytes.
+    pub(super) fn segment(&self, segment: &Segment, len: u32) -> Headers {
+        let room = len.saturating_sub(segment.len) as usize;
+        let room = room.saturating_sub(INTERNET + SEGMENT).min(OPTIONS) & !3;
+        let len = (INTERNET + SEGMENT + room) as u32 + segment.len;
+        let mut bytes = self.internet(6, len);
+        self.ports.iter().for_each(|port| bytes.extend_from_slice(&port.to_be_bytes()));
+        bytes.extend_from_slice(&sequence(segment).to_be_bytes());
+        bytes.extend_from_slice(&acknowledgement(segment).to_be_bytes());
+        bytes.extend_from_slice(&[((SEGMENT + room) as u8) << 2, flags(segment)]);
+        bytes.extend_from_slice(&WINDOW.to_be_bytes());
+        bytes.extend_from_slice(&[0; 4]);
+        add_options(&mut bytes, segment, room);
+        Headers::sealed(bytes, SEGMENT_SUM, len)
+    }
+
+    /// An IPv4 header (RFC 791) with room for what follows. A packet that is too long for its length field has a zero there, as captures of hosts have it
+    /// whose interfaces cut segments.
+    fn internet(&self, protocol: u8, len: u32) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(INTERNET + SEGMENT + OPTIONS);
+        bytes.extend_from_slice(&[0x45, congestion(self.ecn)]);
+        bytes.extend_from_slice(&u16::try_from(len).unwrap_or(0).to_be_bytes());
+        bytes.extend_from_slice(&(self.number as u16).to_be_bytes());
+        bytes.extend_from_slice(&[0, 0, 64, protocol, 0, 0]);
+        self.ends.iter().for_each(|node| bytes.extend_from_slice(&address(*node)));
+        let sum = checksum(sum_of(&bytes));
+        bytes[INTERNET_SUM..][..2].copy_from_slice(&sum.to_be_bytes());
+        bytes
+    }
+}
+
+impl Headers {
+    /// Both headers, with the checksum of the second, which lies at `sum_at` in it, over what it is of the first: addresses, protocol and length.
+    fn sealed(mut bytes: Vec<u8>, sum_at: usize, len: u32) -> Self {
+        let sum = sum_of(&bytes[12..]) + u64::from(bytes[9]) + u64::from(len) - INTERNET as u64;
+        // Zero is how a datagram says that it has none; both are the same sum.
+        let sum = match checksum(sum) {
+            0 => u16::MAX,
+            sum => sum,
+        };
+        bytes[INTERNET + sum_at..][..2].copy_from_slice(&sum.to_be_bytes());
+        Self { bytes, len }
+    }
+}
+
+fn address(node: NodeId) -> [u8; 4] {
+    (10 << 24 | node.0 & 0xff_ffff).to_be_bytes()
+}
+
+const fn congestion(ecn: Ecn) -> u8 {
+    match ecn {
+        Ecn::NotCapable => 0,
+        Ecn::Capable => 2,
+        Ecn::Marked => 3,
+    }
+}
+
+/// A connection's first number is its SYN's, 0, so that the first byte of data has 1.
+const fn sequence(segment: &Segment) -> u32 {
+    if segment.is_syn() { 0 } else { (segment.sequence as u32).wrapping_add(1) }
+}
+
+/// Whether it is the first of a connection, which acknowledges nothing. All others do: data that nothing but the SYN came.
+const fn is_first(segment: &Segment) -> bool {
+    segment.is_syn() && !segment.flags.has(Flags::ACK)
+}
+
+const fn acknowledgement(segment: &Segment) -> u32 {
+    if is_first(segment) { 0 } else { (segment.acknowledgement as u32).wrapping_add(1) }
+}
+
+fn flags(segment: &Segment) -> u8 {
+    let bits = [(Flags::SYN, 2), (Flags::ECE, 64), (Flags::CWR, 128)];
+    let set: u8 = bits.into_iter().filter(|(flag, _)| segment.flags.has(*flag)).map(|(_, bit)| bit).sum();
+    if is_first(segment) { set } else { set | 16 }
+}
+
+/// Options, each filled up to whole words, as far as there is room for them; what is left of that says nothing.
+fn add_options(bytes: &mut Vec<u8>, segment: &Segment, room: usize) {
+    let end = bytes.len() + room;
+    let mut add = |option: &[u8]| {
+        if bytes.len() + option.len() <= end {
+            bytes.extend_from_slice(option);
+        }
+    };
+    if segment.is_syn() {
+        // Segments of any size (RFC 9293), windows times 2^14 (RFC 7323), selective acknowledgements (RFC 2018).
+        add(&[2, 4, 0xff, 0xff]);
+        add(&[1, 3, 3, WINDOW_SCALE]);
+        add(&[1, 1, 4, 2]);
+    }
+    let mut timestamps = [1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0];
+    timestamps[4..8].copy_from_slice(&micros(segment.timestamp));
+    timestamps[8..].copy_from_slice(&micros(segment.echo));
+    add(&timestamps);
+    let blocks = segment.selective().count();
+    if blocks > 0 {
+        let edge = |byte: u64| (byte as u32).wrapping_add(1).to_be_bytes();
+        let mut option = vec![1, 1, 5, 2 + 8 * blocks as u8];
+        segment.selective().for_each(|(start, end)| option.extend([edge(start), edge(end)].as_flattened()));
+        add(&option);
+    }
+    bytes.resize(end, 1);
+}
+
+fn micros(at: Instant) -> [u8; 4] {
+    ((at.as_picos() / 1_000_000) as u32).to_be_bytes()
+}
+
+/// A sum of words of 16 bits, of which headers have a whole number.
+fn sum_of(bytes: &[u8]) -> u64 {
+    bytes.as_chunks().0.iter().map(|pair| u64::from(u16::from_be_bytes(*pair))).sum()
+}
+
+/// The ones' complement of the ones' complement sum (RFC 1071).
+const fn checksum(sum: u64) -> u16 {
+    let folded = (sum & 0xffff) + (sum >> 16);
+    !((folded & 0xffff) + (folded >> 16)) as u16
+}
