@@ -1,7 +1,7 @@
 //! `roundelay`: which queue discipline for this link and this traffic?
 //!
-//! Data goes to stdout, progress and messages to stderr. Exit status: 0 fine, 1 the run failed or a proven bound was broken, 2 usage,
-//! 130 interrupted.
+//! Data goes to stdout, progress and messages to stderr. Exit status: 0 fine; 1 the run failed, or found what must not be; 2 what was asked for
+//! cannot be, by the arguments or by a file that is read; 130 interrupted.
 
 mod arguments;
 mod bench;
@@ -13,6 +13,7 @@ mod outputs;
 mod parquet;
 mod progress;
 mod simulate;
+mod style;
 mod text_file;
 mod verify;
 

@@ -129,7 +129,7 @@ fn internet_header(len: u32, number: u64, ecn: Ecn, protocol: u8, ends: [NodeId;
 }
 
 /// Ports of a flow, that of its source first: enough of them to tell apart 2^30 flows between two nodes.
-fn ports(flow: FlowNumber) -> [u16; 2] {
+pub(crate) fn ports(flow: FlowNumber) -> [u16; 2] {
     [0x8000 | (flow.0 & 0x7fff) as u16, 0x8000 | (flow.0 >> 15 & 0x7fff) as u16]
 }
 

@@ -10,7 +10,9 @@ mod file;
 mod files;
 mod group;
 mod lists;
+mod load;
 mod meter;
+mod notes;
 mod pairs;
 mod protocol;
 mod reader;
@@ -19,6 +21,7 @@ mod run;
 mod source;
 mod template;
 mod topology;
+mod unused;
 
 use roundelay::Duration;
 
@@ -85,6 +88,8 @@ pub struct Group {
     pub flow: Option<roundelay::FlowConfig>,
     /// What packets say of their urgency.
     pub urgency: Urgency,
+    /// Their Differentiated Services code point, 0 to 63, by which trees may sort them.
+    pub dscp: u8,
 }
 
 #[cfg(test)]

@@ -362,7 +362,7 @@ fn links(scenario: &Scenario, seconds: f64, before: &[LinkCounts], after: &[Link
             from: network.name(link.from),
             to: network.name(link.to),
             class: link.class.name(),
-            queue: link.queue.discipline.to_string(),
+            queue: link.ordering(),
             buffer: link.queue.limit_or_default().to_string(),
             rate: link.rate.bits_per_second(),
             utilisation: at_work / seconds,
