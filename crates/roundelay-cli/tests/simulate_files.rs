@@ -202,9 +202,9 @@ fn a_fault_is_told_before_its_wake() {
 
 #[test]
 fn what_is_odd_about_a_scenario_is_told() {
-    let folder = Folder::new("odd");
+    let folder = Folder::new("odd-scenario");
     let path = folder.path("scenario.toml");
-    let note = "Note: No source says deadlines (urgency = \"deadline 50ms\"), by which these queues go: edf.";
+    let note = "Note: No source gives its packets deadlines (urgency = \"deadline 50ms\"), by which these queues go: edf.";
     let plain = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     for arguments in [&["--queue", "edf"][..], &["--queue", "edf", "--dry-run"]] {
         let said = plain(stdout(&run(&[&["simulate", path.as_str()], arguments].concat(), "")));
@@ -217,7 +217,7 @@ fn what_is_odd_about_a_scenario_is_told() {
     assert!(both.status.code() == Some(2) && stderr(&both).contains("--html: --dry-run runs nothing"), "{}", stderr(&both));
 }
 
-/// Whoever names a file that is not there is told in one way, whatever it should be; tables are as wide as is asked for.
+/// Whoever names a file that is not there is told in one way, whatever it should be.
 #[test]
 fn files_that_are_not_there_are_a_wrong_use() {
     for arguments in [&["simulate", "none"][..], &["compare", "none", "--rate", "1mbit"], &["verify", "none"], &["bounds", "none"]] {

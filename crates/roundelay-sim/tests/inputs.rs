@@ -59,7 +59,7 @@ fn queues_without_what_they_go_by_are_told() {
         ("lstf", "slack (urgency = \"slack 1s\")", "slack 1s"),
     ];
     for (queue, what, urgency) in lacks {
-        assert_eq!(notes(queue, CBR), [format!("No source says {what}, by which these queues go: {queue}.")]);
+        assert_eq!(notes(queue, CBR), [format!("No source gives its packets {what}, by which these queues go: {queue}.")]);
         assert_eq!(notes(queue, &format!("{CBR}urgency = \"{urgency}\"")), [""; 0], "{queue}");
     }
     // What a packet has waited before is all that it goes by.

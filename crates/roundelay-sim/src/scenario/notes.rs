@@ -114,7 +114,7 @@ impl Queues {
             ),
         ];
         let lacks = lacks.into_iter().filter(|(is_said, _, names)| !is_said && !names.is_empty());
-        lacks.map(|(_, what, names)| format!("No source says {what}, by which these queues go: {names}."))
+        lacks.map(|(_, what, names)| format!("No source gives its packets {what}, by which these queues go: {names}."))
     }
 
     /// What sources say and no queue looks at.
