@@ -69,7 +69,7 @@ impl Outlet {
         match self {
             Self::Port(port) => port.arrive(now, packet, work),
             Self::Preemptive(port) => port.arrive(now, packet, work),
-            Self::Tree(port) => port.arrive(now, packet, work),
+            Self::Tree(port) => arrive_at_tree(port, now, packet, work),
         }
     }
 
@@ -80,7 +80,7 @@ impl Outlet {
             Self::Port(port) => port.pick(work),
             Self::Preemptive(port) if port.ends_next() => port.end(work),
             Self::Preemptive(port) => port.pick(work),
-            Self::Tree(port) => port.pick(work),
+            Self::Tree(port) => pick_from_tree(port, work),
         }
     }
 
@@ -129,6 +129,17 @@ impl Outlet {
             Self::Tree(port) => port.scheduler().backlog(),
         }
     }
+}
+
+// Trees are apart from the disciplines' way, which they would lengthen where it is inlined.
+#[inline(never)]
+fn arrive_at_tree(port: &mut Port<Tree<Carried>>, now: Instant, packet: Packet<Carried>, work: &mut impl Observer<Carried>) {
+    port.arrive(now, packet, work);
+}
+
+#[inline(never)]
+fn pick_from_tree(port: &mut Port<Tree<Carried>>, work: &mut impl Observer<Carried>) {
+    port.pick(work);
 }
 
 /// Whether a queue interrupts packets: such a link tells of a packet when it has left, not when it gets the link.
@@ -211,7 +222,7 @@ pub(crate) struct Work<'a, P> {
 }
 
 impl<P: Probe> Observer<Carried> for Work<'_, P> {
-    #[inline]
+    #[inline(always)]
     fn sent(&mut self, mut packet: Packet<Carried>, start: Instant, end: Instant) {
         let Self { wire, books } = self;
         // An interrupted packet has waited in between, too.
