@@ -60,7 +60,7 @@ impl Outlet {
         match self {
             Self::Port(port) => port.next_event(),
             Self::Preemptive(port) => port.next_event(),
-            Self::Tree(port) => port.next_event(),
+            Self::Tree(port) => next_at_tree(port),
         }
     }
 
@@ -132,11 +132,19 @@ impl Outlet {
 }
 
 // Trees are apart from the disciplines' way, which they would lengthen where it is inlined.
+#[cold]
+#[inline(never)]
+fn next_at_tree(port: &Port<Tree<Carried>>) -> Option<Instant> {
+    port.next_event()
+}
+
+#[cold]
 #[inline(never)]
 fn arrive_at_tree(port: &mut Port<Tree<Carried>>, now: Instant, packet: Packet<Carried>, work: &mut impl Observer<Carried>) {
     port.arrive(now, packet, work);
 }
 
+#[cold]
 #[inline(never)]
 fn pick_from_tree(port: &mut Port<Tree<Carried>>, work: &mut impl Observer<Carried>) {
     port.pick(work);
