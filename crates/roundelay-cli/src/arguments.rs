@@ -9,9 +9,13 @@ use roundelay::{Limit, Rate};
 use roundelay_bench::{FlowSet, Lengths, Memory, Pattern};
 use roundelay_trace::{FlowBy, WeightRule, WeightRules};
 
+/// The same for all commands.
+const EXIT_STATUS: &str = "Exit status: 0 fine; 1 the run failed, or found what must not be (a broken bound, a log of what cannot be); 2 what was asked for \
+    cannot be: an argument is wrong, or a file that is to be read is missing or not what it should be; 130 interrupted";
+
 /// Which queue discipline for this link and this traffic?
 #[derive(Debug, Parser)]
-#[command(name = "roundelay", version, disable_help_subcommand = true, arg_required_else_help = true)]
+#[command(name = "roundelay", version, disable_help_subcommand = true, arg_required_else_help = true, after_help = EXIT_STATUS)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -239,11 +243,11 @@ pub(crate) struct Simulate {
     pub(crate) scenario: Option<PathBuf>,
 
     /// Print a scenario to begin with: dumbbell, parking_lot, qfq_figure8, internet2, fat_tree, leaf_spine or nodes
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["scenario", "schema"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["scenario", "schema", "queue", "seed", "replicas", "dry_run", "json", "html", "parquet", "log", "pcapng"])]
     pub(crate) template: Option<String>,
 
     /// Print the JSON Schema of scenarios
-    #[arg(long, conflicts_with = "scenario")]
+    #[arg(long, conflicts_with_all = ["scenario", "queue", "seed", "replicas", "dry_run", "json", "html", "parquet", "log", "pcapng"])]
     pub(crate) schema: bool,
 
     /// Say how many events and how much memory it will take, roughly, and do not run it

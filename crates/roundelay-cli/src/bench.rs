@@ -79,7 +79,9 @@ fn finish(arguments: &Bench, all: &[Measured], plan: Option<&Plan>) -> Result<()
     if let Some(file) = &arguments.svg {
         write(file, chart::svg(&chart::panels(all, plan))?)?;
     }
-    if arguments.json { print(&saved::json(all)) } else { Ok(()) }
+    // Instructions do not scatter.
+    let rounds = if arguments.instructions { None } else { Some(arguments.rounds) };
+    print(&if arguments.json { saved::json(all) } else { table::hints(all, rounds) })
 }
 
 /// Loads that differ only in where packets lie stand together: they are measured in turns and printed side by side.

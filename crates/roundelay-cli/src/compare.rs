@@ -5,7 +5,7 @@ use std::path::Path;
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::schedulers::Spec;
-use roundelay_report::{ReportError, TableStyle, html, json, provenance, table, write_flows, write_text};
+use roundelay_report::{ReportError, html, json, provenance, table, write_flows, write_text};
 use roundelay_trace::{
     Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketSink, Progress, TreeFile, WeightRules, compare,
 };
@@ -15,14 +15,14 @@ use crate::failure::Failure;
 use crate::outputs::check_distinct;
 use crate::parquet::Packets;
 use crate::progress::Bar;
-use crate::{print, text_file};
+use crate::{print, style, text_file};
 
 type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
 pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
     let options = options(arguments)?;
     check_places(arguments)?;
-    let capture = open(&arguments.capture).map_err(Failure::run)?;
+    let capture = open(&arguments.capture).map_err(Failure::usage)?;
     let bar = (!arguments.quiet && io::stderr().is_terminal()).then(|| Bar::new(capture.size()));
     let mut witness = Witness { arguments, options: &options, bar };
     let comparison = with_threads(arguments.threads, || compare(capture, &options, &mut witness))?;
@@ -85,8 +85,8 @@ fn open(path: &Path) -> Result<Capture, CaptureError> {
 fn with_threads<R: Send>(threads: Option<u16>, work: impl FnOnce() -> Result<R, CompareError> + Send) -> Result<R, Failure> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into()).build();
     pool.map_err(Failure::run)?.install(work).map_err(|error| match error {
-        CompareError::Config(error) => Failure::usage(error),
-        other => Failure::run(other),
+        CompareError::Lane(error) => Failure::run(error),
+        input => Failure::usage(input),
     })
 }
 
@@ -94,10 +94,7 @@ fn show(arguments: &Compare, comparison: &Comparison) -> String {
     if arguments.json {
         return json(comparison);
     }
-    let terminal = io::stdout().is_terminal();
-    let color = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let width = if terminal { terminal_size::terminal_size().map(|(columns, _)| columns.0) } else { None };
-    table(comparison, TableStyle { color, width })
+    table(comparison, style::of_stdout())
 }
 
 fn write_files(arguments: &Compare, options: &Options, comparison: &Comparison) -> Result<(), ReportError> {

@@ -11,12 +11,12 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// What was asked for cannot be: status 2.
+    /// What was asked for cannot be: an argument is wrong, or a file that is to be read is not there or not what it should be. Status 2.
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
         Self { status: 2, message: message.to_string() }
     }
 
-    /// The run failed, or broke what is proven: status 1.
+    /// The run failed, as where results cannot be written, or found what must not be: a bound that is broken, a log that cannot be. Status 1.
     pub(crate) fn run(message: impl fmt::Display) -> Self {
         Self { status: 1, message: message.to_string() }
     }

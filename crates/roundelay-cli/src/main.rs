@@ -1,7 +1,7 @@
 //! `roundelay`: which queue discipline for this link and this traffic?
 //!
-//! Data goes to stdout, progress and messages to stderr. Exit status: 0 fine, 1 the run failed or a proven bound was broken, 2 usage,
-//! interrupted: that of the signal, 130 in a shell.
+//! Data goes to stdout, progress and messages to stderr. Exit status: 0 fine; 1 the run failed, or found what must not be; 2 what was asked for
+//! cannot be, by the arguments or by a file that is read; interrupted: that of the signal, 130 in a shell.
 
 mod arguments;
 mod bench;
@@ -14,6 +14,7 @@ mod outputs;
 mod parquet;
 mod progress;
 mod simulate;
+mod style;
 mod text_file;
 mod verify;
 

@@ -10,16 +10,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay_report::{
-    Page, Simulated, TableStyle, provenance, simulation_html, write_simulated_flows, write_simulated_links, write_text,
-};
+use roundelay_report::{Page, Simulated, provenance, simulation_html, write_simulated_flows, write_simulated_links, write_text};
 use roundelay_sim::scenario::{self, Estimate, Progress, Results, RunError, Scenario, TEMPLATES};
 
 use crate::arguments::Simulate;
 use crate::failure::Failure;
-use crate::print;
 use crate::progress::SimulatedTime;
-use crate::text_file;
+use crate::{print, style, text_file};
 use watch::{Files, Watch};
 
 pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
@@ -31,9 +28,10 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     }
     let Some(path) = &arguments.scenario else { return Err(Failure::usage("name a scenario, or --template NAME")) };
     outputs::check(arguments)?;
+    check_dry_run(arguments)?;
     let (scenario, text, notes) = read(path, arguments)?;
     if arguments.dry_run {
-        return print(&estimate(&scenario, arguments));
+        return print(&estimate(&scenario, arguments, &notes));
     }
     let mut files = Files::create(arguments)?;
     // The scenario's text is what the files' hash is of.
@@ -45,6 +43,18 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     let simulated = Simulated { notes, ..Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results) };
     write(arguments, &Page { simulated: &simulated, curves: &curves, scenario: &text, provenance: &metadata })?;
     print(&show(arguments, &simulated))
+}
+
+/// Whoever asks for files as well as for no run gets neither in silence.
+fn check_dry_run(arguments: &Simulate) -> Result<(), Failure> {
+    let Simulate { html, parquet, log, pcapng, .. } = arguments;
+    let files = [("--html", html), ("--parquet", parquet), ("--log", log), ("--pcapng", pcapng)];
+    match files.iter().find(|(_, path)| arguments.dry_run && path.is_some()) {
+        Some((option, _)) => {
+            Err(Failure::usage(format!("{option}: --dry-run runs nothing, so that there is nothing to write: one of both")))
+        }
+        None => Ok(()),
+    }
 }
 
 fn template(name: &str) -> Result<(), Failure> {
@@ -67,7 +77,7 @@ fn text(path: &Path) -> Result<(String, String), Failure> {
     Ok((name.to_owned(), text))
 }
 
-/// The scenario as it is to be run, its text, and what is odd about its captures.
+/// The scenario as it is to be run, its text, and what is odd about it and its captures.
 fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String, Vec<String>), Failure> {
     let (name, mut text) = text(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -84,7 +94,9 @@ fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String, Vec<Stri
         let limit = queue.limit.map_or_else(String::new, |limit| format!(", buffer {limit}"));
         text = format!("# In the queues of routers, whatever is said below: {}{limit}\n\n{text}", queue.discipline);
     }
-    Ok((scenario, text, notes.into_inner()))
+    let mut notes = notes.into_inner();
+    notes.extend(scenario.notes());
+    Ok((scenario, text, notes))
 }
 
 fn write(arguments: &Simulate, page: &Page<'_>) -> Result<(), Failure> {
@@ -142,15 +154,17 @@ impl Meeting {
     }
 }
 
-fn estimate(scenario: &Scenario, arguments: &Simulate) -> String {
+fn estimate(scenario: &Scenario, arguments: &Simulate, notes: &[String]) -> String {
     let Estimate { packets, packet_hops, events, memory } = Estimate::of(scenario);
     if arguments.json {
-        let numbers = serde_json::json!({ "packets": packets, "packet_hops": packet_hops, "events": events, "memory_bytes": memory });
+        let numbers =
+            serde_json::json!({ "packets": packets, "packet_hops": packet_hops, "events": events, "memory_bytes": memory, "notes": notes });
         return format!("{numbers:#}\n");
     }
     let network = &scenario.topology.network;
+    let notes: String = notes.iter().map(|note| format!("Note: {}\n", roundelay_report::clean(note))).collect();
     format!(
-        "{}: {} nodes, {} hosts, {} links one way, {} sources\nabout {packets:.2e} packets, {packet_hops:.2e} packet-hops, {events:.2e} events a run\nabout {:.1} MB of memory a run, results not counted\n",
+        "{}: {} nodes, {} hosts, {} links one way, {} sources\n{notes}at most about {packets:.2e} packets, {packet_hops:.2e} packet-hops, {events:.2e} events a run\nat most about {:.1} MB of memory a run, results not counted\n",
         roundelay_report::clean(&scenario.name),
         network.nodes(),
         scenario.topology.hosts.len(),
@@ -164,8 +178,5 @@ fn show(arguments: &Simulate, simulated: &Simulated) -> String {
     if arguments.json {
         return simulated.json();
     }
-    let terminal = io::stdout().is_terminal();
-    let color = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let width = if terminal { terminal_size::terminal_size().map(|(columns, _)| columns.0) } else { None };
-    simulated.table(TableStyle { color, width })
+    simulated.table(style::of_stdout())
 }

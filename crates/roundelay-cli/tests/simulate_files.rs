@@ -158,9 +158,13 @@ fn what_is_no_log_is_a_wrong_use() {
     let text = fs::read_to_string(log(&folder)).unwrap();
     let cut = &text[..text.len() - 20];
     let cases = [
-        ("duration = 1", "standard input:1: expected value at column 1"),
+        (
+            "duration = 1",
+            "standard input:1: no log of a simulation: the first line is not that of one (expected value at column 1); expected what",
+        ),
         ("", "standard input:1: the log is empty"),
-        (cut, ": EOF while parsing"),
+        (&text[..20], "standard input:1: no log of a simulation: it is cut off"),
+        (&text.replacen(r#""format":2"#, r#""format":7"#, 1), "standard input:1: format 7, and this version reads 2: write the log anew"),
         (&text.replacen(r#""event":"send""#, r#""event":"sent""#, 1), ": unknown variant `sent`"),
         (&text.replacen(r#""rate":"#, r#""rate":-"#, 1), "standard input:1: invalid"),
     ];
@@ -172,11 +176,69 @@ fn what_is_no_log_is_a_wrong_use() {
     let missing = run(&["verify", "nowhere.log"], "");
     assert_eq!(missing.status.code(), Some(2));
     assert!(stderr(&missing).contains("nowhere.log: "));
-    // A log that stops between two lines is one, but of a run that was cut off.
+    // A log that stops is one, but of a run that was cut off.
     let whole_lines = &text[..text.trim_end().rfind('\n').unwrap() + 1];
-    let output = run(&["verify", "-"], whole_lines);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("without an end"));
+    for cut in [whole_lines, cut] {
+        let output = run(&["verify", "-"], cut);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("without an end"));
+    }
+}
+
+/// One lie about a link makes all that it sends wrong: told once, the rest counted.
+#[test]
+fn a_fault_is_told_before_its_wake() {
+    let folder = Folder::new("wake");
+    let text = fs::read_to_string(log(&folder)).unwrap();
+    let slow = text.replacen(r#""rate":1000000"#, r#""rate":2000000"#, 1);
+    let output = run(&["verify", "-"], &slow);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let faults = said.lines().filter(|line| line.starts_with("standard input:") && line.contains("bits take")).count();
+    assert_eq!((output.status.code(), faults), (Some(1), 1), "{said}");
+    assert!(said.contains(" more about the link left > right, which may follow from it"), "{said}");
+    let json: serde_json::Value = serde_json::from_slice(&run(&["verify", "-", "--json"], &slow).stdout).unwrap();
+    assert!(json["faults"][0]["wake"].as_u64().unwrap() > 50, "{json}");
+}
+
+#[test]
+fn what_is_odd_about_a_scenario_is_told() {
+    let folder = Folder::new("odd-scenario");
+    let path = folder.path("scenario.toml");
+    let note = "Note: No source gives its packets deadlines (urgency = \"deadline 50ms\"), by which these queues go: edf.";
+    let plain = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for arguments in [&["--queue", "edf"][..], &["--queue", "edf", "--dry-run"]] {
+        let said = plain(stdout(&run(&[&["simulate", path.as_str()], arguments].concat(), "")));
+        assert!(said.contains(note), "{said}");
+    }
+    assert!(!stdout(&run(&["simulate", &path], "")).contains("Note:"));
+    let estimate = stdout(&run(&["simulate", &path, "--dry-run"], ""));
+    assert!(estimate.contains("\nat most about "), "{estimate}");
+    let both = run(&["simulate", &path, "--dry-run", "--html", &folder.path("page.html")], "");
+    assert!(both.status.code() == Some(2) && stderr(&both).contains("--html: --dry-run runs nothing"), "{}", stderr(&both));
+}
+
+/// Whoever names a file that is not there is told in one way, whatever it should be.
+#[test]
+fn files_that_are_not_there_are_a_wrong_use() {
+    for arguments in [&["simulate", "none"][..], &["compare", "none", "--rate", "1mbit"], &["verify", "none"], &["bounds", "none"]] {
+        assert_eq!(run(arguments, "").status.code(), Some(2), "{arguments:?}");
+    }
+    let no_capture = run(&["compare", "README.md", "--rate", "1mbit"], "");
+    assert_eq!(no_capture.status.code(), Some(2), "{}", stderr(&no_capture));
+    assert!(stdout(&run(&["--help"], "")).contains("Exit status: 0 fine; 1 "));
+}
+
+#[test]
+fn tables_are_as_wide_as_is_asked_for() {
+    let folder = Folder::new("columns");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let widest = |columns: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
+        command.args(["simulate", &folder.path("scenario.toml")]).current_dir(&root).env("COLUMNS", columns);
+        stdout(&command.output().unwrap()).lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    assert!(widest("60") <= 60 && widest("100") > 60, "{} and {}", widest("60"), widest("100"));
+    assert_eq!(widest("wide"), widest("100"), "what is no number says nothing");
 }
 
 #[test]
@@ -657,13 +719,18 @@ fn a_workload_is_sent_as_it_is_written() {
     let bursts = group(&with(""), &[]);
     assert_eq!((bursts["flows"].as_u64(), bursts["packets"]["delivered"].as_u64()), (Some(2), Some(11)), "the third begins after the end");
     assert_eq!(bursts["completion"]["count"].as_u64(), Some(2));
+    assert!(stdout(&run(&["simulate", &with("")], "")).contains("Note: workload.txt: 1 of 3 flows come after the end of the run"));
+    let attached = fs::read_to_string(with("")).unwrap().replace("[[source]]", "hosts_per_router = 2\n[[source]]");
+    fs::write(folder.path("attached.toml"), attached).unwrap();
+    let refused = stderr(&run(&["simulate", &folder.path("attached.toml")], ""));
+    assert!(refused.contains("attached.toml:6: hosts_per_router: the second file has the hosts"), "{refused}");
     // One packet over 100, 10 and 100 Mbit/s, and 7 ms of wire.
     let fastest = bursts["sizes"][0]["completion"]["max"].as_f64().unwrap();
     assert!((fastest - (2.0 * 1460.0 * 8.0 / 1e8 + 1460.0 * 8.0 / 1e7 + 0.007)).abs() < 1e-9, "{fastest}");
     let tcp = group(&with("transport = \"tcp\""), &[]);
     assert_eq!(tcp["completion"]["count"].as_u64(), Some(2));
     assert!(tcp["completion"]["mean"].as_f64() > bursts["completion"]["mean"].as_f64(), "there is a handshake");
-    assert!(stdout(&run(&["simulate", &with(""), "--dry-run"], "")).contains("about 1.30e1 packets"));
+    assert!(stdout(&run(&["simulate", &with(""), "--dry-run"], "")).contains("at most about 1.10e1 packets"));
     let cases = [
         ("0.5 1460 2 9\n", "workload.txt:1: '9' is no host of 'from'"),
         ("0.5 1460 2 3\n0.6 many 2 3\n", "workload.txt:2: '0.6 many 2 3': expected seconds, bytes and two hosts"),

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use roundelay_sim::verify::{Checks, Fault, Inspection, Verified};
+use roundelay_sim::log::Header;
+use roundelay_sim::verify::{Checks, Inspection, Verified};
 
 use crate::text::clean;
 use crate::units::{count, seconds};
@@ -13,10 +14,12 @@ pub fn verified(name: &str, inspection: &Inspection) -> String {
     let Verified { events, sent, delivered, dropped, lost, on_their_way } = *totals;
     let name = clean(name);
     let mut text = String::new();
-    let verdict = match (faults.len(), is_cut) {
+    let in_wakes: u64 = faults.iter().map(|fault| fault.wake).sum();
+    let all = faults.len() as u64 + in_wakes;
+    let verdict = match (all, is_cut) {
         (0, _) => "all of it can be".to_owned(),
-        (number, false) => format!("{number} of its lines cannot be"),
-        (number, true) => format!("{number} of its lines cannot be, and it was not read further"),
+        (number, false) => format!("{} of its lines cannot be", count(number)),
+        (number, true) => format!("{} of its lines cannot be, and it was not read further", count(number)),
     };
     let _ = writeln!(text, "{name}: {verdict}.");
     let (nodes, links) = (count(header.nodes.into()), count(header.links.len() as u64));
@@ -28,10 +31,19 @@ pub fn verified(name: &str, inspection: &Inspection) -> String {
     if !faults.is_empty() {
         let _ = writeln!(text);
     }
-    for Fault { line, what } in faults {
-        let _ = writeln!(text, "{name}:{line}: {}", clean(what));
+    for fault in faults {
+        let _ = writeln!(text, "{name}:{}: {}", fault.line, clean(&fault.what));
+        if fault.wake > 0 {
+            let _ = writeln!(text, "    and {} more{}, which may follow from it", count(fault.wake), place(header, fault.link));
+        }
     }
     text
+}
+
+/// Where a fault is, by the names of the link's ends.
+fn place(header: &Header, link: Option<u32>) -> String {
+    let link = link.and_then(|link| header.links.get(link as usize));
+    link.map_or_else(String::new, |link| clean(&format!(" about the link {} > {}", header.name(link.from), header.name(link.to))))
 }
 
 fn table(text: &mut String, checks: &Checks) {

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
-use roundelay::schedulers::{AnyScheduler, Spec};
+use roundelay::schedulers::{AnyScheduler, Discipline, Spec};
+use roundelay::tree::Tree;
 use roundelay::{
     Backlog, Billionths, ConfigError, DropReason, Duration, FlowConfig, FlowId, Instant, Observer, Packet, Partial, Port, PreemptivePort,
     Rate, Scheduler as _,
@@ -12,7 +13,7 @@ use roundelay::{
 
 use crate::cargo::Carried;
 use crate::event_queue::Key;
-use crate::network::{LinkConfig, LinkId};
+use crate::network::{LinkConfig, LinkId, TREE};
 use crate::probe::Probe;
 use crate::random::{Drawer, stream};
 use crate::simulation::Books;
@@ -39,12 +40,15 @@ pub(crate) enum Outlet {
     Port(Port<AnyScheduler<Carried>>),
     /// For disciplines that interrupt packets.
     Preemptive(Box<PreemptivePort<AnyScheduler<Partial<Carried>>, Carried>>),
+    Tree(Box<Port<Tree<Carried>>>),
 }
 
 impl Outlet {
     fn new(config: &LinkConfig, seed: u64) -> Result<Self, ConfigError> {
         let (queue, limit, rate) = (&config.queue, config.queue.limit_or_default(), config.rate);
-        Ok(if preempts(queue) {
+        Ok(if let Some(tree) = &config.tree {
+            Self::Tree(Box::new(Port::new(Discipline::build(tree.config(), seed)?, limit, rate)))
+        } else if preempts(queue) {
             Self::Preemptive(Box::new(PreemptivePort::new(queue.discipline.build(seed)?, limit, rate)))
         } else {
             Self::Port(Port::new(queue.discipline.build(seed)?, limit, rate))
@@ -56,6 +60,7 @@ impl Outlet {
         match self {
             Self::Port(port) => port.next_event(),
             Self::Preemptive(port) => port.next_event(),
+            Self::Tree(port) => next_at_tree(port),
         }
     }
 
@@ -64,6 +69,7 @@ impl Outlet {
         match self {
             Self::Port(port) => port.arrive(now, packet, work),
             Self::Preemptive(port) => port.arrive(now, packet, work),
+            Self::Tree(port) => arrive_at_tree(port, now, packet, work),
         }
     }
 
@@ -74,6 +80,7 @@ impl Outlet {
             Self::Port(port) => port.pick(work),
             Self::Preemptive(port) if port.ends_next() => port.end(work),
             Self::Preemptive(port) => port.pick(work),
+            Self::Tree(port) => pick_from_tree(port, work),
         }
     }
 
@@ -87,10 +94,23 @@ impl Outlet {
         }
     }
 
+    /// Sends a flow to a leaf, if this is a tree.
+    pub(crate) fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
+        match self {
+            Self::Tree(port) => port.scheduler_mut().assign(flow, leaf).map_err(|error| ConfigError::BadValue {
+                discipline: TREE,
+                parameter: error.node,
+                expected: error.problem.to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     pub(crate) fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         match self {
             Self::Port(port) => port.scheduler_mut().set_flow(flow, config),
             Self::Preemptive(port) => port.scheduler_mut().set_flow(flow, config),
+            Self::Tree(port) => port.scheduler_mut().set_flow(flow, config),
         }
     }
 
@@ -98,6 +118,7 @@ impl Outlet {
         match self {
             Self::Port(port) => port.scheduler_mut().remove_flow(flow),
             Self::Preemptive(port) => port.scheduler_mut().remove_flow(flow),
+            Self::Tree(port) => port.scheduler_mut().remove_flow(flow),
         }
     }
 
@@ -105,8 +126,28 @@ impl Outlet {
         match self {
             Self::Port(port) => port.scheduler().backlog(),
             Self::Preemptive(port) => port.backlog(),
+            Self::Tree(port) => port.scheduler().backlog(),
         }
     }
+}
+
+// Trees are apart from the disciplines' way, which they would lengthen where it is inlined.
+#[cold]
+#[inline(never)]
+fn next_at_tree(port: &Port<Tree<Carried>>) -> Option<Instant> {
+    port.next_event()
+}
+
+#[cold]
+#[inline(never)]
+fn arrive_at_tree(port: &mut Port<Tree<Carried>>, now: Instant, packet: Packet<Carried>, work: &mut impl Observer<Carried>) {
+    port.arrive(now, packet, work);
+}
+
+#[cold]
+#[inline(never)]
+fn pick_from_tree(port: &mut Port<Tree<Carried>>, work: &mut impl Observer<Carried>) {
+    port.pick(work);
 }
 
 /// Whether a queue interrupts packets: such a link tells of a packet when it has left, not when it gets the link.
@@ -192,7 +233,7 @@ pub(crate) struct Work<'a, P> {
 }
 
 impl<P: Probe> Observer<Carried> for Work<'_, P> {
-    #[inline]
+    #[inline(always)]
     fn sent(&mut self, mut packet: Packet<Carried>, start: Instant, end: Instant) {
         let Self { wire, books } = self;
         // An interrupted packet has waited in between, too.

@@ -143,6 +143,13 @@ impl Order {
         }
     }
 
+    /// What the registry says of a link's discipline, or of those of its tree: a flow stays in one leaf.
+    fn of_link(link: &LinkConfig) -> Self {
+        let Some(tree) = &link.tree else { return Self::of(&link.queue) };
+        let reorders = tree.config().nodes().any(|node| Self::of(&node.spec) == Self::Any);
+        if reorders { Self::Any } else { Self::PerFlow }
+    }
+
     /// What the registry says of a queue's discipline.
     pub(crate) fn of(queue: &Spec) -> Self {
         let info = queue.discipline.info();
@@ -164,9 +171,9 @@ impl LinkRecord {
             jitter: link.jitter.as_picos(),
             overhead: link.overhead,
             loses: link.loss.0 > 0,
-            queue: link.queue.discipline.to_string(),
+            queue: link.ordering(),
             limit: Limits::of(&link.queue),
-            order: Order::of(&link.queue),
+            order: Order::of_link(link),
             preempts: preempts(&link.queue),
         }
     }

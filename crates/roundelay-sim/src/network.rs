@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use roundelay::schedulers::Spec;
-use roundelay::{Billionths, Duration, Rate};
+use roundelay::schedulers::{AnyDiscipline, Spec};
+use roundelay::{Billionths, Duration, Limit, Rate};
+use roundelay_trace::TreeFile;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -87,6 +89,8 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// What orders its queue, with its limit.
     pub queue: Spec,
+    /// A tree that orders its queue in place of that discipline, whose limit stays.
+    pub tree: Option<Arc<TreeFile>>,
     /// The part of its packets that do not survive the wire, each for itself.
     pub loss: Billionths,
     /// Up to so much more delay, drawn evenly for each packet. Packets keep their order.
@@ -103,9 +107,25 @@ impl LinkConfig {
     /// A link of the core that loses nothing, delays all alike, adds nothing and costs 1.
     pub const fn new(from: NodeId, to: NodeId, rate: Rate, delay: Duration, queue: Spec) -> Self {
         let (loss, jitter) = (Billionths(0), Duration::ZERO);
-        Self { from, to, rate, delay, queue, loss, jitter, overhead: 0, class: LinkClass::Core, cost: 1 }
+        Self { from, to, rate, delay, queue, tree: None, loss, jitter, overhead: 0, class: LinkClass::Core, cost: 1 }
+    }
+
+    /// What orders its queue, in words: a discipline as `tc` writes it, or `tree` and its name.
+    pub fn ordering(&self) -> String {
+        self.tree.as_ref().map_or_else(|| self.queue.discipline.to_string(), |tree| format!("{TREE} {}", tree.name()))
+    }
+
+    /// The disciplines that order its queue: one, or those of all nodes of a tree.
+    pub fn disciplines(&self) -> Vec<&AnyDiscipline> {
+        match &self.tree {
+            Some(tree) => tree.config().nodes().map(|node| &node.spec.discipline).collect(),
+            None => vec![&self.queue.discipline],
+        }
     }
 }
+
+/// What stands before the name of a tree where else a discipline stands.
+pub(crate) const TREE: &str = "tree";
 
 /// What is wrong with a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -259,7 +279,13 @@ impl LinkMut<'_> {
 
     /// Sets what orders its queue.
     pub fn set_queue(&mut self, queue: Spec) {
-        self.0.queue = queue;
+        (self.0.queue, self.0.tree) = (queue, None);
+    }
+
+    /// Has a tree order its queue, with this limit.
+    pub fn set_tree(&mut self, tree: Arc<TreeFile>, limit: Limit) {
+        let discipline = AnyDiscipline::Fifo(roundelay::schedulers::fifo::Config);
+        (self.0.queue, self.0.tree) = (Spec { discipline, limit: Some(limit) }, Some(tree));
     }
 
     /// Sets the part of its packets that the wire loses.

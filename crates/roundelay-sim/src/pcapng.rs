@@ -17,10 +17,11 @@ use roundelay::{Instant, Packet};
 use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried, Content};
 use crate::flows::{FlowCounts, FlowNumber};
+use crate::headers::ports;
 use crate::link::preempts;
 use crate::network::{LinkConfig, LinkId, Network, NodeId};
 use crate::probe::Probe;
-use headers::{Origin, ports};
+use headers::Origin;
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;

@@ -1,13 +1,14 @@
 //! Time goes on.
 
-use roundelay::{ConfigError, DropReason, Duration, FlowId, Instant, Packet};
+use roundelay::{ConfigError, DropReason, Duration, FlowConfig, FlowId, Instant, Packet};
 
 use crate::agent::{Agent, AgentId, Arrival, Command, Context, Direction, FlowSpec, Outgoing};
 use crate::cargo::{Arena, Cargo, Carried};
 use crate::event_queue::{EVENTS, EventQueue, Key, PLACES};
 use crate::flows::{Flow, FlowCounts, FlowNumber, Flows};
+use crate::headers::{self, Marks};
 use crate::link::{Link, LinkCounts, Work};
-use crate::network::{ARRIVED, LinkId, Network, NetworkError, Routes};
+use crate::network::{ARRIVED, LinkId, Network, NetworkError, Route, Routes};
 use crate::probe::{Probe, Report};
 use crate::random::{Drawer, stream};
 
@@ -112,6 +113,10 @@ pub struct Simulation<P = ()> {
     free_seats: Vec<u32>,
     spawned: u32,
     books: Books<P>,
+    /// By group: what headers say of it.
+    marks: Vec<Marks>,
+    /// Whether a link has a tree, which sorts flows by their headers.
+    has_trees: bool,
     /// A place for each link, then one for each agent.
     events: EventQueue,
     /// Events so far.
@@ -146,6 +151,7 @@ impl<P: Probe> Simulation<P> {
             return Err(SimulationError::TooLarge);
         }
         let events = EventQueue::new(links.len());
+        let has_trees = network.links().iter().any(|link| link.tree.is_some());
         let books = Books { arena: Arena::default(), flows: Flows::default(), probe, sequence: 0, packets: 0 };
         Ok(Self {
             network,
@@ -157,6 +163,8 @@ impl<P: Probe> Simulation<P> {
             free_seats: Vec::new(),
             spawned: 0,
             books,
+            marks: Vec::new(),
+            has_trees,
             events,
             happened: 0,
             due: Vec::new(),
@@ -189,6 +197,16 @@ impl<P: Probe> Simulation<P> {
             self.set_timer(number, Some(at));
         }
         AgentId(number)
+    }
+
+    /// Has the headers of a group's flows say this from its next flow on: where there are trees, they sort flows by it. Datagrams of best effort
+    /// where nothing is said.
+    pub fn set_marks(&mut self, group: u32, marks: Marks) {
+        let group = group as usize;
+        if group >= self.marks.len() {
+            self.marks.resize(group + 1, Marks::default());
+        }
+        self.marks[group] = marks;
     }
 
     /// An agent's place in the queue of events.
@@ -428,16 +446,37 @@ impl<P: Probe> Simulation<P> {
         let number = self.books.flows.next_number();
         let forward = self.routes.of_flow(&self.network, spec.from, spec.to, number.0)?;
         let backward = self.routes.of_flow(&self.network, spec.to, spec.from, number.0)?;
+        if self.has_trees {
+            self.sort(group, id, spec, [forward, backward])?;
+        }
         if let Some(config) = spec.config {
             for link in self.routes.links(forward) {
-                let port = &mut self.links[link].port;
-                port.set_flow(id, config).map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error })?;
+                let Link { port, overhead, .. } = &mut self.links[link];
+                // A queue is told of packets as long as they are there.
+                let max_packet_len = config.max_packet_len.saturating_add(*overhead).min(FlowConfig::MAX_PACKET_LEN);
+                port.set_flow(id, FlowConfig { max_packet_len, ..config })
+                    .map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error })?;
             }
         }
         self.books.flows.open(id, agent, spec, [forward, backward]);
         self.books.probe.opened(self.now, number, group, spec.from, spec.to);
         if let Some(seat) = &mut self.seats[agent.0 as usize] {
             seat.open_flows += 1;
+        }
+        Ok(())
+    }
+
+    /// Tells trees on a flow's way which leaf it goes to.
+    fn sort(&mut self, group: u32, id: FlowId, spec: &FlowSpec, [forward, backward]: [Route; 2]) -> Result<(), SimulationError> {
+        let marks = self.marks.get(group as usize).copied().unwrap_or_default();
+        let there = headers::forward(self.books.flows.next_number(), [spec.from, spec.to], marks);
+        for (route, headers) in [(forward, there), (backward, headers::backward(there))] {
+            for link in self.routes.links(route) {
+                if let Some(tree) = &self.network.links()[link].tree {
+                    let outcome = self.links[link].port.assign(id, tree.leaf(Some(&headers)));
+                    outcome.map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error })?;
+                }
+            }
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Read as _};
 
 use serde::Serialize;
 
-use crate::log::{Header, Line};
+use crate::log::{FORMAT, Header, Line};
 use books::Books;
 
 /// What a log tells of a whole simulation.
@@ -57,6 +57,10 @@ pub struct Fault {
     pub line: u64,
     /// What is wrong.
     pub what: String,
+    /// The link that it is about, if there is one.
+    pub link: Option<u32>,
+    /// Lines with faults about the same link later on, which may all follow from this one.
+    pub wake: u64,
 }
 
 /// What a log tells, and whether it can be.
@@ -70,7 +74,7 @@ pub struct Inspection {
     pub totals: Verified,
     /// What was checked.
     pub checks: Checks,
-    /// The first of its faults.
+    /// The first of its faults, one a link, and those that are about no link.
     pub faults: Vec<Fault>,
     /// Whether reading stopped there, so that there may be more.
     pub is_cut: bool,
@@ -115,36 +119,64 @@ const LONGEST_LINE: u64 = 1 << 12;
 pub fn verify(log: impl BufRead) -> Result<Verified, VerifyError> {
     let inspection = inspect(log, 1)?;
     match inspection.faults.into_iter().next() {
-        Some(Fault { line, what }) => Err(VerifyError::Impossible { line, what }),
+        Some(Fault { line, what, .. }) => Err(VerifyError::Impossible { line, what }),
         None => Ok(inspection.totals),
     }
 }
 
 /// The same, but goes on after a fault, without the packet that it is about, until there are `most_faults` of them. A fault may have others in its
-/// wake: the first is the one to look at.
+/// wake: of those about one link the first is the one to look at, and the others are only counted. A log that is cut off in a line is one that
+/// stops without an end.
 ///
 /// # Errors
 /// It cannot be read, or a line is not one of a log.
 pub fn inspect(log: impl BufRead, most_faults: usize) -> Result<Inspection, VerifyError> {
     let mut lines = Lines { log, text: Vec::new(), number: 0 };
-    let header: Header =
-        lines.next(LONGEST_HEADER)?.ok_or_else(|| VerifyError::Format { line: 1, error: "the log is empty".to_owned() })?;
+    let header = header(&mut lines)?;
     let mut books = Books::new(&header).map_err(|error| VerifyError::Format { line: 1, error })?;
-    let mut faults = Vec::new();
+    let mut faults: Vec<Fault> = Vec::new();
     while faults.len() < most_faults
         && let Some(line) = lines.next::<Line>(LONGEST_LINE)?
     {
         if let Err(what) = books.check(&line) {
+            let link = books.link_of(&line);
             books.strike_out(&line);
-            faults.push(Fault { line: lines.number, what });
+            match faults.iter_mut().find(|fault| link.is_some() && fault.link == link) {
+                Some(first) => first.wake += 1,
+                None => faults.push(Fault { line: lines.number, what, link, wake: 0 }),
+            }
         }
     }
     let is_cut = faults.len() >= most_faults;
     if !is_cut && !books.has_ended() {
-        faults.push(Fault { line: lines.number, what: "the log stops without an end: its last line must be an `end`".to_owned() });
+        let place = if lines.is_whole() { "" } else { " in the middle of this line" };
+        let what = format!("the log stops{place} without an end: its last line must be an `end`");
+        faults.push(Fault { line: lines.number, what, link: None, wake: 0 });
     }
     let (time, totals, checks) = books.close();
     Ok(Inspection { header, time, totals, checks, faults, is_cut })
+}
+
+/// The first line, of whatever version.
+fn header(lines: &mut Lines<impl BufRead>) -> Result<Header, VerifyError> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        format: u32,
+    }
+    let wrong = |error: String| VerifyError::Format { line: 1, error };
+    lines.read(LONGEST_HEADER)?;
+    if lines.text.is_empty() {
+        return Err(wrong("the log is empty".to_owned()));
+    }
+    let Version { format } = serde_json::from_slice(&lines.text).map_err(|error| {
+        let cut = if error.is_eof() { "it is cut off" } else { "the first line is not that of one" };
+        wrong(format!("no log of a simulation: {cut} ({}); expected what `roundelay simulate --log` writes", in_line(&error)))
+    })?;
+    if format != FORMAT {
+        let advice = "write the log anew with `roundelay simulate --log`, or read it with the version that wrote it";
+        return Err(wrong(format!("format {format}, and this version reads {FORMAT}: {advice}")));
+    }
+    serde_json::from_slice(&lines.text).map_err(|error| wrong(in_line(&error)))
 }
 
 /// The lines of a log, one at a time.
@@ -156,19 +188,32 @@ struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// None at the end.
-    fn next<'a, T: serde::Deserialize<'a>>(&'a mut self, longest: u64) -> Result<Option<T>, VerifyError> {
+    /// Reads a line as it stands; none is left at the end.
+    fn read(&mut self, longest: u64) -> Result<(), VerifyError> {
         self.text.clear();
         let len = (&mut self.log).take(longest).read_until(b'\n', &mut self.text)?;
-        if len == 0 {
+        self.number += u64::from(len > 0);
+        if len as u64 == longest && !self.is_whole() {
+            return Err(VerifyError::Format { line: self.number, error: format!("longer than {longest} bytes: no line of a log") });
+        }
+        Ok(())
+    }
+
+    /// None at the end, and in the middle of a line that is cut off.
+    fn next<'a, T: serde::Deserialize<'a>>(&'a mut self, longest: u64) -> Result<Option<T>, VerifyError> {
+        self.read(longest)?;
+        if self.text.is_empty() {
             return Ok(None);
         }
-        self.number += 1;
-        let format = |error| VerifyError::Format { line: self.number, error };
-        if len as u64 == longest && self.text.last() != Some(&b'\n') {
-            return Err(format(format!("longer than {longest} bytes: no line of a log")));
+        match serde_json::from_slice(&self.text) {
+            Err(error) if error.is_eof() && !self.is_whole() => Ok(None),
+            read => read.map(Some).map_err(|error| VerifyError::Format { line: self.number, error: in_line(&error) }),
         }
-        serde_json::from_slice(&self.text).map(Some).map_err(|error| format(in_line(&error)))
+    }
+
+    /// Whether the line that was read last is not cut off.
+    fn is_whole(&self) -> bool {
+        self.text.last().is_none_or(|last| *last == b'\n')
     }
 }
 

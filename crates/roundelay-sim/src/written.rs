@@ -7,18 +7,22 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use roundelay::schedulers::Spec;
-use roundelay::{Billionths, Bytes, Duration, Rate};
+use roundelay::schedulers::{Discipline as _, Spec};
+use roundelay::{Billionths, Bytes, Duration, Limit, Rate, tree};
+use roundelay_trace::dscp_number;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserializer;
 use serde::de::{Error, Visitor};
 
+use crate::network::TREE;
 use crate::sources::Urgency;
 
 /// What can be written.
 pub(crate) trait Written: Sized {
     /// What stands in messages: "a rate, as in \"10mbit\"".
     const EXPECTED: &'static str;
+    /// What is added for numbers below zero.
+    const RANGE: &'static str = "";
 
     /// # Errors
     /// What is wrong with it.
@@ -39,30 +43,38 @@ fn no_unit(text: &str, expected: &str) -> String {
     format!("'{text}' has no unit: expected {expected}")
 }
 
-fn with_unit<V: std::str::FromStr<Err: fmt::Display>>(text: &str, expected: &str) -> Result<V, String> {
+fn wrong<V: Written>(text: impl fmt::Display) -> String {
+    let text = text.to_string();
+    let range = if text.trim_start_matches('\'').starts_with('-') { V::RANGE } else { "" };
+    format!("{text}: expected {}{range}", V::EXPECTED)
+}
+
+fn with_unit<V: Written + std::str::FromStr<Err: fmt::Display>>(text: &str) -> Result<V, String> {
     if !has_unit(text) {
-        return Err(no_unit(text, expected));
+        return Err(no_unit(text, V::EXPECTED));
     }
-    text.parse().map_err(|error: V::Err| error.to_string())
+    text.parse().map_err(|error: V::Err| if text.starts_with('-') { wrong::<V>(format!("'{text}'")) } else { error.to_string() })
 }
 
 impl Written for Rate {
     const EXPECTED: &'static str = "a rate, as in \"10mbit\"";
+    const RANGE: &'static str = ", legal range from 1bit";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        with_unit(text, Self::EXPECTED)
+        with_unit(text)
     }
 }
 
 impl Written for Duration {
     const EXPECTED: &'static str = "a time in s, ms, us or ns, as in \"5ms\"";
+    const RANGE: &'static str = ", legal range from 0";
 
     fn from_text(text: &str) -> Result<Self, String> {
         // What tc reads into a time without a unit is of no use here: there must be one.
         if !has_unit(text) {
             return Err(no_unit(text, Self::EXPECTED));
         }
-        text.parse().map_err(|_| format!("'{text}': expected {}", Self::EXPECTED))
+        text.parse().map_err(|_| wrong::<Self>(format!("'{text}'")))
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -72,9 +84,10 @@ impl Written for Duration {
 
 impl Written for Bytes {
     const EXPECTED: &'static str = "bytes, as in 1000 or \"1000b\"";
+    const RANGE: &'static str = ", legal range from 1";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        with_unit(text, Self::EXPECTED)
+        with_unit(text)
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -82,12 +95,13 @@ impl Written for Bytes {
     }
 }
 
+/// Bytes of a packet.
 impl Written for u32 {
-    const EXPECTED: &'static str = "bytes, as in 1000 or \"1000b\", up to 4294967295";
+    const EXPECTED: &'static str = "bytes of a packet, as in 1000 or \"1000b\", up to 65536";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        let Bytes(bytes) = with_unit(text, Self::EXPECTED)?;
-        Self::try_from(bytes).map_err(|_| format!("'{text}': expected {}", Self::EXPECTED))
+        let Bytes(bytes) = with_unit(text)?;
+        Self::try_from(bytes).map_err(|_| wrong::<Self>(format!("'{text}'")))
     }
 
     fn from_number(number: u64) -> Option<Self> {
@@ -106,14 +120,6 @@ impl Written for Billionths {
 
     fn from_number(number: u64) -> Option<Self> {
         (number <= 1).then_some(Self(number * Self::ONE.0))
-    }
-}
-
-impl Written for Spec {
-    const EXPECTED: &'static str = "a discipline as tc writes it, as in \"fq_codel limit 1000\"";
-
-    fn from_text(text: &str) -> Result<Self, String> {
-        text.parse().map_err(|error: roundelay::ConfigError| error.to_string())
     }
 }
 
@@ -138,6 +144,48 @@ impl Written for Urgency {
             }
             _ => Err(format!("'{text}': expected {}", Self::EXPECTED)),
         }
+    }
+}
+
+/// A code point of Differentiated Services.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CodePoint(pub(crate) u8);
+
+impl Written for CodePoint {
+    const EXPECTED: &'static str = "a code point, legal range 0 to 63, or a name, as in \"ef\" or \"af41\"";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        dscp_number(text).map(Self).ok_or_else(|| wrong::<Self>(format!("'{text}'")))
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        u8::try_from(number).ok().filter(|number| *number < 64).map(Self)
+    }
+}
+
+/// What orders a queue: a discipline, or a tree in a file.
+#[derive(Debug, Clone)]
+pub(crate) enum Ordering {
+    Discipline(Spec),
+    Tree { file: String, limit: Limit },
+}
+
+impl Written for Ordering {
+    const EXPECTED: &'static str =
+        "a discipline as tc writes it, as in \"fq_codel limit 1000\", or a tree's file, as in \"tree home.toml\"";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        let spec = |text: &str| text.parse::<Spec>().map_err(|error| error.to_string());
+        let Some(tree) = text.trim().strip_prefix(TREE).filter(|rest| rest.is_empty() || rest.starts_with(' ')) else {
+            return spec(text).map(Self::Discipline);
+        };
+        let (file, limit) = tree.rsplit_once(" limit ").map_or((tree, None), |(file, limit)| (file, Some(limit)));
+        let file = file.trim().to_owned();
+        if file.is_empty() {
+            return Err(format!("'{text}': expected a tree's file, as in \"tree home.toml\""));
+        }
+        let limit = limit.map(|limit| spec(&format!("fifo limit {}", limit.trim()))).transpose()?;
+        Ok(Self::Tree { file, limit: limit.map_or(tree::Config::DEFAULT_LIMIT, |spec| spec.limit_or_default()) })
     }
 }
 
@@ -172,16 +220,53 @@ impl<V: Written> Visitor<'_> for Any<V> {
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<V, E> {
         let value = u64::try_from(number).ok().and_then(V::from_number);
-        value.ok_or_else(|| E::custom(format!("{number}: expected {}", V::EXPECTED)))
+        value.ok_or_else(|| E::custom(wrong::<V>(number)))
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<V, E> {
-        V::from_number(number).ok_or_else(|| E::custom(format!("{number}: expected {}", V::EXPECTED)))
+        V::from_number(number).ok_or_else(|| E::custom(wrong::<V>(number)))
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<V, E> {
         // A share is the one quantity without a unit that is written with a point.
-        V::from_text(&number.to_string()).map_err(|_| E::custom(format!("{number}: expected {}", V::EXPECTED)))
+        V::from_text(&number.to_string()).map_err(|_| E::custom(wrong::<V>(number)))
+    }
+}
+
+/// For `deserialize_with` of whole numbers, with their legal range. Whoever uses one checks it again, and says what it is of.
+///
+/// # Errors
+/// It is none, or far out of its range.
+pub(crate) fn whole<'de, D: Deserializer<'de>, V: TryFrom<u64>, const LEAST: u64, const MOST: u64>(deserializer: D) -> Result<V, D::Error> {
+    deserializer.deserialize_any(Whole::<V, LEAST, MOST>(PhantomData))
+}
+
+/// The same of what may be left out.
+///
+/// # Errors
+/// It is none, or far out of its range.
+pub(crate) fn some_whole<'de, D: Deserializer<'de>, V: TryFrom<u64>, const LEAST: u64, const MOST: u64>(
+    deserializer: D,
+) -> Result<Option<V>, D::Error> {
+    whole::<D, V, LEAST, MOST>(deserializer).map(Some)
+}
+
+struct Whole<V, const LEAST: u64, const MOST: u64>(PhantomData<V>);
+
+impl<V: TryFrom<u64>, const LEAST: u64, const MOST: u64> Visitor<'_> for Whole<V, LEAST, MOST> {
+    type Value = V;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a whole number, legal range {LEAST} to {MOST}")
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<V, E> {
+        let value = u64::try_from(number).ok().and_then(|number| V::try_from(number).ok());
+        value.ok_or_else(|| E::custom(format!("{number}: legal range {LEAST} to {MOST}")))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<V, E> {
+        V::try_from(number).map_err(|_| E::custom(format!("{number}: legal range {LEAST} to {MOST}")))
     }
 }
 
@@ -223,9 +308,13 @@ schema! {
         "anyOf": [{"type": "string", "pattern": "^[0-9.]+ *%?$"}, {"type": "number", "minimum": 0, "maximum": 1}],
         "description": "A part of one.", "examples": [0.01, "1%"]
     },
-    "Queue" for Spec: {
-        "type": "string", "description": "A discipline as tc writes it: `roundelay list` names them.",
-        "examples": ["fifo limit 100", "fq_codel limit 1000 target 5ms", "qfq"]
+    "Queue" for Ordering: {
+        "type": "string", "description": "A discipline as tc writes it: `roundelay list` names them. Or tree, a file that describes one, and its limit.",
+        "examples": ["fifo limit 100", "fq_codel limit 1000 target 5ms", "qfq", "tree home.toml limit 1000"]
+    },
+    "CodePoint" for CodePoint: {
+        "anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0, "maximum": 63}],
+        "description": "A code point of Differentiated Services.", "examples": [46, "ef"]
     },
     "Urgency" for Urgency: {
         "type": "string", "pattern": "^(none|priority [0-9]+|(slack|size|remaining|deadline) [0-9.]+[a-z]+|fair [0-9.]+[a-zA-Z]+|cautious [0-9.]+[a-z]+ [0-9.]+[a-zA-Z]+)$",
@@ -242,10 +331,12 @@ mod tests {
     fn times_need_their_unit() {
         assert_eq!(Duration::from_text("5ms"), Ok(Duration::from_millis(5)));
         assert_eq!(Duration::from_text("10").unwrap_err(), "'10' has no unit: expected a time in s, ms, us or ns, as in \"5ms\"");
-        for wrong in ["5m", "5x", "-5s", "5 sec", "1e400s", "s", "2s 3ms", "300h"] {
+        for wrong in ["5m", "5x", "5 sec", "1e400s", "s", "2s 3ms", "300h"] {
             let message = Duration::from_text(wrong).unwrap_err();
             assert_eq!(message, format!("'{wrong}': expected a time in s, ms, us or ns, as in \"5ms\""));
         }
+        let negative = Duration::from_text("-5s").unwrap_err();
+        assert_eq!(negative, "'-5s': expected a time in s, ms, us or ns, as in \"5ms\", legal range from 0");
         assert_eq!(Duration::from_number(0), Some(Duration::ZERO));
         assert_eq!(Duration::from_number(10), None);
     }

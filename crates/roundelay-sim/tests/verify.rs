@@ -499,13 +499,63 @@ fn what_is_no_log_is_refused_with_its_line() {
     let (log, _) = simulate(1);
     let cases = [
         ("", "line 1: the log is empty"),
-        ("{}", "line 1: missing field"),
-        (&log[..log.len() / 2], "line "),
-        (&log.replacen("\"format\":2", "\"format\":1", 1), "line 1: format 1 is not 2"),
+        ("{}", "line 1: no log of a simulation: the first line is not that of one (missing field `format`"),
+        ("duration = \"1s\"", "line 1: no log of a simulation: the first line is not that of one (expected value"),
+        ("\u{a}\u{d}", "line 1: no log of a simulation: "),
+        (&log[..log.find('\n').unwrap() / 2], "line 1: no log of a simulation: it is cut off (EOF while"),
+        (
+            &log.replacen("\"format\":2", "\"format\":1", 1),
+            "line 1: format 1, and this version reads 2: write the log anew with `roundelay simulate",
+        ),
+        (&log.replacen("\"format\":2", "\"new\":{},\"format\":3", 1), "line 1: format 3, and this version reads 2: "),
         (&log.replacen("\"rate\":", "\"rats\":", 1), "line 1: unknown field"),
     ];
     for (text, message) in cases {
         let error = check(text).expect_err("no log").to_string();
         assert!(error.starts_with(message), "{error}");
     }
+}
+
+/// A log that is cut off tells of a run that did, and its faults before that are told as well.
+#[test]
+fn a_log_that_is_cut_off_stops_without_an_end() {
+    let (log, _) = simulate(1);
+    let lines = log.lines().count() as u64;
+    let cut = inspect(&log.as_bytes()[..log.len() - 20], 10).unwrap();
+    assert_eq!(cut.faults.len(), 1, "{:?}", cut.faults);
+    assert_eq!(
+        (cut.faults[0].line, cut.faults[0].what.starts_with("the log stops in the middle of this line without an end")),
+        (lines, true)
+    );
+    let whole_lines = &log[..log.trim_end().rfind('\n').unwrap() + 1];
+    let cut = inspect(whole_lines.as_bytes(), 10).unwrap();
+    assert_eq!((cut.faults[0].line, cut.faults[0].what.starts_with("the log stops without an end")), (lines - 1, true));
+}
+
+/// A link that is slower than its log says is told once, and all that it sent too late is counted.
+#[test]
+fn one_fault_does_not_bury_itself_in_its_wake() {
+    let mut told = 0;
+    for seed in 0..60 {
+        let log = simulate_all(seed);
+        let (header, rest) = log.split_once('\n').unwrap();
+        let mut header: Header = serde_json::from_str(header).unwrap();
+        // The busiest link, one that does not interrupt packets.
+        let sent = |link: u32| rest.matches(&format!("\"link\":{link},\"end\"")).count();
+        let Some(link) =
+            (0..header.links.len() as u32).filter(|link| !header.links[*link as usize].preempts).max_by_key(|link| sent(*link))
+        else {
+            continue;
+        };
+        if sent(link) < 20 {
+            continue;
+        }
+        header.links[link as usize].rate *= 2;
+        let text = serde_json::to_string(&header).unwrap() + "\n" + rest;
+        let faults = inspect(text.as_bytes(), 10).unwrap().faults;
+        assert!(faults.len() == 1 && faults[0].link == Some(link), "seed {seed}: {faults:?}");
+        assert!(faults[0].wake + 1 >= sent(link) as u64 / 2, "seed {seed}: {faults:?} of {}", sent(link));
+        told += 1;
+    }
+    assert!(told > 20, "told only {told} times");
 }

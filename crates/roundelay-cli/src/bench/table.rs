@@ -59,6 +59,19 @@ fn warning(row: &Row) -> String {
     format!("  sent {:.1}% of the packets: no cost of forwarding", share * 100.0)
 }
 
+/// What figures cannot say by themselves, after so many rounds where they scatter: that nobody has seen how much, and that a cost may be less than that.
+pub(super) fn hints(measured: &[Measured], rounds: Option<u16>) -> String {
+    let is_below_zero = measured.iter().flat_map(|measured| &measured.rows).any(|row| row.sends() && row.net < 0.0);
+    let hints = [
+        (rounds == Some(1), "One round does not show how much figures scatter: --rounds 5 does."),
+        (
+            rounds.is_some() && is_below_zero,
+            "A net cost below zero is noise that is larger than the cost: more --rounds, more --pairs, or --instructions, where there is none.",
+        ),
+    ];
+    hints.into_iter().filter(|(is_due, _)| *is_due).map(|(_, hint)| format!("{hint}\n")).collect()
+}
+
 /// What costs more or less than when it was saved, by more than so many percent, or was not saved: a line each.
 pub(super) fn beyond(measured: &[Measured], percent: f64) -> Vec<String> {
     let mut lines = Vec::new();
@@ -121,6 +134,16 @@ mod tests {
         assert_eq!(beyond(&measured, 2.0), ["512 flows, small, lengths imix, bursts of 32, packed: none was 4.00, is 10.00 (+150.0%)"]);
         assert!(beyond(&measured, 150.0).is_empty());
         assert!(text(&measured).contains("2.50"), "{}", text(&measured));
+    }
+
+    #[test]
+    fn noise_is_told_as_such() {
+        let mut all = [measured(Memory::Packed, None)];
+        assert_eq!(hints(&all, Some(5)), "");
+        assert!(hints(&all, Some(1)).starts_with("One round ") && hints(&all, None).is_empty());
+        all[0].rows[1].net = -0.3;
+        assert!(hints(&all, Some(5)).starts_with("A net cost below zero "), "{}", hints(&all, Some(5)));
+        assert_eq!(hints(&all, None), "", "instructions are counted");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use roundelay::{Ecn, Instant};
 use roundelay_tcp::{Flags, Segment};
 
-use crate::flows::FlowNumber;
+use crate::headers::address;
 use crate::network::NodeId;
 
 const INTERNET: usize = 20;
@@ -31,11 +31,6 @@ pub(super) struct Origin {
     pub(super) ecn: Ecn,
     pub(super) ends: [NodeId; 2],
     pub(super) ports: [u16; 2],
-}
-
-/// Ports of a flow, that of its source first: enough of them to tell apart 2^30 flows between two nodes.
-pub(super) fn ports(flow: FlowNumber) -> [u16; 2] {
-    [0x8000 | (flow.0 & 0x7fff) as u16, 0x8000 | (flow.0 >> 15 & 0x7fff) as u16]
 }
 
 impl Origin {
@@ -73,7 +68,7 @@ impl Origin {
         bytes.extend_from_slice(&u16::try_from(len).unwrap_or(0).to_be_bytes());
         bytes.extend_from_slice(&(self.number as u16).to_be_bytes());
         bytes.extend_from_slice(&[0, 0, 64, protocol, 0, 0]);
-        self.ends.iter().for_each(|node| bytes.extend_from_slice(&address(*node)));
+        self.ends.iter().for_each(|node| bytes.extend_from_slice(&address(*node).octets()));
         let sum = checksum(sum_of(&bytes));
         bytes[INTERNET_SUM..][..2].copy_from_slice(&sum.to_be_bytes());
         bytes
@@ -92,10 +87,6 @@ impl Headers {
         bytes[INTERNET + sum_at..][..2].copy_from_slice(&sum.to_be_bytes());
         Self { bytes, len }
     }
-}
-
-fn address(node: NodeId) -> [u8; 4] {
-    (10 << 24 | node.0 & 0xff_ffff).to_be_bytes()
 }
 
 const fn congestion(ecn: Ecn) -> u8 {

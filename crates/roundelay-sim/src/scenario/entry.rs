@@ -12,16 +12,17 @@ use super::file::into_table;
 use super::files::{Files, is_capture, text};
 use super::lists::{self, Trace};
 use super::pairs::{Pairing, matching};
+use super::protocol::Protocol;
 use super::reader::Reader;
 use super::results::ALL;
 use super::source::SourceSpec;
-use super::{Group, ScenarioError};
+use super::{Group, ScenarioError, unused};
 use crate::network::NodeId;
 use crate::routing::Routes;
-use crate::sources::Urgency;
 use crate::sources::workload;
+use crate::sources::{LONGEST_PACKET, Urgency};
 use crate::topologies::Topology;
-use crate::written::{InWords, read, some};
+use crate::written::{CodePoint, InWords, read, some, some_whole, whole};
 
 /// Most sources.
 const MOST_SOURCES: u64 = 1_000_000;
@@ -54,7 +55,7 @@ struct Placement {
     #[serde(default)]
     pairs: Pairing,
     /// Sources of each pair.
-    #[serde(default = "one_u32")]
+    #[serde(default = "one_u32", deserialize_with = "whole::<_, _, 1, MOST_SOURCES>")]
     count: u32,
     /// When the first starts.
     #[serde(default, deserialize_with = "read")]
@@ -73,6 +74,7 @@ struct Placement {
     #[schemars(with = "Option<InWords<Duration>>")]
     stop: Option<Duration>,
     /// Its weight in queues that know weights: 1 to 1024.
+    #[serde(default, deserialize_with = "some_whole::<_, _, 1, 1024>")]
     #[schemars(range(min = 1, max = 1024))]
     weight: Option<u32>,
     /// Its longest packet, for queues that go by it: 512 to 65,536 bytes.
@@ -83,10 +85,29 @@ struct Placement {
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Urgency>>")]
     urgency: Option<Urgency>,
+    /// The code point of Differentiated Services, by which trees may sort its flows: 0 to 63, or a name such as "ef".
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<CodePoint>>")]
+    dscp: Option<CodePoint>,
 }
 
-const PLACEMENT: [&str; 12] =
-    ["name", "from", "to", "pairs", "count", "start", "start_step", "start_jitter", "stop", "weight", "max_packet_len", "urgency"];
+/// The keys of all sources, the kind last.
+const ALL_HAVE: [&str; 14] = [
+    "name",
+    "from",
+    "to",
+    "pairs",
+    "count",
+    "start",
+    "start_step",
+    "start_jitter",
+    "stop",
+    "weight",
+    "max_packet_len",
+    "urgency",
+    "dscp",
+    "kind",
+];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -163,17 +184,17 @@ impl<'a> Source<'_, 'a> {
     fn read(&self, mut table: Spanned<DeTable<'a>>, number: usize) -> Result<Group, ScenarioError> {
         let mut common = DeTable::new();
         let span = table.span();
-        for key in PLACEMENT {
+        let kind = table.get_mut().remove("kind");
+        for key in ALL_HAVE {
             if let Some((key, value)) = table.get_mut().remove_entry(key) {
                 common.insert(key, value);
             }
         }
-        let kind = table.get_mut().remove("kind");
         let mut source = self.source(kind.as_ref().and_then(|kind| kind.get_ref().as_str()), table)?;
         let placement: Placement = self.reader.take(Spanned::new(span, common))?;
         let from = self.hosts("from", &placement.from)?;
         if let SourceSpec::Workload(workload) = &mut source {
-            workload.flows = self.workload(&workload.file, &from)?;
+            (workload.flows, workload.late) = self.workload(&workload.file, &from)?;
         }
         let to = match &placement.to {
             Some(_) if source.is_of_many() => return Err(self.at("to", "flows that arrive go between hosts of 'from': leave it out")),
@@ -183,17 +204,19 @@ impl<'a> Source<'_, 'a> {
         };
         placement.pairs.count(&from, &to).map_err(|message| self.at("pairs", message))?;
         let name = placement.name.clone().unwrap_or_else(|| format!("{}{number}", source.kind()));
-        let flow = self.flow(&placement)?;
+        let flow = self.flow(&placement, source.longest_packet())?;
         let Placement { pairs, count, start, start_step, start_jitter, stop, .. } = placement;
         let urgency = placement.urgency.unwrap_or_default();
-        let group = Group { name, source, from, to, pairs, count, start, start_step, start_jitter, stop, flow, urgency };
+        let dscp = placement.dscp.map_or(0, |CodePoint(dscp)| dscp);
+        let group = Group { name, source, from, to, pairs, count, start, start_step, start_jitter, stop, flow, urgency, dscp };
         self.check(&group)?;
+        self.check_times(&group)?;
         self.check_list(&group)?;
         Ok(group)
     }
 
     fn source(&self, kind: Option<&str>, table: Spanned<DeTable<'a>>) -> Result<SourceSpec, ScenarioError> {
-        let reader = self.reader;
+        let reader = self.reader.beside(&ALL_HAVE);
         Ok(match kind {
             Some("cbr") => SourceSpec::Cbr(reader.take(table)?),
             Some("poisson") => SourceSpec::Poisson(reader.take(table)?),
@@ -226,20 +249,22 @@ impl<'a> Source<'_, 'a> {
             return Err(self.at("flow_by", message));
         }
         trace.packets = lists::packets(&trace.file, &text)?;
-        let end = Instant::ZERO + self.duration;
+        let (all, end) = (trace.packets.len(), Instant::ZERO + self.duration);
         trace.packets.retain(|packet| packet.at < end);
+        trace.late = all - trace.packets.len();
         Ok(trace)
     }
 
-    /// Reads a list of flows between hosts, those after the end of the run left out.
-    fn workload(&self, file: &str, hosts: &[NodeId]) -> Result<Vec<workload::Entry>, ScenarioError> {
+    /// Reads a list of flows between hosts, those after the end of the run left out, and how many these are.
+    fn workload(&self, file: &str, hosts: &[NodeId]) -> Result<(Vec<workload::Entry>, usize), ScenarioError> {
         let text = text(&self.files.folder.join(file), file, "a list of flows").map_err(|message| self.at("file", message))?;
         let names = hosts.iter().map(|host| (self.topology.network.name(*host), *host)).collect();
         let mut flows = lists::flows(file, &text, &names)?;
-        let end = Instant::ZERO + self.duration;
+        let (all, end) = (flows.len(), Instant::ZERO + self.duration);
         flows.retain(|flow| flow.at < end);
         flows.sort_by_key(|flow| flow.at);
-        Ok(flows)
+        let late = all - flows.len();
+        Ok((flows, late))
     }
 
     /// A list that sends nothing is a mistake.
@@ -268,26 +293,24 @@ impl<'a> Source<'_, 'a> {
         if hosts.is_empty() { Err(self.at(key, "an empty list: one host or more")) } else { Ok(hosts) }
     }
 
-    fn flow(&self, placement: &Placement) -> Result<Option<FlowConfig>, ScenarioError> {
-        if placement.weight.is_none() && placement.max_packet_len.is_none() {
-            return Ok(None);
+    /// What queues with weights are told, where they would take something else for granted. `longest` is the longest packet that will come.
+    fn flow(&self, placement: &Placement, longest: u32) -> Result<Option<FlowConfig>, ScenarioError> {
+        let (plain, most) = (FlowConfig::default(), FlowConfig::MAX_PACKET_LEN);
+        let weight = placement.weight.unwrap_or(plain.weight);
+        if !(1..=FlowConfig::MAX_WEIGHT).contains(&weight) {
+            return Err(self.at("weight", format!("weight {weight}: legal range 1 to {}", FlowConfig::MAX_WEIGHT)));
         }
-        let mut flow = FlowConfig::default();
-        if let Some(weight) = placement.weight {
-            let most = FlowConfig::MAX_WEIGHT;
-            if !(1..=most).contains(&weight) {
-                return Err(self.at("weight", format!("weight {weight}: legal range 1 to {most}")));
-            }
-            flow.weight = weight;
+        let least = longest.clamp(FlowConfig::MIN_MAX_PACKET_LEN, most);
+        let max_packet_len = placement.max_packet_len.unwrap_or_else(|| least.max(plain.max_packet_len));
+        if !(least..=most).contains(&max_packet_len) {
+            let why = if least == longest { ", as its packets have up to so many bytes" } else { "" };
+            return Err(self.at("max_packet_len", format!("max_packet_len {max_packet_len}: legal range {least} to {most}{why}")));
         }
-        if let Some(len) = placement.max_packet_len {
-            let (least, most) = (FlowConfig::MIN_MAX_PACKET_LEN, FlowConfig::MAX_PACKET_LEN);
-            if !(least..=most).contains(&len) {
-                return Err(self.at("max_packet_len", format!("max_packet_len {len}: legal range {least} to {most}")));
-            }
-            flow.max_packet_len = len;
-        }
-        Ok(Some(flow))
+        // A link may add to a packet, and its queue is told of that as well.
+        let added = self.topology.network.links().iter().map(|link| link.overhead).max().unwrap_or(0);
+        let is_plain =
+            placement.weight.is_none() && placement.max_packet_len.is_none() && longest.saturating_add(added) <= plain.max_packet_len;
+        Ok((!is_plain).then_some(FlowConfig { weight, max_packet_len }))
     }
 
     /// What can be checked by making one of the sources.
@@ -298,8 +321,16 @@ impl<'a> Source<'_, 'a> {
         if group.count > 1 && group.source.is_of_many() {
             return Err(self.at("count", "flows that arrive are one source: raise their utilisation, or write more of them into the file"));
         }
-        if group.start >= self.duration {
-            return Err(self.at("start", format!("start {}: legal range 0 to less than the duration, {}", group.start, self.duration)));
+        let idle = unused::keys(&group.source, group.urgency).into_iter();
+        if let Some((key, why)) = idle.into_iter().find(|(key, _)| self.reader.has(&format!("{}.{key}", self.path))) {
+            return Err(self.at(key, format!("{key}: {why}")));
+        }
+        if let Some(tcp) = group.source.protocol().map(Protocol::config) {
+            let most = LONGEST_PACKET.saturating_sub(tcp.header_len);
+            if tcp.segment_len > most {
+                let message = format!("segment_len {}: legal range 1 to {most}, as headers take {} bytes", tcp.segment_len, tcp.header_len);
+                return Err(self.at("tcp.segment_len", message));
+            }
         }
         let hosts = group.hosts(&self.topology.network);
         let agent = group.source.agent(group.terms(group.from[0], group.to[0], 0), &hosts, &group.source.lists(1)[0]);
@@ -307,6 +338,22 @@ impl<'a> Source<'_, 'a> {
             let key = key_of(error.parameter);
             self.at(key, format!("{key} {}: legal range {}", error.value, error.range))
         })
+    }
+
+    /// Whoever would start after the end would send nothing.
+    fn check_times(&self, group: &Group) -> Result<(), ScenarioError> {
+        if group.start >= self.duration {
+            return Err(self.at("start", format!("start {}: legal range 0 to less than the duration, {}", group.start, self.duration)));
+        }
+        let (sources, end) = (group.sources(), group.end(self.duration));
+        let last = group.last_start();
+        if last < end {
+            return Ok(());
+        }
+        let most = Duration::from_picos((end - group.start).as_picos() / sources.saturating_sub(1).max(1));
+        let message =
+            format!("start_step {}: the last of {sources} sources starts at {last}, legal range 0 to less than {most}", group.start_step);
+        Err(self.at("start_step", message))
     }
 
     /// Refuses what would take all memory there is before the first packet is sent.

@@ -3,13 +3,14 @@
 use roundelay::Duration;
 
 use super::{Group, Scenario, SourceSpec};
-use crate::network::{LinkClass, LinkConfig, Network};
+use crate::network::{LinkConfig, LinkId, Network};
 use crate::routing::Routes;
 
 /// A run that would take more events is refused.
 pub const MOST_EVENTS: f64 = 1e12;
 
-/// What a run will take, roughly: losses not counted, queues full, TCP as fast as its links.
+/// What a run will take at most, or nearly: what queues drop counts as if it had gone all the way, what is drawn is taken four standard deviations
+/// above its mean, and over TCP as much is sent as the links let through.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Packets sent.
@@ -30,43 +31,153 @@ const PER_SOURCE: f64 = 1_000.0;
 const PER_LINK: f64 = 4_000.0;
 /// Pairs of a group whose routes are looked at.
 const SAMPLE: usize = 1_000;
+/// Segments that are sent for each that a link lets through: a loss of a fifth is more than senders keep up for long.
+const WITH_LOSSES: f64 = 1.25;
 
 impl Estimate {
     /// Of one run of a scenario.
     pub fn of(scenario: &Scenario) -> Self {
         let network = &scenario.topology.network;
-        let (mut packets, mut packet_hops, mut sources, mut offered) = (0.0, 0.0, 0.0, 0.0);
-        let mut routes = Routes::default();
-        for group in &scenario.groups {
-            let span = group.span(scenario.duration);
-            let (hops, bottleneck) = ways(network, group, &mut routes);
-            let sent = |span| sent(network, group, span, bottleneck);
-            packets += sent(span);
-            packet_hops += sent(span) * hops;
-            sources += group.sources() as f64;
-            offered += sent(span.min(Duration::from_secs(1)));
-        }
+        let plan = Plan::new(scenario);
+        let [packets, packet_hops] = plan.traffic(scenario.duration);
+        let [at_once, _] = plan.traffic(scenario.duration.min(Duration::from_secs(1)));
         let lists: f64 = scenario.groups.iter().map(list_bytes).sum();
         // Groups that join the same hosts share their tables.
         let tables = scenario.groups.iter().map(|group| group.route_bytes(network)).max().unwrap_or(0) as f64;
-        let memory =
-            lists + tables + network.links().len() as f64 * PER_LINK + sources * PER_SOURCE + room(network).min(offered) * PER_PACKET;
+        let (links, sources) = (network.links().len() as f64, scenario.sources() as f64);
+        let memory = lists + tables + links * PER_LINK + sources * PER_SOURCE + room(network).min(at_once) * PER_PACKET;
         Self { packets, packet_hops, events: 2.0 * packet_hops + packets, memory }
     }
 }
 
-/// Mean length and mean bottleneck, in bits a second, of a group's routes.
-fn ways(network: &Network, group: &Group, routes: &mut Routes) -> (f64, f64) {
-    let pairs = group.possible_pairs();
-    let sample: Vec<_> = pairs.iter().step_by(pairs.len().div_ceil(SAMPLE).max(1)).collect();
-    let (mut links, mut rates) = (0, 0.0);
-    for (from, to) in &sample {
-        let Ok(route) = routes.between(network, *from, *to) else { continue };
-        links += routes.links(route).count();
-        rates += routes.links(route).map(|link| network.links()[link].rate.bits_per_second()).min().unwrap_or(0) as f64;
+/// The groups of a scenario and the ways that their packets go.
+struct Plan<'a> {
+    scenario: &'a Scenario,
+    groups: Vec<(&'a Group, Ways)>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(scenario: &'a Scenario) -> Self {
+        let mut routes = Routes::default();
+        let groups = scenario.groups.iter().map(|group| (group, Ways::of(&scenario.topology.network, group, &mut routes)));
+        Self { scenario, groups: groups.collect() }
     }
-    let count = sample.len().max(1) as f64;
-    (links as f64 / count, rates / count)
+
+    /// Packets, and packets by their hops, of so much time of each group.
+    fn traffic(&self, most: Duration) -> [f64; 2] {
+        let network = &self.scenario.topology.network;
+        let (mut packets, mut packet_hops, mut shared) = (0.0, 0.0, Shared::new(network));
+        for (group, ways) in &self.groups {
+            let span = group.span(self.scenario.duration).min(most);
+            let load = group.source.load(span, ways.round_trip, ways.fastest, group.from.len() as f64).of(group.senders());
+            match group.source.protocol() {
+                Some(tcp) => shared.add(ways, load, f64::from(tcp.config().segment_len.max(1)) * 8.0, group.senders(), span.as_secs_f64()),
+                None => (packets, packet_hops) = (packets + load, packet_hops + load * ways.hops()),
+            }
+        }
+        let [transfers, transfer_hops] = shared.traffic();
+        [packets + transfers, packet_hops + transfer_hops]
+    }
+}
+
+/// The routes of some of a group's pairs, as many as stand for all.
+struct Ways {
+    routes: Vec<Vec<usize>>,
+    /// The least time there and back over any of them.
+    round_trip: Duration,
+    /// The most that any of them lets through, in bits a second.
+    fastest: f64,
+}
+
+impl Ways {
+    fn of(network: &Network, group: &Group, routes: &mut Routes) -> Self {
+        let pairs = group.possible_pairs();
+        let (mut ways, mut shortest, mut fastest) = (Vec::new(), Duration::MAX, 0);
+        for (from, to) in pairs.iter().step_by(pairs.len().div_ceil(SAMPLE).max(1)) {
+            let Ok(route) = routes.between(network, *from, *to) else { continue };
+            let links: Vec<usize> = routes.links(route).collect();
+            let there = network.fastest(links.iter().map(|link| LinkId(*link as u32)), 0);
+            shortest = shortest.min(there + there);
+            fastest = fastest.max(links.iter().map(|link| network.links()[*link].rate.bits_per_second()).min().unwrap_or(0));
+            ways.push(links);
+        }
+        Self { round_trip: if ways.is_empty() { Duration::ZERO } else { shortest }, routes: ways, fastest: fastest as f64 }
+    }
+
+    /// The mean length of a route.
+    fn hops(&self) -> f64 {
+        self.routes.iter().map(Vec::len).sum::<usize>() as f64 / self.routes.len().max(1) as f64
+    }
+}
+
+/// Transfers over TCP, which take what links let through. All that go over a link share it, so each counts at the one of its links that leaves a flow
+/// the least.
+struct Shared<'a> {
+    network: &'a Network,
+    transfers: Vec<Transfer<'a>>,
+    /// By link: the flows that go over it.
+    flows: Vec<f64>,
+}
+
+/// What goes one way: so many full segments of so many bits, from so many sources, in so much time.
+struct Transfer<'a> {
+    links: &'a [usize],
+    segments: f64,
+    bits: f64,
+    sources: f64,
+    seconds: f64,
+}
+
+/// What goes over one link.
+#[derive(Debug, Clone, Copy, Default)]
+struct Carried {
+    segments: f64,
+    segment_hops: f64,
+    /// The most that the link lets through.
+    most: f64,
+    longest_way: f64,
+}
+
+impl<'a> Shared<'a> {
+    fn new(network: &'a Network) -> Self {
+        Self { network, transfers: Vec::new(), flows: vec![0.0; network.links().len()] }
+    }
+
+    fn add<'w: 'a>(&mut self, ways: &'w Ways, segments: f64, bits: f64, sources: f64, seconds: f64) {
+        let part = 1.0 / ways.routes.len().max(1) as f64;
+        for links in &ways.routes {
+            links.iter().for_each(|link| self.flows[*link] += sources * part);
+            self.transfers.push(Transfer { links, segments: segments * part, bits, sources: sources * part, seconds });
+        }
+    }
+
+    fn rate(&self, link: usize) -> f64 {
+        self.network.links()[link].rate.bits_per_second() as f64
+    }
+
+    /// Packets, and packets by their hops: acknowledgements are as many as segments.
+    fn traffic(&self) -> [f64; 2] {
+        let mut carried = vec![Carried::default(); self.flows.len()];
+        for transfer in &self.transfers {
+            let share = |link: usize| self.rate(link) / self.flows[link].max(f64::MIN_POSITIVE);
+            let Some(narrowest) = transfer.links.iter().copied().min_by(|one, other| share(*one).total_cmp(&share(*other))) else {
+                continue;
+            };
+            let at_rate = self.rate(narrowest) * transfer.seconds / transfer.bits;
+            // A flow sends no more than its narrowest link carries.
+            let segments = transfer.segments.min(at_rate * transfer.sources.max(1.0));
+            let (at, hops) = (&mut carried[narrowest], transfer.links.len() as f64);
+            at.segments += segments;
+            at.segment_hops += segments * hops;
+            at.most = at.most.max(at_rate);
+            at.longest_way = at.longest_way.max(hops);
+        }
+        carried.iter().fold([0.0; 2], |[packets, packet_hops], at| {
+            let segments = at.segments.min(at.most);
+            let segment_hops = at.segment_hops.min(segments * at.longest_way);
+            [packets + 2.0 * WITH_LOSSES * segments, packet_hops + 2.0 * WITH_LOSSES * segment_hops]
+        })
+    }
 }
 
 /// Bytes that lists take: as they were read, and with those who send them.
@@ -76,18 +187,6 @@ fn list_bytes(group: &Group) -> f64 {
         SourceSpec::Workload(workload) => size_of_val(&workload.flows[..]) as f64 * (1.0 + group.senders()),
         _ => 0.0,
     }
-}
-
-/// Packets that a group sends. Those that take what they can get share the core.
-fn sent(network: &Network, group: &Group, span: Duration, bottleneck: f64) -> f64 {
-    let all = group.source.packets(span, bottleneck, group.from.len() as f64) * group.senders();
-    if !group.source.is_greedy() {
-        return all;
-    }
-    let has_core = network.links().iter().any(|link| link.class == LinkClass::Core);
-    let core = network.links().iter().filter(|link| !has_core || link.class == LinkClass::Core);
-    let rate: f64 = core.map(|link| link.rate.bits_per_second() as f64).sum();
-    all.min(group.source.packets(span, rate, 1.0))
 }
 
 /// Packets that fit into all queues and wires.

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use roundelay::Duration;
-use roundelay::schedulers::Spec;
+use roundelay::{Duration, Limit};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -16,10 +15,11 @@ use super::files::{Files, ReadCapture, no_captures};
 use super::reader::Reader;
 use super::topology::{LinkEntry, NodeEntry, Parts, PortEntry, TopologyTable, topology};
 use super::{Scenario, ScenarioError};
+use crate::network::LinkClass;
 use crate::random::mix;
 use crate::routing::{Metric, Routing};
-use crate::topologies::Queues;
-use crate::written::{InWords, read, some};
+use crate::topologies::{Queues, Topology};
+use crate::written::{InWords, Ordering, read, some, whole};
 
 /// The shortest run.
 const SHORTEST: Duration = Duration::from_nanos(1);
@@ -34,7 +34,7 @@ struct Top {
     /// What it is called. Left out: as the file.
     name: Option<String>,
     /// Of all that is drawn: same seed, same result.
-    #[serde(default = "one")]
+    #[serde(default = "one", deserialize_with = "whole::<_, _, 0, { u64::MAX }>")]
     seed: u64,
     /// How long it lasts, at most 200 days.
     #[serde(deserialize_with = "read")]
@@ -76,16 +76,16 @@ struct Top {
 struct QueueTable {
     /// Between core routers, and other outputs of routers where nothing is said of them. By default fifo limit 1000.
     #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Spec>>")]
-    core: Option<Spec>,
+    #[schemars(with = "Option<InWords<Ordering>>")]
+    core: Option<Ordering>,
     /// Other outputs of routers.
     #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Spec>>")]
-    edge: Option<Spec>,
+    #[schemars(with = "Option<InWords<Ordering>>")]
+    edge: Option<Ordering>,
     /// Hosts' network interfaces. By default fifo, and no limit that matters.
     #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Spec>>")]
-    host: Option<Spec>,
+    #[schemars(with = "Option<InWords<Ordering>>")]
+    host: Option<Ordering>,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -128,10 +128,11 @@ impl Scenario {
         let sources = table.get_mut().remove("source");
         let top: Top = reader.take(table)?;
         top.check(&reader)?;
-        let queues = top.queues();
-        let parts = Parts { nodes: &top.node, links: &top.link, ports: &top.port, queues: &queues };
+        let (queues, trees) = top.queues();
+        let parts = Parts { nodes: &top.node, links: &top.link, ports: &top.port, queues: &queues, trees: &trees };
         let topology_table = topology_table.map(|value| into_table(&reader, "topology", value)).transpose()?;
         let mut topology = topology(&reader, topology_table, &parts, folder)?;
+        top.queue.check(&reader, &topology)?;
         topology.network.set_routing(Routing { metric: top.routing.metric, spread: top.routing.spread.then_some(mix(top.seed)) });
         let groups = groups(&reader, sources, &topology, top.duration, &Files { folder, capture })?;
         let name = top.name.unwrap_or_else(|| file.rsplit(['/', '\\']).next().unwrap_or(file).trim_end_matches(".toml").to_owned());
@@ -148,6 +149,23 @@ impl Scenario {
     }
 }
 
+impl QueueTable {
+    /// # Errors
+    /// A queue is set of which there is none.
+    fn check(&self, reader: &Reader<'_>, topology: &Topology) -> Result<(), ScenarioError> {
+        let has = |class: LinkClass| topology.network.links().iter().any(|link| link.class == class);
+        for (class, ordering) in [(LinkClass::Core, &self.core), (LinkClass::Edge, &self.edge), (LinkClass::Host, &self.host)] {
+            let stands_for_edge = class == LinkClass::Core && self.edge.is_none() && has(LinkClass::Edge);
+            if ordering.is_some() && !has(class) && !stands_for_edge {
+                let classes: Vec<_> = LinkClass::ALL.into_iter().filter(|class| has(*class)).map(LinkClass::name).collect();
+                let message = format!("{class}: no link is of that class, those that there are of {}", classes.join(" and "));
+                return Err(reader.at(&format!("queue.{class}"), message));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Top {
     fn check(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
         if self.duration < SHORTEST || self.duration > LONGEST {
@@ -157,15 +175,25 @@ impl Top {
             let message = format!("warmup {}: legal range 0 to less than the duration, {}", self.warmup, self.duration);
             return Err(reader.at("warmup", message));
         }
+        if let Some(port) = self.port.iter().position(|port| port.cost.is_some()).filter(|_| self.routing.metric != Metric::Cost) {
+            return Err(reader.at(&format!("port.{port}.cost"), "cost: it counts where [routing] has metric = \"cost\", and nowhere else"));
+        }
         Ok(())
     }
 
-    fn queues(&self) -> Queues {
+    /// What orders queues of each class, and the trees among these.
+    fn queues(&self) -> (Queues, Vec<(LinkClass, &str, Limit)>) {
         let QueueTable { core, edge, host } = &self.queue;
-        let mut queues = core.clone().map_or_else(Queues::default, Queues::routers);
-        edge.iter().for_each(|edge| queues.edge = edge.clone());
-        host.iter().for_each(|host| queues.host = host.clone());
-        queues
+        let edge = edge.as_ref().or(core.as_ref());
+        let (mut queues, mut trees) = (Queues::default(), Vec::new());
+        for (class, ordering) in [(LinkClass::Core, core.as_ref()), (LinkClass::Edge, edge), (LinkClass::Host, host.as_ref())] {
+            match ordering {
+                Some(Ordering::Discipline(spec)) => *queues.of_mut(class) = spec.clone(),
+                Some(Ordering::Tree { file, limit }) => trees.push((class, file.as_str(), *limit)),
+                None => {}
+            }
+        }
+        (queues, trees)
     }
 }
 

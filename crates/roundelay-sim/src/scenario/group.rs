@@ -7,8 +7,12 @@ use roundelay::{Duration, Instant};
 use super::Group;
 use super::pairs::Pairing;
 use super::source::SourceSpec;
+use crate::headers::Marks;
 use crate::network::{Network, NodeId};
 use crate::sources::{Terms, arrivals};
+
+/// TCP's number (RFC 9293).
+const TCP: u8 = 6;
 
 impl Group {
     /// The hosts of flows that arrive, none for other sources.
@@ -77,10 +81,26 @@ impl Group {
         if is_dealt { f64::from(self.count) } else { self.sources() as f64 }
     }
 
+    /// When its sources stop, at the end of the run at the latest.
+    pub(super) fn end(&self, duration: Duration) -> Duration {
+        self.stop.map_or(duration, |stop| stop.min(duration))
+    }
+
     /// From the start of its first source until all stop.
     pub(super) fn span(&self, duration: Duration) -> Duration {
-        let end = self.stop.map_or(duration, |stop| stop.min(duration));
+        let end = self.end(duration);
         end - self.start.min(end)
+    }
+
+    /// When the last of its sources starts, jitter aside.
+    pub(super) fn last_start(&self) -> Duration {
+        self.start + Duration::from_picos(self.start_step.as_picos().saturating_mul(self.sources().saturating_sub(1)))
+    }
+
+    /// What the headers of its packets say.
+    pub(super) fn marks(&self) -> Marks {
+        let plain = Marks::default();
+        Marks { protocol: if self.source.protocol().is_some() { TCP } else { plain.protocol }, dscp: self.dscp }
     }
 
     /// Terms of a source between two hosts.

@@ -45,6 +45,9 @@ pub struct Trace {
     /// What is in it.
     #[serde(skip)]
     pub packets: Vec<trace::Entry>,
+    /// Packets that its list has beside these, after the end of the run. Of captures they are not counted.
+    #[serde(skip)]
+    pub late: usize,
     /// Whether its flows are dealt out to the pairs in turn: those of a capture are. A list is one flow, which each pair sends.
     #[serde(skip)]
     pub is_dealt: bool,
@@ -86,6 +89,9 @@ pub struct Workload {
     /// What is in it.
     #[serde(skip)]
     pub flows: Vec<workload::Entry>,
+    /// Flows that its list has beside these, after the end of the run.
+    #[serde(skip)]
+    pub late: usize,
 }
 
 impl Workload {

@@ -11,7 +11,9 @@ mod files;
 mod group;
 mod interval;
 mod lists;
+mod load;
 mod meter;
+mod notes;
 mod pairs;
 mod protocol;
 mod reader;
@@ -20,6 +22,7 @@ mod run;
 mod source;
 mod template;
 mod topology;
+mod unused;
 
 use roundelay::Duration;
 
@@ -89,6 +92,8 @@ pub struct Group {
     pub flow: Option<roundelay::FlowConfig>,
     /// What packets say of their urgency.
     pub urgency: Urgency,
+    /// Their Differentiated Services code point, 0 to 63, by which trees may sort them.
+    pub dscp: u8,
 }
 
 #[cfg(test)]

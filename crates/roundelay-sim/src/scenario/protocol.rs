@@ -5,7 +5,7 @@ use roundelay_tcp as tcp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::written::{InWords, some};
+use crate::written::{InWords, some, some_whole};
 
 /// Which settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -61,8 +61,10 @@ pub struct Protocol {
     #[schemars(with = "Option<InWords<u32>>")]
     pub segment_len: Option<u32>,
     /// First congestion window in segments: 1 to 1,000,000.
+    #[serde(deserialize_with = "some_whole::<_, _, 1, 1_000_000>")]
     pub initial_window: Option<u32>,
     /// What the receiver takes beyond what it has acknowledged, in segments: 1 to 100,000,000.
+    #[serde(deserialize_with = "some_whole::<_, _, 1, 100_000_000>")]
     pub receive_window: Option<u32>,
     /// Least retransmission timeout: from 1 us.
     #[serde(deserialize_with = "some")]

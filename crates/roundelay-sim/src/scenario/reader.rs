@@ -73,9 +73,37 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// The same reader of a table that had these keys as well, which have been read.
+    pub(super) const fn beside<'r>(&'r self, keys: &'r [&'r str]) -> Beside<'r, 'a> {
+        Beside { reader: self, keys }
+    }
+
     fn no_toml(&self, error: &toml::de::Error) -> ScenarioError {
         let line = error.span().map_or(0, |span| self.line_of(span.start));
         self.at_line(line, error.message())
+    }
+}
+
+/// Reads what is left of a table.
+#[derive(Clone, Copy)]
+pub(super) struct Beside<'r, 'a> {
+    reader: &'r Reader<'a>,
+    keys: &'r [&'r str],
+}
+
+impl<'a> Beside<'_, 'a> {
+    /// # Errors
+    /// A key is unknown or missing, a value out of its range. Who does not know a key is told all that there are.
+    pub(super) fn take<V: DeserializeOwned>(self, table: Spanned<DeTable<'a>>) -> Result<V, ScenarioError> {
+        let keys: Vec<_> = table.get_ref().keys().map(|key| format!("unknown field `{}`", key.get_ref())).collect();
+        self.reader.take(table).map_err(|mut error| {
+            // Only if it is a key of this table and not of one within.
+            if keys.iter().any(|key| error.message.starts_with(key)) {
+                let others: Vec<_> = self.keys.iter().map(|key| format!("`{key}`")).collect();
+                error.message += &format!("; beside {}", others.join(", "));
+            }
+            error
+        })
     }
 }
 

@@ -401,7 +401,7 @@ fn links(scenario: &Scenario, seconds: f64, before: &[LinkState], after: &[LinkS
             from: network.name(link.from),
             to: network.name(link.to),
             class: link.class.name(),
-            queue: link.queue.discipline.to_string(),
+            queue: link.ordering(),
             buffer: buffer(link.queue.limit_or_default()),
             rate: link.rate.bits_per_second(),
             // A link that interrupts packets may have sent most of one before.

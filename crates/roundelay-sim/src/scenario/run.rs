@@ -153,6 +153,7 @@ impl Scenario {
         let meter = Meter::new(&network, self);
         let mut simulation = Simulation::with_probe(network, seed, (meter, probe)).map_err(|error| self.named(error))?;
         for (number, group) in (0..).zip(&self.groups) {
+            simulation.set_marks(number, group.marks());
             let hosts = group.hosts(&self.topology.network);
             let pairs = group.source_pairs(mix(seed ^ mix(u64::from(number))));
             let lists = group.source.lists(pairs.len());

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use roundelay::{Bytes, Duration, Instant, Rate};
+use roundelay::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -288,6 +288,34 @@ impl SourceSpec {
         }
     }
 
+    /// What both ends do, if it sends over TCP.
+    pub(super) const fn protocol(&self) -> Option<&Protocol> {
+        match self {
+            Self::Tcp(Tcp { tcp, .. }) | Self::RequestResponse(RequestResponse { tcp, .. }) | Self::Video(Video { tcp, .. }) => Some(tcp),
+            Self::Arrivals(Arrivals { transport: Transport::Tcp, tcp, .. })
+            | Self::Workload(Workload { transport: Transport::Tcp, tcp, .. }) => Some(tcp),
+            _ => None,
+        }
+    }
+
+    /// Its longest packet in bytes, headers included.
+    pub(super) fn longest_packet(&self) -> u32 {
+        if let Some(tcp) = self.protocol().map(Protocol::config) {
+            return tcp.segment_len.saturating_add(tcp.header_len);
+        }
+        match self {
+            Self::Cbr(Cbr { packet_len, .. })
+            | Self::OnOff(OnOff { packet_len, .. })
+            | Self::Voip(Voip { packet_len })
+            | Self::Burst(Burst { packet_len, .. })
+            | Self::Arrivals(Arrivals { packet_len, .. })
+            | Self::Workload(Workload { packet_len, .. }) => *packet_len,
+            Self::Poisson(spec) => spec.lengths().longest(),
+            Self::Trace(spec) => spec.packets.iter().map(|packet| packet.len).max().unwrap_or(0),
+            Self::Tcp(_) | Self::RequestResponse(_) | Self::Video(_) => 0,
+        }
+    }
+
     /// How its flows end.
     pub(super) fn ending(&self) -> Ending {
         match self {
@@ -349,53 +377,10 @@ impl SourceSpec {
             Self::Workload(spec) => Box::new(workload::Workload::new(spec.config(terms))?),
         })
     }
-
-    /// About how many packets one of them sends in `span` over a route with this bottleneck, acknowledgements included.
-    pub(super) fn packets(&self, span: Duration, bottleneck: f64, senders: f64) -> f64 {
-        let seconds = span.as_secs_f64();
-        let at_rate = |rate: f64, len: f64| rate / (8.0 * len.max(1.0)) * seconds;
-        let over_tcp = |bytes: f64, tcp: &Protocol| 2.0 * (bytes / f64::from(tcp.config().segment_len.max(1)) + 2.0);
-        match self {
-            Self::Cbr(spec) => at_rate(spec.rate.bits_per_second() as f64, spec.packet_len.into()),
-            Self::Poisson(spec) => at_rate(spec.rate.bits_per_second() as f64, spec.lengths().mean()),
-            Self::OnOff(spec) => {
-                let (on, off) = (spec.on.as_secs_f64(), spec.off.as_secs_f64());
-                at_rate(spec.rate.bits_per_second() as f64 * on / (on + off).max(f64::MIN_POSITIVE), spec.packet_len.into())
-            }
-            Self::Voip(_) => 50.0 * seconds * 1004.0 / (1004.0 + 1587.0),
-            Self::Burst(spec) => spec.size.0 as f64 / f64::from(spec.packet_len.max(1)),
-            Self::Tcp(spec) => {
-                let possible = bottleneck * seconds / 8.0;
-                over_tcp(spec.size.map_or(possible, |size| possible.min(size.0 as f64)), &spec.tcp)
-            }
-            Self::RequestResponse(spec) => {
-                let times = seconds / spec.think.as_secs_f64().max(1e-4);
-                times * over_tcp((spec.request.0 + spec.response.0) as f64, &spec.tcp)
-            }
-            Self::Video(spec) => seconds / spec.interval.as_secs_f64().max(1e-6) * over_tcp(spec.segment.0 as f64, &spec.tcp),
-            Self::Arrivals(spec) => {
-                let ways = if spec.transport == Transport::Tcp { 2.0 } else { 1.0 };
-                ways * senders * at_rate(spec.utilisation * spec.link_rate.bits_per_second() as f64, spec.packet_len.into())
-            }
-            Self::Trace(spec) => spec.packets.partition_point(|packet| packet.at < Instant::ZERO + span) as f64,
-            Self::Workload(spec) => {
-                let of_flow = |flow: &workload::Entry| match spec.transport {
-                    Transport::Burst => flow.size_bytes as f64 / f64::from(spec.packet_len.max(1)) + 1.0,
-                    Transport::Tcp => over_tcp(flow.size_bytes as f64, &spec.tcp),
-                };
-                spec.flows.iter().take_while(|flow| flow.at < Instant::ZERO + span).map(of_flow).sum()
-            }
-        }
-    }
-
-    /// Whether it sends as fast as the network lets it, and all of its kind share that.
-    pub(super) const fn is_greedy(&self) -> bool {
-        matches!(self, Self::Tcp(Tcp { size: None, .. }))
-    }
 }
 
 impl Poisson {
-    fn lengths(&self) -> poisson::Lengths {
+    pub(super) fn lengths(&self) -> poisson::Lengths {
         match self.lengths {
             _ if !self.mix.is_empty() => poisson::Lengths::Mix(self.mix.clone()),
             Lengths::Fixed => poisson::Lengths::Fixed(self.packet_len),
@@ -439,7 +424,7 @@ impl Arrivals {
         })
     }
 
-    fn sizes(&self) -> Result<Sizes, SourceError> {
+    pub(super) fn sizes(&self) -> Result<Sizes, SourceError> {
         let sizes = match &self.sizes {
             SizesSpec::Named(name) => Sizes::named(name).ok_or_else(|| SourceError {
                 kind: "arrivals",

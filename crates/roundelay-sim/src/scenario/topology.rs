@@ -1,9 +1,10 @@
 //! The network of a scenario: from a template, from a file, or node by node.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use roundelay::schedulers::Spec;
-use roundelay::{Billionths, Duration, Rate};
+use roundelay::{Billionths, Duration, Limit, Rate};
+use roundelay_trace::{TreeFile, TreeFileError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -15,7 +16,7 @@ use super::reader::Reader;
 use crate::network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NodeId};
 use crate::topologies::files::{self, Format, FromFile};
 use crate::topologies::{Dumbbell, FatTree, Internet2, LeafSpine, ParkingLot, QfqFigure8, Queues, Topology, TopologyError};
-use crate::written::{InWords, read, some};
+use crate::written::{InWords, Ordering, read, some, some_whole};
 
 /// What `template` may be: a topology and its parameters.
 #[derive(JsonSchema)]
@@ -102,8 +103,8 @@ pub(super) struct PortEntry {
     /// Where they end.
     to: String,
     #[serde(default, deserialize_with = "some")]
-    #[schemars(with = "Option<InWords<Spec>>")]
-    queue: Option<Spec>,
+    #[schemars(with = "Option<InWords<Ordering>>")]
+    queue: Option<Ordering>,
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Rate>>")]
     rate: Option<Rate>,
@@ -123,7 +124,8 @@ pub(super) struct PortEntry {
     #[schemars(with = "Option<InWords<u32>>")]
     overhead: Option<u32>,
     /// What it counts where routes go by cost.
-    cost: Option<u64>,
+    #[serde(default, deserialize_with = "some_whole::<_, _, 0, { u64::MAX }>")]
+    pub(super) cost: Option<u64>,
 }
 
 /// Everything about the network but `[topology]`.
@@ -133,6 +135,7 @@ pub(super) struct Parts<'a> {
     pub(super) links: &'a [LinkEntry],
     pub(super) ports: &'a [PortEntry],
     pub(super) queues: &'a Queues,
+    pub(super) trees: &'a [(LinkClass, &'a str, Limit)],
 }
 
 /// # Errors
@@ -152,10 +155,28 @@ pub(super) fn topology<'a>(
         Some(table) => from_template(reader, table, parts.queues)?,
         None => written_out(reader, parts)?,
     };
+    for (class, file, limit) in parts.trees {
+        let tree = tree(reader, &format!("queue.{class}"), file, folder)?;
+        let links = topology.network.links().iter().enumerate().filter(|(_, link)| link.class == *class);
+        let links: Vec<_> = links.map(|(number, _)| LinkId(number as u32)).collect();
+        for link in links {
+            if let Some(mut link) = topology.network.link_mut(link) {
+                link.set_tree(tree.clone(), *limit);
+            }
+        }
+    }
     for (number, port) in parts.ports.iter().enumerate() {
-        change(reader, &format!("port.{number}"), port, &mut topology.network)?;
+        change(reader, &format!("port.{number}"), port, &mut topology.network, folder)?;
     }
     Ok(topology)
+}
+
+/// The tree in a file that a queue names.
+fn tree(reader: &Reader<'_>, path: &str, file: &str, folder: &Path) -> Result<Arc<TreeFile>, ScenarioError> {
+    let text =
+        text(&folder.join(file), file, "a tree in TOML, as docs/trees.md describes it").map_err(|message| reader.at(path, message))?;
+    let tree = TreeFile::from_toml(file, &text);
+    tree.map(Arc::new).map_err(|TreeFileError { name, line, message }| ScenarioError { file: name, line, message })
 }
 
 fn from_template<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queues: &Queues) -> Result<Topology, ScenarioError> {
@@ -163,14 +184,15 @@ fn from_template<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queue
     let Some(template) = table.get_mut().remove("template") else {
         return Err(reader.at("topology", format!("neither a template nor a file: template = {NAMES}, or file = \"...\"")));
     };
+    let rest = reader.beside(&["template"]);
     let build = |built: Result<Topology, TopologyError>| built.map_err(|error| reader.at(&format!("topology.{}", error.parameter), error));
     match template.get_ref().as_str() {
-        Some("dumbbell") => build(reader.take::<Dumbbell>(table)?.build(queues)),
-        Some("parking_lot") => build(reader.take::<ParkingLot>(table)?.build(queues)),
-        Some("qfq_figure8") => build(reader.take::<QfqFigure8>(table)?.build(queues)),
-        Some("internet2") => build(reader.take::<Internet2>(table)?.build(queues)),
-        Some("fat_tree") => build(reader.take::<FatTree>(table)?.build(queues)),
-        Some("leaf_spine") => build(reader.take::<LeafSpine>(table)?.build(queues)),
+        Some("dumbbell") => build(rest.take::<Dumbbell>(table)?.build(queues)),
+        Some("parking_lot") => build(rest.take::<ParkingLot>(table)?.build(queues)),
+        Some("qfq_figure8") => build(rest.take::<QfqFigure8>(table)?.build(queues)),
+        Some("internet2") => build(rest.take::<Internet2>(table)?.build(queues)),
+        Some("fat_tree") => build(rest.take::<FatTree>(table)?.build(queues)),
+        Some("leaf_spine") => build(rest.take::<LeafSpine>(table)?.build(queues)),
         Some(name) => Err(reader.at("topology.template", format!("'{name}' is no template: {NAMES}"))),
         None => Err(reader.at("topology.template", format!("expected a name: {NAMES}"))),
     }
@@ -188,7 +210,18 @@ fn from_file<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queues: &
     if second.is_some() && format.second().is_none() {
         return Err(reader.at("topology.second", format!("format {} has one file only", format.name())));
     }
-    let rest: FromFile = reader.take(table)?;
+    let rest: FromFile = reader.beside(&["file", "format", "second"]).take(table)?;
+    if format != Format::NetSys && reader.has("topology.delay_unit") {
+        return Err(reader.at("topology.delay_unit", format!("delay_unit: it is for the format netsys, and this is {}", format.name())));
+    }
+    let has_hosts = format == Format::NetSys && second.is_some();
+    let why = if has_hosts { "the second file has the hosts" } else { "no host is attached with hosts_per_router = 0" };
+    for key in ["hosts_per_router", "access_rate", "access_delay"] {
+        let path = format!("topology.{key}");
+        if reader.has(&path) && (has_hosts || rest.hosts_per_router == 0 && key != "hosts_per_router") {
+            return Err(reader.at(&path, format!("{key}: {why}")));
+        }
+    }
     let what = format!("a network in the format {}", format.name());
     let load = |key: &str, file: &str| text(&folder.join(file), file, &what).map_err(|message| reader.at(key, message));
     let first = load("topology.file", &file)?;
@@ -237,7 +270,7 @@ fn link(topology: &mut Topology, entry: &LinkEntry, from: NodeId, to: NodeId, qu
     topology.network.add_link(link).expect("both ends have been found");
 }
 
-fn change(reader: &Reader<'_>, path: &str, entry: &PortEntry, network: &mut Network) -> Result<(), ScenarioError> {
+fn change(reader: &Reader<'_>, path: &str, entry: &PortEntry, network: &mut Network, folder: &Path) -> Result<(), ScenarioError> {
     let fits = |pattern: &str, node: NodeId| {
         let name = network.name(node);
         pattern
@@ -253,8 +286,13 @@ fn change(reader: &Reader<'_>, path: &str, entry: &PortEntry, network: &mut Netw
     if let Some(overhead) = entry.overhead.filter(|overhead| *overhead > 65_535) {
         return Err(reader.at(&format!("{path}.overhead"), format!("overhead {overhead}: legal range 0 to 65535")));
     }
+    let tree = match &entry.queue {
+        Some(Ordering::Tree { file, limit }) => Some((tree(reader, &format!("{path}.queue"), file, folder)?, *limit)),
+        _ => None,
+    };
     for id in found {
-        if let Some(link) = network.link_mut(id) {
+        if let Some(mut link) = network.link_mut(id) {
+            tree.iter().for_each(|(tree, limit)| link.set_tree(tree.clone(), *limit));
             entry.apply(link);
         }
     }
@@ -263,7 +301,9 @@ fn change(reader: &Reader<'_>, path: &str, entry: &PortEntry, network: &mut Netw
 
 impl PortEntry {
     fn apply(&self, mut link: LinkMut<'_>) {
-        self.queue.iter().for_each(|queue| link.set_queue(queue.clone()));
+        if let Some(Ordering::Discipline(queue)) = &self.queue {
+            link.set_queue(queue.clone());
+        }
         self.rate.iter().for_each(|rate| link.set_rate(*rate));
         self.delay.iter().for_each(|delay| link.set_delay(*delay));
         self.loss.iter().for_each(|loss| link.set_loss(*loss));

@@ -22,6 +22,15 @@ pub enum Lengths {
 }
 
 impl Lengths {
+    /// The longest there can be.
+    pub fn longest(&self) -> u32 {
+        match self {
+            Self::Fixed(len) => *len,
+            Self::Exponential(mean) => mean.saturating_mul(37),
+            Self::Mix(lengths) => lengths.iter().map(|(len, _)| *len).max().unwrap_or(0),
+        }
+    }
+
     fn check(&self, check: Check) -> Result<(), SourceError> {
         match self {
             Self::Fixed(len) => check.packet_len(*len),

@@ -85,6 +85,17 @@ impl Sizes {
         Some(Self { points, is_interpolated })
     }
 
+    /// The mean of a function of the size in bytes, that of a point's largest where sizes between are drawn.
+    pub(crate) fn mean_of(&self, of: impl Fn(f64) -> f64) -> f64 {
+        let mut before = 0.0;
+        let parts = self.points.iter().map(|&(size, until)| {
+            let part = until - before;
+            before = until;
+            part * of(size as f64)
+        });
+        parts.sum()
+    }
+
     /// The mean, in bytes.
     pub fn mean(&self) -> f64 {
         let (mut mean, mut before) = (0.0, (self.points[0].0, 0.0));

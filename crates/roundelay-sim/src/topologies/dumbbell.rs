@@ -9,13 +9,14 @@ use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, within};
 use crate::network::LinkClass;
-use crate::written::{InWords, read};
+use crate::written::{InWords, read, whole};
 
 /// The dumbbell's parameters. As they are by default: that of the MQFQ paper (section V: 5 Mbit/s, a round trip of 60 ms).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dumbbell {
     /// Senders, and receivers: 1 or more.
+    #[serde(deserialize_with = "whole::<_, _, 1, 500_000>")]
     pub pairs: u32,
     /// Of the link between the routers.
     #[serde(deserialize_with = "read")]

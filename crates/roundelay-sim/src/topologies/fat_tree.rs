@@ -11,13 +11,14 @@ use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, within};
 use crate::network::LinkClass;
-use crate::written::{InWords, read};
+use crate::written::{InWords, read, whole};
 
 /// The tree's parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FatTree {
     /// Ports of a switch: even, 2 to 64.
+    #[serde(deserialize_with = "whole::<_, _, 2, 64>")]
     pub k: u32,
     /// Of all links.
     #[serde(deserialize_with = "read")]

@@ -21,7 +21,7 @@ use serde::Deserialize;
 
 use super::{Builder, MOST_NODES, Queues, Topology, Wire, mbit};
 use crate::network::{LinkClass, NodeId};
-use crate::written::{InWords, read};
+use crate::written::{InWords, read, whole};
 use place::Place;
 
 /// What a file is written in.
@@ -144,6 +144,7 @@ pub struct FromFile {
     pub delay: Duration,
     /// Hosts to be attached to each router: `host0`, `host1`, ... from router to router. With none, and none in the file, nodes with one
     /// neighbour are the hosts.
+    #[serde(deserialize_with = "whole::<_, _, 0, 1_048_575>")]
     pub hosts_per_router: u32,
     /// Of the link of a host that is attached.
     #[serde(deserialize_with = "read")]

@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit};
 use crate::network::{LinkClass, LinkConfig, Network, NodeId};
+use crate::written::whole;
 
 /// Pairs of cores that are joined, in the order of the authors' file.
 const CORE: [(u32, u32); 16] =
@@ -75,6 +76,7 @@ pub struct Internet2 {
     /// Rates of access links.
     pub variant: Variant,
     /// Delays are this many hundredths of the paper's: 50 and 200 in its Figure 7.
+    #[serde(deserialize_with = "whole::<_, _, 0, 100_000>")]
     pub delay_percent: u32,
 }
 

@@ -10,17 +10,20 @@ use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, within};
 use crate::network::LinkClass;
-use crate::written::{InWords, read};
+use crate::written::{InWords, read, whole};
 
 /// Its parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LeafSpine {
     /// Racks: 1 or more.
+    #[serde(deserialize_with = "whole::<_, _, 1, 10_000>")]
     pub leaves: u32,
     /// Spines: 1 or more.
+    #[serde(deserialize_with = "whole::<_, _, 1, 1_000>")]
     pub spines: u32,
     /// Hosts in a rack: 1 or more.
+    #[serde(deserialize_with = "whole::<_, _, 1, 10_000>")]
     pub hosts_per_leaf: u32,
     /// Of a host's link.
     #[serde(deserialize_with = "read")]

@@ -8,13 +8,14 @@ use serde::Deserialize;
 
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, within};
 use crate::network::LinkClass;
-use crate::written::{InWords, read};
+use crate::written::{InWords, read, whole};
 
 /// The chain's parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ParkingLot {
     /// Links between routers: 1 or more.
+    #[serde(deserialize_with = "whole::<_, _, 1, 100_000>")]
     pub hops: u32,
     /// Of each link between routers.
     #[serde(deserialize_with = "read")]

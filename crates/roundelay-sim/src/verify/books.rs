@@ -8,7 +8,8 @@ use roundelay::schedulers::Spec;
 use super::link::LinkState;
 use super::{Checks, Verified};
 use crate::link::preempts;
-use crate::log::{Event, FORMAT, Header, Line, LinkRecord, Order};
+use crate::log::{Event, Header, Line, LinkRecord, Order};
+use crate::network::TREE;
 
 /// Ok, or what is wrong.
 pub(super) type Check = Result<(), String>;
@@ -67,7 +68,6 @@ impl Books {
     /// # Errors
     /// There is no such network.
     pub(super) fn new(header: &Header) -> Result<Self, String> {
-        ensure(header.format == FORMAT, || format!("format {} is not {FORMAT}", header.format))?;
         let wrong = header.links.iter().position(|link| link.from.max(link.to) >= header.nodes || link.rate == 0);
         wrong.map_or(Ok(()), |link| Err(format!("link {link} has an end that is not there, or no rate")))?;
         header.links.iter().enumerate().try_for_each(|(number, link)| is_promise(link).map_err(|what| format!("link {number}: {what}")))?;
@@ -101,6 +101,7 @@ impl Books {
         self.now = line.time;
         self.totals.events += 1;
         if packet_of(&line.event).is_some_and(|packet| self.struck.contains(&packet)) {
+            self.pass_over(line);
             return Ok(());
         }
         match &line.event {
@@ -113,6 +114,18 @@ impl Books {
             Event::Deliver { packet } => self.deliver(*packet),
             Event::Close { flow, sent, delivered } => self.close_flow(*flow, *sent, *delivered),
             Event::End => self.end(),
+        }
+    }
+
+    /// The link that a faulty line is about: the one whose wire a packet is on, or the one that the line names.
+    pub(super) fn link_of(&self, line: &Line) -> Option<u32> {
+        let place = packet_of(&line.event).and_then(|packet| self.packets.get(&packet)).map(|packet| packet.place);
+        match (place, &line.event) {
+            (Some(Place::Wire { link, .. } | Place::Queue { link, .. }), _) => Some(link),
+            (_, Event::Arrive { link, .. } | Event::Transmit { link, .. } | Event::Drop { link, .. } | Event::Lose { link, .. }) => {
+                Some(*link)
+            }
+            _ => None,
         }
     }
 
@@ -162,6 +175,20 @@ impl Books {
         if let Some(flow) = self.flows.get_mut(&state.flow) {
             flow.on_their_way = flow.on_their_way.saturating_sub(1);
             flow.is_doubtful = true;
+        }
+    }
+
+    /// What is told of a packet that was struck out is not looked at. But it has the link all the same, which does not rest.
+    fn pass_over(&mut self, line: &Line) {
+        let (Event::Arrive { link, .. } | Event::Transmit { link, .. }) = line.event else { return };
+        let Some(link) = self.links.get_mut(link as usize) else { return };
+        match line.event {
+            Event::Transmit { packet, end, .. } => {
+                link.fly(packet, line.time, end);
+                link.forget(packet);
+                link.begin_again(line.time);
+            }
+            _ => link.take_your_time(),
         }
     }
 
@@ -325,6 +352,10 @@ impl Books {
 
 /// Whether a link's queue promises what its discipline keeps: a log could ask for less, and would get it.
 fn is_promise(link: &LinkRecord) -> Check {
+    if link.queue.strip_prefix(TREE).is_some_and(|rest| rest.starts_with(' ')) {
+        let is_kept = !link.preempts && link.order != Order::Fifo;
+        return ensure(is_kept, || "a tree interrupts no packet, and promises no order but within flows".to_owned());
+    }
     let queue: Spec = link.queue.parse().map_err(|error| format!("its queue: {error}"))?;
     let (order, preempts) = (Order::of(&queue), preempts(&queue));
     ensure(link.order == order, || format!("the order of {} is {}, not {}", link.queue, order.name(), link.order.name()))?;
@@ -352,6 +383,7 @@ const fn packet_of(event: &Event) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::FORMAT;
 
     /// No log can lead there, unless these books lose a packet themselves.
     #[test]

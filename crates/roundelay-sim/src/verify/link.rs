@@ -7,6 +7,7 @@ use roundelay::DropReason;
 use super::Checks;
 use super::books::{Check, ensure};
 use crate::log::{Limits, LinkRecord, Order};
+use crate::network::TREE;
 
 /// A packet in a queue.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +48,7 @@ pub(super) struct LinkState {
 impl LinkState {
     pub(super) fn new(record: LinkRecord) -> Self {
         let (waiting, by_flow, flying) = (BTreeMap::new(), BTreeSet::new(), VecDeque::new());
-        let has_own_bounds = record.queue.split_whitespace().next() == Some("mqfq");
+        let has_own_bounds = record.queue.split_whitespace().next().is_some_and(|name| ["mqfq", TREE].contains(&name));
         let (done, must_end, last) = (0, 0, (0, 0));
         Self { record, waiting, by_flow, arrived: 0, flying, free_at: 0, told_at: 0, done, must_end, bytes: 0, last, has_own_bounds }
     }
@@ -100,6 +101,11 @@ impl LinkState {
     /// After it has rested: as if it began now.
     pub(super) fn begin_again(&mut self, now: u64) {
         self.must_end = u128::from(now) + self.waiting.values().map(|waiting| waiting.took).sum::<u128>();
+    }
+
+    /// Something comes of which nobody knows how long it needs: if the link interrupts packets, what waits may be late for it.
+    pub(super) const fn take_your_time(&mut self) {
+        self.must_end = u128::MAX / 2;
     }
 
     /// Whether more waits than the queue holds, not counting `beside` packets.

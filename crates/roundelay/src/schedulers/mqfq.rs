@@ -43,7 +43,7 @@
 //! is held, its turn paid for, and the ring goes on, so that the link never waits; it leaves right after the older one. The limit of
 //! the buffer lies outside of a discipline here, so the paper's rule of admission has its own, `buffer`; where a smaller limit pushes
 //! packets out after all, the longest queue gives up its newest, which can make room for a packet to overtake unless `resequence` is set.
-//! The rule of admission is as the paper words it; ns-2's code seems to ask for twice the queue plus two (`ns2`).
+//! The rule of admission is as the paper words it; ns-2's code seems to ask for twice the queue plus two (`ns2`). With one hash that is ns-2's SFQ.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
@@ -392,6 +392,31 @@ mod tests {
             .lines()
             .filter(|line| line.starts_with("| ") && !["| queue", "| flow", "| call"].iter().any(|head| line.starts_with(head)));
         tables.map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+    }
+
+    /// With one hash and `ns2` it admits what ns-2's SFQ does: not if no room is free, if its bucket has half of what is free, or if that is less than a
+    /// packet a bucket and the bucket has more than its share.
+    #[test]
+    fn one_hash_and_ns2_is_the_rule_of_ns_2_s_sfq() {
+        let (buckets, room) = (16, 40_u64);
+        let mut mqfq = build(Config { queues: buckets, hashes: 1, buffer: room as u32, ns2: true, quantum: 1000, ..Config::default() }, 1);
+        let bucket = |mqfq: &Mqfq<u32>, flow: FlowId| mqfq.hashes[0].bucket(flow, buckets) as usize;
+        let (mut waiting, mut random, mut counts) = ([0_u64; 16], 1_u64, [0; 2]);
+        for number in 0..20_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            if random >> 61 < 3 {
+                mqfq.dequeue(NOW).iter().for_each(|sent| waiting[bucket(&mqfq, sent.flow)] -= 1);
+                continue;
+            }
+            let flow = FlowId((random >> 33) as u32 % 30);
+            let (own, left) = (bucket(&mqfq, flow), room - waiting.iter().sum::<u64>());
+            let is_refused = left == 0 || left < buckets.into() && waiting[own] > room / u64::from(buckets) || waiting[own] >= left / 2;
+            put(&mut mqfq, flow, 1000, number);
+            assert_eq!(mqfq.take_dropped().is_some(), is_refused, "{} of {waiting:?}, {left} left", waiting[own]);
+            waiting[own] += u64::from(!is_refused);
+            counts[usize::from(is_refused)] += 1;
+        }
+        assert!(counts.iter().all(|count| *count > 2_000), "{counts:?}");
     }
 
     /// Figure 2, with the resequencer and without.

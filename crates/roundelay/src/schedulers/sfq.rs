@@ -32,7 +32,8 @@
 //! Differences from the paper: buckets take turns by bytes, as in tc, not by packets. From tc: a bucket sends when its deficit covers
 //! the packet (tc: as long as it isn't used up), so that leaving and coming back does not pay off; the longest bucket is that with the
 //! most bytes, not packets, so that small packets aren't punished; a perturbation drops nothing, so `depth` and `flows` can be exceeded
-//! after it until the surplus is sent; `perturb` is a period of the caller's time, not jittered.
+//! after it until the surplus is sent; `perturb` is a period of the caller's time, not jittered. What ns-2 calls SFQ drops nothing from the longest
+//! queue: its rule is `mqfq hashes 1 ns2`.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;

@@ -25,16 +25,24 @@ pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
 /// A rate has bits in it, a delay a unit, a cost none.
 fn take(edge: &mut Edge, word: &str) -> Result<(), String> {
     if let Ok(cost) = word.parse() {
-        edge.cost = Some(cost);
-        return Ok(());
+        return set(&mut edge.cost, cost, word, "cost");
     }
     let rate: Result<Rate, _> = word.parse();
     let delay: Result<Duration, _> = word.parse();
     match (rate, delay) {
-        (Ok(rate), _) => edge.rate = Some(rate),
-        (_, Ok(delay)) => edge.delay = Some(delay),
-        (Err(rate), Err(_)) if word.contains('b') => return Err(rate.to_string()),
-        _ => return Err(format!("'{word}': expected a rate (10mbit), a delay (5ms) or a cost (a whole number)")),
+        (Ok(rate), _) => set(&mut edge.rate, rate, word, "rate"),
+        (_, Ok(delay)) => set(&mut edge.delay, delay, word, "delay"),
+        (Err(rate), Err(_)) if word.contains('b') => Err(rate.to_string()),
+        _ => Err(format!("'{word}': expected a rate (10mbit), a delay (5ms) or a cost (a whole number)")),
     }
+}
+
+/// # Errors
+/// It has been set before.
+fn set<V>(place: &mut Option<V>, value: V, word: &str, what: &str) -> Result<(), String> {
+    if place.is_some() {
+        return Err(format!("'{word}': a second {what}, expected one"));
+    }
+    *place = Some(value);
     Ok(())
 }

@@ -1,0 +1,48 @@
+//! The headers that a flow's packets have: for trees, which sort flows by them, and for captures ([`pcapng`](crate::pcapng)).
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use roundelay::Ecn;
+use roundelay_trace::{Headers, Ports};
+
+use crate::flows::FlowNumber;
+use crate::network::NodeId;
+
+/// What headers say of the group that a flow is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Marks {
+    /// The protocol, as IANA numbers them: 17 for datagrams, 6 for TCP.
+    pub protocol: u8,
+    /// Differentiated Services code point, 0 to 63 (RFC 2474).
+    pub dscp: u8,
+}
+
+/// Datagrams of best effort.
+impl Default for Marks {
+    fn default() -> Self {
+        Self { protocol: 17, dscp: 0 }
+    }
+}
+
+/// A node's address.
+pub(crate) fn address(node: NodeId) -> Ipv4Addr {
+    Ipv4Addr::from(10 << 24 | node.0 & 0xff_ffff)
+}
+
+/// Ports of a flow, that of its source first: enough of them to tell apart 2^30 flows between two nodes.
+pub(crate) fn ports(flow: FlowNumber) -> [u16; 2] {
+    [0x8000 | (flow.0 & 0x7fff) as u16, 0x8000 | (flow.0 >> 15 & 0x7fff) as u16]
+}
+
+/// Of packets from a flow's source to its destination.
+pub(crate) fn forward(flow: FlowNumber, [from, to]: [NodeId; 2], Marks { protocol, dscp }: Marks) -> Headers {
+    let [source_port, destination_port] = ports(flow);
+    let [source, destination] = [from, to].map(|node| IpAddr::V4(address(node)));
+    Headers { source, destination, protocol, source_port, destination_port, ports: Ports::Present, dscp, ecn: Ecn::NotCapable }
+}
+
+/// The same of replies.
+pub(crate) const fn backward(headers: Headers) -> Headers {
+    let Headers { source, destination, source_port, destination_port, .. } = headers;
+    Headers { source: destination, destination: source, source_port: destination_port, destination_port: source_port, ..headers }
+}

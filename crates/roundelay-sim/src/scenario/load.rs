@@ -1,0 +1,116 @@
+//! What a source would send if nothing stood in its way.
+
+use roundelay::{Duration, Instant};
+
+use super::source::{SourceSpec, Transport};
+use super::{Arrivals, OnOff, RequestResponse, Workload};
+use crate::sources::workload;
+
+/// Packets of one source: their mean, and the variance of what is drawn. Over TCP those with data, and one each way for a connection's beginning.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Load {
+    mean: f64,
+    variance: f64,
+}
+
+/// Means of talkspurts and pauses in seconds, and packets a second in between: those of the source `voip`.
+const SPEECH: (f64, f64, f64) = (1.004, 1.587, 50.0);
+
+impl Load {
+    const fn exact(packets: f64) -> Self {
+        Self { mean: packets, variance: 0.0 }
+    }
+
+    /// So many of `each` packets, drawn one by one.
+    fn drawn(times: f64, each: f64) -> Self {
+        Self { mean: times * each, variance: times * each * each }
+    }
+
+    /// Exponential on- and off-times of an alternating renewal process, whose variance grows with time (D. Cox, "Renewal Theory", 1962, section 7).
+    fn by_turns(on: f64, off: f64, rate: f64, seconds: f64) -> Self {
+        let cycle = (on + off).max(f64::MIN_POSITIVE);
+        let variance = 2.0 * (on * off).powi(2) / cycle.powi(3) * seconds * rate * rate;
+        Self { mean: rate * seconds * on / cycle, variance }
+    }
+
+    /// At most, of so many sources: four standard deviations above the mean.
+    pub(super) fn of(self, sources: f64) -> f64 {
+        // Without end is without end, however few there are.
+        if self.variance == 0.0 { self.mean * sources } else { self.mean * sources + 4.0 * (self.variance * sources).sqrt() }
+    }
+}
+
+fn at_rate(rate: roundelay::Rate, len: f64, seconds: f64) -> f64 {
+    rate.bits_per_second() as f64 / (8.0 * len.max(1.0)) * seconds
+}
+
+impl SourceSpec {
+    /// What one of them sends in `span`. `round_trip` is the least time that a request takes, `fastest` the most that a way lets through, in bits a
+    /// second; `hosts` are those of flows that arrive.
+    pub(super) fn load(&self, span: Duration, round_trip: Duration, fastest: f64, hosts: f64) -> Load {
+        let seconds = span.as_secs_f64();
+        match self {
+            Self::Cbr(spec) => Load::exact(at_rate(spec.rate, spec.packet_len.into(), seconds).ceil()),
+            Self::Poisson(spec) => Load::drawn(at_rate(spec.rate, spec.lengths().mean(), seconds), 1.0),
+            Self::OnOff(spec) => spec.load(seconds),
+            Self::Voip(_) => Load::by_turns(SPEECH.0, SPEECH.1, SPEECH.2, seconds),
+            Self::Burst(spec) => Load::exact(segments(spec.size.0, spec.packet_len)),
+            Self::Tcp(spec) => Load::exact(spec.size.map_or(f64::INFINITY, |size| self.segments(size.0) + 1.0)),
+            Self::RequestResponse(RequestResponse { request, response, think, .. }) => {
+                let times = seconds / (*think + round_trip).as_secs_f64().max(1e-6) + 1.0;
+                Load::drawn(times, self.segments(request.0) + self.segments(response.0))
+            }
+            Self::Video(spec) => {
+                Load::exact((seconds / spec.interval.as_secs_f64().max(1e-6)).ceil() * self.segments(spec.segment.0) + 1.0)
+            }
+            Self::Arrivals(spec) => spec.load(seconds, hosts, self.segment_len(), fastest),
+            Self::Trace(spec) => Load::exact(spec.packets.partition_point(|packet| packet.at < Instant::ZERO + span) as f64),
+            Self::Workload(Workload { flows, transport, .. }) => {
+                let beginning = if *transport == Transport::Tcp { 1.0 } else { 0.0 };
+                let of_flow = |flow: &workload::Entry| self.segments(flow.size_bytes) + beginning;
+                Load::exact(flows.iter().take_while(|flow| flow.at < Instant::ZERO + span).map(of_flow).sum())
+            }
+        }
+    }
+
+    /// Bytes of data in a full packet of a flow.
+    fn segment_len(&self) -> u32 {
+        self.protocol().map_or_else(|| self.longest_packet(), |tcp| tcp.config().segment_len)
+    }
+
+    fn segments(&self, bytes: u64) -> f64 {
+        segments(bytes, self.segment_len())
+    }
+}
+
+fn segments(bytes: u64, len: u32) -> f64 {
+    bytes.div_ceil(u64::from(len.max(1))) as f64
+}
+
+impl OnOff {
+    /// Pareto times may be on all the time: their variance has no bound that helps.
+    fn load(&self, seconds: f64) -> Load {
+        let rate = at_rate(self.rate, self.packet_len.into(), 1.0);
+        match self.shape {
+            Some(_) => Load::exact(rate * seconds),
+            None => Load::by_turns(self.on.as_secs_f64(), self.off.as_secs_f64(), rate, seconds),
+        }
+    }
+}
+
+impl Arrivals {
+    /// Each flow fills its last packet in part and, over TCP, begins with one without data. Flows begin evenly over the time, and one over TCP has sent
+    /// no more by the end than its way lets through.
+    fn load(&self, seconds: f64, hosts: f64, segment_len: u32, fastest: f64) -> Load {
+        let Ok(sizes) = self.sizes() else { return Load::exact(0.0) };
+        let flows = self.utilisation * self.link_rate.bits_per_second() as f64 / 8.0 / sizes.mean().max(1.0) * seconds * hosts;
+        let rate = if self.transport == Transport::Tcp { fastest / 8.0 } else { f64::INFINITY };
+        let most = rate * seconds;
+        // A flow that would take the part t of all the time is cut off if it begins in the last t of it.
+        let packets = |bytes: f64| (bytes / f64::from(segment_len.max(1))).ceil() + 1.0;
+        let part = |size: f64| (size / most).min(1.0);
+        let mean = sizes.mean_of(|size| packets(size.min(most)) * (1.0 - part(size) / 2.0));
+        let square = sizes.mean_of(|size| packets(size.min(most)).powi(2) * (1.0 - part(size) * 2.0 / 3.0));
+        Load { mean: flows * mean, variance: flows * square }
+    }
+}

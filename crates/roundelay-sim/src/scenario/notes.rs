@@ -1,0 +1,160 @@
+//! What is odd about a scenario that can run all the same.
+
+use std::collections::BTreeSet;
+
+use roundelay::Instant;
+use roundelay::schedulers::{AnyDiscipline, Discipline, Priority, Times, Visitor};
+
+use super::{Group, Scenario, SourceSpec};
+use crate::sources::Urgency;
+
+impl Scenario {
+    /// What is odd about it, a sentence each: queues that go by what no packet says, weights and urgency that no queue looks at, lists that go on
+    /// after the end of the run.
+    pub fn notes(&self) -> Vec<String> {
+        let queues = Queues::of(self);
+        let of_groups = self.groups.iter().flat_map(|group| [self.of_list(group), self.of_jitter(group), self.of_warmup(group)]);
+        queues.without_what_they_go_by(self).chain(queues.unread(self)).chain(self.of_links()).chain(of_groups.flatten()).collect()
+    }
+
+    /// Links beside others between the same nodes.
+    fn of_links(&self) -> Option<String> {
+        let network = &self.topology.network;
+        let mut met = BTreeSet::new();
+        let mut beside = network.links().iter().filter(|link| !met.insert((link.from, link.to)));
+        let first = beside.next().filter(|_| network.routing().spread.is_none())?;
+        let (from, to) = (network.name(first.from), network.name(first.to));
+        let count = 1 + beside.count();
+        Some(format!(
+            "{count} links lie beside another one, as from {from} to {to}: without [routing] spread = true one of both carries all."
+        ))
+    }
+
+    /// Entries that would be sent after the end, counted from the first start of a source.
+    fn of_list(&self, group: &Group) -> Option<String> {
+        let end = Instant::ZERO + (self.duration - group.start.min(self.duration));
+        let (file, what, late, all) = match &group.source {
+            SourceSpec::Trace(trace) => {
+                let late = trace.packets.iter().filter(|packet| packet.at >= end).count();
+                (&trace.file, "packets", trace.late + late, trace.late + trace.packets.len())
+            }
+            SourceSpec::Workload(workload) => {
+                let late = workload.flows.iter().filter(|flow| flow.at >= end).count();
+                (&workload.file, "flows", workload.late + late, workload.late + workload.flows.len())
+            }
+            _ => return None,
+        };
+        (late > 0).then(|| format!("{file}: {late} of {all} {what} come after the end of the run and are not sent."))
+    }
+
+    fn of_warmup(&self, group: &Group) -> Option<String> {
+        let end = group.end(self.duration);
+        (end <= self.warmup).then(|| format!("Sources of {} stop at {end}, within the warm-up: nothing that they send counts.", group.name))
+    }
+
+    fn of_jitter(&self, group: &Group) -> Option<String> {
+        let end = group.end(self.duration);
+        let latest = group.last_start() + group.start_jitter;
+        (latest > end && group.last_start() < end)
+            .then(|| format!("Sources of {} start as late as {latest} and stop at {end}: some may send nothing.", group.name))
+    }
+}
+
+/// The disciplines of a scenario's queues, each once.
+struct Queues(Vec<Traits>);
+
+/// What a discipline looks at.
+#[derive(Debug, Clone, Copy)]
+struct Traits {
+    name: &'static str,
+    weighted: bool,
+    priority: Priority,
+    times: Times,
+}
+
+struct Look;
+
+impl Visitor for Look {
+    type Output = Traits;
+
+    fn visit<D: Discipline>(self, _: &D) -> Traits {
+        Traits { name: D::NAME, weighted: D::WEIGHTED, priority: D::PRIORITY, times: D::TIMES }
+    }
+}
+
+impl Queues {
+    fn of(scenario: &Scenario) -> Self {
+        let mut names = BTreeSet::new();
+        let all = scenario.topology.network.links().iter().flat_map(|link| link.disciplines());
+        Self(all.map(|discipline: &AnyDiscipline| discipline.visit(Look)).filter(|queue| names.insert(queue.name)).collect())
+    }
+
+    fn named(&self, fits: impl Fn(&Traits) -> bool) -> String {
+        let names: Vec<_> = self.0.iter().filter(|queue| fits(queue)).map(|queue| queue.name).collect();
+        names.join(", ")
+    }
+
+    /// Disciplines that go by what no packet says.
+    fn without_what_they_go_by<'a>(&'a self, scenario: &Scenario) -> impl Iterator<Item = String> + 'a {
+        let says = |what: fn(Urgency) -> bool| scenario.groups.iter().any(|group| what(group.urgency));
+        let lacks = [
+            (says(has_priority), "priorities (urgency = \"priority 3\")", self.named(|queue| queue.priority == Priority::Class)),
+            (says(has_priority), "sizes of flows (urgency = \"size 1s\")", self.named(|queue| queue.priority == Priority::FlowSize)),
+            (
+                says(has_priority),
+                "what is left of flows (urgency = \"remaining 1s\")",
+                self.named(|queue| queue.priority == Priority::Remaining),
+            ),
+            (says(has_deadline), "deadlines (urgency = \"deadline 50ms\")", self.named(|queue| queue.times == Times::Deadline)),
+            // What a packet has waited before is slack, too, and all that `fifo_plus` goes by.
+            (
+                says(has_slack),
+                "slack (urgency = \"slack 1s\")",
+                self.named(|queue| queue.times == Times::Slack && queue.name != "fifo_plus"),
+            ),
+        ];
+        let lacks = lacks.into_iter().filter(|(is_said, _, names)| !is_said && !names.is_empty());
+        lacks.map(|(_, what, names)| format!("No source gives its packets {what}, by which these queues go: {names}."))
+    }
+
+    /// What sources say and no queue looks at.
+    fn unread<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = String> + 'a {
+        let reads = |fits: &dyn Fn(&Traits) -> bool| self.0.iter().any(fits);
+        let read = [
+            reads(&|queue| queue.weighted),
+            reads(&|queue| queue.priority != Priority::Unread),
+            reads(&|queue| queue.times == Times::Slack),
+            reads(&|queue| queue.times == Times::Deadline),
+        ];
+        let [weights, priorities, slack, deadlines] = read;
+        let weighted = |group: &Group| group.flow.is_some_and(|flow| flow.weight != 1) && !weights;
+        let urgent = move |group: &Group| {
+            let urgency = group.urgency;
+            let is_read = has_priority(urgency) && priorities || has_slack(urgency) && slack || has_deadline(urgency) && deadlines;
+            // RC3 sends otherwise, whatever queues do.
+            !is_read && !matches!(urgency, Urgency::None | Urgency::Cautious { .. })
+        };
+        let named = |fits: &dyn Fn(&Group) -> bool| {
+            let names: Vec<_> = scenario.groups.iter().filter(|group| fits(group)).map(|group| group.name.as_str()).collect();
+            names.join(", ")
+        };
+        let unread = [("weights", named(&weighted)), ("urgency", named(&urgent))];
+        unread
+            .into_iter()
+            .filter(|(_, names)| !names.is_empty())
+            .map(|(what, names)| format!("No queue looks at the {what} of these sources: {names}."))
+    }
+}
+
+const fn has_priority(urgency: Urgency) -> bool {
+    matches!(urgency, Urgency::Priority(_) | Urgency::FlowSize(_) | Urgency::Remaining(_) | Urgency::Cautious { .. })
+}
+
+const fn has_slack(urgency: Urgency) -> bool {
+    use Urgency::{Cautious, Constant, Fair, FlowSize, Remaining};
+    matches!(urgency, Constant(_) | FlowSize(_) | Remaining(_) | Fair(_) | Cautious { .. })
+}
+
+const fn has_deadline(urgency: Urgency) -> bool {
+    matches!(urgency, Urgency::Deadline(_))
+}

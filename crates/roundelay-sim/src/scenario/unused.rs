@@ -1,0 +1,36 @@
+//! Keys of a source that would do nothing beside others: to leave them in would be to believe that they do.
+
+use super::source::{Arrivals, SourceSpec, Transport};
+use super::{Poisson, Workload};
+use crate::sources::Urgency;
+
+/// Keys that do nothing, and why.
+pub(super) fn keys(source: &SourceSpec, urgency: Urgency) -> Vec<(&'static str, &'static str)> {
+    let mut unused = match source {
+        SourceSpec::Poisson(Poisson { mix, .. }) if !mix.is_empty() => {
+            let why = "'mix' says how long packets are: one of both";
+            vec![("packet_len", why), ("lengths", why)]
+        }
+        SourceSpec::Arrivals(Arrivals { transport, .. }) => {
+            let start = ("start_jitter", "flows that arrive do so at random already: leave it out");
+            vec![of_pairs(), start, of_transport(*transport)]
+        }
+        SourceSpec::Workload(Workload { transport, .. }) => vec![of_pairs(), of_transport(*transport)],
+        _ => Vec::new(),
+    };
+    if source.protocol().is_none() && matches!(urgency, Urgency::Cautious { .. }) {
+        unused.push(("urgency", "\"cautious\" is for sources over TCP: others have no tail to send"));
+    }
+    unused
+}
+
+const fn of_pairs() -> (&'static str, &'static str) {
+    ("pairs", "flows that arrive go between hosts of 'from': leave it out")
+}
+
+const fn of_transport(transport: Transport) -> (&'static str, &'static str) {
+    match transport {
+        Transport::Burst => ("tcp", "bursts do not go over TCP: leave it out, or transport = \"tcp\""),
+        Transport::Tcp => ("packet_len", "over TCP it is tcp = { segment_len = ... } that says how long packets are"),
+    }
+}

@@ -1,0 +1,184 @@
+//! Worlds agree about trees: packets depart alike whether a capture is compared or a scenario simulated.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use roundelay::{DropReason, Instant, Packet};
+use roundelay_sim::scenario::Scenario;
+use roundelay_sim::{Cargo, Carried, LinkId, Probe};
+use roundelay_trace::{Capture, Companion, Options, PacketFate, PacketRecord, PacketSink, TreeFile, compare};
+
+const TREE: &str = r#"
+[[node]]
+name = "link"
+discipline = "wf2q_plus"
+[[node]]
+name = "calls"
+parent = "link"
+discipline = "fifo limit 5"
+weight = 3
+flows = ["dscp ef"]
+[[node]]
+name = "rest"
+parent = "link"
+discipline = "drr"
+default = true
+"#;
+
+/// Times in microseconds and lengths: more than the link carries.
+fn lists() -> [Vec<(u64, u32)>; 3] {
+    let list = |first: u64, gap: u64, len: u32| {
+        (0..200).map(|number| (first + number * gap + number % 7 * 13, len + (number % 5) as u32 * 100)).collect()
+    };
+    [list(0, 900, 200), list(150, 1100, 1000), list(333, 1300, 700)]
+}
+
+/// What came of a packet: when it came, its length, and when it had the link, or why not.
+type Fate = (Instant, u32, Result<(Instant, Instant), DropReason>);
+
+struct Sink(Arc<Mutex<Vec<Fate>>>);
+
+impl PacketSink for Sink {
+    fn record(&mut self, packet: &PacketRecord) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let fate = match packet.fate {
+            PacketFate::Sent { start, end, .. } => Ok((start, end)),
+            PacketFate::Dropped(reason) => Err(reason),
+        };
+        self.0.lock().unwrap().push((packet.arrival, packet.len, fate));
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        Ok(())
+    }
+}
+
+struct Witness(Arc<Mutex<Vec<Fate>>>);
+
+impl Companion for Witness {
+    fn sink(&mut self, _: &str, _: usize, _: i64) -> Result<Option<Box<dyn PacketSink>>, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(Some(Box::new(Sink(self.0.clone()))))
+    }
+}
+
+/// A pcap of raw IPv4 with nanoseconds: a sender a list, the first one's packets with code point EF.
+fn capture(lists: &[Vec<(u64, u32)>]) -> Vec<u8> {
+    let mut packets: Vec<_> =
+        lists.iter().enumerate().flat_map(|(sender, list)| list.iter().map(move |(at, len)| (*at, *len, sender as u8))).collect();
+    packets.sort_unstable();
+    let mut bytes: Vec<u8> = [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 228].iter().flat_map(|word| word.to_le_bytes()).collect();
+    for (at, len, sender) in packets {
+        bytes.extend([(at / 1_000_000) as u32, (at % 1_000_000 * 1000) as u32, 28, len].iter().flat_map(|word| word.to_le_bytes()));
+        let [high, low] = (len as u16).to_be_bytes();
+        bytes.extend([0x45, if sender == 0 { 46 << 2 } else { 0 }, high, low, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 0, 10, 0, 0, 1]);
+        bytes.extend([0x80, sender, 0x80, 0, high, low.wrapping_sub(20), 0, 0]);
+    }
+    bytes
+}
+
+fn compared(lists: &[Vec<(u64, u32)>]) -> Vec<Fate> {
+    let tree = TreeFile::from_toml("tree.toml", TREE).unwrap();
+    let mut options = Options::new("10mbit".parse().unwrap(), Vec::new());
+    (options.trees, options.measure_cost, options.buffer) = (vec![tree], false, Some(roundelay::Limit::of_packets(30)));
+    let fates = Arc::default();
+    let capture = Capture::from_reader("lists", std::io::Cursor::new(capture(lists))).unwrap();
+    compare(capture, &options, &mut Witness(Arc::clone(&fates))).unwrap();
+    sorted(std::mem::take(&mut fates.lock().unwrap()))
+}
+
+#[derive(Default)]
+struct AtLinkZero(Vec<Fate>);
+
+impl Probe for AtLinkZero {
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, _: &Cargo, [start, end]: [Instant; 2]) {
+        if link == LinkId(0) {
+            self.0.push((packet.arrival, packet.len, Ok((start, end))));
+        }
+    }
+
+    fn dropped(&mut self, _: Instant, _: LinkId, packet: &Packet<Carried>, _: &Cargo, reason: DropReason) {
+        self.0.push((packet.arrival, packet.len, Err(reason)));
+    }
+}
+
+/// A folder of its own, gone when the test ends.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+fn folder(name: &str) -> Folder {
+    let folder = std::env::temp_dir().join(format!("roundelay-sim-trees-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("tree.toml"), TREE).unwrap();
+    Folder(folder)
+}
+
+fn scenario(folder: &Folder, queue: &str, lists: &[Vec<(u64, u32)>], marks: [&str; 3]) -> Result<Scenario, String> {
+    let mut text = format!(
+        "duration = \"10s\"\n[queue]\nhost = \"{queue}\"\n[[node]]\nname = \"a\"\nhost = true\n[[node]]\nname = \"b\"\nhost = true\n[[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"10mbit\"\n"
+    );
+    for (number, (list, marks)) in lists.iter().zip(marks).enumerate() {
+        let lines: String = list.iter().map(|(at, len)| format!("{}.{:06} {len}\n", at / 1_000_000, at % 1_000_000)).collect();
+        std::fs::write(folder.0.join(format!("list{number}")), lines).unwrap();
+        text += &format!("[[source]]\nkind = \"trace\"\nfrom = \"a\"\nto = \"b\"\nfile = \"list{number}\"\n{marks}\n");
+    }
+    Scenario::from_toml("mine.toml", &text, &folder.0).map_err(|error| error.to_string())
+}
+
+fn simulated(scenario: &Scenario) -> Vec<Fate> {
+    let mut probe = AtLinkZero::default();
+    scenario.run_with(1, &mut probe, |_| ()).unwrap();
+    sorted(probe.0)
+}
+
+fn sorted(mut fates: Vec<Fate>) -> Vec<Fate> {
+    fates.sort_by_key(|(at, len, fate)| (*at, *len, fate.ok()));
+    fates
+}
+
+#[test]
+fn a_tree_does_the_same_in_a_comparison_and_in_a_simulation() {
+    let (lists, folder) = (lists(), folder("worlds"));
+    let queue = "tree tree.toml limit 30";
+    let compared = compared(&lists);
+    let dropped = compared.iter().filter(|(_, _, fate)| fate.is_err()).count();
+    assert!(compared.len() == 600 && (50..550).contains(&dropped), "{dropped} of {}", compared.len());
+    let marked = scenario(&folder, queue, &lists, ["dscp = \"ef\"", "", ""]).unwrap();
+    assert_eq!(simulated(&marked), compared);
+    // By number it is the same, and without the mark it is another leaf's.
+    assert_eq!(simulated(&scenario(&folder, queue, &lists, ["dscp = 46", "", ""]).unwrap()), compared);
+    assert_ne!(simulated(&scenario(&folder, queue, &lists, [""; 3]).unwrap()), compared);
+}
+
+/// The log of a tree is one that can be, and what results call it is its name.
+#[test]
+fn a_tree_is_logged_and_named() {
+    let folder = folder("log");
+    let scenario = scenario(&folder, "tree tree.toml limit 30", &lists(), ["dscp = \"ef\"", "", ""]).unwrap();
+    let mut bytes = Vec::new();
+    let mut log = roundelay_sim::log::Log::new(&mut bytes, &scenario.topology.network);
+    let (results, _) = scenario.run_with(1, &mut log, |_| ()).unwrap();
+    log.finish(Instant::ZERO + scenario.duration).unwrap();
+    drop(log);
+    assert_eq!((results.links[0].queue.as_str(), results.links[0].buffer.as_str()), ("tree tree", "30p"));
+    let verified = roundelay_sim::verify::verify(&bytes[..]).unwrap();
+    assert!(verified.delivered > 50 && verified.dropped > 50, "{verified:?}");
+}
+
+#[test]
+fn what_is_no_tree_is_said_with_its_own_line() {
+    let folder = folder("wrong");
+    std::fs::write(folder.0.join("wrong.toml"), "[[node]]\nname = \"link\"\ndiscipline = \"fifo\"\n").unwrap();
+    let refused = |queue: &str| scenario(&folder, queue, &lists(), [""; 3]).unwrap_err();
+    assert!(
+        refused("tree wrong.toml").starts_with("wrong.toml:3: node 'link': fifo cannot share a link"),
+        "{}",
+        refused("tree wrong.toml")
+    );
+    assert!(refused("tree none.toml").starts_with("mine.toml:3: cannot read 'none.toml': there is no such file; expected a tree in TOML"));
+    assert!(refused("tree tree.toml limit much").starts_with("mine.toml:3: "));
+}
