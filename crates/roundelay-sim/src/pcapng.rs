@@ -10,6 +10,7 @@
 
 mod headers;
 
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 
 use roundelay::{Instant, Packet};
@@ -17,7 +18,7 @@ use roundelay::{Instant, Packet};
 use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried, Content};
 use crate::flows::{FlowCounts, FlowNumber};
-use crate::headers::ports;
+use crate::headers::{Marks, ports};
 use crate::link::preempts;
 use crate::network::{LinkConfig, LinkId, Network, NodeId};
 use crate::probe::Probe;
@@ -37,8 +38,10 @@ const LONGEST_NAME: usize = 120;
 #[derive(Debug)]
 pub struct Pcapng<W: Write> {
     output: BufWriter<W>,
-    /// The ends of the flows that are alive.
-    flows: std::collections::BTreeMap<FlowNumber, [NodeId; 2]>,
+    /// The ends of the flows that are alive, and their code points.
+    flows: BTreeMap<FlowNumber, ([NodeId; 2], u8)>,
+    /// By group.
+    code_points: Vec<u8>,
     interfaces: Vec<Interface>,
     failure: Option<io::Error>,
 }
@@ -55,7 +58,8 @@ impl<W: Write> Pcapng<W> {
     pub fn new(output: W, network: &Network) -> Self {
         let interface = |link: &LinkConfig| Interface { preempts: preempts(&link.queue), overhead: link.overhead };
         let interfaces = network.links().iter().map(interface).collect();
-        let mut capture = Self { output: BufWriter::new(output), flows: std::collections::BTreeMap::new(), interfaces, failure: None };
+        let (flows, code_points) = (BTreeMap::new(), Vec::new());
+        let mut capture = Self { output: BufWriter::new(output), flows, code_points, interfaces, failure: None };
         let mut section = Vec::from(0x1a2b_3c4d_u32.to_le_bytes());
         section.extend([1, 0, 0, 0]);
         section.extend(u64::MAX.to_le_bytes());
@@ -65,6 +69,13 @@ impl<W: Write> Pcapng<W> {
             capture.interface(&format!("{} to {}", cut(&from), cut(&to)), link.rate.bits_per_second());
         }
         capture
+    }
+
+    /// The same, with the marks of the groups that flows are of; without them, and of other groups, packets have code point 0.
+    #[must_use]
+    pub fn with_marks(mut self, groups: impl IntoIterator<Item = Marks>) -> Self {
+        self.code_points = groups.into_iter().map(|marks| marks.dscp).collect();
+        self
     }
 
     /// Writes what is not written yet.
@@ -115,19 +126,20 @@ fn pad(block: &mut Vec<u8>) {
 }
 
 impl<W: Write> Probe for Pcapng<W> {
-    fn opened(&mut self, _now: Instant, flow: FlowNumber, _group: u32, from: NodeId, to: NodeId) {
-        self.flows.insert(flow, [from, to]);
+    fn opened(&mut self, _now: Instant, flow: FlowNumber, group: u32, from: NodeId, to: NodeId) {
+        let code_point = self.code_points.get(group as usize).copied().unwrap_or(0);
+        self.flows.insert(flow, ([from, to], code_point));
     }
 
     fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, [start, end]: [Instant; 2]) {
-        let Some(mut ends) = self.flows.get(&cargo.flow).copied() else { return };
+        let Some((mut ends, code_point)) = self.flows.get(&cargo.flow).copied() else { return };
         let mut ports = ports(cargo.flow);
         if cargo.direction == Direction::Backward {
             ends.reverse();
             ports.reverse();
         }
         let Interface { preempts, overhead } = self.interfaces[link.index()];
-        let (origin, len) = (Origin { number: cargo.number, ecn: packet.ecn, ends, ports }, packet.len - overhead);
+        let (origin, len) = (Origin { number: cargo.number, code_point, ecn: packet.ecn, ends, ports }, packet.len - overhead);
         let headers = match &cargo.content {
             Content::Segment(segment) => origin.segment(segment, len),
             Content::Bytes | Content::Number(_) => origin.datagram(len),

@@ -6,7 +6,7 @@ use roundelay_sim::pcapng::Pcapng;
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::burst::{self, Burst};
 use roundelay_sim::sources::tcp::{Config, Tcp};
-use roundelay_sim::{LinkConfig, Network, NodeId, Simulation};
+use roundelay_sim::{LinkConfig, Marks, Network, NodeId, Simulation};
 use roundelay_trace::{Capture, parse};
 
 /// A transfer of 100,000 bytes over one link and back, between nodes of these names, as a capture, and the packets that the links carried.
@@ -18,7 +18,7 @@ fn transfer(queue: &str, names: [&str; 2]) -> (Vec<u8>, u64) {
         network.add_link(LinkConfig::new(from, to, "10mbit".parse().unwrap(), Duration::from_millis(5), queue)).unwrap();
     }
     let mut bytes = Vec::new();
-    let capture = Pcapng::new(&mut bytes, &network);
+    let capture = Pcapng::new(&mut bytes, &network).with_marks([Marks { dscp: 46, ..Marks::default() }]);
     let mut simulation = Simulation::with_probe(network, 1, capture).unwrap();
     let protocol = roundelay_tcp::Config::ns2_newreno_sack1();
     let config = Config { terms: Terms::new(NodeId(0), NodeId(1)), protocol, size_bytes: Some(100_000) };
@@ -37,7 +37,7 @@ fn a_capture_holds_what_the_links_carried() {
     let (mut frames, mut forward_bytes) = (0, 0);
     while let Some(frame) = capture.next().unwrap() {
         let headers = parse(frame.link, frame.bytes).unwrap_or_else(|error| panic!("packet {frames}: {error:?}"));
-        assert_eq!(headers.protocol, 6);
+        assert_eq!((headers.protocol, headers.dscp), (6, 46));
         if frame.original_len > 100 {
             forward_bytes += u64::from(frame.original_len) - 50;
         }

@@ -8,7 +8,7 @@ use roundelay_report::{PartialFile, SimulatedHops, SimulatedPackets};
 use roundelay_sim::Network;
 use roundelay_sim::log::Log;
 use roundelay_sim::pcapng::Pcapng;
-use roundelay_sim::scenario::{Curves, Progress, Results, RunError, Scenario};
+use roundelay_sim::scenario::{Curves, Group, Progress, Results, RunError, Scenario};
 
 use crate::arguments::Simulate;
 use crate::failure::Failure;
@@ -68,7 +68,8 @@ impl<'a> Watch<'a> {
         let name = |file: &Option<Named>| file.as_ref().map_or_else(PathBuf::new, |(path, _)| path.clone());
         let paths = [name(&files.log), name(&files.capture)];
         let log = files.log.as_mut().map(|(_, file)| Log::new(file, network));
-        let capture = files.capture.as_mut().map(|(_, file)| Pcapng::new(file, network));
+        let capture =
+            files.capture.as_mut().map(|(_, file)| Pcapng::new(file, network).with_marks(scenario.groups.iter().map(Group::marks)));
         let columns = match arguments.parquet.as_deref().filter(|_| arguments.packets) {
             Some(folder) => columns(folder, network, metadata)?,
             None => (None, None),

@@ -28,6 +28,7 @@ pub(super) struct Headers {
 /// Whose packet it is, and what its IPv4 header says of it.
 pub(super) struct Origin {
     pub(super) number: u64,
+    pub(super) code_point: u8,
     pub(super) ecn: Ecn,
     pub(super) ends: [NodeId; 2],
     pub(super) ports: [u16; 2],
@@ -64,7 +65,7 @@ impl Origin {
     /// whose interfaces cut segments.
     fn internet(&self, protocol: u8, len: u32) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(INTERNET + SEGMENT + OPTIONS);
-        bytes.extend_from_slice(&[0x45, congestion(self.ecn)]);
+        bytes.extend_from_slice(&[0x45, self.code_point << 2 | congestion(self.ecn)]);
         bytes.extend_from_slice(&u16::try_from(len).unwrap_or(0).to_be_bytes());
         bytes.extend_from_slice(&(self.number as u16).to_be_bytes());
         bytes.extend_from_slice(&[0, 0, 64, protocol, 0, 0]);

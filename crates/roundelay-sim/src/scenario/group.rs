@@ -98,7 +98,7 @@ impl Group {
     }
 
     /// What the headers of its packets say.
-    pub(super) fn marks(&self) -> Marks {
+    pub fn marks(&self) -> Marks {
         let plain = Marks::default();
         Marks { protocol: if self.source.protocol().is_some() { TCP } else { plain.protocol }, dscp: self.dscp }
     }
