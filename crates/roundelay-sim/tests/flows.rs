@@ -2,13 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
-use roundelay::{Duration, FlowConfig, Instant, Packet};
+use roundelay::{Duration, FlowConfig, FlowId, Instant, Packet};
 use roundelay_sim::scenario::Scenario;
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::burst::{self, Burst};
 use roundelay_sim::sources::cbr::{self, Cbr};
-use roundelay_sim::{Cargo, Carried, FlowCounts, FlowNumber, LinkConfig, LinkId, Network, NodeId, Probe, Simulation};
+use roundelay_sim::{
+    Agent, Arrival, Cargo, Carried, Context, FlowCounts, FlowNumber, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, Probe,
+    Simulation,
+};
 
 /// A chain of links of these rates, both ways.
 fn chain(rates: &[&str], queue: &str) -> Network {
@@ -170,4 +174,40 @@ fn speech_is_due() {
     };
     assert_eq!(ways(&text(""), 1).deadlines, BTreeSet::from([Duration::from_millis(150)]));
     assert_eq!(ways(&text("urgency = \"deadline 5ms\"\n"), 1).deadlines, BTreeSet::from([Duration::from_millis(5)]));
+}
+
+/// Sends a packet and wants to leave at once; closes its flow when it has heard of it.
+struct Leaver {
+    flow: Option<FlowId>,
+    heard: Arc<Mutex<u32>>,
+}
+
+impl Agent for Leaver {
+    fn wake(&mut self, context: &mut Context<'_>) {
+        let flow = context.open(FlowSpec { from: NodeId(0), to: NodeId(1), config: None });
+        self.flow = Some(flow);
+        context.send(Outgoing::new(flow, 1000));
+        context.leave();
+    }
+
+    fn arrive(&mut self, _: &Arrival, context: &mut Context<'_>) {
+        *self.heard.lock().expect("nobody else") += 1;
+        context.close(self.flow.expect("it was called"));
+    }
+}
+
+/// Who wants to leave is there until its flows are closed, and its place is for others only then.
+#[test]
+fn agents_leave_once_their_flows_are_closed() {
+    let heard = Arc::default();
+    let mut simulation = Simulation::with_probe(chain(&["8mbit"], "fifo"), 1, Closed::default()).expect("legal queues");
+    let leaver = || Box::new(Leaver { flow: None, heard: Arc::clone(&heard) });
+    let first = simulation.spawn(leaver(), Instant::ZERO);
+    simulation.run(Instant::from_nanos(1)).expect("a route");
+    let second = simulation.spawn(leaver(), Instant::ZERO);
+    assert_ne!(first, second);
+    simulation.run(Instant::MAX).expect("a route");
+    assert_eq!((*heard.lock().expect("nobody else"), simulation.probe().0.len()), (2, 2));
+    let third = simulation.spawn(leaver(), Instant::ZERO);
+    assert!([first, second].contains(&third), "a place is used again");
 }

@@ -30,8 +30,11 @@ impl Said {
 struct Sender {
     flow: Option<FlowId>,
     sent: Vec<Said>,
-    heard: Arc<Mutex<Vec<(u64, Slack, Slack)>>>,
+    heard: Arc<Mutex<Vec<Heard>>>,
 }
+
+/// What came of a packet: its number, the slack that it was sent with and what is left of it, how long it took, its length.
+type Heard = (u64, Slack, Slack, Duration, u32);
 
 impl Agent for Sender {
     fn wake(&mut self, context: &mut Context<'_>) {
@@ -51,10 +54,11 @@ impl Agent for Sender {
         }
     }
 
-    fn arrive(&mut self, arrival: &Arrival, _: &mut Context<'_>) {
+    fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
         let Content::Number(number) = arrival.content else { panic!("a packet with a number") };
         assert_eq!(arrival.initial_slack, self.sent[number as usize].slack);
-        self.heard.lock().expect("nobody else").push((number, arrival.initial_slack, arrival.slack));
+        let Arrival { initial_slack, slack, sent, len, .. } = *arrival;
+        self.heard.lock().expect("nobody else").push((number, initial_slack, slack, context.now().since(sent), len));
     }
 }
 
@@ -76,33 +80,42 @@ impl Probe for Hops {
     }
 }
 
+/// A chain of three links, each slower than the one before, all with that queue; who has sent over it, and what it has heard.
+fn run(queue: &str) -> (Simulation<Hops>, Vec<Heard>) {
+    let mut network = Network::default();
+    let nodes: Vec<_> = (0..=HOPS).map(|_| network.add_node()).collect();
+    for (pair, rate) in nodes.windows(2).zip(["20mbit", "10mbit", "8mbit"]) {
+        let rate = || rate.parse().expect("a rate");
+        let link = LinkConfig::new(pair[0], pair[1], rate(), Duration::from_millis(1), queue.parse().expect("a queue"));
+        network.add_link(link).expect("both ends are there");
+        let back = LinkConfig::new(pair[1], pair[0], rate(), Duration::ZERO, "fifo".parse().expect("a queue"));
+        network.add_link(back).expect("both ends are there");
+    }
+    let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
+    let mut simulation = Simulation::with_probe(network, 5, Hops::default()).expect("legal queues");
+    simulation.spawn(Box::new(Sender { flow: None, sent: Vec::new(), heard: Arc::clone(&heard) }), Instant::ZERO);
+    simulation.run(Instant::MAX).expect("a route");
+    let heard = std::mem::take(&mut *heard.lock().expect("nobody else"));
+    assert!(heard.len() >= 400);
+    (simulation, heard)
+}
+
+fn way(simulation: &Simulation<Hops>) -> Vec<LinkId> {
+    simulation.network().route(NodeId(0), NodeId(HOPS)).expect("a route")
+}
+
 #[test]
 fn slack_is_rewritten_hop_by_hop_and_the_rest_is_carried() {
     for queue in ["fifo limit 1000", "lstf limit 1000", "lifo limit 1000"] {
-        let mut network = Network::default();
-        let nodes: Vec<_> = (0..=HOPS).map(|_| network.add_node()).collect();
-        for (pair, rate) in nodes.windows(2).zip(["20mbit", "10mbit", "8mbit"]) {
-            let link =
-                LinkConfig::new(pair[0], pair[1], rate.parse().expect("a rate"), Duration::from_millis(1), queue.parse().expect("a queue"));
-            network.add_link(link).expect("both ends are there");
-            let back = LinkConfig::new(pair[1], pair[0], rate.parse().expect("a rate"), Duration::ZERO, "fifo".parse().expect("a queue"));
-            network.add_link(back).expect("both ends are there");
-        }
-        let on_way: Vec<_> = network.route(NodeId(0), NodeId(HOPS)).expect("a route").into_iter().map(|link| link.0).collect();
-        let heard = Arc::default();
-        let mut simulation = Simulation::with_probe(network, 5, Hops::default()).expect("legal queues");
-        simulation.spawn(Box::new(Sender { flow: None, sent: Vec::new(), heard: Arc::clone(&heard) }), Instant::ZERO);
-        simulation.run(Instant::MAX).expect("a route");
+        let (simulation, heard) = run(queue);
         let Hops { came, went } = simulation.probe();
-        let heard = heard.lock().expect("nobody else");
-        assert!(heard.len() >= 400);
         let mut waited = [0; HOPS as usize];
-        for (number, initial, left) in heard.iter() {
+        for (number, initial, left, ..) in &heard {
             let mut slack = *initial;
-            for (hop, link) in on_way.iter().enumerate() {
-                let (_, comes) = came[&(*number, *link)];
+            for (hop, LinkId(link)) in way(&simulation).into_iter().enumerate() {
+                let (_, comes) = came[&(*number, link)];
                 assert_eq!(comes.slack, slack, "{queue}: packet {number} as it comes to hop {hop}");
-                let (wait, goes) = went[&(*number, *link)];
+                let (wait, goes) = went[&(*number, link)];
                 slack = slack.after(wait);
                 assert_eq!(goes.slack, slack, "{queue}: packet {number} as it leaves hop {hop}");
                 assert_eq!((goes.deadline, goes.priority), (comes.deadline, comes.priority));
@@ -111,5 +124,23 @@ fn slack_is_rewritten_hop_by_hop_and_the_rest_is_carried() {
             assert_eq!(*left, slack, "{queue}: packet {number} at its end");
         }
         assert!(waited.iter().all(|packets| *packets > 50), "{queue}: {waited:?} waited");
+    }
+}
+
+/// What is left at the end is what there was, less all that was more than the least time over the way, interruptions included; and it is less than nothing where that
+/// was more than there was.
+#[test]
+fn slack_is_what_is_left_of_the_time_that_could_be_lost() {
+    for queue in ["fifo limit 1000", "lstf limit 1000", "lstf preempt limit 1000"] {
+        let (simulation, heard) = run(queue);
+        let way = way(&simulation);
+        for (number, initial, left, took, len) in &heard {
+            let least = simulation.network().fastest(way.iter().copied(), *len);
+            assert_eq!(*left, initial.after(*took - least), "{queue}: packet {number}");
+        }
+        assert!(heard.iter().any(|(_, _, left, ..)| *left < Slack::ZERO), "{queue}: none is late");
+        let waits: u128 = simulation.links().map(|link| link.waits).sum();
+        let lost = |(_, _, _, took, len): &Heard| u128::from((*took - simulation.network().fastest(way.iter().copied(), *len)).as_picos());
+        assert_eq!(waits, heard.iter().map(lost).sum::<u128>(), "{queue}: what links count as waits");
     }
 }

@@ -152,7 +152,8 @@ fn live(discipline: &AnyDiscipline, arrivals: &[Arrival], late: Duration) -> Fat
         let next = [socket.front().map(|(_, (at, ..))| *at), port.next_event()].into_iter().flatten().min();
         let Some(next) = next else { return listener.0 };
         clock.sleep_until(next);
-        while let Some((number, (at, flow, len))) = socket.pop_front_if(|(_, (at, ..))| *at <= clock.now) {
+        while let Some(&(number, (at, flow, len))) = socket.front().filter(|(_, (at, ..))| *at <= clock.now) {
+            socket.pop_front();
             port.advance(*at, &mut listener);
             if number == *flow {
                 port.scheduler_mut().set_flow(FlowId(*flow), FLOW).expect("a legal flow");
