@@ -1,4 +1,4 @@
-//! Random numbers of sources: each has its own, and starts are spread as they should be, whatever sends.
+//! Sources of a scenario: each has random numbers of its own, starts and stops when it should, and has the weight that it was given.
 
 use std::path::Path;
 
@@ -101,4 +101,48 @@ fn starts_are_even_over_their_jitter_for_each_kind() {
         let Sent(_, starts) = run(&scenario(&format!("{kind}\ncount = 3\nstart = \"2s\"\nstart_step = \"1s\"\n")), 3);
         assert_eq!(starts, [2, 3, 4].map(|second| Instant::ZERO + Duration::from_secs(second)), "{kind}: without jitter");
     }
+}
+
+/// No source sends at its stop or later, and each has sent before.
+#[test]
+fn stops_end_each_kind() {
+    for kind in KINDS {
+        let Sent(flows, _) = run(&scenario(&format!("{kind}\ncount = 20\nstart = \"2s\"\nstop = \"9s\"\n")), 3);
+        let stop = Instant::ZERO + Duration::from_secs(9);
+        assert!(flows.iter().flatten().all(|at| *at < stop), "{kind}");
+        assert!(flows.iter().any(|times| !times.is_empty()), "{kind}");
+    }
+    // Those that would go on do so up to then.
+    let Sent(flows, _) = run(&scenario("kind = \"cbr\"\nrate = \"800kbit\"\nstop = \"9s\"\n"), 3);
+    assert_eq!(flows[0].len(), 900);
+}
+
+#[test]
+fn weights_are_those_of_the_scenario() {
+    let source = |pair: u32, weight: u32| {
+        format!("[[source]]\nkind = \"cbr\"\nrate = \"10mbit\"\nfrom = \"s{pair}\"\nto = \"r{pair}\"\nweight = {weight}\n")
+    };
+    let network = "[topology]\ntemplate = \"dumbbell\"\npairs = 2\nrate = \"8mbit\"\n[queue]\ncore = \"wf2q_plus limit 100\"\n";
+    let text = format!("duration = \"10s\"\n{network}{}{}", source(0, 1), source(1, 3));
+    let scenario = Scenario::from_toml("mine", &text, Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
+    let results = scenario.run(1, |_| ()).unwrap_or_else(|error| panic!("{error}"));
+    let groups: Vec<_> = results.groups.iter().filter(|group| group.kind == "cbr").map(|group| group.packets.delivered as f64).collect();
+    assert_eq!(groups.len(), 2);
+    assert!((2.9..3.1).contains(&(groups[1] / groups[0])), "{groups:?}");
+}
+
+/// Progress is told in even steps of simulated time, with the events so far.
+#[test]
+fn progress_goes_on_with_simulated_time() {
+    let text = scenario("kind = \"cbr\"\nrate = \"800kbit\"\n");
+    let scenario = Scenario::from_toml("mine", &text, Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
+    let mut told = Vec::new();
+    let results = scenario.run(1, |progress| told.push(progress)).unwrap_or_else(|error| panic!("{error}"));
+    let steps = told.len() as u64;
+    assert!(steps >= 100);
+    for (place, progress) in (1..).zip(&told) {
+        assert_eq!((progress.now.as_picos(), progress.end), (20_000_000_000_000 / steps * place, Duration::from_secs(20)));
+    }
+    assert!(told.windows(2).all(|pair| pair[0].events < pair[1].events));
+    assert_eq!(told.last().map(|progress| progress.events), Some(results.events));
 }
