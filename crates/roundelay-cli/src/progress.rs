@@ -1,5 +1,7 @@
 //! Progress bars on stderr.
 
+use std::sync::{Mutex, PoisonError};
+
 use indicatif::{ProgressBar, ProgressStyle};
 use roundelay::Duration;
 use roundelay_trace::Progress;
@@ -38,6 +40,8 @@ pub(crate) struct SimulatedTime {
     end: Duration,
     runs: u64,
     began: std::time::Instant,
+    /// Microseconds shown last.
+    shown: Mutex<u64>,
 }
 
 impl SimulatedTime {
@@ -46,11 +50,16 @@ impl SimulatedTime {
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% {msg} eta {eta}") {
             bar.set_style(style);
         }
-        Self { bar, end, runs, began: std::time::Instant::now() }
+        Self { bar, end, runs, began: std::time::Instant::now(), shown: Mutex::new(0) }
     }
 
-    /// Microseconds and events of all runs together.
+    /// Microseconds and events of all runs together. Runs tell of them side by side: who comes late with less is not heard.
     pub(crate) fn show(&self, micros: u64, events: u64) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if micros < *shown {
+            return;
+        }
+        *shown = micros;
         self.bar.set_position(micros);
         let each = micros as f64 / 1e6 / self.runs as f64;
         let rate = events as f64 / self.began.elapsed().as_secs_f64().max(1e-3) / 1e6;

@@ -230,6 +230,12 @@ impl<P: Probe> Simulation<P> {
         self.happened
     }
 
+    /// When something happens next. None: nothing will, unless an agent is added.
+    pub fn next_event(&self) -> Option<Instant> {
+        let (key, _) = self.events.first();
+        (key != Key::NEVER).then(|| key.time())
+    }
+
     /// The network.
     pub const fn network(&self) -> &Network {
         &self.network

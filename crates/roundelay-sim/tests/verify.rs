@@ -62,7 +62,7 @@ impl Agent for Chatter {
     }
 }
 
-/// A tree of routers with a few links more, all drawn.
+/// A tree of routers, all drawn. Networks with circles: `conservation.rs`.
 fn network(random: &mut Pcg64Mcg) -> Network {
     let mut network = Network::default();
     let nodes: Vec<_> = (0..random.random_range(2..8)).map(|_| network.add_node()).collect();

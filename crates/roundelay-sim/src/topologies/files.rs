@@ -119,6 +119,11 @@ pub struct Text<'a> {
 }
 
 impl Text<'_> {
+    /// Some editors write a byte order mark.
+    fn without_mark(self) -> Self {
+        Self { text: self.text.trim_start_matches('\u{feff}'), ..self }
+    }
+
     fn error(&self, line: usize, message: impl Into<String>) -> FileError {
         FileError { file: self.name.to_owned(), line, message: message.into() }
     }
@@ -179,6 +184,7 @@ impl FromFile {
         if let Some(long) = [Some(first), second].into_iter().flatten().find(|file| file.text.len() > MOST_BYTES) {
             return Err(long.error(0, format!("{} bytes, legal range up to {MOST_BYTES}", long.text.len())));
         }
+        let (first, second) = (first.without_mark(), second.map(Text::without_mark));
         let graph = match format {
             Format::EdgeList => edge_list::read(first)?,
             Format::Gml => gml::read(first)?,

@@ -4,6 +4,8 @@
 //! Of nodes `id`, `label`, `Latitude` and `Longitude` are read, of edges `source`, `target` and the speed; `directed 1` says that each way of a link is
 //! listed by itself.
 
+use std::borrow::Cow;
+
 use super::graphml::{Attributes, Zoo};
 use super::{FileError, Graph, Text};
 
@@ -62,7 +64,7 @@ impl<'a> Reader<'a> {
         match &mut self.open[..] {
             [(graph, ..)] if *graph == "graph" && key == "directed" => self.zoo.is_directed = text == "1",
             [(graph, ..), (_, _, attributes)] if *graph == "graph" => {
-                attributes.take(key, text).map_err(|message| self.file.error(line, message))?;
+                attributes.take(key, &plain(text)).map_err(|message| self.file.error(line, message))?;
             }
             _ => {}
         }
@@ -85,6 +87,34 @@ impl<'a> Reader<'a> {
         }
         Ok(())
     }
+}
+
+/// What a text says: files are in ASCII, and have other letters by their numbers, as in `&#233;`.
+fn plain(text: &str) -> Cow<'_, str> {
+    if !text.contains('&') {
+        return Cow::Borrowed(text);
+    }
+    let (mut plain, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once('&') {
+        plain += before;
+        let (letter, after) = letter(after).unwrap_or(('&', after));
+        plain.push(letter);
+        rest = after;
+    }
+    Cow::Owned(plain + rest)
+}
+
+/// A letter by its number or name, and what follows it.
+fn letter(text: &str) -> Option<(char, &str)> {
+    const NAMES: [(&str, char); 5] = [("amp", '&'), ("quot", '"'), ("lt", '<'), ("gt", '>'), ("apos", '\'')];
+    const LONGEST: usize = "#1114111;".len();
+    let end = text.bytes().take(LONGEST).position(|byte| byte == b';')?;
+    let (name, rest) = (&text[..end], &text[end + 1..]);
+    let letter = match name.strip_prefix('#') {
+        Some(number) => number.parse().ok().and_then(char::from_u32).filter(|letter| !letter.is_control())?,
+        None => NAMES.iter().find(|(known, _)| *known == name)?.1,
+    };
+    Some((letter, rest))
 }
 
 enum Word<'a> {

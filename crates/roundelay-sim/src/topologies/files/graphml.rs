@@ -87,7 +87,7 @@ impl Attributes {
         };
         match key {
             "id" => self.id = word(),
-            "label" => self.label = word(),
+            "label" => self.label = Some(text.trim().to_owned()),
             "source" => self.source = word(),
             "target" => self.target = word(),
             "Latitude" => self.latitude = number()?,
@@ -105,13 +105,14 @@ impl Attributes {
     /// It carries nothing, or more than can be told.
     fn rate(&self) -> Result<Option<Rate>, String> {
         let unit = match self.speed_unit.as_deref() {
-            Some("K") => 1e3,
-            Some("M") => 1e6,
-            Some("G") => 1e9,
-            Some("T") => 1e12,
-            _ => 1.0,
+            Some("K") => Some(1e3),
+            Some("M") => Some(1e6),
+            Some("G") => Some(1e9),
+            Some("T") => Some(1e12),
+            // Nobody means bits per second: maps tell speeds in words then, `155 Mbps` say.
+            _ => None,
         };
-        let Some(bits) = self.speed_raw.or_else(|| self.speed.map(|speed| speed * unit)) else { return Ok(None) };
+        let Some(bits) = self.speed_raw.or_else(|| Some(self.speed? * unit?)) else { return Ok(None) };
         let legal = (1.0..=1e18).contains(&bits);
         let error = || format!("link speed {bits}: legal range 1 to 1e18 bits per second");
         if legal { Ok(Rate::from_bits_per_second(bits as u64)) } else { Err(error()) }

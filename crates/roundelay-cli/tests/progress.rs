@@ -1,0 +1,51 @@
+//! The progress bar of `roundelay simulate`, which is there only in a terminal: `script` makes one.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+const SCENARIO: &str = r#"duration = "20s"
+[topology]
+template = "dumbbell"
+pairs = 5
+[[source]]
+kind = "cbr"
+from = "s*"
+to = "r*"
+rate = "2mbit"
+"#;
+
+/// What a terminal shows of the command, `None` where no `script` is there to make one.
+fn in_a_terminal(name: &str, options: &str) -> Option<String> {
+    let path = std::env::temp_dir().join(format!("roundelay-progress-{}-{name}.toml", std::process::id()));
+    fs::write(&path, SCENARIO).unwrap();
+    let command = format!("'{}' simulate '{}' {options}", env!("CARGO_BIN_EXE_roundelay"), path.display());
+    let output = Command::new("script").args(["-qec", &command, "/dev/null"]).stdin(Stdio::null()).output();
+    fs::remove_file(&path).unwrap();
+    let output = output.inspect_err(|error| eprintln!("no terminal can be made: {error}")).ok()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Simulated time so far, of how much, and how many events a second that takes; over all replicas. It is gone in the end, and the table is there.
+#[test]
+fn a_terminal_sees_simulated_time_and_rate() {
+    for options in ["", "--replicas 3"] {
+        let name = if options.is_empty() { "one" } else { "three" };
+        let Some(shown) = in_a_terminal(name, options) else { return };
+        let bars: Vec<_> = shown.split(['\r', '\n']).filter(|line| line.contains("events/s")).collect();
+        assert!(!bars.is_empty(), "{shown}");
+        let simulated = |bar: &str| -> f64 {
+            let (before, _) = bar.split_once(" s of 20.000 s, ").unwrap_or_else(|| panic!("{bar}"));
+            before.rsplit(' ').next().unwrap().parse().unwrap()
+        };
+        let times: Vec<_> = bars.iter().map(|bar| simulated(bar)).collect();
+        assert!(times.is_sorted() && times.iter().all(|time| *time <= 20.0), "{times:?}");
+        assert!(shown.contains("packet-hops"), "{shown}");
+    }
+}
+
+#[test]
+fn the_quiet_see_none() {
+    let Some(shown) = in_a_terminal("quiet", "--quiet") else { return };
+    assert!(!shown.contains("events/s") && shown.contains("packet-hops"), "{shown}");
+}

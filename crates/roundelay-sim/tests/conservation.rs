@@ -1,0 +1,381 @@
+//! Packets are conserved at every node and at every event, on networks, disciplines and sources drawn at random. A ledger hears of each event and knows
+//! where each packet is; after each instant it is held against what ports and links count themselves, and in the end the log against the verifier.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rand::{RngExt as _, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use roundelay::schedulers::{AnyDiscipline, Spec};
+use roundelay::{Billionths, DropReason, Duration, FlowConfig, Instant, Limit, Packet, Rate};
+use roundelay_sim::log::Log;
+use roundelay_sim::sources::{Sizes, Span, Terms, Urgency, arrivals, burst, cbr, on_off, poisson, request_response, tcp, video, voip};
+use roundelay_sim::verify::verify;
+use roundelay_sim::{
+    Agent, Cargo, Carried, Direction, FlowCounts, FlowNumber, LinkConfig, LinkId, Metric, Network, NodeId, Probe, Routing, Simulation,
+};
+use roundelay_tcp::{Config, Control, Flavour};
+
+/// Where a packet is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Node(NodeId),
+    Queue(LinkId),
+    Wire(LinkId),
+}
+
+/// What a link has done, by the ledger.
+#[derive(Debug, Clone, Copy, Default)]
+struct Account {
+    arrived: u64,
+    transmitted: u64,
+    dropped: [u64; DropReason::ALL.len()],
+    lost: u64,
+    waiting_bytes: u64,
+    on_wire: u64,
+}
+
+impl Account {
+    fn waiting(&self) -> u64 {
+        self.arrived - self.transmitted - self.dropped.iter().sum::<u64>()
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Totals {
+    sent: u64,
+    delivered: u64,
+    dropped: u64,
+    lost: u64,
+}
+
+struct Ledger {
+    /// Ends of each link.
+    ends: Vec<[NodeId; 2]>,
+    links: Vec<Account>,
+    /// Of each node: packets that its agents sent, and packets for it that came.
+    sent: Vec<u64>,
+    delivered: Vec<u64>,
+    packets: BTreeMap<u64, (Place, FlowNumber)>,
+    flows: BTreeMap<FlowNumber, ([NodeId; 2], Totals)>,
+    closed: u64,
+    totals: Totals,
+    events: u64,
+}
+
+impl Ledger {
+    fn new(network: &Network) -> Self {
+        let ends: Vec<_> = network.links().iter().map(|link| [link.from, link.to]).collect();
+        let (links, nodes) = (vec![Account::default(); ends.len()], vec![0; network.nodes()]);
+        let (packets, flows) = (BTreeMap::new(), BTreeMap::new());
+        let (closed, totals, events) = (0, Totals::default(), 0);
+        Self { ends, links, sent: nodes.clone(), delivered: nodes, packets, flows, closed, totals, events }
+    }
+
+    fn link(&mut self, link: LinkId) -> &mut Account {
+        &mut self.links[link.0 as usize]
+    }
+
+    /// The node that a packet is at now, off the wire if it was on one.
+    fn reach(&mut self, packet: u64) -> NodeId {
+        match self.packets.get(&packet).unwrap_or_else(|| panic!("packet {packet} is nowhere")).0 {
+            Place::Node(node) => node,
+            Place::Wire(link) => {
+                self.link(link).on_wire -= 1;
+                self.ends[link.0 as usize][1]
+            }
+            Place::Queue(link) => panic!("packet {packet} waits at {link:?}"),
+        }
+    }
+
+    fn put(&mut self, packet: u64, place: Place) {
+        self.packets.get_mut(&packet).expect("it is there").0 = place;
+    }
+
+    /// It leaves the queue of a link.
+    fn leave(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {
+        assert_eq!(self.packets.get(&cargo.number).map(|(place, _)| *place), Some(Place::Queue(link)), "packet {}", cargo.number);
+        let account = self.link(link);
+        account.waiting_bytes -= u64::from(packet.len);
+    }
+
+    fn forget(&mut self, cargo: &Cargo, count: impl Fn(&mut Totals)) {
+        let (_, flow) = self.packets.remove(&cargo.number).expect("it is there");
+        assert_eq!(flow, cargo.flow);
+        count(&mut self.totals);
+        if cargo.direction == Direction::Forward {
+            count(&mut self.flows.get_mut(&flow).expect("its flow is there").1);
+        }
+    }
+
+    /// At each event: what came into the network is what left it and what is in it; at each node what came is what left and what is held.
+    fn holds_at_event(&mut self) {
+        self.events += 1;
+        let Totals { sent, delivered, dropped, lost } = self.totals;
+        assert_eq!(sent, delivered + dropped + lost + self.packets.len() as u64, "event {}", self.events);
+    }
+
+    /// After each instant: the ledger's figures are those of the ports, the links and the flows.
+    fn holds_after_instant<P: Probe>(&self, simulation: &Simulation<P>, preempts: &[bool]) {
+        let now = simulation.now();
+        assert_eq!(self.packets.len(), simulation.on_their_way(), "at {now}");
+        let mut nodes: Vec<i128> =
+            self.sent.iter().zip(&self.delivered).map(|(sent, delivered)| i128::from(*sent) - i128::from(*delivered)).collect();
+        for (number, (account, counts)) in self.links.iter().zip(simulation.links()).enumerate() {
+            let waiting = simulation.backlog(LinkId(number as u32));
+            let told = (counts.arrived, counts.packets, counts.dropped, counts.lost);
+            assert_eq!(told, (account.arrived, account.transmitted, account.dropped, account.lost), "link {number} at {now}");
+            if preempts[number] {
+                // One is on the link, of which nothing has been told.
+                assert!((0..=1).contains(&(account.waiting() - waiting.packets)), "link {number} at {now}");
+            } else {
+                assert_eq!((account.waiting(), account.waiting_bytes), (waiting.packets, waiting.bytes), "link {number} at {now}");
+            }
+            let [from, to] = self.ends[number];
+            nodes[from.0 as usize] -= i128::from(account.transmitted + account.dropped.iter().sum::<u64>() + account.waiting());
+            nodes[to.0 as usize] += i128::from(account.transmitted - account.lost - account.on_wire);
+        }
+        // What came to a node has left it, or waits in one of its queues.
+        assert!(nodes.iter().all(|rest| *rest == 0), "nodes keep {nodes:?} at {now}");
+        for (flow, counts) in simulation.flows() {
+            let Totals { sent, delivered, dropped, lost } = self.flows[&flow].1;
+            let told = (counts.sent, counts.delivered, counts.dropped.iter().sum::<u64>(), counts.lost);
+            assert_eq!(told, (sent, delivered, dropped, lost), "{flow:?} at {now}");
+        }
+    }
+}
+
+impl Probe for Ledger {
+    fn opened(&mut self, _: Instant, flow: FlowNumber, _: u32, from: NodeId, to: NodeId) {
+        assert!(self.flows.insert(flow, ([from, to], Totals::default())).is_none());
+        self.holds_at_event();
+    }
+
+    fn sent(&mut self, _: Instant, _: &Packet<Carried>, cargo: &Cargo) {
+        let (ends, flow) = self.flows.get_mut(&cargo.flow).expect("its flow is open");
+        let node = if cargo.direction == Direction::Forward { ends[0] } else { ends[1] };
+        flow.sent += u64::from(cargo.direction == Direction::Forward);
+        self.totals.sent += 1;
+        self.sent[node.0 as usize] += 1;
+        assert!(self.packets.insert(cargo.number, (Place::Node(node), cargo.flow)).is_none());
+        self.holds_at_event();
+    }
+
+    fn arrived(&mut self, _: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {
+        let node = self.reach(cargo.number);
+        assert_eq!(node, self.ends[link.0 as usize][0], "it comes to a link of another node");
+        self.put(cargo.number, Place::Queue(link));
+        let account = self.link(link);
+        account.arrived += 1;
+        account.waiting_bytes += u64::from(packet.len);
+        self.holds_at_event();
+    }
+
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, [start, end]: [Instant; 2]) {
+        assert!(start <= end);
+        self.leave(link, packet, cargo);
+        self.put(cargo.number, Place::Wire(link));
+        let account = self.link(link);
+        account.transmitted += 1;
+        account.on_wire += 1;
+        self.holds_at_event();
+    }
+
+    fn dropped(&mut self, _: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {
+        self.leave(link, packet, cargo);
+        self.link(link).dropped[reason as usize] += 1;
+        self.forget(cargo, |totals| totals.dropped += 1);
+        self.holds_at_event();
+    }
+
+    fn lost(&mut self, _: Instant, link: LinkId, _: &Packet<Carried>, cargo: &Cargo) {
+        assert_eq!(self.packets.get(&cargo.number).map(|(place, _)| *place), Some(Place::Wire(link)));
+        let account = self.link(link);
+        account.on_wire -= 1;
+        account.lost += 1;
+        self.forget(cargo, |totals| totals.lost += 1);
+        self.holds_at_event();
+    }
+
+    fn delivered(&mut self, _: Instant, _: &Packet<Carried>, cargo: &Cargo) {
+        let node = self.reach(cargo.number);
+        let [from, to] = self.flows[&cargo.flow].0;
+        assert_eq!(node, if cargo.direction == Direction::Forward { to } else { from }, "it is at its end");
+        self.delivered[node.0 as usize] += 1;
+        self.forget(cargo, |totals| totals.delivered += 1);
+        self.holds_at_event();
+    }
+
+    fn closed(&mut self, _: Instant, flow: FlowNumber, counts: &FlowCounts) {
+        let (_, Totals { sent, delivered, dropped, lost }) = self.flows.remove(&flow).expect("it was open");
+        assert_eq!((counts.sent, counts.delivered, counts.lost), (sent, delivered, lost));
+        assert_eq!((counts.dropped.iter().sum::<u64>(), sent), (dropped, delivered + dropped + lost), "none is on its way");
+        self.closed += 1;
+        self.holds_at_event();
+    }
+}
+
+/// A discipline of those there are, with a limit that is often reached.
+fn queue(random: &mut Pcg64Mcg, disciplines: &[AnyDiscipline]) -> Spec {
+    let discipline = disciplines[random.random_range(0..disciplines.len())].clone();
+    Spec { discipline, limit: Some(Limit::of_packets(random.random_range(1..80))) }
+}
+
+/// A tree of routers and links across it: there are circles, parallel links, and links that go one way only.
+fn network(random: &mut Pcg64Mcg, disciplines: &[AnyDiscipline]) -> (Network, Vec<bool>) {
+    let (mut network, mut preempts) = (Network::default(), Vec::new());
+    let nodes: Vec<_> = (0..random.random_range(2..9)).map(|_| network.add_node()).collect();
+    let mut link = |random: &mut Pcg64Mcg, from, to| {
+        let rate = Rate::from_bits_per_second(random.random_range(1_000_000..20_000_000)).expect("a rate");
+        let queue = queue(random, disciplines);
+        preempts.push(queue.discipline.to_string().contains("preempt"));
+        let plain = LinkConfig::new(from, to, rate, Duration::from_picos(random.random_range(0..3_000_000_000)), queue);
+        let (loss, jitter) = (Billionths(random.random_range(0..3) * 10_000_000), Duration::from_micros(random.random_range(0..2) * 500));
+        let (overhead, cost) = (random.random_range(0..40), random.random_range(0..4));
+        network.add_link(LinkConfig { loss, jitter, overhead, cost, ..plain }).expect("both ends are there");
+    };
+    for (place, node) in nodes.iter().enumerate().skip(1) {
+        let other = nodes[random.random_range(0..place)];
+        link(random, *node, other);
+        link(random, other, *node);
+    }
+    for _ in 0..random.random_range(0..nodes.len()) {
+        let from = random.random_range(0..nodes.len());
+        let to = (from + random.random_range(1..nodes.len())) % nodes.len();
+        link(random, nodes[from], nodes[to]);
+    }
+    let spread = random.random::<bool>().then(|| random.random());
+    network.set_routing(Routing { metric: Metric::ALL[random.random_range(0..3)], spread });
+    (network, preempts)
+}
+
+fn protocol(random: &mut Pcg64Mcg) -> Config {
+    let config = match random.random_range(0..5) {
+        0 => Config::rfc(),
+        1 => Config { ecn: true, pacing: true, ..Config::rfc() },
+        2 => Config { flavour: Flavour::NewReno, control: Control::Reno, ..Config::rfc() },
+        3 => Config::ns2_newreno_sack1(),
+        _ => Config::ns2_classic([Flavour::Tahoe, Flavour::Reno][random.random_range(0..2)]),
+    };
+    Config { min_timeout: Duration::from_millis(20), initial_timeout: Duration::from_millis(50), ..config }
+}
+
+const KINDS: usize = 10;
+
+/// A source of one of ten kinds between two nodes.
+fn source(kind: usize, random: &mut Pcg64Mcg, nodes: u32) -> Box<dyn Agent> {
+    let from = random.random_range(0..nodes);
+    let to = (from + random.random_range(1..nodes)) % nodes;
+    let mut terms = Terms::new(NodeId(from), NodeId(to));
+    terms.start_jitter = Duration::from_millis(20);
+    terms.stop = random.random::<bool>().then(|| Instant::ZERO + Duration::from_millis(random.random_range(40..150)));
+    let urgencies =
+        [Urgency::None, Urgency::Constant(Duration::from_millis(5)), Urgency::FlowSize(Duration::from_millis(1)), Urgency::Priority(2)];
+    terms.urgency = urgencies[random.random_range(0..urgencies.len())];
+    let weight = random.random_range(1..5);
+    terms.flow.config = random.random::<bool>().then(|| FlowConfig { weight, ..FlowConfig::default() });
+    let rate = Rate::from_bits_per_second(random.random_range(200_000..4_000_000)).expect("a rate");
+    // Some are longer than what queues take flows' longest packets for.
+    let packet_len = random.random_range(40..1600);
+    let protocol = protocol(random);
+    let times = [Duration::from_millis(10); 2];
+    match kind {
+        0 => Box::new(cbr::Cbr::new(cbr::Config { terms, rate, packet_len }).expect("legal")),
+        1 => {
+            let lengths = poisson::Lengths::Exponential(packet_len);
+            Box::new(poisson::Poisson::new(poisson::Config { terms, rate, lengths }).expect("legal"))
+        }
+        2 => Box::new(on_off::OnOff::new(on_off::Config::pareto(terms, rate, packet_len, times, 1.5)).expect("legal")),
+        3 => Box::new(voip::new(voip::Config::new(terms)).expect("legal")),
+        4 => {
+            let size_bytes = random.random_range(1..60_000);
+            Box::new(burst::Burst::new(burst::Config { terms, size_bytes, packet_len }).expect("legal"))
+        }
+        5 | 6 => {
+            let size_bytes = random.random::<bool>().then(|| random.random_range(1..100_000));
+            Box::new(tcp::Tcp::new(tcp::Config { terms, protocol, size_bytes }).expect("legal"))
+        }
+        7 => {
+            let (request_bytes, response_bytes, think) = (300, 20_000, Span::Exponential(Duration::from_millis(5)));
+            let config = request_response::Config { terms, protocol, request_bytes, response_bytes, think };
+            Box::new(request_response::RequestResponse::new(config).expect("legal"))
+        }
+        8 => {
+            let config = video::Config { terms, protocol, segment_bytes: 15_000, interval: Duration::from_millis(30) };
+            Box::new(video::Video::new(config).expect("legal"))
+        }
+        _ => {
+            let hosts = (0..nodes).map(|node| arrivals::Host { node: NodeId(node), group: node }).collect();
+            let transports = [arrivals::Transport::Burst { packet_len: 1460 }, arrivals::Transport::Tcp(protocol)];
+            let config = arrivals::Config {
+                hosts,
+                link_rate: "2mbit".parse().expect("a rate"),
+                utilisation: 0.5,
+                sizes: Sizes::discrete(vec![(1000, 0.8), (20_000, 1.0)]).expect("legal"),
+                transport: transports[random.random_range(0..2)],
+                start: Instant::ZERO,
+                stop: terms.stop,
+                urgency: terms.urgency,
+                flow: None,
+            };
+            Box::new(arrivals::Arrivals::new(config).expect("legal"))
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    kinds: [u32; KINDS],
+    disciplines: BTreeSet<String>,
+    events: u64,
+    totals: Totals,
+    closed: u64,
+    early: u64,
+}
+
+/// One network with its sources, looked at after each instant at which anything happens.
+fn check(seed: u64, disciplines: &[AnyDiscipline], seen: &mut Seen) {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let (network, preempts) = network(&mut random, disciplines);
+    seen.disciplines.extend(network.links().iter().map(|link| link.queue.discipline.to_string()));
+    let nodes = network.nodes() as u32;
+    let mut bytes = Vec::new();
+    let probe = (Ledger::new(&network), Log::new(&mut bytes, &network));
+    let mut simulation = Simulation::with_probe(network, seed, probe).expect("legal queues");
+    for _ in 0..random.random_range(1..6) {
+        let kind = random.random_range(0..KINDS);
+        seen.kinds[kind] += 1;
+        simulation.spawn(source(kind, &mut random, nodes), Instant::ZERO);
+    }
+    let end = Instant::ZERO + Duration::from_millis(random.random_range(40..200));
+    while let Some(next) = simulation.next_event().filter(|next| *next < end) {
+        simulation.run(next + Duration::from_picos(1)).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        simulation.probe().0.holds_after_instant(&simulation, &preempts);
+    }
+    simulation.run(end).expect("nothing is left until then");
+    let (ledger, log) = simulation.probe_mut();
+    log.finish(end).expect("memory takes all");
+    let totals = ledger.totals;
+    seen.early += ledger.links.iter().map(|link| link.dropped[DropReason::Early as usize]).sum::<u64>();
+    (seen.events, seen.closed) = (seen.events + ledger.events, seen.closed + ledger.closed);
+    seen.totals.sent += totals.sent;
+    seen.totals.delivered += totals.delivered;
+    seen.totals.dropped += totals.dropped;
+    seen.totals.lost += totals.lost;
+    drop(simulation);
+    let verified = verify(&bytes[..]).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    let told = (verified.sent, verified.delivered, verified.dropped, verified.lost);
+    assert_eq!(told, (totals.sent, totals.delivered, totals.dropped, totals.lost), "seed {seed}");
+}
+
+#[test]
+fn packets_are_conserved_at_every_node_at_every_event() {
+    let mut disciplines = AnyDiscipline::all();
+    disciplines.push("lstf preempt".parse::<Spec>().expect("a discipline").discipline);
+    let mut seen = Seen::default();
+    (0..400).for_each(|seed| check(seed, &disciplines, &mut seen));
+    println!("{} events, {:?}, {} flows closed, {} drops early", seen.events, seen.totals, seen.closed, seen.early);
+    assert!(seen.kinds.iter().all(|times| *times > 50), "{:?}", seen.kinds);
+    assert_eq!(seen.disciplines.len(), disciplines.len(), "each has been in a queue");
+    let Totals { sent, delivered, dropped, lost } = seen.totals;
+    assert!(sent > 50_000 && delivered > 20_000 && dropped > 2_000 && lost > 500 && seen.closed > 500 && seen.early > 30, "{seen:?}");
+}

@@ -1,0 +1,213 @@
+//! What links know of flows, and what a seed decides.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use roundelay::{Duration, FlowConfig, FlowId, Instant, Packet};
+use roundelay_sim::scenario::Scenario;
+use roundelay_sim::sources::Terms;
+use roundelay_sim::sources::burst::{self, Burst};
+use roundelay_sim::sources::cbr::{self, Cbr};
+use roundelay_sim::{
+    Agent, Arrival, Cargo, Carried, Context, FlowCounts, FlowNumber, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, Probe,
+    Simulation,
+};
+
+/// A chain of links of these rates, both ways.
+fn chain(rates: &[&str], queue: &str) -> Network {
+    let mut network = Network::default();
+    let nodes: Vec<_> = (0..=rates.len()).map(|_| network.add_node()).collect();
+    for (pair, rate) in nodes.windows(2).zip(rates) {
+        for [from, to] in [[pair[0], pair[1]], [pair[1], pair[0]]] {
+            let (rate, queue) = (rate.parse().expect("a rate"), queue.parse().expect("a queue"));
+            network.add_link(LinkConfig::new(from, to, rate, Duration::from_millis(1), queue)).expect("both ends are there");
+        }
+    }
+    network
+}
+
+/// 10 Mbit/s from the first node of a chain to the last.
+fn cbr(network: &Network, weight: Option<u32>, [start, stop]: [u64; 2]) -> Box<Cbr> {
+    let mut terms = Terms::new(NodeId(0), NodeId(network.nodes() as u32 - 1));
+    terms.flow.config = weight.map(|weight| FlowConfig { weight, ..FlowConfig::default() });
+    terms.start = Instant::ZERO + Duration::from_millis(start);
+    terms.stop = Some(Instant::ZERO + Duration::from_millis(stop));
+    Box::new(Cbr::new(cbr::Config { terms, rate: "10mbit".parse().expect("a rate"), packet_len: 1000 }).expect("legal"))
+}
+
+/// What came of each flow, by its number.
+#[derive(Default)]
+struct Closed(BTreeMap<u64, FlowCounts>);
+
+impl Probe for Closed {
+    fn closed(&mut self, _: Instant, flow: FlowNumber, counts: &FlowCounts) {
+        self.0.insert(flow.0, *counts);
+    }
+}
+
+/// Weights hold wherever the bottleneck is on a flow's way.
+#[test]
+fn weights_hold_on_every_link_of_the_way() {
+    for bottleneck in 0..3 {
+        let mut rates = ["100mbit"; 3];
+        rates[bottleneck] = "8mbit";
+        let network = chain(&rates, "wf2q_plus limit 100");
+        let sources = [1, 3].map(|weight| cbr(&network, Some(weight), [0, 10_000]));
+        let mut simulation = Simulation::with_probe(network, 1, Closed::default()).expect("legal queues");
+        sources.into_iter().for_each(|source| _ = simulation.spawn(source, Instant::ZERO));
+        simulation.run(Instant::MAX).expect("a route");
+        let delivered = |flow| simulation.probe().0[&flow].delivered as f64;
+        let ratio = delivered(1) / delivered(0);
+        assert!((2.95..3.05).contains(&ratio), "bottleneck {bottleneck}: {ratio}");
+    }
+}
+
+/// A flow that is closed takes its weight with it: who is known to queues by its number later has a weight of one, if it asks for none.
+#[test]
+fn a_flow_takes_its_weight_with_it() {
+    let network = chain(&["8mbit"], "wf2q_plus limit 100");
+    let sources = [cbr(&network, Some(8), [0, 1_000]), cbr(&network, None, [2_000, 12_000]), cbr(&network, None, [2_000, 12_000])];
+    let mut simulation = Simulation::with_probe(network, 1, Closed::default()).expect("legal queues");
+    sources.into_iter().for_each(|source| _ = simulation.spawn(source, Instant::ZERO));
+    simulation.run(Instant::MAX).expect("a route");
+    let delivered = |flow| simulation.probe().0[&flow].delivered as f64;
+    let ratio = delivered(1) / delivered(2);
+    assert!((0.97..1.03).contains(&ratio), "{ratio}");
+}
+
+/// Packets in the order in which links took them.
+#[derive(Default)]
+struct Order(BTreeMap<u32, Vec<u64>>);
+
+impl Probe for Order {
+    fn transmitted(&mut self, link: LinkId, _: &Packet<Carried>, cargo: &Cargo, _: [Instant; 2]) {
+        self.0.entry(link.0).or_default().push(cargo.number);
+    }
+}
+
+/// Two queues that draw do not draw alike, nor do those of another seed; those of the same seed do.
+#[test]
+fn queues_draw_by_themselves() {
+    let run = |seed| {
+        let network = chain(&["8mbit", "8mbit"], "random limit 1000");
+        let mut simulation = Simulation::with_probe(network, seed, Order::default()).expect("legal queues");
+        for (from, to) in [(0, 1), (1, 2)] {
+            let terms = Terms::new(NodeId(from), NodeId(to));
+            let source = Burst::new(burst::Config { terms, size_bytes: 100_000, packet_len: 1000 }).expect("legal");
+            simulation.spawn(Box::new(source), Instant::ZERO);
+        }
+        simulation.run(Instant::MAX).expect("a route");
+        let mut orders = std::mem::take(&mut simulation.probe_mut().0).into_values();
+        let [first, second] = [(); 2].map(|()| orders.next().expect("two links"));
+        assert_eq!((first.len(), second.len()), (100, 100));
+        let from = second.iter().min().copied().expect("packets");
+        (first, second.into_iter().map(|packet| packet - from).collect::<Vec<_>>())
+    };
+    let (first, second) = run(1);
+    assert_ne!(first, second, "two queues of one network");
+    assert_ne!(first, run(2).0, "another seed");
+    assert_eq!((first, second), run(1));
+}
+
+/// Between whom flows were opened, and over which links their packets went.
+#[derive(Default)]
+struct Ways {
+    pairs: Vec<[NodeId; 2]>,
+    links: BTreeMap<u64, BTreeSet<u32>>,
+    deadlines: BTreeSet<Duration>,
+}
+
+impl Probe for Ways {
+    fn opened(&mut self, _: Instant, _: FlowNumber, _: u32, from: NodeId, to: NodeId) {
+        self.pairs.push([from, to]);
+    }
+
+    fn sent(&mut self, now: Instant, packet: &Packet<Carried>, _: &Cargo) {
+        self.deadlines.insert(packet.deadline.since(now));
+    }
+
+    fn arrived(&mut self, _: Instant, link: LinkId, _: &Packet<Carried>, cargo: &Cargo) {
+        self.links.entry(cargo.flow.0).or_default().insert(link.0);
+    }
+}
+
+fn ways(text: &str, seed: u64) -> Ways {
+    let mut scenario = Scenario::from_toml("mine", text, Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
+    scenario.seed = seed;
+    let mut ways = Ways::default();
+    scenario.run_with(seed, &mut ways, |_| ()).unwrap_or_else(|error| panic!("{error}"));
+    ways
+}
+
+/// Random pairs and the choice among routes that are as short go by the seed: replicas differ in them. A flow keeps its route.
+#[test]
+fn replicas_have_pairs_and_routes_of_their_own() {
+    let source = "[[source]]\nkind = \"cbr\"\nrate = \"1mbit\"\nfrom = \"host*\"\nto = \"host*\"\n";
+    let text = |pairs: &str, spread: bool| {
+        format!(
+            "duration = \"100ms\"\n[topology]\ntemplate = \"fat_tree\"\nk = 4\n[routing]\nspread = {spread}\n{source}pairs = \"{pairs}\"\n"
+        )
+    };
+    let random = text("random", false);
+    assert_ne!(ways(&random, 1).pairs, ways(&random, 2).pairs);
+    assert_eq!(ways(&random, 1).pairs, ways(&random, 1).pairs);
+    let [alone, spread] = [false, true].map(|spread| text("all", spread));
+    let (first, second) = (ways(&spread, 1), ways(&spread, 2));
+    assert_eq!(first.pairs, second.pairs);
+    assert_ne!(first.links, second.links);
+    assert_eq!(first.links, ways(&spread, 1).links);
+    // With its many packets a flow between pods takes six links, not some of several routes; which ones differs from flow to flow.
+    assert_eq!(first.links.values().map(BTreeSet::len).max(), Some(6));
+    let used = |ways: &Ways| ways.links.values().flatten().copied().collect::<BTreeSet<_>>().len();
+    let all = 16 * 6;
+    assert_eq!(used(&first), all, "each link both ways");
+    assert!(used(&ways(&alone, 1)) < all, "the first routes leave some idle");
+}
+
+/// Speech is due 150 ms after it was spoken, unless something else is said of it.
+#[test]
+fn speech_is_due() {
+    let text = |urgency: &str| {
+        let source = format!("[[source]]\nkind = \"voip\"\nfrom = \"s0\"\nto = \"r0\"\n{urgency}");
+        format!("duration = \"5s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 1\n{source}")
+    };
+    assert_eq!(ways(&text(""), 1).deadlines, BTreeSet::from([Duration::from_millis(150)]));
+    assert_eq!(ways(&text("urgency = \"deadline 5ms\"\n"), 1).deadlines, BTreeSet::from([Duration::from_millis(5)]));
+}
+
+/// Sends a packet and wants to leave at once; closes its flow when it has heard of it.
+struct Leaver {
+    flow: Option<FlowId>,
+    heard: Arc<Mutex<u32>>,
+}
+
+impl Agent for Leaver {
+    fn wake(&mut self, context: &mut Context<'_>) {
+        let flow = context.open(FlowSpec { from: NodeId(0), to: NodeId(1), config: None });
+        self.flow = Some(flow);
+        context.send(Outgoing::new(flow, 1000));
+        context.leave();
+    }
+
+    fn arrive(&mut self, _: &Arrival, context: &mut Context<'_>) {
+        *self.heard.lock().expect("nobody else") += 1;
+        context.close(self.flow.expect("it was called"));
+    }
+}
+
+/// Who wants to leave is there until its flows are closed, and its place is for others only then.
+#[test]
+fn agents_leave_once_their_flows_are_closed() {
+    let heard = Arc::default();
+    let mut simulation = Simulation::with_probe(chain(&["8mbit"], "fifo"), 1, Closed::default()).expect("legal queues");
+    let leaver = || Box::new(Leaver { flow: None, heard: Arc::clone(&heard) });
+    let first = simulation.spawn(leaver(), Instant::ZERO);
+    simulation.run(Instant::from_nanos(1)).expect("a route");
+    let second = simulation.spawn(leaver(), Instant::ZERO);
+    assert_ne!(first, second);
+    simulation.run(Instant::MAX).expect("a route");
+    assert_eq!((*heard.lock().expect("nobody else"), simulation.probe().0.len()), (2, 2));
+    let third = simulation.spawn(leaver(), Instant::ZERO);
+    assert!([first, second].contains(&third), "a place is used again");
+}

@@ -1,0 +1,146 @@
+//! What a packet says of its urgency on its way: slack is taken off hop by hop by what it waited, what it was sent with is told at its end, deadline and
+//! priority are left alone.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use rand::RngExt as _;
+use roundelay::{Duration, FlowId, Instant, Packet, Slack};
+use roundelay_sim::{
+    Agent, Arrival, Cargo, Carried, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, Probe, Simulation,
+};
+
+const HOPS: u32 = 3;
+
+/// What was said of a packet as it was sent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Said {
+    slack: Slack,
+    deadline: Instant,
+    priority: u32,
+}
+
+impl Said {
+    const fn of<T>(packet: &Packet<T>) -> Self {
+        Self { slack: packet.slack, deadline: packet.deadline, priority: packet.priority }
+    }
+}
+
+/// Sends bursts, each packet with an urgency of its own, and keeps what comes of it.
+struct Sender {
+    flow: Option<FlowId>,
+    sent: Vec<Said>,
+    heard: Arc<Mutex<Vec<Heard>>>,
+}
+
+/// What came of a packet: its number, the slack that it was sent with and what is left of it, how long it took, its length.
+type Heard = (u64, Slack, Slack, Duration, u32);
+
+impl Agent for Sender {
+    fn wake(&mut self, context: &mut Context<'_>) {
+        let spec = FlowSpec { from: NodeId(0), to: NodeId(HOPS), config: None };
+        let flow = *self.flow.get_or_insert_with(|| context.open(spec));
+        for _ in 0..context.random().random_range(1..8) {
+            let slack = Slack::from_picos(context.random().random_range(0..20_000_000_000));
+            let deadline = context.now() + Duration::from_picos(context.random().random_range(0..1_000_000_000));
+            let priority = context.random().random_range(0..100);
+            let content = Content::Number(self.sent.len() as u64);
+            self.sent.push(Said { slack, deadline, priority });
+            let len = context.random().random_range(64..1500);
+            context.send(Outgoing { slack, deadline, priority, content, ..Outgoing::new(flow, len) });
+        }
+        if self.sent.len() < 400 {
+            context.wake_at(context.now() + Duration::from_millis(4));
+        }
+    }
+
+    fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
+        let Content::Number(number) = arrival.content else { panic!("a packet with a number") };
+        assert_eq!(arrival.initial_slack, self.sent[number as usize].slack);
+        let Arrival { initial_slack, slack, sent, len, .. } = *arrival;
+        self.heard.lock().expect("nobody else").push((number, initial_slack, slack, context.now().since(sent), len));
+    }
+}
+
+/// What each packet said as it came to each queue, and for how long it waited there.
+#[derive(Default)]
+struct Hops {
+    came: BTreeMap<(u64, u32), (Instant, Said)>,
+    went: BTreeMap<(u64, u32), (Duration, Said)>,
+}
+
+impl Probe for Hops {
+    fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {
+        self.came.insert((cargo.number, link.0), (now, Said::of(packet)));
+    }
+
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, [start, _]: [Instant; 2]) {
+        let (came, _) = self.came[&(cargo.number, link.0)];
+        self.went.insert((cargo.number, link.0), (start.since(came), Said::of(packet)));
+    }
+}
+
+/// A chain of three links, each slower than the one before, all with that queue; who has sent over it, and what it has heard.
+fn run(queue: &str) -> (Simulation<Hops>, Vec<Heard>) {
+    let mut network = Network::default();
+    let nodes: Vec<_> = (0..=HOPS).map(|_| network.add_node()).collect();
+    for (pair, rate) in nodes.windows(2).zip(["20mbit", "10mbit", "8mbit"]) {
+        let rate = || rate.parse().expect("a rate");
+        let link = LinkConfig::new(pair[0], pair[1], rate(), Duration::from_millis(1), queue.parse().expect("a queue"));
+        network.add_link(link).expect("both ends are there");
+        let back = LinkConfig::new(pair[1], pair[0], rate(), Duration::ZERO, "fifo".parse().expect("a queue"));
+        network.add_link(back).expect("both ends are there");
+    }
+    let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
+    let mut simulation = Simulation::with_probe(network, 5, Hops::default()).expect("legal queues");
+    simulation.spawn(Box::new(Sender { flow: None, sent: Vec::new(), heard: Arc::clone(&heard) }), Instant::ZERO);
+    simulation.run(Instant::MAX).expect("a route");
+    let heard = std::mem::take(&mut *heard.lock().expect("nobody else"));
+    assert!(heard.len() >= 400);
+    (simulation, heard)
+}
+
+fn way(simulation: &Simulation<Hops>) -> Vec<LinkId> {
+    simulation.network().route(NodeId(0), NodeId(HOPS)).expect("a route")
+}
+
+#[test]
+fn slack_is_rewritten_hop_by_hop_and_the_rest_is_carried() {
+    for queue in ["fifo limit 1000", "lstf limit 1000", "lifo limit 1000"] {
+        let (simulation, heard) = run(queue);
+        let Hops { came, went } = simulation.probe();
+        let mut waited = [0; HOPS as usize];
+        for (number, initial, left, ..) in &heard {
+            let mut slack = *initial;
+            for (hop, LinkId(link)) in way(&simulation).into_iter().enumerate() {
+                let (_, comes) = came[&(*number, link)];
+                assert_eq!(comes.slack, slack, "{queue}: packet {number} as it comes to hop {hop}");
+                let (wait, goes) = went[&(*number, link)];
+                slack = slack.after(wait);
+                assert_eq!(goes.slack, slack, "{queue}: packet {number} as it leaves hop {hop}");
+                assert_eq!((goes.deadline, goes.priority), (comes.deadline, comes.priority));
+                waited[hop] += u32::from(wait > Duration::ZERO);
+            }
+            assert_eq!(*left, slack, "{queue}: packet {number} at its end");
+        }
+        assert!(waited.iter().all(|packets| *packets > 50), "{queue}: {waited:?} waited");
+    }
+}
+
+/// What is left at the end is what there was, less all that was more than the least time over the way, interruptions included; and it is less than nothing where that
+/// was more than there was.
+#[test]
+fn slack_is_what_is_left_of_the_time_that_could_be_lost() {
+    for queue in ["fifo limit 1000", "lstf limit 1000", "lstf preempt limit 1000"] {
+        let (simulation, heard) = run(queue);
+        let way = way(&simulation);
+        for (number, initial, left, took, len) in &heard {
+            let least = simulation.network().fastest(way.iter().copied(), *len);
+            assert_eq!(*left, initial.after(*took - least), "{queue}: packet {number}");
+        }
+        assert!(heard.iter().any(|(_, _, left, ..)| *left < Slack::ZERO), "{queue}: none is late");
+        let waits: u128 = simulation.links().map(|link| link.waits).sum();
+        let lost = |(_, _, _, took, len): &Heard| u128::from((*took - simulation.network().fastest(way.iter().copied(), *len)).as_picos());
+        assert_eq!(waits, heard.iter().map(lost).sum::<u128>(), "{queue}: what links count as waits");
+    }
+}

@@ -1,0 +1,70 @@
+//! Buffers belong to ports, behind the classifier: who keeps to its share loses nothing under fair queueing, however full the buffer is of others'
+//! packets. A buffer in front of a fair queue that drops whatever comes next would isolate nobody.
+
+use roundelay::schedulers::Spec;
+use roundelay::{Duration, FlowConfig, Instant};
+use roundelay_sim::sources::Terms;
+use roundelay_sim::sources::cbr::{self, Cbr};
+use roundelay_sim::sources::poisson::{self, Lengths, Poisson};
+use roundelay_sim::topologies::{Dumbbell, Queues, Topology};
+use roundelay_sim::{Agent, FlowCounts, NodeId, Simulation};
+
+/// Flows that keep to their share of 5 Mbit/s.
+const CONFORMING: usize = 9;
+
+/// Nine flows of 450 kbit/s, a tenth less than their share of a bottleneck of 5 Mbit/s with room for 100 packets, and one that sends 10 Mbit/s.
+/// All flows' counts after 20 s, the last one's being the flood's.
+fn run(queue: &str) -> Vec<FlowCounts> {
+    let spec: Spec = queue.parse().expect("a queue");
+    let queues = Queues { core: spec, ..Queues::default() };
+    let network = Dumbbell { pairs: CONFORMING as u32 + 1, ..Dumbbell::default() };
+    let Topology { network, hosts } = network.build(&queues).expect("a legal network");
+    let (senders, receivers) = hosts.split_at(CONFORMING + 1);
+    let mut simulation = Simulation::new(network, 1).expect("legal queues");
+    for (place, (from, to)) in senders.iter().zip(receivers).enumerate() {
+        simulation.spawn(source(place, *from, *to), Instant::ZERO);
+    }
+    simulation.run(Instant::ZERO + Duration::from_secs(20)).expect("all are connected");
+    simulation.flows().map(|(_, counts)| counts).collect()
+}
+
+fn source(place: usize, from: NodeId, to: NodeId) -> Box<dyn Agent> {
+    let mut terms = Terms::new(from, to);
+    // One after the other, so that flows are counted in this order.
+    terms.start = Instant::from_nanos(3_700_000 * place as u64);
+    terms.flow.config = Some(FlowConfig::default());
+    if place == CONFORMING {
+        let config = poisson::Config { terms, rate: "10mbit".parse().expect("a rate"), lengths: Lengths::Fixed(1000) };
+        Box::new(Poisson::new(config).expect("legal"))
+    } else {
+        Box::new(Cbr::new(cbr::Config { terms, rate: "450kbit".parse().expect("a rate"), packet_len: 1000 }).expect("legal"))
+    }
+}
+
+/// The part that was dropped of what conforming flows sent, and of what the flood sent.
+fn losses(queue: &str) -> [f64; 2] {
+    let flows = run(queue);
+    let part = |flows: &[FlowCounts]| {
+        let dropped: u64 = flows.iter().flat_map(|flow| flow.dropped).sum();
+        dropped as f64 / flows.iter().map(|flow| flow.sent).sum::<u64>() as f64
+    };
+    let (conforming, flood) = flows.split_at(CONFORMING);
+    [part(conforming), part(flood)]
+}
+
+/// The flood has what the others leave, 950 kbit/s: it loses nine tenths.
+#[test]
+fn flows_that_keep_to_their_share_lose_nothing_under_fair_queueing() {
+    for discipline in ["wfq", "wf2q", "wf2q_plus", "drr", "qfq", "qfq_plus", "scfq", "gfq", "mqfq", "s_kps", "fq"] {
+        let [conforming, flood] = losses(&format!("{discipline} limit 100"));
+        assert_eq!(conforming, 0.0, "{discipline}");
+        assert!((0.89..0.92).contains(&flood), "{discipline}: {flood}");
+    }
+}
+
+/// With one queue for all everybody loses alike: 14.05 Mbit/s are offered, 5 go through, so 64 % are lost.
+#[test]
+fn under_first_in_first_out_everybody_loses() {
+    let [conforming, flood] = losses("fifo limit 100");
+    assert!((0.55..0.75).contains(&conforming) && (0.6..0.7).contains(&flood), "{conforming} {flood}");
+}

@@ -1,0 +1,93 @@
+//! Events at one instant come in the order in which they became known, whatever the numbers of links and agents are.
+
+use std::sync::{Arc, Mutex};
+
+use roundelay::{Duration, FlowId, Instant, Packet};
+use roundelay_sim::{
+    Agent, Cargo, Carried, Context, FlowNumber, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, Probe, Simulation,
+};
+
+fn millis(count: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(count)
+}
+
+/// Is called at 1 ms if it is the second, at 2 ms if it is the first, and then at 10 ms.
+struct Sleeper {
+    number: u32,
+    decides: Instant,
+    called: Arc<Mutex<Vec<u32>>>,
+}
+
+impl Agent for Sleeper {
+    fn wake(&mut self, context: &mut Context<'_>) {
+        if context.now() == self.decides {
+            return context.wake_at(millis(10));
+        }
+        self.called.lock().expect("nobody else").push(self.number);
+    }
+}
+
+#[test]
+fn who_asked_first_is_called_first() {
+    for decides in [[1, 2, 3], [3, 2, 1], [2, 1, 3]] {
+        let called = Arc::default();
+        let mut simulation = Simulation::new(Network::default(), 1).expect("legal");
+        for (number, decides) in (0..).zip(decides.map(millis)) {
+            simulation.spawn(Box::new(Sleeper { number, decides, called: Arc::clone(&called) }), decides);
+        }
+        simulation.run(Instant::MAX).expect("nothing is sent");
+        let mut expected = [0, 1, 2];
+        expected.sort_by_key(|number| decides[*number as usize]);
+        assert_eq!(*called.lock().expect("nobody else"), expected);
+    }
+}
+
+/// Sends a packet at its time.
+struct Once(FlowSpec, Option<FlowId>);
+
+impl Agent for Once {
+    fn wake(&mut self, context: &mut Context<'_>) {
+        let flow = *self.1.get_or_insert_with(|| context.open(self.0));
+        context.send(Outgoing::new(flow, 1000));
+    }
+}
+
+/// Who came to a link, in order.
+#[derive(Default)]
+struct Comers(Vec<FlowNumber>);
+
+impl Probe for Comers {
+    fn arrived(&mut self, now: Instant, link: LinkId, _: &Packet<Carried>, cargo: &Cargo) {
+        if link == LinkId(2) {
+            assert_eq!(now, millis(10));
+            self.0.push(cargo.flow);
+        }
+    }
+}
+
+/// Two packets come to a node at 10 ms, one over link 0 and one over link 1. The one that left first comes first.
+#[test]
+fn the_packet_that_left_first_comes_first() {
+    for departures in [[1, 5], [5, 1]] {
+        let mut network = Network::default();
+        let nodes: Vec<_> = (0..4).map(|_| network.add_node()).collect();
+        // A packet takes a millisecond to leave, and then until 10 ms.
+        let delays = departures.map(|departure| Duration::from_millis(10 - 1 - departure));
+        for (from, to, delay) in [(0, 2, delays[0]), (1, 2, delays[1]), (2, 3, Duration::ZERO)] {
+            let (rate, queue) = ("8mbit".parse().expect("a rate"), "fifo".parse().expect("a queue"));
+            network.add_link(LinkConfig::new(nodes[from], nodes[to], rate, delay, queue)).expect("both ends are there");
+        }
+        for (from, to) in [(2, 0), (2, 1), (3, 2)] {
+            let (rate, queue) = ("8mbit".parse().expect("a rate"), "fifo".parse().expect("a queue"));
+            network.add_link(LinkConfig::new(nodes[from], nodes[to], rate, Duration::ZERO, queue)).expect("both ends are there");
+        }
+        let mut simulation = Simulation::with_probe(network, 1, Comers::default()).expect("legal");
+        for (from, departure) in (0..).zip(departures) {
+            let spec = FlowSpec { from: NodeId(from), to: NodeId(3), config: None };
+            simulation.spawn(Box::new(Once(spec, None)), millis(departure));
+        }
+        simulation.run(Instant::MAX).expect("a route");
+        // Flows are numbered in the order in which they begin.
+        assert_eq!(simulation.probe().0, [FlowNumber(0), FlowNumber(1)], "{departures:?}");
+    }
+}

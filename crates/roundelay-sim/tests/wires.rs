@@ -1,0 +1,189 @@
+//! What a wire does to packets: loss, jitter and overhead, as they were asked for.
+
+use std::collections::BTreeMap;
+
+use roundelay::{Billionths, Duration, FlowId, Instant, Packet};
+use roundelay_sim::{
+    Agent, Cargo, Carried, Context, Direction, FlowSpec, LinkConfig, LinkCounts, LinkId, Network, NodeId, Outgoing, Probe, Simulation,
+};
+
+const PACKETS: u64 = 20_000;
+const LEN: u32 = 1000;
+const PERIOD: Duration = Duration::from_millis(2);
+const DELAY: Duration = Duration::from_millis(5);
+
+/// Sends a packet every 2 ms.
+struct Metronome {
+    to: NodeId,
+    left: u64,
+    flow: Option<FlowId>,
+}
+
+impl Agent for Metronome {
+    fn wake(&mut self, context: &mut Context<'_>) {
+        let spec = FlowSpec { from: NodeId(0), to: self.to, config: None };
+        let flow = *self.flow.get_or_insert_with(|| context.open(spec));
+        context.send(Outgoing::new(flow, LEN));
+        self.left -= 1;
+        if self.left == 0 {
+            context.close(flow);
+            return context.leave();
+        }
+        context.wake_at(context.now() + PERIOD);
+    }
+}
+
+/// What came of each packet on each link: when its last bit left, and when it was at the other end; none if the wire lost it.
+#[derive(Default)]
+struct Wires {
+    flights: BTreeMap<(u32, u64), (Instant, Option<Instant>)>,
+    spans: BTreeMap<(u32, u64), Duration>,
+    lens: Vec<u32>,
+    last: BTreeMap<u64, u32>,
+}
+
+impl Wires {
+    fn land(&mut self, now: Instant, cargo: &Cargo) {
+        if let Some(link) = self.last.remove(&cargo.number) {
+            self.flights.get_mut(&(link, cargo.number)).expect("it left").1 = Some(now);
+        }
+    }
+
+    /// How much longer than the propagation delay packets took on a link, in the order in which they left.
+    fn excess(&self, link: u32) -> Vec<Duration> {
+        let of = self.flights.range((link, 0)..(link + 1, 0));
+        of.filter_map(|(_, (left, came))| came.map(|came| came.since(*left) - DELAY)).collect()
+    }
+
+    fn lost(&self, link: u32) -> Vec<u64> {
+        self.flights.range((link, 0)..(link + 1, 0)).filter(|(_, (_, came))| came.is_none()).map(|((_, packet), _)| *packet).collect()
+    }
+}
+
+impl Probe for Wires {
+    fn arrived(&mut self, now: Instant, _: LinkId, _: &Packet<Carried>, cargo: &Cargo) {
+        self.land(now, cargo);
+    }
+
+    fn transmitted(&mut self, link: LinkId, _: &Packet<Carried>, cargo: &Cargo, [start, end]: [Instant; 2]) {
+        self.flights.insert((link.0, cargo.number), (end, None));
+        self.spans.insert((link.0, cargo.number), end.since(start));
+        self.last.insert(cargo.number, link.0);
+    }
+
+    fn delivered(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
+        assert_eq!(cargo.direction, Direction::Forward);
+        self.lens.push(packet.len);
+        self.land(now, cargo);
+    }
+}
+
+/// A chain of links of 8 Mbit/s and 5 ms, each as `change` makes it; what came of packets over all of them, and of the links.
+fn run(links: u32, seed: u64, change: impl Fn(u32, &mut LinkConfig)) -> (Wires, Vec<LinkCounts>) {
+    let mut network = Network::default();
+    let nodes: Vec<_> = (0..=links).map(|_| network.add_node()).collect();
+    for (number, pair) in (0..).zip(nodes.windows(2)) {
+        let queue = || "fifo limit 100000".parse().expect("a queue");
+        let mut link = LinkConfig::new(pair[0], pair[1], "8mbit".parse().expect("a rate"), DELAY, queue());
+        change(number, &mut link);
+        network.add_link(link).expect("both ends are there");
+    }
+    for pair in nodes.windows(2) {
+        let back = LinkConfig::new(pair[1], pair[0], "8mbit".parse().expect("a rate"), DELAY, "fifo".parse().expect("a queue"));
+        network.add_link(back).expect("both ends are there");
+    }
+    let mut simulation = Simulation::with_probe(network, seed, Wires::default()).expect("legal queues");
+    simulation.spawn(Box::new(Metronome { to: NodeId(links), left: PACKETS, flow: None }), Instant::ZERO);
+    simulation.run(Instant::MAX).expect("a route");
+    assert_eq!(simulation.on_their_way(), 0);
+    let counts = simulation.links().take(links as usize).collect();
+    (std::mem::take(simulation.probe_mut()), counts)
+}
+
+/// Each link loses its part, within five standard deviations, each packet by itself: of pairs of neighbours and of what two links lose there are as
+/// many as chance has it.
+#[test]
+fn a_wire_loses_its_part_each_packet_by_itself() {
+    let parts = [0.02, 0.02, 0.2];
+    let (wires, counts) = run(3, 1, |link, config| config.loss = Billionths((parts[link as usize] * 1e9) as u64));
+    let mut came = PACKETS as f64;
+    for (link, part) in (0..).zip(parts) {
+        let (lost, expected) = (wires.lost(link), came * part);
+        assert_eq!(lost.len() as u64, counts[link as usize].lost);
+        assert!(
+            (lost.len() as f64 - expected).abs() < 5.0 * (expected * (1.0 - part)).sqrt(),
+            "link {link}: {} for {expected}",
+            lost.len()
+        );
+        came -= lost.len() as f64;
+        let neighbours = lost.windows(2).filter(|pair| pair[1] == pair[0] + 1).count() as f64;
+        let by_chance = expected * part;
+        assert!((neighbours - by_chance).abs() < 5.0 * by_chance.sqrt(), "link {link}: {neighbours} for {by_chance}");
+    }
+    // Links with the same part do not lose the same packets: run apart, so that each sees all of them.
+    let alone = |link: u32| run(3, 1, |number, config| config.loss = Billionths(if number == link { 20_000_000 } else { 0 })).0.lost(link);
+    let (first, second) = (alone(0), alone(1));
+    let both = first.iter().filter(|packet| second.contains(packet)).count() as f64;
+    let by_chance = PACKETS as f64 * 0.02 * 0.02;
+    assert!((both - by_chance).abs() < 5.0 * by_chance.sqrt(), "{both} for {by_chance}");
+    assert_ne!(
+        first,
+        run(3, 2, |number, config| config.loss = Billionths(if number == 0 { 20_000_000 } else { 0 })).0.lost(0),
+        "by the seed"
+    );
+}
+
+#[test]
+fn a_wire_that_loses_nothing_or_all_does_so() {
+    let (wires, counts) = run(1, 1, |_, config| config.loss = Billionths(0));
+    assert_eq!((wires.lens.len() as u64, counts[0].lost), (PACKETS, 0));
+    let (wires, counts) = run(1, 1, |_, config| config.loss = Billionths::ONE);
+    assert_eq!((wires.lens.len() as u64, counts[0].lost, counts[0].packets), (0, PACKETS, PACKETS));
+}
+
+/// Jitter is drawn evenly from 0 to its most. Where it is less than the gap between packets, none waits for the one before it, so all of it is seen: the mean
+/// and the variance are those of an even draw within five standard errors, and the ends are reached.
+#[test]
+fn jitter_is_even_up_to_its_most() {
+    let most = Duration::from_millis(1);
+    let (wires, _) = run(2, 1, |_, config| config.jitter = most);
+    let [first, second] = [0, 1].map(|link| -> Vec<f64> { wires.excess(link).iter().map(|span| span.as_secs_f64() * 1e3).collect() });
+    for draws in [&first, &second] {
+        let count = draws.len() as f64;
+        assert_eq!(count, PACKETS as f64);
+        let mean = draws.iter().sum::<f64>() / count;
+        assert!((mean - 0.5).abs() < 5.0 * (1.0 / 12.0 / count).sqrt(), "{mean}");
+        let variance = draws.iter().map(|draw| (draw - mean).powi(2)).sum::<f64>() / count;
+        assert!((variance * 12.0 - 1.0).abs() < 0.05, "{variance}");
+        assert!(draws.iter().all(|draw| (0.0..=1.0).contains(draw)));
+        assert!(draws.iter().any(|draw| *draw < 0.001) && draws.iter().any(|draw| *draw > 0.999));
+    }
+    let mean = |product: &dyn Fn(usize) -> f64| (0..PACKETS as usize).map(product).sum::<f64>() / PACKETS as f64;
+    let covariance = mean(&|at| (first[at] - 0.5) * (second[at] - 0.5));
+    assert!(covariance.abs() < 5.0 / 12.0 / (PACKETS as f64).sqrt(), "links draw by themselves: {covariance}");
+}
+
+/// Jitter longer than the gap would let packets overtake each other: they keep their order, and none comes before its delay.
+#[test]
+fn jitter_keeps_the_order() {
+    let most = Duration::from_millis(50);
+    let (wires, _) = run(1, 1, |_, config| config.jitter = most);
+    let came: Vec<_> = wires.flights.values().map(|(_, came)| came.expect("none is lost")).collect();
+    assert!(came.is_sorted(), "in order");
+    let held = came.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    assert!(held > PACKETS as usize / 4, "many wait for one before them: {held}");
+    assert!(wires.excess(0).iter().all(|excess| *excess <= most));
+}
+
+/// A link's overhead takes its time and counts in its bytes, on that link alone: the packet arrives as long as it was sent.
+#[test]
+fn overhead_is_a_link_s_own() {
+    let bytes = [0, 38, 5];
+    let (wires, counts) = run(3, 1, |link, config| config.overhead = bytes[link as usize]);
+    for (link, more) in (0..).zip(bytes) {
+        let span = Duration::from_micros(u64::from(LEN + more));
+        assert!((0..PACKETS).all(|packet| wires.spans[&(link, packet)] == span), "link {link}");
+        assert_eq!(counts[link as usize].bytes, PACKETS * u64::from(LEN + more));
+    }
+    assert_eq!(wires.lens, vec![LEN; PACKETS as usize]);
+}

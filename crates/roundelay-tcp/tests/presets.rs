@@ -1,0 +1,76 @@
+//! Presets are what they say they reproduce, value by value.
+
+use roundelay::Duration;
+use roundelay_tcp::{Config, Control, Flavour, PartialTimer};
+
+const fn millis(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+/// `TCP/Newreno` with `TCPSink/Sack1` as the experiments of R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, set them: packets of 1460 bytes,
+/// 1510 on the wire with 40 of headers and 10 of timestamps; SYN and acknowledgements 40; each packet acknowledged; a window of ten million
+/// packets, which is the first threshold, too; two segments at first, after a SYN exchange; a clock of 1 us; timeouts of 0.2 s to 60 s, 3 s at first; three
+/// duplicates; limited transmit; partial acknowledgements deflate the window, and the first one alone restarts the timer.
+#[test]
+fn ups_s_ns_2_is_what_its_scripts_set() {
+    let ups = Config::ns2_newreno_sack1();
+    let expected = Config {
+        flavour: Flavour::NewReno,
+        control: Control::Reno,
+        segment_len: 1460,
+        header_len: 1510 - 1460,
+        bare_len: 40,
+        sack_option_counted: false,
+        initial_window: 2,
+        initial_threshold: None,
+        receive_window: 10_000_000,
+        min_timeout: millis(200),
+        initial_timeout: millis(3_000),
+        max_timeout: millis(60_000),
+        granularity: Duration::from_micros(1),
+        duplicate_threshold: 3,
+        limited_transmit: true,
+        timestamps: true,
+        delayed_acknowledgement: None,
+        ecn: false,
+        pacing: false,
+        syn_exchange: true,
+        idle_restart: false,
+        window_validation: false,
+        fast_convergence: true,
+        partial_deflation: true,
+        partial_timer: PartialTimer::First,
+        burst_avoidance: false,
+    };
+    assert_eq!(ups, expected);
+}
+
+/// ns-2's `TCP` and `TCP/Reno` as the MQFQ paper has them, with the simulator's defaults: packets of 1000 bytes, one at first, a window of 20, a clock of
+/// 10 ms, timeouts of 0.2 s and more, no timestamps, no SYN.
+#[test]
+fn classic_ns_2_is_tahoe_and_reno() {
+    for flavour in [Flavour::Tahoe, Flavour::Reno] {
+        let classic = Config::ns2_classic(flavour);
+        assert_eq!((classic.flavour, classic.control), (flavour, Control::Reno));
+        assert_eq!((classic.segment_len + classic.header_len, classic.bare_len), (1000, 40));
+        assert_eq!((classic.initial_window, classic.receive_window, classic.initial_threshold), (1, 20, None));
+        assert_eq!((classic.granularity, classic.min_timeout), (millis(10), millis(200)));
+        assert_eq!((classic.initial_timeout, classic.max_timeout), (millis(3_000), millis(60_000)));
+        assert_eq!((classic.timestamps, classic.syn_exchange, classic.limited_transmit, classic.ecn), (false, false, false, false));
+        assert_eq!((classic.delayed_acknowledgement, classic.duplicate_threshold), (None, 3));
+    }
+}
+
+/// A host of today: SACK (RFC 6675), CUBIC (RFC 9438), ten segments at first (RFC 6928), timestamps (RFC 7323), every second segment acknowledged (RFC 5681),
+/// a least and a first timeout of 1 s (RFC 6298, 2.1 and 2.4), limited transmit (RFC 3042), and a SYN exchange. Marks and pacing are asked for.
+#[test]
+fn a_host_of_today_does_what_the_rfcs_say() {
+    let rfc = Config::rfc();
+    assert_eq!((rfc.flavour, rfc.control, rfc.initial_window, rfc.duplicate_threshold), (Flavour::Sack, Control::Cubic, 10, 3));
+    assert_eq!((rfc.segment_len + rfc.header_len, rfc.bare_len), (1500, 52), "20 of IP, 20 of TCP, 12 of timestamps");
+    assert_eq!((rfc.min_timeout, rfc.initial_timeout, rfc.max_timeout), (millis(1_000), millis(1_000), millis(60_000)));
+    assert_eq!((rfc.timestamps, rfc.syn_exchange, rfc.limited_transmit), (true, true, true));
+    assert!(rfc.delayed_acknowledgement.is_some_and(|delay| delay <= millis(500)), "RFC 1122, 4.2.3.2");
+    assert_eq!((rfc.ecn, rfc.pacing), (false, false));
+    assert_eq!((rfc.idle_restart, rfc.window_validation, rfc.fast_convergence, rfc.partial_deflation), (true, true, true, true));
+}
