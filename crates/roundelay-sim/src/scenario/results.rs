@@ -218,7 +218,7 @@ pub struct Results {
     pub seed: u64,
     /// Events: arrivals at the ends of links, departures, calls by time.
     pub events: u64,
-    /// Packets that came to queues.
+    /// Packets that links have sent, counted once a link.
     pub packet_hops: u64,
     /// By group, in the order of the scenario; where there are several, their sum comes last.
     pub groups: Vec<GroupResult>,
@@ -247,7 +247,7 @@ impl Results {
     pub(super) fn new(scenario: &Scenario, seed: u64, events: u64, meter: &Meter, before: &[LinkState], after: &[LinkState]) -> Self {
         let seconds = (scenario.duration - scenario.warmup).as_secs_f64();
         let links = links(scenario, seconds, before, after);
-        let packet_hops = after.iter().map(|link| link.counts.arrived).sum();
+        let packet_hops = after.iter().map(|link| link.counts.packets).sum();
         let names = Names::of(scenario);
         let mut flows: Vec<_> = meter.flows.iter().filter(|flow| flow.number != u64::MAX).collect();
         flows.sort_by_key(|flow| flow.number);

@@ -231,7 +231,7 @@ pub(super) fn replicas(simulated: &Simulated) -> String {
         Column::new("Completion", "Mean completion time of transfers", seconds, |results| all(results)?.completion.mean),
         Column::new("Completion p99", "99 of 100 transfers took no longer", seconds, |results| all(results)?.completion.p99),
         Column::new("Goodput", "Mean over transfers of their bytes by their time", rate, |results| all(results)?.goodput),
-        Column::new("Packet-hops", "Packets that came to queues", whole, |results| Some(results.packet_hops as f64)),
+        Column::new("Packet-hops", "Packets that links have sent, counted once a link", whole, |results| Some(results.packet_hops as f64)),
     ];
     format!(
         "\n<section aria-labelledby=\"replicas-title\">\n  <h2 id=\"replicas-title\">Replicas</h2>\n  \
