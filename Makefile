@@ -144,7 +144,9 @@ performance: bench-program peers-programs setup-valgrind ## make the tables and 
 	{ lscpu | grep -E '^(Model name|L1d|L2|L3)' | sed 's/  */ /g'; rustc --version; date -u +%Y-%m-%d; } > $(PERFORMANCE)/machine.txt
 	cargo run --release --locked -p roundelay-bench --example memory > $(PERFORMANCE)/memory.txt
 	$(BENCH) $(BENCHED) --flows 512 --flows 32k --burst 0 --burst 32 $(EFFORT) > $(PERFORMANCE)/times.txt
-	$(BENCH) drr qfq qfq_plus --flows 1m --pattern full --burst 0 --burst 32 --rounds 1 > $(PERFORMANCE)/million.txt
+	{ $(BENCH) drr qfq qfq_plus --flows 1m --pattern full --burst 0 --burst 32 --rounds 1; \
+	  $(BENCH) drr qfq qfq_plus --flows 1m --pattern full --burst 32 --rounds 1 --huge-pages; \
+	  $(BENCH) drr qfq qfq_plus --flows 32k --burst 32 $(EFFORT) --huge-pages; } > $(PERFORMANCE)/million.txt
 	$(BENCH) $(BENCHED) --flows 64 --flows 8k --memory packed --burst 0 --burst 32 --instructions > $(PERFORMANCE)/instructions.txt
 	$(BENCH) --paper qfq-table4 $(EFFORT) > $(PERFORMANCE)/qfq-table4.txt
 	$(BENCH) --paper qfq-figure10 --full $(EFFORT) --svg $(PERFORMANCE)/qfq-figure10.svg > $(PERFORMANCE)/qfq-figure10.txt

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay_report::{Page, Simulated, provenance, simulation_html, write_simulated_flows, write_simulated_links, write_text};
+use roundelay_report::{Page, Simulated, provenance, simulation_html, write_simulated_flows, write_simulated_links};
 use roundelay_sim::scenario::{self, Estimate, Progress, Results, RunError, Scenario, TEMPLATES};
 
 use crate::arguments::Simulate;
@@ -27,9 +27,9 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
         return template(name);
     }
     let Some(path) = &arguments.scenario else { return Err(Failure::usage("name a scenario, or --template NAME")) };
-    outputs::check(arguments)?;
     check_dry_run(arguments)?;
     let (scenario, text, notes) = read(path, arguments)?;
+    outputs::check(arguments, &scenario.files)?;
     if arguments.dry_run {
         return print(&estimate(&scenario, arguments, &notes));
     }
@@ -39,10 +39,12 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     let watch = Watch::new(&mut files, arguments, &scenario, &metadata)?;
     let results = replicas(&scenario, arguments, &watch)?;
     let curves = watch.finish(&scenario)?;
-    files.finish()?;
     let simulated = Simulated { notes, ..Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results) };
-    write(arguments, &Page { simulated: &simulated, curves: &curves, scenario: &text, provenance: &metadata })?;
-    print(&show(arguments, &simulated))
+    let page = || simulation_html(&Page { simulated: &simulated, curves: &curves, scenario: &text, provenance: &metadata });
+    let written = files.finish(page).and_then(|()| write_columns(arguments, &simulated, &metadata));
+    // What was found is told, whatever became of the files.
+    print(&show(arguments, &simulated))?;
+    written
 }
 
 /// Whoever asks for files as well as for no run gets neither in silence.
@@ -99,14 +101,10 @@ fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String, Vec<Stri
     Ok((scenario, text, notes))
 }
 
-fn write(arguments: &Simulate, page: &Page<'_>) -> Result<(), Failure> {
-    if let Some(path) = &arguments.html {
-        write_text(path, &simulation_html(page)).map_err(Failure::run)?;
-    }
+fn write_columns(arguments: &Simulate, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), Failure> {
     let Some(folder) = &arguments.parquet else { return Ok(()) };
-    watch::make(folder)?;
-    write_simulated_flows(&folder.join("flows.parquet"), page.simulated, page.provenance).map_err(Failure::run)?;
-    write_simulated_links(&folder.join("links.parquet"), page.simulated, page.provenance).map_err(Failure::run)
+    write_simulated_flows(&folder.join("flows.parquet"), simulated, metadata).map_err(Failure::run)?;
+    write_simulated_links(&folder.join("links.parquet"), simulated, metadata).map_err(Failure::run)
 }
 
 /// Replicas side by side; their order is that of their seeds, whichever is done first.

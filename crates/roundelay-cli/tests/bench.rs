@@ -178,10 +178,16 @@ fn what_does_not_go_together_is_refused() {
 /// Not every system has them.
 #[test]
 fn huge_pages_are_there_or_it_says_what_is_missing() {
-    let output = bench(&["drr", "--flows", "8", "--pairs", "100", "--huge-pages"]);
+    let folder = Folder::new();
+    let saved = folder.path("saved.json");
+    let output = bench(&["drr", "--flows", "8", "--pairs", "100", "--huge-pages", "--save", &saved]);
     let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     match output.status.code() {
-        Some(0) => assert!(stdout.starts_with("In huge pages.") && stdout.contains("drr"), "{stdout}"),
+        Some(0) => {
+            assert!(stdout.starts_with("In huge pages.") && stdout.contains("drr"), "{stdout}");
+            let plain = text(&["drr", "--flows", "8", "--pairs", "100", "--against", &saved]);
+            assert!(!plain.contains("was"), "what lay in huge pages is another thing: {plain}");
+        }
         status => assert!(status == Some(1) && stderr.contains("transparent_hugepage") && stderr.contains("glibc"), "{status:?}: {stderr}"),
     }
 }

@@ -271,7 +271,21 @@ fn logs_are_of_one_run() {
     assert!(stderr(&output).contains("no-such-folder/run.log: cannot create"), "{}", stderr(&output));
 }
 
-#[cfg(unix)]
+/// A run of a million seconds is not over before it says so.
+#[test]
+fn places_that_cannot_be_written_to_are_told_before_a_run() {
+    let folder = Folder::new("places");
+    let (scenario, file) = (folder.path("scenario.toml"), folder.path("file"));
+    fs::write(&scenario, SCENARIO.replace("duration = \"2s\"", "duration = \"1000000s\"")).unwrap();
+    fs::write(&file, "").unwrap();
+    let cases = [("--html", "no-such-folder/page.html", "cannot create"), ("--parquet", &file, "file: File exists")];
+    for (option, path, message) in cases {
+        let output = run(&["simulate", &scenario, option, path], "");
+        assert_eq!(output.status.code(), Some(1), "{option}");
+        assert!(stderr(&output).contains(message), "{}", stderr(&output));
+    }
+}
+
 fn names(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -294,7 +308,7 @@ fn interrupt(mut child: std::process::Child, signal: &str, folder: &str, mark: &
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_leaves_nothing() {
-    for (name, number) in [("INT", 2), ("TERM", 15)] {
+    for (name, number) in [("HUP", 1), ("INT", 2), ("QUIT", 3), ("TERM", 15)] {
         let folder = Folder::new(&format!("interrupted-{name}"));
         let long = SCENARIO.replace("duration = \"2s\"", "duration = \"1000000s\"");
         fs::write(folder.path("scenario.toml"), long).unwrap();
@@ -307,6 +321,28 @@ fn an_interrupted_run_leaves_nothing() {
         assert!(names(&results).is_empty(), "{:?}", names(&results));
         assert_eq!(names(folder.0.to_str().unwrap()), ["results", "scenario.toml"]);
     }
+}
+
+/// What `nohup` and shells have a process ignore does not end it; a file that grows beyond what is allowed is an error like others.
+#[cfg(unix)]
+#[test]
+fn what_is_to_be_ignored_is_ignored_and_large_files_are_errors() {
+    let folder = Folder::new("ignored");
+    let [scenario, capture] = ["scenario.toml", "run.pcapng"].map(|name| folder.path(name));
+    let program = env!("CARGO_BIN_EXE_roundelay");
+    let shell = |words: &str| {
+        Command::new("sh").args(["-c", &format!("{words} {program} simulate {scenario} --pcapng {capture}")]).output().unwrap()
+    };
+    let output = shell("ulimit -f 100; exec");
+    assert!(output.status.code() == Some(1) && stderr(&output).contains("run.pcapng"), "{:?} {}", output.status, stderr(&output));
+    assert_eq!(names(folder.0.to_str().unwrap()), ["scenario.toml"]);
+    let text = SCENARIO.replace("duration = \"2s\"", "duration = \"60s\"");
+    fs::write(&scenario, text).unwrap();
+    let mut child = Command::new("sh");
+    child.args(["-c", &format!("trap '' INT; exec {program} simulate {scenario} --pcapng {capture}")]);
+    let child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    assert_eq!(interrupt(child, "INT", folder.0.to_str().unwrap(), "run.pcapng"), None);
+    assert!(Path::new(&capture).exists(), "it went on to the end");
 }
 
 /// A comparison that waits for more of its capture.
@@ -652,7 +688,13 @@ fn results_have_files_of_their_own() {
     let folder = Folder::new("own");
     let (scenario, path) = (folder.path("scenario.toml"), folder.path("run"));
     let other_way = folder.path("./run");
-    let cases: [(&[&str], &str); 8] = [
+    let (list, results) = (folder.path("packets.txt"), folder.path("results"));
+    fs::write(&list, "0 1000\n").unwrap();
+    fs::create_dir(&results).unwrap();
+    let trace = "[[source]]\nkind = \"trace\"\nfile = \"packets.txt\"\nfrom = \"s0\"\nto = \"r0\"\n";
+    let text = format!("{SCENARIO}{trace}");
+    fs::write(&scenario, &text).unwrap();
+    let cases: [(&[&str], &str); 10] = [
         (&["--log", "-"], "--log -: standard output is for the table; expected a file, ./- for one that is called so"),
         (&["--pcapng", "-"], "--pcapng -: "),
         (&["--html", "-"], "--html -: "),
@@ -660,14 +702,17 @@ fn results_have_files_of_their_own() {
         (&["--log", &path, "--pcapng", &other_way], "run: both --log and --pcapng; expected a file each"),
         (&["--log", &path, "--html", &path], "run: both --log and --html; expected a file each"),
         (&["--html", &scenario], "scenario.toml: both the scenario and --html; expected a file each"),
-        (&["--log", &scenario, "--dry-run"], "scenario.toml: both the scenario and --log; expected a file each"),
+        (&["--pcapng", &list], "packets.txt: both a file of the scenario and --pcapng; expected a file each"),
+        (&["--parquet", &results, "--html", &folder.path("results/flows.parquet")], "flows.parquet: both --html and --parquet"),
+        (&["--parquet", &results, "--packets", "--log", &folder.path("results/hops.parquet")], "hops.parquet: both --log and --parquet"),
     ];
     for (options, message) in cases {
         let output = run(&[&["simulate", &scenario], options].concat(), "");
         assert_eq!(output.status.code(), Some(2), "{options:?}");
         assert!(stderr(&output).contains(message), "{options:?} says {}", stderr(&output));
     }
-    assert!(!Path::new(&path).exists() && fs::read_to_string(&scenario).unwrap() == SCENARIO);
+    assert!(!Path::new(&path).exists() && fs::read_to_string(&scenario).unwrap() == text);
+    assert!(names(&results).is_empty() && fs::read_to_string(&list).unwrap() == "0 1000\n");
 }
 
 #[test]

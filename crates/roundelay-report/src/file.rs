@@ -60,8 +60,10 @@ impl PartialFile {
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let partial = beside(&target);
         let mut unfinished = unfinished();
-        let file = File::create(&partial).map_err(ReportError::file("create", path))?;
-        unfinished.insert(partial.clone());
+        if !unfinished.insert(partial.clone()) {
+            return Err(ReportError::file("create", path)(io::ErrorKind::AlreadyExists.into()));
+        }
+        let file = File::create(&partial).inspect_err(|_| _ = unfinished.remove(&partial)).map_err(ReportError::file("create", path))?;
         Ok(Self { file, path: target, partial: Some(partial) })
     }
 

@@ -20,8 +20,8 @@ const SAMPLE: usize = 64 << 20;
 /// # Errors
 /// There are none: the system gives none, or the C library is another one.
 pub(super) fn insist() -> Result<(), Failure> {
-    let tunables = env::var(TUNABLES).unwrap_or_default();
-    if !tunables.split(':').any(|tunable| tunable == REQUEST) {
+    let tunables = tunables();
+    if !are_asked_for() {
         return Err(start_anew(&tunables));
     }
     let sample = black_box(vec![1u8; SAMPLE]);
@@ -34,6 +34,15 @@ pub(super) fn insist() -> Result<(), Failure> {
         "--huge-pages needs Linux with transparent huge pages (/sys/kernel/mm/transparent_hugepage/enabled: madvise or always) and glibc of at \
          least 2.35: with {TUNABLES}={tunables} this program has none"
     )))
+}
+
+/// Whether this is a program that has asked.
+pub(super) fn are_asked_for() -> bool {
+    tunables().split(':').any(|tunable| tunable == REQUEST)
+}
+
+fn tunables() -> String {
+    env::var(TUNABLES).unwrap_or_default()
 }
 
 /// Returns only if that fails.

@@ -7,6 +7,7 @@ use roundelay_bench::{COMPILER, Load, Subject};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::huge_pages;
 use super::measure::{Measured, Row};
 use crate::failure::Failure;
 use crate::text_file;
@@ -18,10 +19,14 @@ pub(super) fn json(measured: &[Measured]) -> String {
 
 fn table(Measured { load, rows }: &Measured) -> Value {
     let Load { flows, pattern, lengths, memory, burst } = load;
-    json!({
+    let mut table = json!({
         "flows": flows.to_string(), "pattern": pattern.name(), "memory": memory.name(), "lengths": lengths.to_string(), "burst": burst,
         "compiler": COMPILER, "a_packet": rows.iter().map(row).collect::<Vec<_>>(),
-    })
+    });
+    if huge_pages::are_asked_for() {
+        table["huge_pages"] = true.into();
+    }
+    table
 }
 
 fn row(row: &Row) -> Value {
@@ -52,6 +57,8 @@ struct Table {
     lengths: String,
     #[serde(default)]
     burst: u32,
+    #[serde(default)]
+    huge_pages: bool,
     #[serde(default)]
     compiler: String,
     a_packet: Vec<SavedRow>,
@@ -130,7 +137,8 @@ impl Table {
     fn is_under(&self, load: &Load) -> bool {
         let own = [&self.flows, &self.pattern, &self.lengths, &self.memory];
         let other = [&load.flows.to_string(), load.pattern.name(), &load.lengths.to_string(), load.memory.name()];
-        own.iter().zip(other).all(|(own, other)| *own == other) && self.burst == load.burst
+        own.iter().zip(other).all(|(own, other)| *own == other)
+            && (self.burst, self.huge_pages) == (load.burst, huge_pages::are_asked_for())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Who listens to a run: its log, its capture, and the page with what happened over time.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -12,6 +13,7 @@ use roundelay_sim::scenario::{Curves, Group, Progress, Results, RunError, Scenar
 
 use crate::arguments::Simulate;
 use crate::failure::Failure;
+use crate::simulate::outputs::columns;
 
 /// A file that is being written, and what it is called.
 type Named = (PathBuf, PartialFile);
@@ -20,12 +22,13 @@ type Named = (PathBuf, PartialFile);
 pub(super) struct Files {
     log: Option<Named>,
     capture: Option<Named>,
+    page: Option<Named>,
 }
 
 impl Files {
     /// Places that cannot be written to are told before a long run, not after it.
     pub(super) fn create(arguments: &Simulate) -> Result<Self, Failure> {
-        let Simulate { log, pcapng, packets, replicas, .. } = arguments;
+        let Simulate { log, pcapng, html, packets, replicas, .. } = arguments;
         let options = [("--log", log.is_some()), ("--pcapng", pcapng.is_some()), ("--packets", *packets)];
         if let Some((option, _)) = options.into_iter().find(|(_, is_wanted)| *is_wanted && *replicas > 1) {
             let message = format!("{option} tells of one run, not of {replicas} replicas: leave out --replicas, or choose one with --seed");
@@ -35,12 +38,21 @@ impl Files {
             let Some(path) = path else { return Ok(None) };
             Ok(Some((path.clone(), PartialFile::create(path).map_err(Failure::run)?)))
         };
-        Ok(Self { log: open(log)?, capture: open(pcapng)? })
+        let files = Self { log: open(log)?, capture: open(pcapng)?, page: open(html)? };
+        if let Some(folder) = &arguments.parquet {
+            std::fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
+        }
+        // Begun and given up again: they are written when all is over.
+        columns(arguments).iter().try_for_each(|path| PartialFile::create(path).map(drop)).map_err(Failure::run)?;
+        Ok(files)
     }
 
-    /// Gives whole files their names.
-    pub(super) fn finish(self) -> Result<(), Failure> {
-        [self.log, self.capture].into_iter().flatten().try_for_each(|(_, file)| file.finish()).map_err(Failure::run)
+    /// Writes the page, and gives whole files their names.
+    pub(super) fn finish(self, page: impl FnOnce() -> String) -> Result<(), Failure> {
+        [self.log, self.capture].into_iter().flatten().try_for_each(|(_, file)| file.finish()).map_err(Failure::run)?;
+        let Some((path, mut file)) = self.page else { return Ok(()) };
+        file.write_all(page().as_bytes()).map_err(|error| Failure::run(format!("{}: cannot write: {error}", path.display())))?;
+        file.finish().map_err(Failure::run)
     }
 }
 
@@ -71,7 +83,7 @@ impl<'a> Watch<'a> {
         let capture =
             files.capture.as_mut().map(|(_, file)| Pcapng::new(file, network).with_marks(scenario.groups.iter().map(Group::marks)));
         let columns = match arguments.parquet.as_deref().filter(|_| arguments.packets) {
-            Some(folder) => columns(folder, network, metadata)?,
+            Some(folder) => each(folder, network, metadata)?,
             None => (None, None),
         };
         let is_wanted = log.is_some() || capture.is_some() || columns.0.is_some() || arguments.html.is_some();
@@ -106,14 +118,8 @@ impl<'a> Watch<'a> {
 }
 
 /// The files of packets and of hops.
-fn columns(folder: &Path, network: &Network, metadata: &[(String, String)]) -> Result<Columns, Failure> {
-    make(folder)?;
+fn each(folder: &Path, network: &Network, metadata: &[(String, String)]) -> Result<Columns, Failure> {
     let packets = SimulatedPackets::create(&folder.join("packets.parquet"), network, metadata).map_err(Failure::run)?;
     let hops = SimulatedHops::create(&folder.join("hops.parquet"), network, metadata).map_err(Failure::run)?;
     Ok((Some(packets), Some(hops)))
-}
-
-/// Makes a folder where there is none.
-pub(super) fn make(folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))
 }

@@ -236,7 +236,7 @@ impl<'a> Source<'_, 'a> {
 
     /// Reads a trace's packets, those after the end of the run left out.
     fn trace(&self, mut trace: Trace) -> Result<Trace, ScenarioError> {
-        let path = self.files.folder.join(&trace.file);
+        let path = self.files.path(&trace.file);
         trace.is_dealt = is_capture(&path);
         if trace.is_dealt {
             let read = (self.files.capture)(&path, trace.flow_by, self.duration);
@@ -257,7 +257,7 @@ impl<'a> Source<'_, 'a> {
 
     /// Reads a list of flows between hosts, those after the end of the run left out, and how many these are.
     fn workload(&self, file: &str, hosts: &[NodeId]) -> Result<(Vec<workload::Entry>, usize), ScenarioError> {
-        let text = text(&self.files.folder.join(file), file, "a list of flows").map_err(|message| self.at("file", message))?;
+        let text = self.files.text(file, "a list of flows").map_err(|message| self.at("file", message))?;
         let names = hosts.iter().map(|host| (self.topology.network.name(*host), *host)).collect();
         let mut flows = lists::flows(file, &text, &names)?;
         let (all, end) = (flows.len(), Instant::ZERO + self.duration);

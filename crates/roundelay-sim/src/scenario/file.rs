@@ -131,12 +131,22 @@ impl Scenario {
         let (queues, trees) = top.queues();
         let parts = Parts { nodes: &top.node, links: &top.link, ports: &top.port, queues: &queues, trees: &trees };
         let topology_table = topology_table.map(|value| into_table(&reader, "topology", value)).transpose()?;
-        let mut topology = topology(&reader, topology_table, &parts, folder)?;
+        let files = Files::new(folder, capture);
+        let mut topology = topology(&reader, topology_table, &parts, &files)?;
         top.queue.check(&reader, &topology)?;
         topology.network.set_routing(Routing { metric: top.routing.metric, spread: top.routing.spread.then_some(mix(top.seed)) });
-        let groups = groups(&reader, sources, &topology, top.duration, &Files { folder, capture })?;
+        let groups = groups(&reader, sources, &topology, top.duration, &files)?;
         let name = top.name.unwrap_or_else(|| file.rsplit(['/', '\\']).next().unwrap_or(file).trim_end_matches(".toml").to_owned());
-        let scenario = Self { name, seed: top.seed, duration: top.duration, warmup: top.warmup, topology, groups, keeps_all_flows: false };
+        let scenario = Self {
+            name,
+            seed: top.seed,
+            duration: top.duration,
+            warmup: top.warmup,
+            topology,
+            groups,
+            files: files.wanted(),
+            keeps_all_flows: false,
+        };
         let estimate = Estimate::of(&scenario);
         if estimate.events > MOST_EVENTS {
             let message = format!(

@@ -1,8 +1,9 @@
 //! Files that a scenario names.
 
+use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use roundelay::Duration;
 
@@ -13,10 +14,37 @@ use crate::sources::trace::Entry;
 /// the first one at time zero, none earlier than the one before it, flows numbered from 0 in the order of first sight; or what is wrong with the file.
 pub type ReadCapture<'a> = dyn Fn(&Path, FlowBy, Duration) -> Result<Vec<Entry>, String> + 'a;
 
-/// Where files are looked for, and who reads captures.
+/// Where files are looked for, who reads captures, and which ones were wanted.
 pub(super) struct Files<'a> {
-    pub(super) folder: &'a Path,
+    folder: &'a Path,
     pub(super) capture: &'a ReadCapture<'a>,
+    wanted: RefCell<Vec<PathBuf>>,
+}
+
+impl<'a> Files<'a> {
+    pub(super) fn new(folder: &'a Path, capture: &'a ReadCapture<'a>) -> Self {
+        Self { folder, capture, wanted: RefCell::default() }
+    }
+
+    /// Where a file is that a scenario calls `name`.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        let path = self.folder.join(name);
+        self.wanted.borrow_mut().push(path.clone());
+        path
+    }
+
+    /// The text of a file that a scenario calls `name` and that should hold `what`.
+    ///
+    /// # Errors
+    /// As [`text`].
+    pub(super) fn text(&self, name: &str, what: &str) -> Result<String, String> {
+        text(&self.path(name), name, what)
+    }
+
+    /// All that were asked for.
+    pub(super) fn wanted(self) -> Vec<PathBuf> {
+        self.wanted.into_inner()
+    }
 }
 
 /// Nobody reads captures.

@@ -24,6 +24,8 @@ mod template;
 mod topology;
 mod unused;
 
+use std::path::PathBuf;
+
 use roundelay::Duration;
 
 pub use crate::topologies::files::FileError as ScenarioError;
@@ -61,6 +63,8 @@ pub struct Scenario {
     pub topology: Topology,
     /// Who sends.
     pub groups: Vec<Group>,
+    /// Files that it names: lists, captures, maps, trees.
+    pub files: Vec<PathBuf>,
     /// Whether results keep all flows, however many end: a few hundred bytes each. If not, those beyond the first 4,096 to end are left out.
     pub keeps_all_flows: bool,
 }

@@ -1,6 +1,5 @@
 //! The network of a scenario: from a template, from a file, or node by node.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use roundelay::{Billionths, Duration, Limit, Rate};
@@ -11,7 +10,7 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use super::ScenarioError;
-use super::files::text;
+use super::files::Files;
 use super::reader::Reader;
 use crate::network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NodeId};
 use crate::topologies::files::{self, Format, FromFile};
@@ -144,19 +143,19 @@ pub(super) fn topology<'a>(
     reader: &Reader<'a>,
     table: Option<Spanned<DeTable<'a>>>,
     parts: &Parts<'_>,
-    folder: &Path,
+    files: &Files<'_>,
 ) -> Result<Topology, ScenarioError> {
     let mut topology = match table {
         Some(_) if !(parts.nodes.is_empty() && parts.links.is_empty()) => {
             let key = if parts.nodes.is_empty() { "link" } else { "node" };
             return Err(reader.at(key, "the network is that of [topology]: [[port]] changes its links"));
         }
-        Some(table) if table.get_ref().contains_key("file") => from_file(reader, table, parts.queues, folder)?,
+        Some(table) if table.get_ref().contains_key("file") => from_file(reader, table, parts.queues, files)?,
         Some(table) => from_template(reader, table, parts.queues)?,
         None => written_out(reader, parts)?,
     };
     for (class, file, limit) in parts.trees {
-        let tree = tree(reader, &format!("queue.{class}"), file, folder)?;
+        let tree = tree(reader, &format!("queue.{class}"), file, files)?;
         let links = topology.network.links().iter().enumerate().filter(|(_, link)| link.class == *class);
         let links: Vec<_> = links.map(|(number, _)| LinkId(number as u32)).collect();
         for link in links {
@@ -166,15 +165,14 @@ pub(super) fn topology<'a>(
         }
     }
     for (number, port) in parts.ports.iter().enumerate() {
-        change(reader, &format!("port.{number}"), port, &mut topology.network, folder)?;
+        change(reader, &format!("port.{number}"), port, &mut topology.network, files)?;
     }
     Ok(topology)
 }
 
 /// The tree in a file that a queue names.
-fn tree(reader: &Reader<'_>, path: &str, file: &str, folder: &Path) -> Result<Arc<TreeFile>, ScenarioError> {
-    let text =
-        text(&folder.join(file), file, "a tree in TOML, as docs/trees.md describes it").map_err(|message| reader.at(path, message))?;
+fn tree(reader: &Reader<'_>, path: &str, file: &str, files: &Files<'_>) -> Result<Arc<TreeFile>, ScenarioError> {
+    let text = files.text(file, "a tree in TOML, as docs/trees.md describes it").map_err(|message| reader.at(path, message))?;
     let tree = TreeFile::from_toml(file, &text);
     tree.map(Arc::new).map_err(|TreeFileError { name, line, message }| ScenarioError { file: name, line, message })
 }
@@ -198,7 +196,12 @@ fn from_template<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queue
     }
 }
 
-fn from_file<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queues: &Queues, folder: &Path) -> Result<Topology, ScenarioError> {
+fn from_file<'a>(
+    reader: &Reader<'a>,
+    mut table: Spanned<DeTable<'a>>,
+    queues: &Queues,
+    files: &Files<'_>,
+) -> Result<Topology, ScenarioError> {
     let mut text_of = |key: &str| -> Result<Option<String>, ScenarioError> {
         let Some(value) = table.get_mut().remove(key) else { return Ok(None) };
         let text = value.get_ref().as_str().map(str::to_owned);
@@ -223,7 +226,7 @@ fn from_file<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queues: &
         }
     }
     let what = format!("a network in the format {}", format.name());
-    let load = |key: &str, file: &str| text(&folder.join(file), file, &what).map_err(|message| reader.at(key, message));
+    let load = |key: &str, file: &str| files.text(file, &what).map_err(|message| reader.at(key, message));
     let first = load("topology.file", &file)?;
     let other = second.as_deref().map(|name| load("topology.second", name)).transpose()?;
     let other = second.as_deref().zip(other.as_deref()).map(|(name, text)| files::Text { name, text });
@@ -270,7 +273,7 @@ fn link(topology: &mut Topology, entry: &LinkEntry, from: NodeId, to: NodeId, qu
     topology.network.add_link(link).expect("both ends have been found");
 }
 
-fn change(reader: &Reader<'_>, path: &str, entry: &PortEntry, network: &mut Network, folder: &Path) -> Result<(), ScenarioError> {
+fn change(reader: &Reader<'_>, path: &str, entry: &PortEntry, network: &mut Network, files: &Files<'_>) -> Result<(), ScenarioError> {
     let fits = |pattern: &str, node: NodeId| {
         let name = network.name(node);
         pattern
@@ -287,7 +290,7 @@ fn change(reader: &Reader<'_>, path: &str, entry: &PortEntry, network: &mut Netw
         return Err(reader.at(&format!("{path}.overhead"), format!("overhead {overhead}: legal range 0 to 65535")));
     }
     let tree = match &entry.queue {
-        Some(Ordering::Tree { file, limit }) => Some((tree(reader, &format!("{path}.queue"), file, folder)?, *limit)),
+        Some(Ordering::Tree { file, limit }) => Some((tree(reader, &format!("{path}.queue"), file, files)?, *limit)),
         _ => None,
     };
     for id in found {
