@@ -43,8 +43,21 @@ fn check_within(subject: &Subject, load: &Load, available: Option<u64>) -> Resul
     }
 }
 
-/// Bytes that a program can take without driving others out, where the system says so.
+/// Bytes that the program can still take, where the system says so.
 fn available() -> Option<u64> {
+    [free(), allowed()].into_iter().flatten().min()
+}
+
+/// Without more than it is allowed.
+fn allowed() -> Option<u64> {
+    let most = rustix::process::getrlimit(rustix::process::Resource::As).current?;
+    let text = fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(most.saturating_sub(pages * rustix::param::page_size() as u64))
+}
+
+/// Without driving others out.
+fn free() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)

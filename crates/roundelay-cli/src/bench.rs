@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     }
     let against = arguments.against.as_deref().map(Saved::read).transpose()?;
     let measure = Measure::new(arguments);
-    let mut all = Vec::new();
+    let (mut all, mut has_compared) = (Vec::new(), false);
     // Tables appear as they are made; what is read by a program appears at once.
     let mut show = |measured: Vec<Measured>, text: String| {
         all.extend(measured);
@@ -61,13 +61,17 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
         for loads in loads(arguments) {
             let mut measured = measure.run(&subjects, &loads)?;
             if let Some(saved) = &against {
-                saved.compare(&mut measured)?;
+                has_compared |= saved.compare(&mut measured)?;
             }
             let text = table::text(&measured);
             show(measured, text)?;
         }
     }
-    finish(arguments, &all, plan.as_ref())
+    finish(arguments, &all, plan.as_ref())?;
+    match &arguments.against {
+        Some(file) if !has_compared => Err(Failure::usage(format!("--against {}: it holds none of what was measured", file.display()))),
+        _ => Ok(()),
+    }
 }
 
 /// Writes what was measured to wherever it was asked for.

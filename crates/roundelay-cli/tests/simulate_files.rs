@@ -271,6 +271,18 @@ fn logs_are_of_one_run() {
     assert!(stderr(&output).contains("no-such-folder/run.log: cannot create"), "{}", stderr(&output));
 }
 
+/// Packets of one run are not left beside flows of another.
+#[test]
+fn columns_of_two_runs_do_not_mix() {
+    let folder = Folder::new("mixed");
+    let (scenario, results) = (folder.path("scenario.toml"), folder.path("results"));
+    stdout(&run(&["simulate", &scenario, "--parquet", &results, "--packets"], ""));
+    let output = run(&["simulate", &scenario, "--parquet", &results, "--seed", "2"], "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("packets.parquet: left by another run with --packets"), "{}", stderr(&output));
+    stdout(&run(&["simulate", &scenario, "--parquet", &results, "--packets", "--seed", "2"], ""));
+}
+
 /// A run of a million seconds is not over before it says so.
 #[test]
 fn places_that_cannot_be_written_to_are_told_before_a_run() {

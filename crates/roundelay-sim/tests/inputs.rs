@@ -62,6 +62,10 @@ fn queues_without_what_they_go_by_are_told() {
         assert_eq!(notes(queue, CBR), [format!("No source gives its packets {what}, by which these queues go: {queue}.")]);
         assert_eq!(notes(queue, &format!("{CBR}urgency = \"{urgency}\"")), [""; 0], "{queue}");
     }
+    let room = "mqfq keeps no more than 100 packets in its queues, though its buffer has room for 500: its parameter buffer says so, 0 leaves it to \
+                the limit.";
+    assert_eq!(notes("mqfq limit 500", CBR), [room]);
+    assert_eq!([notes("mqfq limit 100", CBR), notes("mqfq buffer 0 limit 500", CBR)], [[""; 0]; 2], "nothing is smaller than it seems");
     // What a packet has waited before is all that it goes by.
     assert_eq!(notes("fifo_plus", CBR), [""; 0]);
     let mut other = read_with("", &source(CBR)).unwrap();

@@ -12,6 +12,8 @@ use crate::failure::Failure;
 
 const TUNABLES: &str = "GLIBC_TUNABLES";
 const REQUEST: &str = "glibc.malloc.hugetlb=1";
+/// glibc 2.36 now and then takes the system for one without huge pages where it has them.
+const TRIES: usize = 16;
 /// Large enough that an allocator which has huge pages takes them for it.
 const SAMPLE: usize = 64 << 20;
 
@@ -21,14 +23,12 @@ const SAMPLE: usize = 64 << 20;
 /// There are none: the system gives none, or the C library is another one.
 pub(super) fn insist() -> Result<(), Failure> {
     let tunables = tunables();
-    if !are_asked_for() {
-        return Err(start_anew(&tunables));
-    }
-    let sample = black_box(vec![1u8; SAMPLE]);
-    let bytes = huge_bytes();
-    drop(sample);
-    if bytes > 0 {
+    let tries = requests();
+    if tries > 0 && gives_them() {
         return Ok(());
+    }
+    if tries < TRIES {
+        return Err(start_anew(&tunables));
     }
     Err(Failure::run(format!(
         "--huge-pages needs Linux with transparent huge pages (/sys/kernel/mm/transparent_hugepage/enabled: madvise or always) and glibc of at \
@@ -38,7 +38,12 @@ pub(super) fn insist() -> Result<(), Failure> {
 
 /// Whether this is a program that has asked.
 pub(super) fn are_asked_for() -> bool {
-    tunables().split(':').any(|tunable| tunable == REQUEST)
+    requests() > 0
+}
+
+/// How often it has been asked: each start repeats what the one before has said.
+fn requests() -> usize {
+    tunables().split(':').filter(|tunable| *tunable == REQUEST).count()
 }
 
 fn tunables() -> String {
@@ -50,6 +55,13 @@ fn start_anew(tunables: &str) -> Failure {
     let all = [tunables, REQUEST].into_iter().filter(|tunable| !tunable.is_empty()).collect::<Vec<_>>().join(":");
     let error = env::current_exe().map(|program| Command::new(program).args(env::args_os().skip(1)).env(TUNABLES, all).exec());
     Failure::run(format!("--huge-pages: the program cannot be started anew: {}", error.unwrap_or_else(|error| error)))
+}
+
+fn gives_them() -> bool {
+    let sample = black_box(vec![1u8; SAMPLE]);
+    let bytes = huge_bytes();
+    drop(sample);
+    bytes > 0
 }
 
 /// Bytes of this program that lie in huge pages, as far as the system says so.

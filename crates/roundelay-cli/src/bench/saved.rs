@@ -103,16 +103,18 @@ impl Saved {
             .map_err(|error| Failure::usage(format!("{}: {error}", self.file.display())))
     }
 
-    /// Puts the saved cost beside each that was saved under the same load.
-    pub(super) fn compare(&self, measured: &mut [Measured]) -> Result<(), Failure> {
+    /// Puts the saved cost beside each that was saved under the same load. Whether there was any, the generator's apart.
+    pub(super) fn compare(&self, measured: &mut [Measured]) -> Result<bool, Failure> {
+        let mut has_compared = false;
         for Measured { load, rows } in measured {
             let Some(table) = self.tables.iter().find(|table| table.is_under(load)) else { continue };
             for row in rows {
                 let saved = table.a_packet.iter().find(|saved| saved.subject == row.subject);
                 row.saved = Some(saved.map_or(Ok(f64::NAN), |saved| self.cost(saved, row))?);
+                has_compared |= saved.is_some() && row.subject != Subject::Generator.name();
             }
         }
-        Ok(())
+        Ok(has_compared)
     }
 
     fn cost(&self, saved: &SavedRow, row: &Row) -> Result<f64, Failure> {

@@ -28,7 +28,17 @@ pub(super) fn check(arguments: &Simulate, read: &[PathBuf]) -> Result<(), Failur
     let columns = columns(arguments);
     let columns = columns.iter().map(|path| ("--parquet", path.as_path()));
     let written = files.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?)));
+    check_stale(arguments)?;
     check_distinct(scenario.map(|path| ("the scenario", path)).into_iter().chain(read), written.chain(columns))
+}
+
+/// Packets of another run beside these flows would be taken for theirs.
+fn check_stale(arguments: &Simulate) -> Result<(), Failure> {
+    let folder = arguments.parquet.iter().filter(|_| !arguments.packets);
+    let stale = folder.flat_map(|folder| COLUMNS[2..].iter().map(|name| folder.join(name))).find(|path| path.exists());
+    let message =
+        |path: PathBuf| format!("{}: left by another run with --packets; expected --packets, or a folder without it", path.display());
+    stale.map_or(Ok(()), |path| Err(Failure::usage(message(path))))
 }
 
 /// The files that `--parquet` writes.

@@ -14,7 +14,28 @@ impl Scenario {
     pub fn notes(&self) -> Vec<String> {
         let queues = Queues::of(self);
         let of_groups = self.groups.iter().flat_map(|group| [self.of_list(group), self.of_jitter(group), self.of_warmup(group)]);
-        queues.without_what_they_go_by(self).chain(queues.unread(self)).chain(self.of_links()).chain(of_groups.flatten()).collect()
+        queues
+            .without_what_they_go_by(self)
+            .chain(queues.unread(self))
+            .chain(self.of_links())
+            .chain(self.of_rooms())
+            .chain(of_groups.flatten())
+            .collect()
+    }
+
+    /// `mqfq` drops where its own queues are full, whatever the buffer behind it holds.
+    fn of_rooms(&self) -> Option<String> {
+        let links = self.topology.network.links().iter();
+        let room = |discipline: &AnyDiscipline| match discipline {
+            AnyDiscipline::Mqfq(config) => Some(u64::from(config.buffer)),
+            _ => None,
+        };
+        let mut rooms = links
+            .flat_map(|link| link.disciplines().into_iter().filter_map(room).zip(std::iter::repeat(link.queue.limit_or_default().packets)));
+        let (room, limit) = rooms.find(|(room, limit)| *room > 0 && room < limit)?;
+        Some(format!(
+            "mqfq keeps no more than {room} packets in its queues, though its buffer has room for {limit}: its parameter buffer says so, 0 leaves it to the limit."
+        ))
     }
 
     /// Links beside others between the same nodes.
