@@ -37,7 +37,8 @@ pub enum FlowBy {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// Its path, from the folder of the scenario: a line a packet, seconds and bytes, in the order of time; or a capture, pcap or pcapng.
+    /// Its path, from the folder of the scenario: a line a packet, seconds, bytes and, where it has any, seconds of slack, in the order of time; or
+    /// a capture, pcap or pcapng.
     pub file: String,
     /// What makes packets of a capture a flow.
     #[serde(default)]
@@ -144,16 +145,19 @@ fn whole(word: &str) -> Option<u64> {
     word.parse().ok().filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// A line a packet: seconds and bytes.
+/// A line a packet: seconds, bytes, and seconds of slack, which may be left out.
 pub(super) fn packets(file: &str, text: &str) -> Result<Vec<trace::Entry>, ScenarioError> {
-    const EXPECTED: &str = "seconds and bytes, as in 0.0125 1500";
+    const EXPECTED: &str = "seconds and bytes, as in 0.0125 1500, and seconds of slack if there is any";
     let (mut packets, mut before) = (Vec::new(), Instant::ZERO);
     for line in Line::all(file, text) {
         let words: Vec<_> = line.text.split_whitespace().collect();
         let (at, len) = line.head(EXPECTED, &words)?;
-        if words.len() > 2 {
-            return Err(line.wrong(EXPECTED));
-        }
+        let slack = match words[2..] {
+            [] => Some(Duration::ZERO),
+            [slack] => seconds(slack).map(|slack| slack.since(Instant::ZERO)),
+            _ => None,
+        };
+        let slack = slack.ok_or_else(|| line.wrong(EXPECTED))?;
         let Some(len) = u32::try_from(len).ok().filter(|len| (1..=LONGEST_PACKET).contains(len)) else {
             return Err(line.error(format!("length {len}: legal range 1 to {LONGEST_PACKET}")));
         };
@@ -161,7 +165,7 @@ pub(super) fn packets(file: &str, text: &str) -> Result<Vec<trace::Entry>, Scena
             return Err(line.error(format!("time {at}: legal range from the packet before, {before}")));
         }
         before = at;
-        packets.push(trace::Entry { at, flow: 0, len });
+        packets.push(trace::Entry { at, flow: 0, len, slack });
     }
     Ok(packets)
 }
@@ -210,7 +214,10 @@ mod tests {
         assert_eq!(packets("0 100\n\n0 0"), "list:3: length 0: legal range 1 to 65535");
         assert_eq!(packets("0 100\n0 65536"), "list:2: length 65536: legal range 1 to 65535");
         assert_eq!(packets("1 100\n0.5 100"), "list:2: time 500ms: legal range from the packet before, 1s");
-        assert_eq!(packets("1 100 1"), "list:1: '1 100 1': expected seconds and bytes, as in 0.0125 1500");
+        let expected = "expected seconds and bytes, as in 0.0125 1500, and seconds of slack if there is any";
+        for line in ["1 100 1 1", "1 100 -1", "1 100 1ms"] {
+            assert_eq!(packets(line), format!("list:1: '{line}': {expected}"));
+        }
         let flows = |text| flows("list", text, &hosts()).unwrap_err().to_string();
         assert_eq!(flows("2 100 a b\n1 0 a b"), "list:2: size 0: legal range 1 to 1099511627776");
         assert_eq!(flows("2 100 a b\n1 1099511627777 a b"), "list:2: size 1099511627777: legal range 1 to 1099511627776");

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use roundelay::Instant;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Priority, Times, Visitor};
+use roundelay::{Duration, Instant};
 
 use super::{Group, Scenario, SourceSpec};
 use crate::sources::Urgency;
@@ -118,6 +118,10 @@ impl Queues {
     /// Disciplines that go by what no packet says.
     fn without_what_they_go_by<'a>(&'a self, scenario: &Scenario) -> impl Iterator<Item = String> + 'a {
         let says = |what: fn(Urgency) -> bool| scenario.groups.iter().any(|group| what(group.urgency));
+        let lists_slack = scenario.groups.iter().any(|group| match &group.source {
+            SourceSpec::Trace(trace) => trace.packets.iter().any(|packet| packet.slack > Duration::ZERO),
+            _ => false,
+        });
         let lacks = [
             (says(has_priority), "priorities (urgency = \"priority 3\")", self.named(|queue| queue.priority == Priority::Class)),
             (says(has_priority), "sizes of flows (urgency = \"size 1s\")", self.named(|queue| queue.priority == Priority::FlowSize)),
@@ -129,7 +133,7 @@ impl Queues {
             (says(has_deadline), "deadlines (urgency = \"deadline 50ms\")", self.named(|queue| queue.times == Times::Deadline)),
             // What a packet has waited before is slack, too, and all that `fifo_plus` goes by.
             (
-                says(has_slack),
+                says(has_slack) || lists_slack,
                 "slack (urgency = \"slack 1s\")",
                 self.named(|queue| queue.times == Times::Slack && queue.name != "fifo_plus"),
             ),

@@ -2,7 +2,7 @@
 //!
 //! One agent sends the packets of all flows of the list, so that those of one instant keep their order.
 
-use roundelay::{Duration, FlowId, Instant};
+use roundelay::{Duration, FlowId, Instant, Slack};
 
 use crate::agent::{Agent, Context, FlowSpec, Outgoing};
 use crate::sources::stamp::{Stamp, Urgency};
@@ -17,6 +17,8 @@ pub struct Entry {
     pub flow: u32,
     /// Its bytes, 1 to 65,535.
     pub len: u32,
+    /// Slack beyond what [`Config::urgency`] gives it: to replay a schedule, the time that it waited in all (UPS, section 2.1).
+    pub slack: Duration,
 }
 
 /// What the source is to be.
@@ -90,7 +92,7 @@ impl Agent for Trace {
         if self.open.is_empty() {
             self.open(context);
         }
-        while let Some(&Entry { at, flow, len }) = self.config.packets.get(self.next) {
+        while let Some(&Entry { at, flow, len, slack: more }) = self.config.packets.get(self.next) {
             let at = at + later;
             if stop.is_some_and(|stop| at >= stop) {
                 break;
@@ -101,6 +103,7 @@ impl Agent for Trace {
             let (flow, stamp, left_bytes) = &mut self.open[flow as usize];
             let mut packet = Outgoing::new(*flow, len);
             stamp.mark(&mut packet, context.now(), *left_bytes);
+            packet.slack = Slack::from_picos(packet.slack.as_picos().saturating_add(Slack::of(more).as_picos()));
             context.send(packet);
             *left_bytes -= u64::from(len);
             self.next += 1;
@@ -120,7 +123,7 @@ mod tests {
     const BACK: FlowSpec = FlowSpec { from: NodeId(1), to: NodeId(0), config: None };
 
     fn config(packets: &[(u64, u32, u32)]) -> Config {
-        let packets = packets.iter().map(|&(at, flow, len)| Entry { at: seconds(at), flow, len }).collect();
+        let packets = packets.iter().map(|&(at, flow, len)| Entry { at: seconds(at), flow, len, slack: Duration::ZERO }).collect();
         let urgency = Urgency::Remaining(Duration::from_secs(1));
         Config { flows: vec![HERE, BACK], packets, start: Instant::ZERO, start_jitter: Duration::ZERO, stop: None, urgency }
     }
