@@ -404,8 +404,7 @@ fn links(scenario: &Scenario, seconds: f64, before: &[LinkState], after: &[LinkS
             queue: link.ordering(),
             buffer: buffer(link.queue.limit_or_default()),
             rate: link.rate.bits_per_second(),
-            // A link that interrupts packets may have sent most of one before.
-            utilisation: (at_work / seconds).min(1.0),
+            utilisation: at_work / seconds,
             arrived: after.arrived - before.arrived,
             packets,
             dropped: std::array::from_fn(|reason| after.dropped[reason] - before.dropped[reason]),
