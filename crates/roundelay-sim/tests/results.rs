@@ -184,3 +184,31 @@ fn no_flow_is_lost_silently() {
     assert_eq!(numbers, (0..6000).collect::<Vec<_>>());
     assert_eq!(all.more_flows.iter().chain(&all.flows).map(|flow| flow.packets.delivered).sum::<u64>(), 6000);
 }
+
+/// A link of 1 Mbit/s that loses half, with a queue without end. What fills it stops before the warm-up is over.
+fn queued_before(keys: &str) -> Scenario {
+    let mut text = "duration = \"10s\"\nwarmup = \"9s\"\n[[node]]\nname = \"r\"\n".to_owned();
+    for (name, from, to, rate) in [("a", "a", "r", "100mbit"), ("b", "r", "b", "1mbit")] {
+        text += &format!("[[node]]\nname = \"{name}\"\nhost = true\n[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate}\"\n");
+    }
+    text += "[[port]]\nfrom = \"r\"\nto = \"b\"\nloss = \"50%\"\nqueue = \"fifo limit 5000\"\n";
+    let source = "[[source]]\nkind = \"cbr\"\nfrom = \"a\"\nto = \"b\"\npacket_len = 1000\n";
+    text += &format!(
+        "{source}rate = \"5mbit\"\nstop = \"8500ms\"\n{}",
+        if keys.is_empty() { String::new() } else { format!("{source}{keys}\n") }
+    );
+    Scenario::from_toml("mine.toml", &text, Path::new(".")).unwrap()
+}
+
+/// All that a link sends after the warm-up came before it, or nearly all: its loss is a part of what it sent and dropped, not of what came.
+#[test]
+fn a_loss_is_a_part_of_known_fates() {
+    for (keys, arrived) in [("", 0), ("rate = \"80kbit\"\nstart = \"9s\"", 10)] {
+        let results = queued_before(keys).run(1, |_| ()).unwrap();
+        let class = results.classes.iter().find(|class| class.class == "edge").unwrap();
+        let packets: u64 = results.links.iter().filter(|link| link.class == "edge").map(|link| link.packets).sum();
+        assert_eq!((class.arrived, packets), (arrived, 125), "a packet takes 8 ms of the link");
+        assert!((40..85).contains(&class.lost), "half of them: {class:?}");
+        assert_eq!(class.loss, Some(class.lost as f64 / packets as f64));
+    }
+}

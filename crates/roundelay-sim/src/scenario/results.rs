@@ -174,7 +174,7 @@ pub struct ClassResult {
     pub dropped: [u64; DropReason::ALL.len()],
     /// Packets that were lost on their wires.
     pub lost: u64,
-    /// The part of what came to them that they did not deliver.
+    /// The part of those whose fate they settled after the warm-up, sent or dropped, that they dropped or lost.
     pub loss: Option<f64>,
     /// Times that packets waited in their queues.
     pub wait: Spread,
@@ -426,7 +426,9 @@ fn classes(links: &[LinkResult], meter: &Meter) -> Vec<ClassResult> {
         let count = |of_link: fn(&LinkResult) -> u64| of.iter().map(|link| of_link(link)).sum::<u64>();
         let dropped: [u64; DropReason::ALL.len()] = std::array::from_fn(|reason| of.iter().map(|link| link.dropped[reason]).sum());
         let (arrived, lost) = (count(|link| link.arrived), count(|link| link.lost));
-        let gone = dropped.iter().sum::<u64>() + lost;
+        let dropped_in_all = dropped.iter().sum::<u64>();
+        // Those that were lost got the link.
+        let known = count(|link| link.packets) + dropped_in_all;
         Some(ClassResult {
             class: class.name(),
             links: of.len() as u64,
@@ -436,7 +438,7 @@ fn classes(links: &[LinkResult], meter: &Meter) -> Vec<ClassResult> {
             arrived,
             dropped,
             lost,
-            loss: (arrived > 0).then(|| gone as f64 / arrived as f64),
+            loss: (known > 0).then(|| (dropped_in_all + lost) as f64 / known as f64),
             wait: Spread::of(&meter.waits[class as usize]),
         })
     };

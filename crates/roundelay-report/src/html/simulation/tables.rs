@@ -126,7 +126,7 @@ pub(super) fn classes(simulated: &Simulated) -> String {
         Column::new("Utilisation", "Mean of the parts of the time at work", percent, |class| Some(class.utilisation)),
         Column::new("Busiest", "Utilisation of the busiest of them", percent, |class: &ClassResult| Some(class.busiest))
             .with(|classes| classes.first().map_or_else(String::new, |class| class.busiest_link.clone())),
-        Column::new("Loss", "The part of what came to them that they did not deliver", percent, |class: &ClassResult| class.loss)
+        Column::new("Loss", "The part of what they sent or dropped that they dropped or lost", percent, |class: &ClassResult| class.loss)
             .with(|classes| Gone::sum(classes.iter().map(|class| Gone::of(class)))),
         Column::new("Mean wait", "In their queues", seconds, |class| class.wait.mean),
         Column::new("p50", "Half of the waits were no longer", seconds, |class| class.wait.p50),
