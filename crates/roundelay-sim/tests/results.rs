@@ -212,3 +212,43 @@ fn a_loss_is_a_part_of_known_fates() {
         assert_eq!(class.loss, Some(class.lost as f64 / packets as f64));
     }
 }
+
+/// What packets waited that came to a link after the warm-up, by somebody who writes down when each came and left.
+struct Waits {
+    from: Instant,
+    link: LinkId,
+    rate: Rate,
+    picos: Vec<u64>,
+}
+
+impl Probe for Waits {
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, _: &Cargo, [_, end]: [Instant; 2]) {
+        if link == self.link && packet.arrival >= self.from {
+            self.picos.push((end.since(packet.arrival) - self.rate.time_of(packet.len.into())).as_picos());
+        }
+    }
+}
+
+/// A link and its class tell of the same waits: of packets that came after the warm-up, and all the time that these were not sent.
+#[test]
+fn a_link_and_its_class_wait_alike() {
+    for scenario in
+        [interrupted("lstf preempt"), interrupted("lstf"), queued_before(""), queued_before("rate = \"80kbit\"\nstart = \"9s\"")]
+    {
+        let network = &scenario.topology.network;
+        let number = network.links().iter().position(|link| network.name(link.from) == "r" && network.name(link.to) == "b").unwrap();
+        let (from, rate) = (Instant::ZERO + scenario.warmup, network.links()[number].rate);
+        let mut waits = Waits { from, link: LinkId(number as u32), rate, picos: Vec::new() };
+        let results = scenario.run_with(1, &mut waits, |_| ()).unwrap().0;
+        let link = &results.links[number];
+        let class = results.classes.iter().find(|class| class.class == link.class).unwrap();
+        let count = waits.picos.len() as u64;
+        let mean = (count > 0).then(|| waits.picos.iter().sum::<u64>() as f64 / 1e12 / count as f64);
+        assert_eq!((link.wait, class.wait.count), (mean, count), "{link:?}");
+        let near = |one: f64, other: f64| (one - other).abs() <= 1e-9;
+        assert!(class.wait.mean.zip(mean).is_none_or(|(one, other)| near(one, other)), "{class:?}");
+        let longest = waits.picos.iter().max().map(|longest| *longest as f64 / 1e12);
+        assert!(class.wait.max.zip(longest).is_none_or(|(one, other)| near(one, other)), "{class:?}");
+        assert_eq!((class.wait.mean.is_some(), class.wait.max.is_some()), (count > 0, count > 0));
+    }
+}

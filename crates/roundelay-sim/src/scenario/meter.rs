@@ -5,14 +5,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use roundelay::{DropReason, Duration, FlowId, Instant, Packet};
+use roundelay::{DropReason, Duration, FlowId, Instant, Packet, Rate};
 use roundelay_metrics::Delays;
 
 use super::{Group, Scenario};
 use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
-use crate::network::{LinkClass, LinkId, Network, NodeId};
+use crate::link::{preempts, waited};
+use crate::network::{LinkClass, LinkConfig, LinkId, Network, NodeId};
 use crate::probe::{Probe, Report};
 
 /// Flows that are told one by one in results.
@@ -123,6 +124,28 @@ pub(super) struct GroupMeter {
     pub(super) sizes: BTreeMap<u32, (Delays, f64)>,
 }
 
+/// What came to a link after the warm-up, and got it.
+#[derive(Debug)]
+pub(super) struct LinkMeter {
+    class: LinkClass,
+    /// Of a link that interrupts packets; None else.
+    preempted_at: Option<Rate>,
+    packets: u64,
+    /// The sum of their waits, in picoseconds.
+    waits: u128,
+}
+
+impl LinkMeter {
+    fn new(link: &LinkConfig) -> Self {
+        Self { class: link.class, preempted_at: preempts(&link.queue).then_some(link.rate), packets: 0, waits: 0 }
+    }
+
+    /// Seconds that a packet waited in the mean.
+    pub(super) fn wait(&self) -> Option<f64> {
+        (self.packets > 0).then(|| self.waits as f64 / 1e12 / self.packets as f64)
+    }
+}
+
 /// Who listens to a run.
 #[derive(Debug)]
 pub(super) struct Meter {
@@ -138,7 +161,7 @@ pub(super) struct Meter {
     /// By the number in queues: the flow that has it, and its place.
     seen: Vec<(u64, usize)>,
     pub(super) closed: u64,
-    classes: Vec<LinkClass>,
+    pub(super) links: Vec<LinkMeter>,
     /// Waits in queues, by class of link.
     pub(super) waits: [Delays; LinkClass::ALL.len()],
 }
@@ -155,7 +178,7 @@ impl Meter {
             places: HashMap::new(),
             seen: Vec::new(),
             closed: 0,
-            classes: network.links().iter().map(|link| link.class).collect(),
+            links: network.links().iter().map(LinkMeter::new).collect(),
             waits: Default::default(),
         }
     }
@@ -233,9 +256,13 @@ impl Probe for Meter {
     }
 
     #[inline]
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, _: &Cargo, [start, _]: [Instant; 2]) {
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, _: &Cargo, span: [Instant; 2]) {
         if packet.arrival >= self.warmup {
-            self.waits[self.classes[link.index()] as usize].record(start.since(packet.arrival));
+            let link = &mut self.links[link.index()];
+            let wait = waited(link.preempted_at, packet, span);
+            link.packets += 1;
+            link.waits += u128::from(wait.as_picos());
+            self.waits[link.class as usize].record(wait);
         }
     }
 

@@ -8,7 +8,7 @@ use roundelay_metrics::{Delays, jain_index};
 use serde::Serialize;
 
 use super::Scenario;
-use super::meter::{FlowMeter, Meter, Packets, TOLD_FLOWS};
+use super::meter::{FlowMeter, LinkMeter, Meter, Packets, TOLD_FLOWS};
 use crate::link::LinkCounts;
 use crate::network::{LinkClass, NodeId};
 use crate::topologies::NO_LIMIT;
@@ -151,7 +151,7 @@ pub struct LinkResult {
     pub dropped: [u64; DropReason::ALL.len()],
     /// Packets that were lost on its wire.
     pub lost: u64,
-    /// Mean time that packets waited.
+    /// Mean time that packets waited that came to it after the warm-up and got it; of one that was interrupted, all the time that it was not sent.
     pub wait: Option<f64>,
 }
 
@@ -176,7 +176,7 @@ pub struct ClassResult {
     pub lost: u64,
     /// The part of those whose fate they settled after the warm-up, sent or dropped, that they dropped or lost.
     pub loss: Option<f64>,
-    /// Times that packets waited in their queues.
+    /// Times that packets waited in their queues, of the same packets as those of links.
     pub wait: Spread,
 }
 
@@ -246,7 +246,7 @@ impl Results {
     /// `before`: what links had counted at the end of the warm-up.
     pub(super) fn new(scenario: &Scenario, seed: u64, events: u64, meter: &Meter, before: &[LinkState], after: &[LinkState]) -> Self {
         let seconds = (scenario.duration - scenario.warmup).as_secs_f64();
-        let links = links(scenario, seconds, before, after);
+        let links = links(scenario, seconds, meter, before, after);
         let packet_hops = after.iter().map(|link| link.counts.packets).sum();
         let names = Names::of(scenario);
         let mut flows: Vec<_> = meter.flows.iter().filter(|flow| flow.number != u64::MAX).collect();
@@ -390,13 +390,12 @@ fn flow_result(names: &Names, seconds: f64, flow: &FlowMeter) -> FlowResult {
     }
 }
 
-fn links(scenario: &Scenario, seconds: f64, before: &[LinkState], after: &[LinkState]) -> Vec<LinkResult> {
+fn links(scenario: &Scenario, seconds: f64, meter: &Meter, before: &[LinkState], after: &[LinkState]) -> Vec<LinkResult> {
     let network = &scenario.topology.network;
-    let states = before.iter().zip(after).zip(network.links());
-    let result = |((before, after), link): ((&LinkState, &LinkState), &crate::LinkConfig)| {
+    let states = before.iter().zip(after).zip(network.links()).zip(&meter.links);
+    let result = |(((before, after), link), meter): (((&LinkState, &LinkState), &crate::LinkConfig), &LinkMeter)| {
         let at_work = (after.at_work - before.at_work).as_secs_f64();
         let (before, after) = (before.counts, after.counts);
-        let packets = after.packets - before.packets;
         LinkResult {
             from: network.name(link.from),
             to: network.name(link.to),
@@ -406,10 +405,10 @@ fn links(scenario: &Scenario, seconds: f64, before: &[LinkState], after: &[LinkS
             rate: link.rate.bits_per_second(),
             utilisation: at_work / seconds,
             arrived: after.arrived - before.arrived,
-            packets,
+            packets: after.packets - before.packets,
             dropped: std::array::from_fn(|reason| after.dropped[reason] - before.dropped[reason]),
             lost: after.lost - before.lost,
-            wait: (packets > 0).then(|| (after.waits - before.waits) as f64 / 1e12 / packets as f64),
+            wait: meter.wait(),
         }
     };
     states.map(result).collect()
