@@ -210,6 +210,8 @@ fn a_loss_is_a_part_of_known_fates() {
         assert_eq!((class.arrived, packets), (arrived, 125), "a packet takes 8 ms of the link");
         assert!((40..85).contains(&class.lost), "half of them: {class:?}");
         assert_eq!(class.loss, Some(class.lost as f64 / packets as f64));
+        let link = results.links.iter().find(|link| link.name() == "r > b").unwrap();
+        assert_eq!(link.loss(), class.loss, "the other way carries nothing");
     }
 }
 

@@ -73,7 +73,7 @@ impl Probe for SimulatedHops {
 
 /// What links are called, in the order of their numbers.
 pub(super) fn names(network: &Network) -> Vec<ByteArray> {
-    let name = |link: &roundelay_sim::LinkConfig| format!("{} > {}", network.name(link.from), network.name(link.to));
+    let name = |link: &roundelay_sim::LinkConfig| roundelay_sim::link_name(&network.name(link.from), &network.name(link.to));
     network.links().iter().map(|link| ByteArray::from(name(link).as_str())).collect()
 }
 

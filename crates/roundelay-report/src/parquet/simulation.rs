@@ -75,7 +75,7 @@ fn link_columns(seed: u64, links: &[LinkResult]) -> Vec<Column> {
     let numbers = |name, of: fn(&LinkResult) -> Option<f64>| column(name, Values::OptionalNumbers(links.iter().map(of).collect()));
     let texts =
         |name, of: fn(&LinkResult) -> &str| column(name, Values::Texts(links.iter().map(|link| ByteArray::from(of(link))).collect()));
-    let name = |link: &LinkResult| ByteArray::from(format!("{} > {}", link.from, link.to).as_str());
+    let name = |link: &LinkResult| ByteArray::from(link.name().as_str());
     vec![
         column("seed", Values::Counts(vec![seed; links.len()])),
         column("link", Values::Texts(links.iter().map(name).collect())),

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::Scenario;
 use super::meter::{FlowMeter, LinkMeter, Meter, Packets, TOLD_FLOWS};
 use crate::link::LinkCounts;
-use crate::network::{LinkClass, NodeId};
+use crate::network::{LinkClass, NodeId, link_name};
 use crate::topologies::NO_LIMIT;
 
 /// Packets by what became of them. They add up to those sent.
@@ -153,6 +153,29 @@ pub struct LinkResult {
     pub lost: u64,
     /// Mean time that packets waited that came to it after the warm-up and got it; of one that was interrupted, all the time that it was not sent.
     pub wait: Option<f64>,
+}
+
+impl LinkResult {
+    /// The part of the packets whose fate it settled after the warm-up, sent or dropped, that it dropped or lost.
+    pub fn loss(&self) -> Option<f64> {
+        loss([self])
+    }
+
+    /// What it is called: FROM > TO.
+    pub fn name(&self) -> String {
+        link_name(&self.from, &self.to)
+    }
+}
+
+/// The part of the packets whose fate links settled that they dropped or lost. Those that were lost got the link.
+fn loss<'a>(links: impl IntoIterator<Item = &'a LinkResult>) -> Option<f64> {
+    let (mut gone, mut known) = (0, 0);
+    for link in links {
+        let dropped: u64 = link.dropped.iter().sum();
+        gone += dropped + link.lost;
+        known += dropped + link.packets;
+    }
+    (known > 0).then(|| gone as f64 / known as f64)
 }
 
 /// What came of the links of a class.
@@ -424,20 +447,16 @@ fn classes(links: &[LinkResult], meter: &Meter) -> Vec<ClassResult> {
         let busiest = of.iter().copied().reduce(|one, other| if other.utilisation > one.utilisation { other } else { one })?;
         let count = |of_link: fn(&LinkResult) -> u64| of.iter().map(|link| of_link(link)).sum::<u64>();
         let dropped: [u64; DropReason::ALL.len()] = std::array::from_fn(|reason| of.iter().map(|link| link.dropped[reason]).sum());
-        let (arrived, lost) = (count(|link| link.arrived), count(|link| link.lost));
-        let dropped_in_all = dropped.iter().sum::<u64>();
-        // Those that were lost got the link.
-        let known = count(|link| link.packets) + dropped_in_all;
         Some(ClassResult {
             class: class.name(),
             links: of.len() as u64,
             utilisation: of.iter().map(|link| link.utilisation).sum::<f64>() / of.len() as f64,
             busiest: busiest.utilisation,
-            busiest_link: format!("{} > {}", busiest.from, busiest.to),
-            arrived,
+            busiest_link: busiest.name(),
+            arrived: count(|link| link.arrived),
             dropped,
-            lost,
-            loss: (known > 0).then(|| (dropped_in_all + lost) as f64 / known as f64),
+            lost: count(|link| link.lost),
+            loss: loss(of),
             wait: Spread::of(&meter.waits[class as usize]),
         })
     };
