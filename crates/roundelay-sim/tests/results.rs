@@ -254,3 +254,30 @@ fn a_link_and_its_class_wait_alike() {
         assert_eq!((class.wait.mean.is_some(), class.wait.max.is_some()), (count > 0, count > 0));
     }
 }
+
+/// When packets leave a link, as listeners hear of them.
+struct Ends(LinkId, Vec<Instant>);
+
+impl Probe for Ends {
+    fn transmitted(&mut self, link: LinkId, _: &Packet<Carried>, _: &Cargo, [_, end]: [Instant; 2]) {
+        if link == self.0 {
+            self.1.push(end);
+        }
+    }
+}
+
+/// The second packet of 0.8 s is on the link when the run of a second ends. Whether it will leave at 1.6 s is known only if nothing can interrupt it.
+#[test]
+fn a_packet_that_can_be_interrupted_has_a_hop_when_it_has_left() {
+    for (queue, hops) in [("fifo limit 1000", 2), ("lstf limit 1000", 2), ("lstf preempt limit 1000", 1)] {
+        let source = source("kind = \"cbr\"\nrate = \"1mbit\"\nstart_step = \"1ms\"");
+        let scenario = scenario("1s", "0s", "10kbit", &format!("[queue]\ncore = \"{queue}\"\n{source}"));
+        let network = &scenario.topology.network;
+        let link = network.link_between(network.named("left").unwrap(), network.named("right").unwrap()).unwrap();
+        let mut ends = Ends(link, Vec::new());
+        scenario.run_with(1, &mut ends, |_| ()).unwrap();
+        let end = Instant::ZERO + scenario.duration;
+        assert_eq!(ends.1.len(), hops, "{queue}");
+        assert_eq!(ends.1.iter().filter(|at| **at > end).count(), hops - 1, "{queue}");
+    }
+}

@@ -14,7 +14,7 @@ use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::link::{preempts, waited};
 use crate::network::{LinkClass, LinkConfig, LinkId, Network, NodeId};
-use crate::probe::{Probe, Report};
+use crate::probe::{Effort, Probe, Report};
 
 /// Flows that are told one by one in results.
 pub(super) const TOLD_FLOWS: usize = 4096;
@@ -70,21 +70,6 @@ pub(super) enum Ending {
     Never,
 }
 
-/// What senders did after the warm-up to repair losses.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Repairs {
-    pub(super) retransmissions: u64,
-    pub(super) timeouts: u64,
-}
-
-impl Repairs {
-    fn add(sum: &mut Option<Self>, more: Self) {
-        let sum = sum.get_or_insert_default();
-        sum.retransmissions += more.retransmissions;
-        sum.timeouts += more.timeouts;
-    }
-}
-
 /// A flow.
 #[derive(Debug, Clone)]
 pub(super) struct FlowMeter {
@@ -97,8 +82,8 @@ pub(super) struct FlowMeter {
     /// Whether it has ended after so many others that it is one of those told only on demand.
     pub(super) is_late: bool,
     pub(super) packets: Packets,
-    /// None of a flow whose agent tells nothing.
-    pub(super) repairs: Option<Repairs>,
+    /// After the warm-up. None of a flow whose agent tells nothing.
+    pub(super) repairs: Option<Effort>,
 }
 
 /// All flows of a group.
@@ -116,8 +101,8 @@ pub(super) struct GroupMeter {
     pub(super) goodputs: f64,
     /// Such transfers that were cut off, or of which packets were lost for good.
     pub(super) incomplete: u64,
-    /// None if no agent has told any.
-    pub(super) repairs: Option<Repairs>,
+    /// After the warm-up. None if no agent has told any.
+    pub(super) repairs: Option<Effort>,
     /// Mean round trips of complete transfers whose agents tell.
     pub(super) round_trips: Delays,
     /// Completion times and goodputs by how many decimal digits the transfer's bytes less one have.
@@ -302,9 +287,10 @@ impl Probe for Meter {
         let group = flow.group;
         let meter = &mut self.groups[group as usize];
         let Report { retransmissions, timeouts, .. } = *report;
-        let repairs = if now < self.warmup { Repairs::default() } else { Repairs { retransmissions, timeouts } };
-        Repairs::add(&mut flow.repairs, repairs);
-        Repairs::add(&mut meter.repairs, repairs);
+        let effort = if now < self.warmup { Effort::default() } else { Effort { retransmissions, timeouts } };
+        for repairs in [&mut flow.repairs, &mut meter.repairs] {
+            *repairs = Some(repairs.unwrap_or_default() + effort);
+        }
         if report.start < self.warmup || !report.is_transfer || meter.ending == Ending::Never {
             return;
         }
