@@ -78,7 +78,7 @@ pub(super) fn names(network: &Network) -> Vec<ByteArray> {
 }
 
 fn columns(rows: &[Row], links: &[ByteArray]) -> [Column; 5] {
-    let picos = |of: fn(&Row) -> Instant| Values::Nanos(rows.iter().map(|row| of(row).as_picos().cast_signed()).collect());
+    let picos = |of: fn(&Row) -> Instant| Values::Times(rows.iter().map(|row| of(row).as_picos().cast_signed()).collect());
     [
         Column { name: "packet", values: Values::Counts(rows.iter().map(|row| row.packet).collect()) },
         Column { name: "link", values: Values::Texts(rows.iter().map(|row| links[row.link.0 as usize].clone()).collect()) },
