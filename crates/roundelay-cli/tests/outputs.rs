@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use parquet::basic::{LogicalType, Repetition, Type};
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
 use serde_json::Value;
 
 const SCENARIO: &str = r#"duration = "2s"
@@ -73,6 +75,24 @@ fn keys(value: &Value, path: &str, found: &mut BTreeSet<(String, String)>) {
     }
 }
 
+/// A column's type as the page writes it: what it holds, and whether it may be null.
+fn kind(column: &ColumnDescriptor) -> String {
+    let unsigned =
+        |bits: i8| matches!(column.logical_type_ref(), Some(LogicalType::Integer(int)) if int.bit_width == bits && !int.is_signed);
+    let text = match column.physical_type() {
+        Type::INT64 if unsigned(64) => "uint64",
+        Type::INT32 if unsigned(32) => "uint32",
+        Type::INT64 => "int64",
+        Type::DOUBLE => "double",
+        Type::BOOLEAN => "bool",
+        Type::BYTE_ARRAY if matches!(column.logical_type_ref(), Some(LogicalType::String)) => "text",
+        other => panic!("{}: {other} has no word on the page", column.name()),
+    };
+    let repetition = column.self_type().get_basic_info().repetition();
+    assert_ne!(repetition, Repetition::REPEATED, "{}", column.name());
+    text.to_owned() + if repetition == Repetition::OPTIONAL { ", null" } else { "" }
+}
+
 #[test]
 fn all_that_is_written_stands_on_the_page() {
     let page = fs::read_to_string(root().join("docs/simulator/outputs.md")).unwrap();
@@ -84,6 +104,11 @@ fn all_that_is_written_stands_on_the_page() {
         let reader = SerializedFileReader::new(file).unwrap();
         let schema = reader.metadata().file_metadata().schema_descr();
         found.extend(schema.columns().iter().map(|column| (format!("`{name}.parquet`"), column.name().to_owned())));
+        let told = section(&page, &format!("`{name}.parquet`"));
+        for column in schema.columns() {
+            let row = format!("| `{}` | {} |", column.name(), kind(column));
+            assert!(told.contains(&row), "{name}.parquet: no row that begins with {row}");
+        }
     }
     fs::remove_dir_all(folder).unwrap();
     assert!(found.len() > 120, "{}", found.len());

@@ -221,7 +221,7 @@ const MOST_QUEUES: usize = 12;
 
 /// The first of some links, and whether it is the only one.
 fn ends(links: &[&LinkResult]) -> String {
-    let first = cut(&clean(&format!("{} > {}", links[0].from, links[0].to)), 30);
+    let first = cut(&clean(&links[0].name()), 30);
     if links.len() == 1 { first } else { format!("{first}, …") }
 }
 

@@ -31,7 +31,7 @@ pub use cargo::{Cargo, Carried, Content};
 pub use flows::{FlowCounts, FlowNumber};
 pub use headers::Marks;
 pub use link::LinkCounts;
-pub use network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NetworkError, NodeId};
+pub use network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NetworkError, NodeId, link_name};
 pub use probe::{Probe, Report};
 pub use recorder::{Recorder, Schedule, Transmission};
 pub use routing::{Metric, Route, Routing};

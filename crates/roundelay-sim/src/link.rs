@@ -155,6 +155,14 @@ pub(crate) fn preempts(queue: &Spec) -> bool {
     queue.discipline.info().parameters.iter().any(|parameter| parameter.name == "preempt" && parameter.value == "on")
 }
 
+/// How long a packet has waited that had the link in that span; `preempted_at` is the rate of a link that interrupts packets. An interrupted packet
+/// has waited in between, too: for all the time that it was not sent.
+#[inline]
+pub(crate) fn waited(preempted_at: Option<Rate>, packet: &Packet<Carried>, [start, end]: [Instant; 2]) -> Duration {
+    let since = |instant: Instant| instant.since(packet.arrival);
+    preempted_at.map_or_else(|| since(start), |rate| since(end) - rate.time_of(packet.len.into()))
+}
+
 pub(crate) struct Link {
     pub(crate) port: Outlet,
     pub(crate) wire: Wire,
@@ -236,9 +244,7 @@ impl<P: Probe> Observer<Carried> for Work<'_, P> {
     #[inline(always)]
     fn sent(&mut self, mut packet: Packet<Carried>, start: Instant, end: Instant) {
         let Self { wire, books } = self;
-        // An interrupted packet has waited in between, too.
-        let begins = wire.preempted_at.map_or(start, |rate| Instant::ZERO + (end.since(Instant::ZERO) - rate.time_of(packet.len.into())));
-        let wait = begins.since(packet.arrival);
+        let wait = waited(wire.preempted_at, &packet, [start, end]);
         wire.free_at = end;
         wire.counts.packets += 1;
         wire.counts.bytes += u64::from(packet.len);

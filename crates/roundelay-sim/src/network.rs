@@ -124,6 +124,11 @@ impl LinkConfig {
     }
 }
 
+/// What a link is called, by the names of its ends: FROM > TO.
+pub fn link_name(from: &str, to: &str) -> String {
+    format!("{from} > {to}")
+}
+
 /// What stands before the name of a tree where else a discipline stands.
 pub(crate) const TREE: &str = "tree";
 

@@ -47,6 +47,21 @@ impl Report {
     }
 }
 
+/// What senders did to repair losses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Effort {
+    pub(crate) retransmissions: u64,
+    pub(crate) timeouts: u64,
+}
+
+impl std::ops::Add for Effort {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { retransmissions: self.retransmissions + other.retransmissions, timeouts: self.timeouts + other.timeouts }
+    }
+}
+
 /// Hears of everything, in the order in which it happens. What is not asked for costs nothing.
 ///
 /// `packet.len` is what it takes of the link that it is on, with that link's overhead; at its end it is what its agent sent.

@@ -7,7 +7,7 @@ use crate::cargo::{Arena, Cargo, Carried};
 use crate::event_queue::{EVENTS, EventQueue, Key, PLACES};
 use crate::flows::{Flow, FlowCounts, FlowNumber, Flows};
 use crate::headers::{self, Marks};
-use crate::link::{Link, LinkCounts, Work};
+use crate::link::{Link, LinkCounts, Outlet, Work};
 use crate::network::{ARRIVED, LinkId, Network, NetworkError, Route, Routes};
 use crate::probe::{Probe, Report};
 use crate::random::{Drawer, stream};
@@ -251,10 +251,15 @@ impl<P: Probe> Simulation<P> {
         self.links.iter().map(|link| link.wire.counts)
     }
 
-    /// For how long a link has been at work until now. One that interrupts packets tells of them when they have left.
+    /// For how long a link has been at work until now: of a packet on it, what has been sent. Up to a picosecond a packet too short, as packets' times
+    /// are rounded up; exact on a link that interrupts packets.
     pub fn at_work(&self, link: LinkId) -> Duration {
-        let (wire, rate) = (&self.links[link.index()].wire, self.network.links()[link.index()].rate);
-        rate.time_of(wire.counts.bytes) - wire.free_at.since(self.now)
+        let (Link { port, wire, .. }, rate) = (&self.links[link.index()], self.network.links()[link.index()].rate);
+        match port {
+            // The wire hears of packets when they have left.
+            Outlet::Preemptive(port) => port.at_work(self.now),
+            _ => rate.time_of(wire.counts.bytes) - wire.free_at.since(self.now),
+        }
     }
 
     /// What waits at a link, the packet on the link not counted.

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use roundelay::{Duration, Instant, Packet};
+use roundelay::{Duration, Instant, Packet, Rate};
 use roundelay_sim::scenario::{GroupResult, Results, Scenario};
-use roundelay_sim::{Cargo, Carried, Content, Direction, Probe};
+use roundelay_sim::{Cargo, Carried, Content, Direction, LinkConfig, LinkId, Probe};
 use roundelay_tcp::Flags;
 
 /// A dumbbell with these lines for its queues and ports, and these sources.
@@ -42,22 +42,83 @@ fn source(keys: &str) -> String {
     format!("[[source]]\nfrom = \"s0..1\"\nto = \"r0..1\"\n{keys}\n")
 }
 
+/// What came to a link, and how long its packets take.
+struct Arrivals {
+    link: LinkId,
+    rate: Rate,
+    packets: Vec<(Instant, Duration)>,
+}
+
+impl Arrivals {
+    /// For how long a link that never rests while packets wait has been at work until just before `until`, in whatever order it sends.
+    fn at_work(&self, until: Instant) -> Duration {
+        let (mut work, mut free) = (Duration::ZERO, Instant::ZERO);
+        for (at, takes) in self.packets.iter().filter(|(at, _)| *at < until) {
+            work = work + *takes;
+            free = free.max(*at) + *takes;
+        }
+        work - free.since(until)
+    }
+}
+
+impl Probe for Arrivals {
+    fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, _: &Cargo) {
+        if link == self.link {
+            self.packets.push((now, self.rate.time_of(packet.len.into())));
+        }
+    }
+}
+
+/// Runs a scenario without drops, and compares what a link of it is said to have been at work with what came to it: exactly. Gives its utilisation.
+fn utilisation(scenario: &Scenario, from: &str, to: &str) -> f64 {
+    let network = &scenario.topology.network;
+    let is_it = |link: &LinkConfig| network.name(link.from) == from && network.name(link.to) == to;
+    let number = network.links().iter().position(is_it).unwrap();
+    let mut arrivals = Arrivals { link: LinkId(number as u32), rate: network.links()[number].rate, packets: Vec::new() };
+    let (results, curves) = scenario.run_with(1, &mut arrivals, |_| ()).unwrap();
+    let link = &results.links[number];
+    assert_eq!(link.dropped, [0; 4]);
+    let at = |picos: u64| arrivals.at_work(Instant::from_picos(picos));
+    let part = |from: u64, to: u64| (at(to) - at(from)).as_secs_f64() / Duration::from_picos(to - from).as_secs_f64();
+    let (warmup, end) = (scenario.warmup.as_picos(), scenario.duration.as_picos());
+    assert_eq!(link.utilisation, part(warmup, end), "{link:?}");
+    let steps: Vec<_> = (0..200).map(|step| part(end / 200 * step, end / 200 * (step + 1))).collect();
+    assert_eq!(curves.links[number].utilisation, steps);
+    link.utilisation
+}
+
 /// One second of a packet of 0.8 s after the other: the second has not left when the run ends.
 #[test]
 fn no_link_is_at_work_for_longer_than_the_run() {
     let source = source("kind = \"cbr\"\nrate = \"1mbit\"\nstart_step = \"1ms\"");
-    for (queue, warmup) in [("fifo limit 1000", "0s"), ("fifo limit 1000", "300ms"), ("lstf preempt limit 1000", "300ms")] {
-        let scenario = scenario("1s", warmup, "10kbit", &format!("[queue]\ncore = \"{queue}\"\n{source}"));
-        let (results, curves) = scenario.run_with(1, &mut (), |_| ()).unwrap();
-        let link = results.links.iter().find(|link| link.from == "left" && link.to == "right").unwrap();
-        assert!(results.links.iter().all(|link| link.utilisation <= 1.0), "{link:?}");
-        if queue.starts_with("fifo") {
-            let part = if warmup == "0s" { 0.9899..0.99 } else { 0.999_999..1.000_001 };
-            assert!(part.contains(&link.utilisation), "it rests for the first 10.08 ms only: {link:?}");
-            let steps = curves.links.iter().flat_map(|link| &link.utilisation);
-            assert!(steps.copied().all(|part| (0.0..=1.000_001).contains(&part)));
-        }
+    for queue in ["fifo limit 1000", "lstf limit 1000", "lstf preempt limit 1000"] {
+        let of = |warmup| scenario("1s", warmup, "10kbit", &format!("[queue]\ncore = \"{queue}\"\n{source}"));
+        let part = utilisation(&of("0s"), "left", "right");
+        assert!((0.9899..0.99).contains(&part), "it rests for the first 10.08 ms only: {part}");
+        assert_eq!(utilisation(&of("300ms"), "left", "right"), 1.0, "{queue}");
     }
+}
+
+/// Two nodes at a router that send to a third, and what orders the packets there. The long ones take 4.8 s each and can wait, the short ones cannot.
+fn interrupted(queue: &str) -> Scenario {
+    let mut text = "duration = \"40s\"\nwarmup = \"20s\"\n[[node]]\nname = \"r\"\n".to_owned();
+    for (name, from, to, rate) in [("a", "a", "r", "10mbit"), ("c", "c", "r", "10mbit"), ("b", "r", "b", "100kbit")] {
+        text += &format!("[[node]]\nname = \"{name}\"\nhost = true\n[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate}\"\n");
+    }
+    text += &format!("[[port]]\nfrom = \"r\"\nto = \"b\"\nqueue = \"{queue} limit 1000\"\n");
+    for (from, rate, len, slack) in [("a", "60kbit", 60_000, "100s"), ("c", "30kbit", 100, "1ms")] {
+        text += &format!("[[source]]\nkind = \"cbr\"\nname = \"{from}\"\nfrom = \"{from}\"\nto = \"b\"\nrate = \"{rate}\"\n");
+        text += &format!("packet_len = {len}\nurgency = \"slack {slack}\"\n");
+    }
+    Scenario::from_toml("mine.toml", &text, Path::new(".")).unwrap()
+}
+
+/// What has been sent of a packet counts when it is sent, whoever interrupts it: the link is at work as one that interrupts nothing.
+#[test]
+fn links_that_interrupt_packets_are_at_work_when_they_send() {
+    let parts = ["lstf preempt", "lstf", "fifo"].map(|queue| utilisation(&interrupted(queue), "r", "b"));
+    assert_eq!(parts, [parts[0]; 3]);
+    assert!((0.85..0.95).contains(&parts[0]), "{parts:?}");
 }
 
 /// Flows without end, with and without a warm-up: what each of their senders did until the end is told, and they are no transfers.
@@ -122,4 +183,101 @@ fn no_flow_is_lost_silently() {
     numbers.sort_unstable();
     assert_eq!(numbers, (0..6000).collect::<Vec<_>>());
     assert_eq!(all.more_flows.iter().chain(&all.flows).map(|flow| flow.packets.delivered).sum::<u64>(), 6000);
+}
+
+/// A link of 1 Mbit/s that loses half, with a queue without end. What fills it stops before the warm-up is over.
+fn queued_before(keys: &str) -> Scenario {
+    let mut text = "duration = \"10s\"\nwarmup = \"9s\"\n[[node]]\nname = \"r\"\n".to_owned();
+    for (name, from, to, rate) in [("a", "a", "r", "100mbit"), ("b", "r", "b", "1mbit")] {
+        text += &format!("[[node]]\nname = \"{name}\"\nhost = true\n[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate}\"\n");
+    }
+    text += "[[port]]\nfrom = \"r\"\nto = \"b\"\nloss = \"50%\"\nqueue = \"fifo limit 5000\"\n";
+    let source = "[[source]]\nkind = \"cbr\"\nfrom = \"a\"\nto = \"b\"\npacket_len = 1000\n";
+    text += &format!(
+        "{source}rate = \"5mbit\"\nstop = \"8500ms\"\n{}",
+        if keys.is_empty() { String::new() } else { format!("{source}{keys}\n") }
+    );
+    Scenario::from_toml("mine.toml", &text, Path::new(".")).unwrap()
+}
+
+/// All that a link sends after the warm-up came before it, or nearly all: its loss is a part of what it sent and dropped, not of what came.
+#[test]
+fn a_loss_is_a_part_of_known_fates() {
+    for (keys, arrived) in [("", 0), ("rate = \"80kbit\"\nstart = \"9s\"", 10)] {
+        let results = queued_before(keys).run(1, |_| ()).unwrap();
+        let class = results.classes.iter().find(|class| class.class == "edge").unwrap();
+        let packets: u64 = results.links.iter().filter(|link| link.class == "edge").map(|link| link.packets).sum();
+        assert_eq!((class.arrived, packets), (arrived, 125), "a packet takes 8 ms of the link");
+        assert!((40..85).contains(&class.lost), "half of them: {class:?}");
+        assert_eq!(class.loss, Some(class.lost as f64 / packets as f64));
+        let link = results.links.iter().find(|link| link.name() == "r > b").unwrap();
+        assert_eq!(link.loss(), class.loss, "the other way carries nothing");
+    }
+}
+
+/// What packets waited that came to a link after the warm-up, by somebody who writes down when each came and left.
+struct Waits {
+    from: Instant,
+    link: LinkId,
+    rate: Rate,
+    picos: Vec<u64>,
+}
+
+impl Probe for Waits {
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, _: &Cargo, [_, end]: [Instant; 2]) {
+        if link == self.link && packet.arrival >= self.from {
+            self.picos.push((end.since(packet.arrival) - self.rate.time_of(packet.len.into())).as_picos());
+        }
+    }
+}
+
+/// A link and its class tell of the same waits: of packets that came after the warm-up, and all the time that these were not sent.
+#[test]
+fn a_link_and_its_class_wait_alike() {
+    for scenario in
+        [interrupted("lstf preempt"), interrupted("lstf"), queued_before(""), queued_before("rate = \"80kbit\"\nstart = \"9s\"")]
+    {
+        let network = &scenario.topology.network;
+        let number = network.links().iter().position(|link| network.name(link.from) == "r" && network.name(link.to) == "b").unwrap();
+        let (from, rate) = (Instant::ZERO + scenario.warmup, network.links()[number].rate);
+        let mut waits = Waits { from, link: LinkId(number as u32), rate, picos: Vec::new() };
+        let results = scenario.run_with(1, &mut waits, |_| ()).unwrap().0;
+        let link = &results.links[number];
+        let class = results.classes.iter().find(|class| class.class == link.class).unwrap();
+        let count = waits.picos.len() as u64;
+        let mean = (count > 0).then(|| waits.picos.iter().sum::<u64>() as f64 / 1e12 / count as f64);
+        assert_eq!((link.wait, class.wait.count), (mean, count), "{link:?}");
+        let near = |one: f64, other: f64| (one - other).abs() <= 1e-9;
+        assert!(class.wait.mean.zip(mean).is_none_or(|(one, other)| near(one, other)), "{class:?}");
+        let longest = waits.picos.iter().max().map(|longest| *longest as f64 / 1e12);
+        assert!(class.wait.max.zip(longest).is_none_or(|(one, other)| near(one, other)), "{class:?}");
+        assert_eq!((class.wait.mean.is_some(), class.wait.max.is_some()), (count > 0, count > 0));
+    }
+}
+
+/// When packets leave a link, as listeners hear of them.
+struct Ends(LinkId, Vec<Instant>);
+
+impl Probe for Ends {
+    fn transmitted(&mut self, link: LinkId, _: &Packet<Carried>, _: &Cargo, [_, end]: [Instant; 2]) {
+        if link == self.0 {
+            self.1.push(end);
+        }
+    }
+}
+
+/// The second packet of 0.8 s is on the link when the run of a second ends. Whether it will leave at 1.6 s is known only if nothing can interrupt it.
+#[test]
+fn a_packet_that_can_be_interrupted_has_a_hop_when_it_has_left() {
+    for (queue, hops) in [("fifo limit 1000", 2), ("lstf limit 1000", 2), ("lstf preempt limit 1000", 1)] {
+        let source = source("kind = \"cbr\"\nrate = \"1mbit\"\nstart_step = \"1ms\"");
+        let scenario = scenario("1s", "0s", "10kbit", &format!("[queue]\ncore = \"{queue}\"\n{source}"));
+        let network = &scenario.topology.network;
+        let link = network.link_between(network.named("left").unwrap(), network.named("right").unwrap()).unwrap();
+        let mut ends = Ends(link, Vec::new());
+        scenario.run_with(1, &mut ends, |_| ()).unwrap();
+        let end = Instant::ZERO + scenario.duration;
+        assert_eq!(ends.1.len(), hops, "{queue}");
+        assert_eq!(ends.1.iter().filter(|at| **at > end).count(), hops - 1, "{queue}");
+    }
 }

@@ -73,6 +73,8 @@ pub struct PreemptivePort<S, T> {
     buffer: Buffer<S>,
     rate: Rate,
     sending: Option<Sending<T>>,
+    /// For how long the link has sent, up to when the packet on it got it.
+    at_work: Duration,
     /// When the link has sent what it sends.
     free_at: Instant,
     /// When the link decides next what to send: when it falls free, at an arrival that may preempt, or later if the discipline idles.
@@ -83,7 +85,8 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
     /// A port with nothing in it and a free link, whose rate it tells the scheduler.
     pub fn new(mut scheduler: S, limit: Limit, rate: Rate) -> Self {
         scheduler.set_link_rate(rate);
-        Self { buffer: Buffer::new(limit, scheduler), rate, sending: None, free_at: Instant::ZERO, decides_at: Instant::ZERO }
+        let (buffer, free_at) = (Buffer::new(limit, scheduler), Instant::ZERO);
+        Self { buffer, rate, sending: None, at_work: Duration::ZERO, free_at, decides_at: free_at }
     }
 
     /// The scheduler.
@@ -109,6 +112,11 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
     /// What waits, the packet on the link not counted.
     pub fn backlog(&self) -> Backlog {
         self.scheduler().backlog()
+    }
+
+    /// For how long the link has sent until `now`, which no event is before. What it has sent of a packet that it then gave up counts, too.
+    pub fn at_work(&self, now: Instant) -> Duration {
+        self.at_work + self.sending.as_ref().map_or(Duration::ZERO, |sending| now.min(sending.end()).since(sending.since))
     }
 
     /// When the link decides next, or sends the last bit of a packet. None while there is nothing to send.
@@ -159,6 +167,7 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
         let now = self.decides_at;
         if let Some(sending) = self.sending.take_if(|sending| sending.end() <= now) {
             let start = sending.packet.payload.start.unwrap_or(sending.since);
+            self.at_work = self.at_work + sending.packet.payload.remaining;
             observer.sent(whole(sending.packet), start, now);
         }
     }
@@ -167,7 +176,10 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
     pub fn pick(&mut self, observer: &mut impl Observer<T>) {
         self.end(observer);
         match self.sending.take() {
-            Some(sending) => self.reconsider(self.decides_at, sending, observer),
+            Some(sending) => {
+                self.at_work = self.at_work + self.decides_at.since(sending.since);
+                self.reconsider(self.decides_at, sending, observer);
+            }
             None => self.send_next(self.decides_at, observer),
         }
     }

@@ -29,9 +29,9 @@ pub(super) struct Column {
 /// The values of a column, of one of the types that occur here.
 #[derive(Debug)]
 pub(super) enum Values {
-    /// Times, which grow: stored as differences.
-    Nanos(Vec<i64>),
-    OptionalNanos(Vec<Option<i64>>),
+    /// Instants, which grow: stored as differences. Nanoseconds or picoseconds, as the column's name says.
+    Times(Vec<i64>),
+    OptionalTimes(Vec<Option<i64>>),
     /// Unsigned, in the bits of the signed type that Parquet has.
     Small(Vec<u32>),
     Counts(Vec<u64>),
@@ -46,8 +46,8 @@ impl Column {
     /// The column in Parquet's schema language.
     fn declaration(&self) -> String {
         let (kind, annotation) = match self.values {
-            Values::Nanos(_) => ("required int64", ""),
-            Values::OptionalNanos(_) => ("optional int64", ""),
+            Values::Times(_) => ("required int64", ""),
+            Values::OptionalTimes(_) => ("optional int64", ""),
             Values::Small(_) => ("required int32", " (INTEGER(32,false))"),
             Values::Counts(_) => ("required int64", " (INTEGER(64,false))"),
             Values::OptionalCounts(_) => ("optional int64", " (INTEGER(64,false))"),
@@ -60,13 +60,13 @@ impl Column {
     }
 
     fn is_time(&self) -> bool {
-        matches!(self.values, Values::Nanos(_) | Values::OptionalNanos(_))
+        matches!(self.values, Values::Times(_) | Values::OptionalTimes(_))
     }
 
     fn write(&self, group: &mut Group<'_>) -> Result<(), ParquetError> {
         match &self.values {
-            Values::Nanos(values) => write::<Int64Type>(group, values, None),
-            Values::OptionalNanos(values) => write_optional::<Int64Type>(group, values),
+            Values::Times(values) => write::<Int64Type>(group, values, None),
+            Values::OptionalTimes(values) => write_optional::<Int64Type>(group, values),
             Values::Small(values) => write::<Int32Type>(group, &values.iter().map(|value| value.cast_signed()).collect::<Vec<_>>(), None),
             Values::Counts(values) => write::<Int64Type>(group, &values.iter().map(|value| value.cast_signed()).collect::<Vec<_>>(), None),
             Values::OptionalCounts(values) => {

@@ -106,12 +106,12 @@ impl PacketFile {
 fn columns(rows: &[PacketRow]) -> [Column; 7] {
     let names = Fate::ALL.map(|fate| ByteArray::from(fate.name()));
     [
-        Column { name: "arrival_ns", values: Values::Nanos(rows.iter().map(|row| row.arrival_ns).collect()) },
+        Column { name: "arrival_ns", values: Values::Times(rows.iter().map(|row| row.arrival_ns).collect()) },
         Column { name: "flow", values: Values::Small(rows.iter().map(|row| row.flow).collect()) },
         Column { name: "len", values: Values::Small(rows.iter().map(|row| row.len).collect()) },
         Column { name: "fate", values: Values::Texts(rows.iter().map(|row| names[row.fate as usize].clone()).collect()) },
-        Column { name: "start_ns", values: Values::OptionalNanos(rows.iter().map(|row| row.start_ns).collect()) },
-        Column { name: "end_ns", values: Values::OptionalNanos(rows.iter().map(|row| row.end_ns).collect()) },
+        Column { name: "start_ns", values: Values::OptionalTimes(rows.iter().map(|row| row.start_ns).collect()) },
+        Column { name: "end_ns", values: Values::OptionalTimes(rows.iter().map(|row| row.end_ns).collect()) },
         Column { name: "marked", values: Values::Flags(rows.iter().map(|row| row.marked).collect()) },
     ]
 }

@@ -73,12 +73,12 @@ impl Probe for SimulatedHops {
 
 /// What links are called, in the order of their numbers.
 pub(super) fn names(network: &Network) -> Vec<ByteArray> {
-    let name = |link: &roundelay_sim::LinkConfig| format!("{} > {}", network.name(link.from), network.name(link.to));
+    let name = |link: &roundelay_sim::LinkConfig| roundelay_sim::link_name(&network.name(link.from), &network.name(link.to));
     network.links().iter().map(|link| ByteArray::from(name(link).as_str())).collect()
 }
 
 fn columns(rows: &[Row], links: &[ByteArray]) -> [Column; 5] {
-    let picos = |of: fn(&Row) -> Instant| Values::Nanos(rows.iter().map(|row| of(row).as_picos().cast_signed()).collect());
+    let picos = |of: fn(&Row) -> Instant| Values::Times(rows.iter().map(|row| of(row).as_picos().cast_signed()).collect());
     [
         Column { name: "packet", values: Values::Counts(rows.iter().map(|row| row.packet).collect()) },
         Column { name: "link", values: Values::Texts(rows.iter().map(|row| links[row.link.0 as usize].clone()).collect()) },

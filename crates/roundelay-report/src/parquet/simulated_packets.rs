@@ -138,8 +138,8 @@ fn columns(rows: &[Row], links: &[ByteArray]) -> [Column; 10] {
         Column { name: "sequence", values: Values::OptionalCounts(rows.iter().map(|row| row.sequence).collect()) },
         Column { name: "acknowledgement", values: Values::OptionalCounts(rows.iter().map(|row| row.acknowledgement).collect()) },
         Column { name: "len", values: Values::Small(rows.iter().map(|row| row.len).collect()) },
-        Column { name: "sent_ps", values: Values::Nanos(rows.iter().map(|row| picos(row.sent)).collect()) },
-        Column { name: "end_ps", values: Values::OptionalNanos(rows.iter().map(|row| row.end.map(picos)).collect()) },
+        Column { name: "sent_ps", values: Values::Times(rows.iter().map(|row| picos(row.sent)).collect()) },
+        Column { name: "end_ps", values: Values::OptionalTimes(rows.iter().map(|row| row.end.map(picos)).collect()) },
         Column { name: "fate", values: Values::Texts(rows.iter().map(|row| ByteArray::from(row.fate)).collect()) },
         Column { name: "link", values: Values::Texts(rows.iter().map(link).collect()) },
     ]

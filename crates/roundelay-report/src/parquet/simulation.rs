@@ -42,8 +42,9 @@ pub fn write_simulated_links(path: &Path, simulated: &Simulated, metadata: &[(St
 fn flow_columns(seed: u64, flows: &[&FlowResult]) -> Vec<Column> {
     let flows = || flows.iter().copied();
     let counts = |name, of: fn(&FlowResult) -> u64| column(name, Values::Counts(flows().map(of).collect()));
-    let some = |name, of: fn(&FlowResult) -> Option<u64>| column(name, Values::OptionalCounts(flows().map(of).collect()));
-    let numbers = |name, of: fn(&FlowResult) -> Option<f64>| column(name, Values::OptionalNumbers(flows().map(of).collect()));
+    let some_counts = |name, of: fn(&FlowResult) -> Option<u64>| column(name, Values::OptionalCounts(flows().map(of).collect()));
+    let numbers = |name, of: fn(&FlowResult) -> f64| column(name, Values::Numbers(flows().map(of).collect()));
+    let some_numbers = |name, of: fn(&FlowResult) -> Option<f64>| column(name, Values::OptionalNumbers(flows().map(of).collect()));
     let texts = |name, of: fn(&FlowResult) -> &str| column(name, Values::Texts(flows().map(|flow| ByteArray::from(of(flow))).collect()));
     vec![
         column("seed", Values::Counts(flows().map(|_| seed).collect())),
@@ -51,7 +52,7 @@ fn flow_columns(seed: u64, flows: &[&FlowResult]) -> Vec<Column> {
         texts("group", |flow| &flow.group),
         texts("from", |flow| &flow.from),
         texts("to", |flow| &flow.to),
-        numbers("opened", |flow| Some(flow.opened)),
+        numbers("opened", |flow| flow.opened),
         column("open", Values::Flags(flows().map(|flow| flow.open).collect())),
         counts("sent", |flow| flow.packets.sent),
         counts("delivered", |flow| flow.packets.delivered),
@@ -61,21 +62,22 @@ fn flow_columns(seed: u64, flows: &[&FlowResult]) -> Vec<Column> {
         counts("drops_refused", |flow| flow.packets.refused),
         counts("lost", |flow| flow.packets.lost),
         counts("on_their_way", |flow| flow.packets.on_their_way),
-        numbers("throughput", |flow| Some(flow.throughput)),
-        numbers("delay_mean", |flow| flow.delay),
-        numbers("delay_deviation", |flow| flow.delay_deviation),
-        numbers("delay_max", |flow| flow.longest_delay),
-        some("retransmissions", |flow| flow.retransmissions),
-        some("timeouts", |flow| flow.timeouts),
+        numbers("throughput", |flow| flow.throughput),
+        some_numbers("delay_mean", |flow| flow.delay),
+        some_numbers("delay_deviation", |flow| flow.delay_deviation),
+        some_numbers("delay_max", |flow| flow.longest_delay),
+        some_counts("retransmissions", |flow| flow.retransmissions),
+        some_counts("timeouts", |flow| flow.timeouts),
     ]
 }
 
 fn link_columns(seed: u64, links: &[LinkResult]) -> Vec<Column> {
     let counts = |name, of: fn(&LinkResult) -> u64| column(name, Values::Counts(links.iter().map(of).collect()));
-    let numbers = |name, of: fn(&LinkResult) -> Option<f64>| column(name, Values::OptionalNumbers(links.iter().map(of).collect()));
+    let numbers = |name, of: fn(&LinkResult) -> f64| column(name, Values::Numbers(links.iter().map(of).collect()));
+    let some_numbers = |name, of: fn(&LinkResult) -> Option<f64>| column(name, Values::OptionalNumbers(links.iter().map(of).collect()));
     let texts =
         |name, of: fn(&LinkResult) -> &str| column(name, Values::Texts(links.iter().map(|link| ByteArray::from(of(link))).collect()));
-    let name = |link: &LinkResult| ByteArray::from(format!("{} > {}", link.from, link.to).as_str());
+    let name = |link: &LinkResult| ByteArray::from(link.name().as_str());
     vec![
         column("seed", Values::Counts(vec![seed; links.len()])),
         column("link", Values::Texts(links.iter().map(name).collect())),
@@ -85,7 +87,7 @@ fn link_columns(seed: u64, links: &[LinkResult]) -> Vec<Column> {
         texts("queue", |link| &link.queue),
         texts("buffer", |link| &link.buffer),
         counts("rate", |link| link.rate),
-        numbers("utilisation", |link| Some(link.utilisation)),
+        numbers("utilisation", |link| link.utilisation),
         counts("arrived", |link| link.arrived),
         counts("packets", |link| link.packets),
         counts("drops_full", |link| link.dropped[0]),
@@ -93,7 +95,7 @@ fn link_columns(seed: u64, links: &[LinkResult]) -> Vec<Column> {
         counts("drops_early", |link| link.dropped[2]),
         counts("drops_refused", |link| link.dropped[3]),
         counts("lost", |link| link.lost),
-        numbers("wait_mean", |link| link.wait),
+        some_numbers("wait_mean", |link| link.wait),
     ]
 }
 

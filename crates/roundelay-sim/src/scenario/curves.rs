@@ -28,7 +28,7 @@ pub struct Curves {
 /// A link over time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LinkCurves {
-    /// The part of each step for which it was at work. A link that interrupts packets tells of them when they have left.
+    /// The part of each step for which it was at work.
     pub utilisation: Vec<f64>,
     /// Packets that its queue dropped in each step.
     pub dropped: Vec<u64>,

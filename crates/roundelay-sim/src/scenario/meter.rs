@@ -5,15 +5,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use roundelay::{DropReason, Duration, FlowId, Instant, Packet};
+use roundelay::{DropReason, Duration, FlowId, Instant, Packet, Rate};
 use roundelay_metrics::Delays;
 
 use super::{Group, Scenario};
 use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
-use crate::network::{LinkClass, LinkId, Network, NodeId};
-use crate::probe::{Probe, Report};
+use crate::link::{preempts, waited};
+use crate::network::{LinkClass, LinkConfig, LinkId, Network, NodeId};
+use crate::probe::{Effort, Probe, Report};
 
 /// Flows that are told one by one in results.
 pub(super) const TOLD_FLOWS: usize = 4096;
@@ -69,21 +70,6 @@ pub(super) enum Ending {
     Never,
 }
 
-/// What senders did after the warm-up to repair losses.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Repairs {
-    pub(super) retransmissions: u64,
-    pub(super) timeouts: u64,
-}
-
-impl Repairs {
-    fn add(sum: &mut Option<Self>, more: Self) {
-        let sum = sum.get_or_insert_default();
-        sum.retransmissions += more.retransmissions;
-        sum.timeouts += more.timeouts;
-    }
-}
-
 /// A flow.
 #[derive(Debug, Clone)]
 pub(super) struct FlowMeter {
@@ -96,8 +82,8 @@ pub(super) struct FlowMeter {
     /// Whether it has ended after so many others that it is one of those told only on demand.
     pub(super) is_late: bool,
     pub(super) packets: Packets,
-    /// None of a flow whose agent tells nothing.
-    pub(super) repairs: Option<Repairs>,
+    /// After the warm-up. None of a flow whose agent tells nothing.
+    pub(super) repairs: Option<Effort>,
 }
 
 /// All flows of a group.
@@ -115,12 +101,34 @@ pub(super) struct GroupMeter {
     pub(super) goodputs: f64,
     /// Such transfers that were cut off, or of which packets were lost for good.
     pub(super) incomplete: u64,
-    /// None if no agent has told any.
-    pub(super) repairs: Option<Repairs>,
+    /// After the warm-up. None if no agent has told any.
+    pub(super) repairs: Option<Effort>,
     /// Mean round trips of complete transfers whose agents tell.
     pub(super) round_trips: Delays,
     /// Completion times and goodputs by how many decimal digits the transfer's bytes less one have.
     pub(super) sizes: BTreeMap<u32, (Delays, f64)>,
+}
+
+/// What came to a link after the warm-up, and got it.
+#[derive(Debug)]
+pub(super) struct LinkMeter {
+    class: LinkClass,
+    /// Of a link that interrupts packets; None else.
+    preempted_at: Option<Rate>,
+    packets: u64,
+    /// The sum of their waits, in picoseconds.
+    waits: u128,
+}
+
+impl LinkMeter {
+    fn new(link: &LinkConfig) -> Self {
+        Self { class: link.class, preempted_at: preempts(&link.queue).then_some(link.rate), packets: 0, waits: 0 }
+    }
+
+    /// Seconds that a packet waited in the mean.
+    pub(super) fn wait(&self) -> Option<f64> {
+        (self.packets > 0).then(|| self.waits as f64 / 1e12 / self.packets as f64)
+    }
 }
 
 /// Who listens to a run.
@@ -138,7 +146,7 @@ pub(super) struct Meter {
     /// By the number in queues: the flow that has it, and its place.
     seen: Vec<(u64, usize)>,
     pub(super) closed: u64,
-    classes: Vec<LinkClass>,
+    pub(super) links: Vec<LinkMeter>,
     /// Waits in queues, by class of link.
     pub(super) waits: [Delays; LinkClass::ALL.len()],
 }
@@ -155,7 +163,7 @@ impl Meter {
             places: HashMap::new(),
             seen: Vec::new(),
             closed: 0,
-            classes: network.links().iter().map(|link| link.class).collect(),
+            links: network.links().iter().map(LinkMeter::new).collect(),
             waits: Default::default(),
         }
     }
@@ -233,9 +241,13 @@ impl Probe for Meter {
     }
 
     #[inline]
-    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, _: &Cargo, [start, _]: [Instant; 2]) {
+    fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, _: &Cargo, span: [Instant; 2]) {
         if packet.arrival >= self.warmup {
-            self.waits[self.classes[link.index()] as usize].record(start.since(packet.arrival));
+            let link = &mut self.links[link.index()];
+            let wait = waited(link.preempted_at, packet, span);
+            link.packets += 1;
+            link.waits += u128::from(wait.as_picos());
+            self.waits[link.class as usize].record(wait);
         }
     }
 
@@ -275,9 +287,10 @@ impl Probe for Meter {
         let group = flow.group;
         let meter = &mut self.groups[group as usize];
         let Report { retransmissions, timeouts, .. } = *report;
-        let repairs = if now < self.warmup { Repairs::default() } else { Repairs { retransmissions, timeouts } };
-        Repairs::add(&mut flow.repairs, repairs);
-        Repairs::add(&mut meter.repairs, repairs);
+        let effort = if now < self.warmup { Effort::default() } else { Effort { retransmissions, timeouts } };
+        for repairs in [&mut flow.repairs, &mut meter.repairs] {
+            *repairs = Some(repairs.unwrap_or_default() + effort);
+        }
         if report.start < self.warmup || !report.is_transfer || meter.ending == Ending::Never {
             return;
         }

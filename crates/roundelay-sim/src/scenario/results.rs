@@ -8,9 +8,9 @@ use roundelay_metrics::{Delays, jain_index};
 use serde::Serialize;
 
 use super::Scenario;
-use super::meter::{FlowMeter, Meter, Packets, TOLD_FLOWS};
+use super::meter::{FlowMeter, LinkMeter, Meter, Packets, TOLD_FLOWS};
 use crate::link::LinkCounts;
-use crate::network::{LinkClass, NodeId};
+use crate::network::{LinkClass, NodeId, link_name};
 use crate::topologies::NO_LIMIT;
 
 /// Packets by what became of them. They add up to those sent.
@@ -151,8 +151,31 @@ pub struct LinkResult {
     pub dropped: [u64; DropReason::ALL.len()],
     /// Packets that were lost on its wire.
     pub lost: u64,
-    /// Mean time that packets waited.
+    /// Mean time that packets waited that came to it after the warm-up and got it; of one that was interrupted, all the time that it was not sent.
     pub wait: Option<f64>,
+}
+
+impl LinkResult {
+    /// The part of the packets whose fate it settled after the warm-up, sent or dropped, that it dropped or lost.
+    pub fn loss(&self) -> Option<f64> {
+        loss([self])
+    }
+
+    /// What it is called: FROM > TO.
+    pub fn name(&self) -> String {
+        link_name(&self.from, &self.to)
+    }
+}
+
+/// The part of the packets whose fate links settled that they dropped or lost. Those that were lost got the link.
+fn loss<'a>(links: impl IntoIterator<Item = &'a LinkResult>) -> Option<f64> {
+    let (mut gone, mut known) = (0, 0);
+    for link in links {
+        let dropped: u64 = link.dropped.iter().sum();
+        gone += dropped + link.lost;
+        known += dropped + link.packets;
+    }
+    (known > 0).then(|| gone as f64 / known as f64)
 }
 
 /// What came of the links of a class.
@@ -174,9 +197,9 @@ pub struct ClassResult {
     pub dropped: [u64; DropReason::ALL.len()],
     /// Packets that were lost on their wires.
     pub lost: u64,
-    /// The part of what came to them that they did not deliver.
+    /// The part of those whose fate they settled after the warm-up, sent or dropped, that they dropped or lost.
     pub loss: Option<f64>,
-    /// Times that packets waited in their queues.
+    /// Times that packets waited in their queues, of the same packets as those of links.
     pub wait: Spread,
 }
 
@@ -246,7 +269,7 @@ impl Results {
     /// `before`: what links had counted at the end of the warm-up.
     pub(super) fn new(scenario: &Scenario, seed: u64, events: u64, meter: &Meter, before: &[LinkState], after: &[LinkState]) -> Self {
         let seconds = (scenario.duration - scenario.warmup).as_secs_f64();
-        let links = links(scenario, seconds, before, after);
+        let links = links(scenario, seconds, meter, before, after);
         let packet_hops = after.iter().map(|link| link.counts.packets).sum();
         let names = Names::of(scenario);
         let mut flows: Vec<_> = meter.flows.iter().filter(|flow| flow.number != u64::MAX).collect();
@@ -390,13 +413,12 @@ fn flow_result(names: &Names, seconds: f64, flow: &FlowMeter) -> FlowResult {
     }
 }
 
-fn links(scenario: &Scenario, seconds: f64, before: &[LinkState], after: &[LinkState]) -> Vec<LinkResult> {
+fn links(scenario: &Scenario, seconds: f64, meter: &Meter, before: &[LinkState], after: &[LinkState]) -> Vec<LinkResult> {
     let network = &scenario.topology.network;
-    let states = before.iter().zip(after).zip(network.links());
-    let result = |((before, after), link): ((&LinkState, &LinkState), &crate::LinkConfig)| {
+    let states = before.iter().zip(after).zip(network.links()).zip(&meter.links);
+    let result = |(((before, after), link), meter): (((&LinkState, &LinkState), &crate::LinkConfig), &LinkMeter)| {
         let at_work = (after.at_work - before.at_work).as_secs_f64();
         let (before, after) = (before.counts, after.counts);
-        let packets = after.packets - before.packets;
         LinkResult {
             from: network.name(link.from),
             to: network.name(link.to),
@@ -404,13 +426,12 @@ fn links(scenario: &Scenario, seconds: f64, before: &[LinkState], after: &[LinkS
             queue: link.ordering(),
             buffer: buffer(link.queue.limit_or_default()),
             rate: link.rate.bits_per_second(),
-            // A link that interrupts packets may have sent most of one before.
-            utilisation: (at_work / seconds).min(1.0),
+            utilisation: at_work / seconds,
             arrived: after.arrived - before.arrived,
-            packets,
+            packets: after.packets - before.packets,
             dropped: std::array::from_fn(|reason| after.dropped[reason] - before.dropped[reason]),
             lost: after.lost - before.lost,
-            wait: (packets > 0).then(|| (after.waits - before.waits) as f64 / 1e12 / packets as f64),
+            wait: meter.wait(),
         }
     };
     states.map(result).collect()
@@ -426,18 +447,16 @@ fn classes(links: &[LinkResult], meter: &Meter) -> Vec<ClassResult> {
         let busiest = of.iter().copied().reduce(|one, other| if other.utilisation > one.utilisation { other } else { one })?;
         let count = |of_link: fn(&LinkResult) -> u64| of.iter().map(|link| of_link(link)).sum::<u64>();
         let dropped: [u64; DropReason::ALL.len()] = std::array::from_fn(|reason| of.iter().map(|link| link.dropped[reason]).sum());
-        let (arrived, lost) = (count(|link| link.arrived), count(|link| link.lost));
-        let gone = dropped.iter().sum::<u64>() + lost;
         Some(ClassResult {
             class: class.name(),
             links: of.len() as u64,
             utilisation: of.iter().map(|link| link.utilisation).sum::<f64>() / of.len() as f64,
             busiest: busiest.utilisation,
-            busiest_link: format!("{} > {}", busiest.from, busiest.to),
-            arrived,
+            busiest_link: busiest.name(),
+            arrived: count(|link| link.arrived),
             dropped,
-            lost,
-            loss: (arrived > 0).then(|| gone as f64 / arrived as f64),
+            lost: count(|link| link.lost),
+            loss: loss(of),
             wait: Spread::of(&meter.waits[class as usize]),
         })
     };

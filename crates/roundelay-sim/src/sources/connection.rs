@@ -6,6 +6,7 @@ use roundelay_tcp::{Config, Receiver, Segment, Sender, SenderStatistics};
 
 use crate::agent::{Arrival, Context, Direction, Outgoing};
 use crate::cargo::Content;
+pub(crate) use crate::probe::Effort;
 use crate::probe::Report;
 use crate::sources::SourceError;
 use crate::sources::stamp::{Stamp, Urgency};
@@ -20,21 +21,6 @@ struct Delays {
 impl Delays {
     fn mean(self) -> Duration {
         Duration::from_picos((self.picos / u128::from(self.packets.max(1))) as u64)
-    }
-}
-
-/// What a connection did to repair losses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Effort {
-    retransmissions: u64,
-    timeouts: u64,
-}
-
-impl std::ops::Add for Effort {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self { retransmissions: self.retransmissions + other.retransmissions, timeouts: self.timeouts + other.timeouts }
     }
 }
 

@@ -245,6 +245,26 @@ fn an_interrupted_packet_can_be_given_up() {
     assert_eq!(log.dropped.iter().map(|(packet, _, reason)| (packet.payload, *reason)).collect::<Vec<_>>(), [(0, DropReason::PushedOut)]);
 }
 
+/// At each nanosecond: the link has been at work since the first arrival, whoever has it, and for a packet that is given up, too.
+#[test]
+fn what_an_interrupted_packet_has_sent_counts_when_it_is_sent() {
+    let cases: [(Limit, Arrivals, u64); 3] = [
+        (Limit::UNBOUNDED, &[(0, 1000, 5000), (300, 200, 1000), (400, 50, 0), (600, 100, 0)], 1350),
+        (Limit::of_bytes(1200), &[(0, 1000, 9000), (100, 800, 7000), (100, 300, 0)], 1200),
+        (Limit::UNBOUNDED, &[(0, 100, 900), (100, 100, 0)], 200),
+    ];
+    for (limit, arrivals, busy) in cases {
+        let (mut port, mut log) = (PreemptivePort::new(lstf(true), limit, rate()), Log::default());
+        for nanos in 0..2000 {
+            let now = Instant::from_nanos(nanos);
+            port.advance(now, &mut log);
+            assert_eq!(port.at_work(now), Duration::from_nanos(nanos.min(busy)), "before what comes at {nanos}");
+            packets(arrivals).filter(|(at, _)| *at == now).for_each(|(_, packet)| port.arrive(now, packet, &mut log));
+            assert_eq!(port.at_work(now), Duration::from_nanos(nanos.min(busy)), "after it");
+        }
+    }
+}
+
 /// Gives each packet a microsecond after it came, those of flow 3 never.
 #[derive(Default)]
 struct Shaper(VecDeque<(Instant, Packet<Partial<u64>>)>);

@@ -56,7 +56,7 @@ pub(super) fn page(page: &Page<'_>, charted: &[usize]) -> String {
     let groups = first.groups.iter().zip(&curves.groups);
     let link = |&number: &usize| {
         let (link, curves) = (&first.links[number], &curves.links[number]);
-        let name = clean(&format!("{} > {}", link.from, link.to));
+        let name = clean(&link.name());
         Link { name, utilisation: &curves.utilisation, dropped: &curves.dropped, backlog: &curves.backlog }
     };
     let data = Data {

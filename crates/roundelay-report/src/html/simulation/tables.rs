@@ -1,5 +1,6 @@
 //! The page's tables.
 
+use roundelay_sim::link_name;
 use roundelay_sim::scenario::{ClassResult, FlowResult, GroupResult, LinkResult, Results, SizeResult};
 
 use super::grid::{Column, Row, table};
@@ -126,7 +127,7 @@ pub(super) fn classes(simulated: &Simulated) -> String {
         Column::new("Utilisation", "Mean of the parts of the time at work", percent, |class| Some(class.utilisation)),
         Column::new("Busiest", "Utilisation of the busiest of them", percent, |class: &ClassResult| Some(class.busiest))
             .with(|classes| classes.first().map_or_else(String::new, |class| class.busiest_link.clone())),
-        Column::new("Loss", "The part of what came to them that they did not deliver", percent, |class: &ClassResult| class.loss)
+        Column::new("Loss", "The part of what they sent or dropped that they dropped or lost", percent, |class: &ClassResult| class.loss)
             .with(|classes| Gone::sum(classes.iter().map(|class| Gone::of(class)))),
         Column::new("Mean wait", "In their queues", seconds, |class| class.wait.mean),
         Column::new("p50", "Half of the waits were no longer", seconds, |class| class.wait.p50),
@@ -144,7 +145,7 @@ fn buffered(link: &LinkResult) -> String {
 
 /// The busiest links.
 pub(super) fn links(simulated: &Simulated) -> String {
-    let name = |link: &LinkResult| (format!("{} > {}", link.from, link.to), buffered(link));
+    let name = |link: &LinkResult| (link.name(), buffered(link));
     let mut rows = rows(simulated, |results| &results.links, name);
     rows.sort_by(|one, other| other.replicas[0].utilisation.total_cmp(&one.replicas[0].utilisation));
     rows.truncate(MOST_ROWS);
@@ -152,11 +153,8 @@ pub(super) fn links(simulated: &Simulated) -> String {
         Column::new("Rate", "Of the link", rate, |link: &LinkResult| Some(link.rate as f64)),
         Column::new("Utilisation", "Part of the time at work", percent, |link| Some(link.utilisation)),
         Column::new("Packets", "That it carried", whole, |link| Some(link.packets as f64)),
-        Column::new("Loss", "The part of what came to it that it did not deliver", percent, |link: &LinkResult| {
-            let gone = link.dropped.iter().sum::<u64>() + link.lost;
-            (link.arrived > 0).then(|| gone as f64 / link.arrived as f64)
-        })
-        .with(|links| Gone::sum(links.iter().map(|link| Gone::of_link(link)))),
+        Column::new("Loss", "The part of what it sent or dropped that it dropped or lost", percent, LinkResult::loss)
+            .with(|links| Gone::sum(links.iter().map(|link| Gone::of_link(link)))),
         Column::new("Mean wait", "In its queue", seconds, |link| link.wait),
     ];
     table("links", "Link", &rows, &columns)
@@ -174,7 +172,7 @@ pub(super) fn links_about(simulated: &Simulated) -> String {
 
 fn flow(flow: &FlowResult) -> Row<'_, FlowResult> {
     let FlowResult { number, group, from, to, .. } = flow;
-    Row { name: format!("{from} > {to}"), below: format!("{group}, flow {number}"), is_sum: false, replicas: vec![flow] }
+    Row { name: link_name(from, to), below: format!("{group}, flow {number}"), is_sum: false, replicas: vec![flow] }
 }
 
 /// The flows of the first replica.
