@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use roundelay_sim::link_name;
 use roundelay_sim::log::Header;
 use roundelay_sim::verify::{Checks, Inspection, Verified};
 
@@ -43,7 +44,7 @@ pub fn verified(name: &str, inspection: &Inspection) -> String {
 /// Where a fault is, by the names of the link's ends.
 fn place(header: &Header, link: Option<u32>) -> String {
     let link = link.and_then(|link| header.links.get(link as usize));
-    link.map_or_else(String::new, |link| clean(&format!(" about the link {} > {}", header.name(link.from), header.name(link.to))))
+    link.map_or_else(String::new, |link| clean(&format!(" about the link {}", link_name(&header.name(link.from), &header.name(link.to)))))
 }
 
 fn table(text: &mut String, checks: &Checks) {

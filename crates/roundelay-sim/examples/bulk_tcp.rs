@@ -23,7 +23,7 @@ impl Probe for Reports {
 fn main() {
     let seconds = report::argument(1, 1000);
     let stop = Instant::ZERO + Duration::from_secs(seconds);
-    let Topology { network, hosts } = report::dumbbell::built();
+    let Topology { network, hosts, .. } = report::dumbbell::built();
     let mut simulation = Simulation::with_probe(network, 1, Reports::default()).expect("the queues are legal");
     // 1000 bytes on the wire, and a clock of a millisecond, as ns-2 and ns-3 are given.
     let (granularity, min_timeout) = (Duration::from_millis(1), Duration::from_millis(report::argument(3, 200)));

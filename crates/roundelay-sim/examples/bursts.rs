@@ -58,7 +58,7 @@ fn main() {
     let folder = std::env::args().skip(3).find(|argument| !["tenth", "drained"].contains(&argument.as_str()));
     let queues = Queues::routers("fifo limit 100000000".parse().expect("a queue"));
     let variant = if is_tenth { Variant::Tenth } else { Variant::OneTen };
-    let Topology { network, hosts } = Internet2 { variant, ..Internet2::default() }.build(&queues).expect("the paper's network");
+    let Topology { network, hosts, .. } = Internet2 { variant, ..Internet2::default() }.build(&queues).expect("the paper's network");
     let end = Instant::ZERO + Duration::from_micros((seconds * 1e6) as u64);
     let config = Config {
         hosts: hosts.into_iter().zip(0..).map(|(node, number)| Host { node, group: number % 10 }).collect(),

@@ -10,7 +10,7 @@ use roundelay_sim::topologies::Topology;
 
 fn main() {
     let seconds = report::argument(1, 1000);
-    let Topology { network, hosts } = report::dumbbell::built();
+    let Topology { network, hosts, .. } = report::dumbbell::built();
     let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
     for ((&from, &to), start) in hosts[..50].iter().zip(&hosts[50..]).zip(report::dumbbell::starts()) {
         let terms = Terms { start, ..Terms::new(from, to) };

@@ -16,7 +16,7 @@ use roundelay_sim::{NodeId, Routing, Simulation};
 fn main() {
     let (millis, k, load) = (report::argument(1, 10), report::argument(2, 16_u32), report::argument(3, 0.3));
     let tree = FatTree { k, ..FatTree::default() };
-    let Topology { mut network, hosts } = tree.build(&Queues::default()).expect("a legal tree");
+    let Topology { mut network, hosts, .. } = tree.build(&Queues::default()).expect("a legal tree");
     network.set_routing(Routing { spread: Some(1), ..Routing::default() });
     println!("hosts {}", hosts.len());
     println!("links {}", network.links().len());

@@ -12,7 +12,7 @@ const FLOWS: u32 = 50;
 /// The paper's network: senders and their receivers, and the bottleneck as the first link.
 fn dumbbell(queue: &str, pairs: u32) -> (Network, Vec<[NodeId; 2]>) {
     let queues = Queues { core: queue.parse().expect("a queue"), ..Queues::default() };
-    let Topology { network, hosts } = Dumbbell { pairs, ..Dumbbell::default() }.build(&queues).expect("the paper's network");
+    let Topology { network, hosts, .. } = Dumbbell { pairs, ..Dumbbell::default() }.build(&queues).expect("the paper's network");
     let (senders, receivers) = hosts.split_at(pairs as usize);
     (network, senders.iter().zip(receivers).map(|(from, to)| [*from, *to]).collect())
 }

@@ -192,3 +192,32 @@ fn an_estimate_of_transfers_is_a_bound_and_a_close_one() {
     let bulk = |count: u32| Estimate::of(&read_with("", &source(&format!("kind = \"tcp\"\ncount = {count}"))).unwrap()).packet_hops;
     assert!((bulk(100) / bulk(1) - 1.0).abs() < 0.01, "{} and {}", bulk(100), bulk(1));
 }
+
+/// What a map says, and what its routers' hosts are called.
+#[test]
+fn what_a_map_says_and_nobody_heeds_is_told() {
+    let folder = Folder::new("map", &[("edges", "A B 10\nB C 10mbit 5\n"), ("plain", "A B 10mbit 5ms\n"), ("weights.intra", "A B 2.5\n")]);
+    fs::write(folder.0.join("map.gml"), "graph [ node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 bandwidth 5 ] ]").unwrap();
+    let read = |file: &str, from: &str, more: &str| {
+        let source = format!("[[source]]\nkind = \"cbr\"\nrate = \"1mbit\"\nfrom = \"{from}\"\nto = \"host1\"\n");
+        let text = format!("duration = \"2s\"\n[topology]\nfile = \"{file}\"\n{more}\n{source}");
+        Scenario::from_toml("mine.toml", &text, &folder.0).map_err(|error| error.to_string())
+    };
+    let notes = |file: &str, more: &str| read(file, "host0", more).unwrap().notes();
+    let idle = "and no route goes by cost without metric = \"cost\" in [routing]";
+    assert_eq!(notes("edges", ""), [format!("edges:1: '10' is a cost, {idle}; rates and delays have units, as in 10mbit and 5ms.")]);
+    assert_eq!(notes("edges", "[routing]\nmetric = \"delay\"").len(), 1);
+    assert_eq!(notes("weights.intra", ""), [format!("weights.intra: each weight is a cost, {idle}.")]);
+    for file in ["edges", "weights.intra"] {
+        assert_eq!(notes(file, "[routing]\nmetric = \"cost\""), [""; 0]);
+    }
+    assert_eq!(notes("plain", ""), [""; 0]);
+    assert_eq!(notes("map.gml", "").len(), 1);
+
+    let refused = |from: &str, more: &str| read("edges", from, more).map_or_else(|error| error, |_| "it was read".to_owned());
+    let none = "is no host: routers send nothing";
+    assert_eq!(refused("B", ""), format!("mine.toml:8: 'B' {none}; the host behind it is 'host1'"));
+    assert_eq!(refused("B", "hosts_per_router = 2"), format!("mine.toml:8: 'B' {none}; the 2 hosts behind it are 'host2', 'host3'"));
+    let many = format!("mine.toml:8: 'B' {none}; the 5 hosts behind it are 'host5', 'host6', 'host7' and so on");
+    assert_eq!(refused("B", "hosts_per_router = 5"), many);
+}

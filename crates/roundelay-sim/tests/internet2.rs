@@ -37,7 +37,7 @@ const PAIRS: [([usize; 2], f64); 4] = [([0, 1], 32.0), ([0, 4], 34.0), ([0, 8], 
 /// One flow after the other, of each size over each distance.
 fn reports() -> Vec<Report> {
     let queues = Queues::routers("fifo limit 1000000".parse().expect("a queue"));
-    let Topology { network, hosts } = Internet2::default().build(&queues).expect("the paper's network");
+    let Topology { network, hosts, .. } = Internet2::default().build(&queues).expect("the paper's network");
     let mut simulation = Simulation::with_probe(network, 1, Reports::default()).expect("the queues are legal");
     let mut start = Instant::ZERO;
     for (([from, to], _), core_links) in PAIRS.into_iter().zip(1..) {
@@ -89,7 +89,7 @@ impl Probe for Quarters {
 /// Whole flows over UDP at 70 % for two seconds, until all have arrived.
 fn delays_of_bursts(seed: u64) -> Quarters {
     let queues = Queues::routers("fifo limit 100000000".parse().expect("a queue"));
-    let Topology { network, hosts } = Internet2::default().build(&queues).expect("the paper's network");
+    let Topology { network, hosts, .. } = Internet2::default().build(&queues).expect("the paper's network");
     let config = arrivals::Config {
         hosts: hosts.into_iter().zip(0..).map(|(node, number)| Host { node, group: number % 10 }).collect(),
         link_rate: "1gbit".parse().expect("a rate"),

@@ -18,7 +18,7 @@ fn run(queue: &str) -> Vec<FlowCounts> {
     let spec: Spec = queue.parse().expect("a queue");
     let queues = Queues { core: spec, ..Queues::default() };
     let network = Dumbbell { pairs: CONFORMING as u32 + 1, ..Dumbbell::default() };
-    let Topology { network, hosts } = network.build(&queues).expect("a legal network");
+    let Topology { network, hosts, .. } = network.build(&queues).expect("a legal network");
     let (senders, receivers) = hosts.split_at(CONFORMING + 1);
     let mut simulation = Simulation::new(network, 1).expect("legal queues");
     for (place, (from, to)) in senders.iter().zip(receivers).enumerate() {

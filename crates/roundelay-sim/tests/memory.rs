@@ -19,7 +19,7 @@ fn dumbbell() -> Topology {
 }
 
 fn constant_rates() -> Simulation {
-    let Topology { network, hosts } = dumbbell();
+    let Topology { network, hosts, .. } = dumbbell();
     let mut simulation = Simulation::new(network, 1).expect("legal queues");
     for pair in 0..PAIRS {
         let terms = Terms { start_jitter: Duration::from_secs(1), ..Terms::new(hosts[pair], hosts[pair + PAIRS]) };
@@ -30,7 +30,7 @@ fn constant_rates() -> Simulation {
 }
 
 fn bulk_transfers() -> Simulation {
-    let Topology { network, hosts } = dumbbell();
+    let Topology { network, hosts, .. } = dumbbell();
     let mut simulation = Simulation::new(network, 1).expect("legal queues");
     for pair in 0..PAIRS {
         let terms = Terms { start_jitter: Duration::from_secs(1), ..Terms::new(hosts[pair], hosts[pair + PAIRS]) };
@@ -42,7 +42,7 @@ fn bulk_transfers() -> Simulation {
 
 /// Flows over TCP that come and go: 75 a second, of two sizes.
 fn short_transfers() -> Simulation {
-    let Topology { network, hosts } = dumbbell();
+    let Topology { network, hosts, .. } = dumbbell();
     let mut simulation = Simulation::new(network, 1).expect("legal queues");
     let hosts = hosts.iter().enumerate().map(|(place, node)| Host { node: *node, group: u32::from(place >= PAIRS) }).collect();
     let config = arrivals::Config {

@@ -11,6 +11,8 @@ const TEXT: &str = r#"duration = "2s"
 template = "dumbbell"
 pairs = 1
 rate = "100mbit"
+[routing]
+metric = "cost"
 [queue]
 core = "drr limit 50"
 host = "fifo limit 3"

@@ -6,21 +6,25 @@ use roundelay::schedulers::{AnyDiscipline, Discipline, Priority, Times, Visitor}
 use roundelay::{Duration, Instant};
 
 use super::{Group, Scenario, SourceSpec};
+use crate::routing::Metric;
 use crate::sources::Urgency;
+use crate::topologies::files::Oddities;
 
 impl Scenario {
-    /// What is odd about it, a sentence each: queues that go by what no packet says, weights and urgency that no queue looks at, lists that go on
-    /// after the end of the run.
+    /// What is odd about it, a sentence each: what its network's file says and nobody heeds, queues that go by what no packet says, weights and
+    /// urgency that no queue looks at, lists that go on after the end of the run.
     pub fn notes(&self) -> Vec<String> {
         let queues = Queues::of(self);
         let of_groups = self.groups.iter().flat_map(|group| [self.of_list(group), self.of_jitter(group), self.of_warmup(group)]);
-        queues
-            .without_what_they_go_by(self)
-            .chain(queues.unread(self))
-            .chain(self.of_links())
-            .chain(self.of_rooms())
-            .chain(of_groups.flatten())
-            .collect()
+        let of_queues = queues.without_what_they_go_by(self).chain(queues.unread(self)).chain(self.of_rooms());
+        self.of_file().chain(of_queues).chain(self.of_links()).chain(of_groups.flatten()).collect()
+    }
+
+    /// What the network's file says and nobody heeds.
+    fn of_file(&self) -> impl Iterator<Item = String> {
+        let Oddities { notes, costs } = &self.topology.oddities;
+        let goes_by_cost = self.topology.network.routing().metric == Metric::Cost;
+        notes.iter().chain(costs.iter().filter(move |_| !goes_by_cost)).cloned()
     }
 
     /// `mqfq` drops where its own queues are full, whatever the buffer behind it holds.

@@ -1,5 +1,7 @@
 //! Who sends to whom.
 
+use std::collections::BTreeSet;
+
 use rand::Rng as _;
 use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
@@ -33,7 +35,7 @@ pub(super) fn matching(network: &Network, hosts: &[NodeId], pattern: &str) -> Re
     let Some((head, tail)) = pattern.split_once('*') else {
         return match network.named(pattern) {
             Some(node) if hosts.contains(&node) => Ok(vec![node]),
-            Some(_) => Err(format!("'{pattern}' is no host: routers send nothing")),
+            Some(node) => Err(format!("'{pattern}' is no host: routers send nothing; {}", behind(network, hosts, node))),
             None => Err(format!("there is no node '{pattern}': {}", like(network, hosts))),
         };
     };
@@ -54,6 +56,21 @@ fn numbered(pattern: &str) -> Result<Option<Vec<String>>, String> {
         return Err(format!("'{pattern}': from a number to one as large or larger, a million names at most"));
     }
     Ok(Some((first..=last).map(|number| format!("{stem}{number}")).collect()))
+}
+
+/// The hosts that a router has links to, or else a hint at what hosts are called.
+fn behind(network: &Network, hosts: &[NodeId], router: NodeId) -> String {
+    const MOST: usize = 3;
+    let hosts_of: BTreeSet<_> = hosts.iter().copied().collect();
+    let ends = network.leaving(router).iter().map(|link| network.links()[link.index()].to);
+    let found: Vec<_> = ends.filter(|end| hosts_of.contains(end)).map(|end| format!("'{}'", network.name(end))).collect();
+    let names = found[..found.len().min(MOST)].join(", ");
+    match found.len() {
+        0 => like(network, hosts),
+        1 => format!("the host behind it is {names}"),
+        count @ 2..=MOST => format!("the {count} hosts behind it are {names}"),
+        count => format!("the {count} hosts behind it are {names} and so on"),
+    }
 }
 
 /// A hint at what hosts are called.

@@ -1,11 +1,14 @@
 //! TCP in a scenario: a set of settings with a name, and what differs from it.
 
+use std::fmt;
+
 use roundelay::Duration;
 use roundelay_tcp as tcp;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
 
-use crate::written::{InWords, some, some_whole};
+use crate::written::{InWords, some};
 
 /// Bytes that timestamps take in a header (RFC 7323, appendix A).
 const TIMESTAMPS_LEN: u32 = 12;
@@ -64,10 +67,10 @@ pub struct Protocol {
     #[schemars(with = "Option<InWords<u32>>")]
     pub segment_len: Option<u32>,
     /// First congestion window in segments: 1 to 1,000,000.
-    #[serde(deserialize_with = "some_whole::<_, _, 1, 1_000_000>")]
+    #[serde(deserialize_with = "initial_window")]
     pub initial_window: Option<u32>,
     /// What the receiver takes beyond what it has acknowledged, in segments: 1 to 100,000,000.
-    #[serde(deserialize_with = "some_whole::<_, _, 1, 100_000_000>")]
+    #[serde(deserialize_with = "receive_window")]
     pub receive_window: Option<u32>,
     /// Least retransmission timeout: from 1 us.
     #[serde(deserialize_with = "some")]
@@ -95,6 +98,33 @@ pub struct Protocol {
     pub ecn: Option<bool>,
     /// Whether segments are spread over the round trip.
     pub pacing: Option<bool>,
+}
+
+fn initial_window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    deserializer.deserialize_any(Segments { key: "initial_window", most: 1_000_000 }).map(Some)
+}
+
+fn receive_window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    deserializer.deserialize_any(Segments { key: "receive_window", most: 100_000_000 }).map(Some)
+}
+
+/// Windows are in bytes elsewhere, so that messages say what they are in here.
+struct Segments {
+    key: &'static str,
+    most: u32,
+}
+
+impl Visitor<'_> for Segments {
+    type Value = u32;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in segments, a whole number, legal range 1 to {}", self.key, self.most)
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<u32, E> {
+        let legal = u32::try_from(number).ok().filter(|number| (1..=self.most).contains(number));
+        legal.ok_or_else(|| E::custom(format!("{} {number}: legal range 1 to {} segments", self.key, self.most)))
+    }
 }
 
 impl Protocol {
@@ -165,6 +195,59 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(config(text), expected, "{text}");
             assert_eq!(expected.check(), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn windows_are_in_segments() {
+        let refused = |text: &str| toml::from_str::<Protocol>(text).unwrap_err().message().to_owned();
+        let expected = "receive_window in segments, a whole number, legal range 1 to 100000000";
+        assert_eq!(refused("receive_window = \"30kb\""), format!("invalid type: string \"30kb\", expected {expected}"));
+        assert_eq!(refused("receive_window = 0"), "receive_window 0: legal range 1 to 100000000 segments");
+        assert_eq!(refused("initial_window = 1000001"), "initial_window 1000001: legal range 1 to 1000000 segments");
+        let most = config("initial_window = 1000000\nreceive_window = 100000000");
+        assert_eq!((most.initial_window, most.receive_window, most.check()), (1_000_000, 100_000_000, Ok(())));
+    }
+
+    /// What a preset sets a key to, as scenarios have it.
+    fn written(config: &tcp::Config, key: &str) -> String {
+        let word = |shown: &dyn fmt::Debug| format!("{shown:?}").to_lowercase();
+        match key {
+            "flavour" => word(&config.flavour),
+            "control" => word(&config.control),
+            "segment_len" => config.segment_len.to_string(),
+            "initial_window" => config.initial_window.to_string(),
+            "receive_window" => config.receive_window.to_string(),
+            "min_timeout" => config.min_timeout.to_string(),
+            "initial_timeout" => config.initial_timeout.to_string(),
+            "max_timeout" => config.max_timeout.to_string(),
+            "delayed_acknowledgement" => config.delayed_acknowledgement.map_or_else(|| "0".to_owned(), |wait| wait.to_string()),
+            "timestamps" => config.timestamps.to_string(),
+            "limited_transmit" => config.limited_transmit.to_string(),
+            "syn_exchange" => config.syn_exchange.to_string(),
+            "ecn" => config.ecn.to_string(),
+            "pacing" => config.pacing.to_string(),
+            _ => panic!("a key without a column: {key}"),
+        }
+    }
+
+    /// The page has a row for each key of the schema but `preset`, whose values are the columns, with what each preset sets.
+    #[test]
+    fn the_page_has_all_keys_with_their_defaults() {
+        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/simulator/scenarios.md")).unwrap();
+        let (_, table) = page.split_once("| key of `tcp` |").expect("a table of the keys of tcp");
+        let rows: Vec<Vec<_>> =
+            table.lines().skip(2).take_while(|line| line.starts_with('|')).map(|line| line.split('|').map(str::trim).collect()).collect();
+        let schema = serde_json::to_value(schemars::schema_for!(Protocol)).unwrap();
+        let mut keys: Vec<_> = schema["properties"].as_object().unwrap().keys().filter(|key| *key != "preset").cloned().collect();
+        let mut of_page: Vec<_> = rows.iter().map(|row| row[1].trim_matches('`').to_owned()).collect();
+        keys.sort_unstable();
+        of_page.sort_unstable();
+        assert_eq!(of_page, keys);
+        let presets = ["rfc", "ns2_newreno", "ns2_tahoe", "ns2_reno"].map(|name| config(&format!("preset = \"{name}\"")));
+        for row in rows {
+            let key = row[1].trim_matches('`');
+            assert_eq!(row[4..8], presets.each_ref().map(|preset| written(preset, key)), "{key}");
         }
     }
 

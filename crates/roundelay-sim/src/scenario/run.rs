@@ -118,7 +118,7 @@ impl Scenario {
     /// Puts a discipline into the queue of each link that leaves a router, whatever the file says of it; hosts' interfaces stay as they are. Where
     /// `queue` has no limit of its own, each buffer stays as large as it was, so that it is disciplines that are compared. How many queues that are.
     pub fn set_queues(&mut self, queue: &Spec) -> usize {
-        let Topology { network, hosts } = &mut self.topology;
+        let Topology { network, hosts, .. } = &mut self.topology;
         let hosts: BTreeSet<_> = hosts.iter().copied().collect();
         let links = network.links().iter().enumerate().filter(|(_, link)| !hosts.contains(&link.from));
         let limits: Vec<_> = links.map(|(number, link)| (LinkId(number as u32), link.queue.limit_or_default())).collect();

@@ -10,6 +10,7 @@ mod graphml;
 mod netsys;
 mod place;
 mod rocketfuel;
+mod unread;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -85,6 +86,15 @@ impl FromStr for Format {
         let format = Self::ALL.into_iter().find(|format| format.name() == text);
         format.ok_or_else(|| format!("'{text}' is no format: edges, gml, graphml, rocketfuel or netsys"))
     }
+}
+
+/// What is odd about a file that can be read all the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Oddities {
+    /// A sentence each.
+    pub notes: Vec<String>,
+    /// Another one, true where routes do not go by cost: the file has costs.
+    pub costs: Option<String>,
 }
 
 /// What is wrong with a file, and where.
@@ -216,6 +226,7 @@ impl FromFile {
         if builder.topology.hosts.is_empty() {
             self.attach(&ids, &mut builder).map_err(|name| file.error(0, format!("two nodes are called '{name}'")))?;
         }
+        builder.topology.oddities = graph.oddities;
         Ok(builder.topology)
     }
 
@@ -254,6 +265,7 @@ struct Graph {
     nodes: Vec<Node>,
     edges: Vec<Edge>,
     by_name: BTreeMap<String, usize>,
+    oddities: Oddities,
 }
 
 #[derive(Debug, Default)]

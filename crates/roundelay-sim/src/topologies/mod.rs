@@ -30,6 +30,8 @@ pub struct Topology {
     pub network: Network,
     /// The nodes that send and receive, in the order in which the topology counts them.
     pub hosts: Vec<NodeId>,
+    /// What is odd about the file that it was read from, if it was.
+    pub oddities: files::Oddities,
 }
 
 /// Packets that no queue ever holds: a buffer of so many is as good as one without a limit.

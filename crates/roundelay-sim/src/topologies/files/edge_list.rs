@@ -2,6 +2,7 @@
 
 use roundelay::{Duration, Rate};
 
+use super::unread::IDLE;
 use super::{Edge, FileError, Graph, Text};
 
 pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
@@ -16,6 +17,11 @@ pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
             return Err(file.error(line, format!("a link from '{from}' to itself")));
         }
         words.try_for_each(|word| take(&mut edge, word)).map_err(|message| file.error(line, message))?;
+        if let Some(cost) = edge.cost {
+            // Whoever means a rate or a delay leaves its unit out.
+            let note = || format!("{}:{line}: '{cost}' is a cost, {IDLE}; rates and delays have units, as in 10mbit and 5ms.", file.name);
+            graph.oddities.costs.get_or_insert_with(note);
+        }
         graph.edges.push(edge);
     }
     graph.find_ways_back();

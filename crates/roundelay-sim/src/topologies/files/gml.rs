@@ -1,8 +1,8 @@
 //! GML (M. Himsolt, "GML: A portable Graph File Format", 1996) as the Internet Topology Zoo writes it (S. Knight and others, "The Internet Topology
 //! Zoo", IEEE JSAC 29(9), 2011).
 //!
-//! Of nodes `id`, `label`, `Latitude` and `Longitude` are read, of edges `source`, `target` and the speed; `directed 1` says that each way of a link is
-//! listed by itself.
+//! Of nodes `id`, `label`, `Latitude` and `Longitude` are read, of edges `source`, `target`, `rate`, `delay` and the zoo's speeds;
+//! `directed 1` says that each way of a link is listed by itself.
 
 use std::borrow::Cow;
 

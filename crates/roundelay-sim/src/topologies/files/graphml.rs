@@ -1,13 +1,14 @@
-//! GraphML (U. Brandes and others, "GraphML Progress Report", Graph Drawing 2001) as the Internet Topology Zoo writes it, and what its GML shares
-//! with it.
+//! GraphML (U. Brandes and others, "GraphML Progress Report", Graph Drawing 2001) as the Internet Topology Zoo writes it, or with the keys `rate` and
+//! `delay` of scenarios, and what GML shares with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use roundelay::Rate;
+use roundelay::{Duration, Rate};
 use roxmltree::{Document, Node as Element};
 
 use super::place::Place;
-use super::{Edge, FileError, Graph, Node, Text};
+use super::{Edge, FileError, Graph, Node, Text, unread};
+use crate::written::Written;
 
 pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
     let document = Document::parse(file.text).map_err(|error| file.error(error.pos().row as usize, format!("no XML: {error}")))?;
@@ -74,6 +75,13 @@ pub(super) struct Attributes {
     speed_raw: Option<f64>,
     speed: Option<f64>,
     speed_unit: Option<String>,
+    /// Whether there is a speed, be it one that can be read or not.
+    pub(super) has_speed: bool,
+    /// As scenarios have it.
+    rate: Option<String>,
+    delay: Option<String>,
+    /// Keys that look like speeds or delays.
+    pub(super) unread: BTreeSet<String>,
 }
 
 impl Attributes {
@@ -94,33 +102,62 @@ impl Attributes {
             "Longitude" => self.longitude = number()?,
             "LinkSpeedRaw" => self.speed_raw = number()?,
             // Some maps write a range or a guess here: then there is no speed.
-            "LinkSpeed" => self.speed = number().unwrap_or_default(),
-            "LinkSpeedUnits" => self.speed_unit = word(),
+            "LinkSpeed" => (self.speed, self.has_speed) = (number().unwrap_or_default(), true),
+            "LinkSpeedUnits" => self.speed_unit = Some(text.trim().to_owned()).filter(|unit| !unit.is_empty()),
+            "rate" => self.rate = word(),
+            "delay" => self.delay = word(),
+            _ if unread::looks_like_a_quantity(key) => _ = self.unread.insert(key.to_owned()),
             _ => {}
         }
         Ok(())
     }
 
     /// # Errors
-    /// It carries nothing, or more than can be told.
+    /// It carries nothing, or more than can be told; its unit is none.
     fn rate(&self) -> Result<Option<Rate>, String> {
-        let unit = match self.speed_unit.as_deref() {
-            Some("K") => Some(1e3),
-            Some("M") => Some(1e6),
-            Some("G") => Some(1e9),
-            Some("T") => Some(1e12),
-            // Nobody means bits per second: maps tell speeds in words then, `155 Mbps` say.
-            _ => None,
-        };
-        let Some(bits) = self.speed_raw.or_else(|| Some(self.speed? * unit?)) else { return Ok(None) };
+        if let Some(text) = &self.rate {
+            return quantity("rate", text).map(Some);
+        }
+        let Some(bits) = self.bits()? else { return Ok(None) };
         let legal = (1.0..=1e18).contains(&bits);
         let error = || format!("link speed {bits}: legal range 1 to 1e18 bits per second");
         if legal { Ok(Rate::from_bits_per_second(bits as u64)) } else { Err(error()) }
     }
 
+    /// By the zoo's keys.
+    fn bits(&self) -> Result<Option<f64>, String> {
+        if self.speed_raw.is_some() {
+            return Ok(self.speed_raw);
+        }
+        // Without a unit nobody means bits per second: maps tell speeds in words then, `155 Mbps` say.
+        let Some((speed, unit)) = self.speed.zip(self.speed_unit.as_deref()) else { return Ok(None) };
+        let unit = match unit {
+            "K" => 1e3,
+            "M" => 1e6,
+            "G" => 1e9,
+            "T" => 1e12,
+            other => return Err(format!("LinkSpeedUnits '{other}': expected K, M, G or T, for bits per second")),
+        };
+        Ok(Some(speed * unit))
+    }
+
+    fn delay(&self) -> Result<Option<Duration>, String> {
+        self.delay.as_deref().map(|text| quantity("delay", text)).transpose()
+    }
+
     fn place(&self) -> Result<Option<Place>, String> {
         self.latitude.zip(self.longitude).map(|(latitude, longitude)| Place::new(latitude, longitude)).transpose()
     }
+}
+
+/// A value as scenarios have it.
+///
+/// # Errors
+/// It is none, or has no unit.
+fn quantity<V: Written>(key: &str, text: &str) -> Result<V, String> {
+    let text = text.trim();
+    let number = text.parse().ok().and_then(V::from_number);
+    number.map_or_else(|| V::from_text(text), Ok).map_err(|message| format!("{key}: {message}"))
 }
 
 /// A map of the zoo, before anything in it is looked up.
@@ -160,12 +197,14 @@ impl Zoo {
             if from == to {
                 return Err(file.error(*line, format!("a link from '{}' to itself", graph.nodes[from].name)));
             }
-            let rate = attributes.rate().map_err(|message| file.error(*line, message))?;
-            graph.edges.push(Edge { from, to, rate, ..Edge::default() });
+            let at = |message| file.error(*line, message);
+            let (rate, delay) = (attributes.rate().map_err(at)?, attributes.delay().map_err(at)?);
+            graph.edges.push(Edge { from, to, rate, delay, ..Edge::default() });
         }
         if self.is_directed {
             graph.find_ways_back();
         }
+        graph.oddities.notes = unread::notes(&self, &graph, file);
         Ok(graph)
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use roundelay::{Billionths, Duration};
 
+use super::unread::IDLE;
 use super::{Edge, FileError, Graph, Text};
 
 pub(super) fn read(weights: Text<'_>, latencies: Option<Text<'_>>) -> Result<Graph, FileError> {
@@ -20,6 +21,7 @@ pub(super) fn read(weights: Text<'_>, latencies: Option<Text<'_>>) -> Result<Gra
         }
         graph.edges.push(edge);
     }
+    graph.oddities.costs = Some(format!("{}: each weight is a cost, {IDLE}.", weights.name));
     if let Some(file) = latencies {
         delay(&mut graph, file)?;
     }

@@ -153,6 +153,78 @@ fn what_is_wrong_is_said_with_its_line() {
     assert_eq!(read(Format::Gml, &places, None).unwrap_err().to_string(), message);
 }
 
+/// As networkx writes it, with links both of whose ways are in it or not.
+fn networkx(direction: &str, keys: [&str; 2], values: [&str; 2]) -> String {
+    format!(
+        r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key id="d1" for="edge" attr.name="{}" attr.type="string"/>
+<key id="d0" for="edge" attr.name="{}" attr.type="string"/>
+<graph edgedefault="{direction}">
+<node id="A"/>
+<node id="B"/>
+<node id="C"/>
+<edge source="A" target="B"><data key="d0">{}</data><data key="d1">{}</data></edge>
+<edge source="B" target="A"><data key="d0">{}</data></edge>
+<edge source="B" target="C"/>
+</graph></graphml>"#,
+        keys[1], keys[0], values[0], values[1], values[0]
+    )
+}
+
+#[test]
+fn rates_and_delays_are_written_as_in_scenarios() {
+    let graphml = networkx("directed", ["rate", "delay"], ["1mbit", "30ms"]);
+    let topology = read(Format::GraphMl, &graphml, None).unwrap();
+    assert_eq!(link(&topology, "#A", "#B"), told("1mbit", "30ms", 1));
+    assert_eq!(link(&topology, "#B", "#A"), told("1mbit", "1ms", 1));
+    let gml = GML.replace("LinkSpeedRaw 2500000000.0", "LinkSpeedRaw 2500000000.0 rate \"1mbit\" delay \"30ms\"");
+    assert_eq!(link(&read(Format::Gml, &gml, None).unwrap(), "Milan", "Rome"), told("1mbit", "30ms", 1));
+    let gml = |keys: &str| read(Format::Gml, &GML.replace("LinkSpeedRaw 2500000000.0", keys), None);
+    assert_eq!(link(&gml("delay 0").unwrap(), "Milan", "Rome"), told("2500mbit", "0s", 1));
+    let refused = |keys: &str| gml(keys).unwrap_err().to_string();
+    assert_eq!(refused("rate 1000000"), "first:8: rate: '1000000' has no unit: expected a rate, as in \"10mbit\"");
+    assert_eq!(refused("delay 2.5"), "first:8: delay: '2.5' has no unit: expected a time in s, ms, us or ns, as in \"5ms\"");
+}
+
+#[test]
+fn what_looks_like_a_speed_or_a_delay_and_is_not_read_is_told() {
+    let notes = |text: &str| read(Format::GraphMl, text, None).unwrap().oddities.notes;
+    let read = "Read are rate and delay with their units, LinkSpeedRaw, and LinkSpeed with LinkSpeedUnits.";
+    assert_eq!(
+        notes(&networkx("undirected", ["latency_ms", "linkCapacity"], ["10", "5"])),
+        [format!("first: keys of links that look like speeds or delays are not read: latency_ms, linkCapacity. {read}")]
+    );
+    assert_eq!(notes(&networkx("undirected", ["rate", "delay"], ["10mbit", "5ms"])), [""; 0]);
+    for key in ["Bandwidth", "bw", "datarate", "linkspeed", "throughput"] {
+        assert_eq!(notes(&networkx("undirected", ["LinkLabel", key], ["10", "x"])).len(), 1, "{key}");
+    }
+    for key in ["LinkLabel", "LinkType", "weight", "LinkNote", "id"] {
+        assert_eq!(notes(&networkx("undirected", ["LinkLabel", key], ["10", "x"])), [""; 0], "{key}");
+    }
+}
+
+#[test]
+fn speeds_in_units_that_are_none_are_refused_and_those_without_are_told() {
+    let gml =
+        |speed: &str| read(Format::Gml, &GML.replace("LinkSpeed \"2.5\" LinkSpeedUnits \"G\" LinkSpeedRaw 2500000000.0", speed), None);
+    let refused = gml("LinkSpeed \"1\" LinkSpeedUnits \"X\"").unwrap_err().to_string();
+    assert_eq!(refused, "first:8: LinkSpeedUnits 'X': expected K, M, G or T, for bits per second");
+    let note = "first: 1 of 2 links have a LinkSpeed that is no number or has no LinkSpeedUnits: it is not read.";
+    for speed in ["LinkSpeed \"155\"", "LinkSpeed \"155\" LinkSpeedUnits \"\"", "LinkSpeed \"<2.5\" LinkSpeedUnits \"G\""] {
+        assert_eq!(gml(speed).unwrap().oddities.notes, [note], "{speed}");
+    }
+    assert_eq!(gml("LinkSpeed \"155\" LinkSpeedUnits \"M\"").unwrap().oddities.notes, [""; 0]);
+}
+
+#[test]
+fn links_of_directed_maps_that_go_both_ways_are_told() {
+    let notes = |direction| read(Format::GraphMl, &networkx(direction, ["rate", "delay"], ["10mbit", "5ms"]), None).unwrap().oddities.notes;
+    assert_eq!(notes("directed"), ["first: it is directed, and 1 of 3 links have no way back in it: they go both ways all the same."]);
+    assert_eq!(notes("undirected"), [""; 0]);
+    let gml = read(Format::Gml, &GML.replace("directed 0", "directed 1"), None).unwrap();
+    assert_eq!(gml.oddities.notes, ["first: it is directed, and 2 of 2 links have no way back in it: they go both ways all the same."]);
+}
+
 /// A file with some of its bytes replaced, taken out or doubled.
 fn damaged(text: &'static str) -> impl Strategy<Value = String> {
     let spots = prop::collection::vec((0..text.len(), prop::sample::select(b"\0 \n\"[]<>&/#-0129aeE.".to_vec()), 0..4_u8), 0..12);

@@ -1,0 +1,37 @@
+//! What files say and nobody heeds.
+
+use std::collections::BTreeSet;
+
+use super::graphml::Zoo;
+use super::{Graph, Text};
+
+/// Why costs count for nothing.
+pub(super) const IDLE: &str = "and no route goes by cost without metric = \"cost\" in [routing]";
+
+/// Whether a key that is not read may be meant for a rate or a delay: `bandwidth`, `linkCapacity`, `latency_ms`.
+pub(super) fn looks_like_a_quantity(key: &str) -> bool {
+    const WITHIN: [&str; 6] = ["speed", "bandwidth", "capacity", "throughput", "delay", "latency"];
+    const AT_AN_END: [&str; 2] = ["rate", "bw"];
+    let key = key.to_ascii_lowercase();
+    WITHIN.iter().any(|word| key.contains(word)) || AT_AN_END.iter().any(|word| key.starts_with(word) || key.ends_with(word))
+}
+
+/// What is odd about a map, a sentence each.
+pub(super) fn notes(zoo: &Zoo, graph: &Graph, file: Text<'_>) -> Vec<String> {
+    let (name, all) = (file.name, graph.edges.len());
+    let keys: BTreeSet<_> = zoo.edges.iter().flat_map(|(_, edge)| edge.unread.iter().map(String::as_str)).collect();
+    let keys = (!keys.is_empty()).then(|| {
+        let keys = keys.into_iter().collect::<Vec<_>>().join(", ");
+        format!(
+            "{name}: keys of links that look like speeds or delays are not read: {keys}. Read are rate and delay with their units, LinkSpeedRaw, and \
+             LinkSpeed with LinkSpeedUnits."
+        )
+    });
+    let without = zoo.edges.iter().zip(&graph.edges).filter(|((_, said), edge)| said.has_speed && edge.rate.is_none()).count();
+    let speeds = (without > 0)
+        .then(|| format!("{name}: {without} of {all} links have a LinkSpeed that is no number or has no LinkSpeedUnits: it is not read."));
+    let both = graph.edges.iter().filter(|edge| !edge.one_way).count();
+    let ways = (zoo.is_directed && both > 0)
+        .then(|| format!("{name}: it is directed, and {both} of {all} links have no way back in it: they go both ways all the same."));
+    [keys, speeds, ways].into_iter().flatten().collect()
+}
