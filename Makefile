@@ -147,7 +147,8 @@ performance: bench-program peers-programs setup-valgrind ## make the tables and 
 	{ $(BENCH) drr qfq qfq_plus --flows 1m --pattern full --burst 0 --burst 32 --rounds 1; \
 	  $(BENCH) drr qfq qfq_plus --flows 1m --pattern full --burst 32 --rounds 1 --huge-pages; \
 	  $(BENCH) drr qfq qfq_plus --flows 32k --burst 32 $(EFFORT) --huge-pages; } > $(PERFORMANCE)/million.txt
-	$(BENCH) $(BENCHED) --flows 64 --flows 8k --memory packed --burst 0 --burst 32 --instructions > $(PERFORMANCE)/instructions.txt
+	{ $(BENCH) $(BENCHED) --flows 64 --flows 512 --flows 8k --memory packed --burst 0 --burst 32 --instructions; \
+	  $(BENCH) qfq qfq_plus --flows 1m --memory packed --instructions; } > $(PERFORMANCE)/instructions.txt
 	$(BENCH) --paper qfq-table4 $(EFFORT) > $(PERFORMANCE)/qfq-table4.txt
 	$(BENCH) --paper qfq-figure10 --full $(EFFORT) --svg $(PERFORMANCE)/qfq-figure10.svg > $(PERFORMANCE)/qfq-figure10.txt
 	$(BENCH) --paper qfq-plus-table $(EFFORT) > $(PERFORMANCE)/qfq-plus-table.txt
