@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-const ORDER: [&str; 9] = [
+const ORDER: [&str; 10] = [
     "roundelay",
     "roundelay-reference",
     "roundelay-metrics",
@@ -11,6 +11,7 @@ const ORDER: [&str; 9] = [
     "roundelay-sim",
     "roundelay-bench",
     "roundelay-report",
+    "roundelay-papers",
     "roundelay-cli",
 ];
 

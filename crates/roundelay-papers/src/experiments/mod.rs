@@ -1,0 +1,87 @@
+//! Kinds of experiments: a file and a line in [`KINDS`] each.
+//!
+//! A plan's `[run]` table says by `kind` which one it is; its other keys are the fields of that kind's struct. An experiment gives [`Row`]s,
+//! numbers with names, and knows nothing of what was published or claimed.
+
+use serde::de::DeserializeOwned;
+
+mod simulate;
+
+/// One number that an experiment measured with one seed.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Row {
+    /// What was measured: a column of the paper's table, often a discipline under the paper's name for it.
+    pub run: String,
+    /// Which figure, with its unit where it has one: `f0 delay, ms`.
+    pub figure: String,
+    /// Where on a curve, for figures that are curves: a rank, a number of flows.
+    pub x: Option<f64>,
+    /// The number.
+    pub value: f64,
+}
+
+impl Row {
+    /// A figure that is one number.
+    pub fn scalar(run: &str, figure: impl Into<String>, value: f64) -> Self {
+        Self { run: run.to_owned(), figure: figure.into(), x: None, value }
+    }
+
+    /// A point of a curve.
+    pub fn point(run: &str, figure: impl Into<String>, x: f64, value: f64) -> Self {
+        Self { x: Some(x), ..Self::scalar(run, figure, value) }
+    }
+}
+
+/// What one part of an experiment gave with one seed.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Outcome {
+    /// What was measured.
+    pub rows: Vec<Row>,
+    /// A counterexample, step by step, where a claim can fail for one: what happens, a line each.
+    #[serde(default)]
+    pub trace: Vec<String>,
+}
+
+/// An experiment that a plan's `[run]` table describes.
+pub trait Experiment: Send + Sync {
+    /// Its parts, which run side by side and are cached each by itself: columns, often.
+    fn parts(&self) -> Vec<String>;
+
+    /// Runs a part with a seed. Same part, same seed: same outcome, costs aside.
+    ///
+    /// # Errors
+    /// What is wrong with the plan, or what failed.
+    fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed>;
+
+    /// Whether nothing else may run meanwhile, as where time is measured.
+    fn runs_alone(&self) -> bool {
+        false
+    }
+
+    /// The same with another discipline in the place of every one that is examined: a planted fault, which verdicts must notice. None where
+    /// there is no discipline.
+    fn instead(&mut self, discipline: &str) -> Result<(), Failed>;
+}
+
+/// Why an experiment could not be run, in words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Failed(pub String);
+
+impl Failed {
+    /// From an error that says it.
+    pub fn from(error: impl std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
+
+type Read = fn(toml::Table) -> Result<Box<dyn Experiment>, toml::de::Error>;
+
+fn read<E: Experiment + DeserializeOwned + 'static>(table: toml::Table) -> Result<Box<dyn Experiment>, toml::de::Error> {
+    Ok(Box::new(table.try_into::<E>()?))
+}
+
+/// All kinds, by their names in plans.
+pub const KINDS: &[(&str, Read)] = &[
+    ("simulate", read::<simulate::Simulate>), //
+];
