@@ -8,7 +8,7 @@ use roundelay_report::{Axis, Chart, Curve, Point};
 
 use crate::catalogue::{Item, Paper, Work};
 use crate::figures::{Reference, deviation, modes};
-use crate::plan::{ChartSpec, Plan};
+use crate::plan::{ChartSpec, Plan, Setting};
 use crate::predicate::{Truth, measured, rounded};
 use crate::record::Record;
 use crate::runner::Ran;
@@ -42,9 +42,15 @@ impl<'a> Judged<'a> {
         Ok(Self { item, plan, text, record, ran, verdicts })
     }
 
-    /// Claims whose verdict is another one than the plan has on record.
+    /// Claims whose verdict is another one than the plan has on record. What the fewer seeds of the quick setting leave undecided is no change.
     pub fn changed(&self) -> Vec<String> {
-        let pairs = self.plan.claims.iter().zip(&self.verdicts).filter(|(claim, verdict)| claim.expect != verdict.kind);
+        let is_quick = self.record.setting() == Setting::Quick;
+        let pairs = self
+            .plan
+            .claims
+            .iter()
+            .zip(&self.verdicts)
+            .filter(|(claim, verdict)| claim.expect != verdict.kind && !(is_quick && verdict.kind == Kind::Undecided));
         pairs.map(|(claim, verdict)| format!("'{}': '{}' on record, now {}", claim.says, claim.expect.name(), verdict.words)).collect()
     }
 
@@ -275,7 +281,11 @@ fn open(judged: &Judged<'_>) -> String {
         return String::new();
     }
     let mut text = String::from("**What the paper leaves open, and how the verdicts move.**\n\n");
-    text += &plan.open.iter().map(|open| format!("- `{}`: {}\n", open.parameter, open.says)).collect::<String>();
+    text += &plan
+        .open
+        .iter()
+        .map(|open| format!("- {} (`{}`): {}\n", open.name.as_ref().unwrap_or(&open.parameter), open.parameter, open.says))
+        .collect::<String>();
     let numbers: Vec<usize> = (0..plan.claims.len()).filter(|number| !plan.claims[*number].needs.is_empty()).collect();
     let heads: String = numbers.iter().map(|number| format!(" claim {} |", number + 1)).collect();
     _ = write!(text, "\n| with |{heads}\n|---|{}\n", "---|".repeat(numbers.len()));

@@ -100,8 +100,18 @@ pub struct Open {
     pub parameter: String,
     /// What is tried.
     pub values: Vec<Value>,
+    /// What verdicts call it; its path if left out.
+    pub name: Option<String>,
     /// What it is, in words.
     pub says: String,
+}
+
+impl Open {
+    /// What a choice is called: `weight = 10`.
+    fn choice(&self, value: &Value) -> String {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("{} = {value}", self.name.as_ref().unwrap_or(&self.parameter))
+    }
 }
 
 /// A drawing: curves of figures.
@@ -143,7 +153,7 @@ impl Setting {
 /// The `[run]` table of a plan with one choice of open parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variation {
-    /// `parameter = value`; empty for the plan as it stands.
+    /// `name = value`; empty for the plan as it stands.
     pub name: String,
     /// Which of `[[open]]` it varies; none for the plan as it stands.
     pub open: Option<usize>,
@@ -185,7 +195,7 @@ impl Plan {
             for value in &open.values {
                 let mut run = run.clone();
                 set(&mut run, &open.parameter, value.clone()).map_err(|message| format!("[[open]] {message}"))?;
-                variations.push(Variation::new(format!("{} = {value}", open.parameter), Some(number), run)?);
+                variations.push(Variation::new(open.choice(value), Some(number), run)?);
             }
         }
         Ok(variations)
@@ -275,6 +285,7 @@ expect = "left out"
 [[open]]
 parameter = "scenario.source.0.rate"
 values = ["600kbit", "2mbit"]
+name = "rate"
 says = "What each flow sends."
 "#;
 
@@ -283,7 +294,7 @@ says = "What each flow sends."
         let plan = Plan::parse(PLAN).unwrap();
         let [quick, full] = [Setting::Quick, Setting::Full].map(|setting| plan.variations(setting).unwrap());
         assert_eq!((quick.len(), quick[0].seeds, full[0].seeds), (3, 2, 3));
-        assert_eq!(quick[2].name, "scenario.source.0.rate = \"2mbit\"");
+        assert_eq!(quick[2].name, "rate = 2mbit");
         assert!(quick[2].identity().contains("2mbit") && quick[0].identity() != full[0].identity());
         assert_eq!(quick[0].experiment().unwrap().parts(), ["DRR", "FIFO"]);
         assert_eq!(plan.published_at("DRR: least, kbit/s", None), Some(500.0));
