@@ -5,6 +5,7 @@
 
 use serde::de::DeserializeOwned;
 
+mod cost;
 mod simulate;
 
 /// One number that an experiment measured with one seed.
@@ -83,5 +84,6 @@ fn read<E: Experiment + DeserializeOwned + 'static>(table: toml::Table) -> Resul
 
 /// All kinds, by their names in plans.
 pub const KINDS: &[(&str, Read)] = &[
+    ("cost", read::<cost::Cost>),
     ("simulate", read::<simulate::Simulate>), //
 ];
