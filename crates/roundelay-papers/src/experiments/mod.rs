@@ -6,6 +6,9 @@
 use serde::de::DeserializeOwned;
 
 mod cost;
+mod footprint;
+mod hierarchy;
+mod leftover;
 mod simulate;
 
 /// One number that an experiment measured with one seed.
@@ -85,5 +88,8 @@ fn read<E: Experiment + DeserializeOwned + 'static>(table: toml::Table) -> Resul
 /// All kinds, by their names in plans.
 pub const KINDS: &[(&str, Read)] = &[
     ("cost", read::<cost::Cost>),
+    ("footprint", read::<footprint::Memory>),
+    ("hierarchy", read::<hierarchy::Hierarchy>),
+    ("leftover", read::<leftover::Leftover>),
     ("simulate", read::<simulate::Simulate>), //
 ];
