@@ -61,7 +61,7 @@ use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
-use crate::guarantees::{Bound, Guarantees, Share};
+use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::mechanisms::aggregates::{Aggregate, Aggregates, FlowKind};
 use crate::mechanisms::entity::{MAX_SERVICE, slot_bytes};
 use crate::mechanisms::lists::Lists;
@@ -127,14 +127,19 @@ impl Discipline for Config {
         let kind = FlowKind { weight: 1, max_packet_len: share.max_packet_len };
         let members = u64::from(kind.capacity(self.aggregate)).min(flows);
         let turns = (3 * own_len * (members - 1)).div_ceil(members);
-        let own = 3 * slot_bytes(share.max_packet_len, share.weight) + own_len + turns;
+        let slots = 3 * slot_bytes(share.max_packet_len, share.weight);
+        let own = slots + own_len + turns;
         let budget = (any_len * u64::from(self.aggregate).min(flows)).min(MAX_SERVICE.into()).max(any_len);
         let value = own + share.of(budget + any_len);
         let b_wfi = Bound { value, source: "from QFQ's Theorem 1, corrected: 3 phi sigma + L_k + phi (B + L) + 3 L_k (n - 1) / n" };
         let value = share.rate.time_of(share.per_share(own) + budget + any_len);
         let t_wfi = Bound { value, source: "from QFQ's Theorem 2, corrected: (3 sigma + L_k / phi + B + L + 3 L_k (n - 1) / (n phi)) / R" };
         let source = "from the B-WFI, sent at the flow's share: (3 sigma + L_k / phi + B + L + 3 L_k (n - 1) / (n phi)) / R";
-        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), latency: Some(Bound { value, source }), fairness: None }
+        let latency = Some(Bound { value, source });
+        let value = share.rate.time_of(share.per_share(slots + 3 * own_len) + 2 * any_len);
+        let source = "QFQ+'s summary: QFQ's Theorem 2 and three packets at the class's rate: (3 sigma + 3 L_k / phi + 2 L) / R";
+        let printed = Printed { b_wfi: None, t_wfi: Some(Bound { value, source }) };
+        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), latency, fairness: None, printed }
     }
 }
 
