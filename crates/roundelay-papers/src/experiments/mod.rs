@@ -9,6 +9,7 @@ mod cost;
 mod footprint;
 mod hierarchy;
 mod leftover;
+mod promise;
 mod simulate;
 
 /// One number that an experiment measured with one seed.
@@ -91,5 +92,6 @@ pub const KINDS: &[(&str, Read)] = &[
     ("footprint", read::<footprint::Memory>),
     ("hierarchy", read::<hierarchy::Hierarchy>),
     ("leftover", read::<leftover::Leftover>),
+    ("promise", read::<promise::Promise>),
     ("simulate", read::<simulate::Simulate>), //
 ];
