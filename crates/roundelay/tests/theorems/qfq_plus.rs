@@ -185,7 +185,8 @@ fn workload_lag(workload: &Workload, aggregate: u32) -> f64 {
 fn among_light_flows() -> Workload {
     let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 4_000 });
     let busy = Source { arrivals: vec![0; 2], refill, ..Source::burst(1, 1000, 0) };
-    let light = |flow: u64| Source { arrivals: (0..20).map(|packet| packet * 160_000 + flow * 20_011).collect(), ..Source::burst(1, 1000, 0) };
+    let light =
+        |flow: u64| Source { arrivals: (0..20).map(|packet| packet * 160_000 + flow * 20_011).collect(), ..Source::burst(1, 1000, 0) };
     let sources = [vec![busy.clone()], (1..8).map(light).collect(), vec![busy; 8]].concat();
     Workload { name: "among light flows", seed: 0, sources }
 }
