@@ -114,6 +114,12 @@ pub trait Scheduler<T> {
     /// Memory that the discipline takes beside its packets.
     fn footprint(&self) -> Footprint;
 
+    /// The same part by part: what each is for, and its bytes. They add up to [`footprint`](Self::footprint). Empty where a discipline does
+    /// not tell its parts.
+    fn footprint_parts(&self) -> Vec<(&'static str, Footprint)> {
+        Vec::new()
+    }
+
     /// Panics if the state breaks an invariant. Debug builds call it after each public call while flows and packets are few, and now and then
     /// when they are many; release builds never.
     fn check_invariants(&self) {}
@@ -164,6 +170,18 @@ pub struct Footprint {
     pub fixed_bytes: usize,
     /// Bytes for each flow that it has seen.
     pub bytes_per_flow: usize,
+}
+
+impl Footprint {
+    /// Memory that each flow takes.
+    pub const fn of_a_flow(bytes: usize) -> Self {
+        Self { fixed_bytes: 0, bytes_per_flow: bytes }
+    }
+
+    /// Memory that is taken once.
+    pub const fn fixed(bytes: usize) -> Self {
+        Self { fixed_bytes: bytes, bytes_per_flow: 0 }
+    }
 }
 
 /// Why a packet was dropped.

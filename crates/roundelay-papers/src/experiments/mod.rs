@@ -5,6 +5,11 @@
 
 use serde::de::DeserializeOwned;
 
+mod cost;
+mod footprint;
+mod hierarchy;
+mod leftover;
+mod promise;
 mod simulate;
 
 /// One number that an experiment measured with one seed.
@@ -83,5 +88,10 @@ fn read<E: Experiment + DeserializeOwned + 'static>(table: toml::Table) -> Resul
 
 /// All kinds, by their names in plans.
 pub const KINDS: &[(&str, Read)] = &[
+    ("cost", read::<cost::Cost>),
+    ("footprint", read::<footprint::Memory>),
+    ("hierarchy", read::<hierarchy::Hierarchy>),
+    ("leftover", read::<leftover::Leftover>),
+    ("promise", read::<promise::Promise>),
     ("simulate", read::<simulate::Simulate>), //
 ];
