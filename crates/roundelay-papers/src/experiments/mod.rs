@@ -5,7 +5,9 @@
 
 use serde::de::DeserializeOwned;
 
+mod deadlines;
 mod simulate;
+mod written;
 
 /// One number that an experiment measured with one seed.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -83,5 +85,6 @@ fn read<E: Experiment + DeserializeOwned + 'static>(table: toml::Table) -> Resul
 
 /// All kinds, by their names in plans.
 pub const KINDS: &[(&str, Read)] = &[
+    ("deadlines", read::<deadlines::Deadlines>),
     ("simulate", read::<simulate::Simulate>), //
 ];
