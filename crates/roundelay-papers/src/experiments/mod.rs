@@ -6,7 +6,9 @@
 use serde::de::DeserializeOwned;
 
 mod deadlines;
+mod decisions;
 mod simulate;
+mod turns;
 mod written;
 
 /// One number that an experiment measured with one seed.
@@ -84,7 +86,5 @@ fn read<E: Experiment + DeserializeOwned + 'static>(table: toml::Table) -> Resul
 }
 
 /// All kinds, by their names in plans.
-pub const KINDS: &[(&str, Read)] = &[
-    ("deadlines", read::<deadlines::Deadlines>),
-    ("simulate", read::<simulate::Simulate>), //
-];
+pub const KINDS: &[(&str, Read)] =
+    &[("deadlines", read::<deadlines::Deadlines>), ("simulate", read::<simulate::Simulate>), ("turns", read::<turns::Turns>)];

@@ -6,6 +6,7 @@ use roundelay::{Duration, FlowConfig, FlowId, Instant, Packet, Rate, Scheduler};
 use super::meter::Meter;
 use super::sources::Sources;
 use crate::experiments::Failed;
+use crate::experiments::decisions::dequeue;
 
 /// What takes time at the link.
 #[derive(Debug, Clone, Copy)]
@@ -33,9 +34,8 @@ impl Link {
             while let Some(packet) = sources.take(now) {
                 enqueue(scheduler, packet.arrival, packet)?;
             }
-            let before = decisions(scheduler);
-            let packet = scheduler.dequeue(now).ok_or_else(|| Failed("a discipline that idles cannot be examined here".to_owned()))?;
-            let taken = before.map_or(1, |before| decisions(scheduler).unwrap_or(before) - before);
+            let (packet, taken) =
+                dequeue(scheduler, now).ok_or_else(|| Failed("disciplines that idle cannot be examined here".to_owned()))?;
             free = now + self.time_of(taken, packet.len);
             meter.received(&packet, taken, free + self.propagation);
             if let Some(next) = sources.sent(packet.flow, now) {
@@ -64,12 +64,4 @@ impl Link {
 
 fn enqueue(scheduler: &mut AnyScheduler<()>, now: Instant, packet: Packet<()>) -> Result<(), Failed> {
     scheduler.enqueue(now, packet).map_err(|packet| Failed(format!("a packet of flow {} was refused", packet.flow.0)))
-}
-
-/// Decisions so far, of a discipline that does not take one for each packet.
-fn decisions(scheduler: &AnyScheduler<()>) -> Option<u64> {
-    match scheduler {
-        AnyScheduler::Afq(afq) => Some(afq.decisions()),
-        _ => None,
-    }
 }
