@@ -5,12 +5,13 @@
 //! | `throughput, Mbit/s` | bits received from the first packet's making to the last one's arrival, all flows |
 //! | `Jain's index` | over flows' throughputs, as the report has it |
 //! | `Jain's index by share` | over flows' throughputs divided by their requested rates |
-//! | `Bennett-Zhang` | of a flow: its throughput over that of a link of its own with the requested rate; mean, deviation, least, most over flows |
+//! | `Bennett-Zhang` | of a flow: its throughput over that of a link of its own with the requested rate; over flows also `range` (most - least) and `most over least` |
 //! | `Bennett-Zhang over time` | the same each time that a flow has received a hundredth more of its packets: quantiles over all looks |
 //! | `startup latency, s` | of a flow: last arrival - packets / rate - start |
 //! | `startup latency as printed, s` | last arrival - packets x rate - start |
 //! | `longest latency, s` | of a flow's packets: how long its receiver has to wait to play without a gap |
 //! | `missed deadlines` | fraction of packets received after their deadlines; `flows in time`: fraction of flows without one |
+//! | `late flows with negative startup latency` | fraction of flows that miss a deadline although their startup latency is below 0; `.. as printed` |
 //! | `packets a decision`, `decisions` | |
 //! | `all received, s`, `all made, s` | when the last packet is received, and when it is made: no scheduler ends earlier |
 //!
@@ -66,6 +67,7 @@ pub(super) fn rows(plan: &Deadlines, cell: &Cell, sources: &Sources, meter: &Met
     let suffix = if costs && plan.flows.len() > 1 { format!(", {} flows", cell.flows) } else { String::new() };
     let mut table = Rows { run: &cell.column, x, suffix, rows: Vec::new() };
     table.totals(sources, meter);
+    table.latencies(sources, &flows, meter);
     table.fairness(&flows, meter);
     table.spread("Bennett-Zhang", &flows, |flow| flow.ratio);
     table.spread("throughput of a flow, Mbit/s", &flows, |flow| flow.throughput);
@@ -109,6 +111,16 @@ impl Rows<'_> {
         self.tell("missed deadlines", meter.missed as f64 / packets);
         let in_time = meter.flows.iter().filter(|flow| flow.longest <= sources.lifetime()).count();
         self.tell("flows in time", in_time as f64 / meter.flows.len() as f64);
+    }
+
+    fn latencies(&mut self, sources: &Sources, flows: &[Flow], meter: &Meter) {
+        let lifetime = sources.lifetime().as_secs_f64();
+        let mut late = |figure: &str, value: fn(&Flow) -> f64| {
+            let count = flows.iter().filter(|flow| value(flow) < 0.0 && flow.longest > lifetime).count();
+            self.tell(figure, count as f64 / flows.len() as f64);
+        };
+        late("late flows with negative startup latency", |flow| flow.startup);
+        late("late flows with negative startup latency as printed", |flow| flow.as_printed);
         for (name, fraction) in [("median", 0.5), ("99th percentile", 0.99)] {
             self.tell(format!("latency, s, {name}"), seconds_of(meter.latencies.quantile(fraction)));
         }
@@ -123,6 +135,10 @@ impl Rows<'_> {
         for (name, fraction) in [("1st percentile", 0.01), ("median", 0.5), ("99th percentile", 0.99)] {
             self.tell(format!("Bennett-Zhang over time, {name}"), quantile(&looks, fraction));
         }
+        let ratios = sorted(flows.iter().map(|flow| flow.ratio));
+        let (least, most) = (quantile(&ratios, 0.0), quantile(&ratios, 1.0));
+        self.tell("Bennett-Zhang, range", most - least);
+        self.tell("Bennett-Zhang, most over least", most / least);
     }
 
     fn spread(&mut self, figure: &str, flows: &[Flow], value: fn(&Flow) -> f64) {

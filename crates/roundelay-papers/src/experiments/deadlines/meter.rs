@@ -18,6 +18,7 @@ pub(super) struct Meter {
     pub(super) decisions: u64,
     /// Bennett-Zhang's ratio each time that a flow has received another hundredth of its packets: throughput so far over requested rate.
     pub(super) ratios: Vec<f64>,
+    lifetime: Duration,
     /// Packets between two looks at a flow.
     look_every: u32,
     /// Bits of a packet over the rate and start of each flow: what a look needs.
@@ -44,6 +45,7 @@ impl Meter {
             missed: 0,
             decisions: 0,
             ratios: Vec::new(),
+            lifetime: sources.lifetime(),
             look_every: sources.packets.div_ceil(LOOKS),
             requested,
         }
@@ -53,7 +55,7 @@ impl Meter {
     pub(super) fn received(&mut self, packet: &Packet<()>, decisions: u64, at: Instant) {
         let latency = at.since(packet.arrival);
         self.latencies.record(latency);
-        self.missed += u64::from(at > packet.deadline);
+        self.missed += u64::from(latency > self.lifetime);
         self.decisions += decisions;
         let flow = &mut self.flows[packet.flow.index()];
         flow.packets += 1;

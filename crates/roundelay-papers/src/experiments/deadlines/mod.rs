@@ -89,6 +89,19 @@ struct Column {
     /// What each packet costs beside decisions.
     #[serde(default, deserialize_with = "some")]
     packet: Option<Duration>,
+    /// Whether packets tell the scheduler their deadlines.
+    #[serde(default = "yes")]
+    deadlines: bool,
+}
+
+impl Column {
+    fn of(discipline: &str) -> Self {
+        Self { discipline: discipline.to_owned(), decision: None, packet: None, deadlines: true }
+    }
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// One run: a column with a number of flows and a cost of decisions.
@@ -144,7 +157,7 @@ impl Deadlines {
 
     fn column(&self, name: &str) -> Result<Column, Failed> {
         match self.columns.get(name) {
-            Some(Value::String(discipline)) => Ok(Column { discipline: discipline.clone(), decision: None, packet: None }),
+            Some(Value::String(discipline)) => Ok(Column::of(discipline)),
             Some(value) => value.clone().try_into().map_err(|error| Failed(format!("columns.{name}: {error}"))),
             None => Err(Failed(format!("columns.{name}: no such column"))),
         }
@@ -184,6 +197,7 @@ impl Experiment for Deadlines {
         let column = self.column(&cell.column)?;
         let mut scheduler = self.discipline(&column.discipline)?.build::<()>(seed).map_err(Failed::from)?;
         let mut sources = Sources::draw(self, cell.flows, seed);
+        sources.tell_deadlines = column.deadlines;
         let results = self.link(&cell, &column).run(&mut scheduler, &mut sources)?;
         Ok(Outcome { rows: figures::rows(self, &cell, &sources, &results), trace: Vec::new() })
     }

@@ -30,6 +30,8 @@ pub(super) struct Sources {
     pub(super) packets: u32,
     packet_len: u32,
     lifetime: Duration,
+    /// Whether packets tell the scheduler their deadlines.
+    pub(super) tell_deadlines: bool,
 }
 
 /// A flow.
@@ -62,7 +64,7 @@ impl Sources {
             .collect();
         let next = (0..).zip(&flows).map(|(number, flow)| Reverse((flow.start, number))).collect();
         let window = if plan.window == 0 { u32::MAX } else { plan.window };
-        Self { flows, next, window, packets: plan.packets, packet_len: plan.packet_len, lifetime: plan.lifetime }
+        Self { flows, next, window, packets: plan.packets, packet_len: plan.packet_len, lifetime: plan.lifetime, tell_deadlines: true }
     }
 
     /// The flows, by their numbers.
@@ -129,6 +131,7 @@ impl Sources {
         let flow = &mut self.flows[number as usize];
         flow.handed += 1;
         flow.held += 1;
-        Packet { arrival: made, deadline: made + self.lifetime, ..Packet::new(FlowId(number), self.packet_len, ()) }
+        let packet = Packet { arrival: made, ..Packet::new(FlowId(number), self.packet_len, ()) };
+        if self.tell_deadlines { Packet { deadline: made + self.lifetime, ..packet } } else { packet }
     }
 }

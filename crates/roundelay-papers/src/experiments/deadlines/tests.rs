@@ -30,9 +30,8 @@ fn plan(changes: &str) -> Deadlines {
 /// Ratios in the order of arrivals (a look at each of 100 packets), and latencies.
 fn order(plan: &Deadlines, discipline: &str, flows: u32, seed: u64) -> (Vec<f64>, Vec<u64>, u64) {
     let cell = Cell { column: String::new(), flows, decision: plan.decision[0] };
-    let column = Column { discipline: discipline.to_owned(), decision: None, packet: None };
     let mut scheduler = plan.discipline(discipline).unwrap().build::<()>(seed).unwrap();
-    let meter = plan.link(&cell, &column).run(&mut scheduler, &mut Sources::draw(plan, flows, seed)).unwrap();
+    let meter = plan.link(&cell, &Column::of(discipline)).run(&mut scheduler, &mut Sources::draw(plan, flows, seed)).unwrap();
     (meter.ratios, meter.flows.iter().map(|flow| flow.last.as_picos()).collect(), meter.decisions)
 }
 
@@ -143,4 +142,26 @@ fn what_cannot_be_run_is_refused_in_words() {
     assert!(error("columns.A = 5").starts_with("columns.A: "), "{}", error("columns.A = 5"));
     assert_eq!(error("type = [{ name = \"a\", rate = \"1mbit\", weight = 0 }]"), "type a: weight 0 is out of range, 1 to 1024");
     assert!(error("columns.A = { discipline = \"afq\", decision = \"soon\" }").contains("soon"));
+}
+
+/// Without deadlines AFQ goes round by round. What is measured stays: deadlines are missed all the same.
+#[test]
+fn deadlines_can_be_kept_from_the_scheduler() {
+    let columns = "columns.TOLD = \"afq\"\ncolumns.NOT = { discipline = \"afq\", deadlines = false }\ncolumns.DRR = \"drr\"";
+    let plan = plan(&format!("flows = [100]\nlifetime = \"100ms\"\nstarts_within = \"200ms\"\n{columns}"));
+    let [told, not, drr] = [0, 1, 2].map(|part| rows_of(&plan, part, 3));
+    assert!(figure(&not, "missed deadlines") > 0.0);
+    assert!(told.iter().zip(&not).any(|(a, b)| a.value != b.value));
+    assert!(figure(&not, "decisions") < figure(&drr, "decisions"), "a decision a turn, and one a packet");
+}
+
+/// An audio flow ends without a backlog, but its packets were late while the others had theirs.
+#[test]
+fn a_flow_with_negative_startup_latency_can_be_late() {
+    let plan = plan("flows = [100]\npackets = 1000\nlifetime = \"100ms\"");
+    let rows = rows_of(&plan, 0, 1);
+    let late = figure(&rows, "late flows with negative startup latency");
+    assert!(late > 0.1 && late < 0.5, "{late}");
+    assert_eq!(figure(&rows, "late flows with negative startup latency as printed"), 1.0);
+    assert!(figure(&rows, "Bennett-Zhang, most over least") > 1.2);
 }
