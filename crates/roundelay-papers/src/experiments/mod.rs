@@ -6,11 +6,15 @@
 use serde::de::DeserializeOwned;
 
 mod cost;
+mod deadlines;
+mod decisions;
 mod footprint;
 mod hierarchy;
 mod leftover;
 mod promise;
 mod simulate;
+mod turns;
+mod written;
 
 /// One number that an experiment measured with one seed.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -88,10 +92,12 @@ fn read<E: Experiment + DeserializeOwned + 'static>(table: toml::Table) -> Resul
 
 /// All kinds, by their names in plans.
 pub const KINDS: &[(&str, Read)] = &[
-    ("cost", read::<cost::Cost>),
-    ("footprint", read::<footprint::Memory>),
-    ("hierarchy", read::<hierarchy::Hierarchy>),
-    ("leftover", read::<leftover::Leftover>),
-    ("promise", read::<promise::Promise>),
+    ("cost", read::<cost::Cost>), //
+    ("deadlines", read::<deadlines::Deadlines>), //
+    ("footprint", read::<footprint::Memory>), //
+    ("hierarchy", read::<hierarchy::Hierarchy>), //
+    ("leftover", read::<leftover::Leftover>), //
+    ("promise", read::<promise::Promise>), //
     ("simulate", read::<simulate::Simulate>), //
+    ("turns", read::<turns::Turns>), //
 ];
