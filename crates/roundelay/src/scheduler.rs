@@ -111,6 +111,16 @@ pub trait Scheduler<T> {
         None
     }
 
+    /// Queues (or bins) that a discipline with hashed flows gives to a flow, by number: one for each hash, in the order of the hashes, so that two
+    /// hashes that agree name a queue twice. Flows collide where these lists meet. Empty for disciplines that hash no flows, and for trees.
+    ///
+    /// Bins of several levels are numbered one level after the other. Where hashes change in time (`sfq perturb`, `sfb rehash`), these are those in
+    /// force.
+    fn queues_of(&self, flow: FlowId) -> Vec<usize> {
+        let _ = flow;
+        Vec::new()
+    }
+
     /// Memory that the discipline takes beside its packets.
     fn footprint(&self) -> Footprint;
 

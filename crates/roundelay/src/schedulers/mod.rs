@@ -505,6 +505,10 @@ macro_rules! registry {
                 match self { $(Self::$variant(scheduler) => scheduler.total_weight(),)* }
             }
 
+            fn queues_of(&self, flow: FlowId) -> Vec<usize> {
+                match self { $(Self::$variant(scheduler) => scheduler.queues_of(flow),)* }
+            }
+
             fn footprint(&self) -> Footprint {
                 match self { $(Self::$variant(scheduler) => scheduler.footprint(),)* }
             }

@@ -228,8 +228,8 @@ impl<T> Mqfq<T> {
         })
     }
 
-    /// A flow's queues, as many as there are hashes, not all different perhaps.
-    fn queues_of(&self, flow: FlowId) -> impl Iterator<Item = usize> + '_ {
+    /// A flow's queues, one for each hash.
+    fn each_queue_of(&self, flow: FlowId) -> impl Iterator<Item = usize> + '_ {
         self.hashes.iter().map(move |hash| hash.bucket(flow, self.config.queues) as usize)
     }
 
@@ -238,7 +238,7 @@ impl<T> Mqfq<T> {
             return Err(packet);
         }
         let mut queues = [0; Config::MAX_HASHES];
-        queues.iter_mut().zip(self.queues_of(packet.flow)).for_each(|(place, queue)| *place = queue);
+        queues.iter_mut().zip(self.each_queue_of(packet.flow)).for_each(|(place, queue)| *place = queue);
         let queues = &queues[..self.hashes.len()];
         let (flow, pieces) = (packet.flow, self.config.pieces(packet.len));
         let len = if self.config.cells == 0 { packet.len } else { self.config.cells };
@@ -339,6 +339,10 @@ impl<T> Scheduler<T> for Mqfq<T> {
         self.dropped.pop_front().map(|packet| (packet, DropReason::Full))
     }
 
+    fn queues_of(&self, flow: FlowId) -> Vec<usize> {
+        self.each_queue_of(flow).collect()
+    }
+
     /// The queues, their places in the ring and, from the first time that the buffer is full, the index that finds the longest.
     fn footprint(&self) -> Footprint {
         let queues = self.ring.queues() * (Ring::<Ticket>::BYTES_PER_QUEUE + size_of::<u64>());
@@ -350,7 +354,7 @@ impl<T> Scheduler<T> for Mqfq<T> {
     /// 2. Those of the resequencer, where the packets are.
     /// 3. As many tickets wait as packets have pieces that were not picked.
     fn check_invariants(&self) {
-        self.ring.check_invariants(|queue, ticket| self.queues_of(ticket.flow).any(|home| home == queue));
+        self.ring.check_invariants(|queue, ticket| self.each_queue_of(ticket.flow).any(|home| home == queue));
         self.waiting.check_invariants();
         assert_eq!(self.ring.backlog().packets, self.waiting.pieces(), "invariant 3: a ticket for each piece");
     }
@@ -382,7 +386,7 @@ mod tests {
 
     /// A flow whose hashes give exactly these queues.
     fn flow_with(mqfq: &Mqfq<u32>, queues: &[usize]) -> FlowId {
-        let fits = |flow: &FlowId| mqfq.queues_of(*flow).eq(queues.iter().copied());
+        let fits = |flow: &FlowId| mqfq.each_queue_of(*flow).eq(queues.iter().copied());
         (0..100_000).map(FlowId).find(fits).expect("some flow's hashes do")
     }
 
@@ -528,7 +532,7 @@ mod tests {
     fn flows_meet_as_often_as_the_paper_says() {
         const SEEDS: u64 = 100_000;
         let ours = |mqfq: &Mqfq<u32>, flow| {
-            let mut queues = mqfq.queues_of(flow);
+            let mut queues = mqfq.each_queue_of(flow);
             [(); 2].map(|()| queues.next().expect("two hashes"))
         };
         let exact = expected(16).map(|p| (p * 1e4).round() / 1e4);

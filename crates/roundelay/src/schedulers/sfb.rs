@@ -281,19 +281,20 @@ impl Filter {
         [0, 1, 2, 3].map(|number| FlowHash::new(seed, 4 * generation + number))
     }
 
-    /// The flow's bin on each level.
-    fn for_each_bin(&mut self, config: &Config, flow: FlowId, mut visit: impl FnMut(&mut Bin)) {
+    /// The flow's bin on each level, by its number among the bins of all levels.
+    fn bins_of(&self, config: &Config, flow: FlowId) -> impl Iterator<Item = usize> + use<> {
         let (levels, per_level) = (config.levels as usize, config.bins as usize);
-        for (hash, levels) in
-            self.hashes.iter().zip((0..levels).step_by(LEVELS_PER_HASH).map(|first| first..levels.min(first + LEVELS_PER_HASH)))
-        {
-            let mut word = hash.of(flow);
-            for level in levels {
-                let bin = ((word & 0xffff) as usize * per_level) >> 16;
-                visit(&mut self.bins[level * per_level + bin]);
-                word >>= 16;
-            }
-        }
+        let hashes = self.hashes;
+        let groups = (0..levels).step_by(LEVELS_PER_HASH).zip(hashes);
+        groups.flat_map(move |(first, hash)| {
+            let word = hash.of(flow);
+            let share = move |level: usize| (word >> (16 * (level - first)) & 0xffff) as usize;
+            (first..levels.min(first + LEVELS_PER_HASH)).map(move |level| level * per_level + (share(level) * per_level >> 16))
+        })
+    }
+
+    fn for_each_bin(&mut self, config: &Config, flow: FlowId, mut visit: impl FnMut(&mut Bin)) {
+        self.bins_of(config, flow).for_each(|bin| visit(&mut self.bins[bin]));
     }
 
     /// Blue, for each of the flow's bins: the least number of packets and the least probability of them.
@@ -461,6 +462,10 @@ impl<T> Scheduler<T> for Sfb<T> {
 
     fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
         self.queue.take_dropped()
+    }
+
+    fn queues_of(&self, flow: FlowId) -> Vec<usize> {
+        self.filters[self.active].bins_of(&self.config, flow).collect()
     }
 
     /// The bins of both filters.
