@@ -279,7 +279,7 @@ fn source(kind: usize, random: &mut Pcg64Mcg, nodes: u32) -> Box<dyn Agent> {
     let protocol = protocol(random);
     let times = [Duration::from_millis(10); 2];
     match kind {
-        0 => Box::new(cbr::Cbr::new(cbr::Config { terms, rate, packet_len }).expect("legal")),
+        0 => Box::new(cbr::Cbr::new(cbr::Config::new(terms, rate, packet_len)).expect("legal")),
         1 => {
             let lengths = poisson::Lengths::Exponential(packet_len);
             Box::new(poisson::Poisson::new(poisson::Config { terms, rate, lengths }).expect("legal"))

@@ -37,7 +37,7 @@ fn source(place: usize, from: NodeId, to: NodeId) -> Box<dyn Agent> {
         let config = poisson::Config { terms, rate: "10mbit".parse().expect("a rate"), lengths: Lengths::Fixed(1000) };
         Box::new(Poisson::new(config).expect("legal"))
     } else {
-        Box::new(Cbr::new(cbr::Config { terms, rate: "450kbit".parse().expect("a rate"), packet_len: 1000 }).expect("legal"))
+        Box::new(Cbr::new(cbr::Config::new(terms, "450kbit".parse().expect("a rate"), 1000)).expect("legal"))
     }
 }
 

@@ -3,7 +3,8 @@
 use roundelay::{Duration, Instant};
 
 use super::source::{SourceSpec, Transport};
-use super::{Arrivals, OnOff, RequestResponse, Workload};
+use super::{Arrivals, Cbr, OnOff, RequestResponse, Workload};
+use crate::sources::cbr::Gaps;
 use crate::sources::workload;
 
 /// Packets of one source: their mean, and the variance of what is drawn. Over TCP those with data, and one each way for a connection's beginning.
@@ -50,7 +51,7 @@ impl SourceSpec {
     pub(super) fn load(&self, span: Duration, round_trip: Duration, fastest: f64, hosts: f64) -> Load {
         let seconds = span.as_secs_f64();
         match self {
-            Self::Cbr(spec) => Load::exact(at_rate(spec.rate, spec.packet_len.into(), seconds).ceil()),
+            Self::Cbr(spec) => spec.load(seconds),
             Self::Poisson(spec) => Load::drawn(at_rate(spec.rate, spec.lengths().mean(), seconds), 1.0),
             Self::OnOff(spec) => spec.load(seconds),
             Self::Voip(_) => Load::by_turns(SPEECH.0, SPEECH.1, SPEECH.2, seconds),
@@ -85,6 +86,15 @@ impl SourceSpec {
 
 fn segments(bytes: u64, len: u32) -> f64 {
     bytes.div_ceil(u64::from(len.max(1))) as f64
+}
+
+impl Cbr {
+    /// A renewal process: where gaps vary by a twelfth of their square, so does the number of packets by a twelfth of itself (D. Cox, "Renewal Theory",
+    /// 1962, section 3.3).
+    fn load(&self, seconds: f64) -> Load {
+        let mean = at_rate(self.rate, self.packet_len.into(), seconds).ceil();
+        Load { mean, variance: if self.gaps == Gaps::Random { mean / 12.0 } else { 0.0 } }
+    }
 }
 
 impl OnOff {

@@ -11,6 +11,7 @@ use super::meter::Ending;
 use super::protocol::Protocol;
 use crate::agent::Agent;
 use crate::network::{LinkClass, Network, NodeId};
+use crate::sources::cbr::Gaps;
 use crate::sources::{
     Sizes, SourceError, Span, Terms, arrivals, burst, cbr, on_off, poisson, request_response, tcp, trace, video, voip, workload,
 };
@@ -20,7 +21,7 @@ use crate::written::{InWords, read, some};
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SourceSpec {
-    /// Packets of one length at a constant rate.
+    /// Packets of one length at a constant rate, at even or at random gaps.
     Cbr(Cbr),
     /// Packets after exponential gaps.
     Poisson(Poisson),
@@ -56,6 +57,9 @@ pub struct Cbr {
     #[serde(default = "packet_len", deserialize_with = "read")]
     #[schemars(with = "InWords<u32>")]
     pub packet_len: u32,
+    /// How far apart packets leave.
+    #[serde(default)]
+    pub gaps: Gaps,
 }
 
 /// Lengths of packets.
@@ -346,7 +350,7 @@ impl SourceSpec {
     /// A parameter is out of its range.
     pub(super) fn agent(&self, terms: Terms, hosts: &[arrivals::Host], list: &[trace::Entry]) -> Result<Box<dyn Agent>, SourceError> {
         Ok(match self {
-            Self::Cbr(Cbr { rate, packet_len }) => Box::new(cbr::Cbr::new(cbr::Config { terms, rate: *rate, packet_len: *packet_len })?),
+            Self::Cbr(spec) => Box::new(cbr::Cbr::new(spec.config(terms))?),
             Self::Poisson(spec) => Box::new(poisson::Poisson::new(poisson::Config { terms, rate: spec.rate, lengths: spec.lengths() })?),
             Self::OnOff(spec) => Box::new(on_off::OnOff::new(spec.config(terms))?),
             Self::Voip(Voip { packet_len }) => Box::new(voip::new(voip::Config { terms, packet_len: *packet_len })?),
@@ -376,6 +380,12 @@ impl SourceSpec {
             }
             Self::Workload(spec) => Box::new(workload::Workload::new(spec.config(terms))?),
         })
+    }
+}
+
+impl Cbr {
+    fn config(&self, terms: Terms) -> cbr::Config {
+        cbr::Config { terms, rate: self.rate, packet_len: self.packet_len, gaps: self.gaps }
     }
 }
 

@@ -125,7 +125,7 @@ mod tests {
             vec![Box::new(on_off::OnOff::new(on_off::Config { terms, rate, packet_len: 100, on: span, off: span }).unwrap())];
         for _ in 0..others {
             let jitter = super::Terms { start_jitter: Duration::from_secs(1), ..terms };
-            agents.push(Box::new(cbr::Cbr::new(cbr::Config { terms: jitter, rate, packet_len: 200 }).unwrap()));
+            agents.push(Box::new(cbr::Cbr::new(cbr::Config::new(jitter, rate, 200)).unwrap()));
             let lengths = poisson::Lengths::Fixed(300);
             agents.push(Box::new(poisson::Poisson::new(poisson::Config { terms, rate, lengths }).unwrap()));
         }
