@@ -5,6 +5,8 @@
 
 use serde::de::DeserializeOwned;
 
+mod collisions;
+mod reordering;
 mod simulate;
 
 /// One number that an experiment measured with one seed.
@@ -83,5 +85,7 @@ fn read<E: Experiment + DeserializeOwned + 'static>(table: toml::Table) -> Resul
 
 /// All kinds, by their names in plans.
 pub const KINDS: &[(&str, Read)] = &[
-    ("simulate", read::<simulate::Simulate>), //
+    ("collisions", read::<collisions::Collisions>),
+    ("reordering", read::<reordering::Reordering>),
+    ("simulate", read::<simulate::Simulate>),
 ];

@@ -28,7 +28,7 @@
 //! Cost: O(1) a packet: `levels` bins, twice while the second filter warms up; a change of hashes counts all packets that wait, once. Memory:
 //! 32 bytes for each bin of a level, taken at the start.
 //!
-//! Differences from the paper, all as in tc: a packet is dropped for its bins' length only if each has `max` packets, not if any has; the
+//! Differences from the paper, all as in tc: a packet is dropped for its bins' length only if each has `max` packets, not if any has (`any_bin`); the
 //! probability of a bin rises from `target` on. A rate of penalty is for all such flows together; with `penalty_rate 0` they get nothing while
 //! their probability is one, as in the paper without its separate queue. From tc: more than 8 levels and other numbers of bins than 16.
 
@@ -71,6 +71,8 @@ pub struct Config {
     pub penalty_rate: u32,
     /// How many of them may come at once: up to 10^6.
     pub penalty_burst: u32,
+    /// Whether a packet is dropped if one of its bins has `max` packets, as the MQFQ paper tells it; if not, only where all of them have.
+    pub any_bin: bool,
 }
 
 impl Default for Config {
@@ -86,6 +88,7 @@ impl Default for Config {
             db: Duration::from_secs(60),
             penalty_rate: 10,
             penalty_burst: 20,
+            any_bin: false,
         }
     }
 }
@@ -190,8 +193,18 @@ impl Discipline for Config {
             read: |config| config.penalty_burst.into(),
             write: |config, value| config.penalty_burst = saturated(value),
         },
+        Parameter {
+            name: "any_bin",
+            kind: Kind::Switch,
+            min: 0,
+            max: 1,
+            about: "drop a packet if any of its bins has max packets, not only if all have",
+            read: |config| config.any_bin.into(),
+            write: |config, value| config.any_bin = value != 0,
+        },
     ];
-    const LIVE: &'static [&'static str] = &["target", "max", "increment", "decrement", "rehash", "db", "penalty_rate", "penalty_burst"];
+    const LIVE: &'static [&'static str] =
+        &["target", "max", "increment", "decrement", "rehash", "db", "penalty_rate", "penalty_burst", "any_bin"];
     const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
@@ -297,18 +310,18 @@ impl Filter {
         self.bins_of(config, flow).for_each(|bin| visit(&mut self.bins[bin]));
     }
 
-    /// Blue, for each of the flow's bins: the least number of packets and the least probability of them.
+    /// Blue, for each of the flow's bins: the least number of packets of them (with `any_bin` the most) and the least probability.
     fn observe(&mut self, config: &Config, flow: FlowId) -> (u32, Probability) {
         let (target, _) = config.bin_sizes();
         let (increment, decrement) = (config.increment.into(), config.decrement.into());
-        let (mut packets, mut probability) = (u32::MAX, Probability::ALWAYS);
+        let (mut packets, mut probability) = (if config.any_bin { 0 } else { u32::MAX }, Probability::ALWAYS);
         self.for_each_bin(config, flow, |bin| {
             if bin.packets == 0 {
                 bin.probability = bin.probability.minus(decrement);
             } else if bin.packets >= target {
                 bin.probability = bin.probability.plus(increment);
             }
-            packets = packets.min(bin.packets);
+            packets = if config.any_bin { packets.max(bin.packets) } else { packets.min(bin.packets) };
             probability = probability.min(bin.probability);
         });
         (packets, probability)

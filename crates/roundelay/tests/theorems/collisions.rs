@@ -68,6 +68,22 @@ fn a_flow_is_refused_only_where_all_its_bins_are_full() {
     assert!((8..45).contains(&met), "{met} of 200 meet, 22 expected");
 }
 
+/// With `any_bin`, one bin that both share is enough.
+#[test]
+fn a_flow_is_refused_where_any_of_its_bins_is_full_if_so_set() {
+    let mut met = 0;
+    for seed in 0..200 {
+        let mut scheduler = build("sfb levels 2 bins 3 target 1 max 1 any_bin", seed);
+        let [one, two] = [1, 2].map(|flow| scheduler.queues_of(FlowId(flow)));
+        let meets = one.iter().any(|bin| two.contains(bin));
+        met += usize::from(meets);
+        put(&mut scheduler, 1, 1);
+        put(&mut scheduler, 2, 1);
+        assert_eq!(scheduler.take_dropped().is_some(), meets, "seed {seed}: {one:?}, {two:?}");
+    }
+    assert!((80..140).contains(&met), "{met} of 200 meet, 111 expected");
+}
+
 #[test]
 fn others_hash_no_flows() {
     for name in AnyDiscipline::all().iter().map(AnyDiscipline::name) {
