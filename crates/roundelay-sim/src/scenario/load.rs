@@ -12,6 +12,8 @@ use crate::sources::workload;
 pub(super) struct Load {
     mean: f64,
     variance: f64,
+    /// No source sends more.
+    most: f64,
 }
 
 /// Means of talkspurts and pauses in seconds, and packets a second in between: those of the source `voip`.
@@ -19,25 +21,31 @@ const SPEECH: (f64, f64, f64) = (1.004, 1.587, 50.0);
 
 impl Load {
     const fn exact(packets: f64) -> Self {
-        Self { mean: packets, variance: 0.0 }
+        Self { mean: packets, variance: 0.0, most: f64::INFINITY }
     }
 
     /// So many of `each` packets, drawn one by one.
     fn drawn(times: f64, each: f64) -> Self {
-        Self { mean: times * each, variance: times * each * each }
+        Self { variance: times * each * each, ..Self::exact(times * each) }
     }
 
     /// Exponential on- and off-times of an alternating renewal process, whose variance grows with time (D. Cox, "Renewal Theory", 1962, section 7).
     fn by_turns(on: f64, off: f64, rate: f64, seconds: f64) -> Self {
         let cycle = (on + off).max(f64::MIN_POSITIVE);
         let variance = 2.0 * (on * off).powi(2) / cycle.powi(3) * seconds * rate * rate;
-        Self { mean: rate * seconds * on / cycle, variance }
+        Self { variance, ..Self::exact(rate * seconds * on / cycle) }
     }
 
     /// At most, of so many sources: four standard deviations above the mean.
     pub(super) fn of(self, sources: f64) -> f64 {
         // Without end is without end, however few there are.
-        if self.variance == 0.0 { self.mean * sources } else { self.mean * sources + 4.0 * (self.variance * sources).sqrt() }
+        let drawn = if self.variance == 0.0 { 0.0 } else { 4.0 * (self.variance * sources).sqrt() };
+        (self.mean * sources + drawn).min(self.most * sources)
+    }
+
+    /// Of a source that ends after so many packets, if it does.
+    fn up_to(self, packets: Option<u64>) -> Self {
+        Self { most: packets.map_or(f64::INFINITY, |packets| packets as f64), ..self }
     }
 }
 
@@ -50,7 +58,7 @@ impl SourceSpec {
     /// second; `hosts` are those of flows that arrive.
     pub(super) fn load(&self, span: Duration, round_trip: Duration, fastest: f64, hosts: f64) -> Load {
         let seconds = span.as_secs_f64();
-        match self {
+        let load = match self {
             Self::Cbr(spec) => spec.load(seconds),
             Self::Poisson(spec) => Load::drawn(at_rate(spec.rate, spec.lengths().mean(), seconds), 1.0),
             Self::OnOff(spec) => spec.load(seconds),
@@ -71,7 +79,8 @@ impl SourceSpec {
                 let of_flow = |flow: &workload::Entry| self.segments(flow.size_bytes) + beginning;
                 Load::exact(flows.iter().take_while(|flow| flow.at < Instant::ZERO + span).map(of_flow).sum())
             }
-        }
+        };
+        load.up_to(self.packets())
     }
 
     /// Bytes of data in a full packet of a flow.
@@ -93,7 +102,7 @@ impl Cbr {
     /// 1962, section 3.3).
     fn load(&self, seconds: f64) -> Load {
         let mean = at_rate(self.rate, self.packet_len.into(), seconds).ceil();
-        Load { mean, variance: if self.gaps == Gaps::Random { mean / 12.0 } else { 0.0 } }
+        Load { variance: if self.gaps == Gaps::Random { mean / 12.0 } else { 0.0 }, ..Load::exact(mean) }
     }
 }
 
@@ -121,6 +130,6 @@ impl Arrivals {
         let part = |size: f64| (size / most).min(1.0);
         let mean = sizes.mean_of(|size| packets(size.min(most)) * (1.0 - part(size) / 2.0));
         let square = sizes.mean_of(|size| packets(size.min(most)).powi(2) * (1.0 - part(size) * 2.0 / 3.0));
-        Load { mean: flows * mean, variance: flows * square }
+        Load { variance: flows * square, ..Load::exact(flows * mean) }
     }
 }

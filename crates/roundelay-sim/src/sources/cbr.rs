@@ -40,12 +40,14 @@ pub struct Config {
     pub packet_len: u32,
     /// How far apart packets leave.
     pub gaps: Gaps,
+    /// It ends after so many packets, 1 to 10^12. None: it has no end.
+    pub packets: Option<u64>,
 }
 
 impl Config {
-    /// A constant rate with even gaps.
+    /// A constant rate with even gaps, without end.
     pub const fn new(terms: Terms, rate: Rate, packet_len: u32) -> Self {
-        Self { terms, rate, packet_len, gaps: Gaps::Even }
+        Self { terms, rate, packet_len, gaps: Gaps::Even, packets: None }
     }
 
     /// The terms of `count` such sources whose starts are spread evenly over one interval; the caller gives each its own flow.
@@ -71,12 +73,13 @@ impl Cbr {
     /// # Errors
     /// A parameter is out of its range.
     pub fn new(config: Config) -> Result<Self, SourceError> {
-        let Config { terms, rate, packet_len, gaps } = config;
+        let Config { terms, rate, packet_len, gaps, packets } = config;
         let check = Check("cbr");
         terms.check(check)?;
         check.rate(rate)?;
         check.packet_len(packet_len)?;
-        Ok(Self { outlet: Outlet::new(terms, u64::MAX, packet_len), pace: Pace::new(rate, packet_len), packet_len, gaps })
+        check.packets(packets)?;
+        Ok(Self { outlet: Outlet::of_packets(terms, packets, packet_len, packet_len), pace: Pace::new(rate, packet_len), packet_len, gaps })
     }
 
     /// The time until the next packet.
@@ -94,7 +97,7 @@ impl Agent for Cbr {
     #[inline]
     fn wake(&mut self, context: &mut Context<'_>) {
         let (Turn::Start(flow) | Turn::GoOn(flow)) = self.outlet.turn(context) else { return };
-        self.outlet.send(flow, self.packet_len, u64::MAX, context);
+        self.outlet.send(flow, self.packet_len, context);
         let gap = self.gap(context.random());
         self.outlet.call_at(context.now() + gap, context);
     }
@@ -143,6 +146,22 @@ mod tests {
         let gaps = |sent: &[crate::sources::bench::Sent]| sent.windows(2).map(|pair| pair[1].now.since(pair[0].now)).collect::<Vec<_>>();
         assert_eq!(gaps(&one)[..100], gaps(&other)[..100]);
         assert_eq!(one, sent(1), "same seed, same packets");
+    }
+
+    #[test]
+    fn it_ends_after_so_many_packets() {
+        let bench = Bench::default();
+        let mut config = Config { packets: Some(3), rate: "8kbit".parse().unwrap(), ..config(&bench) };
+        config.terms.urgency = crate::sources::Urgency::Remaining(Duration::from_secs(1));
+        let log = bench.run(1, 100, [Cbr::new(config).unwrap()]);
+        let sent: Vec<_> = log.sent.iter().map(|packet| (packet.now, packet.priority)).collect();
+        assert_eq!(sent, [(seconds(0), 3000), (seconds(1), 2000), (seconds(2), 1000)]);
+        let [(closed, _, counts)] = log.closed[..] else { panic!("one flow: {:?}", log.closed) };
+        assert_eq!((counts.sent, counts.delivered), (3, 3));
+        let crossing = Duration::from_nanos(80) + Duration::from_micros(1);
+        assert_eq!(closed, seconds(2) + crossing, "when its last packet has left the network");
+        let error = Cbr::new(Config { packets: Some(0), ..config }).unwrap_err();
+        assert_eq!(error.to_string(), "cbr: packets 0: legal range 1 to 1000000000000");
     }
 
     /// 18,750 gaps of 53 1/3 ms in the mean: within half of that, their mean within five standard errors (a third of a half, over sqrt(3)), their
