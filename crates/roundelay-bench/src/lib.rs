@@ -23,7 +23,7 @@ pub use instructions::{Counts, InstructionsError, count};
 pub use load::{Lengths, Load, LoadError, Memory, Pattern};
 pub use memory::needed as needed_memory;
 pub use run::{LoadRefused, Passed, Running, Subject, prepare, run_pairs};
-pub use time::{Timing, time};
+pub use time::{Timing, cpu_seconds, time};
 
 /// The compiler that built this and the machine it built for, which counts of instructions depend on.
 pub const COMPILER: &str = env!("ROUNDELAY_COMPILER");

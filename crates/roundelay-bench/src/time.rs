@@ -31,8 +31,8 @@ fn spread(mut values: Vec<f64>) -> [f64; 3] {
     [values[0], values[values.len() / 2], values[values.len() - 1]]
 }
 
-/// CPU seconds of this thread.
-fn cpu_seconds() -> f64 {
+/// CPU seconds that this thread has used.
+pub fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }

@@ -41,6 +41,11 @@ pub(crate) enum Command {
     /// Rows none (the generator of the packets alone) and fifo stand beside every discipline; net is without none. Packed: packets lie where
     /// the last ones lay; scattered: anywhere, as in a busy router. docs/performance.md explains the figures.
     Bench(Box<Bench>),
+    /// Run a table, a figure or a theorem of the papers, and print published and ours side by side with a verdict for each claim
+    ///
+    /// Without arguments, the list of papers and items. Runs are cached: a second run takes seconds, an interrupted one goes on where it was.
+    /// Verdicts and what decided them: docs/papers/index.md.
+    Papers(Papers),
     /// Print the worst delay that disciplines promise to flows with token buckets, over one link or several
     ///
     /// Nothing is replayed or simulated: these are proven bounds, see docs/bounds.md.
@@ -211,6 +216,70 @@ pub(crate) struct Bench {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Papers {
+    /// A paper (qfq, qfq-plus, mqfq, afq), all, or a file like those in papers/
+    pub(crate) paper: Option<String>,
+
+    /// One of its items, as in table-2, figure-4 or theorem-1
+    pub(crate) item: Option<String>,
+
+    /// Run as long and as often as published, not in the quick setting
+    #[arg(long)]
+    pub(crate) full: bool,
+
+    /// Runs of each column and variation, with seeds from 1 [default: the plan's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub(crate) seeds: Option<u16>,
+
+    /// Exit with status 1 if a verdict differs from the one on record
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    /// Put this discipline in the place of those that are examined: a planted fault, which verdicts have to notice
+    #[arg(long, value_name = "DISCIPLINE", value_parser = parse_text_of_spec, conflicts_with = "pages")]
+    pub(crate) instead: Option<String>,
+
+    /// Write the raw rows of one item: variation, figure, x, seed, value
+    #[arg(long, value_name = "FILE")]
+    pub(crate) parquet: Option<PathBuf>,
+
+    /// Draw the first chart of one item
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Write records, pages and drawings into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pages: Option<PathBuf>,
+
+    /// Folder of cached runs [default: roundelay/papers in the user's cache]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+
+    /// Neither read nor write the cache
+    #[arg(long)]
+    pub(crate) fresh: bool,
+
+    /// Print JSON in place of text
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Threads to use [default: one a core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+
+    /// No progress bar
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+impl Papers {
+    /// Whether an option asks for results.
+    pub(crate) const fn runs_something(&self) -> bool {
+        self.full || self.check || self.json || self.instead.is_some() || self.pages.is_some() || self.seeds.is_some()
+    }
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Bounds {
     /// Flows, and the links on their way, in TOML: see docs/bounds.md
     pub(crate) flows: PathBuf,
@@ -328,6 +397,11 @@ fn parse_pairs(text: &str) -> Result<u64, String> {
 
 fn parse_spec(text: &str) -> Result<Spec, String> {
     text.parse().map_err(|error: roundelay::ConfigError| error.to_string())
+}
+
+/// The text, if it is a discipline.
+fn parse_text_of_spec(text: &str) -> Result<String, String> {
+    parse_spec(text).map(|_| text.to_owned())
 }
 
 fn parse_rate(text: &str) -> Result<Rate, String> {

@@ -11,6 +11,7 @@ mod disciplines;
 mod failure;
 mod interrupt;
 mod outputs;
+mod papers;
 mod parquet;
 mod progress;
 mod simulate;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
+        Command::Papers(arguments) => papers::run(&arguments),
         Command::Bounds(arguments) => bounds::run(&arguments),
         Command::List { json } => print(&disciplines::list(json)),
         Command::Help { discipline: Some(name) } => help(&name),

@@ -2,5 +2,16 @@
 //!
 //! A plan is a TOML file in `papers/<paper>/`: what to run ([`experiments`]), what was published, and claims as predicates over figures.
 
+pub mod cache;
+pub mod catalogue;
 pub mod experiments;
+pub mod figures;
+pub mod page;
+pub mod plan;
+pub mod predicate;
+pub mod record;
+pub mod runner;
+pub mod site;
 mod table;
+pub mod text;
+pub mod verdict;

@@ -14,6 +14,7 @@
 //! Files are written beside their final place and moved there once they are whole and on the disk ([`write_text`]), so that a full disk or
 //! an interrupted run never leaves half a report under the name of a good one.
 
+mod chart;
 mod error;
 mod file;
 mod grid;
@@ -27,13 +28,15 @@ mod text;
 mod units;
 mod verified;
 
+pub use chart::{Axis, Chart, Curve, Point};
 pub use error::ReportError;
 pub use file::{PartialFile, abandon_files, write_text};
 pub use html::{Page, html, simulation_html};
 pub use json::json;
 #[cfg(feature = "parquet")]
 pub use parquet::{
-    Fate, PacketFile, PacketRow, SimulatedHops, SimulatedPackets, provenance, write_flows, write_simulated_flows, write_simulated_links,
+    Fate, Measurement, PacketFile, PacketRow, SimulatedHops, SimulatedPackets, provenance, write_flows, write_measurements,
+    write_simulated_flows, write_simulated_links,
 };
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
 pub use table::{TableStyle, table};

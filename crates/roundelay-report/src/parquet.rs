@@ -6,12 +6,14 @@
 
 mod column;
 mod flows;
+mod measurements;
 mod packets;
 mod simulated_hops;
 mod simulated_packets;
 mod simulation;
 
 pub use flows::write_flows;
+pub use measurements::{Measurement, write_measurements};
 pub use packets::{Fate, PacketFile, PacketRow};
 pub use simulated_hops::SimulatedHops;
 pub use simulated_packets::SimulatedPackets;

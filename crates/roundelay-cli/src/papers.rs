@@ -1,0 +1,206 @@
+//! `roundelay papers`: the papers' tables, figures and theorems, run and judged.
+
+mod memory;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use roundelay_papers::cache::{Cache, hash};
+use roundelay_papers::catalogue::{Item, Paper, Work, papers};
+use roundelay_papers::page::Judged;
+use roundelay_papers::plan::{Plan, Setting};
+use roundelay_papers::record::Record;
+use roundelay_papers::runner::{Ran, Runner};
+use roundelay_papers::site::{Site, record_path};
+use roundelay_papers::text;
+use roundelay_report::{Measurement, provenance, write_measurements, write_text};
+
+use crate::arguments::Papers;
+use crate::failure::Failure;
+use crate::{print, text_file};
+
+/// Name of all papers together.
+const ALL: &str = "all";
+
+pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
+    let papers = papers().map_err(Failure::run)?;
+    let Some(name) = &arguments.paper else { return print(&text::list(&papers, None)) };
+    if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
+        let paper = of_file(Path::new(name))?;
+        return run_all(arguments, &[(&paper, &paper.items[0])], &papers);
+    }
+    let known = || papers.iter().map(|paper| paper.slug.as_str()).chain([ALL]).collect::<Vec<_>>().join(", ");
+    let chosen: Vec<_> = papers.iter().filter(|paper| name == ALL || *name == paper.slug).collect();
+    if chosen.is_empty() {
+        return Err(Failure::usage(format!("no paper is called '{name}': {}, or a file like those in papers/", known())));
+    }
+    if arguments.item.is_none() && name != ALL && !arguments.runs_something() {
+        return print(&text::list(&papers, Some(name)));
+    }
+    let items = chosen.iter().flat_map(|paper| paper.items.iter().map(move |item| (*paper, item)));
+    let items: Vec<_> = items.filter(|(_, item)| arguments.item.as_ref().is_none_or(|name| *name == item.name)).collect();
+    if let (Some(item), true) = (&arguments.item, items.is_empty()) {
+        let names = chosen.iter().flat_map(|paper| &paper.items).map(|item| item.name.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(Failure::usage(format!("{name} has no item '{item}': {names}")));
+    }
+    if let [(_, Item { label, work: Work::Nothing(why), .. })] = items[..] {
+        return print(&format!("{label}: nothing to measure. {why}\n"));
+    }
+    run_all(arguments, &items, &papers)
+}
+
+/// A paper of one plan, from a file.
+fn of_file(path: &Path) -> Result<Paper, Failure> {
+    let text = text_file::read(path, "a plan in TOML like those in papers/")?;
+    let name = path.file_stem().map_or_else(|| "plan".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    Paper::of_plan(&name, &text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+}
+
+fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> Result<(), Failure> {
+    let plans: Vec<_> = items.iter().filter_map(|(paper, item)| item.plan().map(|(plan, text)| (*paper, *item, plan, text))).collect();
+    if plans.len() != 1 && (arguments.parquet.is_some() || arguments.svg.is_some()) {
+        return Err(Failure::usage("--parquet and --svg are for one item: name it"));
+    }
+    let runner = Runner {
+        setting: if arguments.full { Setting::Full } else { Setting::Quick },
+        program: program()?,
+        instead: arguments.instead.clone(),
+        seeds: arguments.seeds.map(u64::from),
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.threads.unwrap_or(0).into()).build().map_err(Failure::run)?;
+    let bar = bar(arguments, &runner, &plans)?;
+    let (mut changed, mut failed, mut all) = (Vec::new(), Vec::new(), Vec::new());
+    for (paper, item, plan, text) in &plans {
+        bar.set_message(format!("{} {}", paper.slug, item.name));
+        memory::forget_peak();
+        let cache = cache(arguments, paper, item)?;
+        let ran = match pool.install(|| runner.run(plan, &cache, &|| bar.inc(1))) {
+            Ok(ran) => ran,
+            Err(error) => {
+                failed.push(format!("{} {}: {error}", paper.slug, item.name));
+                continue;
+            }
+        };
+        let record = Record::new(plan, runner.setting, &ran, memory::peak_bytes()).map_err(Failure::run)?;
+        let mut judged = Judged::new(item, plan, text, record).map_err(Failure::run)?;
+        changed.extend(judged.changed().into_iter().map(|change| format!("{} {}: {change}", paper.slug, item.name)));
+        write(arguments, paper, &judged, &ran)?;
+        judged.ran = ran;
+        if arguments.json {
+            all.push(text::json(&paper.slug, &judged));
+        } else {
+            bar.suspend(|| print(&text::report(&paper.slug, &judged)))?;
+        }
+    }
+    bar.finish_and_clear();
+    if arguments.json {
+        let json = serde_json::to_string_pretty(&all).map_err(Failure::run)?;
+        print(&(json + "\n"))?;
+    }
+    if let Some(folder) = &arguments.pages {
+        write_pages(papers, folder)?;
+    }
+    finish(arguments, &changed, &failed, plans.len())
+}
+
+fn finish(arguments: &Papers, changed: &[String], failed: &[String], items: usize) -> Result<(), Failure> {
+    if !failed.is_empty() {
+        return Err(Failure::run(format!("{} of {items} items could not be run\n  {}", failed.len(), failed.join("\n  "))));
+    }
+    if arguments.check && !changed.is_empty() {
+        return Err(Failure::run(format!("{} verdicts differ from those on record\n  {}", changed.len(), changed.join("\n  "))));
+    }
+    if arguments.check && !arguments.json {
+        return print(&format!("All verdicts of {items} items are those on record.\n"));
+    }
+    Ok(())
+}
+
+/// Progress over all runs, on a terminal.
+fn bar(arguments: &Papers, runner: &Runner, plans: &[(&Paper, &Item, &Plan, &str)]) -> Result<ProgressBar, Failure> {
+    use std::io::IsTerminal;
+    let counts = plans.iter().map(|(_, _, plan, _)| runner.count(plan));
+    let runs: usize = counts.sum::<Result<usize, _>>().map_err(Failure::usage)?;
+    if arguments.quiet || !std::io::stderr().is_terminal() {
+        return Ok(ProgressBar::hidden());
+    }
+    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {msg}, {eta} left").map_err(Failure::run)?;
+    Ok(ProgressBar::new(runs as u64).with_style(style))
+}
+
+fn cache(arguments: &Papers, paper: &Paper, item: &Item) -> Result<Cache, Failure> {
+    if arguments.fresh {
+        return Ok(Cache::none());
+    }
+    let folder = arguments.cache.clone().unwrap_or_else(default_cache);
+    Cache::open(&folder, &paper.slug, &item.name).map_err(Failure::run)
+}
+
+/// Where caches are kept: the user's folder for them, else the temporary one.
+fn default_cache() -> PathBuf {
+    let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
+    base.unwrap_or_else(std::env::temp_dir).join("roundelay").join("papers")
+}
+
+/// The hash of this program: another one may give other results.
+fn program() -> Result<String, Failure> {
+    let bytes = std::env::current_exe().and_then(fs::read).map_err(|error| Failure::run(format!("cannot read this program: {error}")))?;
+    let words = bytes.chunks(8).fold(0_u64, |hash, word| {
+        let number = word.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+        (hash ^ number).wrapping_mul(0x0100_0000_01b3).rotate_left(29)
+    });
+    Ok(hash([env!("CARGO_PKG_VERSION"), &words.to_string()]))
+}
+
+/// Files of one item.
+fn write(arguments: &Papers, paper: &Paper, judged: &Judged<'_>, ran: &Ran) -> Result<(), Failure> {
+    if let Some(path) = &arguments.svg {
+        let charts = judged.charts();
+        let chart = charts.first().ok_or_else(|| Failure::usage(format!("--svg: {} has no chart", judged.item.label)))?;
+        write_text(path, &chart.svg()).map_err(Failure::run)?;
+    }
+    if let Some(path) = &arguments.parquet {
+        let metadata = provenance(env!("CARGO_PKG_VERSION"), 1, &judged.record.plan);
+        write_measurements(path, &measurements(ran), &metadata).map_err(Failure::run)?;
+    }
+    if let (Some(folder), None) = (&arguments.pages, &arguments.instead) {
+        let path = folder.join(record_path(&paper.slug, &judged.item.name));
+        let json = serde_json::to_string(&judged.record).map_err(Failure::run)?;
+        make_folder(&path)?;
+        write_text(&path, &(json + "\n")).map_err(Failure::run)?;
+    }
+    Ok(())
+}
+
+/// A row for each number with each seed.
+fn measurements(ran: &Ran) -> Vec<Measurement<'_>> {
+    let mut rows = Vec::new();
+    for (variation, figures) in &ran.variations {
+        for figure in figures.names() {
+            let mut add = |x, samples: &roundelay_papers::figures::Samples| {
+                let row = |(seed, value): (&u64, &f64)| Measurement { variation: &variation.name, figure, x, seed: *seed, value: *value };
+                rows.extend(samples.0.iter().map(row));
+            };
+            figures.at(figure, None).into_iter().for_each(|samples| add(None, samples));
+            figures.curve(figure).into_iter().flatten().for_each(|(x, samples)| add(Some(x), samples));
+        }
+    }
+    rows
+}
+
+fn write_pages(papers: &[Paper], folder: &Path) -> Result<(), Failure> {
+    let site = Site::read(papers, folder).map_err(Failure::run)?;
+    for (path, text) in site.files() {
+        let path = folder.join(path);
+        make_folder(&path)?;
+        write_text(&path, &text).map_err(Failure::run)?;
+    }
+    Ok(())
+}
+
+fn make_folder(path: &Path) -> Result<(), Failure> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))
+}

@@ -1,0 +1,111 @@
+//! Cache of runs: one file of JSON lines an item, a line a run of one part with one seed.
+//!
+//! A run's key is the hash of the program, of what is run and of the seed: another program, plan or seed runs anew, and a comment in a plan does not. A line that an
+//! interrupted process left half-written is skipped.
+
+use std::collections::HashMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::experiments::{Failed, Outcome};
+
+/// A run that has been done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Done {
+    key: String,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// What it gave.
+    pub outcome: Outcome,
+}
+
+/// The runs of one item.
+#[derive(Debug, Default)]
+pub struct Cache {
+    path: Option<PathBuf>,
+    done: HashMap<String, Done>,
+    file: Mutex<()>,
+}
+
+impl Cache {
+    /// No cache: everything is run.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// The cache of an item in a folder, which is made if it is not there.
+    ///
+    /// # Errors
+    /// What the operating system says, with the path.
+    pub fn open(folder: &Path, paper: &str, item: &str) -> Result<Self, Failed> {
+        let folder = folder.join(paper);
+        let path = folder.join(format!("{item}.jsonl"));
+        fs::create_dir_all(&folder).map_err(|error| Failed(format!("{}: {error}", folder.display())))?;
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            other => other.map_err(|error| Failed(format!("{}: {error}", path.display())))?,
+        };
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Done>(line).ok());
+        Ok(Self { path: Some(path), done: lines.map(|done| (done.key.clone(), done)).collect(), file: Mutex::default() })
+    }
+
+    /// A run that was done before.
+    pub fn find(&self, key: &str) -> Option<&Done> {
+        self.done.get(key)
+    }
+
+    /// Writes a run down.
+    ///
+    /// # Errors
+    /// What the operating system says, with the path.
+    pub fn add(&self, key: String, seconds: f64, outcome: Outcome) -> Result<Done, Failed> {
+        let done = Done { key, seconds, outcome };
+        let Some(path) = &self.path else { return Ok(done) };
+        // A line of its own first: what an interrupted process left half-written then spoils nothing.
+        let line = format!("\n{}\n", serde_json::to_string(&done).map_err(Failed::from)?);
+        let _guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let write = || OpenOptions::new().create(true).append(true).open(path)?.write_all(line.as_bytes());
+        write().map_err(|error| Failed(format!("{}: {error}", path.display())))?;
+        Ok(done)
+    }
+}
+
+/// The hash of texts: 64-bit FNV-1a, in hexadecimal, each text with its end.
+pub fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    let bytes = texts.into_iter().flat_map(|text| text.bytes().chain([0xff]));
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::Row;
+
+    #[test]
+    fn what_was_done_is_found_and_half_a_line_is_not() {
+        let folder = std::env::temp_dir().join(format!("roundelay-cache-{}", std::process::id()));
+        let outcome = Outcome { rows: vec![Row::scalar("A", "delay", 0.1 + 0.2)], trace: vec!["a step".to_owned()] };
+        let cache = Cache::open(&folder, "qfq", "table-2").unwrap();
+        cache.add("one".to_owned(), 0.5, outcome.clone()).unwrap();
+        let path = folder.join("qfq/table-2.jsonl");
+        let whole = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{whole}{}", &whole[..whole.len() / 2])).unwrap();
+        cache.add("two".to_owned(), 0.5, outcome.clone()).unwrap();
+        let again = Cache::open(&folder, "qfq", "table-2").unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(again.find("one").map(|done| &done.outcome), Some(&outcome), "numbers come back to the last bit");
+        assert_eq!(again.find("two").map(|done| done.seconds), Some(0.5));
+        assert_eq!(again.done.len(), 2);
+    }
+
+    #[test]
+    fn a_hash_is_of_each_text_and_their_borders() {
+        assert_eq!(hash(["a", "bc"]), hash(["a", "bc"]));
+        assert_ne!(hash(["a", "bc"]), hash(["ab", "c"]));
+    }
+}

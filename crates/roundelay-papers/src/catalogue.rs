@@ -1,0 +1,151 @@
+//! The catalogue: papers, their tables, figures and theorems in order, and the plans that belong to them.
+
+use serde::Deserialize;
+
+use crate::plan::Plan;
+
+/// All files of `papers/`, by their paths there.
+static FILES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/plans.rs"));
+
+/// A paper.
+#[derive(Debug, Clone)]
+pub struct Paper {
+    /// Its folder, and its name on the command line.
+    pub slug: String,
+    /// What is known of it.
+    pub about: About,
+    /// What it was like to repeat: Markdown.
+    pub essay: String,
+    /// Its tables, figures, theorems and other claims, in order.
+    pub items: Vec<Item>,
+}
+
+/// `paper.toml`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct About {
+    /// Its title.
+    pub title: String,
+    /// Who wrote it.
+    pub authors: Vec<String>,
+    /// Where it appeared.
+    pub venue: String,
+    /// When.
+    pub year: u16,
+    /// What it is called in short.
+    pub short: String,
+    #[serde(rename = "item")]
+    items: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    name: String,
+    label: String,
+    about: String,
+    nothing: Option<String>,
+}
+
+/// A table, a figure, a theorem.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// On the command line: `figure-4`.
+    pub name: String,
+    /// In the paper: `Figure 4`.
+    pub label: String,
+    /// What it is, in a line.
+    pub about: String,
+    /// What there is to do with it.
+    pub work: Work,
+}
+
+/// What there is to do with an item.
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// A plan, and its text.
+    Plan(Box<Plan>, String),
+    /// Nothing, and why.
+    Nothing(String),
+}
+
+impl Item {
+    /// The plan, with its text.
+    pub fn plan(&self) -> Option<(&Plan, &str)> {
+        match &self.work {
+            Work::Plan(plan, text) => Some((plan, text)),
+            Work::Nothing(_) => None,
+        }
+    }
+}
+
+impl Paper {
+    /// A paper of one item, whose plan is `text`.
+    ///
+    /// # Errors
+    /// What is wrong with the plan.
+    pub fn of_plan(name: &str, text: &str) -> Result<Self, String> {
+        let plan = Plan::parse(text)?;
+        let (label, about) = (plan.item.clone(), plan.title.clone());
+        let item = Item { name: name.to_owned(), label, about, work: Work::Plan(Box::new(plan), text.to_owned()) };
+        let about =
+            About { title: name.to_owned(), authors: Vec::new(), venue: String::new(), year: 0, short: name.to_owned(), items: Vec::new() };
+        Ok(Self { slug: "plans".to_owned(), about, essay: String::new(), items: vec![item] })
+    }
+}
+
+/// All papers, in the order of their years.
+///
+/// # Errors
+/// What is wrong with a file, and which one.
+pub fn papers() -> Result<Vec<Paper>, String> {
+    let slugs = FILES.iter().filter_map(|(path, _)| path.strip_suffix("/paper.toml"));
+    let mut papers = slugs.map(|slug| paper(slug, FILES)).collect::<Result<Vec<_>, _>>()?;
+    papers.sort_by_key(|paper| paper.about.year);
+    Ok(papers)
+}
+
+fn paper(slug: &str, files: &[(&str, &str)]) -> Result<Paper, String> {
+    let own = |name: &str| files.iter().find(|(path, _)| path.strip_prefix(slug).is_some_and(|rest| rest == format!("/{name}")));
+    let text = own("paper.toml").map_or("", |(_, text)| text);
+    let about: About = toml::from_str(text).map_err(|error| format!("{slug}/paper.toml: {error}"))?;
+    let mut items = Vec::new();
+    for Entry { name, label, about, nothing } in about.items.clone() {
+        let work = match (own(&format!("{name}.toml")), nothing) {
+            (Some((path, text)), None) => {
+                Work::Plan(Box::new(Plan::parse(text).map_err(|error| format!("{path}: {error}"))?), (*text).to_owned())
+            }
+            (None, Some(why)) => Work::Nothing(why),
+            (Some(_), Some(_)) => return Err(format!("{slug}/paper.toml: {name} has a plan, so that nothing is to be left out")),
+            (None, None) => {
+                return Err(format!("{slug}/paper.toml: {name} has neither a plan, {slug}/{name}.toml, nor says why not: nothing"));
+            }
+        };
+        items.push(Item { name, label, about, work });
+    }
+    let essay = own("essay.md").map_or("", |(_, text)| text).to_owned();
+    Ok(Paper { slug: slug.to_owned(), about, essay, items })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::PLAN;
+
+    const ABOUT: &str = "title = 'T'\nauthors = ['A']\nvenue = 'V'\nyear = 2000\nshort = 'S'
+[[item]]\nname = 'figure-1'\nlabel = 'Figure 1'\nabout = 'a figure'
+[[item]]\nname = 'table-1'\nlabel = 'Table 1'\nabout = 'symbols'\nnothing = 'Definitions.'";
+
+    #[test]
+    fn all_that_the_program_comes_with_can_be_read() {
+        papers().unwrap();
+    }
+
+    #[test]
+    fn an_item_has_a_plan_or_says_why_not() {
+        let files = [("p/paper.toml", ABOUT), ("p/figure-1.toml", PLAN), ("q/figure-9.toml", "")];
+        let found = paper("p", &files).unwrap();
+        assert!(found.items[0].plan().is_some() && found.items[1].plan().is_none());
+        assert!(paper("p", &files[..1]).unwrap_err().contains("figure-1 has neither a plan"));
+    }
+}

@@ -1,0 +1,201 @@
+//! Figures over seeds: samples, means with Student's 95% intervals, modes.
+
+use std::collections::BTreeMap;
+
+use roundelay_sim::scenario::{Interval, student_95};
+
+use crate::experiments::Row;
+
+/// Where a number stands: `RUN: FIGURE`, and x on a curve.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference {
+    /// `RUN: FIGURE`.
+    pub figure: String,
+    /// Where on the curve.
+    pub x: Option<f64>,
+    /// Whether the paper's number is meant.
+    pub is_published: bool,
+}
+
+impl Reference {
+    /// Reads `RUN: FIGURE`, `RUN: CURVE @ X`, and `published` before either.
+    ///
+    /// # Errors
+    /// What is expected.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (is_published, rest) = text.strip_prefix("published ").map_or((false, text), |rest| (true, rest));
+        let (figure, x) = match rest.rsplit_once(" @ ") {
+            Some((figure, x)) => (figure, Some(x.trim().parse().map_err(|_| format!("'{text}': expected a number behind @"))?)),
+            None => (rest, None),
+        };
+        if !figure.contains(": ") {
+            return Err(format!("'{text}': expected RUN: FIGURE, or RUN: CURVE @ X"));
+        }
+        Ok(Self { figure: figure.to_owned(), x, is_published })
+    }
+}
+
+impl std::fmt::Display for Reference {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let published = if self.is_published { "published " } else { "" };
+        let at = self.x.map_or_else(String::new, |x| format!(" @ {x}"));
+        write!(formatter, "{published}{}{at}", self.figure)
+    }
+}
+
+/// A number over seeds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Samples(pub BTreeMap<u64, f64>);
+
+impl Samples {
+    /// The values, by seed.
+    pub fn values(&self) -> Vec<f64> {
+        self.0.values().copied().collect()
+    }
+
+    /// The mean with half the width of its 95% interval. None of no values.
+    pub fn interval(&self) -> Option<Interval> {
+        student_95(&self.values())
+    }
+
+    /// What comes of both for each seed that both have.
+    pub fn with(&self, other: &Self, what: impl Fn(f64, f64) -> f64) -> Self {
+        let pairs = self.0.iter().filter_map(|(seed, value)| Some((*seed, what(*value, *other.0.get(seed)?))));
+        Self(pairs.collect())
+    }
+
+    /// What comes of each.
+    pub fn map(&self, what: impl Fn(f64) -> f64) -> Self {
+        Self(self.0.iter().map(|(seed, value)| (*seed, what(*value))).collect())
+    }
+}
+
+/// An x as a key: numbers of plans are finite.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct At(f64);
+
+impl Eq for At {}
+
+impl PartialOrd for At {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for At {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+/// All figures of one variation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Figures {
+    scalars: BTreeMap<String, Samples>,
+    curves: BTreeMap<String, BTreeMap<At, Samples>>,
+    /// Names in the order in which they came.
+    names: Vec<String>,
+}
+
+impl Figures {
+    /// Adds what one seed gave.
+    pub fn add(&mut self, seed: u64, rows: &[Row]) {
+        for Row { run, figure, x, value } in rows {
+            let name = format!("{run}: {figure}");
+            if !self.scalars.contains_key(&name) && !self.curves.contains_key(&name) {
+                self.names.push(name.clone());
+            }
+            let samples = match x {
+                None => self.scalars.entry(name).or_default(),
+                Some(x) => self.curves.entry(name).or_default().entry(At(*x)).or_default(),
+            };
+            samples.0.insert(seed, *value);
+        }
+    }
+
+    /// Names of figures, in the order in which they came.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// A figure that is one number, or a point of a curve.
+    pub fn at(&self, figure: &str, x: Option<f64>) -> Option<&Samples> {
+        match x {
+            None => self.scalars.get(figure),
+            Some(x) => self.curves.get(figure)?.get(&At(x)),
+        }
+    }
+
+    /// The points of a curve, by x; none of a figure that is one number.
+    pub fn curve(&self, figure: &str) -> Option<Vec<(f64, &Samples)>> {
+        Some(self.curves.get(figure)?.iter().map(|(At(x), samples)| (*x, samples)).collect())
+    }
+}
+
+/// Two modes of a figure: where sorted values leave a gap that is wider than three times the spread on either side, and each side has at least a
+/// fifth of them (and two). Means of both sides, with their shares.
+pub fn modes(values: &[f64]) -> Option<[(f64, f64); 2]> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let least = (sorted.len().div_ceil(5)).max(2);
+    let last = sorted.len().checked_sub(least)?;
+    let gap = |cut: &usize| sorted[*cut] - sorted[*cut - 1];
+    let cut = (least..=last).max_by(|one, other| gap(one).total_cmp(&gap(other)))?;
+    let (low, high) = sorted.split_at(cut);
+    let spread = |part: &[f64]| part[part.len() - 1] - part[0];
+    let is_wide = gap(&cut) > 3.0 * deviation(low).max(deviation(high)) && gap(&cut) > 0.5 * spread(low).max(spread(high));
+    let share = |part: &[f64]| (mean(part), part.len() as f64 / sorted.len() as f64);
+    is_wide.then(|| [share(low), share(high)])
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The standard deviation of a sample.
+pub(crate) fn deviation(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / (values.len().max(2) - 1) as f64).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_name_a_figure_a_point_or_a_published_number() {
+        let reference = |text| Reference::parse(text).unwrap();
+        assert_eq!(reference("DRR: f0 delay, ms").figure, "DRR: f0 delay, ms");
+        assert_eq!(reference("published DRR: ranks @ 16").x, Some(16.0));
+        assert!(reference("published DRR: ranks @ 16").is_published);
+        for text in ["DRR: ranks @ 16", "published QFQ: f0 delay, ms"] {
+            assert_eq!(reference(text).to_string(), text);
+        }
+        assert!(Reference::parse("delay").unwrap_err().contains("RUN: FIGURE"));
+        assert!(Reference::parse("DRR: ranks @ last").unwrap_err().contains("a number"));
+    }
+
+    #[test]
+    fn figures_gather_rows_by_seed() {
+        let mut figures = Figures::default();
+        for seed in [1, 2] {
+            figures.add(seed, &[Row::scalar("A", "delay", seed as f64), Row::point("A", "ranks", 1.0, 10.0 * seed as f64)]);
+        }
+        assert_eq!(figures.at("A: delay", None).unwrap().values(), [1.0, 2.0]);
+        assert_eq!(figures.curve("A: ranks").unwrap()[0].1.interval().unwrap().mean, 15.0);
+        assert_eq!(figures.names(), ["A: delay", "A: ranks"]);
+        let differences = figures.at("A: ranks", Some(1.0)).unwrap().with(figures.at("A: delay", None).unwrap(), |one, other| one - other);
+        assert_eq!(differences.values(), [9.0, 18.0]);
+    }
+
+    #[test]
+    fn two_modes_are_told_from_one() {
+        let two = modes(&[310.0, 315.0, 620.0, 312.0, 625.0, 618.0]).unwrap();
+        assert_eq!((two[0].0.round(), two[1].0.round(), two[0].1), (312.0, 621.0, 0.5));
+        assert_eq!(modes(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), None, "an even spread is one mode");
+        assert_eq!(modes(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0]), None, "one stray value is no mode");
+        assert_eq!(modes(&[1.0]), None);
+        assert_eq!(modes(&[]), None);
+    }
+}

@@ -1,0 +1,317 @@
+//! Pages: Markdown of a paper with its items, and the index of all papers.
+//!
+//! Everything on a page comes from plans, records and `essay.md`; no number is written by hand.
+
+use std::fmt::Write;
+
+use roundelay_report::{Axis, Chart, Curve, Point};
+
+use crate::catalogue::{Item, Paper, Work};
+use crate::figures::{Reference, deviation, modes};
+use crate::plan::{ChartSpec, Plan};
+use crate::predicate::{Truth, measured, rounded};
+use crate::record::Record;
+use crate::runner::Ran;
+use crate::verdict::{Kind, Verdict, judge};
+
+/// An item with what came of it.
+#[derive(Debug)]
+pub struct Judged<'a> {
+    /// The item.
+    pub item: &'a Item,
+    /// Its plan.
+    pub plan: &'a Plan,
+    /// The plan's text, for links to lines.
+    pub text: &'a str,
+    /// The record that it is judged by.
+    pub record: Record,
+    /// What was run.
+    pub ran: Ran,
+    /// A verdict for each claim.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl<'a> Judged<'a> {
+    /// Judges all claims of a plan.
+    ///
+    /// # Errors
+    /// The record is of another plan.
+    pub fn new(item: &'a Item, plan: &'a Plan, text: &'a str, record: Record) -> Result<Self, String> {
+        let ran = record.ran(plan)?;
+        let verdicts = plan.claims.iter().map(|claim| judge(plan, claim, &ran.variations)).collect();
+        Ok(Self { item, plan, text, record, ran, verdicts })
+    }
+
+    /// Claims whose verdict is another one than the plan has on record.
+    pub fn changed(&self) -> Vec<String> {
+        let pairs = self.plan.claims.iter().zip(&self.verdicts).filter(|(claim, verdict)| claim.expect != verdict.kind);
+        pairs.map(|(claim, verdict)| format!("'{}': '{}' on record, now {}", claim.says, claim.expect.name(), verdict.words)).collect()
+    }
+
+    /// All verdicts in a line: `3 hold, 1 does not`.
+    pub fn summary(&self) -> String {
+        let count = |kind: Kind| self.verdicts.iter().filter(|verdict| verdict.kind == kind).count();
+        if let [only] = &self.verdicts[..] {
+            return only.kind.name().to_owned();
+        }
+        let plural = [
+            (Kind::Holds, "holds", "hold"),
+            (Kind::HoldsIf, "holds on a condition", "hold on a condition"),
+            (Kind::DoesNotHold, "does not hold", "do not hold"),
+            (Kind::CannotBe, "cannot be", "cannot be"),
+            (Kind::LeftOut, "cannot be judged", "cannot be judged"),
+            (Kind::Undecided, "is undecided", "are undecided"),
+        ];
+        let words = plural.iter().filter_map(|(kind, one, many)| match count(*kind) {
+            0 => None,
+            1 => Some(format!("1 {one}")),
+            n => Some(format!("{n} {many}")),
+        });
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Published values beside ours: figure, published, ours, ratio.
+    pub fn comparison(&self) -> Vec<[String; 4]> {
+        let figures = &self.ran.variations[0].1;
+        let row = |name: &str, x: Option<f64>, value: f64, spread: Option<f64>| {
+            let samples = figures.at(name, x);
+            let interval = samples.and_then(|samples| Some((samples.interval()?, samples.0.len())));
+            let label = x.map_or_else(|| name.to_owned(), |x| format!("{name} @ {}", rounded(x)));
+            let published = spread.map_or_else(|| rounded(value), |spread| format!("{} (deviation {})", rounded(value), rounded(spread)));
+            let ours = interval.map_or_else(|| "not measured".to_owned(), |(interval, n)| measured(interval, n));
+            let ratio = interval.map_or_else(String::new, |(interval, _)| rounded(interval.mean / value));
+            [label, published, ours, ratio]
+        };
+        let rows = self.plan.published.iter().flat_map(|published| {
+            let scalar = published.value.map(|value| row(&published.figure, None, value, published.deviation));
+            let points = published.points.iter().map(|(x, value)| row(&published.figure, Some(*x), *value, None));
+            scalar.into_iter().chain(points)
+        });
+        rows.collect()
+    }
+
+    /// Figures of one number with two modes.
+    fn modes(&self) -> Vec<String> {
+        let figures = &self.ran.variations[0].1;
+        let told = figures.names().iter().filter_map(|name| {
+            let values = figures.at(name, None)?.values();
+            let [low, high] = modes(&values)?;
+            let part = |(mean, share): (f64, f64)| {
+                format!("{} in {} of {} runs", rounded(mean), (share * values.len() as f64).round(), values.len())
+            };
+            Some(format!("{name} has two modes: {} and {}; its mean describes no run.", part(low), part(high)))
+        });
+        told.collect()
+    }
+
+    /// The charts of the plan.
+    pub fn charts(&self) -> Vec<Chart> {
+        self.plan.charts.iter().map(|spec| self.chart(spec)).collect()
+    }
+
+    fn chart(&self, spec: &ChartSpec) -> Chart {
+        let axis = |label: &str, letter: char| Axis { label: label.to_owned(), is_logarithmic: spec.log.contains(letter) };
+        let curves = spec.curves.iter().filter_map(|text| self.curve(text)).collect();
+        Chart { title: format!("{}: {}", self.item.label, spec.title), x: axis(&spec.x, 'x'), y: axis(&spec.y, 'y'), curves }
+    }
+
+    fn curve(&self, text: &str) -> Option<Curve> {
+        let reference = Reference::parse(text).ok()?;
+        let run = reference.figure.split(": ").next().unwrap_or_default();
+        if reference.is_published {
+            let published = self.plan.published.iter().find(|published| published.figure == reference.figure)?;
+            let points = published.points.iter().map(|&(x, y)| Point { x, y, half_width: 0.0 }).collect();
+            return Some(Curve { name: format!("{run}, published"), points, is_dashed: true });
+        }
+        let points = self.ran.variations[0].1.curve(&reference.figure)?.into_iter().filter_map(|(x, samples)| {
+            Some(Point { x, y: samples.interval()?.mean, half_width: if samples.0.len() > 1 { deviation(&samples.values()) } else { 0.0 } })
+        });
+        Some(Curve { name: run.to_owned(), points: points.collect(), is_dashed: false })
+    }
+}
+
+/// What an item came to in a line, for lists.
+pub fn one_line(item: &Item, judged: Option<&Judged<'_>>) -> String {
+    match (&item.work, judged) {
+        (Work::Nothing(why), _) => format!("nothing to measure: {why}"),
+        (Work::Plan(..), Some(judged)) => judged.summary(),
+        (Work::Plan(..), None) => "not attempted yet: no results on record".to_owned(),
+    }
+}
+
+/// The index of all papers.
+pub fn index(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
+    let mut text = String::from(
+        "# The papers, item by item\n\nGenerated by `make papers-pages`. Each table, figure and numbered theorem has a verdict and the command that gives it.\n\n\
+         `make papers` runs all of it in a quick setting and compares verdicts with those on record; `make papers-full` runs the published setting and \
+         writes these pages anew. [How a verdict is made](verdicts.md).\n",
+    );
+    for (paper, judged) in papers {
+        let about = &paper.about;
+        _ = write!(
+            text,
+            "\n## {}: {}\n\n{}. {}, {}. [The page]({}.md)\n\n| item | about | verdict | command |\n|---|---|---|---|\n",
+            about.short,
+            about.title,
+            about.authors.join(", "),
+            about.venue,
+            about.year,
+            paper.slug
+        );
+        for (item, judged) in paper.items.iter().zip(judged) {
+            let command = if item.plan().is_some() { format!("`roundelay papers {} {}`", paper.slug, item.name) } else { String::new() };
+            let verdict = one_line(item, judged.as_ref());
+            let link = if judged.is_some() { format!("[{}]({}.md#{})", item.label, paper.slug, item.name) } else { item.label.clone() };
+            _ = writeln!(text, "| {link} | {} | {} | {command} |", cell(&item.about), cell(&verdict));
+        }
+    }
+    text
+}
+
+/// The page of a paper.
+pub fn page(paper: &Paper, judged: &[Option<Judged<'_>>]) -> String {
+    let about = &paper.about;
+    let (short, title, authors) = (&about.short, &about.title, about.authors.join(", "));
+    let mut text = format!("# {short}: {title}\n\n{authors}. {}, {}.\n\n{}\n", about.venue, about.year, paper.essay.trim());
+    _ = write!(text, "\n## All items\n\n| item | about | verdict |\n|---|---|---|\n");
+    for (item, judged) in paper.items.iter().zip(judged) {
+        let link = if judged.is_some() { format!("[{}](#{})", item.label, item.name) } else { item.label.clone() };
+        _ = writeln!(text, "| {link} | {} | {} |", cell(&item.about), cell(&one_line(item, judged.as_ref())));
+    }
+    for judged in judged.iter().flatten() {
+        text += &section(paper, judged);
+    }
+    text
+}
+
+fn section(paper: &Paper, judged: &Judged<'_>) -> String {
+    let Judged { item, plan, record, .. } = judged;
+    let mut text = format!("\n<a id=\"{}\"></a>\n\n## {}: {}\n\n**{}.**", item.name, item.label, plan.title, capital(&judged.summary()));
+    _ = write!(text, " ({})\n\n{}\n\n", plan.page, plan.method);
+    text += &claims(paper, judged);
+    text += &comparison(judged);
+    for (number, chart) in judged.charts().iter().enumerate().filter(|(_, chart)| chart.has_points()) {
+        _ = write!(text, "![{}]({}/{})\n\n", chart.title, paper.slug, chart_file(item, number));
+    }
+    text += &open(judged);
+    for (part, lines) in &record.traces {
+        _ = write!(
+            text,
+            "<details><summary>A counterexample, step by step: {part}</summary>\n\n```text\n{}\n```\n\n</details>\n\n",
+            lines.join("\n")
+        );
+    }
+    for mode in judged.modes() {
+        _ = write!(text, "{mode}\n\n");
+    }
+    if !plan.differs.is_empty() {
+        _ = write!(text, "**What we did differently.**\n\n{}\n", plan.differs.iter().map(|line| format!("- {line}\n")).collect::<String>());
+    }
+    if !plan.refute.is_empty() {
+        _ = write!(text, "**How to refute this.** {}\n\n", plan.refute);
+    }
+    text + &cost(paper, judged)
+}
+
+/// The file of a chart: `figure-4.svg`, then `figure-4-2.svg`.
+pub fn chart_file(item: &Item, number: usize) -> String {
+    if number == 0 { format!("{}.svg", item.name) } else { format!("{}-{}.svg", item.name, number + 1) }
+}
+
+fn claims(paper: &Paper, judged: &Judged<'_>) -> String {
+    let Judged { item, plan, verdicts, text: source, .. } = judged;
+    let mut text = String::from("| claim | verdict | what decided |\n|---|---|---|\n");
+    for (number, (claim, verdict)) in plan.claims.iter().zip(verdicts).enumerate() {
+        let link = format!("[predicate](../../papers/{}/{}.toml#L{})", paper.slug, item.name, line_of_claim(source, number));
+        let place = claim.place.as_ref().map_or_else(String::new, |place| format!(" ({place})"));
+        let mut findings: Vec<String> =
+            verdict.findings.iter().map(|finding| format!("{}{}", mark(finding.truth), finding.words)).collect();
+        if !claim.tolerance.is_empty() {
+            findings.push(format!("Tolerance: {}", claim.tolerance));
+        }
+        if !claim.tests.is_empty() {
+            findings.push(format!("Tests: {}", claim.tests.iter().map(|test| format!("`{test}`")).collect::<Vec<_>>().join(", ")));
+        }
+        findings.push(link);
+        _ = writeln!(
+            text,
+            "| {}{place} | **{}** | {} |",
+            cell(&claim.says),
+            cell(&verdict.words),
+            findings.iter().map(|line| cell(line)).collect::<Vec<_>>().join("<br>")
+        );
+    }
+    text + "\n"
+}
+
+const fn mark(truth: Truth) -> &'static str {
+    match truth {
+        Truth::Holds => "",
+        Truth::Fails => "✗ ",
+        Truth::Undecided => "? ",
+    }
+}
+
+/// The line in which the plan's claim of this number begins.
+fn line_of_claim(source: &str, number: usize) -> usize {
+    let lines = source.lines().enumerate().filter(|(_, line)| line.trim() == "[[claim]]");
+    lines.map(|(line, _)| line + 1).nth(number).unwrap_or(1)
+}
+
+fn comparison(judged: &Judged<'_>) -> String {
+    let rows = judged.comparison();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let lines: String =
+        rows.iter().map(|row| format!("| {} |\n", row.iter().map(|text| cell(text)).collect::<Vec<_>>().join(" | "))).collect();
+    format!("| figure | published | ours, 95% interval | ours over published |\n|---|---|---|---|\n{lines}\n")
+}
+
+/// How verdicts move with what the paper leaves open.
+fn open(judged: &Judged<'_>) -> String {
+    let Judged { plan, ran, verdicts, .. } = judged;
+    if plan.open.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("**What the paper leaves open, and how the verdicts move.**\n\n");
+    text += &plan.open.iter().map(|open| format!("- `{}`: {}\n", open.parameter, open.says)).collect::<String>();
+    let numbers: Vec<usize> = (0..plan.claims.len()).filter(|number| !plan.claims[*number].needs.is_empty()).collect();
+    let heads: String = numbers.iter().map(|number| format!(" claim {} |", number + 1)).collect();
+    _ = write!(text, "\n| with |{heads}\n|---|{}\n", "---|".repeat(numbers.len()));
+    for (place, (variation, _)) in ran.variations.iter().enumerate() {
+        let name = if variation.name.is_empty() { "the plan as it stands".to_owned() } else { format!("`{}`", variation.name) };
+        let truth = |number: &usize| match verdicts[*number].by_variation.get(place) {
+            Some(Truth::Holds) => " holds |",
+            Some(Truth::Fails) => " fails |",
+            _ => " undecided |",
+        };
+        _ = writeln!(text, "| {} |{}", cell(&name), numbers.iter().map(truth).collect::<String>());
+    }
+    text + "\n"
+}
+
+fn cost(paper: &Paper, judged: &Judged<'_>) -> String {
+    let Judged { item, record, ran, .. } = judged;
+    let seeds = ran.variations[0].0.seeds;
+    let memory = record.peak_bytes.map_or_else(String::new, |bytes| format!(", {} MB at most", bytes.div_ceil(1_000_000)));
+    let full = if record.setting == "full" { " --full" } else { "" };
+    let runs = if seeds == 1 { "1 run".to_owned() } else { format!("{seeds} seeds") };
+    format!(
+        "`roundelay papers {} {}{full}` ({} setting, {runs} a variation, {} processor seconds{memory}); every row as Parquet: `--parquet rows.parquet`.\n",
+        paper.slug,
+        item.name,
+        record.setting,
+        rounded(record.seconds),
+    )
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Text in a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}

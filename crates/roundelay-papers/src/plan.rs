@@ -1,0 +1,307 @@
+//! Plans: one table, figure or theorem of a paper as data in TOML. What to run, what was published, what is claimed.
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use crate::experiments::{Experiment, KINDS};
+use crate::predicate::Predicate;
+use crate::table::set;
+use crate::verdict::Kind;
+
+/// A plan, as its file has it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// What the paper calls it: `Figure 4`.
+    pub item: String,
+    /// What it shows.
+    pub title: String,
+    /// Where in the paper it stands.
+    pub page: String,
+    /// What is run, and how.
+    pub method: String,
+    /// What is done differently from the paper.
+    #[serde(default)]
+    pub differs: Vec<String>,
+    /// How a reader could show the verdicts wrong.
+    #[serde(default)]
+    pub refute: String,
+    /// What to run: `kind`, `seeds`, and the keys of that kind.
+    pub run: Table,
+    /// Keys of `run` by dotted path that the quick setting replaces.
+    #[serde(default)]
+    pub quick: Table,
+    /// Numbers that the paper prints.
+    #[serde(default)]
+    pub published: Vec<Published>,
+    /// What the paper claims.
+    #[serde(rename = "claim")]
+    pub claims: Vec<Claim>,
+    /// What the paper leaves open.
+    #[serde(default, rename = "open")]
+    pub open: Vec<Open>,
+    /// Drawings.
+    #[serde(default, rename = "chart")]
+    pub charts: Vec<ChartSpec>,
+}
+
+/// A number or a curve that the paper prints.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// `RUN: FIGURE`, as the rows of ours are called.
+    pub figure: String,
+    /// The number.
+    pub value: Option<f64>,
+    /// Or the curve: pairs of x and value.
+    #[serde(default)]
+    pub points: Vec<(f64, f64)>,
+    /// The standard deviation that the paper gives with it.
+    pub deviation: Option<f64>,
+    /// Where in the paper, if not where the item is.
+    #[serde(rename = "where")]
+    pub place: Option<String>,
+}
+
+/// A claim of the paper, and when it holds.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// What the paper claims, in a sentence of ours.
+    pub says: String,
+    /// Where in the paper, if not where the item is.
+    #[serde(rename = "where")]
+    pub place: Option<String>,
+    /// It holds where all of these do.
+    #[serde(default)]
+    pub needs: Vec<Predicate>,
+    /// Where the numbers in `needs` come from.
+    #[serde(default)]
+    pub tolerance: String,
+    /// Why it fails, or on what it depends.
+    #[serde(default)]
+    pub because: String,
+    /// How the paper contradicts itself; `needs` are then over published numbers.
+    pub cannot: Option<String>,
+    /// What the paper leaves out, so that nothing can be judged.
+    pub left_out: Option<String>,
+    /// The verdict on record, which `--check` compares with.
+    pub expect: Kind,
+    /// Tests that prove more.
+    #[serde(default)]
+    pub tests: Vec<String>,
+}
+
+/// A parameter that the paper leaves open, and the values that are tried.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Open {
+    /// Its dotted path in `run`.
+    pub parameter: String,
+    /// What is tried.
+    pub values: Vec<Value>,
+    /// What it is, in words.
+    pub says: String,
+}
+
+/// A drawing: curves of figures.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChartSpec {
+    /// What it shows.
+    pub title: String,
+    /// What lies along.
+    pub x: String,
+    /// What stands upright.
+    pub y: String,
+    /// Figures with an x, as `RUN: FIGURE`; `published RUN: FIGURE` for the paper's.
+    pub curves: Vec<String>,
+    /// Axes that are logarithmic: `x`, `y`, `xy` or none.
+    #[serde(default)]
+    pub log: String,
+}
+
+/// How much to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// As the plan's `[quick]` has it.
+    Quick,
+    /// As the paper has it.
+    Full,
+}
+
+impl Setting {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// The `[run]` table of a plan with one choice of open parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variation {
+    /// `parameter = value`; empty for the plan as it stands.
+    pub name: String,
+    /// Which of `[[open]]` it varies; none for the plan as it stands.
+    pub open: Option<usize>,
+    /// What is run, without `seeds`.
+    pub run: Table,
+    /// Runs with seeds 1 to this.
+    pub seeds: u64,
+}
+
+impl Plan {
+    /// Reads a plan and checks that each variation can be run, and each claim be judged.
+    ///
+    /// # Errors
+    /// What is wrong, with the line where TOML knows it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let plan: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        for setting in [Setting::Quick, Setting::Full] {
+            for variation in plan.variations(setting)? {
+                variation.experiment()?;
+            }
+        }
+        plan.claims.iter().try_for_each(Claim::check)?;
+        Ok(plan)
+    }
+
+    /// What is run: the plan as it stands, then each value of each open parameter.
+    ///
+    /// # Errors
+    /// A path that leads nowhere.
+    pub fn variations(&self, setting: Setting) -> Result<Vec<Variation>, String> {
+        let mut run = self.run.clone();
+        if setting == Setting::Quick {
+            for (path, value) in &self.quick {
+                set(&mut run, path, value.clone()).map_err(|message| format!("[quick] {message}"))?;
+            }
+        }
+        let mut variations = vec![Variation::new(String::new(), None, run.clone())?];
+        for (number, open) in self.open.iter().enumerate() {
+            for value in &open.values {
+                let mut run = run.clone();
+                set(&mut run, &open.parameter, value.clone()).map_err(|message| format!("[[open]] {message}"))?;
+                variations.push(Variation::new(format!("{} = {value}", open.parameter), Some(number), run)?);
+            }
+        }
+        Ok(variations)
+    }
+
+    /// What the paper prints for a figure: its number, or its point at `x`.
+    pub fn published_at(&self, figure: &str, x: Option<f64>) -> Option<f64> {
+        let published = self.published.iter().find(|published| published.figure == figure)?;
+        match x {
+            None => published.value,
+            Some(x) => published.points.iter().find(|(at, _)| *at == x).map(|(_, value)| *value),
+        }
+    }
+}
+
+impl Variation {
+    fn new(name: String, open: Option<usize>, mut run: Table) -> Result<Self, String> {
+        let seeds = run.remove("seeds").unwrap_or(Value::Integer(1));
+        let seeds = seeds.as_integer().and_then(|seeds| u64::try_from(seeds).ok()).filter(|seeds| (1..=10_000).contains(seeds));
+        Ok(Self { name, open, run, seeds: seeds.ok_or("[run] seeds: legal range 1 to 10000")? })
+    }
+
+    /// The experiment that it describes.
+    ///
+    /// # Errors
+    /// An unknown kind, or what is wrong with its keys.
+    pub fn experiment(&self) -> Result<Box<dyn Experiment>, String> {
+        let mut run = self.run.clone();
+        let kind = run.remove("kind").and_then(|kind| kind.as_str().map(str::to_owned));
+        let known = || KINDS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let kind = kind.ok_or_else(|| format!("[run] kind: one of {}", known()))?;
+        let Some((_, read)) = KINDS.iter().find(|(name, _)| *name == kind) else {
+            return Err(format!("[run] kind '{kind}': one of {}", known()));
+        };
+        read(run).map_err(|error| format!("[run] {error}"))
+    }
+
+    /// The text that runs are cached by: all that decides what is run.
+    pub fn identity(&self) -> String {
+        toml::to_string(&self.run).unwrap_or_else(|_| format!("{:?}", self.run))
+    }
+}
+
+impl Claim {
+    fn check(&self) -> Result<(), String> {
+        if self.left_out.is_some() != self.needs.is_empty() {
+            return Err(format!("claim '{}': either needs, or left_out says why there are none", self.says));
+        }
+        if self.expect != Kind::Holds && self.because.is_empty() && self.cannot.is_none() && self.left_out.is_none() {
+            return Err(format!("claim '{}': expect is not 'holds', so that because has to say why", self.says));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) const PLAN: &str = r#"
+item = "Figure 1"
+title = "Ten constant rates"
+page = "section 1"
+method = "A dumbbell."
+[run]
+kind = "simulate"
+seeds = 3
+columns = { DRR = "drr", FIFO = "fifo limit 50" }
+[run.scenario]
+duration = "4s"
+topology = { template = "dumbbell", pairs = 10 }
+source = [{ kind = "cbr", name = "all of them", from = "s*", to = "r*", rate = "1mbit", start_jitter = "1s" }]
+[quick]
+seeds = 2
+"scenario.duration" = "2s"
+[[published]]
+figure = "DRR: least, kbit/s"
+value = 500.0
+[[claim]]
+says = "Round robin shares evenly."
+needs = [{ is = "published", of = "DRR: least, kbit/s", within = 0.1 }]
+expect = "holds"
+[[claim]]
+says = "The longer queue does not matter."
+left_out = "what longer means"
+expect = "left out"
+[[open]]
+parameter = "scenario.source.0.rate"
+values = ["600kbit", "2mbit"]
+says = "What each flow sends."
+"#;
+
+    #[test]
+    fn a_plan_has_the_variations_of_what_is_open() {
+        let plan = Plan::parse(PLAN).unwrap();
+        let [quick, full] = [Setting::Quick, Setting::Full].map(|setting| plan.variations(setting).unwrap());
+        assert_eq!((quick.len(), quick[0].seeds, full[0].seeds), (3, 2, 3));
+        assert_eq!(quick[2].name, "scenario.source.0.rate = \"2mbit\"");
+        assert!(quick[2].identity().contains("2mbit") && quick[0].identity() != full[0].identity());
+        assert_eq!(quick[0].experiment().unwrap().parts(), ["DRR", "FIFO"]);
+        assert_eq!(plan.published_at("DRR: least, kbit/s", None), Some(500.0));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_plan_is_said() {
+        for (from, to, expected) in [
+            ("kind = \"simulate\"", "kind = \"stimulate\"", "[run] kind 'stimulate': one of simulate"),
+            ("seeds = 3", "seeds = 0", "[run] seeds: legal range 1 to 10000"),
+            ("columns =", "colums =", "colums"),
+            ("source.0.rate", "source.7.rate", "[[open]] scenario.source.7.rate: no '7' there"),
+            ("is = \"published\"", "is = \"public\"", "public"),
+            ("left_out = \"what longer means\"", "", "either needs, or left_out"),
+            ("expect = \"holds\"", "expect = \"does not hold\"", "because has to say why"),
+        ] {
+            let error = Plan::parse(&PLAN.replace(from, to)).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

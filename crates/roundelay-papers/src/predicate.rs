@@ -1,0 +1,372 @@
+//! Predicates over figures: what a claim needs, judged with the uncertainty of the seeds.
+//!
+//! A predicate holds if it does over the whole 95% intervals of what it compares, fails if it does nowhere in them, and is undecided between. Orders and ratios
+//! compare seed by seed, so that what runs have in common cancels out.
+
+use roundelay_sim::scenario::Interval;
+use serde::Deserialize;
+
+use crate::figures::{Figures, Reference, Samples};
+use crate::plan::Plan;
+
+/// What must hold.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Predicate {
+    /// Each is at least `by` times the one before.
+    Order {
+        /// The smallest first.
+        of: Vec<String>,
+        /// 1 if left out.
+        #[serde(default = "one")]
+        by: f64,
+    },
+    /// A number lies between two.
+    Interval {
+        /// The number.
+        of: String,
+        /// At least.
+        from: Option<f64>,
+        /// At most.
+        to: Option<f64>,
+    },
+    /// A ratio of numbers lies between two.
+    Ratio {
+        /// The one.
+        of: String,
+        /// By which it is divided.
+        over: String,
+        /// At least.
+        from: Option<f64>,
+        /// At most.
+        to: Option<f64>,
+    },
+    /// A number is the published one, to within a part of that.
+    Published {
+        /// The number.
+        of: String,
+        /// The part.
+        within: f64,
+    },
+    /// A curve never falls from one x to the next.
+    Rising {
+        /// The curve.
+        of: String,
+    },
+    /// A curve never rises.
+    Falling {
+        /// The curve.
+        of: String,
+    },
+    /// All of a curve lies within a part of its mean.
+    Flat {
+        /// The curve.
+        of: String,
+        /// The part, either way.
+        within: f64,
+    },
+    /// A curve overtakes another between two x.
+    Crossing {
+        /// The one that is above in the end.
+        of: String,
+        /// The other.
+        with: String,
+        /// At least.
+        from: Option<f64>,
+        /// At most.
+        to: Option<f64>,
+    },
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
+/// What a predicate comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Truth {
+    /// It fails over all of the intervals.
+    Fails,
+    /// The intervals do not tell.
+    Undecided,
+    /// It holds over all of them.
+    Holds,
+}
+
+/// What a predicate came to, with the numbers that decided.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// The outcome.
+    pub truth: Truth,
+    /// In words: `DRR: f0 delay, ms is 134.9 +- 2.1 (n = 20), needed 100 to 160`.
+    pub words: String,
+}
+
+impl Finding {
+    fn within(what: &str, interval: Interval, n: usize, from: Option<f64>, to: Option<f64>) -> Self {
+        let half = interval.half_width.unwrap_or(0.0);
+        let (low, high) = (interval.mean - half, interval.mean + half);
+        let [lower, upper] = [from.unwrap_or(f64::NEG_INFINITY), to.unwrap_or(f64::INFINITY)];
+        let truth = match () {
+            () if low >= lower && high <= upper => Truth::Holds,
+            () if high < lower || low > upper => Truth::Fails,
+            () => Truth::Undecided,
+        };
+        Self { truth, words: format!("{what} is {}, needed {}", measured(interval, n), range(from, to)) }
+    }
+
+    fn missing(what: &Reference) -> Self {
+        Self { truth: Truth::Fails, words: format!("{what} was not measured") }
+    }
+}
+
+/// A mean with its interval and the number of seeds, in words.
+pub fn measured(interval: Interval, n: usize) -> String {
+    match interval.half_width {
+        Some(half) if half > 0.0 => format!("{} ± {} (n = {n})", rounded(interval.mean), rounded(half)),
+        _ => rounded(interval.mean),
+    }
+}
+
+/// Four digits that count.
+pub fn rounded(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let digits = (3 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+fn range(from: Option<f64>, to: Option<f64>) -> String {
+    match (from, to) {
+        (Some(from), Some(to)) => format!("{} to {}", rounded(from), rounded(to)),
+        (Some(from), None) => format!("at least {}", rounded(from)),
+        (None, Some(to)) => format!("at most {}", rounded(to)),
+        (None, None) => "a number".to_owned(),
+    }
+}
+
+/// Where predicates find their numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct World<'a> {
+    /// What was published.
+    pub plan: &'a Plan,
+    /// What was measured.
+    pub figures: &'a Figures,
+}
+
+impl World<'_> {
+    fn samples(&self, reference: &Reference) -> Option<Samples> {
+        if reference.is_published {
+            let value = self.plan.published_at(&reference.figure, reference.x)?;
+            return Some(Samples([(0, value)].into()));
+        }
+        self.figures.at(&reference.figure, reference.x).cloned()
+    }
+
+    /// Seed by seed where both have seeds; a published number stands beside each seed.
+    fn pairs(&self, one: &Reference, other: &Reference, what: impl Fn(f64, f64) -> f64) -> Result<Samples, Finding> {
+        let samples = |reference: &Reference| self.samples(reference).ok_or_else(|| Finding::missing(reference));
+        let (first, second) = (samples(one)?, samples(other)?);
+        let published = |samples: &Samples| samples.0.get(&0).copied();
+        Ok(match (one.is_published, other.is_published) {
+            (true, false) => second.map(|value| what(published(&first).unwrap_or(f64::NAN), value)),
+            (false, true) => first.map(|value| what(value, published(&second).unwrap_or(f64::NAN))),
+            _ => first.with(&second, what),
+        })
+    }
+
+    fn compare(&self, one: &str, other: &str, words: &str, bounds: [Option<f64>; 2], what: impl Fn(f64, f64) -> f64) -> Finding {
+        let parsed = Reference::parse(one).and_then(|one| Ok((one, Reference::parse(other)?)));
+        let (one, other) = match parsed {
+            Ok(references) => references,
+            Err(words) => return Finding { truth: Truth::Fails, words },
+        };
+        let samples = match self.pairs(&one, &other, what) {
+            Ok(samples) => samples,
+            Err(finding) => return finding,
+        };
+        let Some(interval) = samples.interval() else {
+            return Finding { truth: Truth::Fails, words: format!("{one} and {other} have no seed in common") };
+        };
+        Finding::within(&format!("{one} {words} {other}"), interval, samples.0.len(), bounds[0], bounds[1])
+    }
+}
+
+impl Predicate {
+    /// The figures that it compares.
+    pub fn figures(&self) -> Vec<String> {
+        match self {
+            Self::Order { of, .. } => of.clone(),
+            Self::Ratio { of, over, .. } => vec![of.clone(), over.clone()],
+            Self::Crossing { of, with, .. } => vec![of.clone(), with.clone()],
+            Self::Interval { of, .. } | Self::Published { of, .. } | Self::Flat { of, .. } | Self::Rising { of } | Self::Falling { of } => {
+                vec![of.clone()]
+            }
+        }
+    }
+
+    /// Judges it, part by part.
+    pub fn judge(&self, world: World<'_>) -> Vec<Finding> {
+        match self {
+            Self::Order { of, by } => of.windows(2).map(|pair| order(world, &pair[0], &pair[1], *by)).collect(),
+            Self::Interval { of, from, to } => vec![interval(world, of, *from, *to)],
+            Self::Ratio { of, over, from, to } => vec![world.compare(of, over, "over", [*from, *to], |one, other| one / other)],
+            Self::Published { of, within } => {
+                let bounds = [Some(1.0 - within), Some(1.0 + within)];
+                vec![world.compare(of, &format!("published {of}"), "over", bounds, |one, other| one / other)]
+            }
+            Self::Rising { of } => steps(world, of, "rises", |before, after| after - before),
+            Self::Falling { of } => steps(world, of, "falls", |before, after| before - after),
+            Self::Flat { of, within } => flat(world, of, *within),
+            Self::Crossing { of, with, from, to } => vec![crossing(world, of, with, *from, *to)],
+        }
+    }
+}
+
+fn order(world: World<'_>, less: &str, more: &str, by: f64) -> Finding {
+    if by == 1.0 {
+        return world.compare(more, less, "less", [Some(0.0), None], |more, less| more - less);
+    }
+    world.compare(more, less, "over", [Some(by), None], |more, less| more / less)
+}
+
+fn interval(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> Finding {
+    let reference = match Reference::parse(of) {
+        Ok(reference) => reference,
+        Err(words) => return Finding { truth: Truth::Fails, words },
+    };
+    let samples = world.samples(&reference);
+    match samples.as_ref().and_then(|samples| Some((samples.interval()?, samples.0.len()))) {
+        Some((interval, n)) => Finding::within(of, interval, n, from, to),
+        None => Finding::missing(&reference),
+    }
+}
+
+fn curve<'a>(world: World<'a>, of: &str) -> Result<Vec<(f64, &'a Samples)>, Finding> {
+    let missing = || Finding { truth: Truth::Fails, words: format!("the curve {of} was not measured") };
+    world.figures.curve(of).filter(|points| points.len() > 1).ok_or_else(missing)
+}
+
+/// A finding for each pair of neighbours would be long: the worst one stands for all.
+fn steps(world: World<'_>, of: &str, words: &str, gain: impl Fn(f64, f64) -> f64) -> Vec<Finding> {
+    let points = match curve(world, of) {
+        Ok(points) => points,
+        Err(finding) => return vec![finding],
+    };
+    let step = |pair: &[(f64, &Samples)]| {
+        let gains = pair[0].1.with(pair[1].1, &gain);
+        let what = format!("what {of} {words} by from {} to {}", rounded(pair[0].0), rounded(pair[1].0));
+        Some((gains.interval()?.mean, Finding::within(&what, gains.interval()?, gains.0.len(), Some(0.0), None)))
+    };
+    let worst = points.windows(2).filter_map(step).min_by(|one, other| one.1.truth.cmp(&other.1.truth).then(one.0.total_cmp(&other.0)));
+    worst.map(|(_, finding)| finding).into_iter().collect()
+}
+
+fn flat(world: World<'_>, of: &str, within: f64) -> Vec<Finding> {
+    let points = match curve(world, of) {
+        Ok(points) => points,
+        Err(finding) => return vec![finding],
+    };
+    let intervals: Vec<_> = points.iter().filter_map(|(x, samples)| Some((*x, samples.interval()?, samples.0.len()))).collect();
+    let mean = intervals.iter().map(|(_, interval, _)| interval.mean).sum::<f64>() / intervals.len() as f64;
+    let part = |(x, interval, n): &(f64, Interval, usize)| {
+        let relative = Interval { mean: interval.mean / mean, half_width: interval.half_width.map(|half| half / mean) };
+        let what = format!("{of} @ {} over the curve's mean", rounded(*x));
+        (relative.mean, Finding::within(&what, relative, *n, Some(1.0 - within), Some(1.0 + within)))
+    };
+    let off = |finding: &(f64, Finding)| (finding.0 - 1.0).abs();
+    let worst = intervals.iter().map(part).max_by(|one, other| off(one).total_cmp(&off(other)));
+    worst.map(|(_, finding)| finding).into_iter().collect()
+}
+
+/// By the means: where the first comes to lie above the second for good.
+fn crossing(world: World<'_>, of: &str, with: &str, from: Option<f64>, to: Option<f64>) -> Finding {
+    let (upper, lower) = match (curve(world, of), curve(world, with)) {
+        (Ok(upper), Ok(lower)) => (upper, lower),
+        (Err(finding), _) | (_, Err(finding)) => return finding,
+    };
+    let mean = |samples: &Samples| samples.interval().map(|interval| interval.mean);
+    let differences: Vec<_> =
+        upper.iter().filter_map(|(x, samples)| Some((*x, mean(samples)? - mean(lower.iter().find(|(at, _)| at == x)?.1)?))).collect();
+    let last_below = differences.iter().rposition(|(_, difference)| *difference < 0.0);
+    let at = match last_below {
+        Some(place) if place + 1 < differences.len() => {
+            let ((x0, y0), (x1, y1)) = (differences[place], differences[place + 1]);
+            x0 - y0 * (x1 - x0) / (y1 - y0)
+        }
+        _ => return Finding { truth: Truth::Fails, words: format!("{of} never overtakes {with}") },
+    };
+    Finding::within(&format!("the x at which {of} overtakes {with}"), Interval { mean: at, half_width: None }, 1, from, to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::Row;
+    use crate::plan::tests::PLAN;
+
+    fn figures() -> Figures {
+        let mut figures = Figures::default();
+        for (seed, noise) in [(1, 0.0), (2, 4.0), (3, -4.0)] {
+            let seed_noise = 100.0 * noise;
+            let mut rows = vec![
+                Row::scalar("DRR", "least, kbit/s", 500.0 + noise),
+                Row::scalar("A", "delay", 1000.0 + seed_noise),
+                Row::scalar("B", "delay", 1010.0 + seed_noise),
+            ];
+            for x in [1.0, 2.0, 3.0, 4.0] {
+                rows.push(Row::point("A", "curve", x, x + 0.01 * noise));
+                rows.push(Row::point("B", "curve", x, 2.5));
+            }
+            figures.add(seed, &rows);
+        }
+        figures
+    }
+
+    fn truth(predicate: &str) -> Truth {
+        #[derive(Deserialize)]
+        struct Line {
+            needs: Predicate,
+        }
+        let Line { needs } = toml::from_str(&format!("needs = {predicate}")).unwrap();
+        let (plan, figures) = (Plan::parse(PLAN).unwrap(), figures());
+        needs.judge(World { plan: &plan, figures: &figures }).iter().map(|finding| finding.truth).min().unwrap()
+    }
+
+    #[test]
+    fn intervals_are_judged_with_their_uncertainty() {
+        assert_eq!(truth("{ is = 'interval', of = 'DRR: least, kbit/s', from = 480 }"), Truth::Holds);
+        assert_eq!(truth("{ is = 'interval', of = 'DRR: least, kbit/s', from = 499 }"), Truth::Undecided);
+        assert_eq!(truth("{ is = 'interval', of = 'DRR: least, kbit/s', from = 520, to = 600 }"), Truth::Fails);
+        assert_eq!(truth("{ is = 'published', of = 'DRR: least, kbit/s', within = 0.1 }"), Truth::Holds);
+        assert_eq!(truth("{ is = 'interval', of = 'DRR: most', to = 1 }"), Truth::Fails, "what was not measured does not hold");
+    }
+
+    #[test]
+    fn orders_are_judged_seed_by_seed() {
+        assert_eq!(truth("{ is = 'order', of = ['A: delay', 'B: delay'] }"), Truth::Holds, "10 apart with every seed, 400 between seeds");
+        assert_eq!(truth("{ is = 'order', of = ['B: delay', 'A: delay'] }"), Truth::Fails);
+        assert_eq!(truth("{ is = 'order', of = ['A: delay', 'B: delay'], by = 2 }"), Truth::Fails);
+        assert_eq!(truth("{ is = 'ratio', of = 'A: delay', over = 'B: delay', from = 0.9, to = 1.1 }"), Truth::Holds);
+        assert_eq!(truth("{ is = 'order', of = ['A: curve @ 1', 'A: curve @ 2', 'DRR: least, kbit/s'] }"), Truth::Holds);
+        assert_eq!(truth("{ is = 'order', of = ['published DRR: least, kbit/s', 'A: curve @ 1'] }"), Truth::Fails);
+    }
+
+    #[test]
+    fn curves_rise_fall_stay_and_cross() {
+        assert_eq!(truth("{ is = 'rising', of = 'A: curve' }"), Truth::Holds);
+        assert_eq!(truth("{ is = 'falling', of = 'A: curve' }"), Truth::Fails);
+        assert_eq!(truth("{ is = 'flat', of = 'A: curve', within = 0.1 }"), Truth::Fails);
+        assert_eq!(truth("{ is = 'flat', of = 'B: curve', within = 0.1 }"), Truth::Holds);
+        assert_eq!(truth("{ is = 'crossing', of = 'A: curve', with = 'B: curve', from = 2, to = 3 }"), Truth::Holds);
+        assert_eq!(truth("{ is = 'crossing', of = 'A: curve', with = 'B: curve', from = 3 }"), Truth::Fails);
+        assert_eq!(truth("{ is = 'crossing', of = 'B: curve', with = 'A: curve' }"), Truth::Fails);
+    }
+
+    #[test]
+    fn numbers_have_four_digits_that_count() {
+        assert_eq!([134.871, 0.000_123_456, 41_158.0, 2.0, 0.0].map(rounded), ["134.9", "0.0001235", "41158", "2", "0"]);
+    }
+}

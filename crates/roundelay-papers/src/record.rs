@@ -1,0 +1,171 @@
+//! Records: what a run of a plan gave, as far as its page needs it, in a JSON file beside the pages.
+//!
+//! A page is rendered from its plan and its record alone. The record has the hash of what was run, so that a page that is older than its plan is noticed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::cache::hash;
+use crate::experiments::Row;
+use crate::figures::{Figures, Reference, Samples};
+use crate::plan::{Plan, Setting};
+use crate::predicate::Predicate;
+use crate::runner::Ran;
+
+/// What a run of a plan gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The hash of what was run.
+    pub plan: String,
+    /// `quick` or `full`.
+    pub setting: String,
+    /// The version of Roundelay.
+    pub version: String,
+    /// Processor seconds that all runs took.
+    pub seconds: f64,
+    /// Most memory that the process took meanwhile, where the system tells.
+    pub peak_bytes: Option<u64>,
+    /// Figures by variation, in the order of the plan.
+    pub variations: Vec<Recorded>,
+    /// Counterexamples, by part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<(String, Vec<String>)>,
+}
+
+/// The figures of one variation that the plan refers to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// What the variation is called; empty for the plan as it stands.
+    pub name: String,
+    /// By figure: samples in the order of seeds, from 1.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scalars: BTreeMap<String, Vec<Option<f64>>>,
+    /// By curve: x and its samples.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub curves: BTreeMap<String, Vec<(f64, Vec<Option<f64>>)>>,
+}
+
+/// The hash of all that a plan runs with a setting.
+///
+/// # Errors
+/// A path of the plan leads nowhere.
+pub fn identity(plan: &Plan, setting: Setting) -> Result<String, String> {
+    let variations = plan.variations(setting)?;
+    let texts: Vec<String> = variations.iter().map(|variation| format!("{} {}", variation.identity(), variation.seeds)).collect();
+    Ok(hash(texts.iter().map(String::as_str)))
+}
+
+/// The figures that claims, published values and charts refer to.
+fn wanted(plan: &Plan) -> BTreeSet<String> {
+    let names = plan.claims.iter().flat_map(|claim| &claim.needs).flat_map(Predicate::figures);
+    let charts = plan.charts.iter().flat_map(|chart| chart.curves.iter().cloned());
+    let published = plan.published.iter().map(|published| published.figure.clone());
+    let all = names.chain(charts).chain(published);
+    all.filter_map(|text| Reference::parse(&text).ok()).map(|reference| reference.figure).collect()
+}
+
+impl Record {
+    /// What is worth keeping of a run.
+    ///
+    /// # Errors
+    /// A path of the plan leads nowhere.
+    pub fn new(plan: &Plan, setting: Setting, ran: &Ran, peak_bytes: Option<u64>) -> Result<Self, String> {
+        let wanted = wanted(plan);
+        let record = |(variation, figures): &(crate::plan::Variation, Figures)| {
+            Recorded::new(&variation.name, figures, variation.seeds, |name| wanted.contains(name))
+        };
+        Ok(Self {
+            plan: identity(plan, setting)?,
+            setting: setting.name().to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            seconds: short(ran.seconds),
+            peak_bytes,
+            variations: ran.variations.iter().map(record).collect(),
+            traces: ran.traces.clone(),
+        })
+    }
+
+    /// The setting it was run with.
+    pub fn setting(&self) -> Setting {
+        if self.setting == Setting::Quick.name() { Setting::Quick } else { Setting::Full }
+    }
+
+    /// The run again, as far as it was kept.
+    ///
+    /// # Errors
+    /// The plan has other variations than the record.
+    pub fn ran(&self, plan: &Plan) -> Result<Ran, String> {
+        let variations = plan.variations(self.setting())?;
+        if variations.len() != self.variations.len() {
+            return Err("the record has other variations than the plan: run it again".to_owned());
+        }
+        let variations = variations.into_iter().zip(&self.variations).map(|(variation, recorded)| (variation, recorded.figures()));
+        Ok(Ran { variations: variations.collect(), traces: self.traces.clone(), seconds: self.seconds, runs: [0, 0] })
+    }
+}
+
+impl Recorded {
+    fn new(name: &str, figures: &Figures, seeds: u64, is_wanted: impl Fn(&str) -> bool) -> Self {
+        let list = |samples: &Samples| (1..=seeds).map(|seed| samples.0.get(&seed).map(|value| short(*value))).collect();
+        let (mut scalars, mut curves) = (BTreeMap::new(), BTreeMap::new());
+        for name in figures.names().iter().filter(|name| is_wanted(name)) {
+            if let Some(samples) = figures.at(name, None) {
+                scalars.insert(name.clone(), list(samples));
+            }
+            if let Some(points) = figures.curve(name) {
+                curves.insert(name.clone(), points.into_iter().map(|(x, samples)| (short(x), list(samples))).collect());
+            }
+        }
+        Self { name: name.to_owned(), scalars, curves }
+    }
+
+    fn figures(&self) -> Figures {
+        let mut figures = Figures::default();
+        let mut add = |name: &str, x: Option<f64>, samples: &[Option<f64>]| {
+            let Some((run, figure)) = name.split_once(": ") else { return };
+            for (seed, value) in (1..).zip(samples).filter_map(|(seed, value)| Some((seed, (*value)?))) {
+                figures.add(seed, &[Row { run: run.to_owned(), figure: figure.to_owned(), x, value }]);
+            }
+        };
+        self.scalars.iter().for_each(|(name, samples)| add(name, None, samples));
+        self.curves.iter().for_each(|(name, points)| points.iter().for_each(|(x, samples)| add(name, Some(*x), samples)));
+        figures
+    }
+}
+
+/// Seven digits that count: more would only make files longer.
+fn short(value: f64) -> f64 {
+    format!("{value:.6e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::Cache;
+    use crate::plan::tests::PLAN;
+    use crate::runner::Runner;
+    use crate::verdict::judge;
+
+    #[test]
+    fn verdicts_on_a_record_are_those_on_the_run() {
+        let plan = Plan::parse(PLAN).unwrap();
+        let runner = Runner { setting: Setting::Quick, program: String::new(), instead: None, seeds: None };
+        let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
+        let record = Record::new(&plan, Setting::Quick, &ran, None).unwrap();
+        let read: Record = serde_json::from_str(&serde_json::to_string(&record).unwrap()).unwrap();
+        assert_eq!(read, record);
+        let again = read.ran(&plan).unwrap();
+        let verdict = |ran: &Ran| judge(&plan, &plan.claims[0], &ran.variations);
+        assert_eq!(verdict(&again), verdict(&ran));
+        assert!(again.variations[0].1.names().len() < ran.variations[0].1.names().len(), "what nothing refers to is not kept");
+    }
+
+    #[test]
+    fn what_is_run_has_a_hash_and_prose_has_none() {
+        let identity = |text: &str| identity(&Plan::parse(text).unwrap(), Setting::Full).unwrap();
+        assert_eq!(identity(PLAN), identity(&PLAN.replace("A dumbbell.", "Another sentence.")));
+        assert_ne!(identity(PLAN), identity(&PLAN.replace("pairs = 10", "pairs = 11")));
+        assert_ne!(identity(PLAN), identity(&PLAN.replace("seeds = 3", "seeds = 4")));
+    }
+}

@@ -1,0 +1,111 @@
+//! What a plan came to, for a terminal: verdicts, published values beside ours, what is open.
+
+use std::fmt::Write;
+
+use crate::catalogue::Paper;
+use crate::page::Judged;
+use crate::predicate::Truth;
+use crate::verdict::Kind;
+
+/// The list of papers and items, with the verdicts on record.
+pub fn list(papers: &[Paper], only: Option<&str>) -> String {
+    let mut text = String::new();
+    for paper in papers.iter().filter(|paper| only.is_none_or(|only| only == paper.slug)) {
+        _ = writeln!(text, "{}  {} ({}, {})", paper.slug, paper.about.title, paper.about.venue, paper.about.year);
+        for item in &paper.items {
+            let verdict = match item.plan() {
+                Some((plan, _)) => on_record(plan.claims.iter().map(|claim| claim.expect)),
+                None => "nothing to measure".to_owned(),
+            };
+            _ = writeln!(text, "  {:14} {:16} {:40} {}", item.name, item.label, verdict, item.about);
+        }
+        text.push('\n');
+    }
+    text + "roundelay papers PAPER ITEM runs one; --full as published; `roundelay papers all --check` compares verdicts with these.\n"
+}
+
+/// The verdicts of claims, counted.
+fn on_record(kinds: impl Iterator<Item = Kind>) -> String {
+    let mut counts: Vec<(Kind, usize)> = Vec::new();
+    for kind in kinds {
+        match counts.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((kind, 1)),
+        }
+    }
+    let words = counts.iter().map(|(kind, count)| if *count == 1 { kind.name().to_owned() } else { format!("{} x{count}", kind.name()) });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// What one item came to, for programs: claims with verdicts and findings, published values beside ours, and the record.
+pub fn json(paper: &str, judged: &Judged<'_>) -> serde_json::Value {
+    let claims = judged.plan.claims.iter().zip(&judged.verdicts).map(|(claim, verdict)| {
+        let findings: Vec<_> = verdict.findings.iter().map(|finding| finding.words.as_str()).collect();
+        let (kind, on_record) = (verdict.kind.name(), claim.expect.name());
+        serde_json::json!({ "claim": claim.says, "verdict": kind, "on_record": on_record, "words": verdict.words, "findings": findings })
+    });
+    let names = ["figure", "published", "ours", "ratio"];
+    let comparison = judged.comparison().into_iter().map(|row| names.into_iter().zip(row).collect::<std::collections::BTreeMap<_, _>>());
+    serde_json::json!({
+        "paper": paper,
+        "item": judged.item.name,
+        "label": judged.item.label,
+        "title": judged.plan.title,
+        "claims": claims.collect::<Vec<_>>(),
+        "comparison": comparison.collect::<Vec<_>>(),
+        "record": judged.record,
+    })
+}
+
+/// What one item came to.
+pub fn report(paper: &str, judged: &Judged<'_>) -> String {
+    let Judged { item, plan, record, .. } = judged;
+    let mut text = format!("{paper} {}: {}\n{} ({} setting)\n\n", item.label, plan.title, plan.page, record.setting);
+    for (claim, verdict) in plan.claims.iter().zip(&judged.verdicts) {
+        _ = writeln!(text, "  {}\n    {}", claim.says, verdict.words);
+        for finding in &verdict.findings {
+            let mark = if finding.truth == Truth::Fails { "x" } else { "-" };
+            _ = writeln!(text, "    {mark} {}", finding.words);
+        }
+    }
+    text += &comparison(judged);
+    text += &open(judged);
+    for change in judged.changed() {
+        _ = writeln!(text, "\n  CHANGED {change}");
+    }
+    text + "\n"
+}
+
+fn comparison(judged: &Judged<'_>) -> String {
+    let rows = judged.comparison();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n  {:44} {:>26} {:>30} {:>8}\n", "figure", "published", "ours, 95% interval", "ratio");
+    for [figure, published, ours, ratio] in rows {
+        _ = writeln!(text, "  {figure:44} {published:>26} {ours:>30} {ratio:>8}");
+    }
+    text
+}
+
+fn open(judged: &Judged<'_>) -> String {
+    let Judged { ran, verdicts, .. } = judged;
+    if ran.variations.len() < 2 {
+        return String::new();
+    }
+    let mut text = String::from("\n  what the paper leaves open: claims that hold (+), fail (x), are undecided (?)\n");
+    for (place, (variation, _)) in ran.variations.iter().enumerate() {
+        let marks: String = verdicts
+            .iter()
+            .map(|verdict| match verdict.by_variation.get(place) {
+                _ if verdict.kind == Kind::LeftOut => ' ',
+                Some(Truth::Holds) => '+',
+                Some(Truth::Fails) => 'x',
+                _ => '?',
+            })
+            .collect();
+        let name = if variation.name.is_empty() { "the plan as it stands" } else { &variation.name };
+        _ = writeln!(text, "  {marks}  {name}");
+    }
+    text
+}

@@ -1,0 +1,135 @@
+//! Verdicts: what becomes of a claim, over all variations of what the paper leaves open.
+
+use serde::{Deserialize, Serialize};
+
+use crate::figures::Figures;
+use crate::plan::{Claim, Plan, Variation};
+use crate::predicate::{Finding, Truth, World};
+
+/// A verdict without its reasons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    /// With every choice of what the paper leaves open.
+    #[serde(rename = "holds")]
+    Holds,
+    /// With some choices.
+    #[serde(rename = "holds if")]
+    HoldsIf,
+    /// With none.
+    #[serde(rename = "does not hold")]
+    DoesNotHold,
+    /// The paper contradicts itself.
+    #[serde(rename = "cannot be")]
+    CannotBe,
+    /// The paper leaves out what it would take to judge.
+    #[serde(rename = "left out")]
+    LeftOut,
+    /// So many seeds do not tell.
+    #[serde(rename = "undecided")]
+    Undecided,
+}
+
+impl Kind {
+    /// As plans write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::HoldsIf => "holds if",
+            Self::DoesNotHold => "does not hold",
+            Self::CannotBe => "cannot be",
+            Self::LeftOut => "left out",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// A verdict with its reasons.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// Which one.
+    pub kind: Kind,
+    /// The whole verdict in a line: `holds if scenario.source.4.weight is 10 or 22`.
+    pub words: String,
+    /// What decided it, with the plan as it stands.
+    pub findings: Vec<Finding>,
+    /// What it came to with each variation, the plan as it stands first.
+    pub by_variation: Vec<Truth>,
+}
+
+/// Judges a claim by what every variation gave.
+pub fn judge(plan: &Plan, claim: &Claim, variations: &[(Variation, Figures)]) -> Verdict {
+    let findings =
+        |figures: &Figures| -> Vec<Finding> { claim.needs.iter().flat_map(|predicate| predicate.judge(World { plan, figures })).collect() };
+    let truth = |findings: &[Finding]| findings.iter().map(|finding| finding.truth).min().unwrap_or(Truth::Undecided);
+    let all: Vec<Vec<Finding>> = variations.iter().map(|(_, figures)| findings(figures)).collect();
+    let by_variation: Vec<Truth> = all.iter().map(|findings| truth(findings)).collect();
+    let (kind, words) = decide(claim, variations, &by_variation);
+    Verdict { kind, words, findings: all.into_iter().next().unwrap_or_default(), by_variation }
+}
+
+fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) -> (Kind, String) {
+    let because = |words: String| if claim.because.is_empty() { words } else { format!("{words}: {}", claim.because) };
+    if let Some(what) = &claim.left_out {
+        return (Kind::LeftOut, format!("the paper leaves out {what}"));
+    }
+    let base = truths.first().copied().unwrap_or(Truth::Undecided);
+    if let Some(why) = &claim.cannot {
+        return match base {
+            Truth::Fails => (Kind::CannotBe, format!("cannot be (the paper contradicts itself: {why})")),
+            _ => (Kind::Holds, "holds, by its own numbers".to_owned()),
+        };
+    }
+    if truths.iter().all(|truth| *truth == Truth::Holds) {
+        return (Kind::Holds, "holds".to_owned());
+    }
+    if truths.iter().any(|truth| *truth == Truth::Holds) {
+        return (Kind::HoldsIf, because(format!("holds if {}", condition(variations, truths))));
+    }
+    match base {
+        Truth::Undecided => (Kind::Undecided, because(format!("undecided with {} seeds", variations[0].0.seeds))),
+        _ => (Kind::DoesNotHold, because("does not hold".to_owned())),
+    }
+}
+
+/// Which variations it holds with, or without which it does, whichever is shorter to say.
+fn condition(variations: &[(Variation, Figures)], truths: &[Truth]) -> String {
+    let names = |holds: bool| -> Vec<&str> {
+        let pairs = variations.iter().zip(truths).skip(1);
+        pairs.filter(|(_, truth)| (**truth == Truth::Holds) == holds).map(|((variation, _), _)| variation.name.as_str()).collect()
+    };
+    let (with, without) = (names(true), names(false));
+    match truths.first() {
+        Some(Truth::Holds) => format!("not {}", without.join(", nor ")),
+        _ => with.join(", or "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::Row;
+    use crate::plan::{Setting, tests::PLAN};
+
+    /// Verdicts on the claims of the plan where DRR's least flow gets so much with each variation.
+    fn verdicts(least: [f64; 3]) -> Vec<Verdict> {
+        let plan = Plan::parse(PLAN).unwrap();
+        let figures = |value: f64| {
+            let mut figures = Figures::default();
+            (1..=3).for_each(|seed| figures.add(seed, &[Row::scalar("DRR", "least, kbit/s", value)]));
+            figures
+        };
+        let variations = plan.variations(Setting::Full).unwrap().into_iter().zip(least.map(figures)).collect::<Vec<_>>();
+        plan.claims.iter().map(|claim| judge(&plan, claim, &variations)).collect()
+    }
+
+    #[test]
+    fn a_verdict_is_over_all_that_is_open() {
+        let verdict = |least| verdicts(least).swap_remove(0);
+        assert_eq!(verdict([500.0, 510.0, 490.0]).kind, Kind::Holds);
+        assert_eq!(verdict([400.0, 410.0, 390.0]).kind, Kind::DoesNotHold);
+        let some = verdict([500.0, 400.0, 490.0]);
+        assert_eq!((some.kind, some.words.as_str()), (Kind::HoldsIf, "holds if not scenario.source.0.rate = \"600kbit\""));
+        assert_eq!(verdict([400.0, 400.0, 490.0]).words, "holds if scenario.source.0.rate = \"2mbit\"");
+        assert_eq!(verdicts([1.0; 3])[1].words, "the paper leaves out what longer means");
+    }
+}

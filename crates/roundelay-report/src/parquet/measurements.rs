@@ -1,0 +1,45 @@
+//! One row a measured number, as experiments give them.
+
+use std::path::Path;
+
+use parquet::data_type::ByteArray;
+
+use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
+use crate::ReportError;
+
+/// A number that an experiment measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measurement<'a> {
+    /// Which choice of open parameters; empty for the plan as it stands.
+    pub variation: &'a str,
+    /// The figure, as `RUN: FIGURE`.
+    pub figure: &'a str,
+    /// Where on a curve.
+    pub x: Option<f64>,
+    /// With which seed.
+    pub seed: u64,
+    /// The number.
+    pub value: f64,
+}
+
+/// Writes a row a measurement, and `metadata` such as [`provenance`](crate::provenance) gives.
+///
+/// # Errors
+///
+/// What the operating system said, with the file's name.
+pub fn write_measurements(path: &Path, rows: &[Measurement<'_>], metadata: &[(String, String)]) -> Result<(), ReportError> {
+    let mut file = ColumnFile::create(path, &columns(&[]), metadata)?;
+    rows.chunks(GROUP_ROWS).try_for_each(|rows| file.write(&columns(rows)))?;
+    file.finish()
+}
+
+fn columns(rows: &[Measurement<'_>]) -> Vec<Column> {
+    let texts = |of: fn(&Measurement<'_>) -> ByteArray| Values::Texts(rows.iter().map(of).collect());
+    vec![
+        Column { name: "variation", values: texts(|row| ByteArray::from(row.variation)) },
+        Column { name: "figure", values: texts(|row| ByteArray::from(row.figure)) },
+        Column { name: "x", values: Values::OptionalNumbers(rows.iter().map(|row| row.x).collect()) },
+        Column { name: "seed", values: Values::Counts(rows.iter().map(|row| row.seed).collect()) },
+        Column { name: "value", values: Values::Numbers(rows.iter().map(|row| row.value).collect()) },
+    ]
+}
