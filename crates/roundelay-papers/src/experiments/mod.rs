@@ -5,6 +5,7 @@
 
 use serde::de::DeserializeOwned;
 
+mod collisions;
 mod cost;
 mod deadlines;
 mod decisions;
@@ -12,6 +13,7 @@ mod footprint;
 mod hierarchy;
 mod leftover;
 mod promise;
+mod reordering;
 mod simulate;
 mod turns;
 mod written;
@@ -92,12 +94,14 @@ fn read<E: Experiment + DeserializeOwned + 'static>(table: toml::Table) -> Resul
 
 /// All kinds, by their names in plans.
 pub const KINDS: &[(&str, Read)] = &[
+    ("collisions", read::<collisions::Collisions>), //
     ("cost", read::<cost::Cost>), //
     ("deadlines", read::<deadlines::Deadlines>), //
     ("footprint", read::<footprint::Memory>), //
     ("hierarchy", read::<hierarchy::Hierarchy>), //
     ("leftover", read::<leftover::Leftover>), //
     ("promise", read::<promise::Promise>), //
+    ("reordering", read::<reordering::Reordering>), //
     ("simulate", read::<simulate::Simulate>), //
     ("turns", read::<turns::Turns>), //
 ];
