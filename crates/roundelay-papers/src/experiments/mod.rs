@@ -5,7 +5,9 @@
 
 use serde::de::DeserializeOwned;
 
+mod listings;
 mod simulate;
+mod worst_case;
 
 /// One number that an experiment measured with one seed.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -82,6 +84,5 @@ fn read<E: Experiment + DeserializeOwned + 'static>(table: toml::Table) -> Resul
 }
 
 /// All kinds, by their names in plans.
-pub const KINDS: &[(&str, Read)] = &[
-    ("simulate", read::<simulate::Simulate>), //
-];
+pub const KINDS: &[(&str, Read)] =
+    &[("listings", read::<listings::Listings>), ("simulate", read::<simulate::Simulate>), ("worst_case", read::<worst_case::WorstCase>)];
