@@ -238,7 +238,7 @@ pub(crate) struct Papers {
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Write records, pages and drawings into this folder
+    /// Write records, pages and drawings into this folder; without a paper, pages and drawings from the records that are there
     #[arg(long, value_name = "DIR")]
     pub(crate) pages: Option<PathBuf>,
 

@@ -25,7 +25,12 @@ const ALL: &str = "all";
 
 pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
     let papers = papers().map_err(Failure::run)?;
-    let Some(name) = &arguments.paper else { return print(&text::list(&papers, None)) };
+    let Some(name) = &arguments.paper else {
+        return match &arguments.pages {
+            Some(folder) => write_pages(&papers, folder),
+            None => print(&text::list(&papers, None)),
+        };
+    };
     if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
         let paper = of_file(Path::new(name))?;
         return run_all(arguments, &[(&paper, &paper.items[0])], &papers);
@@ -74,7 +79,7 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     for (paper, item, plan, text) in &plans {
         bar.set_message(format!("{} {}", paper.slug, item.name));
         memory::forget_peak();
-        let cache = cache(arguments, paper, item)?;
+        let cache = cache(arguments, paper)?;
         let ran = match pool.install(|| runner.run(plan, &cache, &|| bar.inc(1))) {
             Ok(ran) => ran,
             Err(error) => {
@@ -129,12 +134,12 @@ fn bar(arguments: &Papers, runner: &Runner, plans: &[(&Paper, &Item, &Plan, &str
     Ok(ProgressBar::new(runs as u64).with_style(style))
 }
 
-fn cache(arguments: &Papers, paper: &Paper, item: &Item) -> Result<Cache, Failure> {
+fn cache(arguments: &Papers, paper: &Paper) -> Result<Cache, Failure> {
     if arguments.fresh {
         return Ok(Cache::none());
     }
     let folder = arguments.cache.clone().unwrap_or_else(default_cache);
-    Cache::open(&folder, &paper.slug, &item.name).map_err(Failure::run)
+    Cache::open(&folder, &paper.slug).map_err(Failure::run)
 }
 
 /// Where caches are kept: the user's folder for them, else the temporary one.
