@@ -70,6 +70,12 @@ pub trait Scheduler<T> {
         None
     }
 
+    /// Whether the next packet follows from a decision already taken: of a turn, or of a service of several packets. A [`Port`](crate::Port) whose
+    /// decisions cost time asks before each [`dequeue`](Self::dequeue). False: each packet is a decision of its own.
+    fn has_decided(&self) -> bool {
+        false
+    }
+
     /// A packet that the discipline dropped of its own accord in the last [`enqueue`](Self::enqueue) (the packet itself among them if
     /// it was dropped early), [`dequeue`](Self::dequeue) or [`evict`](Self::evict), and why; oldest first. To be called until it returns
     /// none.

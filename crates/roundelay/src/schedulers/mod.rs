@@ -485,6 +485,10 @@ macro_rules! registry {
                 match self { $(Self::$variant(scheduler) => scheduler.ready_at(),)* }
             }
 
+            fn has_decided(&self) -> bool {
+                match self { $(Self::$variant(scheduler) => scheduler.has_decided(),)* }
+            }
+
             fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
                 match self { $(Self::$variant(scheduler) => scheduler.take_dropped(),)* }
             }
