@@ -234,6 +234,10 @@ pub(crate) struct Papers {
     #[arg(long, value_name = "FILE")]
     pub(crate) parquet: Option<PathBuf>,
 
+    /// Write one item as a self-contained HTML page with its charts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Draw the first chart of one item
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,

@@ -115,8 +115,9 @@ fn a_second_run_comes_from_the_cache_and_gives_the_same() {
 #[test]
 fn rows_and_drawings_are_written() {
     let folder = Folder::new("files");
-    let (rows, drawing) = (folder.path("rows.parquet"), folder.path("chart.svg"));
-    assert!(folder.run(&["--parquet", &rows, "--svg", &drawing]).status.success());
+    let (rows, drawing, page) = (folder.path("rows.parquet"), folder.path("chart.svg"), folder.path("page.html"));
+    assert!(folder.run(&["--parquet", &rows, "--svg", &drawing, "--html", &page]).status.success());
+    assert!(fs::read_to_string(page).unwrap().contains("Round robin shares evenly."));
     assert!(fs::read_to_string(drawing).unwrap().contains("Throughput by rank"));
     let reader = parquet::file::reader::SerializedFileReader::try_from(&*PathBuf::from(rows)).unwrap();
     let metadata = parquet::file::reader::FileReader::metadata(&reader);
@@ -132,7 +133,7 @@ fn what_is_wrong_is_said_with_what_is_legal() {
         (&["qfqq"][..], 2, "no paper is called 'qfqq': "),
         (&["qfq", "table-9"], 2, "qfq has no item 'table-9': "),
         (&["no-such-plan.toml"], 2, "there is no such file; expected a plan"),
-        (&["all", "--parquet", "x.parquet"], 2, "--parquet and --svg are for one item"),
+        (&["all", "--parquet", "x.parquet"], 2, "--parquet, --svg and --html are for one item"),
         (&["qfq", "table-2", "--instead", "fiffo"], 2, "fiffo"),
     ] {
         let output = papers(arguments);

@@ -185,18 +185,28 @@ pub fn page(paper: &Paper, judged: &[Option<Judged<'_>>]) -> String {
         _ = writeln!(text, "| {link} | {} | {} |", cell(&item.about), cell(&one_line(item, judged.as_ref())));
     }
     for judged in judged.iter().flatten() {
-        text += &section(paper, judged);
+        text += &section(paper, judged, Place::Repository);
     }
     text
 }
 
-fn section(paper: &Paper, judged: &Judged<'_>) -> String {
+/// Where a section is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the repository, beside drawings and plans.
+    Repository,
+    /// By itself: no link leads anywhere, and charts are drawn by whoever shows it.
+    Alone,
+}
+
+/// The section of an item: verdicts, published values beside ours, charts, what is open, how to refute it.
+pub fn section(paper: &Paper, judged: &Judged<'_>, place: Place) -> String {
     let Judged { item, plan, record, .. } = judged;
     let mut text = format!("\n<a id=\"{}\"></a>\n\n## {}: {}\n\n**{}.**", item.name, item.label, plan.title, capital(&judged.summary()));
     _ = write!(text, " ({})\n\n{}\n\n", plan.page, plan.method);
-    text += &claims(paper, judged);
+    text += &claims(paper, judged, place);
     text += &comparison(judged);
-    for (number, chart) in judged.charts().iter().enumerate().filter(|(_, chart)| chart.has_points()) {
+    for (number, chart) in judged.charts().iter().enumerate().filter(|(_, chart)| place == Place::Repository && chart.has_points()) {
         _ = write!(text, "![{}]({}/{})\n\n", chart.title, paper.slug, chart_file(item, number));
     }
     text += &open(judged);
@@ -224,12 +234,16 @@ pub fn chart_file(item: &Item, number: usize) -> String {
     if number == 0 { format!("{}.svg", item.name) } else { format!("{}-{}.svg", item.name, number + 1) }
 }
 
-fn claims(paper: &Paper, judged: &Judged<'_>) -> String {
+fn claims(paper: &Paper, judged: &Judged<'_>, place: Place) -> String {
     let Judged { item, plan, verdicts, text: source, .. } = judged;
     let mut text = String::from("| claim | verdict | what decided |\n|---|---|---|\n");
     for (number, (claim, verdict)) in plan.claims.iter().zip(verdicts).enumerate() {
-        let link = format!("[predicate](../../papers/{}/{}.toml#L{})", paper.slug, item.name, line_of_claim(source, number));
-        let place = claim.place.as_ref().map_or_else(String::new, |place| format!(" ({place})"));
+        let (line, file) = (line_of_claim(source, number), format!("papers/{}/{}.toml", paper.slug, item.name));
+        let link = match place {
+            Place::Repository => format!("[predicate](../../{file}#L{line})"),
+            Place::Alone => format!("{file}, line {line}"),
+        };
+        let stands = claim.place.as_ref().map_or_else(String::new, |place| format!(" ({place})"));
         let mut findings: Vec<String> =
             verdict.findings.iter().map(|finding| format!("{}{}", mark(finding.truth), finding.words)).collect();
         if !claim.tolerance.is_empty() {
@@ -241,7 +255,7 @@ fn claims(paper: &Paper, judged: &Judged<'_>) -> String {
         findings.push(link);
         _ = writeln!(
             text,
-            "| {}{place} | **{}** | {} |",
+            "| {}{stands} | **{}** | {} |",
             cell(&claim.says),
             cell(&verdict.words),
             findings.iter().map(|line| cell(line)).collect::<Vec<_>>().join("<br>")

@@ -26,7 +26,8 @@ fn pages_are_as_young_as_their_plans_and_records() {
 fn verdicts_of_the_records_are_those_of_the_plans() {
     let papers = papers().unwrap();
     let site = Site::read(&papers, &root().join("docs/papers")).unwrap();
-    let changed: Vec<_> = site.judged().flat_map(|(paper, judged)| judged.changed().into_iter().map(|change| format!("{}: {change}", paper.slug))).collect();
+    let changed: Vec<_> =
+        site.judged().flat_map(|(paper, judged)| judged.changed().into_iter().map(|change| format!("{}: {change}", paper.slug))).collect();
     assert_eq!(changed, Vec::<String>::new());
     assert!(site.judged().count() > 40, "there are records");
 }
