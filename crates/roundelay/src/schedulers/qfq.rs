@@ -43,6 +43,7 @@ use alloc::vec::Vec;
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
+use crate::mechanisms::calendar::Calendar;
 use crate::mechanisms::entity::{Entity, slot_bytes};
 use crate::mechanisms::groups::{Groups, Next, Service};
 use crate::mechanisms::lists::Lists;
@@ -405,6 +406,23 @@ impl<T> Scheduler<T> for Qfq<T> {
             fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES,
             bytes_per_flow: size_of::<Flow>() + Lists::BYTES_PER_NUMBER + Longest::BYTES_PER_QUEUE,
         }
+    }
+
+    /// The queue is that of the packets, which the paper does not count; settings fill up a cache line.
+    fn footprint_parts(&self) -> Vec<(&'static str, Footprint)> {
+        let settings = size_of::<Flow>() - size_of::<Queue>() - size_of::<Entity>();
+        let rest = size_of::<Self>() - Calendar::SLOT_BYTES - Calendar::GROUP_BYTES;
+        alloc::vec![
+            ("queue", Footprint::of_a_flow(size_of::<Queue>())),
+            ("times, share, group and place", Footprint::of_a_flow(size_of::<Entity>())),
+            ("settings", Footprint::of_a_flow(settings)),
+            ("number in its slot's list", Footprint::of_a_flow(Lists::BYTES_PER_NUMBER)),
+            ("search for the longest queue", Footprint::of_a_flow(Longest::BYTES_PER_QUEUE)),
+            ("slots", Footprint::fixed(Calendar::SLOT_BYTES)),
+            ("groups", Footprint::fixed(Calendar::GROUP_BYTES)),
+            ("search for the longest queue", Footprint::fixed(Longest::FIXED_BYTES)),
+            ("V, sets and the heads of tables", Footprint::fixed(rest)),
+        ]
     }
 
     /// 1. The groups hold the flows with packets (`Groups::check`).

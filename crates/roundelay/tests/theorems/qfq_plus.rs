@@ -180,6 +180,37 @@ fn workload_lag(workload: &Workload, aggregate: u32) -> f64 {
     workload.outcome(&of(aggregate)).b_wfi_by_bit[0]
 }
 
+/// Sixteen flows alike, in the order in which aggregates of eight take them: one that always has packets, seven that send a tenth of their
+/// share, and eight that always have packets.
+fn among_light_flows() -> Workload {
+    let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 4_000 });
+    let busy = Source { arrivals: vec![0; 2], refill, ..Source::burst(1, 1000, 0) };
+    let light =
+        |flow: u64| Source { arrivals: (0..20).map(|packet| packet * 160_000 + flow * 20_011).collect(), ..Source::burst(1, 1000, 0) };
+    let sources = [vec![busy.clone()], (1..8).map(light).collect(), vec![busy; 8]].concat();
+    Workload { name: "among light flows", seed: 0, sources }
+}
+
+/// An aggregate is due the weights of all its flows while one of them has packets. So flows of other aggregates get their shares, and nothing
+/// of what light flows leave: only M = 1 shares that by weight, as QFQ does.
+#[test]
+fn what_a_light_flow_leaves_goes_to_its_aggregate() {
+    const PACKETS: usize = 2_880;
+    let shares = |order: Vec<u32>| {
+        let sent = |flow: u32| order[..PACKETS].iter().filter(|served| **served == flow).count() as f64 * 16.0 / PACKETS as f64;
+        [sent(0), (8..16).map(sent).fold(f64::INFINITY, f64::min)]
+    };
+    let workload = among_light_flows();
+    let qfq = shares(workload.outcome(&qfq::Config).order);
+    let [one, two, eight] = [1, 2, 8].map(|aggregate| shares(workload.outcome(&of(aggregate)).order));
+    println!("shares of the flow among light ones, and elsewhere: QFQ {qfq:.2?}; M = 1, 2, 8: {one:.2?} {two:.2?} {eight:.2?}");
+    for [fellow, elsewhere] in [qfq, one] {
+        assert!((fellow / elsewhere - 1.0).abs() < 0.05 && elsewhere > 1.6, "what is left is shared by weight");
+    }
+    assert!((eight[0] - 7.3).abs() < 0.15 && (eight[1] - 1.0).abs() < 0.05, "eight shares less seven tenths, and one share");
+    assert!(two[0] > 1.8 * two[1] && two[0] < eight[0]);
+}
+
 /// Where no two packets fit a budget, each service is one packet, and aggregates of one flow are QFQ's flows.
 #[test]
 fn with_one_flow_in_an_aggregate_and_packets_above_half_the_longest_it_is_qfq() {
