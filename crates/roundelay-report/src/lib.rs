@@ -19,6 +19,7 @@ mod file;
 mod grid;
 mod html;
 mod json;
+mod lives;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod simulation;
@@ -31,6 +32,7 @@ pub use error::ReportError;
 pub use file::{PartialFile, abandon_files, write_text};
 pub use html::{Page, html, simulation_html};
 pub use json::json;
+pub use lives::{IndicesSummary, LivesSummary};
 #[cfg(feature = "parquet")]
 pub use parquet::{
     Fate, PacketFile, PacketRow, SimulatedHops, SimulatedPackets, provenance, write_flows, write_simulated_flows, write_simulated_links,
