@@ -129,7 +129,10 @@ fn indices_are_those_of_disciplines() {
     assert!(fair.b_wfi <= 1000.0, "{fair:?}: at most a longest packet's difference");
     assert!(fair.t_wfi.is_some_and(|late| late <= 0.0016 + 1e-9), "{fair:?}: the packet on the link");
     let later = of("duration = \"4s\"\nwarmup = \"1s\"", "fifo");
-    assert!(later.b_wfi == 0.0 && later.t_wfi.is_some_and(|late| late < 1e-12), "what was before the warm-up counts for nothing: {later:?}");
+    assert!(
+        later.b_wfi == 0.0 && later.t_wfi.is_some_and(|late| late < 1e-12),
+        "what was before the warm-up counts for nothing: {later:?}"
+    );
 }
 
 /// Two flows that want more than there is, one of them three times as much.

@@ -50,6 +50,9 @@ pub struct Progress {
     pub events: u64,
 }
 
+/// A simulation with those who count and measure, and whoever else listens.
+type Watched<P> = Simulation<(Meter, (Option<Yardsticks>, P))>;
+
 /// How often progress is told, and links are looked at.
 pub(super) const STEPS: u64 = 200;
 
@@ -141,7 +144,7 @@ impl Scenario {
         limits.len()
     }
 
-    fn go_on<P: Probe>(&self, simulation: &mut Simulation<(Meter, (Option<Yardsticks>, P))>, until: Instant) -> Result<(), RunError> {
+    fn go_on<P: Probe>(&self, simulation: &mut Watched<P>, until: Instant) -> Result<(), RunError> {
         simulation.run(until).map_err(|error| self.named(error))
     }
 
@@ -157,7 +160,7 @@ impl Scenario {
         }
     }
 
-    fn simulation<P: Probe>(&self, seed: u64, probe: P) -> Result<Simulation<(Meter, (Option<Yardsticks>, P))>, RunError> {
+    fn simulation<P: Probe>(&self, seed: u64, probe: P) -> Result<Watched<P>, RunError> {
         let network = self.network(seed);
         let (meter, yardsticks) = (Meter::new(&network, self), Yardsticks::new(&network, self));
         let hash_seed = self.hash_seed.unwrap_or(seed);
