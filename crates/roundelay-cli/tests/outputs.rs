@@ -17,6 +17,9 @@ pairs = 3
 rate = "5mbit"
 [queue]
 core = "fifo limit 20"
+[meter]
+flows = true
+wfi = true
 [[source]]
 kind = "cbr"
 from = "s0"
@@ -137,6 +140,16 @@ fn all_that_is_written_stands_on_the_page() {
         "goodput",
         "sent again",
         "timeouts",
+        "flows' lives",
+        "of ratios",
+        "ratio",
+        "reordered",
+        "round trip",
+        "startup",
+        "starved",
+        "worst flow of",
+        "B-WFI",
+        "T-WFI",
         "links",
         "number",
         "utilisation",

@@ -165,6 +165,11 @@ impl JainWhileBacklogged {
         }
     }
 
+    /// Forgets the windows that have ended, as after a warm-up. The present one counts when it ends.
+    pub const fn forget(&mut self) {
+        (self.index_sum, self.minimum, self.windows) = (0.0, f64::INFINITY, 0);
+    }
+
     /// Mean of the index over the windows that count. None without such a window.
     pub fn mean(&self) -> Option<f64> {
         (self.windows > 0).then(|| self.index_sum / self.windows as f64)

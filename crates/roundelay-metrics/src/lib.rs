@@ -12,6 +12,7 @@
 //! | how evenly were the busy flows treated? | [`JainWhileBacklogged`], [`jain_index`]; by pairs: [`PairFairness`] |
 //! | how long did packets wait? | [`Delays`], [`FlowDelays`] |
 //! | did packets of a flow overtake each other? | [`Reordering`] |
+//! | what do figures come to over replicas? | [`ranks`], [`modes`], [`starved`], [`correlation`] |
 //! | what happened when? | [`SumSeries`], [`LevelSeries`] |
 //!
 //! [`workload`] generates random and adversarial loads and measures a discipline's B-WFI and T-WFI in them.
@@ -22,6 +23,7 @@ mod lateness;
 mod mean;
 mod pairs;
 mod reordering;
+mod replicas;
 mod series;
 mod table;
 mod totals;
@@ -34,5 +36,6 @@ pub use lateness::Lateness;
 pub use mean::geometric_mean;
 pub use pairs::PairFairness;
 pub use reordering::Reordering;
+pub use replicas::{Mode, Rank, correlation, modes, ranks, starved};
 pub use series::{Level, LevelSeries, SumSeries};
 pub use wfi::{BitWfi, Stamp, TimeWfi};

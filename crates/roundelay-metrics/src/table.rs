@@ -22,6 +22,10 @@ impl<T: Default> FlowTable<T> {
         self.0.get(flow.index())
     }
 
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.0.iter_mut()
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (FlowId, &T)> {
         self.0.iter().enumerate().map(|(number, record)| (FlowId(number as u32), record))
     }

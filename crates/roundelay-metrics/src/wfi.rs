@@ -112,6 +112,12 @@ impl BitWfi {
         self.restarted = self.granted;
     }
 
+    /// Measures all flows anew from here on and forgets the worst so far, as after a warm-up. Touches each flow.
+    pub fn forget(&mut self) {
+        let granted = self.granted;
+        self.flows.iter_mut().for_each(|flow| (flow.seen, flow.lag, flow.worst) = (granted, 0, 0));
+    }
+
     /// A packet of `bytes` bytes has been accepted. A flow that is not registered is registered with weight 1.
     #[inline]
     pub fn arrive(&mut self, flow: FlowId, bytes: u32) {
@@ -211,6 +217,8 @@ pub struct TimeWfi {
     seconds_per_byte: f64,
     totals: Totals,
     flows: FlowTable<TimeFlow>,
+    /// Packets that arrived earlier are not judged, whatever their flow.
+    anew_since: Instant,
 }
 
 #[derive(Debug, Clone)]
@@ -234,7 +242,12 @@ impl Default for TimeFlow {
 impl TimeWfi {
     /// For a link of this constant rate.
     pub fn new(rate: Rate) -> Self {
-        Self { seconds_per_byte: 8.0 / rate.bits_per_second() as f64, totals: Totals::default(), flows: FlowTable::default() }
+        Self {
+            seconds_per_byte: 8.0 / rate.bits_per_second() as f64,
+            totals: Totals::default(),
+            flows: FlowTable::default(),
+            anew_since: Instant::ZERO,
+        }
     }
 
     /// Registers a flow with this weight, or changes its weight from now on.
@@ -268,6 +281,12 @@ impl TimeWfi {
         self.flows.entry(flow).since = now;
     }
 
+    /// Leaves out all packets that arrived before `now` and forgets the worst so far, as after a warm-up. Touches each flow.
+    pub fn forget(&mut self, now: Instant) {
+        self.flows.iter_mut().for_each(|flow| flow.worst = f64::NEG_INFINITY);
+        self.anew_since = now;
+    }
+
     /// The packet with this stamp has been transmitted completely at `now`.
     #[inline]
     pub fn complete(&mut self, now: Instant, flow: FlowId, stamp: Stamp) {
@@ -275,7 +294,7 @@ impl TimeWfi {
         let state = self.flows.entry(flow);
         let weight = if state.weight == 0 { stamp.weight } else { stamp.weight.min(state.weight) };
         let due = stamp.backlog as f64 * self.seconds_per_byte * (total as f64 / f64::from(weight));
-        if stamp.arrival >= state.since {
+        if stamp.arrival >= state.since.max(self.anew_since) {
             state.worst = state.worst.max(now.since(stamp.arrival).as_secs_f64() - due);
         }
         state.shrink(stamp.bytes);
@@ -351,6 +370,28 @@ mod tests {
             (0..6).for_each(|_| wfi.serve(B, 100));
             assert_eq!(wfi.worst(A), 500.0);
         }
+    }
+
+    #[test]
+    fn what_was_before_is_forgotten() {
+        let (mut bits, mut time) = (BitWfi::default(), TimeWfi::new(Rate::from_bits_per_second(8_000).unwrap()));
+        let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
+        bits.set_weight(A, 1);
+        bits.set_weight(B, 1);
+        let stamps = [0, 0, 6].map(|seconds| time.arrive(at(seconds), A, 1000));
+        (0..20).for_each(|_| bits.arrive(B, 100));
+        bits.arrive(A, 100);
+        (0..6).for_each(|_| bits.serve(B, 100));
+        time.complete(at(5), A, stamps[0]);
+        assert_eq!((bits.worst(A), time.worst(A)), (300.0, Some(4.0)));
+        bits.forget();
+        time.forget(at(6));
+        assert_eq!((bits.worst(A), time.worst(A)), (0.0, None));
+        (0..4).for_each(|_| bits.serve(B, 100));
+        time.complete(at(7), A, stamps[1]);
+        assert_eq!((bits.worst(A), time.worst(A)), (200.0, None), "it came before");
+        time.complete(at(10), A, stamps[2]);
+        assert_eq!(time.worst(A), Some(1.0), "three packets in four seconds");
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod file;
 mod grid;
 mod html;
 mod json;
+mod lives;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod simulation;
@@ -34,6 +35,7 @@ pub use error::ReportError;
 pub use file::{PartialFile, abandon_files, write_text};
 pub use html::{ItemPage, Page, html, item_html, simulation_html};
 pub use json::json;
+pub use lives::{IndicesSummary, LivesSummary};
 #[cfg(feature = "parquet")]
 pub use parquet::{
     Fate, Measurement, PacketFile, PacketRow, SimulatedHops, SimulatedPackets, provenance, write_flows, write_measurements,

@@ -1,10 +1,11 @@
 //! What came of a simulation: tables for a terminal, JSON for scripts.
 
 use roundelay_sim::LinkClass;
-use roundelay_sim::scenario::{ClassResult, GroupResult, Interval, LinkResult, Results, Scenario, Spread, student_95};
+use roundelay_sim::scenario::{ClassResult, GroupResult, Interval, LinkResult, Measures, Results, Scenario, Spread, student_95};
 use serde::Serialize;
 
 use crate::grid::{Cell, Column, Grid, Paint};
+use crate::lives::{self, IndicesSummary, LivesSummary};
 use crate::table::TableStyle;
 use crate::text::{clean, cut, wrap};
 use crate::units::{count, percent, rate, seconds, short_count};
@@ -26,6 +27,9 @@ pub struct Simulated {
     pub hosts: usize,
     /// What was odd about the captures that it sends, a sentence each.
     pub notes: Vec<String>,
+    /// What the scenario asked to be measured.
+    #[serde(skip)]
+    pub measures: Measures,
     /// Means and 95% confidence intervals over the replicas.
     pub summary: Summary,
     /// What came of each.
@@ -59,6 +63,24 @@ pub struct GroupSummary {
     goodput: Option<Interval>,
     retransmissions: Option<Interval>,
     timeouts: Option<Interval>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lives: Option<LivesSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    indices: Option<IndicesSummary>,
+}
+
+impl GroupSummary {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) const fn lives(&self) -> Option<&LivesSummary> {
+        self.lives.as_ref()
+    }
+
+    pub(crate) const fn indices(&self) -> Option<&IndicesSummary> {
+        self.indices.as_ref()
+    }
 }
 
 /// Of a class of links.
@@ -84,6 +106,7 @@ impl Simulated {
             nodes: scenario.topology.network.nodes(),
             hosts: scenario.topology.hosts.len(),
             notes: Vec::new(),
+            measures: scenario.measures,
             summary: Summary::of(&replicas),
             replicas,
         }
@@ -96,8 +119,11 @@ impl Simulated {
 
     /// As tables for a terminal: the groups of sources, then the classes of links, then what orders their queues.
     pub fn table(&self, style: TableStyle) -> String {
-        let sections = [self.headline(style), self.groups(style), self.transfers(style), self.classes(style), self.queues(style)];
-        let sections: Vec<_> = sections.into_iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n") + "\n").collect();
+        let groups = &self.summary.groups;
+        let asked = [lives::lives(groups, style), lives::indices(groups, style)];
+        let before = [self.headline(style), self.groups(style), self.transfers(style)];
+        let sections = before.into_iter().chain(asked).chain([self.classes(style), self.queues(style)]);
+        let sections: Vec<_> = sections.filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n") + "\n").collect();
         sections.join("\n")
     }
 
@@ -279,6 +305,8 @@ impl Summary {
                 goodput: over(&|group| group.goodput),
                 retransmissions: over(&|group| group.retransmissions.map(|number| number as f64)),
                 timeouts: over(&|group| group.timeouts.map(|number| number as f64)),
+                lives: LivesSummary::of(replicas, number),
+                indices: IndicesSummary::of(replicas, number),
             }
         });
         let classes = first.classes.iter().enumerate().map(|(number, class)| {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use parquet::data_type::ByteArray;
-use roundelay_sim::scenario::{FlowResult, LinkResult};
+use roundelay_sim::scenario::{Backlogged, FlowLife, FlowResult, LinkResult, Measures};
 
 use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
 use crate::ReportError;
@@ -18,11 +18,12 @@ use crate::simulation::Simulated;
 ///
 /// [`Results`]: roundelay_sim::scenario::Results
 pub fn write_simulated_flows(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
-    let mut file = ColumnFile::create(path, &flow_columns(0, &[]), metadata)?;
+    let asked = Asked::of(simulated);
+    let mut file = ColumnFile::create(path, &flow_columns(0, &[], asked), metadata)?;
     for replica in &simulated.replicas {
         let mut flows: Vec<_> = replica.flows.iter().chain(&replica.more_flows).collect();
         flows.sort_by_key(|flow| flow.number);
-        flows.chunks(GROUP_ROWS).try_for_each(|flows| file.write(&flow_columns(replica.seed, flows)))?;
+        flows.chunks(GROUP_ROWS).try_for_each(|flows| file.write(&flow_columns(replica.seed, flows, asked)))?;
     }
     file.finish()
 }
@@ -33,13 +34,54 @@ pub fn write_simulated_flows(path: &Path, simulated: &Simulated, metadata: &[(St
 ///
 /// What the operating system said, with the file's name.
 pub fn write_simulated_links(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
-    let mut file = ColumnFile::create(path, &link_columns(0, &[]), metadata)?;
+    let asked = Asked::of(simulated);
+    let mut file = ColumnFile::create(path, &link_columns(0, &[], asked), metadata)?;
     let mut replicas = simulated.replicas.iter().filter(|replica| !replica.links.is_empty());
-    replicas.try_for_each(|replica| file.write(&link_columns(replica.seed, &replica.links)))?;
+    replicas.try_for_each(|replica| file.write(&link_columns(replica.seed, &replica.links, asked)))?;
     file.finish()
 }
 
-fn flow_columns(seed: u64, flows: &[&FlowResult]) -> Vec<Column> {
+/// What `[meter]` asks for: columns that are there then only.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    lives: bool,
+    indices: bool,
+}
+
+impl Asked {
+    fn of(simulated: &Simulated) -> Self {
+        let Measures { flows, wfi, .. } = simulated.measures;
+        Self { lives: flows, indices: wfi }
+    }
+}
+
+fn flow_columns(seed: u64, flows: &[&FlowResult], asked: Asked) -> Vec<Column> {
+    let mut columns = plain_flow_columns(seed, flows);
+    let numbers =
+        |name, of: fn(&FlowResult) -> Option<f64>| column(name, Values::OptionalNumbers(flows.iter().map(|flow| of(flow)).collect()));
+    let counts = |name, of: fn(&FlowLife) -> u64| {
+        column(name, Values::OptionalCounts(flows.iter().map(|flow| flow.life.as_ref().map(of)).collect()))
+    };
+    if asked.lives {
+        columns.extend([
+            counts("life_sent", |life| life.sent),
+            counts("life_received", |life| life.received),
+            counts("reordered", |life| life.reordered),
+            numbers("first_sent", |flow| flow.life?.first_sent),
+            numbers("last_received", |flow| flow.life?.last_received),
+            numbers("life_throughput", |flow| flow.life?.throughput),
+            numbers("round_trip", |flow| flow.life?.round_trip),
+            numbers("bennett_zhang", |flow| flow.life?.bennett_zhang),
+            numbers("startup_latency", |flow| flow.life?.startup_latency),
+        ]);
+    }
+    if asked.indices {
+        columns.extend([numbers("b_wfi", |flow| Some(flow.indices?.b_wfi)), numbers("t_wfi", |flow| flow.indices?.t_wfi)]);
+    }
+    columns
+}
+
+fn plain_flow_columns(seed: u64, flows: &[&FlowResult]) -> Vec<Column> {
     let flows = || flows.iter().copied();
     let counts = |name, of: fn(&FlowResult) -> u64| column(name, Values::Counts(flows().map(of).collect()));
     let some_counts = |name, of: fn(&FlowResult) -> Option<u64>| column(name, Values::OptionalCounts(flows().map(of).collect()));
@@ -71,7 +113,18 @@ fn flow_columns(seed: u64, flows: &[&FlowResult]) -> Vec<Column> {
     ]
 }
 
-fn link_columns(seed: u64, links: &[LinkResult]) -> Vec<Column> {
+fn link_columns(seed: u64, links: &[LinkResult], asked: Asked) -> Vec<Column> {
+    let mut columns = plain_link_columns(seed, links);
+    let numbers = |name, of: fn(&Backlogged) -> f64| {
+        column(name, Values::OptionalNumbers(links.iter().map(|link| link.backlogged.as_ref().map(of)).collect()))
+    };
+    if asked.indices {
+        columns.extend([numbers("jain_mean", |jain| jain.mean), numbers("jain_min", |jain| jain.min)]);
+    }
+    columns
+}
+
+fn plain_link_columns(seed: u64, links: &[LinkResult]) -> Vec<Column> {
     let counts = |name, of: fn(&LinkResult) -> u64| column(name, Values::Counts(links.iter().map(of).collect()));
     let numbers = |name, of: fn(&LinkResult) -> f64| column(name, Values::Numbers(links.iter().map(of).collect()));
     let some_numbers = |name, of: fn(&LinkResult) -> Option<f64>| column(name, Values::OptionalNumbers(links.iter().map(of).collect()));

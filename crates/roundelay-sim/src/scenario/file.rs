@@ -14,6 +14,7 @@ use super::estimate::{Estimate, MOST_EVENTS};
 use super::files::{Files, ReadCapture, no_captures};
 use super::reader::Reader;
 use super::topology::{LinkEntry, NodeEntry, Parts, PortEntry, TopologyTable, topology};
+use super::yardsticks::Measures;
 use super::{Scenario, ScenarioError};
 use crate::network::LinkClass;
 use crate::random::mix;
@@ -67,6 +68,9 @@ struct Top {
     /// What is different about some links, one way.
     #[serde(default)]
     port: Vec<PortEntry>,
+    /// What is measured beside what always is.
+    #[serde(default)]
+    meter: Measures,
     /// Who sends.
     #[serde(default)]
     #[schemars(with = "Vec<SourceTable>")]
@@ -151,6 +155,7 @@ impl Scenario {
             warmup: top.warmup,
             topology,
             groups,
+            measures: top.meter,
             files: files.wanted(),
             keeps_all_flows: false,
         };
@@ -191,6 +196,13 @@ impl Top {
         if self.warmup >= self.duration {
             let message = format!("warmup {}: legal range 0 to less than the duration, {}", self.warmup, self.duration);
             return Err(reader.at("warmup", message));
+        }
+        let part = self.meter.starved_below;
+        if !(part > 0.0 && part < 1.0) {
+            return Err(reader.at("meter.starved_below", format!("starved_below {part}: legal range above 0, below 1")));
+        }
+        if !self.meter.flows && reader.has("meter.starved_below") {
+            return Err(reader.at("meter.starved_below", "starved_below: flows are looked at one by one with flows = true"));
         }
         if let Some(port) = self.port.iter().position(|port| port.cost.is_some()).filter(|_| self.routing.metric != Metric::Cost) {
             return Err(reader.at(&format!("port.{port}.cost"), "cost: it counts where [routing] has metric = \"cost\", and nowhere else"));

@@ -97,6 +97,11 @@ impl Group {
         self.start + Duration::from_picos(self.start_step.as_picos().saturating_mul(self.sources().saturating_sub(1)))
     }
 
+    /// The weight of its flows, 1 if none is said.
+    pub(super) fn weight(&self) -> u32 {
+        self.flow.map_or(1, |flow| flow.weight)
+    }
+
     /// What the headers of its packets say.
     pub fn marks(&self) -> Marks {
         let plain = Marks::default();

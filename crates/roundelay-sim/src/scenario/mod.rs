@@ -11,18 +11,22 @@ mod files;
 mod group;
 mod interval;
 mod lists;
+mod lives;
 mod load;
 mod meter;
 mod notes;
 mod pairs;
+mod port_meter;
 mod protocol;
 mod reader;
+mod replicas;
 mod results;
 mod run;
 mod source;
 mod template;
 mod topology;
 mod unused;
+mod yardsticks;
 
 use std::path::PathBuf;
 
@@ -35,14 +39,18 @@ pub use file::schema;
 pub use files::ReadCapture;
 pub use interval::{Interval, student_95};
 pub use lists::{FlowBy, Trace, Workload};
+pub use lives::FlowLife;
 pub use pairs::Pairing;
+pub use port_meter::Backlogged;
 pub use protocol::{Control, Flavour, Preset, Protocol};
+pub use replicas::{ModeResult, RankResult};
 pub use results::{ClassResult, Fates, FlowResult, GroupResult, LinkResult, Results, SizeResult, Spread};
 pub use run::{Progress, RunError};
 pub use source::{
     Apart, Arrivals, Burst, Cbr, Lengths, OnOff, Poisson, RequestResponse, SizesSpec, SourceSpec, Tcp, Transport, Video, Voip,
 };
 pub use template::{TEMPLATES, template};
+pub use yardsticks::{FlowIndices, GroupLives, Measures};
 
 use crate::network::NodeId;
 use crate::sources::Urgency;
@@ -67,6 +75,8 @@ pub struct Scenario {
     pub groups: Vec<Group>,
     /// Files that it names: lists, captures, maps, trees.
     pub files: Vec<PathBuf>,
+    /// What is measured on request.
+    pub measures: Measures,
     /// Whether results keep all flows, however many end: a few hundred bytes each. If not, those beyond the first 4,096 to end are left out.
     pub keeps_all_flows: bool,
 }

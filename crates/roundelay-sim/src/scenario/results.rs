@@ -8,7 +8,10 @@ use roundelay_metrics::{Delays, jain_index};
 use serde::Serialize;
 
 use super::Scenario;
+use super::lives::FlowLife;
 use super::meter::{FlowMeter, LinkMeter, Meter, Packets, TOLD_FLOWS};
+use super::port_meter::Backlogged;
+use super::yardsticks::{FlowIndices, GroupLives, Yardsticks};
 use crate::link::LinkCounts;
 use crate::network::{LinkClass, NodeId, link_name};
 use crate::topologies::NO_LIMIT;
@@ -113,6 +116,9 @@ pub struct GroupResult {
     pub round_trip: Spread,
     /// The transfers by size, the smallest first: those that there are.
     pub sizes: Vec<SizeResult>,
+    /// Its flows over their own lives, where the scenario asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lives: Option<GroupLives>,
 }
 
 /// What came of transfers of about one size.
@@ -153,6 +159,9 @@ pub struct LinkResult {
     pub lost: u64,
     /// Mean time that packets waited that came to it after the warm-up and got it; of one that was interrupted, all the time that it was not sent.
     pub wait: Option<f64>,
+    /// How evenly it served flows that stayed backlogged, where the scenario asks and two did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backlogged: Option<Backlogged>,
 }
 
 impl LinkResult {
@@ -232,6 +241,18 @@ pub struct FlowResult {
     pub retransmissions: Option<u64>,
     /// Timeouts of its sender, likewise.
     pub timeouts: Option<u64>,
+    /// Over its own life, where the scenario asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub life: Option<FlowLife>,
+    /// How far it was behind its share, where the scenario asks and it crossed a link that is measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub indices: Option<FlowIndices>,
+}
+
+impl FlowResult {
+    fn measure(&mut self, yardsticks: &Yardsticks) {
+        (self.life, self.indices) = (yardsticks.life(self.number), yardsticks.indices(self.number));
+    }
 }
 
 /// What came of a run.
@@ -267,16 +288,30 @@ pub(super) struct LinkState {
 
 impl Results {
     /// `before`: what links had counted at the end of the warm-up.
-    pub(super) fn new(scenario: &Scenario, seed: u64, events: u64, meter: &Meter, before: &[LinkState], after: &[LinkState]) -> Self {
+    pub(super) fn new(
+        scenario: &Scenario,
+        [seed, events]: [u64; 2],
+        meter: &Meter,
+        yardsticks: Option<&Yardsticks>,
+        [before, after]: [&[LinkState]; 2],
+    ) -> Self {
         let seconds = (scenario.duration - scenario.warmup).as_secs_f64();
-        let links = links(scenario, seconds, meter, before, after);
+        let mut links = links(scenario, seconds, meter, before, after);
         let packet_hops = after.iter().map(|link| link.counts.packets).sum();
         let names = Names::of(scenario);
         let mut flows: Vec<_> = meter.flows.iter().filter(|flow| flow.number != u64::MAX).collect();
         flows.sort_by_key(|flow| flow.number);
         let result = |is_late| flows.iter().filter(move |flow| flow.is_late == is_late).map(|flow| flow_result(&names, seconds, flow));
-        let (told, more_flows) = (result(false).collect(), result(true).collect());
-        let groups = groups(scenario, seconds, meter, &flows);
+        let (mut told, mut more_flows): (Vec<_>, Vec<_>) = (result(false).collect(), result(true).collect());
+        let mut groups = groups(scenario, seconds, meter, &flows);
+        if let Some(yardsticks) = yardsticks {
+            told.iter_mut().chain(&mut more_flows).for_each(|flow| flow.measure(yardsticks));
+            links.iter_mut().enumerate().for_each(|(number, link)| link.backlogged = yardsticks.backlogged(number));
+            for (number, group) in (0..).zip(&mut groups) {
+                let of = Some(number).filter(|number| (*number as usize) < scenario.groups.len());
+                group.lives = yardsticks.group(of, &flows, scenario.measures.starved_below);
+            }
+        }
         let flows_left_out = meter.closed.saturating_sub(TOLD_FLOWS as u64);
         Self { seed, events, packet_hops, groups, classes: classes(&links, meter), links, flows: told, flows_left_out, more_flows }
     }
@@ -292,7 +327,7 @@ fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[&FlowMeter]
         // Where agents tell of flows, those that they tell nothing of carry no data that counts: requests.
         let is_data = |flow: &FlowMeter| flow.repairs.is_some() || meter.groups[flow.group as usize].repairs.is_none();
         let of = flows.iter().filter(|flow| flow.is_open && is_data(flow) && group.is_none_or(|group| flow.group as usize == group));
-        let weight = |flow: &FlowMeter| scenario.groups[flow.group as usize].flow.map_or(1, |flow| flow.weight);
+        let weight = |flow: &FlowMeter| scenario.groups[flow.group as usize].weight();
         let shares: Vec<_> = of.map(|flow| flow.packets.bytes as f64 / f64::from(weight(flow))).collect();
         if shares.len() < 2 { None } else { jain_index(&shares) }
     };
@@ -313,6 +348,7 @@ fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[&FlowMeter]
         timeouts: meter.repairs.map(|repairs| repairs.timeouts),
         round_trip: Spread::of(&meter.round_trips),
         sizes: sizes(&meter.sizes),
+        lives: None,
     });
     let mut groups: Vec<_> = each.collect();
     if groups.len() > 1 {
@@ -377,6 +413,7 @@ fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResul
         timeouts: some(|group| group.timeouts),
         round_trip: Spread::of(&round_trips),
         sizes: sizes(&by_size),
+        lives: None,
     }
 }
 
@@ -410,6 +447,8 @@ fn flow_result(names: &Names, seconds: f64, flow: &FlowMeter) -> FlowResult {
         longest_delay: (packets.delivered > 0).then(|| packets.longest.as_secs_f64()),
         retransmissions: flow.repairs.map(|repairs| repairs.retransmissions),
         timeouts: flow.repairs.map(|repairs| repairs.timeouts),
+        life: None,
+        indices: None,
     }
 }
 
@@ -432,6 +471,7 @@ fn links(scenario: &Scenario, seconds: f64, meter: &Meter, before: &[LinkState],
             dropped: std::array::from_fn(|reason| after.dropped[reason] - before.dropped[reason]),
             lost: after.lost - before.lost,
             wait: meter.wait(),
+            backlogged: None,
         }
     };
     states.map(result).collect()

@@ -8,6 +8,7 @@ use roundelay::{Duration, Instant};
 use super::curves::{Curves, Sampler};
 use super::meter::Meter;
 use super::results::LinkState;
+use super::yardsticks::Yardsticks;
 use super::{Results, Scenario};
 use crate::network::{LinkId, Network};
 use crate::probe::Probe;
@@ -48,6 +49,9 @@ pub struct Progress {
     /// Events so far.
     pub events: u64,
 }
+
+/// A simulation with those who count and measure, and whoever else listens.
+type Watched<P> = Simulation<(Meter, (Option<Yardsticks>, P))>;
 
 /// How often progress is told, and links are looked at.
 pub(super) const STEPS: u64 = 200;
@@ -102,12 +106,14 @@ impl Scenario {
         }
         let after = states(&simulation);
         simulation.end().map_err(|error| self.named(error))?;
-        simulation.probe_mut().0.end();
-        let (meter, _) = simulation.probe();
+        let (meter, (yardsticks, _)) = simulation.probe_mut();
+        meter.end();
+        yardsticks.iter_mut().for_each(|yardsticks| yardsticks.end(end));
+        let (meter, (yardsticks, _)) = simulation.probe();
         if let Some(sampler) = sampler {
             sampler.finish(meter);
         }
-        Ok(Results::new(self, seed, simulation.events(), meter, &before.unwrap_or_default(), &after))
+        Ok(Results::new(self, [seed, simulation.events()], meter, yardsticks.as_ref(), [&before.unwrap_or_default(), &after]))
     }
 
     /// The network of the run with this seed: links as long as it draws them, routes spread by its hash.
@@ -138,7 +144,7 @@ impl Scenario {
         limits.len()
     }
 
-    fn go_on<P: Probe>(&self, simulation: &mut Simulation<(Meter, P)>, until: Instant) -> Result<(), RunError> {
+    fn go_on<P: Probe>(&self, simulation: &mut Watched<P>, until: Instant) -> Result<(), RunError> {
         simulation.run(until).map_err(|error| self.named(error))
     }
 
@@ -154,11 +160,11 @@ impl Scenario {
         }
     }
 
-    fn simulation<P: Probe>(&self, seed: u64, probe: P) -> Result<Simulation<(Meter, P)>, RunError> {
+    fn simulation<P: Probe>(&self, seed: u64, probe: P) -> Result<Watched<P>, RunError> {
         let network = self.network(seed);
-        let meter = Meter::new(&network, self);
+        let (meter, yardsticks) = (Meter::new(&network, self), Yardsticks::new(&network, self));
         let hash_seed = self.hash_seed.unwrap_or(seed);
-        let simulation = Simulation::with_hash_seed(network, seed, hash_seed, (meter, probe));
+        let simulation = Simulation::with_hash_seed(network, seed, hash_seed, (meter, (yardsticks, probe)));
         let mut simulation = simulation.map_err(|error| self.named(error))?;
         for (number, group) in (0..).zip(&self.groups) {
             simulation.set_marks(number, group.marks());

@@ -348,6 +348,25 @@ impl SourceSpec {
         }
     }
 
+    /// The rate of one of them while it sends, headers included; none if it has none of its own.
+    pub(super) fn rate(&self) -> Option<Rate> {
+        match self {
+            Self::Cbr(Cbr { rate, .. }) | Self::Poisson(Poisson { rate, .. }) | Self::OnOff(OnOff { rate, .. }) => Some(*rate),
+            Self::Voip(Voip { packet_len, .. }) => voip::rate(*packet_len),
+            _ => None,
+        }
+    }
+
+    /// Seconds from one packet to the next in the mean, of one that sends at one mean rate all the time.
+    pub(super) fn mean_gap(&self) -> Option<f64> {
+        let len = match self {
+            Self::Cbr(spec) => f64::from(spec.packet_len),
+            Self::Poisson(spec) => spec.lengths().mean(),
+            _ => return None,
+        };
+        self.rate().map(|rate| len * 8.0 / rate.bits_per_second() as f64)
+    }
+
     /// How its flows end.
     pub(super) fn ending(&self) -> Ending {
         if let Some(packets) = self.packets() {

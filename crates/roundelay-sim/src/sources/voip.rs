@@ -38,6 +38,11 @@ impl Config {
     }
 }
 
+/// The rate of a talkspurt with packets of so many bytes; none without any.
+pub(crate) fn rate(packet_len: u32) -> Option<Rate> {
+    Rate::from_bits_per_second(u64::from(packet_len) * 8 * (1_000_000_000_000 / FRAME.as_picos()))
+}
+
 /// A source that talks.
 ///
 /// # Errors
@@ -47,8 +52,7 @@ pub fn new(config: Config) -> Result<OnOff, SourceError> {
     if terms.urgency == Urgency::None {
         terms.urgency = Urgency::Deadline(DUE_WITHIN);
     }
-    let bits = u64::from(packet_len) * 8 * (1_000_000_000_000 / FRAME.as_picos());
-    let rate = Rate::from_bits_per_second(bits).ok_or_else(|| SourceError::new("voip", "packet_len", packet_len, "1 to 65535"))?;
+    let rate = rate(packet_len).ok_or_else(|| SourceError::new("voip", "packet_len", packet_len, "1 to 65535"))?;
     let config = on_off::Config::exponential(terms, rate, packet_len, [TALKSPURT, PAUSE]);
     OnOff::named("voip", on_off::Config { packets, ..config })
 }

@@ -1,0 +1,104 @@
+//! What `[meter]` asks for, over replicas: flows over their own lives, ranks of throughputs, worst-case fair indices.
+
+use roundelay_sim::scenario::{FlowResult, GroupLives, Interval, RankResult, Results};
+use serde::Serialize;
+
+use crate::grid::{Cell, Column, Grid};
+use crate::simulation::{GroupSummary, figure, interval};
+use crate::table::TableStyle;
+use crate::text::clean;
+use crate::units::{bytes, percent, rate, seconds};
+
+/// Of a group's flows; none where no replica has the figure.
+#[derive(Debug, Clone, Serialize)]
+pub struct LivesSummary {
+    throughput: Option<Interval>,
+    jain: Option<Interval>,
+    jain_of_ratios: Option<Interval>,
+    reordering: Option<Interval>,
+    round_trip: Option<Interval>,
+    bennett_zhang: Option<Interval>,
+    startup_latency: Option<Interval>,
+    starved: Option<Interval>,
+    correlation: Option<Interval>,
+    ranks: Vec<RankResult>,
+}
+
+/// Of the flow of a group that is worst.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct IndicesSummary {
+    b_wfi: Option<Interval>,
+    t_wfi: Option<Interval>,
+}
+
+impl LivesSummary {
+    /// Of the group of that number and name; all groups are the last one and have no kind. None where lives were not asked for.
+    pub(crate) fn of(replicas: &[Results], number: usize) -> Option<Self> {
+        let first = &replicas.first()?.groups[number];
+        first.lives.as_ref()?;
+        let over = |of: &dyn Fn(&GroupLives) -> Option<f64>| {
+            interval(replicas.iter().map(|replica| replica.groups[number].lives.as_ref().and_then(of)))
+        };
+        Some(Self {
+            throughput: over(&|lives| lives.throughput),
+            jain: over(&|lives| lives.jain),
+            jain_of_ratios: over(&|lives| lives.jain_of_ratios),
+            reordering: over(&|lives| lives.reordering),
+            round_trip: over(&|lives| lives.round_trip),
+            bennett_zhang: over(&|lives| lives.bennett_zhang),
+            startup_latency: over(&|lives| lives.startup_latency),
+            starved: over(&|lives| Some(lives.starved as f64)),
+            correlation: over(&|lives| lives.correlation),
+            ranks: RankResult::of(replicas, Some(&*first.name).filter(|_| !first.kind.is_empty())),
+        })
+    }
+}
+
+impl IndicesSummary {
+    /// None where no flow of the group crossed a link that was measured.
+    pub(crate) fn of(replicas: &[Results], number: usize) -> Option<Self> {
+        let group = &replicas.first()?.groups[number];
+        let mine = |flow: &FlowResult| group.kind.is_empty() || *flow.group == *group.name;
+        let over = |of: &dyn Fn(&FlowResult) -> Option<f64>| {
+            interval(replicas.iter().map(|replica| replica.flows.iter().filter(|flow| mine(flow)).filter_map(of).reduce(f64::max)))
+        };
+        let b_wfi = over(&|flow| Some(flow.indices?.b_wfi));
+        b_wfi.map(|_| Self { b_wfi, t_wfi: over(&|flow| flow.indices?.t_wfi) })
+    }
+}
+
+/// The table of flows over their own lives, where it was asked for.
+pub(crate) fn lives(groups: &[GroupSummary], style: TableStyle) -> Vec<String> {
+    let groups: Vec<_> = groups.iter().filter_map(|group| Some((group.name(), group.lives()?))).collect();
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    let column = |head: &str, cell: &dyn Fn(&LivesSummary) -> String| Column::new(head, groups.iter().map(|(_, lives)| cell(lives).into()));
+    let index = |value: f64| format!("{value:.3}");
+    let columns = vec![
+        Column::new("flows' lives", groups.iter().map(|(name, _)| Cell::from(clean(name)))),
+        column("throughput", &|lives| figure(lives.throughput, rate)),
+        column("Jain", &|lives| figure(lives.jain, index)),
+        column("of ratios", &|lives| figure(lives.jain_of_ratios, index)).spare(4),
+        column("ratio", &|lives| figure(lives.bennett_zhang, index)).spare(2),
+        column("reordered", &|lives| figure(lives.reordering, percent)),
+        column("round trip", &|lives| figure(lives.round_trip, seconds)),
+        column("startup", &|lives| figure(lives.startup_latency, seconds)).spare(3),
+        column("starved", &|lives| figure(lives.starved, |value| format!("{value:.1}"))),
+    ];
+    Grid::new(columns).lines(style.limit(), style.color)
+}
+
+/// The table of worst-case fair indices, where they were asked for.
+pub(crate) fn indices(groups: &[GroupSummary], style: TableStyle) -> Vec<String> {
+    let groups: Vec<_> = groups.iter().filter_map(|group| Some((group.name(), group.indices()?))).collect();
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    let columns = vec![
+        Column::new("worst flow of", groups.iter().map(|(name, _)| Cell::from(clean(name)))),
+        Column::new("B-WFI", groups.iter().map(|(_, indices)| figure(indices.b_wfi, bytes).into())),
+        Column::new("T-WFI", groups.iter().map(|(_, indices)| figure(indices.t_wfi, seconds).into())),
+    ];
+    Grid::new(columns).lines(style.limit(), style.color)
+}

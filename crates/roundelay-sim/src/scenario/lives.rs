@@ -1,0 +1,160 @@
+//! Flows over their own lives: reordering, throughput, round trips, startup latency and Bennett and Zhang's ratio, from a flow's first packet to its last.
+
+use roundelay::{Duration, FlowId, Instant, Packet, Rate};
+use roundelay_metrics::Reordering;
+use serde::Serialize;
+
+use crate::agent::Direction;
+use crate::cargo::{Cargo, Carried};
+use crate::flows::FlowNumber;
+
+/// A flow from its first packet on, the warm-up included. Packets are those from its source to its destination, what is sent twice twice.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct FlowLife {
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets received.
+    pub received: u64,
+    /// Packets received after one that was sent later (RFC 4737).
+    pub reordered: u64,
+    /// When its first packet was sent, in seconds.
+    pub first_sent: Option<f64>,
+    /// When its last packet was received, in seconds.
+    pub last_received: Option<f64>,
+    /// Bits a second from the one to the other.
+    pub throughput: Option<f64>,
+    /// The mean time of its packets there and of its replies back, in seconds; none without replies.
+    pub round_trip: Option<f64>,
+    /// Bennett and Zhang's ratio: its throughput over that of a link of its own with its source's rate. None where the source has no rate.
+    pub bennett_zhang: Option<f64>,
+    /// `t_f` - p / r - `t_s` of a flow that has ended, in seconds: p packets made at r a second from `t_s` on, the last received at `t_f`. None where the source
+    /// has no mean rate.
+    pub startup_latency: Option<f64>,
+}
+
+/// What a group's sources say of themselves.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    /// The rate of a source while it sends.
+    pub(super) rate: Option<Rate>,
+    /// Seconds from one packet to the next in the mean.
+    pub(super) gap: Option<f64>,
+}
+
+/// A flow as it goes on.
+#[derive(Debug, Clone, Copy, Default)]
+struct Life {
+    group: u32,
+    sent: u64,
+    sent_bytes: u64,
+    received: u64,
+    received_bytes: u64,
+    first_sent: Option<Instant>,
+    last_received: Instant,
+    /// When a link of its own would have sent all that was sent.
+    exclusive_end: Instant,
+    /// Sums of times, there and back, in picoseconds; and how many they are.
+    times: [u128; 2],
+    arrivals: [u64; 2],
+    has_ended: bool,
+}
+
+/// All flows, by their numbers: about 150 bytes each.
+#[derive(Debug)]
+pub(super) struct Lives {
+    paces: Vec<Pace>,
+    flows: Vec<Life>,
+    reordering: Reordering,
+}
+
+/// The number of a flow in tables, which have room for all flows that memory has.
+pub(super) const fn table_id(flow: FlowNumber) -> FlowId {
+    FlowId(flow.0 as u32)
+}
+
+impl Lives {
+    /// `paces` by group.
+    pub(super) fn new(paces: Vec<Pace>) -> Self {
+        Self { paces, flows: Vec::new(), reordering: Reordering::default() }
+    }
+
+    pub(super) fn open(&mut self, group: u32) {
+        self.flows.push(Life { group, ..Life::default() });
+    }
+
+    pub(super) fn send(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
+        let Some(life) = self.flows.get_mut(cargo.flow.0 as usize).filter(|_| cargo.direction == Direction::Forward) else { return };
+        life.sent += 1;
+        life.sent_bytes += u64::from(packet.len);
+        life.first_sent.get_or_insert(now);
+        if let Some(rate) = self.paces[life.group as usize].rate {
+            life.exclusive_end = life.exclusive_end.max(now) + rate.time_of(packet.len.into());
+        }
+    }
+
+    pub(super) fn receive(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
+        let Some(life) = self.flows.get_mut(cargo.flow.0 as usize) else { return };
+        let way = cargo.direction.index();
+        life.times[way] += u128::from(now.since(cargo.sent).as_picos());
+        life.arrivals[way] += 1;
+        if cargo.direction == Direction::Forward {
+            life.received += 1;
+            life.received_bytes += u64::from(packet.len);
+            life.last_received = now;
+            self.reordering.depart(table_id(cargo.flow), cargo.number);
+        }
+    }
+
+    pub(super) fn close(&mut self, flow: FlowNumber) {
+        self.flows.get_mut(flow.0 as usize).into_iter().for_each(|life| life.has_ended = true);
+    }
+
+    /// Of all flows with their groups, in the order of their numbers.
+    pub(super) fn all(&self) -> impl Iterator<Item = (u32, FlowLife)> {
+        (0..).zip(&self.flows).map(|(number, life)| (life.group, self.result(number, life)))
+    }
+
+    /// Of one flow.
+    pub(super) fn of(&self, number: u64) -> FlowLife {
+        self.flows.get(number as usize).map_or_else(FlowLife::default, |life| self.result(number, life))
+    }
+
+    fn result(&self, number: u64, life: &Life) -> FlowLife {
+        let pace = self.paces[life.group as usize];
+        let throughput = life.throughput();
+        FlowLife {
+            sent: life.sent,
+            received: life.received,
+            reordered: self.reordering.reordered(table_id(FlowNumber(number))),
+            first_sent: life.first_sent.map(Instant::as_secs_f64),
+            last_received: (life.received > 0).then(|| life.last_received.as_secs_f64()),
+            throughput,
+            round_trip: life.round_trip(),
+            bennett_zhang: pace.rate.and_then(|_| Some(throughput? / life.exclusive_throughput()?)),
+            startup_latency: pace.gap.filter(|_| life.has_ended).and_then(|gap| life.startup_latency(gap)),
+        }
+    }
+}
+
+impl Life {
+    fn throughput(&self) -> Option<f64> {
+        let span = self.last_received.since(self.first_sent.filter(|_| self.received > 0)?);
+        (span > Duration::ZERO).then(|| self.received_bytes as f64 * 8.0 / span.as_secs_f64())
+    }
+
+    /// Of what was sent, over a link of its own.
+    fn exclusive_throughput(&self) -> Option<f64> {
+        let span = self.exclusive_end.since(self.first_sent?);
+        (span > Duration::ZERO).then(|| self.sent_bytes as f64 * 8.0 / span.as_secs_f64())
+    }
+
+    fn round_trip(&self) -> Option<f64> {
+        let mean = |way: usize| (self.arrivals[way] > 0).then(|| self.times[way] as f64 / 1e12 / self.arrivals[way] as f64);
+        Some(mean(0)? + mean(1)?)
+    }
+
+    fn startup_latency(&self, gap: f64) -> Option<f64> {
+        let first = self.first_sent.filter(|_| self.received > 0)?;
+        Some(self.last_received.as_secs_f64() - self.sent as f64 * gap - first.as_secs_f64())
+    }
+}

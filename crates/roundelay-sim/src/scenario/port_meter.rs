@@ -1,0 +1,148 @@
+//! Worst-case fair indices (B-WFI, T-WFI) and Jain's index while backlogged, at one link of a simulation.
+
+use std::collections::HashMap;
+
+use roundelay::{DropReason, Duration, Instant, Packet, Rate};
+use roundelay_metrics::{BitWfi, JainWhileBacklogged, Stamp, TimeWfi};
+use serde::Serialize;
+
+use super::lives::table_id;
+use crate::agent::Direction;
+use crate::cargo::{Cargo, Carried};
+use crate::flows::FlowNumber;
+use crate::link::preempts;
+use crate::network::LinkConfig;
+
+/// How evenly a link served the flows that stayed backlogged: Jain's index of service by weight, window after window.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Backlogged {
+    /// Mean over the windows.
+    pub mean: f64,
+    /// The smallest of a window.
+    pub min: f64,
+    /// Windows in which two flows or more stayed backlogged.
+    pub windows: u64,
+    /// Seconds of a window.
+    pub window: f64,
+}
+
+/// What is measured at a link. Flows are registered with their first packet and until they close.
+#[derive(Debug)]
+pub(super) struct PortMeter {
+    bits: BitWfi,
+    time: TimeWfi,
+    jain: JainWhileBacklogged,
+    window: Duration,
+    /// Whether it tells of packets when they have left.
+    preempts: bool,
+    /// Stamps of packets in the queue, by packet.
+    stamps: HashMap<u64, Stamp>,
+    /// The packet on the link: it is complete when time has reached its end.
+    on_link: Option<(FlowNumber, Stamp, Instant)>,
+    /// Flows that have passed: whether forward, and whether they are registered now.
+    flows: HashMap<u64, Passing>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Passing {
+    goes_forward: bool,
+    is_registered: bool,
+}
+
+/// Long enough for over a hundred full packets: with fewer, whole packets make the index of the fairest queue look bad.
+fn window(rate: Rate) -> Duration {
+    Duration::from_millis(100).max(rate.time_of(128 * 1514))
+}
+
+impl PortMeter {
+    pub(super) fn new(link: &LinkConfig) -> Self {
+        let window = window(link.rate);
+        Self {
+            bits: BitWfi::default(),
+            time: TimeWfi::new(link.rate),
+            jain: JainWhileBacklogged::new(window),
+            window,
+            preempts: preempts(&link.queue),
+            stamps: HashMap::new(),
+            on_link: None,
+            flows: HashMap::new(),
+        }
+    }
+
+    /// The warm-up is over.
+    pub(super) fn forget(&mut self, now: Instant) {
+        self.complete_until(now);
+        self.bits.forget();
+        self.time.forget(now);
+        self.jain.advance(now);
+        self.jain.forget();
+    }
+
+    pub(super) fn arrive(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo, weight: u32) {
+        self.complete_until(now);
+        let (flow, passing) = (table_id(cargo.flow), self.flows.entry(cargo.flow.0).or_default());
+        passing.goes_forward |= cargo.direction == Direction::Forward;
+        if !passing.is_registered {
+            passing.is_registered = true;
+            self.bits.set_weight(flow, weight);
+            self.time.set_weight(now, flow, weight);
+            self.jain.set_weight(flow, weight);
+        }
+        self.bits.arrive(flow, packet.len);
+        self.jain.arrive(now, flow, packet.len);
+        self.stamps.insert(cargo.number, self.time.arrive(now, flow, packet.len));
+    }
+
+    pub(super) fn transmit(&mut self, packet: &Packet<Carried>, cargo: &Cargo, [start, end]: [Instant; 2]) {
+        let heard = if self.preempts { end } else { start };
+        self.complete_until(heard);
+        let flow = table_id(cargo.flow);
+        self.bits.serve(flow, packet.len);
+        self.jain.serve(heard, flow, packet.len);
+        self.on_link = self.stamps.remove(&cargo.number).map(|stamp| (cargo.flow, stamp, end));
+    }
+
+    pub(super) fn drop(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {
+        self.complete_until(now);
+        let flow = table_id(cargo.flow);
+        self.bits.withdraw(flow, packet.len);
+        match reason {
+            DropReason::Early => self.jain.withdraw(now, flow, packet.len),
+            DropReason::Full | DropReason::PushedOut | DropReason::Refused => self.jain.deny(now, flow, packet.len),
+        }
+        self.stamps.remove(&cargo.number).into_iter().for_each(|stamp| self.time.withdraw(flow, stamp));
+    }
+
+    pub(super) fn close(&mut self, now: Instant, flow: FlowNumber) {
+        let Some(passing) = self.flows.get_mut(&flow.0) else { return };
+        passing.is_registered = false;
+        self.complete_until(now);
+        self.bits.remove(table_id(flow));
+        self.time.remove(now, table_id(flow));
+    }
+
+    /// The run ends.
+    pub(super) fn end(&mut self, now: Instant) {
+        self.complete_until(now);
+        self.jain.advance(now);
+    }
+
+    /// The packet on the link has left it if that was at or before `now`.
+    fn complete_until(&mut self, now: Instant) {
+        if let Some((flow, stamp, end)) = self.on_link.take_if(|(_, _, end)| *end <= now) {
+            self.time.complete(end, table_id(flow), stamp);
+        }
+    }
+
+    /// B-WFI in bytes and T-WFI in seconds, none before a packet has left, of a flow that passed on its way forward.
+    pub(super) fn indices(&self, flow: FlowNumber) -> Option<(f64, Option<f64>)> {
+        self.flows.get(&flow.0).filter(|passing| passing.goes_forward)?;
+        Some((self.bits.worst(table_id(flow)), self.time.worst(table_id(flow))))
+    }
+
+    /// None if no two flows stayed backlogged throughout a window.
+    pub(super) fn backlogged(&self) -> Option<Backlogged> {
+        let (mean, min, windows) = (self.jain.mean()?, self.jain.minimum()?, self.jain.windows());
+        Some(Backlogged { mean, min, windows, window: self.window.as_secs_f64() })
+    }
+}

@@ -1,0 +1,44 @@
+//! Replicas together: sorted ranks of flows' throughputs.
+
+use roundelay_metrics::{Rank, ranks};
+use serde::Serialize;
+
+use super::Results;
+
+/// The throughputs of one rank, over replicas.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RankResult {
+    /// Their mean, bits a second.
+    pub mean: f64,
+    /// Their standard deviation; none from one replica.
+    pub deviation: Option<f64>,
+    /// Their two modes where they have two ([`roundelay_metrics::modes`] states the rule).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modes: Option<[ModeResult; 2]>,
+}
+
+/// One of two modes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ModeResult {
+    /// The mean of the throughputs that are of this mode.
+    pub mean: f64,
+    /// How many replicas these are of.
+    pub count: usize,
+}
+
+impl RankResult {
+    /// The flows of a group, or of all, sorted by their throughput after the warm-up, the least first: of those that are told one by one.
+    pub fn of(replicas: &[Results], group: Option<&str>) -> Vec<Self> {
+        let mine = |name: &str| group.is_none_or(|group| group == name);
+        let throughputs =
+            |results: &Results| -> Vec<f64> { results.flows.iter().filter(|flow| mine(&flow.group)).map(|flow| flow.throughput).collect() };
+        ranks(&replicas.iter().map(throughputs).collect::<Vec<_>>()).into_iter().map(Self::from).collect()
+    }
+}
+
+impl From<Rank> for RankResult {
+    fn from(Rank { mean, deviation, modes }: Rank) -> Self {
+        let modes = modes.map(|modes| modes.map(|mode| ModeResult { mean: mode.mean, count: mode.count }));
+        Self { mean, deviation, modes }
+    }
+}
