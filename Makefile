@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare peers validation test test-full lint test-debug test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-valgrind setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare papers papers-full papers-pages peers validation test test-full lint test-debug test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-valgrind setup-chromium setup-deny setup-bare-metal clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -100,15 +100,28 @@ fuzz: setup-npm ## each fuzz target for FUZZ_SECONDS (needs a nightly compiler)
 	done
 
 BENCH := target/release/roundelay bench
+PAPERS := target/release/roundelay papers
 # Those that the papers compare.
 BENCHED ?= drr qfq "qfq_plus aggregate 1" qfq_plus s_kps wf2q_plus
+
+# Runs that are done are kept here: what is interrupted goes on where it was, and a second run takes seconds.
+PAPERS_CACHE := target/papers
+papers: bench-program setup-valgrind ## every table, figure and theorem of the papers in a quick setting, verdicts compared with those on record: fifteen minutes
+	$(PAPERS) all --check --cache $(PAPERS_CACHE)
+	@echo "Shorter than published: fewer seeds, packets or seconds, as each plan's [quick] table says. As published: make papers-full"
+
+papers-full: bench-program setup-valgrind ## the same as published, and docs/papers written anew
+	$(PAPERS) all --full --cache $(PAPERS_CACHE) --pages docs/papers
+
+papers-pages: bench-program ## write docs/papers anew from the records there
+	$(PAPERS) --pages docs/papers
 
 bench: bench-program bench-simulator ## what a packet costs here, beside what the papers published: twenty minutes
 	cargo run --release --locked -p roundelay-bench --example memory
 	$(BENCH) $(BENCHED) --flows 512 --flows 32k --burst 0 --burst 32 --pairs 300000 --rounds 3
-	$(BENCH) --paper qfq-table4 --pairs 100000 --rounds 3
-	$(BENCH) --paper qfq-figure10 --pairs 100000 --rounds 3 --svg target/qfq-figure10.svg
-	$(BENCH) --paper qfq-plus-table --pairs 100000 --rounds 3
+	$(PAPERS) qfq table-4
+	$(PAPERS) qfq figure-10 --svg target/qfq-figure10.svg
+	$(PAPERS) qfq-plus table-1
 	@echo "Figure 10 as a drawing: target/qfq-figure10.svg. With a million flows: make bench-full"
 
 bench-simulator: setup-npm setup-valgrind ## what a packet-hop costs in the simulator, beside ns-2 and ns-3 where they are installed
@@ -120,10 +133,10 @@ bench-simulator: setup-npm setup-valgrind ## what a packet-hop costs in the simu
 bench-full: bench-program ## the same with up to a million flows and 30 million packets, longer, with all disciplines: an hour, 6 GB
 	$(BENCH) --flows 512 --flows 32k --burst 0 --burst 32
 	$(BENCH) $(BENCHED) --flows 1m --pattern small --pattern full --burst 0 --burst 32 --rounds 3
-	$(BENCH) --paper qfq-table4
-	$(BENCH) --paper qfq-figure10 --full --svg target/qfq-figure10.svg
-	$(BENCH) --paper qfq-plus-table
-	$(BENCH) --paper qfq-plus-instructions --full --instructions --memory packed
+	$(PAPERS) qfq table-4 --full
+	$(PAPERS) qfq figure-10 --full --svg target/qfq-figure10.svg
+	$(PAPERS) qfq-plus table-1 --full
+	$(PAPERS) qfq-plus instructions --full
 
 bench-check: bench-program setup-valgrind ## count instructions anew: fails where a cost differs by more than 2% from docs/schedulers/costs.json
 	$(BENCH) --check docs/schedulers/costs.json || { echo "If that is as it should be: make bench-baseline"; exit 1; }
@@ -149,10 +162,10 @@ performance: bench-program peers-programs setup-valgrind ## make the tables and 
 	  $(BENCH) drr qfq qfq_plus --flows 32k --burst 32 $(EFFORT) --huge-pages; } > $(PERFORMANCE)/million.txt
 	{ $(BENCH) $(BENCHED) --flows 64 --flows 512 --flows 8k --memory packed --burst 0 --burst 32 --instructions; \
 	  $(BENCH) qfq qfq_plus --flows 1m --memory packed --instructions; } > $(PERFORMANCE)/instructions.txt
-	$(BENCH) --paper qfq-table4 $(EFFORT) > $(PERFORMANCE)/qfq-table4.txt
-	$(BENCH) --paper qfq-figure10 --full $(EFFORT) --svg $(PERFORMANCE)/qfq-figure10.svg > $(PERFORMANCE)/qfq-figure10.txt
-	$(BENCH) --paper qfq-plus-table $(EFFORT) > $(PERFORMANCE)/qfq-plus-table.txt
-	$(BENCH) --paper qfq-plus-instructions --instructions --memory packed > $(PERFORMANCE)/qfq-plus-instructions.txt
+	$(PAPERS) qfq table-4 --full > $(PERFORMANCE)/qfq-table4.txt
+	$(PAPERS) qfq figure-10 --full --svg $(PERFORMANCE)/qfq-figure10.svg > $(PERFORMANCE)/qfq-figure10.txt
+	$(PAPERS) qfq-plus table-1 --full > $(PERFORMANCE)/qfq-plus-table.txt
+	$(PAPERS) qfq-plus instructions --full > $(PERFORMANCE)/qfq-plus-instructions.txt
 	{ python3 peers/compare.py speed $(ROUNDS); python3 peers/compare.py counts; } > $(PERFORMANCE)/simulator.txt
 
 bench-program: setup-npm

@@ -4,7 +4,6 @@
 //! without what setting up costs.
 
 use std::env;
-use std::ffi::OsString;
 use std::io;
 use std::process::Command;
 
@@ -37,17 +36,17 @@ pub enum InstructionsError {
     /// Valgrind ended otherwise than with counts.
     #[error("valgrind counted nothing: {0}")]
     NoCounts(String),
+    /// Twice the packets took no more instructions.
+    #[error("valgrind counted nothing that depends on packets: the program that runs does not know `bench --once`, as roundelay does")]
+    NoPackets,
 }
 
-/// Counts what a subject costs under a load. `arguments` makes the program call [`crate::run_pairs`] with the same and so many pairs.
+/// Counts what a subject costs under a load. The program that calls this has to be `roundelay`, which valgrind runs as
+/// `bench SUBJECT --flows .. --once PAIRS`; that calls [`run_pairs`].
 ///
 /// # Errors
-/// There is no valgrind, or it could not run the program.
-pub fn count(
-    subject: &Subject,
-    load: &Load,
-    arguments: impl Fn(&Subject, &Load, u64) -> Vec<OsString>,
-) -> Result<Counts, InstructionsError> {
+/// Valgrind is not there, or it could not run the program, or that was another one.
+pub fn count(subject: &Subject, load: &Load) -> Result<Counts, InstructionsError> {
     let pairs = load.cycle().max(20_000);
     let [once, twice] = [pairs, 2 * pairs].map(|pairs| collect(arguments(subject, load, pairs)));
     let (once, twice) = (once?, twice?);
@@ -55,12 +54,34 @@ pub fn count(
     let passed = run_pairs(subject, load, pairs)?;
     let sent = run_pairs(subject, load, 2 * pairs)?.sent - passed.sent;
     let each = |place: usize| (twice[place] as f64 - once[place] as f64) / sent.max(1) as f64;
+    let instructions = each(IR);
+    if sent > 0 && instructions < 1.0 {
+        return Err(InstructionsError::NoPackets);
+    }
     Ok(Counts {
-        instructions: each(IR),
+        instructions,
         first_level_misses: each(D1_READ_MISSES) + each(D1_WRITE_MISSES),
         last_level_misses: each(LL_READ_MISSES) + each(LL_WRITE_MISSES),
         passed,
     })
+}
+
+/// The words by which the program runs itself under valgrind.
+fn arguments(subject: &Subject, load: &Load, pairs: u64) -> Vec<String> {
+    let discipline = match subject {
+        Subject::Generator => None,
+        Subject::Discipline(discipline) => Some(discipline.to_string()),
+    };
+    let options = [
+        ("--flows", load.flows.to_string()),
+        ("--pattern", load.pattern.name().to_owned()),
+        ("--memory", load.memory.name().to_owned()),
+        ("--lengths", load.lengths.to_string()),
+        ("--burst", load.burst.to_string()),
+        ("--once", pairs.to_string()),
+    ];
+    let options = options.into_iter().flat_map(|(option, value)| [option.to_owned(), value]);
+    ["bench".to_owned()].into_iter().chain(discipline).chain(options).collect()
 }
 
 /// Places in callgrind's line of sums with the cache simulation on: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw.
@@ -75,7 +96,7 @@ const EVENTS: usize = 9;
 /// of 64 bytes.
 const CACHES: [&str; 3] = ["--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"];
 
-fn collect(arguments: Vec<OsString>) -> Result<Vec<u64>, InstructionsError> {
+fn collect(arguments: Vec<String>) -> Result<Vec<u64>, InstructionsError> {
     let program = env::current_exe().map_err(InstructionsError::NoValgrind)?;
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--cache-sim=yes"]).args(CACHES).arg(program).args(arguments);

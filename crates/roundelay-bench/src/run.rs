@@ -1,6 +1,8 @@
 //! What is measured, and how it is set up under a load.
 
-use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
+use std::str::FromStr;
+
+use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor};
 use roundelay::{ConfigError, FlowConfig, FlowId, Scheduler};
 
 use crate::controller::Controller;
@@ -24,6 +26,18 @@ impl Subject {
             Self::Generator => "none".to_owned(),
             Self::Discipline(discipline) => discipline.to_string(),
         }
+    }
+}
+
+impl FromStr for Subject {
+    type Err = ConfigError;
+
+    /// `none`, or a discipline as `tc` writes it.
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        if text == Self::Generator.name() {
+            return Ok(Self::Generator);
+        }
+        Ok(Self::Discipline(text.parse::<Spec>()?.discipline))
     }
 }
 
@@ -138,6 +152,14 @@ mod tests {
                 assert_eq!(passed, Passed { offered: packets, sent: packets }, "{pattern:?} {memory:?} {burst}");
             }
         }
+    }
+
+    #[test]
+    fn subjects_read_as_reports_write_them() {
+        for name in ["none", "drr", "qfq_plus aggregate 2"] {
+            assert_eq!(name.parse::<Subject>().unwrap().name(), name);
+        }
+        assert!("qfq_plus aggregate 0".parse::<Subject>().is_err() && "cake".parse::<Subject>().is_err());
     }
 
     #[test]

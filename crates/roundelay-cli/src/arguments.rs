@@ -177,15 +177,6 @@ pub(crate) struct Bench {
     #[arg(long, conflicts_with_all = ["instructions", "check"])]
     pub(crate) huge_pages: bool,
 
-    /// Measure what a paper has published and print both: qfq-table4, qfq-figure10, qfq-plus-table, qfq-plus-instructions (with
-    /// --instructions), or a file like those in papers/
-    #[arg(long, value_name = "PLAN", conflicts_with_all = ["disciplines", "flows", "pattern", "lengths", "burst", "against"])]
-    pub(crate) paper: Option<String>,
-
-    /// With --paper: the rows as well that take long or much memory
-    #[arg(long)]
-    pub(crate) full: bool,
-
     /// Write what was measured into a file, for --against and --check
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
@@ -195,7 +186,7 @@ pub(crate) struct Bench {
     pub(crate) against: Option<PathBuf>,
 
     /// Count anew the instructions that are in a file written by --save, and fail if any cost has changed by more than the tolerance
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["disciplines", "paper", "against", "flows", "pattern", "memory", "lengths", "burst", "save", "svg", "json"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["disciplines", "against", "flows", "pattern", "memory", "lengths", "burst", "save", "svg", "json"])]
     pub(crate) check: Option<PathBuf>,
 
     /// With --check: percent by which a cost may have changed
@@ -243,11 +234,15 @@ pub(crate) struct Papers {
     #[arg(long, value_name = "FILE")]
     pub(crate) parquet: Option<PathBuf>,
 
+    /// Write one item as a self-contained HTML page with its charts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Draw the first chart of one item
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Write records, pages and drawings into this folder
+    /// Write records, pages and drawings into this folder; without a paper, pages and drawings from the records that are there
     #[arg(long, value_name = "DIR")]
     pub(crate) pages: Option<PathBuf>,
 

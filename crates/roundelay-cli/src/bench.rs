@@ -3,7 +3,6 @@
 mod chart;
 mod huge_pages;
 mod measure;
-mod plan;
 mod saved;
 mod table;
 
@@ -17,7 +16,6 @@ use crate::arguments::Bench;
 use crate::failure::Failure;
 use crate::print;
 use measure::{Measure, Measured};
-use plan::Plan;
 use saved::Saved;
 
 pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
@@ -26,12 +24,6 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     }
     if let Some(file) = &arguments.check {
         return check(file, f64::from(arguments.tolerance));
-    }
-    if arguments.full && arguments.paper.is_none() {
-        let plans = Plan::known();
-        return Err(Failure::usage(format!(
-            "--full measures the rows of a paper that take long: it goes with --paper, and that with {plans} or a file"
-        )));
     }
     if arguments.huge_pages {
         huge_pages::insist()?;
@@ -47,27 +39,16 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     if arguments.huge_pages {
         show(Vec::new(), "In huge pages.\n\n".to_owned())?;
     }
-    let plan = arguments.paper.as_deref().map(Plan::named).transpose()?;
-    if let Some(plan) = &plan {
-        show(Vec::new(), plan.head())?;
-        for row in plan.rows(arguments.full) {
-            let measured = measure.run(&plan.subjects, &plan.loads(row, &arguments.memory))?;
-            let text = plan.table(row, &measured);
-            show(measured, text)?;
+    let subjects = subjects(&arguments.disciplines);
+    for loads in loads(arguments) {
+        let mut measured = measure.run(&subjects, &loads)?;
+        if let Some(saved) = &against {
+            has_compared |= saved.compare(&mut measured)?;
         }
-        show(Vec::new(), plan.foot())?;
-    } else {
-        let subjects = subjects(&arguments.disciplines);
-        for loads in loads(arguments) {
-            let mut measured = measure.run(&subjects, &loads)?;
-            if let Some(saved) = &against {
-                has_compared |= saved.compare(&mut measured)?;
-            }
-            let text = table::text(&measured);
-            show(measured, text)?;
-        }
+        let text = table::text(&measured);
+        show(measured, text)?;
     }
-    finish(arguments, &all, plan.as_ref())?;
+    finish(arguments, &all)?;
     match &arguments.against {
         Some(file) if !has_compared => Err(Failure::usage(format!("--against {}: it holds none of what was measured", file.display()))),
         _ => Ok(()),
@@ -75,13 +56,13 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
 }
 
 /// Writes what was measured to wherever it was asked for.
-fn finish(arguments: &Bench, all: &[Measured], plan: Option<&Plan>) -> Result<(), Failure> {
+fn finish(arguments: &Bench, all: &[Measured]) -> Result<(), Failure> {
     let write = |file: &Path, text: String| fs::write(file, text).map_err(|error| Failure::run(format!("{}: {error}", file.display())));
     if let Some(file) = &arguments.save {
         write(file, saved::json(all))?;
     }
     if let Some(file) = &arguments.svg {
-        write(file, chart::svg(&chart::panels(all, plan))?)?;
+        write(file, chart::svg(&chart::panels(all))?)?;
     }
     // Instructions do not scatter.
     let rounds = if arguments.instructions { None } else { Some(arguments.rounds) };

@@ -122,27 +122,6 @@ fn a_file_that_cannot_be_compared_is_refused() {
 }
 
 #[test]
-fn a_published_table_stands_beside_ours() {
-    let folder = Folder::new();
-    let (plan, drawing) = (folder.path("plan.toml"), folder.path("drawing.svg"));
-    let text_of_plan = "title = 'Costs'\nsource = 'a paper'\nmachine = 'a machine'\nlengths = '1000'\nnotes = ['A note.']
-columns = [{ name = 'NONE', run = 'none' }, { name = 'DRR', run = 'drr' }, { name = 'QFQ', run = 'qfq' }]
-rows = [{ flows = '1', pattern = 'small', published = [10.0, 30.0, 50.0] }, { flows = '8', pattern = 'small', published = [10.0, 30.0, 70.0] },
-  { flows = '9', pattern = 'large', full = true }]";
-    fs::write(&plan, text_of_plan).unwrap();
-    let text = text(&["--paper", &plan, "--svg", &drawing]);
-    assert!(text.starts_with("Costs\n  published: a paper; on a machine\n"), "{text}");
-    assert!(text.contains("8 flows, small") && !text.contains("9 flows"), "{text}");
-    let line = text.lines().rfind(|line| line.contains("published, net over net DRR")).unwrap();
-    assert!(line.ends_with("-        1.00        3.00"), "{line}");
-    assert!(text.contains("scattered, net over net DRR") && text.ends_with("A note.\n"), "{text}");
-    let drawing = fs::read_to_string(drawing).unwrap();
-    assert_eq!(drawing.matches("<polyline").count(), 9, "published, packed and scattered, three lines each");
-    assert_eq!(json(&["--paper", &plan, "--full", "--memory", "packed"]).as_array().unwrap().len(), 3);
-    assert!(error(&["--paper", "qfq-table5"], 2).contains("qfq-table4, qfq-figure10, qfq-plus-table"));
-}
-
-#[test]
 fn a_drawing_needs_several_numbers_of_flows() {
     let folder = Folder::new();
     assert!(error(&["drr", "--flows", "8", "--svg", &folder.path("drawing.svg")], 2).contains("two numbers of flows"));
@@ -151,7 +130,6 @@ fn a_drawing_needs_several_numbers_of_flows() {
 #[test]
 fn errors_name_what_is_legal() {
     for (words, parts) in [
-        (["--full", "drr"], ["--full measures the rows of a paper", "goes with --paper", "qfq-table4"]),
         (["--pairs", "0"], ["'0'", "a whole number", "legal range 1 to"]),
         (["--pairs", "many"], ["'many'", "a whole number", "legal range 1 to"]),
         (["--flows", "0"], ["flows '0'", "weights from 1 to 1024", "flows from 1 to 1048576 in all"]),
@@ -164,13 +142,7 @@ fn errors_name_what_is_legal() {
 
 #[test]
 fn what_does_not_go_together_is_refused() {
-    for words in [
-        ["--full", "drr"].as_slice(),
-        &["--tolerance", "3"],
-        &["--paper", "qfq-table4", "drr"],
-        &["--burst", "1025"],
-        &["--huge-pages", "--instructions"],
-    ] {
+    for words in [["--tolerance", "3"].as_slice(), &["--burst", "1025"], &["--huge-pages", "--instructions"]] {
         error(words, 2);
     }
 }

@@ -158,7 +158,6 @@ fn what_is_no_file_of_text_is_told_with_what_was_expected() {
         (&compare("--tree"), "a tree in TOML"),
         (&["bounds", "--rate", "1mbit"], "flows in TOML"),
         (&["bench", "--check"], "what --save has written"),
-        (&["bench", "--paper"], "qfq-table4, "),
     ] {
         for (path, problem) in [(&binary, "offset 1: no text in UTF-8"), (&place, "a folder"), (&absent, "there is no such file")] {
             let message = failure(run(&[arguments, &[path]].concat()), 2);

@@ -13,6 +13,8 @@
 //! | how long did packets wait? | [`Delays`], [`FlowDelays`] |
 //! | did packets of a flow overtake each other? | [`Reordering`] |
 //! | what happened when? | [`SumSeries`], [`LevelSeries`] |
+//!
+//! [`workload`] generates random and adversarial loads and measures a discipline's B-WFI and T-WFI in them.
 
 mod delay;
 mod fairness;
@@ -24,6 +26,7 @@ mod series;
 mod table;
 mod totals;
 mod wfi;
+pub mod workload;
 
 pub use delay::{Delays, FlowDelays};
 pub use fairness::{JainWhileBacklogged, jain_index};

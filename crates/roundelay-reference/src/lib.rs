@@ -2,11 +2,12 @@
 //!
 //! Nothing here is meant to schedule traffic. [`GpsServer`] tells what the ideal fluid server would have done, fast enough to run beside
 //! a replay; [`Wf2qPlus`] is the packet algorithm that QFQ approximates, in exact rational numbers;
-//! [`Lstf`] sorts by slack at each decision.
+//! [`Lstf`] sorts by slack at each decision; [`qfq_listings`] is QFQ's pseudo-code as printed, and checks the paper's claims of it.
 
 mod gps;
 mod lstf;
 mod number;
+pub mod qfq_listings;
 mod wf2q_plus;
 
 pub use gps::GpsServer;

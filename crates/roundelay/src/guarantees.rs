@@ -74,9 +74,27 @@ pub struct Guarantees {
     /// Most by which the service of the flow and of any other one can differ while both are backlogged, each taken as the time that it
     /// is worth at the flow's own share of the rate: |W_i / r_i - W_j / r_j| (Golestani's fairness).
     pub fairness: Option<Bound<Duration>>,
+    /// What the discipline's paper prints, where that is not what is proven.
+    pub printed: Printed,
+}
+
+/// Bounds as a paper prints them, where they differ from the proven ones: too small, or stated without a proof that covers them. None: the
+/// paper prints what is proven, or prints nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Printed {
+    /// Bit Worst-case Fair Index in bytes.
+    pub b_wfi: Option<Bound<u64>>,
+    /// Time Worst-case Fair Index.
+    pub t_wfi: Option<Bound<Duration>>,
 }
 
 impl Guarantees {
+    /// The same with printed bounds in place of the proven ones, where they differ.
+    #[must_use]
+    pub fn as_printed(self) -> Self {
+        Self { b_wfi: self.printed.b_wfi.or(self.b_wfi), t_wfi: self.printed.t_wfi.or(self.t_wfi), ..self }
+    }
+
     /// The latency, as stated or as it follows from the B-WFI of a discipline that never idles, whichever is less.
     ///
     /// Let p begin its transmission at s, a be when the backlog that p is in began, and S the bytes of the flow from there to p inclusive. The

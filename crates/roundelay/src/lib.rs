@@ -43,7 +43,7 @@ mod virtual_time;
 pub use buffer::{Buffer, Limit};
 pub use config::{ConfigError, Kind, Parameter};
 pub use edge_codel::EdgeCodel;
-pub use guarantees::{Bound, Guarantees, Share};
+pub use guarantees::{Bound, Guarantees, Printed, Share};
 pub use mechanisms::codel::Resume;
 pub use packet::{Ecn, FlowId, Packet};
 pub use pool::{Backlog, Pool, Queue};

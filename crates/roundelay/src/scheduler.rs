@@ -117,8 +117,24 @@ pub trait Scheduler<T> {
         None
     }
 
+    /// Queues (or bins) that a discipline with hashed flows gives to a flow, by number: one for each hash, in the order of the hashes, so that two
+    /// hashes that agree name a queue twice. Flows collide where these lists meet. Empty for disciplines that hash no flows, and for trees.
+    ///
+    /// Bins of several levels are numbered one level after the other. Where hashes change in time (`sfq perturb`, `sfb rehash`), these are those in
+    /// force.
+    fn queues_of(&self, flow: FlowId) -> Vec<usize> {
+        let _ = flow;
+        Vec::new()
+    }
+
     /// Memory that the discipline takes beside its packets.
     fn footprint(&self) -> Footprint;
+
+    /// The same part by part: what each is for, and its bytes. They add up to [`footprint`](Self::footprint). Empty where a discipline does
+    /// not tell its parts.
+    fn footprint_parts(&self) -> Vec<(&'static str, Footprint)> {
+        Vec::new()
+    }
 
     /// Panics if the state breaks an invariant. Debug builds call it after each public call while flows and packets are few, and now and then
     /// when they are many; release builds never.
@@ -170,6 +186,18 @@ pub struct Footprint {
     pub fixed_bytes: usize,
     /// Bytes for each flow that it has seen.
     pub bytes_per_flow: usize,
+}
+
+impl Footprint {
+    /// Memory that each flow takes.
+    pub const fn of_a_flow(bytes: usize) -> Self {
+        Self { fixed_bytes: 0, bytes_per_flow: bytes }
+    }
+
+    /// Memory that is taken once.
+    pub const fn fixed(bytes: usize) -> Self {
+        Self { fixed_bytes: bytes, bytes_per_flow: 0 }
+    }
 }
 
 /// Why a packet was dropped.

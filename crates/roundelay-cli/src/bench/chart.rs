@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use roundelay_bench::Load;
 
 use super::measure::Measured;
-use super::plan::Plan;
 use crate::failure::Failure;
 
 /// One drawing in the row of them.
@@ -24,34 +23,24 @@ const LEGEND: f64 = 28.0;
 /// Okabe and Ito's colours, which the colour-blind can tell apart.
 const COLOURS: [&str; 8] = ["#000000", "#56b4e9", "#009e73", "#d55e00", "#cc79a7", "#0072b2", "#e69f00", "#8a8a8a"];
 
-/// What was measured as panels, and before them what was published.
-pub(super) fn panels(measured: &[Measured], plan: Option<&Plan>) -> Vec<Panel> {
-    let mut panels: Vec<Panel> = plan.map(published).into_iter().collect();
+/// What was measured as panels.
+pub(super) fn panels(measured: &[Measured]) -> Vec<Panel> {
     let mut ours: BTreeMap<String, Panel> = BTreeMap::new();
     for Measured { load, rows } in measured {
         let unit = rows[0].figures[0].0;
-        let names: Vec<&str> = plan.map_or_else(|| rows.iter().map(|row| row.subject.as_str()).collect(), |plan| plan.names().collect());
         let empty = || Panel {
             title: format!("{}, {unit}", title(load)),
-            lines: names.iter().map(|name| ((*name).to_owned(), Vec::new())).collect(),
+            lines: rows.iter().map(|row| (row.subject.clone(), Vec::new())).collect(),
         };
         let panel = ours.entry(title(load)).or_insert_with(empty);
         let points = panel.lines.iter_mut().zip(rows);
         let sending = points.filter(|(_, row)| row.sends());
         sending.for_each(|((_, points), row)| points.push((load.flows.flows().into(), row.gross())));
     }
-    panels.extend(ours.into_values());
+    let mut panels: Vec<Panel> = ours.into_values().collect();
     panels.iter_mut().flat_map(|panel| &mut panel.lines).for_each(|(_, points)| points.sort_by(|a, b| a.0.total_cmp(&b.0)));
     panels.retain(|panel| panel.lines.iter().any(|(_, points)| points.len() > 1));
     panels
-}
-
-fn published(plan: &Plan) -> Panel {
-    let line = |(place, name): (usize, &str)| {
-        let point = |row: &super::plan::Row| Some((f64::from(row.flows.flows()), row.published[place]?));
-        (name.to_owned(), plan.rows(true).filter_map(point).collect())
-    };
-    Panel { title: "published, ns".to_owned(), lines: plan.names().enumerate().map(line).collect() }
 }
 
 fn title(load: &Load) -> String {
@@ -193,7 +182,7 @@ mod tests {
     #[test]
     fn a_panel_for_each_memory_with_points_by_flows() {
         let measured = ["64", "1", "1k"].map(|flows| Memory::ALL.map(|memory| measured(flows, memory, 20.0))).concat();
-        let panels = panels(&measured, None);
+        let panels = panels(&measured);
         assert_eq!(panels.iter().map(|panel| panel.title.as_str()).collect::<Vec<_>>(), ["packed, small, ns", "scattered, small, ns"]);
         assert_eq!(panels[1].lines[1], ("drr".to_owned(), vec![(1.0, 20.0), (64.0, 20.0), (1024.0, 20.0)]));
         let svg = svg(&panels).unwrap();
@@ -203,7 +192,7 @@ mod tests {
 
     #[test]
     fn what_costs_more_stands_higher_and_inside() {
-        let panels = panels(&[measured("1", Memory::Packed, 10.0), measured("8", Memory::Packed, 1000.0)], None);
+        let panels = panels(&[measured("1", Memory::Packed, 10.0), measured("8", Memory::Packed, 1000.0)]);
         let svg = svg(&panels).unwrap();
         let line = svg.split("points=\"").nth(2).unwrap().split('"').next().unwrap();
         let places: Vec<f64> = line.split([' ', ',']).map(|number| number.parse().unwrap()).collect();
@@ -213,7 +202,7 @@ mod tests {
 
     #[test]
     fn one_number_of_flows_is_no_line() {
-        let error = svg(&panels(&[measured("8", Memory::Packed, 10.0)], None)).unwrap_err();
+        let error = svg(&panels(&[measured("8", Memory::Packed, 10.0)])).unwrap_err();
         assert!(error.to_string().contains("two numbers of flows"));
     }
 }

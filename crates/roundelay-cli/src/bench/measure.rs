@@ -1,7 +1,5 @@
 //! Times or counts, as rows of figures.
 
-use std::ffi::OsString;
-
 use rayon::prelude::*;
 use roundelay_bench::{Counts, InstructionsError, Load, LoadRefused, Passed, Subject, Timing, count, time};
 
@@ -90,7 +88,7 @@ fn timings(subjects: &[Subject], loads: &[Load], pairs: u64, rounds: usize) -> R
 
 /// A count is the same however busy the machine is: they are taken in parallel.
 fn counts(subjects: &[Subject], loads: &[Load]) -> Result<Vec<Measured>, Failure> {
-    let of = |subject: &Subject, load: &Load| count(subject, load, child).map_err(uncounted);
+    let of = |subject: &Subject, load: &Load| count(subject, load).map_err(uncounted);
     let measured = |load: &Load| {
         let counts: Vec<_> = subjects.par_iter().map(|subject| of(subject, load)).collect::<Result<_, _>>()?;
         let rows = subjects.iter().zip(&counts).map(|(subject, own)| row_of_counts(subject, own, &counts[0])).collect();
@@ -111,22 +109,4 @@ fn refused(error: LoadRefused) -> Failure {
 
 fn uncounted(error: InstructionsError) -> Failure {
     if let InstructionsError::Load(load) = error { refused(load) } else { Failure::run(error) }
-}
-
-/// The words by which the program runs itself under valgrind.
-fn child(subject: &Subject, load: &Load, pairs: u64) -> Vec<OsString> {
-    let discipline = match subject {
-        Subject::Generator => None,
-        Subject::Discipline(discipline) => Some(discipline.to_string()),
-    };
-    let options = [
-        ("--flows", load.flows.to_string()),
-        ("--pattern", load.pattern.name().to_owned()),
-        ("--memory", load.memory.name().to_owned()),
-        ("--lengths", load.lengths.to_string()),
-        ("--burst", load.burst.to_string()),
-        ("--once", pairs.to_string()),
-    ];
-    let options = options.into_iter().flat_map(|(option, value)| [option.to_owned(), value]);
-    ["bench".to_owned()].into_iter().chain(discipline).chain(options).map(OsString::from).collect()
 }

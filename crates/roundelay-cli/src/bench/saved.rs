@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use roundelay::schedulers::Spec;
 use roundelay_bench::{COMPILER, Load, Subject};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -90,7 +89,7 @@ impl Saved {
                 memory: table.memory.parse()?,
                 burst: table.burst,
             };
-            let subjects: Vec<_> = table.a_packet.iter().map(|row| subject(&row.subject)).collect::<Result<_, _>>()?;
+            let subjects: Vec<_> = table.a_packet.iter().map(|row| row.subject.parse()).collect::<Result<_, _>>()?;
             if !matches!(subjects.first(), Some(Subject::Generator)) {
                 return Err("the first row is not that of none".into());
             }
@@ -142,12 +141,4 @@ impl Table {
         own.iter().zip(other).all(|(own, other)| *own == other)
             && (self.burst, self.huge_pages) == (load.burst, huge_pages::are_asked_for())
     }
-}
-
-/// A subject by its name.
-pub(super) fn subject(name: &str) -> Result<Subject, roundelay::ConfigError> {
-    if name == Subject::Generator.name() {
-        return Ok(Subject::Generator);
-    }
-    Ok(Subject::Discipline(name.parse::<Spec>()?.discipline))
 }

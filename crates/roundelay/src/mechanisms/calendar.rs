@@ -52,6 +52,11 @@ const fn place_of(list: u16) -> (usize, u32) {
 }
 
 impl Calendar {
+    /// Memory of the lists of slots: where each begins and ends.
+    pub(crate) const SLOT_BYTES: usize = size_of::<[List; LISTS]>();
+    /// Memory of the groups: S_i and which slots are occupied.
+    pub(crate) const GROUP_BYTES: usize = size_of::<[Group; GROUPS]>();
+
     /// S_i.
     #[inline]
     pub(crate) const fn start(&self, group: usize) -> VirtualTime {

@@ -47,7 +47,7 @@
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
-use crate::guarantees::{Bound, Guarantees, Share};
+use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::mechanisms::strata::{Flow, GROUPS, SLOTS, Strata, own_slot, shift_of};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
@@ -84,7 +84,14 @@ impl Discipline for Config {
         let b_wfi = Bound { value: 2 * slot + 2 * own + share.of(any), source: "schedulers/gfq.rs: 2 phi sigma_i + 2 L_k + 2 phi L" };
         let late = share.rate.time_of(share.per_share(2 * slot + own) + any);
         let late = Bound { value: late, source: "schedulers/gfq.rs: (2 sigma_i + L_k / phi + 2 L) / R" };
-        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(late), latency: Some(late), ..Guarantees::default() }
+        let printed = Printed {
+            b_wfi: Some(Bound { value: 2 * slot + share.of(any), source: "QFQ paper, section 5.1: 2 phi sigma_i + 2 phi L" }),
+            t_wfi: Some(Bound {
+                value: share.rate.time_of(share.per_share(2 * slot) + any),
+                source: "QFQ paper, section 5.2: (2 sigma_i + 2 L) / R",
+            }),
+        };
+        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(late), latency: Some(late), fairness: None, printed }
     }
 }
 

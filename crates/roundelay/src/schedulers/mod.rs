@@ -411,6 +411,11 @@ macro_rules! registry {
                 })
             }
 
+            /// What is promised to a flow: see [`Discipline::guarantees`].
+            pub fn guarantees(&self, share: &Share) -> Guarantees {
+                match self { $(Self::$variant(config) => config.guarantees(share),)* }
+            }
+
             /// Changes the parameters of a scheduler of this discipline to these, as far as they can change while packets wait.
             ///
             /// # Errors
@@ -509,8 +514,16 @@ macro_rules! registry {
                 match self { $(Self::$variant(scheduler) => scheduler.total_weight(),)* }
             }
 
+            fn queues_of(&self, flow: FlowId) -> Vec<usize> {
+                match self { $(Self::$variant(scheduler) => scheduler.queues_of(flow),)* }
+            }
+
             fn footprint(&self) -> Footprint {
                 match self { $(Self::$variant(scheduler) => scheduler.footprint(),)* }
+            }
+
+            fn footprint_parts(&self) -> Vec<(&'static str, Footprint)> {
+                match self { $(Self::$variant(scheduler) => scheduler.footprint_parts(),)* }
             }
 
             fn check_invariants(&self) {

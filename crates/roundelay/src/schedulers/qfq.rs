@@ -42,7 +42,8 @@ use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
-use crate::guarantees::{Bound, Guarantees, Share};
+use crate::guarantees::{Bound, Guarantees, Printed, Share};
+use crate::mechanisms::calendar::Calendar;
 use crate::mechanisms::entity::{Entity, slot_bytes};
 use crate::mechanisms::groups::{Groups, Next, Service};
 use crate::mechanisms::lists::Lists;
@@ -75,13 +76,21 @@ impl Discipline for Config {
 
     fn guarantees(&self, share: &Share) -> Guarantees {
         // phi sigma_i = weight x sigma_i, sigma_i in bytes per unit of weight.
-        let own = 3 * slot_bytes(share.max_packet_len, share.weight) + u64::from(share.max_packet_len);
+        let slots = 3 * slot_bytes(share.max_packet_len, share.weight);
+        let own = slots + u64::from(share.max_packet_len);
         let any = 2 * u64::from(share.link_max_packet_len);
         let b_wfi = Bound { value: own + share.of(any), source: "QFQ paper, Theorem 1, corrected: 3 phi sigma_i + L_k + 2 phi L" };
         let late = share.rate.time_of(share.per_share(own) + any);
         let t_wfi = Bound { value: late, source: "QFQ paper, Theorem 2, corrected: (3 sigma_i + L_k / phi + 2 L) / R" };
         let latency = Bound { value: late, source: "from the B-WFI, sent at the flow's share: (3 sigma_i + L_k / phi + 2 L) / R" };
-        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), latency: Some(latency), fairness: None }
+        let printed = Printed {
+            b_wfi: Some(Bound { value: slots + share.of(any), source: "QFQ paper, Theorem 1: 3 phi sigma_i + 2 phi L" }),
+            t_wfi: Some(Bound {
+                value: share.rate.time_of(share.per_share(slots) + any),
+                source: "QFQ paper, Theorem 2: (3 sigma_i + 2 L) / R",
+            }),
+        };
+        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), latency: Some(latency), fairness: None, printed }
     }
 }
 
@@ -397,6 +406,23 @@ impl<T> Scheduler<T> for Qfq<T> {
             fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES,
             bytes_per_flow: size_of::<Flow>() + Lists::BYTES_PER_NUMBER + Longest::BYTES_PER_QUEUE,
         }
+    }
+
+    /// The queue is that of the packets, which the paper does not count; settings fill up a cache line.
+    fn footprint_parts(&self) -> Vec<(&'static str, Footprint)> {
+        let settings = size_of::<Flow>() - size_of::<Queue>() - size_of::<Entity>();
+        let rest = size_of::<Self>() - Calendar::SLOT_BYTES - Calendar::GROUP_BYTES;
+        alloc::vec![
+            ("queue", Footprint::of_a_flow(size_of::<Queue>())),
+            ("times, share, group and place", Footprint::of_a_flow(size_of::<Entity>())),
+            ("settings", Footprint::of_a_flow(settings)),
+            ("number in its slot's list", Footprint::of_a_flow(Lists::BYTES_PER_NUMBER)),
+            ("search for the longest queue", Footprint::of_a_flow(Longest::BYTES_PER_QUEUE)),
+            ("slots", Footprint::fixed(Calendar::SLOT_BYTES)),
+            ("groups", Footprint::fixed(Calendar::GROUP_BYTES)),
+            ("search for the longest queue", Footprint::fixed(Longest::FIXED_BYTES)),
+            ("V, sets and the heads of tables", Footprint::fixed(rest)),
+        ]
     }
 
     /// 1. The groups hold the flows with packets (`Groups::check`).

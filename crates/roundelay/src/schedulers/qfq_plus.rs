@@ -27,6 +27,7 @@
 //! | T-WFI | (3 sigma + L_k / phi + B + L) / R + 3 L_k (n - 1) / (n phi R) | `t_wfi_stays_within_the_bound` |
 //! | latency: the B-WFI at the flow's share | the same as T-WFI | `latency_is_that_of_the_b_wfi` |
 //! | Theorems 3 to 8 of QFQ | with B for L | `theorems_3_to_8_of_qfq_hold_after_each_operation` |
+//! | sharing what light flows leave | by weight within their aggregate; none of it to flows of others | `what_a_light_flow_leaves_goes_to_its_aggregate` |
 //!
 //! Proof: to QFQ a service is one packet of up to B bytes, so an aggregate of share n phi stays within QFQ's bound, 3 n phi sigma + n L_k +
 //! n phi (B + L), L being the rest of a packet on the link. A flow with c whole turns in an interval has sent more than (c - 1) L_k, each
@@ -40,6 +41,8 @@
 //! Differences from the paper, and from Linux:
 //! - The summary promises QFQ's bound and 3 L_k / (phi R). On a bare link B - L has to be added, since nobody else is served while an aggregate
 //!   is: `the_summarys_bound_is_exceeded_on_a_bare_link`. Linux has M <= `txqueuelen` + 1, so that the device's own queue is as long.
+//! - As in the paper, an aggregate keeps the weights of all its flows while one of them has packets. So the shares of flows that have packets
+//!   are by weight within aggregates only, unless M = 1.
 //! - An aggregate in service stays in its group and V rests until it has been served; then group and V move as for one packet. So there is no
 //!   state in which the sets know nothing of whom is served: V cannot jump and nobody is unblocked too early. Flows that come meanwhile start
 //!   at the V of the service's begin.
@@ -61,7 +64,7 @@ use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
-use crate::guarantees::{Bound, Guarantees, Share};
+use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::mechanisms::aggregates::{Aggregate, Aggregates, FlowKind};
 use crate::mechanisms::entity::{MAX_SERVICE, slot_bytes};
 use crate::mechanisms::lists::Lists;
@@ -127,14 +130,19 @@ impl Discipline for Config {
         let kind = FlowKind { weight: 1, max_packet_len: share.max_packet_len };
         let members = u64::from(kind.capacity(self.aggregate)).min(flows);
         let turns = (3 * own_len * (members - 1)).div_ceil(members);
-        let own = 3 * slot_bytes(share.max_packet_len, share.weight) + own_len + turns;
+        let slots = 3 * slot_bytes(share.max_packet_len, share.weight);
+        let own = slots + own_len + turns;
         let budget = (any_len * u64::from(self.aggregate).min(flows)).min(MAX_SERVICE.into()).max(any_len);
         let value = own + share.of(budget + any_len);
         let b_wfi = Bound { value, source: "from QFQ's Theorem 1, corrected: 3 phi sigma + L_k + phi (B + L) + 3 L_k (n - 1) / n" };
         let value = share.rate.time_of(share.per_share(own) + budget + any_len);
         let t_wfi = Bound { value, source: "from QFQ's Theorem 2, corrected: (3 sigma + L_k / phi + B + L + 3 L_k (n - 1) / (n phi)) / R" };
         let source = "from the B-WFI, sent at the flow's share: (3 sigma + L_k / phi + B + L + 3 L_k (n - 1) / (n phi)) / R";
-        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), latency: Some(Bound { value, source }), fairness: None }
+        let latency = Some(Bound { value, source });
+        let value = share.rate.time_of(share.per_share(slots + 3 * own_len) + 2 * any_len);
+        let source = "QFQ+'s summary: QFQ's Theorem 2 and three packets at the class's rate: (3 sigma + 3 L_k / phi + 2 L) / R";
+        let printed = Printed { b_wfi: None, t_wfi: Some(Bound { value, source }) };
+        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), latency, fairness: None, printed }
     }
 }
 

@@ -54,7 +54,7 @@ use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
-use crate::guarantees::{Bound, Guarantees, Share};
+use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::mechanisms::strata::{Flow, GROUPS, MIN_SLOT_SHIFT, SLOTS, Strata, own_slot, shift_of};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
@@ -89,7 +89,9 @@ impl Discipline for Config {
         let b_wfi = Bound { value: 6 * slot + own + share.of(any), source: "schedulers/s_kps.rs: 6 phi sigma_i + L_k + 2 phi L" };
         let late = share.rate.time_of(share.per_share(6 * slot) + any);
         let late = Bound { value: late, source: "schedulers/s_kps.rs: (6 sigma_i + 2 L) / R" };
-        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(late), latency: Some(late), ..Guarantees::default() }
+        let printed = Bound { value: 6 * slot + share.of(any), source: "QFQ paper, section 5.1: 6 phi sigma_i + 2 phi L" };
+        let printed = Printed { b_wfi: Some(printed), t_wfi: None };
+        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(late), latency: Some(late), fairness: None, printed }
     }
 }
 

@@ -85,6 +85,7 @@ impl Discipline for Config {
             t_wfi: Some(Bound { value: late, source: each_other }),
             latency: Some(Bound { value: late, source: each_other }),
             fairness: Some(Bound { value: apart, source: "Golestani 1994, Theorem 1: L_i / r_i + L_j / r_j" }),
+            ..Guarantees::default()
         }
     }
 }

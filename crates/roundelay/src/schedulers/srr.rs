@@ -127,7 +127,13 @@ impl Discipline for Config {
         let source = "schedulers/srr.rs: (1 - phi)(Q B_k + L_k) + phi (Q sum of B_j + (N - 1) L)";
         let late = Some(Bound { value: late, source: "schedulers/srr.rs: (B-WFI / phi + L) / R" });
         let fairness = Bound { value: unfair, source: "schedulers/srr.rs: (Q B_k + L_k) / r_k + (Q B_j + L_j) / r_j" };
-        Guarantees { b_wfi: Some(Bound { value: b_wfi, source }), t_wfi: late, latency: late, fairness: Some(fairness) }
+        Guarantees {
+            b_wfi: Some(Bound { value: b_wfi, source }),
+            t_wfi: late,
+            latency: late,
+            fairness: Some(fairness),
+            ..Guarantees::default()
+        }
     }
 }
 

@@ -47,7 +47,7 @@ use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
-use crate::guarantees::{Bound, Guarantees, Share};
+use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
@@ -85,7 +85,9 @@ impl Discipline for Config {
         let latency = Bound { value: share.rate.time_of(ahead + 2 * any), source: "wf2q_plus.rs: (L_k / phi - L_k + 2 L) / R" };
         let apart = share.rate.time_of(2 * (ahead + share.per_least_share(any)));
         let fairness = Bound { value: apart, source: "wf2q_plus.rs: 2 (L_k / phi - L_k + L / smallest phi) / R" };
-        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), latency: Some(latency), fairness: Some(fairness) }
+        let printed = Bound { value: own + share.of(2 * any), source: "QFQ paper, section 5.1: L_k + 2 phi L" };
+        let printed = Printed { b_wfi: Some(printed), t_wfi: None };
+        Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), latency: Some(latency), fairness: Some(fairness), printed }
     }
 }
 

@@ -90,6 +90,7 @@ impl Discipline for Config {
             t_wfi: Some(Bound { value: late(ahead + any), source: "(W max L_n / w_n + L) / R: proof in wfq.rs" }),
             latency: Some(Bound { value: late(any), source: one_packet }),
             fairness: Some(Bound { value: late(2 * ahead), source: "L_j / r_j + max L_n / r_n: proof in wfq.rs" }),
+            ..Guarantees::default()
         }
     }
 }

@@ -7,7 +7,7 @@ use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::{Discipline, drr, fifo};
 use roundelay::{Buffer, DropReason, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler, Share};
 
-use crate::workload::{Lengths, RATE, Refill, Source, Workload};
+use crate::workload::{Driven, Lengths, RATE, Refill, Source, Workload};
 
 const NOW: Instant = Instant::ZERO;
 
@@ -57,7 +57,7 @@ fn turns_send_their_quanta() {
 
 /// Largest measured B-WFI over its bound, of all flows.
 fn worst<D: Discipline>(workload: &Workload, discipline: &D, quantum: u32) -> f64 {
-    let outcome = workload.run(discipline);
+    let outcome = workload.outcome(discipline);
     let bound = |flow| workload.guarantees(&drr::Config { quantum }, flow).b_wfi.expect("DRR has a bound").value as f64;
     (0..workload.sources.len()).map(|flow| outcome.b_wfi_by_bit[flow] / bound(flow)).fold(0.0, f64::max)
 }
@@ -540,7 +540,7 @@ fn flows_that_keep_returning_gain_nothing() {
     let mut returning = Source::burst(1, 1500, 1);
     returning.refill = Some(Refill { low: 0, burst: 1, after: 0, packets: 300 });
     let workload = Workload { name: "returning", seed: 0, sources: vec![returning, Source::burst(1, 1500, 300)] };
-    let order = workload.run(&drr::Config { quantum: 1514 }).order;
+    let order = workload.outcome(&drr::Config { quantum: 1514 }).order;
     let first = order[..400].iter().filter(|flow| **flow == 0).count();
     assert!((190..=210).contains(&first), "{first} of 400");
 }

@@ -4,10 +4,11 @@ use roundelay::schedulers::gfq::{Config, Gfq};
 use roundelay::schedulers::qfq;
 
 use crate::strata;
+use crate::workload::{Driven, adversaries};
 
 #[test]
 fn bounds_hold_in_random_and_adversarial_workloads() {
-    strata::bounds_hold(&Config, &strata::for_rounded_finishes(), 1_000);
+    strata::bounds_hold(&Config, &adversaries::for_rounded_finishes(), 1_000);
 }
 
 #[test]
@@ -57,8 +58,8 @@ fn thousands_of_flows_keep_their_bounds() {
 /// much as rounding up to the end of the next one, if the packet fills a slot.
 #[test]
 fn the_b_wfi_is_not_a_whole_slot_below_that_of_qfq() {
-    let workload = strata::for_rounded_finishes();
-    let outcome = workload.run(&Config);
+    let workload = adversaries::for_rounded_finishes();
+    let outcome = workload.outcome(&Config);
     let qfq = workload.guarantees(&qfq::Config, 0);
     // The light flow: L_k = phi sigma = 2048.
     let slot = 2048.0;

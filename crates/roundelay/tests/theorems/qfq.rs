@@ -11,8 +11,7 @@ use roundelay::schedulers::{Discipline, drr};
 use roundelay::{Backlog, FlowConfig, FlowId, Footprint, Guarantees, Instant, Packet, Scheduler};
 use roundelay_metrics::Stamp;
 
-use crate::qfq_start_time::{STEPS, Traffic};
-use crate::workload::{Lengths, Ratios, Refill, Source, Workload};
+use crate::workload::{Driven, Ratios, Refill, SaturatedBursts, Source, Workload, adversaries};
 
 const NOW: Instant = Instant::ZERO;
 const RUNS: u64 = 10_000;
@@ -20,21 +19,7 @@ const RUNS: u64 = 10_000;
 const ROUNDING: f64 = 1.0 / (1u64 << 20) as f64;
 
 fn qfq_ratios(workload: &Workload) -> Ratios {
-    workload.ratios(&qfq::Config, &workload.run(&qfq::Config), ROUNDING)
-}
-
-/// A light flow alone runs almost two slots ahead of V. Then a heavy flow comes that is never ineligible, and crowds it out until
-/// V is two slots past the start of its slot, while it has two packets of a byte: the first is the last in one slot, the second starts
-/// just where the next slot does.
-pub(crate) fn crowded_out() -> Workload {
-    let len = 2048;
-    let lengths = Lengths::Listed(vec![len - 1, len, len, 1, 1]);
-    let light = Source { lengths, arrivals: vec![0, 0, 0, 6144, 6144], ..Source::burst(1, len, 0) };
-    // Keeps V from jumping when the light flow has run ahead.
-    let slow = Source { arrivals: vec![4090], ..Source::burst(1, 1 << 16, 0) };
-    let lengths = Lengths::Listed([vec![30_660], vec![65_408; 299]].concat());
-    let heavy = Source { lengths, arrivals: vec![4100; 300], ..Source::burst(1022, 65_408, 0) };
-    Workload { name: "crowded_out", seed: 0, sources: vec![light, slow, heavy] }
+    workload.ratios(&qfq::Config, &workload.outcome(&qfq::Config), ROUNDING)
 }
 
 /// The largest ratio over many random workloads, and the check that no one's is above 1.
@@ -46,14 +31,14 @@ fn largest_ratio(theorem: &str, ratio: fn(&Ratios) -> f64) {
         assert!(reached <= 1.0, "{theorem}, workload {} of seed {seed}: {reached} of the bound", workload.name);
         largest = if reached > largest.0 { (reached, seed, workload.name) } else { largest };
     }
-    let adversarial = ratio(&qfq_ratios(&crowded_out()));
+    let adversarial = ratio(&qfq_ratios(&adversaries::for_start_slots()));
     println!("{theorem}: largest measured/bound {:.3} in {RUNS} random workloads (seed {}, {})", largest.0, largest.1, largest.2);
     println!("{theorem}: measured/bound {adversarial:.3} in the adversarial workload");
     assert!(adversarial > 0.9 && adversarial <= 1.0, "{theorem}: the adversarial workload comes close to the bound: {adversarial}");
-    let workload = crowded_out();
+    let workload = adversaries::for_start_slots();
     // With a quantum of its longest packet, as DRR needs for constant cost.
     let drr = drr::Config { quantum: 1 << 16 };
-    let drr = ratio(&workload.ratios(&qfq::Config, &workload.run(&drr), ROUNDING));
+    let drr = ratio(&workload.ratios(&qfq::Config, &workload.outcome(&drr), ROUNDING));
     println!("{theorem}: DRR reaches {drr:.3} of the same bound in the same workload");
     assert!(drr > 1.0, "{theorem}: DRR must break the bound of QFQ, or the check is blind");
 }
@@ -117,14 +102,14 @@ pub(crate) fn lateness<D: Discipline, P: Discipline>(workload: &Workload, served
     let flows = weights.len();
     let latest = Rc::new(RefCell::new(vec![0; flows]));
     let timed = Timed {
-        scheduler: workload.build(served_by),
+        scheduler: workload.scheduler(served_by),
         total: weights.iter().sum(),
         weights: weights.clone(),
         waiting: vec![VecDeque::new(); flows],
         last: vec![0; flows],
         latest: Rc::clone(&latest),
     };
-    let slack = ROUNDING * workload.drive(timed).total() as f64;
+    let slack = ROUNDING * workload.driven(timed).total() as f64;
     let ratio = |(flow, late): (usize, &i128)| {
         let bound = workload.guarantees(promised_by, flow).latency.expect("promised").value;
         // A nanosecond for what is cut off.
@@ -137,27 +122,39 @@ pub(crate) fn lateness<D: Discipline, P: Discipline>(workload: &Workload, served
 fn latency_is_that_of_the_b_wfi() {
     let worst = (0..RUNS / 4).map(|seed| (lateness(&Workload::random(seed), &qfq::Config, &qfq::Config), seed));
     let (worst, seed) = worst.max_by(|one, other| one.0.total_cmp(&other.0)).expect("not empty");
-    let crowded = lateness(&crowded_out(), &qfq::Config, &qfq::Config);
-    let drr = lateness(&crowded_out(), &drr::Config { quantum: 1 << 16 }, &qfq::Config);
+    let crowded = lateness(&adversaries::for_start_slots(), &qfq::Config, &qfq::Config);
+    let drr = lateness(&adversaries::for_start_slots(), &drr::Config { quantum: 1 << 16 }, &qfq::Config);
     println!("latency: measured/bound {worst:.3} at random (seed {seed}), {crowded:.3} crowded out; DRR {drr:.3}");
     assert!(worst <= 1.0 && crowded <= 1.0 && worst.max(crowded) > 0.5 && drr > 1.0);
 }
 
-/// What Theorems 1 and 2 say: 3 phi sigma + 2 phi L in bytes, (3 sigma + 2 L) / R in seconds.
+/// Theorems 1 and 2 as printed, in bytes and in seconds.
 fn as_printed(workload: &Workload, flow: usize) -> (f64, f64) {
-    let share = workload.share(flow);
-    let Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), .. } = workload.guarantees(&qfq::Config, flow) else {
+    let Guarantees { b_wfi: Some(b_wfi), t_wfi: Some(t_wfi), .. } = workload.guarantees(&qfq::Config, flow).as_printed() else {
         panic!("both are promised")
     };
+    (b_wfi.value as f64, t_wfi.value.as_secs_f64())
+}
+
+/// A packet less than is proven: 3 phi sigma + 2 phi L in bytes, (3 sigma + 2 L) / R in seconds.
+#[test]
+fn the_printed_bounds_lack_a_packet() {
+    let workload = adversaries::for_start_slots();
+    let share = workload.share(0);
     let missing = u64::from(share.max_packet_len);
-    ((b_wfi.value - missing) as f64, (t_wfi.value - share.rate.time_of(share.per_share(missing))).as_secs_f64())
+    let proven = workload.guarantees(&qfq::Config, 0);
+    let printed = proven.as_printed();
+    assert_eq!(proven.b_wfi.map(|bound| bound.value - missing), printed.b_wfi.map(|bound| bound.value));
+    let late = share.rate.time_of(share.per_share(missing));
+    assert_eq!(proven.t_wfi.map(|bound| bound.value - late), printed.t_wfi.map(|bound| bound.value));
+    assert_eq!(printed.b_wfi.map(|bound| bound.value), Some(3 * 2048 + share.of(2 * 65_408)));
 }
 
 /// They do not hold: their proofs miss that a flow may be two slots ahead of V.
 #[test]
 fn theorems_1_and_2_as_printed_are_exceeded() {
-    let workload = crowded_out();
-    let outcome = workload.run(&qfq::Config);
+    let workload = adversaries::for_start_slots();
+    let outcome = workload.outcome(&qfq::Config);
     let (bytes, seconds) = as_printed(&workload, 0);
     println!("B-WFI: measured {:.0} bytes, printed bound {bytes}", outcome.b_wfi_by_bit[0]);
     println!("T-WFI: measured {:.6} s, printed bound {seconds:.6} s", outcome.t_wfi[0]);
@@ -165,7 +162,7 @@ fn theorems_1_and_2_as_printed_are_exceeded() {
     let mut largest = (0.0f64, 0.0f64);
     for seed in 0..RUNS / 4 {
         let workload = Workload::random(seed);
-        let outcome = workload.run(&qfq::Config);
+        let outcome = workload.outcome(&qfq::Config);
         for flow in 0..workload.sources.len() {
             let (bytes, seconds) = as_printed(&workload, flow);
             largest = (largest.0.max(outcome.b_wfi_by_bit[flow] / bytes), largest.1.max(outcome.t_wfi[flow] / seconds));
@@ -331,12 +328,12 @@ pub(crate) fn random_operations<S: Scheduler<u64>>(scheduler: S, seed: u64, step
 
 /// What breaks the listings in `qfq_start_time.rs`: bursts of light flows beside heavy ones, over a link that the flows fill.
 pub(crate) fn saturated_bursts<S: Scheduler<u64>>(scheduler: S, seed: u64) {
-    let mut traffic = Traffic::new(seed);
-    let mut audited = Audited::new(scheduler, traffic.weights.len());
-    for (flow, weight) in traffic.weights.iter().enumerate() {
-        audited.set_flow(flow, *weight as u32, 1024 * traffic.shares[flow].1 as u32);
+    let mut traffic = SaturatedBursts::new(seed);
+    let mut audited = Audited::new(scheduler, traffic.weights().len());
+    for (flow, weight) in traffic.weights().iter().enumerate() {
+        audited.set_flow(flow, *weight as u32, 1024 * traffic.shares()[flow].1 as u32);
     }
-    for _ in 0..STEPS {
+    for _ in 0..SaturatedBursts::STEPS {
         for (flow, len) in traffic.next(|flow| audited.waiting[flow].len()) {
             audited.enqueue(flow, 1024 * len as u32);
         }
@@ -451,7 +448,7 @@ fn known_bug_09_few_light_flows_keep_their_delay() {
     let heavy = Source { refill: Some(Refill { low: 2, burst: 1, after: 0, packets: 200 }), ..Source::burst(10, 1500, 4) };
     let sources = [vec![heavy], vec![Source::burst(1, 1500, 20); 10]].concat();
     let workload = Workload { name: "ten to one", seed: 0, sources };
-    let order = workload.run(&qfq::Config).order;
+    let order = workload.outcome(&qfq::Config).order;
     let windows = order[..200].windows(6).filter(|window| !window.contains(&0) || window.iter().all(|flow| *flow == 0));
     assert_eq!(windows.count(), 0, "A and the Bs alternate, give or take: {:?}", &order[..60]);
     assert!(qfq_ratios(&workload).t_wfi <= 1.0);
@@ -518,7 +515,7 @@ fn known_bug_13_a_flow_far_ahead_gets_short_slots() {
 fn known_bug_14_flows_that_come_back_at_once_share_the_link() {
     let refill = Some(Refill { low: 0, burst: 1, after: 0, packets: 1000 });
     let sources = vec![Source { refill, ..Source::burst(1, 1500, 1) }, Source { refill, arrivals: vec![700], ..Source::burst(1, 1500, 0) }];
-    let order = Workload { name: "coming back", seed: 0, sources }.run(&qfq::Config).order;
+    let order = Workload { name: "coming back", seed: 0, sources }.outcome(&qfq::Config).order;
     assert!(order[..1000].windows(6).all(|window| window.contains(&0) && window.contains(&1)), "{:?}", &order[..40]);
 }
 
@@ -626,9 +623,9 @@ fn twice_the_weights_give_the_same_order() {
             workload.sources.push(Source::burst(weight, 512, 0));
             rest -= u64::from(weight);
         }
-        let order = workload.run(&qfq::Config).order;
+        let order = workload.outcome(&qfq::Config).order;
         workload.sources.iter_mut().for_each(|source| source.config.weight *= 2);
-        assert_eq!(workload.run(&qfq::Config).order, order, "seed {seed}, {}", workload.name);
+        assert_eq!(workload.outcome(&qfq::Config).order, order, "seed {seed}, {}", workload.name);
     }
 }
 

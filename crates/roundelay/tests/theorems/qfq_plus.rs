@@ -8,8 +8,8 @@ use roundelay::schedulers::qfq_plus::{self, QfqPlus};
 use roundelay::schedulers::{Discipline, drr, qfq};
 use roundelay::{ConfigError, FlowConfig, FlowId, Guarantees, Instant, Packet, Rate, Scheduler, Share};
 
-use crate::qfq::{Audited, crowded_out, lateness, random_operations, saturated_bursts};
-use crate::workload::{Lengths, Ratios, Refill, Source, Workload};
+use crate::qfq::{Audited, lateness, random_operations, saturated_bursts};
+use crate::workload::{Driven, Lengths, Ratios, Refill, Source, Workload, adversaries};
 
 const NOW: Instant = Instant::ZERO;
 /// Weights up to 1024 in units of 2^-30: the part of the service by which rounding may move V against a flow.
@@ -26,7 +26,7 @@ fn build<T>(aggregate: u32) -> QfqPlus<T> {
 }
 
 fn ratios(aggregate: u32, workload: &Workload) -> Ratios {
-    workload.ratios(&of(aggregate), &workload.run(&of(aggregate)), ROUNDING)
+    workload.ratios(&of(aggregate), &workload.outcome(&of(aggregate)), ROUNDING)
 }
 
 /// A random workload whose flows are of a few kinds, so that they share aggregates; some are of all kinds.
@@ -44,7 +44,7 @@ fn alike(seed: u64) -> Workload {
 /// QFQ's adversary, its last two packets such that they do not fit a budget: the first is sent when the flow is as far ahead as it can be, and
 /// the flow is crowded out before the second.
 fn crowded_out_between_services() -> Workload {
-    let mut workload = crowded_out();
+    let mut workload = adversaries::for_start_slots();
     workload.sources[0].lengths = Lengths::Listed(vec![2047, 2048, 2048, 1, 2048]);
     workload
 }
@@ -92,7 +92,7 @@ fn stays_within(bound: &str, ratio: fn(&Ratios) -> f64) {
         assert!(alone <= 1.0 && late <= 1.0, "M = {aggregate}: {alone}, {late}");
     }
     let workload = crowded_out_between_services();
-    let drr = ratio(&workload.ratios(&of(8), &workload.run(&drr::Config { quantum: 1 << 16 }), ROUNDING));
+    let drr = ratio(&workload.ratios(&of(8), &workload.outcome(&drr::Config { quantum: 1 << 16 }), ROUNDING));
     println!("{bound}: DRR reaches {drr:.3} of the bound for M = 8");
     assert!(drr > 1.0, "DRR must break the bound, or the check is blind");
 }
@@ -162,7 +162,7 @@ fn the_summarys_bound_is_exceeded_on_a_bare_link() {
     let share = workload.share(0);
     let Guarantees { t_wfi: Some(of_qfq), .. } = workload.guarantees(&qfq::Config, 0) else { panic!("promised") };
     let promised = (of_qfq.value + share.rate.time_of(share.per_share(3 * u64::from(share.max_packet_len)))).as_secs_f64();
-    let measured = SIZES.map(|aggregate| workload.run(&of(aggregate)).t_wfi[0]);
+    let measured = SIZES.map(|aggregate| workload.outcome(&of(aggregate)).t_wfi[0]);
     println!("the summary promises {promised:.9} s; measured with M = {SIZES:?}: {measured:.9?}");
     assert!(measured[0] < promised && measured[2] > 1.5 * promised);
     SIZES.iter().for_each(|aggregate| assert!(ratios(*aggregate, &workload).t_wfi <= 1.0));
@@ -177,7 +177,38 @@ fn larger_aggregates_cost_more_delay() {
 
 /// What the first flow falls behind, in bytes.
 fn workload_lag(workload: &Workload, aggregate: u32) -> f64 {
-    workload.run(&of(aggregate)).b_wfi_by_bit[0]
+    workload.outcome(&of(aggregate)).b_wfi_by_bit[0]
+}
+
+/// Sixteen flows alike, in the order in which aggregates of eight take them: one that always has packets, seven that send a tenth of their
+/// share, and eight that always have packets.
+fn among_light_flows() -> Workload {
+    let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 4_000 });
+    let busy = Source { arrivals: vec![0; 2], refill, ..Source::burst(1, 1000, 0) };
+    let light =
+        |flow: u64| Source { arrivals: (0..20).map(|packet| packet * 160_000 + flow * 20_011).collect(), ..Source::burst(1, 1000, 0) };
+    let sources = [vec![busy.clone()], (1..8).map(light).collect(), vec![busy; 8]].concat();
+    Workload { name: "among light flows", seed: 0, sources }
+}
+
+/// An aggregate is due the weights of all its flows while one of them has packets. So flows of other aggregates get their shares, and nothing
+/// of what light flows leave: only M = 1 shares that by weight, as QFQ does.
+#[test]
+fn what_a_light_flow_leaves_goes_to_its_aggregate() {
+    const PACKETS: usize = 2_880;
+    let shares = |order: Vec<u32>| {
+        let sent = |flow: u32| order[..PACKETS].iter().filter(|served| **served == flow).count() as f64 * 16.0 / PACKETS as f64;
+        [sent(0), (8..16).map(sent).fold(f64::INFINITY, f64::min)]
+    };
+    let workload = among_light_flows();
+    let qfq = shares(workload.outcome(&qfq::Config).order);
+    let [one, two, eight] = [1, 2, 8].map(|aggregate| shares(workload.outcome(&of(aggregate)).order));
+    println!("shares of the flow among light ones, and elsewhere: QFQ {qfq:.2?}; M = 1, 2, 8: {one:.2?} {two:.2?} {eight:.2?}");
+    for [fellow, elsewhere] in [qfq, one] {
+        assert!((fellow / elsewhere - 1.0).abs() < 0.05 && elsewhere > 1.6, "what is left is shared by weight");
+    }
+    assert!((eight[0] - 7.3).abs() < 0.15 && (eight[1] - 1.0).abs() < 0.05, "eight shares less seven tenths, and one share");
+    assert!(two[0] > 1.8 * two[1] && two[0] < eight[0]);
 }
 
 /// Where no two packets fit a budget, each service is one packet, and aggregates of one flow are QFQ's flows.
@@ -189,11 +220,11 @@ fn with_one_flow_in_an_aggregate_and_packets_above_half_the_longest_it_is_qfq() 
         for source in &mut workload.sources {
             source.lengths = Lengths::Uniform(source.config.max_packet_len / 2 + 1, source.config.max_packet_len);
         }
-        assert_eq!(workload.run(&of(1)).order, workload.run(&qfq::Config).order, "seed {seed}, {}", workload.name);
-        differ += u32::from(workload.run(&of(8)).order != workload.run(&qfq::Config).order);
+        assert_eq!(workload.outcome(&of(1)).order, workload.outcome(&qfq::Config).order, "seed {seed}, {}", workload.name);
+        differ += u32::from(workload.outcome(&of(8)).order != workload.outcome(&qfq::Config).order);
     }
     assert!(differ > 0, "larger aggregates differ");
-    let short = (0..50).map(Workload::random).filter(|workload| workload.run(&of(1)).order != workload.run(&qfq::Config).order);
+    let short = (0..50).map(Workload::random).filter(|workload| workload.outcome(&of(1)).order != workload.outcome(&qfq::Config).order);
     assert!(short.count() > 0, "shorter packets go several at a time");
 }
 
@@ -313,10 +344,10 @@ fn known_bug_09_few_light_flows_keep_their_delay() {
     let heavy = Source { refill: Some(Refill { low: 2, burst: 1, after: 0, packets: 200 }), ..Source::burst(10, 1500, 4) };
     let sources = [vec![heavy], vec![Source::burst(1, 1500, 20); 10]].concat();
     let workload = Workload { name: "ten to one", seed: 0, sources };
-    let order = workload.run(&of(1)).order;
+    let order = workload.outcome(&of(1)).order;
     let windows = order[..200].windows(6).filter(|window| !window.contains(&0) || window.iter().all(|flow| *flow == 0));
     assert_eq!(windows.count(), 0, "A and the Bs alternate, give or take: {:?}", &order[..60]);
-    let order = workload.run(&of(8)).order;
+    let order = workload.outcome(&of(8)).order;
     assert!(order[..200].windows(22).all(|window| window.contains(&0)), "no more than an aggregate at a time: {:?}", &order[..60]);
     SIZES.iter().for_each(|aggregate| assert!(ratios(*aggregate, &workload).t_wfi <= 1.0));
 }
@@ -393,7 +424,7 @@ fn known_bug_14_v_stays_while_an_aggregate_is_served() {
     let late = Source { refill, arrivals: vec![700], ..Source::burst(1, 1500, 0) };
     let sources = vec![Source { refill, ..Source::burst(1, 1500, 1) }, late];
     for aggregate in SIZES {
-        let order = Workload { name: "coming back", seed: 0, sources: sources.clone() }.run(&of(aggregate)).order;
+        let order = Workload { name: "coming back", seed: 0, sources: sources.clone() }.outcome(&of(aggregate)).order;
         assert!(order[..1000].windows(8).all(|window| window.contains(&0) && window.contains(&1)), "{:?}", &order[..40]);
     }
     // A light aggregate far ahead of V is served alone; in the middle of that a heavy flow comes.

@@ -10,7 +10,7 @@ use roundelay::{Backlog, Bound, Duration, FlowConfig, FlowId, Footprint, Guarant
 use roundelay_metrics::Stamp;
 use roundelay_reference::{GpsServer, Number, Rational};
 
-use crate::workload::{RATE, Ratios, Source, Workload};
+use crate::workload::{Driven, RATE, Ratios, Source, Workload};
 
 /// A packet and when it was sent.
 #[derive(Debug, Clone, Copy)]
@@ -86,14 +86,14 @@ enum Event {
 
 impl Record {
     pub(crate) fn of<D: Discipline>(workload: &Workload, discipline: &D) -> Self {
-        Self::of_scheduler(workload, workload.build(discipline))
+        Self::of_scheduler(workload, workload.scheduler(discipline))
     }
 
     /// The scheduler's flows are set.
     pub(crate) fn of_scheduler<S: Scheduler<Stamp>>(workload: &Workload, scheduler: S) -> Self {
         let sent = RefCell::new(Vec::new());
         let arrivals = vec![VecDeque::new(); workload.sources.len()];
-        workload.drive(Recorder { scheduler, arrivals, sent: &sent });
+        workload.driven(Recorder { scheduler, arrivals, sent: &sent });
         let weights = workload.sources.iter().map(|source| source.config.weight).collect();
         Self { weights, sent: sent.into_inner() }
     }
@@ -375,7 +375,7 @@ pub(crate) fn unfairness<P: Discipline, D: Discipline>(promises: &P, discipline:
 
 /// Largest B-WFI and T-WFI over what `promises` has.
 pub(crate) fn wfi<P: Discipline, D: Discipline>(promises: &P, discipline: &D, workloads: impl Iterator<Item = Workload>) -> Ratios {
-    workloads.map(|workload| workload.ratios(promises, &workload.run(discipline), 0.0)).fold(Ratios::default(), Ratios::max)
+    workloads.map(|workload| workload.ratios(promises, &workload.outcome(discipline), 0.0)).fold(Ratios::default(), Ratios::max)
 }
 
 /// Packets that left more than the longest packet's time after the fluid server had finished them.

@@ -3,10 +3,11 @@
 use roundelay::schedulers::s_kps::{Config, SKps};
 
 use crate::strata;
+use crate::workload::{Driven, adversaries};
 
 #[test]
 fn bounds_hold_in_random_and_adversarial_workloads() {
-    strata::bounds_hold(&Config, &strata::for_wide_slots(), 1_000);
+    strata::bounds_hold(&Config, &adversaries::for_wide_slots(), 1_000);
 }
 
 #[test]
@@ -55,8 +56,8 @@ fn thousands_of_flows_keep_their_bounds() {
 /// The QFQ paper's B-WFI of S-KPS, its own and three slots more, lacks L_k as its own does; the T-WFI does not.
 #[test]
 fn the_b_wfi_as_printed_is_exceeded() {
-    let workload = strata::for_wide_slots();
-    let (outcome, promised) = (workload.run(&Config), workload.guarantees(&Config, 0));
+    let workload = adversaries::for_wide_slots();
+    let (outcome, promised) = (workload.outcome(&Config), workload.guarantees(&Config, 0));
     let printed = promised.b_wfi.expect("promised").value as f64 - 2048.0;
     println!("B-WFI: measured {:.0} bytes, printed bound {printed}", outcome.b_wfi_by_bit[0]);
     assert!(outcome.b_wfi_by_bit[0] > 1.1 * printed);

@@ -10,7 +10,7 @@ use roundelay::{Buffer, FlowConfig, FlowId, Instant, Limit, Packet, Scheduler};
 
 use crate::strata::random_operations;
 use crate::timed::{Ratios, ratios};
-use crate::workload::{Lengths, Refill, Source, Workload};
+use crate::workload::{Driven, Lengths, Refill, Source, Workload};
 
 const NOW: Instant = Instant::ZERO;
 const LEN: u32 = 1000;
@@ -172,7 +172,7 @@ fn among(light: usize) -> Workload {
 fn the_b_wfi_grows_with_the_number_of_flows() {
     let b_wfi = |workload: &Workload| {
         let config = Config { quantum: LEN };
-        (workload.run(&config).b_wfi_by_bit[0], workload.run(&qfq::Config).b_wfi_by_bit[0])
+        (workload.outcome(&config).b_wfi_by_bit[0], workload.outcome(&qfq::Config).b_wfi_by_bit[0])
     };
     let measured = [8, 32, 128].map(|light| b_wfi(&among(light)));
     println!("B-WFI of the heavy flow among 8, 32, 128 light ones: (srr, qfq) {measured:.0?} bytes");
@@ -396,7 +396,7 @@ fn flows_that_keep_returning_gain_nothing() {
     for weight in [1, 5, 1024] {
         let returning = Source { refill: Some(Refill { low: 0, burst: 1, after: 0, packets: 600 }), ..Source::burst(weight, LEN, 1) };
         let workload = Workload { name: "returning", seed: 0, sources: vec![returning, Source::burst(weight, LEN, 600)] };
-        let order = workload.run(&Config { quantum: LEN }).order;
+        let order = workload.outcome(&Config { quantum: LEN }).order;
         let first = order[..800].iter().filter(|flow| **flow == 0).count();
         assert!((390..=410).contains(&first), "{first} of 800 at weight {weight}");
     }

@@ -7,49 +7,12 @@ use rand_pcg::Pcg64;
 use roundelay::schedulers::{Discipline, drr, gfq, qfq, s_kps, wf2q_plus};
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
 
-use crate::qfq_start_time::{STEPS, Traffic};
 use crate::timed::{Ratios, ratios};
-use crate::workload::{Lengths, Source, Workload};
+use crate::workload::{Driven, SaturatedBursts, Source, Workload, adversaries};
 
 const NOW: Instant = Instant::ZERO;
 /// Weights up to 1024, twice, in units of 2^-30: the part of the service by which rounding may move V against a flow.
 pub(crate) const ROUNDING: f64 = 1.0 / (1u64 << 19) as f64;
-/// Slot size of the light flow below, times its share: as much as its longest packet.
-const SLOT: u32 = 2048;
-
-/// A light flow alone runs ahead of V, as far as rounding lets it: `ahead` packets. Then a heavy flow comes that is never ineligible, and
-/// crowds it out while it has packets of the lengths `behind`, until V is as far beyond the last one as rounding lets it.
-pub(crate) fn crowded_out(ahead: usize, behind: &[u32]) -> Workload {
-    let alone = u64::from(SLOT) * ahead as u64;
-    let lengths = Lengths::Listed([&[SLOT - 1], vec![SLOT; ahead - 1].as_slice(), behind].concat());
-    let arrivals = [vec![0; ahead], vec![alone; behind.len()]].concat();
-    let light = Source { lengths, arrivals, ..Source::burst(1, SLOT, 0) };
-    // Keeps V from jumping when the light flow has run ahead.
-    let slow = Source { arrivals: vec![alone - u64::from(SLOT) - 6], ..Source::burst(1, 1 << 16, 0) };
-    let lengths = Lengths::Listed([vec![30_660], vec![65_408; 399]].concat());
-    let heavy = Source { lengths, arrivals: vec![alone - u64::from(SLOT) + 4; 400], ..Source::burst(1022, 65_408, 0) };
-    Workload { name: "crowded_out", seed: 0, sources: vec![light, slow, heavy] }
-}
-
-/// The last packet starts where a slot does.
-pub(crate) fn for_start_slots() -> Workload {
-    crowded_out(3, &[1, 1])
-}
-
-/// The last packet starts just after a slot does, and finishes just after the next one does.
-pub(crate) fn for_rounded_finishes() -> Workload {
-    crowded_out(3, &[2, SLOT])
-}
-
-/// The light flow runs four slots ahead, and its last packet finishes just after a slot of twice the size does.
-pub(crate) fn for_wide_slots() -> Workload {
-    crowded_out(5, &[SLOT / 2 + 1, SLOT / 2 + 1, SLOT])
-}
-
-pub(crate) fn adversaries() -> [Workload; 3] {
-    [for_start_slots(), for_rounded_finishes(), for_wide_slots()]
-}
-
 /// All bounds of a discipline in many random workloads and in its adversary, which must come close to them, and DRR, which must break them.
 pub(crate) fn bounds_hold<D: Discipline>(discipline: &D, adversary: &Workload, runs: u64) {
     let mut largest = Ratios::default();
@@ -60,7 +23,7 @@ pub(crate) fn bounds_hold<D: Discipline>(discipline: &D, adversary: &Workload, r
         largest = largest.max(reached);
     }
     println!("{}: largest measured/bound in {runs} random workloads: {largest:.3?}", D::NAME);
-    for workload in adversaries() {
+    for (_, workload) in adversaries::all() {
         let reached = ratios(&workload, discipline, discipline, ROUNDING);
         assert!(reached.are_kept(), "adversarial workload: {reached:?}");
     }
@@ -83,7 +46,8 @@ fn promised<D: Discipline>(workload: &Workload, discipline: &D, flow: usize) -> 
 #[test]
 fn bounds_grow_with_rounding() {
     let mut largest = [Ratios::default(); 4];
-    for workload in adversaries().into_iter().chain((0..300).map(|seed| Workload::random(seed + 50_000))) {
+    for workload in adversaries::all().map(|(_, workload)| workload).into_iter().chain((0..300).map(|seed| Workload::random(seed + 50_000)))
+    {
         for flow in 0..workload.sources.len() {
             let bounds = [
                 promised(&workload, &wf2q_plus::Config, flow),
@@ -109,7 +73,7 @@ fn bounds_grow_with_rounding() {
         println!("{name}: measured/bound {largest:.3?}");
     }
     // What one discipline keeps another exceeds: the bounds are told apart by what is measured, not by name only.
-    let coarse = for_wide_slots();
+    let coarse = adversaries::for_wide_slots();
     let others = [
         ratios(&coarse, &wf2q_plus::Config, &s_kps::Config, ROUNDING),
         ratios(&coarse, &gfq::Config, &s_kps::Config, ROUNDING),
@@ -117,7 +81,7 @@ fn bounds_grow_with_rounding() {
     ];
     println!("s_kps reaches {others:.3?} of the bounds of wf2q_plus, gfq and qfq");
     assert!(others.iter().all(|ratios| ratios.b_wfi > 1.0 && ratios.t_wfi > 1.0), "{others:?}");
-    let rounded = for_start_slots();
+    let rounded = adversaries::for_start_slots();
     let qfq = ratios(&rounded, &gfq::Config, &qfq::Config, ROUNDING);
     println!("qfq reaches {qfq:.3?} of the bounds of gfq");
     assert!(qfq.t_wfi > 1.0, "{qfq:?}");
@@ -238,12 +202,12 @@ pub(crate) fn random_operations<S: Scheduler<u64>>(scheduler: S, seed: u64, step
 /// What breaks the listings in `qfq_start_time.rs`: bursts of light flows beside heavy ones, over a link that the flows fill. Here V, and not
 /// what QFQ has for it, is the start of a newly backlogged flow.
 pub(crate) fn saturated_bursts<S: Scheduler<u64>>(scheduler: S, seed: u64) {
-    let mut traffic = Traffic::new(seed);
-    let mut audited = Audited::new(scheduler, traffic.weights.len());
-    for (flow, weight) in traffic.weights.iter().enumerate() {
-        audited.set_flow(flow, *weight as u32, 1024 * traffic.shares[flow].1 as u32);
+    let mut traffic = SaturatedBursts::new(seed);
+    let mut audited = Audited::new(scheduler, traffic.weights().len());
+    for (flow, weight) in traffic.weights().iter().enumerate() {
+        audited.set_flow(flow, *weight as u32, 1024 * traffic.shares()[flow].1 as u32);
     }
-    for _ in 0..STEPS {
+    for _ in 0..SaturatedBursts::STEPS {
         for (flow, len) in traffic.next(|flow| audited.waiting[flow].len()) {
             audited.enqueue(flow, 1024 * len as u32);
         }
@@ -360,6 +324,6 @@ pub(crate) fn thousands_of_flows_keep_their_bounds<D: Discipline>(discipline: &D
     let source =
         |flow: u32| Source { arrivals: vec![u64::from(flow % 7) * 10_000; 2], ..Source::burst(1 << (flow % 11), 64 << (flow % 6), 0) };
     let workload = Workload { name: "thousands", seed: 0, sources: (0..3_000).map(source).collect() };
-    let ratios = workload.ratios(discipline, &workload.run(discipline), ROUNDING);
+    let ratios = workload.ratios(discipline, &workload.outcome(discipline), ROUNDING);
     assert!(ratios.b_wfi_by_bit <= 1.0 && ratios.t_wfi <= 1.0, "{ratios:?}");
 }

@@ -8,7 +8,7 @@ use roundelay::schedulers::Discipline;
 use roundelay::{Backlog, Footprint, Instant, Packet, Scheduler};
 use roundelay_metrics::Stamp;
 
-use crate::workload::{Outcome, Workload};
+use crate::workload::{Driven, Outcome, Workload};
 
 /// Largest of each flow, in nanoseconds; a byte takes one.
 #[derive(Debug, Clone, Default)]
@@ -122,7 +122,7 @@ impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Timed<S> {
 /// Drives a discipline through a workload, with all measures.
 pub(crate) fn run<D: Discipline>(workload: &Workload, discipline: &D) -> (Outcome, Times) {
     let book = Rc::new(RefCell::new(Book::new(workload)));
-    let outcome = workload.drive(Timed { scheduler: workload.build(discipline), book: Rc::clone(&book) });
+    let outcome = workload.driven(Timed { scheduler: workload.scheduler(discipline), book: Rc::clone(&book) });
     let times = book.borrow().times.clone();
     (outcome, times)
 }

@@ -9,7 +9,7 @@ use roundelay::tree::{Config, Node, StandIn, Tree};
 use roundelay::{Backlog, ConfigError, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
 use roundelay_metrics::Stamp;
 
-use crate::workload::{Outcome, RATE, Refill, Source, Workload};
+use crate::workload::{Driven, Outcome, RATE, Refill, Source, Workload};
 
 fn node(name: &str, spec: &str, weight: u32, max_packet_len: u32) -> Node {
     Node { weight, max_packet_len, ..Node::new(name, spec.parse().expect("a legal spec")) }
@@ -58,13 +58,13 @@ impl Planned {
     }
 
     fn run(&self) -> Outcome {
-        self.workload.drive(self.plan.build_tree::<Stamp>(1).unwrap())
+        self.workload.driven(self.plan.build_tree::<Stamp>(1).unwrap())
     }
 
     /// With other schedulers in the classes.
     fn run_with<I: Scheduler<StandIn>>(&self, class: impl Fn() -> I) -> Outcome {
         let leaf = |node: &Node| node.spec.discipline.build::<Stamp>(1);
-        self.workload.drive(Tree::<Stamp, AnyScheduler<Stamp>, I>::with(&self.plan, leaf, |_| Ok(class())).unwrap())
+        self.workload.driven(Tree::<Stamp, AnyScheduler<Stamp>, I>::with(&self.plan, leaf, |_| Ok(class())).unwrap())
     }
 
     /// Largest measured indices of all leaves over what the plan promises them.
@@ -340,8 +340,8 @@ fn one_level_of_wf2q_plus_is_wf2q_plus() {
             plan.assign(FlowId(flow as u32), &name).unwrap();
         }
         plan.set_default("leaf 0").unwrap();
-        let order = workload.drive(plan.build_tree(1).unwrap()).order;
-        assert_eq!(order, workload.run(&wf2q_plus::Config).order, "seed {seed}");
+        let order = workload.driven(plan.build_tree(1).unwrap()).order;
+        assert_eq!(order, workload.outcome(&wf2q_plus::Config).order, "seed {seed}");
         packets += order.len();
     }
     assert!(packets > 20_000, "{packets}");

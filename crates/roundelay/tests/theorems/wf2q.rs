@@ -4,7 +4,7 @@ use roundelay::schedulers::{Discipline, drr, fifo, scfq, wf2q, wf2q_plus, wfq};
 use roundelay_reference::{Number, Rational};
 
 use crate::recorded::{Record, late, lateness, longest, one_at_a_time, wfi, workloads};
-use crate::workload::Workload;
+use crate::workload::{Driven, Workload};
 
 const SEEDS: u64 = 150;
 
@@ -94,7 +94,7 @@ fn always_waiting<D: Discipline>(discipline: &D, cycles: u64) -> (f64, u64, u64)
     let own: Vec<_> = record.sent.iter().filter(|packet| packet.flow == 0).collect();
     let waits = own.windows(2).all(|pair| pair[1].arrival <= pair[0].start);
     assert!(waits || D::NAME != wf2q::Config::NAME, "another packet of the flow waits whenever one is taken");
-    let outcome = workload.run(discipline);
+    let outcome = workload.outcome(discipline);
     (outcome.b_wfi_by_bit[0], own.iter().map(|packet| packet.len).sum(), outcome.total())
 }
 

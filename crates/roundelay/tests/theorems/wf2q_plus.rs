@@ -11,7 +11,7 @@ use roundelay::{Backlog, FlowConfig, FlowId, Footprint, Instant, Packet, Schedul
 use roundelay_metrics::Stamp;
 use roundelay_reference::{Candidate, Number, Rational, Wf2qPlus as Reference};
 
-use crate::workload::{Outcome, RATE, Refill, Source, Workload};
+use crate::workload::{Driven, Outcome, RATE, Refill, Source, Workload};
 
 const NOW: Instant = Instant::ZERO;
 
@@ -160,7 +160,7 @@ fn any_weights_stay_within_the_tolerance_of_the_reference() {
 
 /// Largest measured indices over their bounds, of all flows.
 fn worst<D: Discipline>(workload: &Workload, discipline: &D) -> (f64, f64) {
-    let Outcome { b_wfi_by_bit, t_wfi, .. } = workload.run(discipline);
+    let Outcome { b_wfi_by_bit, t_wfi, .. } = workload.outcome(discipline);
     let quotients = (0..workload.sources.len()).map(|flow| {
         let bounds = workload.guarantees(&wf2q_plus::Config, flow);
         let bits = b_wfi_by_bit[flow] / bounds.b_wfi.expect("proven").value as f64;
@@ -264,7 +264,7 @@ impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Logger<S> {
 fn log_of<D: Discipline>(workload: &Workload, discipline: &D) -> Vec<Logged> {
     assert_eq!(RATE, 8_000_000_000, "a byte takes a nanosecond");
     let log = Log::default();
-    workload.drive(Logger { scheduler: workload.build(discipline), log: Rc::clone(&log) });
+    workload.driven(Logger { scheduler: workload.scheduler(discipline), log: Rc::clone(&log) });
     log.take()
 }
 

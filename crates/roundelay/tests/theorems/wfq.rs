@@ -6,7 +6,7 @@ use roundelay_metrics::Stamp;
 use roundelay_reference::{Number, Rational};
 
 use crate::recorded::{Record, half_and_crumbs, late, lateness, lateness_of, longest, one_at_a_time, unfairness, wfi, workloads};
-use crate::workload::{RATE, Workload};
+use crate::workload::{Driven, RATE, Workload};
 
 const SEEDS: u64 = 150;
 
@@ -115,7 +115,7 @@ fn wfi_stay_within_the_bounds() {
 
 /// Largest B-WFI in bytes and T-WFI in nanoseconds of the flow that has half of the link.
 fn of_the_heavy_flow<D: Discipline>(discipline: &D, others: u32) -> [f64; 2] {
-    let outcome = half_and_crumbs(others).run(discipline);
+    let outcome = half_and_crumbs(others).outcome(discipline);
     [outcome.b_wfi_by_bit[0], outcome.t_wfi[0] * (RATE / 8) as f64]
 }
 
@@ -167,7 +167,7 @@ impl Scheduler<Stamp> for Misinformed {
 }
 
 fn misinformed(workload: &Workload, rate: Option<Rate>) -> Record {
-    Record::of_scheduler(workload, Misinformed(workload.build(&wfq::Config), rate))
+    Record::of_scheduler(workload, Misinformed(workload.scheduler(&wfq::Config), rate))
 }
 
 /// Without a rate packets are taken to come as the one on the link has been sent, and with any rate at some time while it is: no error is carried

@@ -1,0 +1,63 @@
+//! Bursts of light flows beside heavy ones on a fully allocated link, in exact integers: V overtakes finish times.
+//!
+//! Weights are powers of two and their sum is one too, so that 1 / phi is an integer. Packet lengths are powers of two.
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+/// Alike light flows in bursts, and a few heavy ones that take the rest of the link.
+#[derive(Debug, Clone)]
+pub struct SaturatedBursts {
+    random: Pcg64,
+    /// 1 / phi, longest packet in bytes.
+    shares: Vec<(u64, u64)>,
+    weights: Vec<u64>,
+    light: usize,
+}
+
+impl SaturatedBursts {
+    /// Times that [`next`](Self::next) is meant to be called in a run.
+    pub const STEPS: u64 = 60;
+
+    /// Up to 31 light flows and some heavy ones.
+    pub fn new(seed: u64) -> Self {
+        let mut random = Pcg64::seed_from_u64(seed);
+        let total = 1u64 << random.random_range(2..=6);
+        let light = random.random_range(1..=total.min(32) as usize - 1);
+        let rest = total - light as u64;
+        let parts = 1 << random.random_range(0..=2);
+        let split = |weight: u64| std::iter::repeat_n((weight / parts).max(1), parts.min(weight) as usize);
+        let heavy = (0..u64::BITS).map(|bit| rest & (1 << bit)).filter(|weight| *weight > 0).flat_map(split);
+        let weights: Vec<u64> = std::iter::repeat_n(1, light).chain(heavy).collect();
+        let light_len = 1 << random.random_range(0..=6);
+        let mut length = |number| if number < light { light_len } else { 1 << random.random_range(0..=6) };
+        let shares = weights.iter().enumerate().map(|(number, weight)| (total / weight, length(number))).collect();
+        Self { random, shares, weights, light }
+    }
+
+    /// 1 / phi and the longest packet in bytes of each flow; all packets of a flow are that long.
+    pub fn shares(&self) -> &[(u64, u64)] {
+        &self.shares
+    }
+
+    /// Weights of the flows.
+    pub fn weights(&self) -> &[u64] {
+        &self.weights
+    }
+
+    /// Packets that arrive before the next one leaves: flow, bytes. `waiting` is the number of a flow's packets.
+    pub fn next(&mut self, waiting: impl Fn(usize) -> usize) -> Vec<(usize, u64)> {
+        let mut arrivals = Vec::new();
+        if self.random.random_bool(0.15) {
+            let from = self.random.random_range(0..self.light);
+            let to = self.random.random_range(from..=self.light);
+            arrivals.extend((from..to).map(|number| (number, self.shares[number].1)));
+        }
+        for number in self.light..self.shares.len() {
+            if waiting(number) < 2 && self.random.random_bool(0.5) {
+                arrivals.push((number, self.shares[number].1));
+            }
+        }
+        arrivals
+    }
+}

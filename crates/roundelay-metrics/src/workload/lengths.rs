@@ -1,0 +1,35 @@
+//! Packet lengths of a flow.
+
+use rand::RngExt;
+use rand_pcg::Pcg64;
+
+/// Lengths of a flow's packets in bytes.
+#[derive(Debug, Clone)]
+pub enum Lengths {
+    /// All alike.
+    Fixed(u32),
+    /// Shortest and longest in turn.
+    Alternating(u32, u32),
+    /// Uniformly from shortest to longest.
+    Uniform(u32, u32),
+    /// These, in order, round and round. An empty list means packets of no length.
+    Listed(Vec<u32>),
+}
+
+impl Lengths {
+    pub(super) fn of(&self, packet: usize, random: &mut Pcg64) -> u32 {
+        match self {
+            Self::Fixed(len) => *len,
+            Self::Alternating(short, long) => [*short, *long][packet % 2],
+            Self::Uniform(short, long) => random.random_range(*short..=*long),
+            Self::Listed(lens) => lens.get(packet % lens.len().max(1)).copied().unwrap_or(0),
+        }
+    }
+
+    pub(super) fn longest(&self) -> u32 {
+        match self {
+            Self::Fixed(len) | Self::Alternating(_, len) | Self::Uniform(_, len) => *len,
+            Self::Listed(lens) => lens.iter().copied().max().unwrap_or(0),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Observer that measures the B-WFI and the T-WFI of each flow of a workload.
+
+use std::collections::VecDeque;
+
+use roundelay::{DropReason, FlowId, Instant, Observer, Packet};
+
+use super::{Lags, NANO, Workload, rate};
+use crate::{BitWfi, Stamp, TimeWfi};
+
+/// What a discipline made of a workload.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// Flows in the order of service.
+    pub order: Vec<u32>,
+    /// Largest B-WFI (QFQ paper, Eq. 7) of each flow in bytes, by [`BitWfi`].
+    pub b_wfi: Vec<f64>,
+    /// The same by [`Lags`], the rest of a packet on the link counted against a flow that becomes backlogged.
+    pub b_wfi_by_bit: Vec<f64>,
+    /// Largest T-WFI (QFQ paper, Eq. 11) of each flow in seconds; minus infinity if no packet of it left.
+    pub t_wfi: Vec<f64>,
+    /// Bytes served of each flow.
+    pub served: Vec<u64>,
+    /// Packets that arrived and did not leave: the indices are then of the others.
+    pub lost: u64,
+}
+
+impl Outcome {
+    /// Bytes served.
+    pub fn total(&self) -> u64 {
+        self.served.iter().sum()
+    }
+}
+
+/// Arrival or departure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventKind {
+    /// The packet arrives.
+    Arrival,
+    /// The packet begins its transmission.
+    Departure,
+}
+
+/// An arrival or a departure, and the lag of the flow that is watched.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Event {
+    /// When.
+    pub at: Instant,
+    /// Whether the packet comes or goes.
+    pub kind: EventKind,
+    /// The packet's flow.
+    pub flow: usize,
+    /// The packet's length in bytes.
+    pub len: u32,
+    /// Lag of the watched flow in bytes just before a departure, just after an arrival; 0 while the flow is idle.
+    pub lag: f64,
+}
+
+pub(super) struct Meter {
+    bits: BitWfi,
+    time: TimeWfi,
+    exact: Lags,
+    waiting: Vec<u64>,
+    /// Departures that sources have not been told: flow, start.
+    departures: VecDeque<(usize, Instant)>,
+    on_link: VecDeque<(Instant, FlowId, Stamp)>,
+    /// The flow that is watched.
+    watched: Option<usize>,
+    events: Vec<Event>,
+    outcome: Outcome,
+}
+
+impl Meter {
+    pub(super) fn new(workload: &Workload) -> Self {
+        let (mut bits, mut time) = (BitWfi::default(), TimeWfi::new(rate()));
+        for (flow, source) in (0..).zip(&workload.sources) {
+            bits.set_weight(FlowId(flow), source.config.weight);
+            time.set_weight(Instant::ZERO, FlowId(flow), source.config.weight);
+        }
+        let weights: Vec<u64> = workload.sources.iter().map(|source| source.config.weight.into()).collect();
+        let flows = weights.len();
+        Self {
+            bits,
+            time,
+            exact: Lags::new(&weights),
+            waiting: vec![0; flows],
+            departures: VecDeque::new(),
+            on_link: VecDeque::new(),
+            watched: None,
+            events: Vec::new(),
+            outcome: Outcome { served: vec![0; flows], ..Outcome::default() },
+        }
+    }
+
+    /// The same with a record of events and of the lag of `flow`.
+    pub(super) fn watching(workload: &Workload, flow: usize) -> Self {
+        Self { watched: Some(flow), ..Self::new(workload) }
+    }
+
+    pub(super) fn arrive(&mut self, now: Instant, flow: usize, len: u32) -> Stamp {
+        if self.waiting[flow] == 0 {
+            let others = self.on_link.back().filter(|(_, on_link, _)| on_link.index() != flow);
+            let rest = others.map_or(0, |(end, ..)| end.since(now).as_picos().div_ceil(NANO));
+            self.exact.becomes_backlogged(flow, rest);
+        }
+        self.waiting[flow] += 1;
+        self.note(now, EventKind::Arrival, flow, len);
+        self.bits.arrive(FlowId(flow as u32), len);
+        self.time.arrive(now, FlowId(flow as u32), len)
+    }
+
+    fn note(&mut self, at: Instant, kind: EventKind, flow: usize, len: u32) {
+        if let Some(watched) = self.watched {
+            self.events.push(Event { at, kind, flow, len, lag: self.exact.now(watched) });
+        }
+    }
+
+    /// The next departure that sources have not been told: flow, start, packets left when it is told.
+    pub(super) fn next_departure(&mut self) -> Option<(usize, Instant, u64)> {
+        let (flow, start) = self.departures.pop_front()?;
+        Some((flow, start, self.waiting[flow]))
+    }
+
+    pub(super) fn complete_until(&mut self, now: Instant) {
+        while let Some((end, flow, stamp)) = self.on_link.front().copied().filter(|(end, ..)| *end <= now) {
+            self.on_link.pop_front();
+            self.time.complete(end, flow, stamp);
+        }
+    }
+
+    pub(super) fn finish(mut self) -> (Outcome, Vec<Event>) {
+        self.complete_until(Instant::MAX);
+        let flows = 0..self.waiting.len() as u32;
+        self.outcome.b_wfi = flows.clone().map(|flow| self.bits.worst(FlowId(flow))).collect();
+        self.outcome.t_wfi = flows.map(|flow| self.time.worst(FlowId(flow)).unwrap_or(f64::NEG_INFINITY)).collect();
+        self.outcome.b_wfi_by_bit = (0..self.waiting.len()).map(|flow| self.exact.worst(flow)).collect();
+        self.outcome.lost = self.waiting.iter().sum();
+        (self.outcome, self.events)
+    }
+}
+
+impl Observer<Stamp> for Meter {
+    fn sent(&mut self, packet: Packet<Stamp>, start: Instant, end: Instant) {
+        let flow = packet.flow.index();
+        self.complete_until(start);
+        self.note(start, EventKind::Departure, flow, packet.len);
+        self.waiting[flow] -= 1;
+        self.exact.serve(flow, packet.len.into(), self.waiting[flow] == 0);
+        self.bits.serve(packet.flow, packet.len);
+        self.on_link.push_back((end, packet.flow, packet.payload));
+        self.departures.push_back((flow, start));
+        self.outcome.order.push(packet.flow.0);
+        self.outcome.served[flow] += u64::from(packet.len);
+    }
+
+    /// A packet that was dropped stays in `waiting`, and so is counted as lost.
+    fn dropped(&mut self, _packet: Packet<Stamp>, _now: Instant, _reason: DropReason) {}
+}

@@ -1,0 +1,143 @@
+//! Random workloads of seven kinds.
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use roundelay::FlowConfig;
+
+use super::{Lengths, Refill, Source, Workload};
+
+impl Workload {
+    /// A workload of any kind, with 2 to 60 flows of any weight and longest packet, and about a hundred packets.
+    pub fn random(seed: u64) -> Self {
+        let mut random = Pcg64::seed_from_u64(seed);
+        let kind = KINDS[random.random_range(0..KINDS.len())];
+        kind(seed, &mut random)
+    }
+}
+
+/// The kinds.
+const KINDS: [fn(u64, &mut Pcg64) -> Workload; 7] = [mix, on_off, saturated, synchronized, single_packets, returning, short_and_long];
+
+/// Any weight, small ones more often.
+fn weight(random: &mut Pcg64) -> u32 {
+    (1 << random.random_range(0..=10)).min(random.random_range(1..=FlowConfig::MAX_WEIGHT))
+}
+
+/// Any longest packet, short ones more often, and what is set for it: the same, more, or the least that can be set.
+fn longest(random: &mut Pcg64) -> (u32, u32) {
+    let octave = random.random_range(0..=10);
+    let len = random.random_range(64..=64 << octave);
+    let least = len.max(FlowConfig::MIN_MAX_PACKET_LEN);
+    let allowed = if random.random_bool(0.7) { least } else { random.random_range(least..=FlowConfig::MAX_PACKET_LEN) };
+    (len, allowed)
+}
+
+fn source(random: &mut Pcg64) -> Source {
+    let (len, max_packet_len) = longest(random);
+    let lengths = match random.random_range(0..4) {
+        0 => Lengths::Alternating(64.min(len), len),
+        1 => Lengths::Uniform(1, len),
+        _ => Lengths::Fixed(len),
+    };
+    Source { config: FlowConfig { weight: weight(random), max_packet_len }, lengths, arrivals: Vec::new(), refill: None }
+}
+
+/// Arrivals with exponential gaps of this mean.
+fn exponential(random: &mut Pcg64, packets: usize, mean: f64) -> Vec<u64> {
+    let mut at = 0.0;
+    let mut next = || {
+        at -= mean * (1.0 - random.random::<f64>()).ln();
+        at as u64
+    };
+    (0..packets).map(|_| next()).collect()
+}
+
+/// Poisson arrivals, the link loaded from a half to twice its rate.
+fn mix(seed: u64, random: &mut Pcg64) -> Workload {
+    let flows = random.random_range(2..=12);
+    let load = random.random_range(0.5..2.0);
+    let sources = (0..flows).map(|_| {
+        let mut source = source(random);
+        let mean = f64::from(source.longest()) * f64::from(flows) / load;
+        source.arrivals = exponential(random, 120 / flows as usize, mean);
+        source
+    });
+    Workload { name: "mix", seed, sources: sources.collect() }
+}
+
+/// Bursts with silence between them.
+fn on_off(seed: u64, random: &mut Pcg64) -> Workload {
+    let flows = random.random_range(2..=8);
+    let sources = (0..flows).map(|_| {
+        let mut source = source(random);
+        let burst = random.random_range(1..=8);
+        let gap = u64::from(source.longest()) * random.random_range(1..=40);
+        let phase = random.random_range(0..=gap);
+        source.arrivals = (0..100 / flows).map(|packet| phase + packet / burst * gap).collect();
+        source
+    });
+    Workload { name: "on_off", seed, sources: sources.collect() }
+}
+
+/// Every flow keeps its backlog between two levels.
+fn saturated(seed: u64, random: &mut Pcg64) -> Workload {
+    let flows = random.random_range(2..=10);
+    let sources = (0..flows).map(|_| {
+        let mut source = source(random);
+        let (low, burst) = (random.random_range(0..=3), random.random_range(1..=5));
+        source.arrivals = vec![0; (low + burst) as usize];
+        source.refill = Some(Refill { low, burst, after: 0, packets: 80 / flows });
+        source
+    });
+    Workload { name: "saturated", seed, sources: sources.collect() }
+}
+
+/// Bursts of equal light flows at one instant, beside a few heavy ones that never run dry: V overtakes finish times.
+fn synchronized(seed: u64, random: &mut Pcg64) -> Workload {
+    let (light, heavy) = (random.random_range(2..=24), random.random_range(1..=3));
+    let len = random.random_range(64..=1500);
+    let bursts: Vec<u64> = (0..random.random_range(1..=3)).map(|_| random.random_range(0..60_000)).collect();
+    let mut sources: Vec<_> = (0..light).map(|_| Source { arrivals: bursts.clone(), ..Source::burst(1, len, 0) }).collect();
+    sources.iter_mut().for_each(|source| source.arrivals.sort_unstable());
+    for _ in 0..heavy {
+        let mut source = Source::burst(1 << random.random_range(2..=10), random.random_range(64..=1500), 2);
+        source.refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 40 });
+        sources.push(source);
+    }
+    Workload { name: "synchronized", seed, sources }
+}
+
+/// Each packet is a flow of its own.
+fn single_packets(seed: u64, random: &mut Pcg64) -> Workload {
+    let sources = (0..60).map(|_| {
+        let mut source = source(random);
+        source.arrivals = vec![random.random_range(0..100_000)];
+        source
+    });
+    Workload { name: "single_packets", seed, sources: sources.collect() }
+}
+
+/// Flows with one packet that come back at once, or a little later, when it was served.
+fn returning(seed: u64, random: &mut Pcg64) -> Workload {
+    let flows = random.random_range(2..=10);
+    let sources = (0..flows).map(|_| {
+        let mut source = source(random);
+        let after = [0, 1, u64::from(source.longest()), random.random_range(0..20_000)][random.random_range(0..4)];
+        source.arrivals = vec![0];
+        source.refill = Some(Refill { low: 0, burst: 1, after, packets: 100 / flows });
+        source
+    });
+    Workload { name: "returning", seed, sources: sources.collect() }
+}
+
+/// The shortest and the longest packets in turn.
+fn short_and_long(seed: u64, random: &mut Pcg64) -> Workload {
+    let flows = random.random_range(2..=6);
+    let sources = (0..flows).map(|_| {
+        let mut source = source(random);
+        source.lengths = Lengths::Alternating(1, source.config.max_packet_len);
+        source.arrivals = exponential(random, 80 / flows as usize, 3_000.0);
+        source
+    });
+    Workload { name: "short_and_long", seed, sources: sources.collect() }
+}

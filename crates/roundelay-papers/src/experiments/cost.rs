@@ -1,0 +1,351 @@
+//! Kind `cost`: CPU time, or instructions and cache misses, of a packet that is enqueued and dequeued, its generation included.
+//!
+//! Rows of each series of loads, with its name before each figure and the number of flows as `x` where a series has several. `time`: `ns`, and
+//! `net ns` without what the generator costs. `instructions`: `instructions`, `D1 misses`, `LL misses`, and each `net`. Both: the first of these
+//! `over BASIS` and `net over BASIS`, the ratio to the column that others are compared with.
+
+use rayon::prelude::*;
+use roundelay_bench::{Counts, FlowSet, InstructionsError, Lengths, Load, Memory, Passed, Pattern, Subject, Timing, count, time};
+use serde::Deserialize;
+use toml::Table;
+
+use super::{Experiment, Failed, Outcome, Row};
+
+/// Subjects that send less than this part of their packets are busy with dropping.
+const NEARLY_ALL: f64 = 0.99;
+
+/// The `[run]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Text")]
+pub(super) struct Cost {
+    measure: Measure,
+    columns: Vec<Column>,
+    /// Places in `columns`.
+    generator: usize,
+    basis: usize,
+    loads: Vec<Named>,
+    pairs: u64,
+    rounds: usize,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Measure {
+    /// CPU time: the median of interleaved rounds.
+    Time,
+    /// Instructions and cache misses, by valgrind.
+    Instructions,
+}
+
+/// A column of the paper's table.
+#[derive(Debug, Clone)]
+struct Column {
+    name: String,
+    subject: Subject,
+}
+
+/// A load, and what its rows are called.
+#[derive(Debug, Clone)]
+struct Named {
+    series: String,
+    /// Number of flows, where the series is a curve over it.
+    flows: Option<f64>,
+    load: Load,
+}
+
+/// The `[run]` table as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    measure: Measure,
+    /// The paper's name, and the discipline or `none`, the generator alone.
+    columns: Table,
+    /// The column that the others are held against.
+    #[serde(default = "drr")]
+    basis: String,
+    /// Where packets lie: packed or scattered.
+    #[serde(default = "packed")]
+    memory: String,
+    /// Lengths of packets, in series that have none of their own.
+    #[serde(default = "thousand")]
+    lengths: String,
+    load: Vec<Series>,
+    /// Packets of a round, at least.
+    #[serde(default = "million")]
+    pairs: u64,
+    /// Rounds of a seed, of which the median counts.
+    #[serde(default = "one")]
+    rounds: usize,
+}
+
+/// Loads that differ in the number of flows.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Series {
+    name: String,
+    flows: Flows,
+    pattern: String,
+    lengths: Option<String>,
+}
+
+/// One set of flows, or several: a curve.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Flows {
+    One(String),
+    Several(Vec<String>),
+}
+
+fn drr() -> String {
+    "DRR".to_owned()
+}
+
+fn packed() -> String {
+    Memory::Packed.name().to_owned()
+}
+
+fn thousand() -> String {
+    "1000".to_owned()
+}
+
+const fn million() -> u64 {
+    1_000_000
+}
+
+const fn one() -> usize {
+    1
+}
+
+impl TryFrom<Text> for Cost {
+    type Error = Failed;
+
+    fn try_from(text: Text) -> Result<Self, Failed> {
+        let columns: Vec<_> = text.columns.iter().map(|(name, subject)| Column::read(name, subject)).collect::<Result<_, _>>()?;
+        let generator = columns.iter().position(|column| matches!(column.subject, Subject::Generator));
+        let generator = generator.ok_or_else(|| Failed("columns: no column is 'none', which is taken off the others".to_owned()))?;
+        let basis = columns.iter().position(|column| column.name == text.basis);
+        let basis = basis.ok_or_else(|| Failed(format!("basis '{}': expected the name of a column", text.basis)))?;
+        let memory = text.memory.parse().map_err(Failed::from)?;
+        let loads: Vec<Vec<Named>> = text
+            .load
+            .iter()
+            .map(|series| series.loads(memory, series.lengths.as_ref().unwrap_or(&text.lengths)))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { measure: text.measure, columns, generator, basis, loads: loads.concat(), pairs: text.pairs, rounds: text.rounds })
+    }
+}
+
+impl Column {
+    fn read(name: &str, subject: &toml::Value) -> Result<Self, Failed> {
+        let problem = |problem: &str| Failed(format!("columns.{name}: {problem}"));
+        let text = subject.as_str().ok_or_else(|| problem("expected a discipline or 'none'"))?;
+        Ok(Self { name: name.to_owned(), subject: text.parse().map_err(|error| problem(&format!("{error}")))? })
+    }
+}
+
+impl Series {
+    fn loads(&self, memory: Memory, lengths: &str) -> Result<Vec<Named>, Failed> {
+        let pattern: Pattern = self.pattern.parse().map_err(Failed::from)?;
+        let lengths: Lengths = lengths.parse().map_err(Failed::from)?;
+        let named = |flows: &String, is_curve: bool| {
+            let flows: FlowSet = flows.parse().map_err(Failed::from)?;
+            let x = is_curve.then(|| f64::from(flows.flows()));
+            Ok(Named { series: self.name.clone(), flows: x, load: Load { flows, pattern, lengths, memory, burst: 0 } })
+        };
+        match &self.flows {
+            Flows::One(flows) => Ok(vec![named(flows, false)?]),
+            Flows::Several(several) => several.iter().map(|flows| named(flows, true)).collect(),
+        }
+    }
+}
+
+impl Named {
+    /// Unique among parts, since a series has each number of flows once.
+    fn part(&self) -> String {
+        format!("{}, {}", self.series, self.load.flows)
+    }
+
+    fn row(&self, column: &str, figure: &str, value: f64) -> Row {
+        Row { x: self.flows, ..Row::scalar(column, format!("{}, {figure}", self.series), value) }
+    }
+}
+
+/// A figure of every column, in their order: as it is, and without the generator's part.
+struct Figure {
+    name: &'static str,
+    gross: Vec<f64>,
+    net: Vec<f64>,
+}
+
+impl Cost {
+    fn figures(&self, load: &Load) -> Result<Vec<Figure>, Failed> {
+        let subjects: Vec<_> = self.columns.iter().map(|column| column.subject.clone()).collect();
+        match self.measure {
+            Measure::Time => {
+                let timings = time(&subjects, &[load.clone()], self.pairs.max(load.cycle()), self.rounds).map_err(Failed::from)?.remove(0);
+                self.check_passed(timings.iter().map(|timing| timing.passed))?;
+                Ok(vec![self.time(&timings)])
+            }
+            Measure::Instructions => {
+                let counts: Vec<_> =
+                    subjects.par_iter().map(|subject| count(subject, load)).collect::<Result<_, _>>().map_err(uncounted)?;
+                self.check_passed(counts.iter().map(|counts| counts.passed))?;
+                Ok(self.counts(&counts).into())
+            }
+        }
+    }
+
+    /// Dropping is cheaper than forwarding: a column that drops has no cost of a packet.
+    fn check_passed(&self, passed: impl Iterator<Item = Passed>) -> Result<(), Failed> {
+        match self.columns.iter().zip(passed).find(|(_, passed)| passed.share() < NEARLY_ALL) {
+            Some((Column { name, .. }, passed)) => {
+                Err(Failed(format!("{name} sent {:.1}% of the packets: no cost of forwarding", passed.share() * 100.0)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn time(&self, timings: &[Timing]) -> Figure {
+        let median = |[_, median, _]: [f64; 3]| median;
+        let gross = timings.iter().map(|timing| median(timing.spread())).collect();
+        let net = timings.iter().map(|timing| median(timing.spread_without(&timings[self.generator]))).collect();
+        Figure { name: "ns", gross, net }
+    }
+
+    fn counts(&self, counts: &[Counts]) -> [Figure; 3] {
+        let figure = |name, of: fn(&Counts) -> f64| {
+            let gross: Vec<_> = counts.iter().map(of).collect();
+            let net = gross.iter().map(|count| count - gross[self.generator]).collect();
+            Figure { name, gross, net }
+        };
+        [
+            figure("instructions", |counts| counts.instructions),
+            figure("D1 misses", |counts| counts.first_level_misses),
+            figure("LL misses", |counts| counts.last_level_misses),
+        ]
+    }
+
+    fn rows(&self, named: &Named, figures: &[Figure]) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for (place, column) in self.columns.iter().enumerate() {
+            let mut tell = |figure: &str, value: f64| rows.push(named.row(&column.name, figure, value));
+            for figure in figures {
+                tell(figure.name, figure.gross[place]);
+                tell(&format!("net {}", figure.name), figure.net[place]);
+            }
+            let basis = &self.columns[self.basis].name;
+            tell(&format!("over {basis}"), figures[0].gross[place] / figures[0].gross[self.basis]);
+            tell(&format!("net over {basis}"), figures[0].net[place] / figures[0].net[self.basis]);
+        }
+        rows
+    }
+}
+
+fn uncounted(error: InstructionsError) -> Failed {
+    match error {
+        InstructionsError::NoValgrind(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Failed("valgrind is not installed".to_owned())
+        }
+        other => Failed::from(other),
+    }
+}
+
+impl Experiment for Cost {
+    /// One a load: its columns are measured in turns, so that what disturbs the machine disturbs all of them.
+    fn parts(&self) -> Vec<String> {
+        self.loads.iter().map(Named::part).collect()
+    }
+
+    /// Seeds are repetitions: the load is the same.
+    fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
+        let named = self.loads.iter().find(|named| named.part() == part);
+        let named = named.ok_or_else(|| Failed(format!("no load is called '{part}'")))?;
+        Ok(Outcome { rows: self.rows(named, &self.figures(&named.load)?), trace: Vec::new() })
+    }
+
+    fn runs_alone(&self) -> bool {
+        self.measure == Measure::Time
+    }
+
+    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+        let subject: Subject = discipline.parse().map_err(Failed::from)?;
+        let examined = self.columns.iter_mut().filter(|column| !matches!(column.subject, Subject::Generator));
+        examined.for_each(|column| column.subject = subject.clone());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = "measure = 'time'\npairs = 100\ncolumns = { NONE = 'none', DRR = 'drr', QFQ = 'qfq' }
+load = [{ name = 'small', flows = ['1', '8'], pattern = 'small' }, { name = 'mix', flows = '1:8,2:4', pattern = 'full', lengths = '64' }]";
+
+    fn cost(text: &str) -> Result<Cost, String> {
+        let table: Table = text.parse().unwrap();
+        table.try_into::<Cost>().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn each_load_is_a_part_and_curves_have_the_number_of_flows() {
+        let cost = cost(PLAN).unwrap();
+        assert_eq!(cost.parts(), ["small, 1", "small, 8", "mix, 1:8,2:4"]);
+        assert!(cost.runs_alone(), "another experiment beside it would be measured too");
+        let rows = cost.run("small, 8", 1).unwrap().rows;
+        let find = |run: &str, figure: &str| rows.iter().find(|row| row.run == run && row.figure == figure).unwrap();
+        assert_eq!(find("QFQ", "small, ns").x, Some(8.0));
+        assert_eq!(find("NONE", "small, net ns").value, 0.0);
+        assert_eq!([find("DRR", "small, over DRR").value, find("DRR", "small, net over DRR").value], [1.0, 1.0]);
+        assert!(cost.run("mix, 1:8,2:4", 1).unwrap().rows.iter().all(|row| row.x.is_none()));
+        assert_eq!(cost.run("mix", 1).unwrap_err().to_string(), "no load is called 'mix'");
+    }
+
+    #[test]
+    fn figures_are_net_of_the_generator_and_over_the_basis() {
+        let cost = cost(PLAN).unwrap();
+        let counts = [10.0, 30.0, 50.0].map(|instructions| Counts {
+            instructions,
+            first_level_misses: instructions / 10.0,
+            last_level_misses: 0.0,
+            passed: Passed { offered: 1, sent: 1 },
+        });
+        let rows = cost.rows(&cost.loads[2], &cost.counts(&counts));
+        let value =
+            |run: &str, figure: &str| rows.iter().find(|row| row.run == run && row.figure == format!("mix, {figure}")).unwrap().value;
+        assert_eq!([value("QFQ", "instructions"), value("QFQ", "net instructions"), value("QFQ", "net D1 misses")], [50.0, 40.0, 4.0]);
+        assert_eq!([value("QFQ", "over DRR"), value("QFQ", "net over DRR")], [50.0 / 30.0, 2.0]);
+    }
+
+    #[test]
+    fn a_column_that_drops_has_no_cost() {
+        let cost = cost(&PLAN.replace("'qfq'", "'red min 1b max 2b burst 1 probability 1 avpkt 1000b'")).unwrap();
+        let message = cost.run("mix, 1:8,2:4", 1).unwrap_err().to_string();
+        assert!(message.starts_with("QFQ sent ") && message.ends_with("no cost of forwarding"), "{message}");
+    }
+
+    #[test]
+    fn a_planted_discipline_stands_in_every_column_but_the_generators() {
+        let mut cost = cost(PLAN).unwrap();
+        cost.instead("fifo").unwrap();
+        assert_eq!(cost.columns.iter().map(|column| column.subject.name()).collect::<Vec<_>>(), ["none", "fifo", "fifo"]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_plan_is_said() {
+        for (from, to, expected) in [
+            ("'none'", "'fifo'", "no column is 'none'"),
+            ("DRR =", "RR =", "basis 'DRR': expected the name of a column"),
+            ("'qfq'", "'qfx'", "columns.QFQ: "),
+            ("'small' }", "'medium' }", "small, large or full"),
+            ("'64'", "'0'", "lengths '0'"),
+            ("'1:8,2:4'", "'0'", "flows '0'"),
+            ("'time'", "'space'", "unknown variant `space`"),
+            ("pairs", "pears", "unknown field `pears`"),
+        ] {
+            let message = cost(&PLAN.replace(from, to)).unwrap_err();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

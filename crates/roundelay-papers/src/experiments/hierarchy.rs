@@ -1,0 +1,333 @@
+//! Kind `hierarchy`: shares and B-WFI of classes whose next packet changes, under parents that are told of it and parents that infer it.
+//!
+//! Three classes of equal weight always have packets; each gives its urgent packets first. In `grows` a short packet waits all the time and an
+//! urgent long one comes as each packet of the class begins to leave; in `shrinks` it is the other way round; in `plain` all are long. A parent
+//! that infers stamps a class by the packet that was first when the class was listed, as kernels' QFQ did.
+//!
+//! Rows of each column, curves over the length of the short packets: for each class `CLASS, shares` (1: its weight's part of the link),
+//! `CLASS, B-WFI in bounds` (over what the parent's discipline promises); `least, shares` and `most, shares`.
+
+use std::collections::VecDeque;
+
+use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Spec};
+use roundelay::tree::{Config, Node, Tree};
+use roundelay::{FlowConfig, FlowId, Instant, Packet, Rate, Scheduler, Share};
+use roundelay_metrics::BitWfi;
+use serde::Deserialize;
+use toml::Table;
+
+use super::{Experiment, Failed, Outcome, Row};
+
+/// The classes, by number.
+const CLASSES: [&str; 3] = ["grows", "shrinks", "plain"];
+/// Schedulers here go by the order of calls alone.
+const NOW: Instant = Instant::ZERO;
+/// Packets that a trace shows.
+const SHOWN: u64 = 12;
+
+/// The `[run]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Hierarchy {
+    /// Columns: the paper's name, and the discipline of the parent.
+    columns: Table,
+    /// Columns whose parent is not told when a class has another packet first.
+    #[serde(default)]
+    infer: Vec<String>,
+    /// Bytes of a long packet, 64 to 65536.
+    long: u32,
+    /// Bytes of a short packet, 1 to `long`: a point of each curve.
+    short: Vec<u32>,
+    /// Packets that leave.
+    packets: u64,
+}
+
+/// What a link with classes does: packets of a class come, the next one leaves.
+trait Parent {
+    fn give(&mut self, packet: Packet<Offer>);
+    fn take(&mut self) -> Option<Departure>;
+}
+
+/// Whose packet it is.
+#[derive(Debug, Clone, Copy)]
+struct Offer {
+    class: usize,
+}
+
+/// A packet that leaves.
+struct Departure {
+    class: usize,
+    len: u32,
+    /// The length by which the parent ordered it.
+    stamped: u32,
+}
+
+/// A tree: its root is told by each class what comes first.
+impl Parent for Tree<Offer> {
+    fn give(&mut self, packet: Packet<Offer>) {
+        let refused = self.enqueue(NOW, packet).is_err();
+        debug_assert!(!refused, "lengths are checked");
+    }
+
+    fn take(&mut self) -> Option<Departure> {
+        let Packet { len, payload: Offer { class }, .. } = self.dequeue(NOW)?;
+        Some(Departure { class, len, stamped: len })
+    }
+}
+
+/// A class with two queues: urgent packets leave first.
+#[derive(Default)]
+struct Class {
+    queues: [VecDeque<u32>; 2],
+    /// Length of the packet that the parent knows of.
+    stamped: u32,
+}
+
+impl Class {
+    fn head(&self) -> Option<u32> {
+        self.queues.iter().find_map(|queue| queue.front().copied())
+    }
+
+    fn pop(&mut self) -> Option<u32> {
+        self.queues.iter_mut().find_map(VecDeque::pop_front)
+    }
+}
+
+/// A parent that looks at a class when it lists it, and is not told of a change until the class has been served.
+struct Inferring {
+    parent: AnyScheduler<()>,
+    classes: [Class; CLASSES.len()],
+}
+
+impl Inferring {
+    fn new(discipline: &AnyDiscipline, config: FlowConfig) -> Result<Self, Failed> {
+        let mut parent = discipline.build(1).map_err(Failed::from)?;
+        (0..CLASSES.len() as u32).try_for_each(|class| parent.set_flow(FlowId(class), config)).map_err(Failed::from)?;
+        Ok(Self { parent, classes: Default::default() })
+    }
+}
+
+impl Parent for Inferring {
+    fn give(&mut self, packet: Packet<Offer>) {
+        let number = packet.payload.class;
+        let class = &mut self.classes[number];
+        let was_idle = class.head().is_none();
+        class.queues[packet.priority as usize].push_back(packet.len);
+        if was_idle {
+            class.stamped = packet.len;
+            let refused = self.parent.enqueue(NOW, Packet::new(FlowId(number as u32), packet.len, ())).is_err();
+            debug_assert!(!refused, "lengths are checked");
+        }
+    }
+
+    fn take(&mut self) -> Option<Departure> {
+        let (classes, mut departure) = (&mut self.classes, None);
+        self.parent.dequeue_refilled(NOW, &mut |flow| {
+            let class = &mut classes[flow.index()];
+            departure = class.pop().map(|len| Departure { class: flow.index(), len, stamped: class.stamped });
+            class.stamped = class.head()?;
+            Some(Packet::new(flow, class.stamped, ()))
+        })?;
+        departure
+    }
+}
+
+impl Hierarchy {
+    fn discipline(&self, column: &str) -> Result<AnyDiscipline, Failed> {
+        let text = self.columns.get(column).and_then(toml::Value::as_str);
+        let text = text.ok_or_else(|| Failed(format!("columns.{column}: expected the discipline of the parent")))?;
+        let spec: Spec = text.parse().map_err(|error| Failed(format!("columns.{column}: {error}")))?;
+        if spec.discipline.info().interior {
+            Ok(spec.discipline)
+        } else {
+            Err(Failed(format!("columns.{column}: {text} cannot be a class")))
+        }
+    }
+
+    fn check(&self) -> Result<(), Failed> {
+        if !(64..=FlowConfig::MAX_PACKET_LEN).contains(&self.long) {
+            return Err(Failed(format!("long {}: legal range 64 to {}", self.long, FlowConfig::MAX_PACKET_LEN)));
+        }
+        match self.short.iter().find(|short| !(1..=self.long).contains(*short)) {
+            Some(short) => Err(Failed(format!("short {short}: legal range 1 to {}, the length of the long packets", self.long))),
+            None => Ok(()),
+        }
+    }
+
+    /// Lengths of a class's urgent packets and of those that wait for them.
+    fn lengths(&self, class: usize, short: u32) -> [u32; 2] {
+        match CLASSES[class] {
+            "grows" => [self.long, short],
+            "shrinks" => [short, self.long],
+            _ => [self.long; 2],
+        }
+    }
+
+    fn config(&self) -> FlowConfig {
+        FlowConfig { weight: 1, max_packet_len: self.long.max(FlowConfig::MIN_MAX_PACKET_LEN) }
+    }
+
+    fn parent(&self, column: &str) -> Result<Box<dyn Parent>, Failed> {
+        let discipline = self.discipline(column)?;
+        if self.infer.iter().any(|name| name == column) {
+            return Ok(Box::new(Inferring::new(&discipline, self.config())?));
+        }
+        Ok(Box::new(self.tree(discipline)?))
+    }
+
+    fn tree(&self, discipline: AnyDiscipline) -> Result<Tree<Offer>, Failed> {
+        let mut tree = Config::new(Node::new("link", Spec { discipline, limit: None })).map_err(Failed::from)?;
+        for (flow, name) in (0..).map(FlowId).zip(CLASSES) {
+            let spec = "priority".parse().map_err(Failed::from)?;
+            let node = Node { max_packet_len: self.config().max_packet_len, ..Node::new(name, spec) };
+            tree.add_leaf("link", node).and_then(|()| tree.assign(flow, name)).map_err(Failed::from)?;
+        }
+        tree.set_default(CLASSES[0]).and_then(|()| tree.build_tree(1)).map_err(Failed::from)
+    }
+
+    fn give(&self, parent: &mut dyn Parent, class: usize, short: u32, priority: u32) {
+        let len = self.lengths(class, short)[priority as usize];
+        parent.give(Packet { priority, ..Packet::new(FlowId(class as u32), len, Offer { class }) });
+    }
+
+    /// B-WFI that the parent's discipline promises each class, in bytes.
+    fn bound(&self, column: &str) -> Result<Option<f64>, Failed> {
+        let config = self.config();
+        let classes = CLASSES.len() as u64;
+        // A B-WFI in bytes does not depend on the rate.
+        let Some(rate) = Rate::from_bits_per_second(1) else { return Ok(None) };
+        let share = Share {
+            weight: config.weight,
+            total_weight: classes,
+            least_weight: config.weight,
+            flows: classes,
+            max_packet_len: config.max_packet_len,
+            link_max_packet_len: self.long,
+            rate,
+        };
+        Ok(self.discipline(column)?.guarantees(&share).b_wfi.map(|bound| bound.value as f64))
+    }
+
+    /// Bytes and B-WFI of each class, and how the first packets left.
+    fn serve(&self, column: &str, short: u32) -> Result<(Vec<Served>, Vec<String>), Failed> {
+        let mut parent = self.parent(column)?;
+        let (mut served, mut meter, mut trace) = (vec![Served::default(); CLASSES.len()], BitWfi::default(), Vec::new());
+        for class in 0..CLASSES.len() {
+            [1, 1, 0].into_iter().for_each(|priority| self.give(&mut *parent, class, short, priority));
+            // The meter is told of more than will ever leave: classes are always backlogged.
+            meter.set_weight(FlowId(class as u32), 1);
+            meter.arrive(FlowId(class as u32), u32::MAX);
+        }
+        for number in 0..self.packets {
+            let Departure { class, len, stamped } =
+                parent.take().ok_or_else(|| Failed(format!("{column}: nothing left, yet packets wait")))?;
+            served[class].bytes += u64::from(len);
+            meter.serve(FlowId(class as u32), len);
+            meter.arrive(FlowId(class as u32), len);
+            if number < SHOWN {
+                trace.push(format!("{column}: {} sends {len} bytes, ordered as {stamped}", CLASSES[class]));
+            }
+            self.give(&mut *parent, class, short, 0);
+        }
+        (0..).map(FlowId).zip(&mut served).for_each(|(flow, class)| class.b_wfi = meter.worst(flow));
+        Ok((served, trace))
+    }
+
+    fn rows(&self, column: &str, short: u32, served: &[Served]) -> Result<Vec<Row>, Failed> {
+        let bound = self.bound(column)?;
+        let total: u64 = served.iter().map(|class| class.bytes).sum();
+        let shares: Vec<_> = served.iter().map(|class| class.bytes as f64 * CLASSES.len() as f64 / total as f64).collect();
+        let point = |figure: String, value: f64| Row::point(column, figure, short.into(), value);
+        let mut rows = vec![
+            point("least, shares".to_owned(), shares.iter().copied().fold(f64::MAX, f64::min)),
+            point("most, shares".to_owned(), shares.iter().copied().fold(0.0, f64::max)),
+        ];
+        for ((name, class), share) in CLASSES.iter().zip(served).zip(shares) {
+            rows.push(point(format!("{name}, shares"), share));
+            rows.extend(bound.map(|bound| point(format!("{name}, B-WFI in bounds"), class.b_wfi / bound)));
+        }
+        Ok(rows)
+    }
+}
+
+/// What a class got.
+#[derive(Debug, Clone, Copy, Default)]
+struct Served {
+    bytes: u64,
+    b_wfi: f64,
+}
+
+impl Experiment for Hierarchy {
+    fn parts(&self) -> Vec<String> {
+        self.columns.keys().cloned().collect()
+    }
+
+    /// Nothing is random: all seeds give the same.
+    fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
+        self.check()?;
+        let mut outcome = Outcome::default();
+        for (place, short) in self.short.iter().enumerate() {
+            let (served, trace) = self.serve(part, *short)?;
+            outcome.rows.extend(self.rows(part, *short, &served)?);
+            if place == 0 {
+                outcome.trace = trace;
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+        self.columns.iter_mut().for_each(|(_, column)| *column = toml::Value::String(discipline.to_owned()));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = "columns = { told = 'qfq', inferring = 'qfq', plus = 'qfq_plus' }
+infer = ['inferring']\nlong = 1500\nshort = [60, 1500]\npackets = 5000";
+
+    fn hierarchy(text: &str) -> Hierarchy {
+        let table: Table = text.parse().unwrap();
+        table.try_into().unwrap()
+    }
+
+    fn value(outcome: &Outcome, figure: &str, x: f64) -> f64 {
+        outcome.rows.iter().find(|row| row.figure == figure && row.x == Some(x)).unwrap().value
+    }
+
+    #[test]
+    fn a_parent_that_infers_serves_by_lengths_that_are_no_longer_true() {
+        let outcome = hierarchy(PLAN).run("inferring", 1).unwrap();
+        assert!(value(&outcome, "grows, shares", 60.0) > 2.5 && value(&outcome, "shrinks, shares", 60.0) < 0.2);
+        assert!(value(&outcome, "plain, B-WFI in bounds", 60.0) > 10.0, "it falls behind for as long as it lasts");
+        assert!((value(&outcome, "grows, shares", 1500.0) - 1.0).abs() < 0.01, "where lengths are the same there is nothing to infer");
+        assert!(outcome.trace.iter().any(|line| line == "inferring: grows sends 1500 bytes, ordered as 60"), "{:?}", outcome.trace);
+    }
+
+    #[test]
+    fn parents_that_are_told_share_by_weight() {
+        for column in ["told", "plus"] {
+            let outcome = hierarchy(PLAN).run(column, 1).unwrap();
+            for class in CLASSES {
+                assert!((value(&outcome, &format!("{class}, shares"), 60.0) - 1.0).abs() < 0.05, "{column}, {class}");
+                assert!(value(&outcome, &format!("{class}, B-WFI in bounds"), 60.0) <= 1.0, "{column}, {class}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_said() {
+        for (from, to, expected) in [
+            ("'qfq_plus'", "'wfq'", "columns.plus: wfq cannot be a class"),
+            ("1500]", "1501]", "short 1501: legal range 1 to 1500"),
+            ("long = 1500", "long = 63", "long 63: legal range 64 to 65536"),
+            ("'qfq_plus'", "'cake'", "columns.plus: "),
+        ] {
+            let message = hierarchy(&PLAN.replace(from, to)).run("plus", 1).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

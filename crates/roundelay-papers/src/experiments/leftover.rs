@@ -1,0 +1,201 @@
+//! Kind `leftover`: who gets what light flows of a group leave, the other flows of the group or all by weight.
+//!
+//! Twice `members` flows of one weight and one packet length, in two groups by the order in which they join. In the first group one flow always
+//! has packets and the others are light: each sends a part of its share at a constant rate. In the second group all always have packets. With
+//! `qfq_plus` groups are aggregates; other disciplines know none.
+//!
+//! Rows of each column, curves over the part of its share that a light flow sends: `fellow, shares` (the flow among light ones), `others, shares`
+//! (mean of the second group), `light, shares`, `fellow over others`, and `fellow over its due`: its due is an equal part of what light flows leave.
+
+use roundelay::schedulers::{AnyScheduler, Spec};
+use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
+use serde::Deserialize;
+use toml::Table;
+
+use super::{Experiment, Failed, Outcome, Row};
+
+/// Packets of a flow that always has some.
+const KEPT: usize = 2;
+
+/// The `[run]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Leftover {
+    /// Columns: the paper's name, and the discipline.
+    columns: Table,
+    /// Flows of a group, 2 to 64.
+    members: u32,
+    /// What a light flow sends, a part of its share: above 0, at most 1; a point of each curve.
+    light: Vec<f64>,
+    /// Bytes of a packet, 1 to 65536.
+    len: u32,
+    /// Packets that leave.
+    packets: u64,
+}
+
+/// One run. The link sends a byte a nanosecond.
+struct Link<'a> {
+    plan: &'a Leftover,
+    scheduler: AnyScheduler<()>,
+    /// Nanoseconds.
+    now: u64,
+    /// Nanoseconds between the packets of a light flow.
+    gap: f64,
+    /// Packets that each light flow has sent.
+    sent: Vec<u64>,
+    /// Bytes served of each flow.
+    served: Vec<u64>,
+}
+
+impl Leftover {
+    fn check(&self) -> Result<(), Failed> {
+        if !(2..=64).contains(&self.members) {
+            return Err(Failed(format!("members {}: legal range 2 to 64", self.members)));
+        }
+        if !(1..=FlowConfig::MAX_PACKET_LEN).contains(&self.len) {
+            return Err(Failed(format!("len {}: legal range 1 to {}", self.len, FlowConfig::MAX_PACKET_LEN)));
+        }
+        match self.light.iter().find(|light| !(**light > 0.0 && **light <= 1.0)) {
+            Some(light) => Err(Failed(format!("light {light}: expected a part of a share, above 0 and at most 1"))),
+            None => Ok(()),
+        }
+    }
+
+    fn flows(&self) -> u32 {
+        2 * self.members
+    }
+
+    fn scheduler(&self, column: &str) -> Result<AnyScheduler<()>, Failed> {
+        let text = self.columns.get(column).and_then(toml::Value::as_str);
+        let text = text.ok_or_else(|| Failed(format!("columns.{column}: expected a discipline")))?;
+        let spec: Spec = text.parse().map_err(|error| Failed(format!("columns.{column}: {error}")))?;
+        let mut scheduler = spec.discipline.build(1).map_err(Failed::from)?;
+        let config = FlowConfig { weight: 1, max_packet_len: self.len.max(FlowConfig::MIN_MAX_PACKET_LEN) };
+        (0..self.flows()).try_for_each(|flow| scheduler.set_flow(FlowId(flow), config)).map_err(Failed::from)?;
+        Ok(scheduler)
+    }
+
+    fn serve(&self, column: &str, light: f64) -> Result<Vec<u64>, Failed> {
+        let flows = self.flows() as usize;
+        let gap = f64::from(self.len) * f64::from(self.flows()) / light;
+        let (scheduler, sent, served) = (self.scheduler(column)?, vec![0; flows], vec![0; flows]);
+        let mut link = Link { plan: self, scheduler, now: 0, gap, sent, served };
+        for flow in (0..self.flows()).filter(|flow| !self.is_light(*flow)) {
+            (0..KEPT).try_for_each(|_| link.give(flow))?;
+        }
+        (0..self.packets).try_for_each(|_| link.step())?;
+        Ok(link.served)
+    }
+
+    const fn is_light(&self, flow: u32) -> bool {
+        0 < flow && flow < self.members
+    }
+
+    fn rows(&self, column: &str, light: f64, served: &[u64]) -> Vec<Row> {
+        let members = self.members as usize;
+        let total: u64 = served.iter().sum();
+        let shares: Vec<_> = served.iter().map(|bytes| *bytes as f64 * f64::from(self.flows()) / total as f64).collect();
+        let mean = |shares: &[f64]| shares.iter().sum::<f64>() / shares.len() as f64;
+        let (fellow, light_ones, others) = (shares[0], mean(&shares[1..members]), mean(&shares[members..]));
+        let due = (f64::from(self.flows()) - f64::from(self.members - 1) * light_ones) / f64::from(self.members + 1);
+        let figures = [
+            ("fellow, shares", fellow),
+            ("others, shares", others),
+            ("light, shares", light_ones),
+            ("fellow over others", fellow / others),
+            ("fellow over its due", fellow / due),
+        ];
+        figures.map(|(figure, value)| Row::point(column, figure, light, value)).into()
+    }
+}
+
+impl Link<'_> {
+    fn give(&mut self, flow: u32) -> Result<(), Failed> {
+        let packet = Packet::new(FlowId(flow), self.plan.len, ());
+        let taken = self.scheduler.enqueue(Instant::from_nanos(self.now), packet);
+        taken.map_err(|packet| Failed(format!("a packet of {} bytes of flow {flow} was refused", packet.len)))
+    }
+
+    /// Light flows' packets that are due, one after the other over a gap.
+    fn arrive(&mut self) -> Result<(), Failed> {
+        for flow in 1..self.plan.members {
+            let phase = f64::from(flow) / f64::from(self.plan.members);
+            while (self.sent[flow as usize] as f64 + phase) * self.gap <= self.now as f64 {
+                self.sent[flow as usize] += 1;
+                self.give(flow)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next packet leaves.
+    fn step(&mut self) -> Result<(), Failed> {
+        self.arrive()?;
+        let packet = self.scheduler.dequeue(Instant::from_nanos(self.now));
+        let Packet { flow, len, .. } = packet.ok_or_else(|| Failed("nothing left, yet packets wait".to_owned()))?;
+        self.served[flow.index()] += u64::from(len);
+        self.now += u64::from(len);
+        if self.plan.is_light(flow.0) { Ok(()) } else { self.give(flow.0) }
+    }
+}
+
+impl Experiment for Leftover {
+    fn parts(&self) -> Vec<String> {
+        self.columns.keys().cloned().collect()
+    }
+
+    /// Nothing is random: all seeds give the same.
+    fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
+        self.check()?;
+        let point = |light: &f64| Ok(self.rows(part, *light, &self.serve(part, *light)?));
+        let rows: Vec<_> = self.light.iter().map(point).collect::<Result<_, Failed>>()?;
+        Ok(Outcome { rows: rows.concat(), trace: Vec::new() })
+    }
+
+    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+        self.columns.iter_mut().for_each(|(_, column)| *column = toml::Value::String(discipline.to_owned()));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = "columns = { 'M=1' = 'qfq_plus aggregate 1', 'M=8' = 'qfq_plus', QFQ = 'qfq', FIFO = 'fifo' }
+members = 8\nlight = [0.1, 1.0]\nlen = 1000\npackets = 20000";
+
+    fn leftover(text: &str) -> Leftover {
+        let table: Table = text.parse().unwrap();
+        table.try_into().unwrap()
+    }
+
+    fn value(column: &str, figure: &str, light: f64) -> f64 {
+        let rows = leftover(PLAN).run(column, 1).unwrap().rows;
+        rows.iter().find(|row| row.figure == figure && row.x == Some(light)).unwrap().value
+    }
+
+    #[test]
+    fn an_aggregate_keeps_what_its_light_flows_leave() {
+        assert!((value("M=8", "fellow, shares", 0.1) - 7.3).abs() < 0.1, "8 shares less seven tenths");
+        assert!((value("M=8", "others, shares", 0.1) - 1.0).abs() < 0.01, "their shares, and nothing of what is left");
+        for column in ["M=1", "QFQ"] {
+            assert!((value(column, "fellow over others", 0.1) - 1.0).abs() < 0.01, "{column}");
+            assert!((value(column, "fellow over its due", 0.1) - 1.0).abs() < 0.01, "{column}");
+        }
+        assert!((value("M=8", "fellow over others", 1.0) - 1.0).abs() < 0.01, "nothing is left");
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_said() {
+        for (from, to, expected) in [
+            ("members = 8", "members = 1", "members 1: legal range 2 to 64"),
+            ("0.1,", "0.0,", "light 0: expected a part of a share"),
+            ("len = 1000", "len = 65537", "len 65537: legal range 1 to 65536"),
+            ("'qfq'", "'qfx'", "columns.QFQ: "),
+        ] {
+            let message = leftover(&PLAN.replace(from, to)).run("QFQ", 1).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Kind `promise`: the delay promise of QFQ+, QFQ's completion time plus some longest packets at the class's rate, against T-WFI measured.
+//!
+//! Two loads. `behind an aggregate`: a heavy flow with short packets comes now and then, while light flows with long packets always have some.
+//! `random`: random workloads whose flows are of a few kinds, so that they share aggregates; the worst of all counts.
+//!
+//! Rows of each column and load: `LOAD, T-WFI over promise`, the largest T-WFI of a flow over what the summary promises to it; and
+//! `LOAD, T-WFI over bound`, the same over what is proven of the column's discipline. Of the first load also `delay, us` and `promise, us` of the
+//! heavy flow, and its worst moments as a trace.
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor, qfq};
+use roundelay::{ConfigError, Guarantees};
+use roundelay_metrics::workload::{Event, EventKind, Outcome as Served, RATE, Refill, Source, Workload};
+use serde::Deserialize;
+use toml::Table;
+
+use super::{Experiment, Failed, Outcome, Row};
+
+/// Part of the bytes served by which fixed-point arithmetic may move a bound.
+const ROUNDING: f64 = 1.0 / (1_u64 << 20) as f64;
+/// Random workloads have flows of at most so many kinds.
+const KINDS: usize = 3;
+/// Events that a trace shows on either side of the worst moment.
+const SHOWN: usize = 12;
+const MICROSECONDS: f64 = 1e6;
+
+/// The `[run]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Promise {
+    /// Columns: the paper's name, and the discipline.
+    columns: Table,
+    /// Longest packets of the flow, at its rate, that are promised beyond QFQ's completion time.
+    packets: u64,
+    /// The flow that is held up, and those that hold it up.
+    heavy: Kind,
+    light: Kind,
+    /// How many of the latter there are: 1 to 1024.
+    lights: usize,
+    /// Random workloads a seed.
+    random: u64,
+}
+
+/// Flows that are alike.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kind {
+    /// 1 to 1024.
+    weight: u32,
+    /// Bytes of each packet, 1 to 65536.
+    len: u32,
+}
+
+/// Drives a discipline through a workload.
+struct Run<'a>(&'a Workload);
+
+impl Visitor for Run<'_> {
+    type Output = Result<(Served, Vec<Event>), ConfigError>;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
+        self.0.record(discipline, 0)
+    }
+}
+
+/// The largest T-WFI of all flows, over what is promised and over what is proven.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ratios {
+    promise: f64,
+    bound: f64,
+}
+
+impl Ratios {
+    const fn max(self, other: Self) -> Self {
+        Self { promise: self.promise.max(other.promise), bound: self.bound.max(other.bound) }
+    }
+}
+
+impl Promise {
+    fn discipline(&self, column: &str) -> Result<AnyDiscipline, Failed> {
+        let text = self.columns.get(column).and_then(toml::Value::as_str);
+        let text = text.ok_or_else(|| Failed(format!("columns.{column}: expected a discipline")))?;
+        Ok(text.parse::<Spec>().map_err(|error| Failed(format!("columns.{column}: {error}")))?.discipline)
+    }
+
+    /// A heavy flow comes every 50 microseconds or so, each time at another moment of the others' turns.
+    fn behind_an_aggregate(&self) -> Result<Workload, Failed> {
+        if !(1..=1024).contains(&self.lights) {
+            return Err(Failed(format!("lights {}: legal range 1 to 1024", self.lights)));
+        }
+        let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 40 });
+        let light = Source { arrivals: vec![0; 2], refill, ..Source::burst(self.light.weight, self.light.len, 0) };
+        let arrivals = (0..30).map(|packet| 1 + packet * 50_021).collect();
+        let heavy = Source { arrivals, ..Source::burst(self.heavy.weight, self.heavy.len, 0) };
+        Ok(Workload { name: "behind an aggregate", seed: 0, sources: [vec![heavy], vec![light; self.lights]].concat() })
+    }
+
+    /// Seconds that the summary promises to a flow: QFQ's, as it was corrected, and some packets at the flow's share.
+    fn promised(&self, workload: &Workload, flow: usize) -> Option<f64> {
+        let share = workload.share(flow);
+        let Guarantees { t_wfi, .. } = workload.guarantees(&qfq::Config, flow);
+        let more = share.per_share(self.packets * u64::from(share.max_packet_len));
+        Some((t_wfi?.value + share.rate.time_of(more)).as_secs_f64())
+    }
+
+    fn ratios(&self, discipline: &AnyDiscipline, workload: &Workload, served: &Served) -> Ratios {
+        let slack = ROUNDING * served.total() as f64 * 8.0 / RATE as f64;
+        let over = |seconds: Option<f64>, flow: usize| seconds.map_or(0.0, |seconds| served.t_wfi[flow] / (seconds + slack));
+        let of_flow = |flow| {
+            let proven = discipline.guarantees(&workload.share(flow)).t_wfi.map(|bound| bound.value.as_secs_f64());
+            Ratios { promise: over(self.promised(workload, flow), flow), bound: over(proven, flow) }
+        };
+        (0..workload.sources.len()).map(of_flow).fold(Ratios::default(), Ratios::max)
+    }
+
+    fn behind(&self, column: &str, outcome: &mut Outcome) -> Result<(), Failed> {
+        let (discipline, workload) = (self.discipline(column)?, self.behind_an_aggregate()?);
+        let (served, events) = discipline.visit(Run(&workload)).map_err(Failed::from)?;
+        outcome.rows.extend(rows(column, workload.name, self.ratios(&discipline, &workload, &served)));
+        outcome.rows.push(Row::scalar(column, "delay, us", served.t_wfi[0] * MICROSECONDS));
+        let promised = self.promised(&workload, 0).map(|seconds| Row::scalar(column, "promise, us", seconds * MICROSECONDS));
+        outcome.rows.extend(promised);
+        outcome.trace = trace(column, &events);
+        Ok(())
+    }
+
+    fn random(&self, column: &str, seed: u64) -> Result<Ratios, Failed> {
+        let discipline = self.discipline(column)?;
+        let mut worst = Ratios::default();
+        for number in 0..self.random {
+            let workload = alike(seed * self.random + number);
+            let (served, _) = discipline.visit(Run(&workload)).map_err(Failed::from)?;
+            worst = worst.max(self.ratios(&discipline, &workload, &served));
+        }
+        Ok(worst)
+    }
+}
+
+/// A random workload whose flows are of a few kinds.
+fn alike(seed: u64) -> Workload {
+    let mut workload = Workload::random(seed);
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let kinds = random.random_range(1..=KINDS.min(workload.sources.len()));
+    for flow in kinds..workload.sources.len() {
+        let kind = workload.sources[random.random_range(0..kinds)].clone();
+        (workload.sources[flow].config, workload.sources[flow].lengths) = (kind.config, kind.lengths);
+    }
+    workload
+}
+
+fn rows(column: &str, load: &str, ratios: Ratios) -> [Row; 2] {
+    [
+        Row::scalar(column, format!("{load}, T-WFI over promise"), ratios.promise),
+        Row::scalar(column, format!("{load}, T-WFI over bound"), ratios.bound),
+    ]
+}
+
+/// The moments around the one at which the heavy flow is furthest behind.
+fn trace(column: &str, events: &[Event]) -> Vec<String> {
+    let worst = (0..events.len()).max_by(|one, other| events[*one].lag.total_cmp(&events[*other].lag)).unwrap_or(0);
+    let line = |event: &Event| {
+        let verb = if event.kind == EventKind::Arrival { "arrives at" } else { "leaves at" };
+        let Event { at, flow, len, lag, .. } = event;
+        format!(
+            "{column}: a packet of flow {flow}, {len} bytes, {verb} {:.3} us; flow 0 is {lag:.0} bytes behind",
+            at.as_picos() as f64 * 1e-6
+        )
+    };
+    events.iter().skip(worst.saturating_sub(SHOWN)).take(2 * SHOWN).map(line).collect()
+}
+
+impl Experiment for Promise {
+    fn parts(&self) -> Vec<String> {
+        self.columns.keys().cloned().collect()
+    }
+
+    fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
+        let mut outcome = Outcome::default();
+        self.behind(part, &mut outcome)?;
+        outcome.rows.extend(rows(part, "random", self.random(part, seed)?));
+        Ok(outcome)
+    }
+
+    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+        self.columns.iter_mut().for_each(|(_, column)| *column = toml::Value::String(discipline.to_owned()));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = "columns = { 'M=1' = 'qfq_plus aggregate 1', 'M=8' = 'qfq_plus', DRR = 'drr' }
+packets = 3\nheavy = { weight = 1024, len = 512 }\nlight = { weight = 16, len = 8192 }\nlights = 8\nrandom = 20";
+
+    fn promise(text: &str) -> Promise {
+        let table: Table = text.parse().unwrap();
+        table.try_into().unwrap()
+    }
+
+    fn value(column: &str, figure: &str) -> f64 {
+        let rows = promise(PLAN).run(column, 1).unwrap().rows;
+        rows.iter().find(|row| row.figure == figure).unwrap().value
+    }
+
+    #[test]
+    fn large_aggregates_break_the_promise_and_keep_the_bound() {
+        assert!(value("M=1", "behind an aggregate, T-WFI over promise") < 1.0);
+        assert!(value("M=8", "behind an aggregate, T-WFI over promise") > 1.5);
+        assert!(value("M=8", "behind an aggregate, T-WFI over bound") <= 1.0);
+        assert!(value("DRR", "behind an aggregate, T-WFI over promise") > 0.0);
+        assert!(value("M=8", "random, T-WFI over bound") > 0.1);
+        let late = promise(PLAN).run("M=8", 1).unwrap().trace;
+        assert!(late.len() == 2 * SHOWN && late.iter().any(|line| line.contains("flow 0, 512 bytes, leaves")), "{late:#?}");
+    }
+
+    #[test]
+    fn seeds_vary_the_random_loads_alone() {
+        let rows = |seed| promise(PLAN).run("M=8", seed).unwrap().rows;
+        let (one, other) = (rows(1), rows(2));
+        assert_eq!(one, rows(1));
+        assert_eq!(one[..4], other[..4]);
+        assert_ne!(one[4..], other[4..]);
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_said() {
+        for (from, to, expected) in [
+            ("lights = 8", "lights = 0", "lights 0: legal range 1 to 1024"),
+            ("weight = 1024", "weight = 1025", "weight"),
+            ("len = 8192", "len = 65537", "maxpkt"),
+        ] {
+            let message = promise(&PLAN.replace(from, to)).run("M=8", 1).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

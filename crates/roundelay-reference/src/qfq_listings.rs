@@ -1,0 +1,361 @@
+//! QFQ's pseudo-code as its paper prints it (Figures 4 to 6), in exact integers: slow, and nothing but the listings.
+//!
+//! Source: F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees". Shares are
+//! 1 / n with n a power of two; a link that they fill exactly lets V overtake finish times, which tests the claims hardest.
+//!
+//! The listings leave three things open, and [`Reading`] says how each is read:
+//!
+//! | what | as printed | repaired |
+//! |---|---|---|
+//! | start time of a newly backlogged flow, Fig. 4 line 8 | Eq. 2 | Eq. 29 for every newly backlogged flow |
+//! | times of the served group, Fig. 5 lines 26 and 27 | exact times of its head flow | rounded ones, as in Fig. 4 lines 17 and 18 |
+//! | `fls`, Fig. 6 line 14 | the C library's, which counts from 1 | counts from 0 |
+//!
+//! [`Checked`] runs the listings and checks after each call what section 4 and appendix A claim of them: one [`Claim`] each.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+
+pub use checked::Checked;
+pub use claims::Claim;
+
+mod checked;
+mod claims;
+mod state;
+
+const GROUPS: usize = 64;
+
+/// Start time of a newly backlogged flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartTime {
+    /// Fig. 4: Eq. 2, S = max(V, F).
+    AsPrinted,
+    /// The text: Eq. 29 if the flow's group was idle, else Eq. 2.
+    IdleGroups,
+    /// Eq. 29, S = max(min(V, F_b), F), for every newly backlogged flow.
+    EveryFlow,
+    /// As Linux 3.6: a stale flow starts at V, or at the finish time of the first eligible and ready group from its own on, if that is before
+    /// its own rounded finish time, but no later than the end of V's slot.
+    Linux,
+    /// As FreeBSD: the same without "but".
+    FreeBsd,
+}
+
+impl StartTime {
+    /// All rules with their names.
+    pub const ALL: [(&str, Self); 5] = [
+        ("as printed", Self::AsPrinted),
+        ("idle groups", Self::IdleGroups),
+        ("every flow", Self::EveryFlow),
+        ("linux", Self::Linux),
+        ("freebsd", Self::FreeBsd),
+    ];
+}
+
+/// Times of a group after it was served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupTimes {
+    /// Eq. 6: S of its first slot, and two slots more.
+    Rounded,
+    /// Fig. 5 lines 26 and 27 to the letter: S and F of its head flow.
+    OfHeadFlow,
+}
+
+/// Numbering of bits by `fls`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FindLastSet {
+    /// The lowest bit is 0.
+    FromZero,
+    /// The lowest bit is 1, as in the C library.
+    FromOne,
+}
+
+/// How the listings are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reading {
+    /// Fig. 4 line 8.
+    pub start_time: StartTime,
+    /// Fig. 5 lines 26 and 27.
+    pub group_times: GroupTimes,
+    /// Fig. 6 line 14.
+    pub find_last_set: FindLastSet,
+}
+
+impl Reading {
+    /// The reading with which all claims hold.
+    pub const REPAIRED: Self = Self::starting(StartTime::EveryFlow);
+
+    /// Repaired but for the start time.
+    pub const fn starting(start_time: StartTime) -> Self {
+        Self { start_time, group_times: GroupTimes::Rounded, find_last_set: FindLastSet::FromZero }
+    }
+}
+
+/// The times of a flow cannot be computed in 64 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IllegalShare {
+    /// Number of the flow.
+    pub flow: usize,
+    /// Its 1 / phi.
+    pub inverse_share: u64,
+    /// Its longest packet in bytes.
+    pub longest: u64,
+}
+
+impl fmt::Display for IllegalShare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { flow, inverse_share, longest } = self;
+        write!(
+            f,
+            "flow {flow}: 1 / phi = {inverse_share} with packets of {longest} bytes; expected a power of two, and a product of 1 to 2^40"
+        )
+    }
+}
+
+impl std::error::Error for IllegalShare {}
+
+/// The sets of section 4.1.3, by index in `sets`; bit 0 says ineligible and bit 1 blocked.
+const ER: usize = 0;
+const IR: usize = 1;
+const EB: usize = 2;
+const IB: usize = 3;
+
+#[derive(Debug, Clone, Default)]
+struct Flow {
+    queue: VecDeque<u64>,
+    start: u64,
+    finish: u64,
+    inverse_share: u64,
+    group: usize,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Group {
+    start: u64,
+    finish: u64,
+    /// Flows by rounded start time.
+    slots: BTreeMap<u64, VecDeque<usize>>,
+}
+
+/// Figures 4 to 6. Virtual time is in bytes, since the shares add up to 1 at most.
+#[derive(Debug, Clone)]
+pub struct QfqListings {
+    reading: Reading,
+    now: u64,
+    sets: [u64; 4],
+    groups: Vec<Group>,
+    flows: Vec<Flow>,
+    /// L in bytes.
+    longest: u64,
+}
+
+fn lowest(set: u64) -> Option<usize> {
+    (set != 0).then(|| set.trailing_zeros() as usize)
+}
+
+const fn slot_size(group: usize) -> u64 {
+    1 << group
+}
+
+const fn rounded(time: u64, group: usize) -> u64 {
+    time & !(slot_size(group) - 1)
+}
+
+impl QfqListings {
+    /// Flows by 1 / phi and longest packet in bytes, all idle.
+    ///
+    /// # Errors
+    /// A share that is no power of two, a packet without length, or a slot size of more than 2^40 bytes.
+    pub fn new(reading: Reading, shares: &[(u64, u64)]) -> Result<Self, IllegalShare> {
+        let flow = |(flow, &(inverse_share, longest)): (usize, &(u64, u64))| {
+            let product = inverse_share.checked_mul(longest).filter(|product| (1..=1 << 40).contains(product));
+            let product = product.filter(|_| inverse_share.is_power_of_two());
+            // Eq. 4.
+            let group = product.ok_or(IllegalShare { flow, inverse_share, longest })?.next_power_of_two().trailing_zeros() as usize;
+            Ok(Flow { inverse_share, group, ..Flow::default() })
+        };
+        let flows = shares.iter().enumerate().map(flow).collect::<Result<_, _>>()?;
+        let longest = shares.iter().map(|(_, longest)| *longest).max().unwrap_or(0);
+        Ok(Self { reading, now: 0, sets: [0; 4], groups: vec![Group::default(); GROUPS], flows, longest })
+    }
+
+    /// V.
+    pub const fn virtual_time(&self) -> u64 {
+        self.now
+    }
+
+    /// S and F of a flow's head packet, exact; of its last packet if it is idle.
+    pub fn times(&self, flow: usize) -> (u64, u64) {
+        (self.flows[flow].start, self.flows[flow].finish)
+    }
+
+    /// sigma_i of the flow's group.
+    pub fn slot_size(&self, flow: usize) -> u64 {
+        slot_size(self.flows[flow].group)
+    }
+
+    /// Packets of a flow.
+    pub fn waiting(&self, flow: usize) -> usize {
+        self.flows[flow].queue.len()
+    }
+
+    /// The four sets by name, with index, S and F of each group in them.
+    pub fn sets(&self) -> [(&'static str, Vec<(usize, u64, u64)>); 4] {
+        let names = ["ER", "IR", "EB", "IB"];
+        std::array::from_fn(|set| {
+            let groups = state::bits(self.sets[set]).map(|group| (group, self.groups[group].start, self.groups[group].finish));
+            (names[set], groups.collect())
+        })
+    }
+
+    /// Fig. 4. Panics if there is no such flow.
+    pub fn enqueue(&mut self, number: usize, len: u64) {
+        self.flows[number].queue.push_back(len);
+        if self.flows[number].queue.len() > 1 {
+            return;
+        }
+        let group = self.flows[number].group;
+        let start = self.start_time(number);
+        self.flows[number].start = start;
+        self.flows[number].finish = start + len * self.flows[number].inverse_share;
+        if !self.groups[group].slots.is_empty() && start >= self.groups[group].start {
+            return self.list(number);
+        }
+        self.sets.iter_mut().for_each(|set| *set &= !(1 << group));
+        self.list(number);
+        self.groups[group].start = rounded(start, group);
+        self.groups[group].finish = self.groups[group].start + 2 * slot_size(group);
+        if self.sets[ER] == 0 {
+            self.now = self.now.max(self.groups[group].start);
+        }
+        self.sets[self.state_of(group)] |= 1 << group;
+    }
+
+    fn start_time(&self, number: usize) -> u64 {
+        let Flow { finish, group, .. } = self.flows[number];
+        let eq_2 = self.now.max(finish);
+        let first_from = |from: usize| lowest(self.sets[ER] >> from << from).map(|b| self.groups[b].finish);
+        let eq_29 = first_from(group + 1).map_or(self.now, |blocker| self.now.min(blocker)).max(finish);
+        match self.reading.start_time {
+            StartTime::AsPrinted => eq_2,
+            StartTime::IdleGroups if self.groups[group].slots.is_empty() => eq_29,
+            StartTime::IdleGroups => eq_2,
+            StartTime::EveryFlow => eq_29,
+            kernel @ (StartTime::Linux | StartTime::FreeBsd) => {
+                let slot_end = rounded(self.now, group) + slot_size(group);
+                if finish > self.now && rounded(finish, group) <= slot_end {
+                    return finish;
+                }
+                let cap = if kernel == StartTime::Linux { slot_end } else { u64::MAX };
+                first_from(group).filter(|next| *next < rounded(finish, group)).map_or(self.now, |next| next.min(cap))
+            }
+        }
+    }
+
+    fn list(&mut self, number: usize) {
+        let Flow { start, group, .. } = self.flows[number];
+        self.groups[group].slots.entry(rounded(start, group)).or_default().push_back(number);
+    }
+
+    /// Fig. 5: the flow and the length of the packet that is sent; none if no group is eligible and ready.
+    pub fn dequeue(&mut self) -> Option<(usize, u64)> {
+        let group = lowest(self.sets[ER])?;
+        let mut slot = self.groups[group].slots.first_entry()?;
+        let number = slot.get_mut().pop_front()?;
+        if slot.get().is_empty() {
+            slot.remove();
+        }
+        let flow = &mut self.flows[number];
+        let len = flow.queue.pop_front()?;
+        flow.start = flow.finish;
+        if let Some(next) = flow.queue.front() {
+            flow.finish = flow.start + next * flow.inverse_share;
+            self.list(number);
+        }
+        let old_now = self.now;
+        self.now += len;
+        self.update_group(group);
+        if let Some(first) = lowest(self.sets[IR] | self.sets[IB]) {
+            if self.sets[ER] == 0 {
+                self.now = self.now.max(self.groups[first].start);
+            }
+            self.make_eligible(old_now);
+        }
+        Some((number, len))
+    }
+
+    /// Fig. 5 lines 22 to 37.
+    fn update_group(&mut self, group: usize) {
+        let old_finish = self.groups[group].finish;
+        let times = self.times_of_head(group);
+        (self.groups[group].start, self.groups[group].finish) = times.unwrap_or((0, old_finish));
+        if times.is_none() || self.groups[group].finish > old_finish {
+            self.sets[ER] &= !(1 << group);
+            if times.is_some() {
+                self.sets[self.state_of(group)] |= 1 << group;
+            }
+            self.unblock(group, old_finish);
+        }
+    }
+
+    /// None if the group is idle.
+    fn times_of_head(&self, group: usize) -> Option<(u64, u64)> {
+        let (start, flows) = self.groups[group].slots.first_key_value()?;
+        let head = &self.flows[*flows.front()?];
+        Some(match self.reading.group_times {
+            GroupTimes::Rounded => (*start, start + 2 * slot_size(group)),
+            GroupTimes::OfHeadFlow => (head.start, head.finish),
+        })
+    }
+
+    fn state_of(&self, group: usize) -> usize {
+        let ineligible = self.groups[group].start > self.now;
+        let blocker = lowest(self.sets[ER] >> (group + 1) << (group + 1));
+        let blocked = blocker.is_some_and(|b| self.groups[b].finish < self.groups[group].finish);
+        usize::from(ineligible) + 2 * usize::from(blocked)
+    }
+
+    fn unblock(&mut self, group: usize, old_finish: u64) {
+        if lowest(self.sets[ER]).is_none_or(|first| self.groups[first].finish > old_finish) {
+            self.move_groups((1 << group) - 1, EB, ER);
+            self.move_groups((1 << group) - 1, IB, IR);
+        }
+    }
+
+    fn make_eligible(&mut self, old_now: u64) {
+        if let Some(highest) = (old_now ^ self.now).checked_ilog2() {
+            let one_more = u32::from(self.reading.find_last_set == FindLastSet::FromOne);
+            let entered = u64::MAX >> (63 - highest).saturating_sub(one_more);
+            self.move_groups(entered, IR, ER);
+            self.move_groups(entered, IB, EB);
+        }
+    }
+
+    fn move_groups(&mut self, which: u64, from: usize, to: usize) {
+        self.sets[to] |= self.sets[from] & which;
+        self.sets[from] &= !which;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two flows of half the link: F rises by twice the length, and V by the length.
+    #[test]
+    fn equal_flows_take_turns() {
+        let mut listings = QfqListings::new(Reading::REPAIRED, &[(2, 64), (2, 64)]).unwrap();
+        (0..4).for_each(|packet| listings.enqueue(packet % 2, 64));
+        assert_eq!((listings.times(0), listings.slot_size(0)), ((0, 128), 128));
+        let order: Vec<_> = std::iter::from_fn(|| listings.dequeue()).map(|(flow, _)| flow).collect();
+        assert_eq!((order, listings.virtual_time()), (vec![0, 1, 0, 1], 256));
+    }
+
+    #[test]
+    fn shares_out_of_range_are_refused() {
+        for share in [(3, 64), (0, 64), (2, 0), (1 << 40, 2), (1 << 63, 1 << 63)] {
+            let error = QfqListings::new(Reading::REPAIRED, &[(1, 1), share]).unwrap_err();
+            assert_eq!((error.flow, error.inverse_share), (1, share.0), "{error}");
+        }
+    }
+}

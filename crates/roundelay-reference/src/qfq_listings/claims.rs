@@ -1,0 +1,82 @@
+//! What the QFQ paper claims of its listings: theorems, lemmas and properties that can be checked after each call.
+
+/// A claim of section 4 or of appendix A.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Claim {
+    /// S_i <= V rounded up to a slot of the group.
+    Theorem3,
+    /// V <= F_i + L.
+    Theorem4,
+    /// Only the first 2 + ceil(L / sigma_i) slots of a group hold flows.
+    Theorem5,
+    /// ER is sorted by F.
+    Theorem6,
+    /// EB is sorted by F.
+    Theorem7,
+    /// When the served group's F rises or it becomes idle, the blocked groups below it become ready, and no others.
+    Theorem8,
+    /// The sum over backlogged flows that start at V or later.
+    Lemma1,
+    /// The sum over flows that finish by V', idle flows with the times of their last packet, moved up when V jumps.
+    Lemma2,
+    /// The same with the times of idle flows moved up to V at any time.
+    Lemma2IdleAtV,
+    /// A group that becomes backlogged or eligible, or whose F falls, finishes no earlier than the groups below it.
+    Lemma3,
+    /// Of two blocked groups the lower one starts no later than the higher one finishes.
+    Lemma4,
+    /// Section 4.1.3, items 1 and 2: IB and IR together are sorted by S and by F.
+    IneligibleOrder,
+    /// Section 4.1.3: each backlogged group is in the set that its definition says.
+    Sets,
+    /// Section 4.1.3: the first group of ER finishes first of all eligible groups.
+    FirstServed,
+    /// Section 4.2.1: an enqueue moves no other group.
+    Enqueue,
+    /// Section 3.1: while packets wait, a packet is served.
+    WorkConserving,
+}
+
+impl Claim {
+    /// All claims.
+    pub const ALL: [Self; 16] = [
+        Self::Theorem3,
+        Self::Theorem4,
+        Self::Theorem5,
+        Self::Theorem6,
+        Self::Theorem7,
+        Self::Theorem8,
+        Self::Lemma1,
+        Self::Lemma2,
+        Self::Lemma2IdleAtV,
+        Self::Lemma3,
+        Self::Lemma4,
+        Self::IneligibleOrder,
+        Self::Sets,
+        Self::FirstServed,
+        Self::Enqueue,
+        Self::WorkConserving,
+    ];
+
+    /// The paper's name for it, or a short one.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Theorem3 => "Theorem 3",
+            Self::Theorem4 => "Theorem 4",
+            Self::Theorem5 => "Theorem 5",
+            Self::Theorem6 => "Theorem 6",
+            Self::Theorem7 => "Theorem 7",
+            Self::Theorem8 => "Theorem 8",
+            Self::Lemma1 => "Lemma 1",
+            Self::Lemma2 => "Lemma 2",
+            Self::Lemma2IdleAtV => "Lemma 2, idle flows at V",
+            Self::Lemma3 => "Lemma 3",
+            Self::Lemma4 => "Lemma 4",
+            Self::IneligibleOrder => "order of IB and IR",
+            Self::Sets => "sets by definition",
+            Self::FirstServed => "earliest finish served",
+            Self::Enqueue => "enqueue moves no other group",
+            Self::WorkConserving => "work conservation",
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! State of the listings that claims are about: V, and S and F of the backlogged groups.
+
+use super::{GROUPS, QfqListings};
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct State {
+    pub(super) now: u64,
+    /// One bit for each backlogged group.
+    backlogged: u64,
+    /// S and F of each group.
+    times: [(u64, u64); GROUPS],
+}
+
+/// Numbers of the bits that are set, lowest first.
+pub(super) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = super::lowest(set)?;
+        set &= set - 1;
+        Some(lowest)
+    })
+}
+
+impl State {
+    pub(super) fn of(listings: &QfqListings) -> Self {
+        let mut state = Self { now: listings.now, backlogged: 0, times: [(0, 0); GROUPS] };
+        for (number, group) in listings.groups.iter().enumerate().filter(|(_, group)| !group.slots.is_empty()) {
+            state.backlogged |= 1 << number;
+            state.times[number] = (group.start, group.finish);
+        }
+        state
+    }
+
+    /// The same groups at another V.
+    pub(super) fn at(&self, now: u64) -> Self {
+        Self { now, ..*self }
+    }
+
+    /// S and F of a backlogged group.
+    pub(super) fn times(&self, group: usize) -> Option<(u64, u64)> {
+        (self.backlogged >> group & 1 == 1).then(|| self.times[group])
+    }
+
+    /// Group, S and F of each backlogged group.
+    pub(super) fn backlogged(&self) -> impl Iterator<Item = (usize, u64, u64)> + '_ {
+        bits(self.backlogged).map(|group| (group, self.times[group].0, self.times[group].1))
+    }
+
+    pub(super) fn is_eligible(&self, group: usize) -> bool {
+        self.times(group).is_some_and(|(start, _)| start <= self.now)
+    }
+
+    /// The definition of section 4.1.3: an eligible group of higher index finishes earlier.
+    pub(super) fn is_blocked(&self, group: usize) -> bool {
+        let mut above = bits(self.backlogged & (u64::MAX << group << 1)).map(|other| self.times[other]);
+        self.times(group).is_some_and(|(_, finish)| above.any(|(start, earlier)| start <= self.now && earlier < finish))
+    }
+
+    /// Index of the set that the group belongs to by definition.
+    pub(super) fn set_of(&self, group: usize) -> usize {
+        usize::from(!self.is_eligible(group)) + 2 * usize::from(self.is_blocked(group))
+    }
+
+    /// Bits of the blocked groups.
+    pub(super) fn blocked(&self) -> u64 {
+        bits(self.backlogged).filter(|group| self.is_blocked(*group)).fold(0, |set, group| set | 1 << group)
+    }
+}
