@@ -31,14 +31,16 @@ const POINTS: usize = 100;
 
 /// What one flow came to.
 #[derive(Debug, Clone, Copy)]
-struct Flow {
-    media: usize,
+pub(super) struct Flow {
+    pub(super) media: usize,
     /// Mbit/s.
     throughput: f64,
     ratio: f64,
-    startup: f64,
+    /// Startup latency in seconds, with packets / rate.
+    pub(super) startup: f64,
     as_printed: f64,
-    longest: f64,
+    /// The longest latency of a packet in seconds.
+    pub(super) longest: f64,
 }
 
 impl Flow {
@@ -58,10 +60,14 @@ impl Flow {
     }
 }
 
+/// What each flow came to, by its number.
+pub(super) fn flows(sources: &Sources, meter: &Meter) -> Vec<Flow> {
+    sources.flows().iter().zip(&meter.flows).map(|(source, received)| Flow::of(source, received, sources.packet_len())).collect()
+}
+
 /// The rows of one cell, as points over what the plan varies.
 pub(super) fn rows(plan: &Deadlines, cell: &Cell, sources: &Sources, meter: &Meter) -> Vec<Row> {
-    let flows: Vec<_> =
-        sources.flows().iter().zip(&meter.flows).map(|(source, received)| Flow::of(source, received, sources.packet_len())).collect();
+    let flows = flows(sources, meter);
     let costs = plan.decision.len() > 1;
     let x = if costs { cell.decision.as_picos() as f64 / 1e3 } else { cell.flows.into() };
     let suffix = if costs && plan.flows.len() > 1 { format!(", {} flows", cell.flows) } else { String::new() };
@@ -131,7 +137,7 @@ impl Rows<'_> {
         let (raw, by_share) = (index(|flow| flow.throughput), index(|flow| flow.ratio));
         raw.into_iter().for_each(|value| self.tell("Jain's index", value));
         by_share.into_iter().for_each(|value| self.tell("Jain's index by share", value));
-        let looks = sorted(meter.ratios.iter().copied());
+        let looks = sorted(meter.looks.iter().map(|look| look.ratio));
         for (name, fraction) in [("1st percentile", 0.01), ("median", 0.5), ("99th percentile", 0.99)] {
             self.tell(format!("Bennett-Zhang over time, {name}"), quantile(&looks, fraction));
         }
@@ -176,7 +182,7 @@ impl Rows<'_> {
         by_rank("startup latency by rank, s", |flow| flow.startup);
         by_rank("startup latency as printed by rank, s", |flow| flow.as_printed);
         by_rank("longest latency by rank, s", |flow| flow.longest);
-        self.curve("Bennett-Zhang over time by rank", count, &sorted(meter.ratios.iter().copied()));
+        self.curve("Bennett-Zhang over time by rank", count, &sorted(meter.looks.iter().map(|look| look.ratio)));
         let latencies: Vec<_> = meter.latencies.cdf(POINTS).into_iter().map(|(latency, _)| latency.as_secs_f64()).collect();
         self.curve("latency of packets by rank, s", count, &latencies);
     }

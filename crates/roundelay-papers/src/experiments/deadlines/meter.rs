@@ -16,8 +16,8 @@ pub(super) struct Meter {
     /// Packets received after their deadlines.
     pub(super) missed: u64,
     pub(super) decisions: u64,
-    /// Bennett-Zhang's ratio each time that a flow has received another hundredth of its packets: throughput so far over requested rate.
-    pub(super) ratios: Vec<f64>,
+    /// A look at a flow each time that it has received another hundredth of its packets.
+    pub(super) looks: Vec<Look>,
     lifetime: Duration,
     /// Packets between two looks at a flow.
     look_every: u32,
@@ -35,6 +35,18 @@ pub(super) struct Received {
     pub(super) longest: Duration,
 }
 
+/// A flow at one moment of its life.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Look {
+    pub(super) flow: u32,
+    /// Packets received.
+    pub(super) packets: u32,
+    /// Of the last of them.
+    pub(super) latency: Duration,
+    /// Bennett-Zhang's ratio: throughput so far over requested rate.
+    pub(super) ratio: f64,
+}
+
 impl Meter {
     pub(super) fn new(sources: &Sources) -> Self {
         let bits = f64::from(sources.packet_len()) * 8.0;
@@ -44,7 +56,7 @@ impl Meter {
             latencies: Delays::default(),
             missed: 0,
             decisions: 0,
-            ratios: Vec::new(),
+            looks: Vec::new(),
             lifetime: sources.lifetime(),
             look_every: sources.packets.div_ceil(LOOKS),
             requested,
@@ -62,13 +74,14 @@ impl Meter {
         flow.last = at;
         flow.longest = flow.longest.max(latency);
         if flow.packets.is_multiple_of(self.look_every) {
-            self.look(packet.flow.index());
+            self.look(packet.flow.0, latency);
         }
     }
 
-    fn look(&mut self, number: usize) {
-        let (interval, start) = self.requested[number];
-        let flow = self.flows[number];
-        self.ratios.push(f64::from(flow.packets) * interval / flow.last.since(start).as_secs_f64().max(interval));
+    fn look(&mut self, number: u32, latency: Duration) {
+        let (interval, start) = self.requested[number as usize];
+        let Received { packets, last, .. } = self.flows[number as usize];
+        let ratio = f64::from(packets) * interval / last.since(start).as_secs_f64().max(interval);
+        self.looks.push(Look { flow: number, packets, latency, ratio });
     }
 }

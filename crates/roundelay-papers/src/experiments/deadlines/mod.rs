@@ -4,7 +4,7 @@
 //! decides, the link waits. Packets are made as the scheduler has room for them ([`sources`]), so that memory does not grow with the backlog.
 //!
 //! Rows of each column are points over the number of flows, or over the cost of a decision in nanoseconds where the plan lists several;
-//! [`figures`] names them. A discipline decides for each packet, `afq` once a turn.
+//! [`figures`] names them. Disciplines decide for each packet where they do not say otherwise (`Scheduler::has_decided`): `afq` decides once a turn.
 
 use roundelay::schedulers::{AnyDiscipline, Spec};
 use roundelay::{Duration, FlowConfig, Rate};
@@ -16,6 +16,7 @@ use super::{Experiment, Failed, Outcome};
 use link::Link;
 use sources::Sources;
 
+mod counterexample;
 mod figures;
 mod link;
 mod meter;
@@ -199,7 +200,8 @@ impl Experiment for Deadlines {
         let mut sources = Sources::draw(self, cell.flows, seed);
         sources.tell_deadlines = column.deadlines;
         let results = self.link(&cell, &column).run(&mut scheduler, &mut sources)?;
-        Ok(Outcome { rows: figures::rows(self, &cell, &sources, &results), trace: Vec::new() })
+        let trace = counterexample::late_with_negative_startup_latency(self, &sources, &results);
+        Ok(Outcome { rows: figures::rows(self, &cell, &sources, &results), trace })
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {

@@ -3,6 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use super::meter::Look;
 use super::*;
 use crate::experiments::Row;
 
@@ -27,12 +28,12 @@ fn plan(changes: &str) -> Deadlines {
     table.try_into().unwrap()
 }
 
-/// Ratios in the order of arrivals (a look at each of 100 packets), and latencies.
-fn order(plan: &Deadlines, discipline: &str, flows: u32, seed: u64) -> (Vec<f64>, Vec<u64>, u64) {
+/// Flows in the order of arrivals (a look at each of 100 packets), with latencies and ratios; when each flow ended; decisions.
+fn order(plan: &Deadlines, discipline: &str, flows: u32, seed: u64) -> (Vec<Look>, Vec<u64>, u64) {
     let cell = Cell { column: String::new(), flows, decision: plan.decision[0] };
     let mut scheduler = plan.discipline(discipline).unwrap().build::<()>(seed).unwrap();
     let meter = plan.link(&cell, &Column::of(discipline)).run(&mut scheduler, &mut Sources::draw(plan, flows, seed)).unwrap();
-    (meter.ratios, meter.flows.iter().map(|flow| flow.last.as_picos()).collect(), meter.decisions)
+    (meter.looks, meter.flows.iter().map(|flow| flow.last.as_picos()).collect(), meter.decisions)
 }
 
 #[test]
@@ -164,4 +165,7 @@ fn a_flow_with_negative_startup_latency_can_be_late() {
     assert!(late > 0.1 && late < 0.5, "{late}");
     assert_eq!(figure(&rows, "late flows with negative startup latency as printed"), 1.0);
     assert!(figure(&rows, "Bennett-Zhang, most over least") > 1.2);
+    let trace = plan.run(&plan.parts()[0], 1).unwrap().trace;
+    assert!(trace[0].contains("(audio)") && trace.len() == 12, "{trace:?}");
+    assert!(trace[11].contains("startup latency -0.0"), "{trace:?}");
 }
