@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare peers validation test test-full lint test-debug test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-valgrind setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare papers papers-full papers-pages peers validation test test-full lint test-debug test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-valgrind setup-chromium setup-deny setup-bare-metal clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -103,6 +103,18 @@ BENCH := target/release/roundelay bench
 PAPERS := target/release/roundelay papers
 # Those that the papers compare.
 BENCHED ?= drr qfq "qfq_plus aggregate 1" qfq_plus s_kps wf2q_plus
+
+# Runs that are done are kept here: what is interrupted goes on where it was, and a second run takes seconds.
+PAPERS_CACHE := target/papers
+papers: bench-program setup-valgrind ## every table, figure and theorem of the papers in a quick setting, verdicts compared with those on record: fifteen minutes
+	$(PAPERS) all --check --cache $(PAPERS_CACHE)
+	@echo "Shorter than published: fewer seeds, packets or seconds, as each plan's [quick] table says. As published: make papers-full"
+
+papers-full: bench-program setup-valgrind ## the same as published, and docs/papers written anew
+	$(PAPERS) all --full --cache $(PAPERS_CACHE) --pages docs/papers
+
+papers-pages: bench-program ## write docs/papers anew from the records there
+	$(PAPERS) --pages docs/papers
 
 bench: bench-program bench-simulator ## what a packet costs here, beside what the papers published: twenty minutes
 	cargo run --release --locked -p roundelay-bench --example memory

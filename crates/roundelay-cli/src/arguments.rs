@@ -234,11 +234,15 @@ pub(crate) struct Papers {
     #[arg(long, value_name = "FILE")]
     pub(crate) parquet: Option<PathBuf>,
 
+    /// Write one item as a self-contained HTML page with its charts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Draw the first chart of one item
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Write records, pages and drawings into this folder
+    /// Write records, pages and drawings into this folder; without a paper, pages and drawings from the records that are there
     #[arg(long, value_name = "DIR")]
     pub(crate) pages: Option<PathBuf>,
 

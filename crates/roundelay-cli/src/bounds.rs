@@ -101,15 +101,28 @@ struct HopPromise {
 struct Proven {
     value: Amount,
     source: &'static str,
+    /// The discipline's paper prints another bound; null where it prints this one, or none.
+    printed: Option<AsPrinted>,
+}
+
+/// A bound and where it is printed.
+#[derive(Debug, Serialize)]
+struct AsPrinted {
+    value: Amount,
+    source: &'static str,
 }
 
 impl Proven {
     fn bytes(bound: Bound<u64>) -> Self {
-        Self { value: Amount::Bytes(bound.value), source: bound.source }
+        Self { value: Amount::Bytes(bound.value), source: bound.source, printed: None }
     }
 
     fn time(bound: Bound<Duration>) -> Self {
-        Self { value: Amount::Time(bound.value), source: bound.source }
+        Self { value: Amount::Time(bound.value), source: bound.source, printed: None }
+    }
+
+    fn beside(self, printed: Option<Self>) -> Self {
+        Self { printed: printed.map(|Self { value, source, .. }| AsPrinted { value, source }), ..self }
     }
 }
 
@@ -180,8 +193,8 @@ fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline, detailed: bool)
         delay = delay.zip(latency).map(|(delay, latency)| delay + latency.value + hop.delay + forwarding);
         if detailed {
             hops.push(HopPromise {
-                b_wfi: guarantees.b_wfi.map(Proven::bytes),
-                t_wfi: guarantees.t_wfi.map(Proven::time),
+                b_wfi: guarantees.b_wfi.map(|bound| Proven::bytes(bound).beside(guarantees.printed.b_wfi.map(Proven::bytes))),
+                t_wfi: guarantees.t_wfi.map(|bound| Proven::time(bound).beside(guarantees.printed.t_wfi.map(Proven::time))),
                 latency: latency.map(Proven::time),
                 fairness: guarantees.fairness.map(Proven::time),
             });
@@ -242,23 +255,43 @@ impl Report {
     }
 
     fn write_sources(&self, text: &mut String, discipline: &DisciplineReport) {
-        let mut rows = vec![["flow", "link", "B-WFI", "T-WFI", "latency", "fairness"].map(str::to_owned).to_vec()];
+        let has_printed = discipline.flows.iter().flat_map(|promise| &promise.hops).any(|hop| hop.printed().iter().any(Option::is_some));
+        let mut head = ["flow", "link", "B-WFI", "T-WFI", "latency", "fairness"].map(str::to_owned).to_vec();
+        head.extend(has_printed.then_some(["printed B-WFI", "printed T-WFI"].map(str::to_owned)).into_iter().flatten());
+        let mut rows = vec![head];
         let mut sources = Vec::new();
         for (flow, promise) in self.flows.iter().zip(&discipline.flows) {
             for (hop, link) in promise.hops.iter().zip(1..) {
-                let bounds = [&hop.b_wfi, &hop.t_wfi, &hop.latency, &hop.fairness];
                 let mut row = vec![clean(&flow.name), format!("{link}")];
-                row.extend(bounds.iter().map(|bound| bound.as_ref().map_or_else(none, |bound| bound.value.to_string())));
+                row.extend(hop.proven().map(|bound| bound.map_or_else(none, |bound| bound.value.to_string())));
+                let printed = hop.printed().map(|bound| bound.map_or_else(none, |bound| bound.value.to_string()));
+                row.extend(printed.into_iter().filter(|_| has_printed));
                 rows.push(row);
-                for (name, bound) in ["B-WFI", "T-WFI", "latency", "fairness"].iter().zip(bounds) {
-                    let line = bound.as_ref().map(|bound| format!("{name}: {}", bound.source));
-                    sources.extend(line.filter(|line| !sources.contains(line)));
-                }
+                sources.extend(hop.sources().filter(|line| !sources.contains(line)).collect::<Vec<_>>());
             }
         }
         let _ = writeln!(text, "\n{}", discipline.title());
         write_rows(text, &rows);
         text.extend(sources.iter().map(|source| format!("  {source}\n")));
+    }
+}
+
+impl HopPromise {
+    fn proven(&self) -> [Option<&Proven>; 4] {
+        [&self.b_wfi, &self.t_wfi, &self.latency, &self.fairness].map(Option::as_ref)
+    }
+
+    /// B-WFI and T-WFI as the paper prints them, where they differ.
+    fn printed(&self) -> [Option<&AsPrinted>; 2] {
+        [&self.b_wfi, &self.t_wfi].map(|bound| bound.as_ref().and_then(|bound| bound.printed.as_ref()))
+    }
+
+    /// Where the bounds are proven, and where others are printed, a line each.
+    fn sources(&self) -> impl Iterator<Item = String> {
+        let proven = ["B-WFI", "T-WFI", "latency", "fairness"].into_iter().zip(self.proven());
+        let printed = ["printed B-WFI", "printed T-WFI"].into_iter().zip(self.printed());
+        let proven = proven.filter_map(|(name, bound)| Some(format!("{name}: {}", bound?.source)));
+        proven.chain(printed.filter_map(|(name, bound)| Some(format!("{name}: {}", bound?.source))))
     }
 }
 

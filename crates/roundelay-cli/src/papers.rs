@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use indicatif::{ProgressBar, ProgressStyle};
 use roundelay_papers::cache::{Cache, hash};
 use roundelay_papers::catalogue::{Item, Paper, Work, papers};
-use roundelay_papers::page::Judged;
+use roundelay_papers::page::{Judged, Place, section};
 use roundelay_papers::plan::{Plan, Setting};
 use roundelay_papers::record::Record;
 use roundelay_papers::runner::{Ran, Runner};
 use roundelay_papers::site::{Site, record_path};
 use roundelay_papers::text;
-use roundelay_report::{Measurement, provenance, write_measurements, write_text};
+use roundelay_report::{ItemPage, Measurement, item_html, provenance, write_measurements, write_text};
 
 use crate::arguments::Papers;
 use crate::failure::Failure;
@@ -25,7 +25,12 @@ const ALL: &str = "all";
 
 pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
     let papers = papers().map_err(Failure::run)?;
-    let Some(name) = &arguments.paper else { return print(&text::list(&papers, None)) };
+    let Some(name) = &arguments.paper else {
+        return match &arguments.pages {
+            Some(folder) => write_pages(&papers, folder),
+            None => print(&text::list(&papers, None)),
+        };
+    };
     if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
         let paper = of_file(Path::new(name))?;
         return run_all(arguments, &[(&paper, &paper.items[0])], &papers);
@@ -59,8 +64,8 @@ fn of_file(path: &Path) -> Result<Paper, Failure> {
 
 fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> Result<(), Failure> {
     let plans: Vec<_> = items.iter().filter_map(|(paper, item)| item.plan().map(|(plan, text)| (*paper, *item, plan, text))).collect();
-    if plans.len() != 1 && (arguments.parquet.is_some() || arguments.svg.is_some()) {
-        return Err(Failure::usage("--parquet and --svg are for one item: name it"));
+    if plans.len() != 1 && [&arguments.parquet, &arguments.svg, &arguments.html].into_iter().any(Option::is_some) {
+        return Err(Failure::usage("--parquet, --svg and --html are for one item: name it"));
     }
     let runner = Runner {
         setting: if arguments.full { Setting::Full } else { Setting::Quick },
@@ -74,7 +79,7 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     for (paper, item, plan, text) in &plans {
         bar.set_message(format!("{} {}", paper.slug, item.name));
         memory::forget_peak();
-        let cache = cache(arguments, paper, item)?;
+        let cache = cache(arguments, paper)?;
         let ran = match pool.install(|| runner.run(plan, &cache, &|| bar.inc(1))) {
             Ok(ran) => ran,
             Err(error) => {
@@ -129,12 +134,12 @@ fn bar(arguments: &Papers, runner: &Runner, plans: &[(&Paper, &Item, &Plan, &str
     Ok(ProgressBar::new(runs as u64).with_style(style))
 }
 
-fn cache(arguments: &Papers, paper: &Paper, item: &Item) -> Result<Cache, Failure> {
+fn cache(arguments: &Papers, paper: &Paper) -> Result<Cache, Failure> {
     if arguments.fresh {
         return Ok(Cache::none());
     }
     let folder = arguments.cache.clone().unwrap_or_else(default_cache);
-    Cache::open(&folder, &paper.slug, &item.name).map_err(Failure::run)
+    Cache::open(&folder, &paper.slug).map_err(Failure::run)
 }
 
 /// Where caches are kept: the user's folder for them, else the temporary one.
@@ -160,6 +165,12 @@ fn write(arguments: &Papers, paper: &Paper, judged: &Judged<'_>, ran: &Ran) -> R
         let charts = judged.charts();
         let chart = charts.first().ok_or_else(|| Failure::usage(format!("--svg: {} has no chart", judged.item.label)))?;
         write_text(path, &chart.svg()).map_err(Failure::run)?;
+    }
+    if let Some(path) = &arguments.html {
+        let (title, charts) = (format!("{}, {}", paper.about.short, judged.item.label), judged.charts());
+        let markdown = section(paper, judged, Place::Alone);
+        let page = ItemPage { title: &title, markdown: &markdown, charts: &charts, version: env!("CARGO_PKG_VERSION") };
+        write_text(path, &item_html(&page)).map_err(Failure::run)?;
     }
     if let Some(path) = &arguments.parquet {
         let metadata = provenance(env!("CARGO_PKG_VERSION"), 1, &judged.record.plan);

@@ -132,6 +132,23 @@ discipline = \"drr\"
     assert_eq!(json(&unproven, &["wf2q_plus", "--rate", "8mbit"])["disciplines"][0]["flows"][0]["delay"], Value::Null);
 }
 
+/// QFQ's paper prints L_k less than is proven; DRR's bounds are not printed otherwise.
+#[test]
+fn bounds_as_printed_stand_beside_the_proven_ones() {
+    let text = success(TWO, &["drr", "qfq", "--rate", "8mbit", "--sources"]);
+    let (drr, qfq) = text.split_at(text.find("\nqfq\n").expect("qfq has sources"));
+    assert!(!drr.contains("printed B-WFI"), "{drr}");
+    for part in ["printed B-WFI  printed T-WFI", "printed B-WFI: QFQ paper, Theorem 1: 3 phi", "printed T-WFI: QFQ paper, Theorem 2"] {
+        assert!(qfq.contains(part), "no {part}: {text}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&success(TWO, &["qfq", "--rate", "8mbit", "--json"])).expect("JSON");
+    let flow = &json["disciplines"][0]["flows"][0];
+    let b_wfi = &flow["hops"][0]["b_wfi"];
+    let missing = b_wfi["value"].as_f64().unwrap() - b_wfi["printed"]["value"].as_f64().unwrap();
+    assert_eq!(missing, json["flows"][0]["max_packet_len"].as_f64().unwrap());
+    assert!(flow["hops"][0]["latency"]["printed"].is_null());
+}
+
 #[test]
 fn sources_are_named() {
     let text = success(TWO, &["drr", "wf2q_plus", "--rate", "8mbit", "--sources"]);

@@ -1,4 +1,4 @@
-//! Cache of runs: one file of JSON lines an item, a line a run of one part with one seed.
+//! Cache of runs: one file of JSON lines a paper, a line a run of one part with one seed.
 //!
 //! A run's key is the hash of the program, of what is run and of the seed: another program, plan or seed runs anew, and a comment in a plan does not. A line that an
 //! interrupted process left half-written is skipped.
@@ -23,7 +23,7 @@ pub struct Done {
     pub outcome: Outcome,
 }
 
-/// The runs of one item.
+/// The runs of one paper.
 #[derive(Debug, Default)]
 pub struct Cache {
     path: Option<PathBuf>,
@@ -37,14 +37,13 @@ impl Cache {
         Self::default()
     }
 
-    /// The cache of an item in a folder, which is made if it is not there.
+    /// The cache of a paper in a folder, which is made if it is not there.
     ///
     /// # Errors
     /// What the operating system says, with the path.
-    pub fn open(folder: &Path, paper: &str, item: &str) -> Result<Self, Failed> {
-        let folder = folder.join(paper);
-        let path = folder.join(format!("{item}.jsonl"));
-        fs::create_dir_all(&folder).map_err(|error| Failed(format!("{}: {error}", folder.display())))?;
+    pub fn open(folder: &Path, paper: &str) -> Result<Self, Failed> {
+        let path = folder.join(format!("{paper}.jsonl"));
+        fs::create_dir_all(folder).map_err(|error| Failed(format!("{}: {error}", folder.display())))?;
         let text = match fs::read_to_string(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             other => other.map_err(|error| Failed(format!("{}: {error}", path.display())))?,
@@ -90,13 +89,13 @@ mod tests {
     fn what_was_done_is_found_and_half_a_line_is_not() {
         let folder = std::env::temp_dir().join(format!("roundelay-cache-{}", std::process::id()));
         let outcome = Outcome { rows: vec![Row::scalar("A", "delay", 0.1 + 0.2)], trace: vec!["a step".to_owned()] };
-        let cache = Cache::open(&folder, "qfq", "table-2").unwrap();
+        let cache = Cache::open(&folder, "qfq").unwrap();
         cache.add("one".to_owned(), 0.5, outcome.clone()).unwrap();
-        let path = folder.join("qfq/table-2.jsonl");
+        let path = folder.join("qfq.jsonl");
         let whole = fs::read_to_string(&path).unwrap();
         fs::write(&path, format!("{whole}{}", &whole[..whole.len() / 2])).unwrap();
         cache.add("two".to_owned(), 0.5, outcome.clone()).unwrap();
-        let again = Cache::open(&folder, "qfq", "table-2").unwrap();
+        let again = Cache::open(&folder, "qfq").unwrap();
         fs::remove_dir_all(&folder).unwrap();
         assert_eq!(again.find("one").map(|done| &done.outcome), Some(&outcome), "numbers come back to the last bit");
         assert_eq!(again.find("two").map(|done| done.seconds), Some(0.5));

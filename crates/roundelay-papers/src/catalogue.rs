@@ -105,15 +105,27 @@ pub fn papers() -> Result<Vec<Paper>, String> {
     Ok(papers)
 }
 
+/// Plans that no `paper.toml` lists, by their paths.
+///
+/// # Errors
+/// As [`papers`].
+pub fn unlisted() -> Result<Vec<&'static str>, String> {
+    let papers = papers()?;
+    let lists = |slug: &str, name: &str| papers.iter().any(|paper| paper.slug == slug && paper.items.iter().any(|item| item.name == name));
+    let plans = FILES.iter().filter_map(|(path, _)| Some((*path, path.strip_suffix(".toml")?.split_once('/')?)));
+    Ok(plans.filter(|(_, (slug, name))| *name != "paper" && !lists(slug, name)).map(|(path, _)| path).collect())
+}
+
 fn paper(slug: &str, files: &[(&str, &str)]) -> Result<Paper, String> {
     let own = |name: &str| files.iter().find(|(path, _)| path.strip_prefix(slug).is_some_and(|rest| rest == format!("/{name}")));
     let text = own("paper.toml").map_or("", |(_, text)| text);
     let about: About = toml::from_str(text).map_err(|error| format!("{slug}/paper.toml: {error}"))?;
+    let beside = |name: &str| own(&format!("{name}.toml")).map(|(_, text)| *text);
     let mut items = Vec::new();
     for Entry { name, label, about, nothing } in about.items.clone() {
         let work = match (own(&format!("{name}.toml")), nothing) {
             (Some((path, text)), None) => {
-                Work::Plan(Box::new(Plan::parse(text).map_err(|error| format!("{path}: {error}"))?), (*text).to_owned())
+                Work::Plan(Box::new(Plan::parse_beside(text, beside).map_err(|error| format!("{path}: {error}"))?), (*text).to_owned())
             }
             (None, Some(why)) => Work::Nothing(why),
             (Some(_), Some(_)) => return Err(format!("{slug}/paper.toml: {name} has a plan, so that nothing is to be left out")),

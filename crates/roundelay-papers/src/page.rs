@@ -8,7 +8,7 @@ use roundelay_report::{Axis, Chart, Curve, Point};
 
 use crate::catalogue::{Item, Paper, Work};
 use crate::figures::{Reference, deviation, modes};
-use crate::plan::{ChartSpec, Plan};
+use crate::plan::{ChartSpec, Plan, Setting};
 use crate::predicate::{Truth, measured, rounded};
 use crate::record::Record;
 use crate::runner::Ran;
@@ -42,9 +42,15 @@ impl<'a> Judged<'a> {
         Ok(Self { item, plan, text, record, ran, verdicts })
     }
 
-    /// Claims whose verdict is another one than the plan has on record.
+    /// Claims whose verdict is another one than the plan has on record. What the fewer seeds of the quick setting leave undecided is no change.
     pub fn changed(&self) -> Vec<String> {
-        let pairs = self.plan.claims.iter().zip(&self.verdicts).filter(|(claim, verdict)| claim.expect != verdict.kind);
+        let is_quick = self.record.setting() == Setting::Quick;
+        let pairs = self
+            .plan
+            .claims
+            .iter()
+            .zip(&self.verdicts)
+            .filter(|(claim, verdict)| claim.expect != verdict.kind && !(is_quick && verdict.kind == Kind::Undecided));
         pairs.map(|(claim, verdict)| format!("'{}': '{}' on record, now {}", claim.says, claim.expect.name(), verdict.words)).collect()
     }
 
@@ -179,18 +185,28 @@ pub fn page(paper: &Paper, judged: &[Option<Judged<'_>>]) -> String {
         _ = writeln!(text, "| {link} | {} | {} |", cell(&item.about), cell(&one_line(item, judged.as_ref())));
     }
     for judged in judged.iter().flatten() {
-        text += &section(paper, judged);
+        text += &section(paper, judged, Place::Repository);
     }
     text
 }
 
-fn section(paper: &Paper, judged: &Judged<'_>) -> String {
+/// Where a section is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the repository, beside drawings and plans.
+    Repository,
+    /// By itself: no link leads anywhere, and charts are drawn by whoever shows it.
+    Alone,
+}
+
+/// The section of an item: verdicts, published values beside ours, charts, what is open, how to refute it.
+pub fn section(paper: &Paper, judged: &Judged<'_>, place: Place) -> String {
     let Judged { item, plan, record, .. } = judged;
     let mut text = format!("\n<a id=\"{}\"></a>\n\n## {}: {}\n\n**{}.**", item.name, item.label, plan.title, capital(&judged.summary()));
     _ = write!(text, " ({})\n\n{}\n\n", plan.page, plan.method);
-    text += &claims(paper, judged);
+    text += &claims(paper, judged, place);
     text += &comparison(judged);
-    for (number, chart) in judged.charts().iter().enumerate().filter(|(_, chart)| chart.has_points()) {
+    for (number, chart) in judged.charts().iter().enumerate().filter(|(_, chart)| place == Place::Repository && chart.has_points()) {
         _ = write!(text, "![{}]({}/{})\n\n", chart.title, paper.slug, chart_file(item, number));
     }
     text += &open(judged);
@@ -218,12 +234,16 @@ pub fn chart_file(item: &Item, number: usize) -> String {
     if number == 0 { format!("{}.svg", item.name) } else { format!("{}-{}.svg", item.name, number + 1) }
 }
 
-fn claims(paper: &Paper, judged: &Judged<'_>) -> String {
+fn claims(paper: &Paper, judged: &Judged<'_>, place: Place) -> String {
     let Judged { item, plan, verdicts, text: source, .. } = judged;
     let mut text = String::from("| claim | verdict | what decided |\n|---|---|---|\n");
     for (number, (claim, verdict)) in plan.claims.iter().zip(verdicts).enumerate() {
-        let link = format!("[predicate](../../papers/{}/{}.toml#L{})", paper.slug, item.name, line_of_claim(source, number));
-        let place = claim.place.as_ref().map_or_else(String::new, |place| format!(" ({place})"));
+        let (line, file) = (line_of_claim(source, number), format!("papers/{}/{}.toml", paper.slug, item.name));
+        let link = match place {
+            Place::Repository => format!("[predicate](../../{file}#L{line})"),
+            Place::Alone => format!("{file}, line {line}"),
+        };
+        let stands = claim.place.as_ref().map_or_else(String::new, |place| format!(" ({place})"));
         let mut findings: Vec<String> =
             verdict.findings.iter().map(|finding| format!("{}{}", mark(finding.truth), finding.words)).collect();
         if !claim.tolerance.is_empty() {
@@ -235,7 +255,7 @@ fn claims(paper: &Paper, judged: &Judged<'_>) -> String {
         findings.push(link);
         _ = writeln!(
             text,
-            "| {}{place} | **{}** | {} |",
+            "| {}{stands} | **{}** | {} |",
             cell(&claim.says),
             cell(&verdict.words),
             findings.iter().map(|line| cell(line)).collect::<Vec<_>>().join("<br>")
@@ -275,7 +295,11 @@ fn open(judged: &Judged<'_>) -> String {
         return String::new();
     }
     let mut text = String::from("**What the paper leaves open, and how the verdicts move.**\n\n");
-    text += &plan.open.iter().map(|open| format!("- `{}`: {}\n", open.parameter, open.says)).collect::<String>();
+    text += &plan
+        .open
+        .iter()
+        .map(|open| format!("- {} (`{}`): {}\n", open.name.as_ref().unwrap_or(&open.parameter), open.parameter, open.says))
+        .collect::<String>();
     let numbers: Vec<usize> = (0..plan.claims.len()).filter(|number| !plan.claims[*number].needs.is_empty()).collect();
     let heads: String = numbers.iter().map(|number| format!(" claim {} |", number + 1)).collect();
     _ = write!(text, "\n| with |{heads}\n|---|{}\n", "---|".repeat(numbers.len()));

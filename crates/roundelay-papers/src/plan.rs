@@ -26,6 +26,8 @@ pub struct Plan {
     /// How a reader could show the verdicts wrong.
     #[serde(default)]
     pub refute: String,
+    /// The item whose runs these are: `run`, `quick` and `open` are that plan's where they are left out here.
+    pub like: Option<String>,
     /// What to run: `kind`, `seeds`, and the keys of that kind.
     pub run: Table,
     /// Keys of `run` by dotted path that the quick setting replaces.
@@ -100,8 +102,18 @@ pub struct Open {
     pub parameter: String,
     /// What is tried.
     pub values: Vec<Value>,
+    /// What verdicts call it; its path if left out.
+    pub name: Option<String>,
     /// What it is, in words.
     pub says: String,
+}
+
+impl Open {
+    /// What a choice is called: `weight = 10`.
+    fn choice(&self, value: &Value) -> String {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("{} = {value}", self.name.as_ref().unwrap_or(&self.parameter))
+    }
 }
 
 /// A drawing: curves of figures.
@@ -143,7 +155,7 @@ impl Setting {
 /// The `[run]` table of a plan with one choice of open parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variation {
-    /// `parameter = value`; empty for the plan as it stands.
+    /// `name = value`; empty for the plan as it stands.
     pub name: String,
     /// Which of `[[open]]` it varies; none for the plan as it stands.
     pub open: Option<usize>,
@@ -159,7 +171,15 @@ impl Plan {
     /// # Errors
     /// What is wrong, with the line where TOML knows it.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let plan: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        Self::parse_beside(text, |_| None)
+    }
+
+    /// The same for a plan that may be `like` another one, whose text `find` gives by the name of its item.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn parse_beside<'a>(text: &str, find: impl Fn(&str) -> Option<&'a str>) -> Result<Self, String> {
+        let plan = Self::read(text, find)?;
         for setting in [Setting::Quick, Setting::Full] {
             for variation in plan.variations(setting)? {
                 variation.experiment()?;
@@ -167,6 +187,20 @@ impl Plan {
         }
         plan.claims.iter().try_for_each(Claim::check)?;
         Ok(plan)
+    }
+
+    fn read<'a>(text: &str, find: impl Fn(&str) -> Option<&'a str>) -> Result<Self, String> {
+        let message = |error: toml::de::Error| error.to_string();
+        let mut table: Table = text.parse().map_err(message)?;
+        let Some(like) = table.get("like").and_then(Value::as_str).map(str::to_owned) else { return toml::from_str(text).map_err(message) };
+        let other = find(&like).ok_or_else(|| format!("like: there is no item '{like}' beside it"))?;
+        let mut other: Table = other.parse().map_err(|error| format!("{like}: {error}"))?;
+        for key in ["run", "quick", "open"] {
+            if let (None, Some(value)) = (table.get(key), other.remove(key)) {
+                table.insert(key.to_owned(), value);
+            }
+        }
+        table.try_into().map_err(message)
     }
 
     /// What is run: the plan as it stands, then each value of each open parameter.
@@ -185,7 +219,7 @@ impl Plan {
             for value in &open.values {
                 let mut run = run.clone();
                 set(&mut run, &open.parameter, value.clone()).map_err(|message| format!("[[open]] {message}"))?;
-                variations.push(Variation::new(format!("{} = {value}", open.parameter), Some(number), run)?);
+                variations.push(Variation::new(open.choice(value), Some(number), run)?);
             }
         }
         Ok(variations)
@@ -275,6 +309,7 @@ expect = "left out"
 [[open]]
 parameter = "scenario.source.0.rate"
 values = ["600kbit", "2mbit"]
+name = "rate"
 says = "What each flow sends."
 "#;
 
@@ -283,10 +318,22 @@ says = "What each flow sends."
         let plan = Plan::parse(PLAN).unwrap();
         let [quick, full] = [Setting::Quick, Setting::Full].map(|setting| plan.variations(setting).unwrap());
         assert_eq!((quick.len(), quick[0].seeds, full[0].seeds), (3, 2, 3));
-        assert_eq!(quick[2].name, "scenario.source.0.rate = \"2mbit\"");
+        assert_eq!(quick[2].name, "rate = 2mbit");
         assert!(quick[2].identity().contains("2mbit") && quick[0].identity() != full[0].identity());
         assert_eq!(quick[0].experiment().unwrap().parts(), ["DRR", "FIFO"]);
         assert_eq!(plan.published_at("DRR: least, kbit/s", None), Some(500.0));
+    }
+
+    #[test]
+    fn a_plan_may_have_the_runs_of_another() {
+        let own = "item = 'Figure 2'\ntitle = 'a'\npage = 'b'\nmethod = 'c'\nlike = 'figure-1'
+[[claim]]\nsays = 'd'\nneeds = [{ is = 'interval', of = 'DRR: most, kbit/s', from = 1 }]\nexpect = 'holds'\n";
+        let parse = |own: &str| Plan::parse_beside(own, |name| (name == "figure-1").then_some(PLAN));
+        let (plan, other) = (parse(own).unwrap(), Plan::parse(PLAN).unwrap());
+        assert_eq!(plan.variations(Setting::Quick), other.variations(Setting::Quick));
+        assert_eq!((plan.claims.len(), plan.published.len()), (1, 0), "claims are its own");
+        assert!(parse(&own.replace("figure-1", "figure-3")).unwrap_err().contains("no item 'figure-3'"));
+        assert!(parse(&format!("{own}[quick]\nseeds = 1")).unwrap().variations(Setting::Quick).unwrap()[0].seeds == 1);
     }
 
     #[test]

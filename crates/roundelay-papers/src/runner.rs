@@ -155,7 +155,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("roundelay-runner-{}", std::process::id()));
         let plan = Plan::parse(PLAN).unwrap();
         let run = |runner: Runner| {
-            let cache = Cache::open(&folder, "p", "figure-1").unwrap();
+            let cache = Cache::open(&folder, "p").unwrap();
             runner.run(&plan, &cache, &|| ()).unwrap()
         };
         let first = run(runner(None));

@@ -2,33 +2,37 @@
 
 use toml::{Table, Value};
 
-/// Sets the value at a dotted path; a number in the path is a place in a list: `scenario.source.4.weight`.
+/// Sets the value at a dotted path; a number in the path is a place in a list: `scenario.source.4.weight`. Tables that are not there are made.
 ///
 /// # Errors
-/// The part of the path that is not there. The last part may be new.
+/// A place that a list does not have, or a part of the path that is no table.
 pub(crate) fn set(table: &mut Table, path: &str, value: Value) -> Result<(), String> {
-    let (parents, last) = path.rsplit_once('.').map_or((None, path), |(parents, last)| (Some(parents), last));
-    let Some(parents) = parents else {
-        table.insert(last.to_owned(), value);
+    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    let Some(rest) = rest else {
+        table.insert(first.to_owned(), value);
         return Ok(());
     };
-    let (first, rest) = parents.split_once('.').map_or((parents, None), |(first, rest)| (first, Some(rest)));
-    let mut place = table.get_mut(first).ok_or_else(|| format!("{path}: no '{first}' there"))?;
-    for key in rest.into_iter().flat_map(|rest| rest.split('.')) {
-        place = child(place, key).ok_or_else(|| format!("{path}: no '{key}' there"))?;
-    }
-    match place {
-        Value::Table(table) => drop(table.insert(last.to_owned(), value)),
-        other => *child(other, last).ok_or_else(|| format!("{path}: no '{last}' there"))? = value,
-    }
-    Ok(())
+    let child = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
+    set_below(child, rest, value).map_err(|key| format!("{path}: no '{key}' there"))
 }
 
-fn child<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
-    match value {
-        Value::Table(table) => table.get_mut(key),
-        Value::Array(values) => values.get_mut(key.parse::<usize>().ok()?),
-        _ => None,
+/// # Errors
+/// The part of the path that is not there.
+fn set_below(place: &mut Value, path: &str, value: Value) -> Result<(), String> {
+    match place {
+        Value::Table(table) => set(table, path, value).map_err(|_| path.to_owned()),
+        Value::Array(values) => {
+            let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+            let place = first.parse().ok().and_then(|place: usize| values.get_mut(place)).ok_or_else(|| first.to_owned())?;
+            match rest {
+                Some(rest) => set_below(place, rest, value),
+                None => {
+                    *place = value;
+                    Ok(())
+                }
+            }
+        }
+        _ => Err(path.to_owned()),
     }
 }
 
@@ -44,6 +48,8 @@ mod tests {
         }
         assert_eq!(table, "a = 9\nb = [{ c = 2 }, { c = 9 }]\n[d.e]\nf = 9\nnew = 9".parse().unwrap());
         assert_eq!(set(&mut table, "b.2.c", Value::Integer(0)).unwrap_err(), "b.2.c: no '2' there");
-        assert_eq!(set(&mut table, "x.y", Value::Integer(0)).unwrap_err(), "x.y: no 'x' there");
+        assert_eq!(set(&mut table, "a.y", Value::Integer(0)).unwrap_err(), "a.y: no 'y' there");
+        set(&mut table, "x.y", Value::Integer(5)).unwrap();
+        assert_eq!(table["x"]["y"], Value::Integer(5));
     }
 }

@@ -9,10 +9,10 @@ use crate::predicate::{Finding, Truth, World};
 /// A verdict without its reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// With every choice of what the paper leaves open.
+    /// As the plan stands, and with no choice of what the paper leaves open does it fail.
     #[serde(rename = "holds")]
     Holds,
-    /// With some choices.
+    /// With some choices, and not with others.
     #[serde(rename = "holds if")]
     HoldsIf,
     /// With none.
@@ -79,29 +79,26 @@ fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) 
             _ => (Kind::Holds, "holds, by its own numbers".to_owned()),
         };
     }
-    if truths.iter().all(|truth| *truth == Truth::Holds) {
-        return (Kind::Holds, "holds".to_owned());
-    }
-    if truths.iter().any(|truth| *truth == Truth::Holds) {
-        return (Kind::HoldsIf, because(format!("holds if {}", condition(variations, truths))));
-    }
+    let has = |wanted: Truth| truths.contains(&wanted);
     match base {
+        Truth::Holds if !has(Truth::Fails) => (Kind::Holds, "holds".to_owned()),
+        Truth::Holds => {
+            let without = with(variations, truths, Truth::Fails).join(", nor with ");
+            (Kind::HoldsIf, because(format!("holds as the plan stands, but not with {without}")))
+        }
+        _ if has(Truth::Holds) => {
+            let with = with(variations, truths, Truth::Holds).join(", or ");
+            (Kind::HoldsIf, because(format!("holds only with {with}")))
+        }
         Truth::Undecided => (Kind::Undecided, because(format!("undecided with {} seeds", variations[0].0.seeds))),
-        _ => (Kind::DoesNotHold, because("does not hold".to_owned())),
+        Truth::Fails => (Kind::DoesNotHold, because("does not hold".to_owned())),
     }
 }
 
-/// Which variations it holds with, or without which it does, whichever is shorter to say.
-fn condition(variations: &[(Variation, Figures)], truths: &[Truth]) -> String {
-    let names = |holds: bool| -> Vec<&str> {
-        let pairs = variations.iter().zip(truths).skip(1);
-        pairs.filter(|(_, truth)| (**truth == Truth::Holds) == holds).map(|((variation, _), _)| variation.name.as_str()).collect()
-    };
-    let (with, without) = (names(true), names(false));
-    match truths.first() {
-        Some(Truth::Holds) => format!("not {}", without.join(", nor ")),
-        _ => with.join(", or "),
-    }
+/// The variations with which it comes to this.
+fn with<'a>(variations: &'a [(Variation, Figures)], truths: &[Truth], wanted: Truth) -> Vec<&'a str> {
+    let pairs = variations.iter().zip(truths).skip(1);
+    pairs.filter(|(_, truth)| **truth == wanted).map(|((variation, _), _)| variation.name.as_str()).collect()
 }
 
 #[cfg(test)]
@@ -128,8 +125,8 @@ mod tests {
         assert_eq!(verdict([500.0, 510.0, 490.0]).kind, Kind::Holds);
         assert_eq!(verdict([400.0, 410.0, 390.0]).kind, Kind::DoesNotHold);
         let some = verdict([500.0, 400.0, 490.0]);
-        assert_eq!((some.kind, some.words.as_str()), (Kind::HoldsIf, "holds if not scenario.source.0.rate = \"600kbit\""));
-        assert_eq!(verdict([400.0, 400.0, 490.0]).words, "holds if scenario.source.0.rate = \"2mbit\"");
+        assert_eq!((some.kind, some.words.as_str()), (Kind::HoldsIf, "holds as the plan stands, but not with rate = 600kbit"));
+        assert_eq!(verdict([400.0, 400.0, 490.0]).words, "holds only with rate = 2mbit");
         assert_eq!(verdicts([1.0; 3])[1].words, "the paper leaves out what longer means");
     }
 }

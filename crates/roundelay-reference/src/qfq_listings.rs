@@ -199,6 +199,15 @@ impl QfqListings {
         self.flows[flow].queue.len()
     }
 
+    /// The four sets by name, with index, S and F of each group in them.
+    pub fn sets(&self) -> [(&'static str, Vec<(usize, u64, u64)>); 4] {
+        let names = ["ER", "IR", "EB", "IB"];
+        std::array::from_fn(|set| {
+            let groups = state::bits(self.sets[set]).map(|group| (group, self.groups[group].start, self.groups[group].finish));
+            (names[set], groups.collect())
+        })
+    }
+
     /// Fig. 4. Panics if there is no such flow.
     pub fn enqueue(&mut self, number: usize, len: u64) {
         self.flows[number].queue.push_back(len);

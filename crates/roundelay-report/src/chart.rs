@@ -57,15 +57,14 @@ const COLOURS: [&str; 8] = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7
 impl Chart {
     /// Whether there is anything to draw.
     pub fn has_points(&self) -> bool {
-        self.curves.iter().any(|curve| curve.points.iter().any(|point| self.shows(point)))
+        self.shown().next().is_some()
     }
 
     /// The chart as an SVG document. Points that are not finite are left out.
     pub fn svg(&self) -> String {
         let [left, right, top, bottom] = MARGINS;
-        let points = || self.curves.iter().flat_map(|curve| curve.points.iter()).filter(|point| self.shows(point));
-        let across = Scale::over(points().map(|point| point.x), &self.x, [left, WIDTH - right]);
-        let ends = points().flat_map(|point| [point.y - point.half_width, point.y + point.half_width]);
+        let across = Scale::over(self.shown().map(|point| point.x), &self.x, [left, WIDTH - right]);
+        let ends = self.shown().flat_map(|point| [point.y - point.half_width, point.y + point.half_width]);
         let up = Scale::over(ends, &self.y, [HEIGHT - bottom, top]);
         let legend = self.legend();
         let height = HEIGHT + legend.1;
@@ -80,6 +79,11 @@ impl Chart {
             text += &self.curve(curve, colour, &across, &up);
         }
         text + &legend.0 + "</svg>\n"
+    }
+
+    /// Points that the axes have a place for.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &Point> {
+        self.curves.iter().flat_map(|curve| curve.points.iter()).filter(|point| self.shows(point))
     }
 
     fn shows(&self, point: &Point) -> bool {

@@ -4,9 +4,11 @@
 //! data embedded as JSON. Everything that comes from a capture goes through [`escape`] or [`embed`].
 
 mod data;
+mod paper;
 mod simulation;
 mod summary;
 
+pub use paper::{ItemPage, item_html};
 pub use simulation::{Page, simulation_html};
 
 use roundelay_trace::Comparison;
@@ -123,10 +125,10 @@ mod tests {
 
     #[test]
     fn no_asset_closes_the_element_that_holds_it() {
-        for script in [COMMON_SCRIPT, SCRIPT, simulation::SCRIPT, UPLOT_SCRIPT, UPLOT_LICENCE] {
+        for script in [COMMON_SCRIPT, SCRIPT, simulation::SCRIPT, paper::SCRIPT, UPLOT_SCRIPT, UPLOT_LICENCE] {
             assert!(!script.to_lowercase().contains("</script") && !script.contains("<!--"));
         }
-        for style in [STYLE, simulation::STYLE, UPLOT_STYLE] {
+        for style in [STYLE, simulation::STYLE, paper::PAPER_STYLE, UPLOT_STYLE] {
             assert!(!style.to_lowercase().contains("</style"));
         }
     }

@@ -4,7 +4,8 @@
 //! |---|---|---|
 //! | terminal table | a person, now | [`table`] |
 //! | JSON | a script | [`json`] |
-//! | HTML page | a person, later, or the one they send it to | [`html`], [`simulation_html`] |
+//! | HTML page | a person, later, or the one they send it to | [`html`], [`simulation_html`], [`item_html`] |
+//! | drawing | a document | [`Chart::svg`] |
 //! | Parquet | pandas, polars, DuckDB | `PacketFile`, `write_flows` (feature `parquet`, on by default) |
 //!
 //! Everything but the packets is rendered from [`roundelay_trace::Comparison`] and, for simulations, from [`Simulated`]; nothing here computes a result, it only chooses units, order
@@ -31,7 +32,7 @@ mod verified;
 pub use chart::{Axis, Chart, Curve, Point};
 pub use error::ReportError;
 pub use file::{PartialFile, abandon_files, write_text};
-pub use html::{Page, html, simulation_html};
+pub use html::{ItemPage, Page, html, item_html, simulation_html};
 pub use json::json;
 #[cfg(feature = "parquet")]
 pub use parquet::{

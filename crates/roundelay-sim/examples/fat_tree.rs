@@ -33,7 +33,7 @@ fn datagrams(simulation: &mut Simulation, hosts: &[NodeId], link: Rate, load: f6
     let rate = Rate::from_bits_per_second((link.bits_per_second() as f64 * load) as u64).expect("a load above 0");
     for (number, &from) in hosts.iter().enumerate() {
         let to = hosts[(number + hosts.len() / 2) % hosts.len()];
-        let config = Config { terms: Terms::new(from, to), rate, lengths: Lengths::Fixed(1500) };
+        let config = Config { terms: Terms::new(from, to), rate, lengths: Lengths::Fixed(1500), packets: None };
         simulation.spawn(Box::new(Poisson::new(config).expect("a legal source")), Instant::ZERO);
     }
 }

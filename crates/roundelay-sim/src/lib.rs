@@ -8,6 +8,7 @@
 
 mod agent;
 mod cargo;
+mod decision;
 mod event_queue;
 mod flows;
 mod headers;
@@ -28,6 +29,7 @@ mod written;
 
 pub use agent::{Agent, AgentId, Arrival, Context, Direction, FlowSpec, Outgoing};
 pub use cargo::{Cargo, Carried, Content};
+pub use decision::DecisionCost;
 pub use flows::{FlowCounts, FlowNumber};
 pub use headers::Marks;
 pub use link::LinkCounts;

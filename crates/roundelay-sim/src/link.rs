@@ -46,12 +46,17 @@ pub(crate) enum Outlet {
 impl Outlet {
     fn new(config: &LinkConfig, seed: u64) -> Result<Self, ConfigError> {
         let (queue, limit, rate) = (&config.queue, config.queue.limit_or_default(), config.rate);
+        let cost = config.decision_cost()?;
         Ok(if let Some(tree) = &config.tree {
-            Self::Tree(Box::new(Port::new(Discipline::build(tree.config(), seed)?, limit, rate)))
+            let mut port = Port::new(Discipline::build(tree.config(), seed)?, limit, rate);
+            port.set_decision_cost(cost);
+            Self::Tree(Box::new(port))
         } else if preempts(queue) {
             Self::Preemptive(Box::new(PreemptivePort::new(queue.discipline.build(seed)?, limit, rate)))
         } else {
-            Self::Port(Port::new(queue.discipline.build(seed)?, limit, rate))
+            let mut port = Port::new(queue.discipline.build(seed)?, limit, rate);
+            port.set_decision_cost(cost);
+            Self::Port(port)
         })
     }
 
@@ -172,9 +177,10 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(id: LinkId, config: &LinkConfig, seed: u64) -> Result<Self, ConfigError> {
+    /// The seed of its wire, and that of its queue less the link's number.
+    pub(crate) fn new(id: LinkId, config: &LinkConfig, [seed, hash_seed]: [u64; 2]) -> Result<Self, ConfigError> {
         let random = stream(seed, Drawer::Link(id.0));
-        let port = Outlet::new(config, seed.wrapping_add(id.0.into()))?;
+        let port = Outlet::new(config, hash_seed.wrapping_add(id.0.into()))?;
         let wire = Wire {
             id,
             preempted_at: preempts(&config.queue).then_some(config.rate),

@@ -60,6 +60,14 @@ pub struct LinkRecord {
     pub order: Order,
     /// Whether it interrupts packets: a packet's transmission is told when it ends.
     pub preempts: bool,
+    /// Time for which it may stand still before a packet, while its queue decides; left out if that takes none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub decision: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What may wait in a queue, the packet on the link not counted. Both bounds hold at once; None is no bound.
@@ -175,6 +183,8 @@ impl LinkRecord {
             limit: Limits::of(&link.queue),
             order: Order::of_link(link),
             preempts: preempts(&link.queue),
+            // A link whose decisions have no cost that can be told runs in no simulation.
+            decision: link.decision_cost().unwrap_or_default().as_picos(),
         }
     }
 }

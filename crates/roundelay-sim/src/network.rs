@@ -6,11 +6,13 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use roundelay::schedulers::{AnyDiscipline, Spec};
-use roundelay::{Billionths, Duration, Limit, Rate};
+use roundelay::{Billionths, ConfigError, Duration, Limit, Rate};
 use roundelay_trace::TreeFile;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::decision::DecisionCost;
+use crate::link::preempts;
 use crate::routing::Routing;
 pub(crate) use crate::routing::{ARRIVED, Route, Routes};
 
@@ -101,18 +103,48 @@ pub struct LinkConfig {
     pub class: LinkClass,
     /// What it counts where routes go by cost.
     pub cost: u64,
+    /// Time that each decision of its queue takes: the link stands still.
+    pub decision: DecisionCost,
 }
 
 impl LinkConfig {
     /// A link of the core that loses nothing, delays all alike, adds nothing and costs 1.
     pub const fn new(from: NodeId, to: NodeId, rate: Rate, delay: Duration, queue: Spec) -> Self {
         let (loss, jitter) = (Billionths(0), Duration::ZERO);
-        Self { from, to, rate, delay, queue, tree: None, loss, jitter, overhead: 0, class: LinkClass::Core, cost: 1 }
+        Self {
+            from,
+            to,
+            rate,
+            delay,
+            queue,
+            tree: None,
+            loss,
+            jitter,
+            overhead: 0,
+            class: LinkClass::Core,
+            cost: 1,
+            decision: DecisionCost::NONE,
+        }
     }
 
     /// What orders its queue, in words: a discipline as `tc` writes it, or `tree` and its name.
     pub fn ordering(&self) -> String {
         self.tree.as_ref().map_or_else(|| self.queue.discipline.to_string(), |tree| format!("{TREE} {}", tree.name()))
+    }
+
+    /// Time that each decision of its queue takes.
+    ///
+    /// # Errors
+    /// The table has none for its discipline, or decisions cost time on a link that interrupts packets.
+    pub fn decision_cost(&self) -> Result<Duration, ConfigError> {
+        let discipline = if self.tree.is_some() { TREE } else { self.queue.discipline.name() };
+        let wrong = |parameter: &str, expected: String| ConfigError::BadValue { discipline, parameter: parameter.to_owned(), expected };
+        let cost = self.decision.of(discipline);
+        let cost = cost.ok_or_else(|| wrong("decision", format!("a time for {discipline}, 0 if its decisions cost none")))?;
+        if cost > Duration::ZERO && self.tree.is_none() && preempts(&self.queue) {
+            return Err(wrong("preempt", "off, as decisions of the port cost time".to_owned()));
+        }
+        Ok(cost)
     }
 
     /// The disciplines that order its queue: one, or those of all nodes of a tree.
@@ -306,6 +338,11 @@ impl LinkMut<'_> {
     /// Sets the bytes that it adds to each packet.
     pub const fn set_overhead(&mut self, overhead: u32) {
         self.0.overhead = overhead;
+    }
+
+    /// Sets what decisions of its queue cost.
+    pub fn set_decision(&mut self, decision: DecisionCost) {
+        self.0.decision = decision;
     }
 
     /// Sets what it counts where routes go by cost.

@@ -10,6 +10,8 @@ pub(crate) enum Drawer {
     Link(u32),
     /// Who sends to whom.
     Scenario,
+    /// How long a pair of links is, by the pair's number.
+    Length(u32),
 }
 
 /// The stream of a drawer: the same for the same seed, whatever else there is.
@@ -18,6 +20,7 @@ pub(crate) fn stream(seed: u64, drawer: Drawer) -> Pcg64Mcg {
         Drawer::Agent(number) => (1, number),
         Drawer::Link(number) => (2, number),
         Drawer::Scenario => (3, 0),
+        Drawer::Length(number) => (4, number),
     };
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&mix(seed).to_le_bytes());

@@ -142,9 +142,18 @@ impl<P: Probe> Simulation<P> {
     /// # Errors
     /// A discipline's parameter is out of its range.
     pub fn with_probe(network: Network, seed: u64, probe: P) -> Result<Self, SimulationError> {
+        Self::with_hash_seed(network, seed, seed, probe)
+    }
+
+    /// [`with_probe`](Self::with_probe) with a seed of their own for queues, which hash flows and draw from it: link k's has `hash_seed` plus k.
+    /// Sources and wires keep `seed`.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn with_hash_seed(network: Network, seed: u64, hash_seed: u64, probe: P) -> Result<Self, SimulationError> {
         let links = network.links().iter().enumerate().map(|(number, config)| {
             let link = LinkId(number as u32);
-            Link::new(link, config, seed).map_err(|error| SimulationError::Queue { link, error })
+            Link::new(link, config, [seed, hash_seed]).map_err(|error| SimulationError::Queue { link, error })
         });
         let links: Vec<_> = links.collect::<Result<_, _>>()?;
         if links.len() >= PLACES {

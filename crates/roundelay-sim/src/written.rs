@@ -14,6 +14,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserializer;
 use serde::de::{Error, Visitor};
 
+use crate::decision::DecisionCost;
 use crate::network::TREE;
 use crate::sources::Urgency;
 
@@ -311,6 +312,14 @@ schema! {
     "Queue" for Ordering: {
         "type": "string", "description": "A discipline as tc writes it: `roundelay list` names them. Or tree, a file that describes one, and its limit.",
         "examples": ["fifo limit 100", "fq_codel limit 1000 target 5ms", "qfq", "tree home.toml limit 1000"]
+    },
+    "Decision" for DecisionCost: {
+        "anyOf": [
+            {"type": "string", "pattern": "^[0-9.]+ *[a-zA-Z]+$"},
+            {"const": 0},
+            {"type": "object", "additionalProperties": {"anyOf": [{"type": "string", "pattern": "^[0-9.]+ *[a-zA-Z]+$"}, {"const": 0}]}}
+        ],
+        "description": "What each decision costs, up to an hour: a time with its unit, or times by discipline.", "examples": ["1ms", {"afq": "1ms", "wf2q": "1ms"}]
     },
     "CodePoint" for CodePoint: {
         "anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0, "maximum": 63}],

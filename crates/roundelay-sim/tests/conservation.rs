@@ -279,10 +279,10 @@ fn source(kind: usize, random: &mut Pcg64Mcg, nodes: u32) -> Box<dyn Agent> {
     let protocol = protocol(random);
     let times = [Duration::from_millis(10); 2];
     match kind {
-        0 => Box::new(cbr::Cbr::new(cbr::Config { terms, rate, packet_len }).expect("legal")),
+        0 => Box::new(cbr::Cbr::new(cbr::Config::new(terms, rate, packet_len)).expect("legal")),
         1 => {
             let lengths = poisson::Lengths::Exponential(packet_len);
-            Box::new(poisson::Poisson::new(poisson::Config { terms, rate, lengths }).expect("legal"))
+            Box::new(poisson::Poisson::new(poisson::Config { terms, rate, lengths, packets: None }).expect("legal"))
         }
         2 => Box::new(on_off::OnOff::new(on_off::Config::pareto(terms, rate, packet_len, times, 1.5)).expect("legal")),
         3 => Box::new(voip::new(voip::Config::new(terms)).expect("legal")),

@@ -41,7 +41,7 @@ fn cbr_flows(seconds: u64, starts: impl Fn(usize) -> Instant) -> Vec<FlowCounts>
     let rate = "150kbit".parse().expect("a rate");
     let (flows, _) = run(seconds, |place, terms| {
         let terms = Terms { start: starts(place), ..terms };
-        Box::new(Cbr::new(cbr::Config { terms, rate, packet_len: 1000 }).expect("a legal source"))
+        Box::new(Cbr::new(cbr::Config::new(terms, rate, 1000)).expect("a legal source"))
     });
     flows
 }
@@ -139,7 +139,7 @@ fn of_flows_that_start_together_those_added_first_find_room() {
 #[test]
 fn flows_that_are_spread_share_alike() {
     let rate = "150kbit".parse().expect("a rate");
-    let mut spread = cbr::Config { terms: Terms::new(NodeId(0), NodeId(1)), rate, packet_len: 1000 }.spread(FLOWS);
+    let mut spread = cbr::Config::new(Terms::new(NodeId(0), NodeId(1)), rate, 1000).spread(FLOWS);
     let starts: Vec<_> = std::iter::from_fn(|| spread.next()).map(|config| config.terms.start).collect();
     let (_, jain) = cbr(100, |place| starts[place]);
     assert!(jain > 0.999, "{jain}");

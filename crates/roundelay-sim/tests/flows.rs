@@ -33,7 +33,7 @@ fn cbr(network: &Network, weight: Option<u32>, [start, stop]: [u64; 2]) -> Box<C
     terms.flow.config = weight.map(|weight| FlowConfig { weight, ..FlowConfig::default() });
     terms.start = Instant::ZERO + Duration::from_millis(start);
     terms.stop = Some(Instant::ZERO + Duration::from_millis(stop));
-    Box::new(Cbr::new(cbr::Config { terms, rate: "10mbit".parse().expect("a rate"), packet_len: 1000 }).expect("legal"))
+    Box::new(Cbr::new(cbr::Config::new(terms, "10mbit".parse().expect("a rate"), 1000)).expect("legal"))
 }
 
 /// What came of each flow, by its number.

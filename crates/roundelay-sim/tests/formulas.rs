@@ -25,8 +25,12 @@ const STUDENT: f64 = 2.093;
 /// Packets are of 1000 bytes in the mean, on a link that sends 2000 of them a second.
 fn mean_wait(lengths: Lengths, load_percent: u64, packets: u64) -> (f64, f64) {
     let (network, [from, to]) = line("16mbit", "fifo limit 100000000");
-    let config =
-        poisson::Config { terms: Terms::new(from, to), rate: format!("{}kbit", 160 * load_percent).parse().expect("a rate"), lengths };
+    let config = poisson::Config {
+        terms: Terms::new(from, to),
+        rate: format!("{}kbit", 160 * load_percent).parse().expect("a rate"),
+        lengths,
+        packets: None,
+    };
     let mut simulation = Simulation::new(network, load_percent).expect("the queue is legal");
     simulation.spawn(Box::new(Poisson::new(config).expect("a legal source")), Instant::ZERO);
     let batch_millis = packets / BATCHES * 1000 / (20 * load_percent);

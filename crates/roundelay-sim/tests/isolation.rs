@@ -34,10 +34,10 @@ fn source(place: usize, from: NodeId, to: NodeId) -> Box<dyn Agent> {
     terms.start = Instant::from_nanos(3_700_000 * place as u64);
     terms.flow.config = Some(FlowConfig::default());
     if place == CONFORMING {
-        let config = poisson::Config { terms, rate: "10mbit".parse().expect("a rate"), lengths: Lengths::Fixed(1000) };
+        let config = poisson::Config { terms, rate: "10mbit".parse().expect("a rate"), lengths: Lengths::Fixed(1000), packets: None };
         Box::new(Poisson::new(config).expect("legal"))
     } else {
-        Box::new(Cbr::new(cbr::Config { terms, rate: "450kbit".parse().expect("a rate"), packet_len: 1000 }).expect("legal"))
+        Box::new(Cbr::new(cbr::Config::new(terms, "450kbit".parse().expect("a rate"), 1000)).expect("legal"))
     }
 }
 

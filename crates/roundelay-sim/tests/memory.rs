@@ -23,7 +23,7 @@ fn constant_rates() -> Simulation {
     let mut simulation = Simulation::new(network, 1).expect("legal queues");
     for pair in 0..PAIRS {
         let terms = Terms { start_jitter: Duration::from_secs(1), ..Terms::new(hosts[pair], hosts[pair + PAIRS]) };
-        let config = cbr::Config { terms, rate: "750kbit".parse().expect("a rate"), packet_len: 1000 };
+        let config = cbr::Config::new(terms, "750kbit".parse().expect("a rate"), 1000);
         simulation.spawn(Box::new(Cbr::new(config).expect("legal")), Instant::ZERO);
     }
     simulation

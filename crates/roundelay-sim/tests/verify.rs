@@ -382,7 +382,20 @@ const MILLISECOND: u64 = 1_000_000_000;
 /// A link on which 1000 bytes take a millisecond and arrive when their last bit has left.
 fn record(queue: &str, order: Order, preempts: bool) -> LinkRecord {
     let (queue, wire, limit) = (queue.to_owned(), 0, Limits { packets: Some(9), bytes: None });
-    LinkRecord { from: 0, to: 1, rate: 8_000_000, delay: wire, jitter: 0, overhead: 0, loses: true, queue, limit, order, preempts }
+    LinkRecord {
+        from: 0,
+        to: 1,
+        rate: 8_000_000,
+        delay: wire,
+        jitter: 0,
+        overhead: 0,
+        loses: true,
+        queue,
+        limit,
+        order,
+        preempts,
+        decision: 0,
+    }
 }
 
 /// The log of that link, with one flow over it. Times are in milliseconds.
@@ -441,6 +454,23 @@ fn a_link_that_interrupts_packets_does_not_rest() {
     assert_refused(preempting(&[&come, &second(1), &comes(5, 2), &ends(5)]), message);
     assert_eq!(preempting(&[&come, &pushed_out, &first(1), &ends(9)]).unwrap().dropped, 1);
     assert_refused(preempting(&[&come, &pushed_out, &first(2), &ends(9)]), message);
+}
+
+/// A link that takes 2 ms to decide may rest for so long before a packet, and no longer; one that does not may not.
+#[test]
+fn a_link_that_decides_stands_still_for_its_decisions() {
+    let deciding = |decision, starts: u64| {
+        let link = LinkRecord { decision, ..record("fifo", Order::Fifo, false) };
+        let events = [comes(0, 0).to_vec(), goes(0, [starts, starts + 1]).to_vec(), ends(20).to_vec()];
+        check(&story(link, &events.concat()))
+    };
+    for (decision, starts) in [(0, 0), (2 * MILLISECOND, 2), (2 * MILLISECOND, 0)] {
+        deciding(decision, starts).unwrap_or_else(|error| panic!("{starts} ms: {error}"));
+    }
+    assert_refused(deciding(0, 2), "the link rests from 0 on while packet 0 waits");
+    assert_refused(deciding(2 * MILLISECOND, 3), "the link rests from 2000000000 on while packet 0 waits");
+    let link = LinkRecord { decision: 1, ..record("lstf preempt", Order::Any, true) };
+    assert!(matches!(check(&story(link, &ends(0))), Err(VerifyError::Format { .. })));
 }
 
 /// A queue holds what it holds, and drops a packet as full or pushed out only when one comes and it does not hold them.

@@ -3,7 +3,7 @@
 use crate::buffer::{Buffer, Limit};
 use crate::packet::Packet;
 use crate::scheduler::{DropReason, Scheduler};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
 /// What a port tells its driver.
@@ -19,6 +19,8 @@ pub trait Observer<T> {
 ///
 /// At one instant all arrivals come first, then the link picks: a packet that arrives just as the link falls free can be picked. So a
 /// driver hands in everything that arrives at `now` before it lets time go on with [`advance`](Self::advance).
+///
+/// Decisions take no time unless [`set_decision_cost`](Self::set_decision_cost) says otherwise.
 #[derive(Debug, Clone)]
 pub struct Port<S> {
     buffer: Buffer<S>,
@@ -27,6 +29,10 @@ pub struct Port<S> {
     free_at: Instant,
     /// When the link picks next, if something waits: once it is free, or later if the discipline idles.
     picks_at: Instant,
+    /// How long the link stands still while the discipline decides.
+    decision_cost: Duration,
+    /// When the decision that was begun last is taken.
+    decided_at: Instant,
 }
 
 impl<S> Port<S> {
@@ -36,7 +42,17 @@ impl<S> Port<S> {
         S: Scheduler<T>,
     {
         scheduler.set_link_rate(rate);
-        Self { buffer: Buffer::new(limit, scheduler), rate, free_at: Instant::ZERO, picks_at: Instant::ZERO }
+        let (free_at, picks_at, decided_at) = (Instant::ZERO, Instant::ZERO, Instant::MAX);
+        Self { buffer: Buffer::new(limit, scheduler), rate, free_at, picks_at, decision_cost: Duration::ZERO, decided_at }
+    }
+
+    /// Has each decision of the discipline cost time: from the instant at which the link is free and a packet waits the link stands still for so long,
+    /// then the discipline picks among all that has come, and the transmission begins. Packets that follow from a decision already taken
+    /// ([`Scheduler::has_decided`]) are sent at once. Zero, as at first: decisions cost nothing.
+    ///
+    /// Meant to be called before the first packet comes; a decision under way keeps its cost.
+    pub const fn set_decision_cost(&mut self, cost: Duration) {
+        self.decision_cost = cost;
     }
 
     /// The scheduler.
@@ -62,7 +78,7 @@ impl<S> Port<S> {
         self.rate
     }
 
-    /// When the link picks the next packet. None while nothing waits.
+    /// When the link picks the next packet, or begins to decide on it. None while nothing waits.
     ///
     /// A driver that has its own queue of events waits until then, hands in what arrives up to and at that instant, and calls
     /// [`pick`](Self::pick):
@@ -126,12 +142,15 @@ impl<S> Port<S> {
         self.free_at
     }
 
-    /// Lets the link pick now what it picks at [`next_event`](Self::next_event). Nothing happens if nothing waits.
+    /// Lets the link pick now what it picks at [`next_event`](Self::next_event), or begin to decide. Nothing happens if nothing waits.
     pub fn pick<T>(&mut self, observer: &mut impl Observer<T>)
     where
         S: Scheduler<T>,
     {
         let start = self.picks_at;
+        if self.decision_cost != Duration::ZERO && self.begins_to_decide(start) {
+            return;
+        }
         let packet = self.buffer.dequeue(start, |packet, reason| observer.dropped(packet, start, reason));
         if let Some(packet) = packet {
             let end = start + self.rate.time_of(packet.len.into());
@@ -140,6 +159,23 @@ impl<S> Port<S> {
         } else if !self.scheduler().backlog().is_empty() {
             self.picks_at = self.wake_up(start);
         }
+    }
+
+    /// Whether the discipline needs time to decide, from `start` on: the link is not free until then.
+    #[cold]
+    #[inline(never)]
+    fn begins_to_decide<T>(&mut self, start: Instant) -> bool
+    where
+        S: Scheduler<T>,
+    {
+        let has_decided = core::mem::replace(&mut self.decided_at, Instant::MAX) == start;
+        let scheduler = self.scheduler();
+        if has_decided || scheduler.has_decided() || scheduler.backlog().is_empty() {
+            return false;
+        }
+        self.decided_at = start + self.decision_cost;
+        (self.free_at, self.picks_at) = (self.decided_at, self.decided_at);
+        true
     }
 
     /// When to ask again a discipline that gave nothing although packets wait.

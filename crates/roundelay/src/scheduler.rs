@@ -70,6 +70,12 @@ pub trait Scheduler<T> {
         None
     }
 
+    /// Whether the next packet follows from a decision already taken: of a turn, or of a service of several packets. A [`Port`](crate::Port) whose
+    /// decisions cost time asks before each [`dequeue`](Self::dequeue). False: each packet is a decision of its own.
+    fn has_decided(&self) -> bool {
+        false
+    }
+
     /// A packet that the discipline dropped of its own accord in the last [`enqueue`](Self::enqueue) (the packet itself among them if
     /// it was dropped early), [`dequeue`](Self::dequeue) or [`evict`](Self::evict), and why; oldest first. To be called until it returns
     /// none.
@@ -109,6 +115,16 @@ pub trait Scheduler<T> {
     /// flows that have left may count for a while.
     fn total_weight(&self) -> Option<u64> {
         None
+    }
+
+    /// Queues (or bins) that a discipline with hashed flows gives to a flow, by number: one for each hash, in the order of the hashes, so that two
+    /// hashes that agree name a queue twice. Flows collide where these lists meet. Empty for disciplines that hash no flows, and for trees.
+    ///
+    /// Bins of several levels are numbered one level after the other. Where hashes change in time (`sfq perturb`, `sfb rehash`), these are those in
+    /// force.
+    fn queues_of(&self, flow: FlowId) -> Vec<usize> {
+        let _ = flow;
+        Vec::new()
     }
 
     /// Memory that the discipline takes beside its packets.

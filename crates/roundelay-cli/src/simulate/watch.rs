@@ -76,7 +76,7 @@ impl<'a> Watch<'a> {
         scenario: &Scenario,
         metadata: &[(String, String)],
     ) -> Result<Self, Failure> {
-        let network = &scenario.topology.network;
+        let network = &scenario.network(scenario.seed);
         let name = |file: &Option<Named>| file.as_ref().map_or_else(PathBuf::new, |(path, _)| path.clone());
         let paths = [name(&files.log), name(&files.capture)];
         let log = files.log.as_mut().map(|(_, file)| Log::new(file, network));

@@ -5,12 +5,20 @@
 
 use serde::de::DeserializeOwned;
 
+mod collisions;
 mod cost;
+mod deadlines;
+mod decisions;
 mod footprint;
 mod hierarchy;
 mod leftover;
+mod listings;
 mod promise;
+mod reordering;
 mod simulate;
+mod turns;
+mod worst_case;
+mod written;
 
 /// One number that an experiment measured with one seed.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -88,10 +96,16 @@ fn read<E: Experiment + DeserializeOwned + 'static>(table: toml::Table) -> Resul
 
 /// All kinds, by their names in plans.
 pub const KINDS: &[(&str, Read)] = &[
+    ("collisions", read::<collisions::Collisions>),
     ("cost", read::<cost::Cost>),
+    ("deadlines", read::<deadlines::Deadlines>),
     ("footprint", read::<footprint::Memory>),
     ("hierarchy", read::<hierarchy::Hierarchy>),
     ("leftover", read::<leftover::Leftover>),
+    ("listings", read::<listings::Listings>),
     ("promise", read::<promise::Promise>),
-    ("simulate", read::<simulate::Simulate>), //
+    ("reordering", read::<reordering::Reordering>),
+    ("simulate", read::<simulate::Simulate>),
+    ("turns", read::<turns::Turns>),
+    ("worst_case", read::<worst_case::WorstCase>),
 ];

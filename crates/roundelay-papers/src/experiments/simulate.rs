@@ -1,17 +1,33 @@
 //! Kind `simulate`: one scenario under several disciplines, columns of the paper's table.
 //!
-//! Rows of each column: of each group of sources `NAME throughput, kbit/s`, `NAME delay, ms` and its `deviation` and `max`, `NAME loss`; over all
-//! flows that go on to the end `ranks, kbit/s` (throughputs in rising order, from rank 1), `flows, kbit/s` (by the flow's number), `least`, `most`, and
-//! `utilisation` of the busiest core link.
+//! Rows of each column, over flows that go on to the end:
+//!
+//! * of each group of sources: `NAME throughput, kbit/s`, `NAME delay, ms` and its `deviation` and `max`, `NAME loss`, `NAME Jain's index`; where a group
+//!   has several flows also `NAME least, kbit/s`, `NAME most, kbit/s` and `NAME flows below a tenth of fair`;
+//! * of all flows: `flows, kbit/s` (a curve by the flow's number), `ranks, kbit/s` (throughputs in rising order, from rank 1), `ranks, fair shares` (the same
+//!   over the fair share, by the per cent of flows), `least, kbit/s`, `most, kbit/s`, `deviation, kbit/s`, and the numbers of flows `flows below a tenth
+//!   of fair`, `flows below half of fair`, `flows above twice fair`. The fair share is the core link's rate over the number of flows;
+//! * `utilisation` of the busiest core link;
+//! * where the core hashes flows into queues, `NAME throughput with N queues, kbit/s`: the mean of the group's flows that have so many different
+//!   queues, in runs that have such flows;
+//! * with `greedy`, `others meeting none of its queues, kbit/s`, `.. some of ..`, `.. all of ..`: means of the other groups' flows by how many of their
+//!   queues are queues of the group that this key names; and `flows meeting all of its queues`, their number;
+//! * with `counts`, a number of flows for each;
+//! * with `by_round_trip`, `throughput by round trip, kbit/s` (a curve by the propagation delay there and back, in ms), `round trip exponent` (the slope
+//!   of the logarithms) and `round trip correlation` (of the logarithms).
 
+mod figures;
+
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use roundelay_sim::scenario::{Results, Scenario};
+use roundelay_sim::scenario::Scenario;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::{Experiment, Failed, Outcome, Row};
+use super::{Experiment, Failed, Outcome};
 use crate::table::set;
+use figures::Figures;
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]
@@ -22,8 +38,29 @@ pub(super) struct Simulate {
     /// Keys of the scenario that take a column's discipline.
     #[serde(default = "core")]
     queues: Vec<String>,
+    /// Rows that count flows, by their names.
+    #[serde(default)]
+    counts: BTreeMap<String, Count>,
+    /// The group whose queues others meet.
+    greedy: Option<String>,
+    /// Whether throughput is told by round-trip time.
+    #[serde(default)]
+    by_round_trip: bool,
     /// The scenario, as in a file for `roundelay simulate`.
     scenario: Table,
+}
+
+/// Flows of a group, or of all, whose throughput is in a range.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Count {
+    /// None: all groups.
+    group: Option<String>,
+    /// Kbit/s, inclusive.
+    #[serde(default)]
+    from: f64,
+    /// Kbit/s, exclusive; none: no upper end.
+    below: Option<f64>,
 }
 
 fn core() -> Vec<String> {
@@ -31,8 +68,10 @@ fn core() -> Vec<String> {
 }
 
 impl Simulate {
-    fn scenario(&self, column: &str) -> Result<Scenario, Failed> {
+    /// The scenario of a column. Its hashes have a key of their own, so that no two columns, seeds or scenarios share their collisions.
+    fn scenario(&self, column: &str, hash_seed: u64) -> Result<Scenario, Failed> {
         let mut table = self.scenario.clone();
+        table.insert("hash_seed".to_owned(), Value::Integer(hash_seed as i64));
         match self.columns.get(column) {
             Some(discipline @ Value::String(_)) => {
                 for path in &self.queues {
@@ -49,6 +88,14 @@ impl Simulate {
         let text = toml::to_string(&table).map_err(Failed::from)?;
         Scenario::from_toml(column, &text, Path::new(".")).map_err(Failed::from)
     }
+
+    /// FNV-1a of all that tells this run from others, in 62 bits.
+    fn hash_seed(&self, column: &str, seed: u64) -> Result<u64, Failed> {
+        let scenario = toml::to_string(&self.scenario).map_err(Failed::from)?;
+        let text = format!("{column}\n{seed}\n{scenario}");
+        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        Ok(hash >> 2)
+    }
 }
 
 impl Experiment for Simulate {
@@ -57,8 +104,11 @@ impl Experiment for Simulate {
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
-        let results = self.scenario(part)?.run(seed, |_| ()).map_err(Failed::from)?;
-        Ok(Outcome { rows: rows(part, &results), trace: Vec::new() })
+        let hash_seed = self.hash_seed(part, seed)?;
+        let scenario = self.scenario(part, hash_seed)?;
+        let results = scenario.run(seed, |_| ()).map_err(Failed::from)?;
+        let figures = Figures { run: part, plan: self, scenario: &scenario, results: &results, hash_seed };
+        Ok(Outcome { rows: figures.rows()?, trace: Vec::new() })
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
@@ -76,28 +126,5 @@ impl Experiment for Simulate {
     }
 }
 
-fn rows(run: &str, results: &Results) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for group in &results.groups {
-        let mut tell = |figure: &str, value: Option<f64>, scale: f64| {
-            rows.extend(value.map(|value| Row::scalar(run, format!("{} {figure}", group.name), value * scale)));
-        };
-        tell("throughput, kbit/s", Some(group.throughput), 1e-3);
-        tell("delay, ms", group.delay.mean, 1e3);
-        tell("delay deviation, ms", group.delay_deviation, 1e3);
-        tell("delay max, ms", group.delay.max, 1e3);
-        tell("loss", group.loss, 1.0);
-        tell("Jain's index", group.jain, 1.0);
-    }
-    let rates: Vec<_> = results.flows.iter().filter(|flow| flow.open).map(|flow| (flow.number, flow.throughput / 1e3)).collect();
-    rows.extend(rates.iter().map(|(number, rate)| Row::point(run, "flows, kbit/s", *number as f64, *rate)));
-    let mut ranks: Vec<_> = rates.iter().map(|(_, rate)| *rate).collect();
-    ranks.sort_by(f64::total_cmp);
-    rows.extend((1_u32..).zip(&ranks).map(|(rank, rate)| Row::point(run, "ranks, kbit/s", rank.into(), *rate)));
-    if let (Some(least), Some(most)) = (ranks.first(), ranks.last()) {
-        rows.extend([Row::scalar(run, "least, kbit/s", *least), Row::scalar(run, "most, kbit/s", *most)]);
-    }
-    let core = results.classes.iter().find(|class| class.class == "core");
-    rows.extend(core.map(|core| Row::scalar(run, "utilisation", core.busiest)));
-    rows
-}
+#[cfg(test)]
+mod tests;

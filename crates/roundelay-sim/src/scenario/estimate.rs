@@ -3,8 +3,10 @@
 use roundelay::Duration;
 
 use super::{Group, Scenario, SourceSpec};
+use crate::decision::DecisionCost;
 use crate::network::{LinkConfig, LinkId, Network};
 use crate::routing::Routes;
+use crate::topologies::Topology;
 
 /// A run that would take more events is refused.
 pub const MOST_EVENTS: f64 = 1e12;
@@ -45,8 +47,11 @@ impl Estimate {
         // Groups that join the same hosts share their tables.
         let tables = scenario.groups.iter().map(|group| group.route_bytes(network)).max().unwrap_or(0) as f64;
         let (links, sources) = (network.links().len() as f64, scenario.sources() as f64);
-        let memory = lists + tables + links * PER_LINK + sources * PER_SOURCE + room(network).min(at_once) * PER_PACKET;
-        Self { packets, packet_hops, events: 2.0 * packet_hops + packets, memory }
+        let memory = lists + tables + links * PER_LINK + sources * PER_SOURCE + room(&scenario.topology).min(at_once) * PER_PACKET;
+        // A port that takes time to decide works twice for a packet.
+        let decides = network.links().iter().any(|link| link.decision != DecisionCost::NONE);
+        let per_hop = if decides { 3.0 } else { 2.0 };
+        Self { packets, packet_hops, events: per_hop * packet_hops + packets, memory }
     }
 }
 
@@ -189,12 +194,14 @@ fn list_bytes(group: &Group) -> f64 {
     }
 }
 
-/// Packets that fit into all queues and wires.
-fn room(network: &Network) -> f64 {
+/// Packets that fit into all queues and wires, where these are as long as a run may draw them.
+fn room(topology: &Topology) -> f64 {
+    let links = topology.network.links();
+    let flying = |link: &LinkConfig, delay: Duration| link.rate.bits_per_second() as f64 * delay.as_secs_f64() / 8_000.0;
     let of_link = |link: &LinkConfig| {
         let limit = link.queue.limit_or_default();
-        let flying = link.rate.bits_per_second() as f64 * link.delay.as_secs_f64() / 8_000.0;
-        (limit.packets as f64).min(limit.bytes as f64 / 1_000.0) + flying
+        (limit.packets as f64).min(limit.bytes as f64 / 1_000.0) + flying(link, link.delay)
     };
-    network.links().iter().map(of_link).sum()
+    let drawn = topology.drawn.iter().flat_map(|drawn| drawn.links.map(|link| flying(&links[link.index()], drawn.most)));
+    links.iter().map(of_link).chain(drawn).sum()
 }

@@ -19,7 +19,7 @@ use crate::network::LinkClass;
 use crate::random::mix;
 use crate::routing::{Metric, Routing};
 use crate::topologies::{Queues, Topology};
-use crate::written::{InWords, Ordering, read, some, whole};
+use crate::written::{InWords, Ordering, read, some, some_whole, whole};
 
 /// The shortest run.
 const SHORTEST: Duration = Duration::from_nanos(1);
@@ -36,6 +36,9 @@ struct Top {
     /// Of all that is drawn: same seed, same result.
     #[serde(default = "one", deserialize_with = "whole::<_, _, 0, { u64::MAX }>")]
     seed: u64,
+    /// Of hashes and draws of queues, and of the hash that spreads flows over routes; all runs have the same. Left out: the seed of each run.
+    #[serde(default, deserialize_with = "some_whole::<_, _, 0, { u64::MAX }>")]
+    hash_seed: Option<u64>,
     /// How long it lasts, at most 200 days.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
@@ -134,12 +137,16 @@ impl Scenario {
         let files = Files::new(folder, capture);
         let mut topology = topology(&reader, topology_table, &parts, &files)?;
         top.queue.check(&reader, &topology)?;
-        topology.network.set_routing(Routing { metric: top.routing.metric, spread: top.routing.spread.then_some(mix(top.seed)) });
+        topology.network.set_routing(Routing {
+            metric: top.routing.metric,
+            spread: top.routing.spread.then_some(mix(top.hash_seed.unwrap_or(top.seed))),
+        });
         let groups = groups(&reader, sources, &topology, top.duration, &files)?;
         let name = top.name.unwrap_or_else(|| file.rsplit(['/', '\\']).next().unwrap_or(file).trim_end_matches(".toml").to_owned());
         let scenario = Self {
             name,
             seed: top.seed,
+            hash_seed: top.hash_seed,
             duration: top.duration,
             warmup: top.warmup,
             topology,

@@ -3,7 +3,8 @@
 use roundelay::{Duration, Instant};
 
 use super::source::{SourceSpec, Transport};
-use super::{Arrivals, OnOff, RequestResponse, Workload};
+use super::{Arrivals, Cbr, OnOff, RequestResponse, Workload};
+use crate::sources::cbr::Gaps;
 use crate::sources::workload;
 
 /// Packets of one source: their mean, and the variance of what is drawn. Over TCP those with data, and one each way for a connection's beginning.
@@ -11,6 +12,8 @@ use crate::sources::workload;
 pub(super) struct Load {
     mean: f64,
     variance: f64,
+    /// No source sends more.
+    most: f64,
 }
 
 /// Means of talkspurts and pauses in seconds, and packets a second in between: those of the source `voip`.
@@ -18,25 +21,31 @@ const SPEECH: (f64, f64, f64) = (1.004, 1.587, 50.0);
 
 impl Load {
     const fn exact(packets: f64) -> Self {
-        Self { mean: packets, variance: 0.0 }
+        Self { mean: packets, variance: 0.0, most: f64::INFINITY }
     }
 
     /// So many of `each` packets, drawn one by one.
     fn drawn(times: f64, each: f64) -> Self {
-        Self { mean: times * each, variance: times * each * each }
+        Self { variance: times * each * each, ..Self::exact(times * each) }
     }
 
     /// Exponential on- and off-times of an alternating renewal process, whose variance grows with time (D. Cox, "Renewal Theory", 1962, section 7).
     fn by_turns(on: f64, off: f64, rate: f64, seconds: f64) -> Self {
         let cycle = (on + off).max(f64::MIN_POSITIVE);
         let variance = 2.0 * (on * off).powi(2) / cycle.powi(3) * seconds * rate * rate;
-        Self { mean: rate * seconds * on / cycle, variance }
+        Self { variance, ..Self::exact(rate * seconds * on / cycle) }
     }
 
     /// At most, of so many sources: four standard deviations above the mean.
     pub(super) fn of(self, sources: f64) -> f64 {
         // Without end is without end, however few there are.
-        if self.variance == 0.0 { self.mean * sources } else { self.mean * sources + 4.0 * (self.variance * sources).sqrt() }
+        let drawn = if self.variance == 0.0 { 0.0 } else { 4.0 * (self.variance * sources).sqrt() };
+        (self.mean * sources + drawn).min(self.most * sources)
+    }
+
+    /// Of a source that ends after so many packets, if it does.
+    fn up_to(self, packets: Option<u64>) -> Self {
+        Self { most: packets.map_or(f64::INFINITY, |packets| packets as f64), ..self }
     }
 }
 
@@ -49,8 +58,8 @@ impl SourceSpec {
     /// second; `hosts` are those of flows that arrive.
     pub(super) fn load(&self, span: Duration, round_trip: Duration, fastest: f64, hosts: f64) -> Load {
         let seconds = span.as_secs_f64();
-        match self {
-            Self::Cbr(spec) => Load::exact(at_rate(spec.rate, spec.packet_len.into(), seconds).ceil()),
+        let load = match self {
+            Self::Cbr(spec) => spec.load(seconds),
             Self::Poisson(spec) => Load::drawn(at_rate(spec.rate, spec.lengths().mean(), seconds), 1.0),
             Self::OnOff(spec) => spec.load(seconds),
             Self::Voip(_) => Load::by_turns(SPEECH.0, SPEECH.1, SPEECH.2, seconds),
@@ -70,7 +79,8 @@ impl SourceSpec {
                 let of_flow = |flow: &workload::Entry| self.segments(flow.size_bytes) + beginning;
                 Load::exact(flows.iter().take_while(|flow| flow.at < Instant::ZERO + span).map(of_flow).sum())
             }
-        }
+        };
+        load.up_to(self.packets())
     }
 
     /// Bytes of data in a full packet of a flow.
@@ -85,6 +95,15 @@ impl SourceSpec {
 
 fn segments(bytes: u64, len: u32) -> f64 {
     bytes.div_ceil(u64::from(len.max(1))) as f64
+}
+
+impl Cbr {
+    /// A renewal process: where gaps vary by a twelfth of their square, so does the number of packets by a twelfth of itself (D. Cox, "Renewal Theory",
+    /// 1962, section 3.3).
+    fn load(&self, seconds: f64) -> Load {
+        let mean = at_rate(self.rate, self.packet_len.into(), seconds).ceil();
+        Load { variance: if self.gaps == Gaps::Random { mean / 12.0 } else { 0.0 }, ..Load::exact(mean) }
+    }
 }
 
 impl OnOff {
@@ -111,6 +130,6 @@ impl Arrivals {
         let part = |size: f64| (size / most).min(1.0);
         let mean = sizes.mean_of(|size| packets(size.min(most)) * (1.0 - part(size) / 2.0));
         let square = sizes.mean_of(|size| packets(size.min(most)).powi(2) * (1.0 - part(size) * 2.0 / 3.0));
-        Load { mean: flows * mean, variance: flows * square }
+        Load { variance: flows * square, ..Load::exact(flows * mean) }
     }
 }

@@ -63,11 +63,26 @@ impl Packets {
 pub(super) enum Ending {
     /// By themselves, without telling: they are then complete if nothing of them was lost.
     Silent,
+    /// The same after so many packets: those that were cut off before are not complete.
+    After(u64),
     /// Their agents tell of each transfer.
     #[default]
     Told,
     /// They are no transfers: what their agents tell is what was sent again.
     Never,
+}
+
+impl Ending {
+    /// Whether a flow's end is all that is told of it.
+    const fn is_silent(self) -> bool {
+        matches!(self, Self::Silent | Self::After(_))
+    }
+
+    /// Whether a flow that has ended was delivered as a whole.
+    const fn is_complete(self, counts: &FlowCounts) -> bool {
+        let whole = if let Self::After(packets) = self { packets } else { counts.sent };
+        counts.delivered == whole
+    }
 }
 
 /// A flow.
@@ -200,7 +215,7 @@ impl Meter {
     pub(super) fn end(&mut self) {
         for flow in self.flows.iter().filter(|flow| flow.is_open && flow.opened >= self.warmup) {
             let group = &mut self.groups[flow.group as usize];
-            group.incomplete += u64::from(group.ending == Ending::Silent);
+            group.incomplete += u64::from(group.ending.is_silent());
         }
     }
 
@@ -309,8 +324,9 @@ impl Probe for Meter {
         let FlowMeter { group, opened, .. } = self.flows[place];
         self.flows[place].is_open = false;
         self.groups[group as usize].closed += 1;
-        if self.groups[group as usize].ending == Ending::Silent && opened >= self.warmup {
-            if counts.delivered == counts.sent {
+        let ending = self.groups[group as usize].ending;
+        if ending.is_silent() && opened >= self.warmup {
+            if ending.is_complete(counts) {
                 self.finish(group, now.since(opened), counts.bytes);
             } else {
                 self.groups[group as usize].incomplete += 1;

@@ -55,6 +55,8 @@ pub struct Scenario {
     pub name: String,
     /// Of all that is drawn.
     pub seed: u64,
+    /// Of hashes and draws of queues, and of the hash that spreads flows over routes, whichever seed a run has. None: the run's seed.
+    pub hash_seed: Option<u64>,
     /// How long it lasts.
     pub duration: Duration,
     /// What happens before counts for nothing.

@@ -9,7 +9,7 @@ use super::curves::{Curves, Sampler};
 use super::meter::Meter;
 use super::results::LinkState;
 use super::{Results, Scenario};
-use crate::network::LinkId;
+use crate::network::{LinkId, Network};
 use crate::probe::Probe;
 use crate::random::mix;
 use crate::routing::Routing;
@@ -110,6 +110,14 @@ impl Scenario {
         Ok(Results::new(self, seed, simulation.events(), meter, &before.unwrap_or_default(), &after))
     }
 
+    /// The network of the run with this seed: links as long as it draws them, routes spread by its hash.
+    pub fn network(&self, seed: u64) -> Network {
+        let mut network = self.topology.drawn(seed);
+        let Routing { metric, spread } = network.routing();
+        network.set_routing(Routing { metric, spread: spread.map(|_| mix(self.hash_seed.unwrap_or(seed))) });
+        network
+    }
+
     /// Sources in all.
     pub fn sources(&self) -> u64 {
         self.groups.iter().map(|group| group.sources()).sum()
@@ -147,11 +155,11 @@ impl Scenario {
     }
 
     fn simulation<P: Probe>(&self, seed: u64, probe: P) -> Result<Simulation<(Meter, P)>, RunError> {
-        let mut network = self.topology.network.clone();
-        let Routing { metric, spread } = network.routing();
-        network.set_routing(Routing { metric, spread: spread.map(|_| mix(seed)) });
+        let network = self.network(seed);
         let meter = Meter::new(&network, self);
-        let mut simulation = Simulation::with_probe(network, seed, (meter, probe)).map_err(|error| self.named(error))?;
+        let hash_seed = self.hash_seed.unwrap_or(seed);
+        let simulation = Simulation::with_hash_seed(network, seed, hash_seed, (meter, probe));
+        let mut simulation = simulation.map_err(|error| self.named(error))?;
         for (number, group) in (0..).zip(&self.groups) {
             simulation.set_marks(number, group.marks());
             let hosts = group.hosts(&self.topology.network);

@@ -11,16 +11,18 @@ use super::meter::Ending;
 use super::protocol::Protocol;
 use crate::agent::Agent;
 use crate::network::{LinkClass, Network, NodeId};
+use crate::sources::cbr::Gaps;
 use crate::sources::{
-    Sizes, SourceError, Span, Terms, arrivals, burst, cbr, on_off, poisson, request_response, tcp, trace, video, voip, workload,
+    MOST_PACKETS, Sizes, SourceError, Span, Terms, arrivals, burst, cbr, on_off, poisson, request_response, tcp, trace, video, voip,
+    workload,
 };
-use crate::written::{InWords, read, some};
+use crate::written::{InWords, read, some, some_whole};
 
 /// A kind of source with its parameters.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SourceSpec {
-    /// Packets of one length at a constant rate.
+    /// Packets of one length at a constant rate, at even or at random gaps.
     Cbr(Cbr),
     /// Packets after exponential gaps.
     Poisson(Poisson),
@@ -56,6 +58,13 @@ pub struct Cbr {
     #[serde(default = "packet_len", deserialize_with = "read")]
     #[schemars(with = "InWords<u32>")]
     pub packet_len: u32,
+    /// How far apart packets leave.
+    #[serde(default)]
+    pub gaps: Gaps,
+    /// It ends after so many packets. Left out: it has no end.
+    #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]
+    #[schemars(range(min = 1, max = 1_000_000_000_000u64))]
+    pub packets: Option<u64>,
 }
 
 /// Lengths of packets.
@@ -87,6 +96,10 @@ pub struct Poisson {
     /// Lengths with their weights, in place of these: [[64, 7], [576, 4], [1500, 1]].
     #[serde(default)]
     pub mix: Vec<(u32, u32)>,
+    /// It ends after so many packets. Left out: it has no end.
+    #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]
+    #[schemars(range(min = 1, max = 1_000_000_000_000u64))]
+    pub packets: Option<u64>,
 }
 
 /// On and off.
@@ -112,6 +125,10 @@ pub struct OnOff {
     /// Of Pareto times: above 1, to 100.
     #[serde(default)]
     pub shape: Option<f64>,
+    /// It ends after so many packets. Left out: it has no end.
+    #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]
+    #[schemars(range(min = 1, max = 1_000_000_000_000u64))]
+    pub packets: Option<u64>,
 }
 
 /// Speech.
@@ -122,6 +139,10 @@ pub struct Voip {
     #[serde(default = "speech_len", deserialize_with = "read")]
     #[schemars(with = "InWords<u32>")]
     pub packet_len: u32,
+    /// It ends after so many packets. Left out: it has no end.
+    #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]
+    #[schemars(range(min = 1, max = 1_000_000_000_000u64))]
+    pub packets: Option<u64>,
 }
 
 /// A whole flow at once.
@@ -306,7 +327,7 @@ impl SourceSpec {
         match self {
             Self::Cbr(Cbr { packet_len, .. })
             | Self::OnOff(OnOff { packet_len, .. })
-            | Self::Voip(Voip { packet_len })
+            | Self::Voip(Voip { packet_len, .. })
             | Self::Burst(Burst { packet_len, .. })
             | Self::Arrivals(Arrivals { packet_len, .. })
             | Self::Workload(Workload { packet_len, .. }) => *packet_len,
@@ -316,8 +337,22 @@ impl SourceSpec {
         }
     }
 
+    /// After how many packets a source that could go on without end ends.
+    pub(super) const fn packets(&self) -> Option<u64> {
+        match self {
+            Self::Cbr(Cbr { packets, .. })
+            | Self::Poisson(Poisson { packets, .. })
+            | Self::OnOff(OnOff { packets, .. })
+            | Self::Voip(Voip { packets, .. }) => *packets,
+            _ => None,
+        }
+    }
+
     /// How its flows end.
     pub(super) fn ending(&self) -> Ending {
+        if let Some(packets) = self.packets() {
+            return Ending::After(packets);
+        }
         match self {
             Self::Burst(_) => Ending::Silent,
             Self::Arrivals(spec) if spec.transport == Transport::Burst => Ending::Silent,
@@ -346,10 +381,12 @@ impl SourceSpec {
     /// A parameter is out of its range.
     pub(super) fn agent(&self, terms: Terms, hosts: &[arrivals::Host], list: &[trace::Entry]) -> Result<Box<dyn Agent>, SourceError> {
         Ok(match self {
-            Self::Cbr(Cbr { rate, packet_len }) => Box::new(cbr::Cbr::new(cbr::Config { terms, rate: *rate, packet_len: *packet_len })?),
-            Self::Poisson(spec) => Box::new(poisson::Poisson::new(poisson::Config { terms, rate: spec.rate, lengths: spec.lengths() })?),
+            Self::Cbr(spec) => Box::new(cbr::Cbr::new(spec.config(terms))?),
+            Self::Poisson(spec) => Box::new(poisson::Poisson::new(spec.config(terms))?),
             Self::OnOff(spec) => Box::new(on_off::OnOff::new(spec.config(terms))?),
-            Self::Voip(Voip { packet_len }) => Box::new(voip::new(voip::Config { terms, packet_len: *packet_len })?),
+            Self::Voip(Voip { packet_len, packets }) => {
+                Box::new(voip::new(voip::Config { terms, packet_len: *packet_len, packets: *packets })?)
+            }
             Self::Burst(Burst { size, packet_len }) => {
                 Box::new(burst::Burst::new(burst::Config { terms, size_bytes: size.0, packet_len: *packet_len })?)
             }
@@ -379,7 +416,17 @@ impl SourceSpec {
     }
 }
 
+impl Cbr {
+    fn config(&self, terms: Terms) -> cbr::Config {
+        cbr::Config { terms, rate: self.rate, packet_len: self.packet_len, gaps: self.gaps, packets: self.packets }
+    }
+}
+
 impl Poisson {
+    fn config(&self, terms: Terms) -> poisson::Config {
+        poisson::Config { terms, rate: self.rate, lengths: self.lengths(), packets: self.packets }
+    }
+
     pub(super) fn lengths(&self) -> poisson::Lengths {
         match self.lengths {
             _ if !self.mix.is_empty() => poisson::Lengths::Mix(self.mix.clone()),
@@ -395,7 +442,7 @@ impl OnOff {
             Some(shape) => Span::Pareto { mean, shape },
             None => Span::Exponential(mean),
         });
-        on_off::Config { terms, rate: self.rate, packet_len: self.packet_len, on, off }
+        on_off::Config { terms, rate: self.rate, packet_len: self.packet_len, on, off, packets: self.packets }
     }
 }
 

@@ -91,7 +91,7 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
         (
             "pairs = 3",
             "pears = 3",
-            "mine.toml:7: unknown field `pears`, expected one of `pairs`, `rate`, `delay`, `access_rate`, `access_delay`, `access_delay_step`; beside `template`",
+            "mine.toml:7: unknown field `pears`, expected one of `pairs`, `rate`, `delay`, `access_rate`, `access_delay`, `access_delay_step`, `access_delay_jitter`; beside `template`",
         ),
         ("pairs = 3", "pairs = 20000", "mine.toml:22: routes of so many hosts take 6103 MB (2^20 bytes) of memory, legal range up to 4096"),
         ("pairs = 3", "pairs = 0", "mine.toml:7: pairs: 0 is not in the legal range 1 to 500000"),
@@ -114,7 +114,7 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
         (
             "packet_len = 500",
             "packet_size = 500",
-            "mine.toml:25: unknown field `packet_size`, expected `rate` or `packet_len`; beside `name`, `from`, `to`, `pairs`, `count`, `start`, ",
+            "mine.toml:25: unknown field `packet_size`, expected one of `rate`, `packet_len`, `gaps`, `packets`; beside `name`, `from`, `to`, `pairs`, `count`, `start`, ",
         ),
         ("weight = 3", "max_packet_len = 511", "mine.toml:27: max_packet_len 511: legal range 512 to 65536"),
         (

@@ -12,6 +12,7 @@ use toml::de::DeTable;
 use super::ScenarioError;
 use super::files::Files;
 use super::reader::Reader;
+use crate::decision::DecisionCost;
 use crate::network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NodeId};
 use crate::topologies::files::{self, Format, FromFile};
 use crate::topologies::{Dumbbell, FatTree, Internet2, LeafSpine, ParkingLot, QfqFigure8, Queues, Topology, TopologyError};
@@ -125,6 +126,10 @@ pub(super) struct PortEntry {
     /// What it counts where routes go by cost.
     #[serde(default, deserialize_with = "some_whole::<_, _, 0, { u64::MAX }>")]
     pub(super) cost: Option<u64>,
+    /// Time that each decision of its queue takes, for which the link stands still.
+    #[serde(default)]
+    #[schemars(with = "Option<InWords<DecisionCost>>")]
+    decision: Option<DecisionCost>,
 }
 
 /// Everything about the network but `[topology]`.
@@ -298,6 +303,7 @@ fn change(reader: &Reader<'_>, path: &str, entry: &PortEntry, network: &mut Netw
             tree.iter().for_each(|(tree, limit)| link.set_tree(tree.clone(), *limit));
             entry.apply(link);
         }
+        network.links()[id.index()].decision_cost().map_err(|error| reader.at(&format!("{path}.decision"), error))?;
     }
     Ok(())
 }
@@ -313,5 +319,6 @@ impl PortEntry {
         self.jitter.iter().for_each(|jitter| link.set_jitter(*jitter));
         self.overhead.iter().for_each(|overhead| link.set_overhead(*overhead));
         self.cost.iter().for_each(|cost| link.set_cost(*cost));
+        self.decision.iter().for_each(|decision| link.set_decision(decision.clone()));
     }
 }

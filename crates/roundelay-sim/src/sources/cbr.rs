@@ -1,16 +1,33 @@
-//! A constant rate: packets of one length at even intervals.
+//! Constant rate (CBR): packets of one length at even or at random gaps.
 //!
 //! Packet n leaves floor(n L / r) after the first one, in picoseconds, for any n: nothing drifts. Exactly periodic sources that start
 //! together stay together, and which of them a full queue drops is then decided by the order in which they were added, over and over (S.
-//! Floyd and V. Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992). Start jitter, or [`Config::spread`], takes that
-//! away.
+//! Floyd and V. Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992). Start jitter, [`Config::spread`] or
+//! random gaps take that away.
+//!
+//! Random gaps are those of ns-2's `random_` (`Application/Traffic/CBR`): each gap is drawn evenly from half the mean gap to one and a half, by itself. The
+//! mean is the even gap to the picosecond, so that the rate stays exact in the mean.
 
+use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Rate};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::agent::{Agent, Context};
 use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::pace::Pace;
-use crate::sources::{Check, SourceError};
+use crate::sources::{Check, SourceError, draw};
+
+/// How far apart packets leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Gaps {
+    /// At even intervals.
+    #[default]
+    Even,
+    /// Each gap drawn evenly from 0.5 to 1.5 times the mean gap: ns-2's `random_`.
+    Random,
+}
 
 /// What the source is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,9 +38,18 @@ pub struct Config {
     pub rate: Rate,
     /// Bytes of a packet, 1 to 65,535.
     pub packet_len: u32,
+    /// How far apart packets leave.
+    pub gaps: Gaps,
+    /// It ends after so many packets, 1 to 10^12. None: it has no end.
+    pub packets: Option<u64>,
 }
 
 impl Config {
+    /// A constant rate with even gaps, without end.
+    pub const fn new(terms: Terms, rate: Rate, packet_len: u32) -> Self {
+        Self { terms, rate, packet_len, gaps: Gaps::Even, packets: None }
+    }
+
     /// The terms of `count` such sources whose starts are spread evenly over one interval; the caller gives each its own flow.
     pub fn spread(self, count: u32) -> impl Iterator<Item = Self> {
         let interval = u128::from(self.rate.time_of(self.packet_len.into()).as_picos());
@@ -40,18 +66,30 @@ pub struct Cbr {
     outlet: Outlet,
     pace: Pace,
     packet_len: u32,
+    gaps: Gaps,
 }
 
 impl Cbr {
     /// # Errors
     /// A parameter is out of its range.
     pub fn new(config: Config) -> Result<Self, SourceError> {
-        let Config { terms, rate, packet_len } = config;
+        let Config { terms, rate, packet_len, gaps, packets } = config;
         let check = Check("cbr");
         terms.check(check)?;
         check.rate(rate)?;
         check.packet_len(packet_len)?;
-        Ok(Self { outlet: Outlet::new(terms, u64::MAX, packet_len), pace: Pace::new(rate, packet_len), packet_len })
+        check.packets(packets)?;
+        Ok(Self { outlet: Outlet::of_packets(terms, packets, packet_len, packet_len), pace: Pace::new(rate, packet_len), packet_len, gaps })
+    }
+
+    /// The time until the next packet.
+    #[inline]
+    fn gap(&mut self, random: &mut Pcg64Mcg) -> Duration {
+        let mean = self.pace.beat();
+        match self.gaps {
+            Gaps::Even => mean,
+            Gaps::Random => draw::within_half(random, mean),
+        }
     }
 }
 
@@ -59,8 +97,9 @@ impl Agent for Cbr {
     #[inline]
     fn wake(&mut self, context: &mut Context<'_>) {
         let (Turn::Start(flow) | Turn::GoOn(flow)) = self.outlet.turn(context) else { return };
-        self.outlet.send(flow, self.packet_len, u64::MAX, context);
-        self.outlet.call_at(context.now() + self.pace.beat(), context);
+        self.outlet.send(flow, self.packet_len, context);
+        let gap = self.gap(context.random());
+        self.outlet.call_at(context.now() + gap, context);
     }
 }
 
@@ -71,7 +110,7 @@ mod tests {
     use roundelay::Instant;
 
     fn config(bench: &Bench) -> Config {
-        Config { terms: bench.terms(), rate: "150kbit".parse().unwrap(), packet_len: 1000 }
+        Config::new(bench.terms(), "150kbit".parse().unwrap(), 1000)
     }
 
     /// 1000 bytes at 150 kbit/s are 53 1/3 ms: packet n at floor(n 8000 / 150000 s), after hours as after seconds.
@@ -107,6 +146,45 @@ mod tests {
         let gaps = |sent: &[crate::sources::bench::Sent]| sent.windows(2).map(|pair| pair[1].now.since(pair[0].now)).collect::<Vec<_>>();
         assert_eq!(gaps(&one)[..100], gaps(&other)[..100]);
         assert_eq!(one, sent(1), "same seed, same packets");
+    }
+
+    #[test]
+    fn it_ends_after_so_many_packets() {
+        let bench = Bench::default();
+        let mut config = Config { packets: Some(3), rate: "8kbit".parse().unwrap(), ..config(&bench) };
+        config.terms.urgency = crate::sources::Urgency::Remaining(Duration::from_secs(1));
+        let log = bench.run(1, 100, [Cbr::new(config).unwrap()]);
+        let sent: Vec<_> = log.sent.iter().map(|packet| (packet.now, packet.priority)).collect();
+        assert_eq!(sent, [(seconds(0), 3000), (seconds(1), 2000), (seconds(2), 1000)]);
+        let [(closed, _, counts)] = log.closed[..] else { panic!("one flow: {:?}", log.closed) };
+        assert_eq!((counts.sent, counts.delivered), (3, 3));
+        let crossing = Duration::from_nanos(80) + Duration::from_micros(1);
+        assert_eq!(closed, seconds(2) + crossing, "when its last packet has left the network");
+        let error = Cbr::new(Config { packets: Some(0), ..config }).unwrap_err();
+        assert_eq!(error.to_string(), "cbr: packets 0: legal range 1 to 1000000000000");
+    }
+
+    /// 18,750 gaps of 53 1/3 ms in the mean: within half of that, their mean within five standard errors (a third of a half, over sqrt(3)), their
+    /// variance that of an even distribution, no gap like the one before.
+    #[test]
+    fn random_gaps_are_even_within_half_the_mean() {
+        let bench = Bench::default();
+        let config = Config { gaps: Gaps::Random, ..config(&bench) };
+        let sent = |seed| bench.sent(seed, 1000, [Cbr::new(config).unwrap()]);
+        let packets = sent(1);
+        let mean = 160e9 / 3.0;
+        let gaps: Vec<_> = packets.windows(2).map(|pair| pair[1].now.since(pair[0].now).as_picos() as f64 / mean).collect();
+        let count = gaps.len() as f64;
+        assert!(gaps.iter().all(|gap| (0.5..=1.5).contains(gap)));
+        assert!(gaps.iter().any(|gap| *gap < 0.501) && gaps.iter().any(|gap| *gap > 1.499), "to the ends");
+        let average = gaps.iter().sum::<f64>() / count;
+        assert!((average - 1.0).abs() < 5.0 * (1.0 / 12.0 / count).sqrt(), "{average}");
+        let variance = gaps.iter().map(|gap| (gap - 1.0).powi(2)).sum::<f64>() / count;
+        assert!((variance * 12.0 - 1.0).abs() < 5.0 * (0.8 / count).sqrt(), "{variance}");
+        let together = gaps.windows(2).map(|pair| (pair[0] - 1.0) * (pair[1] - 1.0)).sum::<f64>() / count;
+        assert!((together * 12.0).abs() < 5.0 / count.sqrt(), "{together}");
+        assert_eq!(packets, sent(1), "same seed, same packets");
+        assert_ne!(packets, sent(2));
     }
 
     #[test]

@@ -26,6 +26,14 @@ pub(crate) fn up_to(random: &mut Pcg64Mcg, longest: Duration) -> Duration {
     Duration::from_picos(below(random, longest.as_picos().saturating_add(1)))
 }
 
+/// Evenly from half of `mean` to one and a half, both included, to the picosecond below.
+#[inline]
+pub(crate) fn within_half(random: &mut Pcg64Mcg, mean: Duration) -> Duration {
+    let half = mean.as_picos() / 2;
+    let drawn = up_to(random, Duration::from_picos(half * 2));
+    Duration::from_picos((mean.as_picos() - half).saturating_add(drawn.as_picos()))
+}
+
 /// A span of so many picoseconds, to the nearest; what is longer than can be told is as long as can be told.
 #[inline]
 pub(crate) fn span(picos: f64) -> Duration {

@@ -20,7 +20,7 @@ pub mod arrivals;
 pub mod burst;
 pub mod cbr;
 mod connection;
-mod draw;
+pub(crate) mod draw;
 pub mod on_off;
 mod outlet;
 mod pace;
@@ -73,6 +73,9 @@ impl From<roundelay_tcp::ConfigError> for SourceError {
     }
 }
 
+/// Most packets after which a source ends.
+pub const MOST_PACKETS: u64 = 1_000_000_000_000;
+
 /// Checks the parameters of a kind of source.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Check(pub(crate) &'static str);
@@ -95,6 +98,11 @@ impl Check {
     /// A packet's bytes.
     pub(crate) fn packet_len(self, len: u32) -> Result<(), SourceError> {
         self.range("packet_len", len, 1..=LONGEST_PACKET)
+    }
+
+    /// How many packets a source sends, if it ends.
+    pub(crate) fn packets(self, packets: Option<u64>) -> Result<(), SourceError> {
+        packets.map_or(Ok(()), |packets| self.range("packets", packets, 1..=MOST_PACKETS))
     }
 
     pub(crate) fn rate(self, rate: Rate) -> Result<(), SourceError> {
@@ -121,13 +129,14 @@ mod tests {
         let bench = Bench::default();
         let (terms, rate) = (bench.terms(), "1mbit".parse().unwrap());
         let span = Span::Exponential(Duration::from_millis(10));
-        let mut agents: Vec<Box<dyn Agent>> =
-            vec![Box::new(on_off::OnOff::new(on_off::Config { terms, rate, packet_len: 100, on: span, off: span }).unwrap())];
+        let mut agents: Vec<Box<dyn Agent>> = vec![Box::new(
+            on_off::OnOff::new(on_off::Config { terms, rate, packet_len: 100, on: span, off: span, packets: None }).unwrap(),
+        )];
         for _ in 0..others {
             let jitter = super::Terms { start_jitter: Duration::from_secs(1), ..terms };
-            agents.push(Box::new(cbr::Cbr::new(cbr::Config { terms: jitter, rate, packet_len: 200 }).unwrap()));
+            agents.push(Box::new(cbr::Cbr::new(cbr::Config::new(jitter, rate, 200)).unwrap()));
             let lengths = poisson::Lengths::Fixed(300);
-            agents.push(Box::new(poisson::Poisson::new(poisson::Config { terms, rate, lengths }).unwrap()));
+            agents.push(Box::new(poisson::Poisson::new(poisson::Config { terms, rate, lengths, packets: None }).unwrap()));
         }
         let mut simulation = Simulation::with_probe(bench.0, 9, super::bench::Log::default()).unwrap();
         for agent in agents {

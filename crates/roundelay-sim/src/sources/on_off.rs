@@ -26,17 +26,19 @@ pub struct Config {
     pub on: Span,
     /// How long it is off: alike.
     pub off: Span,
+    /// It ends after so many packets, 1 to 10^12. None: it has no end.
+    pub packets: Option<u64>,
 }
 
 impl Config {
     /// Pareto times of one shape.
     pub const fn pareto(terms: Terms, rate: Rate, packet_len: u32, [on, off]: [Duration; 2], shape: f64) -> Self {
-        Self { terms, rate, packet_len, on: Span::Pareto { mean: on, shape }, off: Span::Pareto { mean: off, shape } }
+        Self { terms, rate, packet_len, on: Span::Pareto { mean: on, shape }, off: Span::Pareto { mean: off, shape }, packets: None }
     }
 
     /// Exponential times.
     pub const fn exponential(terms: Terms, rate: Rate, packet_len: u32, [on, off]: [Duration; 2]) -> Self {
-        Self { terms, rate, packet_len, on: Span::Exponential(on), off: Span::Exponential(off) }
+        Self { terms, rate, packet_len, on: Span::Exponential(on), off: Span::Exponential(off), packets: None }
     }
 
     /// What it sends in the mean, in bits a second: the rate by the part of the time that it is on.
@@ -76,14 +78,15 @@ impl OnOff {
     }
 
     pub(crate) fn named(kind: &'static str, config: Config) -> Result<Self, SourceError> {
-        let Config { terms, rate, packet_len, on, off } = config;
+        let Config { terms, rate, packet_len, on, off, packets } = config;
         let check = Check(kind);
         terms.check(check)?;
         check.rate(rate)?;
         check.packet_len(packet_len)?;
         check_times(check, ["mean_on", "shape_on"], on)?;
         check_times(check, ["mean_off", "shape_off"], off)?;
-        let outlet = Outlet::new(terms, u64::MAX, packet_len);
+        check.packets(packets)?;
+        let outlet = Outlet::of_packets(terms, packets, packet_len, packet_len);
         Ok(Self { outlet, pace: Pace::new(rate, packet_len), packet_len, on, off, on_until: Instant::ZERO })
     }
 
@@ -107,7 +110,7 @@ impl Agent for OnOff {
         if matches!(turn, Turn::Start(_)) {
             self.on_until = context.now() + self.on.draw(context.random());
         }
-        self.outlet.send(flow, self.packet_len, u64::MAX, context);
+        self.outlet.send(flow, self.packet_len, context);
         let next = self.next(context.now(), context.random());
         self.outlet.call_at(next, context);
     }
@@ -120,7 +123,7 @@ mod tests {
     use crate::sources::voip;
 
     fn config(on: Span, off: Span) -> Config {
-        Config { terms: Bench::default().terms(), rate: "1mbit".parse().unwrap(), packet_len: 125, on, off }
+        Config { terms: Bench::default().terms(), rate: "1mbit".parse().unwrap(), packet_len: 125, on, off, packets: None }
     }
 
     fn times(config: Config, seed: u64, secs: u64) -> Vec<u64> {

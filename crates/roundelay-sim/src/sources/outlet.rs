@@ -37,13 +37,15 @@ impl Terms {
     }
 }
 
-/// Terms at work: the flow is opened at the start and closed at the stop.
+/// Terms at work: the flow is opened at the start and closed at the stop, or when its last packet is sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Outlet {
     terms: Terms,
     stamp: Stamp,
     starts: Option<Instant>,
     flow: Option<FlowId>,
+    /// Packets that it may still send.
+    left: u64,
 }
 
 /// What an agent that was called has to do.
@@ -60,7 +62,25 @@ pub(crate) enum Turn {
 impl Outlet {
     /// For a flow of `size_bytes`, `u64::MAX` if it has no end.
     pub(crate) const fn new(terms: Terms, size_bytes: u64, packet_len: u32) -> Self {
-        Self { terms, stamp: Stamp::new(terms.urgency, size_bytes, packet_len), starts: None, flow: None }
+        Self { terms, stamp: Stamp::new(terms.urgency, size_bytes, packet_len), starts: None, flow: None, left: u64::MAX }
+    }
+
+    /// For a flow of so many packets of `packet_len` bytes, in the mean; of packets without end if there is no number. Urgency by size goes by their
+    /// bytes; `stamp_len` is the length by which fair slack goes.
+    pub(crate) fn of_packets(terms: Terms, packets: Option<u64>, packet_len: u32, stamp_len: u32) -> Self {
+        let left = packets.unwrap_or(u64::MAX);
+        let size_bytes = packets.map_or(u64::MAX, |packets| packets.saturating_mul(packet_len.into()));
+        Self { left, ..Self::new(terms, size_bytes, stamp_len) }
+    }
+
+    /// Sends the next packet of the flow, stamped: one whose others are as long.
+    #[inline]
+    pub(crate) fn send(&mut self, flow: FlowId, len: u32, context: &mut Context<'_>) {
+        let left_bytes = if self.left == u64::MAX { u64::MAX } else { self.left.saturating_mul(len.into()) };
+        let mut packet = Outgoing::new(flow, len);
+        self.stamp.mark(&mut packet, context.now(), left_bytes);
+        context.send(packet);
+        self.left -= u64::from(self.left != u64::MAX);
     }
 
     /// The same between other nodes.
@@ -100,17 +120,12 @@ impl Outlet {
         Turn::Start(flow)
     }
 
-    /// Sends a packet of the flow, stamped.
-    #[inline]
-    pub(crate) fn send(&mut self, flow: FlowId, len: u32, left_bytes: u64, context: &mut Context<'_>) {
-        let mut packet = Outgoing::new(flow, len);
-        self.stamp.mark(&mut packet, context.now(), left_bytes);
-        context.send(packet);
-    }
-
-    /// Wants to be called at `at`, or at the stop if that comes first.
+    /// Wants to be called at `at`, or at the stop if that comes first; after its last packet the flow is closed.
     #[inline]
     pub(crate) fn call_at(&self, at: Instant, context: &mut Context<'_>) {
+        if self.left == 0 {
+            return self.finish(context);
+        }
         context.wake_at(self.terms.stop.map_or(at, |stop| stop.min(at)));
     }
 

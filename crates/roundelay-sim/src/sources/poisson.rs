@@ -91,6 +91,8 @@ pub struct Config {
     pub rate: Rate,
     /// Bytes of its packets: each, or in the mean, 1 to 65,535.
     pub lengths: Lengths,
+    /// It ends after so many packets, 1 to 10^12. None: it has no end.
+    pub packets: Option<u64>,
 }
 
 /// The source.
@@ -105,13 +107,15 @@ impl Poisson {
     /// # Errors
     /// A parameter is out of its range.
     pub fn new(config: Config) -> Result<Self, SourceError> {
-        let Config { terms, rate, lengths } = config;
+        let Config { terms, rate, lengths, packets } = config;
         let check = Check("poisson");
         terms.check(check)?;
         check.rate(rate)?;
         lengths.check(check)?;
+        check.packets(packets)?;
         let mean_gap_picos = lengths.mean() * 8e12 / rate.bits_per_second() as f64;
-        Ok(Self { outlet: Outlet::new(terms, u64::MAX, 1), mean_gap_picos, lengths })
+        let outlet = Outlet::of_packets(terms, packets, lengths.mean().ceil() as u32, 1);
+        Ok(Self { outlet, mean_gap_picos, lengths })
     }
 }
 
@@ -124,7 +128,7 @@ impl Agent for Poisson {
         }
         if let Turn::GoOn(flow) = turn {
             let len = self.lengths.draw(context.random());
-            self.outlet.send(flow, len, u64::MAX, context);
+            self.outlet.send(flow, len, context);
         }
         let gap = draw::exponential(context.random(), self.mean_gap_picos);
         self.outlet.call_at(context.now() + gap, context);
@@ -140,7 +144,7 @@ mod tests {
     use roundelay::Instant;
 
     fn config(bench: &Bench, lengths: Lengths) -> Config {
-        Config { terms: bench.terms(), rate: "8mbit".parse().unwrap(), lengths }
+        Config { terms: bench.terms(), rate: "8mbit".parse().unwrap(), lengths, packets: None }
     }
 
     /// 1000 a second: the count is off by sqrt(n), the variance of the gaps is their mean's square, and half of the gaps are below ln 2.

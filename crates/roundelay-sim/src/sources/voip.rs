@@ -7,7 +7,6 @@
 use roundelay::{Duration, Rate};
 
 use crate::sources::SourceError;
-use crate::sources::draw::Span;
 use crate::sources::on_off::{self, OnOff};
 use crate::sources::outlet::Terms;
 use crate::sources::stamp::Urgency;
@@ -28,12 +27,14 @@ pub struct Config {
     pub terms: Terms,
     /// Bytes of a packet, 1 to 65,535. G.711 has 160 and 40 of headers.
     pub packet_len: u32,
+    /// It ends after so many packets, 1 to 10^12. None: it has no end.
+    pub packets: Option<u64>,
 }
 
 impl Config {
     /// G.711: 64 kbit/s, and headers of RTP, UDP and IPv4.
     pub const fn new(terms: Terms) -> Self {
-        Self { terms, packet_len: 200 }
+        Self { terms, packet_len: 200, packets: None }
     }
 }
 
@@ -42,11 +43,12 @@ impl Config {
 /// # Errors
 /// A parameter is out of its range.
 pub fn new(config: Config) -> Result<OnOff, SourceError> {
-    let Config { mut terms, packet_len } = config;
+    let Config { mut terms, packet_len, packets } = config;
     if terms.urgency == Urgency::None {
         terms.urgency = Urgency::Deadline(DUE_WITHIN);
     }
     let bits = u64::from(packet_len) * 8 * (1_000_000_000_000 / FRAME.as_picos());
     let rate = Rate::from_bits_per_second(bits).ok_or_else(|| SourceError::new("voip", "packet_len", packet_len, "1 to 65535"))?;
-    OnOff::named("voip", on_off::Config { terms, rate, packet_len, on: Span::Exponential(TALKSPURT), off: Span::Exponential(PAUSE) })
+    let config = on_off::Config::exponential(terms, rate, packet_len, [TALKSPURT, PAUSE]);
+    OnOff::named("voip", on_off::Config { packets, ..config })
 }

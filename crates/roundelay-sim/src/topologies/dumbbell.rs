@@ -1,7 +1,7 @@
 //! Senders, a bottleneck, receivers: the network of most papers on queues.
 //!
 //! `s0`, `s1`, ... send to `r0`, `r1`, ... through routers `left` and `right`. The link between these is the core; each pair has access links of
-//! its own, and round-trip times may differ from pair to pair.
+//! its own, and round-trip times may differ from pair to pair: by steps, or by what each run draws.
 
 use roundelay::{Duration, Rate};
 use schemars::JsonSchema;
@@ -38,13 +38,25 @@ pub struct Dumbbell {
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     pub access_delay_step: Duration,
+    /// And each sender by up to this, drawn evenly from the seed of each run.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    pub access_delay_jitter: Duration,
 }
 
 impl Default for Dumbbell {
     fn default() -> Self {
         let delay = Duration::from_millis(10);
         let (rate, access_rate) = (mbit(5), mbit(100));
-        Self { pairs: 50, rate, delay, access_rate, access_delay: delay, access_delay_step: Duration::ZERO }
+        Self {
+            pairs: 50,
+            rate,
+            delay,
+            access_rate,
+            access_delay: delay,
+            access_delay_step: Duration::ZERO,
+            access_delay_jitter: Duration::ZERO,
+        }
     }
 }
 
@@ -64,7 +76,7 @@ impl Dumbbell {
             Wire { rate: self.access_rate, delay: self.access_delay + Duration::from_picos(more) }
         };
         for number in 0..self.pairs {
-            builder.host(&format!("s{number}"), left, access(number.into()));
+            builder.host_within(&format!("s{number}"), left, access(number.into()), self.access_delay_jitter);
         }
         for number in 0..self.pairs {
             builder.host(&format!("r{number}"), right, access(0));

@@ -15,6 +15,8 @@ use roundelay::schedulers::Spec;
 use roundelay::{Duration, Rate};
 
 use crate::network::{LinkClass, LinkConfig, LinkId, Network, NetworkError, NodeId};
+use crate::random::{Drawer, stream};
+use crate::sources::draw;
 
 pub use dumbbell::Dumbbell;
 pub use fat_tree::FatTree;
@@ -32,6 +34,32 @@ pub struct Topology {
     pub hosts: Vec<NodeId>,
     /// What is odd about the file that it was read from, if it was.
     pub oddities: files::Oddities,
+    /// Links whose delay each run draws.
+    pub drawn: Vec<DrawnDelay>,
+}
+
+/// A link whose delay each run draws from its seed, the same both ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DrawnDelay {
+    /// Its two ways.
+    pub links: [LinkId; 2],
+    /// Up to so much more than the network has.
+    pub most: Duration,
+}
+
+impl Topology {
+    /// The network with delays as a run with this seed has them: each link of [`drawn`](Self::drawn) by a stream of its own.
+    pub fn drawn(&self, seed: u64) -> Network {
+        let mut network = self.network.clone();
+        for (number, DrawnDelay { links, most }) in (0..).zip(&self.drawn) {
+            let more = draw::up_to(&mut stream(seed, Drawer::Length(number)), *most);
+            for link in links {
+                let delay = self.network.links()[link.index()].delay + more;
+                network.link_mut(*link).into_iter().for_each(|mut link| link.set_delay(delay));
+            }
+        }
+        network
+    }
 }
 
 /// Packets that no queue ever holds: a buffer of so many is as good as one without a limit.
@@ -148,11 +176,17 @@ impl<'a> Builder<'a> {
         host
     }
 
-    /// Makes a node a host behind a router.
-    pub(crate) fn adopt(&mut self, host: NodeId, router: NodeId, access: Wire) {
+    /// Makes a node a host behind a router: the links to it and from it.
+    pub(crate) fn adopt(&mut self, host: NodeId, router: NodeId, access: Wire) -> [LinkId; 2] {
         self.topology.hosts.push(host);
-        self.link(host, router, access, LinkClass::Host);
-        self.link(router, host, access, LinkClass::Edge);
+        [self.link(host, router, access, LinkClass::Host), self.link(router, host, access, LinkClass::Edge)]
+    }
+
+    /// A host whose access link is up to `most` longer, as each run draws it.
+    pub(crate) fn host_within(&mut self, name: &str, router: NodeId, access: Wire, most: Duration) {
+        let host = self.router(name);
+        let links = self.adopt(host, router, access);
+        self.topology.drawn.extend((most > Duration::ZERO).then_some(DrawnDelay { links, most }));
     }
 
     /// A link between routers.

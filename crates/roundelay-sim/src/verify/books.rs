@@ -352,6 +352,7 @@ impl Books {
 
 /// Whether a link's queue promises what its discipline keeps: a log could ask for less, and would get it.
 fn is_promise(link: &LinkRecord) -> Check {
+    ensure(!link.preempts || link.decision == 0, || "decisions cost no time on a link that interrupts packets".to_owned())?;
     if link.queue.strip_prefix(TREE).is_some_and(|rest| rest.starts_with(' ')) {
         let is_kept = !link.preempts && link.order != Order::Fifo;
         return ensure(is_kept, || "a tree interrupts no packet, and promises no order but within flows".to_owned());

@@ -211,7 +211,7 @@ impl LinkState {
                 format!("the link should have sent all that waits by {}, packet {} too", self.must_end, first.packet)
             });
         }
-        let could_send_at = self.free_at.max(first.since);
+        let could_send_at = self.free_at.max(first.since).saturating_add(self.record.decision);
         ensure(now <= could_send_at, || format!("the link rests from {could_send_at} on while packet {} waits", first.packet))
     }
 

@@ -279,6 +279,11 @@ impl<T> Scheduler<T> for Afq<T> {
         self.evict_tail(flow.index())
     }
 
+    /// Within a turn.
+    fn has_decided(&self) -> bool {
+        self.in_turn.is_some()
+    }
+
     #[inline]
     fn backlog(&self) -> Backlog {
         self.pool.backlog()

@@ -35,7 +35,7 @@ use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
-use crate::packet::Packet;
+use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
 use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
@@ -176,6 +176,10 @@ impl<T> Scheduler<T> for Fq<T> {
     #[inline]
     fn backlog(&self) -> Backlog {
         self.pool.backlog()
+    }
+
+    fn queues_of(&self, flow: FlowId) -> Vec<usize> {
+        alloc::vec![self.hash.bucket(flow, self.config.flows) as usize]
     }
 
     /// The bins, their places in both lists and, from the first time that the buffer is full, the index that finds the longest.

@@ -39,7 +39,7 @@ use crate::config::{ConfigError, Kind, Parameter, saturated};
 use crate::mechanisms::codel::{Codel, Leaving, Target};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
-use crate::packet::{Ecn, Packet};
+use crate::packet::{Ecn, FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
@@ -374,6 +374,10 @@ impl<T> Scheduler<T> for FqCodel<T> {
 
     fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
         self.dropped.pop_front()
+    }
+
+    fn queues_of(&self, flow: FlowId) -> Vec<usize> {
+        alloc::vec![self.hash.bucket(flow, self.config.flows) as usize]
     }
 
     /// The queues' records, their places in both lists and, from the first time that the buffer is full, the index that finds the

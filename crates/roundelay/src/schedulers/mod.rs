@@ -490,6 +490,10 @@ macro_rules! registry {
                 match self { $(Self::$variant(scheduler) => scheduler.ready_at(),)* }
             }
 
+            fn has_decided(&self) -> bool {
+                match self { $(Self::$variant(scheduler) => scheduler.has_decided(),)* }
+            }
+
             fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
                 match self { $(Self::$variant(scheduler) => scheduler.take_dropped(),)* }
             }
@@ -508,6 +512,10 @@ macro_rules! registry {
 
             fn total_weight(&self) -> Option<u64> {
                 match self { $(Self::$variant(scheduler) => scheduler.total_weight(),)* }
+            }
+
+            fn queues_of(&self, flow: FlowId) -> Vec<usize> {
+                match self { $(Self::$variant(scheduler) => scheduler.queues_of(flow),)* }
             }
 
             fn footprint(&self) -> Footprint {

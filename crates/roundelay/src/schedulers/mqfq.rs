@@ -79,11 +79,14 @@ pub struct Config {
     pub resequence: bool,
     /// Bytes of the cells that packets are queued as, each by itself: 32 to 65536. Zero: packets are queued whole.
     pub cells: u32,
+    /// Whether a queue of cells counts, where room is shared, as as many packets as the arriving packet's number of cells goes into it. That
+    /// starves short packets beside long ones. If not, a packet counts as one, in the queue that has its first cell.
+    pub count_cells: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { queues: 16, hashes: 2, quantum: 1514, buffer: 100, ns2: false, resequence: false, cells: 0 }
+        Self { queues: 16, hashes: 2, quantum: 1514, buffer: 100, ns2: false, resequence: false, cells: 0, count_cells: false }
     }
 }
 
@@ -169,6 +172,15 @@ impl Discipline for Config {
             read: |config| config.cells.into(),
             write: |config, value| config.cells = saturated(value),
         },
+        Parameter {
+            name: "count_cells",
+            kind: Kind::Switch,
+            min: 0,
+            max: 1,
+            about: "share the room by cells, in units of the arriving packet: starves short packets beside long ones",
+            read: |config| config.count_cells.into(),
+            write: |config, value| config.count_cells = value != 0,
+        },
     ];
     const LIVE: &'static [&'static str] = &["quantum", "buffer", "ns2"];
     const WEIGHTED: bool = false;
@@ -199,12 +211,18 @@ impl Discipline for Config {
     }
 }
 
+/// What a ticket's `priority` tells: how many packets begin with this cell.
+const FIRST_CELL: u32 = 1;
+const LATER_CELL: u32 = 0;
+
 /// The scheduler.
 #[derive(Debug, Clone)]
 pub struct Mqfq<T> {
     /// Tickets of the packets that wait, one for each cell.
     ring: Ring<Ticket>,
     waiting: Resequencer<T>,
+    /// First cells that wait in each queue. Empty if packets are queued whole.
+    first_cells: Vec<u32>,
     /// Packets that there was no room for, until they are taken.
     dropped: VecDeque<Packet<T>>,
     hashes: Vec<FlowHash>,
@@ -222,14 +240,15 @@ impl<T> Mqfq<T> {
         Ok(Self {
             ring: Ring::new(config.quantum, config.queues as usize).with_places(),
             waiting: Resequencer::new(order),
+            first_cells: alloc::vec![0; if config.cells == 0 { 0 } else { config.queues as usize }],
             dropped: VecDeque::new(),
             hashes: (0..u64::from(config.hashes)).map(|generation| FlowHash::new(seed, generation)).collect(),
             config,
         })
     }
 
-    /// A flow's queues, as many as there are hashes, not all different perhaps.
-    fn queues_of(&self, flow: FlowId) -> impl Iterator<Item = usize> + '_ {
+    /// A flow's queues, one for each hash.
+    fn each_queue_of(&self, flow: FlowId) -> impl Iterator<Item = usize> + '_ {
         self.hashes.iter().map(move |hash| hash.bucket(flow, self.config.queues) as usize)
     }
 
@@ -238,7 +257,7 @@ impl<T> Mqfq<T> {
             return Err(packet);
         }
         let mut queues = [0; Config::MAX_HASHES];
-        queues.iter_mut().zip(self.queues_of(packet.flow)).for_each(|(place, queue)| *place = queue);
+        queues.iter_mut().zip(self.each_queue_of(packet.flow)).for_each(|(place, queue)| *place = queue);
         let queues = &queues[..self.hashes.len()];
         let (flow, pieces) = (packet.flow, self.config.pieces(packet.len));
         let len = if self.config.cells == 0 { packet.len } else { self.config.cells };
@@ -248,15 +267,18 @@ impl<T> Mqfq<T> {
             return Ok(());
         }
         let ticket = self.waiting.admit(packet, pieces);
-        self.push(queue, Packet::new(flow, len, ticket));
+        self.push(queue, Packet { priority: FIRST_CELL, ..Packet::new(flow, len, ticket) });
         for _ in 1..pieces {
             queue = self.soonest(queues, len);
-            self.push(queue, Packet::new(flow, len, ticket));
+            self.push(queue, Packet { priority: LATER_CELL, ..Packet::new(flow, len, ticket) });
         }
         Ok(())
     }
 
     fn push(&mut self, queue: usize, ticket: Packet<Ticket>) {
+        if let Some(first_cells) = self.first_cells.get_mut(queue) {
+            *first_cells += ticket.priority;
+        }
         let pushed = self.ring.push(queue, ticket);
         debug_assert!(pushed.is_ok(), "a hash names a queue that there is");
     }
@@ -268,12 +290,20 @@ impl<T> Mqfq<T> {
         queues.iter().copied().min_by_key(when).unwrap_or(0)
     }
 
-    /// Whether the queue may take another packet, or the first cell of one. In cells, it counts as as many packets as that one's cells go into
-    /// what it has.
+    /// Packets in a queue. In cells, those whose first cell waits there; or, with `count_cells`, as many as have the arriving one's number of cells.
+    fn packets_in(&self, queue: usize, pieces: u32) -> u64 {
+        let queued = self.ring.queue(queue).packets();
+        match self.first_cells.get(queue) {
+            Some(first_cells) if !self.config.count_cells => u64::from(*first_cells),
+            _ => u64::from(queued.div_ceil(pieces)),
+        }
+    }
+
+    /// Whether the queue may take another packet, or the first cell of one.
     fn has_room(&self, queue: usize, pieces: u32) -> bool {
         let (buffer, queues) = (u64::from(self.config.buffer), u64::from(self.config.queues));
         let free = buffer.saturating_sub(self.waiting.backlog().packets);
-        let queued = u64::from(self.ring.queue(queue).packets().div_ceil(pieces));
+        let queued = self.packets_in(queue, pieces);
         if self.config.ns2 {
             let is_short = free < queues && queued > buffer / queues;
             return buffer == 0 || free >= 2 * queued + 2 && !is_short;
@@ -287,11 +317,18 @@ impl<T> Mqfq<T> {
             return Some(held);
         }
         loop {
-            let ticket = self.ring.send()?.payload;
-            if let Some(packet) = self.waiting.picked(ticket) {
+            let ticket = if self.first_cells.is_empty() { self.ring.send()? } else { self.send_cell()? };
+            if let Some(packet) = self.waiting.picked(ticket.payload) {
                 return Some(packet);
             }
         }
+    }
+
+    fn send_cell(&mut self) -> Option<Packet<Ticket>> {
+        let queue = self.ring.turn()?;
+        let cell = self.ring.send()?;
+        self.first_cells[queue] -= cell.priority;
+        Some(cell)
     }
 
     /// The packet whose ticket, or whose last one, is the newest in the longest queue; if no ticket waits, one that is ready to leave.
@@ -299,14 +336,24 @@ impl<T> Mqfq<T> {
         let Some(longest) = self.ring.longest() else {
             return self.waiting.give_up_ready();
         };
-        let Packet { flow, payload: ticket, .. } = self.ring.give_up(longest, End::Newest)?;
-        if self.config.cells != 0 {
-            for number in 0..self.hashes.len() {
-                let queue = self.hashes[number].bucket(flow, self.config.queues) as usize;
-                self.ring.give_up_all(queue, |other| other.payload == ticket);
-            }
+        let given_up = self.ring.give_up(longest, End::Newest)?;
+        if let Some(first_cells) = self.first_cells.get_mut(longest) {
+            *first_cells -= given_up.priority;
+            self.give_up_other_cells(&given_up);
         }
-        self.waiting.remove(ticket)
+        self.waiting.remove(given_up.payload)
+    }
+
+    fn give_up_other_cells(&mut self, cell: &Packet<Ticket>) {
+        for number in 0..self.hashes.len() {
+            let queue = self.hashes[number].bucket(cell.flow, self.config.queues) as usize;
+            let first_cells = &mut self.first_cells[queue];
+            self.ring.give_up_all(queue, |other| {
+                let is_of_this_packet = other.payload == cell.payload;
+                *first_cells -= if is_of_this_packet { other.priority } else { 0 };
+                is_of_this_packet
+            });
+        }
     }
 }
 
@@ -339,18 +386,26 @@ impl<T> Scheduler<T> for Mqfq<T> {
         self.dropped.pop_front().map(|packet| (packet, DropReason::Full))
     }
 
+    fn queues_of(&self, flow: FlowId) -> Vec<usize> {
+        self.each_queue_of(flow).collect()
+    }
+
     /// The queues, their places in the ring and, from the first time that the buffer is full, the index that finds the longest.
     fn footprint(&self) -> Footprint {
         let queues = self.ring.queues() * (Ring::<Ticket>::BYTES_PER_QUEUE + size_of::<u64>());
-        let hashes = self.hashes.len() * size_of::<FlowHash>();
+        let hashes = self.hashes.len() * size_of::<FlowHash>() + self.first_cells.len() * size_of::<u32>();
         Footprint { fixed_bytes: size_of::<Self>() + Ring::<Ticket>::FIXED_BYTES + queues + hashes, bytes_per_flow: 0 }
     }
 
     /// 1. Those of the ring; a ticket is in one of its flow's queues.
     /// 2. Those of the resequencer, where the packets are.
     /// 3. As many tickets wait as packets have pieces that were not picked.
+    /// 4. No more first cells wait in a queue than cells, nor in all than packets.
     fn check_invariants(&self) {
-        self.ring.check_invariants(|queue, ticket| self.queues_of(ticket.flow).any(|home| home == queue));
+        self.ring.check_invariants(|queue, ticket| self.each_queue_of(ticket.flow).any(|home| home == queue));
+        let counts = || self.first_cells.iter().copied();
+        assert!(counts().enumerate().all(|(queue, count)| count <= self.ring.queue(queue).packets()), "invariant 4: first cells are cells");
+        assert!(counts().map(u64::from).sum::<u64>() <= self.waiting.backlog().packets, "invariant 4: one first cell a packet");
         self.waiting.check_invariants();
         assert_eq!(self.ring.backlog().packets, self.waiting.pieces(), "invariant 3: a ticket for each piece");
     }
@@ -382,7 +437,7 @@ mod tests {
 
     /// A flow whose hashes give exactly these queues.
     fn flow_with(mqfq: &Mqfq<u32>, queues: &[usize]) -> FlowId {
-        let fits = |flow: &FlowId| mqfq.queues_of(*flow).eq(queues.iter().copied());
+        let fits = |flow: &FlowId| mqfq.each_queue_of(*flow).eq(queues.iter().copied());
         (0..100_000).map(FlowId).find(fits).expect("some flow's hashes do")
     }
 
@@ -528,7 +583,7 @@ mod tests {
     fn flows_meet_as_often_as_the_paper_says() {
         const SEEDS: u64 = 100_000;
         let ours = |mqfq: &Mqfq<u32>, flow| {
-            let mut queues = mqfq.queues_of(flow);
+            let mut queues = mqfq.each_queue_of(flow);
             [(); 2].map(|()| queues.next().expect("two hashes"))
         };
         let exact = expected(16).map(|p| (p * 1e4).round() / 1e4);

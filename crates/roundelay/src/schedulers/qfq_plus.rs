@@ -472,6 +472,11 @@ impl<T> Scheduler<T> for QfqPlus<T> {
         self.evict_from(flow.index())
     }
 
+    /// Within the service of an aggregate.
+    fn has_decided(&self) -> bool {
+        self.in_service != NONE
+    }
+
     #[inline]
     fn backlog(&self) -> Backlog {
         self.pool.backlog()

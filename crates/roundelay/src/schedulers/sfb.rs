@@ -28,7 +28,7 @@
 //! Cost: O(1) a packet: `levels` bins, twice while the second filter warms up; a change of hashes counts all packets that wait, once. Memory:
 //! 32 bytes for each bin of a level, taken at the start.
 //!
-//! Differences from the paper, all as in tc: a packet is dropped for its bins' length only if each has `max` packets, not if any has; the
+//! Differences from the paper, all as in tc: a packet is dropped for its bins' length only if each has `max` packets, not if any has (`any_bin`); the
 //! probability of a bin rises from `target` on. A rate of penalty is for all such flows together; with `penalty_rate 0` they get nothing while
 //! their probability is one, as in the paper without its separate queue. From tc: more than 8 levels and other numbers of bins than 16.
 
@@ -71,6 +71,8 @@ pub struct Config {
     pub penalty_rate: u32,
     /// How many of them may come at once: up to 10^6.
     pub penalty_burst: u32,
+    /// Whether a packet is dropped if one of its bins has `max` packets, as the MQFQ paper tells it; if not, only where all of them have.
+    pub any_bin: bool,
 }
 
 impl Default for Config {
@@ -86,6 +88,7 @@ impl Default for Config {
             db: Duration::from_secs(60),
             penalty_rate: 10,
             penalty_burst: 20,
+            any_bin: false,
         }
     }
 }
@@ -190,8 +193,18 @@ impl Discipline for Config {
             read: |config| config.penalty_burst.into(),
             write: |config, value| config.penalty_burst = saturated(value),
         },
+        Parameter {
+            name: "any_bin",
+            kind: Kind::Switch,
+            min: 0,
+            max: 1,
+            about: "drop a packet if any of its bins has max packets, not only if all have",
+            read: |config| config.any_bin.into(),
+            write: |config, value| config.any_bin = value != 0,
+        },
     ];
-    const LIVE: &'static [&'static str] = &["target", "max", "increment", "decrement", "rehash", "db", "penalty_rate", "penalty_burst"];
+    const LIVE: &'static [&'static str] =
+        &["target", "max", "increment", "decrement", "rehash", "db", "penalty_rate", "penalty_burst", "any_bin"];
     const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
@@ -281,33 +294,34 @@ impl Filter {
         [0, 1, 2, 3].map(|number| FlowHash::new(seed, 4 * generation + number))
     }
 
-    /// The flow's bin on each level.
-    fn for_each_bin(&mut self, config: &Config, flow: FlowId, mut visit: impl FnMut(&mut Bin)) {
+    /// The flow's bin on each level, by its number among the bins of all levels.
+    fn bins_of(&self, config: &Config, flow: FlowId) -> impl Iterator<Item = usize> + use<> {
         let (levels, per_level) = (config.levels as usize, config.bins as usize);
-        for (hash, levels) in
-            self.hashes.iter().zip((0..levels).step_by(LEVELS_PER_HASH).map(|first| first..levels.min(first + LEVELS_PER_HASH)))
-        {
-            let mut word = hash.of(flow);
-            for level in levels {
-                let bin = ((word & 0xffff) as usize * per_level) >> 16;
-                visit(&mut self.bins[level * per_level + bin]);
-                word >>= 16;
-            }
-        }
+        let hashes = self.hashes;
+        let groups = (0..levels).step_by(LEVELS_PER_HASH).zip(hashes);
+        groups.flat_map(move |(first, hash)| {
+            let word = hash.of(flow);
+            let share = move |level: usize| (word >> (16 * (level - first)) & 0xffff) as usize;
+            (first..levels.min(first + LEVELS_PER_HASH)).map(move |level| level * per_level + (share(level) * per_level >> 16))
+        })
     }
 
-    /// Blue, for each of the flow's bins: the least number of packets and the least probability of them.
+    fn for_each_bin(&mut self, config: &Config, flow: FlowId, mut visit: impl FnMut(&mut Bin)) {
+        self.bins_of(config, flow).for_each(|bin| visit(&mut self.bins[bin]));
+    }
+
+    /// Blue, for each of the flow's bins: the least number of packets of them (with `any_bin` the most) and the least probability.
     fn observe(&mut self, config: &Config, flow: FlowId) -> (u32, Probability) {
         let (target, _) = config.bin_sizes();
         let (increment, decrement) = (config.increment.into(), config.decrement.into());
-        let (mut packets, mut probability) = (u32::MAX, Probability::ALWAYS);
+        let (mut packets, mut probability) = (if config.any_bin { 0 } else { u32::MAX }, Probability::ALWAYS);
         self.for_each_bin(config, flow, |bin| {
             if bin.packets == 0 {
                 bin.probability = bin.probability.minus(decrement);
             } else if bin.packets >= target {
                 bin.probability = bin.probability.plus(increment);
             }
-            packets = packets.min(bin.packets);
+            packets = if config.any_bin { packets.max(bin.packets) } else { packets.min(bin.packets) };
             probability = probability.min(bin.probability);
         });
         (packets, probability)
@@ -461,6 +475,10 @@ impl<T> Scheduler<T> for Sfb<T> {
 
     fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
         self.queue.take_dropped()
+    }
+
+    fn queues_of(&self, flow: FlowId) -> Vec<usize> {
+        self.filters[self.active].bins_of(&self.config, flow).collect()
     }
 
     /// The bins of both filters.

@@ -37,12 +37,13 @@
 
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::ring::{End, Ring};
-use crate::packet::Packet;
+use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
@@ -209,12 +210,12 @@ impl<T> Sfq<T> {
         })
     }
 
-    fn bucket_of(&self, packet: &Packet<T>) -> usize {
-        self.hash.bucket(packet.flow, self.config.divisor) as usize
+    fn bucket_of(&self, flow: FlowId) -> usize {
+        self.hash.bucket(flow, self.config.divisor) as usize
     }
 
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let bucket = self.bucket_of(&packet);
+        let bucket = self.bucket_of(packet.flow);
         let waiting = self.ring.queue(bucket).packets();
         let is_deep = waiting >= self.config.depth;
         if waiting == 0 && self.backlogged >= self.config.flows || is_deep && !self.config.headdrop {
@@ -257,7 +258,7 @@ impl<T> Sfq<T> {
         let mut moving = self.ring.drain_in_turns();
         self.backlogged = 0;
         while let Some(packet) = self.ring.next_drained(&mut moving) {
-            self.append(self.bucket_of(&packet), packet);
+            self.append(self.bucket_of(packet.flow), packet);
         }
     }
 }
@@ -295,6 +296,10 @@ impl<T> Scheduler<T> for Sfq<T> {
         self.dropped.pop_front().map(|packet| (packet, DropReason::PushedOut))
     }
 
+    fn queues_of(&self, flow: FlowId) -> Vec<usize> {
+        alloc::vec![self.bucket_of(flow)]
+    }
+
     /// The buckets, their places in the ring and, from the first time that the buffer is full, the index that finds the longest.
     fn footprint(&self) -> Footprint {
         let buckets = self.ring.queues() * Ring::<T>::BYTES_PER_QUEUE;
@@ -304,7 +309,7 @@ impl<T> Scheduler<T> for Sfq<T> {
     /// 1. Those of the ring; a packet is in the bucket that its flow hashes to.
     /// 2. As many buckets have packets as are counted.
     fn check_invariants(&self) {
-        self.ring.check_invariants(|bucket, packet| self.bucket_of(packet) == bucket);
+        self.ring.check_invariants(|bucket, packet| self.bucket_of(packet.flow) == bucket);
         let backlogged = (0..self.ring.queues()).filter(|bucket| !self.ring.queue(*bucket).is_empty()).count();
         assert_eq!(backlogged, self.backlogged as usize, "invariant 2: backlogged buckets are counted");
     }

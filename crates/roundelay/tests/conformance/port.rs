@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use roundelay::schedulers::afq::{self, Afq};
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
 use roundelay::{
     Backlog, Bytes, DropReason, Duration, FlowId, Footprint, Instant, Limit, Observer, Packet, Pool, Port, Queue, Rate, Scheduler,
@@ -139,6 +140,66 @@ fn packet(flow: u32, len: u32, payload: u64) -> Packet<u64> {
 fn burst<S: Scheduler<u64>>(scheduler: S, limit: Limit, packets: &[Packet<u64>]) -> Log {
     let at_once: Vec<_> = packets.iter().map(|packet| (Instant::ZERO, *packet)).collect();
     play(scheduler, limit, &at_once)
+}
+
+/// Starts of transmissions in milliseconds where packets of 1,000 bytes come at these and a decision takes so long, at 8 Mbit/s.
+fn starts<S: Scheduler<u64>>(scheduler: S, cost: u64, arrivals: &[(u64, Packet<u64>)]) -> Vec<(u64, u64)> {
+    let (mut port, mut log) = (Port::new(scheduler, Limit::UNBOUNDED, mbit(8)), Log::default());
+    port.set_decision_cost(Duration::from_millis(cost));
+    for (at, packet) in arrivals {
+        let now = Instant::ZERO + Duration::from_millis(*at);
+        port.advance(now, &mut log);
+        port.arrive(now, *packet, &mut log);
+    }
+    port.drain(&mut log);
+    log.sent.iter().map(|(packet, start, _)| (packet.payload, start.as_picos() / 1_000_000_000)).collect()
+}
+
+#[test]
+fn a_link_stands_still_while_its_discipline_decides() {
+    let arrivals = [(0, packet(0, 1000, 0)), (0, packet(0, 1000, 1)), (20, packet(0, 1000, 2))];
+    assert_eq!(starts(fifo(), 0, &arrivals), [(0, 0), (1, 1), (2, 20)]);
+    assert_eq!(starts(fifo(), 2, &arrivals), [(0, 2), (1, 5), (2, 22)]);
+}
+
+#[test]
+fn a_turn_is_one_decision() {
+    let afq = Afq::new(afq::Config { quantum: 3000 }).expect("a legal quantum");
+    let arrivals = (0..7).map(|number| (0, packet(0, 1000, number))).collect::<Vec<_>>();
+    let starts = starts(afq, 10, &arrivals);
+    assert_eq!(starts.iter().map(|(_, start)| *start).collect::<Vec<_>>(), [10, 11, 12, 23, 24, 25, 36]);
+}
+
+#[test]
+fn what_comes_while_the_port_decides_can_be_chosen() {
+    let due = |at: u64, payload| Packet { deadline: Instant::from_nanos(at), ..packet(0, 1000, payload) };
+    let edf = || AnyDiscipline::named("edf").and_then(|edf| edf.build(0)).expect("a discipline");
+    assert_eq!(starts(edf(), 2, &[(0, due(9, 0)), (1, due(5, 1))]), [(1, 2), (0, 5)]);
+    assert_eq!(starts(edf(), 0, &[(0, due(9, 0)), (1, due(5, 1))]), [(0, 0), (1, 1)]);
+}
+
+/// Each discipline sends or drops each packet once, and the time for which its link stands still is its decisions' by the contract: those that it was asked
+/// for with nothing decided.
+#[test]
+fn decisions_cost_no_packets() {
+    let cost = Duration::from_micros(3);
+    for discipline in subjects() {
+        let (name, arrivals) = (discipline.name(), arrivals(5, 2_000));
+        let (mut port, mut log) = (Port::new(discipline.build(1).expect("legal"), Limit::of_packets(50), mbit(1_000)), Log::default());
+        port.set_decision_cost(cost);
+        for (now, packet) in &arrivals {
+            port.advance(*now, &mut log);
+            port.arrive(*now, *packet, &mut log);
+        }
+        port.drain(&mut log);
+        check_fates(&log, &arrivals);
+        assert!(log.sent.iter().all(|(packet, start, end)| end.since(*start) == mbit(1_000).time_of(packet.len.into())));
+        let gaps = log.sent.windows(2).map(|pair| pair[1].1.since(pair[0].2));
+        let (at_once, later): (Vec<_>, Vec<_>) = gaps.partition(|gap| *gap == Duration::ZERO);
+        assert!(later.iter().all(|gap| *gap >= cost), "{name}");
+        assert!(["afq", "qfq_plus"].contains(&name) || at_once.is_empty(), "{name}: {} at once", at_once.len());
+        assert!(name != "afq" || !at_once.is_empty(), "{name}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod afd;
 mod afq;
 mod choke;
 mod codel;
+mod collisions;
 mod drr;
 mod edf;
 mod edge_codel;

@@ -85,8 +85,8 @@ proptest! {
 
     /// Whatever the lengths, drops on arrival among them, as long as nothing is pushed out.
     #[test]
-    fn cells_keep_order(config in configs(), cells in 32u32..2000, seed in any::<u64>(), steps in steps(0..=1514, 0)) {
-        let config = mqfq::Config { cells, ..config };
+    fn cells_keep_order((config, cells) in (configs(), 32u32..2000), count_cells in any::<bool>(), seed in any::<u64>(), steps in steps(0..=1514, 0)) {
+        let config = mqfq::Config { cells, count_cells, ..config };
         prop_assert!(keeps_order(&departures(&mut build(config, seed), &steps)));
     }
 
@@ -239,12 +239,19 @@ fn a_flow_that_overloads_its_queues_has_their_shares() {
     }
 }
 
-/// Bytes delivered of each flow.
-struct Delivered(Vec<u64>);
+/// What was delivered of each flow.
+struct Delivered {
+    bytes: Vec<u64>,
+    /// Number of the last packet.
+    last: Vec<u64>,
+    keeps_order: bool,
+}
 
 impl Observer<u64> for Delivered {
     fn sent(&mut self, packet: Packet<u64>, _start: Instant, _end: Instant) {
-        self.0[packet.flow.index()] += u64::from(packet.len);
+        self.bytes[packet.flow.index()] += u64::from(packet.len);
+        let before = std::mem::replace(&mut self.last[packet.flow.index()], packet.payload);
+        self.keeps_order &= before < packet.payload;
     }
 
     fn dropped(&mut self, _packet: Packet<u64>, _now: Instant, _reason: DropReason) {}
@@ -256,10 +263,16 @@ const LINK: u64 = 5_000_000;
 /// Rates in kb/s that flows with constant bit rates (in b/s) get of a link of 5 Mb/s and a buffer of a hundred packets of 1000 bytes. Gaps
 /// between packets are half as long to one and a half times as long as they would be, lest phases decide who is dropped.
 fn rates<S: Scheduler<u64>>(scheduler: S, offered: &[u64], seed: u64) -> Vec<f64> {
+    let (delivered, _) = offer(scheduler, &offered.iter().map(|rate| (*rate, LEN)).collect::<Vec<_>>(), seed);
+    delivered.bytes.iter().map(|bytes| *bytes as f64 * 8.0 / SECONDS as f64 / 1000.0).collect()
+}
+
+/// What comes of flows of these rates (in b/s) and packet lengths, and what they offered, in bytes.
+fn offer<S: Scheduler<u64>>(scheduler: S, flows: &[(u64, u32)], seed: u64) -> (Delivered, Vec<u64>) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut arrivals = Vec::new();
-    for (flow, rate) in (0..).map(FlowId).zip(offered) {
-        let gap = u64::from(LEN) * 8 * 1_000_000_000 / rate;
+    for (flow, (rate, len)) in (0..).map(FlowId).zip(flows) {
+        let gap = u64::from(*len) * 8 * 1_000_000_000 / rate;
         let mut at = random.random_range(0..gap);
         while at < SECONDS * 1_000_000_000 {
             arrivals.push((at, flow));
@@ -268,14 +281,16 @@ fn rates<S: Scheduler<u64>>(scheduler: S, offered: &[u64], seed: u64) -> Vec<f64
     }
     arrivals.sort_unstable();
     let rate = Rate::from_bits_per_second(LINK).expect("not zero");
-    let (mut port, mut delivered) = (Port::new(scheduler, Limit::of_packets(100), rate), Delivered(vec![0; offered.len()]));
-    for (at, flow) in arrivals {
-        let now = Instant::from_nanos(at);
+    let mut delivered = Delivered { bytes: vec![0; flows.len()], last: vec![0; flows.len()], keeps_order: true };
+    let (mut port, mut offered) = (Port::new(scheduler, Limit::of_packets(100), rate), vec![0; flows.len()]);
+    for (number, (at, flow)) in (1..).zip(arrivals) {
+        let (now, len) = (Instant::from_nanos(at), flows[flow.index()].1);
+        offered[flow.index()] += u64::from(len);
         port.advance(now, &mut delivered);
-        port.arrive(now, Packet::new(flow, LEN, 0), &mut delivered);
+        port.arrive(now, Packet::new(flow, len, number), &mut delivered);
     }
     port.advance(Instant::ZERO + Duration::from_secs(SECONDS), &mut delivered);
-    delivered.0.iter().map(|bytes| *bytes as f64 * 8.0 / SECONDS as f64 / 1000.0).collect()
+    (delivered, offered)
 }
 
 /// Flows' rates by rank, the lowest first, each the mean of ten seeds; and the mean rate of the last flow.
@@ -294,6 +309,39 @@ fn ranks(build: impl Fn(u64) -> mqfq::Mqfq<u64>, offered: &[u64]) -> (Vec<f64>, 
 /// The paper's queues: packets of 1000 bytes take turns one by one.
 fn of_hashes(hashes: u32, ns2: bool) -> impl Fn(u64) -> mqfq::Mqfq<u64> {
     move |seed| build(mqfq::Config { hashes, ns2, quantum: LEN, ..Default::default() }, seed)
+}
+
+/// Parts of what flows with short packets and flows with long ones offer that arrive, and whether all flows kept their order: 25 flows of 64
+/// bytes, 25 of 1500, all of 300 kb/s, together three times what the link carries.
+fn served_by_length(config: mqfq::Config) -> ([f64; 2], bool) {
+    let flows: Vec<_> = (0..50).map(|flow| (300_000, if flow < 25 { 64 } else { 1500 })).collect();
+    let (mut sent, mut came, mut keeps_order) = ([0; 2], [0; 2], true);
+    for seed in 0..5 {
+        let (delivered, offered) = offer(build(config, seed), &flows, seed);
+        keeps_order &= delivered.keeps_order;
+        for flow in 0..50 {
+            sent[flow / 25] += offered[flow];
+            came[flow / 25] += delivered.bytes[flow];
+        }
+    }
+    ([0, 1].map(|kind| came[kind] as f64 / sent[kind] as f64), keeps_order)
+}
+
+/// Room that is shared by cells, in units of the arriving packet, is full of long packets for short ones. By packets it is not.
+#[test]
+fn cells_do_not_starve_short_packets() {
+    for (hashes, ns2, cells) in [(1, false, 64), (2, false, 64), (2, true, 64), (2, false, 512)] {
+        let config = mqfq::Config { hashes, ns2, ..Default::default() };
+        let [whole, by_packets, by_cells] =
+            [config, mqfq::Config { cells, ..config }, mqfq::Config { cells, count_cells: true, ..config }].map(served_by_length);
+        println!(
+            "{hashes} hashes, ns2 {ns2}, cells of {cells}: short and long, whole {whole:.4?}, cells {by_packets:.4?}, count_cells {by_cells:.4?}"
+        );
+        let ratio = |[short, long]: [f64; 2]| short / long;
+        assert!(ratio(by_packets.0) > 0.5 * ratio(whole.0), "short packets fare nearly as they do whole");
+        assert!(by_packets.1 && by_cells.1, "cells keep order");
+        assert!(ratio(by_cells.0) < 0.3 * ratio(by_packets.0), "the check finds starvation");
+    }
 }
 
 /// Section V.A, Figure 3: 50 flows of 150 kb/s. Published, of a simulated network: 78 to 141.5 kb/s for MQFQ, 57.6 to 157.6 for SFQ.
@@ -416,8 +464,8 @@ fn it_is_sfq_with_one_hash() {
 
 #[test]
 fn it_reads_as_it_is_written() {
-    let spec: Spec = "mqfq queues 32 hashes 3 quantum 1000b resequence cells 64b buffer 200 limit 200".parse().expect("legal");
-    assert_eq!(spec.discipline.to_string(), "mqfq queues 32 hashes 3 quantum 1000b buffer 200 resequence cells 64b");
+    let spec: Spec = "mqfq queues 32 hashes 3 quantum 1000b resequence cells 64b count_cells buffer 200 limit 200".parse().expect("legal");
+    assert_eq!(spec.discipline.to_string(), "mqfq queues 32 hashes 3 quantum 1000b buffer 200 resequence cells 64b count_cells");
     assert_eq!("mqfq".parse::<Spec>().map(|spec| spec.limit_or_default()), Ok(Limit::of_packets(100)));
     for bad in
         ["mqfq queues 0", "mqfq queues 65537", "mqfq hashes 0", "mqfq hashes 17", "mqfq quantum 0", "mqfq cells 65537", "mqfq cells 31"]

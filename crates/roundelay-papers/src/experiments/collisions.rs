@@ -1,0 +1,206 @@
+//! Kind `collisions`: how often hashed flows share queues, by closed forms, by enumeration and by the schedulers' own hashes.
+//!
+//! Flow y meets flow x *completely* if all of y's queues are x's, *partly* if one of them is. With one hash both are the same.
+//!
+//! Rows of each column, as curves over the number of queues: `complete, by formula` and `partial, by formula` (Georg, Jechlitschek, Gorinsky, section
+//! III; for one hash and two), `.., by enumeration` of all hash values where they are few, `.., drawn` from schedulers with keys of their own. And
+//! `complete, order` and `partial, order`: the power of 1/k with which the formula falls at the largest number of queues; `largest difference, formula to
+//! enumeration`; `largest error, deviations`, of what was drawn from the formula, in standard deviations of that many draws.
+
+use roundelay::schedulers::{AnyScheduler, Spec};
+use roundelay::{FlowId, Scheduler};
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::{Experiment, Failed, Outcome, Row};
+
+/// The `[run]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Collisions {
+    /// Columns: the paper's name, and a discipline, to which the number of queues is added.
+    columns: Table,
+    /// Numbers of queues, rising.
+    queues: Vec<u32>,
+    /// Schedulers for each number of queues, each with a key of its own.
+    keys: u64,
+    /// Pairs of flows in each.
+    pairs: u32,
+}
+
+/// What two flows can do to each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Meeting {
+    complete: f64,
+    partial: f64,
+}
+
+impl Meeting {
+    const NEVER: Self = Self { complete: 0.0, partial: 0.0 };
+
+    /// Of flows with these queues: 1 or 0 each. A discipline without queues of its own has one for all.
+    fn of(x: &[usize], y: &[usize]) -> Self {
+        let is_x = |queue: &usize| x.contains(queue);
+        let number = |is: bool| f64::from(u8::from(is));
+        Self { complete: number(y.iter().all(is_x)), partial: number(y.is_empty() || y.iter().any(is_x)) }
+    }
+
+    /// Section III: for one hash 1/k, for two 4/k^2 - 3/k^3 and 4/k - 6/k^2 + 3/k^3.
+    fn by_formula(hashes: usize, queues: u32) -> Option<Self> {
+        let k = f64::from(queues);
+        match hashes {
+            1 => Some(Self { complete: 1.0 / k, partial: 1.0 / k }),
+            2 => Some(Self { complete: 4.0 / k.powi(2) - 3.0 / k.powi(3), partial: 4.0 / k - 6.0 / k.powi(2) + 3.0 / k.powi(3) }),
+            _ => None,
+        }
+    }
+
+    /// The mean over all values of both flows' hashes; none where that is more than 2^20 values.
+    fn by_enumeration(hashes: usize, queues: u32) -> Option<Self> {
+        const MOST: u64 = 1 << 20;
+        let values = u64::from(queues).checked_pow(2 * hashes as u32).filter(|values| *values <= MOST)?;
+        let digits = |mut value: u64| {
+            (0..2 * hashes).map(|_| (value % u64::from(queues), value /= u64::from(queues)).0 as usize).collect::<Vec<_>>()
+        };
+        Some(Self::mean((0..values).map(|value| digits(value)).map(|digits| Self::of(&digits[..hashes], &digits[hashes..]))))
+    }
+
+    fn mean(meetings: impl Iterator<Item = Self>) -> Self {
+        let (sum, count) = meetings.fold((Self::NEVER, 0.0), |(sum, count), one| {
+            (Self { complete: sum.complete + one.complete, partial: sum.partial + one.partial }, count + 1.0)
+        });
+        Self { complete: sum.complete / count, partial: sum.partial / count }
+    }
+
+    fn both(self) -> [(&'static str, f64); 2] {
+        [("complete", self.complete), ("partial", self.partial)]
+    }
+}
+
+impl Collisions {
+    fn scheduler(&self, column: &str, queues: u32, seed: u64) -> Result<AnyScheduler<()>, Failed> {
+        let discipline = self.columns.get(column).and_then(Value::as_str);
+        let discipline = discipline.ok_or_else(|| Failed(format!("columns.{column}: expected a discipline, as in \"mqfq hashes 2\"")))?;
+        let spec = format!("{discipline} queues {queues}").parse::<Spec>().or_else(|_| discipline.parse::<Spec>());
+        spec.map_err(Failed::from)?.discipline.build(seed).map_err(Failed::from)
+    }
+
+    fn draws(&self) -> f64 {
+        self.keys as f64 * f64::from(self.pairs)
+    }
+
+    /// By the hashes of schedulers whose keys come from this seed.
+    fn drawn(&self, column: &str, queues: u32, seed: u64) -> Result<Meeting, Failed> {
+        let mut meetings = Vec::new();
+        for key in 0..self.keys {
+            let scheduler = self.scheduler(column, queues, seed.wrapping_mul(self.keys).wrapping_add(key))?;
+            let queues_of = |flow| scheduler.queues_of(FlowId(flow));
+            meetings.extend((0..self.pairs).map(|pair| Meeting::of(&queues_of(2 * pair), &queues_of(2 * pair + 1))));
+        }
+        Ok(Meeting::mean(meetings.into_iter()))
+    }
+
+    fn check(&self) -> Result<(), Failed> {
+        if self.queues.first().is_none_or(|queues| *queues == 0) || self.keys == 0 || self.pairs == 0 {
+            return Err(Failed("queues, keys, pairs: expected numbers of 1 or more".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+impl Experiment for Collisions {
+    fn parts(&self) -> Vec<String> {
+        self.columns.keys().cloned().collect()
+    }
+
+    fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
+        self.check()?;
+        let (mut rows, mut error, mut difference) = (Vec::new(), 0.0_f64, 0.0_f64);
+        let hashes = self.scheduler(part, 1, seed)?.queues_of(FlowId(0)).len();
+        for queues in &self.queues {
+            let drawn = self.drawn(part, *queues, seed)?;
+            let [formula, enumeration] = [Meeting::by_formula, Meeting::by_enumeration].map(|by| by(hashes, *queues));
+            for (how, meeting) in [("by formula", formula), ("by enumeration", enumeration), ("drawn", Some(drawn))] {
+                let both = meeting.map(Meeting::both).into_iter().flatten();
+                rows.extend(both.map(|(name, chance)| Row::point(part, format!("{name}, {how}"), f64::from(*queues), chance)));
+            }
+            for ((_, expected), (_, drawn)) in formula.into_iter().flat_map(|formula| formula.both().into_iter().zip(drawn.both())) {
+                let deviation = (expected * (1.0 - expected) / self.draws()).sqrt();
+                error = error.max(if deviation == 0.0 {
+                    (drawn - expected).abs() * self.draws()
+                } else {
+                    (drawn - expected).abs() / deviation
+                });
+            }
+            if let (Some(formula), Some(enumeration)) = (formula, enumeration) {
+                difference =
+                    formula.both().iter().zip(enumeration.both()).fold(difference, |most, (one, other)| most.max((one.1 - other.1).abs()));
+            }
+        }
+        rows.push(Row::scalar(part, "largest error, deviations", error));
+        rows.push(Row::scalar(part, "largest difference, formula to enumeration", difference));
+        rows.extend(orders(part, hashes, *self.queues.last().unwrap_or(&1)));
+        Ok(Outcome { rows, trace: Vec::new() })
+    }
+
+    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+        self.columns.iter_mut().for_each(|(_, column)| *column = Value::String(discipline.to_owned()));
+        Ok(())
+    }
+}
+
+/// By what power of 1/k chances fall when k doubles.
+fn orders(run: &str, hashes: usize, queues: u32) -> Vec<Row> {
+    let (Some(once), Some(twice)) = (Meeting::by_formula(hashes, queues), Meeting::by_formula(hashes, 2 * queues)) else {
+        return Vec::new();
+    };
+    let pairs = once.both().into_iter().zip(twice.both());
+    pairs.map(|((name, once), (_, twice))| Row::scalar(run, format!("{name}, order"), (once / twice).log2())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(columns: &str) -> Collisions {
+        let table: Table = format!("queues = [2, 3, 16]\nkeys = 20\npairs = 500\ncolumns = {columns}").parse().unwrap();
+        table.try_into().unwrap()
+    }
+
+    fn value(outcome: &Outcome, figure: &str, x: Option<f64>) -> f64 {
+        outcome.rows.iter().find(|row| row.figure == figure && row.x == x).unwrap_or_else(|| panic!("{figure}: {:?}", outcome.rows)).value
+    }
+
+    #[test]
+    fn formulas_are_what_enumeration_counts() {
+        for hashes in 1..=2 {
+            for queues in [1, 2, 3, 5, 16, 32] {
+                let [formula, counted] = [Meeting::by_formula, Meeting::by_enumeration].map(|by| by(hashes, queues).unwrap().both());
+                assert!(formula.iter().zip(counted).all(|(one, other)| (one.1 - other.1).abs() < 1e-12), "{formula:?}, {counted:?}");
+            }
+        }
+        assert_eq!(Meeting::by_formula(2, 16).map(|meeting| (meeting.complete * 1e6).round()), Some(14_893.0));
+    }
+
+    #[test]
+    fn keyed_hashes_meet_as_often_as_the_formulas_say_and_one_queue_for_all_does_not() {
+        let mut plan = plan("{ SFQ = \"mqfq hashes 1\", MQFQ = \"mqfq\" }");
+        for column in plan.parts() {
+            let outcome = plan.run(&column, 1).unwrap();
+            assert!(value(&outcome, "largest error, deviations", None) < 4.0, "{outcome:?}");
+            assert!(value(&outcome, "largest difference, formula to enumeration", None) < 1e-12);
+        }
+        let outcome = plan.run("MQFQ", 1).unwrap();
+        assert_eq!(value(&outcome, "complete, by formula", Some(2.0)), 0.625);
+        assert!((value(&outcome, "complete, order", None) - 2.0).abs() < 0.05);
+        plan.instead("fifo").unwrap();
+        let outcome = plan.run("MQFQ", 1).unwrap();
+        assert_eq!(value(&outcome, "complete, drawn", Some(16.0)), 1.0);
+    }
+
+    #[test]
+    fn what_is_no_discipline_is_told() {
+        assert!(plan("{ A = 1 }").run("A", 1).unwrap_err().to_string().starts_with("columns.A: expected a discipline"));
+        assert!(plan("{ A = \"nothing\" }").run("A", 1).is_err());
+    }
+}

@@ -1,0 +1,218 @@
+//! Kind `deadlines`: media flows with deadlines on one link, where each decision of the scheduler takes time.
+//!
+//! Flows of randomly drawn types make packets at their rates and start together, or spread over a while. The scheduler orders them; while it
+//! decides, the link waits. Packets are made as the scheduler has room for them ([`sources`]), so that memory does not grow with the backlog.
+//!
+//! Rows of each column are points over the number of flows, or over the cost of a decision in nanoseconds where the plan lists several;
+//! [`figures`] names them. A discipline decides for each packet, `afq` once a turn.
+
+use roundelay::schedulers::{AnyDiscipline, Spec};
+use roundelay::{Duration, FlowConfig, Rate};
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::written::{list, read, some};
+use super::{Experiment, Failed, Outcome};
+use link::Link;
+use sources::Sources;
+
+mod figures;
+mod link;
+mod meter;
+mod sources;
+
+/// The `[run]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Deadlines {
+    /// Columns: the paper's name, and the discipline, or a table of [`Column`].
+    columns: Table,
+    /// Numbers of flows.
+    flows: Vec<u32>,
+    /// Types of flows; each flow's is drawn from them, all as likely.
+    #[serde(rename = "type")]
+    types: Vec<Media>,
+    /// Packets that each flow makes.
+    packets: u32,
+    /// Bytes of a packet: 1 to 65536.
+    packet_len: u32,
+    /// From a packet's making to its deadline.
+    #[serde(deserialize_with = "read")]
+    lifetime: Duration,
+    /// What a decision costs, for columns that do not say it; several values are a curve.
+    #[serde(deserialize_with = "list")]
+    decision: Vec<Duration>,
+    /// Packets that a turn's credit covers for a flow of the smallest weight: sets `quantum` of disciplines that have one, unless they write it.
+    #[serde(default = "one_packet")]
+    credit: f64,
+    /// The link's rate; without it packets take no time to send.
+    #[serde(default, deserialize_with = "some")]
+    link: Option<Rate>,
+    /// Added to each packet's latency.
+    #[serde(default, deserialize_with = "some")]
+    propagation: Option<Duration>,
+    /// Flows start at random within this time.
+    #[serde(default, deserialize_with = "some")]
+    starts_within: Option<Duration>,
+    /// Packets of a flow that its scheduler holds at most; 0: all that have been made.
+    #[serde(default = "sources::default_window")]
+    window: u32,
+    /// Whether curves over flows and packets are rows, too.
+    #[serde(default)]
+    curves: bool,
+}
+
+fn one_packet() -> f64 {
+    1.0
+}
+
+/// A type of flows.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Media {
+    name: String,
+    /// At which it makes packets.
+    #[serde(deserialize_with = "read")]
+    rate: Rate,
+    /// Its flows' weight: 1 to 1024.
+    weight: u32,
+}
+
+/// A column with costs of its own.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Column {
+    discipline: String,
+    /// What a decision costs.
+    #[serde(default, deserialize_with = "some")]
+    decision: Option<Duration>,
+    /// What each packet costs beside decisions.
+    #[serde(default, deserialize_with = "some")]
+    packet: Option<Duration>,
+    /// Whether packets tell the scheduler their deadlines.
+    #[serde(default = "yes")]
+    deadlines: bool,
+}
+
+impl Column {
+    fn of(discipline: &str) -> Self {
+        Self { discipline: discipline.to_owned(), decision: None, packet: None, deadlines: true }
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// One run: a column with a number of flows and a cost of decisions.
+#[derive(Debug, Clone)]
+struct Cell {
+    column: String,
+    flows: u32,
+    decision: Duration,
+}
+
+impl Cell {
+    fn part(&self) -> String {
+        format!("{}, {} flows, decisions of {} ns", self.column, self.flows, self.decision.as_picos() as f64 / 1e3)
+    }
+}
+
+impl Deadlines {
+    fn cells(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for column in self.columns.keys() {
+            for &flows in &self.flows {
+                cells.extend(self.decision.iter().map(|&decision| Cell { column: column.clone(), flows, decision }));
+            }
+        }
+        cells
+    }
+
+    fn check(&self) -> Result<(), Failed> {
+        let failed = |text: String| Err(Failed(text));
+        match self {
+            Self { types, .. } if types.is_empty() => failed("type: none; write [[run.type]] with name, rate and weight".to_owned()),
+            Self { packets: 0, .. } => failed("packets: 0 is out of range, 1 to 4294967295".to_owned()),
+            Self { window: 1, .. } => {
+                failed("window: 1 makes flows look idle between packets; legal: 0 (all packets), or 2 and more".to_owned())
+            }
+            Self { packet_len, .. } if !(1..=1 << 16).contains(packet_len) => {
+                failed(format!("packet_len: {packet_len} is out of range, 1 to 65536 bytes"))
+            }
+            Self { credit, .. } if !(*credit > 0.0 && credit.is_finite()) => failed(format!("credit: {credit} is out of range, above 0")),
+            _ => self.check_lists(),
+        }
+    }
+
+    fn check_lists(&self) -> Result<(), Failed> {
+        if let Some(flows) = self.flows.iter().find(|flows| !(1..=1 << 20).contains(*flows)) {
+            return Err(Failed(format!("flows: {flows} is out of range, 1 to 1048576")));
+        }
+        match self.types.iter().find(|media| !(1..=FlowConfig::MAX_WEIGHT).contains(&media.weight)) {
+            Some(Media { name, weight, .. }) => Err(Failed(format!("type {name}: weight {weight} is out of range, 1 to 1024"))),
+            None => Ok(()),
+        }
+    }
+
+    fn column(&self, name: &str) -> Result<Column, Failed> {
+        match self.columns.get(name) {
+            Some(Value::String(discipline)) => Ok(Column::of(discipline)),
+            Some(value) => value.clone().try_into().map_err(|error| Failed(format!("columns.{name}: {error}"))),
+            None => Err(Failed(format!("columns.{name}: no such column"))),
+        }
+    }
+
+    /// The discipline, with a quantum that gives flows of the smallest weight their credit.
+    fn discipline(&self, text: &str) -> Result<AnyDiscipline, Failed> {
+        let read = |text: &str| text.parse::<Spec>().map(|spec| spec.discipline).map_err(Failed::from);
+        let discipline = read(text)?;
+        let has_quantum = discipline.info().parameters.iter().any(|parameter| parameter.name == "quantum");
+        if !has_quantum || text.split_whitespace().any(|word| word == "quantum") {
+            return Ok(discipline);
+        }
+        let lightest = self.types.iter().map(|media| media.weight).min().unwrap_or(1);
+        let quantum = (self.credit * f64::from(self.packet_len) / f64::from(lightest)).round().max(1.0);
+        read(&format!("{text} quantum {quantum}b"))
+    }
+
+    fn link(&self, cell: &Cell, column: &Column) -> Link {
+        Link {
+            decision: column.decision.unwrap_or(cell.decision),
+            packet: column.packet.unwrap_or(Duration::ZERO),
+            rate: self.link,
+            propagation: self.propagation.unwrap_or(Duration::ZERO),
+        }
+    }
+}
+
+impl Experiment for Deadlines {
+    fn parts(&self) -> Vec<String> {
+        self.cells().iter().map(Cell::part).collect()
+    }
+
+    fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
+        self.check()?;
+        let cell = self.cells().into_iter().find(|cell| cell.part() == part).ok_or_else(|| Failed(format!("{part}: no such part")))?;
+        let column = self.column(&cell.column)?;
+        let mut scheduler = self.discipline(&column.discipline)?.build::<()>(seed).map_err(Failed::from)?;
+        let mut sources = Sources::draw(self, cell.flows, seed);
+        sources.tell_deadlines = column.deadlines;
+        let results = self.link(&cell, &column).run(&mut scheduler, &mut sources)?;
+        Ok(Outcome { rows: figures::rows(self, &cell, &sources, &results), trace: Vec::new() })
+    }
+
+    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+        let discipline = Value::String(discipline.to_owned());
+        for (_, column) in self.columns.iter_mut() {
+            match column {
+                Value::Table(column) => drop(column.insert("discipline".to_owned(), discipline.clone())),
+                other => *other = discipline.clone(),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

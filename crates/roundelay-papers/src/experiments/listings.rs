@@ -1,0 +1,269 @@
+//! Kind `listings`: QFQ's pseudo-code as printed, run with bursts on a fully allocated link; which claims break, in how many runs.
+//!
+//! Rows of each column: `runs`; for each claim `CLAIM, runs that break it` and `CLAIM, runs that break it first`; `B-WFI over Theorem 1`, the
+//! largest. The trace is the shortest run that breaks the claim `trace`, call by call, of the first column in which one does.
+
+use std::fmt::Write;
+
+use roundelay_metrics::workload::{Lags, SaturatedBursts};
+use roundelay_reference::qfq_listings::{Checked, Claim, FindLastSet, GroupTimes, QfqListings, Reading, StartTime};
+use serde::Deserialize;
+
+use super::{Experiment, Failed, Outcome, Row};
+
+/// The `[run]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Listings {
+    /// Runs of each column.
+    runs: u64,
+    /// Readings of the listings, by name.
+    columns: toml::Table,
+    /// The claim whose shortest counterexample is traced, as [`Claim::name`] has it.
+    trace: Option<String>,
+}
+
+/// A column.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Column {
+    /// A name of [`StartTime::ALL`].
+    start_time: String,
+    /// `rounded`, or `of head flow`: Fig. 5 to the letter.
+    #[serde(default = "rounded")]
+    group_times: String,
+    /// Lowest bit of `fls`: 0, or 1 as in the C library.
+    #[serde(default)]
+    lowest_bit: u32,
+}
+
+fn rounded() -> String {
+    "rounded".to_owned()
+}
+
+impl Column {
+    fn reading(&self) -> Result<Reading, Failed> {
+        let known = StartTime::ALL.iter().find(|(name, _)| *name == self.start_time);
+        let names = StartTime::ALL.map(|(name, _)| name).join("', '");
+        let (_, start_time) = *known.ok_or_else(|| Failed(format!("start_time = '{}': expected one of '{names}'", self.start_time)))?;
+        let group_times = match self.group_times.as_str() {
+            "rounded" => GroupTimes::Rounded,
+            "of head flow" => GroupTimes::OfHeadFlow,
+            other => return Err(Failed(format!("group_times = '{other}': expected 'rounded' or 'of head flow'"))),
+        };
+        let find_last_set = match self.lowest_bit {
+            0 => FindLastSet::FromZero,
+            1 => FindLastSet::FromOne,
+            other => return Err(Failed(format!("lowest_bit = {other}: expected 0 or 1"))),
+        };
+        Ok(Reading { start_time, group_times, find_last_set })
+    }
+}
+
+impl Listings {
+    fn reading(&self, column: &str) -> Result<Reading, Failed> {
+        let table = self.columns.get(column).cloned().ok_or_else(|| Failed(format!("columns: no '{column}'")))?;
+        table.try_into::<Column>().map_err(|error| Failed(format!("columns.{column}: {error}")))?.reading()
+    }
+
+    fn traced(&self) -> Result<Option<Claim>, Failed> {
+        let Some(name) = &self.trace else { return Ok(None) };
+        let claim = Claim::ALL.into_iter().find(|claim| claim.name() == name);
+        let names = Claim::ALL.map(Claim::name).join("', '");
+        claim.map(Some).ok_or_else(|| Failed(format!("trace = '{name}': expected one of '{names}'")))
+    }
+}
+
+impl Experiment for Listings {
+    fn parts(&self) -> Vec<String> {
+        self.columns.keys().cloned().collect()
+    }
+
+    fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
+        let (reading, traced) = (self.reading(part)?, self.traced()?);
+        let mut counts = Counts::default();
+        let mut shortest: Option<(usize, u64)> = None;
+        for burst in 0..self.runs {
+            let traffic_seed = (seed - 1) * self.runs + burst;
+            let run = Run::of(reading, traffic_seed, |_, _| ())?;
+            counts.add(&run);
+            if let Some(calls) = traced.and_then(|claim| run.calls_until(claim)) {
+                shortest = shortest.filter(|(fewest, _)| *fewest <= calls).or(Some((calls, traffic_seed)));
+            }
+        }
+        let trace = shortest.map_or(Ok(Vec::new()), |(calls, traffic_seed)| trace(reading, traffic_seed, calls, traced))?;
+        Ok(Outcome { rows: counts.rows(part, self.runs), trace })
+    }
+
+    /// The listings are no discipline of the registry: nothing is replaced.
+    fn instead(&mut self, _discipline: &str) -> Result<(), Failed> {
+        Ok(())
+    }
+}
+
+/// A call of the listings.
+#[derive(Debug, Clone, Copy)]
+enum Call {
+    Enqueue(usize, u64),
+    Dequeue(Option<(usize, u64)>),
+}
+
+/// What a run came to.
+struct Run {
+    /// Claims in the order in which they broke, with the number of calls until then.
+    broken: Vec<(Claim, usize)>,
+    /// Largest B-WFI over the bound of Theorem 1.
+    b_wfi: f64,
+}
+
+impl Run {
+    /// Runs bursts of a seed; `watch` hears of each call after it.
+    fn of(reading: Reading, seed: u64, mut watch: impl FnMut(Call, &Checked)) -> Result<Self, Failed> {
+        let mut traffic = SaturatedBursts::new(seed);
+        let mut checked = Checked::new(reading, traffic.shares()).map_err(Failed::from)?;
+        let mut lags = Lags::new(traffic.weights());
+        let (mut broken, mut calls) = (Vec::new(), 0);
+        let mut note = |call, checked: &Checked| {
+            calls += 1;
+            broken.extend(checked.broken().iter().skip(broken.len()).map(|claim| (*claim, calls)).collect::<Vec<_>>());
+            watch(call, checked);
+        };
+        for step in 0.. {
+            let is_loaded = step < SaturatedBursts::STEPS;
+            let arrivals = if is_loaded { traffic.next(|flow| checked.listings().waiting(flow)) } else { Vec::new() };
+            for (flow, len) in arrivals {
+                if checked.listings().waiting(flow) == 0 {
+                    lags.becomes_backlogged(flow, 0);
+                }
+                checked.enqueue(flow, len);
+                note(Call::Enqueue(flow, len), &checked);
+            }
+            let served = checked.dequeue();
+            note(Call::Dequeue(served), &checked);
+            match served {
+                Some((flow, len)) => lags.serve(flow, len, checked.listings().waiting(flow) == 0),
+                None if is_loaded => {}
+                None => break,
+            }
+        }
+        Ok(Self { b_wfi: largest_b_wfi(&traffic, checked.listings(), &lags), broken })
+    }
+
+    fn calls_until(&self, claim: Claim) -> Option<usize> {
+        self.broken.iter().find(|(broken, _)| *broken == claim).map(|(_, calls)| *calls)
+    }
+}
+
+fn largest_b_wfi(traffic: &SaturatedBursts, listings: &QfqListings, lags: &Lags) -> f64 {
+    let longest = traffic.shares().iter().map(|(_, len)| *len).max().unwrap_or(0);
+    let of_flow = |(flow, (inverse_share, _)): (usize, &(u64, u64))| {
+        lags.worst(flow) * *inverse_share as f64 / (3 * listings.slot_size(flow) + 2 * longest) as f64
+    };
+    traffic.shares().iter().enumerate().map(of_flow).fold(0.0, f64::max)
+}
+
+#[derive(Default)]
+struct Counts {
+    broken: [u64; Claim::ALL.len()],
+    first: [u64; Claim::ALL.len()],
+    b_wfi: f64,
+}
+
+impl Counts {
+    fn add(&mut self, run: &Run) {
+        let first = run.broken.first().map(|(_, calls)| *calls);
+        for (place, claim) in Claim::ALL.into_iter().enumerate() {
+            let calls = run.calls_until(claim);
+            self.broken[place] += u64::from(calls.is_some());
+            self.first[place] += u64::from(calls.is_some() && calls == first);
+        }
+        self.b_wfi = self.b_wfi.max(run.b_wfi);
+    }
+
+    fn rows(&self, column: &str, runs: u64) -> Vec<Row> {
+        let mut rows = vec![Row::scalar(column, "runs", runs as f64), Row::scalar(column, "B-WFI over Theorem 1", self.b_wfi)];
+        for (claim, (broken, first)) in Claim::ALL.iter().zip(self.broken.iter().zip(&self.first)) {
+            rows.push(Row::scalar(column, format!("{}, runs that break it", claim.name()), *broken as f64));
+            rows.push(Row::scalar(column, format!("{}, runs that break it first", claim.name()), *first as f64));
+        }
+        rows
+    }
+}
+
+/// The first `calls` calls of a run, one line each.
+fn trace(reading: Reading, seed: u64, calls: usize, claim: Option<Claim>) -> Result<Vec<String>, Failed> {
+    let mut lines = vec![flows_line(reading, seed)?];
+    let mut number = 0;
+    Run::of(reading, seed, |call, checked| {
+        number += 1;
+        if number <= calls {
+            lines.push(line(number, call, checked.listings()));
+        }
+    })?;
+    lines.extend(claim.map(|claim| format!("after call {calls} this is broken: {}", claim.name())));
+    Ok(lines)
+}
+
+fn flows_line(reading: Reading, seed: u64) -> Result<String, Failed> {
+    let traffic = SaturatedBursts::new(seed);
+    let listings = QfqListings::new(reading, traffic.shares()).map_err(Failed::from)?;
+    let flow = |(flow, (inverse_share, len)): (usize, &(u64, u64))| {
+        format!("{flow}: 1/{inverse_share}, {len} bytes, slot {}", listings.slot_size(flow))
+    };
+    let flows: Vec<_> = traffic.shares().iter().enumerate().map(flow).collect();
+    Ok(format!("bursts of seed {seed}; flows (share, packets, slot size): {}", flows.join("; ")))
+}
+
+fn line(number: usize, call: Call, listings: &QfqListings) -> String {
+    let mut line = match call {
+        Call::Enqueue(flow, len) => format!("{number}. enqueue flow {flow}, {len} bytes"),
+        Call::Dequeue(Some((flow, len))) => format!("{number}. dequeue: flow {flow}, {len} bytes"),
+        Call::Dequeue(None) => format!("{number}. dequeue: nothing"),
+    };
+    if let Call::Enqueue(flow, _) | Call::Dequeue(Some((flow, _))) = call {
+        let (start, finish) = listings.times(flow);
+        let _ = write!(line, ", then S {start}, F {finish}");
+    }
+    let _ = write!(line, " | V {}", listings.virtual_time());
+    for (name, groups) in listings.sets() {
+        for (group, start, finish) in groups {
+            let _ = write!(line, " | {name} {group}: S {start}, F {finish}");
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listings(text: &str) -> Listings {
+        toml::from_str(text).unwrap()
+    }
+
+    fn value(outcome: &Outcome, figure: &str) -> f64 {
+        outcome.rows.iter().find(|row| row.figure == figure).unwrap().value
+    }
+
+    #[test]
+    fn the_printed_start_time_breaks_theorem_6_and_the_trace_ends_there() {
+        let plan = "runs = 400\ntrace = 'Theorem 6'\ncolumns.printed.start_time = 'as printed'\ncolumns.every.start_time = 'every flow'";
+        let experiment = listings(plan);
+        assert_eq!(experiment.parts(), ["printed", "every"]);
+        let printed = experiment.run("printed", 1).unwrap();
+        assert!(value(&printed, "Theorem 6, runs that break it") > 0.0 && value(&printed, "runs") == 400.0);
+        assert!(printed.trace.len() > 3 && printed.trace.last().unwrap().ends_with("Theorem 6"), "{:?}", printed.trace);
+        let every = experiment.run("every", 1).unwrap();
+        assert_eq!((value(&every, "Theorem 6, runs that break it"), every.trace.len()), (0.0, 0));
+        assert_ne!(experiment.run("printed", 2).unwrap(), printed, "another seed, other bursts");
+    }
+
+    #[test]
+    fn a_rule_that_is_not_known_is_named_with_those_that_are() {
+        let error = |plan: &str| listings(plan).run("a", 1).unwrap_err().0;
+        let rule = error("runs = 1\ncolumns.a.start_time = 'b'");
+        assert!(rule.starts_with("start_time = 'b': expected one of 'as printed'"), "{rule}");
+        assert!(error("runs = 1\ncolumns.a = { start_time = 'linux', lowest_bit = 2 }").ends_with("expected 0 or 1"));
+        assert!(error("runs = 1\ntrace = 'x'\ncolumns.a.start_time = 'linux'").starts_with("trace = 'x': expected one of 'Theorem 3'"));
+    }
+}

@@ -1,0 +1,300 @@
+//! Kind `reordering`: packets that overtake others of their flow at one link, and what each remedy costs.
+//!
+//! Every flow draws the length of each packet from a list, for each list of `lengths`, and sends at one mean rate with gaps that vary by half either
+//! way. Rows of each column, `LIST` being a list's name:
+//!
+//! * `LIST: reordered`, the part of the packets that leave after a later one of their flow (RFC 4737); `LIST: three behind`, the part that three or more
+//!   later ones left before, which TCP takes for a loss; `LIST: extent, rounds`, the most bytes that left the link while an overtaken packet was still
+//!   to come, in rounds of a quantum and a longest packet for each queue;
+//! * `LIST: held at a receiver, bytes`, the most that one buffer behind the link would hold to put flows in order again, packets that were dropped not
+//!   waited for;
+//! * `LIST: delay, ms`, `LIST: longest delay, ms`, `LIST: utilisation`, and `LIST: delivered, N bytes`, the part of the packets of each length;
+//! * `example: two of 1000 bytes, overtaken` and `example: 1500 and 1000 bytes, overtaken`: the packets that others overtake in Figure 2, which the
+//!   trace tells step by step;
+//! * `model: ..`: of all small states of two queues, by Equation 1 and by the rule that puts the longest packet for p, the part in which three
+//!   packets leave out of order.
+
+mod example;
+mod model;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use roundelay::schedulers::{AnyScheduler, Spec};
+use roundelay::{DropReason, Duration, FlowId, Instant, Observer, Packet, Port, Rate};
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::{Experiment, Failed, Outcome, Row};
+
+/// The `[run]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Reordering {
+    /// Columns: a name, and a discipline.
+    columns: Table,
+    /// Flows at the link.
+    flows: u32,
+    /// What each offers, in bits per second.
+    rate: u64,
+    /// The link, in bits per second.
+    link: u64,
+    /// Seconds.
+    duration: u64,
+    /// Bytes of a round for each queue: a quantum and a longest packet.
+    round: u64,
+    /// Queues of a round.
+    queues: u64,
+    /// Lengths of packets in bytes, by the list's name.
+    lengths: BTreeMap<String, Vec<u32>>,
+}
+
+impl Reordering {
+    fn spec(&self, column: &str) -> Result<Spec, Failed> {
+        let discipline = self.columns.get(column).and_then(Value::as_str);
+        let discipline = discipline.ok_or_else(|| Failed(format!("columns.{column}: expected a discipline, as in \"mqfq resequence\"")))?;
+        discipline.parse().map_err(Failed::from)
+    }
+
+    /// When packets of which flow and length come, in order.
+    fn arrivals(&self, lengths: &[u32], seed: u64) -> Vec<(u64, FlowId, u32)> {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let end = self.duration * SECOND;
+        let mut arrivals = Vec::new();
+        for flow in (0..self.flows).map(FlowId) {
+            let mut at = random.random_range(0..SECOND / 10);
+            while at < end {
+                let len = lengths[random.random_range(0..lengths.len())];
+                arrivals.push((at, flow, len));
+                let gap = u64::from(len) * 8 * SECOND / self.rate;
+                at += random.random_range(gap / 2..=gap * 3 / 2);
+            }
+        }
+        arrivals.sort_unstable();
+        arrivals
+    }
+
+    fn listen(&self, spec: &Spec, lengths: &[u32], seed: u64) -> Result<Listener, Failed> {
+        let rate = Rate::from_bits_per_second(self.link).ok_or_else(|| Failed("link: expected 1 bit per second or more".to_owned()))?;
+        let scheduler: AnyScheduler<u64> = spec.discipline.build(seed).map_err(Failed::from)?;
+        let (mut port, mut listener) = (Port::new(scheduler, spec.limit_or_default(), rate), Listener::default());
+        for (number, (at, flow, len)) in (0..).zip(self.arrivals(lengths, seed)) {
+            let now = Instant::from_nanos(at);
+            port.advance(now, &mut listener);
+            listener.arrives(flow, number, len);
+            port.arrive(now, Packet::new(flow, len, number), &mut listener);
+        }
+        port.advance(Instant::ZERO + Duration::from_secs(self.duration), &mut listener);
+        Ok(listener)
+    }
+
+    fn check(&self) -> Result<(), Failed> {
+        let is_legal = |len: &u32| (1..=65_536).contains(len);
+        let lists = self.lengths.values().all(|list| !list.is_empty() && list.iter().all(is_legal));
+        if self.rate == 0 || self.flows == 0 || self.duration == 0 || self.round * self.queues == 0 || !lists {
+            return Err(Failed("flows, rate, duration, round, queues: expected 1 or more; lengths: lists of 1 to 65536 bytes".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+impl Experiment for Reordering {
+    fn parts(&self) -> Vec<String> {
+        self.columns.keys().cloned().collect()
+    }
+
+    fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
+        self.check()?;
+        let spec = self.spec(part)?;
+        let mut rows = Vec::new();
+        for (name, lengths) in &self.lengths {
+            let listener = self.listen(&spec, lengths, seed)?;
+            let end = (self.duration * SECOND) as f64 * 1e3;
+            rows.extend(
+                listener
+                    .figures(self.round * self.queues, end)
+                    .map(|(figure, value)| Row::scalar(part, format!("{name}: {figure}"), value)),
+            );
+        }
+        let (figures, trace) = example::run(&spec, seed)?;
+        rows.extend(figures.into_iter().chain(model::figures()).map(|(figure, value)| Row::scalar(part, figure, value)));
+        Ok(Outcome { rows, trace })
+    }
+
+    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+        self.columns.iter_mut().for_each(|(_, column)| *column = Value::String(discipline.to_owned()));
+        Ok(())
+    }
+}
+
+/// In nanoseconds.
+const SECOND: u64 = 1_000_000_000;
+
+/// Follows each flow's packets out of the link.
+#[derive(Debug, Default)]
+struct Listener {
+    flows: BTreeMap<FlowId, Order>,
+    /// Bytes that have left.
+    left: u64,
+    /// Bytes that a resequencer behind the link would hold now, and the most that it held.
+    held: u64,
+    most_held: u64,
+    packets: u64,
+    reordered: u64,
+    three_behind: u64,
+    extent: u64,
+    /// Sums of delays and the longest, in picoseconds.
+    delays: u128,
+    longest_delay: u64,
+    busy: u64,
+    /// Came and left, by length.
+    by_length: BTreeMap<u32, [u64; 2]>,
+}
+
+/// A flow's packets by number.
+#[derive(Debug, Default)]
+struct Order {
+    waiting: BTreeSet<u64>,
+    /// That left before an older one which still waits: their lengths, and what had left the link before.
+    early: BTreeMap<u64, (u32, u64)>,
+    /// Later packets that have left before each that has not, are those above it in `left`.
+    left: BTreeSet<u64>,
+}
+
+impl Listener {
+    fn arrives(&mut self, flow: FlowId, number: u64, len: u32) {
+        self.flows.entry(flow).or_default().waiting.insert(number);
+        self.by_length.entry(len).or_default()[0] += 1;
+    }
+
+    /// A packet has left the queue; later ones of its flow that were early may be in order now.
+    fn settle(&mut self, flow: FlowId) {
+        let order = self.flows.entry(flow).or_default();
+        let oldest = order.waiting.first().copied().unwrap_or(u64::MAX);
+        while let Some(first) = order.early.first_entry().filter(|first| *first.key() < oldest) {
+            self.held -= u64::from(first.get().0);
+            first.remove();
+        }
+        // Only packets behind the oldest that waits can still be counted as ahead of another.
+        order.left = order.left.split_off(&oldest.min(order.left.last().copied().unwrap_or(0) + 1));
+    }
+
+    fn leaves(&mut self, packet: &Packet<u64>) {
+        let number = packet.payload;
+        let order = self.flows.entry(packet.flow).or_default();
+        order.waiting.remove(&number);
+        let ahead = order.left.range(number..).count();
+        self.packets += 1;
+        self.reordered += u64::from(ahead > 0);
+        self.three_behind += u64::from(ahead >= 3);
+        if let Some(before) = order.early.range(number..).map(|(_, (_, before))| *before).min() {
+            self.extent = self.extent.max(self.left - before);
+        }
+        if order.waiting.first().is_some_and(|oldest| *oldest < number) {
+            order.early.insert(number, (packet.len, self.left + u64::from(packet.len)));
+            self.held += u64::from(packet.len);
+            self.most_held = self.most_held.max(self.held);
+        }
+        order.left.insert(number);
+        self.left += u64::from(packet.len);
+    }
+
+    fn figures(&self, round: u64, end: f64) -> impl Iterator<Item = (String, f64)> {
+        let packets = self.packets.max(1) as f64;
+        let figures = [
+            ("reordered", self.reordered as f64 / packets),
+            ("three behind", self.three_behind as f64 / packets),
+            ("extent, rounds", self.extent as f64 / round as f64),
+            ("held at a receiver, bytes", self.most_held as f64),
+            ("delay, ms", self.delays as f64 / packets / 1e9),
+            ("longest delay, ms", self.longest_delay as f64 / 1e9),
+            ("utilisation", self.busy as f64 / end),
+        ];
+        let by_length = self.by_length.iter().map(|(len, [came, left])| (format!("delivered, {len} bytes"), *left as f64 / *came as f64));
+        figures.map(|(figure, value)| (figure.to_owned(), value)).into_iter().chain(by_length.collect::<Vec<_>>())
+    }
+}
+
+impl Observer<u64> for Listener {
+    fn sent(&mut self, packet: Packet<u64>, start: Instant, end: Instant) {
+        self.by_length.entry(packet.len).or_default()[1] += 1;
+        let delay = end.since(packet.arrival).as_picos();
+        self.delays += u128::from(delay);
+        self.longest_delay = self.longest_delay.max(delay);
+        self.busy += end.since(start).as_picos();
+        self.leaves(&packet);
+        self.settle(packet.flow);
+    }
+
+    fn dropped(&mut self, packet: Packet<u64>, _now: Instant, _reason: DropReason) {
+        self.flows.entry(packet.flow).or_default().waiting.remove(&packet.payload);
+        self.settle(packet.flow);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Reordering {
+        let table: Table = r#"
+            columns = { plain = "mqfq", resequence = "mqfq resequence", cells = "mqfq cells 64b", count_cells = "mqfq cells 64b count_cells", none = "fifo limit 100" }
+            flows = 50
+            rate = 300000
+            link = 5000000
+            duration = 5
+            round = 3014
+            queues = 16
+            [lengths]
+            constant = [1000]
+            mixed = [64, 576, 1500]
+        "#
+        .parse()
+        .unwrap();
+        table.try_into().unwrap()
+    }
+
+    fn rows(column: &str) -> BTreeMap<String, f64> {
+        plan().run(column, 1).unwrap().rows.into_iter().map(|row| (row.figure, row.value)).collect()
+    }
+
+    #[test]
+    fn unequal_lengths_overtake_and_each_remedy_keeps_order() {
+        let plain = rows("plain");
+        assert_eq!(plain["constant: reordered"], 0.0);
+        assert!(
+            plain["mixed: reordered"] > 0.01 && plain["mixed: extent, rounds"] <= 1.0 && plain["mixed: held at a receiver, bytes"] > 1500.0
+        );
+        assert_eq!([plain["example: two of 1000 bytes, overtaken"], plain["example: 1500 and 1000 bytes, overtaken"]], [0.0, 1.0]);
+        for remedy in ["resequence", "cells", "none"] {
+            let rows = rows(remedy);
+            for figure in
+                ["constant: reordered", "mixed: reordered", "mixed: held at a receiver, bytes", "example: 1500 and 1000 bytes, overtaken"]
+            {
+                assert_eq!(rows[figure], 0.0, "{remedy}: {figure}");
+            }
+            assert!(rows["mixed: utilisation"] > 0.99);
+        }
+    }
+
+    #[test]
+    fn cells_by_packets_do_not_starve_short_packets_and_by_cells_they_do() {
+        let [plain, fair, unfair] = ["plain", "cells", "count_cells"].map(|column| rows(column)["mixed: delivered, 64 bytes"]);
+        assert!(fair > 0.5 * plain && unfair < 0.3 * fair, "{plain}, {fair}, {unfair}");
+    }
+
+    #[test]
+    fn a_listener_tells_who_is_late() {
+        let mut listener = Listener::default();
+        (0..6).for_each(|number| listener.arrives(FlowId(0), number, 100));
+        let mut leaves = |number| {
+            let packet = Packet::new(FlowId(0), 100, number);
+            listener.leaves(&packet);
+            listener.settle(FlowId(0));
+        };
+        [1, 2, 0, 3, 5, 4].into_iter().for_each(&mut leaves);
+        assert_eq!((listener.reordered, listener.three_behind, listener.most_held, listener.held), (2, 0, 200, 0));
+        assert_eq!(listener.extent, 100, "packet 2 left after packet 1 had and before packet 0");
+    }
+}

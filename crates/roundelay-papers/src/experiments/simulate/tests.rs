@@ -1,0 +1,108 @@
+use super::figures::Line;
+use super::*;
+use crate::experiments::Row;
+
+fn plan(more: &str) -> Simulate {
+    let text = format!(
+        r#"
+columns = {{ SFQ = "mqfq hashes 1 quantum 1000b", MQFQ = "mqfq quantum 1000b" }}
+{more}
+[scenario]
+duration = "10s"
+warmup = "1s"
+[scenario.topology]
+template = "dumbbell"
+pairs = 50
+access_delay_step = "1ms"
+[scenario.queue]
+edge = "fifo"
+[[scenario.source]]
+name = "fair"
+kind = "cbr"
+from = "s0..48"
+to = "r0..48"
+rate = "100kbit"
+start_jitter = "80ms"
+[[scenario.source]]
+name = "greedy"
+kind = "cbr"
+from = "s49"
+to = "r49"
+rate = "2500kbit"
+"#
+    );
+    text.parse::<Table>().unwrap().try_into().unwrap()
+}
+
+fn value(rows: &[Row], figure: &str, x: Option<f64>) -> Option<f64> {
+    rows.iter().find(|row| row.figure == figure && row.x == x).map(|row| row.value)
+}
+
+#[test]
+fn a_greedy_flow_has_its_queues_shares_and_starves_only_those_that_meet_it_in_all() {
+    let plan = plan("greedy = \"greedy\"\ncounts.fair-ish = { group = \"fair\", from = 60, below = 120 }");
+    let (mut with, mut met) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new(), Vec::new()]);
+    for seed in 1..=8 {
+        let rows = plan.run("MQFQ", seed).unwrap().rows;
+        for queues in 1..=2 {
+            with[queues - 1].extend(value(&rows, &format!("greedy throughput with {queues} queues, kbit/s"), None));
+        }
+        for (kind, met) in ["none", "some", "all"].into_iter().zip(&mut met) {
+            met.extend(value(&rows, &format!("others meeting {kind} of its queues, kbit/s"), None));
+        }
+        assert!(value(&rows, "fair-ish", None).unwrap() > 20.0);
+        assert!(value(&rows, "utilisation", None).unwrap() > 0.95);
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    println!("greedy with one queue {:.0?}, with two {:.0?}; others {:.0?}", with[0], with[1], met.each_ref().map(|met| mean(met)));
+    assert!(with[1].len() > 4 && mean(&with[1]) > 500.0, "{with:?}");
+    assert!(with[0].iter().all(|rate| *rate < mean(&with[1])), "the queues told are those of the run: {with:?}");
+    assert!(mean(&met[0]) > mean(&met[2]) && mean(&met[1]) > mean(&met[2]));
+}
+
+#[test]
+fn ranks_rise_and_add_up() {
+    let rows = plan("").run("SFQ", 1).unwrap().rows;
+    let curve = |figure: &str| rows.iter().filter(|row| row.figure == figure).map(|row| (row.x.unwrap(), row.value)).collect::<Vec<_>>();
+    let (ranks, shares) = (curve("ranks, kbit/s"), curve("ranks, fair shares"));
+    assert!(ranks.len() == 50 && ranks.is_sorted_by(|one, other| one.1 <= other.1));
+    assert_eq!((shares[0].0, shares[49].0, shares[49].1), (2.0, 100.0, ranks[49].1 / 100.0));
+    let mut flows: Vec<_> = curve("flows, kbit/s").into_iter().map(|flow| flow.1).collect();
+    flows.sort_by(f64::total_cmp);
+    assert_eq!(flows, ranks.iter().map(|rank| rank.1).collect::<Vec<_>>());
+    assert_eq!(value(&rows, "least, kbit/s", None), Some(ranks[0].1));
+    assert!(value(&rows, "fair flows below a tenth of fair", None) <= value(&rows, "flows below half of fair", None));
+}
+
+#[test]
+fn hashes_have_keys_of_their_own() {
+    let plan = plan("");
+    let mut keys = Vec::new();
+    for column in ["SFQ", "MQFQ"] {
+        keys.extend((1..=3).map(|seed| plan.hash_seed(column, seed).unwrap()));
+    }
+    let mut other = plan.clone();
+    other.scenario.insert("duration".to_owned(), Value::String("20s".to_owned()));
+    keys.push(other.hash_seed("SFQ", 1).unwrap());
+    let count = keys.len();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!((keys.len(), plan.hash_seed("SFQ", 1).unwrap()), (count, plan.hash_seed("SFQ", 1).unwrap()));
+}
+
+#[test]
+fn round_trips_are_those_of_the_routes() {
+    let mut plan = plan("by_round_trip = true");
+    plan.instead("fifo").unwrap();
+    let rows = plan.run("SFQ", 1).unwrap().rows;
+    let at = |x| value(&rows, "throughput by round trip, kbit/s", Some(x));
+    assert!(at(60.0).is_some() && at(158.0).is_some() && at(61.0).is_none(), "{rows:?}");
+    assert!(value(&rows, "greedy throughput with 1 queues, kbit/s", None).is_none(), "fifo has no queues of flows");
+}
+
+#[test]
+fn a_line_has_its_slope() {
+    let line = Line::through(&[(0.0, 1.0), (1.0, -1.0), (2.0, -3.0)]).unwrap();
+    assert!((line.slope + 2.0).abs() < 1e-12 && (line.correlation + 1.0).abs() < 1e-12);
+    assert_eq!(Line::through(&[(1.0, 1.0), (1.0, 2.0)]), None);
+}

@@ -1,0 +1,160 @@
+//! Kind `turns`: a worked example, packets with deadlines that all wait, sent turn by turn.
+//!
+//! Rows of each column: `allocated bandwidth` over flows (numbered from 1), the flow's request over all requests, times `bandwidth`; over turns
+//! (numbered from 1) `flow of turn`, `packets of turn`, `due after turn` (the deadline of the flow's next packet, where it has one). A turn is what a
+//! discipline sends on one decision: one packet, but for `afq`.
+
+use std::collections::VecDeque;
+
+use roundelay::schedulers::{AnyScheduler, Spec};
+use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
+use serde::Deserialize;
+
+use super::decisions::dequeue;
+use super::{Experiment, Failed, Outcome, Row};
+
+/// The `[run]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Turns {
+    /// The paper's name of each column, and the discipline.
+    columns: toml::Table,
+    /// What flows share, in units of the example.
+    bandwidth: f64,
+    /// Bytes of each packet, where its flow does not say it.
+    packet_len: u32,
+    /// Flows, numbered from 1.
+    flow: Vec<Flow>,
+}
+
+/// A flow and its packets.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Flow {
+    /// Requested bandwidth, and weight: 1 to 1024.
+    requested: u32,
+    /// Deadlines of its packets, in order.
+    due: VecDeque<u64>,
+    /// Bytes of its packets.
+    packet_len: Option<u32>,
+}
+
+/// What a discipline sends on one decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Turn {
+    /// From 1.
+    flow: u32,
+    /// Deadlines of its packets.
+    sent: Vec<u64>,
+    /// The deadline of the flow's next packet.
+    next: Option<u64>,
+}
+
+impl Turns {
+    /// The discipline with all packets in it.
+    fn filled(&self, discipline: &str, seed: u64) -> Result<AnyScheduler<()>, Failed> {
+        let spec: Spec = discipline.parse().map_err(Failed::from)?;
+        let mut scheduler = spec.discipline.build(seed).map_err(Failed::from)?;
+        for (number, flow) in (0..).zip(&self.flow) {
+            scheduler.set_flow(FlowId(number), FlowConfig { weight: flow.requested, ..FlowConfig::DEFAULT }).map_err(Failed::from)?;
+            let len = flow.packet_len.unwrap_or(self.packet_len);
+            for &due in &flow.due {
+                let packet = Packet { deadline: Instant::from_picos(due), ..Packet::new(FlowId(number), len, ()) };
+                scheduler.enqueue(Instant::ZERO, packet).map_err(|_| Failed(format!("a packet of flow {} was refused", number + 1)))?;
+            }
+        }
+        Ok(scheduler)
+    }
+
+    fn turns(&self, mut scheduler: AnyScheduler<()>) -> Vec<Turn> {
+        let mut waiting: Vec<_> = self.flow.iter().map(|flow| flow.due.clone()).collect();
+        let mut turns: Vec<Turn> = Vec::new();
+        while let Some((packet, decisions)) = dequeue(&mut scheduler, Instant::ZERO) {
+            let queue = &mut waiting[packet.flow.index()];
+            queue.pop_front();
+            let (due, next) = (packet.deadline.as_picos(), queue.front().copied());
+            match turns.last_mut() {
+                Some(turn) if decisions == 0 => {
+                    turn.sent.push(due);
+                    turn.next = next;
+                }
+                _ => turns.push(Turn { flow: packet.flow.0 + 1, sent: vec![due], next }),
+            }
+        }
+        turns
+    }
+
+    fn allocated(&self, run: &str) -> Vec<Row> {
+        let total: f64 = self.flow.iter().map(|flow| f64::from(flow.requested)).sum();
+        let share = |flow: &Flow| f64::from(flow.requested) / total * self.bandwidth;
+        (1_u32..).zip(&self.flow).map(|(number, flow)| Row::point(run, "allocated bandwidth", number.into(), share(flow))).collect()
+    }
+}
+
+impl Experiment for Turns {
+    fn parts(&self) -> Vec<String> {
+        self.columns.keys().cloned().collect()
+    }
+
+    fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
+        let discipline = self.columns.get(part).and_then(toml::Value::as_str);
+        let discipline = discipline.ok_or_else(|| Failed(format!("columns.{part}: expected a discipline")))?;
+        let turns = self.turns(self.filled(discipline, seed)?);
+        let mut outcome = Outcome { rows: self.allocated(part), trace: Vec::new() };
+        for (number, turn) in (1_u32..).zip(&turns) {
+            let mut tell = |figure: &str, value: f64| outcome.rows.push(Row::point(part, figure, number.into(), value));
+            tell("flow of turn", turn.flow.into());
+            tell("packets of turn", turn.sent.len() as f64);
+            turn.next.into_iter().for_each(|next| tell("due after turn", next as f64));
+            outcome.trace.push(format!("{part}, turn {number}: {}", turn.in_words()));
+        }
+        Ok(outcome)
+    }
+
+    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+        self.columns.iter_mut().for_each(|(_, column)| *column = toml::Value::String(discipline.to_owned()));
+        Ok(())
+    }
+}
+
+impl Turn {
+    fn in_words(&self) -> String {
+        let sent: Vec<_> = self.sent.iter().map(u64::to_string).collect();
+        let next = self.next.map_or("and has no more".to_owned(), |next| format!("and is due at {next} then"));
+        format!("flow {} sends the packets due at {} {next}", self.flow, sent.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXAMPLE: &str = r#"
+        columns = { AFQ = "afq quantum 2" }
+        bandwidth = 24
+        packet_len = 2
+        flow = [
+            { requested = 3, due = [5, 9] },
+            { requested = 2, due = [15, 16, 17] },
+            { requested = 4, due = [2, 4, 6, 8, 12] },
+            { requested = 3, due = [11, 13] },
+        ]
+    "#;
+
+    #[test]
+    fn turns_of_the_report_are_told_in_rows_and_in_words() {
+        let mut plan: Turns = toml::from_str(EXAMPLE).unwrap();
+        let outcome = plan.run("AFQ", 1).unwrap();
+        let figure = |name: &str| outcome.rows.iter().filter(|row| row.figure == name).map(|row| row.value).collect::<Vec<_>>();
+        assert_eq!(figure("allocated bandwidth"), [6.0, 4.0, 8.0, 6.0]);
+        assert_eq!(figure("flow of turn"), [3.0, 1.0, 4.0, 3.0, 2.0, 2.0]);
+        assert_eq!(figure("packets of turn"), [4.0, 2.0, 2.0, 1.0, 2.0, 1.0]);
+        assert_eq!(figure("due after turn"), [12.0, 17.0]);
+        assert_eq!(outcome.trace[0], "AFQ, turn 1: flow 3 sends the packets due at 2, 4, 6, 8 and is due at 12 then");
+        assert_eq!(outcome.trace[1], "AFQ, turn 2: flow 1 sends the packets due at 5, 9 and has no more");
+        plan.instead("wf2q").unwrap();
+        assert!(plan.run("AFQ", 1).unwrap().rows.iter().all(|row| row.figure != "packets of turn" || row.value == 1.0));
+        plan.instead("fiffo").unwrap();
+        assert!(plan.run("AFQ", 1).unwrap_err().0.contains("fiffo"));
+    }
+}

@@ -1,0 +1,267 @@
+//! Kind `worst_case`: the largest B-WFI and T-WFI of disciplines over random and constructed loads, over their bounds as printed and as proven.
+//!
+//! Rows of each column, for `random loads` and `constructed loads`: `B-WFI over printed bound`, `B-WFI over proven bound`, and the same of the
+//! T-WFI. Of the light flow in the constructed load that comes closest to its bound: `B-WFI, bytes` and `T-WFI, ms`, each measured, printed and
+//! proven. The runs `measured`, `printed` and `proven` have the same as curves over the columns from 1, in slots of the light flow, less the
+//! part of L that all have. The trace is that load, step by step, where the printed B-WFI is exceeded.
+
+use roundelay::schedulers::{Discipline, Spec, Visitor};
+use roundelay::{ConfigError, Guarantees};
+use roundelay_metrics::workload::{Event, Outcome as Measured, Ratios, Workload, adversaries};
+use serde::Deserialize;
+
+use super::{Experiment, Failed, Outcome, Row};
+
+mod steps;
+
+/// Weights up to 1024, twice, in units of 2^-30: the part of the service by which rounding may move V against a flow.
+const ROUNDING: f64 = 1.0 / (1u64 << 19) as f64;
+/// The light flow of the constructed loads.
+const LIGHT: usize = 0;
+
+/// The `[run]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WorstCase {
+    /// Random loads.
+    runs: u64,
+    /// The paper's name and the discipline, or a table with `discipline` and `bounds_of`: whose bounds it is held to.
+    columns: toml::Table,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+enum Column {
+    Own(String),
+    Other(Other),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Other {
+    discipline: String,
+    bounds_of: String,
+}
+
+fn spec(key: &str, text: &str) -> Result<Spec, Failed> {
+    text.parse().map_err(|error| Failed(format!("columns.{key}: {error}")))
+}
+
+impl WorstCase {
+    /// The discipline that serves, and the one whose bounds count.
+    fn column(&self, name: &str) -> Result<(Spec, Spec), Failed> {
+        let value = self.columns.get(name).cloned().ok_or_else(|| Failed(format!("columns: no '{name}'")))?;
+        let expected = || Failed(format!("columns.{name}: expected a discipline, or {{ discipline = .., bounds_of = .. }}"));
+        let column = value.try_into::<Column>().map_err(|_| expected())?;
+        let (serves, promises) = match &column {
+            Column::Own(discipline) => (discipline, discipline),
+            Column::Other(Other { discipline, bounds_of }) => (discipline, bounds_of),
+        };
+        Ok((spec(name, serves)?, spec(name, promises)?))
+    }
+}
+
+impl Experiment for WorstCase {
+    fn parts(&self) -> Vec<String> {
+        self.columns.keys().cloned().collect()
+    }
+
+    fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
+        let (serves, promises) = self.column(part)?;
+        let examined = Examined { serves, promises };
+        let seeds = (seed - 1) * self.runs..seed * self.runs;
+        let random = examined.largest(seeds.map(Workload::random))?;
+        let constructed = examined.largest(adversaries::all().into_iter().map(|(_, load)| load))?;
+        let mut rows = ratio_rows(part, "random loads", random);
+        rows.extend(ratio_rows(part, "constructed loads", constructed));
+        let place = self.columns.keys().position(|name| name == part).map_or(0.0, |place| place as f64 + 1.0);
+        let (light, trace) = examined.light_flow(part, place)?;
+        rows.extend(light);
+        Ok(Outcome { rows, trace })
+    }
+
+    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+        let parts = self.parts();
+        for part in parts {
+            let (_, promises) = self.column(&part)?;
+            let bounds_of = promises.discipline.to_string();
+            let other = toml::Table::from_iter([("discipline".to_owned(), discipline.into()), ("bounds_of".to_owned(), bounds_of.into())]);
+            self.columns.insert(part, other.into());
+        }
+        Ok(())
+    }
+}
+
+fn ratio_rows(column: &str, loads: &str, [printed, proven]: [Ratios; 2]) -> Vec<Row> {
+    let row = |index: &str, bound: &str, value: f64| Row::scalar(column, format!("{loads}, {index} over {bound} bound"), value);
+    let b_wfi = |ratios: Ratios| ratios.b_wfi.max(ratios.b_wfi_by_bit);
+    vec![
+        row("B-WFI", "printed", b_wfi(printed)),
+        row("B-WFI", "proven", b_wfi(proven)),
+        row("T-WFI", "printed", printed.t_wfi),
+        row("T-WFI", "proven", proven.t_wfi),
+    ]
+}
+
+/// A discipline, and the one to whose bounds it is held.
+struct Examined {
+    serves: Spec,
+    promises: Spec,
+}
+
+impl Examined {
+    /// The largest ratios over loads, to the bounds as printed and as proven.
+    fn largest(&self, loads: impl Iterator<Item = Workload>) -> Result<[Ratios; 2], Failed> {
+        let mut largest = [Ratios::default(); 2];
+        for load in loads {
+            let outcome = self.serves.discipline.visit(Run(&load)).map_err(Failed::from)?;
+            let reached = self.promises.discipline.visit(Compare(&load, &outcome));
+            largest = [largest[0].max(reached[0]), largest[1].max(reached[1])];
+        }
+        Ok(largest)
+    }
+
+    /// Figures of the light flow in the constructed load in which its B-WFI is largest, and the steps to it.
+    fn light_flow(&self, column: &str, place: f64) -> Result<(Vec<Row>, Vec<String>), Failed> {
+        let mut worst: Option<(&str, Workload, Measured)> = None;
+        for (name, load) in adversaries::all() {
+            let outcome = self.serves.discipline.visit(Run(&load)).map_err(Failed::from)?;
+            if worst.as_ref().is_none_or(|(.., other)| outcome.b_wfi_by_bit[LIGHT] > other.b_wfi_by_bit[LIGHT]) {
+                worst = Some((name, load, outcome));
+            }
+        }
+        let Some((name, load, outcome)) = worst else { return Ok((Vec::new(), Vec::new())) };
+        let promised = self.promises.discipline.visit(Promised(&load));
+        let indices = Indices::all(&outcome, promised);
+        let rows = indices.iter().flat_map(|indices| indices.rows(column, place, &load)).collect();
+        let exceeds = indices[0].bytes > indices[1].bytes;
+        let steps = if exceeds { self.steps(name, &load, promised)? } else { Vec::new() };
+        Ok((rows, steps))
+    }
+
+    fn steps(&self, name: &str, load: &Workload, promised: Guarantees) -> Result<Vec<String>, Failed> {
+        let (_, events) = self.serves.discipline.visit(Record(load)).map_err(Failed::from)?;
+        let rounding = steps::Rounding::of(self.serves.discipline.name());
+        Ok(steps::lines(name, load, LIGHT, promised, rounding, &events))
+    }
+}
+
+/// B-WFI and T-WFI of the light flow: measured, or a bound.
+struct Indices {
+    what: &'static str,
+    bytes: f64,
+    seconds: f64,
+}
+
+impl Indices {
+    /// Measured, as printed and as proven.
+    fn all(outcome: &Measured, promised: Guarantees) -> [Self; 3] {
+        let bound = |what, Guarantees { b_wfi, t_wfi, .. }: Guarantees| Self {
+            what,
+            bytes: b_wfi.map_or(f64::INFINITY, |bound| bound.value as f64),
+            seconds: t_wfi.map_or(f64::INFINITY, |bound| bound.value.as_secs_f64()),
+        };
+        let measured = Self { what: "measured", bytes: outcome.b_wfi_by_bit[LIGHT], seconds: outcome.t_wfi[LIGHT] };
+        [measured, bound("printed", promised.as_printed()), bound("proven", promised)]
+    }
+
+    fn rows(&self, column: &str, place: f64, load: &Workload) -> Vec<Row> {
+        let share = load.share(LIGHT);
+        let slot = f64::from(adversaries::SLOT);
+        let of_link = 2.0 * f64::from(share.link_max_packet_len);
+        let phi = f64::from(share.weight) / share.total_weight as f64;
+        // At the flow's share, in bytes.
+        let late = self.seconds * share.rate.bits_per_second() as f64 / 8.0 * phi;
+        let mut rows = vec![
+            Row::scalar(column, format!("B-WFI {}, bytes", self.what), self.bytes),
+            Row::scalar(column, format!("T-WFI {}, ms", self.what), self.seconds * 1e3),
+        ];
+        rows.push(Row::point(self.what, "B-WFI, slots", place, (self.bytes - phi * of_link) / slot));
+        rows.push(Row::point(self.what, "T-WFI, slots", place, (late - phi * of_link) / slot));
+        rows.retain(|row| row.value.is_finite());
+        rows
+    }
+}
+
+struct Run<'a>(&'a Workload);
+
+impl Visitor for Run<'_> {
+    type Output = Result<Measured, ConfigError>;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
+        self.0.run(discipline)
+    }
+}
+
+struct Record<'a>(&'a Workload);
+
+impl Visitor for Record<'_> {
+    type Output = Result<(Measured, Vec<Event>), ConfigError>;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
+        self.0.record(discipline, LIGHT)
+    }
+}
+
+struct Compare<'a>(&'a Workload, &'a Measured);
+
+impl Visitor for Compare<'_> {
+    type Output = [Ratios; 2];
+
+    fn visit<D: Discipline>(self, discipline: &D) -> [Ratios; 2] {
+        let Self(load, outcome) = self;
+        [load.ratios_as_printed(discipline, outcome, ROUNDING), load.ratios(discipline, outcome, ROUNDING)]
+    }
+}
+
+struct Promised<'a>(&'a Workload);
+
+impl Visitor for Promised<'_> {
+    type Output = Guarantees;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> Guarantees {
+        self.0.guarantees(discipline, LIGHT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = "runs = 20\ncolumns = { QFQ = 'qfq', DRR = { discipline = 'drr quantum 65536b', bounds_of = 'qfq' } }";
+
+    fn value(outcome: &Outcome, run: &str, figure: &str) -> f64 {
+        outcome.rows.iter().find(|row| row.run == run && row.figure == figure).unwrap().value
+    }
+
+    /// 3 phi sigma_i + 2 phi L = 6144 + 128 bytes are printed, and 2048 more proven.
+    #[test]
+    fn qfq_exceeds_what_is_printed_and_keeps_what_is_proven() {
+        let experiment: WorstCase = toml::from_str(PLAN).unwrap();
+        let qfq = experiment.run("QFQ", 1).unwrap();
+        let figure = |figure: &str| value(&qfq, "QFQ", figure);
+        assert_eq!([figure("B-WFI printed, bytes"), figure("B-WFI proven, bytes")], [6272.0, 8320.0]);
+        assert!(figure("constructed loads, B-WFI over printed bound") > 1.2 && figure("constructed loads, B-WFI over proven bound") < 1.0);
+        assert!(figure("random loads, B-WFI over printed bound") < 1.0 && figure("constructed loads, T-WFI over printed bound") > 1.2);
+        assert!((value(&qfq, "printed", "B-WFI, slots") - 3.0).abs() < 1e-3 && value(&qfq, "measured", "B-WFI, slots") > 3.8);
+        assert!(qfq.trace.len() > 10);
+    }
+
+    #[test]
+    fn drr_is_held_to_the_bounds_of_another_and_so_is_what_is_planted() {
+        let mut experiment: WorstCase = toml::from_str(PLAN).unwrap();
+        let drr = experiment.run("DRR", 1).unwrap();
+        assert!(value(&drr, "DRR", "constructed loads, B-WFI over proven bound") > 1.0);
+        experiment.instead("drr quantum 65536b").unwrap();
+        let planted = experiment.run("QFQ", 1).unwrap();
+        assert_eq!(value(&planted, "QFQ", "B-WFI measured, bytes"), value(&drr, "DRR", "B-WFI measured, bytes"));
+        assert_eq!(value(&planted, "QFQ", "B-WFI proven, bytes"), 8320.0);
+    }
+
+    #[test]
+    fn errors_name_the_column() {
+        let error =
+            |columns: &str| toml::from_str::<WorstCase>(&format!("runs = 1\ncolumns.a = {columns}")).unwrap().run("a", 1).unwrap_err().0;
+        assert!(error("'qfk'").starts_with("columns.a: ") && error("3").ends_with("bounds_of = .. }"));
+    }
+}

@@ -1,0 +1,81 @@
+//! Pages in `docs/papers` are those that plans and records give, and what they refer to is there.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use roundelay_papers::catalogue::{papers, unlisted};
+use roundelay_papers::site::Site;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn pages_are_as_young_as_their_plans_and_records() {
+    let papers = papers().unwrap();
+    let folder = root().join("docs/papers");
+    let site = Site::read(&papers, &folder).unwrap();
+    for (path, expected) in site.files() {
+        let found = fs::read_to_string(folder.join(&path)).unwrap_or_default();
+        assert!(found == expected, "docs/papers/{} is older than its plan or record: make papers-pages", path.display());
+    }
+}
+
+#[test]
+fn verdicts_of_the_records_are_those_of_the_plans() {
+    let papers = papers().unwrap();
+    let site = Site::read(&papers, &root().join("docs/papers")).unwrap();
+    let changed: Vec<_> =
+        site.judged().flat_map(|(paper, judged)| judged.changed().into_iter().map(|change| format!("{}: {change}", paper.slug))).collect();
+    assert_eq!(changed, Vec::<String>::new());
+    assert!(site.judged().count() > 40, "there are records");
+}
+
+#[test]
+fn each_plan_belongs_to_an_item() {
+    assert_eq!(unlisted().unwrap(), Vec::<&str>::new());
+}
+
+/// Each table and figure that the papers' texts have, and each numbered theorem and lemma.
+#[test]
+fn no_item_of_the_papers_is_missing() {
+    let papers = papers().unwrap();
+    let numbered = |kind: &str, last: u32| (1..=last).map(|number| format!("{kind}-{number}")).collect::<Vec<_>>();
+    for (slug, wanted) in [
+        ("qfq", [numbered("table", 4), numbered("figure", 10), numbered("theorem", 10), numbered("lemma", 4)].concat()),
+        ("qfq-plus", numbered("table", 1)),
+        ("mqfq", numbered("figure", 12)),
+        ("afq", numbered("figure", 16)),
+    ] {
+        let paper = papers.iter().find(|paper| paper.slug == slug).unwrap();
+        let missing: Vec<_> = wanted.iter().filter(|name| !paper.items.iter().any(|item| item.name == **name)).collect();
+        assert!(missing.is_empty(), "{slug}: {missing:?}");
+    }
+}
+
+/// Names of tests in plans are names of functions.
+#[test]
+fn tests_that_plans_name_are_there() {
+    let mut functions = BTreeSet::new();
+    functions_in(&root().join("crates"), &mut functions);
+    for paper in papers().unwrap() {
+        for (plan, _) in paper.items.iter().filter_map(|item| item.plan()) {
+            for test in plan.claims.iter().flat_map(|claim| &claim.tests) {
+                assert!(functions.contains(test), "{} {}: there is no test {test}", paper.slug, plan.item);
+            }
+        }
+    }
+}
+
+fn functions_in(folder: &Path, functions: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() && !entry.ends_with("target") && !entry.ends_with("node_modules") {
+            functions_in(&entry, functions);
+        } else if entry.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&entry).unwrap();
+            let names = text.lines().filter_map(|line| line.trim().strip_prefix("fn ")?.split_once('('));
+            functions.extend(names.map(|(name, _)| name.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! One item of a paper as a page that needs nothing else: its text, and charts to point at.
+
+use pulldown_cmark::{Options, Parser, html::push_html};
+use serde::Serialize;
+
+use super::{COMMON_SCRIPT, STYLE, UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE, embed, escape, fill};
+use crate::chart::{Axis, Chart};
+
+const TEMPLATE: &str = include_str!("../../assets/paper.html");
+pub(super) const PAPER_STYLE: &str = include_str!("../../assets/paper.css");
+pub(super) const SCRIPT: &str = include_str!("../../assets/paper.js");
+
+/// What a page of one item holds.
+#[derive(Debug, Clone, Copy)]
+pub struct ItemPage<'a> {
+    /// `QFQ, Table 2`.
+    pub title: &'a str,
+    /// Verdicts and what decided them, in Markdown. Raw HTML in it stays as it is.
+    pub markdown: &'a str,
+    /// What there is to draw.
+    pub charts: &'a [Chart],
+    /// Of Roundelay.
+    pub version: &'a str,
+}
+
+/// A chart as the script takes it: all curves over the same x, null where one has no point.
+#[derive(Serialize)]
+struct ChartData<'a> {
+    title: &'a str,
+    x: AxisData<'a>,
+    y: AxisData<'a>,
+    xs: Vec<f64>,
+    curves: Vec<CurveData<'a>>,
+}
+
+#[derive(Serialize)]
+struct AxisData<'a> {
+    label: &'a str,
+    logarithmic: bool,
+}
+
+#[derive(Serialize)]
+struct CurveData<'a> {
+    name: &'a str,
+    values: Vec<Option<f64>>,
+}
+
+impl<'a> AxisData<'a> {
+    fn of(axis: &'a Axis) -> Self {
+        Self { label: &axis.label, logarithmic: axis.is_logarithmic }
+    }
+}
+
+impl<'a> ChartData<'a> {
+    fn of(chart: &'a Chart) -> Self {
+        let mut xs: Vec<f64> = chart.shown().map(|point| point.x).collect();
+        xs.sort_by(f64::total_cmp);
+        xs.dedup();
+        let value = |curve: &crate::chart::Curve, x: &f64| curve.points.iter().find(|point| point.x == *x).map(|point| point.y);
+        let curves = chart.curves.iter().map(|curve| CurveData { name: &curve.name, values: xs.iter().map(|x| value(curve, x)).collect() });
+        let curves = curves.collect();
+        Self { title: &chart.title, x: AxisData::of(&chart.x), y: AxisData::of(&chart.y), xs, curves }
+    }
+}
+
+/// The page: it loads nothing, and its content security policy forbids it to.
+pub fn item_html(page: &ItemPage<'_>) -> String {
+    let data: Vec<_> = page.charts.iter().map(ChartData::of).collect();
+    fill(TEMPLATE, |slot| match slot {
+        "version" => escape(page.version),
+        "title" => escape(page.title),
+        "charts" => figures(page.charts),
+        "body" => rendered(page.markdown),
+        "data" => embed(&serde_json::to_string(&data).unwrap_or_else(|_| "[]".to_owned())),
+        "style" => STYLE.to_owned(),
+        "paper_style" => PAPER_STYLE.to_owned(),
+        "script" => [COMMON_SCRIPT, SCRIPT].concat(),
+        "uplot_style" => UPLOT_STYLE.to_owned(),
+        "uplot_script" => UPLOT_SCRIPT.to_owned(),
+        "uplot_licence" => UPLOT_LICENCE.to_owned(),
+        other => unreachable!("the template has a slot {other} that nothing fills"),
+    })
+}
+
+/// A place for each chart; without JavaScript its drawing.
+fn figures(charts: &[Chart]) -> String {
+    let figure = |(number, chart): (usize, &Chart)| {
+        format!(
+            "<figure><h2>{}</h2><div class=\"legend\" id=\"legend{number}\" role=\"group\" aria-label=\"Curves shown\"></div>\
+             <div class=\"chart\" id=\"chart{number}\"></div><noscript>{}</noscript></figure>",
+            escape(&chart.title),
+            chart.svg()
+        )
+    };
+    charts.iter().enumerate().map(figure).collect::<Vec<_>>().join("\n")
+}
+
+fn rendered(markdown: &str) -> String {
+    let mut html = String::new();
+    push_html(&mut html, Parser::new_ext(markdown, Options::ENABLE_TABLES));
+    html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::{Curve, Point};
+
+    #[test]
+    fn a_page_has_text_and_charts_and_loads_nothing() {
+        let point = |x, y| Point { x, y, half_width: 0.0 };
+        let curve = |name: &str, points: Vec<Point>| Curve { name: name.to_owned(), points, is_dashed: false };
+        let curves = vec![curve("A", vec![point(1.0, 2.0), point(3.0, 4.0)]), curve("</script>", vec![point(2.0, 5.0)])];
+        let charts = [Chart { title: "Ranks".to_owned(), curves, ..Chart::default() }];
+        let page = ItemPage { title: "QFQ, Table 2", markdown: "| a | b |\n|---|---|\n| **1** | 2 |", charts: &charts, version: "0.1.0" };
+        let html = item_html(&page);
+        assert!(html.contains("<td><strong>1</strong></td>") && html.contains("id=\"chart0\""));
+        assert!(html.contains(r#""xs":[1.0,2.0,3.0]"#) && html.contains(r#""values":[2.0,null,4.0]"#));
+        assert!(!html.contains("</script>\"") && !html.contains("src=\"") && !html.contains("href=\"http"));
+    }
+}

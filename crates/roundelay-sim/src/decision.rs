@@ -1,0 +1,98 @@
+//! Decision cost: the time for which a link stands still while its discipline decides what to send next.
+//!
+//! Whoever compares disciplines by what their decisions cost writes a table, so that one scenario serves all: `decision = { afq = "1ms", wf2q = "1ms" }`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use roundelay::Duration;
+use roundelay::schedulers::AnyDiscipline;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+
+use crate::network::TREE;
+use crate::written::Written;
+
+/// The longest decision: an hour.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// What each decision costs, 0 to 1 hour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DecisionCost {
+    /// The same, whatever the discipline.
+    Same(Duration),
+    /// By the discipline's name, or `tree`.
+    ByDiscipline(BTreeMap<String, Duration>),
+}
+
+impl DecisionCost {
+    /// Decisions take no time.
+    pub const NONE: Self = Self::Same(Duration::ZERO);
+
+    /// Of a discipline. None if the table does not name it.
+    pub fn of(&self, discipline: &str) -> Option<Duration> {
+        match self {
+            Self::Same(cost) => Some(*cost),
+            Self::ByDiscipline(costs) => costs.get(discipline).copied(),
+        }
+    }
+}
+
+impl Default for DecisionCost {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+struct Costs;
+
+impl<'de> Deserialize<'de> for DecisionCost {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Costs)
+    }
+}
+
+impl<'de> Visitor<'de> for Costs {
+    type Value = DecisionCost;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a time, as in \"1ms\", or times by discipline, as in { afq = \"1ms\", wf2q = \"1ms\" }")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<DecisionCost, E> {
+        time(text).map(DecisionCost::Same)
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<DecisionCost, E> {
+        time(&number.to_string()).map(DecisionCost::Same)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DecisionCost, A::Error> {
+        let mut costs = BTreeMap::new();
+        while let Some((discipline, cost)) = map.next_entry::<String, Cost>()? {
+            if discipline != TREE && AnyDiscipline::named(&discipline).is_err() {
+                return Err(A::Error::custom(format!(
+                    "decision: '{discipline}' is no discipline: `roundelay list` names them, and there is {TREE}"
+                )));
+            }
+            costs.insert(discipline, cost.0);
+        }
+        Ok(DecisionCost::ByDiscipline(costs))
+    }
+}
+
+/// A value of the table.
+struct Cost(Duration);
+
+impl<'de> Deserialize<'de> for Cost {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match deserializer.deserialize_any(Costs)? {
+            DecisionCost::Same(cost) => Ok(Self(cost)),
+            DecisionCost::ByDiscipline(_) => Err(D::Error::custom("decision: a table in a table; expected a time, as in \"1ms\"")),
+        }
+    }
+}
+
+fn time<E: Error>(text: &str) -> Result<Duration, E> {
+    let cost = if text == "0" { Duration::ZERO } else { Duration::from_text(text).map_err(E::custom)? };
+    if cost <= LONGEST { Ok(cost) } else { Err(E::custom(format!("decision {cost}: legal range 0 to {LONGEST}"))) }
+}
