@@ -183,7 +183,8 @@ impl Cost {
         let subjects: Vec<_> = self.columns.iter().map(|column| column.subject.clone()).collect();
         match self.measure {
             Measure::Time => {
-                let timings = time(&subjects, &[load.clone()], self.pairs.max(load.cycle()), self.rounds).map_err(Failed::from)?.remove(0);
+                let timings =
+                    time(&subjects, std::slice::from_ref(load), self.pairs.max(load.cycle()), self.rounds).map_err(Failed::from)?.remove(0);
                 self.check_passed(timings.iter().map(|timing| timing.passed))?;
                 Ok(vec![self.time(&timings)])
             }

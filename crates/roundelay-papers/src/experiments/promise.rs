@@ -5,7 +5,7 @@
 //!
 //! Rows of each column and load: `LOAD, T-WFI over promise`, the largest T-WFI of a flow over what the summary promises to it; and
 //! `LOAD, T-WFI over bound`, the same over what is proven of the column's discipline. Of the first load also `delay, us` and `promise, us` of the
-//! heavy flow, and its worst moments as a trace.
+//! heavy flow, and its worst moments as a trace; of the other `random, part beyond promise`, the part of the workloads that exceed it.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -124,15 +124,19 @@ impl Promise {
         Ok(())
     }
 
-    fn random(&self, column: &str, seed: u64) -> Result<Ratios, Failed> {
+    fn random(&self, column: &str, seed: u64, outcome: &mut Outcome) -> Result<(), Failed> {
         let discipline = self.discipline(column)?;
-        let mut worst = Ratios::default();
+        let (mut worst, mut beyond) = (Ratios::default(), 0);
         for number in 0..self.random {
             let workload = alike(seed * self.random + number);
             let (served, _) = discipline.visit(Run(&workload)).map_err(Failed::from)?;
-            worst = worst.max(self.ratios(&discipline, &workload, &served));
+            let ratios = self.ratios(&discipline, &workload, &served);
+            beyond += u64::from(ratios.promise > 1.0);
+            worst = worst.max(ratios);
         }
-        Ok(worst)
+        outcome.rows.extend(rows(column, "random", worst));
+        outcome.rows.push(Row::scalar(column, "random, part beyond promise", beyond as f64 / self.random.max(1) as f64));
+        Ok(())
     }
 }
 
@@ -177,7 +181,7 @@ impl Experiment for Promise {
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
         let mut outcome = Outcome::default();
         self.behind(part, &mut outcome)?;
-        outcome.rows.extend(rows(part, "random", self.random(part, seed)?));
+        self.random(part, seed, &mut outcome)?;
         Ok(outcome)
     }
 
