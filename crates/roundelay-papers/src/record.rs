@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::hash;
 use crate::experiments::Row;
 use crate::figures::{Figures, Reference, Samples};
-use crate::plan::{Plan, Setting};
+use crate::plan::{Plan, Setting, Variation};
 use crate::predicate::Predicate;
 use crate::runner::Ran;
 
@@ -56,13 +56,18 @@ pub fn identity(plan: &Plan, setting: Setting) -> Result<String, String> {
     Ok(hash(texts.iter().map(String::as_str)))
 }
 
-/// The figures that claims, published values and charts refer to.
-fn wanted(plan: &Plan) -> BTreeSet<String> {
+/// The figures that claims refer to.
+fn judged(plan: &Plan) -> BTreeSet<String> {
     let names = plan.claims.iter().flat_map(|claim| &claim.needs).flat_map(Predicate::figures);
+    names.filter_map(|text| Reference::parse(&text).ok()).map(|reference| reference.figure).collect()
+}
+
+/// Those that charts and published values refer to as well.
+fn shown(plan: &Plan) -> BTreeSet<String> {
     let charts = plan.charts.iter().flat_map(|chart| chart.curves.iter().cloned());
     let published = plan.published.iter().map(|published| published.figure.clone());
-    let all = names.chain(charts).chain(published);
-    all.filter_map(|text| Reference::parse(&text).ok()).map(|reference| reference.figure).collect()
+    let all = charts.chain(published).filter_map(|text| Reference::parse(&text).ok()).map(|reference| reference.figure);
+    all.chain(judged(plan)).collect()
 }
 
 impl Record {
@@ -71,8 +76,9 @@ impl Record {
     /// # Errors
     /// A path of the plan leads nowhere.
     pub fn new(plan: &Plan, setting: Setting, ran: &Ran, peak_bytes: Option<u64>) -> Result<Self, String> {
-        let wanted = wanted(plan);
-        let record = |(variation, figures): &(crate::plan::Variation, Figures)| {
+        let (shown, judged) = (shown(plan), judged(plan));
+        let record = |(variation, figures): &(Variation, Figures)| {
+            let wanted = if variation.open.is_none() { &shown } else { &judged };
             Recorded::new(&variation.name, figures, variation.seeds, |name| wanted.contains(name))
         };
         Ok(Self {
@@ -134,9 +140,9 @@ impl Recorded {
     }
 }
 
-/// Seven digits that count: more would only make files longer.
+/// Six digits that count: more would only make files longer.
 fn short(value: f64) -> f64 {
-    format!("{value:.6e}").parse().unwrap_or(value)
+    format!("{value:.5e}").parse().unwrap_or(value)
 }
 
 #[cfg(test)]
