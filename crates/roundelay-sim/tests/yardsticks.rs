@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use roundelay::{Instant, Packet};
-use roundelay_sim::scenario::{FlowResult, RankResult, Results, Scenario};
+use roundelay_sim::scenario::{Estimate, FlowResult, RankResult, Results, Scenario};
 use roundelay_sim::{Cargo, Carried, Direction, Probe};
 
 /// A dumbbell of three pairs, 100 Mbit/s and 10 ms to and from the link of 5 Mbit/s and 10 ms, with these keys and sources.
@@ -186,6 +186,19 @@ fn measuring_changes_nothing() {
         measured.groups.iter_mut().for_each(|group| group.lives = None);
         assert_eq!(plain, measured, "{queue}");
     }
+}
+
+/// What is measured takes memory, which the estimate knows; events it takes none.
+#[test]
+fn estimates_know_what_is_measured() {
+    let source = cbr(FIRST, "rate = \"9mbit\"\ncount = 100");
+    let of = |meter| Estimate::of(&scenario("duration = \"9s\"", "fifo", meter, &[&source]));
+    let [plain, lives, indices] = ["", "flows = true", "wfi = true"].map(of);
+    assert!(
+        lives.memory - plain.memory >= 100.0 * 160.0 && indices.memory - plain.memory >= 200.0 * 300.0,
+        "{plain:?}, {lives:?}, {indices:?}"
+    );
+    assert_eq!((plain.events, plain.packets), (indices.events, lives.packets));
 }
 
 /// Nineteen flows share a link fairly, and one has next to nothing.

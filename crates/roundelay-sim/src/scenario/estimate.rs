@@ -2,6 +2,7 @@
 
 use roundelay::Duration;
 
+use super::yardsticks::measured_class;
 use super::{Group, Scenario, SourceSpec};
 use crate::decision::DecisionCost;
 use crate::network::{LinkConfig, LinkId, Network};
@@ -31,6 +32,10 @@ const PER_PACKET: f64 = 160.0;
 const PER_SOURCE: f64 = 1_000.0;
 /// Bytes that a link and its queue take, empty.
 const PER_LINK: f64 = 4_000.0;
+/// Bytes that a flow takes that is looked at over its own life, at a link that measures it, and that a packet takes which waits there.
+const PER_LIFE: f64 = 200.0;
+const PER_PASSING: f64 = 300.0;
+const PER_STAMP: f64 = 50.0;
 /// Pairs of a group whose routes are looked at.
 const SAMPLE: usize = 1_000;
 /// Segments that are sent for each that a link lets through: a loss of a fifth is more than senders keep up for long.
@@ -47,7 +52,8 @@ impl Estimate {
         // Groups that join the same hosts share their tables.
         let tables = scenario.groups.iter().map(|group| group.route_bytes(network)).max().unwrap_or(0) as f64;
         let (links, sources) = (network.links().len() as f64, scenario.sources() as f64);
-        let memory = lists + tables + links * PER_LINK + sources * PER_SOURCE + room(&scenario.topology).min(at_once) * PER_PACKET;
+        let waiting = room(&scenario.topology).min(at_once);
+        let memory = lists + tables + links * PER_LINK + sources * PER_SOURCE + waiting * PER_PACKET + measured(scenario, sources, waiting);
         // A port that takes time to decide works twice for a packet.
         let decides = network.links().iter().any(|link| link.decision != DecisionCost::NONE);
         let per_hop = if decides { 3.0 } else { 2.0 };
@@ -192,6 +198,14 @@ fn list_bytes(group: &Group) -> f64 {
         SourceSpec::Workload(workload) => size_of_val(&workload.flows[..]) as f64 * (1.0 + group.senders()),
         _ => 0.0,
     }
+}
+
+/// Bytes that [`Measures`](super::Measures) take of so many flows and packets that wait.
+fn measured(scenario: &Scenario, flows: f64, waiting: f64) -> f64 {
+    let lives = if scenario.measures.flows { flows * PER_LIFE } else { 0.0 };
+    let ports = measured_class(&scenario.topology.network).filter(|_| scenario.measures.wfi);
+    let links = scenario.topology.network.links().iter().filter(|link| Some(link.class) == ports).count() as f64;
+    lives + links * flows * PER_PASSING + if links > 0.0 { waiting * PER_STAMP } else { 0.0 }
 }
 
 /// Packets that fit into all queues and wires, where these are as long as a run may draw them.

@@ -92,9 +92,8 @@ impl Yardsticks {
         let Measures { flows, wfi, .. } = scenario.measures;
         let pace = |group: &Group| Pace { rate: group.source.rate(), gap: group.source.mean_gap() };
         let lives = flows.then(|| Lives::new(scenario.groups.iter().map(pace).collect()));
-        let has_core = network.links().iter().any(|link| link.class == LinkClass::Core);
-        let class = if has_core { LinkClass::Core } else { LinkClass::Edge };
-        let links = (0..).zip(network.links()).filter(|(_, link)| wfi && link.class == class);
+        let class = measured_class(network);
+        let links = (0..).zip(network.links()).filter(|(_, link)| wfi && Some(link.class) == class);
         (flows || wfi).then(|| Self {
             warmup: Some(Instant::ZERO + scenario.warmup),
             lives,
@@ -165,6 +164,11 @@ impl Yardsticks {
     fn port(&mut self, link: LinkId) -> Option<&mut PortMeter> {
         self.ports.get_mut(&link.0)
     }
+}
+
+/// The class of links that are measured: the core, or the edge if there is no core.
+pub(super) fn measured_class(network: &Network) -> Option<LinkClass> {
+    [LinkClass::Core, LinkClass::Edge].into_iter().find(|class| network.links().iter().any(|link| link.class == *class))
 }
 
 fn mean(values: &[f64]) -> Option<f64> {
