@@ -302,7 +302,7 @@ impl Filter {
         groups.flat_map(move |(first, hash)| {
             let word = hash.of(flow);
             let share = move |level: usize| (word >> (16 * (level - first)) & 0xffff) as usize;
-            (first..levels.min(first + LEVELS_PER_HASH)).map(move |level| level * per_level + (share(level) * per_level >> 16))
+            (first..levels.min(first + LEVELS_PER_HASH)).map(move |level| level * per_level + ((share(level) * per_level) >> 16))
         })
     }
 
