@@ -33,17 +33,20 @@ pub struct Record {
     pub traces: Vec<(String, Vec<String>)>,
 }
 
+/// Values in the order of seeds, from 1; none where a seed gave none.
+pub type Seeds = Vec<Option<f64>>;
+
 /// The figures of one variation that the plan refers to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
     /// What the variation is called; empty for the plan as it stands.
     pub name: String,
-    /// By figure: samples in the order of seeds, from 1.
+    /// By figure.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub scalars: BTreeMap<String, Vec<Option<f64>>>,
-    /// By curve: x and its samples.
+    pub scalars: BTreeMap<String, Seeds>,
+    /// By curve: x and what was measured there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub curves: BTreeMap<String, Vec<(f64, Vec<Option<f64>>)>>,
+    pub curves: BTreeMap<String, Vec<(f64, Seeds)>>,
 }
 
 /// The hash of all that a plan runs with a setting.

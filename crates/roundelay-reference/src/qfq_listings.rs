@@ -161,6 +161,9 @@ const fn rounded(time: u64, group: usize) -> u64 {
     time & !(slot_size(group) - 1)
 }
 
+/// A set of groups by its name, with index, S and F of each group in it.
+pub type NamedSet = (&'static str, Vec<(usize, u64, u64)>);
+
 impl QfqListings {
     /// Flows by 1 / phi and longest packet in bytes, all idle.
     ///
@@ -200,7 +203,7 @@ impl QfqListings {
     }
 
     /// The four sets by name, with index, S and F of each group in them.
-    pub fn sets(&self) -> [(&'static str, Vec<(usize, u64, u64)>); 4] {
+    pub fn sets(&self) -> [NamedSet; 4] {
         let names = ["ER", "IR", "EB", "IB"];
         std::array::from_fn(|set| {
             let groups = state::bits(self.sets[set]).map(|group| (group, self.groups[group].start, self.groups[group].finish));

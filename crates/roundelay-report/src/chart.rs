@@ -97,9 +97,9 @@ impl Chart {
         let mut text = String::new();
         for tick in up.ticks() {
             let at = up.place(tick);
-            _ = write!(
+            _ = writeln!(
                 text,
-                "<path d=\"M{left} {at:.1}H{end}\" stroke=\"#e4e4e4\"/><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
+                "<path d=\"M{left} {at:.1}H{end}\" stroke=\"#e4e4e4\"/><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                 left - 6.0,
                 at + 4.0,
                 number(tick)
@@ -107,9 +107,9 @@ impl Chart {
         }
         for tick in across.ticks() {
             let at = across.place(tick);
-            _ = write!(
+            _ = writeln!(
                 text,
-                "<path d=\"M{at:.1} {top}V{floor}\" stroke=\"#f0f0f0\"/><text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
+                "<path d=\"M{at:.1} {top}V{floor}\" stroke=\"#f0f0f0\"/><text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
                 floor + 15.0,
                 number(tick)
             );
@@ -155,9 +155,9 @@ impl Chart {
             }
             let dashes = if curve.is_dashed { " stroke-dasharray=\"5 4\"" } else { "" };
             let y = HEIGHT + 8.0 + line;
-            _ = write!(
+            _ = writeln!(
                 text,
-                "<path d=\"M{at} {y}h18\" stroke=\"{colour}\" stroke-width=\"3\"{dashes}/><text x=\"{}\" y=\"{}\">{}</text>\n",
+                "<path d=\"M{at} {y}h18\" stroke=\"{colour}\" stroke-width=\"3\"{dashes}/><text x=\"{}\" y=\"{}\">{}</text>",
                 at + 23.0,
                 y + 4.0,
                 escape(&curve.name)

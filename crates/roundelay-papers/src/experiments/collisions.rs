@@ -62,7 +62,7 @@ impl Meeting {
         let digits = |mut value: u64| {
             (0..2 * hashes).map(|_| (value % u64::from(queues), value /= u64::from(queues)).0 as usize).collect::<Vec<_>>()
         };
-        Some(Self::mean((0..values).map(|value| digits(value)).map(|digits| Self::of(&digits[..hashes], &digits[hashes..]))))
+        Some(Self::mean((0..values).map(digits).map(|digits| Self::of(&digits[..hashes], &digits[hashes..]))))
     }
 
     fn mean(meetings: impl Iterator<Item = Self>) -> Self {

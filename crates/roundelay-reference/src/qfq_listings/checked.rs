@@ -170,9 +170,9 @@ fn newcomers_finish_last(before: &State, after: &State) -> bool {
         None => true,
         Some((start, old)) => finish < old || start > before.now && after.is_eligible(group),
     };
-    let newcomers = after.backlogged().filter(|(group, _, finish)| is_new(*group, *finish));
+    let mut newcomers = after.backlogged().filter(|(group, _, finish)| is_new(*group, *finish));
     let is_last = |(group, _, finish): (usize, u64, u64)| before.backlogged().all(|(lower, _, other)| lower >= group || other <= finish);
-    newcomers.map(is_last).all(|is_last| is_last)
+    newcomers.all(is_last)
 }
 
 /// Theorem 8, with V as it was when the group was served.

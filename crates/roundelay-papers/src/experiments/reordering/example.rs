@@ -10,8 +10,11 @@ use super::super::Failed;
 
 const NOW: Instant = Instant::ZERO;
 
+/// A figure by its name.
+type Figure = (String, f64);
+
 /// What is measured, and what happens step by step.
-pub(super) fn run(spec: &Spec, seed: u64) -> Result<(Vec<(String, f64)>, Vec<String>), Failed> {
+pub(super) fn run(spec: &Spec, seed: u64) -> Result<(Vec<Figure>, Vec<String>), Failed> {
     let with_quantum = format!("{} quantum 1500b", spec.discipline).parse::<Spec>();
     let discipline = with_quantum.unwrap_or_else(|_| spec.clone()).discipline;
     let (mut figures, mut trace) = (Vec::new(), vec![format!("{discipline}:")]);
