@@ -115,30 +115,13 @@ impl Experiment for Collisions {
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
         self.check()?;
-        let (mut rows, mut error, mut difference) = (Vec::new(), 0.0_f64, 0.0_f64);
         let hashes = self.scheduler(part, 1, seed)?.queues_of(FlowId(0)).len();
-        for queues in &self.queues {
-            let drawn = self.drawn(part, *queues, seed)?;
-            let [formula, enumeration] = [Meeting::by_formula, Meeting::by_enumeration].map(|by| by(hashes, *queues));
-            for (how, meeting) in [("by formula", formula), ("by enumeration", enumeration), ("drawn", Some(drawn))] {
-                let both = meeting.map(Meeting::both).into_iter().flatten();
-                rows.extend(both.map(|(name, chance)| Row::point(part, format!("{name}, {how}"), f64::from(*queues), chance)));
-            }
-            for ((_, expected), (_, drawn)) in formula.into_iter().flat_map(|formula| formula.both().into_iter().zip(drawn.both())) {
-                let deviation = (expected * (1.0 - expected) / self.draws()).sqrt();
-                error = error.max(if deviation == 0.0 {
-                    (drawn - expected).abs() * self.draws()
-                } else {
-                    (drawn - expected).abs() / deviation
-                });
-            }
-            if let (Some(formula), Some(enumeration)) = (formula, enumeration) {
-                difference =
-                    formula.both().iter().zip(enumeration.both()).fold(difference, |most, (one, other)| most.max((one.1 - other.1).abs()));
-            }
-        }
-        rows.push(Row::scalar(part, "largest error, deviations", error));
-        rows.push(Row::scalar(part, "largest difference, formula to enumeration", difference));
+        let at = |queues: &u32| Ok(Point::new(hashes, *queues, self.drawn(part, *queues, seed)?));
+        let points = self.queues.iter().map(at).collect::<Result<Vec<_>, Failed>>()?;
+        let largest = |of: &dyn Fn(&Point) -> f64| points.iter().map(of).fold(0.0, f64::max);
+        let mut rows: Vec<_> = points.iter().flat_map(|point| point.rows(part)).collect();
+        rows.push(Row::scalar(part, "largest error, deviations", largest(&|point| point.error(self.draws()))));
+        rows.push(Row::scalar(part, "largest difference, formula to enumeration", largest(&Point::difference)));
         rows.extend(orders(part, hashes, *self.queues.last().unwrap_or(&1)));
         Ok(Outcome { rows, trace: Vec::new() })
     }
@@ -146,6 +129,43 @@ impl Experiment for Collisions {
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         self.columns.iter_mut().for_each(|(_, column)| *column = Value::String(discipline.to_owned()));
         Ok(())
+    }
+}
+
+/// All that is known of one number of queues.
+#[derive(Debug)]
+struct Point {
+    queues: u32,
+    formula: Option<Meeting>,
+    enumeration: Option<Meeting>,
+    drawn: Meeting,
+}
+
+impl Point {
+    fn new(hashes: usize, queues: u32, drawn: Meeting) -> Self {
+        Self { queues, formula: Meeting::by_formula(hashes, queues), enumeration: Meeting::by_enumeration(hashes, queues), drawn }
+    }
+
+    fn rows(&self, run: &str) -> Vec<Row> {
+        let ways = [("by formula", self.formula), ("by enumeration", self.enumeration), ("drawn", Some(self.drawn))];
+        let known = ways.into_iter().filter_map(|(how, meeting)| Some((how, meeting?)));
+        let each = known.flat_map(|(how, meeting)| meeting.both().map(|(name, chance)| (format!("{name}, {how}"), chance)));
+        each.map(|(figure, chance)| Row::point(run, figure, f64::from(self.queues), chance)).collect()
+    }
+
+    /// The larger error of what was drawn, in standard deviations of so many draws.
+    fn error(&self, draws: f64) -> f64 {
+        let Some(formula) = self.formula else { return 0.0 };
+        let errors = formula.both().into_iter().zip(self.drawn.both()).map(|((_, expected), (_, drawn))| {
+            let deviation = (expected * (1.0 - expected) / draws).sqrt();
+            if deviation == 0.0 { (drawn - expected).abs() * draws } else { (drawn - expected).abs() / deviation }
+        });
+        errors.fold(0.0, f64::max)
+    }
+
+    fn difference(&self) -> f64 {
+        let (Some(formula), Some(enumeration)) = (self.formula, self.enumeration) else { return 0.0 };
+        formula.both().iter().zip(enumeration.both()).map(|(one, other)| (one.1 - other.1).abs()).fold(0.0, f64::max)
     }
 }
 

@@ -158,7 +158,7 @@ struct Order {
     waiting: BTreeSet<u64>,
     /// That left before an older one which still waits: their lengths, and what had left the link before.
     early: BTreeMap<u64, (u32, u64)>,
-    /// Later packets that have left before each that has not, are those above it in `left`.
+    /// That have left, from the oldest that waits on: those above a packet have overtaken it.
     left: BTreeSet<u64>,
 }
 
@@ -176,7 +176,6 @@ impl Listener {
             self.held -= u64::from(first.get().0);
             first.remove();
         }
-        // Only packets behind the oldest that waits can still be counted as ahead of another.
         order.left = order.left.split_off(&oldest.min(order.left.last().copied().unwrap_or(0) + 1));
     }
 

@@ -16,12 +16,14 @@
 //! | shared memory with fair shares | `Config::buffer`, `has_room` |
 //! | buffer at the output port | `Config::resequence`, `mechanisms/resequencer.rs` |
 //! | cells, reassembly | `Config::cells`, `mechanisms/resequencer.rs` |
+//! | room that cells share: not told | `packets_in`, `Config::count_cells` |
 //!
 //! | guarantee | value | test in `theorems/mqfq.rs`, or below |
 //! |---|---|---|
 //! | order, packets of one length (section IV) | first in first out in each flow, if nothing is pushed out | `equal_lengths_are_never_reordered` |
 //! | order with `resequence` | always | `the_resequencer_restores_order` |
 //! | order with `cells` | if nothing is pushed out | `cells_keep_order` |
+//! | short packets beside long ones in cells | have room as without cells, unless `count_cells` | `cells_do_not_starve_short_packets` |
 //! | reordering, quanta of at least the longest packet | by less than a round, if nothing is pushed out | `no_packet_is_overtaken_by_more_than_a_round` |
 //! | what `resequence` holds, the same | less than k (w + L) bytes: a round | `less_than_a_round_is_held` below |
 //! | two flows share all their queues | 4 / k^2 - 3 / k^3 of all seeds, with two hashes | `flows_meet_as_often_as_the_paper_says` below |

@@ -301,7 +301,7 @@ impl Filter {
         let groups = (0..levels).step_by(LEVELS_PER_HASH).zip(hashes);
         groups.flat_map(move |(first, hash)| {
             let word = hash.of(flow);
-            let share = move |level: usize| (word >> (16 * (level - first)) & 0xffff) as usize;
+            let share = move |level: usize| ((word >> (16 * (level - first))) & 0xffff) as usize;
             (first..levels.min(first + LEVELS_PER_HASH)).map(move |level| level * per_level + ((share(level) * per_level) >> 16))
         })
     }
