@@ -1,6 +1,6 @@
 //! Pages: Markdown of a paper with its items, and the index of all papers.
 //!
-//! Everything on a page comes from plans, records and `essay.md`; no number is written by hand.
+//! Everything on a page comes from plans, records and `essay.md`; essays apart, no number is written by hand.
 
 use std::fmt::Write;
 
