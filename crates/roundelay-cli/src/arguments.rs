@@ -219,7 +219,7 @@ pub(crate) struct Papers {
     pub(crate) full: bool,
 
     /// Runs of each column and variation, with seeds from 1 [default: the plan's]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    #[arg(long, value_name = "N", conflicts_with = "pages", value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub(crate) seeds: Option<u16>,
 
     /// Exit with status 1 if a verdict differs from the one on record
@@ -268,9 +268,22 @@ pub(crate) struct Papers {
 }
 
 impl Papers {
+    /// Whether the paper is a file with a plan.
+    pub(crate) fn names_a_file(&self) -> bool {
+        self.paper.as_deref().is_some_and(|name| name.ends_with(".toml"))
+    }
+
     /// Whether an option asks for results.
     pub(crate) const fn runs_something(&self) -> bool {
-        self.full || self.check || self.json || self.instead.is_some() || self.pages.is_some() || self.seeds.is_some()
+        self.full
+            || self.check
+            || self.json
+            || self.instead.is_some()
+            || self.pages.is_some()
+            || self.seeds.is_some()
+            || self.html.is_some()
+            || self.svg.is_some()
+            || self.parquet.is_some()
     }
 }
 

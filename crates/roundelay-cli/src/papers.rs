@@ -2,6 +2,7 @@
 
 mod memory;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,7 @@ use roundelay_report::{ItemPage, Measurement, item_html, provenance, write_measu
 
 use crate::arguments::Papers;
 use crate::failure::Failure;
+use crate::outputs::check_distinct;
 use crate::{print, text_file};
 
 /// Name of all papers together.
@@ -28,10 +30,11 @@ pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
     let Some(name) = &arguments.paper else {
         return match &arguments.pages {
             Some(folder) => write_pages(&papers, folder),
+            None if arguments.runs_something() => Err(Failure::usage("name a paper, or all")),
             None => print(&text::list(&papers, None)),
         };
     };
-    if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
+    if arguments.names_a_file() {
         let paper = of_file(Path::new(name))?;
         return run_all(arguments, &[(&paper, &paper.items[0])], &papers);
     }
@@ -59,7 +62,9 @@ pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
 fn of_file(path: &Path) -> Result<Paper, Failure> {
     let text = text_file::read(path, "a plan in TOML like those in papers/")?;
     let name = path.file_stem().map_or_else(|| "plan".to_owned(), |stem| stem.to_string_lossy().into_owned());
-    Paper::of_plan(&name, &text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+    let like: Option<String> = toml::from_str::<toml::Table>(&text).ok().and_then(|plan| Some(plan.get("like")?.as_str()?.to_owned()));
+    let neighbour = like.map(|like| path.with_file_name(format!("{like}.toml"))).and_then(|path| fs::read_to_string(path).ok());
+    Paper::of_plan(&name, &text, |_| neighbour.as_deref()).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
 fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> Result<(), Failure> {
@@ -67,6 +72,10 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     if plans.len() != 1 && [&arguments.parquet, &arguments.svg, &arguments.html].into_iter().any(Option::is_some) {
         return Err(Failure::usage("--parquet, --svg and --html are for one item: name it"));
     }
+    let files = [("--parquet", &arguments.parquet), ("--svg", &arguments.svg), ("--html", &arguments.html)];
+    let written = files.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?)));
+    let read = arguments.paper.as_deref().filter(|_| arguments.names_a_file()).map(|path| ("the plan", Path::new(path)));
+    check_distinct(read, written)?;
     let runner = Runner {
         setting: if arguments.full { Setting::Full } else { Setting::Quick },
         program: program()?,
@@ -76,11 +85,15 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.threads.unwrap_or(0).into()).build().map_err(Failure::run)?;
     let bar = bar(arguments, &runner, &plans)?;
     let (mut changed, mut failed, mut all) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut caches, mut undecided) = (BTreeMap::new(), 0);
     for (paper, item, plan, text) in &plans {
         bar.set_message(format!("{} {}", paper.slug, item.name));
+        if !caches.contains_key(&paper.slug) {
+            caches.insert(paper.slug.clone(), cache(arguments, paper, &runner.program)?);
+        }
+        let cache = &caches[&paper.slug];
         memory::forget_peak();
-        let cache = cache(arguments, paper)?;
-        let ran = match pool.install(|| runner.run(plan, &cache, &|| bar.inc(1))) {
+        let ran = match pool.install(|| runner.run(plan, cache, &|| bar.inc(1))) {
             Ok(ran) => ran,
             Err(error) => {
                 failed.push(format!("{} {}: {error}", paper.slug, item.name));
@@ -88,7 +101,14 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
             }
         };
         let record = Record::new(plan, runner.setting, &ran, memory::peak_bytes()).map_err(Failure::run)?;
-        let mut judged = Judged::new(item, plan, text, record).map_err(Failure::run)?;
+        let mut judged = match Judged::new(item, plan, text, record) {
+            Ok(judged) => judged,
+            Err(error) => {
+                failed.push(format!("{} {}: {error}", paper.slug, item.name));
+                continue;
+            }
+        };
+        undecided += judged.undecided();
         changed.extend(judged.changed().into_iter().map(|change| format!("{} {}: {change}", paper.slug, item.name)));
         write(arguments, paper, &judged, &ran)?;
         judged.ran = ran;
@@ -106,18 +126,23 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     if let Some(folder) = &arguments.pages {
         write_pages(papers, folder)?;
     }
-    finish(arguments, &changed, &failed, plans.len())
+    finish(arguments, &changed, &failed, [plans.len(), undecided])
 }
 
-fn finish(arguments: &Papers, changed: &[String], failed: &[String], items: usize) -> Result<(), Failure> {
+fn finish(arguments: &Papers, changed: &[String], failed: &[String], [items, undecided]: [usize; 2]) -> Result<(), Failure> {
+    let mut problems = Vec::new();
     if !failed.is_empty() {
-        return Err(Failure::run(format!("{} of {items} items could not be run\n  {}", failed.len(), failed.join("\n  "))));
+        problems.push(format!("{} of {items} items could not be run\n  {}", failed.len(), failed.join("\n  ")));
     }
     if arguments.check && !changed.is_empty() {
-        return Err(Failure::run(format!("{} verdicts differ from those on record\n  {}", changed.len(), changed.join("\n  "))));
+        problems.push(format!("{} verdicts differ from those on record\n  {}", changed.len(), changed.join("\n  ")));
+    }
+    if !problems.is_empty() {
+        return Err(Failure::run(problems.join("\n")));
     }
     if arguments.check && !arguments.json {
-        return print(&format!("All verdicts of {items} items are those on record.\n"));
+        let open = if undecided == 0 { String::new() } else { format!(", but for {undecided} that fewer seeds leave undecided") };
+        return print(&format!("Verdicts of {items} items are those on record{open}.\n"));
     }
     Ok(())
 }
@@ -134,12 +159,15 @@ fn bar(arguments: &Papers, runner: &Runner, plans: &[(&Paper, &Item, &Plan, &str
     Ok(ProgressBar::new(runs as u64).with_style(style))
 }
 
-fn cache(arguments: &Papers, paper: &Paper) -> Result<Cache, Failure> {
+fn cache(arguments: &Papers, paper: &Paper, program: &str) -> Result<Cache, Failure> {
     if arguments.fresh {
         return Ok(Cache::none());
     }
     let folder = arguments.cache.clone().unwrap_or_else(default_cache);
-    Cache::open(&folder, &paper.slug).map_err(Failure::run)
+    Ok(Cache::open(&folder, &paper.slug, program).unwrap_or_else(|error| {
+        eprintln!("roundelay: {error}; going on without a cache (--cache DIR for another folder)");
+        Cache::none()
+    }))
 }
 
 /// Where caches are kept: the user's folder for them, else the temporary one.

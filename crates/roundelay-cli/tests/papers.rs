@@ -18,7 +18,7 @@ columns = { DRR = "drr limit 50" }
 [run.scenario]
 duration = "2s"
 topology = { template = "dumbbell", pairs = 10 }
-source = [{ kind = "cbr", name = "steady", from = "s*", to = "r*", rate = "1mbit", start_jitter = "1s" }]
+source = [{ kind = "cbr", name = "steady", from = "s*", to = "r*", rate = "1mbit", start_jitter = "20ms" }]
 [[published]]
 figure = "DRR: least, kbit/s"
 value = 400.0
@@ -88,7 +88,7 @@ fn published_and_ours_stand_side_by_side_with_a_verdict() {
     assert!(report.contains("Round robin shares evenly.\n    holds\n"), "{report}");
     let line = report.lines().find(|line| line.trim().starts_with("DRR: least")).unwrap();
     assert!(line.contains("400") && line.contains("(n = 3)"), "{line}");
-    assert!(report.contains("All verdicts of 1 items are those on record."));
+    assert!(report.contains("Verdicts of 1 items are those on record."));
 }
 
 #[test]
@@ -140,7 +140,17 @@ fn what_is_wrong_is_said_with_what_is_legal() {
         assert_eq!(output.status.code(), Some(status), "{arguments:?}");
         assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
     }
-    fs::write(folder.path("plan.toml"), PLAN.replace("drr limit", "drrr limit")).unwrap();
+    let plan = folder.path("plan.toml");
+    let output = folder.run(&["--html", &plan]);
+    assert!(output.status.code() == Some(2) && fs::read_to_string(&plan).unwrap() == PLAN, "a plan is not written over");
+    fs::write(&plan, PLAN.replace("over = \"DRR: most, kbit/s\"", "over = \"DRR: mots, kbit/s\"")).unwrap();
+    let output = folder.run(&[]);
+    assert!(
+        output.status.code() == Some(1) && text(&output.stderr).contains("DRR: mots, kbit/s was not measured"),
+        "{}",
+        text(&output.stderr)
+    );
+    fs::write(&plan, PLAN.replace("drr limit", "drrr limit")).unwrap();
     let output = folder.run(&[]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("drrr"), "{}", text(&output.stderr));

@@ -27,7 +27,7 @@ pub struct Done {
 #[derive(Debug, Default)]
 pub struct Cache {
     path: Option<PathBuf>,
-    done: HashMap<String, Done>,
+    done: Mutex<HashMap<String, Done>>,
     file: Mutex<()>,
 }
 
@@ -37,24 +37,26 @@ impl Cache {
         Self::default()
     }
 
-    /// The cache of a paper in a folder, which is made if it is not there.
+    /// The cache of a paper in a folder, which is made if it is not there. Runs of other programs than `program` are not read.
     ///
     /// # Errors
     /// What the operating system says, with the path.
-    pub fn open(folder: &Path, paper: &str) -> Result<Self, Failed> {
+    pub fn open(folder: &Path, paper: &str, program: &str) -> Result<Self, Failed> {
         let path = folder.join(format!("{paper}.jsonl"));
         fs::create_dir_all(folder).map_err(|error| Failed(format!("{}: {error}", folder.display())))?;
-        let text = match fs::read_to_string(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             other => other.map_err(|error| Failed(format!("{}: {error}", path.display())))?,
         };
-        let lines = text.lines().filter_map(|line| serde_json::from_str::<Done>(line).ok());
-        Ok(Self { path: Some(path), done: lines.map(|done| (done.key.clone(), done)).collect(), file: Mutex::default() })
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = text.lines().filter(|line| line.contains(program)).filter_map(|line| serde_json::from_str::<Done>(line).ok());
+        let done = lines.map(|done| (done.key.clone(), done)).collect();
+        Ok(Self { path: Some(path), done: Mutex::new(done), file: Mutex::default() })
     }
 
     /// A run that was done before.
-    pub fn find(&self, key: &str) -> Option<&Done> {
-        self.done.get(key)
+    pub fn find(&self, key: &str) -> Option<Done> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
     /// Writes a run down.
@@ -63,6 +65,7 @@ impl Cache {
     /// What the operating system says, with the path.
     pub fn add(&self, key: String, seconds: f64, outcome: Outcome) -> Result<Done, Failed> {
         let done = Done { key, seconds, outcome };
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).insert(done.key.clone(), done.clone());
         let Some(path) = &self.path else { return Ok(done) };
         // A line of its own first: what an interrupted process left half-written then spoils nothing.
         let line = format!("\n{}\n", serde_json::to_string(&done).map_err(Failed::from)?);
@@ -89,17 +92,17 @@ mod tests {
     fn what_was_done_is_found_and_half_a_line_is_not() {
         let folder = std::env::temp_dir().join(format!("roundelay-cache-{}", std::process::id()));
         let outcome = Outcome { rows: vec![Row::scalar("A", "delay", 0.1 + 0.2)], trace: vec!["a step".to_owned()] };
-        let cache = Cache::open(&folder, "qfq").unwrap();
+        let cache = Cache::open(&folder, "qfq", "").unwrap();
         cache.add("one".to_owned(), 0.5, outcome.clone()).unwrap();
         let path = folder.join("qfq.jsonl");
         let whole = fs::read_to_string(&path).unwrap();
         fs::write(&path, format!("{whole}{}", &whole[..whole.len() / 2])).unwrap();
         cache.add("two".to_owned(), 0.5, outcome.clone()).unwrap();
-        let again = Cache::open(&folder, "qfq").unwrap();
+        let again = Cache::open(&folder, "qfq", "").unwrap();
         fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(again.find("one").map(|done| &done.outcome), Some(&outcome), "numbers come back to the last bit");
+        assert_eq!(again.find("one").map(|done| done.outcome), Some(outcome), "numbers come back to the last bit");
         assert_eq!(again.find("two").map(|done| done.seconds), Some(0.5));
-        assert_eq!(again.done.len(), 2);
+        assert_eq!(again.done.lock().unwrap().len(), 2);
     }
 
     #[test]

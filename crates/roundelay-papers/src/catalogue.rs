@@ -80,12 +80,12 @@ impl Item {
 }
 
 impl Paper {
-    /// A paper of one item, whose plan is `text`.
+    /// A paper of one item, whose plan is `text`; `beside` gives the text of the plan that it is like, if it is like one.
     ///
     /// # Errors
     /// What is wrong with the plan.
-    pub fn of_plan(name: &str, text: &str) -> Result<Self, String> {
-        let plan = Plan::parse(text)?;
+    pub fn of_plan<'a>(name: &str, text: &str, beside: impl Fn(&str) -> Option<&'a str>) -> Result<Self, String> {
+        let plan = Plan::parse_beside(text, beside)?;
         let (label, about) = (plan.item.clone(), plan.title.clone());
         let item = Item { name: name.to_owned(), label, about, work: Work::Plan(Box::new(plan), text.to_owned()) };
         let about =

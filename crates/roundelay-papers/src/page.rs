@@ -35,10 +35,13 @@ impl<'a> Judged<'a> {
     /// Judges all claims of a plan.
     ///
     /// # Errors
-    /// The record is of another plan.
+    /// The record is of another plan, or a claim is about a figure that was not measured.
     pub fn new(item: &'a Item, plan: &'a Plan, text: &'a str, record: Record) -> Result<Self, String> {
         let ran = record.ran(plan)?;
-        let verdicts = plan.claims.iter().map(|claim| judge(plan, claim, &ran.variations)).collect();
+        let verdicts: Vec<Verdict> = plan.claims.iter().map(|claim| judge(plan, claim, &ran.variations)).collect();
+        if let Some(missing) = verdicts.iter().flat_map(|verdict| &verdict.findings).find(|finding| finding.is_missing) {
+            return Err(format!("a claim compares what the experiment does not give: {}", missing.words));
+        }
         Ok(Self { item, plan, text, record, ran, verdicts })
     }
 
@@ -52,6 +55,12 @@ impl<'a> Judged<'a> {
             .zip(&self.verdicts)
             .filter(|(claim, verdict)| claim.expect != verdict.kind && !(is_quick && verdict.kind == Kind::Undecided));
         pairs.map(|(claim, verdict)| format!("'{}': '{}' on record, now {}", claim.says, claim.expect.name(), verdict.words)).collect()
+    }
+
+    /// Claims that the quick setting leaves undecided and that are not so on record.
+    pub fn undecided(&self) -> usize {
+        let pairs = self.plan.claims.iter().zip(&self.verdicts);
+        pairs.filter(|(claim, verdict)| verdict.kind == Kind::Undecided && claim.expect != Kind::Undecided).count()
     }
 
     /// All verdicts in a line: `3 hold, 1 does not`.
@@ -117,22 +126,28 @@ impl<'a> Judged<'a> {
 
     fn chart(&self, spec: &ChartSpec) -> Chart {
         let axis = |label: &str, letter: char| Axis { label: label.to_owned(), is_logarithmic: spec.log.contains(letter) };
-        let curves = spec.curves.iter().filter_map(|text| self.curve(text)).collect();
+        let mut curves: Vec<Curve> = spec.curves.iter().filter_map(|text| self.curve(text)).collect();
+        let is_alone = |name: &str| curves.iter().filter(|curve| curve.name.split(": ").next() == name.split(": ").next()).count() == 1;
+        let short: Vec<bool> = curves.iter().map(|curve| is_alone(&curve.name)).collect();
+        for (curve, _) in curves.iter_mut().zip(short).filter(|(_, short)| *short) {
+            // The run says it all where it has one curve.
+            curve.name = curve.name.split(": ").next().unwrap_or_default().to_owned();
+        }
         Chart { title: format!("{}: {}", self.item.label, spec.title), x: axis(&spec.x, 'x'), y: axis(&spec.y, 'y'), curves }
     }
 
     fn curve(&self, text: &str) -> Option<Curve> {
         let reference = Reference::parse(text).ok()?;
-        let run = reference.figure.split(": ").next().unwrap_or_default();
         if reference.is_published {
             let published = self.plan.published.iter().find(|published| published.figure == reference.figure)?;
             let points = published.points.iter().map(|&(x, y)| Point { x, y, half_width: 0.0 }).collect();
-            return Some(Curve { name: format!("{run}, published"), points, is_dashed: true });
+            return Some(Curve { name: format!("published {}", reference.figure), points, is_dashed: true });
         }
         let points = self.ran.variations[0].1.curve(&reference.figure)?.into_iter().filter_map(|(x, samples)| {
             Some(Point { x, y: samples.interval()?.mean, half_width: if samples.0.len() > 1 { deviation(&samples.values()) } else { 0.0 } })
         });
-        Some(Curve { name: run.to_owned(), points: points.collect(), is_dashed: false })
+        let points = points.collect();
+        Some(Curve { name: reference.figure, points, is_dashed: false })
     }
 }
 
@@ -156,12 +171,11 @@ pub fn index(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
         let about = &paper.about;
         _ = write!(
             text,
-            "\n## {}: {}\n\n{}. {}, {}. [The page]({}.md)\n\n| item | about | verdict | command |\n|---|---|---|---|\n",
+            "\n## {}: {}\n\n{}. {}. [The page]({}.md)\n\n| item | about | verdict | command |\n|---|---|---|---|\n",
             about.short,
             about.title,
             about.authors.join(", "),
             about.venue,
-            about.year,
             paper.slug
         );
         for (item, judged) in paper.items.iter().zip(judged) {
@@ -178,7 +192,7 @@ pub fn index(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
 pub fn page(paper: &Paper, judged: &[Option<Judged<'_>>]) -> String {
     let about = &paper.about;
     let (short, title, authors) = (&about.short, &about.title, about.authors.join(", "));
-    let mut text = format!("# {short}: {title}\n\n{authors}. {}, {}.\n\n{}\n", about.venue, about.year, paper.essay.trim());
+    let mut text = format!("# {short}: {title}\n\n{authors}. {}.\n\n{}\n", about.venue, paper.essay.trim());
     _ = write!(text, "\n## All items\n\n| item | about | verdict |\n|---|---|---|\n");
     for (item, judged) in paper.items.iter().zip(judged) {
         let link = if judged.is_some() { format!("[{}](#{})", item.label, item.name) } else { item.label.clone() };
@@ -211,11 +225,7 @@ pub fn section(paper: &Paper, judged: &Judged<'_>, place: Place) -> String {
     }
     text += &open(judged);
     for (part, lines) in &record.traces {
-        _ = write!(
-            text,
-            "<details><summary>A counterexample, step by step: {part}</summary>\n\n```text\n{}\n```\n\n</details>\n\n",
-            lines.join("\n")
-        );
+        _ = write!(text, "<details><summary>Step by step: {part}</summary>\n\n```text\n{}\n```\n\n</details>\n\n", lines.join("\n"));
     }
     for mode in judged.modes() {
         _ = write!(text, "{mode}\n\n");

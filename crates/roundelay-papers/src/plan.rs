@@ -4,6 +4,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::experiments::{Experiment, KINDS};
+use crate::figures::Reference;
 use crate::predicate::Predicate;
 use crate::table::set;
 use crate::verdict::Kind;
@@ -186,6 +187,9 @@ impl Plan {
             }
         }
         plan.claims.iter().try_for_each(Claim::check)?;
+        for published in &plan.published {
+            Reference::parse(&published.figure).map_err(|message| format!("[[published]] {message}"))?;
+        }
         Ok(plan)
     }
 
@@ -254,7 +258,8 @@ impl Variation {
         let Some((_, read)) = KINDS.iter().find(|(name, _)| *name == kind) else {
             return Err(format!("[run] kind '{kind}': one of {}", known()));
         };
-        read(run).map_err(|error| format!("[run] {error}"))
+        let experiment = read(run).map_err(|error| format!("[run] {error}"))?;
+        if experiment.parts().is_empty() { Err("[run] nothing to run: a column or more".to_owned()) } else { Ok(experiment) }
     }
 
     /// The text that runs are cached by: all that decides what is run.
@@ -265,11 +270,14 @@ impl Variation {
 
 impl Claim {
     fn check(&self) -> Result<(), String> {
+        for predicate in &self.needs {
+            predicate.check().map_err(|message| format!("claim '{}': {message}", self.says))?;
+        }
         if self.left_out.is_some() != self.needs.is_empty() {
             return Err(format!("claim '{}': either needs, or left_out says why there are none", self.says));
         }
         if self.expect != Kind::Holds && self.because.is_empty() && self.cannot.is_none() && self.left_out.is_none() {
-            return Err(format!("claim '{}': expect is not 'holds', so that because has to say why", self.says));
+            return Err(format!("claim '{}': because is needed unless expect is 'holds'", self.says));
         }
         Ok(())
     }
@@ -291,7 +299,7 @@ columns = { DRR = "drr", FIFO = "fifo limit 50" }
 [run.scenario]
 duration = "4s"
 topology = { template = "dumbbell", pairs = 10 }
-source = [{ kind = "cbr", name = "all of them", from = "s*", to = "r*", rate = "1mbit", start_jitter = "1s" }]
+source = [{ kind = "cbr", name = "all of them", from = "s*", to = "r*", rate = "1mbit", start_jitter = "20ms" }]
 [quick]
 seeds = 2
 "scenario.duration" = "2s"
@@ -339,13 +347,13 @@ says = "What each flow sends."
     #[test]
     fn what_is_wrong_with_a_plan_is_said() {
         for (from, to, expected) in [
-            ("kind = \"simulate\"", "kind = \"stimulate\"", "[run] kind 'stimulate': one of simulate"),
+            ("kind = \"simulate\"", "kind = \"stimulate\"", "[run] kind 'stimulate': one of "),
             ("seeds = 3", "seeds = 0", "[run] seeds: legal range 1 to 10000"),
             ("columns =", "colums =", "colums"),
             ("source.0.rate", "source.7.rate", "[[open]] scenario.source.7.rate: no '7' there"),
             ("is = \"published\"", "is = \"public\"", "public"),
             ("left_out = \"what longer means\"", "", "either needs, or left_out"),
-            ("expect = \"holds\"", "expect = \"does not hold\"", "because has to say why"),
+            ("expect = \"holds\"", "expect = \"does not hold\"", "because is needed"),
         ] {
             let error = Plan::parse(&PLAN.replace(from, to)).unwrap_err();
             assert!(error.contains(expected), "{error}");

@@ -30,6 +30,15 @@ pub enum Predicate {
         /// At most.
         to: Option<f64>,
     },
+    /// A number lies between two with every seed: for what no run may do.
+    Every {
+        /// The number.
+        of: String,
+        /// At least.
+        from: Option<f64>,
+        /// At most.
+        to: Option<f64>,
+    },
     /// A ratio of numbers lies between two.
     Ratio {
         /// The one.
@@ -96,6 +105,8 @@ pub enum Truth {
 /// What a predicate came to, with the numbers that decided.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
+    /// Whether a figure that it compares was not measured.
+    pub is_missing: bool,
     /// The outcome.
     pub truth: Truth,
     /// In words: `DRR: f0 delay, ms is 134.9 +- 2.1 (n = 20), needed 100 to 160`.
@@ -112,11 +123,15 @@ impl Finding {
             () if high < lower || low > upper => Truth::Fails,
             () => Truth::Undecided,
         };
-        Self { truth, words: format!("{what} is {}, needed {}", measured(interval, n), range(from, to)) }
+        Self::new(truth, format!("{what} is {}, needed {}", measured(interval, n), range(from, to)))
     }
 
-    fn missing(what: &Reference) -> Self {
-        Self { truth: Truth::Fails, words: format!("{what} was not measured") }
+    const fn new(truth: Truth, words: String) -> Self {
+        Self { is_missing: false, truth, words }
+    }
+
+    fn missing(what: impl std::fmt::Display) -> Self {
+        Self { is_missing: true, truth: Truth::Fails, words: format!("{what} was not measured") }
     }
 }
 
@@ -141,6 +156,7 @@ pub fn rounded(value: f64) -> String {
 fn range(from: Option<f64>, to: Option<f64>) -> String {
     match (from, to) {
         (Some(from), Some(to)) => format!("{} to {}", rounded(from), rounded(to)),
+        (Some(f64::MIN_POSITIVE), None) => "more than 0".to_owned(),
         (Some(from), None) => format!("at least {}", rounded(from)),
         (None, Some(to)) => format!("at most {}", rounded(to)),
         (None, None) => "a number".to_owned(),
@@ -181,14 +197,14 @@ impl World<'_> {
         let parsed = Reference::parse(one).and_then(|one| Ok((one, Reference::parse(other)?)));
         let (one, other) = match parsed {
             Ok(references) => references,
-            Err(words) => return Finding { truth: Truth::Fails, words },
+            Err(words) => return Finding { is_missing: true, truth: Truth::Fails, words },
         };
         let samples = match self.pairs(&one, &other, what) {
             Ok(samples) => samples,
             Err(finding) => return finding,
         };
         let Some(interval) = samples.interval() else {
-            return Finding { truth: Truth::Fails, words: format!("{one} and {other} have no seed in common") };
+            return Finding::missing(format!("a seed that both {one} and {other} have"));
         };
         Finding::within(&format!("{one} {words} {other}"), interval, samples.0.len(), bounds[0], bounds[1])
     }
@@ -201,9 +217,48 @@ impl Predicate {
             Self::Order { of, .. } => of.clone(),
             Self::Ratio { of, over, .. } => vec![of.clone(), over.clone()],
             Self::Crossing { of, with, .. } => vec![of.clone(), with.clone()],
-            Self::Interval { of, .. } | Self::Published { of, .. } | Self::Flat { of, .. } | Self::Rising { of } | Self::Falling { of } => {
+            Self::Interval { of, .. }
+            | Self::Every { of, .. }
+            | Self::Published { of, .. }
+            | Self::Flat { of, .. }
+            | Self::Rising { of }
+            | Self::Falling { of } => {
                 vec![of.clone()]
             }
+        }
+    }
+
+    /// # Errors
+    /// A range that is empty, an order of fewer than two, or what names no figure.
+    pub fn check(&self) -> Result<(), String> {
+        for figure in self.figures() {
+            Reference::parse(&figure)?;
+        }
+        let numbers = match self {
+            Self::Interval { from, to, .. }
+            | Self::Every { from, to, .. }
+            | Self::Ratio { from, to, .. }
+            | Self::Crossing { from, to, .. } => [*from, *to],
+            _ => [None, None],
+        };
+        if numbers.into_iter().flatten().any(f64::is_nan) {
+            return Err("from and to have to be numbers".to_owned());
+        }
+        match self {
+            Self::Order { of, .. } if of.len() < 2 => Err("order: of needs two figures or more".to_owned()),
+            Self::Order { by, .. } if !(*by >= 1.0) => Err(format!("order: by = {by}: legal range 1 and more")),
+            Self::Published { within, .. } | Self::Flat { within, .. } if !(*within >= 0.0) => {
+                Err(format!("within = {within}: legal range 0 and more"))
+            }
+            Self::Interval { from: Some(from), to: Some(to), .. }
+            | Self::Every { from: Some(from), to: Some(to), .. }
+            | Self::Ratio { from: Some(from), to: Some(to), .. }
+            | Self::Crossing { from: Some(from), to: Some(to), .. }
+                if !(from <= to) =>
+            {
+                Err(format!("from = {from} is above to = {to}"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -212,30 +267,49 @@ impl Predicate {
         match self {
             Self::Order { of, by } => of.windows(2).map(|pair| order(world, &pair[0], &pair[1], *by)).collect(),
             Self::Interval { of, from, to } => vec![interval(world, of, *from, *to)],
+            Self::Every { of, from, to } => vec![every(world, of, *from, *to)],
             Self::Ratio { of, over, from, to } => vec![world.compare(of, over, "over", [*from, *to], |one, other| one / other)],
             Self::Published { of, within } => {
                 let bounds = [Some(1.0 - within), Some(1.0 + within)];
                 vec![world.compare(of, &format!("published {of}"), "over", bounds, |one, other| one / other)]
             }
-            Self::Rising { of } => steps(world, of, "rises", |before, after| after - before),
-            Self::Falling { of } => steps(world, of, "falls", |before, after| before - after),
+            Self::Rising { of } => steps(world, of, "rise", |before, after| after - before),
+            Self::Falling { of } => steps(world, of, "fall", |before, after| before - after),
             Self::Flat { of, within } => flat(world, of, *within),
             Self::Crossing { of, with, from, to } => vec![crossing(world, of, with, *from, *to)],
         }
     }
 }
 
+/// A tie is no order: what is identical is not larger.
 fn order(world: World<'_>, less: &str, more: &str, by: f64) -> Finding {
     if by == 1.0 {
-        return world.compare(more, less, "less", [Some(0.0), None], |more, less| more - less);
+        return world.compare(more, less, "less", [Some(f64::MIN_POSITIVE), None], |more, less| more - less);
     }
     world.compare(more, less, "over", [Some(by), None], |more, less| more / less)
+}
+
+/// Judged seed by seed: a mean would hide the one run that breaks a rule.
+fn every(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> Finding {
+    let reference = match Reference::parse(of) {
+        Ok(reference) => reference,
+        Err(words) => return Finding { is_missing: true, truth: Truth::Fails, words },
+    };
+    let Some(samples) = world.samples(&reference).filter(|samples| !samples.0.is_empty()) else { return Finding::missing(&reference) };
+    let values = samples.values();
+    let is_within = |value: &f64| from.is_none_or(|from| *value >= from) && to.is_none_or(|to| *value <= to);
+    let truth = if values.iter().all(is_within) { Truth::Holds } else { Truth::Fails };
+    let (least, most) =
+        values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(*value), most.max(*value)));
+    let words =
+        format!("{of} is {} to {} over {} seeds, needed {} with each", rounded(least), rounded(most), values.len(), range(from, to));
+    Finding::new(truth, words)
 }
 
 fn interval(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> Finding {
     let reference = match Reference::parse(of) {
         Ok(reference) => reference,
-        Err(words) => return Finding { truth: Truth::Fails, words },
+        Err(words) => return Finding { is_missing: true, truth: Truth::Fails, words },
     };
     let samples = world.samples(&reference);
     match samples.as_ref().and_then(|samples| Some((samples.interval()?, samples.0.len()))) {
@@ -245,7 +319,7 @@ fn interval(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> F
 }
 
 fn curve<'a>(world: World<'a>, of: &str) -> Result<Vec<(f64, &'a Samples)>, Finding> {
-    let missing = || Finding { truth: Truth::Fails, words: format!("the curve {of} was not measured") };
+    let missing = || Finding::missing(format!("the curve {of}"));
     world.figures.curve(of).filter(|points| points.len() > 1).ok_or_else(missing)
 }
 
@@ -257,7 +331,7 @@ fn steps(world: World<'_>, of: &str, words: &str, gain: impl Fn(f64, f64) -> f64
     };
     let step = |pair: &[(f64, &Samples)]| {
         let gains = pair[0].1.with(pair[1].1, &gain);
-        let what = format!("what {of} {words} by from {} to {}", rounded(pair[0].0), rounded(pair[1].0));
+        let what = format!("{of}: the {words} from {} to {}", rounded(pair[0].0), rounded(pair[1].0));
         Some((gains.interval()?.mean, Finding::within(&what, gains.interval()?, gains.0.len(), Some(0.0), None)))
     };
     let worst = points.windows(2).filter_map(step).min_by(|one, other| one.1.truth.cmp(&other.1.truth).then(one.0.total_cmp(&other.0)));
@@ -296,7 +370,7 @@ fn crossing(world: World<'_>, of: &str, with: &str, from: Option<f64>, to: Optio
             let ((x0, y0), (x1, y1)) = (differences[place], differences[place + 1]);
             x0 - y0 * (x1 - x0) / (y1 - y0)
         }
-        _ => return Finding { truth: Truth::Fails, words: format!("{of} never overtakes {with}") },
+        _ => return Finding::new(Truth::Fails, format!("{of} never overtakes {with}")),
     };
     Finding::within(&format!("the x at which {of} overtakes {with}"), Interval { mean: at, half_width: None }, 1, from, to)
 }
@@ -352,6 +426,26 @@ mod tests {
         assert_eq!(truth("{ is = 'ratio', of = 'A: delay', over = 'B: delay', from = 0.9, to = 1.1 }"), Truth::Holds);
         assert_eq!(truth("{ is = 'order', of = ['A: curve @ 1', 'A: curve @ 2', 'DRR: least, kbit/s'] }"), Truth::Holds);
         assert_eq!(truth("{ is = 'order', of = ['published DRR: least, kbit/s', 'A: curve @ 1'] }"), Truth::Fails);
+    }
+
+    #[test]
+    fn a_tie_is_no_order_and_no_run_may_means_every_run() {
+        assert_eq!(truth("{ is = 'order', of = ['B: curve @ 1', 'B: curve @ 2'] }"), Truth::Fails, "2.5 is not above 2.5");
+        assert_eq!(truth("{ is = 'every', of = 'DRR: least, kbit/s', from = 496 }"), Truth::Holds);
+        assert_eq!(truth("{ is = 'every', of = 'DRR: least, kbit/s', from = 497 }"), Truth::Fails, "one of three is below");
+        assert_eq!(truth("{ is = 'every', of = 'B: curve @ 3', to = 2.5 }"), Truth::Holds);
+    }
+
+    #[test]
+    fn predicates_that_cannot_be_are_refused() {
+        let error = |line: &str| -> String {
+            let table: toml::Table = format!("needs = {line}").parse().unwrap();
+            table["needs"].clone().try_into::<Predicate>().unwrap().check().unwrap_err()
+        };
+        assert_eq!(error("{ is = 'interval', of = 'A: delay', from = 10, to = 1 }"), "from = 10 is above to = 1");
+        assert_eq!(error("{ is = 'published', of = 'A: delay', within = -0.1 }"), "within = -0.1: legal range 0 and more");
+        assert_eq!(error("{ is = 'order', of = ['A: delay'] }"), "order: of needs two figures or more");
+        assert!(error("{ is = 'rising', of = 'delay' }").contains("expected RUN: FIGURE"));
     }
 
     #[test]

@@ -49,13 +49,14 @@ pub struct Recorded {
     pub curves: BTreeMap<String, Vec<(f64, Seeds)>>,
 }
 
-/// The hash of all that a plan runs with a setting.
+/// The hash of all that a plan runs with a setting, and of the figures that are kept of it.
 ///
 /// # Errors
 /// A path of the plan leads nowhere.
 pub fn identity(plan: &Plan, setting: Setting) -> Result<String, String> {
     let variations = plan.variations(setting)?;
-    let texts: Vec<String> = variations.iter().map(|variation| format!("{} {}", variation.identity(), variation.seeds)).collect();
+    let runs = variations.iter().map(|variation| format!("{} {}", variation.identity(), variation.seeds));
+    let texts: Vec<String> = runs.chain(shown(plan)).chain(judged(plan)).collect();
     Ok(hash(texts.iter().map(String::as_str)))
 }
 

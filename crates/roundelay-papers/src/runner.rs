@@ -57,11 +57,13 @@ impl Runner {
         let known = jobs.iter().filter(|job| cache.find(&job.key).is_some()).count();
         let one = |job: &Job| -> Result<Done, Failed> {
             let done = match cache.find(&job.key) {
-                Some(done) => done.clone(),
+                Some(done) => done,
                 None => {
                     let began = cpu_seconds();
                     let outcome = experiments[job.variation].run(&job.part, job.seed);
-                    let outcome = outcome.map_err(|Failed(why)| Failed(format!("{}, seed {}: {why}", job.part, job.seed)))?;
+                    let mut outcome = outcome.map_err(|Failed(why)| Failed(format!("{}, seed {}: {why}", job.part, job.seed)))?;
+                    // A ratio to nothing is no number: with this seed the figure was not measured.
+                    outcome.rows.retain(|row| row.value.is_finite());
                     cache.add(job.key.clone(), cpu_seconds() - began, outcome)?
                 }
             };
@@ -104,7 +106,8 @@ impl Runner {
             for part in experiment.parts() {
                 for seed in 1..=variation.seeds {
                     let instead = self.instead.as_deref().unwrap_or("");
-                    let key = hash([self.program.as_str(), &identity, &part, &seed.to_string(), instead]);
+                    let run = hash([identity.as_str(), &part, &seed.to_string(), instead]);
+                    let key = format!("{}-{run}", self.program);
                     jobs.push(Job { variation: number, part: part.clone(), seed, key });
                 }
             }
@@ -155,7 +158,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("roundelay-runner-{}", std::process::id()));
         let plan = Plan::parse(PLAN).unwrap();
         let run = |runner: Runner| {
-            let cache = Cache::open(&folder, "p").unwrap();
+            let cache = Cache::open(&folder, "p", &runner.program).unwrap();
             runner.run(&plan, &cache, &|| ()).unwrap()
         };
         let first = run(runner(None));

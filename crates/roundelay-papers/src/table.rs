@@ -7,20 +7,22 @@ use toml::{Table, Value};
 /// # Errors
 /// A place that a list does not have, or a part of the path that is no table.
 pub(crate) fn set(table: &mut Table, path: &str, value: Value) -> Result<(), String> {
-    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
-    let Some(rest) = rest else {
-        table.insert(first.to_owned(), value);
-        return Ok(());
-    };
-    let child = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
-    set_below(child, rest, value).map_err(|key| format!("{path}: no '{key}' there"))
+    set_in_table(table, path, value).map_err(|key| format!("{path}: no '{key}' there"))
 }
 
 /// # Errors
-/// The part of the path that is not there.
+/// The part of the path that is not there, as below.
+fn set_in_table(table: &mut Table, path: &str, value: Value) -> Result<(), String> {
+    let Some((first, rest)) = path.split_once('.') else {
+        table.insert(path.to_owned(), value);
+        return Ok(());
+    };
+    set_below(table.entry(first).or_insert_with(|| Value::Table(Table::new())), rest, value)
+}
+
 fn set_below(place: &mut Value, path: &str, value: Value) -> Result<(), String> {
     match place {
-        Value::Table(table) => set(table, path, value).map_err(|_| path.to_owned()),
+        Value::Table(table) => set_in_table(table, path, value),
         Value::Array(values) => {
             let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
             let place = first.parse().ok().and_then(|place: usize| values.get_mut(place)).ok_or_else(|| first.to_owned())?;

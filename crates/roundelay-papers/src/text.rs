@@ -11,13 +11,13 @@ use crate::verdict::Kind;
 pub fn list(papers: &[Paper], only: Option<&str>) -> String {
     let mut text = String::new();
     for paper in papers.iter().filter(|paper| only.is_none_or(|only| only == paper.slug)) {
-        _ = writeln!(text, "{}  {} ({}, {})", paper.slug, paper.about.title, paper.about.venue, paper.about.year);
+        _ = writeln!(text, "{}  {} ({})", paper.slug, paper.about.title, paper.about.venue);
         for item in &paper.items {
             let verdict = match item.plan() {
                 Some((plan, _)) => on_record(plan.claims.iter().map(|claim| claim.expect)),
                 None => "nothing to measure".to_owned(),
             };
-            _ = writeln!(text, "  {:14} {:16} {:40} {}", item.name, item.label, verdict, item.about);
+            _ = writeln!(text, "  {:22}  {:44}  {}: {}", item.name, verdict, item.label, item.about);
         }
         text.push('\n');
     }
@@ -64,7 +64,11 @@ pub fn report(paper: &str, judged: &Judged<'_>) -> String {
     for (claim, verdict) in plan.claims.iter().zip(&judged.verdicts) {
         _ = writeln!(text, "  {}\n    {}", claim.says, verdict.words);
         for finding in &verdict.findings {
-            let mark = if finding.truth == Truth::Fails { "x" } else { "-" };
+            let mark = match finding.truth {
+                Truth::Holds => '+',
+                Truth::Fails => 'x',
+                Truth::Undecided => '?',
+            };
             _ = writeln!(text, "    {mark} {}", finding.words);
         }
     }

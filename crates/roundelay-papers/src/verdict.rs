@@ -88,7 +88,8 @@ fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) 
         }
         _ if has(Truth::Holds) => {
             let with = with(variations, truths, Truth::Holds).join(", or ");
-            (Kind::HoldsIf, because(format!("holds only with {with}")))
+            let base = if base == Truth::Undecided { "is undecided" } else { "fails" };
+            (Kind::HoldsIf, because(format!("{base} as the plan stands, holds with {with}")))
         }
         Truth::Undecided => (Kind::Undecided, because(format!("undecided with {} seeds", variations[0].0.seeds))),
         Truth::Fails => (Kind::DoesNotHold, because("does not hold".to_owned())),
@@ -126,7 +127,7 @@ mod tests {
         assert_eq!(verdict([400.0, 410.0, 390.0]).kind, Kind::DoesNotHold);
         let some = verdict([500.0, 400.0, 490.0]);
         assert_eq!((some.kind, some.words.as_str()), (Kind::HoldsIf, "holds as the plan stands, but not with rate = 600kbit"));
-        assert_eq!(verdict([400.0, 400.0, 490.0]).words, "holds only with rate = 2mbit");
+        assert_eq!(verdict([400.0, 400.0, 490.0]).words, "fails as the plan stands, holds with rate = 2mbit");
         assert_eq!(verdicts([1.0; 3])[1].words, "the paper leaves out what longer means");
     }
 }

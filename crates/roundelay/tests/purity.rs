@@ -85,12 +85,13 @@ fn the_core_is_no_std() {
 }
 
 /// Later ones may depend on earlier ones; those in one row do not know each other.
-const ORDER: [&[&str]; 6] = [
+const ORDER: [&[&str]; 7] = [
     &["roundelay"],
     &["roundelay-reference", "roundelay-metrics", "roundelay-tcp"],
     &["roundelay-trace"],
     &["roundelay-sim", "roundelay-live", "roundelay-bench"],
     &["roundelay-report"],
+    &["roundelay-papers"],
     &["roundelay-cli", "roundelay-python"],
 ];
 

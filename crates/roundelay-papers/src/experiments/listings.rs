@@ -96,8 +96,8 @@ impl Experiment for Listings {
     }
 
     /// The listings are no discipline of the registry: nothing is replaced.
-    fn instead(&mut self, _discipline: &str) -> Result<(), Failed> {
-        Ok(())
+    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+        Err(Failed(format!("the paper's listings are run, in whose place {discipline} cannot be put")))
     }
 }
 

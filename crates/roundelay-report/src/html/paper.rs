@@ -70,6 +70,8 @@ pub fn item_html(page: &ItemPage<'_>) -> String {
         "version" => escape(page.version),
         "title" => escape(page.title),
         "charts" => figures(page.charts),
+        "hint" if page.charts.is_empty() => String::new(),
+        "hint" => "  <p class=\"hint\">Drag over a chart to zoom; a double click shows all of it again.</p>".to_owned(),
         "body" => rendered(page.markdown),
         "data" => embed(&serde_json::to_string(&data).unwrap_or_else(|_| "[]".to_owned())),
         "style" => STYLE.to_owned(),

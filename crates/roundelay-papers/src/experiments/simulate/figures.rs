@@ -163,7 +163,7 @@ impl Figures<'_> {
         let mut logarithms = Vec::new();
         for flow in self.flows() {
             let round_trip = self.one_way(&flow.from, &flow.to)? + self.one_way(&flow.to, &flow.from)?;
-            rows.push(self.point("throughput by round trip, kbit/s", round_trip * 1e3, kbit(flow)));
+            rows.push(self.point("throughput by round trip, kbit/s", (round_trip * 1e6).round() / 1e3, kbit(flow)));
             if flow.throughput > 0.0 && round_trip > 0.0 {
                 logarithms.push((round_trip.ln(), flow.throughput.ln()));
             }
