@@ -29,6 +29,8 @@ pub struct Judged<'a> {
     pub ran: Ran,
     /// A verdict for each claim.
     pub verdicts: Vec<Verdict>,
+    /// Whether it measures time, so that verdicts are of the machine.
+    pub is_timed: bool,
 }
 
 impl<'a> Judged<'a> {
@@ -42,7 +44,8 @@ impl<'a> Judged<'a> {
         if let Some(missing) = verdicts.iter().flat_map(|verdict| &verdict.findings).find(|finding| finding.is_missing) {
             return Err(format!("a claim compares what the experiment does not give: {}", missing.words));
         }
-        Ok(Self { item, plan, text, record, ran, verdicts })
+        let is_timed = ran.variations[0].0.experiment()?.runs_alone();
+        Ok(Self { item, plan, text, record, ran, verdicts, is_timed })
     }
 
     /// Claims whose verdict is another one than the plan has on record. What the fewer seeds of the quick setting leave undecided is no change.
