@@ -246,15 +246,15 @@ impl Predicate {
         }
         match self {
             Self::Order { of, .. } if of.len() < 2 => Err("order: of needs two figures or more".to_owned()),
-            Self::Order { by, .. } if !(*by >= 1.0) => Err(format!("order: by = {by}: legal range 1 and more")),
-            Self::Published { within, .. } | Self::Flat { within, .. } if !(*within >= 0.0) => {
+            Self::Order { by, .. } if by.is_nan() || *by < 1.0 => Err(format!("order: by = {by}: legal range 1 and more")),
+            Self::Published { within, .. } | Self::Flat { within, .. } if within.is_nan() || *within < 0.0 => {
                 Err(format!("within = {within}: legal range 0 and more"))
             }
             Self::Interval { from: Some(from), to: Some(to), .. }
             | Self::Every { from: Some(from), to: Some(to), .. }
             | Self::Ratio { from: Some(from), to: Some(to), .. }
             | Self::Crossing { from: Some(from), to: Some(to), .. }
-                if !(from <= to) =>
+                if from > to =>
             {
                 Err(format!("from = {from} is above to = {to}"))
             }
