@@ -11,12 +11,14 @@
 
 mod candidate;
 mod count;
+mod listed;
 mod record;
 mod resend;
 mod schedule;
 
 pub use candidate::{Candidate, Headers, SlackRule};
 pub use count::{Count, Counted, Counting, DelayRatios};
+pub use listed::Line;
 pub use resend::Replay;
 pub use schedule::{Flow, Packet, Schedule};
 
@@ -37,6 +39,14 @@ pub enum ReplayError {
         link: String,
         /// Which it is.
         what: &'static str,
+    },
+    /// A packet of a list is not as it should be.
+    #[error("row {row}: {what}")]
+    Line {
+        /// Which, from 0 on.
+        row: usize,
+        /// What is wrong, and what is legal.
+        what: String,
     },
     /// No router's queue takes another discipline.
     #[error("no link leaves a router: there is no queue to replay in")]

@@ -8,7 +8,7 @@ use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried};
 use crate::flows::FlowNumber;
 use crate::link::{preempts, waited};
-use crate::network::{LinkId, Network, NodeId, link_name};
+use crate::network::{LinkId, Network, NodeId};
 use crate::probe::Probe;
 use crate::scenario::{Progress, RunError, Scenario};
 use crate::simulation::{Simulation, SimulationError};
@@ -25,6 +25,8 @@ struct Recorder {
     configs: Vec<Option<roundelay::FlowConfig>>,
     /// By packet: the place of its first hop in the schedule's starts. None: starts are not kept.
     firsts: Option<Vec<u64>>,
+    /// By place in the arena of packets on their way: routers at which the packet waited. A byte a packet stays in the cache where the schedule does not.
+    points: Vec<u8>,
     failure: Option<SimulationError>,
 }
 
@@ -40,6 +42,11 @@ impl Probe for Recorder {
 
     fn sent(&mut self, now: Instant, packet: &roundelay::Packet<Carried>, cargo: &Cargo) {
         let Cargo { flow, direction, .. } = *cargo;
+        let place = packet.payload.cargo as usize;
+        if place >= self.points.len() {
+            self.points.resize(place + 1, 0);
+        }
+        self.points[place] = 0;
         let packet = Packet { input: now, output: Instant::MAX, flow: flow.0 as u32, len: packet.len, direction, congestion_points: 0 };
         if let Some(firsts) = &mut self.firsts {
             firsts.push(self.schedule.starts.len() as u64);
@@ -50,26 +57,24 @@ impl Probe for Recorder {
         self.schedule.packets.push(packet);
     }
 
-    #[inline]
+    // Inlined, so that what the packet carries beside its header is not fetched where nobody asks for it.
+    #[inline(always)]
     fn transmitted(&mut self, link: LinkId, packet: &roundelay::Packet<Carried>, cargo: &Cargo, span: [Instant; 2]) {
         let (counts, preempted_at) = self.links[link.index()];
-        let number = cargo.number as usize;
         if counts && waited(preempted_at, packet, span) > Duration::ZERO {
-            let points = &mut self.schedule.packets[number].congestion_points;
+            let points = &mut self.points[packet.payload.cargo as usize];
             *points = points.saturating_add(1);
         }
-        if let Some(firsts) = &self.firsts {
-            let packet = self.schedule.packets[number];
-            let hop = self.schedule.route(&packet).position(|hop| hop == link.index());
-            if let Some(hop) = hop {
-                self.schedule.starts[firsts[number] as usize + hop] = span[0];
-            }
+        if self.firsts.is_some() {
+            self.keep_start(link, cargo, span[0]);
         }
     }
 
     #[inline]
-    fn delivered(&mut self, now: Instant, _packet: &roundelay::Packet<Carried>, cargo: &Cargo) {
-        self.schedule.packets[cargo.number as usize].output = now;
+    fn delivered(&mut self, now: Instant, packet: &roundelay::Packet<Carried>, cargo: &Cargo) {
+        let recorded = &mut self.schedule.packets[cargo.number as usize];
+        recorded.output = now;
+        recorded.congestion_points = self.points[packet.payload.cargo as usize];
     }
 
     fn dropped(&mut self, _now: Instant, _link: LinkId, _packet: &roundelay::Packet<Carried>, _cargo: &Cargo, _reason: DropReason) {
@@ -86,7 +91,20 @@ impl Recorder {
             links: links.collect(),
             configs: scenario.groups.iter().map(|group| group.flow).collect(),
             firsts: keeps_starts.then(Vec::new),
+            points: Vec::new(),
             failure: None,
+        }
+    }
+
+    /// Writes down when a link began to send a packet.
+    #[cold]
+    #[inline(never)]
+    fn keep_start(&mut self, link: LinkId, cargo: &Cargo, start: Instant) {
+        let (Some(firsts), number) = (&self.firsts, cargo.number as usize) else { return };
+        let packet = self.schedule.packets[number];
+        let hop = self.schedule.route(&packet).position(|hop| hop == link.index());
+        if let Some(hop) = hop {
+            self.schedule.starts[firsts[number] as usize + hop] = start;
         }
     }
 
@@ -113,10 +131,7 @@ impl Schedule {
     /// The run fails, nothing gets out, or wires lose packets or vary in delay.
     pub fn record(scenario: &Scenario, seed: u64, keeps_starts: bool, mut progress: impl FnMut(Progress)) -> Result<Self, ReplayError> {
         let network = scenario.network(seed);
-        if let Some((link, what)) = Self::uncertainty(&network) {
-            let ends = &network.links()[link.index()];
-            return Err(ReplayError::Uncertain { link: link_name(&network.name(ends.from), &network.name(ends.to)), what });
-        }
+        Self::check(&network)?;
         let mut simulation = scenario.simulation(seed, Recorder::new(&network, scenario, keeps_starts))?;
         run(&mut simulation, scenario.duration, |error| scenario.named(error), &mut progress)?;
         let events = simulation.events();

@@ -2,10 +2,9 @@
 
 use roundelay::{Duration, FlowConfig, Instant, Slack};
 
+use super::ReplayError;
 use crate::agent::Direction;
-use crate::link::preempts;
-use crate::network::{LinkClass, LinkId, Network, NodeId};
-use crate::network::{Route, Routes};
+use crate::network::{LinkConfig, LinkId, Network, NodeId, Route, Routes, link_name};
 
 /// A flow of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,22 +122,23 @@ impl Schedule {
         links.map(|(link, _)| link.rate.time_of(u64::from(longest) + u64::from(link.overhead))).max().unwrap_or(Duration::ZERO)
     }
 
-    /// What could not be replayed.
-    pub(super) fn uncertainty(network: &Network) -> Option<(LinkId, &'static str)> {
-        (0..).zip(network.links()).find_map(|(number, link)| {
-            let what = if link.loss.0 > 0 {
-                "its wire loses packets"
+    /// # Errors
+    /// The time that packets need without waiting is not certain.
+    pub(super) fn check(network: &Network) -> Result<(), ReplayError> {
+        let what = |link: &LinkConfig| {
+            if link.loss.0 > 0 {
+                Some("its wire loses packets")
             } else if link.jitter > Duration::ZERO {
-                "its delay varies"
-            } else if link.class != LinkClass::Host
-                && !preempts(&link.queue)
-                && link.decision_cost().is_ok_and(|cost| cost > Duration::ZERO)
-            {
-                "decisions of its queue cost time"
+                Some("its delay varies")
+            } else if link.decision_cost().is_ok_and(|cost| cost > Duration::ZERO) {
+                Some("decisions of its queue cost time")
             } else {
-                return None;
-            };
-            Some((LinkId(number), what))
+                None
+            }
+        };
+        network.links().iter().try_for_each(|link| match what(link) {
+            Some(what) => Err(ReplayError::Uncertain { link: link_name(&network.name(link.from), &network.name(link.to)), what }),
+            None => Ok(()),
         })
     }
 }
