@@ -70,5 +70,5 @@ fn parse_slack(text: &str) -> Result<SlackRule, String> {
 }
 
 fn parse_time(text: &str) -> Result<Duration, String> {
-    text.parse().map_err(|_| format!("'{text}' is no time; expected a number and a unit, as in 11.68us, 1ms or 0s"))
+    text.parse().map_err(|error: roundelay::UnitError| error.to_string())
 }
