@@ -122,7 +122,8 @@ fn the_table_says_what_it_counts() {
     let folder = Folder::new("table");
     let output = replay(&folder.scenario("lifo"), &["--threshold", "1ms", "--slack", "path-end", "--resolution", "1us", "--plain", "-q"]);
     let table = String::from_utf8(output.stdout).unwrap();
-    for part in ["T = 1.00 ms", "drained", "cut", "congestion points", "delay ratio", "lstf", "o - i, rounded down to multiples of 1.00 µs"] {
+    for part in ["T = 1.00 ms", "drained", "cut", "congestion points", "delay ratio", "lstf", "o - i, rounded down to multiples of 1.00 µs"]
+    {
         assert!(table.contains(part), "{part}: {table}");
     }
     let plain = String::from_utf8(output.stderr).unwrap();

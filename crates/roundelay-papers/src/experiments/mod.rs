@@ -15,6 +15,7 @@ mod leftover;
 mod listings;
 mod promise;
 mod reordering;
+mod replay;
 mod simulate;
 mod turns;
 mod worst_case;
@@ -105,6 +106,7 @@ pub const KINDS: &[(&str, Read)] = &[
     ("listings", read::<listings::Listings>),
     ("promise", read::<promise::Promise>),
     ("reordering", read::<reordering::Reordering>),
+    ("replay", read::<replay::Replay>),
     ("simulate", read::<simulate::Simulate>),
     ("turns", read::<turns::Turns>),
     ("worst_case", read::<worst_case::WorstCase>),
