@@ -6,6 +6,8 @@ pub mod cache;
 pub mod catalogue;
 pub mod experiments;
 pub mod figures;
+pub mod finding;
+pub mod open;
 pub mod page;
 pub mod plan;
 pub mod predicate;

@@ -110,10 +110,19 @@ pub struct Open {
 }
 
 impl Open {
+    /// What verdicts call it.
+    pub fn name(&self) -> &str {
+        self.name.as_ref().unwrap_or(&self.parameter)
+    }
+
     /// What a choice is called: `weight = 10`.
     fn choice(&self, value: &Value) -> String {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        format!("{} = {value}", self.name.as_ref().unwrap_or(&self.parameter))
+        format!("{} = {}", self.name(), Self::text(value))
+    }
+
+    /// A value as text, without quotes.
+    pub(crate) fn text(value: &Value) -> String {
+        value.as_str().map_or_else(|| value.to_string(), str::to_owned)
     }
 }
 

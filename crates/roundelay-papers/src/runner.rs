@@ -149,8 +149,8 @@ mod tests {
             let ran = runner(instead).run(&plan, &Cache::none(), &|| ()).unwrap();
             judge(&plan, &plan.claims[0], &ran.variations)
         };
-        assert_eq!(verdict(None).kind, Kind::Holds, "{:?}", verdict(None).findings);
-        assert_eq!(verdict(Some("fifo limit 50")).kind, Kind::DoesNotHold, "{:?}", verdict(Some("fifo limit 50")).findings);
+        assert_eq!(verdict(None).kind, Kind::Holds, "{:?}", verdict(None).findings());
+        assert_eq!(verdict(Some("fifo limit 50")).kind, Kind::DoesNotHold, "{:?}", verdict(Some("fifo limit 50")).findings());
     }
 
     #[test]

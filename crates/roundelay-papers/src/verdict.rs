@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::figures::Figures;
+use crate::finding::{Finding, Truth, truth_of};
 use crate::plan::{Claim, Plan, Variation};
-use crate::predicate::{Finding, Truth, World};
+use crate::predicate::World;
 
 /// A verdict without its reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,21 +51,30 @@ pub struct Verdict {
     pub kind: Kind,
     /// The whole verdict in a line: `holds if scenario.source.4.weight is 10 or 22`.
     pub words: String,
+    /// What decided it with each variation, the plan as it stands first.
+    pub by_variation: Vec<Vec<Finding>>,
+}
+
+impl Verdict {
     /// What decided it, with the plan as it stands.
-    pub findings: Vec<Finding>,
-    /// What it came to with each variation, the plan as it stands first.
-    pub by_variation: Vec<Truth>,
+    pub fn findings(&self) -> &[Finding] {
+        self.by_variation.first().map_or(&[], Vec::as_slice)
+    }
+
+    /// What it came to with a variation.
+    pub fn truth(&self, variation: usize) -> Truth {
+        self.by_variation.get(variation).map_or(Truth::Undecided, |findings| truth_of(findings))
+    }
 }
 
 /// Judges a claim by what every variation gave.
 pub fn judge(plan: &Plan, claim: &Claim, variations: &[(Variation, Figures)]) -> Verdict {
     let findings =
         |figures: &Figures| -> Vec<Finding> { claim.needs.iter().flat_map(|predicate| predicate.judge(World { plan, figures })).collect() };
-    let truth = |findings: &[Finding]| findings.iter().map(|finding| finding.truth).min().unwrap_or(Truth::Undecided);
-    let all: Vec<Vec<Finding>> = variations.iter().map(|(_, figures)| findings(figures)).collect();
-    let by_variation: Vec<Truth> = all.iter().map(|findings| truth(findings)).collect();
-    let (kind, words) = decide(claim, variations, &by_variation);
-    Verdict { kind, words, findings: all.into_iter().next().unwrap_or_default(), by_variation }
+    let by_variation: Vec<Vec<Finding>> = variations.iter().map(|(_, figures)| findings(figures)).collect();
+    let truths: Vec<Truth> = by_variation.iter().map(|findings| truth_of(findings)).collect();
+    let (kind, words) = decide(claim, variations, &truths);
+    Verdict { kind, words, by_variation }
 }
 
 fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) -> (Kind, String) {

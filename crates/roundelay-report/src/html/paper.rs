@@ -47,7 +47,7 @@ struct CurveData<'a> {
 
 impl<'a> AxisData<'a> {
     fn of(axis: &'a Axis) -> Self {
-        Self { label: &axis.label, logarithmic: axis.is_logarithmic }
+        Self { label: &axis.label, logarithmic: axis.scaling.is_logarithmic() }
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_page_has_text_and_charts_and_loads_nothing() {
         let point = |x, y| Point { x, y, half_width: 0.0 };
-        let curve = |name: &str, points: Vec<Point>| Curve { name: name.to_owned(), points, is_dashed: false };
+        let curve = |name: &str, points: Vec<Point>| Curve { name: name.to_owned(), points, ..Curve::default() };
         let curves = vec![curve("A", vec![point(1.0, 2.0), point(3.0, 4.0)]), curve("</script>", vec![point(2.0, 5.0)])];
         let charts = [Chart { title: "Ranks".to_owned(), curves, ..Chart::default() }];
         let page = ItemPage { title: "QFQ, Table 2", markdown: "| a | b |\n|---|---|\n| **1** | 2 |", charts: &charts, version: "0.1.0" };
