@@ -64,7 +64,7 @@ fn of_file(path: &Path) -> Result<Paper, Failure> {
     let name = path.file_stem().map_or_else(|| "plan".to_owned(), |stem| stem.to_string_lossy().into_owned());
     let like: Option<String> = toml::from_str::<toml::Table>(&text).ok().and_then(|plan| Some(plan.get("like")?.as_str()?.to_owned()));
     let neighbour = like.map(|like| path.with_file_name(format!("{like}.toml"))).and_then(|path| fs::read_to_string(path).ok());
-    Paper::of_plan(&name, &text, |_| neighbour.as_deref()).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+    Paper::of_plan(&name, &text, |_| neighbour.as_deref()).map_err(|error| Failure::usage(error.in_file(path.display())))
 }
 
 fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> Result<(), Failure> {

@@ -9,6 +9,7 @@ pub mod figures;
 pub mod finding;
 pub mod open;
 pub mod page;
+pub mod places;
 pub mod plan;
 pub mod predicate;
 pub mod record;

@@ -45,7 +45,7 @@ impl<'a> Judged<'a> {
         if let Some(missing) = verdicts.iter().flat_map(Verdict::findings).find(|finding| finding.is_missing) {
             return Err(format!("a claim compares what the experiment does not give: {}", missing.words));
         }
-        let is_timed = ran.variations[0].0.experiment()?.runs_alone();
+        let is_timed = ran.variations[0].0.experiment().map_err(|wrong| wrong.message)?.runs_alone();
         Ok(Self { item, plan, text, record, ran, verdicts, is_timed })
     }
 
