@@ -269,6 +269,12 @@ impl Plan {
         Ok(variations)
     }
 
+    /// The plan with another discipline in the place of those examined: what it says of verdicts is then of none.
+    pub fn without_reasons(&self) -> Self {
+        let claims = self.claims.iter().map(|claim| Claim { because: String::new(), ..claim.clone() });
+        Self { claims: claims.collect(), ..self.clone() }
+    }
+
     /// What the paper prints for a figure: its number, or its point at `x`.
     pub fn published_at(&self, figure: &str, x: Option<f64>) -> Option<f64> {
         let published = self.published.iter().find(|published| published.figure == figure)?;

@@ -78,7 +78,12 @@ pub fn judge(plan: &Plan, claim: &Claim, variations: &[(Variation, Figures)]) ->
 }
 
 fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) -> (Kind, String) {
-    let because = |words: String| if claim.because.is_empty() { words } else { format!("{words}: {}", claim.because) };
+    // The plan's reason is of the verdict on record, and of no other.
+    let because = |kind: Kind, words: String| match claim.because.as_str() {
+        "" => (kind, words),
+        reason if kind == claim.expect => (kind, format!("{words}: {reason}")),
+        _ => (kind, format!("{words} (on record: '{}', of which alone the plan gives the reason)", claim.expect.name())),
+    };
     if let Some(what) = &claim.left_out {
         return (Kind::LeftOut, format!("the paper leaves out {what}"));
     }
@@ -94,15 +99,15 @@ fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) 
         Truth::Holds if !has(Truth::Fails) => (Kind::Holds, "holds".to_owned()),
         Truth::Holds => {
             let without = with(variations, truths, Truth::Fails).join(", nor with ");
-            (Kind::HoldsIf, because(format!("holds as the plan stands, but not with {without}")))
+            because(Kind::HoldsIf, format!("holds as the plan stands, but not with {without}"))
         }
         _ if has(Truth::Holds) => {
             let with = with(variations, truths, Truth::Holds).join(", or ");
             let base = if base == Truth::Undecided { "is undecided" } else { "fails" };
-            (Kind::HoldsIf, because(format!("{base} as the plan stands, holds with {with}")))
+            because(Kind::HoldsIf, format!("{base} as the plan stands, holds with {with}"))
         }
-        Truth::Undecided => (Kind::Undecided, because(format!("undecided with {} seeds", variations[0].0.seeds))),
-        Truth::Fails => (Kind::DoesNotHold, because("does not hold".to_owned())),
+        Truth::Undecided => because(Kind::Undecided, format!("undecided with {} seeds", variations[0].0.seeds)),
+        Truth::Fails => because(Kind::DoesNotHold, "does not hold".to_owned()),
     }
 }
 
@@ -120,7 +125,11 @@ mod tests {
 
     /// Verdicts on the claims of the plan where DRR's least flow gets so much with each variation.
     fn verdicts(least: [f64; 3]) -> Vec<Verdict> {
-        let plan = Plan::parse(PLAN).unwrap();
+        verdicts_of(PLAN, least)
+    }
+
+    fn verdicts_of(plan: &str, least: [f64; 3]) -> Vec<Verdict> {
+        let plan = Plan::parse(plan).unwrap();
         let figures = |value: f64| {
             let mut figures = Figures::default();
             (1..=3).for_each(|seed| figures.add(seed, &[Row::scalar("DRR", "least, kbit/s", value)]));
@@ -139,5 +148,15 @@ mod tests {
         assert_eq!((some.kind, some.words.as_str()), (Kind::HoldsIf, "holds as the plan stands, but not with rate = 600kbit"));
         assert_eq!(verdict([400.0, 400.0, 490.0]).words, "fails as the plan stands, holds with rate = 2mbit");
         assert_eq!(verdicts([1.0; 3])[1].words, "the paper leaves out what longer means");
+    }
+
+    #[test]
+    fn a_reason_is_of_the_verdict_on_record() {
+        let plan = PLAN.replacen("expect = \"holds\"", "because = \"queues are short\"\nexpect = \"does not hold\"", 1);
+        let words = |least| verdicts_of(&plan, least).swap_remove(0).words;
+        assert_eq!(words([400.0, 410.0, 390.0]), "does not hold: queues are short");
+        let another = words([500.0, 400.0, 490.0]);
+        assert!(another.ends_with("(on record: 'does not hold', of which alone the plan gives the reason)"), "{another}");
+        assert!(!another.contains("queues are short"));
     }
 }

@@ -2,6 +2,7 @@
 
 mod data;
 mod grid;
+mod lives;
 mod tables;
 
 use roundelay_sim::scenario::Curves;
@@ -42,7 +43,7 @@ pub fn simulation_html(page: &Page<'_>) -> String {
         "notes" => notes(&simulated.notes),
         "sources" => tables::sources(simulated),
         "intervals" => intervals(simulated).to_owned(),
-        "transfers" => tables::transfers(simulated),
+        "transfers" => tables::transfers(simulated) + &lives::section(simulated),
         "classes" => tables::classes(simulated),
         "links" => tables::links(simulated),
         "links_about" => tables::links_about(simulated),
