@@ -3,11 +3,11 @@
 use pulldown_cmark::{Options, Parser, html::push_html};
 use serde::Serialize;
 
-use super::{COMMON_SCRIPT, STYLE, UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE, embed, escape, fill};
+use super::{Frame, escape, fill};
 use crate::chart::{Axis, Chart};
 
 const TEMPLATE: &str = include_str!("../../assets/paper.html");
-pub(super) const PAPER_STYLE: &str = include_str!("../../assets/paper.css");
+pub(super) const STYLE: &str = include_str!("../../assets/paper.css");
 pub(super) const SCRIPT: &str = include_str!("../../assets/paper.js");
 
 /// What a page of one item holds.
@@ -66,22 +66,16 @@ impl<'a> ChartData<'a> {
 /// The page: it loads nothing, and its content security policy forbids it to.
 pub fn item_html(page: &ItemPage<'_>) -> String {
     let data: Vec<_> = page.charts.iter().map(ChartData::of).collect();
-    fill(TEMPLATE, |slot| match slot {
-        "version" => escape(page.version),
-        "title" => escape(page.title),
+    let data = serde_json::to_string(&data).unwrap_or_else(|_| "[]".to_owned());
+    let main = fill(TEMPLATE, |slot| match slot {
         "charts" => figures(page.charts),
         "hint" if page.charts.is_empty() => String::new(),
         "hint" => "  <p class=\"hint\">Drag over a chart to zoom; a double click shows all of it again.</p>".to_owned(),
         "body" => rendered(page.markdown),
-        "data" => embed(&serde_json::to_string(&data).unwrap_or_else(|_| "[]".to_owned())),
-        "style" => STYLE.to_owned(),
-        "paper_style" => PAPER_STYLE.to_owned(),
-        "script" => [COMMON_SCRIPT, SCRIPT].concat(),
-        "uplot_style" => UPLOT_STYLE.to_owned(),
-        "uplot_script" => UPLOT_SCRIPT.to_owned(),
-        "uplot_licence" => UPLOT_LICENCE.to_owned(),
         other => unreachable!("the template has a slot {other} that nothing fills"),
-    })
+    });
+    let (version, title) = (page.version, page.title);
+    Frame { version, title, name: title, main, footer: "", data: &data, style: STYLE, script: SCRIPT }.html()
 }
 
 /// A place for each chart; without JavaScript its drawing.

@@ -95,9 +95,9 @@ fn ranks(simulated: &Simulated) -> String {
     let columns = [
         Column::new("Throughput", "Mean over replicas of the throughput of this rank, the least first", rate, |rank: &RankResult| Some(rank.mean)),
         Column::new("Deviation", "Standard deviation over replicas", rate, |rank| rank.deviation),
-        Column::new("Lower mode", "Mean of the lower of two modes, where the rank has two", rate, |rank| Some(rank.modes?[0].mean))
+        Column::new("Lower mode", "Mean of the lower of two modes, where the rank has two", rate, |rank: &RankResult| Some(rank.modes?[0].mean))
             .with(|ranks| replicas_of(ranks, 0)),
-        Column::new("Higher mode", "Mean of the higher of two modes", rate, |rank| Some(rank.modes?[1].mean)).with(|ranks| replicas_of(ranks, 1)),
+        Column::new("Higher mode", "Mean of the higher of two modes", rate, |rank: &RankResult| Some(rank.modes?[1].mean)).with(|ranks| replicas_of(ranks, 1)),
     ];
     titled("ranks", "Throughputs by rank", &table("ranks", "Rank", &rows, &columns))
 }
