@@ -66,7 +66,7 @@ fn finish(arguments: &Bench, all: &[Measured]) -> Result<(), Failure> {
         write(file, saved::json(all))?;
     }
     if let Some(file) = &arguments.svg {
-        write(file, chart::svg(&chart::panels(all))?)?;
+        write(file, chart::svg(all)?)?;
     }
     // Instructions do not scatter.
     let rounds = if arguments.instructions { None } else { Some(arguments.rounds) };
