@@ -14,6 +14,7 @@ use roundelay_bench::{Load, Memory, Subject, run_pairs};
 
 use crate::arguments::Bench;
 use crate::failure::Failure;
+use crate::outputs::check_distinct;
 use crate::print;
 use measure::{Measure, Measured};
 use saved::Saved;
@@ -28,6 +29,9 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     if arguments.huge_pages {
         huge_pages::insist()?;
     }
+    let written = [("--save", &arguments.save), ("--svg", &arguments.svg)];
+    let written = written.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?)));
+    check_distinct([], written)?;
     let against = arguments.against.as_deref().map(Saved::read).transpose()?;
     let measure = Measure::new(arguments);
     let (mut all, mut has_compared) = (Vec::new(), false);
@@ -62,7 +66,7 @@ fn finish(arguments: &Bench, all: &[Measured]) -> Result<(), Failure> {
         write(file, saved::json(all))?;
     }
     if let Some(file) = &arguments.svg {
-        write(file, chart::svg(&chart::panels(all))?)?;
+        write(file, chart::svg(all)?)?;
     }
     // Instructions do not scatter.
     let rounds = if arguments.instructions { None } else { Some(arguments.rounds) };

@@ -1,4 +1,4 @@
-//! Files that are written: none is one that is read, and no two are one.
+//! Files that are written: none is one that is read, no two are one, and none is standard output, which has the table.
 
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,23 @@ use crate::failure::Failure;
 pub(crate) type Named<'a> = (&'a str, &'a Path);
 
 /// # Errors
-/// A file that is written is one that is read, or one that is written by another option.
+/// A path is `-`, which may be meant for standard output.
+pub(crate) fn check_no_dash((option, path): Named<'_>, expected: &str) -> Result<(), Failure> {
+    if path.as_os_str() != "-" {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("{option} -: standard output is for the table; expected {expected}, ./- for one that is called so")))
+}
+
+/// # Errors
+/// A file that is written is one that is read, or one that is written by another option, or `-`.
 pub(crate) fn check_distinct<'a>(
     read: impl IntoIterator<Item = Named<'a>>,
     written: impl IntoIterator<Item = Named<'a>>,
 ) -> Result<(), Failure> {
     let mut taken: Vec<(&str, PathBuf)> = read.into_iter().map(|(option, path)| (option, place(path))).collect();
     for (option, path) in written {
+        check_no_dash((option, path), "a file")?;
         let place = place(path);
         if let Some((other, _)) = taken.iter().find(|(_, other)| *other == place) {
             return Err(Failure::usage(format!("{}: both {other} and {option}; expected a file each", path.display())));

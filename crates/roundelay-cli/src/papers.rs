@@ -2,6 +2,7 @@
 
 mod memory;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use roundelay_papers::record::Record;
 use roundelay_papers::runner::{Ran, Runner};
 use roundelay_papers::site::{Site, record_path};
 use roundelay_papers::text;
-use roundelay_report::{ItemPage, Measurement, item_html, provenance, write_measurements, write_text};
+use roundelay_report::{Chart, ItemPage, Measurement, item_html, provenance, write_measurements, write_text};
 
 use crate::arguments::Papers;
 use crate::failure::Failure;
@@ -64,7 +65,7 @@ fn of_file(path: &Path) -> Result<Paper, Failure> {
     let name = path.file_stem().map_or_else(|| "plan".to_owned(), |stem| stem.to_string_lossy().into_owned());
     let like: Option<String> = toml::from_str::<toml::Table>(&text).ok().and_then(|plan| Some(plan.get("like")?.as_str()?.to_owned()));
     let neighbour = like.map(|like| path.with_file_name(format!("{like}.toml"))).and_then(|path| fs::read_to_string(path).ok());
-    Paper::of_plan(&name, &text, |_| neighbour.as_deref()).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+    Paper::of_plan(&name, &text, |_| neighbour.as_deref()).map_err(|error| Failure::usage(error.in_file(path.display())))
 }
 
 fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> Result<(), Failure> {
@@ -76,6 +77,9 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
     let written = files.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?)));
     let read = arguments.paper.as_deref().filter(|_| arguments.names_a_file()).map(|path| ("the plan", Path::new(path)));
     check_distinct(read, written)?;
+    if let ([(paper, item, plan, _)], true) = (&plans[..], arguments.svg.is_some()) {
+        check_chart(paper, item, plan)?;
+    }
     let runner = Runner {
         setting: if arguments.full { Setting::Full } else { Setting::Quick },
         program: program()?,
@@ -100,6 +104,7 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
                 continue;
             }
         };
+        let plan = &*if arguments.instead.is_some() { Cow::Owned(plan.without_reasons()) } else { Cow::Borrowed(*plan) };
         let record = Record::new(plan, runner.setting, &ran, memory::peak_bytes()).map_err(Failure::run)?;
         let mut judged = match Judged::new(item, plan, text, record) {
             Ok(judged) => judged,
@@ -132,6 +137,18 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
         eprintln!("{} verdicts on times are others on this machine\n  {}", timed.len(), timed.join("\n  "));
     }
     finish(arguments, &changed, &failed, [plans.len(), undecided])
+}
+
+/// # Errors
+/// There is nothing to draw, which is worth telling before a run.
+fn check_chart(paper: &Paper, item: &Item, plan: &Plan) -> Result<(), Failure> {
+    if !plan.charts.is_empty() {
+        return Ok(());
+    }
+    let has_chart = |item: &&Item| item.plan().is_some_and(|(plan, _)| !plan.charts.is_empty());
+    let others = paper.items.iter().filter(has_chart).map(|item| item.name.as_str()).collect::<Vec<_>>().join(", ");
+    let others = if others.is_empty() { "write a [[chart]]".to_owned() } else { format!("these of {} have one: {others}", paper.slug) };
+    Err(Failure::usage(format!("--svg: {} has no chart; {others}", item.label)))
 }
 
 fn finish(arguments: &Papers, changed: &[String], failed: &[String], [items, undecided]: [usize; 2]) -> Result<(), Failure> {
@@ -195,9 +212,8 @@ fn program() -> Result<String, Failure> {
 /// Files of one item.
 fn write(arguments: &Papers, paper: &Paper, judged: &Judged<'_>, ran: &Ran) -> Result<(), Failure> {
     if let Some(path) = &arguments.svg {
-        let charts = judged.charts();
-        let chart = charts.first().ok_or_else(|| Failure::usage(format!("--svg: {} has no chart", judged.item.label)))?;
-        write_text(path, &chart.svg()).map_err(Failure::run)?;
+        let drawing = judged.charts().first().map(Chart::svg).unwrap_or_default();
+        write_text(path, &drawing).map_err(Failure::run)?;
     }
     if let Some(path) = &arguments.html {
         let (title, charts) = (format!("{}, {}", paper.about.short, judged.item.label), judged.charts());

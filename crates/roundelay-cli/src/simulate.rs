@@ -88,7 +88,8 @@ fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String, Vec<Stri
     scenario.seed = arguments.seed.unwrap_or(scenario.seed);
     scenario.keeps_all_flows = arguments.parquet.is_some();
     if let Some(queue) = &arguments.queue {
-        if scenario.set_queues(queue) == 0 {
+        let changed = scenario.set_queues(queue).map_err(|error| Failure::usage(format!("{name}: --queue: {error}")))?;
+        if changed == 0 {
             return Err(Failure::usage(format!("{name}: --queue is for the queues of routers, and there are none")));
         }
         // Results of another discipline are results of another scenario.

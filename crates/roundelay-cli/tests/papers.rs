@@ -150,8 +150,53 @@ fn what_is_wrong_is_said_with_what_is_legal() {
         "{}",
         text(&output.stderr)
     );
-    fs::write(&plan, PLAN.replace("drr limit", "drrr limit")).unwrap();
-    let output = folder.run(&[]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("drrr"), "{}", text(&output.stderr));
+}
+
+/// An error in the scenario of a plan came after the run had begun, without a line of the plan and with the status of a run that failed.
+#[test]
+fn an_error_in_a_plan_has_its_file_and_line() {
+    let folder = Folder::new("lines");
+    let plan = folder.path("plan.toml");
+    for (from, to, line, expected) in [
+        ("drr limit", "drrr limit", 9, "columns.DRR: no discipline is called 'drrr'"),
+        ("pairs = 10", "pears = 10", 12, "unknown field `pears`"),
+        ("seeds = 3", "seeds = 30000", 8, "legal range 1 to 10000"),
+        ("rate = \"1mbit\"", "rate = \"1\"", 13, "'1' has no unit: expected a rate"),
+        ("kind = \"cbr\"", "kind = \"cbs\"", 13, "cbs"),
+    ] {
+        fs::write(&plan, PLAN.replace(from, to)).unwrap();
+        let output = folder.run(&[]);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(&format!("plan.toml:{line}: ")) && message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn what_cannot_be_drawn_or_written_is_told_before_a_run() {
+    let folder = Folder::new("places");
+    let drawing = folder.path("drawing.svg");
+    let output = papers(&["qfq", "theorem-1", "--svg", &drawing, "--cache", &folder.path("cache")]);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("Theorem 1 has no chart; these of qfq have one: section-5, table-4, figure-10"), "{message}");
+    assert!(!PathBuf::from(folder.path("cache")).exists(), "nothing was run");
+    for option in ["--html", "--svg", "--parquet"] {
+        let output = folder.run(&[option, "-"]);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(&format!("{option} -: standard output is for the table; expected a file")), "{message}");
+    }
+}
+
+/// A reason is written for a verdict on a discipline: of a planted one it says nothing.
+#[test]
+fn reasons_are_of_the_discipline_examined() {
+    let folder = Folder::new("reasons");
+    let failing = PLAN.replace("from = 0.7 }]\nexpect = \"holds\"", "from = 1.7 }]\nbecause = \"rounds are short\"\nexpect = \"does not hold\"");
+    fs::write(folder.path("plan.toml"), failing).unwrap();
+    let own = folder.run(&[]);
+    assert!(text(&own.stdout).contains("does not hold: rounds are short"), "{}", text(&own.stdout));
+    let planted = folder.run(&["--instead", "fifo limit 50"]);
+    assert!(text(&planted.stdout).contains("    does not hold\n"), "{}", text(&planted.stdout));
 }

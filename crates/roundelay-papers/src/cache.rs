@@ -1,17 +1,22 @@
 //! Cache of runs: one file of JSON lines a paper, a line a run of one part with one seed.
 //!
 //! A run's key is the hash of the program, of what is run and of the seed: another program, plan or seed runs anew, and a comment in a plan does not. A line that an
-//! interrupted process left half-written is skipped.
+//! interrupted process left half-written is skipped. Runs of other programs are kept up to 64 MiB a paper and dropped together beyond that. Processes that
+//! use one cache at a time write their lines one after the other: each holds the lock of the file beside the cache while it writes.
 
 use std::collections::HashMap;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use roundelay_report::write_text;
 use serde::{Deserialize, Serialize};
 
 use crate::experiments::{Failed, Outcome};
+
+/// What other programs may leave in the cache of a paper, in bytes.
+const MOST_FOREIGN: usize = 64 << 20;
 
 /// A run that has been done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,15 +47,26 @@ impl Cache {
     /// # Errors
     /// What the operating system says, with the path.
     pub fn open(folder: &Path, paper: &str, program: &str) -> Result<Self, Failed> {
+        Self::open_within(folder, paper, program, MOST_FOREIGN)
+    }
+
+    fn open_within(folder: &Path, paper: &str, program: &str, most_foreign: usize) -> Result<Self, Failed> {
         let path = folder.join(format!("{paper}.jsonl"));
+        let failed = |error: std::io::Error| Failed(format!("{}: {error}", path.display()));
         fs::create_dir_all(folder).map_err(|error| Failed(format!("{}: {error}", folder.display())))?;
+        let _lock = lock(&path).map_err(failed)?;
         let bytes = match fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            other => other.map_err(|error| Failed(format!("{}: {error}", path.display())))?,
+            other => other.map_err(failed)?,
         };
         let text = String::from_utf8_lossy(&bytes);
-        let lines = text.lines().filter(|line| line.contains(program)).filter_map(|line| serde_json::from_str::<Done>(line).ok());
-        let done = lines.map(|done| (done.key.clone(), done)).collect();
+        let own: Vec<&str> = text.lines().filter(|line| line.contains(program)).collect();
+        let done = own.iter().filter_map(|line| serde_json::from_str::<Done>(line).ok());
+        let done = done.map(|done| (done.key.clone(), done)).collect();
+        let own_bytes: usize = own.iter().map(|line| line.len() + 1).sum();
+        if bytes.len().saturating_sub(own_bytes) > most_foreign {
+            write_text(&path, &(own.join("\n") + "\n")).map_err(Failed::from)?;
+        }
         Ok(Self { path: Some(path), done: Mutex::new(done), file: Mutex::default() })
     }
 
@@ -70,10 +86,20 @@ impl Cache {
         // A line of its own first: what an interrupted process left half-written then spoils nothing.
         let line = format!("\n{}\n", serde_json::to_string(&done).map_err(Failed::from)?);
         let _guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let write = || OpenOptions::new().create(true).append(true).open(path)?.write_all(line.as_bytes());
+        let write = || {
+            let _lock = lock(path)?;
+            OpenOptions::new().create(true).append(true).open(path)?.write_all(line.as_bytes())
+        };
         write().map_err(|error| Failed(format!("{}: {error}", path.display())))?;
         Ok(done)
     }
+}
+
+/// Waits until no other process writes a cache, and keeps others from it as long as the file is open.
+fn lock(cache: &Path) -> std::io::Result<File> {
+    let file = OpenOptions::new().create(true).append(true).open(cache.with_extension("lock"))?;
+    file.lock()?;
+    Ok(file)
 }
 
 /// The hash of texts: 64-bit FNV-1a, in hexadecimal, each text with its end.
@@ -103,6 +129,43 @@ mod tests {
         assert_eq!(again.find("one").map(|done| done.outcome), Some(outcome), "numbers come back to the last bit");
         assert_eq!(again.find("two").map(|done| done.seconds), Some(0.5));
         assert_eq!(again.done.lock().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn runs_of_other_programs_do_not_pile_up() {
+        let folder = std::env::temp_dir().join(format!("roundelay-cache-programs-{}", std::process::id()));
+        let add = |program: &str, run: &str| {
+            let cache = Cache::open(&folder, "qfq", program).unwrap();
+            cache.add(format!("{program}-{run}"), 0.5, Outcome::default()).unwrap();
+        };
+        [("old", "one"), ("old", "two"), ("new", "three")].into_iter().for_each(|(program, run)| add(program, run));
+        let text = || fs::read_to_string(folder.join("qfq.jsonl")).unwrap();
+        let kept = Cache::open_within(&folder, "qfq", "new", text().len()).unwrap();
+        assert!(text().contains("old-one") && kept.find("new-three").is_some() && kept.find("old-one").is_none());
+        let pruned = Cache::open_within(&folder, "qfq", "new", 10).unwrap();
+        let left = text();
+        let again = Cache::open(&folder, "qfq", "new").unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(!left.contains("old") && left.contains("new-three"), "{left}");
+        assert!(pruned.find("new-three").is_some() && again.find("new-three").is_some());
+    }
+
+    #[test]
+    fn lines_of_several_writers_stay_whole() {
+        let folder = std::env::temp_dir().join(format!("roundelay-cache-writers-{}", std::process::id()));
+        let long = |run: usize| Outcome { rows: Vec::new(), trace: vec![run.to_string().repeat(20_000)] };
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let folder = &folder;
+                scope.spawn(move || {
+                    // Opened anew each time, as by processes of their own.
+                    (0..20).for_each(|run| drop(Cache::open(folder, "qfq", "p").unwrap().add(format!("p-{writer}-{run}"), 0.0, long(run))));
+                });
+            }
+        });
+        let cache = Cache::open(&folder, "qfq", "p").unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(cache.done.lock().unwrap().len(), 80);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::places::PlanError;
 use crate::plan::Plan;
 
 /// All files of `papers/`, by their paths there.
@@ -84,7 +85,7 @@ impl Paper {
     ///
     /// # Errors
     /// What is wrong with the plan.
-    pub fn of_plan<'a>(name: &str, text: &str, beside: impl Fn(&str) -> Option<&'a str>) -> Result<Self, String> {
+    pub fn of_plan<'a>(name: &str, text: &str, beside: impl Fn(&str) -> Option<&'a str>) -> Result<Self, PlanError> {
         let plan = Plan::parse_beside(text, beside)?;
         let (label, about) = (plan.item.clone(), plan.title.clone());
         let item = Item { name: name.to_owned(), label, about, work: Work::Plan(Box::new(plan), text.to_owned()) };
@@ -125,7 +126,8 @@ fn paper(slug: &str, files: &[(&str, &str)]) -> Result<Paper, String> {
     for Entry { name, label, about, nothing } in about.items.clone() {
         let work = match (own(&format!("{name}.toml")), nothing) {
             (Some((path, text)), None) => {
-                Work::Plan(Box::new(Plan::parse_beside(text, beside).map_err(|error| format!("{path}: {error}"))?), (*text).to_owned())
+                // What it runs is checked before it is run, and by a test.
+                Work::Plan(Box::new(Plan::read(text, beside).map_err(|error| error.in_file(path))?), (*text).to_owned())
             }
             (None, Some(why)) => Work::Nothing(why),
             (Some(_), Some(_)) => return Err(format!("{slug}/paper.toml: {name} has a plan, so that nothing is to be left out")),
@@ -149,8 +151,12 @@ mod tests {
 [[item]]\nname = 'table-1'\nlabel = 'Table 1'\nabout = 'symbols'\nnothing = 'Definitions.'";
 
     #[test]
-    fn all_that_the_program_comes_with_can_be_read() {
-        papers().unwrap();
+    fn all_that_the_program_comes_with_can_be_run() {
+        let papers = papers().unwrap();
+        for (paper, item) in papers.iter().flat_map(|paper| paper.items.iter().map(move |item| (paper, item))) {
+            let checked = item.plan().map_or(Ok(()), |(plan, _)| plan.check());
+            assert_eq!(checked, Ok(()), "{} {}", paper.slug, item.name);
+        }
     }
 
     #[test]

@@ -4,12 +4,13 @@
 
 use std::fmt::Write;
 
-use roundelay_report::{Axis, Chart, Curve, Point};
+use roundelay_report::{Axis, Chart, Curve, Drawn, Point, Scaling};
 
 use crate::catalogue::{Item, Paper, Work};
 use crate::figures::{Reference, deviation, modes};
+use crate::finding::{Truth, measured, rounded};
+use crate::open;
 use crate::plan::{ChartSpec, Plan, Setting};
-use crate::predicate::{Truth, measured, rounded};
 use crate::record::Record;
 use crate::runner::Ran;
 use crate::verdict::{Kind, Verdict, judge};
@@ -41,10 +42,10 @@ impl<'a> Judged<'a> {
     pub fn new(item: &'a Item, plan: &'a Plan, text: &'a str, record: Record) -> Result<Self, String> {
         let ran = record.ran(plan)?;
         let verdicts: Vec<Verdict> = plan.claims.iter().map(|claim| judge(plan, claim, &ran.variations)).collect();
-        if let Some(missing) = verdicts.iter().flat_map(|verdict| &verdict.findings).find(|finding| finding.is_missing) {
+        if let Some(missing) = verdicts.iter().flat_map(Verdict::findings).find(|finding| finding.is_missing) {
             return Err(format!("a claim compares what the experiment does not give: {}", missing.words));
         }
-        let is_timed = ran.variations[0].0.experiment()?.runs_alone();
+        let is_timed = ran.variations[0].0.experiment().map_err(|wrong| wrong.message)?.runs_alone();
         Ok(Self { item, plan, text, record, ran, verdicts, is_timed })
     }
 
@@ -128,7 +129,11 @@ impl<'a> Judged<'a> {
     }
 
     fn chart(&self, spec: &ChartSpec) -> Chart {
-        let axis = |label: &str, letter: char| Axis { label: label.to_owned(), is_logarithmic: spec.log.contains(letter) };
+        let axis = |label: &str, letter: char| Axis {
+            label: label.to_owned(),
+            scaling: if spec.log.contains(letter) { Scaling::Logarithmic } else { Scaling::Linear },
+            ..Axis::default()
+        };
         let mut curves: Vec<Curve> = spec.curves.iter().filter_map(|text| self.curve(text)).collect();
         let is_alone = |name: &str| curves.iter().filter(|curve| curve.name.split(": ").next() == name.split(": ").next()).count() == 1;
         let short: Vec<bool> = curves.iter().map(|curve| is_alone(&curve.name)).collect();
@@ -136,7 +141,7 @@ impl<'a> Judged<'a> {
             // The run says it all where it has one curve.
             curve.name = curve.name.split(": ").next().unwrap_or_default().to_owned();
         }
-        Chart { title: format!("{}: {}", self.item.label, spec.title), x: axis(&spec.x, 'x'), y: axis(&spec.y, 'y'), curves }
+        Chart { title: format!("{}: {}", self.item.label, spec.title), x: axis(&spec.x, 'x'), y: axis(&spec.y, 'y'), curves, ..Chart::default() }
     }
 
     fn curve(&self, text: &str) -> Option<Curve> {
@@ -144,13 +149,13 @@ impl<'a> Judged<'a> {
         if reference.is_published {
             let published = self.plan.published.iter().find(|published| published.figure == reference.figure)?;
             let points = published.points.iter().map(|&(x, y)| Point { x, y, half_width: 0.0 }).collect();
-            return Some(Curve { name: format!("published {}", reference.figure), points, is_dashed: true });
+            return Some(Curve { name: format!("published {}", reference.figure), points, drawn: Drawn::Dashes });
         }
         let points = self.ran.variations[0].1.curve(&reference.figure)?.into_iter().filter_map(|(x, samples)| {
             Some(Point { x, y: samples.interval()?.mean, half_width: if samples.0.len() > 1 { deviation(&samples.values()) } else { 0.0 } })
         });
         let points = points.collect();
-        Some(Curve { name: reference.figure, points, is_dashed: false })
+        Some(Curve { name: reference.figure, points, drawn: Drawn::Line })
     }
 }
 
@@ -226,7 +231,7 @@ pub fn section(paper: &Paper, judged: &Judged<'_>, place: Place) -> String {
     for (number, chart) in judged.charts().iter().enumerate().filter(|(_, chart)| place == Place::Repository && chart.has_points()) {
         _ = write!(text, "![{}]({}/{})\n\n", chart.title, paper.slug, chart_file(item, number));
     }
-    text += &open(judged);
+    text += &open::section(paper, judged, place);
     for (part, lines) in &record.traces {
         _ = write!(text, "<details><summary>Step by step: {part}</summary>\n\n```text\n{}\n```\n\n</details>\n\n", lines.join("\n"));
     }
@@ -258,7 +263,7 @@ fn claims(paper: &Paper, judged: &Judged<'_>, place: Place) -> String {
         };
         let stands = claim.place.as_ref().map_or_else(String::new, |place| format!(" ({place})"));
         let mut findings: Vec<String> =
-            verdict.findings.iter().map(|finding| format!("{}{}", mark(finding.truth), finding.words)).collect();
+            verdict.findings().iter().map(|finding| format!("{}{}", mark(finding.truth), finding.words)).collect();
         if !claim.tolerance.is_empty() {
             findings.push(format!("Tolerance: {}", claim.tolerance));
         }
@@ -301,33 +306,6 @@ fn comparison(judged: &Judged<'_>) -> String {
     format!("| figure | published | ours, 95% interval | ours over published |\n|---|---|---|---|\n{lines}\n")
 }
 
-/// How verdicts move with what the paper leaves open.
-fn open(judged: &Judged<'_>) -> String {
-    let Judged { plan, ran, verdicts, .. } = judged;
-    if plan.open.is_empty() {
-        return String::new();
-    }
-    let mut text = String::from("**What the paper leaves open, and how the verdicts move.**\n\n");
-    text += &plan
-        .open
-        .iter()
-        .map(|open| format!("- {} (`{}`): {}\n", open.name.as_ref().unwrap_or(&open.parameter), open.parameter, open.says))
-        .collect::<String>();
-    let numbers: Vec<usize> = (0..plan.claims.len()).filter(|number| !plan.claims[*number].needs.is_empty()).collect();
-    let heads: String = numbers.iter().map(|number| format!(" claim {} |", number + 1)).collect();
-    _ = write!(text, "\n| with |{heads}\n|---|{}\n", "---|".repeat(numbers.len()));
-    for (place, (variation, _)) in ran.variations.iter().enumerate() {
-        let name = if variation.name.is_empty() { "the plan as it stands".to_owned() } else { format!("`{}`", variation.name) };
-        let truth = |number: &usize| match verdicts[*number].by_variation.get(place) {
-            Some(Truth::Holds) => " holds |",
-            Some(Truth::Fails) => " fails |",
-            _ => " undecided |",
-        };
-        _ = writeln!(text, "| {} |{}", cell(&name), numbers.iter().map(truth).collect::<String>());
-    }
-    text + "\n"
-}
-
 fn cost(paper: &Paper, judged: &Judged<'_>) -> String {
     let Judged { item, record, ran, .. } = judged;
     let seeds = ran.variations[0].0.seeds;
@@ -349,6 +327,6 @@ fn capital(text: &str) -> String {
 }
 
 /// Text in a cell of a table.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

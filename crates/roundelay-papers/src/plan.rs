@@ -5,6 +5,7 @@ use toml::{Table, Value};
 
 use crate::experiments::{Experiment, KINDS};
 use crate::figures::Reference;
+use crate::places::{PlanError, Places, Wrong, located, read};
 use crate::predicate::Predicate;
 use crate::table::set;
 use crate::verdict::Kind;
@@ -110,10 +111,19 @@ pub struct Open {
 }
 
 impl Open {
+    /// What verdicts call it.
+    pub fn name(&self) -> &str {
+        self.name.as_ref().unwrap_or(&self.parameter)
+    }
+
     /// What a choice is called: `weight = 10`.
     fn choice(&self, value: &Value) -> String {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        format!("{} = {value}", self.name.as_ref().unwrap_or(&self.parameter))
+        format!("{} = {}", self.name(), Self::text(value))
+    }
+
+    /// A value as text, without quotes.
+    pub(crate) fn text(value: &Value) -> String {
+        value.as_str().map_or_else(|| value.to_string(), str::to_owned)
     }
 }
 
@@ -170,8 +180,8 @@ impl Plan {
     /// Reads a plan and checks that each variation can be run, and each claim be judged.
     ///
     /// # Errors
-    /// What is wrong, with the line where TOML knows it.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// What is wrong, with its line.
+    pub fn parse(text: &str) -> Result<Self, PlanError> {
         Self::parse_beside(text, |_| None)
     }
 
@@ -179,54 +189,90 @@ impl Plan {
     ///
     /// # Errors
     /// As above.
-    pub fn parse_beside<'a>(text: &str, find: impl Fn(&str) -> Option<&'a str>) -> Result<Self, String> {
+    pub fn parse_beside<'a>(text: &str, find: impl Fn(&str) -> Option<&'a str>) -> Result<Self, PlanError> {
         let plan = Self::read(text, find)?;
-        for setting in [Setting::Quick, Setting::Full] {
-            for variation in plan.variations(setting)? {
-                variation.experiment()?;
-            }
-        }
-        plan.claims.iter().try_for_each(Claim::check)?;
-        for published in &plan.published {
-            Reference::parse(&published.figure).map_err(|message| format!("[[published]] {message}"))?;
-        }
+        plan.check().map_err(|wrong| Places::of(text).error(&wrong))?;
         Ok(plan)
     }
 
-    fn read<'a>(text: &str, find: impl Fn(&str) -> Option<&'a str>) -> Result<Self, String> {
-        let message = |error: toml::de::Error| error.to_string();
-        let mut table: Table = text.parse().map_err(message)?;
-        let Some(like) = table.get("like").and_then(Value::as_str).map(str::to_owned) else { return toml::from_str(text).map_err(message) };
-        let other = find(&like).ok_or_else(|| format!("like: there is no item '{like}' beside it"))?;
-        let mut other: Table = other.parse().map_err(|error| format!("{like}: {error}"))?;
+    /// Reads a plan and checks nothing that it runs.
+    ///
+    /// # Errors
+    /// What is no plan, with its line.
+    pub(crate) fn read<'a>(text: &str, find: impl Fn(&str) -> Option<&'a str>) -> Result<Self, PlanError> {
+        let mut table: Table = text.parse().map_err(|error| located(text, &error))?;
+        let Some(like) = table.get("like").and_then(Value::as_str).map(str::to_owned) else {
+            return toml::from_str(text).map_err(|error| located(text, &error));
+        };
+        let wrong = |message: String| Places::of(text).error(&Wrong::new("like", message));
+        let other = find(&like).ok_or_else(|| wrong(format!("like: there is no item '{like}' beside it")))?;
+        let mut other: Table = other.parse().map_err(|error| wrong(located(other, &error).in_file(&like)))?;
         for key in ["run", "quick", "open"] {
             if let (None, Some(value)) = (table.get(key), other.remove(key)) {
                 table.insert(key.to_owned(), value);
             }
         }
-        table.try_into().map_err(message)
+        read(&table).map_err(|wrong| Places::of(text).error(&wrong))
+    }
+
+    /// Whether each variation can be run, and each claim be judged.
+    pub(crate) fn check(&self) -> Result<(), Wrong> {
+        for setting in [Setting::Quick, Setting::Full] {
+            for variation in self.variations(setting)? {
+                variation.experiment().map_err(|wrong| self.written(setting, &variation, wrong))?;
+            }
+        }
+        for (number, claim) in self.claims.iter().enumerate() {
+            claim.check().map_err(|message| Wrong::new(format!("claim.{number}"), message))?;
+        }
+        for (number, published) in self.published.iter().enumerate() {
+            let path = format!("published.{number}.figure");
+            Reference::parse(&published.figure).map_err(|message| Wrong::new(path, format!("[[published]] {message}")))?;
+        }
+        Ok(())
+    }
+
+    /// What is wrong with a variation, at the key of the plan that says so: of `[[open]]`, `[quick]` or `[run]`.
+    fn written(&self, setting: Setting, variation: &Variation, wrong: Wrong) -> Wrong {
+        let is_below = |path: &str| wrong.path == path || wrong.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
+        let varied = variation.open.filter(|number| is_below(&self.open[*number].parameter));
+        let quick = self.quick.keys().find(|path| setting == Setting::Quick && is_below(path));
+        match (varied, quick) {
+            (Some(number), _) => {
+                Wrong::new(format!("open.{number}.values"), format!("[[open]] with {}: {}", variation.name, wrong.message))
+            }
+            (None, Some(path)) => Wrong::new(format!("quick.{path}"), format!("[quick] {}", wrong.message)),
+            (None, None) => Wrong { message: format!("[run] {}", wrong.message), ..wrong.below("run") },
+        }
     }
 
     /// What is run: the plan as it stands, then each value of each open parameter.
     ///
     /// # Errors
     /// A path that leads nowhere.
-    pub fn variations(&self, setting: Setting) -> Result<Vec<Variation>, String> {
+    pub fn variations(&self, setting: Setting) -> Result<Vec<Variation>, Wrong> {
         let mut run = self.run.clone();
         if setting == Setting::Quick {
             for (path, value) in &self.quick {
-                set(&mut run, path, value.clone()).map_err(|message| format!("[quick] {message}"))?;
+                set(&mut run, path, value.clone()).map_err(|message| Wrong::new(format!("quick.{path}"), format!("[quick] {message}")))?;
             }
         }
         let mut variations = vec![Variation::new(String::new(), None, run.clone())?];
         for (number, open) in self.open.iter().enumerate() {
             for value in &open.values {
                 let mut run = run.clone();
-                set(&mut run, &open.parameter, value.clone()).map_err(|message| format!("[[open]] {message}"))?;
+                let wrong = |message| Wrong::new(format!("open.{number}.parameter"), format!("[[open]] {message}"));
+                set(&mut run, &open.parameter, value.clone()).map_err(wrong)?;
                 variations.push(Variation::new(open.choice(value), Some(number), run)?);
             }
         }
         Ok(variations)
+    }
+
+    /// The plan with another discipline in the place of those examined: what it says of verdicts is then of none.
+    pub fn without_reasons(&self) -> Self {
+        let claims = self.claims.iter().map(|claim| Claim { because: String::new(), ..claim.clone() });
+        Self { claims: claims.collect(), ..self.clone() }
     }
 
     /// What the paper prints for a figure: its number, or its point at `x`.
@@ -240,26 +286,26 @@ impl Plan {
 }
 
 impl Variation {
-    fn new(name: String, open: Option<usize>, mut run: Table) -> Result<Self, String> {
+    fn new(name: String, open: Option<usize>, mut run: Table) -> Result<Self, Wrong> {
         let seeds = run.remove("seeds").unwrap_or(Value::Integer(1));
         let seeds = seeds.as_integer().and_then(|seeds| u64::try_from(seeds).ok()).filter(|seeds| (1..=10_000).contains(seeds));
-        Ok(Self { name, open, run, seeds: seeds.ok_or("[run] seeds: legal range 1 to 10000")? })
+        Ok(Self { name, open, run, seeds: seeds.ok_or_else(|| Wrong::new("run.seeds", "[run] seeds: legal range 1 to 10000"))? })
     }
 
     /// The experiment that it describes.
     ///
     /// # Errors
-    /// An unknown kind, or what is wrong with its keys.
-    pub fn experiment(&self) -> Result<Box<dyn Experiment>, String> {
+    /// An unknown kind, or what is wrong with its keys, by their paths in `[run]`.
+    pub fn experiment(&self) -> Result<Box<dyn Experiment>, Wrong> {
         let mut run = self.run.clone();
         let kind = run.remove("kind").and_then(|kind| kind.as_str().map(str::to_owned));
         let known = || KINDS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        let kind = kind.ok_or_else(|| format!("[run] kind: one of {}", known()))?;
-        let Some((_, read)) = KINDS.iter().find(|(name, _)| *name == kind) else {
-            return Err(format!("[run] kind '{kind}': one of {}", known()));
-        };
-        let experiment = read(run).map_err(|error| format!("[run] {error}"))?;
-        if experiment.parts().is_empty() { Err("[run] nothing to run: a column or more".to_owned()) } else { Ok(experiment) }
+        let kind = kind.ok_or_else(|| Wrong::new("kind", format!("kind: one of {}", known())))?;
+        let read = KINDS.iter().find(|(name, _)| *name == kind).map(|(_, read)| read);
+        let read = read.ok_or_else(|| Wrong::new("kind", format!("kind '{kind}': one of {}", known())))?;
+        let experiment = read(&run)?;
+        experiment.check()?;
+        if experiment.parts().is_empty() { Err(Wrong::new("columns", "nothing to run: a column or more")) } else { Ok(experiment) }
     }
 
     /// The text that runs are cached by: all that decides what is run.
@@ -340,8 +386,29 @@ says = "What each flow sends."
         let (plan, other) = (parse(own).unwrap(), Plan::parse(PLAN).unwrap());
         assert_eq!(plan.variations(Setting::Quick), other.variations(Setting::Quick));
         assert_eq!((plan.claims.len(), plan.published.len()), (1, 0), "claims are its own");
-        assert!(parse(&own.replace("figure-1", "figure-3")).unwrap_err().contains("no item 'figure-3'"));
+        assert!(parse(&own.replace("figure-1", "figure-3")).unwrap_err().message.contains("no item 'figure-3'"));
         assert!(parse(&format!("{own}[quick]\nseeds = 1")).unwrap().variations(Setting::Quick).unwrap()[0].seeds == 1);
+    }
+
+    /// An error in a plan's scenario came after the run had begun, with the line of no file.
+    #[test]
+    fn what_is_wrong_with_a_plan_has_the_line_of_the_plan() {
+        let line = |part: &str| 1 + PLAN.lines().position(|line| line.contains(part)).unwrap();
+        for (from, to, at, expected) in [
+            ("duration = \"4s\"", "duration = \"4\"", "duration", "[run] scenario.duration: '4' has no unit"),
+            ("pairs = 10", "pairs = 0", "topology =", "pairs"),
+            ("from = \"s*\"", "form = \"s*\"", "source =", "unknown field `form`"),
+            ("\"drr\"", "\"drrr\"", "columns =", "[run] columns.DRR: "),
+            ("\"2s\"", "\"2\"", "\"2s\"", "[quick] scenario.duration: '2' has no unit"),
+            ("\"2mbit\"", "\"2\"", "values =", "[[open]] with rate = 2: "),
+            ("kind = \"simulate\"", "kind = \"simulate\"\nother = 1", "seeds = 3", "unknown field `other`"),
+            ("expect = \"holds\"", "expect = \"hold\"", "expect =", "unknown variant `hold`"),
+            ("is = \"published\", of = \"DRR: ", "is = \"published\", of = \"", "[[claim]]", "expected RUN: FIGURE"),
+        ] {
+            let error = Plan::parse(&PLAN.replacen(from, to, 1)).unwrap_err();
+            assert!(error.message.contains(expected), "{error:?}");
+            assert_eq!(error.line, line(at), "{error:?}");
+        }
     }
 
     #[test]
@@ -356,7 +423,7 @@ says = "What each flow sends."
             ("expect = \"holds\"", "expect = \"does not hold\"", "because is needed"),
         ] {
             let error = Plan::parse(&PLAN.replace(from, to)).unwrap_err();
-            assert!(error.contains(expected), "{error}");
+            assert!(error.message.contains(expected), "{error:?}");
         }
     }
 }

@@ -7,6 +7,7 @@ use roundelay_sim::scenario::Interval;
 use serde::Deserialize;
 
 use crate::figures::{Figures, Reference, Samples};
+use crate::finding::{Compared, Finding, Truth, range, rounded};
 use crate::plan::Plan;
 
 /// What must hold.
@@ -91,78 +92,6 @@ const fn one() -> f64 {
     1.0
 }
 
-/// What a predicate comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Truth {
-    /// It fails over all of the intervals.
-    Fails,
-    /// The intervals do not tell.
-    Undecided,
-    /// It holds over all of them.
-    Holds,
-}
-
-/// What a predicate came to, with the numbers that decided.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
-    /// Whether a figure that it compares was not measured.
-    pub is_missing: bool,
-    /// The outcome.
-    pub truth: Truth,
-    /// In words: `DRR: f0 delay, ms is 134.9 +- 2.1 (n = 20), needed 100 to 160`.
-    pub words: String,
-}
-
-impl Finding {
-    fn within(what: &str, interval: Interval, n: usize, from: Option<f64>, to: Option<f64>) -> Self {
-        let half = interval.half_width.unwrap_or(0.0);
-        let (low, high) = (interval.mean - half, interval.mean + half);
-        let [lower, upper] = [from.unwrap_or(f64::NEG_INFINITY), to.unwrap_or(f64::INFINITY)];
-        let truth = match () {
-            () if low >= lower && high <= upper => Truth::Holds,
-            () if high < lower || low > upper => Truth::Fails,
-            () => Truth::Undecided,
-        };
-        Self::new(truth, format!("{what} is {}, needed {}", measured(interval, n), range(from, to)))
-    }
-
-    const fn new(truth: Truth, words: String) -> Self {
-        Self { is_missing: false, truth, words }
-    }
-
-    fn missing(what: impl std::fmt::Display) -> Self {
-        Self { is_missing: true, truth: Truth::Fails, words: format!("{what} was not measured") }
-    }
-}
-
-/// A mean with its interval and the number of seeds, in words.
-pub fn measured(interval: Interval, n: usize) -> String {
-    match interval.half_width {
-        Some(half) if half > 0.0 => format!("{} ± {} (n = {n})", rounded(interval.mean), rounded(half)),
-        _ => rounded(interval.mean),
-    }
-}
-
-/// Four digits that count.
-pub fn rounded(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return value.to_string();
-    }
-    let digits = (3 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
-    let text = format!("{value:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-fn range(from: Option<f64>, to: Option<f64>) -> String {
-    match (from, to) {
-        (Some(from), Some(to)) => format!("{} to {}", rounded(from), rounded(to)),
-        (Some(f64::MIN_POSITIVE), None) => "more than 0".to_owned(),
-        (Some(from), None) => format!("at least {}", rounded(from)),
-        (None, Some(to)) => format!("at most {}", rounded(to)),
-        (None, None) => "a number".to_owned(),
-    }
-}
-
 /// Where predicates find their numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct World<'a> {
@@ -197,7 +126,7 @@ impl World<'_> {
         let parsed = Reference::parse(one).and_then(|one| Ok((one, Reference::parse(other)?)));
         let (one, other) = match parsed {
             Ok(references) => references,
-            Err(words) => return Finding { is_missing: true, truth: Truth::Fails, words },
+            Err(words) => return Finding::unreadable(words),
         };
         let samples = match self.pairs(&one, &other, what) {
             Ok(samples) => samples,
@@ -293,7 +222,7 @@ fn order(world: World<'_>, less: &str, more: &str, by: f64) -> Finding {
 fn every(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> Finding {
     let reference = match Reference::parse(of) {
         Ok(reference) => reference,
-        Err(words) => return Finding { is_missing: true, truth: Truth::Fails, words },
+        Err(words) => return Finding::unreadable(words),
     };
     let Some(samples) = world.samples(&reference).filter(|samples| !samples.0.is_empty()) else { return Finding::missing(&reference) };
     let values = samples.values();
@@ -303,13 +232,14 @@ fn every(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> Find
         values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(*value), most.max(*value)));
     let words =
         format!("{of} is {} to {} over {} seeds, needed {} with each", rounded(least), rounded(most), values.len(), range(from, to));
-    Finding::new(truth, words)
+    let compared = samples.interval().map(|interval| Compared { what: of.to_owned(), interval, from, to });
+    Finding { compared, ..Finding::new(truth, words) }
 }
 
 fn interval(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> Finding {
     let reference = match Reference::parse(of) {
         Ok(reference) => reference,
-        Err(words) => return Finding { is_missing: true, truth: Truth::Fails, words },
+        Err(words) => return Finding::unreadable(words),
     };
     let samples = world.samples(&reference);
     match samples.as_ref().and_then(|samples| Some((samples.interval()?, samples.0.len()))) {
@@ -332,7 +262,8 @@ fn steps(world: World<'_>, of: &str, words: &str, gain: impl Fn(f64, f64) -> f64
     let step = |pair: &[(f64, &Samples)]| {
         let gains = pair[0].1.with(pair[1].1, &gain);
         let what = format!("{of}: the {words} from {} to {}", rounded(pair[0].0), rounded(pair[1].0));
-        Some((gains.interval()?.mean, Finding::within(&what, gains.interval()?, gains.0.len(), Some(0.0), None)))
+        let finding = Finding::within(&what, gains.interval()?, gains.0.len(), Some(0.0), None);
+        Some((gains.interval()?.mean, finding.of(format!("{of}: the smallest {words}"))))
     };
     let worst = points.windows(2).filter_map(step).min_by(|one, other| one.1.truth.cmp(&other.1.truth).then(one.0.total_cmp(&other.0)));
     worst.map(|(_, finding)| finding).into_iter().collect()
@@ -348,7 +279,8 @@ fn flat(world: World<'_>, of: &str, within: f64) -> Vec<Finding> {
     let part = |(x, interval, n): &(f64, Interval, usize)| {
         let relative = Interval { mean: interval.mean / mean, half_width: interval.half_width.map(|half| half / mean) };
         let what = format!("{of} @ {} over the curve's mean", rounded(*x));
-        (relative.mean, Finding::within(&what, relative, *n, Some(1.0 - within), Some(1.0 + within)))
+        let finding = Finding::within(&what, relative, *n, Some(1.0 - within), Some(1.0 + within));
+        (relative.mean, finding.of(format!("{of}: the farthest point over the curve's mean")))
     };
     let off = |finding: &(f64, Finding)| (finding.0 - 1.0).abs();
     let worst = intervals.iter().map(part).max_by(|one, other| off(one).total_cmp(&off(other)));
@@ -457,10 +389,5 @@ mod tests {
         assert_eq!(truth("{ is = 'crossing', of = 'A: curve', with = 'B: curve', from = 2, to = 3 }"), Truth::Holds);
         assert_eq!(truth("{ is = 'crossing', of = 'A: curve', with = 'B: curve', from = 3 }"), Truth::Fails);
         assert_eq!(truth("{ is = 'crossing', of = 'B: curve', with = 'A: curve' }"), Truth::Fails);
-    }
-
-    #[test]
-    fn numbers_have_four_digits_that_count() {
-        assert_eq!([134.871, 0.000_123_456, 41_158.0, 2.0, 0.0].map(rounded), ["134.9", "0.0001235", "41158", "2", "0"]);
     }
 }

@@ -54,7 +54,7 @@ pub struct Recorded {
 /// # Errors
 /// A path of the plan leads nowhere.
 pub fn identity(plan: &Plan, setting: Setting) -> Result<String, String> {
-    let variations = plan.variations(setting)?;
+    let variations = plan.variations(setting).map_err(|wrong| wrong.message)?;
     let runs = variations.iter().map(|variation| format!("{} {}", variation.identity(), variation.seeds));
     let texts: Vec<String> = runs.chain(shown(plan)).chain(judged(plan)).collect();
     Ok(hash(texts.iter().map(String::as_str)))
@@ -106,7 +106,7 @@ impl Record {
     /// # Errors
     /// The plan has other variations than the record.
     pub fn ran(&self, plan: &Plan) -> Result<Ran, String> {
-        let variations = plan.variations(self.setting())?;
+        let variations = plan.variations(self.setting()).map_err(|wrong| wrong.message)?;
         if variations.len() != self.variations.len() {
             return Err("the record has other variations than the plan: run it again".to_owned());
         }

@@ -48,7 +48,7 @@ impl Runner {
     /// # Errors
     /// What is wrong with the plan, or what failed.
     pub fn run(&self, plan: &Plan, cache: &Cache, tell: &(dyn Fn() + Sync)) -> Result<Ran, Failed> {
-        let mut variations = plan.variations(self.setting).map_err(Failed)?;
+        let mut variations = plan.variations(self.setting)?;
         if let Some(seeds) = self.seeds {
             variations.iter_mut().for_each(|variation| variation.seeds = seeds);
         }
@@ -83,7 +83,7 @@ impl Runner {
     /// # Errors
     /// What is wrong with the plan.
     pub fn count(&self, plan: &Plan) -> Result<usize, Failed> {
-        let variations = plan.variations(self.setting).map_err(Failed)?;
+        let variations = plan.variations(self.setting)?;
         let counts = variations.iter().map(|variation| {
             let parts = self.experiment(variation)?.parts().len();
             Ok(parts * self.seeds.unwrap_or(variation.seeds) as usize)
@@ -92,7 +92,7 @@ impl Runner {
     }
 
     fn experiment(&self, variation: &Variation) -> Result<Box<dyn Experiment>, Failed> {
-        let mut experiment = variation.experiment().map_err(Failed)?;
+        let mut experiment = variation.experiment()?;
         if let Some(discipline) = &self.instead {
             experiment.instead(discipline)?;
         }
@@ -149,8 +149,8 @@ mod tests {
             let ran = runner(instead).run(&plan, &Cache::none(), &|| ()).unwrap();
             judge(&plan, &plan.claims[0], &ran.variations)
         };
-        assert_eq!(verdict(None).kind, Kind::Holds, "{:?}", verdict(None).findings);
-        assert_eq!(verdict(Some("fifo limit 50")).kind, Kind::DoesNotHold, "{:?}", verdict(Some("fifo limit 50")).findings);
+        assert_eq!(verdict(None).kind, Kind::Holds, "{:?}", verdict(None).findings());
+        assert_eq!(verdict(Some("fifo limit 50")).kind, Kind::DoesNotHold, "{:?}", verdict(Some("fifo limit 50")).findings());
     }
 
     #[test]

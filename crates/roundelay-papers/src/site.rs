@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::catalogue::{Item, Paper};
 use crate::experiments::Failed;
+use crate::open;
 use crate::page::{self, Judged, chart_file};
 use crate::plan::Setting;
 use crate::record::{self, Record};
@@ -45,7 +46,9 @@ impl<'a> Site<'a> {
             files.push((PathBuf::from(format!("{}.md", paper.slug)), page::page(paper, judged)));
             for judged in judged.iter().flatten() {
                 let drawn = judged.charts().into_iter().enumerate().filter(|(_, chart)| chart.has_points());
-                files.extend(drawn.map(|(number, chart)| (Path::new(&paper.slug).join(chart_file(judged.item, number)), chart.svg())));
+                let open = open::charts(judged).into_iter().map(|(number, chart)| (open::chart_file(judged.item, number), chart));
+                let drawn = drawn.map(|(number, chart)| (chart_file(judged.item, number), chart)).chain(open);
+                files.extend(drawn.map(|(file, chart)| (Path::new(&paper.slug).join(file), chart.svg())));
             }
         }
         files

@@ -2,6 +2,17 @@
 
 use toml::{Table, Value};
 
+/// The value at a dotted path, if there is one.
+pub(crate) fn find<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
+    let mut parts = path.split('.');
+    let first = table.get(parts.next()?)?;
+    parts.try_fold(first, |place, part| match place {
+        Value::Table(table) => table.get(part),
+        Value::Array(values) => values.get(part.parse::<usize>().ok()?),
+        _ => None,
+    })
+}
+
 /// Sets the value at a dotted path; a number in the path is a place in a list: `scenario.source.4.weight`. Tables that are not there are made.
 ///
 /// # Errors
@@ -47,6 +58,10 @@ mod tests {
         let mut table: Table = "a = 1\nb = [{ c = 2 }, { c = 3 }]\n[d.e]\nf = 4".parse().unwrap();
         for path in ["a", "b.1.c", "d.e.f", "d.e.new"] {
             set(&mut table, path, Value::Integer(9)).unwrap();
+            assert_eq!(find(&table, path), Some(&Value::Integer(9)));
+        }
+        for path in ["x", "b.2.c", "b.c", "a.y"] {
+            assert_eq!(find(&table, path), None, "{path}");
         }
         assert_eq!(table, "a = 9\nb = [{ c = 2 }, { c = 9 }]\n[d.e]\nf = 9\nnew = 9".parse().unwrap());
         assert_eq!(set(&mut table, "b.2.c", Value::Integer(0)).unwrap_err(), "b.2.c: no '2' there");

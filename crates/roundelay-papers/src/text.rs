@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::catalogue::Paper;
 use crate::page::Judged;
-use crate::predicate::Truth;
+use crate::finding::Truth;
 use crate::verdict::Kind;
 
 /// The list of papers and items, with the verdicts on record.
@@ -40,7 +40,7 @@ fn on_record(kinds: impl Iterator<Item = Kind>) -> String {
 /// What one item came to, for programs: claims with verdicts and findings, published values beside ours, and the record.
 pub fn json(paper: &str, judged: &Judged<'_>) -> serde_json::Value {
     let claims = judged.plan.claims.iter().zip(&judged.verdicts).map(|(claim, verdict)| {
-        let findings: Vec<_> = verdict.findings.iter().map(|finding| finding.words.as_str()).collect();
+        let findings: Vec<_> = verdict.findings().iter().map(|finding| finding.words.as_str()).collect();
         let (kind, on_record) = (verdict.kind.name(), claim.expect.name());
         serde_json::json!({ "claim": claim.says, "verdict": kind, "on_record": on_record, "words": verdict.words, "findings": findings })
     });
@@ -63,13 +63,8 @@ pub fn report(paper: &str, judged: &Judged<'_>) -> String {
     let mut text = format!("{paper} {}: {}\n{} ({} setting)\n\n", item.label, plan.title, plan.page, record.setting);
     for (claim, verdict) in plan.claims.iter().zip(&judged.verdicts) {
         _ = writeln!(text, "  {}\n    {}", claim.says, verdict.words);
-        for finding in &verdict.findings {
-            let mark = match finding.truth {
-                Truth::Holds => '+',
-                Truth::Fails => 'x',
-                Truth::Undecided => '?',
-            };
-            _ = writeln!(text, "    {mark} {}", finding.words);
+        for finding in verdict.findings() {
+            _ = writeln!(text, "    {} {}", mark(finding.truth), finding.words);
         }
     }
     text += &comparison(judged);
@@ -101,15 +96,18 @@ fn open(judged: &Judged<'_>) -> String {
     for (place, (variation, _)) in ran.variations.iter().enumerate() {
         let marks: String = verdicts
             .iter()
-            .map(|verdict| match verdict.by_variation.get(place) {
-                _ if verdict.kind == Kind::LeftOut => ' ',
-                Some(Truth::Holds) => '+',
-                Some(Truth::Fails) => 'x',
-                _ => '?',
-            })
+            .map(|verdict| if verdict.kind == Kind::LeftOut { ' ' } else { mark(verdict.truth(place)) })
             .collect();
         let name = if variation.name.is_empty() { "the plan as it stands" } else { &variation.name };
         _ = writeln!(text, "  {marks}  {name}");
     }
     text
+}
+
+const fn mark(truth: Truth) -> char {
+    match truth {
+        Truth::Holds => '+',
+        Truth::Fails => 'x',
+        Truth::Undecided => '?',
+    }
 }

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::figures::Figures;
+use crate::finding::{Finding, Truth, truth_of};
 use crate::plan::{Claim, Plan, Variation};
-use crate::predicate::{Finding, Truth, World};
+use crate::predicate::World;
 
 /// A verdict without its reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,25 +51,39 @@ pub struct Verdict {
     pub kind: Kind,
     /// The whole verdict in a line: `holds if scenario.source.4.weight is 10 or 22`.
     pub words: String,
+    /// What decided it with each variation, the plan as it stands first.
+    pub by_variation: Vec<Vec<Finding>>,
+}
+
+impl Verdict {
     /// What decided it, with the plan as it stands.
-    pub findings: Vec<Finding>,
-    /// What it came to with each variation, the plan as it stands first.
-    pub by_variation: Vec<Truth>,
+    pub fn findings(&self) -> &[Finding] {
+        self.by_variation.first().map_or(&[], Vec::as_slice)
+    }
+
+    /// What it came to with a variation.
+    pub fn truth(&self, variation: usize) -> Truth {
+        self.by_variation.get(variation).map_or(Truth::Undecided, |findings| truth_of(findings))
+    }
 }
 
 /// Judges a claim by what every variation gave.
 pub fn judge(plan: &Plan, claim: &Claim, variations: &[(Variation, Figures)]) -> Verdict {
     let findings =
         |figures: &Figures| -> Vec<Finding> { claim.needs.iter().flat_map(|predicate| predicate.judge(World { plan, figures })).collect() };
-    let truth = |findings: &[Finding]| findings.iter().map(|finding| finding.truth).min().unwrap_or(Truth::Undecided);
-    let all: Vec<Vec<Finding>> = variations.iter().map(|(_, figures)| findings(figures)).collect();
-    let by_variation: Vec<Truth> = all.iter().map(|findings| truth(findings)).collect();
-    let (kind, words) = decide(claim, variations, &by_variation);
-    Verdict { kind, words, findings: all.into_iter().next().unwrap_or_default(), by_variation }
+    let by_variation: Vec<Vec<Finding>> = variations.iter().map(|(_, figures)| findings(figures)).collect();
+    let truths: Vec<Truth> = by_variation.iter().map(|findings| truth_of(findings)).collect();
+    let (kind, words) = decide(claim, variations, &truths);
+    Verdict { kind, words, by_variation }
 }
 
 fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) -> (Kind, String) {
-    let because = |words: String| if claim.because.is_empty() { words } else { format!("{words}: {}", claim.because) };
+    // The plan's reason is of the verdict on record, and of no other.
+    let because = |kind: Kind, words: String| match claim.because.as_str() {
+        "" => (kind, words),
+        reason if kind == claim.expect => (kind, format!("{words}: {reason}")),
+        _ => (kind, format!("{words} (on record: '{}', of which alone the plan gives the reason)", claim.expect.name())),
+    };
     if let Some(what) = &claim.left_out {
         return (Kind::LeftOut, format!("the paper leaves out {what}"));
     }
@@ -84,15 +99,15 @@ fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) 
         Truth::Holds if !has(Truth::Fails) => (Kind::Holds, "holds".to_owned()),
         Truth::Holds => {
             let without = with(variations, truths, Truth::Fails).join(", nor with ");
-            (Kind::HoldsIf, because(format!("holds as the plan stands, but not with {without}")))
+            because(Kind::HoldsIf, format!("holds as the plan stands, but not with {without}"))
         }
         _ if has(Truth::Holds) => {
             let with = with(variations, truths, Truth::Holds).join(", or ");
             let base = if base == Truth::Undecided { "is undecided" } else { "fails" };
-            (Kind::HoldsIf, because(format!("{base} as the plan stands, holds with {with}")))
+            because(Kind::HoldsIf, format!("{base} as the plan stands, holds with {with}"))
         }
-        Truth::Undecided => (Kind::Undecided, because(format!("undecided with {} seeds", variations[0].0.seeds))),
-        Truth::Fails => (Kind::DoesNotHold, because("does not hold".to_owned())),
+        Truth::Undecided => because(Kind::Undecided, format!("undecided with {} seeds", variations[0].0.seeds)),
+        Truth::Fails => because(Kind::DoesNotHold, "does not hold".to_owned()),
     }
 }
 
@@ -110,7 +125,11 @@ mod tests {
 
     /// Verdicts on the claims of the plan where DRR's least flow gets so much with each variation.
     fn verdicts(least: [f64; 3]) -> Vec<Verdict> {
-        let plan = Plan::parse(PLAN).unwrap();
+        verdicts_of(PLAN, least)
+    }
+
+    fn verdicts_of(plan: &str, least: [f64; 3]) -> Vec<Verdict> {
+        let plan = Plan::parse(plan).unwrap();
         let figures = |value: f64| {
             let mut figures = Figures::default();
             (1..=3).for_each(|seed| figures.add(seed, &[Row::scalar("DRR", "least, kbit/s", value)]));
@@ -129,5 +148,15 @@ mod tests {
         assert_eq!((some.kind, some.words.as_str()), (Kind::HoldsIf, "holds as the plan stands, but not with rate = 600kbit"));
         assert_eq!(verdict([400.0, 400.0, 490.0]).words, "fails as the plan stands, holds with rate = 2mbit");
         assert_eq!(verdicts([1.0; 3])[1].words, "the paper leaves out what longer means");
+    }
+
+    #[test]
+    fn a_reason_is_of_the_verdict_on_record() {
+        let plan = PLAN.replacen("expect = \"holds\"", "because = \"queues are short\"\nexpect = \"does not hold\"", 1);
+        let words = |least| verdicts_of(&plan, least).swap_remove(0).words;
+        assert_eq!(words([400.0, 410.0, 390.0]), "does not hold: queues are short");
+        let another = words([500.0, 400.0, 490.0]);
+        assert!(another.ends_with("(on record: 'does not hold', of which alone the plan gives the reason)"), "{another}");
+        assert!(!another.contains("queues are short"));
     }
 }

@@ -34,10 +34,11 @@ pub enum StartTime {
     IdleGroups,
     /// Eq. 29, S = max(min(V, F_b), F), for every newly backlogged flow.
     EveryFlow,
-    /// As Linux 3.6: a stale flow starts at V, or at the finish time of the first eligible and ready group from its own on, if that is before
-    /// its own rounded finish time, but no later than the end of V's slot.
+    /// As Linux 3.6. S = F for a flow that left late: F is after V, and F rounded down is at most the end of V's slot. Any other flow takes F_b,
+    /// the finish time of the first eligible and ready group from its own on, where F_b is before its own rounded F: S = min(F_b, end of V's slot).
+    /// Without such a group S = V.
     Linux,
-    /// As FreeBSD: the same without "but".
+    /// As FreeBSD: Linux's rule without the bound of V's slot, so that S = F_b where Linux takes min(F_b, end of V's slot).
     FreeBsd,
 }
 

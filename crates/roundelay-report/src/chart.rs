@@ -1,6 +1,7 @@
-//! Line charts as SVG: curves over linear or logarithmic axes, with bars for their uncertainty.
+//! Charts as SVG: curves and marks over linear or logarithmic axes, with bars for their uncertainty and a band for what is tolerated.
 
-use std::fmt::Write;
+mod drawing;
+mod scale;
 
 /// A chart.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -13,6 +14,10 @@ pub struct Chart {
     pub y: Axis,
     /// What is drawn, in the order of the legend.
     pub curves: Vec<Curve>,
+    /// Values of y that are tolerated.
+    pub band: Option<Band>,
+    /// Whether it is drawn less high, as for a few points.
+    pub is_low: bool,
 }
 
 /// An axis of a chart.
@@ -20,8 +25,35 @@ pub struct Chart {
 pub struct Axis {
     /// What it measures, with its unit.
     pub label: String,
-    /// Whether it is logarithmic; points at or below zero are then left out.
-    pub is_logarithmic: bool,
+    /// How values lie along it; points that it has no place for are left out.
+    pub scaling: Scaling,
+    /// Names of what stands at 0, 1, 2..; none where the axis has numbers.
+    pub names: Vec<String>,
+}
+
+/// How values lie along an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scaling {
+    /// By their size.
+    #[default]
+    Linear,
+    /// By their logarithms; only what is above zero has a place.
+    Logarithmic,
+    /// The same with a tick a power of two, written in units of 1024: 64, 1k, 32k.
+    Doubling,
+}
+
+impl Scaling {
+    /// Whether values lie by their logarithms.
+    pub const fn is_logarithmic(self) -> bool {
+        !matches!(self, Self::Linear)
+    }
+}
+
+impl Axis {
+    fn has_place_for(&self, value: f64) -> bool {
+        value.is_finite() && (value > 0.0 || !self.scaling.is_logarithmic())
+    }
 }
 
 /// A curve of a chart.
@@ -31,8 +63,24 @@ pub struct Curve {
     pub name: String,
     /// Points, by x.
     pub points: Vec<Point>,
-    /// Whether it is drawn with dashes, as for published values.
-    pub is_dashed: bool,
+    /// How it is drawn.
+    pub drawn: Drawn,
+}
+
+/// How a curve is drawn: as a line in the next colour of the palette, or as marks in a colour of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Drawn {
+    /// A line.
+    #[default]
+    Line,
+    /// A line of dashes, as for published values.
+    Dashes,
+    /// Green dots.
+    Dots,
+    /// Orange rings.
+    Rings,
+    /// Red crosses.
+    Crosses,
 }
 
 /// A point of a curve.
@@ -46,13 +94,22 @@ pub struct Point {
     pub half_width: f64,
 }
 
-const WIDTH: f64 = 620.0;
-const HEIGHT: f64 = 340.0;
-/// Room around the curves: left, right, top, bottom.
-const MARGINS: [f64; 4] = [64.0, 16.0, 32.0, 48.0];
-const LEGEND_LINE: f64 = 18.0;
-/// Okabe and Ito's colours, which the colour-blind can tell apart.
-const COLOURS: [&str; 8] = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8a8a8a"];
+/// Values of y between two bounds, drawn as a band with a line at each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Band {
+    /// What the legend calls it.
+    pub name: String,
+    /// At least; none: all that is lower.
+    pub from: Option<f64>,
+    /// At most; none: all that is higher.
+    pub to: Option<f64>,
+}
+
+impl Drawn {
+    const fn is_marks(self) -> bool {
+        matches!(self, Self::Dots | Self::Rings | Self::Crosses)
+    }
+}
 
 impl Chart {
     /// Whether there is anything to draw.
@@ -62,23 +119,7 @@ impl Chart {
 
     /// The chart as an SVG document. Points that are not finite are left out.
     pub fn svg(&self) -> String {
-        let [left, right, top, bottom] = MARGINS;
-        let across = Scale::over(self.shown().map(|point| point.x), &self.x, [left, WIDTH - right]);
-        let ends = self.shown().flat_map(|point| [point.y - point.half_width, point.y + point.half_width]);
-        let up = Scale::over(ends, &self.y, [HEIGHT - bottom, top]);
-        let legend = self.legend();
-        let height = HEIGHT + legend.1;
-        let mut text = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
-             font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"white\"/>\n\
-             <text x=\"{left}\" y=\"18\" font-weight=\"bold\">{}</text>\n",
-            escape(&self.title)
-        );
-        text += &self.axes(&across, &up);
-        for (curve, colour) in self.curves.iter().zip(COLOURS.iter().cycle()) {
-            text += &self.curve(curve, colour, &across, &up);
-        }
-        text + &legend.0 + "</svg>\n"
+        panels(std::slice::from_ref(self))
     }
 
     /// Points that the axes have a place for.
@@ -87,153 +128,13 @@ impl Chart {
     }
 
     fn shows(&self, point: &Point) -> bool {
-        let is_on = |value: f64, axis: &Axis| value.is_finite() && (value > 0.0 || !axis.is_logarithmic);
-        is_on(point.x, &self.x) && is_on(point.y, &self.y)
-    }
-
-    fn axes(&self, across: &Scale, up: &Scale) -> String {
-        let [left, right, top, bottom] = MARGINS;
-        let (floor, end) = (HEIGHT - bottom, WIDTH - right);
-        let mut text = String::new();
-        for tick in up.ticks() {
-            let at = up.place(tick);
-            _ = writeln!(
-                text,
-                "<path d=\"M{left} {at:.1}H{end}\" stroke=\"#e4e4e4\"/><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                left - 6.0,
-                at + 4.0,
-                number(tick)
-            );
-        }
-        for tick in across.ticks() {
-            let at = across.place(tick);
-            _ = writeln!(
-                text,
-                "<path d=\"M{at:.1} {top}V{floor}\" stroke=\"#f0f0f0\"/><text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                floor + 15.0,
-                number(tick)
-            );
-        }
-        let (middle, height) = ((left + end) / 2.0, (top + floor) / 2.0);
-        text + &format!(
-            "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n\
-             <text transform=\"translate(14 {height}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-            floor + 34.0,
-            escape(&self.x.label),
-            escape(&self.y.label)
-        )
-    }
-
-    fn curve(&self, curve: &Curve, colour: &str, across: &Scale, up: &Scale) -> String {
-        let shown: Vec<&Point> = curve.points.iter().filter(|point| self.shows(point)).collect();
-        let place = |point: &&Point| format!("{:.1},{:.1}", across.place(point.x), up.place(point.y));
-        let dashes = if curve.is_dashed { " stroke-dasharray=\"5 4\"" } else { "" };
-        let mut text = String::new();
-        for point in shown.iter().filter(|point| point.half_width > 0.0) {
-            let (at, from, to) = (across.place(point.x), up.place(point.y - point.half_width), up.place(point.y + point.half_width));
-            _ = writeln!(text, "<path d=\"M{at:.1} {from:.1}V{to:.1}\" stroke=\"{colour}\" stroke-opacity=\"0.4\"/>");
-        }
-        if let [only] = shown[..] {
-            let (x, y) = (across.place(only.x), up.place(only.y));
-            _ = writeln!(text, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\"/>");
-        }
-        let places: Vec<String> = shown.iter().map(place).collect();
-        let name = escape(&curve.name);
-        text + &format!(
-            "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\"{dashes} points=\"{}\"><title>{name}</title></polyline>\n",
-            places.join(" ")
-        )
-    }
-
-    /// The legend below the curves, and how high it is.
-    fn legend(&self) -> (String, f64) {
-        let (mut at, mut line, mut text) = (MARGINS[0], 0.0, String::new());
-        for (curve, colour) in self.curves.iter().zip(COLOURS.iter().cycle()) {
-            let width = 40.0 + 6.5 * curve.name.chars().count() as f64;
-            if at + width > WIDTH && at > MARGINS[0] {
-                (at, line) = (MARGINS[0], line + LEGEND_LINE);
-            }
-            let dashes = if curve.is_dashed { " stroke-dasharray=\"5 4\"" } else { "" };
-            let y = HEIGHT + 8.0 + line;
-            _ = writeln!(
-                text,
-                "<path d=\"M{at} {y}h18\" stroke=\"{colour}\" stroke-width=\"3\"{dashes}/><text x=\"{}\" y=\"{}\">{}</text>",
-                at + 23.0,
-                y + 4.0,
-                escape(&curve.name)
-            );
-            at += width;
-        }
-        (text, line + LEGEND_LINE + 8.0)
+        self.x.has_place_for(point.x) && self.y.has_place_for(point.y)
     }
 }
 
-/// Where values of an axis lie.
-struct Scale {
-    /// Values at both ends; logarithms of them where the axis is logarithmic.
-    from: f64,
-    to: f64,
-    is_logarithmic: bool,
-    /// Where both ends lie.
-    ends: [f64; 2],
-}
-
-impl Scale {
-    fn over(values: impl Iterator<Item = f64>, axis: &Axis, ends: [f64; 2]) -> Self {
-        let is_logarithmic = axis.is_logarithmic;
-        let values = values.filter(|value| value.is_finite() && (*value > 0.0 || !is_logarithmic));
-        let values = values.map(|value| if is_logarithmic { value.log10() } else { value });
-        let (least, most) = values.fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(value), most.max(value)));
-        let (least, most) = if least > most { (0.0, 1.0) } else { (least, most) };
-        // A linear axis starts at zero unless that would hide what it shows.
-        let least = if !is_logarithmic && least > 0.0 && least < most * 0.6 { 0.0 } else { least };
-        let room = ((most - least) * 0.04).max(if most == least { most.abs().max(1.0) * 0.1 } else { 0.0 });
-        let from = if least == 0.0 && !is_logarithmic { 0.0 } else { least - room };
-        Self { from, to: most + room, is_logarithmic, ends }
-    }
-
-    fn place(&self, value: f64) -> f64 {
-        let value = if self.is_logarithmic { value.max(f64::MIN_POSITIVE).log10() } else { value };
-        let part = ((value - self.from) / (self.to - self.from)).clamp(-0.02, 1.02);
-        self.ends[0] + part * (self.ends[1] - self.ends[0])
-    }
-
-    /// Values that get a line, about eight.
-    fn ticks(&self) -> Vec<f64> {
-        if !self.is_logarithmic {
-            return linear_ticks(self.from, self.to);
-        }
-        let powers = (self.from.floor() as i32)..=(self.to.ceil() as i32);
-        let steps: &[f64] = if self.to - self.from > 4.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-        let values: Vec<f64> = powers.flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power))).collect();
-        let within: Vec<f64> = values.into_iter().filter(|value| (self.from..=self.to).contains(&value.log10())).collect();
-        if within.len() < 2 { linear_ticks(10_f64.powf(self.from), 10_f64.powf(self.to)) } else { within }
-    }
-}
-
-fn linear_ticks(from: f64, to: f64) -> Vec<f64> {
-    let rough = (to - from) / 7.0;
-    let power = 10_f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * power).find(|step| *step >= rough).unwrap_or(rough);
-    if !step.is_finite() || step <= 0.0 {
-        return Vec::new();
-    }
-    let first = (from / step).ceil() as i64;
-    (first..).map(|tick| tick as f64 * step).take_while(|value| *value <= to).take(20).collect()
-}
-
-/// A number as an axis has it: no more digits than it needs.
-fn number(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".to_owned(),
-        1e4..1e6 if value % 1000.0 == 0.0 => format!("{}k", value / 1e3),
-        size if !(1e-3..1e6).contains(&size) => format!("{value:.0e}"),
-        _ => format!("{:.4}", value).trim_end_matches('0').trim_end_matches('.').to_owned(),
-    }
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+/// Charts beside each other as one SVG document: axes are as the first one has them, over the values of all, and the legend is that of the first one.
+pub fn panels(charts: &[Chart]) -> String {
+    drawing::svg(charts)
 }
 
 #[cfg(test)]
@@ -241,10 +142,11 @@ mod tests {
     use super::*;
 
     fn chart(points: &[(f64, f64)], is_logarithmic: bool) -> Chart {
-        let axis = |label: &str| Axis { label: label.to_owned(), is_logarithmic };
+        let scaling = if is_logarithmic { Scaling::Logarithmic } else { Scaling::Linear };
+        let axis = |label: &str| Axis { label: label.to_owned(), scaling, names: Vec::new() };
         let points = points.iter().map(|&(x, y)| Point { x, y, half_width: 0.5 }).collect();
-        let curve = Curve { name: "A < B".to_owned(), points, is_dashed: false };
-        Chart { title: "T".to_owned(), x: axis("flows"), y: axis("ns"), curves: vec![curve] }
+        let curve = Curve { name: "A < B".to_owned(), points, ..Curve::default() };
+        Chart { title: "T".to_owned(), x: axis("flows"), y: axis("ns"), curves: vec![curve], ..Chart::default() }
     }
 
     fn places(svg: &str) -> Vec<(f64, f64)> {
@@ -259,7 +161,7 @@ mod tests {
             let svg = chart(&[(1.0, 10.0), (8.0, 1000.0), (64.0, 900.0)], is_logarithmic).svg();
             let places = places(&svg);
             assert!(places[0].1 > places[2].1 && places[2].1 > places[1].1, "{places:?}");
-            assert!(places.iter().all(|(x, y)| (0.0..=WIDTH).contains(x) && (0.0..=HEIGHT).contains(y)), "{places:?}");
+            assert!(places.iter().all(|(x, y)| (0.0..=620.0).contains(x) && (0.0..=340.0).contains(y)), "{places:?}");
             assert!(svg.contains("A &lt; B") && !svg.contains("NaN"));
         }
     }
@@ -276,8 +178,33 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_round() {
-        assert_eq!(linear_ticks(0.0, 160.0), [0.0, 50.0, 100.0, 150.0]);
-        assert_eq!([0.0, 0.25, 150.0, 32_000.0, 2e9].map(number), ["0", "0.25", "150", "32k", "2e9"]);
+    fn marks_have_colours_of_their_own_and_lie_in_their_band() {
+        let point = |x: f64| Point { x, y: 2.0, half_width: 0.0 };
+        let curve = |name: &str, x, drawn| Curve { name: name.to_owned(), points: vec![point(x)], drawn };
+        let curves = vec![curve("holds", 0.0, Drawn::Dots), curve("fails", 1.0, Drawn::Crosses)];
+        let x = Axis { names: ["a".to_owned(), "b".to_owned()].into(), ..Axis::default() };
+        let band = Band { name: "needed: 1 to 3".to_owned(), from: Some(1.0), to: Some(3.0) };
+        let low = Chart { x, curves, band: Some(band), is_low: true, ..Chart::default() };
+        let svg = low.svg();
+        assert_eq!((svg.matches("r=\"4\"").count(), svg.matches("m-4 -4l8 8").count()), (2, 2), "each, and its sample in the legend: {svg}");
+        let after = |from: &str, key: &str| -> f64 {
+            let text = svg.split(from).nth(1).unwrap().split(key).nth(1).unwrap();
+            text.split(['"', ' ']).next().unwrap().parse().unwrap()
+        };
+        let (top, height, dot) = (after("<rect x=", "y=\""), after("<rect x=", "height=\""), after("<circle", "cy=\""));
+        assert!(top < dot && dot < top + height, "{svg}");
+        assert!(svg.contains(">a</text>") && !svg.contains("1: a"));
+        let named = Chart { x: Axis { names: vec!["a".repeat(60), "b".repeat(200)], ..Axis::default() }, ..low };
+        assert!(named.svg().contains(&format!(">1: {}</text>", "a".repeat(60))) && named.svg().contains("bb…</text>"));
+    }
+
+    #[test]
+    fn panels_share_their_scales_and_a_legend() {
+        let [one, other] = [chart(&[(1.0, 10.0), (8.0, 20.0)], false), chart(&[(1.0, 1000.0), (8.0, 1000.0)], false)];
+        let svg = panels(&[one, other]);
+        let [one, other] = [places(&svg), places(&svg[svg.find("<g ").unwrap()..])];
+        assert_eq!(one[0].0, other[0].0);
+        assert!(one[0].1 > 250.0 && other[0].1 < 100.0, "{one:?} {other:?}");
+        assert_eq!(svg.matches("A &lt; B</text>").count(), 1, "one legend");
     }
 }

@@ -16,6 +16,7 @@ use roundelay_trace::Comparison;
 use crate::text::clean;
 use crate::units::{count, percent, rate, seconds};
 
+const FRAME: &str = include_str!("../assets/frame.html");
 const TEMPLATE: &str = include_str!("../assets/report.html");
 const STYLE: &str = include_str!("../assets/report.css");
 const COMMON_SCRIPT: &str = include_str!("../assets/common.js");
@@ -26,26 +27,59 @@ const UPLOT_LICENCE: &str = include_str!(concat!(env!("OUT_DIR"), "/uPlot.LICENS
 
 /// The comparison as one HTML page, complete in itself: it loads nothing, and its content security policy forbids it to.
 pub fn html(comparison: &Comparison) -> String {
-    let name = escape(&comparison.capture.name);
-    fill(TEMPLATE, |slot| match slot {
-        "version" => escape(comparison.version),
-        "seed" => comparison.seed.to_string(),
-        "title" => format!("{name} – Roundelay"),
-        "name" => name.clone(),
+    let name = &comparison.capture.name;
+    let main = fill(TEMPLATE, |slot| match slot {
         "answer" => escape(comparison.verdict.sentences.first().map_or("No verdict.", String::as_str)),
         "reasons" => escape(&comparison.verdict.sentences.get(1..).unwrap_or_default().join(" ")),
         "commands" => commands(comparison),
         "facts" => facts(comparison),
         "notes" => notes(&comparison.capture.notes),
         "summary" => summary::table(comparison),
-        "data" => embed(&data::page(comparison)),
-        "style" => STYLE.to_owned(),
-        "script" => [COMMON_SCRIPT, SCRIPT].concat(),
-        "uplot_style" => UPLOT_STYLE.to_owned(),
-        "uplot_script" => UPLOT_SCRIPT.to_owned(),
-        "uplot_licence" => UPLOT_LICENCE.to_owned(),
         other => unreachable!("the template has a slot {other} that nothing fills"),
-    })
+    });
+    let (title, footer) = (format!("{name} – Roundelay"), format!(", seed {}", comparison.seed));
+    let data = data::page(comparison);
+    Frame { version: comparison.version, title: &title, name, main, footer: &footer, data: &data, style: "", script: SCRIPT }.html()
+}
+
+/// A page around its content: head, colours, scripts.
+struct Frame<'a> {
+    /// Of Roundelay.
+    version: &'a str,
+    /// Of the window.
+    title: &'a str,
+    /// What stands at the top.
+    name: &'a str,
+    /// The content, in HTML.
+    main: String,
+    /// What the footer says behind the version.
+    footer: &'a str,
+    /// What the script draws from, in JSON.
+    data: &'a str,
+    /// Of this kind of page, beside what all have.
+    style: &'a str,
+    script: &'a str,
+}
+
+impl Frame<'_> {
+    fn html(&self) -> String {
+        fill(FRAME, |slot| match slot {
+            "version" => escape(self.version),
+            "title" => escape(self.title),
+            "name" => escape(self.name),
+            "main" => self.main.trim_end().to_owned(),
+            "footer" => escape(self.footer),
+            "data" => embed(self.data),
+            "common_style" => STYLE.to_owned(),
+            "style" => self.style.to_owned(),
+            "common_script" => COMMON_SCRIPT.to_owned(),
+            "script" => self.script.to_owned(),
+            "uplot_style" => UPLOT_STYLE.to_owned(),
+            "uplot_script" => UPLOT_SCRIPT.to_owned(),
+            "uplot_licence" => UPLOT_LICENCE.to_owned(),
+            other => unreachable!("the template has a slot {other} that nothing fills"),
+        })
+    }
 }
 
 /// Puts a text into each `{{slot}}` of `template`. What is put in is not looked at again, whatever braces it has.
@@ -128,7 +162,7 @@ mod tests {
         for script in [COMMON_SCRIPT, SCRIPT, simulation::SCRIPT, paper::SCRIPT, UPLOT_SCRIPT, UPLOT_LICENCE] {
             assert!(!script.to_lowercase().contains("</script") && !script.contains("<!--"));
         }
-        for style in [STYLE, simulation::STYLE, paper::PAPER_STYLE, UPLOT_STYLE] {
+        for style in [STYLE, simulation::STYLE, paper::STYLE, UPLOT_STYLE] {
             assert!(!style.to_lowercase().contains("</style"));
         }
     }

@@ -31,7 +31,7 @@ mod text;
 mod units;
 mod verified;
 
-pub use chart::{Axis, Chart, Curve, Point};
+pub use chart::{Axis, Band, Chart, Curve, Drawn, Point, Scaling, panels};
 pub use error::ReportError;
 pub use file::{PartialFile, abandon_files, write_text};
 pub use html::{ItemPage, Page, html, item_html, simulation_html};

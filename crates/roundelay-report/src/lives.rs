@@ -32,6 +32,11 @@ pub struct IndicesSummary {
 }
 
 impl LivesSummary {
+    /// Throughputs by rank, the least first.
+    pub(crate) fn ranks(&self) -> &[RankResult] {
+        &self.ranks
+    }
+
     /// Of the group of that number and name; all groups are the last one and have no kind. None where lives were not asked for.
     pub(crate) fn of(replicas: &[Results], number: usize) -> Option<Self> {
         let first = &replicas.first()?.groups[number];
@@ -54,16 +59,29 @@ impl LivesSummary {
     }
 }
 
+/// The largest indices of a group's flows in one replica; none where no flow of the group crossed a link that was measured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Worst {
+    /// Bytes.
+    pub(crate) b_wfi: Option<f64>,
+    /// Seconds.
+    pub(crate) t_wfi: Option<f64>,
+}
+
+/// Of the group of that number; all groups are the last one and have no kind.
+pub(crate) fn worst(results: &Results, number: usize) -> Worst {
+    let group = &results.groups[number];
+    let mine = |flow: &&FlowResult| group.kind.is_empty() || *flow.group == *group.name;
+    let largest = |of: &dyn Fn(&FlowResult) -> Option<f64>| results.flows.iter().filter(mine).filter_map(of).reduce(f64::max);
+    Worst { b_wfi: largest(&|flow| Some(flow.indices?.b_wfi)), t_wfi: largest(&|flow| flow.indices?.t_wfi) }
+}
+
 impl IndicesSummary {
     /// None where no flow of the group crossed a link that was measured.
     pub(crate) fn of(replicas: &[Results], number: usize) -> Option<Self> {
-        let group = &replicas.first()?.groups[number];
-        let mine = |flow: &FlowResult| group.kind.is_empty() || *flow.group == *group.name;
-        let over = |of: &dyn Fn(&FlowResult) -> Option<f64>| {
-            interval(replicas.iter().map(|replica| replica.flows.iter().filter(|flow| mine(flow)).filter_map(of).reduce(f64::max)))
-        };
-        let b_wfi = over(&|flow| Some(flow.indices?.b_wfi));
-        b_wfi.map(|_| Self { b_wfi, t_wfi: over(&|flow| flow.indices?.t_wfi) })
+        let over = |of: &dyn Fn(Worst) -> Option<f64>| interval(replicas.iter().map(|results| of(worst(results, number))));
+        let b_wfi = over(&|worst| worst.b_wfi);
+        b_wfi.map(|_| Self { b_wfi, t_wfi: over(&|worst| worst.t_wfi) })
     }
 }
 

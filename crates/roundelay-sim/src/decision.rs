@@ -12,10 +12,10 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use crate::network::TREE;
 use crate::written::Written;
 
-/// The longest decision: an hour.
+/// The longest decision.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// What each decision costs, 0 to 1 hour.
+/// What each decision costs, 0 to 3600 s.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DecisionCost {
     /// The same, whatever the discipline.
@@ -34,6 +34,12 @@ impl DecisionCost {
             Self::Same(cost) => Some(*cost),
             Self::ByDiscipline(costs) => costs.get(discipline).copied(),
         }
+    }
+
+    /// The disciplines that the table names; none where all have the same.
+    pub fn disciplines(&self) -> impl Iterator<Item = &str> {
+        let costs = if let Self::ByDiscipline(costs) = self { Some(costs) } else { None };
+        costs.into_iter().flat_map(BTreeMap::keys).map(String::as_str)
     }
 }
 

@@ -140,7 +140,9 @@ impl LinkConfig {
         let discipline = if self.tree.is_some() { TREE } else { self.queue.discipline.name() };
         let wrong = |parameter: &str, expected: String| ConfigError::BadValue { discipline, parameter: parameter.to_owned(), expected };
         let cost = self.decision.of(discipline);
-        let cost = cost.ok_or_else(|| wrong("decision", format!("a time for {discipline}, 0 if its decisions cost none")))?;
+        let known = self.decision.disciplines().collect::<Vec<_>>().join(", ");
+        let expected = || format!("a time for {discipline}, 0 if its decisions cost none; the table has {known}");
+        let cost = cost.ok_or_else(|| wrong("decision", expected()))?;
         if cost > Duration::ZERO && self.tree.is_none() && preempts(&self.queue) {
             return Err(wrong("preempt", "off, as decisions of the port cost time".to_owned()));
         }

@@ -319,7 +319,7 @@ schema! {
             {"const": 0},
             {"type": "object", "additionalProperties": {"anyOf": [{"type": "string", "pattern": "^[0-9.]+ *[a-zA-Z]+$"}, {"const": 0}]}}
         ],
-        "description": "What each decision costs, up to an hour: a time with its unit, or times by discipline.", "examples": ["1ms", {"afq": "1ms", "wf2q": "1ms"}]
+        "description": "What each decision costs, 0 to 3600s: a time with its unit, or times by discipline.", "examples": ["1ms", {"afq": "1ms", "wf2q": "1ms"}]
     },
     "CodePoint" for CodePoint: {
         "anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0, "maximum": 63}],

@@ -69,7 +69,7 @@ fn queues_without_what_they_go_by_are_told() {
     // What a packet has waited before is all that it goes by.
     assert_eq!(notes("fifo_plus", CBR), [""; 0]);
     let mut other = read_with("", &source(CBR)).unwrap();
-    other.set_queues(&"edf".parse().unwrap());
+    other.set_queues(&"edf".parse().unwrap()).unwrap();
     assert_eq!(other.notes().len(), 1, "whoever has put the queue there");
 }
 

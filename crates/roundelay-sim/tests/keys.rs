@@ -191,7 +191,7 @@ fn decisions_cost_time() {
     let turns = sent("afq quantum 4000 limit 100", table);
     assert!((5_380..5_406).contains(&turns), "10 s in 1.85 ms: {turns}");
     for (queue, decision, message) in [
-        ("wf2q", table, "mine.toml:12: wf2q: decision: expected a time for wf2q, 0 if its decisions cost none"),
+        ("wf2q", table, "mine.toml:12: wf2q: decision: expected a time for wf2q, 0 if its decisions cost none; the table has afq, drr, fifo"),
         ("lstf preempt", "decision = \"1ms\"", "mine.toml:12: lstf: preempt: expected off, as decisions of the port cost time"),
         ("drr", "decision = \"4000s\"", "mine.toml:12: decision 4000s: legal range 0 to 3600s"),
         ("drr", "decision = 5", "mine.toml:12: '5' has no unit: expected a time in s, ms, us or ns, as in \"5ms\""),
@@ -208,7 +208,10 @@ fn decisions_cost_time() {
     assert!(results.events as f64 <= estimate.events, "{} of {}", results.events, estimate.events);
     // Another discipline in its place is asked for its cost as well.
     let mut swapped = scenario(&text("drr limit 100", table));
-    swapped.set_queues(&"wf2q".parse().expect("a discipline"));
-    let error = swapped.run(1, |_| ()).expect_err("no cost").to_string();
-    assert_eq!(error, "link left > right: wf2q: decision: expected a time for wf2q, 0 if its decisions cost none");
+    assert_eq!(swapped.set_queues(&"afq".parse().expect("a discipline")).ok(), Some(10), "two in the middle, and one to each host");
+    let error = swapped.set_queues(&"wf2q".parse().expect("a discipline")).expect_err("no cost").to_string();
+    assert_eq!(
+        error,
+        "link left > right: wf2q: decision: expected a time for wf2q, 0 if its decisions cost none; the table has afq, drr, fifo"
+    );
 }

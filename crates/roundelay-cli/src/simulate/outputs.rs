@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::arguments::Simulate;
 use crate::failure::Failure;
-use crate::outputs::check_distinct;
+use crate::outputs::{check_distinct, check_no_dash};
 
 /// Files in the folder of `--parquet`; the last two with `--packets`.
 const COLUMNS: [&str; 4] = ["flows.parquet", "links.parquet", "packets.parquet", "hops.parquet"];
@@ -16,13 +16,7 @@ const COLUMNS: [&str; 4] = ["flows.parquet", "links.parquet", "packets.parquet",
 pub(super) fn check(arguments: &Simulate, read: &[PathBuf]) -> Result<(), Failure> {
     let Simulate { scenario, log, pcapng, html, parquet, .. } = arguments;
     let files = [("--log", log), ("--pcapng", pcapng), ("--html", html)];
-    for (option, path) in files.into_iter().chain([("--parquet", parquet)]) {
-        if path.as_ref().is_some_and(|path| path.as_os_str() == "-") {
-            let expected = if option == "--parquet" { "a folder" } else { "a file" };
-            let message = format!("{option} -: standard output is for the table; expected {expected}, ./- for one that is called so");
-            return Err(Failure::usage(message));
-        }
-    }
+    parquet.as_deref().map_or(Ok(()), |folder| check_no_dash(("--parquet", folder), "a folder"))?;
     let scenario = scenario.as_deref().filter(|path| path.as_os_str() != "-");
     let read = read.iter().map(|path| ("a file of the scenario", path.as_path()));
     let columns = columns(arguments);

@@ -10,21 +10,22 @@
 use roundelay::schedulers::{AnyScheduler, Spec};
 use roundelay::{FlowId, Scheduler};
 use serde::Deserialize;
-use toml::{Table, Value};
 
-use super::{Experiment, Failed, Outcome, Row};
+use super::columns::Columns;
+use super::{Experiment, Failed, Outcome, Row, all_within, within};
+use crate::places::Wrong;
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Collisions {
     /// Columns: the paper's name, and a discipline, to which the number of queues is added.
-    columns: Table,
-    /// Numbers of queues, rising.
+    columns: Columns,
+    /// Numbers of queues, rising, 1 to 65536.
     queues: Vec<u32>,
-    /// Schedulers for each number of queues, each with a key of its own.
+    /// Schedulers for each number of queues, each with a key of its own: 1 to 10000.
     keys: u64,
-    /// Pairs of flows in each.
+    /// Pairs of flows in each: 1 to 10000.
     pairs: u32,
 }
 
@@ -67,9 +68,13 @@ impl Meeting {
 
     fn mean(meetings: impl Iterator<Item = Self>) -> Self {
         let (sum, count) = meetings.fold((Self::NEVER, 0.0), |(sum, count), one| {
-            (Self { complete: sum.complete + one.complete, partial: sum.partial + one.partial }, count + 1.0)
+            (sum.and(one), count + 1.0)
         });
         Self { complete: sum.complete / count, partial: sum.partial / count }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { complete: self.complete + other.complete, partial: self.partial + other.partial }
     }
 
     fn both(self) -> [(&'static str, f64); 2] {
@@ -79,8 +84,7 @@ impl Meeting {
 
 impl Collisions {
     fn scheduler(&self, column: &str, queues: u32, seed: u64) -> Result<AnyScheduler<()>, Failed> {
-        let discipline = self.columns.get(column).and_then(Value::as_str);
-        let discipline = discipline.ok_or_else(|| Failed(format!("columns.{column}: expected a discipline, as in \"mqfq hashes 2\"")))?;
+        let discipline = self.columns.text(column)?;
         let spec = format!("{discipline} queues {queues}").parse::<Spec>().or_else(|_| discipline.parse::<Spec>());
         spec.map_err(Failed::from)?.discipline.build(seed).map_err(Failed::from)
     }
@@ -91,30 +95,29 @@ impl Collisions {
 
     /// By the hashes of schedulers whose keys come from this seed.
     fn drawn(&self, column: &str, queues: u32, seed: u64) -> Result<Meeting, Failed> {
-        let mut meetings = Vec::new();
+        let mut sum = Meeting::NEVER;
         for key in 0..self.keys {
             let scheduler = self.scheduler(column, queues, seed.wrapping_mul(self.keys).wrapping_add(key))?;
             let queues_of = |flow| scheduler.queues_of(FlowId(flow));
-            meetings.extend((0..self.pairs).map(|pair| Meeting::of(&queues_of(2 * pair), &queues_of(2 * pair + 1))));
+            sum = (0..self.pairs).fold(sum, |sum, pair| sum.and(Meeting::of(&queues_of(2 * pair), &queues_of(2 * pair + 1))));
         }
-        Ok(Meeting::mean(meetings.into_iter()))
-    }
-
-    fn check(&self) -> Result<(), Failed> {
-        if self.queues.first().is_none_or(|queues| *queues == 0) || self.keys == 0 || self.pairs == 0 {
-            return Err(Failed("queues, keys, pairs: expected numbers of 1 or more".to_owned()));
-        }
-        Ok(())
+        Ok(Meeting { complete: sum.complete / self.draws(), partial: sum.partial / self.draws() })
     }
 }
 
 impl Experiment for Collisions {
     fn parts(&self) -> Vec<String> {
-        self.columns.keys().cloned().collect()
+        self.columns.names()
+    }
+
+    fn check(&self) -> Result<(), Wrong> {
+        self.columns.check()?;
+        all_within("queues", &self.queues, 1..=65_536)?;
+        within("keys", self.keys, 1..=10_000)?;
+        within("pairs", self.pairs, 1..=10_000)
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
-        self.check()?;
         let hashes = self.scheduler(part, 1, seed)?.queues_of(FlowId(0)).len();
         let at = |queues: &u32| Ok(Point::new(hashes, *queues, self.drawn(part, *queues, seed)?));
         let points = self.queues.iter().map(at).collect::<Result<Vec<_>, Failed>>()?;
@@ -127,7 +130,7 @@ impl Experiment for Collisions {
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        self.columns.iter_mut().for_each(|(_, column)| *column = Value::String(discipline.to_owned()));
+        self.columns.plant(discipline);
         Ok(())
     }
 }
@@ -183,7 +186,7 @@ mod tests {
     use super::*;
 
     fn plan(columns: &str) -> Collisions {
-        let table: Table = format!("queues = [2, 3, 16]\nkeys = 20\npairs = 500\ncolumns = {columns}").parse().unwrap();
+        let table: toml::Table = format!("queues = [2, 3, 16]\nkeys = 20\npairs = 500\ncolumns = {columns}").parse().unwrap();
         table.try_into().unwrap()
     }
 
@@ -219,8 +222,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_discipline_is_told() {
-        assert!(plan("{ A = 1 }").run("A", 1).unwrap_err().to_string().starts_with("columns.A: expected a discipline"));
-        assert!(plan("{ A = \"nothing\" }").run("A", 1).is_err());
+    fn what_cannot_be_run_is_told() {
+        assert!(plan("{ A = 1 }").check().unwrap_err().message.starts_with("columns.A: expected a discipline"));
+        assert!(plan("{ A = \"nothing\" }").check().is_err());
+        let wrong = Collisions { keys: 1_000_000_000_000, ..plan("{ A = \"mqfq\" }") }.check().unwrap_err();
+        assert_eq!((wrong.path.as_str(), wrong.message.as_str()), ("keys", "keys: 1000000000000 is out of range, 1 to 10000"));
+        assert!(Collisions { queues: vec![2, 0], ..plan("{ A = \"mqfq\" }") }.check().is_err());
     }
 }

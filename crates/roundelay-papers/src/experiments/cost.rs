@@ -4,19 +4,23 @@
 //! `net ns` without what the generator costs. `instructions`: `instructions`, `D1 misses`, `LL misses`, and each `net`. Both: the first of these
 //! `over BASIS` and `net over BASIS`, the ratio to the column that others are compared with.
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use rayon::prelude::*;
 use roundelay_bench::{Counts, FlowSet, InstructionsError, Lengths, Load, Memory, Passed, Pattern, Subject, Timing, count, time};
 use serde::Deserialize;
 use toml::Table;
 
-use super::{Experiment, Failed, Outcome, Row};
+use super::columns::{Columns, wrong};
+use super::{Experiment, Failed, Outcome, Row, within};
+use crate::places::{self, Wrong};
 
 /// Subjects that send less than this part of their packets are busy with dropping.
 const NEARLY_ALL: f64 = 0.99;
 
-/// The `[run]` table.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "Text")]
+/// What is measured of which loads.
+#[derive(Debug, Clone)]
 pub(super) struct Cost {
     measure: Measure,
     columns: Vec<Column>,
@@ -60,7 +64,7 @@ struct Named {
 struct Text {
     measure: Measure,
     /// The paper's name, and the discipline or `none`, the generator alone.
-    columns: Table,
+    columns: Columns,
     /// The column that the others are held against.
     #[serde(default = "drr")]
     basis: String,
@@ -71,12 +75,12 @@ struct Text {
     #[serde(default = "thousand")]
     lengths: String,
     load: Vec<Series>,
-    /// Packets of a round, at least.
+    /// Packets of a round, at least: 1 to 10^9.
     #[serde(default = "million")]
     pairs: u64,
-    /// Rounds of a seed, of which the median counts.
+    /// Rounds of a seed, of which the median counts: 1 to 10000.
     #[serde(default = "one")]
-    rounds: usize,
+    rounds: u32,
 }
 
 /// Loads that differ in the number of flows.
@@ -113,43 +117,53 @@ const fn million() -> u64 {
     1_000_000
 }
 
-const fn one() -> usize {
+const fn one() -> u32 {
     1
 }
 
-impl TryFrom<Text> for Cost {
-    type Error = Failed;
+/// Reads the `[run]` table.
+///
+/// # Errors
+/// The key that is wrong, and what is legal there.
+pub(super) fn read(table: &Table) -> Result<Box<dyn Experiment>, Wrong> {
+    Ok(Box::new(Cost::new(&places::read(table)?)?))
+}
 
-    fn try_from(text: Text) -> Result<Self, Failed> {
-        let columns: Vec<_> = text.columns.iter().map(|(name, subject)| Column::read(name, subject)).collect::<Result<_, _>>()?;
+/// What a text stands for.
+fn parsed<V: FromStr<Err: Display>>(path: &str, text: &str) -> Result<V, Wrong> {
+    text.parse().map_err(|error| Wrong::new(path, error))
+}
+
+impl Cost {
+    fn new(text: &Text) -> Result<Self, Wrong> {
+        let columns: Vec<_> = text.columns.names().iter().map(|name| Column::read(name, &text.columns)).collect::<Result<_, _>>()?;
         let generator = columns.iter().position(|column| matches!(column.subject, Subject::Generator));
-        let generator = generator.ok_or_else(|| Failed("columns: no column is 'none', which is taken off the others".to_owned()))?;
+        let generator = generator.ok_or_else(|| Wrong::new("columns", "columns: no column is 'none', which is taken off the others"))?;
         let basis = columns.iter().position(|column| column.name == text.basis);
-        let basis = basis.ok_or_else(|| Failed(format!("basis '{}': expected the name of a column", text.basis)))?;
-        let memory = text.memory.parse().map_err(Failed::from)?;
-        let loads: Vec<Vec<Named>> = text
-            .load
-            .iter()
-            .map(|series| series.loads(memory, series.lengths.as_ref().unwrap_or(&text.lengths)))
-            .collect::<Result<_, _>>()?;
-        Ok(Self { measure: text.measure, columns, generator, basis, loads: loads.concat(), pairs: text.pairs, rounds: text.rounds })
+        let basis = basis.ok_or_else(|| Wrong::new("basis", format!("basis '{}': expected the name of a column", text.basis)))?;
+        within("pairs", text.pairs, 1..=1_000_000_000)?;
+        within("rounds", text.rounds, 1..=10_000)?;
+        let loads = text.load.iter().enumerate().map(|(number, series)| series.loads(text).map_err(|wrong| wrong.below(&format!("load.{number}"))));
+        let loads = loads.collect::<Result<Vec<_>, _>>()?.concat();
+        Ok(Self { measure: text.measure, columns, generator, basis, loads, pairs: text.pairs, rounds: text.rounds as usize })
     }
 }
 
 impl Column {
-    fn read(name: &str, subject: &toml::Value) -> Result<Self, Failed> {
-        let problem = |problem: &str| Failed(format!("columns.{name}: {problem}"));
-        let text = subject.as_str().ok_or_else(|| problem("expected a discipline or 'none'"))?;
-        Ok(Self { name: name.to_owned(), subject: text.parse().map_err(|error| problem(&format!("{error}")))? })
+    fn read(name: &str, columns: &Columns) -> Result<Self, Wrong> {
+        Ok(Self { name: name.to_owned(), subject: columns.text(name)?.parse().map_err(|error| wrong(name, error))? })
     }
 }
 
 impl Series {
-    fn loads(&self, memory: Memory, lengths: &str) -> Result<Vec<Named>, Failed> {
-        let pattern: Pattern = self.pattern.parse().map_err(Failed::from)?;
-        let lengths: Lengths = lengths.parse().map_err(Failed::from)?;
+    /// # Errors
+    /// The key of this series that is wrong.
+    fn loads(&self, text: &Text) -> Result<Vec<Named>, Wrong> {
+        let memory: Memory = parsed("memory", &text.memory)?;
+        let pattern: Pattern = parsed("pattern", &self.pattern)?;
+        let lengths: Lengths = parsed("lengths", self.lengths.as_ref().unwrap_or(&text.lengths))?;
         let named = |flows: &String, is_curve: bool| {
-            let flows: FlowSet = flows.parse().map_err(Failed::from)?;
+            let flows: FlowSet = parsed("flows", flows)?;
             let x = is_curve.then(|| f64::from(flows.flows()));
             Ok(Named { series: self.name.clone(), flows: x, load: Load { flows, pattern, lengths, memory, burst: 0 } })
         };
@@ -253,6 +267,11 @@ fn uncounted(error: InstructionsError) -> Failed {
 }
 
 impl Experiment for Cost {
+    /// Everything has been read.
+    fn check(&self) -> Result<(), Wrong> {
+        Ok(())
+    }
+
     /// One a load: its columns are measured in turns, so that what disturbs the machine disturbs all of them.
     fn parts(&self) -> Vec<String> {
         self.loads.iter().map(Named::part).collect()
@@ -286,7 +305,7 @@ load = [{ name = 'small', flows = ['1', '8'], pattern = 'small' }, { name = 'mix
 
     fn cost(text: &str) -> Result<Cost, String> {
         let table: Table = text.parse().unwrap();
-        table.try_into::<Cost>().map_err(|error| error.to_string())
+        places::read(&table).and_then(|text| Cost::new(&text)).map_err(|wrong| wrong.message)
     }
 
     #[test]
@@ -344,6 +363,7 @@ load = [{ name = 'small', flows = ['1', '8'], pattern = 'small' }, { name = 'mix
             ("'1:8,2:4'", "'0'", "flows '0'"),
             ("'time'", "'space'", "unknown variant `space`"),
             ("pairs", "pears", "unknown field `pears`"),
+            ("100", "0", "pairs: 0 is out of range, 1 to 1000000000"),
         ] {
             let message = cost(&PLAN.replace(from, to)).unwrap_err();
             assert!(message.contains(expected), "{message}");

@@ -3,31 +3,32 @@
 //! Rows of each column: `a flow, bytes`, `fixed, bytes`, and for each part that takes any `a flow, PART, bytes` or `fixed, PART, bytes`. The
 //! figures are what disciplines state; the test `footprints_are_what_is_allocated` holds that against the allocator.
 
-use roundelay::schedulers::Spec;
 use roundelay::{Footprint, Scheduler};
 use serde::Deserialize;
-use toml::Table;
 
+use super::columns::Columns;
 use super::{Experiment, Failed, Outcome, Row};
+use crate::places::Wrong;
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Memory {
     /// Columns: the paper's name, and the discipline.
-    columns: Table,
+    columns: Columns,
 }
 
 impl Experiment for Memory {
     fn parts(&self) -> Vec<String> {
-        self.columns.keys().cloned().collect()
+        self.columns.names()
+    }
+
+    fn check(&self) -> Result<(), Wrong> {
+        self.columns.check()
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
-        let text = self.columns.get(part).and_then(toml::Value::as_str);
-        let text = text.ok_or_else(|| Failed(format!("columns.{part}: expected a discipline")))?;
-        let spec: Spec = text.parse().map_err(|error| Failed(format!("columns.{part}: {error}")))?;
-        let scheduler = spec.discipline.build::<()>(seed).map_err(Failed::from)?;
+        let scheduler = self.columns.spec(part)?.discipline.build::<()>(seed).map_err(Failed::from)?;
         let mut rows = vec![
             Row::scalar(part, "a flow, bytes", scheduler.footprint().bytes_per_flow as f64),
             Row::scalar(part, "fixed, bytes", scheduler.footprint().fixed_bytes as f64),
@@ -40,7 +41,7 @@ impl Experiment for Memory {
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        self.columns.iter_mut().for_each(|(_, column)| *column = toml::Value::String(discipline.to_owned()));
+        self.columns.plant(discipline);
         Ok(())
     }
 }
@@ -51,7 +52,7 @@ mod tests {
 
     #[test]
     fn parts_add_up_to_what_is_stated() {
-        let table: Table = "columns = { QFQ = 'qfq', FIFO = 'fifo' }".parse().unwrap();
+        let table: toml::Table = "columns = { QFQ = 'qfq', FIFO = 'fifo' }".parse().unwrap();
         let memory: Memory = table.try_into().unwrap();
         let rows = memory.run("QFQ", 1).unwrap().rows;
         for of in ["a flow", "fixed"] {

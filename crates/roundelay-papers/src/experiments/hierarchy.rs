@@ -14,9 +14,10 @@ use roundelay::tree::{Config, Node, Tree};
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Rate, Scheduler, Share};
 use roundelay_metrics::BitWfi;
 use serde::Deserialize;
-use toml::Table;
 
-use super::{Experiment, Failed, Outcome, Row};
+use super::columns::{Columns, wrong};
+use super::{Experiment, Failed, Outcome, Row, all_within, within};
+use crate::places::Wrong;
 
 /// The classes, by number.
 const CLASSES: [&str; 3] = ["grows", "shrinks", "plain"];
@@ -30,7 +31,7 @@ const SHOWN: u64 = 12;
 #[serde(deny_unknown_fields)]
 pub(super) struct Hierarchy {
     /// Columns: the paper's name, and the discipline of the parent.
-    columns: Table,
+    columns: Columns,
     /// Columns whose parent is not told when a class has another packet first.
     #[serde(default)]
     infer: Vec<String>,
@@ -38,7 +39,7 @@ pub(super) struct Hierarchy {
     long: u32,
     /// Bytes of a short packet, 1 to `long`: a point of each curve.
     short: Vec<u32>,
-    /// Packets that leave.
+    /// Packets that leave, 1 to 100 million.
     packets: u64,
 }
 
@@ -133,25 +134,9 @@ impl Parent for Inferring {
 }
 
 impl Hierarchy {
-    fn discipline(&self, column: &str) -> Result<AnyDiscipline, Failed> {
-        let text = self.columns.get(column).and_then(toml::Value::as_str);
-        let text = text.ok_or_else(|| Failed(format!("columns.{column}: expected the discipline of the parent")))?;
-        let spec: Spec = text.parse().map_err(|error| Failed(format!("columns.{column}: {error}")))?;
-        if spec.discipline.info().interior {
-            Ok(spec.discipline)
-        } else {
-            Err(Failed(format!("columns.{column}: {text} cannot be a class")))
-        }
-    }
-
-    fn check(&self) -> Result<(), Failed> {
-        if !(64..=FlowConfig::MAX_PACKET_LEN).contains(&self.long) {
-            return Err(Failed(format!("long {}: legal range 64 to {}", self.long, FlowConfig::MAX_PACKET_LEN)));
-        }
-        match self.short.iter().find(|short| !(1..=self.long).contains(*short)) {
-            Some(short) => Err(Failed(format!("short {short}: legal range 1 to {}, the length of the long packets", self.long))),
-            None => Ok(()),
-        }
+    fn discipline(&self, column: &str) -> Result<AnyDiscipline, Wrong> {
+        let discipline = self.columns.spec(column)?.discipline;
+        if discipline.info().interior { Ok(discipline) } else { Err(wrong(column, format!("{discipline} cannot be a class"))) }
     }
 
     /// Lengths of a class's urgent packets and of those that wait for them.
@@ -259,12 +244,18 @@ struct Served {
 
 impl Experiment for Hierarchy {
     fn parts(&self) -> Vec<String> {
-        self.columns.keys().cloned().collect()
+        self.columns.names()
+    }
+
+    fn check(&self) -> Result<(), Wrong> {
+        within("long", self.long, 64..=FlowConfig::MAX_PACKET_LEN)?;
+        all_within("short", &self.short, 1..=self.long)?;
+        within("packets", self.packets, 1..=100_000_000)?;
+        self.columns.names().iter().try_for_each(|column| self.discipline(column).map(drop))
     }
 
     /// Nothing is random: all seeds give the same.
     fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
-        self.check()?;
         let mut outcome = Outcome::default();
         for (place, short) in self.short.iter().enumerate() {
             let (served, trace) = self.serve(part, *short)?;
@@ -277,7 +268,7 @@ impl Experiment for Hierarchy {
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        self.columns.iter_mut().for_each(|(_, column)| *column = toml::Value::String(discipline.to_owned()));
+        self.columns.plant(discipline);
         Ok(())
     }
 }
@@ -290,7 +281,7 @@ mod tests {
 infer = ['inferring']\nlong = 1500\nshort = [60, 1500]\npackets = 5000";
 
     fn hierarchy(text: &str) -> Hierarchy {
-        let table: Table = text.parse().unwrap();
+        let table: toml::Table = text.parse().unwrap();
         table.try_into().unwrap()
     }
 
@@ -322,11 +313,11 @@ infer = ['inferring']\nlong = 1500\nshort = [60, 1500]\npackets = 5000";
     fn what_cannot_be_run_is_said() {
         for (from, to, expected) in [
             ("'qfq_plus'", "'wfq'", "columns.plus: wfq cannot be a class"),
-            ("1500]", "1501]", "short 1501: legal range 1 to 1500"),
-            ("long = 1500", "long = 63", "long 63: legal range 64 to 65536"),
+            ("1500]", "1501]", "short: 1501 is out of range, 1 to 1500"),
+            ("long = 1500", "long = 63", "long: 63 is out of range, 64 to 65536"),
             ("'qfq_plus'", "'cake'", "columns.plus: "),
         ] {
-            let message = hierarchy(&PLAN.replace(from, to)).run("plus", 1).unwrap_err().to_string();
+            let message = hierarchy(&PLAN.replace(from, to)).check().unwrap_err().message;
             assert!(message.contains(expected), "{message}");
         }
     }

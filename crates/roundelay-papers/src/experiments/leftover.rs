@@ -7,12 +7,13 @@
 //! Rows of each column, curves over the part of its share that a light flow sends: `fellow, shares` (the flow among light ones), `others, shares`
 //! (mean of the second group), `light, shares`, `fellow over others`, and `fellow over its due`: its due is an equal part of what light flows leave.
 
-use roundelay::schedulers::{AnyScheduler, Spec};
+use roundelay::schedulers::AnyScheduler;
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
 use serde::Deserialize;
-use toml::Table;
 
-use super::{Experiment, Failed, Outcome, Row};
+use super::columns::Columns;
+use super::{Experiment, Failed, Outcome, Row, all_within, within};
+use crate::places::Wrong;
 
 /// Packets of a flow that always has some.
 const KEPT: usize = 2;
@@ -22,14 +23,14 @@ const KEPT: usize = 2;
 #[serde(deny_unknown_fields)]
 pub(super) struct Leftover {
     /// Columns: the paper's name, and the discipline.
-    columns: Table,
+    columns: Columns,
     /// Flows of a group, 2 to 64.
     members: u32,
-    /// What a light flow sends, a part of its share: above 0, at most 1; a point of each curve.
+    /// What a light flow sends, a part of its share: 0.000001 to 1; a point of each curve.
     light: Vec<f64>,
     /// Bytes of a packet, 1 to 65536.
     len: u32,
-    /// Packets that leave.
+    /// Packets that leave, 1 to 100 million.
     packets: u64,
 }
 
@@ -48,28 +49,12 @@ struct Link<'a> {
 }
 
 impl Leftover {
-    fn check(&self) -> Result<(), Failed> {
-        if !(2..=64).contains(&self.members) {
-            return Err(Failed(format!("members {}: legal range 2 to 64", self.members)));
-        }
-        if !(1..=FlowConfig::MAX_PACKET_LEN).contains(&self.len) {
-            return Err(Failed(format!("len {}: legal range 1 to {}", self.len, FlowConfig::MAX_PACKET_LEN)));
-        }
-        match self.light.iter().find(|light| !(**light > 0.0 && **light <= 1.0)) {
-            Some(light) => Err(Failed(format!("light {light}: expected a part of a share, above 0 and at most 1"))),
-            None => Ok(()),
-        }
-    }
-
     fn flows(&self) -> u32 {
         2 * self.members
     }
 
     fn scheduler(&self, column: &str) -> Result<AnyScheduler<()>, Failed> {
-        let text = self.columns.get(column).and_then(toml::Value::as_str);
-        let text = text.ok_or_else(|| Failed(format!("columns.{column}: expected a discipline")))?;
-        let spec: Spec = text.parse().map_err(|error| Failed(format!("columns.{column}: {error}")))?;
-        let mut scheduler = spec.discipline.build(1).map_err(Failed::from)?;
+        let mut scheduler = self.columns.spec(column)?.discipline.build(1).map_err(Failed::from)?;
         let config = FlowConfig { weight: 1, max_packet_len: self.len.max(FlowConfig::MIN_MAX_PACKET_LEN) };
         (0..self.flows()).try_for_each(|flow| scheduler.set_flow(FlowId(flow), config)).map_err(Failed::from)?;
         Ok(scheduler)
@@ -141,19 +126,26 @@ impl Link<'_> {
 
 impl Experiment for Leftover {
     fn parts(&self) -> Vec<String> {
-        self.columns.keys().cloned().collect()
+        self.columns.names()
+    }
+
+    fn check(&self) -> Result<(), Wrong> {
+        self.columns.check()?;
+        within("members", self.members, 2..=64)?;
+        within("len", self.len, 1..=FlowConfig::MAX_PACKET_LEN)?;
+        within("packets", self.packets, 1..=100_000_000)?;
+        all_within("light", &self.light, 1e-6..=1.0)
     }
 
     /// Nothing is random: all seeds give the same.
     fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
-        self.check()?;
         let point = |light: &f64| Ok(self.rows(part, *light, &self.serve(part, *light)?));
         let rows: Vec<_> = self.light.iter().map(point).collect::<Result<_, Failed>>()?;
         Ok(Outcome { rows: rows.concat(), trace: Vec::new() })
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        self.columns.iter_mut().for_each(|(_, column)| *column = toml::Value::String(discipline.to_owned()));
+        self.columns.plant(discipline);
         Ok(())
     }
 }
@@ -166,7 +158,7 @@ mod tests {
 members = 8\nlight = [0.1, 1.0]\nlen = 1000\npackets = 20000";
 
     fn leftover(text: &str) -> Leftover {
-        let table: Table = text.parse().unwrap();
+        let table: toml::Table = text.parse().unwrap();
         table.try_into().unwrap()
     }
 
@@ -189,12 +181,13 @@ members = 8\nlight = [0.1, 1.0]\nlen = 1000\npackets = 20000";
     #[test]
     fn what_cannot_be_run_is_said() {
         for (from, to, expected) in [
-            ("members = 8", "members = 1", "members 1: legal range 2 to 64"),
-            ("0.1,", "0.0,", "light 0: expected a part of a share"),
-            ("len = 1000", "len = 65537", "len 65537: legal range 1 to 65536"),
+            ("members = 8", "members = 1", "members: 1 is out of range, 2 to 64"),
+            ("0.1,", "0.0,", "light: 0 is out of range, 0.000001 to 1"),
+            ("len = 1000", "len = 65537", "len: 65537 is out of range, 1 to 65536"),
+            ("packets = ", "packets = 1000000000", "packets: 1000000000"),
             ("'qfq'", "'qfx'", "columns.QFQ: "),
         ] {
-            let message = leftover(&PLAN.replace(from, to)).run("QFQ", 1).unwrap_err().to_string();
+            let message = leftover(&PLAN.replace(from, to)).check().unwrap_err().message;
             assert!(message.contains(expected), "{message}");
         }
     }

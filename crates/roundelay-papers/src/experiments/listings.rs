@@ -9,13 +9,15 @@ use roundelay_metrics::workload::{Lags, SaturatedBursts};
 use roundelay_reference::qfq_listings::{Checked, Claim, FindLastSet, GroupTimes, QfqListings, Reading, StartTime};
 use serde::Deserialize;
 
-use super::{Experiment, Failed, Outcome, Row};
+use super::columns::wrong;
+use super::{Experiment, Failed, Outcome, Row, within};
+use crate::places::Wrong;
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Listings {
-    /// Runs of each column.
+    /// Runs of each column: 1 to a million.
     runs: u64,
     /// Readings of the listings, by name.
     columns: toml::Table,
@@ -61,22 +63,29 @@ impl Column {
 }
 
 impl Listings {
-    fn reading(&self, column: &str) -> Result<Reading, Failed> {
-        let table = self.columns.get(column).cloned().ok_or_else(|| Failed(format!("columns: no '{column}'")))?;
-        table.try_into::<Column>().map_err(|error| Failed(format!("columns.{column}: {error}")))?.reading()
+    fn reading(&self, column: &str) -> Result<Reading, Wrong> {
+        let table = self.columns.get(column).cloned().ok_or_else(|| wrong(column, "no such column"))?;
+        let read = table.try_into::<Column>().map_err(|error| wrong(column, error.message()))?;
+        read.reading().map_err(|Failed(problem)| wrong(column, problem))
     }
 
-    fn traced(&self) -> Result<Option<Claim>, Failed> {
+    fn traced(&self) -> Result<Option<Claim>, Wrong> {
         let Some(name) = &self.trace else { return Ok(None) };
         let claim = Claim::ALL.into_iter().find(|claim| claim.name() == name);
         let names = Claim::ALL.map(Claim::name).join("', '");
-        claim.map(Some).ok_or_else(|| Failed(format!("trace = '{name}': expected one of '{names}'")))
+        claim.map(Some).ok_or_else(|| Wrong::new("trace", format!("trace = '{name}': expected one of '{names}'")))
     }
 }
 
 impl Experiment for Listings {
     fn parts(&self) -> Vec<String> {
         self.columns.keys().cloned().collect()
+    }
+
+    fn check(&self) -> Result<(), Wrong> {
+        within("runs", self.runs, 1..=1_000_000)?;
+        self.traced()?;
+        self.columns.keys().try_for_each(|column| self.reading(column).map(drop))
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
@@ -260,9 +269,9 @@ mod tests {
 
     #[test]
     fn a_rule_that_is_not_known_is_named_with_those_that_are() {
-        let error = |plan: &str| listings(plan).run("a", 1).unwrap_err().0;
+        let error = |plan: &str| listings(plan).check().unwrap_err().message;
         let rule = error("runs = 1\ncolumns.a.start_time = 'b'");
-        assert!(rule.starts_with("start_time = 'b': expected one of 'as printed'"), "{rule}");
+        assert!(rule.starts_with("columns.a: start_time = 'b': expected one of 'as printed'"), "{rule}");
         assert!(error("runs = 1\ncolumns.a = { start_time = 'linux', lowest_bit = 2 }").ends_with("expected 0 or 1"));
         assert!(error("runs = 1\ntrace = 'x'\ncolumns.a.start_time = 'linux'").starts_with("trace = 'x': expected one of 'Theorem 3'"));
     }

@@ -3,9 +3,16 @@
 //! A plan's `[run]` table says by `kind` which one it is; its other keys are the fields of that kind's struct. An experiment gives [`Row`]s,
 //! numbers with names, and knows nothing of what was published or claimed.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
 use serde::de::DeserializeOwned;
+use toml::Table;
+
+use crate::places::{self, Wrong};
 
 mod collisions;
+mod columns;
 mod cost;
 mod deadlines;
 mod decisions;
@@ -58,13 +65,19 @@ pub struct Outcome {
 
 /// An experiment that a plan's `[run]` table describes.
 pub trait Experiment: Send + Sync {
+    /// Whether it can be run: each number is in its range, each discipline is known.
+    ///
+    /// # Errors
+    /// The key that is wrong, and its legal range.
+    fn check(&self) -> Result<(), Wrong>;
+
     /// Its parts, which run side by side and are cached each by itself: columns, often.
     fn parts(&self) -> Vec<String>;
 
     /// Runs a part with a seed. Same part, same seed: same outcome, costs aside.
     ///
     /// # Errors
-    /// What is wrong with the plan, or what failed.
+    /// What failed.
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed>;
 
     /// Whether nothing else may run meanwhile, as where time is measured.
@@ -89,16 +102,39 @@ impl Failed {
     }
 }
 
-type Read = fn(toml::Table) -> Result<Box<dyn Experiment>, toml::de::Error>;
+impl From<Wrong> for Failed {
+    fn from(wrong: Wrong) -> Self {
+        Self(wrong.message)
+    }
+}
 
-fn read<E: Experiment + DeserializeOwned + 'static>(table: toml::Table) -> Result<Box<dyn Experiment>, toml::de::Error> {
-    Ok(Box::new(table.try_into::<E>()?))
+/// # Errors
+/// A number outside its legal range.
+fn within<N: PartialOrd + Display>(path: &str, number: N, legal: RangeInclusive<N>) -> Result<(), Wrong> {
+    if legal.contains(&number) {
+        return Ok(());
+    }
+    Err(Wrong::new(path, format!("{path}: {number} is out of range, {} to {}", legal.start(), legal.end())))
+}
+
+/// The same for each number of a list, which may not be empty.
+fn all_within<N: PartialOrd + Display + Copy>(path: &str, numbers: &[N], legal: RangeInclusive<N>) -> Result<(), Wrong> {
+    if numbers.is_empty() {
+        return Err(Wrong::new(path, format!("{path}: expected a number or more, each {} to {}", legal.start(), legal.end())));
+    }
+    numbers.iter().try_for_each(|number| within(path, *number, legal.clone()))
+}
+
+type Read = fn(&Table) -> Result<Box<dyn Experiment>, Wrong>;
+
+fn read<E: Experiment + DeserializeOwned + 'static>(table: &Table) -> Result<Box<dyn Experiment>, Wrong> {
+    Ok(Box::new(places::read::<E>(table)?))
 }
 
 /// All kinds, by their names in plans.
 pub const KINDS: &[(&str, Read)] = &[
     ("collisions", read::<collisions::Collisions>),
-    ("cost", read::<cost::Cost>),
+    ("cost", cost::read),
     ("deadlines", read::<deadlines::Deadlines>),
     ("footprint", read::<footprint::Memory>),
     ("hierarchy", read::<hierarchy::Hierarchy>),

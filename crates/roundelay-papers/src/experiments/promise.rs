@@ -9,13 +9,14 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor, qfq};
-use roundelay::{ConfigError, Guarantees};
+use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor, qfq};
+use roundelay::{ConfigError, FlowConfig, Guarantees};
 use roundelay_metrics::workload::{Event, EventKind, Outcome as Served, RATE, Refill, Source, Workload};
 use serde::Deserialize;
-use toml::Table;
 
-use super::{Experiment, Failed, Outcome, Row};
+use super::columns::Columns;
+use super::{Experiment, Failed, Outcome, Row, within};
+use crate::places::Wrong;
 
 /// Part of the bytes served by which fixed-point arithmetic may move a bound.
 const ROUNDING: f64 = 1.0 / (1_u64 << 20) as f64;
@@ -30,15 +31,15 @@ const MICROSECONDS: f64 = 1e6;
 #[serde(deny_unknown_fields)]
 pub(super) struct Promise {
     /// Columns: the paper's name, and the discipline.
-    columns: Table,
-    /// Longest packets of the flow, at its rate, that are promised beyond QFQ's completion time.
+    columns: Columns,
+    /// Longest packets of the flow, at its rate, that are promised beyond QFQ's completion time: 0 to 1000.
     packets: u64,
     /// The flow that is held up, and those that hold it up.
     heavy: Kind,
     light: Kind,
     /// How many of the latter there are: 1 to 1024.
     lights: usize,
-    /// Random workloads a seed.
+    /// Random workloads a seed: 0 to a million.
     random: u64,
 }
 
@@ -77,22 +78,13 @@ impl Ratios {
 }
 
 impl Promise {
-    fn discipline(&self, column: &str) -> Result<AnyDiscipline, Failed> {
-        let text = self.columns.get(column).and_then(toml::Value::as_str);
-        let text = text.ok_or_else(|| Failed(format!("columns.{column}: expected a discipline")))?;
-        Ok(text.parse::<Spec>().map_err(|error| Failed(format!("columns.{column}: {error}")))?.discipline)
-    }
-
     /// A heavy flow comes every 50 microseconds or so, each time at another moment of the others' turns.
-    fn behind_an_aggregate(&self) -> Result<Workload, Failed> {
-        if !(1..=1024).contains(&self.lights) {
-            return Err(Failed(format!("lights {}: legal range 1 to 1024", self.lights)));
-        }
+    fn behind_an_aggregate(&self) -> Workload {
         let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 40 });
         let light = Source { arrivals: vec![0; 2], refill, ..Source::burst(self.light.weight, self.light.len, 0) };
         let arrivals = (0..30).map(|packet| 1 + packet * 50_021).collect();
         let heavy = Source { arrivals, ..Source::burst(self.heavy.weight, self.heavy.len, 0) };
-        Ok(Workload { name: "behind an aggregate", seed: 0, sources: [vec![heavy], vec![light; self.lights]].concat() })
+        Workload { name: "behind an aggregate", seed: 0, sources: [vec![heavy], vec![light; self.lights]].concat() }
     }
 
     /// Seconds that the summary promises to a flow: QFQ's, as it was corrected, and some packets at the flow's share.
@@ -114,7 +106,7 @@ impl Promise {
     }
 
     fn behind(&self, column: &str, outcome: &mut Outcome) -> Result<(), Failed> {
-        let (discipline, workload) = (self.discipline(column)?, self.behind_an_aggregate()?);
+        let (discipline, workload) = (self.columns.spec(column)?.discipline, self.behind_an_aggregate());
         let (served, events) = discipline.visit(Run(&workload)).map_err(Failed::from)?;
         outcome.rows.extend(rows(column, workload.name, self.ratios(&discipline, &workload, &served)));
         outcome.rows.push(Row::scalar(column, "delay, us", served.t_wfi[0] * MICROSECONDS));
@@ -125,7 +117,7 @@ impl Promise {
     }
 
     fn random(&self, column: &str, seed: u64, outcome: &mut Outcome) -> Result<(), Failed> {
-        let discipline = self.discipline(column)?;
+        let discipline = self.columns.spec(column)?.discipline;
         let (mut worst, mut beyond) = (Ratios::default(), 0);
         for number in 0..self.random {
             let workload = alike(seed * self.random + number);
@@ -175,7 +167,19 @@ fn trace(column: &str, events: &[Event]) -> Vec<String> {
 
 impl Experiment for Promise {
     fn parts(&self) -> Vec<String> {
-        self.columns.keys().cloned().collect()
+        self.columns.names()
+    }
+
+    fn check(&self) -> Result<(), Wrong> {
+        self.columns.check()?;
+        within("packets", self.packets, 0..=1000)?;
+        within("lights", self.lights, 1..=1024)?;
+        within("random", self.random, 0..=1_000_000)?;
+        for (name, kind) in [("heavy", self.heavy), ("light", self.light)] {
+            within(&format!("{name}.weight"), kind.weight, 1..=FlowConfig::MAX_WEIGHT)?;
+            within(&format!("{name}.len"), kind.len, 1..=FlowConfig::MAX_PACKET_LEN)?;
+        }
+        Ok(())
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
@@ -186,7 +190,7 @@ impl Experiment for Promise {
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        self.columns.iter_mut().for_each(|(_, column)| *column = toml::Value::String(discipline.to_owned()));
+        self.columns.plant(discipline);
         Ok(())
     }
 }
@@ -199,7 +203,7 @@ mod tests {
 packets = 3\nheavy = { weight = 1024, len = 512 }\nlight = { weight = 16, len = 8192 }\nlights = 8\nrandom = 20";
 
     fn promise(text: &str) -> Promise {
-        let table: Table = text.parse().unwrap();
+        let table: toml::Table = text.parse().unwrap();
         table.try_into().unwrap()
     }
 
@@ -231,11 +235,12 @@ packets = 3\nheavy = { weight = 1024, len = 512 }\nlight = { weight = 16, len = 
     #[test]
     fn what_cannot_be_run_is_said() {
         for (from, to, expected) in [
-            ("lights = 8", "lights = 0", "lights 0: legal range 1 to 1024"),
-            ("weight = 1024", "weight = 1025", "weight"),
-            ("len = 8192", "len = 65537", "maxpkt"),
+            ("lights = 8", "lights = 0", "lights: 0 is out of range, 1 to 1024"),
+            ("weight = 1024", "weight = 1025", "heavy.weight: 1025 is out of range, 1 to 1024"),
+            ("len = 8192", "len = 65537", "light.len: 65537 is out of range, 1 to 65536"),
+            ("random = 20", "random = 2000000", "random: 2000000 is out of range, 0 to 1000000"),
         ] {
-            let message = promise(&PLAN.replace(from, to)).run("M=8", 1).unwrap_err().to_string();
+            let message = promise(&PLAN.replace(from, to)).check().unwrap_err().message;
             assert!(message.contains(expected), "{message}");
         }
     }

@@ -22,41 +22,36 @@ use std::collections::{BTreeMap, BTreeSet};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::{AnyScheduler, Spec};
-use roundelay::{DropReason, Duration, FlowId, Instant, Observer, Packet, Port, Rate};
+use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Observer, Packet, Port, Rate};
 use serde::Deserialize;
-use toml::{Table, Value};
 
-use super::{Experiment, Failed, Outcome, Row};
+use super::columns::Columns;
+use super::{Experiment, Failed, Outcome, Row, all_within, within};
+use crate::places::Wrong;
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Reordering {
     /// Columns: a name, and a discipline.
-    columns: Table,
-    /// Flows at the link.
+    columns: Columns,
+    /// Flows at the link: 1 to 10000.
     flows: u32,
-    /// What each offers, in bits per second.
+    /// What each offers, in bits per second: 1000 to 10^9.
     rate: u64,
-    /// The link, in bits per second.
+    /// The link, in bits per second: 1 to 10^12.
     link: u64,
-    /// Seconds.
+    /// Seconds: 1 to 3600.
     duration: u64,
-    /// Bytes of a round for each queue: a quantum and a longest packet.
+    /// Bytes of a round for each queue, a quantum and a longest packet: 1 to 10^9.
     round: u64,
-    /// Queues of a round.
+    /// Queues of a round: 1 to 65536.
     queues: u64,
-    /// Lengths of packets in bytes, by the list's name.
+    /// Lengths of packets in bytes, 1 to 65536, by the list's name.
     lengths: BTreeMap<String, Vec<u32>>,
 }
 
 impl Reordering {
-    fn spec(&self, column: &str) -> Result<Spec, Failed> {
-        let discipline = self.columns.get(column).and_then(Value::as_str);
-        let discipline = discipline.ok_or_else(|| Failed(format!("columns.{column}: expected a discipline, as in \"mqfq resequence\"")))?;
-        discipline.parse().map_err(Failed::from)
-    }
-
     /// When packets of which flow and length come, in order.
     fn arrivals(&self, lengths: &[u32], seed: u64) -> Vec<(u64, FlowId, u32)> {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
@@ -89,24 +84,43 @@ impl Reordering {
         Ok(listener)
     }
 
-    fn check(&self) -> Result<(), Failed> {
-        let is_legal = |len: &u32| (1..=65_536).contains(len);
-        let lists = self.lengths.values().all(|list| !list.is_empty() && list.iter().all(is_legal));
-        if self.rate == 0 || self.flows == 0 || self.duration == 0 || self.round * self.queues == 0 || !lists {
-            return Err(Failed("flows, rate, duration, round, queues: expected 1 or more; lengths: lists of 1 to 65536 bytes".to_owned()));
+    /// All packets of a run are in memory: no more than this.
+    const MOST_PACKETS: u64 = 10_000_000;
+
+    fn check_packets(&self, path: &str, lengths: &[u32]) -> Result<(), Wrong> {
+        let shortest = u64::from(lengths.iter().copied().min().unwrap_or(1));
+        let packets = u64::from(self.flows) * self.duration * self.rate / (8 * shortest);
+        if packets <= Self::MOST_PACKETS {
+            return Ok(());
         }
-        Ok(())
+        let most = Self::MOST_PACKETS;
+        Err(Wrong::new(path, format!("{path}: up to {packets} packets with this rate, duration and number of flows, legal range up to {most}")))
     }
 }
 
 impl Experiment for Reordering {
     fn parts(&self) -> Vec<String> {
-        self.columns.keys().cloned().collect()
+        self.columns.names()
+    }
+
+    fn check(&self) -> Result<(), Wrong> {
+        self.columns.check()?;
+        within("flows", self.flows, 1..=10_000)?;
+        within("rate", self.rate, 1000..=1_000_000_000)?;
+        within("link", self.link, 1..=1_000_000_000_000)?;
+        within("duration", self.duration, 1..=3600)?;
+        within("round", self.round, 1..=1_000_000_000)?;
+        within("queues", self.queues, 1..=65_536)?;
+        for (name, lengths) in &self.lengths {
+            let path = format!("lengths.{name}");
+            all_within(&path, lengths, 1..=FlowConfig::MAX_PACKET_LEN)?;
+            self.check_packets(&path, lengths)?;
+        }
+        Ok(())
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
-        self.check()?;
-        let spec = self.spec(part)?;
+        let spec = self.columns.spec(part)?;
         let mut rows = Vec::new();
         for (name, lengths) in &self.lengths {
             let listener = self.listen(&spec, lengths, seed)?;
@@ -123,7 +137,7 @@ impl Experiment for Reordering {
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        self.columns.iter_mut().for_each(|(_, column)| *column = Value::String(discipline.to_owned()));
+        self.columns.plant(discipline);
         Ok(())
     }
 }
@@ -237,7 +251,7 @@ mod tests {
     use super::*;
 
     fn plan() -> Reordering {
-        let table: Table = r#"
+        let table: toml::Table = r#"
             columns = { plain = "mqfq", resequence = "mqfq resequence", cells = "mqfq cells 64b", count_cells = "mqfq cells 64b count_cells", none = "fifo limit 100" }
             flows = 50
             rate = 300000
@@ -296,5 +310,15 @@ mod tests {
         [1, 2, 0, 3, 5, 4].into_iter().for_each(&mut leaves);
         assert_eq!((listener.reordered, listener.three_behind, listener.most_held, listener.held), (2, 0, 200, 0));
         assert_eq!(listener.extent, 100, "packet 2 left after packet 1 had and before packet 0");
+    }
+
+    #[test]
+    fn numbers_have_ranges_and_packets_an_end() {
+        assert_eq!(plan().check(), Ok(()));
+        let message = |plan: Reordering| plan.check().unwrap_err().message;
+        assert_eq!(message(Reordering { rate: 0, ..plan() }), "rate: 0 is out of range, 1000 to 1000000000");
+        assert_eq!(message(Reordering { duration: 1 << 40, ..plan() }), "duration: 1099511627776 is out of range, 1 to 3600");
+        assert!(message(Reordering { rate: 1_000_000_000, ..plan() }).starts_with("lengths.constant: up to 31250000 packets "));
+        assert!(message(Reordering { lengths: [("none".to_owned(), Vec::new())].into(), ..plan() }).starts_with("lengths.none: expected a number"));
     }
 }

@@ -25,7 +25,8 @@ use roundelay_sim::scenario::Scenario;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::{Experiment, Failed, Outcome};
+use super::{Experiment, Failed, Outcome, columns};
+use crate::places::{Places, Wrong};
 use crate::table::set;
 use figures::Figures;
 
@@ -68,25 +69,41 @@ fn core() -> Vec<String> {
 }
 
 impl Simulate {
-    /// The scenario of a column. Its hashes have a key of their own, so that no two columns, seeds or scenarios share their collisions.
-    fn scenario(&self, column: &str, hash_seed: u64) -> Result<Scenario, Failed> {
-        let mut table = self.scenario.clone();
-        table.insert("hash_seed".to_owned(), Value::Integer(hash_seed as i64));
+    /// Keys of the scenario that a column changes: the key of `[run]` where each is written, its path in the scenario, and the value.
+    fn changes<'a>(&'a self, column: &str) -> Result<Vec<(String, &'a str, &'a Value)>, Wrong> {
         match self.columns.get(column) {
             Some(discipline @ Value::String(_)) => {
-                for path in &self.queues {
-                    set(&mut table, path, discipline.clone()).map_err(Failed)?;
-                }
+                Ok(self.queues.iter().map(|path| (format!("columns.{column}"), path.as_str(), discipline)).collect())
             }
             Some(Value::Table(changes)) => {
-                for (path, value) in changes {
-                    set(&mut table, path, value.clone()).map_err(Failed)?;
-                }
+                Ok(changes.iter().map(|(path, value)| (format!("columns.{column}.{path}"), path.as_str(), value)).collect())
             }
-            _ => return Err(Failed(format!("columns.{column}: expected a discipline, or a table of keys of the scenario"))),
+            _ => Err(columns::wrong(column, "expected a discipline, or a table of keys of the scenario")),
         }
-        let text = toml::to_string(&table).map_err(Failed::from)?;
-        Scenario::from_toml(column, &text, Path::new(".")).map_err(Failed::from)
+    }
+
+    /// The scenario of a column. Its hashes have a key of their own, so that no two columns, seeds or scenarios share their collisions.
+    fn scenario(&self, column: &str, hash_seed: u64) -> Result<Scenario, Wrong> {
+        let mut table = self.scenario.clone();
+        table.insert("hash_seed".to_owned(), Value::Integer(hash_seed as i64));
+        let changes = self.changes(column)?;
+        for (written, path, value) in &changes {
+            set(&mut table, path, (*value).clone()).map_err(|problem| Wrong::new(written, problem))?;
+        }
+        let text = toml::to_string(&table).map_err(|error| Wrong::new("scenario", error))?;
+        Scenario::from_toml(column, &text, Path::new(".")).map_err(|error| {
+            if error.file != column || error.line == 0 {
+                return Wrong::new("scenario", format!("columns.{column}: {}", error.message));
+            }
+            // Messages of scenarios name no key, but the line does.
+            let places = Places::of(&text);
+            let at = places.path(error.line);
+            let is_below = |path: &str| at == path || at.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
+            match changes.iter().find(|(_, path, _)| is_below(path)) {
+                Some((written, ..)) => Wrong::new(written, format!("{written}: {}", error.message)),
+                None => Wrong::new(format!("scenario.{at}"), format!("scenario.{at}: {}", error.message)),
+            }
+        })
     }
 
     /// FNV-1a of all that tells this run from others, in 62 bits.
@@ -99,6 +116,10 @@ impl Simulate {
 }
 
 impl Experiment for Simulate {
+    fn check(&self) -> Result<(), Wrong> {
+        self.columns.keys().try_for_each(|column| self.scenario(column, 1).map(drop))
+    }
+
     fn parts(&self) -> Vec<String> {
         self.columns.keys().cloned().collect()
     }

@@ -6,22 +6,24 @@
 
 use std::collections::VecDeque;
 
-use roundelay::schedulers::{AnyScheduler, Spec};
+use roundelay::schedulers::AnyScheduler;
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
 use serde::Deserialize;
 
+use super::columns::Columns;
 use super::decisions::dequeue;
-use super::{Experiment, Failed, Outcome, Row};
+use super::{Experiment, Failed, Outcome, Row, within};
+use crate::places::Wrong;
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Turns {
     /// The paper's name of each column, and the discipline.
-    columns: toml::Table,
-    /// What flows share, in units of the example.
+    columns: Columns,
+    /// What flows share, in units of the example: 0 to 10^12.
     bandwidth: f64,
-    /// Bytes of each packet, where its flow does not say it.
+    /// Bytes of each packet, where its flow does not say it: 1 to 65536.
     packet_len: u32,
     /// Flows, numbered from 1.
     flow: Vec<Flow>,
@@ -52,9 +54,8 @@ struct Turn {
 
 impl Turns {
     /// The discipline with all packets in it.
-    fn filled(&self, discipline: &str, seed: u64) -> Result<AnyScheduler<()>, Failed> {
-        let spec: Spec = discipline.parse().map_err(Failed::from)?;
-        let mut scheduler = spec.discipline.build(seed).map_err(Failed::from)?;
+    fn filled(&self, column: &str, seed: u64) -> Result<AnyScheduler<()>, Failed> {
+        let mut scheduler = self.columns.spec(column)?.discipline.build(seed).map_err(Failed::from)?;
         for (number, flow) in (0..).zip(&self.flow) {
             scheduler.set_flow(FlowId(number), FlowConfig { weight: flow.requested, ..FlowConfig::DEFAULT }).map_err(Failed::from)?;
             let len = flow.packet_len.unwrap_or(self.packet_len);
@@ -93,13 +94,23 @@ impl Turns {
 
 impl Experiment for Turns {
     fn parts(&self) -> Vec<String> {
-        self.columns.keys().cloned().collect()
+        self.columns.names()
+    }
+
+    fn check(&self) -> Result<(), Wrong> {
+        self.columns.check()?;
+        within("bandwidth", self.bandwidth, 0.0..=1e12)?;
+        within("packet_len", self.packet_len, 1..=FlowConfig::MAX_PACKET_LEN)?;
+        for (number, flow) in self.flow.iter().enumerate() {
+            let len = flow.packet_len.unwrap_or(self.packet_len);
+            within(&format!("flow.{number}.requested"), flow.requested, 1..=FlowConfig::MAX_WEIGHT)?;
+            within(&format!("flow.{number}.packet_len"), len, 1..=FlowConfig::MAX_PACKET_LEN)?;
+        }
+        Ok(())
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
-        let discipline = self.columns.get(part).and_then(toml::Value::as_str);
-        let discipline = discipline.ok_or_else(|| Failed(format!("columns.{part}: expected a discipline")))?;
-        let turns = self.turns(self.filled(discipline, seed)?);
+        let turns = self.turns(self.filled(part, seed)?);
         let mut outcome = Outcome { rows: self.allocated(part), trace: Vec::new() };
         for (number, turn) in (1_u32..).zip(&turns) {
             let mut tell = |figure: &str, value: f64| outcome.rows.push(Row::point(part, figure, number.into(), value));
@@ -112,7 +123,7 @@ impl Experiment for Turns {
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        self.columns.iter_mut().for_each(|(_, column)| *column = toml::Value::String(discipline.to_owned()));
+        self.columns.plant(discipline);
         Ok(())
     }
 }

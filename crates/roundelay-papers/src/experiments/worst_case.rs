@@ -10,7 +10,9 @@ use roundelay::{ConfigError, Guarantees};
 use roundelay_metrics::workload::{Event, Outcome as Measured, Ratios, Workload, adversaries};
 use serde::Deserialize;
 
-use super::{Experiment, Failed, Outcome, Row};
+use super::columns::{spec, wrong};
+use super::{Experiment, Failed, Outcome, Row, within};
+use crate::places::Wrong;
 
 mod steps;
 
@@ -23,7 +25,7 @@ const LIGHT: usize = 0;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WorstCase {
-    /// Random loads.
+    /// Random loads: 1 to a million.
     runs: u64,
     /// The paper's name and the discipline, or a table with `discipline` and `bounds_of`: whose bounds it is held to.
     columns: toml::Table,
@@ -43,15 +45,11 @@ struct Other {
     bounds_of: String,
 }
 
-fn spec(key: &str, text: &str) -> Result<Spec, Failed> {
-    text.parse().map_err(|error| Failed(format!("columns.{key}: {error}")))
-}
-
 impl WorstCase {
     /// The discipline that serves, and the one whose bounds count.
-    fn column(&self, name: &str) -> Result<(Spec, Spec), Failed> {
-        let value = self.columns.get(name).cloned().ok_or_else(|| Failed(format!("columns: no '{name}'")))?;
-        let expected = || Failed(format!("columns.{name}: expected a discipline, or {{ discipline = .., bounds_of = .. }}"));
+    fn column(&self, name: &str) -> Result<(Spec, Spec), Wrong> {
+        let value = self.columns.get(name).cloned().ok_or_else(|| wrong(name, "no such column"))?;
+        let expected = || wrong(name, "expected a discipline, or { discipline = .., bounds_of = .. }");
         let column = value.try_into::<Column>().map_err(|_| expected())?;
         let (serves, promises) = match &column {
             Column::Own(discipline) => (discipline, discipline),
@@ -64,6 +62,11 @@ impl WorstCase {
 impl Experiment for WorstCase {
     fn parts(&self) -> Vec<String> {
         self.columns.keys().cloned().collect()
+    }
+
+    fn check(&self) -> Result<(), Wrong> {
+        within("runs", self.runs, 1..=1_000_000)?;
+        self.columns.keys().try_for_each(|column| self.column(column).map(drop))
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
@@ -261,7 +264,7 @@ mod tests {
     #[test]
     fn errors_name_the_column() {
         let error =
-            |columns: &str| toml::from_str::<WorstCase>(&format!("runs = 1\ncolumns.a = {columns}")).unwrap().run("a", 1).unwrap_err().0;
+            |columns: &str| toml::from_str::<WorstCase>(&format!("runs = 1\ncolumns.a = {columns}")).unwrap().check().unwrap_err().message;
         assert!(error("'qfk'").starts_with("columns.a: ") && error("3").ends_with("bounds_of = .. }"));
     }
 }

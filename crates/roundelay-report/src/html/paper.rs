@@ -3,11 +3,11 @@
 use pulldown_cmark::{Options, Parser, html::push_html};
 use serde::Serialize;
 
-use super::{COMMON_SCRIPT, STYLE, UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE, embed, escape, fill};
+use super::{Frame, escape, fill};
 use crate::chart::{Axis, Chart};
 
 const TEMPLATE: &str = include_str!("../../assets/paper.html");
-pub(super) const PAPER_STYLE: &str = include_str!("../../assets/paper.css");
+pub(super) const STYLE: &str = include_str!("../../assets/paper.css");
 pub(super) const SCRIPT: &str = include_str!("../../assets/paper.js");
 
 /// What a page of one item holds.
@@ -47,7 +47,7 @@ struct CurveData<'a> {
 
 impl<'a> AxisData<'a> {
     fn of(axis: &'a Axis) -> Self {
-        Self { label: &axis.label, logarithmic: axis.is_logarithmic }
+        Self { label: &axis.label, logarithmic: axis.scaling.is_logarithmic() }
     }
 }
 
@@ -66,22 +66,16 @@ impl<'a> ChartData<'a> {
 /// The page: it loads nothing, and its content security policy forbids it to.
 pub fn item_html(page: &ItemPage<'_>) -> String {
     let data: Vec<_> = page.charts.iter().map(ChartData::of).collect();
-    fill(TEMPLATE, |slot| match slot {
-        "version" => escape(page.version),
-        "title" => escape(page.title),
+    let data = serde_json::to_string(&data).unwrap_or_else(|_| "[]".to_owned());
+    let main = fill(TEMPLATE, |slot| match slot {
         "charts" => figures(page.charts),
         "hint" if page.charts.is_empty() => String::new(),
         "hint" => "  <p class=\"hint\">Drag over a chart to zoom; a double click shows all of it again.</p>".to_owned(),
         "body" => rendered(page.markdown),
-        "data" => embed(&serde_json::to_string(&data).unwrap_or_else(|_| "[]".to_owned())),
-        "style" => STYLE.to_owned(),
-        "paper_style" => PAPER_STYLE.to_owned(),
-        "script" => [COMMON_SCRIPT, SCRIPT].concat(),
-        "uplot_style" => UPLOT_STYLE.to_owned(),
-        "uplot_script" => UPLOT_SCRIPT.to_owned(),
-        "uplot_licence" => UPLOT_LICENCE.to_owned(),
         other => unreachable!("the template has a slot {other} that nothing fills"),
-    })
+    });
+    let (version, title) = (page.version, page.title);
+    Frame { version, title, name: title, main, footer: "", data: &data, style: STYLE, script: SCRIPT }.html()
 }
 
 /// A place for each chart; without JavaScript its drawing.
@@ -111,7 +105,7 @@ mod tests {
     #[test]
     fn a_page_has_text_and_charts_and_loads_nothing() {
         let point = |x, y| Point { x, y, half_width: 0.0 };
-        let curve = |name: &str, points: Vec<Point>| Curve { name: name.to_owned(), points, is_dashed: false };
+        let curve = |name: &str, points: Vec<Point>| Curve { name: name.to_owned(), points, ..Curve::default() };
         let curves = vec![curve("A", vec![point(1.0, 2.0), point(3.0, 4.0)]), curve("</script>", vec![point(2.0, 5.0)])];
         let charts = [Chart { title: "Ranks".to_owned(), curves, ..Chart::default() }];
         let page = ItemPage { title: "QFQ, Table 2", markdown: "| a | b |\n|---|---|\n| **1** | 2 |", charts: &charts, version: "0.1.0" };

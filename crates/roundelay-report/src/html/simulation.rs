@@ -2,11 +2,12 @@
 
 mod data;
 mod grid;
+mod lives;
 mod tables;
 
 use roundelay_sim::scenario::Curves;
 
-use super::{COMMON_SCRIPT, UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE, embed, escape, fill, notes};
+use super::{Frame, escape, fill, notes};
 use crate::simulation::Simulated;
 use crate::units::{count, seconds};
 
@@ -30,19 +31,16 @@ pub struct Page<'a> {
 /// The simulation as one HTML page, complete in itself: it loads nothing, and its content security policy forbids it to.
 pub fn simulation_html(page: &Page<'_>) -> String {
     let simulated = page.simulated;
-    let name = escape(&simulated.name);
+    let name = &simulated.name;
     let charted = data::charted(page.curves);
-    fill(TEMPLATE, |slot| match slot {
-        "version" => escape(simulated.version),
-        "seed" => seeds(simulated),
-        "title" => format!("{name} – Roundelay"),
-        "name" | "answer" => name.clone(),
+    let main = fill(TEMPLATE, |slot| match slot {
+        "answer" => escape(name),
         "lead" => lead(simulated),
         "facts" => facts(simulated),
         "notes" => notes(&simulated.notes),
         "sources" => tables::sources(simulated),
         "intervals" => intervals(simulated).to_owned(),
-        "transfers" => tables::transfers(simulated),
+        "transfers" => tables::transfers(simulated) + &lives::section(simulated),
         "classes" => tables::classes(simulated),
         "links" => tables::links(simulated),
         "links_about" => tables::links_about(simulated),
@@ -54,15 +52,11 @@ pub fn simulation_html(page: &Page<'_>) -> String {
         "replicas" => tables::replicas(simulated),
         "scenario" => escape_lines(page.scenario),
         "provenance" => provenance(page.provenance),
-        "data" => embed(&data::page(page, &charted)),
-        "style" => super::STYLE.to_owned(),
-        "simulation_style" => STYLE.to_owned(),
-        "script" => [COMMON_SCRIPT, SCRIPT].concat(),
-        "uplot_style" => UPLOT_STYLE.to_owned(),
-        "uplot_script" => UPLOT_SCRIPT.to_owned(),
-        "uplot_licence" => UPLOT_LICENCE.to_owned(),
         other => unreachable!("the template has a slot {other} that nothing fills"),
-    })
+    });
+    let (title, footer) = (format!("{name} – Roundelay"), format!(", seed {}", seeds(simulated)));
+    let data = data::page(page, &charted);
+    Frame { version: simulated.version, title: &title, name, main, footer: &footer, data: &data, style: STYLE, script: SCRIPT }.html()
 }
 
 fn seeds(simulated: &Simulated) -> String {

@@ -79,8 +79,18 @@ impl<'a> Reader<'a> {
     }
 
     fn no_toml(&self, error: &toml::de::Error) -> ScenarioError {
-        let line = error.span().map_or(0, |span| self.line_of(span.start));
-        self.at_line(line, error.message())
+        let Some(span) = error.span() else { return self.at_line(0, error.message()) };
+        self.at_line(self.line_of(span.start), self.named(span.start, error.message()))
+    }
+
+    /// A message that begins with a number, with the key of that number before it.
+    fn named(&self, at: usize, message: &str) -> String {
+        let before = self.spans.iter().filter(|(_, span)| span.start <= at);
+        let key = before.max_by_key(|(_, span)| span.start).and_then(|(path, _)| path.rsplit('.').find(|part| part.parse::<usize>().is_err()));
+        match key {
+            Some(key) if message.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => format!("{key}: {message}"),
+            _ => message.to_owned(),
+        }
     }
 }
 

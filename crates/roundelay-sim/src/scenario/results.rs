@@ -1,20 +1,23 @@
 //! What came of a run. Times in seconds, rates in bits per second, sizes in bytes.
 
-use std::collections::BTreeMap;
+mod groups;
+mod links;
+
 use std::sync::Arc;
 
-use roundelay::{DropReason, Duration, Limit};
-use roundelay_metrics::{Delays, jain_index};
+use roundelay::{DropReason, Duration};
+use roundelay_metrics::Delays;
 use serde::Serialize;
+
+pub(super) use groups::ALL;
 
 use super::Scenario;
 use super::lives::FlowLife;
-use super::meter::{FlowMeter, LinkMeter, Meter, Packets, TOLD_FLOWS};
+use super::meter::{FlowMeter, Meter, Packets, TOLD_FLOWS};
 use super::port_meter::Backlogged;
 use super::yardsticks::{FlowIndices, GroupLives, Yardsticks};
 use crate::link::LinkCounts;
-use crate::network::{LinkClass, NodeId, link_name};
-use crate::topologies::NO_LIMIT;
+use crate::network::{NodeId, link_name};
 
 /// Packets by what became of them. They add up to those sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -167,24 +170,13 @@ pub struct LinkResult {
 impl LinkResult {
     /// The part of the packets whose fate it settled after the warm-up, sent or dropped, that it dropped or lost.
     pub fn loss(&self) -> Option<f64> {
-        loss([self])
+        links::loss([self])
     }
 
     /// What it is called: FROM > TO.
     pub fn name(&self) -> String {
         link_name(&self.from, &self.to)
     }
-}
-
-/// The part of the packets whose fate links settled that they dropped or lost. Those that were lost got the link.
-fn loss<'a>(links: impl IntoIterator<Item = &'a LinkResult>) -> Option<f64> {
-    let (mut gone, mut known) = (0, 0);
-    for link in links {
-        let dropped: u64 = link.dropped.iter().sum();
-        gone += dropped + link.lost;
-        known += dropped + link.packets;
-    }
-    (known > 0).then(|| gone as f64 / known as f64)
 }
 
 /// What came of the links of a class.
@@ -296,14 +288,14 @@ impl Results {
         [before, after]: [&[LinkState]; 2],
     ) -> Self {
         let seconds = (scenario.duration - scenario.warmup).as_secs_f64();
-        let mut links = links(scenario, seconds, meter, before, after);
+        let mut links = links::links(scenario, seconds, meter, before, after);
         let packet_hops = after.iter().map(|link| link.counts.packets).sum();
         let names = Names::of(scenario);
         let mut flows: Vec<_> = meter.flows.iter().filter(|flow| flow.number != u64::MAX).collect();
         flows.sort_by_key(|flow| flow.number);
         let result = |is_late| flows.iter().filter(move |flow| flow.is_late == is_late).map(|flow| flow_result(&names, seconds, flow));
         let (mut told, mut more_flows): (Vec<_>, Vec<_>) = (result(false).collect(), result(true).collect());
-        let mut groups = groups(scenario, seconds, meter, &flows);
+        let mut groups = groups::groups(scenario, seconds, meter, &flows);
         if let Some(yardsticks) = yardsticks {
             told.iter_mut().chain(&mut more_flows).for_each(|flow| flow.measure(yardsticks));
             links.iter_mut().enumerate().for_each(|(number, link)| link.backlogged = yardsticks.backlogged(number));
@@ -313,107 +305,7 @@ impl Results {
             }
         }
         let flows_left_out = meter.closed.saturating_sub(TOLD_FLOWS as u64);
-        Self { seed, events, packet_hops, groups, classes: classes(&links, meter), links, flows: told, flows_left_out, more_flows }
-    }
-}
-
-fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[&FlowMeter]) -> Vec<GroupResult> {
-    let jain = |group: Option<usize>| {
-        // Flows that come and go have had different times to send.
-        let mut meters = meter.groups.iter().enumerate().filter(|(number, _)| group.is_none_or(|group| group == *number));
-        if meters.any(|(_, meter)| meter.closed > 0) {
-            return None;
-        }
-        // Where agents tell of flows, those that they tell nothing of carry no data that counts: requests.
-        let is_data = |flow: &FlowMeter| flow.repairs.is_some() || meter.groups[flow.group as usize].repairs.is_none();
-        let of = flows.iter().filter(|flow| flow.is_open && is_data(flow) && group.is_none_or(|group| flow.group as usize == group));
-        let weight = |flow: &FlowMeter| scenario.groups[flow.group as usize].weight();
-        let shares: Vec<_> = of.map(|flow| flow.packets.bytes as f64 / f64::from(weight(flow))).collect();
-        if shares.len() < 2 { None } else { jain_index(&shares) }
-    };
-    let each = meter.groups.iter().zip(&scenario.groups).enumerate().map(|(number, (meter, group))| GroupResult {
-        name: group.name.clone(),
-        kind: group.source.kind(),
-        flows: meter.flows,
-        packets: Fates::of(&meter.packets),
-        loss: Fates::of(&meter.packets).loss(),
-        throughput: meter.packets.bytes as f64 * 8.0 / seconds,
-        delay: Spread::of(&meter.delays),
-        delay_deviation: meter.packets.deviation(),
-        jain: jain(Some(number)),
-        completion: Spread::of(&meter.completions),
-        goodput: (meter.completions.count() > 0).then(|| meter.goodputs / meter.completions.count() as f64),
-        incomplete: meter.incomplete,
-        retransmissions: meter.repairs.map(|repairs| repairs.retransmissions),
-        timeouts: meter.repairs.map(|repairs| repairs.timeouts),
-        round_trip: Spread::of(&meter.round_trips),
-        sizes: sizes(&meter.sizes),
-        lives: None,
-    });
-    let mut groups: Vec<_> = each.collect();
-    if groups.len() > 1 {
-        groups.push(total(&groups, meter, jain(None)));
-    }
-    groups
-}
-
-fn sizes(meters: &BTreeMap<u32, (Delays, f64)>) -> Vec<SizeResult> {
-    let result = |(digits, (completions, goodputs)): (&u32, &(Delays, f64))| SizeResult {
-        up_to: 10_u64.saturating_pow(*digits),
-        completion: Spread::of(completions),
-        goodput: goodputs / completions.count() as f64,
-    };
-    meters.iter().map(result).collect()
-}
-
-/// What all groups together are called.
-pub(super) const ALL: &str = "all";
-
-/// All groups together.
-fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResult {
-    let (mut delays, mut completions, mut packets) = (Delays::default(), Delays::default(), Fates::default());
-    let (mut round_trips, mut by_size) = (Delays::default(), BTreeMap::<u32, (Delays, f64)>::new());
-    for group in &meter.groups {
-        delays.merge(&group.delays);
-        completions.merge(&group.completions);
-        round_trips.merge(&group.round_trips);
-        for (digits, (completions, goodputs)) in &group.sizes {
-            let (all, sum) = by_size.entry(*digits).or_default();
-            all.merge(completions);
-            *sum += goodputs;
-        }
-    }
-    for Fates { sent, delivered, full, pushed_out, early, refused, lost, on_their_way } in groups.iter().map(|group| group.packets) {
-        packets.sent += sent;
-        packets.delivered += delivered;
-        packets.full += full;
-        packets.pushed_out += pushed_out;
-        packets.early += early;
-        packets.refused += refused;
-        packets.lost += lost;
-        packets.on_their_way += on_their_way;
-    }
-    let sum = |of: fn(&GroupResult) -> u64| groups.iter().map(of).sum();
-    let some = |of: fn(&GroupResult) -> Option<u64>| groups.iter().filter_map(of).reduce(|one, other| one + other);
-    let goodputs: f64 = meter.groups.iter().map(|group| group.goodputs).sum();
-    GroupResult {
-        name: ALL.to_owned(),
-        kind: "",
-        flows: sum(|group| group.flows),
-        packets,
-        loss: packets.loss(),
-        throughput: groups.iter().map(|group| group.throughput).sum(),
-        delay: Spread::of(&delays),
-        delay_deviation: None,
-        jain,
-        completion: Spread::of(&completions),
-        goodput: (completions.count() > 0).then(|| goodputs / completions.count() as f64),
-        incomplete: sum(|group| group.incomplete),
-        retransmissions: some(|group| group.retransmissions),
-        timeouts: some(|group| group.timeouts),
-        round_trip: Spread::of(&round_trips),
-        sizes: sizes(&by_size),
-        lives: None,
+        Self { seed, events, packet_hops, groups, classes: links::classes(&links, meter), links, flows: told, flows_left_out, more_flows }
     }
 }
 
@@ -450,55 +342,4 @@ fn flow_result(names: &Names, seconds: f64, flow: &FlowMeter) -> FlowResult {
         life: None,
         indices: None,
     }
-}
-
-fn links(scenario: &Scenario, seconds: f64, meter: &Meter, before: &[LinkState], after: &[LinkState]) -> Vec<LinkResult> {
-    let network = &scenario.topology.network;
-    let states = before.iter().zip(after).zip(network.links()).zip(&meter.links);
-    let result = |(((before, after), link), meter): (((&LinkState, &LinkState), &crate::LinkConfig), &LinkMeter)| {
-        let at_work = (after.at_work - before.at_work).as_secs_f64();
-        let (before, after) = (before.counts, after.counts);
-        LinkResult {
-            from: network.name(link.from),
-            to: network.name(link.to),
-            class: link.class.name(),
-            queue: link.ordering(),
-            buffer: buffer(link.queue.limit_or_default()),
-            rate: link.rate.bits_per_second(),
-            utilisation: at_work / seconds,
-            arrived: after.arrived - before.arrived,
-            packets: after.packets - before.packets,
-            dropped: std::array::from_fn(|reason| after.dropped[reason] - before.dropped[reason]),
-            lost: after.lost - before.lost,
-            wait: meter.wait(),
-            backlogged: None,
-        }
-    };
-    states.map(result).collect()
-}
-
-fn buffer(limit: Limit) -> String {
-    if limit.packets >= NO_LIMIT && limit.bytes == u64::MAX { "no limit".to_owned() } else { limit.to_string() }
-}
-
-fn classes(links: &[LinkResult], meter: &Meter) -> Vec<ClassResult> {
-    let class = |class: LinkClass| {
-        let of: Vec<_> = links.iter().filter(|link| link.class == class.name()).collect();
-        let busiest = of.iter().copied().reduce(|one, other| if other.utilisation > one.utilisation { other } else { one })?;
-        let count = |of_link: fn(&LinkResult) -> u64| of.iter().map(|link| of_link(link)).sum::<u64>();
-        let dropped: [u64; DropReason::ALL.len()] = std::array::from_fn(|reason| of.iter().map(|link| link.dropped[reason]).sum());
-        Some(ClassResult {
-            class: class.name(),
-            links: of.len() as u64,
-            utilisation: of.iter().map(|link| link.utilisation).sum::<f64>() / of.len() as f64,
-            busiest: busiest.utilisation,
-            busiest_link: busiest.name(),
-            arrived: count(|link| link.arrived),
-            dropped,
-            lost: count(|link| link.lost),
-            loss: loss(of),
-            wait: Spread::of(&meter.waits[class as usize]),
-        })
-    };
-    LinkClass::ALL.into_iter().filter_map(class).collect()
 }

@@ -144,7 +144,10 @@ impl Scenario {
 
     /// Puts a discipline into the queue of each link that leaves a router, whatever the file says of it; hosts' interfaces stay as they are. Where
     /// `queue` has no limit of its own, each buffer stays as large as it was, so that it is disciplines that are compared. How many queues that are.
-    pub fn set_queues(&mut self, queue: &Spec) -> usize {
+    ///
+    /// # Errors
+    /// A table of decision costs has no time for this discipline, or it cannot be where decisions cost time.
+    pub fn set_queues(&mut self, queue: &Spec) -> Result<usize, RunError> {
         let Topology { network, hosts, .. } = &mut self.topology;
         let hosts: BTreeSet<_> = hosts.iter().copied().collect();
         let links = network.links().iter().enumerate().filter(|(_, link)| !hosts.contains(&link.from));
@@ -154,7 +157,11 @@ impl Scenario {
                 link.set_queue(Spec { discipline: queue.discipline.clone(), limit: queue.limit.or(Some(*limit)) });
             }
         }
-        limits.len()
+        for (link, _) in &limits {
+            let checked = self.topology.network.links()[link.index()].decision_cost();
+            checked.map_err(|error| self.named(SimulationError::Queue { link: *link, error }))?;
+        }
+        Ok(limits.len())
     }
 
     fn go_on<P: Probe>(&self, simulation: &mut Watched<P>, until: Instant) -> Result<(), RunError> {

@@ -1,19 +1,22 @@
 //! What a source sends, as plain data.
 
-use std::collections::{BTreeSet, VecDeque};
+mod arrivals;
 
 use roundelay::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub(super) use arrivals::full_len;
+pub use arrivals::{Apart, Arrivals, SizesSpec, Transport};
+
 use super::lists::{Trace, Workload};
 use super::meter::Ending;
 use super::protocol::Protocol;
 use crate::agent::Agent;
-use crate::network::{LinkClass, Network, NodeId};
+use crate::network::NodeId;
 use crate::sources::cbr::Gaps;
 use crate::sources::{
-    MOST_PACKETS, Sizes, SourceError, Span, Terms, arrivals, burst, cbr, on_off, poisson, request_response, tcp, trace, video, voip,
+    self, MOST_PACKETS, SourceError, Span, Terms, burst, cbr, on_off, poisson, request_response, tcp, trace, video, voip,
     workload,
 };
 use crate::written::{InWords, read, some, some_whole};
@@ -210,75 +213,6 @@ pub struct Video {
     pub tcp: Protocol,
 }
 
-/// How flows that arrive are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Transport {
-    /// All at once.
-    #[default]
-    Burst,
-    /// Over TCP.
-    Tcp,
-}
-
-/// Which hosts do not send flows to each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Apart {
-    /// Each sends to all others.
-    #[default]
-    Host,
-    /// Those behind one router.
-    Router,
-    /// Those whose nearest router with core links is the same: as in UPS, where flows go to hosts of other core routers.
-    Core,
-}
-
-/// How large flows are.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum SizesSpec {
-    /// A distribution that is built in: ups, data_mining or web_search.
-    Named(String),
-    /// Bytes, and the part of all flows that are as large or smaller: [[1460, 0.5], [14600, 1.0]].
-    Points(Vec<(u64, f64)>),
-}
-
-/// Flows that arrive.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Arrivals {
-    /// The part of its link that each host offers: above 0, to 10.
-    #[schemars(range(min = 0, max = 10))]
-    pub utilisation: f64,
-    /// The rate that this is a part of.
-    #[serde(deserialize_with = "read")]
-    #[schemars(with = "InWords<Rate>")]
-    pub link_rate: Rate,
-    /// How large flows are.
-    pub sizes: SizesSpec,
-    /// Whether sizes between the points are drawn, too.
-    #[serde(default)]
-    pub interpolated: bool,
-    /// Which hosts do not send to each other.
-    #[serde(default)]
-    pub apart: Apart,
-    /// How flows are sent.
-    #[serde(default)]
-    pub transport: Transport,
-    /// Bytes of a packet of a burst: 1 to 65,535.
-    #[serde(default = "full_len", deserialize_with = "read")]
-    #[schemars(with = "InWords<u32>")]
-    pub packet_len: u32,
-    /// What both ends do, where flows go over TCP.
-    #[serde(default)]
-    pub tcp: Protocol,
-}
-
-pub(super) const fn full_len() -> u32 {
-    1460
-}
-
 const fn packet_len() -> u32 {
     1000
 }
@@ -398,7 +332,7 @@ impl SourceSpec {
     ///
     /// # Errors
     /// A parameter is out of its range.
-    pub(super) fn agent(&self, terms: Terms, hosts: &[arrivals::Host], list: &[trace::Entry]) -> Result<Box<dyn Agent>, SourceError> {
+    pub(super) fn agent(&self, terms: Terms, hosts: &[sources::arrivals::Host], list: &[trace::Entry]) -> Result<Box<dyn Agent>, SourceError> {
         Ok(match self {
             Self::Cbr(spec) => Box::new(cbr::Cbr::new(spec.config(terms))?),
             Self::Poisson(spec) => Box::new(poisson::Poisson::new(spec.config(terms))?),
@@ -423,7 +357,7 @@ impl SourceSpec {
                 let config = video::Config { terms, protocol: tcp.config(), segment_bytes: segment.0, interval: *interval };
                 Box::new(video::Video::new(config)?)
             }
-            Self::Arrivals(spec) => Box::new(arrivals::Arrivals::new(spec.config(terms, hosts)?)?),
+            Self::Arrivals(spec) => Box::new(sources::arrivals::Arrivals::new(spec.config(terms, hosts)?)?),
             Self::Trace(_) => {
                 let flows = list.iter().map(|packet| packet.flow + 1).max().unwrap_or(0);
                 let Terms { flow, start, start_jitter, stop, urgency } = terms;
@@ -463,66 +397,4 @@ impl OnOff {
         });
         on_off::Config { terms, rate: self.rate, packet_len: self.packet_len, on, off, packets: self.packets }
     }
-}
-
-impl Transport {
-    pub(super) fn with(self, packet_len: u32, tcp: &Protocol) -> arrivals::Transport {
-        match self {
-            Self::Burst => arrivals::Transport::Burst { packet_len },
-            Self::Tcp => arrivals::Transport::Tcp(tcp.config()),
-        }
-    }
-}
-
-impl Arrivals {
-    fn config(&self, terms: Terms, hosts: &[arrivals::Host]) -> Result<arrivals::Config, SourceError> {
-        let transport = self.transport.with(self.packet_len, &self.tcp);
-        Ok(arrivals::Config {
-            hosts: hosts.to_vec(),
-            link_rate: self.link_rate,
-            utilisation: self.utilisation,
-            sizes: self.sizes()?,
-            transport,
-            start: terms.start,
-            stop: terms.stop,
-            urgency: terms.urgency,
-            flow: terms.flow.config,
-        })
-    }
-
-    pub(super) fn sizes(&self) -> Result<Sizes, SourceError> {
-        let sizes = match &self.sizes {
-            SizesSpec::Named(name) => Sizes::named(name).ok_or_else(|| SourceError {
-                kind: "arrivals",
-                parameter: "sizes",
-                value: name.clone(),
-                range: format!("{}, or points", Sizes::NAMES.join(", ")),
-            })?,
-            SizesSpec::Points(points) => Sizes::discrete(points.clone())?,
-        };
-        Ok(if self.interpolated { sizes.interpolated() } else { sizes })
-    }
-
-    /// The hosts with the groups that keep apart.
-    pub(super) fn hosts(&self, network: &Network, hosts: &[NodeId]) -> Vec<arrivals::Host> {
-        let group = |host: NodeId| match self.apart {
-            Apart::Host => host,
-            Apart::Router => network.leaving(host).first().map_or(host, |link| network.links()[link.index()].to),
-            Apart::Core => nearest_core(network, host),
-        };
-        hosts.iter().map(|host| arrivals::Host { node: *host, group: group(*host).0 }).collect()
-    }
-}
-
-/// The nearest router with core links, the first found of those; the host itself if there is none.
-fn nearest_core(network: &Network, host: NodeId) -> NodeId {
-    let (mut queue, mut seen) = (VecDeque::from([host]), BTreeSet::from([host]));
-    while let Some(node) = queue.pop_front() {
-        let links = || network.leaving(node).iter().map(|link| &network.links()[link.index()]);
-        if links().any(|link| link.class == LinkClass::Core) {
-            return node;
-        }
-        queue.extend(links().map(|link| link.to).filter(|next| seen.insert(*next)));
-    }
-    host
 }

@@ -12,7 +12,8 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::written::{list, read, some};
-use super::{Experiment, Failed, Outcome};
+use super::{Experiment, Failed, Outcome, all_within, columns, within};
+use crate::places::Wrong;
 use link::Link;
 use sources::Sources;
 
@@ -28,12 +29,12 @@ mod sources;
 pub(super) struct Deadlines {
     /// Columns: the paper's name, and the discipline, or a table of [`Column`].
     columns: Table,
-    /// Numbers of flows.
+    /// Numbers of flows: 1 to 1048576.
     flows: Vec<u32>,
     /// Types of flows; each flow's is drawn from them, all as likely.
     #[serde(rename = "type")]
     types: Vec<Media>,
-    /// Packets that each flow makes.
+    /// Packets that each flow makes: 1 to 10 million.
     packets: u32,
     /// Bytes of a packet: 1 to 65536.
     packet_len: u32,
@@ -43,7 +44,7 @@ pub(super) struct Deadlines {
     /// What a decision costs, for columns that do not say it; several values are a curve.
     #[serde(deserialize_with = "list")]
     decision: Vec<Duration>,
-    /// Packets that a turn's credit covers for a flow of the smallest weight: sets `quantum` of disciplines that have one, unless they write it.
+    /// Packets that a turn's credit covers for a flow of the smallest weight: sets `quantum` of disciplines that have one, unless they write it: 0.000001 to a million.
     #[serde(default = "one_packet")]
     credit: f64,
     /// The link's rate; without it packets take no time to send.
@@ -62,6 +63,12 @@ pub(super) struct Deadlines {
     #[serde(default)]
     curves: bool,
 }
+
+/// Packets of a run, and those that are in memory at once.
+const MOST_PACKETS: u64 = 1_000_000_000;
+const MOST_HELD: u64 = 10_000_000;
+/// What a clock of picoseconds can tell, with some room.
+const MOST_DAYS: f64 = 200.0;
 
 fn one_packet() -> f64 {
     1.0
@@ -130,37 +137,47 @@ impl Deadlines {
         cells
     }
 
-    fn check(&self) -> Result<(), Failed> {
-        let failed = |text: String| Err(Failed(text));
-        match self {
-            Self { types, .. } if types.is_empty() => failed("type: none; write [[run.type]] with name, rate and weight".to_owned()),
-            Self { packets: 0, .. } => failed("packets: 0 is out of range, 1 to 4294967295".to_owned()),
-            Self { window: 1, .. } => {
-                failed("window: 1 makes flows look idle between packets; legal: 0 (all packets), or 2 and more".to_owned())
-            }
-            Self { packet_len, .. } if !(1..=1 << 16).contains(packet_len) => {
-                failed(format!("packet_len: {packet_len} is out of range, 1 to 65536 bytes"))
-            }
-            Self { credit, .. } if !(*credit > 0.0 && credit.is_finite()) => failed(format!("credit: {credit} is out of range, above 0")),
-            _ => self.check_lists(),
+    /// What there is no end to: packets of a run, those in memory, and the time that they take.
+    fn check_size(&self) -> Result<(), Wrong> {
+        let flows = self.flows.iter().copied().max().unwrap_or(1);
+        let packets = u64::from(flows) * u64::from(self.packets);
+        within("packets", packets, 1..=MOST_PACKETS).map_err(|_| {
+            Wrong::new("packets", format!("packets: {packets} of {flows} flows together, legal range up to {MOST_PACKETS}"))
+        })?;
+        let window = if self.window == 0 { self.packets } else { self.window.min(self.packets) };
+        let held = u64::from(flows) * u64::from(window);
+        if held > MOST_HELD {
+            return Err(Wrong::new("window", format!("window: {held} packets of {flows} flows in memory, legal range up to {MOST_HELD}")));
         }
+        let seconds = self.longest_seconds(packets as f64)?;
+        if seconds > MOST_DAYS * 86_400.0 {
+            let days = seconds / 86_400.0;
+            return Err(Wrong::new("packets", format!("packets: a run may last {days:.0} days, legal range up to {MOST_DAYS}")));
+        }
+        Ok(())
     }
 
-    fn check_lists(&self) -> Result<(), Failed> {
-        if let Some(flows) = self.flows.iter().find(|flows| !(1..=1 << 20).contains(*flows)) {
-            return Err(Failed(format!("flows: {flows} is out of range, 1 to 1048576")));
+    /// Seconds until the last of so many packets has left, at most.
+    fn longest_seconds(&self, packets: f64) -> Result<f64, Wrong> {
+        let bits = f64::from(self.packet_len) * 8.0;
+        let slowest = self.types.iter().map(|media| media.rate.bits_per_second()).min().unwrap_or(1);
+        let made = bits * f64::from(self.packets) / slowest as f64;
+        let mut costliest = self.decision.iter().copied().max().unwrap_or(Duration::ZERO).as_secs_f64();
+        for name in self.columns.keys() {
+            let column = self.column(name)?;
+            let [decision, packet] = [column.decision, column.packet].map(|cost| cost.unwrap_or(Duration::ZERO).as_secs_f64());
+            costliest = costliest.max(decision + packet);
         }
-        match self.types.iter().find(|media| !(1..=FlowConfig::MAX_WEIGHT).contains(&media.weight)) {
-            Some(Media { name, weight, .. }) => Err(Failed(format!("type {name}: weight {weight} is out of range, 1 to 1024"))),
-            None => Ok(()),
-        }
+        let sending = self.link.map_or(0.0, |link| bits / link.bits_per_second() as f64);
+        let once = [self.starts_within, self.propagation, Some(self.lifetime)].into_iter().flatten().map(Duration::as_secs_f64);
+        Ok(once.sum::<f64>() + made + packets * (costliest + sending))
     }
 
-    fn column(&self, name: &str) -> Result<Column, Failed> {
+    fn column(&self, name: &str) -> Result<Column, Wrong> {
         match self.columns.get(name) {
             Some(Value::String(discipline)) => Ok(Column::of(discipline)),
-            Some(value) => value.clone().try_into().map_err(|error| Failed(format!("columns.{name}: {error}"))),
-            None => Err(Failed(format!("columns.{name}: no such column"))),
+            Some(value) => value.clone().try_into().map_err(|error: toml::de::Error| columns::wrong(name, error.message())),
+            None => Err(columns::wrong(name, "no such column")),
         }
     }
 
@@ -188,12 +205,33 @@ impl Deadlines {
 }
 
 impl Experiment for Deadlines {
+    fn check(&self) -> Result<(), Wrong> {
+        if self.types.is_empty() {
+            return Err(Wrong::new("type", "type: none; write [[run.type]] with name, rate and weight"));
+        }
+        if self.window == 1 {
+            let problem = "window: 1 makes flows look idle between packets; legal: 0 (all packets), or 2 and more";
+            return Err(Wrong::new("window", problem));
+        }
+        all_within("flows", &self.flows, 1..=1 << 20)?;
+        within("packets", self.packets, 1..=10_000_000)?;
+        within("packet_len", self.packet_len, 1..=1 << 16)?;
+        within("credit", self.credit, 1e-6..=1e6)?;
+        for (number, media) in self.types.iter().enumerate() {
+            within(&format!("type.{number}.weight"), media.weight, 1..=FlowConfig::MAX_WEIGHT)?;
+        }
+        for name in self.columns.keys() {
+            let column = self.column(name)?;
+            self.discipline(&column.discipline).map_err(|Failed(problem)| columns::wrong(name, problem))?;
+        }
+        self.check_size()
+    }
+
     fn parts(&self) -> Vec<String> {
         self.cells().iter().map(Cell::part).collect()
     }
 
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
-        self.check()?;
         let cell = self.cells().into_iter().find(|cell| cell.part() == part).ok_or_else(|| Failed(format!("{part}: no such part")))?;
         let column = self.column(&cell.column)?;
         let mut scheduler = self.discipline(&column.discipline)?.build::<()>(seed).map_err(Failed::from)?;

@@ -132,16 +132,19 @@ fn a_planted_discipline_takes_the_place_of_all() {
 fn what_cannot_be_run_is_refused_in_words() {
     let error = |changes: &str| {
         let plan = plan(changes);
-        plan.parts().first().map(|part| plan.run(part, 1).unwrap_err().0).unwrap_or_default()
+        plan.check().unwrap_err().message
     };
     assert_eq!(error("window = 1"), "window: 1 makes flows look idle between packets; legal: 0 (all packets), or 2 and more");
-    assert_eq!(error("packet_len = 0"), "packet_len: 0 is out of range, 1 to 65536 bytes");
-    assert_eq!(error("credit = -1.0"), "credit: -1 is out of range, above 0");
-    assert_eq!(error("packets = 0"), "packets: 0 is out of range, 1 to 4294967295");
+    assert_eq!(error("packet_len = 0"), "packet_len: 0 is out of range, 1 to 65536");
+    assert_eq!(error("credit = -1.0"), "credit: -1 is out of range, 0.000001 to 1000000");
+    assert_eq!(error("packets = 0"), "packets: 0 is out of range, 1 to 10000000");
     assert_eq!(error("flows = [0]"), "flows: 0 is out of range, 1 to 1048576");
-    assert!(error("columns.A = \"afk\"").starts_with("no discipline is called 'afk'"), "{}", error("columns.A = \"afk\""));
+    assert!(error("columns.A = \"afk\"").starts_with("columns.A: no discipline is called 'afk'"), "{}", error("columns.A = \"afk\""));
     assert!(error("columns.A = 5").starts_with("columns.A: "), "{}", error("columns.A = 5"));
-    assert_eq!(error("type = [{ name = \"a\", rate = \"1mbit\", weight = 0 }]"), "type a: weight 0 is out of range, 1 to 1024");
+    assert_eq!(error("type = [{ name = \"a\", rate = \"1mbit\", weight = 0 }]"), "type.0.weight: 0 is out of range, 1 to 1024");
+    assert!(error("packets = 10000000\nflows = [1000]").ends_with("legal range up to 1000000000"));
+    assert!(error("packets = 10000000\nwindow = 0").starts_with("window: 40000000 packets of 4 flows in memory"));
+    assert_eq!(error("packets = 10000000\ndecision = [\"1s\"]"), "packets: a run may last 470 days, legal range up to 200");
     assert!(error("columns.A = { discipline = \"afq\", decision = \"soon\" }").contains("soon"));
 }
 

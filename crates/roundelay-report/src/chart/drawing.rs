@@ -1,0 +1,229 @@
+//! Charts drawn as SVG: axes with ticks, a band, curves and marks with their bars, and a legend below.
+
+use std::fmt::Write;
+
+use super::scale::Scale;
+use super::{Band, Chart, Curve, Drawn, Point};
+
+/// Width of a chart by itself, and of one beside others.
+const WIDTHS: [f64; 2] = [620.0, 400.0];
+/// Height of a chart, and of a low one.
+const HEIGHTS: [f64; 2] = [340.0, 240.0];
+/// Room around the curves: left, right, top, bottom.
+const MARGINS: [f64; 4] = [64.0, 16.0, 32.0, 48.0];
+const LEGEND_LINE: f64 = 18.0;
+/// Width of a letter, roughly.
+const LETTER: f64 = 6.5;
+/// Okabe and Ito's colours, which the colour-blind can tell apart.
+const COLOURS: [&str; 8] = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8a8a8a"];
+const GREEN: &str = COLOURS[3];
+const ORANGE: &str = COLOURS[6];
+const RED: &str = COLOURS[2];
+
+/// Charts beside each other on the scales of all of them, with one legend for what they have in common.
+pub(super) fn svg(charts: &[Chart]) -> String {
+    let Some(first) = charts.first() else { return String::new() };
+    let panel_width = WIDTHS[usize::from(charts.len() > 1)];
+    let [width, chart_height] = [panel_width * charts.len() as f64, HEIGHTS[usize::from(first.is_low)]];
+    let [left, right, top, bottom] = MARGINS;
+    let shown = || charts.iter().flat_map(Chart::shown);
+    let across = Scale::over(shown().map(|point| point.x), &first.x, [left, panel_width - right]);
+    let bands = charts.iter().filter_map(|chart| chart.band.as_ref()).flat_map(|band| [band.from, band.to]).flatten();
+    let ends = shown().flat_map(|point| [point.y - point.half_width, point.y + point.half_width]);
+    let up = Scale::over(ends.chain(bands), &first.y, [chart_height - bottom, top]);
+    let panel = |chart| Panel { chart, width: panel_width, height: chart_height, across: &across, up: &up };
+    let (legend, legend_height) = panel(first).legend(width);
+    let height = chart_height + legend_height;
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+         font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"
+    );
+    for (place, chart) in charts.iter().enumerate() {
+        match place {
+            0 => text += &panel(chart).drawing(),
+            _ => _ = write!(text, "<g transform=\"translate({} 0)\">\n{}</g>\n", panel_width * place as f64, panel(chart).drawing()),
+        }
+    }
+    text + &legend + "</svg>\n"
+}
+
+/// A chart in its place.
+struct Panel<'a> {
+    chart: &'a Chart,
+    width: f64,
+    height: f64,
+    across: &'a Scale,
+    up: &'a Scale,
+}
+
+impl Panel<'_> {
+    fn drawing(&self) -> String {
+        let mut text = format!("<text x=\"{}\" y=\"18\" font-weight=\"bold\">{}</text>\n", MARGINS[0], escape(&self.chart.title));
+        text += &self.chart.band.as_ref().map_or_else(String::new, |band| self.band(band));
+        text += &self.axes();
+        for (number, curve) in self.chart.curves.iter().enumerate() {
+            text += &self.curve(curve, colour(curve, number));
+        }
+        text
+    }
+
+    /// Right and lower ends of the room for curves.
+    fn ends(&self) -> [f64; 2] {
+        [self.width - MARGINS[1], self.height - MARGINS[3]]
+    }
+
+    fn band(&self, band: &Band) -> String {
+        let ([left, _, top, _], [end, floor]) = (MARGINS, self.ends());
+        let place = |bound: Option<f64>, else_at| bound.map_or(else_at, |bound| self.up.place(bound).clamp(top, floor));
+        let (high, low) = (place(band.to, top), place(band.from, floor));
+        let mut text = format!(
+            "<rect x=\"{left}\" y=\"{high:.1}\" width=\"{}\" height=\"{:.1}\" fill=\"{GREEN}\" fill-opacity=\"0.1\"/>\n",
+            end - left,
+            low - high
+        );
+        for at in [band.to.map(|_| high), band.from.map(|_| low)].into_iter().flatten() {
+            _ = writeln!(text, "<path d=\"M{left} {at:.1}H{end}\" stroke=\"{GREEN}\" stroke-dasharray=\"2 2\"/>");
+        }
+        text
+    }
+
+    fn axes(&self) -> String {
+        let ([left, _, top, _], [end, floor]) = (MARGINS, self.ends());
+        let mut text = String::new();
+        for tick in self.up.ticks() {
+            let at = self.up.place(tick);
+            _ = writeln!(
+                text,
+                "<path d=\"M{left} {at:.1}H{end}\" stroke=\"#e4e4e4\"/><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                left - 6.0,
+                at + 4.0,
+                self.up.number(tick)
+            );
+        }
+        for (number, tick) in self.across.ticks().into_iter().enumerate() {
+            let at = self.across.place(tick);
+            let label = match self.chart.x.names.get(number) {
+                None => self.across.number(tick),
+                Some(name) if self.names_fit() => escape(name),
+                Some(_) => (number + 1).to_string(),
+            };
+            _ = writeln!(
+                text,
+                "<path d=\"M{at:.1} {top}V{floor}\" stroke=\"#f0f0f0\"/><text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{label}</text>",
+                floor + 15.0,
+            );
+        }
+        let (middle, height) = ((left + end) / 2.0, (top + floor) / 2.0);
+        text + &format!(
+            "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n\
+             <text transform=\"translate(14 {height}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
+            floor + 34.0,
+            escape(&self.chart.x.label),
+            escape(&self.chart.y.label)
+        )
+    }
+
+    /// Whether the names of an axis have room below their ticks; numbers stand there otherwise, and the legend explains them.
+    fn names_fit(&self) -> bool {
+        let names = &self.chart.x.names;
+        let room = (self.ends()[0] - MARGINS[0]) / names.len().max(1) as f64;
+        names.iter().all(|name| name.chars().count() as f64 * LETTER < room)
+    }
+
+    fn curve(&self, curve: &Curve, colour: &str) -> String {
+        let (across, up) = (self.across, self.up);
+        let shown: Vec<&Point> = curve.points.iter().filter(|point| self.chart.shows(point)).collect();
+        let mut text = String::new();
+        for point in shown.iter().filter(|point| point.half_width > 0.0) {
+            let (at, from, to) = (across.place(point.x), up.place(point.y - point.half_width), up.place(point.y + point.half_width));
+            _ = writeln!(text, "<path d=\"M{at:.1} {from:.1}V{to:.1}\" stroke=\"{colour}\" stroke-opacity=\"0.4\"/>");
+        }
+        if curve.drawn.is_marks() {
+            shown.iter().for_each(|point| text += &mark(curve.drawn, across.place(point.x), up.place(point.y), colour));
+            return text;
+        }
+        if let [only] = shown[..] {
+            let (x, y) = (across.place(only.x), up.place(only.y));
+            _ = writeln!(text, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\"/>");
+        }
+        let places: Vec<String> = shown.iter().map(|point| format!("{:.1},{:.1}", across.place(point.x), up.place(point.y))).collect();
+        let name = escape(&curve.name);
+        text + &format!(
+            "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\"{} points=\"{}\"><title>{name}</title></polyline>\n",
+            dashes(curve.drawn),
+            places.join(" ")
+        )
+    }
+
+    /// The legend below charts that are so wide together, and how high it is: curves, the band, and names that had no room at their ticks.
+    fn legend(&self, width: f64) -> (String, f64) {
+        let (mut at, mut line, mut text) = (MARGINS[0], 0.0, String::new());
+        let band = self.chart.band.iter().map(|band| (&band.name, None));
+        let curves = self.chart.curves.iter().enumerate().map(|(number, curve)| (&curve.name, Some((number, curve))));
+        for (name, curve) in curves.chain(band) {
+            let room = 40.0 + LETTER * name.chars().count() as f64;
+            if at + room > width && at > MARGINS[0] {
+                (at, line) = (MARGINS[0], line + LEGEND_LINE);
+            }
+            let y = self.height + 8.0 + line;
+            text += &curve.map_or_else(|| band_sample(at, y), |(number, curve)| sample(curve, colour(curve, number), at, y));
+            _ = writeln!(text, "<text x=\"{}\" y=\"{}\">{}</text>", at + 23.0, y + 4.0, escape(name));
+            at += room;
+        }
+        if !self.names_fit() {
+            let most = ((width - MARGINS[0]) / LETTER) as usize;
+            for (number, name) in (1..).zip(&self.chart.x.names) {
+                line += LEGEND_LINE;
+                let (y, name) = (self.height + 12.0 + line, shortened(&format!("{number}: {name}"), most));
+                _ = writeln!(text, "<text x=\"{}\" y=\"{y}\">{}</text>", MARGINS[0], escape(&name));
+            }
+        }
+        (text, line + LEGEND_LINE + 8.0)
+    }
+}
+
+fn colour(curve: &Curve, number: usize) -> &'static str {
+    match curve.drawn {
+        Drawn::Line | Drawn::Dashes => COLOURS[number % COLOURS.len()],
+        Drawn::Dots => GREEN,
+        Drawn::Rings => ORANGE,
+        Drawn::Crosses => RED,
+    }
+}
+
+const fn dashes(drawn: Drawn) -> &'static str {
+    if matches!(drawn, Drawn::Dashes) { " stroke-dasharray=\"5 4\"" } else { "" }
+}
+
+fn mark(drawn: Drawn, x: f64, y: f64, colour: &str) -> String {
+    match drawn {
+        Drawn::Crosses => {
+            let arms = "m-4 -4l8 8m0 -8l-8 8";
+            format!("<path d=\"M{x:.1} {y:.1}{arms}\" stroke=\"{colour}\" stroke-width=\"2.2\" fill=\"none\"/>\n")
+        }
+        Drawn::Rings => {
+            format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" stroke=\"{colour}\" stroke-width=\"2\" fill=\"white\"/>\n")
+        }
+        _ => format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{colour}\"/>\n"),
+    }
+}
+
+/// What stands before a curve's name in the legend.
+fn sample(curve: &Curve, colour: &str, x: f64, y: f64) -> String {
+    if curve.drawn.is_marks() {
+        return mark(curve.drawn, x + 9.0, y, colour);
+    }
+    format!("<path d=\"M{x} {y}h18\" stroke=\"{colour}\" stroke-width=\"3\"{}/>", dashes(curve.drawn))
+}
+
+fn band_sample(x: f64, y: f64) -> String {
+    format!("<rect x=\"{x}\" y=\"{}\" width=\"18\" height=\"10\" fill=\"{GREEN}\" fill-opacity=\"0.2\"/>", y - 5.0)
+}
+
+fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most { text.to_owned() } else { text.chars().take(most.saturating_sub(1)).chain(['…']).collect() }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -1,0 +1,111 @@
+//! Scales of charts: where a value lies along an axis, and which values get a tick with its label.
+
+use super::{Axis, Scaling};
+
+/// Bytes and flows count in these: 1k is 1024 on an axis that doubles.
+const KIBI: f64 = 1024.0;
+
+/// Where values of an axis lie.
+pub(super) struct Scale {
+    /// Values at both ends; logarithms of them where the axis is logarithmic.
+    from: f64,
+    to: f64,
+    scaling: Scaling,
+    /// Names at 0, 1, 2.. in the place of numbers.
+    names: usize,
+    /// Where both ends lie.
+    ends: [f64; 2],
+}
+
+impl Scale {
+    pub(super) fn over(values: impl Iterator<Item = f64>, axis: &Axis, ends: [f64; 2]) -> Self {
+        let (scaling, names) = (axis.scaling, axis.names.len());
+        if names > 0 {
+            return Self { from: -0.5, to: names as f64 - 0.5, scaling: Scaling::Linear, names, ends };
+        }
+        let is_logarithmic = scaling.is_logarithmic();
+        let values = values.filter(|value| axis.has_place_for(*value)).map(|value| if is_logarithmic { value.log10() } else { value });
+        let (least, most) = values.fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(value), most.max(value)));
+        let (least, most) = if least > most { (0.0, 1.0) } else { (least, most) };
+        // A linear axis starts at zero unless that would hide what it shows.
+        let least = if !is_logarithmic && least > 0.0 && least < most * 0.6 { 0.0 } else { least };
+        let room = ((most - least) * 0.04).max(if most == least { most.abs().max(1.0) * 0.1 } else { 0.0 });
+        let from = if least == 0.0 && !is_logarithmic { 0.0 } else { least - room };
+        Self { from, to: most + room, scaling, names, ends }
+    }
+
+    pub(super) fn place(&self, value: f64) -> f64 {
+        let value = if self.scaling.is_logarithmic() { value.max(f64::MIN_POSITIVE).log10() } else { value };
+        let part = ((value - self.from) / (self.to - self.from)).clamp(-0.02, 1.02);
+        self.ends[0] + part * (self.ends[1] - self.ends[0])
+    }
+
+    /// Values that get a line: about eight, at most eleven powers of two, and a line for each name.
+    pub(super) fn ticks(&self) -> Vec<f64> {
+        let is_within = |value: &f64| (self.from..=self.to).contains(&value.log10());
+        match self.scaling {
+            _ if self.names > 0 => (0..self.names).map(|name| name as f64).collect(),
+            Scaling::Linear => linear_ticks(self.from, self.to),
+            Scaling::Doubling => {
+                let powers: Vec<f64> = (-64..64).map(|power| 2_f64.powi(power)).filter(is_within).collect();
+                let every = powers.len().div_ceil(11).max(1);
+                powers.into_iter().step_by(every).collect()
+            }
+            Scaling::Logarithmic => {
+                let powers = (self.from.floor() as i32)..=(self.to.ceil() as i32);
+                let steps: &[f64] = if self.to - self.from > 4.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+                let values = powers.flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
+                let within: Vec<f64> = values.filter(is_within).collect();
+                if within.len() < 2 { linear_ticks(10_f64.powf(self.from), 10_f64.powf(self.to)) } else { within }
+            }
+        }
+    }
+
+    /// A tick's number: no more digits than it needs.
+    pub(super) fn number(&self, value: f64) -> String {
+        match self.scaling {
+            Scaling::Doubling if value >= KIBI * KIBI => format!("{}m", value / KIBI / KIBI),
+            Scaling::Doubling if value >= KIBI => format!("{}k", value / KIBI),
+            _ => number(value),
+        }
+    }
+}
+
+fn linear_ticks(from: f64, to: f64) -> Vec<f64> {
+    let rough = (to - from) / 7.0;
+    let power = 10_f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * power).find(|step| *step >= rough).unwrap_or(rough);
+    if !step.is_finite() || step <= 0.0 {
+        return Vec::new();
+    }
+    let first = (from / step).ceil() as i64;
+    (first..).map(|tick| tick as f64 * step).take_while(|value| *value <= to).take(20).collect()
+}
+
+fn number(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        1e4..1e6 if value % 1000.0 == 0.0 => format!("{}k", value / 1e3),
+        size if !(1e-3..1e6).contains(&size) => format!("{value:.0e}"),
+        _ => format!("{:.4}", value).trim_end_matches('0').trim_end_matches('.').to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round() {
+        assert_eq!(linear_ticks(0.0, 160.0), [0.0, 50.0, 100.0, 150.0]);
+        assert_eq!([0.0, 0.25, 150.0, 32_000.0, 2e9].map(number), ["0", "0.25", "150", "32k", "2e9"]);
+    }
+
+    #[test]
+    fn an_axis_that_doubles_has_powers_of_two() {
+        let axis = Axis { scaling: Scaling::Doubling, ..Axis::default() };
+        let scale = Scale::over([1.0, 32768.0].into_iter(), &axis, [0.0, 100.0]);
+        assert_eq!(scale.ticks(), [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0]);
+        assert_eq!([64.0, 1024.0, 16384.0, 1_048_576.0].map(|value| scale.number(value)), ["64", "1k", "16k", "1m"]);
+    }
+}

@@ -1,0 +1,109 @@
+//! Flows over their own lives, as `[meter]` asks: throughput, fairness, reordering, startup, worst-case fair indices, and ranks with their modes.
+
+use roundelay_sim::scenario::{GroupLives, GroupResult, RankResult};
+
+use super::grid::{Column, Row, table};
+use super::tables::{MOST_ROWS, groups, index};
+use crate::lives::{LivesSummary, Worst, worst};
+use crate::simulation::{GroupSummary, Simulated};
+use crate::units::{bytes, count, percent, rate, seconds};
+
+/// The section, where the scenario asks for any of it.
+pub(super) fn section(simulated: &Simulated) -> String {
+    let tables: Vec<String> = [lives(simulated), indices(simulated), ranks(simulated)].into_iter().filter(|text| !text.is_empty()).collect();
+    if tables.is_empty() {
+        return String::new();
+    }
+    format!("\n<section aria-labelledby=\"lives-title\">\n  <h2 id=\"lives-title\">Flows’ lives</h2>\n{}\n</section>\n", tables.join("\n"))
+}
+
+fn titled(id: &str, title: &str, table: &str) -> String {
+    format!(
+        "  <h3 id=\"{id}-title\">{title}</h3>\n  <div class=\"scroll tall\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{id}-title\">\n{table}\n  </div>"
+    )
+}
+
+fn of_lives(group: &GroupResult, of: impl Fn(&GroupLives) -> Option<f64>) -> Option<f64> {
+    group.lives.as_ref().and_then(of)
+}
+
+fn lives(simulated: &Simulated) -> String {
+    let mut rows = groups(simulated);
+    rows.retain(|row| row.replicas.iter().any(|group| group.lives.is_some()));
+    if rows.is_empty() {
+        return String::new();
+    }
+    let columns = [
+        Column::new("Throughput", "Mean of the flows’ throughputs, each from its first packet to its last", rate, |group: &GroupResult| {
+            of_lives(group, |lives| lives.throughput)
+        }),
+        Column::new("Jain", "Jain’s index of these throughputs by weight", index, |group| of_lives(group, |lives| lives.jain)),
+        Column::new("Jain of ratios", "Jain’s index of throughputs by what sources ask for", index, |group| {
+            of_lives(group, |lives| lives.jain_of_ratios)
+        }),
+        Column::new("Ratio", "Mean of Bennett and Zhang’s ratio: throughput over that of a link of its own", index, |group| {
+            of_lives(group, |lives| lives.bennett_zhang)
+        }),
+        Column::new("Least ratio", "The smallest of these ratios", index, |group| of_lives(group, |lives| lives.bennett_zhang_min)),
+        Column::new("Reordered", "The part of the packets received after one that was sent later (RFC 4737)", percent, |group| {
+            of_lives(group, |lives| lives.reordering)
+        }),
+        Column::new("Round trip", "Mean of the flows’ mean round trips", seconds, |group| of_lives(group, |lives| lives.round_trip)),
+        Column::new("Startup", "Mean startup latency of flows that have ended", seconds, |group| of_lives(group, |lives| lives.startup_latency)),
+        Column::new("Longest startup", "The longest startup latency", seconds, |group| of_lives(group, |lives| lives.startup_latency_max)),
+        Column::new("Starved", "Flows far below the mean throughput by weight", tenths, |group| of_lives(group, |lives| Some(lives.starved as f64))),
+        Column::new("Correlation", "Pearson’s, of throughputs with round trips: -1 to 1", index, |group| of_lives(group, |lives| lives.correlation)),
+    ];
+    titled("lives", "Each over its own life", &table("lives", "Source", &rows, &columns))
+}
+
+fn tenths(value: f64) -> String {
+    format!("{value:.1}")
+}
+
+/// The flow of each group that is worst off.
+fn indices(simulated: &Simulated) -> String {
+    let of_group = |number: usize| -> Vec<Worst> { simulated.replicas.iter().map(|results| worst(results, number)).collect() };
+    let mut found: Vec<_> = groups(simulated).into_iter().enumerate().map(|(number, group)| (group, of_group(number))).collect();
+    found.retain(|(_, worst)| worst.iter().any(|worst| worst.b_wfi.is_some()));
+    if found.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<Row<'_, Worst>> = found
+        .iter()
+        .map(|(group, worst)| Row { name: group.name.clone(), below: String::new(), is_sum: group.is_sum, replicas: worst.iter().collect() })
+        .collect();
+    let columns = [
+        Column::new("B-WFI", "Bytes that a flow was behind its share at worst while backlogged", bytes, |worst: &Worst| worst.b_wfi),
+        Column::new("T-WFI", "How much later than its flow’s share would have sent it a packet left at worst", seconds, |worst| worst.t_wfi),
+    ];
+    titled("indices", "Worst-case fair indices of the worst flow", &table("indices", "Worst flow of", &rows, &columns))
+}
+
+/// Throughputs by rank over replicas, with two modes where a rank has two.
+fn ranks(simulated: &Simulated) -> String {
+    let of_group = |group: &GroupSummary| {
+        let ranks = group.lives().map_or(&[][..], LivesSummary::ranks);
+        ranks.iter().zip(1_u64..).map(|(rank, number)| (format!("{}, rank {}", group.name(), count(number)), *rank)).collect::<Vec<_>>()
+    };
+    let found: Vec<(String, RankResult)> = simulated.summary.groups.iter().flat_map(of_group).take(MOST_ROWS).collect();
+    if found.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<Row<'_, RankResult>> =
+        found.iter().map(|(name, rank)| Row { name: name.clone(), below: String::new(), is_sum: false, replicas: vec![rank] }).collect();
+    let columns = [
+        Column::new("Throughput", "Mean over replicas of the throughput of this rank, the least first", rate, |rank: &RankResult| Some(rank.mean)),
+        Column::new("Deviation", "Standard deviation over replicas", rate, |rank| rank.deviation),
+        Column::new("Lower mode", "Mean of the lower of two modes, where the rank has two", rate, |rank: &RankResult| Some(rank.modes?[0].mean))
+            .with(|ranks| replicas_of(ranks, 0)),
+        Column::new("Higher mode", "Mean of the higher of two modes", rate, |rank: &RankResult| Some(rank.modes?[1].mean)).with(|ranks| replicas_of(ranks, 1)),
+    ];
+    titled("ranks", "Throughputs by rank", &table("ranks", "Rank", &rows, &columns))
+}
+
+/// How many replicas are of a mode.
+fn replicas_of(ranks: &[&RankResult], mode: usize) -> String {
+    let modes = ranks.first().and_then(|rank| rank.modes);
+    modes.map_or_else(String::new, |modes| format!("{} replicas", modes[mode].count))
+}
