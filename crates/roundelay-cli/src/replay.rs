@@ -10,13 +10,14 @@ use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterato
 use roundelay::Duration;
 use roundelay_report::{
     CandidateResult, PartialFile, Recorded, ReplayResult, Replayed, clean, provenance, read_schedule, write_replays, write_schedule,
+    write_text,
 };
 use roundelay_sim::replay::{Candidate, Counting, Replay as Outcome, ReplayError, Schedule};
 use roundelay_sim::scenario::Scenario;
 
 use crate::arguments::Replay;
 use crate::failure::Failure;
-use crate::outputs::check_distinct;
+use crate::outputs::{check_distinct, check_no_dash};
 use crate::progress::Meeting;
 use crate::simulate::{captures, text};
 use crate::{print, style};
@@ -33,7 +34,8 @@ pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
     let runs = replays(arguments, &scenario, &candidates, listed.as_ref())?;
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
     let replayed = replayed(arguments, &scenario, &candidates, &runs);
-    let written = write_columns(arguments, &runs, &candidates, &metadata);
+    let page = || arguments.html.as_ref().map_or(Ok(()), |path| write_text(path, &replayed.html()).map_err(Failure::run));
+    let written = write_columns(arguments, &runs, &candidates, &metadata).and_then(|()| page());
     print(&if arguments.json { replayed.json() } else { replayed.table(style::of_stdout()) })?;
     written?;
     if arguments.plain { plain(&scenario, &runs) } else { Ok(()) }
@@ -42,20 +44,23 @@ pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
 /// # Errors
 /// Two files are one, a place cannot be written to, or files are wanted of several schedules.
 fn check_outputs(arguments: &Replay) -> Result<(), Failure> {
-    let Replay { scenario, on, parquet, replicas, .. } = arguments;
-    let Some(folder) = parquet else { return Ok(()) };
-    if folder.as_os_str() == "-" {
-        return Err(Failure::usage("--parquet -: standard output is for the tables; expected a folder, ./- for one that is called so"));
+    let Replay { scenario, on, html, parquet, replicas, .. } = arguments;
+    if let Some(folder) = parquet {
+        check_no_dash(("--parquet", folder), "a folder")?;
+        if *replicas > 1 {
+            return Err(Failure::usage("--parquet tells of one schedule: leave out --replicas, or choose one with --seed"));
+        }
     }
-    if *replicas > 1 {
-        return Err(Failure::usage("--parquet tells of one schedule: leave out --replicas, or choose one with --seed"));
+    let columns: Vec<_> = parquet.iter().flat_map(|folder| COLUMNS.map(|name| folder.join(name))).collect();
+    let scenario = Some(("the scenario", scenario.as_path())).filter(|(_, path)| path.as_os_str() != "-");
+    let read = scenario.into_iter().chain(on.as_deref().map(|on| ("--on", on)));
+    let written = columns.iter().map(|path| ("--parquet", path.as_path())).chain(html.as_deref().map(|html| ("--html", html)));
+    check_distinct(read, written)?;
+    if let Some(folder) = parquet {
+        std::fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
     }
-    let columns = COLUMNS.map(|name| folder.join(name));
-    let read = [Some(("the scenario", scenario.as_path())), on.as_deref().map(|on| ("--on", on))];
-    check_distinct(read.into_iter().flatten(), columns.iter().map(|path| ("--parquet", path.as_path())))?;
-    std::fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
     // Begun and given up again: places that cannot be written to are told before a long run.
-    columns.iter().try_for_each(|path| PartialFile::create(path).map(drop)).map_err(Failure::run)
+    columns.iter().chain(html).try_for_each(|path| PartialFile::create(path).map(drop)).map_err(Failure::run)
 }
 
 /// The candidates that were named, with the slack that is wanted.

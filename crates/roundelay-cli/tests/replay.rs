@@ -56,7 +56,7 @@ fn error(scenario: &std::path::Path, options: &[&str]) -> String {
     message
 }
 
-fn all<'a>(results: &'a Value, candidate: usize) -> &'a Value {
+fn all(results: &Value, candidate: usize) -> &Value {
     &results["candidates"][candidate]["replicas"][0]["drained"]["all"]
 }
 
@@ -130,6 +130,23 @@ fn the_table_says_what_it_counts() {
     assert!(plain.contains("a plain run takes") && plain.contains("times as long"), "{plain}");
 }
 
+/// The page has the tables and a chart of delays and one of congestion points, a curve for each discipline.
+#[test]
+fn the_page_has_tables_and_charts() {
+    let folder = Folder::new("page");
+    let page = folder.0.join("page.html");
+    let output = replay(&folder.scenario("lifo"), &["--with", "lstf", "--with", "fifo", "--html", page.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let html = fs::read_to_string(&page).unwrap();
+    for part in
+        ["id=\"chart1\"", "\"name\":\"fifo\"", "Queueing delay in the replay over that recorded", "congestion points", "T = 1.60 ms"]
+    {
+        assert!(html.contains(part), "{part}");
+    }
+    assert!(!html.contains("src=\"http"));
+    assert!(error(&folder.scenario("lifo"), &["--html", "-"]).contains("standard output is for the table"));
+}
+
 #[test]
 fn wrong_input_is_told() {
     let folder = Folder::new("wrong");
@@ -138,7 +155,7 @@ fn wrong_input_is_told() {
     assert!(error(&scenario, &["--slack", "much"]).contains("wait, path-end or none"));
     assert!(error(&scenario, &["--threshold", "1x"]).contains("a number and s, ms, us or ns"));
     assert!(error(&scenario, &["--parquet", "x", "--replicas", "2"]).contains("tells of one schedule"));
-    assert!(error(&scenario, &["--parquet", "-"]).contains("standard output is for the tables"));
+    assert!(error(&scenario, &["--parquet", "-"]).contains("standard output is for the table"));
     assert!(error(&folder.0.join("none.toml"), &[]).contains("none.toml"));
     let schedule = folder.write("schedule.parquet", "");
     let on = scenario.to_str().unwrap();

@@ -5,7 +5,9 @@ use roundelay_sim::replay::{Count, Counted, DelayRatios, Replay, Schedule};
 use roundelay_sim::scenario::{Interval, student_95};
 use serde::Serialize;
 
+use crate::chart::{Axis, Chart, Curve, Point, Scaling};
 use crate::grid::{Cell, Column, Grid, Paint};
+use crate::html::{ItemPage, item_html};
 use crate::simulation::figure;
 use crate::table::TableStyle;
 use crate::text::{clean, cut, wrap};
@@ -280,5 +282,54 @@ fn share(part: f64) -> String {
         format!("{:.1e}", part)
     } else {
         format!("{:.3}%", part * 100.0)
+    }
+}
+
+impl Replayed {
+    /// As one HTML page, complete in itself: charts of delays and of overdue packets, and the tables of [`table`](Self::table).
+    pub fn html(&self) -> String {
+        let style = TableStyle { width: None, color: false };
+        let sections = [self.overdue(style), self.by_congestion_points(style), self.ratios(style)];
+        let mut markdown = self.headline(style).get(1..).unwrap_or_default().join("\n") + "\n\n";
+        for lines in sections.iter().filter(|lines| !lines.is_empty()) {
+            markdown += &format!("```text\n{}\n```\n\n", lines.join("\n"));
+        }
+        let title = format!("{}, replayed", clean(&self.name));
+        item_html(&ItemPage { title: &title, markdown: &markdown, charts: &self.charts(), version: self.version })
+    }
+
+    /// Ratios of queueing delays, and packets overdue by congestion points, a curve a candidate.
+    fn charts(&self) -> Vec<Chart> {
+        let curve = |result: &CandidateResult, points: Vec<[f64; 2]>| {
+            let points = points.into_iter().map(|[x, y]| Point { x, y, half_width: 0.0 }).collect();
+            Curve { name: result.with.clone(), points, ..Curve::default() }
+        };
+        let curves =
+            |points: fn(&CandidateResult) -> Vec<[f64; 2]>| self.candidates.iter().map(|result| curve(result, points(result))).collect();
+        let axis = |label: &str, scaling| Axis { label: label.to_owned(), scaling, ..Axis::default() };
+        let ratios = |result: &CandidateResult| {
+            let quantiles = result.ratios().map_or(&[][..], |ratios| &ratios.quantiles);
+            quantiles.iter().map(|[part, ratio]| [part * 100.0, *ratio]).collect()
+        };
+        let overdue = |result: &CandidateResult| {
+            let counts = result.by_congestion_points();
+            (0..).zip(&counts).map(|(points, counted)| [f64::from(points), counted.part(counted.overdue)]).collect()
+        };
+        vec![
+            Chart {
+                title: "Queueing delay in the replay over that recorded".to_owned(),
+                x: axis("per cent of the packets", Scaling::Linear),
+                y: axis("ratio", Scaling::Logarithmic),
+                curves: curves(ratios),
+                ..Chart::default()
+            },
+            Chart {
+                title: "Packets overdue by congestion points".to_owned(),
+                x: axis("routers at which a packet waited", Scaling::Linear),
+                y: axis("part overdue", Scaling::Linear),
+                curves: curves(overdue),
+                ..Chart::default()
+            },
+        ]
     }
 }

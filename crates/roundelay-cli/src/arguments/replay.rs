@@ -48,6 +48,10 @@ pub(crate) struct Replay {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Write a self-contained HTML page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Write Parquet files into this folder: schedule.parquet, a row a packet, and replays.parquet, a row a packet and discipline; one schedule only
     #[arg(long, value_name = "DIR")]
     pub(crate) parquet: Option<PathBuf>,

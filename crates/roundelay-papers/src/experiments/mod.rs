@@ -11,6 +11,7 @@ use toml::Table;
 
 use crate::places::{self, Wrong};
 
+mod changed;
 mod collisions;
 mod columns;
 mod cost;

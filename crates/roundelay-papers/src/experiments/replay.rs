@@ -8,7 +8,6 @@
 //! * `delay ratio` (a curve by the per cent of the packets): queueing delay in the replay over that recorded, Figure 1 of the UPS paper;
 //! * `packets`, and `T, us`.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use roundelay::Duration;
@@ -17,8 +16,9 @@ use roundelay_sim::scenario::Scenario;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::changed::{changed, changes};
 use super::{Experiment, Failed, Outcome, Row};
-use crate::table::set;
+use crate::places::Wrong;
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]
@@ -42,32 +42,20 @@ fn routers() -> Vec<String> {
 }
 
 impl Replay {
-    /// The scenario of a column, and its T if the column has one of its own.
-    fn scenario(&self, column: &str) -> Result<(Scenario, Option<String>), Failed> {
-        let (mut table, mut threshold) = (self.scenario.clone(), self.threshold.clone());
-        match self.columns.get(column) {
-            Some(discipline @ Value::String(_)) => {
-                self.queues.iter().try_for_each(|path| set(&mut table, path, discipline.clone())).map_err(Failed)?;
-            }
-            Some(Value::Table(changes)) => {
-                for (path, value) in changes {
-                    match value {
-                        Value::String(time) if path == "threshold" => threshold = Some(time.clone()),
-                        other => set(&mut table, path, other.clone()).map_err(Failed)?,
-                    }
-                }
-            }
-            _ => return Err(Failed(format!("columns.{column}: expected a discipline, or a table of keys of the scenario"))),
-        }
-        let text = toml::to_string(&table).map_err(Failed::from)?;
-        let scenario = Scenario::from_toml(column, &text, Path::new(".")).map_err(Failed::from)?;
-        Ok((scenario, threshold))
+    /// The scenario of a column, and its T if it has one.
+    fn scenario(&self, column: &str) -> Result<(Scenario, Option<Duration>), Wrong> {
+        let (own, changes): (Vec<_>, Vec<_>) =
+            changes(&self.columns, &self.queues, column)?.into_iter().partition(|change| change.path == "threshold");
+        let own = own.first().and_then(|change| change.value.as_str()).map(|text| (format!("columns.{column}.threshold"), text));
+        let threshold = own.or_else(|| self.threshold.as_deref().map(|text| ("threshold".to_owned(), text)));
+        let threshold = threshold.map(|(key, text)| time(&key, text)).transpose()?;
+        Ok((changed(self.scenario.clone(), column, &changes)?, threshold))
     }
 
     /// The candidates with their names.
-    fn candidates(&self) -> Result<Vec<(&str, Candidate)>, Failed> {
-        let candidate = |(name, value): (&String, &Value)| -> Result<Candidate, Failed> {
-            let wrong = |message: String| Failed(format!("with.{name}: {message}"));
+    fn candidates(&self) -> Result<Vec<(&str, Candidate)>, Wrong> {
+        let candidate = |(name, value): (&String, &Value)| -> Result<Candidate, Wrong> {
+            let wrong = |message: String| Wrong::new(format!("with.{name}"), format!("with.{name}: {message}"));
             let with: With = value.clone().try_into().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
             let (discipline, slack, resolution) = match with {
                 With::Discipline(discipline) => (discipline, None, None),
@@ -99,11 +87,16 @@ struct Told {
     resolution: Option<String>,
 }
 
-fn time(key: &str, text: &str) -> Result<Duration, Failed> {
-    text.parse().map_err(|error| Failed(format!("{key}: {error}")))
+fn time(key: &str, text: &str) -> Result<Duration, Wrong> {
+    text.parse().map_err(|error| Wrong::new(key, format!("{key}: {error}")))
 }
 
 impl Experiment for Replay {
+    fn check(&self) -> Result<(), Wrong> {
+        self.candidates()?;
+        self.columns.keys().try_for_each(|column| self.scenario(column).map(drop))
+    }
+
     fn parts(&self) -> Vec<String> {
         self.columns.keys().cloned().collect()
     }
@@ -113,7 +106,7 @@ impl Experiment for Replay {
         let candidates = self.candidates()?;
         let keeps_starts = candidates.iter().any(|(_, candidate)| candidate.needs_starts());
         let schedule = Arc::new(Schedule::record(&scenario, seed, keeps_starts, |_| {}).map_err(Failed::from)?);
-        let threshold = threshold.map_or_else(|| Ok(schedule.bottleneck_time()), |text| time("threshold", &text))?;
+        let threshold = threshold.unwrap_or_else(|| schedule.bottleneck_time());
         let mut rows = Vec::new();
         for (name, candidate) in &candidates {
             let run = if candidates.len() == 1 { part.to_owned() } else { format!("{part} by {name}") };

@@ -10,7 +10,8 @@ use crate::units::{bytes, count, percent, rate, seconds};
 
 /// The section, where the scenario asks for any of it.
 pub(super) fn section(simulated: &Simulated) -> String {
-    let tables: Vec<String> = [lives(simulated), indices(simulated), ranks(simulated)].into_iter().filter(|text| !text.is_empty()).collect();
+    let tables: Vec<String> =
+        [lives(simulated), indices(simulated), ranks(simulated)].into_iter().filter(|text| !text.is_empty()).collect();
     if tables.is_empty() {
         return String::new();
     }
@@ -34,9 +35,12 @@ fn lives(simulated: &Simulated) -> String {
         return String::new();
     }
     let columns = [
-        Column::new("Throughput", "Mean of the flows’ throughputs, each from its first packet to its last", rate, |group: &GroupResult| {
-            of_lives(group, |lives| lives.throughput)
-        }),
+        Column::new(
+            "Throughput",
+            "Mean of the flows’ throughputs, each from its first packet to its last",
+            rate,
+            |group: &GroupResult| of_lives(group, |lives| lives.throughput),
+        ),
         Column::new("Jain", "Jain’s index of these throughputs by weight", index, |group| of_lives(group, |lives| lives.jain)),
         Column::new("Jain of ratios", "Jain’s index of throughputs by what sources ask for", index, |group| {
             of_lives(group, |lives| lives.jain_of_ratios)
@@ -49,10 +53,16 @@ fn lives(simulated: &Simulated) -> String {
             of_lives(group, |lives| lives.reordering)
         }),
         Column::new("Round trip", "Mean of the flows’ mean round trips", seconds, |group| of_lives(group, |lives| lives.round_trip)),
-        Column::new("Startup", "Mean startup latency of flows that have ended", seconds, |group| of_lives(group, |lives| lives.startup_latency)),
+        Column::new("Startup", "Mean startup latency of flows that have ended", seconds, |group| {
+            of_lives(group, |lives| lives.startup_latency)
+        }),
         Column::new("Longest startup", "The longest startup latency", seconds, |group| of_lives(group, |lives| lives.startup_latency_max)),
-        Column::new("Starved", "Flows far below the mean throughput by weight", tenths, |group| of_lives(group, |lives| Some(lives.starved as f64))),
-        Column::new("Correlation", "Pearson’s, of throughputs with round trips: -1 to 1", index, |group| of_lives(group, |lives| lives.correlation)),
+        Column::new("Starved", "Flows far below the mean throughput by weight", tenths, |group| {
+            of_lives(group, |lives| Some(lives.starved as f64))
+        }),
+        Column::new("Correlation", "Pearson’s, of throughputs with round trips: -1 to 1", index, |group| {
+            of_lives(group, |lives| lives.correlation)
+        }),
     ];
     titled("lives", "Each over its own life", &table("lives", "Source", &rows, &columns))
 }
@@ -71,11 +81,18 @@ fn indices(simulated: &Simulated) -> String {
     }
     let rows: Vec<Row<'_, Worst>> = found
         .iter()
-        .map(|(group, worst)| Row { name: group.name.clone(), below: String::new(), is_sum: group.is_sum, replicas: worst.iter().collect() })
+        .map(|(group, worst)| Row {
+            name: group.name.clone(),
+            below: String::new(),
+            is_sum: group.is_sum,
+            replicas: worst.iter().collect(),
+        })
         .collect();
     let columns = [
         Column::new("B-WFI", "Bytes that a flow was behind its share at worst while backlogged", bytes, |worst: &Worst| worst.b_wfi),
-        Column::new("T-WFI", "How much later than its flow’s share would have sent it a packet left at worst", seconds, |worst| worst.t_wfi),
+        Column::new("T-WFI", "How much later than its flow’s share would have sent it a packet left at worst", seconds, |worst| {
+            worst.t_wfi
+        }),
     ];
     titled("indices", "Worst-case fair indices of the worst flow", &table("indices", "Worst flow of", &rows, &columns))
 }
@@ -93,11 +110,16 @@ fn ranks(simulated: &Simulated) -> String {
     let rows: Vec<Row<'_, RankResult>> =
         found.iter().map(|(name, rank)| Row { name: name.clone(), below: String::new(), is_sum: false, replicas: vec![rank] }).collect();
     let columns = [
-        Column::new("Throughput", "Mean over replicas of the throughput of this rank, the least first", rate, |rank: &RankResult| Some(rank.mean)),
+        Column::new("Throughput", "Mean over replicas of the throughput of this rank, the least first", rate, |rank: &RankResult| {
+            Some(rank.mean)
+        }),
         Column::new("Deviation", "Standard deviation over replicas", rate, |rank| rank.deviation),
-        Column::new("Lower mode", "Mean of the lower of two modes, where the rank has two", rate, |rank: &RankResult| Some(rank.modes?[0].mean))
-            .with(|ranks| replicas_of(ranks, 0)),
-        Column::new("Higher mode", "Mean of the higher of two modes", rate, |rank: &RankResult| Some(rank.modes?[1].mean)).with(|ranks| replicas_of(ranks, 1)),
+        Column::new("Lower mode", "Mean of the lower of two modes, where the rank has two", rate, |rank: &RankResult| {
+            Some(rank.modes?[0].mean)
+        })
+        .with(|ranks| replicas_of(ranks, 0)),
+        Column::new("Higher mode", "Mean of the higher of two modes", rate, |rank: &RankResult| Some(rank.modes?[1].mean))
+            .with(|ranks| replicas_of(ranks, 1)),
     ];
     titled("ranks", "Throughputs by rank", &table("ranks", "Rank", &rows, &columns))
 }
