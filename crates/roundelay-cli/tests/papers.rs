@@ -193,7 +193,8 @@ fn what_cannot_be_drawn_or_written_is_told_before_a_run() {
 #[test]
 fn reasons_are_of_the_discipline_examined() {
     let folder = Folder::new("reasons");
-    let failing = PLAN.replace("from = 0.7 }]\nexpect = \"holds\"", "from = 1.7 }]\nbecause = \"rounds are short\"\nexpect = \"does not hold\"");
+    let failing =
+        PLAN.replace("from = 0.7 }]\nexpect = \"holds\"", "from = 1.7 }]\nbecause = \"rounds are short\"\nexpect = \"does not hold\"");
     fs::write(folder.path("plan.toml"), failing).unwrap();
     let own = folder.run(&[]);
     assert!(text(&own.stdout).contains("does not hold: rounds are short"), "{}", text(&own.stdout));

@@ -47,7 +47,14 @@ pub(crate) fn section(paper: &Paper, judged: &Judged<'_>, place: Place) -> Strin
     for (number, chart) in charts(judged) {
         match place {
             Place::Repository => {
-                _ = write!(text, "![{} by {}]({}/{})\n\n", chart.title, plan.open[number].name(), paper.slug, chart_file(judged.item, number));
+                _ = write!(
+                    text,
+                    "![{} by {}]({}/{})\n\n",
+                    chart.title,
+                    plan.open[number].name(),
+                    paper.slug,
+                    chart_file(judged.item, number)
+                );
             }
             Place::Alone => _ = write!(text, "<figure>\n{}</figure>\n\n", chart.svg()),
         }
@@ -105,7 +112,8 @@ impl<'a> Along<'a> {
     /// The finding that agrees with the claim's verdict in most variations, of those that have a number.
     fn deciding(&self, verdict: &Verdict) -> Option<usize> {
         let finding = |place: usize, number: usize| verdict.by_variation[place].get(number);
-        let has_number = |number: &usize| self.places.iter().any(|place| finding(*place, *number).is_some_and(|one| one.compared.is_some()));
+        let has_number =
+            |number: &usize| self.places.iter().any(|place| finding(*place, *number).is_some_and(|one| one.compared.is_some()));
         let agrees = |number: usize| {
             let decides = |place: &&usize| finding(**place, number).is_some_and(|one| one.truth == verdict.truth(**place));
             self.places.iter().filter(decides).count()
@@ -177,7 +185,10 @@ mod tests {
         with_judged(PLAN, &[500.0, 300.0, 550.0], |judged| {
             let [(0, chart)] = &charts(judged)[..] else { panic!("a chart for each open parameter") };
             assert_eq!(chart.title, "Claim 1: DRR: least, kbit/s over published DRR: least, kbit/s");
-            assert_eq!((chart.x.label.as_str(), &*chart.x.names), ("rate", &["1mbit (as the plan stands)", "600kbit", "2mbit"].map(String::from)[..]));
+            assert_eq!(
+                (chart.x.label.as_str(), &*chart.x.names),
+                ("rate", &["1mbit (as the plan stands)", "600kbit", "2mbit"].map(String::from)[..])
+            );
             let band = chart.band.as_ref().unwrap();
             assert_eq!((band.from, band.to, band.name.as_str()), (Some(0.9), Some(1.1), "needed: 0.9 to 1.1"));
             let drawn = |curve: &Curve| (curve.name.clone(), curve.drawn, curve.points.iter().map(|point| point.x).collect::<Vec<_>>());
@@ -218,10 +229,15 @@ mod tests {
         with_judged(PLAN, &[500.0, 300.0, 500.0], |judged| {
             let paper = Paper::of_plan("figure-1", PLAN, |_| None).unwrap();
             let linked = section(&paper, judged, Place::Repository);
-            assert!(linked.contains("published DRR: least, kbit/s by rate](plans/figure-1-open-1.svg)") && !linked.contains("<svg"), "{linked}");
+            assert!(
+                linked.contains("published DRR: least, kbit/s by rate](plans/figure-1-open-1.svg)") && !linked.contains("<svg"),
+                "{linked}"
+            );
             let alone = section(&paper, judged, Place::Alone);
             // A blank line within would end the HTML of a Markdown page.
-            assert!(alone.contains("<figure>\n<svg") && !alone.split("<svg").nth(1).unwrap().split("</svg>").next().unwrap().contains("\n\n"));
+            assert!(
+                alone.contains("<figure>\n<svg") && !alone.split("<svg").nth(1).unwrap().split("</svg>").next().unwrap().contains("\n\n")
+            );
         });
     }
 }

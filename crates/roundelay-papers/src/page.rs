@@ -141,7 +141,13 @@ impl<'a> Judged<'a> {
             // The run says it all where it has one curve.
             curve.name = curve.name.split(": ").next().unwrap_or_default().to_owned();
         }
-        Chart { title: format!("{}: {}", self.item.label, spec.title), x: axis(&spec.x, 'x'), y: axis(&spec.y, 'y'), curves, ..Chart::default() }
+        Chart {
+            title: format!("{}: {}", self.item.label, spec.title),
+            x: axis(&spec.x, 'x'),
+            y: axis(&spec.y, 'y'),
+            curves,
+            ..Chart::default()
+        }
     }
 
     fn curve(&self, text: &str) -> Option<Curve> {

@@ -5,7 +5,7 @@ use toml::{Table, Value};
 
 use crate::experiments::{Experiment, KINDS};
 use crate::figures::Reference;
-use crate::places::{PlanError, Places, Wrong, located, read};
+use crate::places::{Places, PlanError, Wrong, located, read};
 use crate::predicate::Predicate;
 use crate::table::set;
 use crate::verdict::Kind;

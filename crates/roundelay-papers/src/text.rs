@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::catalogue::Paper;
-use crate::page::Judged;
 use crate::finding::Truth;
+use crate::page::Judged;
 use crate::verdict::Kind;
 
 /// The list of papers and items, with the verdicts on record.
@@ -94,10 +94,8 @@ fn open(judged: &Judged<'_>) -> String {
     }
     let mut text = String::from("\n  what the paper leaves open: claims that hold (+), fail (x), are undecided (?)\n");
     for (place, (variation, _)) in ran.variations.iter().enumerate() {
-        let marks: String = verdicts
-            .iter()
-            .map(|verdict| if verdict.kind == Kind::LeftOut { ' ' } else { mark(verdict.truth(place)) })
-            .collect();
+        let marks: String =
+            verdicts.iter().map(|verdict| if verdict.kind == Kind::LeftOut { ' ' } else { mark(verdict.truth(place)) }).collect();
         let name = if variation.name.is_empty() { "the plan as it stands" } else { &variation.name };
         _ = writeln!(text, "  {marks}  {name}");
     }

@@ -186,7 +186,11 @@ mod tests {
         let band = Band { name: "needed: 1 to 3".to_owned(), from: Some(1.0), to: Some(3.0) };
         let low = Chart { x, curves, band: Some(band), is_low: true, ..Chart::default() };
         let svg = low.svg();
-        assert_eq!((svg.matches("r=\"4\"").count(), svg.matches("m-4 -4l8 8").count()), (2, 2), "each, and its sample in the legend: {svg}");
+        assert_eq!(
+            (svg.matches("r=\"4\"").count(), svg.matches("m-4 -4l8 8").count()),
+            (2, 2),
+            "each, and its sample in the legend: {svg}"
+        );
         let after = |from: &str, key: &str| -> f64 {
             let text = svg.split(from).nth(1).unwrap().split(key).nth(1).unwrap();
             text.split(['"', ' ']).next().unwrap().parse().unwrap()

@@ -191,7 +191,11 @@ fn decisions_cost_time() {
     let turns = sent("afq quantum 4000 limit 100", table);
     assert!((5_380..5_406).contains(&turns), "10 s in 1.85 ms: {turns}");
     for (queue, decision, message) in [
-        ("wf2q", table, "mine.toml:12: wf2q: decision: expected a time for wf2q, 0 if its decisions cost none; the table has afq, drr, fifo"),
+        (
+            "wf2q",
+            table,
+            "mine.toml:12: wf2q: decision: expected a time for wf2q, 0 if its decisions cost none; the table has afq, drr, fifo",
+        ),
         ("lstf preempt", "decision = \"1ms\"", "mine.toml:12: lstf: preempt: expected off, as decisions of the port cost time"),
         ("drr", "decision = \"4000s\"", "mine.toml:12: decision 4000s: legal range 0 to 3600s"),
         ("drr", "decision = 5", "mine.toml:12: '5' has no unit: expected a time in s, ms, us or ns, as in \"5ms\""),

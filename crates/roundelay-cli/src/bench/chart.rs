@@ -70,10 +70,10 @@ mod tests {
         let charts = charts(&measured);
         assert_eq!(charts.iter().map(|chart| chart.title.as_str()).collect::<Vec<_>>(), ["packed, small", "scattered, small"]);
         let drr = &charts[1].curves[1];
-        assert_eq!((drr.name.as_str(), drr.points.iter().map(|point| (point.x, point.y)).collect::<Vec<_>>()), (
-            "drr",
-            vec![(1.0, 20.0), (64.0, 20.0), (1024.0, 20.0)]
-        ));
+        assert_eq!(
+            (drr.name.as_str(), drr.points.iter().map(|point| (point.x, point.y)).collect::<Vec<_>>()),
+            ("drr", vec![(1.0, 20.0), (64.0, 20.0), (1024.0, 20.0)])
+        );
         let svg = svg(&measured).unwrap();
         assert_eq!((svg.matches("<polyline").count(), svg.matches(">drr</text>").count()), (4, 1), "one legend");
         assert!(svg.contains(">64<") && svg.contains(">1k<") && svg.contains(">ns a packet<") && !svg.contains("NaN"), "{svg}");

@@ -67,9 +67,7 @@ impl Meeting {
     }
 
     fn mean(meetings: impl Iterator<Item = Self>) -> Self {
-        let (sum, count) = meetings.fold((Self::NEVER, 0.0), |(sum, count), one| {
-            (sum.and(one), count + 1.0)
-        });
+        let (sum, count) = meetings.fold((Self::NEVER, 0.0), |(sum, count), one| (sum.and(one), count + 1.0));
         Self { complete: sum.complete / count, partial: sum.partial / count }
     }
 

@@ -143,7 +143,8 @@ impl Cost {
         let basis = basis.ok_or_else(|| Wrong::new("basis", format!("basis '{}': expected the name of a column", text.basis)))?;
         within("pairs", text.pairs, 1..=1_000_000_000)?;
         within("rounds", text.rounds, 1..=10_000)?;
-        let loads = text.load.iter().enumerate().map(|(number, series)| series.loads(text).map_err(|wrong| wrong.below(&format!("load.{number}"))));
+        let loads =
+            text.load.iter().enumerate().map(|(number, series)| series.loads(text).map_err(|wrong| wrong.below(&format!("load.{number}"))));
         let loads = loads.collect::<Result<Vec<_>, _>>()?.concat();
         Ok(Self { measure: text.measure, columns, generator, basis, loads, pairs: text.pairs, rounds: text.rounds as usize })
     }

@@ -94,7 +94,10 @@ impl Reordering {
             return Ok(());
         }
         let most = Self::MOST_PACKETS;
-        Err(Wrong::new(path, format!("{path}: up to {packets} packets with this rate, duration and number of flows, legal range up to {most}")))
+        Err(Wrong::new(
+            path,
+            format!("{path}: up to {packets} packets with this rate, duration and number of flows, legal range up to {most}"),
+        ))
     }
 }
 
@@ -319,6 +322,9 @@ mod tests {
         assert_eq!(message(Reordering { rate: 0, ..plan() }), "rate: 0 is out of range, 1000 to 1000000000");
         assert_eq!(message(Reordering { duration: 1 << 40, ..plan() }), "duration: 1099511627776 is out of range, 1 to 3600");
         assert!(message(Reordering { rate: 1_000_000_000, ..plan() }).starts_with("lengths.constant: up to 31250000 packets "));
-        assert!(message(Reordering { lengths: [("none".to_owned(), Vec::new())].into(), ..plan() }).starts_with("lengths.none: expected a number"));
+        assert!(
+            message(Reordering { lengths: [("none".to_owned(), Vec::new())].into(), ..plan() })
+                .starts_with("lengths.none: expected a number")
+        );
     }
 }

@@ -86,7 +86,8 @@ impl<'a> Reader<'a> {
     /// A message that begins with a number, with the key of that number before it.
     fn named(&self, at: usize, message: &str) -> String {
         let before = self.spans.iter().filter(|(_, span)| span.start <= at);
-        let key = before.max_by_key(|(_, span)| span.start).and_then(|(path, _)| path.rsplit('.').find(|part| part.parse::<usize>().is_err()));
+        let key =
+            before.max_by_key(|(_, span)| span.start).and_then(|(path, _)| path.rsplit('.').find(|part| part.parse::<usize>().is_err()));
         match key {
             Some(key) if message.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => format!("{key}: {message}"),
             _ => message.to_owned(),

@@ -16,8 +16,7 @@ use crate::agent::Agent;
 use crate::network::NodeId;
 use crate::sources::cbr::Gaps;
 use crate::sources::{
-    self, MOST_PACKETS, SourceError, Span, Terms, burst, cbr, on_off, poisson, request_response, tcp, trace, video, voip,
-    workload,
+    self, MOST_PACKETS, SourceError, Span, Terms, burst, cbr, on_off, poisson, request_response, tcp, trace, video, voip, workload,
 };
 use crate::written::{InWords, read, some, some_whole};
 
@@ -332,7 +331,12 @@ impl SourceSpec {
     ///
     /// # Errors
     /// A parameter is out of its range.
-    pub(super) fn agent(&self, terms: Terms, hosts: &[sources::arrivals::Host], list: &[trace::Entry]) -> Result<Box<dyn Agent>, SourceError> {
+    pub(super) fn agent(
+        &self,
+        terms: Terms,
+        hosts: &[sources::arrivals::Host],
+        list: &[trace::Entry],
+    ) -> Result<Box<dyn Agent>, SourceError> {
         Ok(match self {
             Self::Cbr(spec) => Box::new(cbr::Cbr::new(spec.config(terms))?),
             Self::Poisson(spec) => Box::new(poisson::Poisson::new(spec.config(terms))?),

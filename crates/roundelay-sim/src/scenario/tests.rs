@@ -111,7 +111,11 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
         ("to = \"r*\"", "to = [\"r0\", \"r1\"]", "mine.toml:19: 3 senders and 2 receivers: "),
         ("to = \"r*\"", "to = \"s*\"", "mine.toml:23: 's0' sends to itself"),
         ("packet_len = 500", "packet_len = 0", "mine.toml:25: packet_len 0: legal range 1 to 65535"),
-        ("packet_len = 500", "packet_len = -1", "mine.toml:25: packet_len: -1: expected bytes of a packet, as in 1000 or \"1000b\", up to 65536"),
+        (
+            "packet_len = 500",
+            "packet_len = -1",
+            "mine.toml:25: packet_len: -1: expected bytes of a packet, as in 1000 or \"1000b\", up to 65536",
+        ),
         (
             "packet_len = 500",
             "packet_size = 500",
@@ -138,7 +142,11 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
             "\"cautious 1s 1gbit\"",
             "mine.toml:38: urgency: \"cautious\" is for sources over TCP: others have no tail to send",
         ),
-        ("weight = 3", "dscp = 64", "mine.toml:27: dscp: 64: expected a code point, legal range 0 to 63, or a name, as in \"ef\" or \"af41\""),
+        (
+            "weight = 3",
+            "dscp = 64",
+            "mine.toml:27: dscp: 64: expected a code point, legal range 0 to 63, or a name, as in \"ef\" or \"af41\"",
+        ),
         ("\"qfq\"", "\"tree\"", "mine.toml:16: 'tree': expected a tree's file, as in \"tree home.toml\""),
         ("\"qfq\"", "\"tree none.toml limit 10\"", "mine.toml:16: cannot read 'none.toml': there is no such file; expected a tree in TOML"),
         ("weight = 3", "weight = 0", "mine.toml:27: weight 0: legal range 1 to 1024"),

@@ -10,7 +10,8 @@ use crate::units::{bytes, count, percent, rate, seconds};
 
 /// The section, where the scenario asks for any of it.
 pub(super) fn section(simulated: &Simulated) -> String {
-    let tables: Vec<String> = [lives(simulated), indices(simulated), ranks(simulated)].into_iter().filter(|text| !text.is_empty()).collect();
+    let tables: Vec<String> =
+        [lives(simulated), indices(simulated), ranks(simulated)].into_iter().filter(|text| !text.is_empty()).collect();
     if tables.is_empty() {
         return String::new();
     }
@@ -34,9 +35,12 @@ fn lives(simulated: &Simulated) -> String {
         return String::new();
     }
     let columns = [
-        Column::new("Throughput", "Mean of the flows’ throughputs, each from its first packet to its last", rate, |group: &GroupResult| {
-            of_lives(group, |lives| lives.throughput)
-        }),
+        Column::new(
+            "Throughput",
+            "Mean of the flows’ throughputs, each from its first packet to its last",
+            rate,
+            |group: &GroupResult| of_lives(group, |lives| lives.throughput),
+        ),
         Column::new("Jain", "Jain’s index of these throughputs by weight", index, |group| of_lives(group, |lives| lives.jain)),
         Column::new("Jain of ratios", "Jain’s index of throughputs by what sources ask for", index, |group| {
             of_lives(group, |lives| lives.jain_of_ratios)
@@ -49,10 +53,16 @@ fn lives(simulated: &Simulated) -> String {
             of_lives(group, |lives| lives.reordering)
         }),
         Column::new("Round trip", "Mean of the flows’ mean round trips", seconds, |group| of_lives(group, |lives| lives.round_trip)),
-        Column::new("Startup", "Mean startup latency of flows that have ended", seconds, |group| of_lives(group, |lives| lives.startup_latency)),
+        Column::new("Startup", "Mean startup latency of flows that have ended", seconds, |group| {
+            of_lives(group, |lives| lives.startup_latency)
+        }),
         Column::new("Longest startup", "The longest startup latency", seconds, |group| of_lives(group, |lives| lives.startup_latency_max)),
-        Column::new("Starved", "Flows far below the mean throughput by weight", tenths, |group| of_lives(group, |lives| Some(lives.starved as f64))),
-        Column::new("Correlation", "Pearson’s, of throughputs with round trips: -1 to 1", index, |group| of_lives(group, |lives| lives.correlation)),
+        Column::new("Starved", "Flows far below the mean throughput by weight", tenths, |group| {
+            of_lives(group, |lives| Some(lives.starved as f64))
+        }),
+        Column::new("Correlation", "Pearson’s, of throughputs with round trips: -1 to 1", index, |group| {
+            of_lives(group, |lives| lives.correlation)
+        }),
     ];
     titled("lives", "Each over its own life", &table("lives", "Source", &rows, &columns))
 }
@@ -71,11 +81,18 @@ fn indices(simulated: &Simulated) -> String {
     }
     let rows: Vec<Row<'_, Worst>> = found
         .iter()
-        .map(|(group, worst)| Row { name: group.name.clone(), below: String::new(), is_sum: group.is_sum, replicas: worst.iter().collect() })
+        .map(|(group, worst)| Row {
+            name: group.name.clone(),
+            below: String::new(),
+            is_sum: group.is_sum,
+            replicas: worst.iter().collect(),
+        })
         .collect();
     let columns = [
         Column::new("B-WFI", "Bytes that a flow was behind its share at worst while backlogged", bytes, |worst: &Worst| worst.b_wfi),
-        Column::new("T-WFI", "How much later than its flow’s share would have sent it a packet left at worst", seconds, |worst| worst.t_wfi),
+        Column::new("T-WFI", "How much later than its flow’s share would have sent it a packet left at worst", seconds, |worst| {
+            worst.t_wfi
+        }),
     ];
     titled("indices", "Worst-case fair indices of the worst flow", &table("indices", "Worst flow of", &rows, &columns))
 }
@@ -87,23 +104,80 @@ fn ranks(simulated: &Simulated) -> String {
         ranks.iter().zip(1_u64..).map(|(rank, number)| (format!("{}, rank {}", group.name(), count(number)), *rank)).collect::<Vec<_>>()
     };
     let found: Vec<(String, RankResult)> = simulated.summary.groups.iter().flat_map(of_group).take(MOST_ROWS).collect();
-    if found.is_empty() {
-        return String::new();
-    }
+    if found.is_empty() { String::new() } else { titled("ranks", "Throughputs by rank", &rank_table(&found)) }
+}
+
+fn rank_table(ranks: &[(String, RankResult)]) -> String {
     let rows: Vec<Row<'_, RankResult>> =
-        found.iter().map(|(name, rank)| Row { name: name.clone(), below: String::new(), is_sum: false, replicas: vec![rank] }).collect();
+        ranks.iter().map(|(name, rank)| Row { name: name.clone(), below: String::new(), is_sum: false, replicas: vec![rank] }).collect();
     let columns = [
-        Column::new("Throughput", "Mean over replicas of the throughput of this rank, the least first", rate, |rank: &RankResult| Some(rank.mean)),
+        Column::new("Throughput", "Mean over replicas of the throughput of this rank, the least first", rate, |rank: &RankResult| {
+            Some(rank.mean)
+        }),
         Column::new("Deviation", "Standard deviation over replicas", rate, |rank| rank.deviation),
-        Column::new("Lower mode", "Mean of the lower of two modes, where the rank has two", rate, |rank: &RankResult| Some(rank.modes?[0].mean))
-            .with(|ranks| replicas_of(ranks, 0)),
-        Column::new("Higher mode", "Mean of the higher of two modes", rate, |rank: &RankResult| Some(rank.modes?[1].mean)).with(|ranks| replicas_of(ranks, 1)),
+        Column::new("Lower mode", "Mean of the lower of two modes, where the rank has two", rate, |rank: &RankResult| {
+            Some(rank.modes?[0].mean)
+        })
+        .with(|ranks| replicas_of(ranks, 0)),
+        Column::new("Higher mode", "Mean of the higher of two modes", rate, |rank: &RankResult| Some(rank.modes?[1].mean))
+            .with(|ranks| replicas_of(ranks, 1)),
     ];
-    titled("ranks", "Throughputs by rank", &table("ranks", "Rank", &rows, &columns))
+    table("ranks", "Rank", &rows, &columns)
 }
 
 /// How many replicas are of a mode.
 fn replicas_of(ranks: &[&RankResult], mode: usize) -> String {
     let modes = ranks.first().and_then(|rank| rank.modes);
     modes.map_or_else(String::new, |modes| format!("{} replicas", modes[mode].count))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use roundelay_sim::scenario::{ModeResult, Scenario};
+
+    use super::*;
+
+    const SCENARIO: &str =
+        "duration = '2s'\ntopology = { template = 'dumbbell', pairs = 3, rate = '1mbit' }\nqueue = { core = 'drr limit 20' }
+source = [{ name = 'steady', kind = 'poisson', from = 's*', to = 'r*', rate = '600kbit' }]\n";
+
+    fn page(meter: &str) -> String {
+        let scenario = Scenario::from_toml("mine.toml", &format!("{SCENARIO}{meter}"), Path::new(".")).unwrap();
+        let replicas = (1..=3).map(|seed| scenario.run(seed, |_| ()).unwrap()).collect();
+        section(&Simulated::new("0.1.0", &scenario, replicas))
+    }
+
+    /// Tables and JSON had them, and the page did not.
+    #[test]
+    fn what_the_meter_is_asked_for_is_on_the_page() {
+        let page = page("meter = { flows = true, wfi = true }");
+        for head in ["Jain", "Ratio", "Reordered", "Starved", "B-WFI", "T-WFI", "Rank", "Deviation"] {
+            assert!(page.contains(&format!(">{head}</button>")), "{head}: {page}");
+        }
+        assert_eq!(page.matches("steady, rank ").count(), 3);
+        let number = |id: &str| -> f64 {
+            let table = page.split(&format!("<table id=\"{id}\"")).nth(1).unwrap();
+            table.split("data-sort=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
+        };
+        assert!((100_000.0..600_000.0).contains(&number("lives")), "bits a second of a flow");
+        assert!(number("indices") > 0.0 && number("ranks") > 100_000.0);
+    }
+
+    #[test]
+    fn nothing_is_there_that_nobody_asked_for() {
+        assert_eq!(page(""), "");
+        let indices = page("meter = { wfi = true }");
+        assert!(indices.contains("B-WFI") && !indices.contains("Starved"), "{indices}");
+    }
+
+    #[test]
+    fn a_rank_with_two_modes_has_both() {
+        let modes = [ModeResult { mean: 1e5, count: 3 }, ModeResult { mean: 3e5, count: 2 }];
+        let rank = RankResult { mean: 1.8e5, deviation: Some(1.1e5), modes: Some(modes) };
+        let table = rank_table(&[("web, rank 1".to_owned(), rank)]);
+        assert!(table.contains("100 kbit/s<small>3 replicas") && table.contains("300 kbit/s<small>2 replicas"), "{table}");
+        assert!(!rank_table(&[("web, rank 1".to_owned(), RankResult { modes: None, ..rank })]).contains("mode"));
+    }
 }

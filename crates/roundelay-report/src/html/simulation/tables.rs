@@ -187,11 +187,15 @@ pub(super) fn flows(simulated: &Simulated) -> String {
         Column::new("Mean delay", "From agent to the end of the route", seconds, |flow| flow.delay),
         Column::new("Deviation", "Of one packet’s delay from the mean", seconds, |flow| flow.delay_deviation),
         Column::new("max", "The longest delay", seconds, |flow| flow.longest_delay),
-        Column::new("Ratio", "Bennett and Zhang’s: its throughput over that of a link of its own", index, |flow| flow.life?.bennett_zhang),
+        Column::new("Ratio", "Bennett and Zhang’s: its throughput over that of a link of its own", index, |flow| {
+            flow.life?.bennett_zhang
+        }),
         Column::new("Reordered", "Packets received after one that was sent later", whole, |flow| Some(flow.life?.reordered as f64)),
         Column::new("Startup", "Startup latency, of a flow that has ended", seconds, |flow| flow.life?.startup_latency),
         Column::new("B-WFI", "Bytes that it was behind its share at worst while backlogged", bytes, |flow| Some(flow.indices?.b_wfi)),
-        Column::new("T-WFI", "How much later than its share would have sent it a packet left at worst", seconds, |flow| flow.indices?.t_wfi),
+        Column::new("T-WFI", "How much later than its share would have sent it a packet left at worst", seconds, |flow| {
+            flow.indices?.t_wfi
+        }),
     ];
     table("flows", "Flow", &flows.iter().take(MOST_ROWS).map(flow).collect::<Vec<_>>(), &columns)
 }
