@@ -174,3 +174,23 @@ fn a_template_can_be_run() {
     let scenario = Scenario::new("template", &text.replace("\"20s\"", "\"2s\"").replace("\"5s\"", "\"1s\""));
     assert!(stdout(&run(&[scenario.path(), "-q"])).contains("long way"));
 }
+
+/// A discipline for which a table of decision costs has no time was told as a run that failed, without the file.
+#[test]
+fn a_discipline_without_a_decision_cost_is_a_wrong_use() {
+    let scenario = std::env::temp_dir().join(format!("roundelay-decision-{}.toml", std::process::id()));
+    let port = "[[port]]\nfrom = \"left\"\nto = \"right\"\nqueue = \"afq\"\ndecision = { afq = \"1ms\", drr = \"1ms\" }\n";
+    let source = "[[source]]\nkind = \"cbr\"\nfrom = \"s0\"\nto = \"r0\"\nrate = \"1mbit\"\n";
+    fs::write(&scenario, format!("duration = \"1s\"\ntopology = {{ template = \"dumbbell\", pairs = 1 }}\n{port}{source}")).unwrap();
+    let path = scenario.to_str().unwrap();
+    let queue = |discipline: &str| run(&[path, "--queue", discipline]);
+    let (known, unknown) = (queue("drr"), queue("qfq"));
+    fs::remove_file(&scenario).unwrap();
+    assert!(known.status.success(), "{}", String::from_utf8_lossy(&known.stderr));
+    let message = String::from_utf8_lossy(&unknown.stderr);
+    assert_eq!(unknown.status.code(), Some(2), "{message}");
+    let expected = format!(
+        "{path}: --queue: link left > right: qfq: decision: expected a time for qfq, 0 if its decisions cost none; the table has afq, drr"
+    );
+    assert!(message.contains(&expected), "{message}");
+}

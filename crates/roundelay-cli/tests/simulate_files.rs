@@ -508,7 +508,7 @@ fn a_scenario_comes_by_standard_input() {
     assert_eq!(from_input["name"], "standard input");
     let output = run(&["simulate", "-"], "duration = 1");
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("standard input:1: 1: expected a time in s, ms, us or ns"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("standard input:1: duration: 1: expected a time in s, ms, us or ns"), "{}", stderr(&output));
 }
 
 /// `--queue` is for what leaves routers, and keeps buffers.

@@ -281,8 +281,7 @@ mod tests {
 infer = ['inferring']\nlong = 1500\nshort = [60, 1500]\npackets = 5000";
 
     fn hierarchy(text: &str) -> Hierarchy {
-        let table: toml::Table = text.parse().unwrap();
-        table.try_into().unwrap()
+        toml::from_str(text).unwrap()
     }
 
     fn value(outcome: &Outcome, figure: &str, x: f64) -> f64 {

@@ -158,8 +158,7 @@ mod tests {
 members = 8\nlight = [0.1, 1.0]\nlen = 1000\npackets = 20000";
 
     fn leftover(text: &str) -> Leftover {
-        let table: toml::Table = text.parse().unwrap();
-        table.try_into().unwrap()
+        toml::from_str(text).unwrap()
     }
 
     fn value(column: &str, figure: &str, light: f64) -> f64 {

@@ -203,8 +203,7 @@ mod tests {
 packets = 3\nheavy = { weight = 1024, len = 512 }\nlight = { weight = 16, len = 8192 }\nlights = 8\nrandom = 20";
 
     fn promise(text: &str) -> Promise {
-        let table: toml::Table = text.parse().unwrap();
-        table.try_into().unwrap()
+        toml::from_str(text).unwrap()
     }
 
     fn value(column: &str, figure: &str) -> f64 {

@@ -114,13 +114,12 @@ impl Panel<'_> {
             );
         }
         let (middle, height) = ((left + end) / 2.0, (top + floor) / 2.0);
-        text + &format!(
-            "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n\
-             <text transform=\"translate(14 {height}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-            floor + 34.0,
-            escape(&self.chart.x.label),
-            escape(&self.chart.y.label)
-        )
+        _ = writeln!(text, "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{}</text>", floor + 34.0, escape(&self.chart.x.label));
+        if !self.chart.y.label.is_empty() {
+            let label = escape(&self.chart.y.label);
+            _ = writeln!(text, "<text transform=\"translate(14 {height}) rotate(-90)\" text-anchor=\"middle\">{label}</text>");
+        }
+        text
     }
 
     /// Whether the names of an axis have room below their ticks; numbers stand there otherwise, and the legend explains them.

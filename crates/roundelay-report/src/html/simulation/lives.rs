@@ -104,11 +104,12 @@ fn ranks(simulated: &Simulated) -> String {
         ranks.iter().zip(1_u64..).map(|(rank, number)| (format!("{}, rank {}", group.name(), count(number)), *rank)).collect::<Vec<_>>()
     };
     let found: Vec<(String, RankResult)> = simulated.summary.groups.iter().flat_map(of_group).take(MOST_ROWS).collect();
-    if found.is_empty() {
-        return String::new();
-    }
+    if found.is_empty() { String::new() } else { titled("ranks", "Throughputs by rank", &rank_table(&found)) }
+}
+
+fn rank_table(ranks: &[(String, RankResult)]) -> String {
     let rows: Vec<Row<'_, RankResult>> =
-        found.iter().map(|(name, rank)| Row { name: name.clone(), below: String::new(), is_sum: false, replicas: vec![rank] }).collect();
+        ranks.iter().map(|(name, rank)| Row { name: name.clone(), below: String::new(), is_sum: false, replicas: vec![rank] }).collect();
     let columns = [
         Column::new("Throughput", "Mean over replicas of the throughput of this rank, the least first", rate, |rank: &RankResult| {
             Some(rank.mean)
@@ -121,11 +122,62 @@ fn ranks(simulated: &Simulated) -> String {
         Column::new("Higher mode", "Mean of the higher of two modes", rate, |rank: &RankResult| Some(rank.modes?[1].mean))
             .with(|ranks| replicas_of(ranks, 1)),
     ];
-    titled("ranks", "Throughputs by rank", &table("ranks", "Rank", &rows, &columns))
+    table("ranks", "Rank", &rows, &columns)
 }
 
 /// How many replicas are of a mode.
 fn replicas_of(ranks: &[&RankResult], mode: usize) -> String {
     let modes = ranks.first().and_then(|rank| rank.modes);
     modes.map_or_else(String::new, |modes| format!("{} replicas", modes[mode].count))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use roundelay_sim::scenario::{ModeResult, Scenario};
+
+    use super::*;
+
+    const SCENARIO: &str =
+        "duration = '2s'\ntopology = { template = 'dumbbell', pairs = 3, rate = '1mbit' }\nqueue = { core = 'drr limit 20' }
+source = [{ name = 'steady', kind = 'poisson', from = 's*', to = 'r*', rate = '600kbit' }]\n";
+
+    fn page(meter: &str) -> String {
+        let scenario = Scenario::from_toml("mine.toml", &format!("{SCENARIO}{meter}"), Path::new(".")).unwrap();
+        let replicas = (1..=3).map(|seed| scenario.run(seed, |_| ()).unwrap()).collect();
+        section(&Simulated::new("0.1.0", &scenario, replicas))
+    }
+
+    /// Tables and JSON had them, and the page did not.
+    #[test]
+    fn what_the_meter_is_asked_for_is_on_the_page() {
+        let page = page("meter = { flows = true, wfi = true }");
+        for head in ["Jain", "Ratio", "Reordered", "Starved", "B-WFI", "T-WFI", "Rank", "Deviation"] {
+            assert!(page.contains(&format!(">{head}</button>")), "{head}: {page}");
+        }
+        assert_eq!(page.matches("steady, rank ").count(), 3);
+        let number = |id: &str| -> f64 {
+            let table = page.split(&format!("<table id=\"{id}\"")).nth(1).unwrap();
+            table.split("data-sort=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
+        };
+        assert!((100_000.0..600_000.0).contains(&number("lives")), "bits a second of a flow");
+        assert!(number("indices") > 0.0 && number("ranks") > 100_000.0);
+    }
+
+    #[test]
+    fn nothing_is_there_that_nobody_asked_for() {
+        assert_eq!(page(""), "");
+        let indices = page("meter = { wfi = true }");
+        assert!(indices.contains("B-WFI") && !indices.contains("Starved"), "{indices}");
+    }
+
+    #[test]
+    fn a_rank_with_two_modes_has_both() {
+        let modes = [ModeResult { mean: 1e5, count: 3 }, ModeResult { mean: 3e5, count: 2 }];
+        let rank = RankResult { mean: 1.8e5, deviation: Some(1.1e5), modes: Some(modes) };
+        let table = rank_table(&[("web, rank 1".to_owned(), rank)]);
+        assert!(table.contains("100 kbit/s<small>3 replicas") && table.contains("300 kbit/s<small>2 replicas"), "{table}");
+        assert!(!rank_table(&[("web, rank 1".to_owned(), RankResult { modes: None, ..rank })]).contains("mode"));
+    }
 }
