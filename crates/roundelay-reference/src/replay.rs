@@ -13,6 +13,7 @@
 mod claims;
 mod congestion;
 mod engine;
+mod every;
 mod network;
 mod random;
 mod rules;
@@ -23,6 +24,7 @@ mod table;
 pub use claims::{Counts, by_arrivals, other_decisions, slack_equation};
 pub use congestion::Reading;
 pub use engine::{Action, Waiting, record};
+pub use every::{TooMany, each_replay};
 pub use network::{Hop, Invalid, LARGEST, MOST, Network, Node, Packet};
 pub use random::RandomNetwork;
 pub use rules::{Decision, Replayer, Rule, priorities};

@@ -15,8 +15,11 @@ mod leftover;
 mod listings;
 mod promise;
 mod reordering;
+mod replayable;
 mod simulate;
+mod smallest;
 mod turns;
+mod worked_schedule;
 mod worst_case;
 mod written;
 
@@ -105,7 +108,10 @@ pub const KINDS: &[(&str, Read)] = &[
     ("listings", read::<listings::Listings>),
     ("promise", read::<promise::Promise>),
     ("reordering", read::<reordering::Reordering>),
+    ("replayable", read::<replayable::Replayable>),
     ("simulate", read::<simulate::Simulate>),
+    ("smallest", read::<smallest::Smallest>),
     ("turns", read::<turns::Turns>),
+    ("worked_schedule", read::<worked_schedule::WorkedSchedule>),
     ("worst_case", read::<worst_case::WorstCase>),
 ];

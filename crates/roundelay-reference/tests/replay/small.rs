@@ -1,7 +1,7 @@
 //! Exhaustive searches: the smallest counterexamples, found and not drawn, and what was covered.
 
 use roundelay_reference::replay::search::{Bounds, Outcome, Question, Search};
-use roundelay_reference::replay::{Action, Network, Reading, Replayer, Rule, Schedule, priorities, record};
+use roundelay_reference::replay::{Hop, Network, Node, Packet, Reading, Replayer, Rule, Schedule, TooMany, each_replay, priorities};
 
 const fn within(packets: usize, nodes: usize, exit: u64, delay: u64) -> Bounds {
     Bounds { packets, nodes, exit, delay }
@@ -77,27 +77,12 @@ fn smallest_counterexamples_to_priorities() {
     assert!(search(Question::AnyPriorities, 1, Reading::CanWait, &[within(2, 3, 6, 0), within(3, 3, 6, 0)]).found.is_none());
 }
 
-/// Of all ways in which nodes that never idle can order packets, those that leave nobody overdue and send `first` at its first node at 0.
+/// Of all replays in which no node idles, those that leave nobody overdue and send `first` at its first node at 0.
 fn replays_in_time((network, original): &(Network, Schedule), first: usize) -> usize {
-    let (mut choices, mut in_time): (Vec<[usize; 2]>, _) = (Vec::new(), 0);
-    loop {
-        let mut decisions = 0;
-        let replay = record(network, |_, _, waiting| {
-            if choices.len() == decisions {
-                choices.push([0, waiting.len()]);
-            }
-            decisions += 1;
-            Action::Send(choices[decisions - 1][0])
-        });
-        in_time += usize::from(replay.0[first][0].start == 0 && replay.overdue(original).is_empty());
-        // The next choice, counted like the digits of a number.
-        choices.truncate(decisions);
-        while choices.pop_if(|[choice, of]| *choice + 1 == *of).is_some() {}
-        match choices.last_mut() {
-            Some([choice, _]) => *choice += 1,
-            None => return in_time,
-        }
-    }
+    let mut in_time = 0;
+    let is_in_time = |replay: &Schedule| replay.0[first][0].start == 0 && replay.overdue(original).is_empty();
+    each_replay(network, 10_000, |replay| in_time += usize::from(is_in_time(replay))).expect("few enough");
+    in_time
 }
 
 /// The first two packets have the same attributes in both cases and are alone at their first node.
@@ -136,6 +121,23 @@ fn four_packets_at_two_congestion_points() {
         assert!(outcome.found.is_none(), "{reading:?}");
     }
     assert!(search(Question::NoScheduler, 2, Reading::CanWait, &[within(3, 3, 6, 0), within(3, 4, 5, 0)]).found.is_none());
+}
+
+/// Three packets at one node in all orders, and all of two nodes' orders where they meet twice.
+#[test]
+fn each_replay_is_visited_once() {
+    let visited = |nodes: usize| {
+        let path = || (0..nodes).map(|node| Hop { node, propagation: 0 }).collect();
+        let packets = ["a", "b", "c"].map(|name| Packet { name: name.to_owned(), input: 0, len: 1, path: path() });
+        let nodes = (0..nodes).map(|node| Node { name: node.to_string(), transmission: 1 });
+        let network = Network::new(nodes.collect(), packets.to_vec()).expect("within range");
+        let mut all = Vec::new();
+        each_replay(&network, 1_000, |replay| all.push(replay.clone())).expect("few enough");
+        assert!((1..all.len()).all(|place| !all[..place].contains(&all[place])), "none twice");
+        assert_eq!(each_replay(&network, 2, |_| ()), Err(TooMany));
+        all.len()
+    };
+    assert_eq!([visited(1), visited(2)], [6, 6], "in a row of equal nodes packets meet only once");
 }
 
 #[test]
