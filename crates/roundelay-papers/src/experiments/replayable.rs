@@ -3,7 +3,10 @@
 //! Rows of each column: `schedules` that count, by their congestion points; `schedules with overdue packets`, `overdue packets` and `largest lateness, units`;
 //! and what the proofs speak of: `arrivals later than in the original`, `arrivals after o(p, a)`, `late departures`, `late departures without a late arrival`,
 //! `departures with negative slack`, `departures with negative slack without a late arrival`, `departures in time with negative slack`, `decisions`, `decisions other than LSTF's`,
-//! `slacks compared`, `slacks against the equation`. The trace is the schedule of fewest packets that the rule does not replay.
+//! `slacks compared`, `slacks against the equation`. The curve `schedules with overdue packets, %` is over the most congestion points of a packet, whether they count or
+//! not. The trace is the schedule of fewest packets that the rule does not replay.
+
+use std::collections::BTreeMap;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -16,6 +19,8 @@ use super::{Experiment, Failed, Outcome, Row};
 
 /// Packets for which all priorities are tried.
 const FEW: usize = 4;
+/// Schedules of so many congestion points that tell a share.
+const ENOUGH: u64 = 50;
 /// How often a packet is held up before a hop, one in so many, and for how long at most.
 const HELD_UP: (u64, u64) = (6, 12);
 
@@ -138,8 +143,9 @@ impl Experiment for Replayable {
         for number in (seed - 1) * self.schedules..seed * self.schedules {
             let (network, original, delays) = self.world(number)?;
             let replay = examined.replay(&network, &original, &delays);
-            let is_within = |most| examined.reading.most(&network, &original, &replay) <= most;
-            if !examined.at_most.is_none_or(is_within) {
+            let most = examined.reading.most(&network, &original, &replay);
+            sums.by_points(most, !replay.overdue(&original).is_empty());
+            if examined.at_most.is_some_and(|at_most| most > at_most) {
                 continue;
             }
             sums.add(&examined, &network, &original, &replay);
@@ -187,9 +193,17 @@ struct Sums {
     counts: Counts,
     decisions: [usize; 2],
     slacks: [usize; 2],
+    /// By the most congestion points of a packet: schedules, and those with overdue packets.
+    points: BTreeMap<usize, [u64; 2]>,
 }
 
 impl Sums {
+    fn by_points(&mut self, most: usize, is_overdue: bool) {
+        let [schedules, with_overdue] = self.points.entry(most).or_default();
+        *schedules += 1;
+        *with_overdue += u64::from(is_overdue);
+    }
+
     fn add(&mut self, examined: &Examined, network: &Network, original: &Schedule, replay: &Schedule) {
         let overdue = replay.overdue(original);
         self.schedules += 1;
@@ -226,7 +240,12 @@ impl Sums {
             ("slacks compared", self.slacks[0]),
             ("slacks against the equation", self.slacks[1]),
         ];
-        numbers.iter().map(|(name, number)| Row::scalar(column, *name, *number as f64)).collect()
+        let mut rows: Vec<Row> = numbers.iter().map(|(name, number)| Row::scalar(column, *name, *number as f64)).collect();
+        let enough = self.points.iter().filter(|(_, [schedules, _])| *schedules >= ENOUGH);
+        rows.extend(enough.map(|(most, [schedules, with_overdue])| {
+            Row::point(column, "schedules with overdue packets, %", *most as f64, 100.0 * *with_overdue as f64 / *schedules as f64)
+        }));
+        rows
     }
 }
 

@@ -1,4 +1,4 @@
-//! Exhaustive search of small networks for the smallest counterexample: by packets, then nodes, then time, then propagation delays.
+//! Exhaustive search of small networks for the smallest counterexample: by packets, then nodes, then time, then propagation delays, then hops.
 //!
 //! All packets take one unit at each node, and all times are whole units. Preemption makes no difference there: a packet on a link has left before
 //! another can come. What is examined is a *load*: input time, exit time o(p) and path of each packet, the very things that a black-box header may know.
@@ -157,37 +157,33 @@ impl Search {
     }
 
     fn single(&self, cell: Cell, ranks: &[Vec<(i32, i32)>], size: &mut Covered) -> Option<Vec<(Network, Schedule)>> {
-        let mut best: Option<(u32, (Network, Schedule))> = None;
+        let mut best: Option<((u32, usize), (Network, Schedule))> = None;
         load::each(cell, |load| {
             size.loads += 1;
-            let delay = load.delay();
-            if best.as_ref().is_some_and(|(least, _)| *least <= delay) || !self.may_be_shared(load) || !self.fails(load, ranks) {
-                return false;
+            if self.may_be_within(load) && self.fails(load, ranks) {
+                size.failing += 1;
+                let rank = (load.delay(), load.hops());
+                if best.as_ref().is_none_or(|(least, _)| rank < *least) {
+                    best = self.original(load).map(|original| (rank, (load.network(), original))).or_else(|| best.take());
+                }
             }
-            size.failing += 1;
-            if let Some(original) = self.original(load) {
-                best = Some((delay, (load.network(), original)));
-            }
-            best.is_some() && delay == 0
         });
         best.map(|(_, case)| vec![case])
     }
 
     fn pair(&self, cell: Cell, size: &mut Covered, pairs: &mut pairs::Pairs) -> Option<Vec<(Network, Schedule)>> {
-        let mut found = None;
         load::each(cell, |load| {
             size.loads += 1;
-            if self.may_be_shared(load) && self.original(load).is_some() {
-                size.failing += u64::from(pairs.add(load, &mut found));
+            if self.may_be_within(load) && self.original(load).is_some() {
+                size.failing += u64::from(pairs.add(load));
             }
-            found.is_some()
         });
-        let cases = found?.map(|load: Load| self.original(&load).map(|original| (load.network(), original)));
-        cases.into_iter().collect()
+        let case = |load: &Load| self.original(load).map(|original| (load.network(), original));
+        pairs.found()?.iter().map(case).collect()
     }
 
     /// A bound on congestion points that needs no run.
-    fn may_be_shared(&self, load: &Load) -> bool {
+    fn may_be_within(&self, load: &Load) -> bool {
         self.reading != Reading::CanWait || load.most_shared() <= self.at_most
     }
 

@@ -60,6 +60,11 @@ impl Load {
         self.0.iter().flat_map(|attributes| attributes.delays).map(u32::from).sum()
     }
 
+    /// Hops of all packets together.
+    pub(super) fn hops(&self) -> usize {
+        self.0.iter().map(|attributes| usize::from(attributes.hops)).sum()
+    }
+
     fn passed(&self) -> [u8; MOST] {
         let mut passed = [0; MOST];
         self.0.iter().flat_map(Attributes::path).for_each(|node| passed[usize::from(*node)] += 1);
@@ -106,20 +111,22 @@ pub(super) struct Cell {
     pub(super) delay: u8,
 }
 
-/// Visits all loads of a size until `visit` is true: packets by falling length of path, the first along α0, α1, ..., further nodes by first use, and
+/// Visits all loads of a size: packets by falling length of path, the first along α0, α1, ..., further nodes by first use, and
 /// somebody enters at 0.
-pub(super) fn each(cell: Cell, mut visit: impl FnMut(&Load) -> bool) {
+pub(super) fn each(cell: Cell, mut visit: impl FnMut(&Load)) {
     let all = attributes(cell);
     let mut load = Load(Vec::with_capacity(cell.packets));
     extend(cell, &all, 0, 0, &mut load, &mut visit);
 }
 
-/// Whether `visit` was true.
-fn extend(cell: Cell, all: &[Attributes], from: usize, used: u8, load: &mut Load, visit: &mut impl FnMut(&Load) -> bool) -> bool {
+fn extend(cell: Cell, all: &[Attributes], from: usize, used: u8, load: &mut Load, visit: &mut impl FnMut(&Load)) {
     if load.packets() == cell.packets {
         let is_of_size =
             usize::from(used) == cell.nodes && load.0.iter().any(|p| p.exit == cell.exit) && load.0.iter().any(|p| p.input == 0);
-        return is_of_size && load.is_joined() && visit(load);
+        if is_of_size && load.is_joined() {
+            visit(load);
+        }
+        return;
     }
     for (place, attributes) in all.iter().enumerate().skip(from) {
         // Two packets cannot leave a node at once.
@@ -136,13 +143,9 @@ fn extend(cell: Cell, all: &[Attributes], from: usize, used: u8, load: &mut Load
             continue;
         }
         load.0.push(*attributes);
-        let is_done = extend(cell, all, place, now_used, load, visit);
+        extend(cell, all, place, now_used, load, visit);
         load.0.pop();
-        if is_done {
-            return true;
-        }
     }
-    false
 }
 
 /// All attributes within a cell, the longest paths first.
@@ -221,7 +224,6 @@ mod tests {
             let (mut visited, mut expected) = (BTreeSet::new(), BTreeSet::new());
             each(cell, |load| {
                 visited.insert(least_names(load, nodes));
-                false
             });
             let all = attributes(cell);
             for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (*one, *other))) {

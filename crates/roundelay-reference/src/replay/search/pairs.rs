@@ -8,28 +8,48 @@ use super::slots::is_feasible;
 /// Pieces of a unit after which a packet can be interrupted in the replays that are tried before an order counts as demanded.
 const GRAIN: u16 = 4;
 
-/// For two packets by their attributes, a load that demands the first of them first, and one that demands the second.
+/// Loads that demand an order of two packets, by the attributes of these: one that demands the first of them first, and one that demands the second.
 #[derive(Debug, Default)]
-pub(super) struct Pairs(HashMap<[Attributes; 2], [Option<Load>; 2]>);
+pub(super) struct Pairs {
+    loads: HashMap<[Attributes; 2], [Option<Load>; 2]>,
+    /// The two loads of a contradiction, of the fewest hops.
+    found: Option<[Load; 2]>,
+}
 
 impl Pairs {
-    /// Adds a load; `found` becomes the two loads of a contradiction, if there is one now. Whether it demands an order of some pair.
-    pub(super) fn add(&mut self, load: &Load, found: &mut Option<[Load; 2]>) -> bool {
+    /// Adds a load. Whether it demands an order of some pair.
+    pub(super) fn add(&mut self, load: &Load) -> bool {
         let mut demands = false;
         for (first, second) in pairs(load) {
             // What whole units allow pieces allow as well.
             if !is_feasible(load, 1, Some(first)) && !is_feasible(load, GRAIN, Some(first)) {
                 demands = true;
                 for (place, ordered) in [relabelled(load, first, second), relabelled(load, second, first)].into_iter().enumerate() {
-                    let entry = self.0.entry([ordered.0[0], ordered.0[1]]).or_default();
-                    entry[place].get_or_insert(ordered);
-                    if let [Some(one), Some(other)] = entry {
-                        found.get_or_insert_with(|| [one.clone(), other.clone()]);
-                    }
+                    self.insert(place, ordered);
                 }
             }
         }
         demands
+    }
+
+    fn insert(&mut self, place: usize, load: Load) {
+        let entry = self.loads.entry([load.0[0], load.0[1]]).or_default();
+        if entry[place].as_ref().is_some_and(|known| known.hops() <= load.hops()) {
+            return;
+        }
+        entry[place] = Some(load);
+        let hops = |loads: &[Load; 2]| loads[0].hops() + loads[1].hops();
+        if let [Some(one), Some(other)] = entry {
+            let pair = [one.clone(), other.clone()];
+            if self.found.as_ref().is_none_or(|known| hops(&pair) < hops(known)) {
+                self.found = Some(pair);
+            }
+        }
+    }
+
+    /// The two loads of a contradiction, if there is one.
+    pub(super) const fn found(&self) -> Option<&[Load; 2]> {
+        self.found.as_ref()
     }
 }
 
