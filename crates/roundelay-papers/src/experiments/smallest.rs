@@ -3,7 +3,7 @@
 //! Rows of each column: `found`, 1 or 0; `packets`, `nodes` and `last exit` of what was found; `loads` that were examined and `loads that fail`, of whatever congestion
 //! points; `overdue packets in the model`, when what was found is replayed by the general model. The trace has what was covered and what was found.
 
-use roundelay_reference::replay::search::{Bounds, Outcome as Searched, Question, Search};
+use roundelay_reference::replay::search::{Bounds, Covered, Outcome as Searched, Question, Search};
 use roundelay_reference::replay::{Network, Reading, Replayer, Rule, Schedule, priorities};
 use serde::Deserialize;
 
@@ -27,8 +27,15 @@ struct Column {
     congestion_points: usize,
     /// What counts as one: a name of [`Reading::ALL`].
     counted: String,
+    /// Whether a node may idle in the original while packets wait.
+    #[serde(default = "yes")]
+    idling: bool,
     /// How far to search, in order.
     within: Vec<Within>,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -52,6 +59,7 @@ impl Smallest {
             question: Question::named(&column.question).ok_or_else(unknown)?,
             at_most: column.congestion_points,
             reading: reading(&column.counted)?,
+            may_idle: column.idling,
             bounds: bounds.collect(),
         })
     }
@@ -65,7 +73,7 @@ impl Experiment for Smallest {
     fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
         let search = self.search(part)?;
         let searched = search.run().map_err(|error| Failed(format!("columns.{part}: {error}")))?;
-        let sum = |what: fn(&roundelay_reference::replay::search::Covered) -> u64| searched.covered.iter().map(what).sum::<u64>() as f64;
+        let sum = |what: fn(&Covered) -> u64| searched.covered.iter().map(what).sum::<u64>() as f64;
         let mut rows = vec![
             Row::scalar(part, "found", f64::from(u8::from(searched.found.is_some()))),
             Row::scalar(part, "loads", sum(|covered| covered.loads)),
@@ -93,7 +101,7 @@ impl Experiment for Smallest {
 /// The rule that fails.
 fn rules(question: Question, packets: usize) -> Vec<Rule> {
     match question {
-        Question::Lstf | Question::NoScheduler => vec![Rule::Lstf],
+        Question::Lstf | Question::LstfFirstCome | Question::NoScheduler => vec![Rule::Lstf],
         Question::ByExit => vec![Rule::ByExit],
         Question::AnyPriorities => priorities(packets).into_iter().map(Rule::Static).collect(),
     }
@@ -107,11 +115,15 @@ fn overdue(question: Question, network: &Network, original: &Schedule) -> usize 
 
 fn trace(search: &Search, searched: &Searched) -> Vec<String> {
     let mut lines = vec![format!("congestion points where {}, at most {} a packet", search.reading.name(), search.at_most)];
-    for size in &searched.covered {
-        let (packets, nodes, exit) = (size.packets, size.nodes, size.exit);
-        let failing = if search.question == Question::NoScheduler { "demand an order" } else { "fail" };
-        let loads = size.loads;
-        lines.push(format!("{packets} packets, {nodes} nodes, last exit {exit}: {loads} loads, of which {} {failing}", size.failing));
+    let failing = if search.question == Question::NoScheduler { "demand an order" } else { "fail" };
+    for sizes in searched.covered.chunk_by(|one, other| (one.packets, one.nodes) == (other.packets, other.nodes)) {
+        let (first, last) = (sizes[0], sizes[sizes.len() - 1]);
+        let sum = |what: fn(&Covered) -> u64| sizes.iter().map(what).sum::<u64>();
+        let (loads, fail) = (sum(|size| size.loads), sum(|size| size.failing));
+        lines.push(format!(
+            "{} packets, {} nodes, exits to {}: {loads} loads, of which {fail} {failing}",
+            first.packets, first.nodes, last.exit
+        ));
     }
     let Some(found) = &searched.found else {
         lines.push("none found".to_owned());

@@ -12,8 +12,8 @@ pub enum Rule {
     Static(Vec<i64>),
     /// o(p), the same at each node.
     ByExit,
-    /// o(p) - tmin(p, a, dest(p)) + T(p, a) at the one node a where the packet can wait, the same at each node: the priority of A.6, whose author
-    /// knows which node that is. Here the first node that two packets pass.
+    /// o(p) - tmin(p, a, dest(p)) + T(p, a) for the one node a where the packet can wait, the same at each node: the priority of A.6. Which node that is
+    /// follows from the paths of all packets; here a is the first node that another packet passes too.
     ByExitFromCongestion,
     /// Least slack of the last bit first; slack in the header, what was waited taken off at each node (section 2.2).
     Lstf,

@@ -3,7 +3,8 @@
 //! All packets take one unit at each node, and all times are whole units. Preemption makes no difference there: a packet on a link has left before
 //! another can come. What is examined is a *load*: input time, exit time o(p) and path of each packet, the very things that a black-box header may know.
 //! Cases that differ in names of nodes alone are examined once, as far as the longest path tells nodes apart; idle nodes and packets that meet no other
-//! are left out, since a smaller load has the same failure. A load counts if it is viable, idling schedulers included, and if the replay fails however ties are broken.
+//! are left out, since a smaller load has the same failure. A load counts if it is viable.
+//! Congestion points of a replay are those of one in which ties go to who came first.
 
 mod load;
 mod pairs;
@@ -18,9 +19,11 @@ const TIE: i32 = 256;
 /// What is searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
-    /// A viable schedule that least slack time first does not replay.
+    /// A viable schedule that least slack time first does not replay, however ties are broken.
     Lstf,
-    /// One that priorities by o(p) do not replay.
+    /// One that it does not replay with ties for who came first, and at one instant for who stands first.
+    LstfFirstCome,
+    /// One that priorities by o(p) do not replay, however ties are broken.
     ByExit,
     /// One that no priorities replay, if they are the same at each node.
     AnyPriorities,
@@ -31,8 +34,9 @@ pub enum Question {
 
 impl Question {
     /// All questions, by name.
-    pub const ALL: [(&'static str, Self); 4] = [
+    pub const ALL: [(&'static str, Self); 5] = [
         ("lstf", Self::Lstf),
+        ("lstf, first come first served", Self::LstfFirstCome),
         ("priority o(p)", Self::ByExit),
         ("any priorities", Self::AnyPriorities),
         ("no scheduler", Self::NoScheduler),
@@ -66,6 +70,8 @@ pub struct Search {
     pub at_most: usize,
     /// What counts as one.
     pub reading: Reading,
+    /// Whether a node may idle in the original while packets wait.
+    pub may_idle: bool,
     /// How far, in the order in which to search.
     pub bounds: Vec<Bounds>,
 }
@@ -190,6 +196,7 @@ impl Search {
     fn fails(&self, load: &Load, ranks: &[Vec<(i32, i32)>]) -> bool {
         match self.question {
             Question::Lstf => fails_by(load, |packet, hop| load.deadline(packet, hop)),
+            Question::LstfFirstCome => !slots::is_on_time(load, first_come(|packet, hop| load.deadline(packet, hop))),
             Question::ByExit => fails_by(load, |packet, _| load.exit(packet)),
             Question::AnyPriorities => ranks.iter().all(|rank| {
                 !slots::is_on_time(load, |packet, _, arrival| rank[packet].0 * TIE * TIE + i32::from(arrival) * TIE + rank[packet].1)
@@ -205,10 +212,10 @@ impl Search {
         slots::originals(load, |starts| {
             let original = Schedule::from_starts(&network, starts);
             if self.is_within(&network, &original) {
-                if slots::idles(load, starts) {
-                    idling.get_or_insert(original);
-                } else {
+                if !slots::idles(load, starts) {
                     busy = Some(original);
+                } else if self.may_idle {
+                    idling.get_or_insert(original);
                 }
             }
             busy.is_some()
@@ -218,7 +225,9 @@ impl Search {
 
     fn is_within(&self, network: &Network, original: &Schedule) -> bool {
         let replay = match (self.reading, self.question) {
-            (Reading::OwnInEither | Reading::AnyInEither, Question::Lstf) => Replayer::new(network, original, Rule::Lstf).run(),
+            (Reading::OwnInEither | Reading::AnyInEither, Question::Lstf | Question::LstfFirstCome) => {
+                Replayer::new(network, original, Rule::Lstf).run()
+            }
             (Reading::OwnInEither | Reading::AnyInEither, _) => Replayer::new(network, original, Rule::ByExit).run(),
             _ => original.clone(),
         };
@@ -226,10 +235,14 @@ impl Search {
     }
 }
 
+/// Smaller keys first, of equals who came first.
+fn first_come(key: impl Fn(usize, usize) -> i32) -> impl Fn(usize, usize, u8) -> i32 {
+    move |packet, hop, arrival| key(packet, hop) * TIE + i32::from(arrival)
+}
+
 /// However ties are broken; first come first served is tried first.
 fn fails_by(load: &Load, key: impl Fn(usize, usize) -> i32) -> bool {
-    !slots::is_on_time(load, |packet, hop, arrival| key(packet, hop) * TIE + i32::from(arrival))
-        && !slots::is_on_time_with_some_ties(load, |packet, hop, _| key(packet, hop))
+    !slots::is_on_time(load, first_come(&key)) && !slots::is_on_time_with_some_ties(load, |packet, hop, _| key(packet, hop))
 }
 
 /// All ways to rank packets: priorities, of which some may be equal, and a fixed order for those of equal priority that come at one instant.

@@ -102,7 +102,7 @@ impl Schedule {
         lines.extend(self.rows(network).into_iter().map(|(node, row)| format!("  {node}: {row}")));
         let late = self.overdue(original);
         let late: Vec<String> = late.iter().map(|(packet, by)| format!("{} by {by}", network.packets()[*packet].name)).collect();
-        lines.push(if late.is_empty() { "  nobody is overdue".to_owned() } else { format!("  overdue: {}", late.join(", ")) });
+        lines.push(if late.is_empty() { "  no packet is overdue".to_owned() } else { format!("  overdue: {}", late.join(", ")) });
         lines
     }
 }

@@ -8,20 +8,22 @@ const fn within(packets: usize, nodes: usize, exit: u64, delay: u64) -> Bounds {
 }
 
 fn search(question: Question, at_most: usize, reading: Reading, bounds: &[Bounds]) -> Outcome {
-    let outcome = Search { question, at_most, reading, bounds: bounds.to_vec() }.run().expect("bounds are within range");
+    let outcome = Search { question, at_most, reading, may_idle: true, bounds: bounds.to_vec() }.run().expect("bounds are within range");
     for (network, original) in outcome.found.iter().flat_map(|found| &found.cases) {
         assert_eq!(original.is_viable(network), Ok(()));
     }
     outcome
 }
 
+type Case = (Network, Schedule);
+
 /// Packets, nodes and last exit of what was found, with its cases.
-fn smallest(outcome: &Outcome) -> ((usize, usize, u64), &[(Network, Schedule)]) {
+fn smallest(outcome: &Outcome) -> ((usize, usize, u64), &[Case]) {
     let found = outcome.found.as_ref().expect("within the bounds");
     ((found.size.packets, found.size.nodes, found.size.exit), &found.cases)
 }
 
-fn is_late((network, original): &(Network, Schedule), rule: Rule, preempts: bool) -> bool {
+fn is_late((network, original): &Case, rule: Rule, preempts: bool) -> bool {
     !Replayer { preempts, ..Replayer::new(network, original, rule) }.run().overdue(original).is_empty()
 }
 
@@ -35,6 +37,10 @@ fn smallest_counterexample_to_lstf() {
     let (size, cases) = smallest(&outcome);
     assert_eq!(size, (3, 3, 5), "Figure 10 has 6 packets");
     assert!(is_late(&cases[0], Rule::Lstf, true) && is_late(&cases[0], Rule::Lstf, false) && !is_late(&cases[0], Rule::Omniscient, true));
+    let busy =
+        Search { question: Question::Lstf, at_most: 3, reading: Reading::CanWait, may_idle: false, bounds: vec![within(3, 3, 7, 0)] };
+    let busy = busy.run().expect("bounds are within range");
+    assert_eq!(smallest(&busy).0, (3, 3, 5), "nor does it take an original that idles");
 }
 
 /// Key result 2: none with two congestion points, unless those of the replay, or of the packets besides, are left out.
@@ -42,7 +48,7 @@ fn smallest_counterexample_to_lstf() {
 fn which_reading_of_congestion_points_lstf_needs() {
     let bounds = [within(2, 4, 6, 0), within(3, 3, 6, 0), within(3, 4, 5, 0)];
     for reading in [Reading::AnyInEither, Reading::CanWait] {
-        let outcome = search(Question::Lstf, 2, reading, &bounds);
+        let outcome = search(Question::LstfFirstCome, 2, reading, &bounds);
         assert!(outcome.found.is_none() && loads(&outcome) > 100_000, "{reading:?}: {} loads", loads(&outcome));
         assert!(
             outcome.covered.iter().map(|size| size.failing).sum::<u64>() > 1_000,
@@ -78,7 +84,7 @@ fn smallest_counterexamples_to_priorities() {
 }
 
 /// Of all replays in which no node idles, those that leave nobody overdue and send `first` at its first node at 0.
-fn replays_in_time((network, original): &(Network, Schedule), first: usize) -> usize {
+fn replays_in_time((network, original): &Case, first: usize) -> usize {
     let mut in_time = 0;
     let is_in_time = |replay: &Schedule| replay.0[first][0].start == 0 && replay.overdue(original).is_empty();
     each_replay(network, 10_000, |replay| in_time += usize::from(is_in_time(replay))).expect("few enough");
@@ -117,7 +123,7 @@ fn smallest_pair_that_no_scheduler_replays() {
 fn four_packets_at_two_congestion_points() {
     let bounds = [within(3, 4, 7, 0), within(3, 3, 7, 1), within(4, 3, 6, 0)];
     for reading in [Reading::AnyInEither, Reading::CanWait] {
-        let outcome = search(Question::Lstf, 2, reading, &bounds);
+        let outcome = search(Question::LstfFirstCome, 2, reading, &bounds);
         assert!(outcome.found.is_none(), "{reading:?}");
     }
     assert!(search(Question::NoScheduler, 2, Reading::CanWait, &[within(3, 3, 6, 0), within(3, 4, 5, 0)]).found.is_none());
@@ -142,7 +148,8 @@ fn each_replay_is_visited_once() {
 
 #[test]
 fn searches_out_of_range_are_errors() {
-    let error = |question, reading, bounds| Search { question, at_most: 2, reading, bounds: vec![bounds] }.run().unwrap_err().0;
+    let error =
+        |question, reading, bounds| Search { question, at_most: 2, reading, may_idle: true, bounds: vec![bounds] }.run().unwrap_err().0;
     assert_eq!(error(Question::Lstf, Reading::CanWait, within(7, 3, 5, 0)), "packets = 7: legal range 1 to 6");
     assert_eq!(error(Question::Lstf, Reading::CanWait, within(2, 3, 16, 0)), "exit = 16: legal range 1 to 15");
     assert!(error(Question::NoScheduler, Reading::AnyInEither, within(2, 3, 5, 0)).starts_with("congestion points in either run"));
