@@ -1,4 +1,4 @@
-//! Slow and obviously right: a GPS fluid server, an exact WF2Q+ and an LSTF that sorts, as oracles for tests and audits.
+//! Slow and obviously right: a GPS fluid server, an exact WF2Q+, an LSTF that sorts and a model of schedule replay, as oracles for tests and audits.
 //!
 //! Nothing here is meant to schedule traffic. [`GpsServer`] tells what the ideal fluid server would have done, fast enough to run beside
 //! a replay; [`Wf2qPlus`] is the packet algorithm that QFQ approximates, in exact rational numbers;

@@ -70,7 +70,7 @@ struct Other {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Order {
     By(Rule, bool),
-    /// All priorities, the best of them counting.
+    /// All priorities, with and without preemption, the best of them counting.
     AnyPriorities,
 }
 
@@ -177,7 +177,8 @@ impl Examined {
         match &self.order {
             Order::By(rule, preempts) => by(rule.clone(), *preempts),
             Order::AnyPriorities => {
-                let all = priorities(network.packets().len()).into_iter().map(|priorities| by(Rule::Static(priorities), true));
+                let all = priorities(network.packets().len()).into_iter();
+                let all = all.flat_map(|priorities| [true, false].map(|preempts| by(Rule::Static(priorities.clone()), preempts)));
                 all.min_by_key(|replay| replay.overdue(original).len()).expect("there is one at least")
             }
         }

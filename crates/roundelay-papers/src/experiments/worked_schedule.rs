@@ -1,7 +1,7 @@
 //! Kind `worked_schedule`: a table of arrivals and schedules as a paper prints it, checked and replayed in the exact model.
 //!
-//! Rows of each case: `viable`, 1 or 0; `congestion points, READING`, the most of any packet, where a reading needs a replay by LSTF; for each of `rules` `RULE: overdue
-//! packets`, `RULE: overdue NAME, units` of each packet that is; `priorities that replay it` of all priorities, for five packets and fewer; and of two
+//! Rows of each case: `viable`, 1 or 0; `idles`, 1 if a node idles while a packet waits there; `congestion points, READING`, the most of any packet, where a reading needs a replay by LSTF; for each of `rules` `RULE: overdue
+//! packets`, `RULE: overdue NAME, units` of each packet that is; `priorities that replay it` of all `priorities`, with or without preemption, for five packets and fewer; and of two
 //! `critical` packets `as in the first case`, 1 if their input times, paths and exits are, and `NAME first: replays in time`, of all replays in which no node idles.
 //! The trace is the table with each replay.
 
@@ -97,6 +97,7 @@ impl Experiment for WorkedSchedule {
         if let Err(why) = viable {
             return Ok(Outcome { rows, trace: vec![format!("not viable: {why}")] });
         }
+        rows.push(Row::scalar(part, "idles", f64::from(u8::from(original.idles(&network)))));
         let mut trace = original.lines(&network);
         for text in &self.rules {
             let Order::By(rule, preempts) = Order::read(text)? else {
@@ -110,7 +111,10 @@ impl Experiment for WorkedSchedule {
         let most = |reading: Reading| reading.most(&network, &original, &replay) as f64;
         rows.extend(Reading::ALL.map(|(name, reading)| Row::scalar(part, format!("congestion points, {name}"), most(reading))));
         if network.packets().len() <= FEW {
-            let is_replayed = |priorities| Replayer::new(&network, &original, Rule::Static(priorities)).run().overdue(&original).is_empty();
+            let is_replayed = |priorities: Vec<i64>| {
+                let replay = |preempts| Replayer { preempts, ..Replayer::new(&network, &original, Rule::Static(priorities.clone())) }.run();
+                [true, false].map(replay).iter().any(|replay| replay.overdue(&original).is_empty())
+            };
             let (all, replayed) = priorities(network.packets().len())
                 .into_iter()
                 .fold((0, 0), |(all, replayed), priorities| (all + 1, replayed + u32::from(is_replayed(priorities))));

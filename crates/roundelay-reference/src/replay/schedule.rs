@@ -186,6 +186,19 @@ impl Schedule {
         stays
     }
 
+    /// Whether a node idles while a packet waits there.
+    pub fn idles(&self, network: &Network) -> bool {
+        let at_node = |node: usize| {
+            let stays = self.at_node(network, node);
+            // From a packet's arrival to its start the link has to be taken by others, one after another.
+            stays.iter().any(|(_, waiting)| {
+                let taken_until = |now: u64, (_, other): &(usize, Stay)| if other.start <= now { now.max(other.end) } else { now };
+                stays.iter().take_while(|(_, other)| other.start < waiting.start).fold(waiting.arrival, taken_until) < waiting.start
+            })
+        };
+        (0..network.nodes().len()).any(at_node)
+    }
+
     /// o(p): when a packet's last bit exits the network.
     ///
     /// # Panics

@@ -212,7 +212,7 @@ impl Search {
         slots::originals(load, |starts| {
             let original = Schedule::from_starts(&network, starts);
             if self.is_within(&network, &original) {
-                if !slots::idles(load, starts) {
+                if !original.idles(&network) {
                     busy = Some(original);
                 } else if self.may_idle {
                     idling.get_or_insert(original);

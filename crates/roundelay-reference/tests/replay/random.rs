@@ -8,10 +8,13 @@ use roundelay_reference::replay::{
 
 const SCHEDULES: u64 = 4_000;
 
-/// Networks of a seed with random schedules: so many nodes at most that a packet may share with others.
+/// Networks with random schedules: so many nodes at most that a packet may share with others.
 fn worlds(passes: usize) -> impl Iterator<Item = (u64, Network, Schedule)> {
-    let limits = RandomNetwork { nodes: passes + 1, passes, packets: 10, transmission: 4, len: 3, propagation: 3 };
-    (0..SCHEDULES).map(move |seed| {
+    drawn(RandomNetwork { nodes: passes + 1, passes, packets: 10, transmission: 4, len: 3, propagation: 3 }, SCHEDULES)
+}
+
+fn drawn(limits: RandomNetwork, schedules: u64) -> impl Iterator<Item = (u64, Network, Schedule)> {
+    (0..schedules).map(move |seed| {
         let mut random = Pcg64::seed_from_u64(seed);
         let mut draw = |below: u64| random.random_range(0..below);
         let network = limits.network(&mut draw).expect("within range");
@@ -61,18 +64,22 @@ fn priorities_replay_one_congestion_point_and_not_two() {
     assert!(of_rule(2, 2, &Rule::ByExitFromCongestion) > 0, "two are too many");
 }
 
-/// Key result 1, second half: schedules of three packets that none of the 13 ways to give them priorities replays, and that LSTF does.
+/// Key result 1, second half: schedules of up to three packets that no way to give them priorities replays, with or without
+/// preemption, and that LSTF does.
 #[test]
 fn some_schedules_of_two_congestion_points_have_no_priorities() {
     let (mut none, mut lstf) = (0, 0);
-    for (_, network, original) in worlds(2).filter(|(_, network, _)| network.packets().len() <= 3) {
+    let limits = RandomNetwork { nodes: 2, passes: 2, packets: 3, transmission: 2, len: 1, propagation: 3 };
+    for (_, network, original) in drawn(limits, 5 * SCHEDULES) {
         if Reading::CanWait.most(&network, &original, &original) > 2 {
             continue;
         }
-        let is_late = |rule: Rule| !Replayer::new(&network, &original, rule).run().overdue(&original).is_empty();
+        let is_late =
+            |rule: Rule, preempts| !Replayer { preempts, ..Replayer::new(&network, &original, rule) }.run().overdue(&original).is_empty();
+        let fails = |priorities: &Vec<i64>| [true, false].iter().all(|preempts| is_late(Rule::Static(priorities.clone()), *preempts));
         let all = priorities(network.packets().len());
-        none += usize::from(all.into_iter().all(|priorities| is_late(Rule::Static(priorities))));
-        lstf += usize::from(is_late(Rule::Lstf));
+        none += usize::from(all.iter().all(fails));
+        lstf += usize::from(is_late(Rule::Lstf, true));
     }
     assert!(none > 0 && lstf == 0, "{none} without priorities, {lstf} that LSTF does not replay");
 }

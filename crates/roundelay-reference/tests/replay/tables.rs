@@ -25,7 +25,7 @@ fn network(nodes: &[(&str, u64)], packets: &[(&str, u64, &str)]) -> Result<Netwo
 #[test]
 fn a_replay_worked_by_hand() {
     let (network, original) = figure_10();
-    assert_eq!(original.is_viable(&network), Ok(()));
+    assert_eq!((original.is_viable(&network), original.idles(&network)), (Ok(()), false));
     assert_eq!((0..6).map(|packet| original.slack(&network, packet)).collect::<Vec<_>>(), [2, 1, 0, 0, 0, 0]);
     for preempts in [false, true] {
         let replay = Replayer { preempts, ..Replayer::new(&network, &original, Rule::Lstf) }.run();
@@ -47,7 +47,7 @@ fn preemption_worked_by_hand() {
         let original = Schedule::read(&network, [("α0", "b(1, 1), a(0, 5)")]).unwrap();
         (network, original)
     };
-    assert_eq!(original.is_viable(&network), Ok(()), "α0 idles until b comes");
+    assert_eq!((original.is_viable(&network), original.idles(&network)), (Ok(()), true), "α0 idles until b comes");
     let replay = |preempts| Replayer { preempts, ..Replayer::new(&network, &original, Rule::Lstf) }.run();
     assert_eq!(replay(true).rows(&network)[0].1, "a(0, 0 to 8), b(1, 1)");
     assert_eq!(replay(true).overdue(&original), []);

@@ -139,19 +139,6 @@ fn place(
     false
 }
 
-/// Whether a node idles while a packet waits there.
-pub(super) fn idles(load: &Load, starts: &[Vec<u64>]) -> bool {
-    let stays = || {
-        load.0.iter().zip(starts).flat_map(|(packet, starts)| {
-            (0..starts.len()).map(|hop| {
-                let arrival = if hop == 0 { u64::from(packet.input) } else { starts[hop - 1] + 1 + u64::from(packet.delays[hop]) };
-                (packet.nodes[hop], arrival, starts[hop])
-            })
-        })
-    };
-    stays().any(|(node, arrival, start)| (arrival..start).any(|slot| !stays().any(|(other, _, at)| other == node && at == slot)))
-}
-
 /// Whether some preemptive replay is on time if `late` comes a piece of time later than it does. A unit is `grain` pieces, and a packet can be interrupted
 /// after each.
 pub(super) fn is_feasible(load: &Load, grain: u16, late: Option<usize>) -> bool {
