@@ -43,7 +43,7 @@ fn slack_at(network: &Network, original: &Schedule, (packet, hop): (usize, usize
 /// Counts over all stays of a replay.
 pub fn by_arrivals(network: &Network, original: &Schedule, replay: &Schedule) -> Counts {
     let node_of = |packet: usize, hop: usize| network.packets()[packet].path[hop].node;
-    // For each node, when packets came there after their o(p, a), and whether somebody waited.
+    // For each node, when packets came there after their o(p, a), and whether a packet waited.
     let mut after_start = vec![Vec::new(); network.nodes().len()];
     let mut is_congested = vec![false; network.nodes().len()];
     for (packet, hop) in replay.hops() {

@@ -1,7 +1,7 @@
 //! Congestion points of packets, by each reading of the term.
 //!
 //! The paper defines one as a node where a packet is forced to wait during a given schedule. Which packet and which schedule are open, and make a
-//! difference: in its own Figure 10 a node at which nobody waits but in the replay has to count.
+//! difference: in its own Figure 10 a node at which packets wait in the replay alone has to count.
 
 use super::{Network, Schedule};
 

@@ -12,7 +12,7 @@ pub const MOST: usize = 1_000;
 pub struct Node {
     /// Its name in tables and errors.
     pub name: String,
-    /// Time that a unit of length takes to be sent, 1 to [`LARGEST`]. Nodes of no transmission time delay nobody and are left out.
+    /// Time that a unit of length takes to be sent, 1 to [`LARGEST`]. Nodes of no transmission time delay no packet and are left out.
     pub transmission: u64,
 }
 
@@ -99,7 +99,7 @@ impl Network {
         len * self.nodes[path[hop].node].transmission
     }
 
-    /// tmin(p, a, dest(p)): from a packet's arrival at a hop to its exit, where nobody is in its way.
+    /// tmin(p, a, dest(p)): from a packet's arrival at a hop to its exit, without waiting.
     pub fn least_time(&self, packet: usize, hop: usize) -> u64 {
         let path = &self.packets[packet].path;
         let of_hop = |at: usize| self.transmission(packet, at) + if at > hop { path[at].propagation } else { 0 };

@@ -2,9 +2,8 @@
 //!
 //! All packets take one unit at each node, and all times are whole units. Preemption makes no difference there: a packet on a link has left before
 //! another can come. What is examined is a *load*: input time, exit time o(p) and path of each packet, the very things that a black-box header may know.
-//! Cases that differ in names of nodes alone are examined once, as far as the longest path tells nodes apart; idle nodes and packets that meet no other
-//! are left out, since a smaller load has the same failure. A load counts if it is viable.
-//! Congestion points of a replay are those of one in which ties go to who came first.
+//! Cases that differ in names of nodes alone are examined once, as far as the order of paths tells nodes apart. Packets that share no node with others are
+//! left out, since a smaller load has the same failure. A load counts if it is viable. Congestion points of a replay are those of one in which ties go to who came first.
 
 mod load;
 mod pairs;
@@ -13,6 +12,8 @@ mod slots;
 use super::{Invalid, Network, Reading, Replayer, Rule, Schedule, priorities};
 use load::{Cell, Load};
 
+/// Most packets of which all priorities are tried.
+const MOST_RANKED: usize = 4;
 /// More than any arrival and any rank.
 const TIE: i32 = 256;
 
@@ -51,7 +52,7 @@ impl Question {
 /// How far to search among loads of so many packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Packets, 1 to 6.
+    /// Packets, 1 to 6; 1 to 4 for [`Question::AnyPriorities`].
     pub packets: usize,
     /// The most nodes, 1 to 6.
     pub nodes: usize,
@@ -139,8 +140,9 @@ impl Search {
 
     fn check(&self) -> Result<(), Invalid> {
         for Bounds { packets, nodes, exit, delay } in &self.bounds {
+            let most_packets = if self.question == Question::AnyPriorities { MOST_RANKED } else { load::MOST };
             for (what, value, least, most) in [
-                ("packets", *packets as u64, 1, load::MOST as u64),
+                ("packets", *packets as u64, 1, most_packets as u64),
                 ("nodes", *nodes as u64, 1, load::MOST as u64),
                 ("exit", *exit, 1, 15),
                 ("delay", *delay, 0, 4),

@@ -61,7 +61,7 @@ impl Schedule {
         Ok(Self(stays.into_iter().enumerate().map(complete).collect::<Result<_, _>>()?))
     }
 
-    /// Rows as [`Self::read`] takes them, without nodes that nobody passes; `a(0, 1 to 5)` for a packet that was interrupted.
+    /// Rows as [`Self::read`] takes them, without nodes that no packet passes; `a(0, 1 to 5)` for a packet that was interrupted.
     pub fn rows(&self, network: &Network) -> Vec<(String, String)> {
         let row = |node: usize| {
             let entry = |(packet, stay): &(usize, Stay)| {

@@ -151,6 +151,7 @@ fn searches_out_of_range_are_errors() {
     let error =
         |question, reading, bounds| Search { question, at_most: 2, reading, may_idle: true, bounds: vec![bounds] }.run().unwrap_err().0;
     assert_eq!(error(Question::Lstf, Reading::CanWait, within(7, 3, 5, 0)), "packets = 7: legal range 1 to 6");
+    assert_eq!(error(Question::AnyPriorities, Reading::CanWait, within(5, 3, 5, 0)), "packets = 5: legal range 1 to 4");
     assert_eq!(error(Question::Lstf, Reading::CanWait, within(2, 3, 16, 0)), "exit = 16: legal range 1 to 15");
     assert!(error(Question::NoScheduler, Reading::AnyInEither, within(2, 3, 5, 0)).starts_with("congestion points in either run"));
 }

@@ -112,7 +112,7 @@ pub(super) struct Cell {
 }
 
 /// Visits all loads of a size: packets by falling length of path, the first along α0, α1, ..., further nodes by first use, and
-/// somebody enters at 0.
+/// some packet enters at 0.
 pub(super) fn each(cell: Cell, mut visit: impl FnMut(&Load)) {
     let all = attributes(cell);
     let mut load = Load(Vec::with_capacity(cell.packets));
