@@ -13,7 +13,6 @@ use super::lists::{Trace, Workload};
 use super::meter::Ending;
 use super::protocol::Protocol;
 use crate::agent::Agent;
-use crate::network::NodeId;
 use crate::sources::cbr::Gaps;
 use crate::sources::{
     self, MOST_PACKETS, SourceError, Span, Terms, burst, cbr, on_off, poisson, request_response, tcp, trace, video, voip, workload,
