@@ -1,5 +1,7 @@
 //! What the user types.
 
+mod replay;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -8,6 +10,8 @@ use roundelay::schedulers::{Spec, parse_limit};
 use roundelay::{Limit, Rate};
 use roundelay_bench::{FlowSet, Lengths, Memory, Pattern};
 use roundelay_trace::{FlowBy, WeightRule, WeightRules};
+
+pub(crate) use replay::Replay;
 
 /// The same for all commands.
 const EXIT_STATUS: &str = "Exit status: 0 fine; 1 the run failed, or found what must not be (a broken bound, a log of what cannot be); 2 what was asked for \
@@ -32,6 +36,12 @@ pub(crate) enum Command {
     ///
     /// Same scenario, seed and version: same bytes out, with any number of threads. See docs/simulator/scenarios.md.
     Simulate(Box<Simulate>),
+    /// Record a schedule, replay it under another discipline, and say how many packets come out too late
+    ///
+    /// The scenario runs under its own queues. The same packets are then sent again at the same times, with headers that tell when they got out, and the queues of
+    /// all routers follow them: least slack time first (lstf) is as near to a universal packet scheduler as there can be (Mittal et al., NSDI 2016). Packets that
+    /// get out later than recorded are overdue. Sources fall silent when the scenario's duration is over; both runs go on until the network is empty.
+    Replay(Box<Replay>),
     /// Check the log of a simulation: that what it tells is what a network can do
     ///
     /// The log is what `roundelay simulate --log` writes. What checks it knows nothing of the simulator. Exit status 1 if it finds a fault.

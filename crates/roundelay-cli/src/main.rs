@@ -14,6 +14,7 @@ mod outputs;
 mod papers;
 mod parquet;
 mod progress;
+mod replay;
 mod simulate;
 mod style;
 mod text_file;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Papers(arguments) => papers::run(&arguments),
         Command::Bounds(arguments) => bounds::run(&arguments),

@@ -1,9 +1,11 @@
 //! Progress bars on stderr.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use roundelay::Duration;
+use roundelay_sim::scenario;
 use roundelay_trace::Progress;
 
 /// How much of the capture has been replayed. It vanishes when dropped.
@@ -35,7 +37,7 @@ impl Drop for Bar {
 }
 
 /// How much time has been simulated, over all replicas. It vanishes when dropped.
-pub(crate) struct SimulatedTime {
+struct SimulatedTime {
     bar: ProgressBar,
     end: Duration,
     runs: u64,
@@ -45,7 +47,7 @@ pub(crate) struct SimulatedTime {
 }
 
 impl SimulatedTime {
-    pub(crate) fn new(end: Duration, runs: u64) -> Self {
+    fn new(end: Duration, runs: u64) -> Self {
         let bar = ProgressBar::new((end.as_picos() / 1_000_000).saturating_mul(runs).max(1));
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% {msg} eta {eta}") {
             bar.set_style(style);
@@ -54,7 +56,7 @@ impl SimulatedTime {
     }
 
     /// Microseconds and events of all runs together. Runs tell of them side by side: who comes late with less is not heard.
-    pub(crate) fn show(&self, micros: u64, events: u64) {
+    fn show(&self, micros: u64, events: u64) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         if micros < *shown {
             return;
@@ -70,5 +72,28 @@ impl SimulatedTime {
 impl Drop for SimulatedTime {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// How far runs side by side are, over all of them.
+pub(crate) struct Meeting {
+    bar: SimulatedTime,
+    micros: AtomicU64,
+    events: AtomicU64,
+}
+
+impl Meeting {
+    pub(crate) fn new(end: Duration, runs: u64) -> Self {
+        Self { bar: SimulatedTime::new(end, runs), micros: AtomicU64::new(0), events: AtomicU64::new(0) }
+    }
+
+    /// `told`: what this replica has told before.
+    pub(crate) fn tell(&self, progress: scenario::Progress, told: &mut (u64, u64)) {
+        // Microseconds of ten thousand long runs can be added up, picoseconds cannot.
+        let (micros, events) = (progress.now.as_picos() / 1_000_000, progress.events);
+        let more = (micros - told.0, events - told.1);
+        *told = (micros, events);
+        let all = self.micros.fetch_add(more.0, Ordering::Relaxed) + more.0;
+        self.bar.show(all, self.events.fetch_add(more.1, Ordering::Relaxed) + more.1);
     }
 }

@@ -1,21 +1,20 @@
 //! `roundelay simulate`.
 
-mod captures;
+pub(crate) mod captures;
 mod outputs;
 mod watch;
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind, IsTerminal};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use roundelay_report::{Page, Simulated, provenance, simulation_html, write_simulated_flows, write_simulated_links};
-use roundelay_sim::scenario::{self, Estimate, Progress, Results, RunError, Scenario, TEMPLATES};
+use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario, TEMPLATES};
 
 use crate::arguments::Simulate;
 use crate::failure::Failure;
-use crate::progress::SimulatedTime;
+use crate::progress::Meeting;
 use crate::{print, style, text_file};
 use watch::{Files, Watch};
 
@@ -66,7 +65,7 @@ fn template(name: &str) -> Result<(), Failure> {
 }
 
 /// The scenario's text, and what it is called.
-fn text(path: &Path) -> Result<(String, String), Failure> {
+pub(crate) fn text(path: &Path) -> Result<(String, String), Failure> {
     const EXPECTED: &str = "a scenario in TOML";
     if path.as_os_str() != "-" {
         return Ok((path.display().to_string(), text_file::read(path, EXPECTED)?));
@@ -115,7 +114,7 @@ fn replicas(scenario: &Scenario, arguments: &Simulate, watch: &Watch<'_>) -> Res
         return Err(Failure::usage(format!("seed {}: the last replica's must be below 2^64", scenario.seed)));
     }
     let shows = !arguments.quiet && io::stderr().is_terminal();
-    let meeting = shows.then(|| Meeting::new(scenario, runs));
+    let meeting = shows.then(|| Meeting::new(scenario.duration, runs));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.threads.unwrap_or(0).into()).build().map_err(Failure::run)?;
     let one = |replica: u64| {
         let mut told = (0, 0);
@@ -128,29 +127,6 @@ fn replicas(scenario: &Scenario, arguments: &Simulate, watch: &Watch<'_>) -> Res
     };
     let outcome: Result<Vec<_>, RunError> = pool.install(|| (0..runs).into_par_iter().map(one).collect());
     outcome.map_err(|error| Failure::run(format!("{}: {error}", scenario.name)))
-}
-
-/// Where replicas meet to say how far they are.
-struct Meeting {
-    bar: SimulatedTime,
-    micros: AtomicU64,
-    events: AtomicU64,
-}
-
-impl Meeting {
-    fn new(scenario: &Scenario, runs: u64) -> Self {
-        Self { bar: SimulatedTime::new(scenario.duration, runs), micros: AtomicU64::new(0), events: AtomicU64::new(0) }
-    }
-
-    /// `told`: what this replica has told before.
-    fn tell(&self, progress: Progress, told: &mut (u64, u64)) {
-        // Microseconds of ten thousand long runs can be added up, picoseconds cannot.
-        let (micros, events) = (progress.now.as_picos() / 1_000_000, progress.events);
-        let more = (micros - told.0, events - told.1);
-        *told = (micros, events);
-        let all = self.micros.fetch_add(more.0, Ordering::Relaxed) + more.0;
-        self.bar.show(all, self.events.fetch_add(more.1, Ordering::Relaxed) + more.1);
-    }
 }
 
 fn estimate(scenario: &Scenario, arguments: &Simulate, notes: &[String]) -> String {

@@ -1,96 +1,167 @@
-//! A schedule that was recorded is replayed, as docs/simulator/outputs.md tells: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 2.
+//! `roundelay replay`: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 2.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
 
-use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::{Row, RowAccessor};
+use serde_json::Value;
 
-const FLOWS: u64 = 4;
+const SOURCES: &str = "[[source]]\nkind = \"poisson\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"1100kbit\"\npacket_len = 1000\n";
 
-fn scenario(core: &str, sources: &str) -> String {
-    format!(
-        "duration = \"30s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = {FLOWS}\nrate = \"5mbit\"\n[queue]\ncore = \"{core} limit 100000\"\n{sources}"
-    )
+/// A folder of its own that vanishes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("roundelay-replay-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    /// Four senders and one bottleneck.
+    fn scenario(&self, queue: &str) -> PathBuf {
+        let text = format!(
+            "duration = \"10s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\nrate = \"5mbit\"\n[queue]\ncore = \"{queue} limit 100000\"\n{SOURCES}"
+        );
+        self.write("scenario.toml", &text)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let file = self.0.join(name);
+        fs::write(&file, text).unwrap();
+        file
+    }
 }
 
-/// Rows of a Parquet file.
-fn rows(path: &Path) -> Vec<Row> {
-    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
-    let rows: Result<_, _> = reader.get_row_iter(None).unwrap().collect();
-    rows.unwrap()
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
 }
 
-/// A packet of a schedule, in picoseconds: when it came, how long it waited in all, when it had gone.
-struct Packet {
-    len: u64,
-    sent: i64,
-    waited: i64,
-    end: i64,
+fn replay(scenario: &std::path::Path, options: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_roundelay")).arg("replay").arg(scenario).args(options).output().unwrap()
 }
 
-/// What a scenario's run recorded: packets by flow, in the order in which they were sent.
-fn record(folder: &Path, name: &str, text: &str) -> BTreeMap<u64, Vec<Packet>> {
-    let (file, results) = (folder.join(format!("{name}.toml")), folder.join(name));
-    fs::write(&file, text).unwrap();
-    let command =
-        Command::new(env!("CARGO_BIN_EXE_roundelay")).arg("simulate").arg(file).arg("--packets").arg("--parquet").arg(&results).output();
-    let output = command.unwrap();
+fn json(scenario: &std::path::Path, options: &[&str]) -> Value {
+    let output = replay(scenario, &[options, &["--json"]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let mut waits = BTreeMap::<u64, i64>::new();
-    for hop in rows(&results.join("hops.parquet")) {
-        *waits.entry(hop.get_ulong(0).unwrap()).or_default() += hop.get_long(3).unwrap() - hop.get_long(2).unwrap();
-    }
-    let mut flows = BTreeMap::<u64, Vec<Packet>>::new();
-    for row in rows(&results.join("packets.parquet")) {
-        assert_eq!(row.get_string(8).unwrap(), "delivered");
-        let (len, sent, end) = (row.get_uint(5).unwrap().into(), row.get_long(6).unwrap(), row.get_long(7).unwrap());
-        let packet = Packet { len, sent, waited: waits[&row.get_ulong(0).unwrap()], end };
-        flows.entry(row.get_ulong(1).unwrap()).or_default().push(packet);
-    }
-    flows.values_mut().for_each(|packets| packets.sort_by_key(|packet| packet.sent));
-    flows
+    serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn seconds(picos: i64) -> String {
-    format!("{}.{:012}", picos / 1_000_000_000_000, picos % 1_000_000_000_000)
+fn error(scenario: &std::path::Path, options: &[&str]) -> String {
+    let output = replay(scenario, options);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    message
 }
 
-/// Packets in which a replay was late, and the most by which it was, in picoseconds.
-fn lateness(first: &BTreeMap<u64, Vec<Packet>>, again: &BTreeMap<u64, Vec<Packet>>) -> (usize, i64) {
-    let pairs = first.iter().flat_map(|(flow, packets)| packets.iter().zip(&again[flow]));
-    let late: Vec<_> = pairs.map(|(first, again)| again.end - first.end).filter(|late| *late > 0).collect();
-    (late.len(), late.into_iter().max().unwrap_or(0))
+fn all(results: &Value, candidate: usize) -> &Value {
+    &results["candidates"][candidate]["replicas"][0]["drained"]["all"]
 }
 
 /// One congestion point: LSTF that interrupts packets is never late, whatever the schedule was; one that does not is late by no more than a packet.
 /// FIFO, which goes by nothing, is late by far.
 #[test]
 fn lstf_replays_what_a_random_queue_did() {
-    let folder = std::env::temp_dir().join(format!("roundelay-replay-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    let poisson = "[[source]]\nkind = \"poisson\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"1100kbit\"\npacket_len = 1000\nstop = \"20s\"\n";
-    let first = record(&folder, "first", &scenario("random", poisson));
-    let mut lists = String::new();
-    for (flow, packets) in &first {
-        let list: PathBuf = folder.join(format!("flow{flow}.txt"));
-        let line = |packet: &Packet| format!("{} {} {}\n", seconds(packet.sent), packet.len, seconds(packet.waited));
-        fs::write(&list, packets.iter().map(line).collect::<String>()).unwrap();
-        lists +=
-            &format!("[[source]]\nname = \"{flow}\"\nkind = \"trace\"\nfile = \"flow{flow}.txt\"\nfrom = \"s{flow}\"\nto = \"r{flow}\"\n");
+    let folder = Folder::new("random");
+    let results = json(&folder.scenario("random"), &["--with", "lstf preempt", "--with", "lstf", "--with", "fifo", "--with", "omniscient"]);
+    let packets = results["recorded"][0]["packets"].as_u64().unwrap();
+    assert!(packets > 5_000 && results["recorded"][0]["flows"] == 4, "{}", results["recorded"]);
+    assert_eq!(results["recorded"][0]["threshold_ps"], 1_600_000_000);
+    assert_eq!(all(&results, 0)["overdue"], 0);
+    assert_eq!(all(&results, 3)["overdue"], 0);
+    assert!(all(&results, 1)["worst_ps"].as_u64().unwrap() <= 1_600_000_000, "{}", all(&results, 1));
+    let fifo = all(&results, 2);
+    assert!(fifo["overdue_by_threshold"].as_u64().unwrap() > packets / 10 && fifo["worst_ps"].as_u64().unwrap() > 16_000_000_000);
+    assert_eq!(results["candidates"][2]["with"], "fifo");
+}
+
+/// A schedule in Parquet is replayed as the run that it was recorded from, here or on another network.
+#[test]
+fn a_schedule_in_a_file_is_the_schedule_of_the_run() {
+    let folder = Folder::new("listed");
+    let (scenario, columns) = (folder.scenario("random"), folder.0.join("columns"));
+    let with = ["--with", "lstf", "--with", "priority"];
+    let recorded = json(&scenario, &[&with[..], &["--parquet", columns.to_str().unwrap()]].concat());
+    let network = folder.write("network.toml", "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\nrate = \"5mbit\"\n");
+    let schedule = columns.join("schedule.parquet");
+    let listed = json(&schedule, &[&with[..], &["--on", network.to_str().unwrap()]].concat());
+    for candidate in [0, 1] {
+        assert_eq!(all(&recorded, candidate), all(&listed, candidate));
     }
-    let [exact, plain, fifo] = ["lstf preempt", "lstf", "fifo"].map(|core| {
-        let again = record(&folder, &core.replace(' ', "_"), &scenario(core, &lists));
-        assert_eq!(first.values().map(Vec::len).collect::<Vec<_>>(), again.values().map(Vec::len).collect::<Vec<_>>());
-        lateness(&first, &again)
-    });
-    fs::remove_dir_all(&folder).unwrap();
-    let packets: usize = first.values().map(Vec::len).sum();
-    assert!(first.len() as u64 == FLOWS && packets > 9_000, "{packets}");
-    let a_packet = 1_600_000_000;
-    assert_eq!(exact, (0, 0));
-    assert!(plain.1 <= a_packet, "{plain:?}");
-    assert!(fifo.0 > packets / 10 && fifo.1 > 10 * a_packet, "{fifo:?}");
+    assert!(all(&recorded, 1)["packets"].as_u64() > Some(5_000));
+    assert!(columns.join("replays.parquet").metadata().unwrap().len() > 10_000);
+    let slow = folder.write("slow.toml", "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\nrate = \"1mbit\"\n");
+    let message = error(&schedule, &["--on", slow.to_str().unwrap()]);
+    assert!(message.contains("schedule.parquet: row 0: output_ps") && message.contains("legal range from its input"), "{message}");
+    let small = folder.write("small.toml", "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 2\nrate = \"5mbit\"\n");
+    let message = error(&schedule, &["--on", small.to_str().unwrap()]);
+    assert!(message.contains("is no host of the network"), "{message}");
+    let message = error(&network, &["--on", network.to_str().unwrap()]);
+    assert!(message.contains("no Parquet file"), "{message}");
+}
+
+/// The same bytes for any number of threads; replicas have means and intervals.
+#[test]
+fn results_do_not_depend_on_threads() {
+    let folder = Folder::new("threads");
+    let scenario = folder.scenario("sjf");
+    let options = ["--with", "lstf", "--with", "edf", "--replicas", "3", "--json"];
+    let [one, four] = ["1", "4"].map(|threads| replay(&scenario, &[&options[..], &["--threads", threads]].concat()).stdout);
+    assert_eq!(one, four);
+    let results: Value = serde_json::from_slice(&one).unwrap();
+    assert_eq!(results["recorded"].as_array().unwrap().len(), 3);
+    assert!(results["candidates"][0]["drained"]["overdue"]["half_width"].is_number());
+    assert_eq!(results["candidates"][0]["replicas"], results["candidates"][1]["replicas"], "EDF decides as LSTF does");
+}
+
+/// The table names T, both ways to count, congestion points and ratios of delays.
+#[test]
+fn the_table_says_what_it_counts() {
+    let folder = Folder::new("table");
+    let output = replay(&folder.scenario("lifo"), &["--threshold", "1ms", "--slack", "path-end", "--resolution", "1us", "--plain", "-q"]);
+    let table = String::from_utf8(output.stdout).unwrap();
+    for part in ["T = 1.00 ms", "drained", "cut", "congestion points", "delay ratio", "lstf", "o - i, rounded down to multiples of 1.00 µs"]
+    {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    let plain = String::from_utf8(output.stderr).unwrap();
+    assert!(plain.contains("a plain run takes") && plain.contains("times as long"), "{plain}");
+}
+
+/// The page has the tables and a chart of delays and one of congestion points, a curve for each discipline.
+#[test]
+fn the_page_has_tables_and_charts() {
+    let folder = Folder::new("page");
+    let page = folder.0.join("page.html");
+    let output = replay(&folder.scenario("lifo"), &["--with", "lstf", "--with", "fifo", "--html", page.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let html = fs::read_to_string(&page).unwrap();
+    for part in
+        ["id=\"chart1\"", "\"name\":\"fifo\"", "Queueing delay in the replay over that recorded", "congestion points", "T = 1.60 ms"]
+    {
+        assert!(html.contains(part), "{part}");
+    }
+    assert!(!html.contains("src=\"http"));
+    assert!(error(&folder.scenario("lifo"), &["--html", "-"]).contains("standard output is for the table"));
+}
+
+#[test]
+fn wrong_input_is_told() {
+    let folder = Folder::new("wrong");
+    let scenario = folder.scenario("fifo");
+    assert!(error(&scenario, &["--with", "lsft"]).contains("lstf"));
+    assert!(error(&scenario, &["--slack", "much"]).contains("wait, path-end or none"));
+    assert!(error(&scenario, &["--threshold", "1x"]).contains("a number and s, ms, us or ns"));
+    assert!(error(&scenario, &["--parquet", "x", "--replicas", "2"]).contains("tells of one schedule"));
+    assert!(error(&scenario, &["--parquet", "-"]).contains("standard output is for the table"));
+    assert!(error(&folder.0.join("none.toml"), &[]).contains("none.toml"));
+    let schedule = folder.write("schedule.parquet", "");
+    let on = scenario.to_str().unwrap();
+    assert!(error(&schedule, &["--on", on, "--seed", "1"]).contains("has no seed"));
+    assert!(error(&schedule, &["--on", on, "--with", "omniscient"]).contains("does not tell when each router sent each packet"));
+    let lossy = fs::read_to_string(&scenario).unwrap() + "[[port]]\nfrom = \"left\"\nto = \"right\"\nloss = \"1%\"\n";
+    let message = error(&folder.write("lossy.toml", &lossy), &[]);
+    assert!(message.contains("its wire loses packets"), "{message}");
 }

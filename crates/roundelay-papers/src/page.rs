@@ -49,16 +49,15 @@ impl<'a> Judged<'a> {
         Ok(Self { item, plan, text, record, ran, verdicts, is_timed })
     }
 
-    /// Claims whose verdict is another one than the plan has on record. What the fewer seeds of the quick setting leave undecided is no change.
+    /// Claims whose verdict is another one than the plan has on record. In the quick setting no claim counts that either leaves undecided.
     pub fn changed(&self) -> Vec<String> {
         let is_quick = self.record.setting() == Setting::Quick;
-        let pairs = self
-            .plan
-            .claims
-            .iter()
-            .zip(&self.verdicts)
-            .filter(|(claim, verdict)| claim.expect != verdict.kind && !(is_quick && verdict.kind == Kind::Undecided));
-        pairs.map(|(claim, verdict)| format!("'{}': '{}' on record, now {}", claim.says, claim.expect.name(), verdict.words)).collect()
+        let pairs = self.plan.claims.iter().zip(&self.verdicts);
+        let changed = pairs.filter(|(claim, verdict)| {
+            let kinds = [claim.expect, verdict.kind];
+            kinds[0] != kinds[1] && !(is_quick && kinds.contains(&Kind::Undecided))
+        });
+        changed.map(|(claim, verdict)| format!("'{}': '{}' on record, now {}", claim.says, claim.expect.name(), verdict.words)).collect()
     }
 
     /// Claims that the quick setting leaves undecided and that are not so on record.

@@ -101,12 +101,16 @@ fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) 
             let without = with(variations, truths, Truth::Fails).join(", nor with ");
             because(Kind::HoldsIf, format!("holds as the plan stands, but not with {without}"))
         }
-        _ if has(Truth::Holds) => {
+        _ if has(Truth::Holds) && has(Truth::Fails) => {
             let with = with(variations, truths, Truth::Holds).join(", or ");
             let base = if base == Truth::Undecided { "is undecided" } else { "fails" };
             because(Kind::HoldsIf, format!("{base} as the plan stands, holds with {with}"))
         }
-        Truth::Undecided => because(Kind::Undecided, format!("undecided with {} seeds", variations[0].0.seeds)),
+        Truth::Undecided => {
+            let with = with(variations, truths, Truth::Holds).join(", or ");
+            let with = if with.is_empty() { with } else { format!("; holds with {with}") };
+            because(Kind::Undecided, format!("undecided with {} seeds{with}", variations[0].0.seeds))
+        }
         Truth::Fails => because(Kind::DoesNotHold, "does not hold".to_owned()),
     }
 }

@@ -24,6 +24,7 @@ mod json;
 mod lives;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod replayed;
 mod simulation;
 mod table;
 mod text;
@@ -38,9 +39,10 @@ pub use json::json;
 pub use lives::{IndicesSummary, LivesSummary};
 #[cfg(feature = "parquet")]
 pub use parquet::{
-    Fate, Measurement, PacketFile, PacketRow, SimulatedHops, SimulatedPackets, provenance, write_flows, write_measurements,
-    write_simulated_flows, write_simulated_links,
+    Fate, Measurement, PacketFile, PacketRow, SimulatedHops, SimulatedPackets, provenance, read_schedule, write_flows, write_measurements,
+    write_replays, write_schedule, write_simulated_flows, write_simulated_links,
 };
+pub use replayed::{CandidateResult, Recorded, ReplayResult, Replayed};
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};
 pub use table::{TableStyle, table};
 pub use text::{clean, width};

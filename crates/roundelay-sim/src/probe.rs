@@ -62,7 +62,7 @@ impl std::ops::Add for Effort {
     }
 }
 
-/// Hears of everything, in the order in which it happens. What is not asked for costs nothing.
+/// Hears of everything, in the order in which it happens, and may label packets at each node. What is not asked for costs nothing.
 ///
 /// `packet.len` is what it takes of the link that it is on, with that link's overhead; at its end it is what its agent sent.
 #[allow(unused_variables, reason = "by default nothing is listened to")]
@@ -71,6 +71,8 @@ pub trait Probe {
     fn opened(&mut self, now: Instant, flow: FlowNumber, group: u32, from: NodeId, to: NodeId) {}
     /// An agent sends a packet: it comes to the first queue of its route.
     fn sent(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
+    /// A packet comes to a link's queue: writes what the router adds to its header, as priority and deadline. Called before [`arrived`](Self::arrived).
+    fn label(&mut self, now: Instant, link: LinkId, packet: &mut Packet<Carried>, cargo: &Cargo) {}
     /// A packet comes to a link's queue.
     fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {}
     /// A packet gets a link, from the first of two instants to the second. Heard at the first; if the link
@@ -123,6 +125,7 @@ macro_rules! pass_on {
 pass_on! {
     fn opened(now: Instant, flow: FlowNumber, group: u32, from: NodeId, to: NodeId);
     fn sent(now: Instant, packet: &Packet<Carried>, cargo: &Cargo);
+    fn label(now: Instant, link: LinkId, packet: &mut Packet<Carried>, cargo: &Cargo);
     fn arrived(now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo);
     fn transmitted(link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, span: [Instant; 2]);
     fn dropped(now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason);

@@ -1,4 +1,4 @@
-//! Time goes on.
+//! The event loop: packets arrive at queues and leave them, agents are called, and time goes from one event to the next.
 
 use roundelay::{ConfigError, DropReason, Duration, FlowConfig, FlowId, Instant, Packet};
 
@@ -291,6 +291,19 @@ impl<P: Probe> Simulation<P> {
         &mut self.books.probe
     }
 
+    /// Whoever listened, once all is over.
+    pub fn into_probe(self) -> P {
+        self.books.probe
+    }
+
+    /// Drops all agents: nothing more is sent, and what is on its way arrives unheard.
+    pub fn silence(&mut self) {
+        for agent in 0..self.seats.len() as u32 {
+            self.seats[agent as usize] = None;
+            self.set_timer(agent, None);
+        }
+    }
+
     /// Lets time go on until just before `end`, or until nothing is left to happen.
     ///
     /// # Errors
@@ -386,7 +399,9 @@ impl<P: Probe> Simulation<P> {
         let Link { port, wire, works, overhead } = &mut self.links[number as usize];
         packet.len += *overhead;
         wire.counts.arrived += 1;
-        self.books.probe.arrived(self.now, LinkId(number), &packet, self.books.arena.at(packet.payload.cargo));
+        let cargo = self.books.arena.at(packet.payload.cargo);
+        self.books.probe.label(self.now, LinkId(number), &mut packet, cargo);
+        self.books.probe.arrived(self.now, LinkId(number), &packet, cargo);
         port.arrive(self.now, packet, &mut Work { wire, books: &mut self.books });
         let Some(at) = port.next_event().filter(|at| *at < works.time()) else { return };
         *works = Key::pick(at, self.books.sequence);

@@ -11,6 +11,7 @@ use toml::Table;
 
 use crate::places::{self, Wrong};
 
+mod changed;
 mod collisions;
 mod columns;
 mod cost;
@@ -22,6 +23,7 @@ mod leftover;
 mod listings;
 mod promise;
 mod reordering;
+mod replay;
 mod simulate;
 mod turns;
 mod worst_case;
@@ -141,6 +143,7 @@ pub const KINDS: &[(&str, Read)] = &[
     ("listings", read::<listings::Listings>),
     ("promise", read::<promise::Promise>),
     ("reordering", read::<reordering::Reordering>),
+    ("replay", read::<replay::Replay>),
     ("simulate", read::<simulate::Simulate>),
     ("turns", read::<turns::Turns>),
     ("worst_case", read::<worst_case::WorstCase>),

@@ -19,15 +19,14 @@
 mod figures;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use roundelay_sim::scenario::Scenario;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::{Experiment, Failed, Outcome, columns};
-use crate::places::{Places, Wrong};
-use crate::table::set;
+use super::changed::{changed, changes};
+use super::{Experiment, Failed, Outcome};
+use crate::places::Wrong;
 use figures::Figures;
 
 /// The `[run]` table.
@@ -69,41 +68,11 @@ fn core() -> Vec<String> {
 }
 
 impl Simulate {
-    /// Keys of the scenario that a column changes: the key of `[run]` where each is written, its path in the scenario, and the value.
-    fn changes<'a>(&'a self, column: &str) -> Result<Vec<(String, &'a str, &'a Value)>, Wrong> {
-        match self.columns.get(column) {
-            Some(discipline @ Value::String(_)) => {
-                Ok(self.queues.iter().map(|path| (format!("columns.{column}"), path.as_str(), discipline)).collect())
-            }
-            Some(Value::Table(changes)) => {
-                Ok(changes.iter().map(|(path, value)| (format!("columns.{column}.{path}"), path.as_str(), value)).collect())
-            }
-            _ => Err(columns::wrong(column, "expected a discipline, or a table of keys of the scenario")),
-        }
-    }
-
     /// The scenario of a column. Its hashes have a key of their own, so that no two columns, seeds or scenarios share their collisions.
     fn scenario(&self, column: &str, hash_seed: u64) -> Result<Scenario, Wrong> {
         let mut table = self.scenario.clone();
         table.insert("hash_seed".to_owned(), Value::Integer(hash_seed as i64));
-        let changes = self.changes(column)?;
-        for (written, path, value) in &changes {
-            set(&mut table, path, (*value).clone()).map_err(|problem| Wrong::new(written, problem))?;
-        }
-        let text = toml::to_string(&table).map_err(|error| Wrong::new("scenario", error))?;
-        Scenario::from_toml(column, &text, Path::new(".")).map_err(|error| {
-            if error.file != column || error.line == 0 {
-                return Wrong::new("scenario", format!("columns.{column}: {}", error.message));
-            }
-            // Messages of scenarios name no key, but the line does.
-            let places = Places::of(&text);
-            let at = places.path(error.line);
-            let is_below = |path: &str| at == path || at.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
-            match changes.iter().find(|(_, path, _)| is_below(path)) {
-                Some((written, ..)) => Wrong::new(written, format!("{written}: {}", error.message)),
-                None => Wrong::new(format!("scenario.{at}"), format!("scenario.{at}: {}", error.message)),
-            }
-        })
+        changed(table, column, &changes(&self.columns, &self.queues, column)?)
     }
 
     /// FNV-1a of all that tells this run from others, in 62 bits.

@@ -130,6 +130,18 @@ impl Scenario {
     /// # Errors
     /// As above.
     pub fn from_toml_with(file: &str, text: &str, folder: &Path, capture: &ReadCapture<'_>) -> Result<Self, ScenarioError> {
+        let scenario = Self::network_from_toml(file, text, folder, capture)?;
+        if scenario.groups.is_empty() {
+            return Err(ScenarioError { file: file.to_owned(), line: 0, message: "nobody sends: [[source]]".to_owned() });
+        }
+        Ok(scenario)
+    }
+
+    /// The same of a file whose network alone is wanted: sources may be missing.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn network_from_toml(file: &str, text: &str, folder: &Path, capture: &ReadCapture<'_>) -> Result<Self, ScenarioError> {
         let (reader, mut table) = Reader::parse(file, text)?;
         let topology_table = table.get_mut().remove("topology");
         let sources = table.get_mut().remove("source");

@@ -39,6 +39,19 @@ pub enum RunError {
     Source(#[from] SourceError),
 }
 
+impl RunError {
+    /// With names in place of numbers.
+    pub(crate) fn of(error: SimulationError, network: &Network) -> Self {
+        match error {
+            SimulationError::Queue { link, error } => {
+                let ends = &network.links()[link.index()];
+                Self::Queue { from: network.name(ends.from), to: network.name(ends.to), error: Box::new(error) }
+            }
+            other => Self::Simulation(other),
+        }
+    }
+}
+
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
@@ -87,7 +100,7 @@ impl Scenario {
         mut sampler: Option<&mut Sampler>,
         mut progress: impl FnMut(Progress),
     ) -> Result<Results, RunError> {
-        let mut simulation = self.simulation(seed, probe)?;
+        let mut simulation = self.watched(seed, probe)?;
         let end = Instant::ZERO + self.duration;
         let warm = Instant::ZERO + self.warmup;
         let mut before: Option<Vec<LinkState>> = None;
@@ -155,23 +168,20 @@ impl Scenario {
         simulation.run(until).map_err(|error| self.named(error))
     }
 
-    /// With names in place of numbers.
-    fn named(&self, error: SimulationError) -> RunError {
-        match error {
-            SimulationError::Queue { link, error } => {
-                let network = &self.topology.network;
-                let ends = &network.links()[link.index()];
-                RunError::Queue { from: network.name(ends.from), to: network.name(ends.to), error: Box::new(error) }
-            }
-            other => RunError::Simulation(other),
-        }
+    pub(crate) fn named(&self, error: SimulationError) -> RunError {
+        RunError::of(error, &self.topology.network)
     }
 
-    fn simulation<P: Probe>(&self, seed: u64, probe: P) -> Result<Watched<P>, RunError> {
+    fn watched<P: Probe>(&self, seed: u64, probe: P) -> Result<Watched<P>, RunError> {
         let network = self.network(seed);
         let (meter, yardsticks) = (Meter::new(&network, self), Yardsticks::new(&network, self));
+        self.simulation(seed, (meter, (yardsticks, probe)))
+    }
+
+    /// The network with its sources, and whoever listens.
+    pub(crate) fn simulation<P: Probe>(&self, seed: u64, probe: P) -> Result<Simulation<P>, RunError> {
         let hash_seed = self.hash_seed.unwrap_or(seed);
-        let simulation = Simulation::with_hash_seed(network, seed, hash_seed, (meter, (yardsticks, probe)));
+        let simulation = Simulation::with_hash_seed(self.network(seed), seed, hash_seed, probe);
         let mut simulation = simulation.map_err(|error| self.named(error))?;
         for (number, group) in (0..).zip(&self.groups) {
             simulation.set_marks(number, group.marks());

@@ -1,0 +1,195 @@
+//! `roundelay replay`.
+
+use std::cell::RefCell;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use roundelay::Duration;
+use roundelay_report::{
+    CandidateResult, PartialFile, Recorded, ReplayResult, Replayed, clean, provenance, read_schedule, write_replays, write_schedule,
+    write_text,
+};
+use roundelay_sim::replay::{Candidate, Counting, Replay as Outcome, ReplayError, Schedule};
+use roundelay_sim::scenario::Scenario;
+
+use crate::arguments::Replay;
+use crate::failure::Failure;
+use crate::outputs::{check_distinct, check_no_dash};
+use crate::progress::Meeting;
+use crate::simulate::{captures, text};
+use crate::{print, style};
+
+/// The files that `--parquet` writes.
+const COLUMNS: [&str; 2] = ["schedule.parquet", "replays.parquet"];
+
+pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
+    check_outputs(arguments)?;
+    let candidates = candidates(arguments);
+    let (mut scenario, text) = read(arguments.on.as_deref().unwrap_or(&arguments.scenario), arguments.on.is_some())?;
+    scenario.seed = arguments.seed.unwrap_or(scenario.seed);
+    let listed = if arguments.on.is_some() { Some(listed(arguments, &scenario)?) } else { None };
+    let runs = replays(arguments, &scenario, &candidates, listed.as_ref())?;
+    let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
+    let replayed = replayed(arguments, &scenario, &candidates, &runs);
+    let page = || arguments.html.as_ref().map_or(Ok(()), |path| write_text(path, &replayed.html()).map_err(Failure::run));
+    let written = write_columns(arguments, &runs, &candidates, &metadata).and_then(|()| page());
+    print(&if arguments.json { replayed.json() } else { replayed.table(style::of_stdout()) })?;
+    written?;
+    if arguments.plain { plain(&scenario, &runs) } else { Ok(()) }
+}
+
+/// # Errors
+/// Two files are one, a place cannot be written to, or files are wanted of several schedules.
+fn check_outputs(arguments: &Replay) -> Result<(), Failure> {
+    let Replay { scenario, on, html, parquet, replicas, .. } = arguments;
+    if let Some(folder) = parquet {
+        check_no_dash(("--parquet", folder), "a folder")?;
+        if *replicas > 1 {
+            return Err(Failure::usage("--parquet tells of one schedule: leave out --replicas, or choose one with --seed"));
+        }
+    }
+    let columns: Vec<_> = parquet.iter().flat_map(|folder| COLUMNS.map(|name| folder.join(name))).collect();
+    let scenario = Some(("the scenario", scenario.as_path())).filter(|(_, path)| path.as_os_str() != "-");
+    let read = scenario.into_iter().chain(on.as_deref().map(|on| ("--on", on)));
+    let written = columns.iter().map(|path| ("--parquet", path.as_path())).chain(html.as_deref().map(|html| ("--html", html)));
+    check_distinct(read, written)?;
+    if let Some(folder) = parquet {
+        std::fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
+    }
+    // Begun and given up again: places that cannot be written to are told before a long run.
+    columns.iter().chain(html).try_for_each(|path| PartialFile::create(path).map(drop)).map_err(Failure::run)
+}
+
+/// The candidates that were named, with the slack that is wanted.
+fn candidates(arguments: &Replay) -> Vec<Candidate> {
+    let lstf = || vec!["lstf".parse().expect("lstf is a discipline")];
+    let named = if arguments.with.is_empty() { lstf() } else { arguments.with.clone() };
+    let resolution = arguments.resolution.unwrap_or(Duration::ZERO);
+    named.into_iter().map(|candidate| Candidate { slack: arguments.slack, resolution, ..candidate }).collect()
+}
+
+/// A scenario, or one whose network alone is wanted, and its text.
+fn read(path: &Path, network_alone: bool) -> Result<(Scenario, String), Failure> {
+    let (name, text) = text(path)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let notes = RefCell::default();
+    let capture = |path: &Path, by, end| captures::read(path, by, end, &notes);
+    let read = if network_alone { Scenario::network_from_toml } else { Scenario::from_toml_with };
+    let scenario = read(&name, &text, folder, &capture).map_err(|error| Failure::usage(clean(&error.to_string())))?;
+    Ok((scenario, text))
+}
+
+/// The schedule of a Parquet file.
+fn listed(arguments: &Replay, scenario: &Scenario) -> Result<Arc<Schedule>, Failure> {
+    if arguments.replicas > 1 || arguments.seed.is_some() || arguments.plain {
+        return Err(Failure::usage("--on: a schedule of a file is one and has no seed; leave out --replicas, --seed and --plain"));
+    }
+    if let Some(omniscient) = arguments.with.iter().find(|candidate| candidate.needs_starts()) {
+        return Err(Failure::usage(format!(
+            "--with {omniscient}: a file does not tell when each router sent each packet; record a scenario instead"
+        )));
+    }
+    let path = arguments.scenario.display();
+    let lines = read_schedule(&arguments.scenario).map_err(Failure::usage)?;
+    let schedule = Schedule::listed(scenario, lines).map_err(|error| Failure::usage(format!("{path}: {error}")))?;
+    Ok(Arc::new(schedule))
+}
+
+/// A schedule, what came of it under each candidate, and the seconds that recording and each replay took.
+struct Run {
+    schedule: Arc<Schedule>,
+    threshold: Duration,
+    outcomes: Vec<(Outcome, ReplayResult)>,
+    recording: f64,
+    replaying: Vec<f64>,
+}
+
+fn replays(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], listed: Option<&Arc<Schedule>>) -> Result<Vec<Run>, Failure> {
+    let seeds = u64::from(arguments.replicas);
+    if scenario.seed.checked_add(seeds - 1).is_none() {
+        return Err(Failure::usage(format!("seed {}: the last replica's must be below 2^64", scenario.seed)));
+    }
+    let shows = !arguments.quiet && io::stderr().is_terminal();
+    let all = seeds * (u64::from(listed.is_none()) + candidates.len() as u64);
+    let meeting = shows.then(|| Meeting::new(listed.map_or(scenario.duration, |schedule| schedule.window), all));
+    let progress = || {
+        let (meeting, mut told) = (&meeting, (0, 0));
+        move |progress| meeting.iter().for_each(|meeting| meeting.tell(progress, &mut told))
+    };
+    let keeps_starts = candidates.iter().any(Candidate::needs_starts);
+    let one = |replica: u64| -> Result<Run, ReplayError> {
+        let began = Instant::now();
+        let schedule = match listed {
+            Some(schedule) => Arc::clone(schedule),
+            None => Arc::new(Schedule::record(scenario, scenario.seed + replica, keeps_starts, progress())?),
+        };
+        let recording = began.elapsed().as_secs_f64();
+        let threshold = arguments.threshold.unwrap_or_else(|| schedule.bottleneck_time());
+        let replay = |candidate: &Candidate| -> Result<_, ReplayError> {
+            let began = Instant::now();
+            let outcome = schedule.replay(candidate, progress())?;
+            let [drained, cut] = [Counting::Drained, Counting::Cut].map(|counting| outcome.count(&schedule, counting, threshold));
+            let result = ReplayResult::new(&schedule, &outcome, drained, cut);
+            // Where nobody asks for packets, their memory is free for the next replay.
+            let outcome = if arguments.parquet.is_some() { outcome } else { Outcome { outputs: Vec::new(), ..outcome } };
+            Ok(((outcome, result), began.elapsed().as_secs_f64()))
+        };
+        let outcomes: Result<Vec<_>, _> = candidates.par_iter().map(replay).collect();
+        let (outcomes, replaying) = outcomes?.into_iter().unzip();
+        Ok(Run { schedule, threshold, outcomes, recording, replaying })
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.threads.unwrap_or(0).into()).build().map_err(Failure::run)?;
+    let runs: Result<Vec<_>, ReplayError> = pool.install(|| (0..seeds).into_par_iter().map(one).collect());
+    runs.map_err(|error| {
+        let message = format!("{}: {error}", scenario.name);
+        if matches!(error, ReplayError::Run(_)) { Failure::run(message) } else { Failure::usage(message) }
+    })
+}
+
+fn replayed(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], runs: &[Run]) -> Replayed {
+    let result = |(place, candidate): (usize, &Candidate)| {
+        CandidateResult::new(candidate.name.clone(), runs.iter().map(|run| run.outcomes[place].1.clone()).collect())
+    };
+    Replayed {
+        version: env!("CARGO_PKG_VERSION"),
+        name: scenario.name.clone(),
+        window: runs.first().map_or(0.0, |run| run.schedule.window.as_secs_f64()),
+        warmup: if arguments.on.is_some() { 0.0 } else { scenario.warmup.as_secs_f64() },
+        slack: arguments.slack.name(),
+        resolution_ps: arguments.resolution.map_or(0, Duration::as_picos),
+        recorded: runs.iter().map(|run| Recorded::new(&run.schedule, run.threshold)).collect(),
+        candidates: candidates.iter().enumerate().map(result).collect(),
+    }
+}
+
+fn write_columns(arguments: &Replay, runs: &[Run], candidates: &[Candidate], metadata: &[(String, String)]) -> Result<(), Failure> {
+    let (Some(folder), Some(run)) = (&arguments.parquet, runs.first()) else { return Ok(()) };
+    let [schedule, replays] = COLUMNS.map(|name| folder.join(name));
+    write_schedule(&schedule, &run.schedule, metadata).map_err(Failure::run)?;
+    let outcomes: Vec<_> =
+        candidates.iter().zip(&run.outcomes).map(|(candidate, (outcome, _))| (candidate.name.as_str(), outcome)).collect();
+    write_replays(&replays, &run.schedule, &outcomes, metadata).map_err(Failure::run)
+}
+
+/// What the first candidate's replay took beside a plain run of the same scenario. That run ends with the window, while packets are still on their way: time a
+/// packet-hop is compared.
+fn plain(scenario: &Scenario, runs: &[Run]) -> Result<(), Failure> {
+    let Some(run) = runs.first() else { return Ok(()) };
+    let began = Instant::now();
+    let results = scenario.run(run.schedule.seed, |_| {}).map_err(Failure::run)?;
+    let plain = began.elapsed().as_secs_f64();
+    let replaying = run.replaying.first().copied().unwrap_or(0.0);
+    let hops: u64 = run.schedule.packets.iter().map(|packet| run.schedule.path(packet).count() as u64).sum();
+    let each = |seconds: f64, hops: u64| seconds * 1e9 / hops.max(1) as f64;
+    let [ours, plainly] = [each(run.recording + replaying, hops), each(plain, results.packet_hops)];
+    eprintln!(
+        "seed {}: recorded in {:.2} s, replayed and compared in {replaying:.2} s, {ours:.0} ns a packet-hop; a plain run takes {plainly:.0} ns: {:.2} times as long",
+        run.schedule.seed,
+        run.recording,
+        ours / plainly
+    );
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! A scenario in a `[run]` table, and the keys of it that a column changes.
+
+use std::path::Path;
+
+use roundelay_sim::scenario::Scenario;
+use toml::{Table, Value};
+
+use super::columns;
+use crate::places::{Places, Wrong};
+use crate::table::set;
+
+/// A key of a scenario that a column changes.
+pub(super) struct Change<'a> {
+    /// The key of `[run]` where it is written.
+    written: String,
+    /// Its path in the scenario.
+    pub(super) path: &'a str,
+    pub(super) value: &'a Value,
+}
+
+/// What a column changes: a discipline takes the keys `queues`, a table says itself.
+pub(super) fn changes<'a>(columns: &'a Table, queues: &'a [String], column: &str) -> Result<Vec<Change<'a>>, Wrong> {
+    match columns.get(column) {
+        Some(value @ Value::String(_)) => {
+            Ok(queues.iter().map(|path| Change { written: format!("columns.{column}"), path, value }).collect())
+        }
+        Some(Value::Table(changes)) => {
+            Ok(changes.iter().map(|(path, value)| Change { written: format!("columns.{column}.{path}"), path, value }).collect())
+        }
+        _ => Err(columns::wrong(column, "expected a discipline, or a table of keys of the scenario")),
+    }
+}
+
+/// The scenario of a column.
+pub(super) fn changed(mut table: Table, column: &str, changes: &[Change<'_>]) -> Result<Scenario, Wrong> {
+    for Change { written, path, value } in changes {
+        set(&mut table, path, (*value).clone()).map_err(|problem| Wrong::new(written, problem))?;
+    }
+    let text = toml::to_string(&table).map_err(|error| Wrong::new("scenario", error))?;
+    Scenario::from_toml(column, &text, Path::new(".")).map_err(|error| {
+        if error.file != column || error.line == 0 {
+            return Wrong::new("scenario", format!("columns.{column}: {}", error.message));
+        }
+        // Messages of scenarios name no key, but the line does.
+        let places = Places::of(&text);
+        let at = places.path(error.line);
+        let is_below = |path: &str| at == path || at.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
+        match changes.iter().find(|change| is_below(change.path)) {
+            Some(Change { written, .. }) => Wrong::new(written, format!("{written}: {}", error.message)),
+            None => Wrong::new(format!("scenario.{at}"), format!("scenario.{at}: {}", error.message)),
+        }
+    })
+}

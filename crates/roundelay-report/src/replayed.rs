@@ -1,0 +1,335 @@
+//! What replays of a schedule failed: tables for a terminal, JSON for scripts.
+
+use roundelay::Duration;
+use roundelay_sim::replay::{Count, Counted, DelayRatios, Replay, Schedule};
+use roundelay_sim::scenario::{Interval, student_95};
+use serde::Serialize;
+
+use crate::chart::{Axis, Chart, Curve, Point, Scaling};
+use crate::grid::{Cell, Column, Grid, Paint};
+use crate::html::{ItemPage, item_html};
+use crate::simulation::figure;
+use crate::table::TableStyle;
+use crate::text::{clean, cut, wrap};
+use crate::units::{count, percent, seconds};
+
+/// Schedules of one scenario, a seed each, and their replays.
+#[derive(Debug, Clone, Serialize)]
+pub struct Replayed {
+    /// Of this program.
+    pub version: &'static str,
+    /// What the scenario is called.
+    pub name: String,
+    /// Seconds within which packets were sent.
+    pub window: f64,
+    /// Seconds of these that count for nothing.
+    pub warmup: f64,
+    /// Slack that packets started with: wait, path-end or none.
+    pub slack: &'static str,
+    /// Slack was rounded down to multiples of so many picoseconds; 0: not at all.
+    pub resolution_ps: u64,
+    /// What was recorded, in the order of the seeds.
+    pub recorded: Vec<Recorded>,
+    /// What came of it, in the order in which the candidates were named.
+    pub candidates: Vec<CandidateResult>,
+}
+
+/// A recorded schedule.
+#[derive(Debug, Clone, Serialize)]
+pub struct Recorded {
+    /// The seed of the run.
+    pub seed: u64,
+    /// Flows that it opened.
+    pub flows: u64,
+    /// Packets that got out: the schedule.
+    pub packets: u64,
+    /// Packets that its queues dropped: they are not in the schedule.
+    pub dropped: u64,
+    /// The sum of the numbers of links that packets took.
+    pub packet_hops: u64,
+    /// The threshold T, in picoseconds.
+    pub threshold_ps: u64,
+    /// Seconds that a packet waited, in the mean.
+    pub mean_wait: f64,
+}
+
+impl Recorded {
+    /// Of a schedule compared with this threshold.
+    pub fn new(schedule: &Schedule, threshold: Duration) -> Self {
+        let packets = schedule.packets.len() as u64;
+        let waits: f64 = schedule.packets.iter().map(|packet| schedule.waited(packet).as_picos() as f64).sum();
+        Self {
+            seed: schedule.seed,
+            flows: schedule.flows.len() as u64,
+            packets,
+            dropped: schedule.dropped,
+            packet_hops: schedule.packets.iter().map(|packet| schedule.path(packet).count() as u64).sum(),
+            threshold_ps: threshold.as_picos(),
+            mean_wait: waits / 1e12 / packets.max(1) as f64,
+        }
+    }
+}
+
+/// What came of all schedules under one candidate.
+#[derive(Debug, Clone, Serialize)]
+pub struct CandidateResult {
+    /// The candidate, as it was written.
+    pub with: String,
+    /// Packets that its queues dropped, over all replays.
+    pub dropped: u64,
+    /// Means over the replays of all packets sent within the window.
+    pub drained: Summary,
+    /// The same of those that got out within it in both runs.
+    pub cut: Summary,
+    /// What came of each replay, in the order of the seeds.
+    pub replicas: Vec<ReplayResult>,
+}
+
+/// Means and 95% confidence intervals over replays; parts of the packets compared.
+#[derive(Debug, Clone, Serialize)]
+pub struct Summary {
+    overdue: Option<Interval>,
+    overdue_by_nanosecond: Option<Interval>,
+    overdue_by_threshold: Option<Interval>,
+    missing: Option<Interval>,
+    /// The longest delay behind the schedule, seconds.
+    worst: Option<Interval>,
+    /// The part whose queueing delay was not longer than recorded.
+    not_longer: Option<Interval>,
+}
+
+impl Summary {
+    fn of(counts: &[&Count]) -> Self {
+        let mean = |of: &dyn Fn(&Count) -> f64| student_95(&counts.iter().map(|count| of(count)).collect::<Vec<_>>());
+        let part = |of: fn(&Counted) -> u64| mean(&|count| count.all.part(of(&count.all)));
+        Self {
+            overdue: part(|all| all.overdue),
+            overdue_by_nanosecond: part(|all| all.overdue_by_nanosecond),
+            overdue_by_threshold: part(|all| all.overdue_by_threshold),
+            missing: part(|all| all.missing),
+            worst: mean(&|count| count.all.worst_ps as f64 / 1e12),
+            not_longer: mean(&|count| count.ratios.not_longer),
+        }
+    }
+}
+
+/// What came of one replay.
+#[derive(Debug, Clone, Serialize)]
+pub struct ReplayResult {
+    /// The seed of the recorded run.
+    pub seed: u64,
+    /// Packets that queues dropped.
+    pub dropped: u64,
+    /// Of all packets sent within the window.
+    pub drained: Count,
+    /// Of those that got out within it in both runs.
+    pub cut: Count,
+}
+
+impl ReplayResult {
+    /// Of one replay.
+    pub const fn new(schedule: &Schedule, replay: &Replay, drained: Count, cut: Count) -> Self {
+        Self { seed: schedule.seed, dropped: replay.dropped, drained, cut }
+    }
+}
+
+impl CandidateResult {
+    /// `replicas` are in the order of the seeds.
+    pub fn new(with: String, replicas: Vec<ReplayResult>) -> Self {
+        let of = |count: fn(&ReplayResult) -> &Count| Summary::of(&replicas.iter().map(count).collect::<Vec<_>>());
+        let (drained, cut) = (of(|replica| &replica.drained), of(|replica| &replica.cut));
+        Self { with, dropped: replicas.iter().map(|replica| replica.dropped).sum(), drained, cut, replicas }
+    }
+
+    /// Over all replays: packets by congestion points, and those that were overdue.
+    fn by_congestion_points(&self) -> Vec<Counted> {
+        let mut sums = Vec::<Counted>::new();
+        for by in self.replicas.iter().map(|replica| &replica.drained.by_congestion_points) {
+            if sums.len() < by.len() {
+                sums.resize(by.len(), Counted::default());
+            }
+            for (sum, part) in sums.iter_mut().zip(by) {
+                sum.packets += part.packets;
+                sum.overdue += part.overdue;
+                sum.overdue_by_threshold += part.overdue_by_threshold;
+            }
+        }
+        sums
+    }
+
+    /// The delay ratios of the first replay.
+    fn ratios(&self) -> Option<&DelayRatios> {
+        self.replicas.first().map(|replica| &replica.drained.ratios)
+    }
+}
+
+impl Replayed {
+    /// As JSON, indented, ending in a newline. Times in seconds, unless a name ends in `_ps`.
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("plain data with string keys always serialises") + "\n"
+    }
+
+    /// As tables for a terminal: candidates, then packets by congestion points, then ratios of delays.
+    pub fn table(&self, style: TableStyle) -> String {
+        let sections = [self.headline(style), self.overdue(style), self.by_congestion_points(style), self.ratios(style)];
+        let sections: Vec<_> = sections.iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n") + "\n").collect();
+        sections.join("\n")
+    }
+
+    fn headline(&self, style: TableStyle) -> Vec<String> {
+        let sum = |of: fn(&Recorded) -> u64| self.recorded.iter().map(of).sum::<u64>();
+        let seeds: Vec<_> = self.recorded.iter().map(|recorded| recorded.seed).collect();
+        let seeds = match seeds[..] {
+            [first, .., last] => format!("seeds {first} to {last}, means with 95% confidence intervals"),
+            [seed] => format!("seed {seed}"),
+            [] => "no replica".to_owned(),
+        };
+        let warmup = if self.warmup > 0.0 { format!(", the first {} not counted", seconds(self.warmup)) } else { String::new() };
+        let dropped = match sum(|recorded| recorded.dropped) {
+            0 => String::new(),
+            dropped => format!(" {} packets were dropped and are not in the schedule.", count(dropped)),
+        };
+        let slack = match self.slack {
+            "wait" => "the time that the packet waited, o - i - tmin",
+            "path-end" => "the time until the packet got out, o - i",
+            _ => "none",
+        };
+        let rounded = if self.resolution_ps > 0 {
+            format!(", rounded down to multiples of {}", seconds(self.resolution_ps as f64 / 1e12))
+        } else {
+            String::new()
+        };
+        let facts = format!(
+            "{}{warmup}; {seeds}; {} packets of {} flows, {} packet-hops; {} of waiting a packet.{dropped} Slack: {slack}{rounded}.",
+            seconds(self.window),
+            count(sum(|recorded| recorded.packets)),
+            count(sum(|recorded| recorded.flows)),
+            count(sum(|recorded| recorded.packet_hops)),
+            seconds(self.recorded.iter().map(|recorded| recorded.mean_wait).sum::<f64>() / self.recorded.len().max(1) as f64),
+        );
+        let mut lines = vec![Paint::Bold.on(&cut(&clean(&self.name), style.limit()), style.color)];
+        lines.extend(wrap(&facts, style.limit()));
+        let (least, most) = self.thresholds();
+        let threshold = if least == most { seconds(least) } else { format!("{} to {}", seconds(least), seconds(most)) };
+        lines.extend(wrap(&format!("T = {threshold}. Drained: all packets sent, whenever they got out. Cut: those that got out in time for the end of the window in both runs."), style.limit()));
+        lines
+    }
+
+    fn thresholds(&self) -> (f64, f64) {
+        let all = self.recorded.iter().map(|recorded| recorded.threshold_ps as f64 / 1e12);
+        all.fold((f64::INFINITY, 0.0), |(least, most), threshold| (threshold.min(least), threshold.max(most)))
+    }
+
+    fn overdue(&self, style: TableStyle) -> Vec<String> {
+        let part = |interval: Option<Interval>| -> Cell { figure(interval, share).into() };
+        let column = |head: &str, cell: &dyn Fn(&CandidateResult) -> Cell| Column::new(head, self.candidates.iter().map(cell));
+        let columns = vec![
+            column("replay with", &|result| clean(&result.with).into()),
+            column("overdue", &|result| part(result.drained.overdue)).under("drained"),
+            column("> 1 ns", &|result| part(result.drained.overdue_by_nanosecond)).under("drained").spare(3),
+            column("> T", &|result| part(result.drained.overdue_by_threshold)).under("drained"),
+            column("worst", &|result| figure(result.drained.worst, seconds).into()).under("drained"),
+            column("not longer", &|result| part(result.drained.not_longer)).under("drained").spare(2),
+            column("overdue", &|result| part(result.cut.overdue)).under("cut"),
+            column("> T", &|result| part(result.cut.overdue_by_threshold)).under("cut"),
+            column("missing", &|result| part(result.cut.missing)).under("cut").spare(4),
+        ];
+        let mut lines = Grid::new(columns).lines(style.limit(), style.color);
+        for result in self.candidates.iter().filter(|result| result.dropped > 0) {
+            lines.push(format!("{}: its queues dropped {} packets, which count as missing", clean(&result.with), count(result.dropped)));
+        }
+        lines
+    }
+
+    /// Packets that waited at 0, 1, 2 routers and so on, and the part of each that was overdue.
+    fn by_congestion_points(&self, style: TableStyle) -> Vec<String> {
+        let all: Vec<_> = self.candidates.iter().map(CandidateResult::by_congestion_points).collect();
+        let Some(first) = all.first() else { return Vec::new() };
+        let mut columns = vec![
+            Column::new("congestion points", (0..first.len()).map(|points| points.to_string().into())),
+            Column::new("packets", first.iter().map(|counted| count(counted.packets).into())),
+        ];
+        for (result, counts) in self.candidates.iter().zip(&all) {
+            let cells =
+                |of: fn(&Counted) -> u64| counts.iter().map(move |counted| share(counted.part(of(counted))).into()).collect::<Vec<Cell>>();
+            columns.push(Column::new("overdue", cells(|counted| counted.overdue)).under(clean(&result.with)));
+            columns.push(Column::new("> T", cells(|counted| counted.overdue_by_threshold)).under(clean(&result.with)));
+        }
+        Grid::new(columns).lines(style.limit(), style.color)
+    }
+
+    /// Quantiles of queueing delay in the replay over that recorded.
+    fn ratios(&self, style: TableStyle) -> Vec<String> {
+        const SHOWN: [f64; 7] = [0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99];
+        let quantile = |ratios: Option<&DelayRatios>, part: f64| {
+            let found = ratios.and_then(|ratios| ratios.quantiles.iter().find(|[of, _]| *of == part));
+            found.map_or_else(|| "–".to_owned(), |[_, ratio]| format!("{ratio:.3}"))
+        };
+        let mut columns = vec![Column::new("delay ratio", self.candidates.iter().map(|result| clean(&result.with).into()))];
+        for part in SHOWN {
+            let cells = self.candidates.iter().map(|result| quantile(result.ratios(), part).into());
+            columns.push(Column::new(percent(part), cells).under("quantile of replayed over recorded queueing delay"));
+        }
+        Grid::new(columns).lines(style.limit(), style.color)
+    }
+}
+
+/// A part of all packets: percent, or powers of ten where they are few.
+fn share(part: f64) -> String {
+    if part == 0.0 {
+        "0".to_owned()
+    } else if part < 1e-4 {
+        format!("{:.1e}", part)
+    } else {
+        format!("{:.3}%", part * 100.0)
+    }
+}
+
+impl Replayed {
+    /// As one HTML page, complete in itself: charts of delays and of overdue packets, and the tables of [`table`](Self::table).
+    pub fn html(&self) -> String {
+        let style = TableStyle { width: None, color: false };
+        let sections = [self.overdue(style), self.by_congestion_points(style), self.ratios(style)];
+        let mut markdown = self.headline(style).get(1..).unwrap_or_default().join("\n") + "\n\n";
+        for lines in sections.iter().filter(|lines| !lines.is_empty()) {
+            markdown += &format!("```text\n{}\n```\n\n", lines.join("\n"));
+        }
+        let title = format!("{}, replayed", clean(&self.name));
+        item_html(&ItemPage { title: &title, markdown: &markdown, charts: &self.charts(), version: self.version })
+    }
+
+    /// Ratios of queueing delays, and packets overdue by congestion points, a curve a candidate.
+    fn charts(&self) -> Vec<Chart> {
+        let curve = |result: &CandidateResult, points: Vec<[f64; 2]>| {
+            let points = points.into_iter().map(|[x, y]| Point { x, y, half_width: 0.0 }).collect();
+            Curve { name: result.with.clone(), points, ..Curve::default() }
+        };
+        let curves =
+            |points: fn(&CandidateResult) -> Vec<[f64; 2]>| self.candidates.iter().map(|result| curve(result, points(result))).collect();
+        let axis = |label: &str, scaling| Axis { label: label.to_owned(), scaling, ..Axis::default() };
+        let ratios = |result: &CandidateResult| {
+            let quantiles = result.ratios().map_or(&[][..], |ratios| &ratios.quantiles);
+            quantiles.iter().map(|[part, ratio]| [part * 100.0, *ratio]).collect()
+        };
+        let overdue = |result: &CandidateResult| {
+            let counts = result.by_congestion_points();
+            (0..).zip(&counts).map(|(points, counted)| [f64::from(points), counted.part(counted.overdue)]).collect()
+        };
+        vec![
+            Chart {
+                title: "Queueing delay in the replay over that recorded".to_owned(),
+                x: axis("per cent of the packets", Scaling::Linear),
+                y: axis("ratio", Scaling::Logarithmic),
+                curves: curves(ratios),
+                ..Chart::default()
+            },
+            Chart {
+                title: "Packets overdue by congestion points".to_owned(),
+                x: axis("routers at which a packet waited", Scaling::Linear),
+                y: axis("part overdue", Scaling::Linear),
+                curves: curves(overdue),
+                ..Chart::default()
+            },
+        ]
+    }
+}

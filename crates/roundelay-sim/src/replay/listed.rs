@@ -1,0 +1,92 @@
+//! A schedule from a list of packets, such as a file has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use roundelay::{Duration, Instant};
+
+use super::ReplayError;
+use super::schedule::{Flow, Packet, Schedule};
+use crate::agent::Direction;
+use crate::scenario::Scenario;
+use crate::sources::LONGEST_PACKET;
+
+/// A packet of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Its flow: any number, the same for all packets of the flow.
+    pub flow: u64,
+    /// The name of its flow's source.
+    pub from: String,
+    /// The name of its flow's destination.
+    pub to: String,
+    /// Whether it goes from the destination to the source.
+    pub is_back: bool,
+    /// Bytes: 1 to 65,535.
+    pub len: u32,
+    /// i(p), in picoseconds from the beginning.
+    pub input_ps: i64,
+    /// o(p), in picoseconds: i(p) and the time that it needs at least, or later.
+    pub output_ps: i64,
+}
+
+impl Schedule {
+    /// The schedule of a list, on a scenario's network; the scenario's sources do not matter. Packets are numbered by their input times, and as they stand in the
+    /// list where these are equal. How many routers a packet waited at is not known: 0 where it did not wait at all, else 1.
+    ///
+    /// # Errors
+    /// A packet's flow has other ends than before, no such hosts, no route; its length or its times are out of their range. Messages name the row, from 0 on.
+    pub fn listed(scenario: &Scenario, lines: Vec<Line>) -> Result<Self, ReplayError> {
+        let network = scenario.network(scenario.seed);
+        Self::check(&network)?;
+        let mut schedule = Self::new(network);
+        let mut flows = BTreeMap::new();
+        let hosts: BTreeSet<_> = scenario.topology.hosts.iter().copied().collect();
+        for (row, line) in lines.iter().enumerate() {
+            let wrong = |what: String| ReplayError::Line { row, what };
+            let flow = *flows.entry(line.flow).or_insert(schedule.flows.len());
+            if flow == schedule.flows.len() {
+                let node = |name: &str| {
+                    let node = schedule.network.named(name).filter(|node| hosts.contains(node));
+                    node.ok_or_else(|| wrong(format!("'{name}' is no host of the network")))
+                };
+                let (from, to) = (node(&line.from)?, node(&line.to)?);
+                let mut way =
+                    |from, to| schedule.routes.of_flow(&schedule.network, from, to, flow as u64).map_err(|error| wrong(error.to_string()));
+                let routes = [way(from, to)?, way(to, from)?];
+                schedule.flows.push(Flow { from, to, config: None, routes });
+            }
+            let Flow { from, to, .. } = schedule.flows[flow];
+            if [from, to].map(|node| schedule.network.name(node)) != [line.from.as_str(), &line.to] {
+                return Err(wrong(format!(
+                    "flow {} went from {} to {} before",
+                    line.flow,
+                    schedule.network.name(from),
+                    schedule.network.name(to)
+                )));
+            }
+            schedule.packets.push(schedule.packet(flow as u32, line).map_err(wrong)?);
+        }
+        if schedule.packets.is_empty() {
+            return Err(ReplayError::Empty);
+        }
+        schedule.packets.sort_by_key(|packet| packet.input);
+        let last = schedule.packets.last().map_or(Instant::ZERO, |packet| packet.input);
+        let (seed, hash_seed) = (scenario.seed, scenario.hash_seed.unwrap_or(scenario.seed));
+        Ok(Self { window: last.since(Instant::ZERO) + Duration::from_picos(1), seed, hash_seed, ..schedule })
+    }
+
+    fn packet(&self, flow: u32, line: &Line) -> Result<Packet, String> {
+        let &Line { len, input_ps, output_ps, is_back, .. } = line;
+        if !(1..=LONGEST_PACKET).contains(&len) {
+            return Err(format!("length {len}: legal range 1 to {LONGEST_PACKET}"));
+        }
+        let input = u64::try_from(input_ps).map_err(|_| format!("input_ps {input_ps}: legal range 0 and later"))?;
+        let direction = if is_back { Direction::Backward } else { Direction::Forward };
+        let packet = Packet { input: Instant::from_picos(input), output: Instant::MAX, flow, len, direction, congestion_points: 0 };
+        let least = packet.input + self.fastest(&packet);
+        let output = u64::try_from(output_ps).ok().map(Instant::from_picos).filter(|output| *output >= least);
+        let output = output
+            .ok_or_else(|| format!("output_ps {output_ps}: legal range from its input and the time that it needs, {}", least.as_picos()))?;
+        Ok(Packet { output, congestion_points: u8::from(output > least), ..packet })
+    }
+}

@@ -1,0 +1,171 @@
+//! Replaying: one sender sends all packets of a schedule at their recorded times, with headers that tell of it.
+
+use std::sync::Arc;
+
+use roundelay::{DropReason, Duration, FlowId, Instant, Slack};
+
+use super::ReplayError;
+use super::candidate::{Candidate, Label};
+use super::record::run;
+use super::schedule::{Flow, Packet, Schedule};
+use crate::agent::{Agent, Context, FlowSpec, Outgoing};
+use crate::cargo::{Cargo, Carried};
+use crate::network::{LinkClass, LinkId};
+use crate::probe::Probe;
+use crate::scenario::{Progress, RunError};
+use crate::simulation::{Simulation, SimulationError};
+
+/// What came of a schedule under a candidate.
+#[derive(Debug, Clone)]
+pub struct Replay {
+    /// o'(p) by packet; the latest instant there is where the packet was dropped.
+    pub outputs: Vec<Instant>,
+    /// Packets that queues dropped.
+    pub dropped: u64,
+    /// Events of the run.
+    pub events: u64,
+    /// A step of `Packet::priority`.
+    pub priority_step: Duration,
+}
+
+/// Sends all packets of a schedule.
+struct Sender {
+    schedule: Arc<Schedule>,
+    candidate: Candidate,
+    priority_step: u64,
+    /// Packets that each flow has not sent yet.
+    left: Vec<u32>,
+    /// Flows opened so far.
+    open: Vec<FlowId>,
+    next: usize,
+}
+
+impl Agent for Sender {
+    fn wake(&mut self, context: &mut Context<'_>) {
+        let schedule = Arc::clone(&self.schedule);
+        while let Some(packet) = schedule.packets.get(self.next) {
+            if packet.input > context.now() {
+                return context.wake_at(packet.input);
+            }
+            let flow = packet.flow as usize;
+            // Flows keep their numbers, which choose among equal routes.
+            while self.open.len() <= flow {
+                let Flow { from, to, config, .. } = schedule.flows[self.open.len()];
+                self.open.push(context.open(FlowSpec { from, to, config }));
+            }
+            context.send(Outgoing {
+                direction: packet.direction,
+                priority: (packet.output.as_picos() / self.priority_step) as u32,
+                slack: self.candidate.slack_of(&schedule, packet),
+                deadline: packet.output,
+                ..Outgoing::new(self.open[flow], packet.len)
+            });
+            self.left[flow] -= 1;
+            if self.left[flow] == 0 {
+                context.close(self.open[flow]);
+            }
+            self.next += 1;
+        }
+        context.leave();
+    }
+}
+
+/// Writes deadlines into headers at each node, and down when packets get out.
+struct Exits {
+    schedule: Arc<Schedule>,
+    label: Option<Label>,
+    outputs: Vec<Instant>,
+    /// By packet: the place of its first hop in the schedule's starts.
+    firsts: Vec<u64>,
+    dropped: u64,
+}
+
+impl Probe for Exits {
+    #[inline]
+    fn label(&mut self, now: Instant, link: LinkId, packet: &mut roundelay::Packet<Carried>, cargo: &Cargo) {
+        let Some(label) = self.label else { return };
+        let (schedule, number) = (&self.schedule, cargo.number as usize);
+        let recorded = &schedule.packets[number];
+        let mut route = schedule.route(recorded);
+        let Some(hop) = route.position(|hop| hop == link.index()) else { return };
+        match label {
+            Label::Slack => {
+                let start = schedule.starts[self.firsts[number] as usize + hop];
+                packet.slack = Slack::from_picos(start.as_picos().cast_signed().saturating_sub_unsigned(now.as_picos()));
+            }
+            Label::Deadline => {
+                let behind = schedule.network.fastest(route.map(|link| LinkId(link as u32)), recorded.len);
+                let out = recorded.output.since(Instant::ZERO);
+                packet.deadline = Instant::ZERO + (out - behind - schedule.network.links()[link.index()].delay);
+            }
+        }
+    }
+
+    #[inline]
+    fn delivered(&mut self, now: Instant, _packet: &roundelay::Packet<Carried>, cargo: &Cargo) {
+        self.outputs[cargo.number as usize] = now;
+    }
+
+    fn dropped(&mut self, _now: Instant, _link: LinkId, _packet: &roundelay::Packet<Carried>, _cargo: &Cargo, _reason: DropReason) {
+        self.dropped += 1;
+    }
+}
+
+impl Schedule {
+    /// Sends the packets again under a candidate, in the queues of all links that leave a router, until the last of them has left.
+    ///
+    /// # Errors
+    /// The run fails, or no link leaves a router.
+    ///
+    /// # Panics
+    /// Omniscient headers are wanted of a schedule that was recorded without starts.
+    pub fn replay(self: &Arc<Self>, candidate: &Candidate, mut progress: impl FnMut(Progress)) -> Result<Replay, ReplayError> {
+        assert!(!candidate.needs_starts() || !self.starts.is_empty(), "a schedule recorded with starts");
+        let mut network = self.network.clone();
+        let routers: Vec<_> =
+            (0..).zip(network.links()).filter(|(_, link)| link.class != LinkClass::Host).map(|(link, _)| LinkId(link)).collect();
+        if routers.is_empty() {
+            return Err(ReplayError::NoRouters);
+        }
+        for link in routers {
+            network.link_mut(link).into_iter().for_each(|mut link| link.set_queue(candidate.queue.clone()));
+        }
+        let named = |error: SimulationError| RunError::of(error, &self.network);
+        let last = self.packets.iter().map(|packet| packet.output).max().unwrap_or(Instant::ZERO);
+        let priority_step = (last.as_picos() >> 32) + 1;
+        let mut left = vec![0; self.flows.len()];
+        self.packets.iter().for_each(|packet| left[packet.flow as usize] += 1);
+        let exits = Exits {
+            schedule: Arc::clone(self),
+            label: candidate.label(),
+            outputs: vec![Instant::MAX; self.packets.len()],
+            firsts: if candidate.needs_starts() { self.firsts() } else { Vec::new() },
+            dropped: 0,
+        };
+        let sender = Sender {
+            schedule: Arc::clone(self),
+            candidate: candidate.clone(),
+            priority_step,
+            left,
+            open: Vec::with_capacity(self.flows.len()),
+            next: 0,
+        };
+        let mut simulation = Simulation::with_hash_seed(network, self.seed, self.hash_seed, exits).map_err(named)?;
+        simulation.spawn(Box::new(sender), Instant::ZERO);
+        run(&mut simulation, self.window, named, &mut progress)?;
+        let events = simulation.events();
+        let Exits { outputs, dropped, .. } = simulation.into_probe();
+        Ok(Replay { outputs, dropped, events, priority_step: Duration::from_picos(priority_step) })
+    }
+
+    /// By packet: the place of its first hop in the starts.
+    fn firsts(&self) -> Vec<u64> {
+        let mut first = 0;
+        let place = |packet: &Packet| {
+            let place = first;
+            first += self.route(packet).count() as u64;
+            place
+        };
+        self.packets.iter().map(place).collect()
+    }
+}
