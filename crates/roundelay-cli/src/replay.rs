@@ -100,8 +100,10 @@ fn listed(arguments: &Replay, scenario: &Scenario) -> Result<Arc<Schedule>, Fail
 
 /// A schedule, what came of it under each candidate, and the seconds that recording and each replay took.
 struct Run {
-    schedule: Arc<Schedule>,
-    threshold: Duration,
+    recorded: Recorded,
+    window: Duration,
+    /// Kept for `--parquet` only: millions of packets.
+    schedule: Option<Arc<Schedule>>,
     outcomes: Vec<(Outcome, ReplayResult)>,
     recording: f64,
     replaying: Vec<f64>,
@@ -139,7 +141,9 @@ fn replays(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], li
         };
         let outcomes: Result<Vec<_>, _> = candidates.par_iter().map(replay).collect();
         let (outcomes, replaying) = outcomes?.into_iter().unzip();
-        Ok(Run { schedule, threshold, outcomes, recording, replaying })
+        let (recorded, window) = (Recorded::new(&schedule, threshold), schedule.window);
+        let schedule = arguments.parquet.is_some().then_some(schedule);
+        Ok(Run { recorded, window, schedule, outcomes, recording, replaying })
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.threads.unwrap_or(0).into()).build().map_err(Failure::run)?;
     let runs: Result<Vec<_>, ReplayError> = pool.install(|| (0..seeds).into_par_iter().map(one).collect());
@@ -156,22 +160,23 @@ fn replayed(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], r
     Replayed {
         version: env!("CARGO_PKG_VERSION"),
         name: scenario.name.clone(),
-        window: runs.first().map_or(0.0, |run| run.schedule.window.as_secs_f64()),
+        window: runs.first().map_or(0.0, |run| run.window.as_secs_f64()),
         warmup: if arguments.on.is_some() { 0.0 } else { scenario.warmup.as_secs_f64() },
         slack: arguments.slack.name(),
         resolution_ps: arguments.resolution.map_or(0, Duration::as_picos),
-        recorded: runs.iter().map(|run| Recorded::new(&run.schedule, run.threshold)).collect(),
+        recorded: runs.iter().map(|run| run.recorded.clone()).collect(),
         candidates: candidates.iter().enumerate().map(result).collect(),
     }
 }
 
 fn write_columns(arguments: &Replay, runs: &[Run], candidates: &[Candidate], metadata: &[(String, String)]) -> Result<(), Failure> {
     let (Some(folder), Some(run)) = (&arguments.parquet, runs.first()) else { return Ok(()) };
+    let Some(recorded) = &run.schedule else { return Ok(()) };
     let [schedule, replays] = COLUMNS.map(|name| folder.join(name));
-    write_schedule(&schedule, &run.schedule, metadata).map_err(Failure::run)?;
+    write_schedule(&schedule, recorded, metadata).map_err(Failure::run)?;
     let outcomes: Vec<_> =
         candidates.iter().zip(&run.outcomes).map(|(candidate, (outcome, _))| (candidate.name.as_str(), outcome)).collect();
-    write_replays(&replays, &run.schedule, &outcomes, metadata).map_err(Failure::run)
+    write_replays(&replays, recorded, &outcomes, metadata).map_err(Failure::run)
 }
 
 /// What the first candidate's replay took beside a plain run of the same scenario. That run ends with the window, while packets are still on their way: time a
@@ -179,15 +184,14 @@ fn write_columns(arguments: &Replay, runs: &[Run], candidates: &[Candidate], met
 fn plain(scenario: &Scenario, runs: &[Run]) -> Result<(), Failure> {
     let Some(run) = runs.first() else { return Ok(()) };
     let began = Instant::now();
-    let results = scenario.run(run.schedule.seed, |_| {}).map_err(Failure::run)?;
+    let results = scenario.run(run.recorded.seed, |_| {}).map_err(Failure::run)?;
     let plain = began.elapsed().as_secs_f64();
     let replaying = run.replaying.first().copied().unwrap_or(0.0);
-    let hops: u64 = run.schedule.packets.iter().map(|packet| run.schedule.path(packet).count() as u64).sum();
     let each = |seconds: f64, hops: u64| seconds * 1e9 / hops.max(1) as f64;
-    let [ours, plainly] = [each(run.recording + replaying, hops), each(plain, results.packet_hops)];
+    let [ours, plainly] = [each(run.recording + replaying, run.recorded.packet_hops), each(plain, results.packet_hops)];
     eprintln!(
         "seed {}: recorded in {:.2} s, replayed and compared in {replaying:.2} s, {ours:.0} ns a packet-hop; a plain run takes {plainly:.0} ns: {:.2} times as long",
-        run.schedule.seed,
+        run.recorded.seed,
         run.recording,
         ours / plainly
     );

@@ -56,14 +56,15 @@ pub struct Recorded {
 impl Recorded {
     /// Of a schedule compared with this threshold.
     pub fn new(schedule: &Schedule, threshold: Duration) -> Self {
-        let packets = schedule.packets.len() as u64;
-        let waits: f64 = schedule.packets.iter().map(|packet| schedule.waited(packet).as_picos() as f64).sum();
+        let counted = || schedule.counted().map(|(_, packet)| packet);
+        let packets = counted().count() as u64;
+        let waits: f64 = counted().map(|packet| schedule.waited(packet).as_picos() as f64).sum();
         Self {
             seed: schedule.seed,
             flows: schedule.flows.len() as u64,
             packets,
             dropped: schedule.dropped,
-            packet_hops: schedule.packets.iter().map(|packet| schedule.path(packet).count() as u64).sum(),
+            packet_hops: counted().map(|packet| schedule.path(packet).count() as u64).sum(),
             threshold_ps: threshold.as_picos(),
             mean_wait: waits / 1e12 / packets.max(1) as f64,
         }
@@ -229,6 +230,7 @@ impl Replayed {
             column("> 1 ns", &|result| part(result.drained.overdue_by_nanosecond)).under("drained").spare(3),
             column("> T", &|result| part(result.drained.overdue_by_threshold)).under("drained"),
             column("worst", &|result| figure(result.drained.worst, seconds).into()).under("drained"),
+            column("missing", &|result| part(result.drained.missing)).under("drained").spare(4),
             column("not longer", &|result| part(result.drained.not_longer)).under("drained").spare(2),
             column("overdue", &|result| part(result.cut.overdue)).under("cut"),
             column("> T", &|result| part(result.cut.overdue_by_threshold)).under("cut"),

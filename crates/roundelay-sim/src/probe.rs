@@ -71,7 +71,7 @@ pub trait Probe {
     fn opened(&mut self, now: Instant, flow: FlowNumber, group: u32, from: NodeId, to: NodeId) {}
     /// An agent sends a packet: it comes to the first queue of its route.
     fn sent(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
-    /// A packet comes to a link's queue: writes what the router adds to its header, as priority and deadline. Called before [`arrived`](Self::arrived).
+    /// A packet comes to a link's queue: may write its header anew: slack, priority, deadline. Called before the queue looks at the packet, and before [`arrived`](Self::arrived).
     fn label(&mut self, now: Instant, link: LinkId, packet: &mut Packet<Carried>, cargo: &Cargo) {}
     /// A packet comes to a link's queue.
     fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {}

@@ -15,11 +15,12 @@ fn scenario(text: &str) -> Scenario {
 fn one_link(queue: &str) -> Scenario {
     scenario(&format!(
         "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 5\nrate = \"10mbit\"\naccess_rate = \"1gbit\"\n[queue]\ncore = \"{queue} limit 100000\"\n\
-         [[source]]\nkind = \"poisson\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"2mbit\"\npacket_len = 700\n"
+         [[source]]\nkind = \"poisson\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"1500kbit\"\npacket_len = 700\nurgency = \"size 1s\"\n\
+         [[source]]\nkind = \"poisson\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"500kbit\"\npacket_len = 100\nurgency = \"remaining 1s\"\n"
     ))
 }
 
-/// Whole flows over the Internet2 network at a hundredth of its rates for a while.
+/// Whole flows over the Internet2 network at a tenth of its rates for a while.
 fn internet2(queue: &str) -> Scenario {
     scenario(&format!(
         "duration = \"150ms\"\n[topology]\ntemplate = \"internet2\"\nvariant = \"tenth\"\n[queue]\ncore = \"{queue} limit 100000000\"\nedge = \"{queue} limit 100000000\"\n\
@@ -46,7 +47,7 @@ fn count(schedule: &Arc<Schedule>, with: &str) -> Count {
 /// Key result 2 at one congestion point: whatever the order was, LSTF that may interrupt gives no packet later.
 #[test]
 fn lstf_replays_any_schedule_of_one_congestion_point() {
-    for queue in ["fifo", "lifo", "random", "drr", "sjf", "srpt"] {
+    for queue in ["fifo", "lifo", "random", "drr", "sjf", "srpt", "lstf preempt"] {
         let schedule = record(&one_link(queue), false);
         let waited = schedule.packets.iter().filter(|packet| packet.congestion_points > 0).count();
         assert!(schedule.packets.len() > 1_500 && waited > 1_000, "{queue}: {waited} of {} waited", schedule.packets.len());
@@ -78,10 +79,12 @@ fn packets_of_tcp_keep_their_numbers() {
     assert!(schedule.packets.windows(2).all(|pair| pair[0].input <= pair[1].input));
     let found = count(&schedule, "lstf preempt");
     assert_eq!((found.all.overdue, found.all.packets), (0, schedule.packets.len() as u64), "{found:?}");
+    let schedule = record(&scenario(text), true);
+    assert_eq!(count(&schedule, "omniscient preempt").all.overdue, 0, "starts of packets that were dropped are left out");
+    assert!(count(&schedule, "fifo limit 20").all.missing > 0);
 }
 
-/// Omniscient headers replay everything where packets may be interrupted (appendix A.2); without that they are late by a few packets at the most, and black-box
-/// headers fail.
+/// Omniscient headers replay everything where packets may be interrupted (appendix A.2). FIFO, which looks at no header, does not.
 #[test]
 fn omniscient_headers_replay_everything() {
     for queue in ["random", "sjf", "lifo", "fifo_plus"] {
@@ -155,6 +158,29 @@ fn a_schedule_adds_up() {
         assert!(schedule.waited(packet).as_picos() < 100_000_000, "{packet:?}");
     }
     assert_eq!(schedule.bottleneck_time(), Duration::from_micros(560));
+}
+
+/// Lengths differ, and a link adds bytes: times without waiting and the deadlines of routers count both.
+#[test]
+fn lengths_and_overhead_count() {
+    let source = |len: u32| {
+        format!(
+            "[[source]]\nkind = \"poisson\"\nfrom = \"s0\"\nto = \"k0\"\nrate = \"2mbit\"\npacket_len = {len}\n[[source]]\nkind = \"poisson\"\nfrom = \"s*\"\nto = \"k*\"\nrate = \"1500kbit\"\npacket_len = {len}\n"
+        )
+    };
+    let text = format!(
+        "duration = \"1s\"\n[topology]\ntemplate = \"parking_lot\"\nhops = 3\n[queue]\ncore = \"random limit 100000\"\nedge = \"random limit 100000\"\n\
+         [[port]]\nfrom = \"r1\"\nto = \"r2\"\noverhead = 400\n{}{}",
+        source(64),
+        source(1_500)
+    );
+    let schedule = record(&scenario(&text), true);
+    assert!(schedule.packets.iter().all(|packet| schedule.waited(packet) >= Slack::ZERO));
+    assert!(schedule.packets.iter().any(|packet| schedule.waited(packet) == Slack::ZERO));
+    assert_eq!(schedule.bottleneck_time(), Duration::from_micros(1_520), "1,900 bytes at 10 Mbit/s");
+    assert_eq!(replay(&schedule, "lstf").outputs, replay(&schedule, "edf").outputs);
+    assert_eq!(count(&schedule, "omniscient preempt").all.overdue, 0);
+    assert!(count(&schedule, "fifo").all.overdue > 0);
 }
 
 /// Ratios of queueing delays: all 1 where the replay is the same, and mostly below 1 under LSTF, as Figure 1 has it.

@@ -38,9 +38,15 @@ impl Schedule {
     pub fn listed(scenario: &Scenario, lines: Vec<Line>) -> Result<Self, ReplayError> {
         let network = scenario.network(scenario.seed);
         Self::check(&network)?;
-        let mut schedule = Self::new(network);
-        let mut flows = BTreeMap::new();
+        if network.routing().spread.is_some() {
+            return Err(ReplayError::Spread);
+        }
+        if lines.len() > u32::MAX as usize {
+            return Err(ReplayError::TooMany);
+        }
         let hosts: BTreeSet<_> = scenario.topology.hosts.iter().copied().collect();
+        let mut schedule = Self::new(network, &scenario.topology.hosts);
+        let mut flows = BTreeMap::new();
         for (row, line) in lines.iter().enumerate() {
             let wrong = |what: String| ReplayError::Line { row, what };
             let flow = *flows.entry(line.flow).or_insert(schedule.flows.len());

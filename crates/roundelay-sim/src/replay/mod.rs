@@ -51,6 +51,12 @@ pub enum ReplayError {
     /// No router's queue takes another discipline.
     #[error("no link leaves a router: there is no queue to replay in")]
     NoRouters,
+    /// Packets are still on their way when simulated time ends.
+    #[error("the network is not empty after 213 days, the longest time that can be simulated: shorten the run, or slow down its sources")]
+    TooLong,
+    /// Routes go by the numbers of flows, which a list does not keep.
+    #[error("[routing] spread: a schedule from a file does not tell which of several routes its flows took; legal is spread = false")]
+    Spread,
     /// Nothing was sent.
     #[error("no packet got out by the end of the recording: there is nothing to replay")]
     Empty,

@@ -66,7 +66,10 @@ impl Probe for Recorder {
             *points = points.saturating_add(1);
         }
         if self.firsts.is_some() {
-            self.keep_start(link, cargo, span[0]);
+            // Of a packet that was interrupted, when it would have begun to leave at the same time in one piece.
+            let start =
+                preempted_at.map_or(span[0], |rate| Instant::ZERO + (span[1].since(Instant::ZERO) - rate.time_of(packet.len.into())));
+            self.keep_start(link, cargo, start);
         }
     }
 
@@ -84,11 +87,12 @@ impl Probe for Recorder {
 
 impl Recorder {
     fn new(network: &Network, scenario: &Scenario, keeps_starts: bool) -> Self {
-        let hosts: std::collections::BTreeSet<_> = scenario.topology.hosts.iter().copied().collect();
-        let links = network.links().iter().map(|link| (!hosts.contains(&link.from), preempts(&link.queue).then_some(link.rate)));
+        let schedule = Schedule::new(network.clone(), &scenario.topology.hosts);
+        let rates = network.links().iter().map(|link| preempts(&link.queue).then_some(link.rate));
+        let links = schedule.leaves_router.iter().copied().zip(rates);
         Self {
-            schedule: Schedule::new(network.clone()),
             links: links.collect(),
+            schedule,
             configs: scenario.groups.iter().map(|group| group.flow).collect(),
             firsts: keeps_starts.then(Vec::new),
             points: Vec::new(),
@@ -165,8 +169,7 @@ pub(super) fn run<P: Probe>(
     }
     simulation.silence();
     simulation.run(Instant::MAX).map_err(&named)?;
-    debug_assert_eq!(simulation.on_their_way(), 0);
-    Ok(())
+    if simulation.on_their_way() > 0 { Err(ReplayError::TooLong) } else { Ok(()) }
 }
 
 impl Direction {

@@ -10,7 +10,7 @@ use super::record::run;
 use super::schedule::{Flow, Packet, Schedule};
 use crate::agent::{Agent, Context, FlowSpec, Outgoing};
 use crate::cargo::{Cargo, Carried};
-use crate::network::{LinkClass, LinkId};
+use crate::network::LinkId;
 use crate::probe::Probe;
 use crate::scenario::{Progress, RunError};
 use crate::simulation::{Simulation, SimulationError};
@@ -51,7 +51,11 @@ impl Agent for Sender {
             // Flows keep their numbers, which choose among equal routes.
             while self.open.len() <= flow {
                 let Flow { from, to, config, .. } = schedule.flows[self.open.len()];
-                self.open.push(context.open(FlowSpec { from, to, config }));
+                let id = context.open(FlowSpec { from, to, config });
+                if self.left[self.open.len()] == 0 {
+                    context.close(id);
+                }
+                self.open.push(id);
             }
             context.send(Outgoing {
                 direction: packet.direction,
@@ -91,7 +95,7 @@ impl Probe for Exits {
         match label {
             Label::Slack => {
                 let start = schedule.starts[self.firsts[number] as usize + hop];
-                packet.slack = Slack::from_picos(start.as_picos().cast_signed().saturating_sub_unsigned(now.as_picos()));
+                packet.slack = Slack::of(start.since(now)).after(now.since(start));
             }
             Label::Deadline => {
                 let behind = schedule.network.fastest(route.map(|link| LinkId(link as u32)), recorded.len);
@@ -122,14 +126,15 @@ impl Schedule {
     pub fn replay(self: &Arc<Self>, candidate: &Candidate, mut progress: impl FnMut(Progress)) -> Result<Replay, ReplayError> {
         assert!(!candidate.needs_starts() || !self.starts.is_empty(), "a schedule recorded with starts");
         let mut network = self.network.clone();
-        let routers: Vec<_> =
-            (0..).zip(network.links()).filter(|(_, link)| link.class != LinkClass::Host).map(|(link, _)| LinkId(link)).collect();
+        let routers = (0..).zip(&self.leaves_router).filter(|(_, leaves_router)| **leaves_router).map(|(link, _)| LinkId(link));
+        let routers: Vec<_> = routers.collect();
         if routers.is_empty() {
             return Err(ReplayError::NoRouters);
         }
         for link in routers {
             network.link_mut(link).into_iter().for_each(|mut link| link.set_queue(candidate.queue.clone()));
         }
+        Self::check(&network)?;
         let named = |error: SimulationError| RunError::of(error, &self.network);
         let last = self.packets.iter().map(|packet| packet.output).max().unwrap_or(Instant::ZERO);
         let priority_step = (last.as_picos() >> 32) + 1;

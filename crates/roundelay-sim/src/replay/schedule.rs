@@ -1,5 +1,7 @@
 //! A recorded schedule: when each packet came in and got out, and which links it took.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use roundelay::{Duration, FlowConfig, Instant, Slack};
 
 use super::ReplayError;
@@ -39,6 +41,8 @@ pub struct Packet {
 #[derive(Debug)]
 pub struct Schedule {
     pub(super) network: Network,
+    /// By link: whether it leaves a router.
+    pub(super) leaves_router: Vec<bool>,
     pub(super) routes: Routes,
     /// In the order in which they were opened.
     pub flows: Vec<Flow>,
@@ -61,10 +65,13 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// An empty schedule of a network.
-    pub(super) fn new(network: Network) -> Self {
+    /// An empty schedule of a network with these hosts.
+    pub(super) fn new(network: Network, hosts: &[NodeId]) -> Self {
+        let hosts: BTreeSet<_> = hosts.iter().collect();
+        let leaves_router = network.links().iter().map(|link| !hosts.contains(&link.from)).collect();
         Self {
             network,
+            leaves_router,
             routes: Routes::default(),
             flows: Vec::new(),
             packets: Vec::new(),
@@ -111,15 +118,22 @@ impl Schedule {
         self.packets.iter().enumerate().filter(move |(_, packet)| packet.input >= warm)
     }
 
-    /// The time of the longest packet on the slowest link that carried any: T, the paper's threshold.
+    /// The longest time that a packet takes on a link of its path: T, the paper's threshold, one transmission time on the bottleneck link.
     pub fn bottleneck_time(&self) -> Duration {
-        let mut carries = vec![false; self.network.links().len()];
-        for flow in &self.flows {
-            flow.routes.iter().flat_map(|route| self.routes.links(*route)).for_each(|link| carries[link] = true);
+        let mut longest = BTreeMap::<(u32, bool), u32>::new();
+        for packet in &self.packets {
+            let len = longest.entry((packet.flow, packet.direction == Direction::Backward)).or_default();
+            *len = packet.len.max(*len);
         }
-        let longest = self.packets.iter().map(|packet| packet.len).max().unwrap_or(0);
-        let links = self.network.links().iter().zip(carries).filter(|(_, carries)| *carries);
-        links.map(|(link, _)| link.rate.time_of(u64::from(longest) + u64::from(link.overhead))).max().unwrap_or(Duration::ZERO)
+        let times = longest.into_iter().flat_map(|((flow, is_back), len)| {
+            let route = self.flows[flow as usize].routes[usize::from(is_back)];
+            let time = move |link: usize| {
+                let link = &self.network.links()[link];
+                link.rate.time_of(u64::from(len) + u64::from(link.overhead))
+            };
+            self.routes.links(route).map(time)
+        });
+        times.max().unwrap_or(Duration::ZERO)
     }
 
     /// # Errors
@@ -130,8 +144,8 @@ impl Schedule {
                 Some("its wire loses packets")
             } else if link.jitter > Duration::ZERO {
                 Some("its delay varies")
-            } else if link.decision_cost().is_ok_and(|cost| cost > Duration::ZERO) {
-                Some("decisions of its queue cost time")
+            } else if link.decision_cost() != Ok(Duration::ZERO) {
+                Some("decisions of its queue cost time, or the scenario does not say what they cost")
             } else {
                 None
             }
