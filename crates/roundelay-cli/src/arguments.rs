@@ -218,7 +218,7 @@ pub(crate) struct Bench {
 
 #[derive(Debug, Args)]
 pub(crate) struct Papers {
-    /// A paper (qfq, qfq-plus, mqfq, afq), all, or a file like those in papers/
+    /// A paper (qfq, qfq-plus, mqfq, afq, ups), all, or a file like those in papers/
     pub(crate) paper: Option<String>,
 
     /// One of its items, as in table-2, figure-4 or theorem-1

@@ -56,6 +56,9 @@ pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
     if let [(_, Item { label, work: Work::Nothing(why), .. })] = items[..] {
         return print(&format!("{label}: nothing to measure. {why}\n"));
     }
+    if let [(_, Item { label, work: Work::NotAttempted(why), .. })] = items[..] {
+        return print(&format!("{label}: not attempted yet. {why}\n"));
+    }
     run_all(arguments, &items, &papers)
 }
 

@@ -46,6 +46,7 @@ struct Entry {
     label: String,
     about: String,
     nothing: Option<String>,
+    not_attempted: Option<String>,
 }
 
 /// A table, a figure, a theorem.
@@ -68,6 +69,8 @@ pub enum Work {
     Plan(Box<Plan>, String),
     /// Nothing, and why.
     Nothing(String),
+    /// Something that there is no plan for yet, and what it would take.
+    NotAttempted(String),
 }
 
 impl Item {
@@ -75,7 +78,7 @@ impl Item {
     pub fn plan(&self) -> Option<(&Plan, &str)> {
         match &self.work {
             Work::Plan(plan, text) => Some((plan, text)),
-            Work::Nothing(_) => None,
+            Work::Nothing(_) | Work::NotAttempted(_) => None,
         }
     }
 }
@@ -123,16 +126,19 @@ fn paper(slug: &str, files: &[(&str, &str)]) -> Result<Paper, String> {
     let about: About = toml::from_str(text).map_err(|error| format!("{slug}/paper.toml: {error}"))?;
     let beside = |name: &str| own(&format!("{name}.toml")).map(|(_, text)| *text);
     let mut items = Vec::new();
-    for Entry { name, label, about, nothing } in about.items.clone() {
-        let work = match (own(&format!("{name}.toml")), nothing) {
+    for Entry { name, label, about, nothing, not_attempted } in about.items.clone() {
+        let reason = nothing.map(Work::Nothing).or(not_attempted.map(Work::NotAttempted));
+        let work = match (own(&format!("{name}.toml")), reason) {
             (Some((path, text)), None) => {
                 // What it runs is checked before it is run, and by a test.
                 Work::Plan(Box::new(Plan::read(text, beside).map_err(|error| error.in_file(path))?), (*text).to_owned())
             }
-            (None, Some(why)) => Work::Nothing(why),
+            (None, Some(reason)) => reason,
             (Some(_), Some(_)) => return Err(format!("{slug}/paper.toml: {name} has a plan, so that nothing is to be left out")),
             (None, None) => {
-                return Err(format!("{slug}/paper.toml: {name} has neither a plan, {slug}/{name}.toml, nor says why not: nothing"));
+                return Err(format!(
+                    "{slug}/paper.toml: {name} has neither a plan, {slug}/{name}.toml, nor says why not: nothing, or not_attempted"
+                ));
             }
         };
         items.push(Item { name, label, about, work });
@@ -148,7 +154,8 @@ mod tests {
 
     const ABOUT: &str = "title = 'T'\nauthors = ['A']\nvenue = 'V'\nyear = 2000\nshort = 'S'
 [[item]]\nname = 'figure-1'\nlabel = 'Figure 1'\nabout = 'a figure'
-[[item]]\nname = 'table-1'\nlabel = 'Table 1'\nabout = 'symbols'\nnothing = 'Definitions.'";
+[[item]]\nname = 'table-1'\nlabel = 'Table 1'\nabout = 'symbols'\nnothing = 'Definitions.'
+[[item]]\nname = 'table-2'\nlabel = 'Table 2'\nabout = 'delays'\nnot_attempted = 'A simulation.'";
 
     #[test]
     fn all_that_the_program_comes_with_can_be_run() {
@@ -164,6 +171,7 @@ mod tests {
         let files = [("p/paper.toml", ABOUT), ("p/figure-1.toml", PLAN), ("q/figure-9.toml", "")];
         let found = paper("p", &files).unwrap();
         assert!(found.items[0].plan().is_some() && found.items[1].plan().is_none());
+        assert!(matches!(&found.items[2].work, Work::NotAttempted(why) if why == "A simulation."));
         assert!(paper("p", &files[..1]).unwrap_err().contains("figure-1 has neither a plan"));
     }
 }

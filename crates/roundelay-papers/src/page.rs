@@ -168,6 +168,7 @@ impl<'a> Judged<'a> {
 pub fn one_line(item: &Item, judged: Option<&Judged<'_>>) -> String {
     match (&item.work, judged) {
         (Work::Nothing(why), _) => format!("nothing to measure: {why}"),
+        (Work::NotAttempted(why), _) => format!("not attempted yet: {why}"),
         (Work::Plan(..), Some(judged)) => judged.summary(),
         (Work::Plan(..), None) => "not attempted yet: no results on record".to_owned(),
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::catalogue::Paper;
+use crate::catalogue::{Paper, Work};
 use crate::finding::Truth;
 use crate::page::Judged;
 use crate::verdict::Kind;
@@ -13,9 +13,10 @@ pub fn list(papers: &[Paper], only: Option<&str>) -> String {
     for paper in papers.iter().filter(|paper| only.is_none_or(|only| only == paper.slug)) {
         _ = writeln!(text, "{}  {} ({})", paper.slug, paper.about.title, paper.about.venue);
         for item in &paper.items {
-            let verdict = match item.plan() {
-                Some((plan, _)) => on_record(plan.claims.iter().map(|claim| claim.expect)),
-                None => "nothing to measure".to_owned(),
+            let verdict = match &item.work {
+                Work::Plan(plan, _) => on_record(plan.claims.iter().map(|claim| claim.expect)),
+                Work::Nothing(_) => "nothing to measure".to_owned(),
+                Work::NotAttempted(_) => "not attempted yet".to_owned(),
             };
             _ = writeln!(text, "  {:22}  {:44}  {}: {}", item.name, verdict, item.label, item.about);
         }

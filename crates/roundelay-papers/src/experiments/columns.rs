@@ -4,6 +4,7 @@ use roundelay::schedulers::Spec;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::Failed;
 use crate::places::Wrong;
 
 /// Disciplines by the names of their columns.
@@ -43,6 +44,11 @@ impl Columns {
 /// What is wrong with a column.
 pub(super) fn wrong(column: &str, problem: impl std::fmt::Display) -> Wrong {
     Wrong::new(format!("columns.{column}"), format!("columns.{column}: {problem}"))
+}
+
+/// What is wrong with a column, in words that name it.
+pub(super) fn named(column: &str, Failed(message): Failed) -> Wrong {
+    Wrong::new(format!("columns.{column}"), message)
 }
 
 /// A discipline that a column names.

@@ -24,8 +24,11 @@ mod listings;
 mod promise;
 mod reordering;
 mod replay;
+mod replayable;
 mod simulate;
+mod smallest;
 mod turns;
+mod worked_schedule;
 mod worst_case;
 mod written;
 
@@ -144,7 +147,10 @@ pub const KINDS: &[(&str, Read)] = &[
     ("promise", read::<promise::Promise>),
     ("reordering", read::<reordering::Reordering>),
     ("replay", read::<replay::Replay>),
+    ("replayable", read::<replayable::Replayable>),
     ("simulate", read::<simulate::Simulate>),
+    ("smallest", read::<smallest::Smallest>),
     ("turns", read::<turns::Turns>),
+    ("worked_schedule", read::<worked_schedule::WorkedSchedule>),
     ("worst_case", read::<worst_case::WorstCase>),
 ];

@@ -2,3 +2,4 @@
 
 mod pages;
 mod published;
+mod theory;

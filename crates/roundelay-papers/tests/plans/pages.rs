@@ -47,6 +47,7 @@ fn no_item_of_the_papers_is_missing() {
         ("qfq-plus", numbered("table", 1)),
         ("mqfq", numbered("figure", 12)),
         ("afq", numbered("figure", 16)),
+        ("ups", [numbered("table", 4), numbered("figure", 11), numbered("theorem", 2), numbered("key-result", 3)].concat()),
     ] {
         let paper = papers.iter().find(|paper| paper.slug == slug).unwrap();
         let missing: Vec<_> = wanted.iter().filter(|name| !paper.items.iter().any(|item| item.name == **name)).collect();

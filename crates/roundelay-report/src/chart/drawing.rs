@@ -14,6 +14,8 @@ const MARGINS: [f64; 4] = [64.0, 16.0, 32.0, 48.0];
 const LEGEND_LINE: f64 = 18.0;
 /// Width of a letter, roughly.
 const LETTER: f64 = 6.5;
+/// The same over a long line, where wide and narrow ones even out.
+const LETTER_OF_MANY: f64 = 5.6;
 /// Okabe and Ito's colours, which the colour-blind can tell apart.
 const COLOURS: [&str; 8] = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8a8a8a"];
 const GREEN: &str = COLOURS[3];
@@ -59,8 +61,8 @@ struct Panel<'a> {
 impl Panel<'_> {
     fn drawing(&self) -> String {
         let mut text = format!("<text x=\"{}\" y=\"18\" font-weight=\"bold\">{}</text>\n", MARGINS[0], escape(&self.chart.title));
-        text += &self.chart.band.as_ref().map_or_else(String::new, |band| self.band(band));
         text += &self.axes();
+        text += &self.chart.band.as_ref().map_or_else(String::new, |band| self.band(band));
         for (number, curve) in self.chart.curves.iter().enumerate() {
             text += &self.curve(curve, colour(curve, number));
         }
@@ -170,7 +172,7 @@ impl Panel<'_> {
             at += room;
         }
         if !self.names_fit() {
-            let most = ((width - MARGINS[0]) / LETTER) as usize;
+            let most = ((width - MARGINS[0]) / LETTER_OF_MANY) as usize;
             for (number, name) in (1..).zip(&self.chart.x.names) {
                 line += LEGEND_LINE;
                 let (y, name) = (self.height + 12.0 + line, shortened(&format!("{number}: {name}"), most));

@@ -53,7 +53,11 @@ impl Scale {
             }
             Scaling::Logarithmic => {
                 let powers = (self.from.floor() as i32)..=(self.to.ceil() as i32);
-                let steps: &[f64] = if self.to - self.from > 4.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+                let steps: &[f64] = match self.to - self.from {
+                    ..1.0 => &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
+                    1.0..=4.0 => &[1.0, 2.0, 5.0],
+                    _ => &[1.0],
+                };
                 let values = powers.flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
                 let within: Vec<f64> = values.filter(is_within).collect();
                 if within.len() < 2 { linear_ticks(10_f64.powf(self.from), 10_f64.powf(self.to)) } else { within }
@@ -99,6 +103,15 @@ mod tests {
     fn ticks_are_round() {
         assert_eq!(linear_ticks(0.0, 160.0), [0.0, 50.0, 100.0, 150.0]);
         assert_eq!([0.0, 0.25, 150.0, 32_000.0, 2e9].map(number), ["0", "0.25", "150", "32k", "2e9"]);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_has_about_eight_ticks() {
+        let axis = Axis { scaling: Scaling::Logarithmic, ..Axis::default() };
+        let ticks = |values: [f64; 2]| Scale::over(values.into_iter(), &axis, [0.0, 100.0]).ticks();
+        assert_eq!(ticks([10.0, 45.0]), [10.0, 20.0, 30.0, 40.0]);
+        assert_eq!(ticks([10.0, 900.0]), [10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]);
+        assert_eq!(ticks([1.0, 1e6]).len(), 7);
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod random;
 mod ranked;
 mod recorded;
 mod red;
+mod replay;
 mod s_kps;
 mod scfq;
 mod sfb;

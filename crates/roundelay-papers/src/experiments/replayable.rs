@@ -1,0 +1,306 @@
+//! Kind `replayable`: random viable schedules, replayed in the exact model of universal packet scheduling by one rule a column.
+//!
+//! Rows of each column: `schedules` that count, by their congestion points; `schedules with overdue packets`, `overdue packets` and `largest lateness, units`;
+//! and what the proofs speak of: `arrivals later than in the original`, `arrivals after o(p, a)`, `late departures`, `late departures without a late arrival`,
+//! `departures with negative slack`, `departures with negative slack without a late arrival`, `departures in time with negative slack`, `decisions`, `decisions other than LSTF's`,
+//! `slacks compared`, `slacks against the equation`. The curve `schedules with overdue packets, %` is over the most congestion points of a packet, whether they count or
+//! not. The trace is the schedule of fewest packets that the rule does not replay.
+
+use std::collections::BTreeMap;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use roundelay_reference::replay::{
+    Counts, Network, RandomNetwork, Reading, Replayer, Rule, Schedule, by_arrivals, other_decisions, priorities, slack_equation,
+};
+use serde::Deserialize;
+
+use super::{Experiment, Failed, Outcome, Row, columns, within};
+use crate::places::Wrong;
+
+/// Packets for which all priorities are tried.
+const FEW: usize = 4;
+/// Schedules of so many congestion points that tell a share.
+const ENOUGH: u64 = 50;
+/// How often a packet is held up before a hop, one in so many, and for how long at most.
+const HELD_UP: (u64, u64) = (6, 12);
+
+/// The `[run]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Replayable {
+    /// Schedules of each column, those that do not count included.
+    schedules: u64,
+    /// Nodes that packets share, and the most of them that a packet passes.
+    nodes: usize,
+    passes: usize,
+    /// The most packets.
+    packets: usize,
+    /// The most congestion points of a packet in a schedule that counts; any if left out.
+    congestion_points: Option<usize>,
+    /// What counts as one: a name of [`Reading::ALL`].
+    #[serde(default = "can_wait")]
+    counted: String,
+    /// Whether packets are held up before hops at random in the replay, as no network does: for statements about late arrivals.
+    #[serde(default)]
+    held_up: bool,
+    /// By name.
+    columns: toml::Table,
+}
+
+fn can_wait() -> String {
+    Reading::CanWait.name().to_owned()
+}
+
+/// A rule, or a table with what is different in this column.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+enum Column {
+    Rule(String),
+    Other(Other),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Other {
+    rule: String,
+    congestion_points: Option<usize>,
+}
+
+/// Which packet goes first, and whether it may interrupt another.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Order {
+    By(Rule, bool),
+    /// All priorities, with and without preemption, the best of them counting.
+    AnyPriorities,
+}
+
+impl Order {
+    /// Reads the name of a rule, `without preemption` behind it if so, or `any priorities`.
+    pub(super) fn read(text: &str) -> Result<Self, Failed> {
+        if text == "any priorities" {
+            return Ok(Self::AnyPriorities);
+        }
+        let (name, preempts) = text.strip_suffix(" without preemption").map_or((text, true), |name| (name, false));
+        let names = Rule::NAMED.map(|(name, _)| name).join("', '");
+        let unknown =
+            || Failed(format!("rule '{name}': expected 'any priorities', or one of '{names}', ' without preemption' behind it or not"));
+        Ok(Self::By(Rule::named(name).ok_or_else(unknown)?, preempts))
+    }
+}
+
+/// What a column runs.
+struct Examined {
+    order: Order,
+    at_most: Option<usize>,
+    reading: Reading,
+}
+
+impl Replayable {
+    fn column(&self, name: &str) -> Result<Examined, Failed> {
+        let value = self.columns.get(name).cloned().ok_or_else(|| Failed(format!("columns: no '{name}'")))?;
+        let expected = || Failed(format!("columns.{name}: expected a rule, or {{ rule = .., congestion_points = .. }}"));
+        let (rule, at_most) = match value.try_into::<Column>().map_err(|_| expected())? {
+            Column::Rule(rule) => (rule, None),
+            Column::Other(Other { rule, congestion_points }) => (rule, congestion_points),
+        };
+        let order = Order::read(&rule).map_err(|Failed(why)| Failed(format!("columns.{name}: {why}")))?;
+        if order == Order::AnyPriorities && self.packets > FEW {
+            return Err(Failed(format!("packets = {}: legal range 2 to {FEW} where all priorities are tried", self.packets)));
+        }
+        Ok(Examined { order, at_most: at_most.or(self.congestion_points), reading: reading(&self.counted)? })
+    }
+
+    /// A network with a schedule of it, and how long packets are held up in the replay.
+    fn world(&self, seed: u64) -> Result<(Network, Schedule, Vec<Vec<u64>>), Failed> {
+        let limits =
+            RandomNetwork { nodes: self.nodes, passes: self.passes, packets: self.packets, transmission: 4, len: 3, propagation: 3 };
+        let mut random = Pcg64::seed_from_u64(seed);
+        let mut draw = |below: u64| random.random_range(0..below);
+        let network = limits.network(&mut draw).map_err(Failed::from)?;
+        let original = RandomNetwork::schedule(&network, seed.is_multiple_of(2), &mut draw);
+        original.is_viable(&network).map_err(Failed::from)?;
+        let mut delay = |_| if self.held_up && draw(HELD_UP.0) == 0 { 1 + draw(HELD_UP.1) } else { 0 };
+        let delays = original.0.iter().map(|stays| (0..stays.len()).map(&mut delay).collect()).collect();
+        Ok((network, original, delays))
+    }
+}
+
+/// A reading by its name.
+pub(super) fn reading(name: &str) -> Result<Reading, Failed> {
+    let names = Reading::ALL.map(|(name, _)| name).join("', '");
+    Reading::named(name).ok_or_else(|| Failed(format!("counted = '{name}': expected one of '{names}'")))
+}
+
+impl Experiment for Replayable {
+    fn check(&self) -> Result<(), Wrong> {
+        within("schedules", self.schedules, 1..=100_000_000)?;
+        within("nodes", self.nodes, 1..=100)?;
+        within("passes", self.passes, 1..=self.nodes)?;
+        within("packets", self.packets, 1..=1_000)?;
+        self.columns.keys().try_for_each(|name| self.column(name).map(drop).map_err(|failed| columns::named(name, failed)))
+    }
+
+    fn parts(&self) -> Vec<String> {
+        self.columns.keys().cloned().collect()
+    }
+
+    fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed> {
+        let examined = self.column(part)?;
+        let mut sums = Sums::default();
+        let mut fewest: Option<(usize, Vec<String>)> = None;
+        for number in (seed - 1) * self.schedules..seed * self.schedules {
+            let (network, original, delays) = self.world(number)?;
+            let replay = examined.replay(&network, &original, &delays);
+            let most = examined.reading.most(&network, &original, &replay);
+            sums.by_points(most, !replay.overdue(&original).is_empty());
+            if examined.at_most.is_some_and(|at_most| most > at_most) {
+                continue;
+            }
+            sums.add(&examined, &network, &original, &replay);
+            let packets = network.packets().len();
+            if !self.held_up && !replay.overdue(&original).is_empty() && fewest.as_ref().is_none_or(|(few, _)| packets < *few) {
+                let mut lines = original.lines(&network);
+                lines.extend(replay.replay_lines(&network, &original, part));
+                fewest = Some((packets, lines));
+            }
+        }
+        Ok(Outcome { rows: sums.rows(part), trace: fewest.map_or_else(Vec::new, |(_, lines)| lines) })
+    }
+
+    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+        Order::read(discipline)?;
+        for (_, column) in &mut self.columns {
+            match column {
+                toml::Value::Table(table) => drop(table.insert("rule".to_owned(), discipline.into())),
+                other => *other = discipline.into(),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Examined {
+    fn replay(&self, network: &Network, original: &Schedule, delays: &[Vec<u64>]) -> Schedule {
+        let by = |rule, preempts| Replayer { preempts, delays, ..Replayer::new(network, original, rule) }.run();
+        match &self.order {
+            Order::By(rule, preempts) => by(rule.clone(), *preempts),
+            Order::AnyPriorities => {
+                let all = priorities(network.packets().len()).into_iter();
+                let all = all.flat_map(|priorities| [true, false].map(|preempts| by(Rule::Static(priorities.clone()), preempts)));
+                all.min_by_key(|replay| replay.overdue(original).len()).expect("there is one at least")
+            }
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Sums {
+    schedules: u64,
+    with_overdue: u64,
+    overdue: u64,
+    lateness: u64,
+    counts: Counts,
+    decisions: [usize; 2],
+    slacks: [usize; 2],
+    /// By the most congestion points of a packet: schedules, and those with overdue packets.
+    points: BTreeMap<usize, [u64; 2]>,
+}
+
+impl Sums {
+    fn by_points(&mut self, most: usize, is_overdue: bool) {
+        let [schedules, with_overdue] = self.points.entry(most).or_default();
+        *schedules += 1;
+        *with_overdue += u64::from(is_overdue);
+    }
+
+    fn add(&mut self, examined: &Examined, network: &Network, original: &Schedule, replay: &Schedule) {
+        let overdue = replay.overdue(original);
+        self.schedules += 1;
+        self.with_overdue += u64::from(!overdue.is_empty());
+        self.overdue += overdue.len() as u64;
+        self.lateness = overdue.iter().map(|(_, by)| *by).max().unwrap_or(0).max(self.lateness);
+        self.counts.add(&by_arrivals(network, original, replay));
+        if let Order::By(rule, preempts) = &examined.order {
+            let decisions = other_decisions(network, original, rule.clone(), *preempts);
+            let slacks = slack_equation(network, original, rule.clone(), *preempts);
+            for (sums, added) in [(&mut self.decisions, decisions), (&mut self.slacks, slacks)] {
+                *sums = [sums[0] + added[0], sums[1] + added[1]];
+            }
+        }
+    }
+
+    fn rows(&self, column: &str) -> Vec<Row> {
+        let Counts { late_ends, late_ends_alone, negative, negative_alone, negative_in_time, arrivals_after_start, late_arrivals } =
+            self.counts;
+        let numbers = [
+            ("schedules", self.schedules as usize),
+            ("schedules with overdue packets", self.with_overdue as usize),
+            ("overdue packets", self.overdue as usize),
+            ("largest lateness, units", self.lateness as usize),
+            ("arrivals later than in the original", late_arrivals),
+            ("arrivals after o(p, a)", arrivals_after_start),
+            ("late departures", late_ends),
+            ("late departures without a late arrival", late_ends_alone),
+            ("departures with negative slack", negative),
+            ("departures with negative slack without a late arrival", negative_alone),
+            ("departures in time with negative slack", negative_in_time),
+            ("decisions", self.decisions[0]),
+            ("decisions other than LSTF's", self.decisions[1]),
+            ("slacks compared", self.slacks[0]),
+            ("slacks against the equation", self.slacks[1]),
+        ];
+        let mut rows: Vec<Row> = numbers.iter().map(|(name, number)| Row::scalar(column, *name, *number as f64)).collect();
+        let enough = self.points.iter().filter(|(_, [schedules, _])| *schedules >= ENOUGH);
+        rows.extend(enough.map(|(most, [schedules, with_overdue])| {
+            Row::point(column, "schedules with overdue packets, %", *most as f64, 100.0 * *with_overdue as f64 / *schedules as f64)
+        }));
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = "schedules = 600\nnodes = 4\npasses = 3\npackets = 8\ncongestion_points = 2\n\
+                        columns = { LSTF = 'lstf', three = { rule = 'lstf', congestion_points = 3 }, plain = 'lstf without preemption' }";
+
+    fn plan(text: &str) -> Replayable {
+        toml::from_str(text).unwrap()
+    }
+
+    fn value(outcome: &Outcome, figure: &str) -> f64 {
+        outcome.rows.iter().find(|row| row.figure == figure).unwrap().value
+    }
+
+    #[test]
+    fn lstf_replays_two_congestion_points_and_what_is_planted_does_not() {
+        let mut plan = plan(PLAN);
+        let lstf = plan.run("LSTF", 1).unwrap();
+        assert!(value(&lstf, "schedules") > 100.0 && value(&lstf, "overdue packets") == 0.0 && lstf.trace.is_empty());
+        let three = plan.run("three", 1).unwrap();
+        assert!(value(&three, "schedules with overdue packets") > 0.0 && value(&three, "schedules") > value(&lstf, "schedules"));
+        assert!(three.trace.last().unwrap().starts_with("  overdue: "), "{:?}", three.trace);
+        assert!(value(&plan.run("plain", 1).unwrap(), "overdue packets") > 0.0);
+        assert_ne!(plan.run("three", 2).unwrap(), three, "another seed, other schedules");
+        plan.instead("fifo").unwrap();
+        assert!(value(&plan.run("LSTF", 1).unwrap(), "overdue packets") > 0.0);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_what_is_right() {
+        let error = |text: &str| plan(text).run("LSTF", 1).unwrap_err().0;
+        assert!(
+            error(&PLAN.replace("'lstf', three", "'slack', three"))
+                .starts_with("columns.LSTF: rule 'slack': expected 'any priorities', or one of")
+        );
+        let any = PLAN.replace("'lstf', three", "'any priorities', three");
+        assert_eq!(error(&any), "packets = 8: legal range 2 to 4 where all priorities are tried");
+        assert!(
+            error(&PLAN.replace("columns", "counted = 'mine'\ncolumns")).starts_with("counted = 'mine': expected one of 'the packet waits")
+        );
+        assert!(error(&PLAN.replace("passes = 3", "passes = 0")).contains("legal range"));
+        assert!(plan(PLAN).instead("drr").unwrap_err().0.starts_with("rule 'drr'"));
+    }
+}

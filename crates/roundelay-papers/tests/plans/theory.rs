@@ -1,0 +1,36 @@
+//! Plans of the theory that take no time, run and judged anew: the figures as drawn, and the search for a pair that no scheduler replays.
+
+use roundelay_papers::cache::Cache;
+use roundelay_papers::catalogue::papers;
+use roundelay_papers::plan::Setting;
+use roundelay_papers::runner::Runner;
+use roundelay_papers::verdict::judge;
+
+/// The plan of an item after an edit of its text, judged: claims whose verdict is not that on record.
+fn changed(item: &str, edit: impl Fn(&str) -> String) -> Vec<String> {
+    let papers = papers().unwrap();
+    let paper = papers.iter().find(|paper| paper.slug == "ups").unwrap();
+    let (_, text) = paper.items.iter().find(|other| other.name == item).and_then(|item| item.plan()).unwrap();
+    let plan = roundelay_papers::plan::Plan::parse(&edit(text)).unwrap();
+    let runner = Runner { setting: Setting::Quick, program: String::new(), instead: None, seeds: None };
+    let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
+    let claims = plan.claims.iter().map(|claim| (claim, judge(&plan, claim, &ran.variations).kind));
+    claims.filter(|(claim, kind)| claim.expect != *kind).map(|(claim, _)| claim.says.clone()).collect()
+}
+
+#[test]
+fn figures_8_to_10_fail_as_drawn() {
+    for item in ["figure-8", "figure-9", "figure-10", "two-packets", "key-result-3"] {
+        assert_eq!(changed(item, str::to_owned), Vec::<String>::new(), "{item}");
+    }
+}
+
+/// A table with one time changed is another table, and its verdicts say so.
+#[test]
+fn a_slip_in_a_figure_changes_its_verdict() {
+    let slip = |from: &'static str, to: &'static str| move |text: &str| text.replace(from, to);
+    assert!(changed("figure-10", slip("c1(2, 2), c2(3, 3)\"", "c1(2, 2), c2(3, 4)\"")).len() > 1, "c2 has a unit to lose");
+    let overlap = changed("figure-8", slip("c2(3, 3), a(3, 4)", "c2(3, 3), a(3, 3)"));
+    assert!(overlap.contains(&"Both cases are viable schedules.".to_owned()), "{overlap:?}");
+    assert!(!changed("figure-9", slip("+20 α3", "+19 α3")).is_empty(), "a comes to α3 before the table says so");
+}

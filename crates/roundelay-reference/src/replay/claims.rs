@@ -1,0 +1,97 @@
+//! Statements of the proofs, checked over a replay: Theorems 1 and 2 (A.2), the slack equation (A.4), EDF (A.5), and the lemmas of A.7.
+
+use super::{Network, Replayer, Rule, Schedule, Stay};
+
+/// How often the premise of a statement held in a replay, and how often the statement did not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Stays that ended later than o(p, a) + T(p, a).
+    pub late_ends: usize,
+    /// Those among them by whose end no packet had come to the node after its own o(p, a): against Theorem 1.
+    pub late_ends_alone: usize,
+    /// Stays at whose end the slack of the last bit was negative.
+    pub negative: usize,
+    /// Those among them by whose end no packet had come to the node after its own o(p, a): against the necessary condition of A.7.2.
+    pub negative_alone: usize,
+    /// Stays that ended by o(p, a) + T(p, a) with negative slack all the same: against Observation 1.
+    pub negative_in_time: usize,
+    /// Arrivals after o(p, a), at nodes where some packet waits in the original or in the replay: against the key observation of A.7.1.
+    pub arrivals_after_start: usize,
+    /// Arrivals later than in the original: against Theorem 2.
+    pub late_arrivals: usize,
+}
+
+impl Counts {
+    /// Adds those of another replay.
+    pub const fn add(&mut self, other: &Self) {
+        self.late_ends += other.late_ends;
+        self.late_ends_alone += other.late_ends_alone;
+        self.negative += other.negative;
+        self.negative_alone += other.negative_alone;
+        self.negative_in_time += other.negative_in_time;
+        self.arrivals_after_start += other.arrivals_after_start;
+        self.late_arrivals += other.late_arrivals;
+    }
+}
+
+/// slack(p, a, t) = o(p) - t - tmin(p, a, dest(p)) + T(p, a), as A.4 derives it.
+fn slack_at(network: &Network, original: &Schedule, (packet, hop): (usize, usize), now: u64) -> i64 {
+    let rest = network.least_time(packet, hop) as i64 - network.transmission(packet, hop) as i64;
+    original.exit(packet) as i64 - now as i64 - rest
+}
+
+/// Counts over all stays of a replay.
+pub fn by_arrivals(network: &Network, original: &Schedule, replay: &Schedule) -> Counts {
+    let node_of = |packet: usize, hop: usize| network.packets()[packet].path[hop].node;
+    // For each node, when packets came there after their o(p, a), and whether a packet waited.
+    let mut after_start = vec![Vec::new(); network.nodes().len()];
+    let mut is_congested = vec![false; network.nodes().len()];
+    for (packet, hop) in replay.hops() {
+        let (came, node) = (replay.0[packet][hop].arrival, node_of(packet, hop));
+        if came > original.0[packet][hop].start {
+            after_start[node].push(came);
+        }
+        is_congested[node] |= original.waited(network, packet, hop) > 0 || replay.waited(network, packet, hop) > 0;
+    }
+    let mut counts = Counts { late_arrivals: replay.late_arrivals(original).len(), ..Counts::default() };
+    counts.arrivals_after_start = after_start.iter().zip(&is_congested).filter(|(_, counts)| **counts).map(|(came, _)| came.len()).sum();
+    for (packet, hop) in replay.hops() {
+        let Stay { end, .. } = replay.0[packet][hop];
+        let is_alone = !after_start[node_of(packet, hop)].iter().any(|came| *came <= end);
+        let is_late = end > original.0[packet][hop].end;
+        let is_negative = slack_at(network, original, (packet, hop), end) < 0;
+        counts.late_ends += usize::from(is_late);
+        counts.late_ends_alone += usize::from(is_late && is_alone);
+        counts.negative += usize::from(is_negative);
+        counts.negative_alone += usize::from(is_negative && is_alone);
+        counts.negative_in_time += usize::from(is_negative && !is_late);
+    }
+    counts
+}
+
+/// Decisions of a replay by LSTF, and those among them that `rule` takes otherwise: another instant, node or packet.
+pub fn other_decisions(network: &Network, original: &Schedule, rule: Rule, preempts: bool) -> [usize; 2] {
+    let decisions = |rule: Rule| {
+        let mut decisions = Vec::new();
+        let replayer = Replayer { preempts, ..Replayer::new(network, original, rule) };
+        replayer.watched(|decision| decisions.push((decision.now, decision.node, decision.waiting[decision.sent].packet)));
+        decisions
+    };
+    let (lstf, other) = (decisions(Rule::Lstf), decisions(rule));
+    let alike = lstf.iter().zip(&other).filter(|(one, other)| one == other).count();
+    [lstf.len(), lstf.len().max(other.len()) - alike]
+}
+
+/// Keys that a rule compares in a replay, and those among them that are not the slack as A.4 derives it. LSTF's are.
+pub fn slack_equation(network: &Network, original: &Schedule, rule: Rule, preempts: bool) -> [usize; 2] {
+    let mut counts = [0; 2];
+    let replayer = Replayer { preempts, ..Replayer::new(network, original, rule) };
+    replayer.watched(|decision| {
+        for (waiting, key) in decision.waiting.iter().zip(&decision.keys) {
+            let derived = slack_at(network, original, (waiting.packet, waiting.hop), decision.now);
+            counts[0] += 1;
+            counts[1] += usize::from(*key != derived);
+        }
+    });
+    counts
+}

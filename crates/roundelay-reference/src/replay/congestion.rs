@@ -1,0 +1,71 @@
+//! Congestion points of packets, by each reading of the term.
+//!
+//! The paper defines one as a node where a packet is forced to wait during a given schedule. Which packet and which schedule are open, and make a
+//! difference: in its own Figure 10 a node at which packets wait in the replay alone has to count.
+
+use super::{Network, Schedule};
+
+/// Which nodes of a packet's path count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reading {
+    /// Where the packet itself waits in the original.
+    OwnInOriginal,
+    /// Where some packet waits in the original.
+    AnyInOriginal,
+    /// Where the packet itself waits in the original or in the replay.
+    OwnInEither,
+    /// Where some packet waits in the original or in the replay.
+    AnyInEither,
+    /// Where some packet can wait in some run of a work-conserving rule, or waits in the original: another packet passes the node as well, or the original
+    /// idles there.
+    CanWait,
+}
+
+impl Reading {
+    /// All readings, by name.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("the packet waits in the original", Self::OwnInOriginal),
+        ("some packet waits in the original", Self::AnyInOriginal),
+        ("the packet waits in either run", Self::OwnInEither),
+        ("some packet waits in either run", Self::AnyInEither),
+        ("some packet can wait", Self::CanWait),
+    ];
+
+    /// The reading of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, reading)| reading)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.into_iter().find(|(_, reading)| *reading == self).map_or("", |(name, _)| name)
+    }
+
+    /// Congestion points of each packet.
+    pub fn points(self, network: &Network, original: &Schedule, replay: &Schedule) -> Vec<usize> {
+        let runs: &[&Schedule] = match self {
+            Self::OwnInOriginal | Self::AnyInOriginal | Self::CanWait => &[original],
+            Self::OwnInEither | Self::AnyInEither => &[original, replay],
+        };
+        let waits = |packet: usize, hop: usize| runs.iter().any(|run| run.waited(network, packet, hop) > 0);
+        let mut congested = vec![false; network.nodes().len()];
+        let mut passed = vec![0; network.nodes().len()];
+        for (packet, hop) in original.hops() {
+            let node = network.packets()[packet].path[hop].node;
+            congested[node] |= waits(packet, hop);
+            passed[node] += 1;
+        }
+        let counts = |packet: usize, hop: usize| match self {
+            Self::OwnInOriginal | Self::OwnInEither => waits(packet, hop),
+            Self::AnyInOriginal | Self::AnyInEither => congested[network.packets()[packet].path[hop].node],
+            Self::CanWait => waits(packet, hop) || passed[network.packets()[packet].path[hop].node] > 1,
+        };
+        let of_packet = |(packet, stays): (usize, &Vec<_>)| (0..stays.len()).filter(|hop| counts(packet, *hop)).count();
+        original.0.iter().enumerate().map(of_packet).collect()
+    }
+
+    /// The most congestion points of any packet.
+    pub fn most(self, network: &Network, original: &Schedule, replay: &Schedule) -> usize {
+        self.points(network, original, replay).into_iter().max().unwrap_or(0)
+    }
+}

@@ -1,0 +1,34 @@
+//! All replays of a network in which no node idles and no packet is interrupted, one by one.
+
+use super::{Action, Network, Schedule, record};
+
+/// There are more replays than were asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooMany;
+
+/// Visits each replay once.
+///
+/// # Errors
+/// There are more than `most`: the first `most` were visited.
+pub fn each_replay(network: &Network, most: u64, mut visit: impl FnMut(&Schedule)) -> Result<(), TooMany> {
+    // Of each decision of a replay, what was chosen and of how many. The next replay is the next number of these digits.
+    let mut choices: Vec<[usize; 2]> = Vec::new();
+    for _ in 0..most {
+        let mut decisions = 0;
+        let replay = record(network, |_, _, waiting| {
+            if choices.len() == decisions {
+                choices.push([0, waiting.len()]);
+            }
+            decisions += 1;
+            Action::Send(choices[decisions - 1][0])
+        });
+        visit(&replay);
+        choices.truncate(decisions);
+        while choices.pop_if(|[choice, of]| *choice + 1 == *of).is_some() {}
+        match choices.last_mut() {
+            Some([choice, _]) => *choice += 1,
+            None => return Ok(()),
+        }
+    }
+    Err(TooMany)
+}

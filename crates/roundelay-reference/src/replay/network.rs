@@ -1,0 +1,134 @@
+//! Network and input load of the model: nodes with transmission times, packets with paths.
+
+use core::fmt;
+
+/// Largest time and length of a network, in units.
+pub const LARGEST: u64 = 1_000_000;
+/// Most nodes, and most packets.
+pub const MOST: usize = 1_000;
+
+/// A router: it stores a packet, and forwards it once the last bit is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Its name in tables and errors.
+    pub name: String,
+    /// Time that a unit of length takes to be sent, 1 to [`LARGEST`]. Nodes of no transmission time delay no packet and are left out.
+    pub transmission: u64,
+}
+
+/// A node of a packet's path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hop {
+    /// Its number.
+    pub node: usize,
+    /// Propagation delay from the hop before, 0 to [`LARGEST`].
+    pub propagation: u64,
+}
+
+/// A packet p with its i(p) and path(p).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packet {
+    /// Its name in tables and errors.
+    pub name: String,
+    /// i(p): when the last bit has come to the ingress, 0 to [`LARGEST`].
+    pub input: u64,
+    /// Length, 1 to [`LARGEST`].
+    pub len: u64,
+    /// Nodes from ingress to egress, each at most once. The propagation to the first is part of no time: 0.
+    pub path: Vec<Hop>,
+}
+
+/// What is wrong with a network or a table, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invalid(pub String);
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for Invalid {}
+
+/// Nodes, and the packets that pass them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Network {
+    nodes: Vec<Node>,
+    packets: Vec<Packet>,
+}
+
+impl Network {
+    /// # Errors
+    /// A number outside its range, a path that is empty, leads to an unknown node or to one twice.
+    pub fn new(nodes: Vec<Node>, packets: Vec<Packet>) -> Result<Self, Invalid> {
+        for (what, count) in [("nodes", nodes.len()), ("packets", packets.len())] {
+            if !(1..=MOST).contains(&count) {
+                return Err(Invalid(format!("{count} {what}: legal range 1 to {MOST}")));
+            }
+        }
+        for node in &nodes {
+            in_range(&format!("node {}: transmission", node.name), node.transmission, 1)?;
+        }
+        packets.iter().try_for_each(|packet| check(packet, nodes.len()))?;
+        Ok(Self { nodes, packets })
+    }
+
+    /// The nodes.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The packets.
+    pub fn packets(&self) -> &[Packet] {
+        &self.packets
+    }
+
+    /// The number of a node of this name.
+    pub fn node(&self, name: &str) -> Option<usize> {
+        self.nodes.iter().position(|node| node.name == name)
+    }
+
+    /// The number of a packet of this name.
+    pub fn packet(&self, name: &str) -> Option<usize> {
+        self.packets.iter().position(|packet| packet.name == name)
+    }
+
+    /// T(p, a): transmission time of a packet at a hop.
+    pub fn transmission(&self, packet: usize, hop: usize) -> u64 {
+        let Packet { len, path, .. } = &self.packets[packet];
+        len * self.nodes[path[hop].node].transmission
+    }
+
+    /// tmin(p, a, dest(p)): from a packet's arrival at a hop to its exit, without waiting.
+    pub fn least_time(&self, packet: usize, hop: usize) -> u64 {
+        let path = &self.packets[packet].path;
+        let of_hop = |at: usize| self.transmission(packet, at) + if at > hop { path[at].propagation } else { 0 };
+        (hop..path.len()).map(of_hop).sum()
+    }
+}
+
+fn in_range(what: &str, value: u64, least: u64) -> Result<(), Invalid> {
+    if (least..=LARGEST).contains(&value) { Ok(()) } else { Err(Invalid(format!("{what} = {value}: legal range {least} to {LARGEST}"))) }
+}
+
+fn check(packet: &Packet, nodes: usize) -> Result<(), Invalid> {
+    let Packet { name, input, len, path } = packet;
+    in_range(&format!("packet {name}: input time"), *input, 0)?;
+    in_range(&format!("packet {name}: length"), *len, 1)?;
+    if path.is_empty() {
+        return Err(Invalid(format!("packet {name}: the path has to have a node or more")));
+    }
+    for (number, hop) in path.iter().enumerate() {
+        in_range(&format!("packet {name}: propagation to hop {number}"), hop.propagation, 0)?;
+        if hop.node >= nodes {
+            return Err(Invalid(format!("packet {name}: node number {} of {nodes}: legal range 0 to {}", hop.node, nodes - 1)));
+        }
+        if path[..number].iter().any(|other| other.node == hop.node) {
+            return Err(Invalid(format!("packet {name}: the path passes node number {} twice", hop.node)));
+        }
+    }
+    if path[0].propagation > 0 {
+        return Err(Invalid(format!("packet {name}: propagation to the first node has to be 0: the input time is that of arrival there")));
+    }
+    Ok(())
+}

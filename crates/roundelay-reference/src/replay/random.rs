@@ -1,0 +1,66 @@
+//! Random networks and random viable schedules of them, from a source of random numbers that the caller brings.
+
+use super::{Action, Hop, Invalid, Network, Node, Packet, Schedule, record};
+
+/// Ranges of random networks. Numbers are drawn evenly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RandomNetwork {
+    /// Nodes that several packets may pass.
+    pub nodes: usize,
+    /// Of these, the most that a packet passes. It may pass nodes of its own besides, where it never waits.
+    pub passes: usize,
+    /// The most packets, 2 or more.
+    pub packets: usize,
+    /// The longest transmission time of a unit of length.
+    pub transmission: u64,
+    /// The greatest length.
+    pub len: u64,
+    /// The longest propagation delay.
+    pub propagation: u64,
+}
+
+impl RandomNetwork {
+    /// A network. `draw(n)` is a random number below n.
+    ///
+    /// # Errors
+    /// A range that is empty or outside that of [`Network`].
+    pub fn network(&self, draw: &mut dyn FnMut(u64) -> u64) -> Result<Network, Invalid> {
+        let Self { nodes: shared, passes, packets, transmission, len, propagation } = *self;
+        if shared == 0 || passes == 0 || packets < 2 || transmission == 0 || len == 0 {
+            return Err(Invalid(format!("{self:?}: legal range 2 and more of packets, 0 and more of propagation, 1 and more of all else")));
+        }
+        let mut nodes: Vec<Node> =
+            (0..shared).map(|number| Node { name: format!("α{number}"), transmission: 1 + draw(transmission) }).collect();
+        let count = 2 + draw(packets as u64 - 1) as usize;
+        // Few units a packet, so that packets meet.
+        let span = 1 + draw(2 * count as u64);
+        let mut of_packets = Vec::new();
+        for number in 0..count {
+            let mut path = vec![];
+            for node in choose(shared, 1 + draw(passes.min(shared) as u64) as usize, draw) {
+                path.push(node);
+                if draw(4) == 0 {
+                    path.push(nodes.len());
+                    nodes.push(Node { name: format!("β{}", nodes.len() - shared), transmission: 1 + draw(transmission) });
+                }
+            }
+            let hop = |(place, node): (usize, usize)| Hop { node, propagation: if place == 0 { 0 } else { draw(propagation + 1) } };
+            let path = path.into_iter().enumerate().map(hop).collect();
+            of_packets.push(Packet { name: format!("p{number}"), input: draw(span), len: 1 + draw(len), path });
+        }
+        Network::new(nodes, of_packets)
+    }
+
+    /// A viable schedule in which nodes send in any order and, if `may_idle`, leave the link idle at times while packets wait.
+    pub fn schedule(network: &Network, may_idle: bool, draw: &mut dyn FnMut(u64) -> u64) -> Schedule {
+        record(network, |_, now, waiting| {
+            if may_idle && draw(4) == 0 { Action::IdleUntil(now + 1 + draw(4)) } else { Action::Send(draw(waiting.len() as u64) as usize) }
+        })
+    }
+}
+
+/// `count` different numbers below `of`, in any order.
+fn choose(of: usize, count: usize, draw: &mut dyn FnMut(u64) -> u64) -> Vec<usize> {
+    let mut all: Vec<usize> = (0..of).collect();
+    (0..count).map(|_| all.remove(draw(all.len() as u64) as usize)).collect()
+}

@@ -1,0 +1,249 @@
+//! Loads of unit packets, and their enumeration.
+
+use crate::replay::{Hop, Network, Node, Packet};
+
+/// Most packets, nodes and hops.
+pub(super) const MOST: usize = 6;
+
+/// i(p), o(p) and path(p), with the propagation delay before each hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Attributes {
+    pub(super) input: u8,
+    pub(super) exit: u8,
+    pub(super) hops: u8,
+    pub(super) nodes: [u8; MOST],
+    pub(super) delays: [u8; MOST],
+}
+
+impl Attributes {
+    pub(super) fn path(&self) -> &[u8] {
+        &self.nodes[..usize::from(self.hops)]
+    }
+
+    /// tmin from arrival at a hop.
+    pub(super) fn rest(&self, hop: usize) -> u8 {
+        self.hops - hop as u8 + self.delays[hop + 1..].iter().sum::<u8>()
+    }
+
+    pub(super) fn last(&self) -> u8 {
+        self.nodes[usize::from(self.hops) - 1]
+    }
+
+    /// The earliest arrival at a node.
+    pub(super) fn earliest(&self, node: u8) -> Option<u8> {
+        let hop = self.path().iter().position(|other| *other == node)?;
+        Some(self.input + self.rest(0) - self.rest(hop))
+    }
+}
+
+/// A load: packets by their attributes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Load(pub(super) Vec<Attributes>);
+
+impl Load {
+    pub(super) const fn packets(&self) -> usize {
+        self.0.len()
+    }
+
+    /// o(p) - tmin(p, a, dest(p)) + T(p, a).
+    pub(super) fn deadline(&self, packet: usize, hop: usize) -> i32 {
+        let attributes = &self.0[packet];
+        i32::from(attributes.exit) - i32::from(attributes.rest(hop)) + 1
+    }
+
+    pub(super) fn exit(&self, packet: usize) -> i32 {
+        self.0[packet].exit.into()
+    }
+
+    /// All propagation delays together.
+    pub(super) fn delay(&self) -> u32 {
+        self.0.iter().flat_map(|attributes| attributes.delays).map(u32::from).sum()
+    }
+
+    /// Hops of all packets together.
+    pub(super) fn hops(&self) -> usize {
+        self.0.iter().map(|attributes| usize::from(attributes.hops)).sum()
+    }
+
+    fn passed(&self) -> [u8; MOST] {
+        let mut passed = [0; MOST];
+        self.0.iter().flat_map(Attributes::path).for_each(|node| passed[usize::from(*node)] += 1);
+        passed
+    }
+
+    /// The most nodes that a packet shares with others.
+    pub(super) fn most_shared(&self) -> usize {
+        let passed = self.passed();
+        let shared = |attributes: &Attributes| attributes.path().iter().filter(|node| passed[usize::from(**node)] > 1).count();
+        self.0.iter().map(shared).max().unwrap_or(0)
+    }
+
+    /// Whether each packet shares a node with another.
+    fn is_joined(&self) -> bool {
+        let passed = self.passed();
+        self.packets() == 1 || self.0.iter().all(|attributes| attributes.path().iter().any(|node| passed[usize::from(*node)] > 1))
+    }
+
+    fn nodes(&self) -> usize {
+        self.0.iter().flat_map(Attributes::path).max().map_or(0, |node| usize::from(*node) + 1)
+    }
+
+    /// As the general model has it: packets a, b, c, ..., nodes α0, α1, ....
+    pub(super) fn network(&self) -> Network {
+        let nodes = (0..self.nodes()).map(|number| Node { name: format!("α{number}"), transmission: 1 }).collect();
+        let hop = |(node, delay): (&u8, &u8)| Hop { node: usize::from(*node), propagation: u64::from(*delay) };
+        let packet = |(number, attributes): (u8, &Attributes)| Packet {
+            name: char::from(b'a' + number).to_string(),
+            input: attributes.input.into(),
+            len: 1,
+            path: attributes.path().iter().zip(&attributes.delays).map(hop).collect(),
+        };
+        Network::new(nodes, (0..).zip(&self.0).map(packet).collect()).expect("loads are within the ranges of networks")
+    }
+}
+
+/// Loads of one size: so many packets and nodes, the last exit at `exit`, delays up to `delay`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cell {
+    pub(super) packets: usize,
+    pub(super) nodes: usize,
+    pub(super) exit: u8,
+    pub(super) delay: u8,
+}
+
+/// Visits all loads of a size: packets by falling length of path, the first along α0, α1, ..., further nodes by first use, and
+/// some packet enters at 0.
+pub(super) fn each(cell: Cell, mut visit: impl FnMut(&Load)) {
+    let all = attributes(cell);
+    let mut load = Load(Vec::with_capacity(cell.packets));
+    extend(cell, &all, 0, 0, &mut load, &mut visit);
+}
+
+fn extend(cell: Cell, all: &[Attributes], from: usize, used: u8, load: &mut Load, visit: &mut impl FnMut(&Load)) {
+    if load.packets() == cell.packets {
+        let is_of_size =
+            usize::from(used) == cell.nodes && load.0.iter().any(|p| p.exit == cell.exit) && load.0.iter().any(|p| p.input == 0);
+        if is_of_size && load.is_joined() {
+            visit(load);
+        }
+        return;
+    }
+    for (place, attributes) in all.iter().enumerate().skip(from) {
+        // Two packets cannot leave a node at once.
+        if load.0.iter().any(|other| other.exit == attributes.exit && other.last() == attributes.last()) {
+            continue;
+        }
+        let mut now_used = used;
+        let is_numbered = attributes.path().iter().all(|node| {
+            let is_next = *node <= now_used;
+            now_used = now_used.max(*node + 1);
+            is_next
+        });
+        if !is_numbered {
+            continue;
+        }
+        load.0.push(*attributes);
+        extend(cell, all, place, now_used, load, visit);
+        load.0.pop();
+    }
+}
+
+/// All attributes within a cell, the longest paths first.
+fn attributes(cell: Cell) -> Vec<Attributes> {
+    let mut all = Vec::new();
+    for hops in (1..=cell.nodes.min(MOST)).rev() {
+        for nodes in paths(hops, cell.nodes) {
+            for delays in delays(hops, cell.delay) {
+                let one = Attributes { input: 0, exit: 0, hops: hops as u8, nodes, delays };
+                for input in 0..cell.exit {
+                    for exit in (input + one.rest(0))..=cell.exit {
+                        all.push(Attributes { input, exit, ..one });
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Paths of so many different nodes.
+fn paths(hops: usize, nodes: usize) -> Vec<[u8; MOST]> {
+    let mut paths = vec![Vec::new()];
+    for _ in 0..hops {
+        let extend = |path: &Vec<u8>| {
+            let others = (0..nodes as u8).filter(|node| !path.contains(node));
+            others.map(|node| [path.as_slice(), &[node]].concat()).collect::<Vec<_>>()
+        };
+        paths = paths.iter().flat_map(extend).collect();
+    }
+    paths.iter().map(|path| padded(path)).collect()
+}
+
+/// Delays before hops, none before the first.
+fn delays(hops: usize, most: u8) -> Vec<[u8; MOST]> {
+    let mut delays = vec![vec![0]];
+    for _ in 1..hops {
+        delays = delays
+            .iter()
+            .flat_map(|one: &Vec<u8>| (0..=most).map(|delay| [one.as_slice(), &[delay]].concat()).collect::<Vec<_>>())
+            .collect();
+    }
+    delays.iter().map(|one| padded(one)).collect()
+}
+
+fn padded(values: &[u8]) -> [u8; MOST] {
+    let mut padded = [0; MOST];
+    padded[..values.len()].copy_from_slice(values);
+    padded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// The least of all ways to name the nodes of a load, as a sorted list.
+    fn least_names(load: &Load, nodes: usize) -> Vec<Attributes> {
+        let named = |names: &[u8; MOST]| {
+            let rename = |attributes: &Attributes| {
+                let path: Vec<u8> = attributes.path().iter().map(|node| names[usize::from(*node)]).collect();
+                Attributes { nodes: padded(&path), ..*attributes }
+            };
+            let mut packets: Vec<_> = load.0.iter().map(rename).collect();
+            packets.sort();
+            packets
+        };
+        paths(nodes, nodes).iter().map(named).min().unwrap()
+    }
+
+    /// All sets of attributes, each by itself, against what is visited: the same loads up to names, each visited.
+    #[test]
+    fn every_load_is_visited_up_to_names_of_nodes() {
+        for (nodes, exit, delay) in [(1, 3, 0), (2, 4, 1), (3, 4, 0)] {
+            let cell = Cell { packets: 2, nodes, exit, delay };
+            let (mut visited, mut expected) = (BTreeSet::new(), BTreeSet::new());
+            each(cell, |load| {
+                visited.insert(least_names(load, nodes));
+            });
+            let all = attributes(cell);
+            for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (*one, *other))) {
+                let load = Load(vec![one, other]);
+                let used: BTreeSet<u8> = load.0.iter().flat_map(|attributes| attributes.path().to_vec()).collect();
+                let is_of_size = used.len() == nodes && one.exit.max(other.exit) == exit && one.input.min(other.input) == 0;
+                if is_of_size && load.is_joined() && (one.exit, one.last()) != (other.exit, other.last()) {
+                    expected.insert(least_names(&load, nodes));
+                }
+            }
+            assert_eq!(visited, expected, "{cell:?}");
+            assert!(nodes == 1 || visited.len() > 40, "{} loads", visited.len());
+        }
+    }
+
+    #[test]
+    fn times_on_a_path() {
+        let attributes = Attributes { input: 2, exit: 9, hops: 3, nodes: padded(&[4, 0, 2]), delays: padded(&[0, 1, 2]) };
+        assert_eq!([0, 1, 2].map(|hop| attributes.rest(hop)), [6, 4, 1]);
+        assert_eq!([4, 0, 2, 1].map(|node| attributes.earliest(node)), [Some(2), Some(4), Some(7), None]);
+        assert_eq!([0, 1, 2].map(|hop| Load(vec![attributes]).deadline(0, hop)), [4, 6, 9]);
+    }
+}

@@ -1,0 +1,222 @@
+//! Runs of unit packets in slots of time: replays by keys, schedules with given exits, and whether any replay at all is on time.
+
+use std::collections::HashSet;
+
+use super::load::{Load, MOST};
+
+/// Where packets are: next hop, and from when on they can be sent there.
+#[derive(Debug, Clone, Copy)]
+struct State {
+    hop: [u8; MOST],
+    ready: [u8; MOST],
+}
+
+impl State {
+    fn new(load: &Load) -> Self {
+        let mut state = Self { hop: [0; MOST], ready: [0; MOST] };
+        state.ready.iter_mut().zip(&load.0).for_each(|(ready, packet)| *ready = packet.input);
+        state
+    }
+
+    /// The node at which a packet waits in this slot.
+    fn waits_at(&self, load: &Load, packet: usize, slot: u8) -> Option<usize> {
+        let (attributes, hop) = (&load.0[packet], self.hop[packet]);
+        (hop < attributes.hops && self.ready[packet] <= slot).then(|| usize::from(attributes.nodes[usize::from(hop)]))
+    }
+
+    fn send(&mut self, load: &Load, packet: usize, slot: u8) {
+        self.hop[packet] += 1;
+        let next = usize::from(self.hop[packet]);
+        self.ready[packet] = slot + 1 + load.0[packet].delays.get(next).copied().unwrap_or(0);
+    }
+
+    fn is_over(&self, load: &Load) -> bool {
+        load.0.iter().zip(self.hop).all(|(packet, hop)| hop == packet.hops)
+    }
+
+    /// Whether a packet cannot be on time any more, before this slot.
+    fn is_late(&self, load: &Load, slot: u8) -> bool {
+        load.0.iter().enumerate().any(|(packet, attributes)| {
+            let hop = self.hop[packet];
+            hop < attributes.hops && self.ready[packet].max(slot) + attributes.rest(hop.into()) > attributes.exit
+        })
+    }
+}
+
+/// Whether a replay in which each node sends the smallest key first is on time. `key` sees a packet, its hop and its arrival there. Ties go to who stands
+/// first.
+pub(super) fn is_on_time(load: &Load, key: impl Fn(usize, usize, u8) -> i32) -> bool {
+    let mut state = State::new(load);
+    for slot in 0.. {
+        if state.is_over(load) {
+            return true;
+        }
+        if state.is_late(load, slot) {
+            return false;
+        }
+        let mut best: [Option<(i32, usize)>; MOST] = [None; MOST];
+        for packet in 0..load.packets() {
+            if let Some(node) = state.waits_at(load, packet, slot) {
+                let rank = (key(packet, state.hop[packet].into(), state.ready[packet]), packet);
+                best[node] = Some(best[node].map_or(rank, |best| best.min(rank)));
+            }
+        }
+        best.into_iter().flatten().for_each(|(_, packet)| state.send(load, packet, slot));
+    }
+    true
+}
+
+/// Whether it is with some way to break ties.
+pub(super) fn is_on_time_with_some_ties(load: &Load, key: impl Fn(usize, usize, u8) -> i32) -> bool {
+    from(load, &key, State::new(load), 0, 0)
+}
+
+/// The same from a slot on, nodes before `node` having sent in it.
+fn from(load: &Load, key: &impl Fn(usize, usize, u8) -> i32, state: State, slot: u8, node: usize) -> bool {
+    if node == MOST {
+        return from(load, key, state, slot + 1, 0);
+    }
+    if node == 0 {
+        if state.is_over(load) {
+            return true;
+        }
+        if state.is_late(load, slot) {
+            return false;
+        }
+    }
+    let waiting = || (0..load.packets()).filter(|packet| state.waits_at(load, *packet, slot) == Some(node));
+    let rank = |packet: usize| key(packet, state.hop[packet].into(), state.ready[packet]);
+    let Some(least) = waiting().map(rank).min() else { return from(load, key, state, slot, node + 1) };
+    waiting().filter(|packet| rank(*packet) == least).any(|packet| {
+        let mut next = state;
+        next.send(load, packet, slot);
+        from(load, key, next, slot, node + 1)
+    })
+}
+
+/// Visits all viable schedules with the exits of a load, as start times by packet and hop, until `visit` is true.
+pub(super) fn originals(load: &Load, mut visit: impl FnMut(&[Vec<u64>]) -> bool) {
+    let mut taken = [0_u32; MOST];
+    for packet in &load.0 {
+        let slot = 1 << (packet.exit - 1);
+        let taken = &mut taken[usize::from(packet.last())];
+        if *taken & slot != 0 {
+            return;
+        }
+        *taken |= slot;
+    }
+    let mut starts: Vec<Vec<u64>> = load.0.iter().map(|packet| vec![u64::from(packet.exit - 1); packet.hops.into()]).collect();
+    place(load, 0, 0, &mut taken, &mut starts, &mut visit);
+}
+
+/// Places a packet's hop, and all after it. Last hops are placed already.
+fn place(
+    load: &Load,
+    packet: usize,
+    hop: usize,
+    taken: &mut [u32; MOST],
+    starts: &mut Vec<Vec<u64>>,
+    visit: &mut impl FnMut(&[Vec<u64>]) -> bool,
+) -> bool {
+    let Some(attributes) = load.0.get(packet) else { return visit(starts) };
+    let earliest = if hop == 0 { attributes.input } else { starts[packet][hop - 1] as u8 + 1 + attributes.delays[hop] };
+    let latest = attributes.exit - attributes.rest(hop);
+    if hop + 1 == usize::from(attributes.hops) {
+        return earliest <= latest && place(load, packet + 1, 0, taken, starts, visit);
+    }
+    let node = usize::from(attributes.nodes[hop]);
+    for slot in earliest..=latest {
+        if taken[node] & 1 << slot == 0 {
+            taken[node] |= 1 << slot;
+            starts[packet][hop] = slot.into();
+            let is_done = place(load, packet, hop + 1, taken, starts, visit);
+            taken[node] &= !(1 << slot);
+            if is_done {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// Whether some preemptive replay is on time if `late` comes a piece of time later than it does. A unit is `grain` pieces, and a packet can be interrupted
+/// after each.
+pub(super) fn is_feasible(load: &Load, grain: u16, late: Option<usize>) -> bool {
+    let packet = |(number, attributes): (usize, &super::load::Attributes)| Partial {
+        hop: 0,
+        left: grain,
+        ready: u16::from(attributes.input) * grain + u16::from(late == Some(number)),
+    };
+    let state = load.0.iter().enumerate().map(packet).collect();
+    Pieces { load, grain, dead: HashSet::new() }.can_finish(state, 0)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Partial {
+    hop: u8,
+    /// Pieces left at this hop.
+    left: u16,
+    ready: u16,
+}
+
+struct Pieces<'a> {
+    load: &'a Load,
+    grain: u16,
+    /// States from which no replay is on time.
+    dead: HashSet<(u16, Vec<Partial>)>,
+}
+
+impl Pieces<'_> {
+    fn can_finish(&mut self, state: Vec<Partial>, now: u16) -> bool {
+        let is_over = |(partial, packet): (&Partial, &super::load::Attributes)| partial.hop == packet.hops;
+        if state.iter().zip(&self.load.0).all(is_over) {
+            return true;
+        }
+        if self.is_late(&state, now) || self.dead.contains(&(now, state.clone())) {
+            return false;
+        }
+        let mut next = vec![state.clone()];
+        for node in 0..MOST {
+            // A node that sends is never behind one that idles: packets can be interrupted and can wait later.
+            next = next.into_iter().flat_map(|partly| self.send(&state, partly, node, now)).collect();
+        }
+        let can = next.into_iter().any(|next| self.can_finish(next, now + 1));
+        if !can {
+            self.dead.insert((now, state));
+        }
+        can
+    }
+
+    fn is_late(&self, state: &[Partial], now: u16) -> bool {
+        state.iter().zip(&self.load.0).any(|(partial, packet)| {
+            partial.hop < packet.hops && {
+                let rest = (u16::from(packet.rest(partial.hop.into())) - 1) * self.grain + partial.left;
+                partial.ready.max(now) + rest > u16::from(packet.exit) * self.grain
+            }
+        })
+    }
+
+    /// The states after each choice of one node, which sees what waits in `state`.
+    fn send(&self, state: &[Partial], partly: Vec<Partial>, node: usize, now: u16) -> Vec<Vec<Partial>> {
+        let waits = |number: &usize| {
+            let (partial, packet) = (&state[*number], &self.load.0[*number]);
+            partial.hop < packet.hops && partial.ready <= now && usize::from(packet.nodes[usize::from(partial.hop)]) == node
+        };
+        let waiting: Vec<usize> = (0..state.len()).filter(waits).collect();
+        if waiting.is_empty() {
+            return vec![partly];
+        }
+        let after = |number: usize| {
+            let mut next = partly.clone();
+            let partial = &mut next[number];
+            partial.left -= 1;
+            if partial.left == 0 {
+                let hop = usize::from(partial.hop) + 1;
+                let delay = self.load.0[number].delays.get(hop).copied().unwrap_or(0);
+                *partial = Partial { hop: hop as u8, left: self.grain, ready: now + 1 + u16::from(delay) * self.grain };
+            }
+            next
+        };
+        waiting.into_iter().map(after).collect()
+    }
+}
