@@ -44,6 +44,10 @@ pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
 /// # Errors
 /// Two files are one, a place cannot be written to, or files are wanted of several schedules.
 fn check_outputs(arguments: &Replay) -> Result<(), Failure> {
+    let names: Vec<_> = arguments.with.iter().map(|candidate| &candidate.name).collect();
+    if let Some(twice) = names.iter().enumerate().find_map(|(place, name)| names[..place].contains(name).then_some(name)) {
+        return Err(Failure::usage(format!("--with '{twice}': named twice; expected each discipline once")));
+    }
     let Replay { scenario, on, html, parquet, replicas, .. } = arguments;
     if let Some(folder) = parquet {
         check_no_dash(("--parquet", folder), "a folder")?;

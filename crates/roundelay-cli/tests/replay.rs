@@ -152,6 +152,7 @@ fn wrong_input_is_told() {
     let folder = Folder::new("wrong");
     let scenario = folder.scenario("fifo");
     assert!(error(&scenario, &["--with", "lsft"]).contains("lstf"));
+    assert!(error(&scenario, &["--with", "lstf", "--with", "lstf"]).contains("named twice"));
     assert!(error(&scenario, &["--slack", "much"]).contains("wait, path-end or none"));
     assert!(error(&scenario, &["--threshold", "1x"]).contains("a number and s, ms, us or ns"));
     assert!(error(&scenario, &["--parquet", "x", "--replicas", "2"]).contains("tells of one schedule"));

@@ -290,7 +290,8 @@ fn share(part: f64) -> String {
 impl Replayed {
     /// As one HTML page, complete in itself: charts of delays and of overdue packets, and the tables of [`table`](Self::table).
     pub fn html(&self) -> String {
-        let style = TableStyle { width: None, color: false };
+        // A page scrolls: no column is left out.
+        let style = TableStyle { width: Some(u16::MAX), color: false };
         let sections = [self.overdue(style), self.by_congestion_points(style), self.ratios(style)];
         let mut markdown = self.headline(style).get(1..).unwrap_or_default().join("\n") + "\n\n";
         for lines in sections.iter().filter(|lines| !lines.is_empty()) {
