@@ -35,6 +35,7 @@ test: lint docs test-debug test-release purity deny browser ## everything that a
 
 test-full: test captures fuzz seeded peers-programs ## the same and the long tests: captures of other projects, fuzzing, seeded bugs, formulas, ns-2 and ns-3
 	cargo test --release --locked -p roundelay-sim --test formulas --test internet2 -- --ignored --nocapture
+	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
 	python3 peers/compare.py check
 	ROUNDELAY_CAPTURES=$(CURDIR)/$(TOOLS)/captures cargo test --release --locked -p roundelay-trace --test foreign --test compare --test speed \
 	  -- --ignored --nocapture

@@ -1,6 +1,7 @@
 //! What the user types.
 
 mod replay;
+mod runs;
 
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ use roundelay_bench::{FlowSet, Lengths, Memory, Pattern};
 use roundelay_trace::{FlowBy, WeightRule, WeightRules};
 
 pub(crate) use replay::Replay;
+pub(crate) use runs::Runs;
 
 /// The same for all commands.
 const EXIT_STATUS: &str = "Exit status: 0 fine; 1 the run failed, or found what must not be (a broken bound, a log of what cannot be); 2 what was asked for \
@@ -346,13 +348,8 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "DISCIPLINE", value_parser = parse_spec)]
     pub(crate) queue: Option<Spec>,
 
-    /// Seed of all that is drawn [default: the scenario's]
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-
-    /// Runs, each with the seed after the one before; figures are then means with 95% confidence intervals
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=10_000))]
-    pub(crate) replicas: u16,
+    #[command(flatten)]
+    pub(crate) runs: Runs,
 
     /// Print JSON in place of the table
     #[arg(long)]
@@ -377,14 +374,6 @@ pub(crate) struct Simulate {
     /// Write down what the links carry, for Wireshark, each link an interface; one run only
     #[arg(long, value_name = "FILE")]
     pub(crate) pcapng: Option<PathBuf>,
-
-    /// Threads to use [default: one a core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
-
-    /// No progress bar
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ mod papers;
 mod parquet;
 mod progress;
 mod replay;
+mod scenario;
 mod simulate;
 mod style;
 mod text_file;

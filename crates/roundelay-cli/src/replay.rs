@@ -1,16 +1,12 @@
 //! `roundelay replay`.
 
-use std::cell::RefCell;
-use std::io::{self, IsTerminal};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use roundelay::Duration;
 use roundelay_report::{
-    CandidateResult, PartialFile, Recorded, ReplayResult, Replayed, clean, provenance, read_schedule, write_replays, write_schedule,
-    write_text,
+    CandidateResult, PartialFile, Recorded, ReplayResult, Replayed, provenance, read_schedule, write_replays, write_schedule, write_text,
 };
 use roundelay_sim::replay::{Candidate, Counting, Replay as Outcome, ReplayError, Schedule};
 use roundelay_sim::scenario::Scenario;
@@ -18,8 +14,7 @@ use roundelay_sim::scenario::Scenario;
 use crate::arguments::Replay;
 use crate::failure::Failure;
 use crate::outputs::{check_distinct, check_no_dash};
-use crate::progress::Meeting;
-use crate::simulate::{captures, text};
+use crate::scenario::Read;
 use crate::{print, style};
 
 /// The files that `--parquet` writes.
@@ -28,12 +23,13 @@ const COLUMNS: [&str; 2] = ["schedule.parquet", "replays.parquet"];
 pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
     check_outputs(arguments)?;
     let candidates = candidates(arguments);
-    let (mut scenario, text) = read(arguments.on.as_deref().unwrap_or(&arguments.scenario), arguments.on.is_some())?;
-    scenario.seed = arguments.seed.unwrap_or(scenario.seed);
+    let read = arguments.on.as_deref().map_or_else(|| Read::scenario(&arguments.scenario), Read::network)?;
+    let Read { mut scenario, text, notes, .. } = read;
+    scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
     let listed = if arguments.on.is_some() { Some(listed(arguments, &scenario)?) } else { None };
     let runs = replays(arguments, &scenario, &candidates, listed.as_ref())?;
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
-    let replayed = replayed(arguments, &scenario, &candidates, &runs);
+    let replayed = Replayed { notes, ..replayed(arguments, &scenario, &candidates, &runs) };
     let page = || arguments.html.as_ref().map_or(Ok(()), |path| write_text(path, &replayed.html()).map_err(Failure::run));
     let written = write_columns(arguments, &runs, &candidates, &metadata).and_then(|()| page());
     print(&if arguments.json { replayed.json() } else { replayed.table(style::of_stdout()) })?;
@@ -48,10 +44,10 @@ fn check_outputs(arguments: &Replay) -> Result<(), Failure> {
     if let Some(twice) = names.iter().enumerate().find_map(|(place, name)| names[..place].contains(name).then_some(name)) {
         return Err(Failure::usage(format!("--with '{twice}': named twice; expected each discipline once")));
     }
-    let Replay { scenario, on, html, parquet, replicas, .. } = arguments;
+    let Replay { scenario, on, html, parquet, runs, .. } = arguments;
     if let Some(folder) = parquet {
         check_no_dash(("--parquet", folder), "a folder")?;
-        if *replicas > 1 {
+        if runs.replicas > 1 {
             return Err(Failure::usage("--parquet tells of one schedule: leave out --replicas, or choose one with --seed"));
         }
     }
@@ -75,20 +71,9 @@ fn candidates(arguments: &Replay) -> Vec<Candidate> {
     named.into_iter().map(|candidate| Candidate { slack: arguments.slack, resolution, ..candidate }).collect()
 }
 
-/// A scenario, or one whose network alone is wanted, and its text.
-fn read(path: &Path, network_alone: bool) -> Result<(Scenario, String), Failure> {
-    let (name, text) = text(path)?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let notes = RefCell::default();
-    let capture = |path: &Path, by, end| captures::read(path, by, end, &notes);
-    let read = if network_alone { Scenario::network_from_toml } else { Scenario::from_toml_with };
-    let scenario = read(&name, &text, folder, &capture).map_err(|error| Failure::usage(clean(&error.to_string())))?;
-    Ok((scenario, text))
-}
-
 /// The schedule of a Parquet file.
 fn listed(arguments: &Replay, scenario: &Scenario) -> Result<Arc<Schedule>, Failure> {
-    if arguments.replicas > 1 || arguments.seed.is_some() || arguments.plain {
+    if arguments.runs.replicas > 1 || arguments.runs.seed.is_some() || arguments.plain {
         return Err(Failure::usage("--on: a schedule of a file is one and has no seed; leave out --replicas, --seed and --plain"));
     }
     if let Some(omniscient) = arguments.with.iter().find(|candidate| candidate.needs_starts()) {
@@ -106,6 +91,8 @@ fn listed(arguments: &Replay, scenario: &Scenario) -> Result<Arc<Schedule>, Fail
 struct Run {
     recorded: Recorded,
     window: Duration,
+    /// Of all packets, those of the warm-up too.
+    packet_hops: u64,
     /// Kept for `--parquet` only: millions of packets.
     schedule: Option<Arc<Schedule>>,
     outcomes: Vec<(Outcome, ReplayResult)>,
@@ -114,13 +101,9 @@ struct Run {
 }
 
 fn replays(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], listed: Option<&Arc<Schedule>>) -> Result<Vec<Run>, Failure> {
-    let seeds = u64::from(arguments.replicas);
-    if scenario.seed.checked_add(seeds - 1).is_none() {
-        return Err(Failure::usage(format!("seed {}: the last replica's must be below 2^64", scenario.seed)));
-    }
-    let shows = !arguments.quiet && io::stderr().is_terminal();
+    let seeds = arguments.runs.count(scenario.seed)?;
     let all = seeds * (u64::from(listed.is_none()) + candidates.len() as u64);
-    let meeting = shows.then(|| Meeting::new(listed.map_or(scenario.duration, |schedule| schedule.window), all));
+    let meeting = arguments.runs.meeting(listed.map_or(scenario.duration, |schedule| schedule.window), all);
     let progress = || {
         let (meeting, mut told) = (&meeting, (0, 0));
         move |progress| meeting.iter().for_each(|meeting| meeting.tell(progress, &mut told))
@@ -146,10 +129,11 @@ fn replays(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], li
         let outcomes: Result<Vec<_>, _> = candidates.par_iter().map(replay).collect();
         let (outcomes, replaying) = outcomes?.into_iter().unzip();
         let (recorded, window) = (Recorded::new(&schedule, threshold), schedule.window);
+        let packet_hops = schedule.packets.iter().map(|packet| schedule.path(packet).count() as u64).sum();
         let schedule = arguments.parquet.is_some().then_some(schedule);
-        Ok(Run { recorded, window, schedule, outcomes, recording, replaying })
+        Ok(Run { recorded, window, packet_hops, schedule, outcomes, recording, replaying })
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.threads.unwrap_or(0).into()).build().map_err(Failure::run)?;
+    let pool = arguments.runs.pool()?;
     let runs: Result<Vec<_>, ReplayError> = pool.install(|| (0..seeds).into_par_iter().map(one).collect());
     runs.map_err(|error| {
         let message = format!("{}: {error}", scenario.name);
@@ -164,6 +148,7 @@ fn replayed(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], r
     Replayed {
         version: env!("CARGO_PKG_VERSION"),
         name: scenario.name.clone(),
+        notes: Vec::new(),
         window: runs.first().map_or(0.0, |run| run.window.as_secs_f64()),
         warmup: if arguments.on.is_some() { 0.0 } else { scenario.warmup.as_secs_f64() },
         slack: arguments.slack.name(),
@@ -192,7 +177,7 @@ fn plain(scenario: &Scenario, runs: &[Run]) -> Result<(), Failure> {
     let plain = began.elapsed().as_secs_f64();
     let replaying = run.replaying.first().copied().unwrap_or(0.0);
     let each = |seconds: f64, hops: u64| seconds * 1e9 / hops.max(1) as f64;
-    let [ours, plainly] = [each(run.recording + replaying, run.recorded.packet_hops), each(plain, results.packet_hops)];
+    let [ours, plainly] = [each(run.recording + replaying, run.packet_hops), each(plain, results.packet_hops)];
     eprintln!(
         "seed {}: recorded in {:.2} s, replayed and compared in {replaying:.2} s, {ours:.0} ns a packet-hop; a plain run takes {plainly:.0} ns: {:.2} times as long",
         run.recorded.seed,

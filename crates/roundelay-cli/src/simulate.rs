@@ -1,11 +1,8 @@
 //! `roundelay simulate`.
 
-pub(crate) mod captures;
 mod outputs;
 mod watch;
 
-use std::cell::RefCell;
-use std::io::{self, ErrorKind, IsTerminal};
 use std::path::Path;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -14,8 +11,8 @@ use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario, TEMPL
 
 use crate::arguments::Simulate;
 use crate::failure::Failure;
-use crate::progress::Meeting;
-use crate::{print, style, text_file};
+use crate::scenario::Read;
+use crate::{print, style};
 use watch::{Files, Watch};
 
 pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
@@ -64,28 +61,10 @@ fn template(name: &str) -> Result<(), Failure> {
     print(text)
 }
 
-/// The scenario's text, and what it is called.
-pub(crate) fn text(path: &Path) -> Result<(String, String), Failure> {
-    const EXPECTED: &str = "a scenario in TOML";
-    if path.as_os_str() != "-" {
-        return Ok((path.display().to_string(), text_file::read(path, EXPECTED)?));
-    }
-    let name = "standard input";
-    let text = io::read_to_string(io::stdin()).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData => Failure::usage(format!("{name}: no text in UTF-8; expected {EXPECTED}")),
-        _ => Failure::usage(format!("{name}: cannot read: {error}; expected {EXPECTED}")),
-    })?;
-    Ok((name.to_owned(), text))
-}
-
 /// The scenario as it is to be run, its text, and what is odd about it and its captures.
 fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String, Vec<String>), Failure> {
-    let (name, mut text) = text(path)?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let notes = RefCell::default();
-    let scenario = Scenario::from_toml_with(&name, &text, folder, &|path, by, end| captures::read(path, by, end, &notes));
-    let mut scenario = scenario.map_err(|error| Failure::usage(roundelay_report::clean(&error.to_string())))?;
-    scenario.seed = arguments.seed.unwrap_or(scenario.seed);
+    let Read { name, mut scenario, mut text, mut notes } = Read::scenario(path)?;
+    scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
     scenario.keeps_all_flows = arguments.parquet.is_some();
     if let Some(queue) = &arguments.queue {
         let changed = scenario.set_queues(queue).map_err(|error| Failure::usage(format!("{name}: --queue: {error}")))?;
@@ -96,7 +75,6 @@ fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String, Vec<Stri
         let limit = queue.limit.map_or_else(String::new, |limit| format!(", buffer {limit}"));
         text = format!("# In the queues of routers, whatever is said below: {}{limit}\n\n{text}", queue.discipline);
     }
-    let mut notes = notes.into_inner();
     notes.extend(scenario.notes());
     Ok((scenario, text, notes))
 }
@@ -109,13 +87,8 @@ fn write_columns(arguments: &Simulate, simulated: &Simulated, metadata: &[(Strin
 
 /// Replicas side by side; their order is that of their seeds, whichever is done first.
 fn replicas(scenario: &Scenario, arguments: &Simulate, watch: &Watch<'_>) -> Result<Vec<Results>, Failure> {
-    let runs = u64::from(arguments.replicas);
-    if scenario.seed.checked_add(runs - 1).is_none() {
-        return Err(Failure::usage(format!("seed {}: the last replica's must be below 2^64", scenario.seed)));
-    }
-    let shows = !arguments.quiet && io::stderr().is_terminal();
-    let meeting = shows.then(|| Meeting::new(scenario.duration, runs));
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.threads.unwrap_or(0).into()).build().map_err(Failure::run)?;
+    let runs = arguments.runs.count(scenario.seed)?;
+    let (meeting, pool) = (arguments.runs.meeting(scenario.duration, runs), arguments.runs.pool()?);
     let one = |replica: u64| {
         let mut told = (0, 0);
         let progress = |progress| {

@@ -166,3 +166,16 @@ fn wrong_input_is_told() {
     let message = error(&folder.write("lossy.toml", &lossy), &[]);
     assert!(message.contains("its wire loses packets"), "{message}");
 }
+
+/// What is odd about a capture is told, as `simulate` does.
+#[test]
+fn notes_on_captures_are_told() {
+    let folder = Folder::new("notes");
+    let mut capture = fs::read("../../examples/captures/home-downlink.pcap").unwrap();
+    capture.truncate(20_000);
+    fs::write(folder.0.join("cut.pcap"), capture).unwrap();
+    let source = "[[source]]\nkind = \"trace\"\nfile = \"cut.pcap\"\nfrom = \"s*\"\nto = \"r*\"\n";
+    let text = format!("duration = \"60s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 2\nrate = \"20mbit\"\n{source}");
+    let results = json(&folder.write("cut.toml", &text), &[]);
+    assert!(results["notes"][0].as_str().unwrap().contains("cut.pcap"), "{}", results["notes"]);
+}

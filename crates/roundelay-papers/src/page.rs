@@ -97,7 +97,7 @@ impl<'a> Judged<'a> {
             let label = x.map_or_else(|| name.to_owned(), |x| format!("{name} @ {}", rounded(x)));
             let published = spread.map_or_else(|| rounded(value), |spread| format!("{} (deviation {})", rounded(value), rounded(spread)));
             let ours = interval.map_or_else(|| "not measured".to_owned(), |(interval, n)| measured(interval, n));
-            let ratio = interval.map_or_else(String::new, |(interval, _)| rounded(interval.mean / value));
+            let ratio = interval.filter(|_| value != 0.0).map_or_else(|| "–".to_owned(), |(interval, _)| rounded(interval.mean / value));
             [label, published, ours, ratio]
         };
         let rows = self.plan.published.iter().flat_map(|published| {

@@ -20,6 +20,8 @@ pub struct Replayed {
     pub version: &'static str,
     /// What the scenario is called.
     pub name: String,
+    /// What was odd about the captures that it sends, a sentence each.
+    pub notes: Vec<String>,
     /// Seconds within which packets were sent.
     pub window: f64,
     /// Seconds of these that count for nothing.
@@ -212,6 +214,9 @@ impl Replayed {
         lines.extend(wrap(&facts, style.limit()));
         let (least, most) = self.thresholds();
         let threshold = if least == most { seconds(least) } else { format!("{} to {}", seconds(least), seconds(most)) };
+        for note in &self.notes {
+            lines.extend(wrap(&format!("Note: {}", clean(note)), style.limit()).iter().map(|line| Paint::Faint.on(line, style.color)));
+        }
         lines.extend(wrap(&format!("T = {threshold}. Drained: all packets sent, whenever they got out. Cut: those that got out in time for the end of the window in both runs."), style.limit()));
         lines
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use roundelay::{Duration, Instant, Slack};
+use roundelay_sim::Direction;
 use roundelay_sim::replay::{Candidate, Count, Counting, Replay, ReplayError, Schedule, SlackRule};
 use roundelay_sim::scenario::Scenario;
 
@@ -74,7 +75,7 @@ fn packets_of_tcp_keep_their_numbers() {
                 [[source]]\nkind = \"tcp\"\nfrom = \"s*\"\nto = \"r*\"\nstart_jitter = \"1s\"\n";
     let schedule = record(&scenario(text), false);
     assert!(schedule.dropped > 0, "a buffer of 50 packets is too short for four flows");
-    let backward = schedule.packets.iter().filter(|packet| packet.direction.name() == "backward").count();
+    let backward = schedule.packets.iter().filter(|packet| packet.direction == Direction::Backward).count();
     assert!(schedule.packets.len() > 3_000 && backward * 3 > schedule.packets.len());
     assert!(schedule.packets.windows(2).all(|pair| pair[0].input <= pair[1].input));
     let found = count(&schedule, "lstf preempt");
@@ -148,7 +149,7 @@ fn a_window_that_cuts_off_counts_less() {
     assert_eq!(drained.by_congestion_points.iter().map(|count| count.overdue).sum::<u64>(), drained.all.overdue);
 }
 
-/// A packet's schedule adds up: the time that it took is what it needs and what it waited, which is its slack.
+/// o(p) - i(p) is the time without waiting and the waits; the waits are the slack.
 #[test]
 fn a_schedule_adds_up() {
     let schedule = record(&one_link("random"), false);

@@ -6,6 +6,8 @@ use clap::Args;
 use roundelay::Duration;
 use roundelay_sim::replay::{Candidate, SlackRule};
 
+use super::Runs;
+
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
     /// The scenario, whose run is recorded; or with --on a schedule in Parquet, as --parquet writes it
@@ -28,17 +30,12 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) resolution: Option<Duration>,
 
-    /// T: packets that are late by more are counted apart [default: the time of the longest packet on the slowest link]
+    /// T: packets that are late by more are counted apart [default: the longest time that a packet takes on a link of its path]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) threshold: Option<Duration>,
 
-    /// Seed of all that is drawn [default: the scenario's]
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-
-    /// Schedules to record and replay, each with the seed after the one before; figures are then means with 95% confidence intervals
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=10_000))]
-    pub(crate) replicas: u16,
+    #[command(flatten)]
+    pub(crate) runs: Runs,
 
     /// Also run the scenario as `roundelay simulate` does, and say on standard error what recording, replaying and comparing took beside that
     #[arg(long)]
@@ -55,14 +52,6 @@ pub(crate) struct Replay {
     /// Write Parquet files into this folder: schedule.parquet, a row a packet, and replays.parquet, a row a packet and discipline; one schedule only
     #[arg(long, value_name = "DIR")]
     pub(crate) parquet: Option<PathBuf>,
-
-    /// Threads to use [default: one a core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
-
-    /// No progress bar
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
 }
 
 fn parse_candidate(text: &str) -> Result<Candidate, String> {

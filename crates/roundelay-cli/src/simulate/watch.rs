@@ -28,10 +28,11 @@ pub(super) struct Files {
 impl Files {
     /// Places that cannot be written to are told before a long run, not after it.
     pub(super) fn create(arguments: &Simulate) -> Result<Self, Failure> {
-        let Simulate { log, pcapng, html, packets, replicas, .. } = arguments;
+        let Simulate { log, pcapng, html, packets, runs, .. } = arguments;
         let options = [("--log", log.is_some()), ("--pcapng", pcapng.is_some()), ("--packets", *packets)];
-        if let Some((option, _)) = options.into_iter().find(|(_, is_wanted)| *is_wanted && *replicas > 1) {
-            let message = format!("{option} tells of one run, not of {replicas} replicas: leave out --replicas, or choose one with --seed");
+        if let Some((option, _)) = options.into_iter().find(|(_, is_wanted)| *is_wanted && runs.replicas > 1) {
+            let message =
+                format!("{option} tells of one run, not of {} replicas: leave out --replicas, or choose one with --seed", runs.replicas);
             return Err(Failure::usage(message));
         }
         let open = |path: &Option<PathBuf>| -> Result<Option<Named>, Failure> {

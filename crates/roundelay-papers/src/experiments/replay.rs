@@ -31,7 +31,7 @@ pub(super) struct Replay {
     queues: Vec<String>,
     /// Candidates: their names, and disciplines as `--with` of `roundelay replay` takes them; or tables with a `discipline` and its `slack` and `resolution`.
     with: Table,
-    /// T, where it is not the time of the longest packet on the slowest link.
+    /// T, where it is not the longest time that a packet takes on a link of its path.
     threshold: Option<String>,
     /// The scenario, as in a file for `roundelay simulate`.
     scenario: Table,

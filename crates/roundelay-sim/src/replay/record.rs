@@ -4,7 +4,6 @@ use roundelay::{DropReason, Duration, Instant, Rate};
 
 use super::ReplayError;
 use super::schedule::{Flow, Packet, Schedule};
-use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried};
 use crate::flows::FlowNumber;
 use crate::link::{preempts, waited};
@@ -170,14 +169,4 @@ pub(super) fn run<P: Probe>(
     simulation.silence();
     simulation.run(Instant::MAX).map_err(&named)?;
     if simulation.on_their_way() > 0 { Err(ReplayError::TooLong) } else { Ok(()) }
-}
-
-impl Direction {
-    /// Its name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Forward => "forward",
-            Self::Backward => "backward",
-        }
-    }
 }

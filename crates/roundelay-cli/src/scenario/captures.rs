@@ -13,7 +13,7 @@ const MOST_PACKETS: usize = 100_000_000;
 
 /// A capture's packets before `end`: lengths, flows and times are those of `roundelay compare`, but long silences last as long as they did. What is
 /// odd about them goes to `notes`.
-pub(crate) fn read(path: &Path, by: scenario::FlowBy, end: Duration, notes: &RefCell<Vec<String>>) -> Result<Vec<Entry>, String> {
+pub(super) fn read(path: &Path, by: scenario::FlowBy, end: Duration, notes: &RefCell<Vec<String>>) -> Result<Vec<Entry>, String> {
     let by = match by {
         scenario::FlowBy::FiveTuple => FlowBy::FiveTuple,
         scenario::FlowBy::Source => FlowBy::Source,

@@ -1,0 +1,67 @@
+//! A scenario that the user names, with the captures that it sends.
+
+mod captures;
+
+use std::cell::RefCell;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use roundelay_report::clean;
+use roundelay_sim::scenario::{ReadCapture, Scenario, ScenarioError};
+
+use crate::failure::Failure;
+use crate::text_file;
+
+/// A scenario that was read.
+pub(crate) struct Read {
+    /// What messages call its file.
+    pub(crate) name: String,
+    pub(crate) scenario: Scenario,
+    /// The file.
+    pub(crate) text: String,
+    /// What is odd about its captures, a sentence each.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Read {
+    /// Reads a scenario; `-` is standard input.
+    ///
+    /// # Errors
+    /// It cannot be read, or is none.
+    pub(crate) fn scenario(path: &Path) -> Result<Self, Failure> {
+        Self::with(path, Scenario::from_toml_with)
+    }
+
+    /// The same where the network alone is wanted.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) fn network(path: &Path) -> Result<Self, Failure> {
+        Self::with(path, Scenario::network_from_toml)
+    }
+
+    fn with(path: &Path, read: ReadScenario) -> Result<Self, Failure> {
+        let (name, text) = text(path)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let notes = RefCell::default();
+        let scenario = read(&name, &text, folder, &|path, by, end| captures::read(path, by, end, &notes));
+        let scenario = scenario.map_err(|error| Failure::usage(clean(&error.to_string())))?;
+        Ok(Self { name, scenario, text, notes: notes.into_inner() })
+    }
+}
+
+type ReadScenario = fn(&str, &str, &Path, &ReadCapture<'_>) -> Result<Scenario, ScenarioError>;
+
+/// The scenario's text, and what it is called.
+fn text(path: &Path) -> Result<(String, String), Failure> {
+    const EXPECTED: &str = "a scenario in TOML";
+    if path.as_os_str() != "-" {
+        return Ok((path.display().to_string(), text_file::read(path, EXPECTED)?));
+    }
+    let name = "standard input";
+    let text = io::read_to_string(io::stdin()).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => Failure::usage(format!("{name}: no text in UTF-8; expected {EXPECTED}")),
+        _ => Failure::usage(format!("{name}: cannot read: {error}; expected {EXPECTED}")),
+    })?;
+    Ok((name.to_owned(), text))
+}
