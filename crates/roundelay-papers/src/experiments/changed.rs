@@ -1,33 +1,33 @@
-//! A scenario in a `[run]` table, and the keys of it that a column changes.
+//! A scenario in a `[run]` table, and the keys of it that a column or a scheme changes.
 
 use std::path::Path;
 
 use roundelay_sim::scenario::Scenario;
 use toml::{Table, Value};
 
-use super::columns;
 use crate::places::{Places, Wrong};
 use crate::table::set;
 
 /// A key of a scenario that a column changes.
 pub(super) struct Change<'a> {
     /// The key of `[run]` where it is written.
-    written: String,
+    pub(super) written: String,
     /// Its path in the scenario.
     pub(super) path: &'a str,
     pub(super) value: &'a Value,
 }
 
-/// What a column changes: a discipline takes the keys `queues`, a table says itself.
-pub(super) fn changes<'a>(columns: &'a Table, queues: &'a [String], column: &str) -> Result<Vec<Change<'a>>, Wrong> {
-    match columns.get(column) {
+/// What an entry of a table (`columns`, `schemes`) changes: a discipline takes the keys `queues`, a table says itself.
+pub(super) fn changes<'a>((name, table): (&str, &'a Table), queues: &'a [String], entry: &str) -> Result<Vec<Change<'a>>, Wrong> {
+    let written = format!("{name}.{entry}");
+    match table.get(entry) {
         Some(value @ Value::String(_)) => {
-            Ok(queues.iter().map(|path| Change { written: format!("columns.{column}"), path, value }).collect())
+            Ok(queues.iter().map(|path| Change { written: written.clone(), path, value }).collect())
         }
         Some(Value::Table(changes)) => {
-            Ok(changes.iter().map(|(path, value)| Change { written: format!("columns.{column}.{path}"), path, value }).collect())
+            Ok(changes.iter().map(|(path, value)| Change { written: format!("{written}.{path}"), path, value }).collect())
         }
-        _ => Err(columns::wrong(column, "expected a discipline, or a table of keys of the scenario")),
+        _ => Err(Wrong::new(&written, format!("{written}: expected a discipline, or a table of keys of the scenario"))),
     }
 }
 

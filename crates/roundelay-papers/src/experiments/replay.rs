@@ -45,7 +45,7 @@ impl Replay {
     /// The scenario of a column, and its T if it has one.
     fn scenario(&self, column: &str) -> Result<(Scenario, Option<Duration>), Wrong> {
         let (own, changes): (Vec<_>, Vec<_>) =
-            changes(&self.columns, &self.queues, column)?.into_iter().partition(|change| change.path == "threshold");
+            changes(("columns", &self.columns), &self.queues, column)?.into_iter().partition(|change| change.path == "threshold");
         let own = own.first().and_then(|change| change.value.as_str()).map(|text| (format!("columns.{column}.threshold"), text));
         let threshold = own.or_else(|| self.threshold.as_deref().map(|text| ("threshold".to_owned(), text)));
         let threshold = threshold.map(|(key, text)| time(&key, text)).transpose()?;
