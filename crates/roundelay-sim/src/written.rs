@@ -11,8 +11,8 @@ use roundelay::schedulers::{Discipline as _, Spec};
 use roundelay::{Billionths, Bytes, Duration, Limit, Rate, tree};
 use roundelay_trace::dscp_number;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserializer;
 use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::decision::DecisionCost;
 use crate::network::TREE;
@@ -204,6 +204,23 @@ pub(crate) fn read<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Re
 /// What stands there is none.
 pub(crate) fn some<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<Option<V>, D::Error> {
     read(deserializer).map(Some)
+}
+
+/// For `deserialize_with` of a pair that may be left out, as in `["500ms", "2s"]`.
+///
+/// # Errors
+/// There are not two, or what stands there is none.
+pub(crate) fn some_two<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<Option<[V; 2]>, D::Error> {
+    <[Item<V>; 2]>::deserialize(deserializer).map(|items| Some(items.map(|Item(value)| value)))
+}
+
+/// One of a list.
+struct Item<V>(V);
+
+impl<'de, V: Written> Deserialize<'de> for Item<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer).map(Self)
+    }
 }
 
 struct Any<V>(PhantomData<V>);

@@ -72,7 +72,8 @@ impl Sampler {
 
     pub(super) fn finish(&mut self, meter: &Meter) {
         let points = |delays: &Delays| delays.cdf(POINTS).into_iter().map(|(span, share)| (Duration::as_secs_f64(span), share)).collect();
-        let curves = meter.groups.iter().map(|group| GroupCurves { delay: points(&group.delays), completion: points(&group.completions) });
+        let curves =
+            meter.groups.iter().map(|group| GroupCurves { delay: points(&group.delays), completion: points(&group.transfers.times) });
         self.curves.groups = curves.collect();
     }
 }

@@ -12,9 +12,9 @@ use toml::de::{DeTable, DeValue};
 use super::entry::{SourceTable, groups};
 use super::estimate::{Estimate, MOST_EVENTS};
 use super::files::{Files, ReadCapture, no_captures};
+use super::measures::Measures;
 use super::reader::Reader;
 use super::topology::{LinkEntry, NodeEntry, Parts, PortEntry, TopologyTable, topology};
-use super::yardsticks::Measures;
 use super::{Scenario, ScenarioError};
 use crate::network::LinkClass;
 use crate::random::mix;
@@ -209,13 +209,7 @@ impl Top {
             let message = format!("warmup {}: legal range 0 to less than the duration, {}", self.warmup, self.duration);
             return Err(reader.at("warmup", message));
         }
-        let part = self.meter.starved_below;
-        if !(part > 0.0 && part < 1.0) {
-            return Err(reader.at("meter.starved_below", format!("starved_below {part}: legal range above 0, below 1")));
-        }
-        if !self.meter.flows && reader.has("meter.starved_below") {
-            return Err(reader.at("meter.starved_below", "starved_below: flows are looked at one by one with flows = true"));
-        }
+        self.meter.check(reader, self.warmup, self.duration)?;
         if let Some(port) = self.port.iter().position(|port| port.cost.is_some()).filter(|_| self.routing.metric != Metric::Cost) {
             return Err(reader.at(&format!("port.{port}.cost"), "cost: it counts where [routing] has metric = \"cost\", and nowhere else"));
         }

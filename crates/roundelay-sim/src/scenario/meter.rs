@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use roundelay::{DropReason, Duration, FlowId, Instant, Packet, Rate};
 use roundelay_metrics::Delays;
 
+use super::transfers::{Completed, Counted, Transfer};
 use super::{Group, Scenario};
 use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried};
@@ -37,8 +38,7 @@ pub(super) struct Packets {
 
 impl Packets {
     #[inline]
-    fn deliver(&mut self, delay: Duration) {
-        self.delivered += 1;
+    fn time(&mut self, delay: Duration) {
         self.delays += u128::from(delay.as_picos());
         self.squares += u128::from(delay.as_nanos()).pow(2);
         self.longest = self.longest.max(delay);
@@ -49,10 +49,11 @@ impl Packets {
         (self.delivered > 0).then(|| self.delays as f64 / 1e12 / self.delivered as f64)
     }
 
-    /// Of the delays of one packet from their mean, in seconds.
-    pub(super) fn deviation(&self) -> Option<f64> {
-        let mean = self.mean()?;
-        let square = self.squares as f64 / 1e18 / self.delivered as f64 - mean * mean;
+    /// Standard deviation of the delays, in seconds. `timed`: how many there are; in a group fewer than packets that arrived if `[meter] started`
+    /// leaves out flows.
+    pub(super) fn deviation(&self, timed: u64) -> Option<f64> {
+        let mean = |sum: u128, unit: f64| (timed > 0).then(|| sum as f64 / unit / timed as f64);
+        let square = mean(self.squares, 1e18)? - mean(self.delays, 1e12)?.powi(2);
         // To a nanosecond's rounding there may be nothing left.
         Some(square.max(0.0).sqrt())
     }
@@ -96,6 +97,8 @@ pub(super) struct FlowMeter {
     pub(super) is_open: bool,
     /// Whether it has ended after so many others that it is one of those told only on demand.
     pub(super) is_late: bool,
+    /// Whether its packets' delays count in its group: of bursts, those of flows that `[meter] started` leaves out do not.
+    is_timed: bool,
     pub(super) packets: Packets,
     /// After the warm-up. None of a flow whose agent tells nothing.
     pub(super) repairs: Option<Effort>,
@@ -110,18 +113,14 @@ pub(super) struct GroupMeter {
     pub(super) closed: u64,
     pub(super) packets: Packets,
     pub(super) delays: Delays,
-    /// Times until transfers were complete that began after the warm-up.
-    pub(super) completions: Delays,
-    /// Sum of their bits a second.
-    pub(super) goodputs: f64,
+    /// Complete transfers that count.
+    pub(super) transfers: Completed,
+    /// The same by how many decimal digits the transfer's bytes less one have.
+    pub(super) sizes: BTreeMap<u32, Completed>,
     /// Such transfers that were cut off, or of which packets were lost for good.
     pub(super) incomplete: u64,
     /// After the warm-up. None if no agent has told any.
     pub(super) repairs: Option<Effort>,
-    /// Mean round trips of complete transfers whose agents tell.
-    pub(super) round_trips: Delays,
-    /// Completion times and goodputs by how many decimal digits the transfer's bytes less one have.
-    pub(super) sizes: BTreeMap<u32, (Delays, f64)>,
 }
 
 /// What came to a link after the warm-up, and got it.
@@ -150,6 +149,7 @@ impl LinkMeter {
 #[derive(Debug)]
 pub(super) struct Meter {
     pub(super) warmup: Instant,
+    pub(super) transfers: Counted,
     pub(super) groups: Vec<GroupMeter>,
     /// Whether flows that have ended are kept however many there are.
     keeps_all: bool,
@@ -171,6 +171,7 @@ impl Meter {
         let group = |group: &Group| GroupMeter { ending: group.source.ending(), ..GroupMeter::default() };
         Self {
             warmup: Instant::ZERO + scenario.warmup,
+            transfers: Counted::new(&scenario.measures, scenario.warmup, scenario.duration),
             groups: scenario.groups.iter().map(group).collect(),
             keeps_all: scenario.keeps_all_flows,
             flows: Vec::new(),
@@ -211,23 +212,27 @@ impl Meter {
         write(&mut self.groups[flow.group as usize].packets);
     }
 
-    /// The run ends: bursts that are still on their way are cut off.
+    /// The run ends: flows that are still on their way are cut off, of those that nobody tells of.
     pub(super) fn end(&mut self) {
-        for flow in self.flows.iter().filter(|flow| flow.is_open && flow.opened >= self.warmup) {
-            let group = &mut self.groups[flow.group as usize];
-            group.incomplete += u64::from(group.ending.is_silent());
-        }
+        let is_cut_off = |flow: &&FlowMeter| flow.is_open && self.groups[flow.group as usize].ending.is_silent();
+        let cut_off: Vec<_> = self.flows.iter().filter(is_cut_off).map(Transfer::cut_off).collect();
+        cut_off.iter().for_each(|transfer| self.settle(transfer));
     }
 
-    fn finish(&mut self, group: u32, took: Duration, bytes: u64) {
-        let group = &mut self.groups[group as usize];
-        group.completions.record(took);
-        let seconds = took.as_secs_f64();
-        let goodput = if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 };
-        group.goodputs += goodput;
-        let (completions, goodputs) = group.sizes.entry(digits(bytes)).or_default();
-        completions.record(took);
-        *goodputs += goodput;
+    /// A transfer is over.
+    fn settle(&mut self, transfer: &Transfer) {
+        if !self.transfers.counts(transfer.start) {
+            return;
+        }
+        let group = &mut self.groups[transfer.group as usize];
+        match transfer.completion_time(self.transfers.complete) {
+            Some(took) => {
+                group.transfers.record(transfer, took);
+                group.sizes.entry(digits(transfer.bytes)).or_default().record(transfer, took);
+            }
+            None => group.incomplete += 1,
+        }
+        self.transfers.keep(transfer);
     }
 }
 
@@ -239,8 +244,9 @@ fn digits(bytes: u64) -> u32 {
 impl Probe for Meter {
     fn opened(&mut self, now: Instant, flow: FlowNumber, group: u32, from: NodeId, to: NodeId) {
         self.groups[group as usize].flows += 1;
+        let is_timed = self.groups[group as usize].ending != Ending::Silent || self.transfers.counts(now);
         let (packets, repairs) = (Packets::default(), None);
-        let meter = FlowMeter { number: flow.0, group, from, to, opened: now, is_open: true, is_late: false, packets, repairs };
+        let meter = FlowMeter { number: flow.0, group, from, to, opened: now, is_open: true, is_late: false, is_timed, packets, repairs };
         let place = self.free.pop().unwrap_or(self.flows.len());
         if place == self.flows.len() {
             self.flows.push(meter);
@@ -290,47 +296,40 @@ impl Probe for Meter {
         group.packets.bytes += u64::from(packet.len);
         if cargo.sent >= self.warmup {
             let delay = now.since(cargo.sent);
-            flow.packets.deliver(delay);
-            group.packets.deliver(delay);
-            group.delays.record(delay);
+            flow.packets.delivered += 1;
+            group.packets.delivered += 1;
+            flow.packets.time(delay);
+            if flow.is_timed {
+                group.packets.time(delay);
+                group.delays.record(delay);
+            }
         }
     }
 
     fn reported(&mut self, now: Instant, flow: FlowNumber, report: &Report) {
         let Some(place) = self.places.get(&flow.0) else { return };
         let flow = &mut self.flows[*place];
-        let group = flow.group;
-        let meter = &mut self.groups[group as usize];
+        let meter = &mut self.groups[flow.group as usize];
         let Report { retransmissions, timeouts, .. } = *report;
         let effort = if now < self.warmup { Effort::default() } else { Effort { retransmissions, timeouts } };
         for repairs in [&mut flow.repairs, &mut meter.repairs] {
             *repairs = Some(repairs.unwrap_or_default() + effort);
         }
-        if report.start < self.warmup || !report.is_transfer || meter.ending == Ending::Never {
-            return;
-        }
-        if report.is_complete {
-            self.finish(group, report.completion_time(), report.bytes);
-            if report.round_trip > Duration::ZERO {
-                self.groups[group as usize].round_trips.record(report.round_trip);
-            }
-        } else {
-            meter.incomplete += 1;
+        if report.is_transfer && meter.ending != Ending::Never {
+            let transfer = Transfer::of_report(flow, report);
+            self.settle(&transfer);
         }
     }
 
     fn closed(&mut self, now: Instant, flow: FlowNumber, counts: &FlowCounts) {
         let Some(place) = self.places.remove(&flow.0) else { return };
-        let FlowMeter { group, opened, .. } = self.flows[place];
-        self.flows[place].is_open = false;
-        self.groups[group as usize].closed += 1;
-        let ending = self.groups[group as usize].ending;
-        if ending.is_silent() && opened >= self.warmup {
-            if ending.is_complete(counts) {
-                self.finish(group, now.since(opened), counts.bytes);
-            } else {
-                self.groups[group as usize].incomplete += 1;
-            }
+        let flow = &mut self.flows[place];
+        flow.is_open = false;
+        let group = &mut self.groups[flow.group as usize];
+        group.closed += 1;
+        if group.ending.is_silent() {
+            let transfer = Transfer::of_counts(flow, counts, group.ending.is_complete(counts), now);
+            self.settle(&transfer);
         }
         self.closed += 1;
         self.flows[place].is_late = self.closed > TOLD_FLOWS as u64;

@@ -13,6 +13,7 @@ mod interval;
 mod lists;
 mod lives;
 mod load;
+mod measures;
 mod meter;
 mod notes;
 mod pairs;
@@ -25,6 +26,7 @@ mod run;
 mod source;
 mod template;
 mod topology;
+mod transfers;
 mod unused;
 mod yardsticks;
 
@@ -40,6 +42,7 @@ pub use files::ReadCapture;
 pub use interval::{Interval, student_95};
 pub use lists::{FlowBy, Trace, Workload};
 pub use lives::FlowLife;
+pub use measures::{Completion, Measures};
 pub use pairs::Pairing;
 pub use port_meter::Backlogged;
 pub use protocol::{Control, Flavour, Preset, Protocol};
@@ -50,7 +53,8 @@ pub use source::{
     Apart, Arrivals, Burst, Cbr, Lengths, OnOff, Poisson, RequestResponse, SizesSpec, SourceSpec, Tcp, Transport, Video, Voip,
 };
 pub use template::{TEMPLATES, template};
-pub use yardsticks::{FlowIndices, GroupLives, Measures};
+pub use transfers::Transfer;
+pub use yardsticks::{FlowIndices, GroupLives};
 
 use crate::network::NodeId;
 use crate::sources::Urgency;
@@ -75,7 +79,7 @@ pub struct Scenario {
     pub groups: Vec<Group>,
     /// Files that it names: lists, captures, maps, trees.
     pub files: Vec<PathBuf>,
-    /// What is measured on request.
+    /// What is measured on request, and which transfers count.
     pub measures: Measures,
     /// Whether results keep all flows, however many end: a few hundred bytes each. If not, those beyond the first 4,096 to end are left out.
     pub keeps_all_flows: bool,

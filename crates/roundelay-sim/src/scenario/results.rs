@@ -15,6 +15,7 @@ use super::Scenario;
 use super::lives::FlowLife;
 use super::meter::{FlowMeter, Meter, Packets, TOLD_FLOWS};
 use super::port_meter::Backlogged;
+use super::transfers::Transfer;
 use super::yardsticks::{FlowIndices, GroupLives, Yardsticks};
 use crate::link::LinkCounts;
 use crate::network::{NodeId, link_name};
@@ -105,11 +106,13 @@ pub struct GroupResult {
     /// Jain's index of the throughputs by weight of its flows; none if there are not two, or if any has ended. Of sources that ask and are answered
     /// the answers count, not the requests.
     pub jain: Option<f64>,
-    /// Times until transfers were complete that began after the warm-up: flow completion times.
+    /// Times until transfers were complete that count, which are those that began after the warm-up or in `[meter] started`: flow completion times.
     pub completion: Spread,
+    /// Their mean weighted by the transfers' bytes.
+    pub completion_by_bytes: Option<f64>,
     /// Mean over these transfers of their bytes by their time.
     pub goodput: Option<f64>,
-    /// Transfers that began after the warm-up and were cut off, by their stop or the end of the run, or lost packets for good.
+    /// Transfers that count and were cut off, by their stop or the end of the run, or lost packets for good.
     pub incomplete: u64,
     /// Segments that were sent again after the warm-up, until the end of the run; none if none of its flows is over TCP.
     pub retransmissions: Option<u64>,
@@ -117,6 +120,8 @@ pub struct GroupResult {
     pub timeouts: Option<u64>,
     /// Mean round trips of complete transfers over TCP, the time that receivers took not counted.
     pub round_trip: Spread,
+    /// Their mean weighted by the transfers' bytes.
+    pub round_trip_by_bytes: Option<f64>,
     /// The transfers by size, the smallest first: those that there are.
     pub sizes: Vec<SizeResult>,
     /// Its flows over their own lives, where the scenario asks.
@@ -269,6 +274,9 @@ pub struct Results {
     /// What came of them, if the [scenario](Scenario) keeps all; not in JSON.
     #[serde(skip)]
     pub more_flows: Vec<FlowResult>,
+    /// Transfers that count, by flow and start, complete or not, if the scenario [asks](super::Measures::transfers); not in JSON.
+    #[serde(skip)]
+    pub transfers: Vec<Transfer>,
 }
 
 /// What a link had done at some instant.
@@ -279,7 +287,7 @@ pub(super) struct LinkState {
 }
 
 impl Results {
-    /// `before`: what links had counted at the end of the warm-up.
+    /// `before`: what links had counted at the end of the warm-up. Without the list of transfers.
     pub(super) fn new(
         scenario: &Scenario,
         [seed, events]: [u64; 2],
@@ -305,7 +313,8 @@ impl Results {
             }
         }
         let flows_left_out = meter.closed.saturating_sub(TOLD_FLOWS as u64);
-        Self { seed, events, packet_hops, groups, classes: links::classes(&links, meter), links, flows: told, flows_left_out, more_flows }
+        let (classes, transfers) = (links::classes(&links, meter), Vec::new());
+        Self { seed, events, packet_hops, groups, classes, links, flows: told, flows_left_out, more_flows, transfers }
     }
 }
 
@@ -335,7 +344,7 @@ fn flow_result(names: &Names, seconds: f64, flow: &FlowMeter) -> FlowResult {
         packets: Fates::of(packets),
         throughput: packets.bytes as f64 * 8.0 / seconds,
         delay: packets.mean(),
-        delay_deviation: packets.deviation(),
+        delay_deviation: packets.deviation(packets.delivered),
         longest_delay: (packets.delivered > 0).then(|| packets.longest.as_secs_f64()),
         retransmissions: flow.repairs.map(|repairs| repairs.retransmissions),
         timeouts: flow.repairs.map(|repairs| repairs.timeouts),

@@ -121,12 +121,14 @@ impl Scenario {
         simulation.end().map_err(|error| self.named(error))?;
         let (meter, (yardsticks, _)) = simulation.probe_mut();
         meter.end();
+        let transfers = meter.transfers.take();
         yardsticks.iter_mut().for_each(|yardsticks| yardsticks.end(end));
         let (meter, (yardsticks, _)) = simulation.probe();
         if let Some(sampler) = sampler {
             sampler.finish(meter);
         }
-        Ok(Results::new(self, [seed, simulation.events()], meter, yardsticks.as_ref(), [&before.unwrap_or_default(), &after]))
+        let links = [&before.unwrap_or_default()[..], &after];
+        Ok(Results { transfers, ..Results::new(self, [seed, simulation.events()], meter, yardsticks.as_ref(), links) })
     }
 
     /// The network of the run with this seed: links as long as it draws them, routes spread by its hash.

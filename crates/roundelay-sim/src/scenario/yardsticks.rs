@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use roundelay::{DropReason, Instant, Packet};
 use roundelay_metrics::{correlation, jain_index, starved};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::lives::{FlowLife, Lives, Pace};
+use super::measures::Measures;
 use super::meter::FlowMeter;
 use super::port_meter::{Backlogged, PortMeter};
 use super::{Group, Scenario};
@@ -15,25 +15,6 @@ use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::network::{LinkClass, LinkId, Network, NodeId};
 use crate::probe::Probe;
-
-/// What a scenario asks to be measured beside what always is. Each costs memory and time.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Measures {
-    /// Each flow over its own life: throughput, reordering, round trips, Bennett and Zhang's ratio, startup latency; starved flows and ranks.
-    pub flows: bool,
-    /// B-WFI and T-WFI of each flow and Jain's index while backlogged, at links of the core; at those of the edge if there are none.
-    pub wfi: bool,
-    /// Flows with less than this part of their fair share are starved: above 0, below 1.
-    #[schemars(range(min = 0, max = 1))]
-    pub starved_below: f64,
-}
-
-impl Default for Measures {
-    fn default() -> Self {
-        Self { flows: false, wfi: false, starved_below: 0.1 }
-    }
-}
 
 /// Worst-case fair indices of a flow: the worst over the links on its way that were measured, after the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -6,6 +6,7 @@ use roundelay_metrics::{Delays, jain_index};
 
 use super::super::Scenario;
 use super::super::meter::{FlowMeter, Meter};
+use super::super::transfers::Completed;
 use super::{Fates, GroupResult, SizeResult, Spread};
 
 pub(super) fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[&FlowMeter]) -> Vec<GroupResult> {
@@ -30,14 +31,16 @@ pub(super) fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[
         loss: Fates::of(&meter.packets).loss(),
         throughput: meter.packets.bytes as f64 * 8.0 / seconds,
         delay: Spread::of(&meter.delays),
-        delay_deviation: meter.packets.deviation(),
+        delay_deviation: meter.packets.deviation(meter.delays.count()),
         jain: jain(Some(number)),
-        completion: Spread::of(&meter.completions),
-        goodput: (meter.completions.count() > 0).then(|| meter.goodputs / meter.completions.count() as f64),
+        completion: Spread::of(&meter.transfers.times),
+        completion_by_bytes: meter.transfers.times_by_bytes.mean(),
+        goodput: meter.transfers.goodput(),
         incomplete: meter.incomplete,
         retransmissions: meter.repairs.map(|repairs| repairs.retransmissions),
         timeouts: meter.repairs.map(|repairs| repairs.timeouts),
-        round_trip: Spread::of(&meter.round_trips),
+        round_trip: Spread::of(&meter.transfers.round_trips),
+        round_trip_by_bytes: meter.transfers.round_trips_by_bytes.mean(),
         sizes: sizes(&meter.sizes),
         lives: None,
     });
@@ -48,11 +51,11 @@ pub(super) fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[
     groups
 }
 
-fn sizes(meters: &BTreeMap<u32, (Delays, f64)>) -> Vec<SizeResult> {
-    let result = |(digits, (completions, goodputs)): (&u32, &(Delays, f64))| SizeResult {
+fn sizes(meters: &BTreeMap<u32, Completed>) -> Vec<SizeResult> {
+    let result = |(digits, transfers): (&u32, &Completed)| SizeResult {
         up_to: 10_u64.saturating_pow(*digits),
-        completion: Spread::of(completions),
-        goodput: goodputs / completions.count() as f64,
+        completion: Spread::of(&transfers.times),
+        goodput: transfers.goodput().unwrap_or(0.0),
     };
     meters.iter().map(result).collect()
 }
@@ -62,17 +65,12 @@ pub(in crate::scenario) const ALL: &str = "all";
 
 /// All groups together.
 fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResult {
-    let (mut delays, mut completions, mut packets) = (Delays::default(), Delays::default(), Fates::default());
-    let (mut round_trips, mut by_size) = (Delays::default(), BTreeMap::<u32, (Delays, f64)>::new());
+    let (mut delays, mut packets) = (Delays::default(), Fates::default());
+    let (mut transfers, mut by_size) = (Completed::default(), BTreeMap::<u32, Completed>::new());
     for group in &meter.groups {
         delays.merge(&group.delays);
-        completions.merge(&group.completions);
-        round_trips.merge(&group.round_trips);
-        for (digits, (completions, goodputs)) in &group.sizes {
-            let (all, sum) = by_size.entry(*digits).or_default();
-            all.merge(completions);
-            *sum += goodputs;
-        }
+        transfers.merge(&group.transfers);
+        group.sizes.iter().for_each(|(class, transfers)| by_size.entry(*class).or_default().merge(transfers));
     }
     for Fates { sent, delivered, full, pushed_out, early, refused, lost, on_their_way } in groups.iter().map(|group| group.packets) {
         packets.sent += sent;
@@ -86,7 +84,6 @@ fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResul
     }
     let sum = |of: fn(&GroupResult) -> u64| groups.iter().map(of).sum();
     let some = |of: fn(&GroupResult) -> Option<u64>| groups.iter().filter_map(of).reduce(|one, other| one + other);
-    let goodputs: f64 = meter.groups.iter().map(|group| group.goodputs).sum();
     GroupResult {
         name: ALL.to_owned(),
         kind: "",
@@ -97,12 +94,14 @@ fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResul
         delay: Spread::of(&delays),
         delay_deviation: None,
         jain,
-        completion: Spread::of(&completions),
-        goodput: (completions.count() > 0).then(|| goodputs / completions.count() as f64),
+        completion: Spread::of(&transfers.times),
+        completion_by_bytes: transfers.times_by_bytes.mean(),
+        goodput: transfers.goodput(),
         incomplete: sum(|group| group.incomplete),
         retransmissions: some(|group| group.retransmissions),
         timeouts: some(|group| group.timeouts),
-        round_trip: Spread::of(&round_trips),
+        round_trip: Spread::of(&transfers.round_trips),
+        round_trip_by_bytes: transfers.round_trips_by_bytes.mean(),
         sizes: sizes(&by_size),
         lives: None,
     }

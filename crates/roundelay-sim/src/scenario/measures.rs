@@ -1,0 +1,73 @@
+//! `[meter]` of a scenario: which transfers count, and what is measured beside what always is.
+
+use roundelay::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::ScenarioError;
+use super::reader::Reader;
+use crate::written::{InWords, some_two};
+
+/// What a scenario asks to be measured beside what always is, and which transfers count. Each yardstick costs memory and time.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Measures {
+    /// Each flow over its own life: throughput, reordering, round trips, Bennett and Zhang's ratio, startup latency; starved flows and ranks.
+    pub flows: bool,
+    /// B-WFI and T-WFI of each flow and Jain's index while backlogged, at links of the core; at those of the edge if there are none.
+    pub wfi: bool,
+    /// Flows with less than this part of their fair share are starved: above 0, below 1.
+    #[schemars(range(min = 0, max = 1))]
+    pub starved_below: f64,
+    /// A list of all transfers that count: 104 bytes each.
+    pub transfers: bool,
+    /// Transfers count that start at the first of these times or later and before the second; of bursts, packets' delays as well. Left out: from the
+    /// warm-up to the end.
+    #[serde(deserialize_with = "some_two")]
+    #[schemars(with = "Option<[InWords<Duration>; 2]>")]
+    pub started: Option<[Duration; 2]>,
+    /// When a transfer is complete.
+    pub complete: Completion,
+}
+
+/// The end of a transfer's completion time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Completion {
+    /// Its receiver has all of it.
+    #[default]
+    Delivered,
+    /// Its sender knows that, as in ns-2; where senders do not tell (bursts, responses, video), its receiver has all of it.
+    Acknowledged,
+}
+
+impl Default for Measures {
+    fn default() -> Self {
+        Self { flows: false, wfi: false, starved_below: 0.1, transfers: false, started: None, complete: Completion::Delivered }
+    }
+}
+
+impl Measures {
+    /// Transfers count that start at the first instant or later and before the second.
+    pub(super) fn window(&self, warmup: Duration, duration: Duration) -> [Instant; 2] {
+        self.started.unwrap_or([warmup, duration]).map(|time| Instant::ZERO + time)
+    }
+
+    pub(super) fn check(&self, reader: &Reader<'_>, warmup: Duration, duration: Duration) -> Result<(), ScenarioError> {
+        let part = self.starved_below;
+        if !(part > 0.0 && part < 1.0) {
+            return Err(reader.at("meter.starved_below", format!("starved_below {part}: legal range above 0, below 1")));
+        }
+        if !self.flows && reader.has("meter.starved_below") {
+            return Err(reader.at("meter.starved_below", "starved_below: flows are looked at one by one with flows = true"));
+        }
+        let [from, until] = self.started.unwrap_or([warmup, duration]);
+        if from < warmup || until <= from || until > duration {
+            let message = format!(
+                "started {from} to {until}: legal range from the warm-up at {warmup} to the duration {duration}, the first before the second"
+            );
+            return Err(reader.at("meter.started", message));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,187 @@
+//! Transfers: flow completion times, goodput and round trips of groups, and each transfer on request (`[meter] transfers`).
+
+use roundelay::{Duration, Instant};
+use roundelay_metrics::Delays;
+
+use super::measures::{Completion, Measures};
+use super::meter::FlowMeter;
+use crate::flows::FlowCounts;
+use crate::network::NodeId;
+use crate::probe::Report;
+
+/// A transfer that counts: a flow with an end, a response or a segment of video.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    /// The number of its flow, which may carry several: responses, segments.
+    pub flow: u64,
+    /// The place of its group in the scenario and in the results.
+    pub group: u32,
+    /// Where its flow begins.
+    pub from: NodeId,
+    /// Where its flow ends.
+    pub to: NodeId,
+    /// When it began: its flow was opened, its request was made, its segment was made.
+    pub start: Instant,
+    /// Bytes that its receiver has, over TCP without headers: all of them if it is complete. Of responses and segments 0 if not.
+    pub bytes: u64,
+    /// When its receiver had all of it; none if it is not complete.
+    pub delivered: Option<Instant>,
+    /// When its sender knew that; none if it does not tell: only flows over TCP do.
+    pub acknowledged: Option<Instant>,
+    /// Whether its receiver has all of it, and it was not cut off before its agent knew.
+    pub is_complete: bool,
+    /// Segments that were sent again; none if it is not over TCP. Of responses and segments of video: since the one before was complete.
+    pub retransmissions: Option<u32>,
+    /// Timeouts of its sender, likewise.
+    pub timeouts: Option<u32>,
+    /// Mean time of its segments to the receiver and of their answers back, the time that the receiver took not counted; none if it is not over TCP.
+    pub round_trip: Option<Duration>,
+}
+
+// A run may have some 400,000 of them.
+const _: () = assert!(size_of::<Transfer>() <= 104);
+
+impl Transfer {
+    /// From its start until it was complete; none if it is not.
+    pub fn completion_time(&self, complete: Completion) -> Option<Duration> {
+        let delivered = self.delivered.filter(|_| self.is_complete)?;
+        let end = match complete {
+            Completion::Delivered => delivered,
+            Completion::Acknowledged => self.acknowledged.unwrap_or(delivered),
+        };
+        Some(end.since(self.start))
+    }
+
+    /// One of a flow whose agent tells of it.
+    pub(super) fn of_report(flow: &FlowMeter, report: &Report) -> Self {
+        let few = |number: u64| Some(u32::try_from(number).unwrap_or(u32::MAX));
+        Self {
+            start: report.start,
+            bytes: report.bytes,
+            delivered: Some(report.delivered).filter(|_| report.is_complete),
+            acknowledged: report.acknowledged,
+            is_complete: report.is_complete,
+            retransmissions: few(report.retransmissions),
+            timeouts: few(report.timeouts),
+            round_trip: Some(report.round_trip).filter(|time| *time > Duration::ZERO),
+            ..Self::cut_off(flow)
+        }
+    }
+
+    /// A flow that ended without being told of, at `now`.
+    pub(super) fn of_counts(flow: &FlowMeter, counts: &FlowCounts, is_complete: bool, now: Instant) -> Self {
+        Self { bytes: counts.bytes, delivered: Some(now).filter(|_| is_complete), is_complete, ..Self::cut_off(flow) }
+    }
+
+    /// A flow without an agent that tells, cut off by the end of the run.
+    pub(super) const fn cut_off(flow: &FlowMeter) -> Self {
+        Self {
+            flow: flow.number,
+            group: flow.group,
+            from: flow.from,
+            to: flow.to,
+            start: flow.opened,
+            bytes: flow.packets.bytes,
+            delivered: None,
+            acknowledged: None,
+            is_complete: false,
+            retransmissions: None,
+            timeouts: None,
+            round_trip: None,
+        }
+    }
+}
+
+/// A mean of times weighted by transfers' bytes: exact, so that their order does not matter.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ByBytes {
+    /// Picoseconds times bytes.
+    sum: u128,
+    bytes: u64,
+}
+
+impl ByBytes {
+    fn record(&mut self, time: Duration, bytes: u64) {
+        self.sum += u128::from(time.as_picos()) * u128::from(bytes);
+        self.bytes += bytes;
+    }
+
+    const fn merge(&mut self, other: Self) {
+        self.sum += other.sum;
+        self.bytes += other.bytes;
+    }
+
+    /// Seconds.
+    pub(super) fn mean(self) -> Option<f64> {
+        (self.bytes > 0).then(|| self.sum as f64 / 1e12 / self.bytes as f64)
+    }
+}
+
+/// Complete transfers: of a group, or of a class of sizes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Completed {
+    pub(super) times: Delays,
+    pub(super) times_by_bytes: ByBytes,
+    /// Sum of their bits a second.
+    goodputs: f64,
+    /// Their mean round trips, of those whose agents tell.
+    pub(super) round_trips: Delays,
+    pub(super) round_trips_by_bytes: ByBytes,
+}
+
+impl Completed {
+    pub(super) fn record(&mut self, transfer: &Transfer, took: Duration) {
+        self.times.record(took);
+        self.times_by_bytes.record(took, transfer.bytes);
+        let seconds = took.as_secs_f64();
+        self.goodputs += if seconds > 0.0 { transfer.bytes as f64 * 8.0 / seconds } else { 0.0 };
+        if let Some(round_trip) = transfer.round_trip {
+            self.round_trips.record(round_trip);
+            self.round_trips_by_bytes.record(round_trip, transfer.bytes);
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.times.merge(&other.times);
+        self.times_by_bytes.merge(other.times_by_bytes);
+        self.goodputs += other.goodputs;
+        self.round_trips.merge(&other.round_trips);
+        self.round_trips_by_bytes.merge(other.round_trips_by_bytes);
+    }
+
+    /// Mean bits a second.
+    pub(super) fn goodput(&self) -> Option<f64> {
+        (self.times.count() > 0).then(|| self.goodputs / self.times.count() as f64)
+    }
+}
+
+/// Which transfers count, and the list of them.
+#[derive(Debug)]
+pub(super) struct Counted {
+    /// Those that start at the first instant or later and before the second.
+    window: [Instant; 2],
+    pub(super) complete: Completion,
+    /// In the order in which they ended; none if nobody asks.
+    list: Option<Vec<Transfer>>,
+}
+
+impl Counted {
+    pub(super) fn new(measures: &Measures, warmup: Duration, duration: Duration) -> Self {
+        Self { window: measures.window(warmup, duration), complete: measures.complete, list: measures.transfers.then(Vec::new) }
+    }
+
+    pub(super) fn counts(&self, start: Instant) -> bool {
+        (self.window[0]..self.window[1]).contains(&start)
+    }
+
+    pub(super) fn keep(&mut self, transfer: &Transfer) {
+        self.list.iter_mut().for_each(|list| list.push(*transfer));
+    }
+
+    /// The list, by flow, and those of a flow by their start. It is empty then.
+    pub(super) fn take(&mut self) -> Vec<Transfer> {
+        let mut list = self.list.take().unwrap_or_default();
+        list.sort_by_key(|transfer| (transfer.flow, transfer.start));
+        list
+    }
+}
