@@ -41,7 +41,7 @@ impl<'a> Judged<'a> {
     /// The record is of another plan, or a claim is about a figure that was not measured.
     pub fn new(item: &'a Item, plan: &'a Plan, text: &'a str, record: Record) -> Result<Self, String> {
         let ran = record.ran(plan)?;
-        let verdicts: Vec<Verdict> = plan.claims.iter().map(|claim| judge(plan, claim, &ran.variations)).collect();
+        let verdicts: Vec<Verdict> = plan.claims.iter().map(|claim| judge(plan, claim, &ran.variations, record.setting())).collect();
         if let Some(missing) = verdicts.iter().flat_map(Verdict::findings).find(|finding| finding.is_missing) {
             return Err(format!("a claim compares what the experiment does not give: {}", missing.words));
         }

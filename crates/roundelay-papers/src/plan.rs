@@ -92,6 +92,8 @@ pub struct Claim {
     pub cannot: Option<String>,
     /// What the paper leaves out, so that nothing can be judged.
     pub left_out: Option<String>,
+    /// Why the quick setting cannot tell, so that the claim is undecided there.
+    pub only_full: Option<String>,
     /// The verdict on record, which `--check` compares with.
     pub expect: Kind,
     /// Tests that prove more.

@@ -166,7 +166,7 @@ mod tests {
         let read: Record = serde_json::from_str(&serde_json::to_string(&record).unwrap()).unwrap();
         assert_eq!(read, record);
         let again = read.ran(&plan).unwrap();
-        let verdict = |ran: &Ran| judge(&plan, &plan.claims[0], &ran.variations);
+        let verdict = |ran: &Ran| judge(&plan, &plan.claims[0], &ran.variations, Setting::Full);
         assert_eq!(verdict(&again), verdict(&ran));
         assert!(again.variations[0].1.names().len() < ran.variations[0].1.names().len(), "what nothing refers to is not kept");
     }

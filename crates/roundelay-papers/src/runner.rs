@@ -147,7 +147,7 @@ mod tests {
         let plan = Plan { open: Vec::new(), ..Plan::parse(PLAN).unwrap() };
         let verdict = |instead| {
             let ran = runner(instead).run(&plan, &Cache::none(), &|| ()).unwrap();
-            judge(&plan, &plan.claims[0], &ran.variations)
+            judge(&plan, &plan.claims[0], &ran.variations, Setting::Full)
         };
         assert_eq!(verdict(None).kind, Kind::Holds, "{:?}", verdict(None).findings());
         assert_eq!(verdict(Some("fifo limit 50")).kind, Kind::DoesNotHold, "{:?}", verdict(Some("fifo limit 50")).findings());

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figures::Figures;
 use crate::finding::{Finding, Truth, truth_of};
-use crate::plan::{Claim, Plan, Variation};
+use crate::plan::{Claim, Plan, Setting, Variation};
 use crate::predicate::World;
 
 /// A verdict without its reasons.
@@ -68,12 +68,15 @@ impl Verdict {
 }
 
 /// Judges a claim by what every variation gave.
-pub fn judge(plan: &Plan, claim: &Claim, variations: &[(Variation, Figures)]) -> Verdict {
+pub fn judge(plan: &Plan, claim: &Claim, variations: &[(Variation, Figures)], setting: Setting) -> Verdict {
     let findings =
         |figures: &Figures| -> Vec<Finding> { claim.needs.iter().flat_map(|predicate| predicate.judge(World { plan, figures })).collect() };
     let by_variation: Vec<Vec<Finding>> = variations.iter().map(|(_, figures)| findings(figures)).collect();
     let truths: Vec<Truth> = by_variation.iter().map(|findings| truth_of(findings)).collect();
-    let (kind, words) = decide(claim, variations, &truths);
+    let (kind, words) = match &claim.only_full {
+        Some(why) if setting == Setting::Quick => (Kind::Undecided, format!("undecided in the quick setting: {why}")),
+        _ => decide(claim, variations, &truths),
+    };
     Verdict { kind, words, by_variation }
 }
 
@@ -125,7 +128,7 @@ fn with<'a>(variations: &'a [(Variation, Figures)], truths: &[Truth], wanted: Tr
 mod tests {
     use super::*;
     use crate::experiments::Row;
-    use crate::plan::{Setting, tests::PLAN};
+    use crate::plan::tests::PLAN;
 
     /// Verdicts on the claims of the plan where DRR's least flow gets so much with each variation.
     fn verdicts(least: [f64; 3]) -> Vec<Verdict> {
@@ -133,6 +136,10 @@ mod tests {
     }
 
     fn verdicts_of(plan: &str, least: [f64; 3]) -> Vec<Verdict> {
+        verdicts_in(Setting::Full, plan, least)
+    }
+
+    fn verdicts_in(setting: Setting, plan: &str, least: [f64; 3]) -> Vec<Verdict> {
         let plan = Plan::parse(plan).unwrap();
         let figures = |value: f64| {
             let mut figures = Figures::default();
@@ -140,7 +147,7 @@ mod tests {
             figures
         };
         let variations = plan.variations(Setting::Full).unwrap().into_iter().zip(least.map(figures)).collect::<Vec<_>>();
-        plan.claims.iter().map(|claim| judge(&plan, claim, &variations)).collect()
+        plan.claims.iter().map(|claim| judge(&plan, claim, &variations, setting)).collect()
     }
 
     #[test]
@@ -162,5 +169,13 @@ mod tests {
         let another = words([500.0, 400.0, 490.0]);
         assert!(another.ends_with("(on record: 'does not hold', of which alone the plan gives the reason)"), "{another}");
         assert!(!another.contains("queues are short"));
+    }
+    #[test]
+    fn what_the_quick_setting_cannot_tell_is_undecided_there() {
+        let plan = PLAN.replacen("expect = \"holds\"", "only_full = \"runs are too short\"\nexpect = \"holds\"", 1);
+        let verdict = |setting| verdicts_in(setting, &plan, [500.0, 510.0, 490.0]).swap_remove(0);
+        assert_eq!(verdict(Setting::Full).kind, Kind::Holds);
+        let quick = verdict(Setting::Quick);
+        assert_eq!((quick.kind, quick.words.as_str()), (Kind::Undecided, "undecided in the quick setting: runs are too short"));
     }
 }

@@ -106,7 +106,7 @@ impl Simulated {
             nodes: scenario.topology.network.nodes(),
             hosts: scenario.topology.hosts.len(),
             notes: Vec::new(),
-            measures: scenario.measures,
+            measures: scenario.measures.clone(),
             summary: Summary::of(&replicas),
             replicas,
         }

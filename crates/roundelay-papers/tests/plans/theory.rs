@@ -14,7 +14,7 @@ fn changed(item: &str, edit: impl Fn(&str) -> String) -> Vec<String> {
     let plan = roundelay_papers::plan::Plan::parse(&edit(text)).unwrap();
     let runner = Runner { setting: Setting::Quick, program: String::new(), instead: None, seeds: None };
     let ran = runner.run(&plan, &Cache::none(), &|| ()).unwrap();
-    let claims = plan.claims.iter().map(|claim| (claim, judge(&plan, claim, &ran.variations).kind));
+    let claims = plan.claims.iter().map(|claim| (claim, judge(&plan, claim, &ran.variations, Setting::Quick).kind));
     claims.filter(|(claim, kind)| claim.expect != *kind).map(|(claim, _)| claim.says.clone()).collect()
 }
 
