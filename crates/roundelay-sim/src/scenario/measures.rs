@@ -2,7 +2,7 @@
 
 use roundelay::{Duration, Instant};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::ScenarioError;
 use super::reader::Reader;
@@ -31,7 +31,7 @@ pub struct Measures {
 }
 
 /// The end of a transfer's completion time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
     /// Its receiver has all of it.

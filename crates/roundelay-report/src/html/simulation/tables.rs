@@ -73,6 +73,7 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
         Column::new("Complete", "Transfers that their receivers have", whole, |group: &GroupResult| Some(group.completion.count as f64)),
         Column::new("Incomplete", "Transfers that were cut off or lost packets for good", whole, |group| Some(group.incomplete as f64)),
         Column::new("Mean", "Completion time", seconds, |group| group.completion.mean),
+        Column::new("By bytes", "Mean completion time, weighted by the transfers’ bytes", seconds, |group| group.completion_by_bytes),
         Column::new("p50", "Half of the transfers took no longer", seconds, |group| group.completion.p50),
         Column::new("p90", "9 of 10 transfers took no longer", seconds, |group| group.completion.p90),
         Column::new("p99", "99 of 100 transfers took no longer", seconds, |group| group.completion.p99),
@@ -80,6 +81,9 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
         Column::new("Goodput", "Mean over transfers of their bytes by their time", rate, |group| group.goodput),
         Column::new("Sent again", "Segments that were sent again", whole, |group| some(group.retransmissions)),
         Column::new("Timeouts", "Timeouts of senders", whole, |group| some(group.timeouts)),
+        Column::new("Round trip by bytes", "Mean of the transfers’ mean round trips, weighted by their bytes", seconds, |group| {
+            group.round_trip_by_bytes
+        }),
         Column::new("Round trip p99", "99 of 100 transfers had a shorter mean round trip", seconds, |group| group.round_trip.p99),
     ];
     format!(
