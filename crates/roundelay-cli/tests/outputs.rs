@@ -21,6 +21,7 @@ core = "fifo limit 20"
 flows = true
 wfi = true
 transfers = true
+sizes = [1460, 100000]
 [[source]]
 kind = "cbr"
 from = "s0"

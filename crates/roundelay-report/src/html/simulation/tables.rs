@@ -98,29 +98,31 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
 fn sizes(groups: &[Row<'_, GroupResult>]) -> String {
     let of_group = groups.iter().flat_map(|row| {
         let all = || row.replicas.iter().flat_map(|group| &group.sizes);
-        let mut classes: Vec<u64> = all().map(|size| size.up_to).collect();
+        let mut classes: Vec<_> = all().map(|size| (size.above, size.up_to)).collect();
         classes.sort_unstable();
         classes.dedup();
-        let of_class = |up_to| (row, up_to, all().filter(|size| size.up_to == up_to).copied().collect());
+        let of_class = |class: (u64, Option<u64>)| (row, class, all().filter(|size| size.above == class.0).copied().collect());
         classes.into_iter().map(of_class).collect::<Vec<_>>()
     });
-    let found: Vec<(&Row<'_, GroupResult>, u64, Vec<SizeResult>)> = of_group.collect();
+    let found: Vec<(&Row<'_, GroupResult>, (u64, Option<u64>), Vec<SizeResult>)> = of_group.collect();
     let rows: Vec<_> = found
         .iter()
-        .map(|(group, up_to, sizes)| Row {
-            name: format!("{}, up to {}", group.name, bytes(*up_to as f64)),
-            below: String::new(),
+        .map(|(group, (above, up_to), sizes)| Row {
+            name: up_to.map_or_else(|| format!("{}, larger", group.name), |up_to| format!("{}, up to {}", group.name, bytes(up_to as f64))),
+            below: format!("above {}", bytes(*above as f64)),
             is_sum: group.is_sum,
             replicas: sizes.iter().collect(),
         })
         .collect();
     let columns = [
-        Column::new("Complete", "Transfers of more than a tenth of that", whole, |size: &SizeResult| Some(size.completion.count as f64)),
+        Column::new("Complete", "Complete transfers of that size", whole, |size: &SizeResult| Some(size.completion.count as f64)),
         Column::new("Mean", "Completion time", seconds, |size| size.completion.mean),
         Column::new("p50", "Half of the transfers took no longer", seconds, |size| size.completion.p50),
         Column::new("p99", "99 of 100 transfers took no longer", seconds, |size| size.completion.p99),
         Column::new("max", "The longest completion time", seconds, |size| size.completion.max),
         Column::new("Goodput", "Mean over transfers of their bytes by their time", rate, |size| Some(size.goodput)),
+        Column::new("Round trip", "Mean over transfers over TCP", seconds, |size| size.round_trip.mean),
+        Column::new("Bytes", "Of all of them", bytes, |size| Some(size.bytes as f64)),
     ];
     table("sizes", "Source and size", &rows, &columns)
 }
