@@ -6,7 +6,9 @@ mod watch;
 use std::path::Path;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay_report::{Page, Simulated, provenance, simulation_html, write_simulated_flows, write_simulated_links};
+use roundelay_report::{
+    Page, Simulated, provenance, simulation_html, write_simulated_flows, write_simulated_links, write_simulated_transfers,
+};
 use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario, TEMPLATES};
 
 use crate::arguments::Simulate;
@@ -25,11 +27,11 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     let Some(path) = &arguments.scenario else { return Err(Failure::usage("name a scenario, or --template NAME")) };
     check_dry_run(arguments)?;
     let (scenario, text, notes) = read(path, arguments)?;
-    outputs::check(arguments, &scenario.files)?;
+    outputs::check(arguments, &scenario)?;
     if arguments.dry_run {
         return print(&estimate(&scenario, arguments, &notes));
     }
-    let mut files = Files::create(arguments)?;
+    let mut files = Files::create(arguments, &scenario.measures)?;
     // The scenario's text is what the files' hash is of.
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
     let watch = Watch::new(&mut files, arguments, &scenario, &metadata)?;
@@ -82,7 +84,11 @@ fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String, Vec<Stri
 fn write_columns(arguments: &Simulate, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), Failure> {
     let Some(folder) = &arguments.parquet else { return Ok(()) };
     write_simulated_flows(&folder.join("flows.parquet"), simulated, metadata).map_err(Failure::run)?;
-    write_simulated_links(&folder.join("links.parquet"), simulated, metadata).map_err(Failure::run)
+    write_simulated_links(&folder.join("links.parquet"), simulated, metadata).map_err(Failure::run)?;
+    if simulated.measures.transfers {
+        write_simulated_transfers(&folder.join("transfers.parquet"), simulated, metadata).map_err(Failure::run)?;
+    }
+    Ok(())
 }
 
 /// Replicas side by side; their order is that of their seeds, whichever is done first.

@@ -20,6 +20,8 @@ core = "fifo limit 20"
 [meter]
 flows = true
 wfi = true
+transfers = true
+sizes = [1460, 100000]
 [[source]]
 kind = "cbr"
 from = "s0"
@@ -102,7 +104,7 @@ fn all_that_is_written_stands_on_the_page() {
     let (folder, json, table) = outputs();
     let mut found = BTreeSet::new();
     keys(&serde_json::from_str(&json).unwrap(), "", &mut found);
-    for name in ["flows", "links", "packets", "hops"] {
+    for name in ["flows", "links", "transfers", "packets", "hops"] {
         let file = fs::File::open(folder.join(format!("columns/{name}.parquet"))).unwrap();
         let reader = SerializedFileReader::new(file).unwrap();
         let schema = reader.metadata().file_metadata().schema_descr();
@@ -138,6 +140,7 @@ fn all_that_is_written_stands_on_the_page() {
         "complete",
         "incomplete",
         "goodput",
+        "by bytes",
         "sent again",
         "timeouts",
         "flows' lives",

@@ -12,6 +12,7 @@ mod schedule;
 mod simulated_hops;
 mod simulated_packets;
 mod simulation;
+mod transfers;
 
 pub use flows::write_flows;
 pub use measurements::{Measurement, write_measurements};
@@ -20,6 +21,7 @@ pub use schedule::{read_schedule, write_replays, write_schedule};
 pub use simulated_hops::SimulatedHops;
 pub use simulated_packets::SimulatedPackets;
 pub use simulation::{write_simulated_flows, write_simulated_links};
+pub use transfers::write_simulated_transfers;
 
 /// What to put into the metadata of a file, so that its origin can be told: the version of Roundelay that made it, the seed, and a hash of
 /// `config`, the configuration as text.

@@ -1,7 +1,7 @@
 //! What came of a simulation: tables for a terminal, JSON for scripts.
 
-use roundelay_sim::LinkClass;
 use roundelay_sim::scenario::{ClassResult, GroupResult, Interval, LinkResult, Measures, Results, Scenario, Spread, student_95};
+use roundelay_sim::{LinkClass, NodeId};
 use serde::Serialize;
 
 use crate::grid::{Cell, Column, Grid, Paint};
@@ -30,6 +30,9 @@ pub struct Simulated {
     /// What the scenario asked to be measured.
     #[serde(skip)]
     pub measures: Measures,
+    /// Names of nodes by their numbers.
+    #[serde(skip)]
+    pub node_names: Vec<String>,
     /// Means and 95% confidence intervals over the replicas.
     pub summary: Summary,
     /// What came of each.
@@ -60,9 +63,12 @@ pub struct GroupSummary {
     incomplete: Option<Interval>,
     completion_mean: Option<Interval>,
     completion_p99: Option<Interval>,
+    completion_by_bytes: Option<Interval>,
     goodput: Option<Interval>,
     retransmissions: Option<Interval>,
     timeouts: Option<Interval>,
+    round_trip_mean: Option<Interval>,
+    round_trip_by_bytes: Option<Interval>,
     #[serde(skip_serializing_if = "Option::is_none")]
     lives: Option<LivesSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,15 +104,17 @@ pub struct ClassSummary {
 impl Simulated {
     /// `replicas` are in the order of their seeds. There are no notes.
     pub fn new(version: &'static str, scenario: &Scenario, replicas: Vec<Results>) -> Self {
+        let network = &scenario.topology.network;
         Self {
             version,
             name: scenario.name.clone(),
             duration: scenario.duration.as_secs_f64(),
             warmup: scenario.warmup.as_secs_f64(),
-            nodes: scenario.topology.network.nodes(),
+            nodes: network.nodes(),
             hosts: scenario.topology.hosts.len(),
             notes: Vec::new(),
             measures: scenario.measures.clone(),
+            node_names: (0..network.nodes() as u32).map(|node| network.name(NodeId(node))).collect(),
             summary: Summary::of(&replicas),
             replicas,
         }
@@ -180,9 +188,12 @@ impl Simulated {
             column("incomplete", &|group| figure(group.incomplete, whole).into()).spare(3),
             column("mean", &|group| figure(group.completion_mean, seconds).into()).under("completion time"),
             column("p99", &|group| figure(group.completion_p99, seconds).into()).under("completion time"),
+            column("by bytes", &|group| figure(group.completion_by_bytes, seconds).into()).under("completion time").spare(5),
             column("goodput", &|group| figure(group.goodput, rate).into()),
             column("sent again", &|group| figure(group.retransmissions, whole).into()).spare(2),
             column("timeouts", &|group| figure(group.timeouts, whole).into()).spare(4),
+            column("mean", &|group| figure(group.round_trip_mean, seconds).into()).under("round trip").spare(6),
+            column("by bytes", &|group| figure(group.round_trip_by_bytes, seconds).into()).under("round trip").spare(6),
         ];
         Grid::new(columns).lines(style.limit(), style.color)
     }
@@ -302,9 +313,12 @@ impl Summary {
                 incomplete: over(&|group| Some(group.incomplete as f64)),
                 completion_mean: over(&|group| group.completion.mean),
                 completion_p99: over(&|group| group.completion.p99),
+                completion_by_bytes: over(&|group| group.completion_by_bytes),
                 goodput: over(&|group| group.goodput),
                 retransmissions: over(&|group| group.retransmissions.map(|number| number as f64)),
                 timeouts: over(&|group| group.timeouts.map(|number| number as f64)),
+                round_trip_mean: over(&|group| group.round_trip.mean),
+                round_trip_by_bytes: over(&|group| group.round_trip_by_bytes),
                 lives: LivesSummary::of(replicas, number),
                 indices: IndicesSummary::of(replicas, number),
             }

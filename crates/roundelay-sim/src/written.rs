@@ -214,6 +214,14 @@ pub(crate) fn some_two<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -
     <[Item<V>; 2]>::deserialize(deserializer).map(|items| Some(items.map(|Item(value)| value)))
 }
 
+/// For `deserialize_with` of a list.
+///
+/// # Errors
+/// It is no list, or what stands in it is none.
+pub(crate) fn list<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<Vec<V>, D::Error> {
+    Vec::<Item<V>>::deserialize(deserializer).map(|items| items.into_iter().map(|Item(value)| value).collect())
+}
+
 /// One of a list.
 struct Item<V>(V);
 

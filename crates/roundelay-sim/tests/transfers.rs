@@ -213,3 +213,39 @@ fn a_list_changes_nothing() {
     listed.transfers.clear();
     assert_eq!(plain, listed);
 }
+
+/// One packet, seven and eight: the first two are the largest of their classes, the last one has none above it.
+#[test]
+fn sizes_have_classes_of_their_own() {
+    let sources = [tcp(1, "0s"), tcp(7, "1s"), tcp(8, "2s"), tcp(1, "3s")];
+    let of = |meter: &str| run("duration = \"4s\"", meter, "", &sources.each_ref().map(String::as_str));
+    let results = of("sizes = [1460, \"10220b\"]");
+    let [small, middle, large] = &all(&results).sizes[..] else { panic!("{:?}", all(&results).sizes) };
+    assert_eq!([small, middle, large].map(|size| (size.above, size.up_to)), [(0, Some(1460)), (1460, Some(10_220)), (10_220, None)]);
+    assert_eq!([small, middle, large].map(|size| (size.completion.count, size.bytes)), [(2, 2920), (1, 10_220), (1, 11_680)]);
+    close(small.completion.max, ONE as f64 / 1e12);
+    close(Some(middle.goodput), 10_220.0 * 8e12 / SEVEN as f64);
+    assert_eq!((middle.round_trip, small.round_trip.count), (results.groups[1].round_trip, 2));
+    assert_eq!(results.groups[0].sizes.len(), 1, "those that there are");
+    let tens: Vec<_> = all(&of("")).sizes.iter().map(|size| (size.above, size.up_to, size.completion.count)).collect();
+    assert_eq!(tens, [(1000, Some(10_000), 2), (10_000, Some(100_000), 2)]);
+    let bursts = run("duration = \"4s\"", "sizes = [9999]", "", &[&burst("")]);
+    assert_eq!((bursts.groups[0].sizes[0].up_to, bursts.groups[0].sizes[0].round_trip.count), (None, 0));
+}
+
+#[test]
+fn sizes_are_checked() {
+    let source = tcp(1, "0s");
+    let refused = |sizes: &str| read(&text("duration = \"3s\"\n", &format!("sizes = {sizes}"), "", &[&source])).expect_err("out of range");
+    for (sizes, message) in [
+        ("[]", "0 sizes: legal range 1 to 1000"),
+        ("[0]", "sizes: 0 bytes: legal range 1 to 1099511627776"),
+        ("[10, 9]", "sizes: 9 bytes: legal range 11 to 1099511627776, more than the one before"),
+        ("[10,\n10]", "sizes: 10 bytes: legal range 11 to 1099511627776, more than the one before"),
+    ] {
+        let line = 4 + sizes.matches('\n').count();
+        assert_eq!(refused(sizes), format!("mine.toml:{line}: {message}"));
+    }
+    assert!(refused("[-1]").starts_with("mine.toml:4: "), "{}", refused("[-1]"));
+    assert!(refused("[1.5]").starts_with("mine.toml:4: "), "{}", refused("[1.5]"));
+}

@@ -2,42 +2,73 @@
 
 use std::path::PathBuf;
 
+use roundelay_sim::scenario::{Measures, Scenario};
+
 use crate::arguments::Simulate;
 use crate::failure::Failure;
 use crate::outputs::{check_distinct, check_no_dash};
 
-/// Files in the folder of `--parquet`; the last two with `--packets`.
-const COLUMNS: [&str; 4] = ["flows.parquet", "links.parquet", "packets.parquet", "hops.parquet"];
+/// Files in the folder of `--parquet`, and what else must be asked for to have them.
+const COLUMNS: [(&str, Option<Asked>); 5] = [
+    ("flows.parquet", None),
+    ("links.parquet", None),
+    ("packets.parquet", Some(Asked::Packets)),
+    ("hops.parquet", Some(Asked::Packets)),
+    ("transfers.parquet", Some(Asked::Transfers)),
+];
 
-/// `read` are the files that the scenario names.
-///
+/// What must be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Packets,
+    Transfers,
+}
+
+impl Asked {
+    const fn is_met(self, arguments: &Simulate, measures: &Measures) -> bool {
+        match self {
+            Self::Packets => arguments.packets,
+            Self::Transfers => measures.transfers,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Packets => "--packets",
+            Self::Transfers => "[meter] transfers",
+        }
+    }
+}
+
 /// # Errors
 /// Two files are one, or one is the scenario or what it names; or `-` is meant for standard output, which has the table.
-pub(super) fn check(arguments: &Simulate, read: &[PathBuf]) -> Result<(), Failure> {
+pub(super) fn check(arguments: &Simulate, scenario: &Scenario) -> Result<(), Failure> {
+    let (read, measures) = (&scenario.files, &scenario.measures);
     let Simulate { scenario, log, pcapng, html, parquet, .. } = arguments;
     let files = [("--log", log), ("--pcapng", pcapng), ("--html", html)];
     parquet.as_deref().map_or(Ok(()), |folder| check_no_dash(("--parquet", folder), "a folder"))?;
     let scenario = scenario.as_deref().filter(|path| path.as_os_str() != "-");
     let read = read.iter().map(|path| ("a file of the scenario", path.as_path()));
-    let columns = columns(arguments);
+    let columns = columns(arguments, measures);
     let columns = columns.iter().map(|path| ("--parquet", path.as_path()));
     let written = files.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?)));
-    check_stale(arguments)?;
+    check_stale(arguments, measures)?;
     check_distinct(scenario.map(|path| ("the scenario", path)).into_iter().chain(read), written.chain(columns))
 }
 
 /// Packets of another run beside these flows would be taken for theirs.
-fn check_stale(arguments: &Simulate) -> Result<(), Failure> {
-    let folder = arguments.parquet.iter().filter(|_| !arguments.packets);
-    let stale = folder.flat_map(|folder| COLUMNS[2..].iter().map(|name| folder.join(name))).find(|path| path.exists());
-    let message =
-        |path: PathBuf| format!("{}: left by another run with --packets; expected --packets, or a folder without it", path.display());
-    stale.map_or(Ok(()), |path| Err(Failure::usage(message(path))))
+fn check_stale(arguments: &Simulate, measures: &Measures) -> Result<(), Failure> {
+    let Some(folder) = &arguments.parquet else { return Ok(()) };
+    let unasked =
+        |(name, asked): &(&str, Option<Asked>)| Some((folder.join(name), asked.filter(|asked| !asked.is_met(arguments, measures))?));
+    let Some((path, asked)) = COLUMNS.iter().filter_map(unasked).find(|(path, _)| path.exists()) else { return Ok(()) };
+    let (path, asked) = (path.display(), asked.name());
+    Err(Failure::usage(format!("{path}: left by another run with {asked}; expected {asked}, or a folder without it")))
 }
 
 /// The files that `--parquet` writes.
-pub(super) fn columns(arguments: &Simulate) -> Vec<PathBuf> {
-    let names = if arguments.packets { &COLUMNS[..] } else { &COLUMNS[..2] };
-    let folder = arguments.parquet.iter();
-    folder.flat_map(|folder| names.iter().map(|name| folder.join(name))).collect()
+pub(super) fn columns(arguments: &Simulate, measures: &Measures) -> Vec<PathBuf> {
+    let is_wanted = |asked: &Option<Asked>| asked.is_none_or(|asked| asked.is_met(arguments, measures));
+    let names = || COLUMNS.iter().filter(|(_, asked)| is_wanted(asked)).map(|(name, _)| name);
+    arguments.parquet.iter().flat_map(|folder| names().map(|name| folder.join(name))).collect()
 }

@@ -9,7 +9,7 @@ use roundelay_report::{PartialFile, SimulatedHops, SimulatedPackets};
 use roundelay_sim::Network;
 use roundelay_sim::log::Log;
 use roundelay_sim::pcapng::Pcapng;
-use roundelay_sim::scenario::{Curves, Group, Progress, Results, RunError, Scenario};
+use roundelay_sim::scenario::{Curves, Group, Measures, Progress, Results, RunError, Scenario};
 
 use crate::arguments::Simulate;
 use crate::failure::Failure;
@@ -27,7 +27,7 @@ pub(super) struct Files {
 
 impl Files {
     /// Places that cannot be written to are told before a long run, not after it.
-    pub(super) fn create(arguments: &Simulate) -> Result<Self, Failure> {
+    pub(super) fn create(arguments: &Simulate, measures: &Measures) -> Result<Self, Failure> {
         let Simulate { log, pcapng, html, packets, runs, .. } = arguments;
         let options = [("--log", log.is_some()), ("--pcapng", pcapng.is_some()), ("--packets", *packets)];
         if let Some((option, _)) = options.into_iter().find(|(_, is_wanted)| *is_wanted && runs.replicas > 1) {
@@ -44,7 +44,7 @@ impl Files {
             std::fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
         }
         // Begun and given up again: they are written when all is over.
-        columns(arguments).iter().try_for_each(|path| PartialFile::create(path).map(drop)).map_err(Failure::run)?;
+        columns(arguments, measures).iter().try_for_each(|path| PartialFile::create(path).map(drop)).map_err(Failure::run)?;
         Ok(files)
     }
 

@@ -1,12 +1,16 @@
 //! `[meter]` of a scenario: which transfers count, and what is measured beside what always is.
 
-use roundelay::{Duration, Instant};
+use roundelay::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::ScenarioError;
 use super::reader::Reader;
-use crate::written::{InWords, some_two};
+use crate::sources::burst::LARGEST_FLOW;
+use crate::written::{InWords, list, some_two};
+
+/// Most classes of sizes.
+const MOST_SIZES: usize = 1_000;
 
 /// What a scenario asks to be measured beside what always is, and which transfers count. Each yardstick costs memory and time.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -28,10 +32,14 @@ pub struct Measures {
     pub started: Option<[Duration; 2]>,
     /// When a transfer is complete.
     pub complete: Completion,
+    /// The largest transfers of each class of sizes in bytes, rising; larger ones are a class of their own. Left out: powers of ten.
+    #[serde(deserialize_with = "list")]
+    #[schemars(with = "Vec<InWords<Bytes>>")]
+    pub sizes: Vec<Bytes>,
 }
 
 /// The end of a transfer's completion time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
     /// Its receiver has all of it.
@@ -43,7 +51,8 @@ pub enum Completion {
 
 impl Default for Measures {
     fn default() -> Self {
-        Self { flows: false, wfi: false, starved_below: 0.1, transfers: false, started: None, complete: Completion::Delivered }
+        let (started, complete, sizes) = (None, Completion::Delivered, Vec::new());
+        Self { flows: false, wfi: false, starved_below: 0.1, transfers: false, started, complete, sizes }
     }
 }
 
@@ -67,6 +76,23 @@ impl Measures {
                 "started {from} to {until}: legal range from the warm-up at {warmup} to the duration {duration}, the first before the second"
             );
             return Err(reader.at("meter.started", message));
+        }
+        self.check_sizes(reader)
+    }
+
+    fn check_sizes(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
+        let most = MOST_SIZES;
+        if self.sizes.len() > most || self.sizes.is_empty() && reader.has("meter.sizes") {
+            return Err(reader.at("meter.sizes", format!("{} sizes: legal range 1 to {most}", self.sizes.len())));
+        }
+        let mut least = 1;
+        for (place, Bytes(size)) in self.sizes.iter().enumerate() {
+            if !(least..=LARGEST_FLOW).contains(size) {
+                let why = if place > 0 { ", more than the one before" } else { "" };
+                let message = format!("sizes: {size} bytes: legal range {least} to {LARGEST_FLOW}{why}");
+                return Err(reader.at(&format!("meter.sizes.{place}"), message));
+            }
+            least = size + 1;
         }
         Ok(())
     }

@@ -115,7 +115,7 @@ pub(super) struct GroupMeter {
     pub(super) delays: Delays,
     /// Complete transfers that count.
     pub(super) transfers: Completed,
-    /// The same by how many decimal digits the transfer's bytes less one have.
+    /// The same by class of size.
     pub(super) sizes: BTreeMap<u32, Completed>,
     /// Such transfers that were cut off, or of which packets were lost for good.
     pub(super) incomplete: u64,
@@ -225,20 +225,14 @@ impl Meter {
             return;
         }
         let group = &mut self.groups[transfer.group as usize];
-        match transfer.completion_time(self.transfers.complete) {
-            Some(took) => {
+        match self.transfers.settle(transfer) {
+            Some((took, size)) => {
                 group.transfers.record(transfer, took);
-                group.sizes.entry(digits(transfer.bytes)).or_default().record(transfer, took);
+                group.sizes.entry(size).or_default().record(transfer, took);
             }
             None => group.incomplete += 1,
         }
-        self.transfers.keep(transfer);
     }
-}
-
-/// Sizes up to 10^n are alike: n.
-fn digits(bytes: u64) -> u32 {
-    bytes.saturating_sub(1).checked_ilog10().map_or(0, |digits| digits + 1)
 }
 
 impl Probe for Meter {

@@ -129,15 +129,21 @@ pub struct GroupResult {
     pub lives: Option<GroupLives>,
 }
 
-/// What came of transfers of about one size.
+/// What came of complete transfers of about one size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SizeResult {
-    /// Most bytes: a power of ten. The least are one more than a tenth of that.
-    pub up_to: u64,
+    /// They have more bytes than this,
+    pub above: u64,
+    /// and up to so many: a power of ten, or as `[meter] sizes` has it; none if they may have more.
+    pub up_to: Option<u64>,
+    /// Their bytes in all.
+    pub bytes: u64,
     /// Times until they were complete.
     pub completion: Spread,
     /// Mean of their bytes by their time.
     pub goodput: f64,
+    /// Mean round trips of those over TCP.
+    pub round_trip: Spread,
 }
 
 /// What came of a link.

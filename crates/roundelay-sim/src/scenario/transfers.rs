@@ -1,6 +1,6 @@
 //! Transfers: flow completion times, goodput and round trips of groups, and each transfer on request (`[meter] transfers`).
 
-use roundelay::{Duration, Instant};
+use roundelay::{Bytes, Duration, Instant};
 use roundelay_metrics::Delays;
 
 use super::measures::{Completion, Measures};
@@ -149,9 +149,50 @@ impl Completed {
         self.round_trips_by_bytes.merge(other.round_trips_by_bytes);
     }
 
+    /// Their bytes.
+    pub(super) const fn bytes(&self) -> u64 {
+        self.times_by_bytes.bytes
+    }
+
     /// Mean bits a second.
     pub(super) fn goodput(&self) -> Option<f64> {
         (self.times.count() > 0).then(|| self.goodputs / self.times.count() as f64)
+    }
+}
+
+/// Classes of transfers by size, counted from 0, the smallest first.
+#[derive(Debug, Clone)]
+pub(super) enum SizeClasses {
+    /// Up to 1 byte, 10, 100, and so on.
+    PowersOfTen,
+    /// Up to each of these sizes, which rise, and above the last.
+    UpTo(Vec<u64>),
+}
+
+impl SizeClasses {
+    /// As a scenario has them; powers of ten if it has none.
+    pub(super) fn new(sizes: &[Bytes]) -> Self {
+        if sizes.is_empty() { Self::PowersOfTen } else { Self::UpTo(sizes.iter().map(|Bytes(size)| *size).collect()) }
+    }
+
+    fn of(&self, bytes: u64) -> u32 {
+        match self {
+            Self::PowersOfTen => bytes.saturating_sub(1).checked_ilog10().map_or(0, |digits| digits + 1),
+            Self::UpTo(sizes) => sizes.partition_point(|size| *size < bytes) as u32,
+        }
+    }
+
+    /// The most bytes of a class; none of the last class, which has no end.
+    fn up_to(&self, class: u32) -> Option<u64> {
+        match self {
+            Self::PowersOfTen => Some(10_u64.saturating_pow(class)),
+            Self::UpTo(sizes) => sizes.get(class as usize).copied(),
+        }
+    }
+
+    /// A class has transfers of more bytes than the first number, up to the second.
+    pub(super) fn range(&self, class: u32) -> (u64, Option<u64>) {
+        (class.checked_sub(1).and_then(|below| self.up_to(below)).unwrap_or(0), self.up_to(class))
     }
 }
 
@@ -160,22 +201,26 @@ impl Completed {
 pub(super) struct Counted {
     /// Those that start at the first instant or later and before the second.
     window: [Instant; 2],
-    pub(super) complete: Completion,
+    complete: Completion,
+    pub(super) sizes: SizeClasses,
     /// In the order in which they ended; none if nobody asks.
     list: Option<Vec<Transfer>>,
 }
 
 impl Counted {
     pub(super) fn new(measures: &Measures, warmup: Duration, duration: Duration) -> Self {
-        Self { window: measures.window(warmup, duration), complete: measures.complete, list: measures.transfers.then(Vec::new) }
+        let (window, list) = (measures.window(warmup, duration), measures.transfers.then(Vec::new));
+        Self { window, complete: measures.complete, sizes: SizeClasses::new(&measures.sizes), list }
     }
 
     pub(super) fn counts(&self, start: Instant) -> bool {
         (self.window[0]..self.window[1]).contains(&start)
     }
 
-    pub(super) fn keep(&mut self, transfer: &Transfer) {
+    /// A transfer that counts is over: what it took and the class of its size, if it is complete.
+    pub(super) fn settle(&mut self, transfer: &Transfer) -> Option<(Duration, u32)> {
         self.list.iter_mut().for_each(|list| list.push(*transfer));
+        transfer.completion_time(self.complete).map(|took| (took, self.sizes.of(transfer.bytes)))
     }
 
     /// The list, by flow, and those of a flow by their start. It is empty then.
@@ -183,5 +228,32 @@ impl Counted {
         let mut list = self.list.take().unwrap_or_default();
         list.sort_by_key(|transfer| (transfer.flow, transfer.start));
         list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_classes() {
+        let tens = SizeClasses::new(&[]);
+        assert_eq!([0, 1, 2, 10, 11, 100, 1460].map(|bytes| tens.of(bytes)), [0, 0, 1, 1, 2, 2, 4]);
+        assert_eq!([0, 1, 4].map(|class| tens.range(class)), [(0, Some(1)), (1, Some(10)), (1000, Some(10_000))]);
+        let own = SizeClasses::new(&[Bytes(1460), Bytes(10_220)]);
+        assert_eq!([1, 1460, 1461, 10_220, 10_221, u64::MAX].map(|bytes| own.of(bytes)), [0, 0, 1, 1, 2, 2]);
+        assert_eq!([0, 1, 2].map(|class| own.range(class)), [(0, Some(1460)), (1460, Some(10_220)), (10_220, None)]);
+    }
+
+    #[test]
+    fn means_by_bytes_are_exact() {
+        let mut mean = ByBytes::default();
+        assert_eq!(mean.mean(), None);
+        mean.record(Duration::from_secs(86_400), 1 << 40);
+        mean.record(Duration::ZERO, 1 << 40);
+        let mut other = ByBytes::default();
+        other.record(Duration::from_secs(3), 1 << 41);
+        mean.merge(other);
+        assert_eq!(mean.mean(), Some((86_400.0 + 6.0) / 4.0));
     }
 }

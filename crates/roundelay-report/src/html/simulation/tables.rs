@@ -73,6 +73,7 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
         Column::new("Complete", "Transfers that their receivers have", whole, |group: &GroupResult| Some(group.completion.count as f64)),
         Column::new("Incomplete", "Transfers that were cut off or lost packets for good", whole, |group| Some(group.incomplete as f64)),
         Column::new("Mean", "Completion time", seconds, |group| group.completion.mean),
+        Column::new("By bytes", "Mean completion time, weighted by the transfers’ bytes", seconds, |group| group.completion_by_bytes),
         Column::new("p50", "Half of the transfers took no longer", seconds, |group| group.completion.p50),
         Column::new("p90", "9 of 10 transfers took no longer", seconds, |group| group.completion.p90),
         Column::new("p99", "99 of 100 transfers took no longer", seconds, |group| group.completion.p99),
@@ -80,6 +81,9 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
         Column::new("Goodput", "Mean over transfers of their bytes by their time", rate, |group| group.goodput),
         Column::new("Sent again", "Segments that were sent again", whole, |group| some(group.retransmissions)),
         Column::new("Timeouts", "Timeouts of senders", whole, |group| some(group.timeouts)),
+        Column::new("Round trip by bytes", "Mean of the transfers’ mean round trips, weighted by their bytes", seconds, |group| {
+            group.round_trip_by_bytes
+        }),
         Column::new("Round trip p99", "99 of 100 transfers had a shorter mean round trip", seconds, |group| group.round_trip.p99),
     ];
     format!(
@@ -94,29 +98,31 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
 fn sizes(groups: &[Row<'_, GroupResult>]) -> String {
     let of_group = groups.iter().flat_map(|row| {
         let all = || row.replicas.iter().flat_map(|group| &group.sizes);
-        let mut classes: Vec<u64> = all().map(|size| size.up_to).collect();
+        let mut classes: Vec<_> = all().map(|size| (size.above, size.up_to)).collect();
         classes.sort_unstable();
         classes.dedup();
-        let of_class = |up_to| (row, up_to, all().filter(|size| size.up_to == up_to).copied().collect());
+        let of_class = |class: (u64, Option<u64>)| (row, class, all().filter(|size| size.above == class.0).copied().collect());
         classes.into_iter().map(of_class).collect::<Vec<_>>()
     });
-    let found: Vec<(&Row<'_, GroupResult>, u64, Vec<SizeResult>)> = of_group.collect();
+    let found: Vec<(&Row<'_, GroupResult>, (u64, Option<u64>), Vec<SizeResult>)> = of_group.collect();
     let rows: Vec<_> = found
         .iter()
-        .map(|(group, up_to, sizes)| Row {
-            name: format!("{}, up to {}", group.name, bytes(*up_to as f64)),
-            below: String::new(),
+        .map(|(group, (above, up_to), sizes)| Row {
+            name: up_to.map_or_else(|| format!("{}, larger", group.name), |up_to| format!("{}, up to {}", group.name, bytes(up_to as f64))),
+            below: format!("above {}", bytes(*above as f64)),
             is_sum: group.is_sum,
             replicas: sizes.iter().collect(),
         })
         .collect();
     let columns = [
-        Column::new("Complete", "Transfers of more than a tenth of that", whole, |size: &SizeResult| Some(size.completion.count as f64)),
+        Column::new("Complete", "Complete transfers of that size", whole, |size: &SizeResult| Some(size.completion.count as f64)),
         Column::new("Mean", "Completion time", seconds, |size| size.completion.mean),
         Column::new("p50", "Half of the transfers took no longer", seconds, |size| size.completion.p50),
         Column::new("p99", "99 of 100 transfers took no longer", seconds, |size| size.completion.p99),
         Column::new("max", "The longest completion time", seconds, |size| size.completion.max),
         Column::new("Goodput", "Mean over transfers of their bytes by their time", rate, |size| Some(size.goodput)),
+        Column::new("Round trip", "Mean over transfers over TCP", seconds, |size| size.round_trip.mean),
+        Column::new("Bytes", "Of all of them", bytes, |size| Some(size.bytes as f64)),
     ];
     table("sizes", "Source and size", &rows, &columns)
 }

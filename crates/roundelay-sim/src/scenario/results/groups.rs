@@ -6,7 +6,7 @@ use roundelay_metrics::{Delays, jain_index};
 
 use super::super::Scenario;
 use super::super::meter::{FlowMeter, Meter};
-use super::super::transfers::Completed;
+use super::super::transfers::{Completed, SizeClasses};
 use super::{Fates, GroupResult, SizeResult, Spread};
 
 pub(super) fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[&FlowMeter]) -> Vec<GroupResult> {
@@ -23,6 +23,7 @@ pub(super) fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[
         let shares: Vec<_> = of.map(|flow| flow.packets.bytes as f64 / f64::from(weight(flow))).collect();
         if shares.len() < 2 { None } else { jain_index(&shares) }
     };
+    let classes = &meter.transfers.sizes;
     let each = meter.groups.iter().zip(&scenario.groups).enumerate().map(|(number, (meter, group))| GroupResult {
         name: group.name.clone(),
         kind: group.source.kind(),
@@ -41,7 +42,7 @@ pub(super) fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[
         timeouts: meter.repairs.map(|repairs| repairs.timeouts),
         round_trip: Spread::of(&meter.transfers.round_trips),
         round_trip_by_bytes: meter.transfers.round_trips_by_bytes.mean(),
-        sizes: sizes(&meter.sizes),
+        sizes: sizes(classes, &meter.sizes),
         lives: None,
     });
     let mut groups: Vec<_> = each.collect();
@@ -51,11 +52,17 @@ pub(super) fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[
     groups
 }
 
-fn sizes(meters: &BTreeMap<u32, Completed>) -> Vec<SizeResult> {
-    let result = |(digits, transfers): (&u32, &Completed)| SizeResult {
-        up_to: 10_u64.saturating_pow(*digits),
-        completion: Spread::of(&transfers.times),
-        goodput: transfers.goodput().unwrap_or(0.0),
+fn sizes(classes: &SizeClasses, meters: &BTreeMap<u32, Completed>) -> Vec<SizeResult> {
+    let result = |(class, transfers): (&u32, &Completed)| {
+        let (above, up_to) = classes.range(*class);
+        SizeResult {
+            above,
+            up_to,
+            bytes: transfers.bytes(),
+            completion: Spread::of(&transfers.times),
+            goodput: transfers.goodput().unwrap_or(0.0),
+            round_trip: Spread::of(&transfers.round_trips),
+        }
     };
     meters.iter().map(result).collect()
 }
@@ -102,7 +109,7 @@ fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResul
         timeouts: some(|group| group.timeouts),
         round_trip: Spread::of(&transfers.round_trips),
         round_trip_by_bytes: transfers.round_trips_by_bytes.mean(),
-        sizes: sizes(&by_size),
+        sizes: sizes(&meter.transfers.sizes, &by_size),
         lives: None,
     }
 }
