@@ -178,12 +178,14 @@ fn measuring_changes_nothing() {
     let sources = mix.each_ref().map(String::as_str);
     for queue in ["mqfq limit 50", "lstf preempt limit 50", "fq_codel"] {
         let of = |meter| run(&scenario("duration = \"4s\"\nwarmup = \"1s\"", queue, meter, &sources));
-        let (plain, mut measured) = (of(""), of("flows = true\nwfi = true\nstarved_below = 0.5"));
+        let (plain, mut measured) = (of(""), of("flows = true\nwfi = true\nstarved_below = 0.5\ntransfers = true\nrates = \"1ms\""));
         assert!(!serde_json::to_string(&plain).expect("plain data").contains("\"life\""), "no lives");
         assert!(measured.flows.iter().all(|flow| flow.life.is_some()));
         measured.flows.iter_mut().for_each(|flow| (flow.life, flow.indices) = (None, None));
         measured.links.iter_mut().for_each(|link| link.backlogged = None);
         measured.groups.iter_mut().for_each(|group| group.lives = None);
+        assert!(!measured.transfers.is_empty() && measured.rates.is_some());
+        (measured.transfers, measured.rates) = (Vec::new(), None);
         assert_eq!(plain, measured, "{queue}");
     }
 }

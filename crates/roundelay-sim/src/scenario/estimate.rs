@@ -3,7 +3,7 @@
 use roundelay::Duration;
 
 use super::yardsticks::measured_class;
-use super::{Group, Scenario, SourceSpec};
+use super::{FlowRates, Group, Scenario, SourceSpec};
 use crate::decision::DecisionCost;
 use crate::network::{LinkConfig, LinkId, Network};
 use crate::routing::Routes;
@@ -36,6 +36,12 @@ const PER_LINK: f64 = 4_000.0;
 const PER_LIFE: f64 = 200.0;
 const PER_PASSING: f64 = 300.0;
 const PER_STAMP: f64 = 50.0;
+/// Bytes that a transfer takes in the list of them, and an interval in which a flow received something in its series of rates: lists have up to twice
+/// the room that they need while they grow.
+const PER_TRANSFER: f64 = 2.0 * size_of::<super::Transfer>() as f64;
+const PER_INTERVAL: f64 = 2.0 * size_of::<(u32, u64)>() as f64;
+/// Bytes that an interval of a run takes by group: Jain's index.
+const PER_INDEX: f64 = 16.0;
 /// Pairs of a group whose routes are looked at.
 const SAMPLE: usize = 1_000;
 /// Segments that are sent for each that a link lets through: a loss of a fifth is more than senders keep up for long.
@@ -53,11 +59,30 @@ impl Estimate {
         let tables = scenario.groups.iter().map(|group| group.route_bytes(network)).max().unwrap_or(0) as f64;
         let (links, sources) = (network.links().len() as f64, scenario.sources() as f64);
         let waiting = room(&scenario.topology).min(at_once);
-        let memory = lists + tables + links * PER_LINK + sources * PER_SOURCE + waiting * PER_PACKET + measured(scenario, sources, waiting);
+        let measured = measured(scenario, sources, waiting) + plan.listed() + plan.rates(packets).map_or(0.0, |rates| rates.memory);
+        let memory = lists + tables + links * PER_LINK + sources * PER_SOURCE + waiting * PER_PACKET + measured;
         // A port that takes time to decide works twice for a packet.
         let decides = network.links().iter().any(|link| link.decision != DecisionCost::NONE);
         let per_hop = if decides { 3.0 } else { 2.0 };
         Self { packets, packet_hops, events: per_hop * packet_hops + packets, memory }
+    }
+}
+
+/// What series of rates take at most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct RatesEstimate {
+    pub(super) flows: f64,
+    pub(super) intervals: f64,
+    /// Bytes of memory.
+    pub(super) memory: f64,
+}
+
+impl RatesEstimate {
+    /// None if a scenario does not ask for them.
+    pub(super) fn of(scenario: &Scenario) -> Option<Self> {
+        scenario.measures.rates?;
+        let plan = Plan::new(scenario);
+        plan.rates(plan.traffic(scenario.duration)[0])
     }
 }
 
@@ -72,6 +97,28 @@ impl<'a> Plan<'a> {
         let mut routes = Routes::default();
         let groups = scenario.groups.iter().map(|group| (group, Ways::of(&scenario.topology.network, group, &mut routes)));
         Self { scenario, groups: groups.collect() }
+    }
+
+    /// Bytes of the list of transfers.
+    fn listed(&self) -> f64 {
+        let window = self.scenario.measures.transfers.then(|| self.scenario.measures.window(self.scenario.warmup, self.scenario.duration));
+        let Some([from, until]) = window else { return 0.0 };
+        let of_group = |(group, ways): &(&Group, Ways)| {
+            let span = group.span(self.scenario.duration).min(until.since(from));
+            group.source.transfers(span, ways.round_trip, group.from.len() as f64).of(group.senders())
+        };
+        self.groups.iter().map(of_group).sum::<f64>() * PER_TRANSFER
+    }
+
+    /// Series of rates: a flow has received something in no more intervals than it has sent packets.
+    fn rates(&self, packets: f64) -> Option<RatesEstimate> {
+        let (interval, duration) = (self.scenario.measures.rates?, self.scenario.duration);
+        let intervals = (duration.as_secs_f64() / interval.as_secs_f64()).ceil();
+        let of_group = |(group, _): &(&Group, Ways)| group.source.flows(group.span(duration), group.from.len() as f64).of(group.senders());
+        let flows: f64 = self.groups.iter().map(of_group).sum();
+        let indices = (self.groups.len() + 1) as f64 * intervals * PER_INDEX;
+        let memory = flows * size_of::<FlowRates>() as f64 * 2.0 + packets.min(flows * intervals) * PER_INTERVAL + indices;
+        Some(RatesEstimate { flows, intervals, memory })
     }
 
     /// Packets, and packets by their hops, of so much time of each group.

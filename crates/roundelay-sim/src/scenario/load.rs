@@ -65,9 +65,8 @@ impl SourceSpec {
             Self::Voip(_) => Load::by_turns(SPEECH.0, SPEECH.1, SPEECH.2, seconds),
             Self::Burst(spec) => Load::exact(segments(spec.size.0, spec.packet_len)),
             Self::Tcp(spec) => Load::exact(spec.size.map_or(f64::INFINITY, |size| self.segments(size.0) + 1.0)),
-            Self::RequestResponse(RequestResponse { request, response, think, .. }) => {
-                let times = seconds / (*think + round_trip).as_secs_f64().max(1e-6) + 1.0;
-                Load::drawn(times, self.segments(request.0) + self.segments(response.0))
+            Self::RequestResponse(spec) => {
+                Load::drawn(spec.requests(span, round_trip), self.segments(spec.request.0) + self.segments(spec.response.0))
             }
             Self::Video(spec) => {
                 Load::exact((seconds / spec.interval.as_secs_f64().max(1e-6)).ceil() * self.segments(spec.segment.0) + 1.0)
@@ -83,6 +82,26 @@ impl SourceSpec {
         load.up_to(self.packets())
     }
 
+    /// Flows that one of them opens in `span`.
+    pub(super) fn flows(&self, span: Duration, hosts: f64) -> Load {
+        match self {
+            Self::Arrivals(spec) => Load::drawn(spec.flows(span.as_secs_f64(), hosts), 1.0),
+            Self::Workload(spec) => Load::exact(spec.flows.iter().take_while(|flow| flow.at < Instant::ZERO + span).count() as f64),
+            Self::Trace(spec) if spec.is_dealt => Load::exact(spec.packets.iter().map(|packet| packet.flow + 1).max().unwrap_or(0).into()),
+            Self::RequestResponse(_) => Load::exact(2.0),
+            _ => Load::exact(1.0),
+        }
+    }
+
+    /// Transfers that one of them begins in `span`, at most. `round_trip` is the least time that a request takes.
+    pub(super) fn transfers(&self, span: Duration, round_trip: Duration, hosts: f64) -> Load {
+        match self {
+            Self::RequestResponse(spec) => Load::drawn(spec.requests(span, round_trip), 1.0),
+            Self::Video(spec) => Load::exact((span.as_secs_f64() / spec.interval.as_secs_f64().max(1e-6)).ceil()),
+            _ => self.flows(span, hosts),
+        }
+    }
+
     /// Bytes of data in a full packet of a flow.
     fn segment_len(&self) -> u32 {
         self.protocol().map_or_else(|| self.longest_packet(), |tcp| tcp.config().segment_len)
@@ -95,6 +114,13 @@ impl SourceSpec {
 
 fn segments(bytes: u64, len: u32) -> f64 {
     bytes.div_ceil(u64::from(len.max(1))) as f64
+}
+
+impl RequestResponse {
+    /// How often one of them asks in the mean, if each answer takes the least time that it can.
+    fn requests(&self, span: Duration, round_trip: Duration) -> f64 {
+        span.as_secs_f64() / (self.think + round_trip).as_secs_f64().max(1e-6) + 1.0
+    }
 }
 
 impl Cbr {
@@ -118,11 +144,17 @@ impl OnOff {
 }
 
 impl Arrivals {
+    /// In the mean.
+    fn flows(&self, seconds: f64, hosts: f64) -> f64 {
+        let mean = self.sizes().map_or(f64::INFINITY, |sizes| sizes.mean().max(1.0));
+        self.utilisation * self.link_rate.bits_per_second() as f64 / 8.0 / mean * seconds * hosts
+    }
+
     /// Each flow fills its last packet in part and, over TCP, begins with one without data. Flows begin evenly over the time, and one over TCP has sent
     /// no more by the end than its way lets through.
     fn load(&self, seconds: f64, hosts: f64, segment_len: u32, fastest: f64) -> Load {
         let Ok(sizes) = self.sizes() else { return Load::exact(0.0) };
-        let flows = self.utilisation * self.link_rate.bits_per_second() as f64 / 8.0 / sizes.mean().max(1.0) * seconds * hosts;
+        let flows = self.flows(seconds, hosts);
         let rate = if self.transport == Transport::Tcp { fastest / 8.0 } else { f64::INFINITY };
         let most = rate * seconds;
         // A flow that would take the part t of all the time is cut off if it begins in the last t of it.

@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::ScenarioError;
 use super::reader::Reader;
 use crate::sources::burst::LARGEST_FLOW;
-use crate::written::{InWords, list, some_two};
+use crate::written::{InWords, list, some, some_two};
 
 /// Most classes of sizes.
 const MOST_SIZES: usize = 1_000;
+/// Most intervals of a run.
+const MOST_INTERVALS: u64 = 1_000_000;
 
 /// What a scenario asks to be measured beside what always is, and which transfers count. Each yardstick costs memory and time.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -36,6 +38,10 @@ pub struct Measures {
     #[serde(deserialize_with = "list")]
     #[schemars(with = "Vec<InWords<Bytes>>")]
     pub sizes: Vec<Bytes>,
+    /// Bytes that each flow received in intervals of this length from time 0 on, and Jain's index in each: from a millionth of the duration to all of it.
+    #[serde(deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Duration>>")]
+    pub rates: Option<Duration>,
 }
 
 /// The end of a transfer's completion time.
@@ -51,8 +57,8 @@ pub enum Completion {
 
 impl Default for Measures {
     fn default() -> Self {
-        let (started, complete, sizes) = (None, Completion::Delivered, Vec::new());
-        Self { flows: false, wfi: false, starved_below: 0.1, transfers: false, started, complete, sizes }
+        let (started, complete, sizes, rates) = (None, Completion::Delivered, Vec::new(), None);
+        Self { flows: false, wfi: false, starved_below: 0.1, transfers: false, started, complete, sizes, rates }
     }
 }
 
@@ -77,7 +83,18 @@ impl Measures {
             );
             return Err(reader.at("meter.started", message));
         }
-        self.check_sizes(reader)
+        self.check_sizes(reader)?;
+        self.check_rates(reader, duration)
+    }
+
+    fn check_rates(&self, reader: &Reader<'_>, duration: Duration) -> Result<(), ScenarioError> {
+        let least = Duration::from_picos(duration.as_picos().div_ceil(MOST_INTERVALS));
+        match self.rates {
+            Some(interval) if !(least..=duration).contains(&interval) => {
+                Err(reader.at("meter.rates", format!("rates {interval}: legal range {least} to the duration {duration}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_sizes(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {

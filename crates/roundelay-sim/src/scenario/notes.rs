@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Priority, Times, Visitor};
 use roundelay::{Duration, Instant};
 
+use super::estimate::RatesEstimate;
 use super::{Group, Scenario, SourceSpec};
 use crate::routing::Metric;
 use crate::sources::Urgency;
@@ -16,7 +17,8 @@ impl Scenario {
     pub fn notes(&self) -> Vec<String> {
         let queues = Queues::of(self);
         let of_groups = self.groups.iter().flat_map(|group| [self.of_list(group), self.of_jitter(group), self.of_warmup(group)]);
-        let of_queues = queues.without_what_they_go_by(self).chain(queues.unread(self)).chain(self.of_rooms());
+        let of_queues =
+            self.of_rates().into_iter().chain(queues.without_what_they_go_by(self).chain(queues.unread(self)).chain(self.of_rooms()));
         self.of_file().chain(of_queues).chain(self.of_links()).chain(of_groups.flatten()).collect()
     }
 
@@ -25,6 +27,16 @@ impl Scenario {
         let Oddities { notes, costs } = &self.topology.oddities;
         let goes_by_cost = self.topology.network.routing().metric == Metric::Cost;
         notes.iter().chain(costs.iter().filter(move |_| !goes_by_cost)).cloned()
+    }
+
+    /// Series of rates may take more memory than there is.
+    fn of_rates(&self) -> Option<String> {
+        let RatesEstimate { flows, intervals, memory } = RatesEstimate::of(self).filter(|rates| rates.memory > MUCH_MEMORY)?;
+        let interval = self.measures.rates?;
+        Some(format!(
+            "Series of rates take up to {:.1} GB of memory a run: about {flows:.1e} flows in {intervals} intervals of {interval}. Longer ones take less.",
+            memory / 1e9
+        ))
     }
 
     /// `mqfq` drops where its own queues are full, whatever the buffer behind it holds.
@@ -84,6 +96,9 @@ impl Scenario {
             .then(|| format!("Sources of {} start as late as {latest} and stop at {end}: some may send nothing.", group.name))
     }
 }
+
+/// Bytes of memory that are told.
+const MUCH_MEMORY: f64 = 1e9;
 
 /// The disciplines of a scenario's queues, each once.
 struct Queues(Vec<Traits>);

@@ -15,6 +15,7 @@ use super::Scenario;
 use super::lives::FlowLife;
 use super::meter::{FlowMeter, Meter, Packets, TOLD_FLOWS};
 use super::port_meter::Backlogged;
+use super::rates::Rates;
 use super::transfers::Transfer;
 use super::yardsticks::{FlowIndices, GroupLives, Yardsticks};
 use crate::link::LinkCounts;
@@ -283,6 +284,9 @@ pub struct Results {
     /// Transfers that count, by flow and start, complete or not, if the scenario [asks](super::Measures::transfers); not in JSON.
     #[serde(skip)]
     pub transfers: Vec<Transfer>,
+    /// Bytes that flows received over time, if the scenario [asks](super::Measures::rates); not in JSON.
+    #[serde(skip)]
+    pub rates: Option<Rates>,
 }
 
 /// What a link had done at some instant.
@@ -293,7 +297,7 @@ pub(super) struct LinkState {
 }
 
 impl Results {
-    /// `before`: what links had counted at the end of the warm-up. Without the list of transfers.
+    /// `before`: what links had counted at the end of the warm-up. Without lists of transfers and rates.
     pub(super) fn new(
         scenario: &Scenario,
         [seed, events]: [u64; 2],
@@ -319,8 +323,8 @@ impl Results {
             }
         }
         let flows_left_out = meter.closed.saturating_sub(TOLD_FLOWS as u64);
-        let (classes, transfers) = (links::classes(&links, meter), Vec::new());
-        Self { seed, events, packet_hops, groups, classes, links, flows: told, flows_left_out, more_flows, transfers }
+        let (classes, transfers, rates) = (links::classes(&links, meter), Vec::new(), None);
+        Self { seed, events, packet_hops, groups, classes, links, flows: told, flows_left_out, more_flows, transfers, rates }
     }
 }
 

@@ -123,12 +123,13 @@ impl Scenario {
         meter.end();
         let transfers = meter.transfers.take();
         yardsticks.iter_mut().for_each(|yardsticks| yardsticks.end(end));
+        let rates = yardsticks.as_mut().and_then(Yardsticks::take_rates);
         let (meter, (yardsticks, _)) = simulation.probe();
         if let Some(sampler) = sampler {
             sampler.finish(meter);
         }
         let links = [&before.unwrap_or_default()[..], &after];
-        Ok(Results { transfers, ..Results::new(self, [seed, simulation.events()], meter, yardsticks.as_ref(), links) })
+        Ok(Results { transfers, rates, ..Results::new(self, [seed, simulation.events()], meter, yardsticks.as_ref(), links) })
     }
 
     /// The network of the run with this seed: links as long as it draws them, routes spread by its hash.

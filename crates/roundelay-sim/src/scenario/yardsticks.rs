@@ -1,4 +1,4 @@
-//! Yardsticks on request (`[meter]`): flows over their own lives, worst-case fair indices and Jain's index while backlogged at links.
+//! Yardsticks on request (`[meter]`): flows over their own lives, worst-case fair indices and Jain's index while backlogged at links, series of rates.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,13 @@ use super::lives::{FlowLife, Lives, Pace};
 use super::measures::Measures;
 use super::meter::FlowMeter;
 use super::port_meter::{Backlogged, PortMeter};
+use super::rates::{RateMeter, Rates};
 use super::{Group, Scenario};
+use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::network::{LinkClass, LinkId, Network, NodeId};
-use crate::probe::Probe;
+use crate::probe::{Probe, Report};
 
 /// Worst-case fair indices of a flow: the worst over the links on its way that were measured, after the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -61,6 +63,7 @@ pub struct GroupLives {
 pub(super) struct Yardsticks {
     warmup: Option<Instant>,
     lives: Option<Lives>,
+    rates: Option<RateMeter>,
     ports: BTreeMap<u32, PortMeter>,
     weights: Vec<u32>,
     /// Of each flow, by its number; kept where ports are measured.
@@ -70,14 +73,15 @@ pub(super) struct Yardsticks {
 impl Yardsticks {
     /// None if nothing is asked for.
     pub(super) fn new(network: &Network, scenario: &Scenario) -> Option<Self> {
-        let Measures { flows, wfi, .. } = scenario.measures;
+        let &Measures { flows, wfi, rates, .. } = &scenario.measures;
         let pace = |group: &Group| Pace { rate: group.source.rate(), gap: group.source.mean_gap() };
         let lives = flows.then(|| Lives::new(scenario.groups.iter().map(pace).collect()));
         let class = measured_class(network);
         let links = (0..).zip(network.links()).filter(|(_, link)| wfi && Some(link.class) == class);
-        (flows || wfi).then(|| Self {
+        (flows || wfi || rates.is_some()).then(|| Self {
             warmup: Some(Instant::ZERO + scenario.warmup),
             lives,
+            rates: rates.map(|interval| RateMeter::new(interval, scenario.duration)),
             ports: links.map(|(number, link)| (number, PortMeter::new(link))).collect(),
             weights: scenario.groups.iter().map(Group::weight).collect(),
             groups: Vec::new(),
@@ -95,6 +99,11 @@ impl Yardsticks {
     pub(super) fn end(&mut self, now: Instant) {
         self.advance(now);
         self.ports.values_mut().for_each(|port| port.end(now));
+    }
+
+    /// Series of rates, if they are asked for. They are gone then.
+    pub(super) fn take_rates(&mut self) -> Option<Rates> {
+        Some(self.rates.take()?.finish(&self.weights))
     }
 
     pub(super) fn life(&self, number: u64) -> Option<FlowLife> {
@@ -164,6 +173,7 @@ fn index(values: &[f64]) -> Option<f64> {
 impl Probe for Yardsticks {
     fn opened(&mut self, _: Instant, _: FlowNumber, group: u32, _: NodeId, _: NodeId) {
         self.lives.iter_mut().for_each(|lives| lives.open(group));
+        self.rates.iter_mut().for_each(|rates| rates.open(group));
         if !self.ports.is_empty() {
             self.groups.push(group);
         }
@@ -192,6 +202,13 @@ impl Probe for Yardsticks {
 
     fn delivered(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
         self.lives.iter_mut().for_each(|lives| lives.receive(now, packet, cargo));
+        if cargo.direction == Direction::Forward {
+            self.rates.iter_mut().for_each(|rates| rates.receive(now, cargo.flow.0, packet.len));
+        }
+    }
+
+    fn reported(&mut self, _: Instant, flow: FlowNumber, _: &Report) {
+        self.rates.iter_mut().for_each(|rates| rates.tell(flow.0));
     }
 
     fn closed(&mut self, now: Instant, flow: FlowNumber, _: &FlowCounts) {

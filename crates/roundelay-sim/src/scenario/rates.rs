@@ -1,0 +1,166 @@
+//! Bytes that each flow received in intervals of one length, and Jain's index of them in each interval (`[meter] rates`).
+
+use roundelay::{Duration, Instant};
+
+/// Bytes received by flows in intervals of one length, from time 0 on: the warm-up is included. Packets count when they come to the end of their
+/// route, headers and what was sent twice included; replies do not count.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Rates {
+    /// The length of an interval, which has its first instant and not its last. The last interval ends with the run.
+    pub interval: Duration,
+    /// Intervals of the run.
+    pub intervals: u32,
+    /// All flows, in the order of their numbers: those that began within the run.
+    pub flows: Vec<FlowRates>,
+    /// Of each group in the order of the results, all of them together last where there are several: Jain's index of the bytes by weight in each interval.
+    /// A flow that has not begun or has ended counts as 0. None where nothing was received, or if there are not two flows. Of sources that ask and are
+    /// answered the answers count, not the requests.
+    pub jain: Vec<Vec<Option<f64>>>,
+}
+
+/// Bytes received by a flow.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FlowRates {
+    /// The flow's number.
+    pub flow: u64,
+    /// The place of its group in the scenario and in the results.
+    pub group: u32,
+    /// Intervals in which it received something, counted from 0 and rising, and how many bytes.
+    pub bytes: Vec<(u32, u64)>,
+    /// Whether its agent has told of it.
+    is_told: bool,
+}
+
+impl Rates {
+    /// When an interval begins.
+    pub fn start(&self, interval: u32) -> Instant {
+        Instant::from_picos(self.interval.as_picos().saturating_mul(interval.into()))
+    }
+
+    /// Bytes of a flow in each interval of the run.
+    pub fn series(&self, flow: &FlowRates) -> Vec<u64> {
+        let mut series = vec![0; self.intervals as usize];
+        flow.bytes.iter().for_each(|(interval, bytes)| series[*interval as usize] = *bytes);
+        series
+    }
+
+    /// Of one group, or of all.
+    fn jain_of(&self, group: Option<u32>, weights: &[u32]) -> Vec<Option<f64>> {
+        let mut tells = vec![false; weights.len()];
+        self.flows.iter().for_each(|flow| tells[flow.group as usize] |= flow.is_told);
+        // Where agents tell of flows, those that they tell nothing of carry requests.
+        let is_data = |flow: &&FlowRates| flow.is_told || !tells[flow.group as usize];
+        let mine = self.flows.iter().filter(is_data).filter(|flow| group.is_none_or(|group| flow.group == group));
+        let (mut flows, mut sums) = (0_u64, vec![(0.0, 0.0); self.intervals as usize]);
+        for flow in mine {
+            flows += 1;
+            for (interval, bytes) in &flow.bytes {
+                let share = *bytes as f64 / f64::from(weights[flow.group as usize]);
+                let (sum, squares) = &mut sums[*interval as usize];
+                *sum += share;
+                *squares += share * share;
+            }
+        }
+        let index = |(sum, squares): (f64, f64)| (flows > 1 && squares > 0.0).then(|| sum * sum / (flows as f64 * squares));
+        sums.into_iter().map(index).collect()
+    }
+}
+
+/// Counts them.
+#[derive(Debug)]
+pub(super) struct RateMeter {
+    rates: Rates,
+}
+
+impl RateMeter {
+    /// Of a run of this `duration`, more than 0 like the interval.
+    pub(super) fn new(interval: Duration, duration: Duration) -> Self {
+        let intervals = duration.as_picos().div_ceil(interval.as_picos().max(1)) as u32;
+        Self { rates: Rates { interval, intervals, ..Rates::default() } }
+    }
+
+    /// The next flow begins.
+    pub(super) fn open(&mut self, group: u32) {
+        let flow = self.rates.flows.len() as u64;
+        self.rates.flows.push(FlowRates { flow, group, ..FlowRates::default() });
+    }
+
+    /// A packet of so many bytes comes to its end.
+    pub(super) fn receive(&mut self, now: Instant, flow: u64, len: u32) {
+        let interval = (now.as_picos() / self.rates.interval.as_picos().max(1)) as u32;
+        let Some(flow) = self.rates.flows.get_mut(flow as usize) else { return };
+        match flow.bytes.last_mut() {
+            Some((last, bytes)) if *last == interval => *bytes += u64::from(len),
+            _ => flow.bytes.push((interval, len.into())),
+        }
+    }
+
+    /// An agent tells of a flow.
+    pub(super) fn tell(&mut self, flow: u64) {
+        self.rates.flows.get_mut(flow as usize).into_iter().for_each(|flow| flow.is_told = true);
+    }
+
+    /// `weights` of flows by group.
+    pub(super) fn finish(self, weights: &[u32]) -> Rates {
+        let mut rates = self.rates;
+        rates.flows.iter_mut().for_each(|flow| flow.bytes.shrink_to_fit());
+        let all = (weights.len() > 1).then_some(None);
+        let groups = (0..weights.len() as u32).map(Some).chain(all);
+        rates.jain = groups.map(|group| rates.jain_of(group, weights)).collect();
+        rates
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meter() -> RateMeter {
+        RateMeter::new(Duration::from_millis(10), Duration::from_millis(35))
+    }
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn an_interval_has_its_start_and_not_its_end() {
+        let mut meter = meter();
+        meter.open(0);
+        for (millis, len) in [(0, 1), (9, 2), (10, 4), (34, 8)] {
+            meter.receive(at(millis), 0, len);
+        }
+        meter.receive(at(10), 7, 1);
+        let rates = meter.finish(&[1]);
+        assert_eq!((rates.intervals, rates.start(3)), (4, at(30)));
+        assert_eq!(rates.flows[0].bytes, [(0, 3), (1, 4), (3, 8)]);
+        assert_eq!(rates.series(&rates.flows[0]), [3, 4, 0, 8]);
+        assert_eq!(rates.jain, [vec![None; 4]], "of one flow there is none");
+    }
+
+    /// 4 and 4; 6 and 2, of which a third flow has nothing: 64 / (3 x 32) and 64 / (3 x 40). By weight 6 and 2 of 3 and 1 are 2 and 2.
+    #[test]
+    fn flows_that_have_not_begun_count_as_zero() {
+        let mut meter = meter();
+        [0, 0, 0].into_iter().for_each(|group| meter.open(group));
+        for (millis, flow, len) in [(0, 0, 4), (0, 1, 4), (10, 0, 6), (10, 1, 2), (30, 2, 5)] {
+            meter.receive(at(millis), flow, len);
+        }
+        assert_eq!(meter.finish(&[1]).jain, [[Some(2.0 / 3.0), Some(64.0 / 120.0), None, Some(1.0 / 3.0)]]);
+        let mut meter = self::meter();
+        [0, 1].into_iter().for_each(|group| meter.open(group));
+        meter.receive(at(0), 0, 6);
+        meter.receive(at(0), 1, 2);
+        let jain = meter.finish(&[3, 1]).jain;
+        assert_eq!((jain.len(), &jain[0], jain[2][0]), (3, &vec![None; 4], Some(1.0)));
+    }
+
+    #[test]
+    fn flows_that_are_not_told_of_are_requests() {
+        let mut meter = meter();
+        [0, 0, 0, 0].into_iter().for_each(|group| meter.open(group));
+        (0..4).for_each(|flow| meter.receive(at(0), flow, if flow % 2 == 0 { 1000 } else { 1 }));
+        [0, 2].into_iter().for_each(|flow| meter.tell(flow));
+        assert_eq!(meter.finish(&[1]).jain[0][0], Some(1.0));
+    }
+}
