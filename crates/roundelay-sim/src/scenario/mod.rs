@@ -4,6 +4,7 @@
 //! in its range, and the work is less than 10^12 events. [`Scenario::run`] runs it with one seed. The keys are in [`schema`].
 
 mod curves;
+mod edge_codel;
 mod entry;
 mod estimate;
 mod file;
@@ -52,6 +53,7 @@ pub use source::{
 pub use template::{TEMPLATES, template};
 pub use yardsticks::{FlowIndices, GroupLives, Measures};
 
+use crate::edge::EdgeControl;
 use crate::network::NodeId;
 use crate::sources::Urgency;
 use crate::topologies::Topology;
@@ -108,6 +110,8 @@ pub struct Group {
     pub flow: Option<roundelay::FlowConfig>,
     /// What packets say of their urgency.
     pub urgency: Urgency,
+    /// Active queue management where their packets leave the network; None: there is none.
+    pub edge_codel: Option<EdgeControl>,
     /// Their Differentiated Services code point, 0 to 63, by which trees may sort them.
     pub dscp: u8,
 }
