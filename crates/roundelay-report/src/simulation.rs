@@ -262,33 +262,33 @@ fn ends(links: &[&LinkResult]) -> String {
     if links.len() == 1 { first } else { format!("{first}, …") }
 }
 
-/// Packets that did not arrive: full, pushed out, early, refused, lost.
-pub(crate) struct Gone([u64; 5]);
+/// Packets that did not arrive: full, pushed out, early, refused, lost, dropped by Edge-CoDel.
+pub(crate) struct Gone([u64; 6]);
 
 impl From<roundelay_sim::scenario::Fates> for Gone {
     fn from(fates: roundelay_sim::scenario::Fates) -> Self {
-        Self([fates.full, fates.pushed_out, fates.early, fates.refused, fates.lost])
+        Self([fates.full, fates.pushed_out, fates.early, fates.refused, fates.lost, fates.edge_dropped])
     }
 }
 
 impl Gone {
     pub(crate) const fn of(class: &ClassResult) -> Self {
         let [full, pushed_out, early, refused] = class.dropped;
-        Self([full, pushed_out, early, refused, class.lost])
+        Self([full, pushed_out, early, refused, class.lost, 0])
     }
 
     pub(crate) const fn of_link(link: &LinkResult) -> Self {
         let [full, pushed_out, early, refused] = link.dropped;
-        Self([full, pushed_out, early, refused, link.lost])
+        Self([full, pushed_out, early, refused, link.lost, 0])
     }
 
     /// Several of them together, in words: `1,234 full, 12 lost`.
     pub(crate) fn sum(all: impl Iterator<Item = Self>) -> String {
-        let mut sum = [0; 5];
+        let mut sum = [0; 6];
         for gone in all {
             sum.iter_mut().zip(gone.0).for_each(|(sum, gone)| *sum += gone);
         }
-        let named = sum.iter().zip(["full", "pushed", "early", "refused", "lost"]);
+        let named = sum.iter().zip(["full", "pushed", "early", "refused", "lost", "edge"]);
         let some = named.filter(|(number, _)| **number > 0).map(|(number, reason)| format!("{} {reason}", short_count(*number)));
         some.collect::<Vec<_>>().join(", ")
     }

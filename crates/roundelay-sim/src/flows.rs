@@ -3,6 +3,7 @@
 use roundelay::{DropReason, Duration, FlowConfig, FlowId};
 
 use crate::agent::{AgentId, Direction, FlowSpec};
+use crate::edge::Edge;
 use crate::network::Route;
 
 /// A flow's number, counted as flows are opened, from 0 upwards. Queues know a flow by its `FlowId`, which another flow has later.
@@ -22,6 +23,10 @@ pub struct FlowCounts {
     pub dropped: [u64; DropReason::ALL.len()],
     /// Packets lost on a wire.
     pub lost: u64,
+    /// Packets that Edge-CoDel dropped at the end of their route: none of those delivered.
+    pub edge_dropped: u64,
+    /// Packets that it marked: part of those delivered.
+    pub edge_marked: u64,
     /// The sum of the times from an agent to the end of the route, in picoseconds.
     pub delays: u128,
     /// The longest of them.
@@ -49,6 +54,8 @@ pub(crate) struct Flow {
     /// Packets on their way, both ways.
     pub(crate) on_their_way: u32,
     pub(crate) is_open: bool,
+    /// Edge-CoDel, where its group has it.
+    pub(crate) edge: Option<Box<Edge>>,
     pub(crate) counts: FlowCounts,
 }
 
@@ -75,11 +82,11 @@ impl Flows {
         FlowNumber(self.opened)
     }
 
-    pub(crate) fn open(&mut self, id: FlowId, agent: AgentId, spec: &FlowSpec, routes: [Route; 2]) {
+    pub(crate) fn open(&mut self, id: FlowId, agent: AgentId, spec: &FlowSpec, routes: [Route; 2], edge: Option<Box<Edge>>) {
         let number = self.next_number();
         self.opened += 1;
         let counts = FlowCounts::default();
-        self.flows[id.index()] = Some(Flow { number, agent, routes, config: spec.config, on_their_way: 0, is_open: true, counts });
+        self.flows[id.index()] = Some(Flow { number, agent, routes, config: spec.config, on_their_way: 0, is_open: true, edge, counts });
     }
 
     #[inline]

@@ -9,6 +9,7 @@
 mod agent;
 mod cargo;
 mod decision;
+mod edge;
 mod event_queue;
 mod flows;
 mod headers;
@@ -30,6 +31,7 @@ mod written;
 pub use agent::{Agent, AgentId, Arrival, Context, Direction, FlowSpec, Outgoing};
 pub use cargo::{Cargo, Carried, Content};
 pub use decision::DecisionCost;
+pub use edge::EdgeControl;
 pub use flows::{FlowCounts, FlowNumber};
 pub use headers::Marks;
 pub use link::LinkCounts;

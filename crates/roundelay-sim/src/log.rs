@@ -125,6 +125,8 @@ pub enum Event {
     Lose { packet: u64, link: u32 },
     /// A packet is at the end of its route.
     Deliver { packet: u64 },
+    /// Edge-CoDel drops a packet at the end of its route.
+    EdgeDrop { packet: u64 },
     /// A flow has ended, and so many of its packets were sent and delivered, replies not counted.
     Close { flow: u64, sent: u64, delivered: u64 },
     /// The simulation ends here; packets may still be on their way.
@@ -272,6 +274,10 @@ impl<W: Write> Probe for Log<W> {
 
     fn delivered(&mut self, now: Instant, _packet: &Packet<Carried>, cargo: &Cargo) {
         self.event(now, Event::Deliver { packet: cargo.number });
+    }
+
+    fn edge_dropped(&mut self, now: Instant, _packet: &Packet<Carried>, cargo: &Cargo) {
+        self.event(now, Event::EdgeDrop { packet: cargo.number });
     }
 
     fn closed(&mut self, now: Instant, flow: FlowNumber, counts: &FlowCounts) {

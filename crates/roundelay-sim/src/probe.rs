@@ -82,6 +82,10 @@ pub trait Probe {
     fn dropped(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {}
     /// A packet does not survive the wire. Heard as it leaves the queue.
     fn lost(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {}
+    /// Edge-CoDel drops a packet at the end of its route: the packet is not delivered.
+    fn edge_dropped(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
+    /// Edge-CoDel marks a packet, which is delivered next.
+    fn edge_marked(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
     /// A packet reaches the end of its route.
     fn delivered(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
     /// An agent tells what came of a transfer.
@@ -130,6 +134,8 @@ pass_on! {
     fn transmitted(link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, span: [Instant; 2]);
     fn dropped(now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason);
     fn lost(now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo);
+    fn edge_dropped(now: Instant, packet: &Packet<Carried>, cargo: &Cargo);
+    fn edge_marked(now: Instant, packet: &Packet<Carried>, cargo: &Cargo);
     fn delivered(now: Instant, packet: &Packet<Carried>, cargo: &Cargo);
     fn reported(now: Instant, flow: FlowNumber, report: &Report);
     fn closed(now: Instant, flow: FlowNumber, counts: &FlowCounts);

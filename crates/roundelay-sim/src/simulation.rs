@@ -1,9 +1,10 @@
 //! The event loop: packets arrive at queues and leave them, agents are called, and time goes from one event to the next.
 
-use roundelay::{ConfigError, DropReason, Duration, FlowConfig, FlowId, Instant, Packet};
+use roundelay::{ConfigError, DropReason, Duration, Ecn, FlowConfig, FlowId, Instant, Packet};
 
 use crate::agent::{Agent, AgentId, Arrival, Command, Context, Direction, FlowSpec, Outgoing};
 use crate::cargo::{Arena, Cargo, Carried};
+use crate::edge::{Decision, Edge, EdgeControl};
 use crate::event_queue::{EVENTS, EventQueue, Key, PLACES};
 use crate::flows::{Flow, FlowCounts, FlowNumber, Flows};
 use crate::headers::{self, Marks};
@@ -75,6 +76,25 @@ impl<P: Probe> Books<P> {
         self.leave_network(packet, now);
     }
 
+    /// Has the flow's Edge-CoDel look at a packet at the end of its route, which it may mark or drop. Whether it was dropped.
+    fn drops_at_edge(&mut self, packet: &mut Packet<Carried>, now: Instant) -> bool {
+        let cargo = self.arena.at(packet.payload.cargo);
+        let Some(Flow { edge: Some(edge), counts, .. }) = self.flows.at_mut(packet.flow) else { return false };
+        match edge.decide(now, packet, cargo) {
+            Decision::Pass => return false,
+            Decision::Mark => {
+                counts.edge_marked += 1;
+                packet.ecn = Ecn::Marked;
+                self.probe.edge_marked(now, packet, cargo);
+                return false;
+            }
+            Decision::Drop => counts.edge_dropped += 1,
+        }
+        self.probe.edge_dropped(now, packet, cargo);
+        self.leave_network(packet, now);
+        true
+    }
+
     #[inline]
     fn count(&mut self, flow: FlowId, direction: Direction, write: impl FnOnce(&mut FlowCounts)) {
         if direction == Direction::Forward
@@ -115,6 +135,8 @@ pub struct Simulation<P = ()> {
     books: Books<P>,
     /// By group: what headers say of it.
     marks: Vec<Marks>,
+    /// By group: Edge-CoDel of its flows; empty if no group has it.
+    edges: Vec<Option<EdgeControl>>,
     /// Whether a link has a tree, which sorts flows by their headers.
     has_trees: bool,
     /// A place for each link, then one for each agent.
@@ -173,6 +195,7 @@ impl<P: Probe> Simulation<P> {
             spawned: 0,
             books,
             marks: Vec::new(),
+            edges: Vec::new(),
             has_trees,
             events,
             happened: 0,
@@ -216,6 +239,20 @@ impl<P: Probe> Simulation<P> {
             self.marks.resize(group + 1, Marks::default());
         }
         self.marks[group] = marks;
+    }
+
+    /// Has Edge-CoDel look at packets with TCP data of a group's flows, from its next flow on, where they leave the network.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn set_edge_control(&mut self, group: u32, control: EdgeControl) -> Result<(), ConfigError> {
+        control.codel.check()?;
+        let group = group as usize;
+        if group >= self.edges.len() {
+            self.edges.resize(group + 1, None);
+        }
+        self.edges[group] = Some(control);
+        Ok(())
     }
 
     /// An agent's place in the queue of events.
@@ -387,7 +424,7 @@ impl<P: Probe> Simulation<P> {
         self.events.set(number, link.next());
         let link = self.routes.hops[packet.payload.hop as usize];
         if link == ARRIVED {
-            return self.hand_over(&packet);
+            return self.hand_over(packet);
         }
         self.arrive(link, packet);
         Ok(())
@@ -415,18 +452,21 @@ impl<P: Probe> Simulation<P> {
 
     /// A packet has arrived at the end of its route.
     #[inline]
-    fn hand_over(&mut self, packet: &Packet<Carried>) -> Result<(), SimulationError> {
+    fn hand_over(&mut self, mut packet: Packet<Carried>) -> Result<(), SimulationError> {
         let books = &mut self.books;
+        if !self.edges.is_empty() && books.drops_at_edge(&mut packet, self.now) {
+            return Ok(());
+        }
         let cargo = books.arena.at(packet.payload.cargo);
-        books.probe.delivered(self.now, packet, cargo);
+        books.probe.delivered(self.now, &packet, cargo);
         let Cargo { direction, sent, initial_slack, .. } = *cargo;
-        let Packet { flow, len, ecn, slack, .. } = *packet;
+        let Packet { flow, len, ecn, slack, .. } = packet;
         let listener = books.flows.at(flow).filter(|flow| flow.is_open).map(|flow| flow.agent);
         let arrival = |content| Arrival { flow, direction, len, content, ecn, sent, initial_slack, slack };
         let heard = listener.map(|agent| (agent, arrival(cargo.content)));
         let delay = self.now.since(sent);
         books.count(flow, direction, |counts| counts.deliver(len, delay));
-        books.leave_network(packet, self.now);
+        books.leave_network(&packet, self.now);
         heard.map_or(Ok(()), |(agent, arrival)| self.call(agent, |agent, context| agent.arrive(&arrival, context)))
     }
 
@@ -493,7 +533,10 @@ impl<P: Probe> Simulation<P> {
                     .map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error })?;
             }
         }
-        self.books.flows.open(id, agent, spec, [forward, backward]);
+        let control = self.edges.get(group as usize).copied().flatten();
+        // Checked as it was set.
+        let edge = control.and_then(|control| Edge::new(control).ok()).map(Box::new);
+        self.books.flows.open(id, agent, spec, [forward, backward], edge);
         self.books.probe.opened(self.now, number, group, spec.from, spec.to);
         if let Some(seat) = &mut self.seats[agent.0 as usize] {
             seat.open_flows += 1;

@@ -21,7 +21,7 @@ pub struct Verified {
     pub sent: u64,
     /// Packets delivered.
     pub delivered: u64,
-    /// Packets that queues dropped.
+    /// Packets that queues dropped, or Edge-CoDel at the end of their route.
     pub dropped: u64,
     /// Packets lost on a wire.
     pub lost: u64,

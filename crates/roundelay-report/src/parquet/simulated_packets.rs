@@ -22,7 +22,7 @@ struct Row {
     len: u32,
     sent: Instant,
     end: Option<Instant>,
-    /// As in [`DropReason::name`], or delivered, lost, on_its_way.
+    /// As in [`DropReason::name`], or delivered, lost, edge_dropped, on_its_way.
     fate: &'static str,
     /// Where it was dropped or lost.
     link: Option<LinkId>,
@@ -121,6 +121,10 @@ impl Probe for SimulatedPackets {
 
     fn lost(&mut self, now: Instant, link: LinkId, _: &Packet<Carried>, cargo: &Cargo) {
         self.end(now, cargo, "lost", Some(link));
+    }
+
+    fn edge_dropped(&mut self, now: Instant, _: &Packet<Carried>, cargo: &Cargo) {
+        self.end(now, cargo, "edge_dropped", None);
     }
 
     fn delivered(&mut self, now: Instant, _: &Packet<Carried>, cargo: &Cargo) {

@@ -103,6 +103,7 @@ fn plain_flow_columns(seed: u64, flows: &[&FlowResult]) -> Vec<Column> {
         counts("drops_early", |flow| flow.packets.early),
         counts("drops_refused", |flow| flow.packets.refused),
         counts("lost", |flow| flow.packets.lost),
+        counts("edge_dropped", |flow| flow.packets.edge_dropped),
         counts("on_their_way", |flow| flow.packets.on_their_way),
         numbers("throughput", |flow| flow.throughput),
         some_numbers("delay_mean", |flow| flow.delay),

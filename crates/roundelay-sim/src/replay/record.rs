@@ -79,6 +79,11 @@ impl Probe for Recorder {
         recorded.congestion_points = self.points[packet.payload.cargo as usize];
     }
 
+    /// The network has brought it there: its schedule has no edge.
+    fn edge_dropped(&mut self, now: Instant, packet: &roundelay::Packet<Carried>, cargo: &Cargo) {
+        self.delivered(now, packet, cargo);
+    }
+
     fn dropped(&mut self, _now: Instant, _link: LinkId, _packet: &roundelay::Packet<Carried>, _cargo: &Cargo, _reason: DropReason) {
         self.schedule.dropped += 1;
     }

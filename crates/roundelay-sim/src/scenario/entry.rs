@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::edge_codel::EdgeCodel;
 use super::file::into_table;
 use super::files::{Files, is_capture, text};
 use super::lists::{self, Trace};
@@ -85,6 +86,8 @@ struct Placement {
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Urgency>>")]
     urgency: Option<Urgency>,
+    /// Edge-CoDel, of a source over TCP: active queue management of each flow where its packets leave the network.
+    edge_codel: Option<EdgeCodel>,
     /// The code point of Differentiated Services, by which trees may sort its flows: 0 to 63, or a name such as "ef".
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<CodePoint>>")]
@@ -92,7 +95,7 @@ struct Placement {
 }
 
 /// The keys of all sources, the kind last.
-const ALL_HAVE: [&str; 14] = [
+const ALL_HAVE: [&str; 15] = [
     "name",
     "from",
     "to",
@@ -105,6 +108,7 @@ const ALL_HAVE: [&str; 14] = [
     "weight",
     "max_packet_len",
     "urgency",
+    "edge_codel",
     "dscp",
     "kind",
 ];
@@ -205,10 +209,12 @@ impl<'a> Source<'_, 'a> {
         placement.pairs.count(&from, &to).map_err(|message| self.at("pairs", message))?;
         let name = placement.name.clone().unwrap_or_else(|| format!("{}{number}", source.kind()));
         let flow = self.flow(&placement, source.longest_packet())?;
+        let edge_codel = placement.edge_codel.map(|table| table.control(source.protocol().map(|tcp| tcp.config().ecn)));
+        let edge_codel = edge_codel.transpose().map_err(|(key, message)| self.at(&key, message))?;
         let Placement { pairs, count, start, start_step, start_jitter, stop, .. } = placement;
         let urgency = placement.urgency.unwrap_or_default();
         let dscp = placement.dscp.map_or(0, |CodePoint(dscp)| dscp);
-        let group = Group { name, source, from, to, pairs, count, start, start_step, start_jitter, stop, flow, urgency, dscp };
+        let group = Group { name, source, from, to, pairs, count, start, start_step, start_jitter, stop, flow, urgency, edge_codel, dscp };
         self.check(&group)?;
         self.check_times(&group)?;
         self.check_list(&group)?;

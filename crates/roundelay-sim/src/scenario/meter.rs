@@ -27,6 +27,8 @@ pub(super) struct Packets {
     pub(super) delivered: u64,
     pub(super) dropped: [u64; DropReason::ALL.len()],
     pub(super) lost: u64,
+    pub(super) edge_dropped: u64,
+    pub(super) edge_marked: u64,
     /// Bytes that arrived after the warm-up.
     pub(super) bytes: u64,
     /// Sum of the delays of packets that arrived, in picoseconds.
@@ -274,6 +276,14 @@ impl Probe for Meter {
     #[inline]
     fn lost(&mut self, _: Instant, _: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {
         self.count(packet, cargo, |packets| packets.lost += 1);
+    }
+
+    fn edge_dropped(&mut self, _: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
+        self.count(packet, cargo, |packets| packets.edge_dropped += 1);
+    }
+
+    fn edge_marked(&mut self, _: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
+        self.count(packet, cargo, |packets| packets.edge_marked += 1);
     }
 
     // With and without other listeners there are two callers, which for the compiler is one too many.

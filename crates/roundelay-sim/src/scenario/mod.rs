@@ -4,6 +4,7 @@
 //! in its range, and the work is less than 10^12 events. [`Scenario::run`] runs it with one seed. The keys are in [`schema`].
 
 mod curves;
+mod edge_codel;
 mod entry;
 mod estimate;
 mod file;
@@ -58,6 +59,7 @@ pub use template::{TEMPLATES, template};
 pub use transfers::Transfer;
 pub use yardsticks::{FlowIndices, GroupLives};
 
+use crate::edge::EdgeControl;
 use crate::network::NodeId;
 use crate::sources::Urgency;
 use crate::topologies::Topology;
@@ -114,6 +116,8 @@ pub struct Group {
     pub flow: Option<roundelay::FlowConfig>,
     /// What packets say of their urgency.
     pub urgency: Urgency,
+    /// Active queue management where their packets leave the network; None: there is none.
+    pub edge_codel: Option<EdgeControl>,
     /// Their Differentiated Services code point, 0 to 63, by which trees may sort them.
     pub dscp: u8,
 }

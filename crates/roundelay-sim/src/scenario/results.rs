@@ -38,6 +38,8 @@ pub struct Fates {
     pub refused: u64,
     /// Lost on a wire.
     pub lost: u64,
+    /// Dropped by Edge-CoDel at the end of the route.
+    pub edge_dropped: u64,
     /// On its way when the run ended.
     pub on_their_way: u64,
 }
@@ -45,14 +47,14 @@ pub struct Fates {
 impl Fates {
     fn of(packets: &Packets) -> Self {
         let [full, pushed_out, early, refused] = packets.dropped;
-        let Packets { sent, delivered, lost, .. } = *packets;
-        let gone = delivered + lost + packets.dropped.iter().sum::<u64>();
-        Self { sent, delivered, full, pushed_out, early, refused, lost, on_their_way: sent.saturating_sub(gone) }
+        let Packets { sent, delivered, lost, edge_dropped, .. } = *packets;
+        let gone = delivered + lost + edge_dropped + packets.dropped.iter().sum::<u64>();
+        Self { sent, delivered, full, pushed_out, early, refused, lost, edge_dropped, on_their_way: sent.saturating_sub(gone) }
     }
 
     /// The part of those whose fate is known that did not arrive.
     pub fn loss(&self) -> Option<f64> {
-        let gone = self.full + self.pushed_out + self.early + self.refused + self.lost;
+        let gone = self.full + self.pushed_out + self.early + self.refused + self.lost + self.edge_dropped;
         let known = self.delivered + gone;
         (known > 0).then(|| gone as f64 / known as f64)
     }
@@ -98,6 +100,8 @@ pub struct GroupResult {
     pub packets: Fates,
     /// The part of them that did not arrive.
     pub loss: Option<f64>,
+    /// Packets that Edge-CoDel marked, part of those delivered; none if it is not at work.
+    pub edge_marked: Option<u64>,
     /// What arrived after the warm-up, headers and what was sent twice included.
     pub throughput: f64,
     /// From an agent to the end of the route.

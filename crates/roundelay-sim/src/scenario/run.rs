@@ -37,6 +37,9 @@ pub enum RunError {
     /// A source is.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// Edge-CoDel is.
+    #[error(transparent)]
+    Edge(#[from] roundelay::ConfigError),
 }
 
 impl RunError {
@@ -188,6 +191,9 @@ impl Scenario {
         let mut simulation = simulation.map_err(|error| self.named(error))?;
         for (number, group) in (0..).zip(&self.groups) {
             simulation.set_marks(number, group.marks());
+            if let Some(control) = group.edge_codel {
+                simulation.set_edge_control(number, control)?;
+            }
             let hosts = group.hosts(&self.topology.network);
             let pairs = group.source_pairs(mix(seed ^ mix(u64::from(number))));
             let lists = group.source.lists(pairs.len());

@@ -318,8 +318,8 @@ fn an_estimate_counts_packets_and_hops() {
 /// All packets that were sent are somewhere.
 fn check_conservation(results: &Results) {
     for group in &results.groups {
-        let Fates { sent, delivered, full, pushed_out, early, refused, lost, on_their_way } = group.packets;
-        assert_eq!(sent, delivered + full + pushed_out + early + refused + lost + on_their_way, "{}", group.name);
+        let Fates { sent, delivered, full, pushed_out, early, refused, lost, edge_dropped, on_their_way } = group.packets;
+        assert_eq!(sent, delivered + full + pushed_out + early + refused + lost + edge_dropped + on_their_way, "{}", group.name);
     }
 }
 

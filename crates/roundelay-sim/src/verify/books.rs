@@ -111,7 +111,8 @@ impl Books {
             Event::Transmit { packet, link, end } => self.transmit(*packet, *link, *end),
             Event::Drop { packet, link, reason } => self.drop(*packet, *link, reason),
             Event::Lose { packet, link } => self.lose(*packet, *link),
-            Event::Deliver { packet } => self.deliver(*packet),
+            Event::Deliver { packet } => self.deliver(*packet, true),
+            Event::EdgeDrop { packet } => self.deliver(*packet, false),
             Event::Close { flow, sent, delivered } => self.close_flow(*flow, *sent, *delivered),
             Event::End => self.end(),
         }
@@ -307,12 +308,14 @@ impl Books {
         self.leave(packet, false)
     }
 
-    fn deliver(&mut self, packet: u64) -> Check {
+    /// A packet is at the end of its route, and delivered or dropped there.
+    fn deliver(&mut self, packet: u64, is_delivered: bool) -> Check {
         let node = self.reach(packet)?;
         let destination = self.packet(packet)?.destination;
         ensure(node == destination, || format!("the packet is at node {node} and goes to {destination}"))?;
-        self.totals.delivered += 1;
-        self.leave(packet, true)
+        let Verified { delivered, dropped, .. } = &mut self.totals;
+        *if is_delivered { delivered } else { dropped } += 1;
+        self.leave(packet, is_delivered)
     }
 
     fn close_flow(&mut self, flow: u64, sent: u64, delivered: u64) -> Check {
@@ -376,7 +379,8 @@ const fn packet_of(event: &Event) -> Option<u64> {
         | Event::Transmit { packet, .. }
         | Event::Drop { packet, .. }
         | Event::Lose { packet, .. }
-        | Event::Deliver { packet } => Some(*packet),
+        | Event::Deliver { packet }
+        | Event::EdgeDrop { packet } => Some(*packet),
         Event::Open { .. } | Event::Close { .. } | Event::End => None,
     }
 }

@@ -30,6 +30,7 @@ pub(super) fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[
         flows: meter.flows,
         packets: Fates::of(&meter.packets),
         loss: Fates::of(&meter.packets).loss(),
+        edge_marked: group.edge_codel.map(|_| meter.packets.edge_marked),
         throughput: meter.packets.bytes as f64 * 8.0 / seconds,
         delay: Spread::of(&meter.delays),
         delay_deviation: meter.packets.deviation(meter.delays.count()),
@@ -79,7 +80,9 @@ fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResul
         transfers.merge(&group.transfers);
         group.sizes.iter().for_each(|(class, transfers)| by_size.entry(*class).or_default().merge(transfers));
     }
-    for Fates { sent, delivered, full, pushed_out, early, refused, lost, on_their_way } in groups.iter().map(|group| group.packets) {
+    for Fates { sent, delivered, full, pushed_out, early, refused, lost, edge_dropped, on_their_way } in
+        groups.iter().map(|group| group.packets)
+    {
         packets.sent += sent;
         packets.delivered += delivered;
         packets.full += full;
@@ -87,6 +90,7 @@ fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResul
         packets.early += early;
         packets.refused += refused;
         packets.lost += lost;
+        packets.edge_dropped += edge_dropped;
         packets.on_their_way += on_their_way;
     }
     let sum = |of: fn(&GroupResult) -> u64| groups.iter().map(of).sum();
@@ -97,6 +101,7 @@ fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResul
         flows: sum(|group| group.flows),
         packets,
         loss: packets.loss(),
+        edge_marked: some(|group| group.edge_marked),
         throughput: groups.iter().map(|group| group.throughput).sum(),
         delay: Spread::of(&delays),
         delay_deviation: None,

@@ -1,0 +1,75 @@
+//! Edge-CoDel in a scenario: `edge_codel = { target = "5ms" }` of a source over TCP.
+
+use roundelay::{ConfigError, Duration, edge_codel};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::edge::EdgeControl;
+use crate::written::{InWords, some};
+
+/// How signals go on when packets wait too long again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Resume {
+    /// As RFC 8289 has it.
+    #[default]
+    Rfc8289,
+    /// At the rate of two signals earlier: CoDel before the RFC, as in ns-2 and in the UPS experiments.
+    TwoLess,
+}
+
+/// Parameters of Edge-CoDel; the defaults are those of UPS (R. Mittal et al., NSDI 2016), section 4.2.
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct EdgeCodel {
+    /// Time in all queues together that is good: 1 us to 1 hour.
+    #[serde(deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Duration>>")]
+    target: Option<Duration>,
+    /// How long packets may wait longer than that: 1 us to 1 hour.
+    #[serde(deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Duration>>")]
+    interval: Option<Duration>,
+    /// Packets sent further apart than this start a new interval: more than `target`, to 1 hour.
+    #[serde(deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Duration>>")]
+    refresh: Option<Duration>,
+    /// How signals go on when packets wait too long again.
+    resume: Resume,
+    /// Whether packets are marked and not dropped: needs `tcp = { ecn = true }`.
+    mark: bool,
+}
+
+impl EdgeCodel {
+    /// # Errors
+    /// A parameter is out of its range: its key, and the message.
+    pub(super) fn control(&self, is_ecn_capable: Option<bool>) -> Result<EdgeControl, (String, String)> {
+        let wrong = |key: &str, message: &str| Err((format!("edge_codel.{key}"), message.to_owned()));
+        match is_ecn_capable {
+            None => return Err(("edge_codel".to_owned(), "edge_codel is for sources over TCP: others react to no loss".to_owned())),
+            Some(false) if self.mark => return wrong("mark", "mark = true: needs tcp = { ecn = true }, or no packet can be marked"),
+            Some(_) => {}
+        }
+        let plain = edge_codel::Config::default();
+        let codel = edge_codel::Config {
+            target: self.target.unwrap_or(plain.target),
+            interval: self.interval.unwrap_or(plain.interval),
+            refresh: self.refresh.unwrap_or(plain.refresh),
+            resume: match self.resume {
+                Resume::Rfc8289 => roundelay::Resume::Rfc8289,
+                Resume::TwoLess => roundelay::Resume::TwoLess,
+            },
+        };
+        codel.check().map_err(of_range)?;
+        Ok(EdgeControl { codel, marks: self.mark })
+    }
+}
+
+fn of_range(error: ConfigError) -> (String, String) {
+    match error {
+        ConfigError::OutOfRange { parameter, value, min, max, .. } => {
+            (format!("edge_codel.{parameter}"), format!("{parameter} {value}: legal range {min} to {max}"))
+        }
+        other => ("edge_codel".to_owned(), other.to_string()),
+    }
+}

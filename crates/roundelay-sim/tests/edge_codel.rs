@@ -1,0 +1,199 @@
+//! Edge-CoDel in scenarios: it keeps queues short that no router keeps short, under any discipline, and what it drops is counted.
+
+use std::path::Path;
+
+use roundelay::edge_codel::Config;
+use roundelay::{Duration, EdgeCodel, Instant, Packet};
+use roundelay_sim::log::Log;
+use roundelay_sim::scenario::{Fates, GroupResult, Results, Scenario};
+use roundelay_sim::verify::verify;
+use roundelay_sim::{Cargo, Carried, Content, Direction, Probe};
+
+/// A link of 10 Mbit/s with a buffer of 1.5 s, and 20 ms there and back.
+fn dumbbell(queue: &str, source: &str) -> String {
+    format!(
+        "duration = \"40s\"\nwarmup = \"15s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\nrate = \"10mbit\"\ndelay = \"8ms\"\naccess_rate = \"1gbit\"\n\
+         access_delay = \"1ms\"\n[queue]\ncore = \"{queue} limit 1250\"\n[[source]]\nto = \"r*\"\nfrom = \"s*\"\n{source}\n"
+    )
+}
+
+fn read(text: &str) -> Result<Scenario, String> {
+    Scenario::from_toml("mine.toml", text, Path::new(".")).map_err(|error| error.to_string())
+}
+
+fn scenario(text: &str) -> Scenario {
+    read(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn run(queue: &str, source: &str) -> Results {
+    scenario(&dumbbell(queue, source)).run(1, |_| ()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn group(queue: &str, source: &str) -> GroupResult {
+    run(queue, source).groups.remove(0)
+}
+
+const LONG: &str = "kind = \"tcp\"\n";
+
+/// A sender that halves its window is silent for half a round trip, which by default starts a new interval: at 10 Mbit/s hardly ever a second signal.
+const STRICT: &str = "edge_codel = { refresh = \"1s\" }";
+
+fn adds_up(Fates { sent, delivered, full, pushed_out, early, refused, lost, edge_dropped, on_their_way }: Fates) -> bool {
+    sent == delivered + full + pushed_out + early + refused + lost + edge_dropped + on_their_way
+}
+
+#[test]
+fn queues_stay_short_under_any_discipline() {
+    for queue in ["fifo", "fq", "lstf", "drr"] {
+        let [without, with] = ["", STRICT].map(|edge| group(queue, &format!("{LONG}{edge}")));
+        let [long, short] = [&without, &with].map(|group| group.delay.mean.unwrap());
+        assert!(long > 0.5 && short < 0.06, "{queue}: {long} s without, {short} s with");
+        assert!((9.0e6..=10.0e6).contains(&with.throughput), "{queue}: {}", with.throughput);
+        assert_eq!((without.packets.edge_dropped, without.edge_marked), (0, None));
+        assert!(with.packets.edge_dropped > 10 && with.edge_marked == Some(0), "{queue}: {:?}", with.packets);
+        assert!(adds_up(with.packets) && with.packets.full == 0, "{queue}: {:?}", with.packets);
+        assert!(with.retransmissions.unwrap() >= with.packets.edge_dropped, "{queue}: what is dropped is sent again");
+        let loss = with.packets.edge_dropped as f64 / (with.packets.delivered + with.packets.edge_dropped) as f64;
+        assert!((with.loss.unwrap() - loss).abs() < 1e-12, "{queue}");
+    }
+}
+
+#[test]
+fn marks_take_the_place_of_drops() {
+    let tcp = "tcp = { ecn = true }\n";
+    let [drops, marks] =
+        [STRICT.to_owned(), STRICT.replace('}', ", mark = true }")].map(|edge| group("fifo", &format!("{LONG}{tcp}{edge}")));
+    assert!(drops.packets.edge_dropped > 10 && drops.edge_marked == Some(0));
+    assert!(marks.edge_marked.unwrap() > 10, "{:?}", marks.edge_marked);
+    assert_eq!((marks.packets.edge_dropped, marks.retransmissions), (0, Some(0)), "new data can be marked");
+    assert!(marks.delay.mean.unwrap() < 0.06 && marks.throughput > 9.0e6);
+}
+
+/// Table 4 of the paper: the longer the gap that starts a new interval, the shorter the queues.
+#[test]
+fn longer_gaps_make_shorter_queues() {
+    let delay = |refresh| group("fifo", &format!("{LONG}edge_codel = {{ refresh = \"{refresh}\" }}")).delay.mean.unwrap();
+    let delays = ["10ms", "100ms", "1s"].map(delay);
+    assert!(delays[0] > delays[1] && delays[1] > delays[2], "{delays:?}");
+}
+
+/// Packets of the first flow as they leave the network: when, when they were sent, how long they waited, and whether they were dropped.
+#[derive(Default)]
+struct Leaving {
+    seen: Vec<(Instant, Instant, Duration, bool)>,
+    bare: u64,
+    /// Waiting times of packets on their way, by number.
+    waits: std::collections::HashMap<u64, Duration>,
+}
+
+impl Leaving {
+    fn leave(&mut self, now: Instant, cargo: &Cargo, is_dropped: bool) {
+        let waited = self.waits.remove(&cargo.number).unwrap_or_default();
+        let Content::Segment(segment) = &cargo.content else { panic!("TCP only") };
+        if cargo.flow.0 == 0 && cargo.direction == Direction::Forward && segment.len > 0 {
+            self.seen.push((now, cargo.sent, waited, is_dropped));
+        } else {
+            assert!(!is_dropped || cargo.flow.0 > 0, "no SYN and no acknowledgement is dropped");
+            self.bare += 1;
+        }
+    }
+}
+
+impl Probe for Leaving {
+    fn transmitted(&mut self, _: roundelay_sim::LinkId, packet: &Packet<Carried>, cargo: &Cargo, [start, _]: [Instant; 2]) {
+        let waits = self.waits.entry(cargo.number).or_default();
+        *waits = *waits + start.since(packet.arrival);
+    }
+
+    fn edge_dropped(&mut self, now: Instant, _: &Packet<Carried>, cargo: &Cargo) {
+        self.leave(now, cargo, true);
+    }
+
+    fn delivered(&mut self, now: Instant, _: &Packet<Carried>, cargo: &Cargo) {
+        self.leave(now, cargo, false);
+    }
+}
+
+/// The decisions are those of a loop that is fed with waits which were measured at the queues, whatever slack packets were sent with.
+#[test]
+fn it_decides_by_the_time_in_all_queues() {
+    for urgency in ["none", "fair 100mbit", "size 1s", "slack 10ms"] {
+        for queue in ["fifo", "fq", "lstf"] {
+            let source = format!("{LONG}urgency = \"{urgency}\"\nedge_codel = {{ target = \"3ms\", interval = \"50ms\" }}");
+            let mut leaving = Leaving::default();
+            scenario(&dumbbell(queue, &source)).run_with(1, &mut leaving, |_| ()).unwrap();
+            let target = Duration::from_millis(3);
+            let mut codel = EdgeCodel::new(Config { target, interval: Duration::from_millis(50), ..Config::default() }).unwrap();
+            let expected: Vec<_> = leaving.seen.iter().map(|(now, sent, waited, _)| codel.judges_bad(*now, *sent, *waited)).collect();
+            let actual: Vec<_> = leaving.seen.iter().map(|packet| packet.3).collect();
+            assert!(actual.contains(&true) && leaving.bare > 0, "{urgency}, {queue}");
+            assert_eq!(actual, expected, "{urgency}, {queue}");
+        }
+    }
+}
+
+#[test]
+fn all_that_go_over_tcp_may_have_it() {
+    let sources = [
+        "kind = \"tcp\"\nsize = \"20mb\"",
+        "kind = \"request_response\"\nrequest = \"200kb\"\nresponse = \"4mb\"\nthink = \"10ms\"",
+        "kind = \"video\"\nsegment = \"4mb\"\ninterval = \"2s\"",
+    ];
+    for source in sources {
+        let [without, with] = ["", "edge_codel = {}"].map(|edge| group("fifo", &format!("{source}\n{edge}")));
+        assert!(with.packets.edge_dropped > 0 && adds_up(with.packets), "{source}");
+        assert!(with.delay.mean.unwrap() < without.delay.mean.unwrap() / 2.0, "{source}");
+    }
+    let many =
+        "from = \"s*\"\nkind = \"arrivals\"\nutilisation = 0.9\nlink_rate = \"10mbit\"\nsizes = [[1000000, 1.0]]\ntransport = \"tcp\"";
+    let text = |edge: &str| {
+        let source = format!("{many}\n{edge}\n");
+        dumbbell("fifo", "").split("[[source]]").next().unwrap().to_owned() + "[[source]]\n" + &source.replace("\"s*\"", "[\"s0\", \"r*\"]")
+    };
+    let [without, with] = ["", "edge_codel = {}"].map(|edge| scenario(&text(edge)).run(1, |_| ()).unwrap().groups.remove(0));
+    assert!(with.packets.edge_dropped > 0 && adds_up(with.packets), "{:?}", with.packets);
+    assert!(with.round_trip.mean.unwrap() < without.round_trip.mean.unwrap());
+}
+
+#[test]
+fn a_log_tells_of_its_drops() {
+    let mut scenario = scenario(&dumbbell("fifo", &format!("{LONG}edge_codel = {{}}")));
+    scenario.warmup = Duration::ZERO;
+    let mut bytes = Vec::new();
+    let mut log = Log::new(&mut bytes, &scenario.topology.network);
+    let (results, _) = scenario.run_with(1, &mut log, |_| ()).unwrap();
+    log.finish(Instant::ZERO + scenario.duration).unwrap();
+    drop(log);
+    let text = String::from_utf8(bytes).unwrap();
+    let dropped = text.matches("\"event\":\"edge_drop\"").count() as u64;
+    assert_eq!(dropped, results.groups[0].packets.edge_dropped);
+    assert_eq!(verify(text.as_bytes()).unwrap().dropped, dropped);
+    let (before, rest) = text.split_once("\"edge_drop\"").unwrap();
+    assert!(verify(format!("{before}\"deliver\"{rest}").as_bytes()).is_ok(), "flows that do not close have no count to be checked");
+    let early = text.replacen("\"deliver\"", "\"edge_drop\"", 1).lines().take(200).collect::<Vec<_>>().join("\n");
+    assert!(verify(early.as_bytes()).unwrap_err().to_string().contains("without an end"));
+}
+
+#[test]
+fn errors_name_the_line_and_the_range() {
+    let refused = |source: &str| read(&dumbbell("fifo", source)).unwrap_err();
+    let codel = |keys: &str| refused(&format!("{LONG}edge_codel = {{ {keys} }}"));
+    assert_eq!(codel("target = 0"), "mine.toml:16: target 0s: legal range 1us to 3600s");
+    assert_eq!(codel("target = \"30ms\""), "mine.toml:16: refresh 20ms: legal range 30000000001ps to 3600s");
+    assert_eq!(codel("interval = \"7200s\""), "mine.toml:16: interval 7200s: legal range 1us to 3600s");
+    assert_eq!(codel("mark = true"), "mine.toml:16: mark = true: needs tcp = { ecn = true }, or no packet can be marked");
+    assert!(codel("resume = \"always\"").contains("unknown variant `always`, expected `rfc8289` or `two-less`"));
+    assert!(codel("limit = 1").contains("unknown field `limit`"));
+    let cbr = refused("kind = \"cbr\"\nrate = \"1mbit\"\nedge_codel = {}");
+    assert_eq!(cbr, "mine.toml:17: edge_codel is for sources over TCP: others react to no loss");
+}
+
+/// The two rules give other drops once a queue stands a second time.
+#[test]
+fn either_rule_of_starting_again_can_be_had() {
+    let of = |resume: &str| {
+        group("fifo", &format!("{LONG}{}", STRICT.replace('}', &format!(", resume = \"{resume}\" }}")))).packets.edge_dropped
+    };
+    assert_ne!(of("rfc8289"), of("two-less"));
+    assert_eq!(of("rfc8289"), group("fifo", &format!("{LONG}{STRICT}")).packets.edge_dropped);
+}
