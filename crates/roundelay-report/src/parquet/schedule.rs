@@ -6,7 +6,8 @@ use std::path::Path;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::{Row, RowAccessor};
+use parquet::record::{Field, Row};
+use parquet::schema::types::Type;
 use roundelay_sim::Direction;
 use roundelay_sim::replay::{Line, Replay, Schedule};
 
@@ -84,37 +85,143 @@ pub fn write_replays(
     file.finish()
 }
 
-/// Reads a schedule as [`write_schedule`] writes it. Of its columns flow, from, to, back, length, `input_ps` and `output_ps` are read; back may be missing.
+/// Columns of a schedule that are read. Those after the sixth may be missing.
+const READ: [&str; 7] = ["flow", "from", "to", "length", "input_ps", "output_ps", "back"];
+const NEEDED: usize = 6;
+
+/// Reads a schedule as [`write_schedule`] writes it. Of its columns flow, from, to, back, length, `input_ps` and `output_ps` are read, numbers of any whole type;
+/// back may be missing.
 ///
 /// # Errors
 ///
-/// It cannot be read, or has not these columns; the message names the file, and the row where it is one.
+/// It cannot be read, or has not these columns; the message names the file, the column and the row where it is one.
 pub fn read_schedule(path: &Path) -> Result<Vec<Line>, String> {
     let wrong = |what: String| format!("{}: {what}", path.display());
     let file = File::open(path).map_err(|error| wrong(format!("cannot read: {error}; expected a schedule in Parquet")))?;
     let reader = SerializedFileReader::new(file).map_err(|error| wrong(format!("no Parquet file: {error}")))?;
-    let schema = reader.metadata().file_metadata().schema_descr_ptr();
-    let place = |name: &str| schema.columns().iter().position(|column| column.name() == name);
-    let need = |name: &str| {
-        let expected = "flow, from, to, length, input_ps and output_ps";
-        place(name).ok_or_else(|| wrong(format!("no column '{name}'; expected {expected}, as roundelay replay --parquet writes them")))
+    let columns = columns_read(reader.metadata().file_metadata().schema()).map_err(wrong)?;
+    let rows = reader.get_row_iter(Some(columns)).map_err(|error| wrong(error.to_string()))?;
+    let line = |row: Result<Row, ParquetError>| row.map_err(|error| error.to_string()).and_then(|row| line(&row));
+    (0_u64..).zip(rows).map(|(number, row)| line(row).map_err(|what| wrong(format!("row {number}: {what}")))).collect()
+}
+
+/// The columns that are read, in the order of [`READ`].
+fn columns_read(schema: &Type) -> Result<Type, String> {
+    let mut fields = Vec::new();
+    for (number, name) in READ.into_iter().enumerate() {
+        match schema.get_fields().iter().find(|field| field.name() == name) {
+            Some(field) if field.is_primitive() => fields.push(field.clone()),
+            Some(_) => return Err(format!("column '{name}' holds more than one value a row; expected one")),
+            None if number < NEEDED => {
+                let expected = READ[..NEEDED].join(", ");
+                return Err(format!("no column '{name}'; expected {expected}, as roundelay replay --parquet writes them"));
+            }
+            None => {}
+        }
+    }
+    Type::group_type_builder(schema.name()).with_fields(fields).build().map_err(|error| error.to_string())
+}
+
+fn line(row: &Row) -> Result<Line, String> {
+    let mut fields = row.get_column_iter();
+    let mut next = || fields.next().map_or(("back", &Field::Bool(false)), |(name, field)| (name.as_str(), field));
+    Ok(Line {
+        flow: whole(next())?,
+        from: text(next())?,
+        to: text(next())?,
+        len: whole(next())?,
+        input_ps: whole(next())?,
+        output_ps: whole(next())?,
+        is_back: match next() {
+            (_, Field::Bool(is_back)) => *is_back,
+            (name, field) => return Err(format!("column '{name}': {field}; expected true or false")),
+        },
+    })
+}
+
+/// A whole number, whatever its type in the file, in the range of the field that it is for.
+fn whole<N: TryFrom<i128> + Bounded>((name, field): (&str, &Field)) -> Result<N, String> {
+    let value: Option<i128> = match field {
+        Field::Byte(value) => Some((*value).into()),
+        Field::Short(value) => Some((*value).into()),
+        Field::Int(value) => Some((*value).into()),
+        Field::Long(value) => Some((*value).into()),
+        Field::UByte(value) => Some((*value).into()),
+        Field::UShort(value) => Some((*value).into()),
+        Field::UInt(value) => Some((*value).into()),
+        Field::ULong(value) => Some((*value).into()),
+        _ => None,
     };
-    let [flow, from, to, length] = [need("flow")?, need("from")?, need("to")?, need("length")?];
-    let [input, output, back] = [need("input_ps")?, need("output_ps")?, place("back").unwrap_or(usize::MAX)];
-    let line = |row: &Row| -> Result<Line, ParquetError> {
-        Ok(Line {
-            flow: row.get_ulong(flow)?,
-            from: row.get_string(from)?.clone(),
-            to: row.get_string(to)?.clone(),
-            is_back: back < usize::MAX && row.get_bool(back)?,
-            len: row.get_uint(length)?,
-            input_ps: row.get_long(input)?,
-            output_ps: row.get_long(output)?,
-        })
-    };
-    let rows = reader.get_row_iter(None).map_err(|error| wrong(error.to_string()))?;
-    (0_u64..)
-        .zip(rows)
-        .map(|(number, row)| row.and_then(|row| line(&row)).map_err(|error| wrong(format!("row {number}: {error}"))))
-        .collect()
+    let value = value.and_then(|value| N::try_from(value).ok());
+    value.ok_or_else(|| format!("column '{name}': {field}; expected a whole number, legal range {}", N::RANGE))
+}
+
+fn text((name, field): (&str, &Field)) -> Result<String, String> {
+    match field {
+        Field::Str(text) => Ok(text.clone()),
+        other => Err(format!("column '{name}': {other}; expected the name of a node")),
+    }
+}
+
+/// Numbers of a line, with their range in words.
+trait Bounded {
+    const RANGE: &'static str;
+}
+
+impl Bounded for u64 {
+    const RANGE: &'static str = "0 to 18446744073709551615";
+}
+
+impl Bounded for u32 {
+    const RANGE: &'static str = "0 to 4294967295";
+}
+
+impl Bounded for i64 {
+    const RANGE: &'static str = "-9223372036854775808 to 9223372036854775807";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(name: &str, length: Values, more: Option<Column>) -> std::path::PathBuf {
+        let path = std::env::temp_dir().join(format!("roundelay-schedule-{name}-{}.parquet", std::process::id()));
+        let texts = |text: &str| Values::Texts(vec![ByteArray::from(text)]);
+        let mut columns: Vec<_> = more.into_iter().collect();
+        columns.extend([
+            Column { name: "output_ps", values: Values::Times(vec![9]) },
+            Column { name: "input_ps", values: Values::Counts(vec![7]) },
+            Column { name: "flow", values: Values::Small(vec![3]) },
+            Column { name: "from", values: texts("left") },
+            Column { name: "to", values: texts("right") },
+            Column { name: "length", values: length },
+        ]);
+        let mut file = ColumnFile::create(&path, &columns, &[]).unwrap();
+        file.write(&columns).unwrap();
+        file.finish().unwrap();
+        path
+    }
+
+    /// Whoever wrote it: any order of columns, any whole type, others beside them.
+    #[test]
+    fn columns_of_other_programs_are_read() {
+        let path = written("others", Values::Times(vec![1500]), Some(Column { name: "note", values: Values::Texts(vec!["x".into()]) }));
+        let lines = read_schedule(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let [Line { flow: 3, from, to, is_back: false, len: 1500, input_ps: 7, output_ps: 9 }] = &lines[..] else { panic!("{lines:?}") };
+        assert_eq!((from.as_str(), to.as_str()), ("left", "right"));
+    }
+
+    #[test]
+    fn errors_name_column_row_and_range() {
+        for (name, length, message) in [
+            ("negative", Values::Times(vec![-1]), "row 0: column 'length': -1; expected a whole number, legal range 0 to 4294967295"),
+            ("text", Values::Texts(vec!["long".into()]), "row 0: column 'length': \"long\"; expected a whole number"),
+        ] {
+            let path = written(name, length, None);
+            let error = read_schedule(&path).unwrap_err();
+            std::fs::remove_file(&path).unwrap();
+            assert!(error.contains(message), "{error}");
+        }
+    }
 }
