@@ -8,7 +8,7 @@ use roundelay::Duration;
 use roundelay_report::{
     CandidateResult, PartialFile, Recorded, ReplayResult, Replayed, provenance, read_schedule, write_replays, write_schedule, write_text,
 };
-use roundelay_sim::replay::{Candidate, Counting, Replay as Outcome, ReplayError, Schedule};
+use roundelay_sim::replay::{Candidate, Counting, Replay as Outcome, ReplayError, Schedule, SlackRule};
 use roundelay_sim::scenario::Scenario;
 
 use crate::arguments::Replay;
@@ -29,6 +29,7 @@ pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
     let listed = if arguments.on.is_some() { Some(listed(arguments, &scenario)?) } else { None };
     let runs = replays(arguments, &scenario, &candidates, listed.as_ref())?;
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
+    let notes = notes.into_iter().chain(header_notes(arguments, &candidates, &runs)).collect();
     let replayed = Replayed { notes, ..replayed(arguments, &scenario, &candidates, &runs) };
     let page = || arguments.html.as_ref().map_or(Ok(()), |path| write_text(path, &replayed.html()).map_err(Failure::run));
     let written = write_columns(arguments, &runs, &candidates, &metadata).and_then(|()| page());
@@ -139,6 +140,19 @@ fn replays(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], li
         let message = format!("{}: {error}", scenario.name);
         if matches!(error, ReplayError::Run(_)) { Failure::run(message) } else { Failure::usage(message) }
     })
+}
+
+/// Headers that candidates do not read, and how coarse priorities are.
+fn header_notes(arguments: &Replay, candidates: &[Candidate], runs: &[Run]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let deaf: Vec<_> = candidates.iter().filter(|candidate| !candidate.goes_by_slack()).map(|candidate| candidate.name.as_str()).collect();
+    if !deaf.is_empty() && (arguments.slack != SlackRule::Wait || arguments.resolution.is_some()) {
+        notes.push(format!("--slack and --resolution say nothing to {}, which does not go by the slack that packets start with.", deaf.join(", ")));
+    }
+    let place = candidates.iter().position(Candidate::goes_by_priority);
+    let steps = place.and_then(|place| runs.iter().map(|run| run.outcomes[place].0.priority_step).max());
+    notes.extend(steps.map(|step| format!("Priorities are o(p) in steps of {step}, as many as 32 bits tell apart.")));
+    notes
 }
 
 fn replayed(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], runs: &[Run]) -> Replayed {

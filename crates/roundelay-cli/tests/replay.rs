@@ -179,3 +179,16 @@ fn notes_on_captures_are_told() {
     let results = json(&folder.write("cut.toml", &text), &[]);
     assert!(results["notes"][0].as_str().unwrap().contains("cut.pcap"), "{}", results["notes"]);
 }
+
+/// Options that a discipline does not read, and the step of priorities.
+#[test]
+fn headers_that_are_not_read_are_told() {
+    let folder = Folder::new("headers");
+    let scenario = folder.scenario("lifo");
+    let notes = |arguments: &[&str]| json(&scenario, arguments)["notes"].to_string();
+    let told = notes(&["--with", "lstf", "--with", "edf", "--with", "priority", "--resolution", "1us"]);
+    assert!(told.contains("say nothing to edf, priority") && !told.contains("nothing to lstf"), "{told}");
+    assert!(told.contains("o(p) in steps of"), "{told}");
+    assert_eq!(notes(&["--with", "lstf", "--with", "fifo"]), "[]");
+    assert!(error(&scenario, &["--with", "omnicient"]).contains("omniscient"));
+}

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use roundelay::schedulers::Spec;
-use roundelay::{Duration, Slack};
+use roundelay::schedulers::{Discipline, Priority, Spec, Times, Visitor};
+use roundelay::{ConfigError, Duration, Slack};
 
 use super::schedule::{Packet, Schedule};
 use crate::topologies::NO_LIMIT;
@@ -93,10 +93,31 @@ impl Candidate {
         matches!(self.headers, Headers::Omniscient)
     }
 
+    /// Whether routers go by the slack that packets start with, and so by [`slack`](Self::slack) and [`resolution`](Self::resolution).
+    pub fn goes_by_slack(&self) -> bool {
+        self.headers == Headers::BlackBox && self.queue.discipline.visit(Look).1 == Times::Slack
+    }
+
+    /// Whether routers go by the priority, o(p) in steps of [`Replay::priority_step`](super::Replay::priority_step).
+    pub fn goes_by_priority(&self) -> bool {
+        self.queue.discipline.visit(Look).0 != Priority::Unread
+    }
+
     pub(super) fn slack_of(&self, schedule: &Schedule, packet: &Packet) -> Slack {
         let slack = self.slack.of(schedule, packet);
         let step = self.resolution.as_picos().min(i64::MAX as u64) as i64;
         if step > 1 { Slack::from_picos(slack.as_picos().div_euclid(step) * step) } else { slack }
+    }
+}
+
+/// Looks at what a discipline reads of a packet.
+struct Look;
+
+impl Visitor for Look {
+    type Output = (Priority, Times);
+
+    fn visit<D: Discipline>(self, _: &D) -> (Priority, Times) {
+        (D::PRIORITY, D::TIMES)
     }
 }
 
@@ -120,7 +141,10 @@ impl FromStr for Candidate {
         let mut words = text.split_whitespace();
         let is_omniscient = words.next() == Some(OMNISCIENT);
         let written = if is_omniscient { format!("lstf {}", words.collect::<Vec<_>>().join(" ")) } else { text.to_owned() };
-        let mut queue: Spec = written.parse().map_err(|error: <Spec as FromStr>::Err| error.to_string())?;
+        let mut queue: Spec = written.parse().map_err(|error| match error {
+            ConfigError::UnknownDiscipline { .. } => format!("{error}; replays know '{OMNISCIENT}' as well"),
+            _ => error.to_string(),
+        })?;
         queue.limit = queue.limit.or(Some(roundelay::Limit::of_packets(NO_LIMIT)));
         let headers = if is_omniscient { Headers::Omniscient } else { Headers::BlackBox };
         Ok(Self { name: text.trim().to_owned(), queue, headers, slack: SlackRule::Wait, resolution: Duration::ZERO })
