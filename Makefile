@@ -69,7 +69,7 @@ deny: setup-deny ## licences, sources and duplicates of dependencies
 browser: setup-npm setup-valgrind setup-chromium ## the reports in headless Chromium: no errors, charts drawn
 	cargo build --locked -p roundelay-cli
 	target/debug/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --no-cost --html target/browser-test.html > /dev/null
-	target/debug/roundelay simulate $(SCENARIO) --replicas 2 --html target/browser-simulated.html > /dev/null
+	{ cat $(SCENARIO); printf '\n[meter]\nrates = "100ms"\n'; } | target/debug/roundelay simulate - --replicas 2 --html target/browser-simulated.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-test.html --screenshots target/screenshots
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-simulated.html --screenshots target/screenshots
 

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use roundelay_report::{
-    Page, Simulated, provenance, simulation_html, write_simulated_flows, write_simulated_links, write_simulated_transfers,
+    Page, Simulated, provenance, simulation_html, write_simulated_flows, write_simulated_links, write_simulated_rates,
+    write_simulated_transfers,
 };
 use roundelay_sim::scenario::{self, Estimate, Results, RunError, Scenario, TEMPLATES};
 
@@ -87,6 +88,9 @@ fn write_columns(arguments: &Simulate, simulated: &Simulated, metadata: &[(Strin
     write_simulated_links(&folder.join("links.parquet"), simulated, metadata).map_err(Failure::run)?;
     if simulated.measures.transfers {
         write_simulated_transfers(&folder.join("transfers.parquet"), simulated, metadata).map_err(Failure::run)?;
+    }
+    if simulated.measures.rates.is_some() {
+        write_simulated_rates(&folder.join("rates.parquet"), simulated, metadata).map_err(Failure::run)?;
     }
     Ok(())
 }

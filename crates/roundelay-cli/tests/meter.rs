@@ -176,3 +176,53 @@ fn means_by_bytes_are_told() {
         assert!(page.contains(piece), "{piece}");
     }
 }
+
+/// Of a link of 1 Gbit/s each packet takes 8 us or less: a burst of 5,000 bytes comes at once, ten milliseconds later.
+#[test]
+fn rates_are_rows_and_a_chart() {
+    let folder = Folder::new("rates", "rates = \"5ms\"");
+    let (results, page) = (folder.path("results"), folder.path("page.html"));
+    let told = stdout(&folder.simulate(&["--replicas", "2", "--parquet", &results, "--html", &page]));
+    let rows = folder.rows("results/rates.parquet");
+    let of = |row: &Row| ["seed", "flow", "start_ps", "bytes"].map(|name| field(row, name).clone());
+    let millisecond = 1_000_000_000;
+    let (uint, long) = (Field::ULong, Field::Long);
+    let of_flow = |flow: u64, seed: u64| rows.iter().map(of).filter(|row| row[..2] == [uint(seed), uint(flow)]).collect::<Vec<_>>();
+    for seed in [1, 2] {
+        // A SYN and a segment of 1,460 bytes with a header of 50; the burst, ten milliseconds and some on its way.
+        assert_eq!(
+            of_flow(0, seed),
+            [[uint(seed), uint(0), long(10 * millisecond), uint(40)], [uint(seed), uint(0), long(30 * millisecond), uint(1510)]]
+        );
+        assert_eq!(of_flow(1, seed), [[uint(seed), uint(1), long(10 * millisecond), uint(5000)]]);
+    }
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("id=\"fairness\"") && page.contains("received in each 5.00 ms"), "a chart");
+    let (_, data) = page.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    let data: Value = serde_json::from_str(data.split("</script>").next().unwrap()).unwrap();
+    let curves = data["fairness"]["curves"].as_array().unwrap();
+    assert_eq!(curves.iter().map(|curve| curve["name"].as_str().unwrap()).collect::<Vec<_>>(), ["all", "bursts"]);
+    assert_eq!((data["fairness"]["step"].as_f64(), curves[0]["jain"].as_array().unwrap().len()), (Some(0.005), 400));
+    // Of the four flows two receive 40 and 5,000 bytes in the third interval; of the two bursts one has all.
+    let jain = |curve: usize, place: usize| curves[curve]["jain"][place].as_f64();
+    assert!((jain(0, 2).unwrap() - 5040_f64.powi(2) / (4.0 * (1600.0 + 25e6))).abs() < 1e-4);
+    assert_eq!((jain(1, 2), jain(1, 3)), (Some(0.5), None));
+    folder.write("");
+    let plain = stdout(&folder.simulate(&["--replicas", "2", "--html", &folder.path("plain.html")]));
+    assert_eq!(told, plain);
+    assert!(!fs::read_to_string(folder.path("plain.html")).unwrap().contains("id=\"fairness\""));
+    let stale = folder.simulate(&["--parquet", &results]);
+    assert!(String::from_utf8_lossy(&stale.stderr).contains("rates.parquet: left by another run with [meter] rates"));
+}
+
+/// What is much memory is told without a run.
+#[test]
+fn much_memory_is_told_before_a_run() {
+    let folder = Folder::new("memory", "rates = \"100us\"");
+    let path = folder.path("scenario.toml");
+    let text = fs::read_to_string(&path).unwrap().replace("duration = \"2s\"", "duration = \"50s\"");
+    let many = "[[source]]\nkind = \"cbr\"\nfrom = \"a\"\nto = \"b\"\nrate = \"100mbit\"\ncount = 1000\n";
+    fs::write(&path, text.replace("[meter]", &format!("{many}[meter]"))).unwrap();
+    let told = stdout(&folder.simulate(&["--dry-run"]));
+    assert!(told.contains("Note: Series of rates take up to ") && told.contains("500000 intervals of 100us"), "{told}");
+}

@@ -21,6 +21,7 @@ core = "fifo limit 20"
 flows = true
 wfi = true
 transfers = true
+rates = "100ms"
 sizes = [1460, 100000]
 [[source]]
 kind = "cbr"
@@ -104,7 +105,7 @@ fn all_that_is_written_stands_on_the_page() {
     let (folder, json, table) = outputs();
     let mut found = BTreeSet::new();
     keys(&serde_json::from_str(&json).unwrap(), "", &mut found);
-    for name in ["flows", "links", "transfers", "packets", "hops"] {
+    for name in ["flows", "links", "transfers", "rates", "packets", "hops"] {
         let file = fs::File::open(folder.join(format!("columns/{name}.parquet"))).unwrap();
         let reader = SerializedFileReader::new(file).unwrap();
         let schema = reader.metadata().file_metadata().schema_descr();

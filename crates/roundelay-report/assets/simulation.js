@@ -8,7 +8,8 @@
   const SHOWN_LINKS = 4;
   const groups = page.groups.map(({ name }, index) => ({ label: name, index, width: 2, shown: true }));
   const links = page.links.map(({ name }, index) => ({ label: name, index, width: 2, shown: index < SHOWN_LINKS }));
-  const state = { shape: "share", spread: [], time: [] };
+  const fairness = page.fairness === null ? [] : page.fairness.curves.map(({ name }, index) => ({ label: name, index, width: 2, shown: true }));
+  const state = { shape: "share", spread: [], fairness: [], time: [] };
 
   // ---- How times are spread --------------------------------------------------------------------------------------------------------------
 
@@ -43,6 +44,22 @@
     }, [times, ...(tail ? longer : within)], groups));
   };
 
+  // ---- Fairness over time ----------------------------------------------------------------------------------------------------------------
+
+  const drawFairness = () => {
+    if (page.fairness === null) return;
+    const { step, curves } = page.fairness;
+    const points = curves.length === 0 ? [] : curves[0].jain.map((value, place) => Number(((place + 1) * step).toPrecision(8)));
+    const share = (value) => value.toFixed(3);
+    state.fairness.push(...draw("fairness", "Jain’s index over time", {
+      nothing: "No two flows of a group received anything.",
+      height: 240,
+      scales: { x: { time: false }, y: { range: [0, 1.02] } },
+      axes: [axis(clock, { size: 32 }), axis((value) => few(value), { size: 78, space: 34 })],
+      plugins: [tooltip(fairness, (time) => `Until ${seconds(time)}`, (chart, index, place) => chart.data[index + 1][place], share)],
+    }, [points, ...curves.map((curve) => curve.jain)], fairness));
+  };
+
   // ---- Links over time -------------------------------------------------------------------------------------------------------------------
 
   const drawOverTime = (id, title, about, { format, ticks, least }) => {
@@ -62,10 +79,11 @@
   const whole = (value) => (Number.isInteger(value) ? count(value) : "");
 
   const drawCharts = () => {
-    [...state.spread, ...state.time].forEach((chart) => chart.destroy());
-    [state.spread, state.time] = [[], []];
+    [...state.spread, ...state.fairness, ...state.time].forEach((chart) => chart.destroy());
+    [state.spread, state.fairness, state.time] = [[], [], []];
     drawSpread("delay", "delay of packets", "No packet arrived.");
     drawSpread("completion", "completion times", "No transfer was complete.");
+    drawFairness();
     drawOverTime("utilisation", "Utilisation over time", "Part of the time at work, in", { format: percent, ticks: (share) => `${few(share * 100)} %`, least: 0.01 });
     drawOverTime("backlog", "Backlog over time", "Bytes that wait, looked at", { format: bytes, ticks: tick.bytes, least: 1 });
     drawOverTime("dropped", "Drops over time", "Packets that the queue dropped, in", { format: count, ticks: whole, least: 1 });
@@ -73,6 +91,7 @@
 
   followTheme(drawCharts);
   fillLegend("groups-legend", groups, () => state.spread);
+  if (byId("fairness-legend")) fillLegend("fairness-legend", fairness, () => state.fairness);
   fillLegend("links-legend", links, () => state.time);
   document.querySelectorAll("table.sortable").forEach(makeSortable);
   byId("shape").addEventListener("change", ({ target }) => {
@@ -80,5 +99,5 @@
     drawCharts();
   });
   drawCharts();
-  followWidth("delay", () => [...state.spread, ...state.time]);
+  followWidth("delay", () => [...state.spread, ...state.fairness, ...state.time]);
 })();

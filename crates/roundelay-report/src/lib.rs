@@ -40,7 +40,7 @@ pub use lives::{IndicesSummary, LivesSummary};
 #[cfg(feature = "parquet")]
 pub use parquet::{
     Fate, Measurement, PacketFile, PacketRow, SimulatedHops, SimulatedPackets, provenance, read_schedule, write_flows, write_measurements,
-    write_replays, write_schedule, write_simulated_flows, write_simulated_links, write_simulated_transfers,
+    write_replays, write_schedule, write_simulated_flows, write_simulated_links, write_simulated_rates, write_simulated_transfers,
 };
 pub use replayed::{CandidateResult, Recorded, ReplayResult, Replayed};
 pub use simulation::{ClassSummary, GroupSummary, Simulated, Summary};

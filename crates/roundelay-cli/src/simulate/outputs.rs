@@ -9,12 +9,13 @@ use crate::failure::Failure;
 use crate::outputs::{check_distinct, check_no_dash};
 
 /// Files in the folder of `--parquet`, and what else must be asked for to have them.
-const COLUMNS: [(&str, Option<Asked>); 5] = [
+const COLUMNS: [(&str, Option<Asked>); 6] = [
     ("flows.parquet", None),
     ("links.parquet", None),
     ("packets.parquet", Some(Asked::Packets)),
     ("hops.parquet", Some(Asked::Packets)),
     ("transfers.parquet", Some(Asked::Transfers)),
+    ("rates.parquet", Some(Asked::Rates)),
 ];
 
 /// What must be asked for.
@@ -22,6 +23,7 @@ const COLUMNS: [(&str, Option<Asked>); 5] = [
 enum Asked {
     Packets,
     Transfers,
+    Rates,
 }
 
 impl Asked {
@@ -29,6 +31,7 @@ impl Asked {
         match self {
             Self::Packets => arguments.packets,
             Self::Transfers => measures.transfers,
+            Self::Rates => measures.rates.is_some(),
         }
     }
 
@@ -36,6 +39,7 @@ impl Asked {
         match self {
             Self::Packets => "--packets",
             Self::Transfers => "[meter] transfers",
+            Self::Rates => "[meter] rates",
         }
     }
 }

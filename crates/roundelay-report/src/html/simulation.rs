@@ -1,6 +1,7 @@
 //! A simulation as one page that needs nothing else.
 
 mod data;
+mod fairness;
 mod grid;
 mod lives;
 mod tables;
@@ -45,6 +46,7 @@ pub fn simulation_html(page: &Page<'_>) -> String {
         "links" => tables::links(simulated),
         "links_about" => tables::links_about(simulated),
         "curves_of" => of_first(simulated, "The curves are"),
+        "fairness" => fairness::section(page),
         "completion_figure" => completion(page.curves),
         "charted" => format!("{} {}", data::charted_about(&charted, page.curves), of_first(simulated, "All are")),
         "flows" => tables::flows(simulated),

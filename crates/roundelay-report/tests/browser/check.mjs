@@ -16,6 +16,8 @@ const FLAGS = [
   "--disable-component-update", "--disable-sync",
 ];
 const COMPARED = { charts: ["delay", "throughput", "backlog"], table: "disciplines" };
+// A chart that is there where [meter] rates asks.
+const FAIRNESS = "fairness";
 const SIMULATED = { charts: ["delay", "completion", "utilisation", "backlog", "dropped"], table: "links" };
 
 const { values: options, positionals } = parseArgs({ options: { screenshots: { type: "string" } }, allowPositionals: true });
@@ -118,7 +120,7 @@ const checkTooltips = async (page, charts) => {
     const tip = page.locator(`#${id} .tip`);
     assert.ok(await tip.isVisible(), `${id}: a tooltip under the mouse`);
     const lines = await tip.locator("div").count();
-    assert.ok(id === "completion" ? lines > 0 && lines <= shown : lines === shown, `${id}: ${lines} lines, ${shown} are shown`);
+    assert.ok(id === "completion" || id === FAIRNESS ? lines > 0 && lines <= shown : lines === shown, `${id}: ${lines} lines, ${shown} are shown`);
     assert.match(await tip.textContent(), text, `${id}: values with units`);
     const inside = await tip.evaluate((tip) => tip.getBoundingClientRect().right <= innerWidth && tip.getBoundingClientRect().left >= 0);
     assert.ok(inside, `${id}: the tooltip stays on the page`);
@@ -175,6 +177,10 @@ const checkSimulation = async (page) => {
   await checkLegend(page, "links-legend", time);
   await checkTooltips(page, spread.map((id) => ({ id, legend: "groups-legend", text: SPREAD })));
   await checkTooltips(page, time.map((id) => ({ id, legend: "links-legend", text: /Until .+s/ })));
+  if (await page.locator(`#${FAIRNESS}`).count() > 0) {
+    await checkLegend(page, "fairness-legend", [FAIRNESS]);
+    await checkTooltips(page, [{ id: FAIRNESS, legend: "fairness-legend", text: /Until .+s.+[01]\.\d{3}/ }]);
+  }
   const tables = await page.locator("table.sortable").count();
   assert.ok(tables >= 6, `only ${tables} tables`);
   assert.match(await page.locator(".scenario").textContent(), /\[\[source\]\]/, "the scenario's text");
@@ -201,7 +207,8 @@ const look = async (colorScheme, width) => {
     const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number));
     assert.equal(background[0] < 128, colorScheme === "dark", `the background ${background} suits ${colorScheme}`);
     const kind = await page.locator("#disciplines").count() > 0 ? COMPARED : SIMULATED;
-    await checkDrawn(page, kind.charts);
+    const asked = await page.locator(`#${FAIRNESS}`).count() > 0 ? [FAIRNESS] : [];
+    await checkDrawn(page, [...kind.charts, ...asked]);
     const shot = (name, more) => options.screenshots
       && page.screenshot({ path: join(options.screenshots, `${basename(file, ".html")}-${colorScheme}-${width}-${name}.png`), ...more });
     await shot("page", { fullPage: true });

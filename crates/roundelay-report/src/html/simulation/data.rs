@@ -4,6 +4,7 @@ use roundelay_sim::scenario::{Curves, LinkCurves};
 use serde::Serialize;
 
 use super::Page;
+use super::fairness::Fairness;
 use crate::html::data::shorten;
 use crate::text::clean;
 
@@ -15,6 +16,8 @@ struct Data<'a> {
     step: f64,
     groups: Vec<Group<'a>>,
     links: Vec<Link<'a>>,
+    /// Null where `[meter]` does not ask.
+    fairness: Option<Fairness>,
 }
 
 #[derive(Serialize)]
@@ -52,7 +55,7 @@ pub(super) fn charted_about(charted: &[usize], curves: &Curves) -> String {
 /// The page's data as JSON, with no more digits than can be seen.
 pub(super) fn page(page: &Page<'_>, charted: &[usize]) -> String {
     let Page { simulated, curves, .. } = page;
-    let Some(first) = simulated.replicas.first() else { return r#"{"step":1,"groups":[],"links":[]}"#.to_owned() };
+    let Some(first) = simulated.replicas.first() else { return r#"{"step":1,"groups":[],"links":[],"fairness":null}"#.to_owned() };
     let groups = first.groups.iter().zip(&curves.groups);
     let link = |&number: &usize| {
         let (link, curves) = (&first.links[number], &curves.links[number]);
@@ -65,6 +68,7 @@ pub(super) fn page(page: &Page<'_>, charted: &[usize]) -> String {
             .map(|(group, curves)| Group { name: clean(&group.name), delay: &curves.delay, completion: &curves.completion })
             .collect(),
         links: charted.iter().map(link).collect(),
+        fairness: Fairness::of(page),
     };
     let mut value = serde_json::to_value(data).expect("plain data with string keys always serialises");
     shorten(&mut value);

@@ -1,5 +1,7 @@
 //! The page's tables.
 
+use std::collections::BTreeMap;
+
 use roundelay_sim::link_name;
 use roundelay_sim::scenario::{ClassResult, FlowResult, GroupResult, LinkResult, Results, SizeResult};
 
@@ -95,25 +97,25 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
     )
 }
 
+/// A row for each class of a group's transfers by size: those that some replica has.
+fn size_rows<'a>(group: &Row<'a, GroupResult>) -> Vec<Row<'a, SizeResult>> {
+    let all = || group.replicas.iter().flat_map(|replica| &replica.sizes);
+    let classes: BTreeMap<u64, Option<u64>> = all().map(|size| (size.above, size.up_to)).collect();
+    let name = |up_to: Option<u64>| match up_to {
+        Some(up_to) => format!("{}, up to {}", group.name, bytes(up_to as f64)),
+        None => format!("{}, larger", group.name),
+    };
+    let row = |(above, up_to): (u64, Option<u64>)| Row {
+        name: name(up_to),
+        below: format!("above {}", bytes(above as f64)),
+        is_sum: group.is_sum,
+        replicas: all().filter(|size| size.above == above).collect(),
+    };
+    classes.into_iter().map(row).collect()
+}
+
 fn sizes(groups: &[Row<'_, GroupResult>]) -> String {
-    let of_group = groups.iter().flat_map(|row| {
-        let all = || row.replicas.iter().flat_map(|group| &group.sizes);
-        let mut classes: Vec<_> = all().map(|size| (size.above, size.up_to)).collect();
-        classes.sort_unstable();
-        classes.dedup();
-        let of_class = |class: (u64, Option<u64>)| (row, class, all().filter(|size| size.above == class.0).copied().collect());
-        classes.into_iter().map(of_class).collect::<Vec<_>>()
-    });
-    let found: Vec<(&Row<'_, GroupResult>, (u64, Option<u64>), Vec<SizeResult>)> = of_group.collect();
-    let rows: Vec<_> = found
-        .iter()
-        .map(|(group, (above, up_to), sizes)| Row {
-            name: up_to.map_or_else(|| format!("{}, larger", group.name), |up_to| format!("{}, up to {}", group.name, bytes(up_to as f64))),
-            below: format!("above {}", bytes(*above as f64)),
-            is_sum: group.is_sum,
-            replicas: sizes.iter().collect(),
-        })
-        .collect();
+    let rows: Vec<_> = groups.iter().flat_map(size_rows).collect();
     let columns = [
         Column::new("Complete", "Complete transfers of that size", whole, |size: &SizeResult| Some(size.completion.count as f64)),
         Column::new("Mean", "Completion time", seconds, |size| size.completion.mean),

@@ -1,0 +1,93 @@
+//! Jain's index over time, where `[meter] rates` asks: of groups of two flows or more, and of all flows together.
+
+use roundelay_sim::scenario::{Rates, Results};
+use serde::Serialize;
+
+use super::{Page, of_first};
+use crate::html::escape;
+use crate::text::clean;
+use crate::units::{count, seconds};
+
+/// Points of a curve; more intervals than these are drawn as means over neighbours.
+const POINTS: usize = 1_000;
+/// Curves that are drawn.
+const CURVES: usize = 12;
+
+/// What the script draws from.
+#[derive(Serialize)]
+pub(super) struct Fairness {
+    /// Seconds from one point to the next.
+    step: f64,
+    curves: Vec<Curve>,
+}
+
+#[derive(Serialize)]
+struct Curve {
+    name: String,
+    jain: Vec<Option<f64>>,
+}
+
+impl Fairness {
+    /// Of the first replica; none if nobody asks.
+    pub(super) fn of(page: &Page<'_>) -> Option<Self> {
+        let (first, rates) = first(page)?;
+        let merged = merged(rates);
+        let step = rates.interval.as_secs_f64() * merged as f64;
+        let has_any = |(_, jain): &(_, &Vec<Option<f64>>)| jain.iter().any(Option::is_some);
+        // All flows together come first: they are last in the results.
+        let groups = first.groups.iter().zip(&rates.jain).rev().filter(has_any).take(CURVES);
+        let curves = groups.map(|(group, jain)| Curve { name: clean(&group.name), jain: means(jain, merged) });
+        Some(Self { step, curves: curves.collect() })
+    }
+}
+
+fn first<'a>(page: &Page<'a>) -> Option<(&'a Results, &'a Rates)> {
+    let first = page.simulated.replicas.first()?;
+    Some((first, first.rates.as_ref()?))
+}
+
+/// How many intervals make a point.
+fn merged(rates: &Rates) -> usize {
+    (rates.intervals as usize).div_ceil(POINTS).max(1)
+}
+
+fn means(jain: &[Option<f64>], merged: usize) -> Vec<Option<f64>> {
+    let mean = |some: &[Option<f64>]| {
+        let known = some.iter().flatten().count();
+        (known > 0).then(|| some.iter().flatten().sum::<f64>() / known as f64)
+    };
+    jain.chunks(merged).map(mean).collect()
+}
+
+/// The section with the chart, where `[meter] rates` asks.
+pub(super) fn section(page: &Page<'_>) -> String {
+    let Some((_, rates)) = first(page) else { return String::new() };
+    let merged = merged(rates);
+    let points = if merged > 1 { format!(" A point is the mean of {} intervals.", count(merged as u64)) } else { String::new() };
+    let about = format!(
+        "Of the bytes that flows received in each {}, by weight. Flows that have not begun or have ended count as 0.{points} {}",
+        seconds(rates.interval.as_secs_f64()),
+        of_first(page.simulated, "The curves are")
+    );
+    format!(
+        "\n<section aria-labelledby=\"fairness-title\">\n  <h2 id=\"fairness-title\">Fairness over time</h2>\n  \
+         <div class=\"controls\"><div class=\"legend\" id=\"fairness-legend\" role=\"group\" aria-label=\"Sources shown\"></div></div>\n  \
+         <figure>\n    <figcaption><h3>Jain’s index</h3><p>{}</p></figcaption>\n    <div class=\"chart\" id=\"fairness\"></div>\n  </figure>\n</section>\n",
+        escape(about.trim_end())
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_merged_into_means() {
+        let jain = [Some(0.5), Some(1.0), None, Some(0.25), None];
+        assert_eq!(means(&jain, 1), jain);
+        assert_eq!(means(&jain, 2), [Some(0.75), Some(0.25), None]);
+        for (intervals, expected) in [(0, 1), (1, 1), (1_000, 1), (1_001, 2), (1_000_000, 1_000)] {
+            assert_eq!(merged(&Rates { intervals, ..Rates::default() }), expected);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! One row a replica, flow and interval in which the flow received something. Times are picoseconds of simulated time.
+
+use std::path::Path;
+
+use roundelay_sim::scenario::Rates;
+
+use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
+use crate::ReportError;
+use crate::simulation::Simulated;
+
+/// Writes a row for each flow and interval with bytes, and `metadata` such as [`provenance`](crate::provenance) gives.
+///
+/// # Errors
+///
+/// What the operating system said, with the file's name.
+pub fn write_simulated_rates(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
+    let mut file = ColumnFile::create(path, &Rows::default().columns(), metadata)?;
+    for replica in &simulated.replicas {
+        let mut rows = Rows { seed: replica.seed, ..Rows::default() };
+        if let Some(rates) = &replica.rates {
+            rows.add(rates, &mut file)?;
+        }
+        rows.flush(&mut file)?;
+    }
+    file.finish()
+}
+
+/// Rows of a replica that are not written yet.
+#[derive(Default)]
+struct Rows {
+    seed: u64,
+    flows: Vec<u64>,
+    starts: Vec<i64>,
+    bytes: Vec<u64>,
+}
+
+impl Rows {
+    fn add(&mut self, rates: &Rates, file: &mut ColumnFile) -> Result<(), ReportError> {
+        for flow in &rates.flows {
+            for (interval, bytes) in &flow.bytes {
+                self.flows.push(flow.flow);
+                self.starts.push(rates.start(*interval).as_picos().cast_signed());
+                self.bytes.push(*bytes);
+                if self.flows.len() == GROUP_ROWS {
+                    self.flush(file)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, file: &mut ColumnFile) -> Result<(), ReportError> {
+        if self.flows.is_empty() {
+            return Ok(());
+        }
+        let rows = std::mem::replace(self, Self { seed: self.seed, ..Self::default() });
+        file.write(&rows.columns())
+    }
+
+    fn columns(self) -> Vec<Column> {
+        vec![
+            Column { name: "seed", values: Values::Counts(vec![self.seed; self.flows.len()]) },
+            Column { name: "flow", values: Values::Counts(self.flows) },
+            Column { name: "start_ps", values: Values::Times(self.starts) },
+            Column { name: "bytes", values: Values::Counts(self.bytes) },
+        ]
+    }
+}
