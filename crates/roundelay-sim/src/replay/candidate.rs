@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use roundelay::schedulers::Spec;
+use roundelay::schedulers::{Discipline, Spec, Times, Visitor};
 use roundelay::{Duration, Slack};
 
 use super::schedule::{Packet, Schedule};
@@ -84,7 +84,7 @@ impl Candidate {
     pub(super) fn label(&self) -> Option<Label> {
         match self.headers {
             Headers::Omniscient => Some(Label::Slack),
-            Headers::BlackBox => (self.queue.discipline.name() == "edf").then_some(Label::Deadline),
+            Headers::BlackBox => self.queue.discipline.visit(GoesByDeadlines).then_some(Label::Deadline),
         }
     }
 
@@ -97,6 +97,17 @@ impl Candidate {
         let slack = self.slack.of(schedule, packet);
         let step = self.resolution.as_picos().min(i64::MAX as u64) as i64;
         if step > 1 { Slack::from_picos(slack.as_picos().div_euclid(step) * step) } else { slack }
+    }
+}
+
+/// Whether a discipline goes by deadlines, which differ from node to node.
+struct GoesByDeadlines;
+
+impl Visitor for GoesByDeadlines {
+    type Output = bool;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> bool {
+        discipline.times() == Times::Deadline
     }
 }
 

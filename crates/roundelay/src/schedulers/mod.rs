@@ -21,8 +21,11 @@ use crate::suggestion;
 use crate::time::Instant;
 use crate::units::Rate;
 
+pub use crate::mechanisms::rank_by::RankBy;
+
 pub mod afd;
 pub mod afq;
+pub mod aifo;
 pub mod choke;
 pub mod codel;
 pub mod drr;
@@ -34,6 +37,7 @@ pub mod fq_codel;
 pub mod gfq;
 pub mod lifo;
 pub mod lstf;
+pub mod lstf_levels;
 pub mod mqfq;
 pub mod priority;
 pub mod qfq;
@@ -45,6 +49,7 @@ pub mod scfq;
 pub mod sfb;
 pub mod sfq;
 pub mod sjf;
+pub mod sp_pifo;
 pub mod srpt;
 pub mod srr;
 pub mod wf2q;
@@ -572,6 +577,8 @@ registry! {
     FifoPlus = fifo_plus,
     Edf = edf,
     Lstf = lstf,
+    LstfLevels = lstf_levels,
+    SpPifo = sp_pifo,
     Drr = drr,
     Srr = srr,
     Fq = fq,
@@ -588,6 +595,7 @@ registry! {
     SKps = s_kps,
     Red = red,
     Choke = choke,
+    Aifo = aifo,
     Afd = afd,
     Sfb = sfb,
     Codel = codel,
