@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use roundelay::Kind;
 use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, ParameterInfo};
 
 use crate::failure::Failure;
@@ -51,10 +50,9 @@ pub(crate) fn help(name: &str) -> Result<String, Failure> {
 const LIMIT_IN_PACKETS: &str = "what its buffer holds: packets (1000) or bytes (150kb); 0: nothing gets through";
 
 fn row(parameter: &ParameterInfo) -> [String; 5] {
-    let ParameterInfo { name, kind, about, range: (min, max), .. } = parameter;
-    let range = if *kind == Kind::Switch { format!("{name} or no{name}") } else { format!("{min} to {max}") };
+    let ParameterInfo { name, kind, about, .. } = parameter;
     let bare = kind.bare_unit().unwrap_or_default();
-    [(*name).to_owned(), parameter.value.clone(), range, bare.to_owned(), (*about).to_owned()]
+    [(*name).to_owned(), parameter.value.clone(), parameter.legal(), bare.to_owned(), (*about).to_owned()]
 }
 
 fn write_rows(text: &mut String, rows: &[[String; 5]]) {

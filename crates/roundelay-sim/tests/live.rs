@@ -207,7 +207,7 @@ fn simulated(discipline: &AnyDiscipline, arrivals: &[Arrival]) -> Fates {
 }
 
 /// Disciplines whose packets `compare` stamps with an urgency of its own: deadlines, priorities, slack.
-const STAMPED: [&str; 6] = ["edf", "fifo_plus", "lstf", "priority", "sjf", "srpt"];
+const STAMPED: [&str; 9] = ["aifo", "edf", "fifo_plus", "lstf", "lstf_levels", "priority", "sjf", "sp_pifo", "srpt"];
 
 #[test]
 fn compare_a_simulation_and_a_live_port_send_the_same_at_the_same_time() {

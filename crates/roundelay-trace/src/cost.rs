@@ -106,7 +106,7 @@ impl Visitor for Timed<'_> {
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
         let mut port = Port::new(discipline.build::<()>(self.seed)?, self.limit, self.rate);
-        let mut marker = Marker::new(D::PRIORITY, self.known.clone());
+        let mut marker = Marker::new(discipline.priority(), self.known.clone());
         let mut result = Ok(());
         let start = WallClock::now();
         self.sample.for_each(|at, event| {

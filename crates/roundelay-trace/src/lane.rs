@@ -89,7 +89,7 @@ impl Visitor for LaneBuilder<'_> {
             spec: as_written(self.spec),
             limit: self.limit,
             port,
-            marker: Marker::new(D::PRIORITY, self.known),
+            marker: Marker::new(discipline.priority(), self.known),
             meters: Meters::new(self.rate, self.sink),
         }))
     }

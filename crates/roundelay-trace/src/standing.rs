@@ -47,8 +47,8 @@ impl Standing {
 
 /// First in, first out, whatever it drops.
 const fn is_one_queue(discipline: &AnyDiscipline) -> bool {
-    use AnyDiscipline::{Afd, Choke, Codel, Fifo, Red, Sfb};
-    matches!(discipline, Fifo(_) | Codel(_) | Red(_) | Choke(_) | Afd(_) | Sfb(_))
+    use AnyDiscipline::{Afd, Aifo, Choke, Codel, Fifo, Red, Sfb};
+    matches!(discipline, Fifo(_) | Codel(_) | Red(_) | Choke(_) | Afd(_) | Sfb(_) | Aifo(_))
 }
 
 impl Obstacle {
@@ -74,9 +74,9 @@ struct Against(Carried);
 impl Visitor for Against {
     type Output = Option<Obstacle>;
 
-    fn visit<D: Discipline>(self, _discipline: &D) -> Option<Obstacle> {
+    fn visit<D: Discipline>(self, discipline: &D) -> Option<Obstacle> {
         let Self(carried) = self;
-        match (D::PRIORITY, D::TIMES) {
+        match (discipline.priority(), discipline.times()) {
             _ if D::YARDSTICK => Some(Obstacle::Yardstick),
             (Priority::FlowSize | Priority::Remaining, _) => Some(Obstacle::Sizes),
             (Priority::Class, _) if !carried.classes => Some(Obstacle::Classes),
@@ -102,6 +102,16 @@ mod tests {
         let mut bare = obstacles(Carried::default());
         bare.retain(|entry| !never.contains(entry));
         let (slack, deadlines) = (Obstacle::Slack, Obstacle::Deadlines);
-        assert_eq!(bare, [("priority", Obstacle::Classes), ("fifo_plus", slack), ("edf", deadlines), ("lstf", slack), ("afq", deadlines)]);
+        let (priority, aifo) = (("priority", Obstacle::Classes), ("aifo", Obstacle::Classes));
+        let by_slack = ["lstf", "lstf_levels", "sp_pifo"].map(|name| (name, slack));
+        let [lstf, lstf_levels, sp_pifo] = by_slack;
+        assert_eq!(bare, [priority, ("fifo_plus", slack), ("edf", deadlines), lstf, lstf_levels, sp_pifo, ("afq", deadlines), aifo]);
+    }
+
+    #[test]
+    fn a_parameter_may_say_what_is_gone_by() {
+        let of = |text: &str| Obstacle::of(&text.parse::<Spec>().expect("legal").discipline, Carried::default());
+        let written = ["sp_pifo rank priority", "sp_pifo rank deadline", "aifo rank slack"].map(of);
+        assert_eq!(written, [Some(Obstacle::Classes), Some(Obstacle::Deadlines), Some(Obstacle::Slack)]);
     }
 }

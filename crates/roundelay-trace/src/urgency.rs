@@ -154,8 +154,8 @@ pub(crate) fn meaning(spec: &Spec) -> Priority {
     impl Visitor for Meaning {
         type Output = Priority;
 
-        fn visit<D: Discipline>(self, _discipline: &D) -> Priority {
-            D::PRIORITY
+        fn visit<D: Discipline>(self, discipline: &D) -> Priority {
+            discipline.priority()
         }
     }
     spec.discipline.visit(Meaning)

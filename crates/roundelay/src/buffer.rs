@@ -58,8 +58,12 @@ pub struct Buffer<S> {
 }
 
 impl<S> Buffer<S> {
-    /// A buffer in front of `scheduler`.
-    pub const fn new(limit: Limit, scheduler: S) -> Self {
+    /// A buffer in front of `scheduler`, which is told the limit. `T`, what packets carry, follows from the scheduler.
+    pub fn new<T>(limit: Limit, mut scheduler: S) -> Self
+    where
+        S: Scheduler<T>,
+    {
+        scheduler.set_buffer_limit(limit);
         Self { limit, scheduler }
     }
 
@@ -98,6 +102,7 @@ impl<S> Buffer<S> {
         S: Scheduler<T>,
     {
         self.limit = limit;
+        self.scheduler.set_buffer_limit(limit);
         self.keep_limit(|_| false, &mut dropped);
     }
 

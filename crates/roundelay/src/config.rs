@@ -9,7 +9,7 @@ use crate::time::Duration;
 use crate::units::{Billionths, Bytes, Rate, expected_time};
 
 /// What kind of value a parameter takes. Inside, each is a `u64`: a count, bytes, picoseconds, bits per second,
-/// billionths, or 0 and 1.
+/// billionths, the place of a word in a list, or 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A plain number.
@@ -26,6 +26,8 @@ pub enum Kind {
     Rate,
     /// A number that may have decimals: `0.02`.
     Number,
+    /// One of these words.
+    Choice(&'static [&'static str]),
     /// A word that switches something on; with `no` before it, off.
     Switch,
 }
@@ -88,6 +90,7 @@ impl Kind {
             Self::Time | Self::Seconds | Self::Milliseconds => Duration::from_picos(value).to_string(),
             Self::Rate => Rate::from_bits_per_second(value).map_or_else(|| "0bit".to_owned(), |rate| rate.to_string()),
             Self::Number => Billionths(value).to_string(),
+            Self::Choice(words) => words.get(value as usize).map_or_else(|| value.to_string(), |word| (*word).to_owned()),
             Self::Switch => (if value == 0 { "off" } else { "on" }).to_owned(),
         }
     }
@@ -95,13 +98,18 @@ impl Kind {
     /// What a number without a unit counts; none where it counts things, or there is no number.
     pub const fn bare_unit(self) -> Option<&'static str> {
         match self {
-            Self::Count | Self::Number | Self::Switch => None,
+            Self::Count | Self::Number | Self::Choice(_) | Self::Switch => None,
             Self::Size => Some("bytes"),
             Self::Time => Some("us"),
             Self::Seconds => Some("s"),
             Self::Milliseconds => Some("ms"),
             Self::Rate => Some("bit/s"),
         }
+    }
+
+    /// Whether values lie between a smallest and a largest one.
+    pub const fn has_range(self) -> bool {
+        !matches!(self, Self::Choice(_) | Self::Switch)
     }
 
     /// Reads a value. Switches have none.
@@ -118,8 +126,18 @@ impl Kind {
             Self::Time => text.parse::<Duration>().map(Duration::as_picos).map_err(|e| e.expected().to_owned()),
             Self::Seconds => time_in(text, "s").ok_or_else(|| expected_time("seconds", "10s")),
             Self::Milliseconds => time_in(text, "ms").ok_or_else(|| expected_time("milliseconds", "500ms")),
+            Self::Choice(words) => words.iter().position(|word| *word == text).map(|place| place as u64).ok_or_else(|| alternatives(words)),
             Self::Switch => Err("no value".to_owned()),
         }
+    }
+}
+
+/// `one, two or three`.
+pub(crate) fn alternatives(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [word] => (*word).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
 }
 
@@ -291,6 +309,16 @@ mod tests {
         assert_eq!(read(Kind::Milliseconds), Some(7 * second / 1_000));
         assert_eq!(read(Kind::Time), Some(7 * second / 1_000_000));
         assert!([Kind::Time, Kind::Seconds, Kind::Milliseconds].iter().all(|kind| kind.read("3ms") == Ok(3 * second / 1_000)));
+    }
+
+    #[test]
+    fn a_choice_is_one_of_its_words() {
+        let kind = Kind::Choice(&["slack", "priority", "deadline"]);
+        let places = ["slack", "priority", "deadline"].map(|word| kind.read(word));
+        assert_eq!(places, [Ok(0), Ok(1), Ok(2)]);
+        assert_eq!([0, 1, 2, 3].map(|place| kind.show(place)), ["slack", "priority", "deadline", "3"]);
+        assert!(["", "Slack", "0", "slack priority"].iter().all(|bad| kind.read(bad) == Err("slack, priority or deadline".to_owned())));
+        assert_eq!((alternatives(&["one"]), alternatives(&[])), ("one".to_owned(), String::new()));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::buffer::Limit;
 use crate::config::ConfigError;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
@@ -95,6 +96,12 @@ pub trait Scheduler<T> {
     /// is not told goes on without, and says how.
     fn set_link_rate(&mut self, rate: Rate) {
         let _ = rate;
+    }
+
+    /// Tells what the buffer around the scheduler holds, before the first packet comes and whenever that changes: for disciplines that go by
+    /// the free part of it. A [`Buffer`](crate::Buffer) calls it and keeps the limit itself.
+    fn set_buffer_limit(&mut self, limit: Limit) {
+        let _ = limit;
     }
 
     /// Adds a flow, or changes one, backlogged or not. Disciplines that treat all flows alike have nothing to set.

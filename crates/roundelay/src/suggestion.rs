@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// What others call a discipline, and what it is called here.
-const SYNONYMS: [(&str, &str); 14] = [
+const SYNONYMS: [(&str, &str); 16] = [
     ("pfifo", "fifo"),
     ("bfifo", "fifo"),
     ("droptail", "fifo"),
@@ -21,6 +21,8 @@ const SYNONYMS: [(&str, &str); 14] = [
     ("scfs", "scfq"),
     ("sjn", "sjf"),
     ("blue", "sfb"),
+    ("pifo", "sp_pifo"),
+    ("rpq", "lstf_levels"),
 ];
 
 /// The discipline that is meant, of these.

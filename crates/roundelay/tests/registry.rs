@@ -73,15 +73,17 @@ fn lacking(name: &str, parameter: &ParameterInfo, rows: &[Vec<String>]) -> Vec<S
         return vec![lacks("no row under '## Parameters'")];
     };
     let (min, max) = &parameter.range;
-    let mut texts = vec![&parameter.value];
-    if parameter.kind != Kind::Switch {
-        texts.extend([min, max]);
+    let mut texts = vec![parameter.value.as_str()];
+    match parameter.kind {
+        Kind::Switch => {}
+        Kind::Choice(words) => texts.extend(words),
+        _ => texts.extend([min.as_str(), max]),
     }
     // The largest time stands for "never", and nobody wants to read it.
     let never = Kind::Time.show(u64::MAX);
     let says = |text: &str| row.iter().any(|cell| cell.split([' ', ',', '(', ')', ';']).any(|word| word == text));
     let is_said = |text: &str| says(text) || text == never && says("never") || text == "0s" && says("0");
-    texts.into_iter().filter(|text| !is_said(text)).map(|text| lacks(text)).collect()
+    texts.into_iter().filter(|text| !is_said(text)).map(lacks).collect()
 }
 
 #[test]
@@ -136,7 +138,7 @@ impl Texts {
             _ => format!("{} {} {}", D::NAME, parameter.name, show(value)),
         };
         self.legal.extend([parameter.min, parameter.max].map(spec));
-        if parameter.kind == Kind::Switch {
+        if !parameter.kind.has_range() {
             return;
         }
         let beyond = [parameter.min.checked_sub(1), parameter.max.checked_add(1), Some(1 << 40).filter(|huge| parameter.max < *huge)];
@@ -232,6 +234,8 @@ fn values_that_cannot_be_read_are_named_with_what_is_legal() {
             "sfb: rehash x: expected a number and s, ms, us or ns (a bare number is milliseconds, as in tc), as in 500ms, legal range 0s to 86400s",
         ),
         ("drr quantum", "drr: quantum: expected a value after it, legal range 1b to 1mb"),
+        ("sp_pifo rank age", "sp_pifo: rank age: expected slack, priority or deadline"),
+        ("lstf_levels map", "lstf_levels: map: expected uniform, exponential or rotating"),
         ("sfb levels many", "sfb: levels many: expected a whole number, legal range 1 to 16"),
         ("drr limit abc", "drr: limit abc: expected packets (limit 1000) or bytes (limit 150kb)"),
         ("drr limit", "drr: limit: expected packets (limit 1000) or bytes (limit 150kb)"),
@@ -261,7 +265,7 @@ fn help_and_pages_name_the_ranges_that_are_taken() {
     for info in AnyDiscipline::all().iter().map(AnyDiscipline::info) {
         let page = fs::read_to_string(root().join(format!("docs/schedulers/{}.md", info.name))).unwrap_or_default();
         let page = rows(&page);
-        for ParameterInfo { name, range, kind, .. } in info.parameters.into_iter().filter(|parameter| parameter.kind != Kind::Switch) {
+        for ParameterInfo { name, range, kind, .. } in info.parameters.into_iter().filter(|parameter| parameter.kind.has_range()) {
             let is_taken = |value: &str| format!("{} {name} {value}", info.name).parse::<Spec>().is_ok();
             let told = range_on_page(&page, name).unwrap_or_else(|| panic!("docs/schedulers/{}.md: {name}: no range", info.name));
             for (lowest, highest) in [&range, &told] {

@@ -84,7 +84,7 @@ impl Candidate {
     pub(super) fn label(&self) -> Option<Label> {
         match self.headers {
             Headers::Omniscient => Some(Label::Slack),
-            Headers::BlackBox => (self.queue.discipline.name() == "edf").then_some(Label::Deadline),
+            Headers::BlackBox => (self.queue.discipline.visit(Look).1 == Times::Deadline).then_some(Label::Deadline),
         }
     }
 
@@ -116,8 +116,8 @@ struct Look;
 impl Visitor for Look {
     type Output = (Priority, Times);
 
-    fn visit<D: Discipline>(self, _: &D) -> (Priority, Times) {
-        (D::PRIORITY, D::TIMES)
+    fn visit<D: Discipline>(self, discipline: &D) -> (Priority, Times) {
+        (discipline.priority(), discipline.times())
     }
 }
 

@@ -104,7 +104,7 @@ const MUCH_MEMORY: f64 = 1e9;
 struct Queues(Vec<Traits>);
 
 /// What a discipline looks at.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Traits {
     name: &'static str,
     weighted: bool,
@@ -117,16 +117,21 @@ struct Look;
 impl Visitor for Look {
     type Output = Traits;
 
-    fn visit<D: Discipline>(self, _: &D) -> Traits {
-        Traits { name: D::NAME, weighted: D::WEIGHTED, priority: D::PRIORITY, times: D::TIMES }
+    fn visit<D: Discipline>(self, discipline: &D) -> Traits {
+        Traits { name: D::NAME, weighted: D::WEIGHTED, priority: discipline.priority(), times: discipline.times() }
     }
 }
 
 impl Queues {
     fn of(scenario: &Scenario) -> Self {
-        let mut names = BTreeSet::new();
-        let all = scenario.topology.network.links().iter().flat_map(|link| link.disciplines());
-        Self(all.map(|discipline: &AnyDiscipline| discipline.visit(Look)).filter(|queue| names.insert(queue.name)).collect())
+        let mut queues = Vec::new();
+        for discipline in scenario.topology.network.links().iter().flat_map(|link| link.disciplines()) {
+            let queue = discipline.visit(Look);
+            if !queues.contains(&queue) {
+                queues.push(queue);
+            }
+        }
+        Self(queues)
     }
 
     fn named(&self, fits: impl Fn(&Traits) -> bool) -> String {

@@ -6,7 +6,8 @@
 //! | virtual time in groups and slots | [`groups`] (QFQ's sets), [`calendar`] (its slots), [`entity`] (who is in them), [`aggregates`] (QFQ+'s budgets), [`strata`] (GFQ and S-KPS) |
 //! | who comes next in a slot | [`lists`] |
 //! | the fluid server | [`gps_clock`] (how far it is), [`fluid`] (packets timed by it) |
-//! | order by a key | [`heap`] (the tree, flows), [`ranked`] (packets), [`by_rank`] (the scheduler around them) |
+//! | order by a key | [`heap`] (the tree, flows), [`ranked`] (packets), [`by_rank`] (the scheduler around them), [`rank_by`] (the key) |
+//! | order by a key, roughly | [`levels`] (FIFO queues in strict priority) |
 //! | who has most | [`longest`] |
 //! | flows into buckets, counts of flows | [`hash`], [`flow_counts`] |
 //! | chance | [`random`], [`lottery`] |
@@ -25,10 +26,12 @@ pub(crate) mod gps_clock;
 pub(crate) mod groups;
 pub(crate) mod hash;
 pub(crate) mod heap;
+pub(crate) mod levels;
 pub(crate) mod lists;
 pub(crate) mod longest;
 pub(crate) mod lottery;
 pub(crate) mod random;
+pub(crate) mod rank_by;
 pub(crate) mod ranked;
 pub(crate) mod resequencer;
 pub(crate) mod ring;

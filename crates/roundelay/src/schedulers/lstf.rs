@@ -12,7 +12,7 @@
 //! |---|---|
 //! | slack(p, a), slack on arrival at node a | [`Packet::slack`] |
 //! | i(p, a), arrival | [`Packet::arrival`] |
-//! | T(p, a), transmission time | `transmission_time`, zero as long as [`Scheduler::set_link_rate`] has not been called |
+//! | T(p, a), transmission time | a part of `last_bit_due`, zero as long as [`Scheduler::set_link_rate`] has not been called |
 //! | slack(p, a) + i(p, a) + T(p, a), the deciding term (section 5) | `last_bit_due`, the key |
 //!
 //! The key is the instant by which the last bit has to be sent. The paper ranks by the slack of the last bit, slack - (t - i) + T at time
@@ -41,6 +41,7 @@
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter};
+use crate::mechanisms::rank_by::last_bit_due;
 use crate::mechanisms::ranked::Ranked;
 use crate::packet::Packet;
 use crate::pool::Backlog;
@@ -101,14 +102,9 @@ impl<T> Lstf<T> {
         Self { waiting: Ranked::default(), link_rate: None, config }
     }
 
-    /// T(p, a) in picoseconds, as far as it is known.
-    fn transmission_time(&self, len: u32) -> i128 {
-        self.link_rate.map_or(0, |rate| rate.time_of(len.into()).as_picos().into())
-    }
-
     /// The deciding term: when the last bit of a packet is due that had this slack at `since`.
     fn last_bit_due(&self, packet: &Packet<T>, since: Instant) -> i128 {
-        i128::from(since.as_picos()) + i128::from(packet.slack.as_picos()) + self.transmission_time(packet.len)
+        last_bit_due(packet, since, self.link_rate)
     }
 }
 

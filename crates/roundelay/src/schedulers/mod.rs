@@ -12,7 +12,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use crate::buffer::Limit;
-use crate::config::{ConfigError, Kind, Parameter, is_bare};
+use crate::config::{ConfigError, Kind, Parameter, alternatives, is_bare};
 use crate::guarantees::{Guarantees, Share};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
@@ -21,8 +21,11 @@ use crate::suggestion;
 use crate::time::Instant;
 use crate::units::Rate;
 
+pub use crate::mechanisms::rank_by::RankBy;
+
 pub mod afd;
 pub mod afq;
+pub mod aifo;
 pub mod choke;
 pub mod codel;
 pub mod drr;
@@ -34,6 +37,7 @@ pub mod fq_codel;
 pub mod gfq;
 pub mod lifo;
 pub mod lstf;
+pub mod lstf_levels;
 pub mod mqfq;
 pub mod priority;
 pub mod qfq;
@@ -45,6 +49,7 @@ pub mod scfq;
 pub mod sfb;
 pub mod sfq;
 pub mod sjf;
+pub mod sp_pifo;
 pub mod srpt;
 pub mod srr;
 pub mod wf2q;
@@ -121,6 +126,16 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     /// Brings the state in line with a configuration that has changed from `before` in [`LIVE`](Self::LIVE) parameters.
     fn adopt<T: Send>(scheduler: &mut Self::Scheduler<T>, before: &Self) {
         let _ = (scheduler, before);
+    }
+
+    /// What this configuration takes [`Packet::priority`] for: [`PRIORITY`](Self::PRIORITY), unless a parameter says otherwise.
+    fn priority(&self) -> Priority {
+        Self::PRIORITY
+    }
+
+    /// Which time of a packet this configuration goes by: [`TIMES`](Self::TIMES), unless a parameter says otherwise.
+    fn times(&self) -> Times {
+        Self::TIMES
     }
 
     /// # Errors
@@ -287,6 +302,17 @@ pub struct ParameterInfo {
     pub about: &'static str,
 }
 
+impl ParameterInfo {
+    /// Its legal values in words: `1b to 1mb`, `slack, priority or deadline`, `ecn or noecn`.
+    pub fn legal(&self) -> String {
+        match (self.kind, &self.range) {
+            (Kind::Switch, _) => format!("{0} or no{0}", self.name),
+            (Kind::Choice(words), _) => alternatives(words),
+            (_, (min, max)) => format!("{min} to {max}"),
+        }
+    }
+}
+
 fn parameters_of<D: Discipline>(config: &D) -> Vec<ParameterInfo> {
     let describe = |p: &Parameter<D>| ParameterInfo {
         name: p.name,
@@ -310,12 +336,7 @@ fn set_parameter<'a, D: Discipline>(
             Kind::Switch if word == parameter.name => 1,
             Kind::Switch if word.strip_prefix("no") == Some(parameter.name) => 0,
             kind if word == parameter.name && kind != Kind::Switch => {
-                let legal = || format!("legal range {} to {}", kind.show(parameter.min), kind.show(parameter.max));
-                let bad = |parameter, expected: String| ConfigError::BadValue {
-                    discipline: D::NAME,
-                    parameter,
-                    expected: format!("{expected}, {}", legal()),
-                };
+                let bad = |written: String, expected| bad_value(parameter, written, expected);
                 written = words.next().ok_or_else(|| bad(word.to_owned(), "a value after it".to_owned()))?;
                 kind.read(written).map_err(|expected| bad(format!("{word} {written}"), expected))?
             }
@@ -325,6 +346,15 @@ fn set_parameter<'a, D: Discipline>(
         return parameter.check(D::NAME, config).map(|()| parameter.name).map_err(|error| as_written(error, written));
     }
     Err(unknown_parameter::<D>(word))
+}
+
+/// A value that is missing or cannot be read, with what is legal.
+fn bad_value<D: Discipline>(parameter: &Parameter<D>, written: String, expected: String) -> ConfigError {
+    let expected = match parameter.kind {
+        Kind::Choice(words) => alternatives(words),
+        kind => format!("{expected}, legal range {} to {}", kind.show(parameter.min), kind.show(parameter.max)),
+    };
+    ConfigError::BadValue { discipline: D::NAME, parameter: written, expected }
 }
 
 fn unknown_parameter<D: Discipline>(word: &str) -> ConfigError {
@@ -502,6 +532,10 @@ macro_rules! registry {
                 match self { $(Self::$variant(scheduler) => scheduler.set_link_rate(rate),)* }
             }
 
+            fn set_buffer_limit(&mut self, limit: Limit) {
+                match self { $(Self::$variant(scheduler) => scheduler.set_buffer_limit(limit),)* }
+            }
+
             fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
                 match self { $(Self::$variant(scheduler) => scheduler.set_flow(flow, config),)* }
             }
@@ -543,6 +577,8 @@ registry! {
     FifoPlus = fifo_plus,
     Edf = edf,
     Lstf = lstf,
+    LstfLevels = lstf_levels,
+    SpPifo = sp_pifo,
     Drr = drr,
     Srr = srr,
     Fq = fq,
@@ -559,6 +595,7 @@ registry! {
     SKps = s_kps,
     Red = red,
     Choke = choke,
+    Aifo = aifo,
     Afd = afd,
     Sfb = sfb,
     Codel = codel,

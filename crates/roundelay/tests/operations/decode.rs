@@ -43,6 +43,15 @@ const SPECS: &[&str] = &[
     "fq flows 1",
     "fq flows 3",
     "lstf preempt",
+    "lstf_levels queues 1",
+    "lstf_levels queues 3 step 10ms map exponential",
+    "lstf_levels queues 4 step 5ms map rotating",
+    "lstf_levels queues 4096 step 1ns map rotating",
+    "sp_pifo queues 2",
+    "sp_pifo queues 70 rank priority",
+    "sp_pifo queues 3 rank deadline",
+    "aifo rank slack window 5 headroom 0",
+    "aifo rank deadline window 1 sample 3 headroom 0.99",
 ];
 
 /// The disciplines with their defaults, then [`SPECS`].

@@ -2,6 +2,7 @@
 
 mod afd;
 mod afq;
+mod aifo;
 mod choke;
 mod codel;
 mod collisions;
@@ -15,6 +16,7 @@ mod fq_codel;
 mod gfq;
 mod lifo;
 mod lstf;
+mod lstf_levels;
 mod mqfq;
 mod network;
 mod preemptive;
@@ -32,6 +34,7 @@ mod scfq;
 mod sfb;
 mod sfq;
 mod sjf;
+mod sp_pifo;
 mod srpt;
 mod srr;
 mod strata;

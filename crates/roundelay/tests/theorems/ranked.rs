@@ -187,3 +187,44 @@ pub(crate) fn least_completion(sizes: &[u64]) -> u64 {
 pub(crate) fn some_flows() -> impl Strategy<Value = Vec<Vec<u32>>> {
     prop::collection::vec(prop::collection::vec(40u32..1515, 1..6), 1..6)
 }
+
+/// How packets come to a queue whose inversions are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Coming {
+    /// 50 at once, which all leave before the next 50 come.
+    InBursts,
+    /// One a microsecond, and one leaves: 50 wait throughout.
+    Steadily,
+}
+
+/// Inversions of a run of 5,000 packets: for each packet that leaves, those of smaller rank that wait at that moment. `packet` makes a packet with its
+/// rank out of a random number below 1000.
+pub(crate) fn inversions(
+    scheduler: &mut dyn Scheduler<u64>,
+    coming: Coming,
+    mut packet: impl FnMut(Instant, u64) -> (i128, Packet<u64>),
+) -> usize {
+    let (mut waiting, mut found, mut random) = (Vec::new(), 0, 12345u64);
+    for number in 0..5_000 {
+        let micros = if coming == Coming::Steadily { number } else { number / 50 * 50 };
+        let now = Instant::from_nanos(micros * 1_000);
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (rank, packet) = packet(now, (random >> 33) % 1_000);
+        waiting.push((number, rank));
+        assert!(scheduler.enqueue(now, Packet { arrival: now, payload: number, ..packet }).is_ok());
+        let most = if coming == Coming::InBursts && number % 50 == 49 { 0 } else { 50 };
+        while waiting.len() > most {
+            let left = scheduler.dequeue(now).expect("packets wait");
+            let at = waiting.iter().position(|(number, _)| *number == left.payload).expect("it waited");
+            let (_, rank) = waiting.swap_remove(at);
+            found += waiting.iter().filter(|(_, other)| *other < rank).count();
+        }
+    }
+    found
+}
+
+/// A packet with up to 99.9 microseconds of slack, ranked by when that is spent.
+pub(crate) fn with_slack(now: Instant, number: u64) -> (i128, Packet<u64>) {
+    let slack = Slack::of(Duration::from_nanos(number * 100));
+    (i128::from(now.as_picos()) + i128::from(slack.as_picos()), Packet { slack, ..Packet::new(FlowId(0), 1000, 0) })
+}

@@ -1,0 +1,90 @@
+//! Ranks as programmable schedulers take them: one number a packet, the smaller the more urgent, from slack, priority or deadline.
+//!
+//! `sp_pifo` and `aifo` approximate a queue sorted by rank, whatever the rank stands for; `lstf` and `lstf_levels` have slack alone.
+
+use crate::packet::Packet;
+use crate::schedulers::{Priority, Times};
+use crate::time::Instant;
+use crate::units::Rate;
+
+/// What a packet's rank follows from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RankBy {
+    /// The instant at which the last bit is due, in picoseconds: LSTF's key.
+    Slack,
+    /// [`Packet::priority`].
+    Priority,
+    /// [`Packet::deadline`], in picoseconds.
+    Deadline,
+}
+
+impl RankBy {
+    /// As the user writes them, in the order of [`place`](Self::place).
+    pub(crate) const WORDS: &'static [&'static str] = &["slack", "priority", "deadline"];
+    const ALL: [Self; 3] = [Self::Slack, Self::Priority, Self::Deadline];
+
+    /// Its place in [`WORDS`](Self::WORDS).
+    pub(crate) fn place(self) -> u64 {
+        Self::ALL.iter().position(|other| *other == self).unwrap_or(0) as u64
+    }
+
+    /// The one at a place, if there is one.
+    pub(crate) fn at(place: u64) -> Option<Self> {
+        Self::ALL.get(usize::try_from(place).ok()?).copied()
+    }
+
+    /// The rank of a packet that arrives at `now` at a link of this rate, if the rate is known.
+    #[inline]
+    pub(crate) fn rank<T>(self, packet: &Packet<T>, now: Instant, link_rate: Option<Rate>) -> i128 {
+        match self {
+            Self::Slack => last_bit_due(packet, now, link_rate),
+            Self::Priority => packet.priority.into(),
+            Self::Deadline => packet.deadline.as_picos().into(),
+        }
+    }
+
+    /// What a rank by priority takes a packet's priority for.
+    pub(crate) const fn priority(self) -> Priority {
+        if matches!(self, Self::Priority) { Priority::Class } else { Priority::Unread }
+    }
+
+    /// The time of a packet that is read.
+    pub(crate) const fn times(self) -> Times {
+        match self {
+            Self::Slack => Times::Slack,
+            Self::Priority => Times::Unread,
+            Self::Deadline => Times::Deadline,
+        }
+    }
+}
+
+/// LSTF's key (section 5 of the UPS paper), in picoseconds: when the last bit of a packet is due that had this slack at `since`. T(p, a), the time
+/// on the link, is zero as long as the rate is not known.
+#[inline]
+pub(crate) fn last_bit_due<T>(packet: &Packet<T>, since: Instant, link_rate: Option<Rate>) -> i128 {
+    let transmission_time = link_rate.map_or(0, |rate| rate.time_of(packet.len.into()).as_picos());
+    i128::from(since.as_picos()) + i128::from(packet.slack.as_picos()) + i128::from(transmission_time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::FlowId;
+    use crate::time::{Duration, Slack};
+
+    #[test]
+    fn a_rank_is_what_its_word_says() {
+        let rate = Rate::from_bits_per_second(8_000_000_000);
+        let deadline = Instant::from_nanos(7);
+        let packet = Packet { priority: 5, slack: Slack::of(Duration::from_nanos(3)), deadline, ..Packet::new(FlowId(0), 1000, ()) };
+        let rank = |word: &str, rate| {
+            let place = RankBy::WORDS.iter().position(|other| *other == word).expect("a word");
+            let by = RankBy::at(place as u64).expect("a rank for each word");
+            assert_eq!(by.place(), place as u64);
+            by.rank(&packet, Instant::from_nanos(100), rate)
+        };
+        assert_eq!([rank("slack", None), rank("slack", rate)], [103_000, 1_103_000], "a byte takes a nanosecond");
+        assert_eq!([rank("priority", rate), rank("deadline", rate)], [5, 7_000]);
+        assert_eq!((RankBy::WORDS.len(), RankBy::at(3), RankBy::at(u64::MAX)), (RankBy::ALL.len(), None, None));
+    }
+}

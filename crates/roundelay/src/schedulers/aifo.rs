@@ -1,0 +1,312 @@
+//! AIFO: one FIFO queue that lets in what a queue sorted by rank would have kept (admission-in first-out).
+//!
+//! A sorted queue that is full gives up its largest rank, so that in the long run the smallest ranks get through, as many as the link can send. One
+//! FIFO queue can let the same packets through, in another order, if it refuses the others at its door. AIFO remembers the ranks of the packets
+//! that came last and asks which part of them is smaller than that of an arrival: the packet is let in if this part is no more than the part of
+//! the buffer that is free. While the buffer is nearly empty everything is let in; as it fills, only ever smaller ranks.
+//!
+//! Source: Z. Yu, C. Hu, J. Wu, X. Sun, V. Braverman, M. Chowdhury, Z. Liu, X. Jin, "Programmable Packet Scheduling with a Single Queue",
+//! SIGCOMM 2021; behaviour checked against the authors' simulator, github.com/netx-repo/AIFO.
+//!
+//! | paper | here |
+//! |---|---|
+//! | C, c | the buffer's limit, which the [`Buffer`](crate::Buffer) tells; what waits |
+//! | k | [`Config::headroom`] |
+//! | W, sampling rate | [`Config::window`], [`Config::sample`] |
+//! | W.quantile(p) | `smaller` / `recent.len()` |
+//! | quantile <= 1 / (1 - k) (C - c) / C | `admits` |
+//!
+//! | guarantee | value | test in `theorems/aifo.rs` |
+//! |---|---|---|
+//! | c up to k C | everything is let in | `an_empty_queue_lets_everything_in` |
+//! | c beyond | the inequality above, and nothing else | `admission_is_the_inequality` |
+//! | the smallest rank of the window | let in as long as there is room | `the_smallest_rank_gets_in` |
+//! | overload, ranks alike distributed over time | lets through about those ranks that a sorted queue keeps | `it_admits_what_a_sorted_queue_keeps` |
+//! | equal ranks, or no limit | the decisions of `fifo` | `equal_ranks_are_a_fifo`, `without_a_limit_it_is_fifo` |
+//! | order | first in first out | conformance |
+//!
+//! Number format: both sides of the inequality are whole numbers of 128 bits, k in billionths: no rounding.
+//!
+//! Cost: O(window) for each packet: a comparison with each rank remembered. Memory: 16 bytes a rank, no state per flow.
+//!
+//! Differences from the paper: the buffer's limit may count bytes, or both, in which case the smaller free part decides. Packets that find no room
+//! count as dropped by the full buffer, those that are refused for their rank as dropped early. The authors' program lets a packet in
+//! beyond k C if its part is less than, the paper if it is no more than the bound; here it is as in the paper. Nothing is known of ranks at
+//! first: until a packet has come everything is let in.
+
+use alloc::vec::Vec;
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::mechanisms::signalling::SignallingQueue;
+use crate::packet::Packet;
+use crate::pool::Backlog;
+use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
+use crate::schedulers::{Discipline, Priority, RankBy, Times};
+use crate::time::Instant;
+use crate::units::{Billionths, Rate};
+
+/// Parameters of AIFO.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// What packets are ranked by.
+    pub rank: RankBy,
+    /// Ranks that are remembered: 1 to 4096.
+    pub window: u32,
+    /// One packet in so many is remembered: 1 to 65536.
+    pub sample: u32,
+    /// The part of the buffer that is filled before any packet is refused: 0 to 0.99.
+    pub headroom: Billionths,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { rank: RankBy::Priority, window: 20, sample: 1, headroom: Billionths(100_000_000) }
+    }
+}
+
+/// Most ranks that are remembered.
+const MOST_RANKS: u32 = 1 << 12;
+
+impl Discipline for Config {
+    const NAME: &'static str = "aifo";
+    const ABOUT: &'static str = "one FIFO queue that admits what a queue sorted by rank would keep";
+    const SOURCE: &'static str = "Yu et al., Programmable Packet Scheduling with a Single Queue, SIGCOMM 2021";
+    const PARAMETERS: &'static [Parameter<Self>] = &[
+        Parameter {
+            name: "rank",
+            kind: Kind::Choice(RankBy::WORDS),
+            min: 0,
+            max: 2,
+            about: "what packets are ranked by: slack as in lstf, priority or deadline",
+            read: |config| config.rank.place(),
+            write: |config, value| config.rank = RankBy::at(value).unwrap_or(config.rank),
+        },
+        Parameter {
+            name: "window",
+            kind: Kind::Count,
+            min: 1,
+            max: MOST_RANKS as u64,
+            about: "ranks that are remembered",
+            read: |config| config.window.into(),
+            write: |config, value| config.window = saturated(value),
+        },
+        Parameter {
+            name: "sample",
+            kind: Kind::Count,
+            min: 1,
+            max: 1 << 16,
+            about: "one packet in so many is remembered",
+            read: |config| config.sample.into(),
+            write: |config, value| config.sample = saturated(value),
+        },
+        Parameter {
+            name: "headroom",
+            kind: Kind::Number,
+            min: 0,
+            max: 990_000_000,
+            about: "part of the buffer that is filled before any packet is refused",
+            read: |config| config.headroom.0,
+            write: |config, value| config.headroom = Billionths(value),
+        },
+    ];
+    const LIVE: &'static [&'static str] = &["headroom"];
+    const WEIGHTED: bool = false;
+    const PRIORITY: Priority = Priority::Class;
+    const COMPLEXITY: &'static str = "O(window)";
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    type Scheduler<T: Send> = Aifo<T>;
+
+    fn build<T: Send>(&self, _seed: u64) -> Result<Aifo<T>, ConfigError> {
+        Aifo::new(*self)
+    }
+
+    fn configuration<T: Send>(scheduler: &mut Aifo<T>) -> Option<&mut Self> {
+        Some(&mut scheduler.config)
+    }
+
+    fn priority(&self) -> Priority {
+        self.rank.priority()
+    }
+
+    fn times(&self) -> Times {
+        self.rank.times()
+    }
+}
+
+/// The scheduler.
+#[derive(Debug, Clone)]
+pub struct Aifo<T> {
+    queue: SignallingQueue<T>,
+    /// C. The default until a buffer tells it.
+    limit: Limit,
+    /// Ranks of the packets that came last, let in or not.
+    recent: Vec<i128>,
+    /// Where the oldest of them is, once there are as many as are remembered.
+    oldest: usize,
+    /// Packets that come before the next one that is remembered.
+    until_sample: u32,
+    link_rate: Option<Rate>,
+    config: Config,
+}
+
+impl<T> Aifo<T> {
+    /// A scheduler with nothing in it, for a link of unknown rate and a buffer of the default limit.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        config.check()?;
+        let (queue, recent) = (SignallingQueue::default(), Vec::with_capacity(config.window as usize));
+        Ok(Self { queue, limit: Config::DEFAULT_LIMIT, recent, oldest: 0, until_sample: 0, link_rate: None, config })
+    }
+
+    /// Whether a packet of this rank is let in: its quantile among the recent ranks is no more than the free part of the buffer over 1 - k.
+    fn admits(&self, rank: i128) -> bool {
+        let smaller = self.recent.iter().filter(|recent| **recent < rank).count();
+        let backlog = self.queue.backlog();
+        self.is_free(smaller, backlog.packets, self.limit.packets) && self.is_free(smaller, backlog.bytes, self.limit.bytes)
+    }
+
+    /// smaller / |W| <= (C - c) / ((1 - k) C), without the divisions. Nothing is refused where there is no limit.
+    fn is_free(&self, smaller: usize, waiting: u64, capacity: u64) -> bool {
+        if capacity == u64::MAX {
+            return true;
+        }
+        let one = u128::from(Billionths::ONE.0);
+        let needed = smaller as u128 * (one - u128::from(self.config.headroom.0)) * u128::from(capacity);
+        needed <= self.recent.len() as u128 * one * u128::from(capacity.saturating_sub(waiting))
+    }
+
+    /// Remembers the rank of one packet in `sample`, in place of the oldest one if the window is full.
+    fn remember(&mut self, rank: i128) {
+        if self.until_sample > 0 {
+            self.until_sample -= 1;
+            return;
+        }
+        self.until_sample = self.config.sample - 1;
+        if self.recent.len() < self.config.window as usize {
+            return self.recent.push(rank);
+        }
+        self.recent[self.oldest] = rank;
+        self.oldest = (self.oldest + 1) % self.recent.len();
+    }
+
+    #[inline]
+    fn debug_check(&self) {
+        if is_time_to_check(0, self.queue.backlog()) {
+            self.check_invariants();
+        }
+    }
+}
+
+impl<T> Scheduler<T> for Aifo<T> {
+    /// Sets the packet's arrival, from which on its slack is spent.
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        let packet = Packet { arrival: now, ..packet };
+        let rank = self.config.rank.rank(&packet, now, self.link_rate);
+        if self.admits(rank) {
+            self.queue.push(packet);
+        } else {
+            self.queue.drop_early(packet);
+        }
+        self.remember(rank);
+        self.debug_check();
+        Ok(())
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+        let packet = self.queue.pop();
+        self.debug_check();
+        packet
+    }
+
+    /// The newest: drop tail.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let packet = self.queue.pop_tail();
+        self.debug_check();
+        packet
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
+        self.queue.take_dropped()
+    }
+
+    /// Ranks by slack follow from it, for packets that come from now on.
+    fn set_link_rate(&mut self, rate: Rate) {
+        self.link_rate = Some(rate);
+    }
+
+    /// C.
+    fn set_buffer_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint::fixed(size_of::<Self>() + self.config.window as usize * size_of::<i128>())
+    }
+
+    /// 1. No more ranks are remembered than there is room for, and the oldest is one of them.
+    /// 2. What waits is one queue.
+    fn check_invariants(&self) {
+        assert!(self.recent.len() <= self.config.window as usize && self.oldest <= self.recent.len(), "invariant 1");
+        assert!(self.until_sample < self.config.sample, "invariant 1: the next one is remembered in time");
+        self.queue.check();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::FlowId;
+
+    /// A queue of ten packets with `window` 4 and k = 0.2, so many of which wait, and the ranks that came last.
+    fn holding(waiting: u32, recent: &[u32]) -> Aifo<u32> {
+        let config = Config { window: 4, headroom: Billionths(200_000_000), ..Config::default() };
+        let mut scheduler = Aifo::new(config).expect("legal");
+        Scheduler::<u32>::set_buffer_limit(&mut scheduler, Limit::of_packets(10));
+        (0..waiting).for_each(|number| scheduler.queue.push(Packet::new(FlowId(0), 100, number)));
+        recent.iter().for_each(|rank| scheduler.remember((*rank).into()));
+        scheduler
+    }
+
+    /// Of ranks 1, 2, 3 and 4 a packet of rank 3 is above a half: (10 - c) / 8 is that much up to c = 6. Rank 5 is above all: c = 2. Rank 1: c = 10.
+    #[test]
+    fn the_inequality_worked_by_hand() {
+        let most_waiting = |rank: i128| (0..=10).filter(|waiting| holding(*waiting, &[4, 1, 3, 2]).admits(rank)).max();
+        assert_eq!([1, 2, 3, 4, 5].map(most_waiting), [Some(10), Some(8), Some(6), Some(4), Some(2)]);
+        let admitted = (0..=10).map(|waiting| holding(waiting, &[4, 1, 3, 2]).admits(3)).filter(|admits| *admits).count();
+        assert_eq!(admitted, 7, "0 to 6");
+    }
+
+    #[test]
+    fn the_window_forgets_the_oldest_rank() {
+        let scheduler = holding(0, &[9, 8, 7, 6, 1, 2]);
+        assert_eq!((scheduler.recent.clone(), scheduler.oldest), (alloc::vec![1, 2, 7, 6], 2));
+        assert!(holding(10, &[]).admits(1 << 40), "no rank has come");
+    }
+
+    #[test]
+    fn one_packet_in_so_many_is_remembered() {
+        let mut scheduler: Aifo<u32> = Aifo::new(Config { sample: 3, ..Config::default() }).expect("legal");
+        (0..10).for_each(|rank| scheduler.remember(rank));
+        assert_eq!(scheduler.recent, [0, 3, 6, 9]);
+    }
+
+    #[test]
+    fn of_packets_and_bytes_the_smaller_free_part_decides() {
+        let admits = |limit| {
+            let mut scheduler = holding(4, &[1, 2, 3, 4]);
+            Scheduler::<u32>::set_buffer_limit(&mut scheduler, limit);
+            scheduler.admits(4)
+        };
+        // Three quarters are smaller: 0.6 of the buffer must be free. Four packets of 100 bytes wait.
+        assert!(admits(Limit::of_packets(10)) && admits(Limit::of_bytes(1000)) && admits(Limit::UNBOUNDED));
+        assert!(!admits(Limit::of_packets(9)) && !admits(Limit { packets: 10, bytes: 999 }) && !admits(Limit { packets: 9, bytes: 1000 }));
+    }
+}

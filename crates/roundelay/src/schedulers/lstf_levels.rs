@@ -1,0 +1,334 @@
+//! LSTF on priority levels: least slack time first with as many FIFO queues in strict priority as a switch has.
+//!
+//! LSTF needs a queue sorted by rank. The ports of switches have 8 to 64 FIFO queues instead. A step of time is what a queue stands for: `map
+//! uniform` and `map exponential` choose it by the slack that is left when a packet arrives, and `map rotating` by the instant at which its
+//! last bit is due. The first two are plain strict priority: a packet that has waited long stays behind those that came with less slack.
+//! The third is a calendar that turns with time, a rotating priority queue: what waits moves up as its time comes.
+//!
+//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI 2016, section 5, for the rank. J. Liebeherr, D. E.
+//! Wrege, "Priority Queue Schedulers with Approximate Sorting in Output-Buffered Switches", IEEE JSAC 17(6), 1999, for FIFO queues that
+//! are relabelled at fixed times. N. K. Sharma et al., "Programmable Calendar Queues for High-speed Packet Scheduling", NSDI 2020, for
+//! the same on a programmable switch. Thresholds of slack: the class project of E. Sie and C. Cheng, github.com/ccheng32/ups, 2019.
+//!
+//! | paper | here |
+//! |---|---|
+//! | slack(p, a) + i(p, a) + T(p, a), LSTF's rank | `last_bit_due` |
+//! | Delta of rotating priority queues, bucket of a calendar queue | [`Config::step`] |
+//! | the rank in steps | `slot` |
+//! | label 0, head of the calendar | `base`: the slot that the first queue stands for |
+//!
+//! | guarantee | value | test in `theorems/lstf_levels.rs` |
+//! |---|---|---|
+//! | uniform, exponential | strict priority of the level that the slack had on arrival; a level is FIFO | `slack_on_arrival_chooses_the_level` |
+//! | rotating, packets due from the current slot on and within the horizon | no packet leaves before one whose last bit is due a whole step earlier | `a_calendar_sorts_to_a_step` |
+//! | a queue for each rank | the decisions of `lstf` | `a_level_for_each_rank_is_lstf` |
+//! | one queue | the decisions of `fifo` | `one_queue_is_fifo` |
+//! | more queues for the same range of slack | fewer inversions | `inversions_fall_with_the_number_of_queues` |
+//! | push-out | the newest packet of the last queue that holds any | `a_full_buffer_gives_up_the_newest_of_the_last_queue` |
+//!
+//! Levels are numbered from 0. With `uniform`, level i takes slack from i `step` to below (i + 1) `step`; with `exponential`, level 0 takes slack
+//! below `step` and level i from 2^(i - 1) `step` to below 2^i `step`. Slack below zero is level 0, and the last level takes the rest.
+//!
+//! **The calendar.** Queue s modulo `queues` stands for slot s, for the `queues` slots from `base` on. A packet that is due before them goes into the
+//! first, one that is due after them into the last. `base` follows the clock, but not past a slot whose queue holds packets: such a queue
+//! would become the last one, its overdue packets with it. Where a port is behind, the horizon is therefore nearer than `queues` steps.
+//!
+//! Cost: O(1) for each packet, two find-first-set instructions. Memory: 24 bytes a queue, no state per flow.
+//!
+//! Differences from the sources: the level is by the slack of the last bit, T included, as LSTF's rank is. Rotating priority queues serve the first
+//! two queues in a way that keeps deadlines when the labels change; here an overdue queue keeps its place until it is empty. Where a
+//! switch drops what comes to a full queue, the one buffer of all queues gives up the tail of the last one: LSTF's push-out, roughly.
+//! The scheduler does not write a packet's slack as it leaves; whoever carries it on takes off what it waited, as for `lstf`.
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::mechanisms::levels::{self, Levels};
+use crate::mechanisms::rank_by::last_bit_due;
+use crate::packet::Packet;
+use crate::pool::Backlog;
+use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
+use crate::schedulers::{Discipline, Times};
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+
+/// Parameters of LSTF on priority levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// FIFO queues: 1 to 4096.
+    pub queues: u32,
+    /// Time that a queue stands for, with `exponential` the first one: 1 ns to 1000 s.
+    pub step: Duration,
+    /// How a packet's queue follows from its slack.
+    pub map: Map,
+}
+
+/// How a packet's queue follows from its slack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Map {
+    /// By the slack on arrival, in equal steps.
+    Uniform,
+    /// By the slack on arrival, in steps that double.
+    Exponential,
+    /// By the instant at which the last bit is due: a calendar.
+    Rotating,
+}
+
+impl Map {
+    const WORDS: &'static [&'static str] = &["uniform", "exponential", "rotating"];
+    const ALL: [Self; 3] = [Self::Uniform, Self::Exponential, Self::Rotating];
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { queues: 8, step: Duration::from_millis(1), map: Map::Uniform }
+    }
+}
+
+impl Discipline for Config {
+    const NAME: &'static str = "lstf_levels";
+    const ABOUT: &'static str = "LSTF on a switch's FIFO queues in strict priority, by slack on arrival or as a calendar";
+    const SOURCE: &'static str = "Mittal et al., Universal Packet Scheduling, NSDI 2016; Liebeherr, Wrege, Priority Queue Schedulers with Approximate Sorting in Output-Buffered Switches, IEEE JSAC 17(6), 1999";
+    const PARAMETERS: &'static [Parameter<Self>] = &[
+        Parameter {
+            name: "queues",
+            kind: Kind::Count,
+            min: 1,
+            max: levels::MOST as u64,
+            about: "FIFO queues in strict priority",
+            read: |config| config.queues.into(),
+            write: |config, value| config.queues = saturated(value),
+        },
+        Parameter {
+            name: "step",
+            kind: Kind::Time,
+            min: Duration::from_nanos(1).as_picos(),
+            max: Duration::from_secs(1000).as_picos(),
+            about: "time that a queue stands for; with exponential the first queue",
+            read: |config| config.step.as_picos(),
+            write: |config, value| config.step = Duration::from_picos(value),
+        },
+        Parameter {
+            name: "map",
+            kind: Kind::Choice(Map::WORDS),
+            min: 0,
+            max: 2,
+            about: "queue by slack on arrival in equal or doubling steps, or by due time in a calendar",
+            read: |config| Map::ALL.iter().position(|map| *map == config.map).unwrap_or(0) as u64,
+            write: |config, value| config.map = Map::ALL.get(value as usize).copied().unwrap_or(config.map),
+        },
+    ];
+    const WEIGHTED: bool = false;
+    const REORDERS: bool = true;
+    const TIMES: Times = Times::Slack;
+    const COMPLEXITY: &'static str = "O(1)";
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    type Scheduler<T: Send> = LstfLevels<T>;
+
+    fn build<T: Send>(&self, _seed: u64) -> Result<LstfLevels<T>, ConfigError> {
+        LstfLevels::new(*self)
+    }
+
+    fn configuration<T: Send>(scheduler: &mut LstfLevels<T>) -> Option<&mut Self> {
+        Some(&mut scheduler.config)
+    }
+}
+
+/// The scheduler.
+#[derive(Debug, Clone)]
+pub struct LstfLevels<T> {
+    levels: Levels<T>,
+    /// The slot that the first queue of the calendar stands for; 0 without one. No later than that of the clock.
+    base: u64,
+    link_rate: Option<Rate>,
+    config: Config,
+}
+
+impl<T> LstfLevels<T> {
+    /// A scheduler with nothing in it, for a link of unknown rate.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self { levels: Levels::new(config.queues), base: 0, link_rate: None, config })
+    }
+
+    /// The queue of a packet that has so much slack, the time on the link included, or is due at that instant of the calendar.
+    fn queue_of(&self, slack: i128, due: i128) -> usize {
+        let (step, last) = (i128::from(self.config.step.as_picos()), self.levels.count() - 1);
+        let bounded = |level: i128| level.clamp(0, last as i128) as usize;
+        match self.config.map {
+            Map::Uniform => bounded(slack.div_euclid(step)),
+            Map::Exponential => bounded((i128::BITS - (slack.max(0) / step).leading_zeros()).into()),
+            Map::Rotating => (self.first_queue() + bounded(due.div_euclid(step) - i128::from(self.base))) % self.levels.count(),
+        }
+    }
+
+    /// The queue that is served first: of the calendar that of slot `base`.
+    #[inline]
+    fn first_queue(&self) -> usize {
+        (self.base % self.levels.count() as u64) as usize
+    }
+
+    /// Turns the calendar: `base` follows the clock up to the first slot that holds packets.
+    fn turn(&mut self, now: Instant) {
+        if self.config.map != Map::Rotating {
+            return;
+        }
+        let ahead = (now.as_picos() / self.config.step.as_picos()).saturating_sub(self.base);
+        let (first, count) = (self.first_queue(), self.levels.count());
+        let empty = self.levels.first_from(first).map_or(ahead, |queue| ((queue + count - first) % count) as u64);
+        self.base += ahead.min(empty);
+    }
+
+    #[inline]
+    fn debug_check(&self) {
+        if is_time_to_check(0, self.backlog()) {
+            self.check_invariants();
+        }
+    }
+}
+
+impl<T> Scheduler<T> for LstfLevels<T> {
+    /// Sets the packet's arrival, from which on its slack is spent.
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        self.turn(now);
+        let due = last_bit_due(&packet, now, self.link_rate);
+        let queue = self.queue_of(due - i128::from(now.as_picos()), due);
+        self.levels.push(queue, Packet { arrival: now, ..packet });
+        self.debug_check();
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
+        self.turn(now);
+        let packet = self.levels.pop(self.levels.first_from(self.first_queue())?);
+        self.debug_check();
+        packet
+    }
+
+    /// The newest packet of the last queue that holds any.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let packet = self.levels.pop_tail(self.levels.last_from(self.first_queue())?);
+        self.debug_check();
+        packet
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.levels.backlog()
+    }
+
+    /// T(p, a) follows from it, for packets that come from now on.
+    fn set_link_rate(&mut self, rate: Rate) {
+        self.link_rate = Some(rate);
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint::fixed(size_of::<Self>() + self.levels.heap_bytes())
+    }
+
+    /// 1. Only a calendar turns.
+    /// 2. Without a calendar, a packet is on no level before that of its slack; the time on the link may put it on a later one.
+    fn check_invariants(&self) {
+        self.levels.check();
+        if self.config.map == Map::Rotating {
+            return;
+        }
+        assert_eq!(self.base, 0, "invariant 1: no calendar, no turns");
+        for (level, head) in (0..self.levels.count()).filter_map(|level| Some((level, self.levels.head(level)?))) {
+            let least = self.queue_of(head.slack.as_picos().into(), 0);
+            assert!(least <= level, "invariant 2: a packet of level {level} has the slack of level {least}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::FlowId;
+    use crate::time::Slack;
+    use alloc::vec::Vec;
+
+    const MILLI: i64 = 1_000_000_000;
+
+    fn build(text: &str) -> LstfLevels<i64> {
+        let spec: crate::schedulers::Spec = text.parse().expect("legal");
+        let crate::schedulers::AnyDiscipline::LstfLevels(config) = spec.discipline else { panic!("{text}") };
+        LstfLevels::new(config).expect("legal")
+    }
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn put(scheduler: &mut LstfLevels<i64>, millis: u64, slack_millis: i64) {
+        let packet = Packet { slack: Slack::from_picos(slack_millis * MILLI), ..Packet::new(FlowId(0), 1000, slack_millis) };
+        scheduler.enqueue(at(millis), packet).expect("all packets are taken");
+    }
+
+    fn take_all(scheduler: &mut LstfLevels<i64>, millis: u64) -> Vec<i64> {
+        core::iter::from_fn(|| scheduler.dequeue(at(millis))).map(|packet| packet.payload).collect()
+    }
+
+    #[test]
+    fn thresholds_are_multiples_or_powers_of_the_step() {
+        let levels = |text: &str, slacks: &[i64]| {
+            let scheduler = build(text);
+            slacks.iter().map(|slack| scheduler.queue_of(i128::from(*slack), 0)).collect::<Vec<_>>()
+        };
+        let slacks = [i64::MIN, -1, 0, MILLI - 1, MILLI, 2 * MILLI - 1, 2 * MILLI, 3 * MILLI, 4 * MILLI, i64::MAX];
+        assert_eq!(levels("lstf_levels queues 4", &slacks), [0, 0, 0, 0, 1, 1, 2, 3, 3, 3]);
+        assert_eq!(levels("lstf_levels queues 4 map exponential", &slacks), [0, 0, 0, 0, 1, 1, 2, 2, 3, 3]);
+        assert_eq!(levels("lstf_levels queues 64 step 1ns map exponential", &[i64::MAX, 1000, 999]), [54, 1, 0]);
+    }
+
+    /// Slots of 1 ms, four queues: at time 2 they stand for slots 2, 3, 4 and 5.
+    #[test]
+    fn a_calendar_worked_by_hand() {
+        let mut calendar = build("lstf_levels queues 4 step 1ms map rotating");
+        put(&mut calendar, 2, 3);
+        assert_eq!((calendar.base, calendar.first_queue()), (2, 2));
+        assert_eq!(calendar.levels.head(1).map(|packet| packet.payload), Some(3), "slot 5 is queue 1");
+        put(&mut calendar, 2, 9);
+        put(&mut calendar, 2, 0);
+        put(&mut calendar, 2, -7);
+        assert_eq!(calendar.dequeue(at(2)).map(|packet| packet.payload), Some(0), "overdue packets are behind those of the first slot");
+        put(&mut calendar, 4, 2);
+        assert_eq!(calendar.base, 2, "queue 2 holds the packet that came overdue");
+        // Slot 6 is beyond the horizon, 2 + 4 slots, and shares the last queue.
+        assert_eq!(take_all(&mut calendar, 4), [-7, 3, 9, 2]);
+        put(&mut calendar, 100, 0);
+        assert_eq!((calendar.base, calendar.first_queue()), (100, 0));
+    }
+
+    /// A packet with much slack waits while others come with less, but never as much less as it has waited already.
+    #[test]
+    fn what_waits_moves_up_in_a_calendar_only() {
+        let leaves_first = |text: &str| {
+            let mut scheduler = build(text);
+            put(&mut scheduler, 0, 5);
+            put(&mut scheduler, 4, 3);
+            scheduler.dequeue(at(4)).map(|packet| packet.payload)
+        };
+        assert_eq!(leaves_first("lstf_levels map rotating"), Some(5), "1 ms is left of 5");
+        assert_eq!(leaves_first("lstf_levels map uniform"), Some(3));
+        assert_eq!(leaves_first("lstf_levels step 1ms map exponential"), Some(3));
+    }
+
+    #[test]
+    fn extremes_do_not_wrap() {
+        for map in Map::ALL {
+            for (queues, step) in [(1, 1000), (4096, 1000), (7, 1_000_000_000_000_000)] {
+                let config = Config { queues, step: Duration::from_picos(step), map };
+                let mut scheduler = LstfLevels::new(config).expect("legal");
+                scheduler.set_link_rate(Rate::from_bits_per_second(1).expect("not zero"));
+                for (now, slack) in [(0, i64::MIN), (0, i64::MAX), (u64::MAX, i64::MAX), (u64::MAX, i64::MIN)] {
+                    let packet = Packet { slack: Slack::from_picos(slack), ..Packet::new(FlowId(0), u32::MAX, ()) };
+                    scheduler.enqueue(Instant::from_picos(now), packet).expect("all packets are taken");
+                }
+                assert_eq!(core::iter::from_fn(|| scheduler.dequeue(Instant::MAX)).count(), 4);
+            }
+        }
+    }
+}

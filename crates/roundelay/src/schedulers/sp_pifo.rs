@@ -1,0 +1,274 @@
+//! SP-PIFO: a queue sorted by rank (push-in first-out), approximated by FIFO queues in strict priority whose bounds follow the ranks that come.
+//!
+//! Each queue takes packets from its bound on. A packet goes into the last queue whose bound it reaches, and becomes that queue's bound (push-up):
+//! the next packet of a smaller rank will not stand behind it. A packet below the first bound stands in the first queue, behind packets of
+//! larger rank; all bounds then fall by as much as it was below (push-down), so that fewer packets come to the first queue. No knowledge of the
+//! distribution of ranks is needed, and ranks may drift, as those of LSTF do with time.
+//!
+//! Source: A. Gran Alcoz, A. Dietmüller, L. Vanbever, "SP-PIFO: Approximating Push-In First-Out Behaviors using Strict-Priority Queues", NSDI
+//! 2020; behaviour checked against the authors' simulator, github.com/nsg-ethz/SP-PIFO. PIFO: A. Sivaraman et al., "Programmable
+//! Packet Scheduling at Line Rate", SIGCOMM 2016.
+//!
+//! | paper | here |
+//! |---|---|
+//! | rank r(p) | `RankBy::rank` |
+//! | queue bounds q_1 to q_n, q_1 of the highest priority | `bounds`, from 0 |
+//! | push-up, push-down, cost | `admit` |
+//!
+//! | guarantee | value | test in `theorems/sp_pifo.rs` |
+//! |---|---|---|
+//! | bounds | never fall from one queue to the next | invariant 1, `invariants_hold_whatever_comes` |
+//! | a queue between two push-downs | sorted: packets leave it by rank | `without_a_push_down_each_queue_is_sorted` |
+//! | as many queues as ranks, once the bounds are the ranks | the order of a PIFO, equals FIFO | `a_queue_for_each_rank_sorts` |
+//! | one queue | the decisions of `fifo` | `one_queue_is_fifo` |
+//! | more queues | fewer inversions, more than a PIFO's none | `inversions_fall_with_the_number_of_queues` |
+//! | push-out | the newest packet of the last queue that holds any | `a_full_buffer_gives_up_the_newest_of_the_last_queue` |
+//!
+//! No bound on inversions is proven. Ranks that fall from packet to packet leave in the order of arrival, all but as many as there are queues:
+//! `falling_ranks_are_reversed`.
+//!
+//! Number format: ranks and bounds are i128, picoseconds where they are times: neither wraps in 2^60 packets.
+//!
+//! Cost: O(log queues) to find the queue, and a step a queue in a push-down; O(1) to take a packet. Memory: 40 bytes a queue, no state per flow.
+//!
+//! Differences from the paper: ranks from slack are LSTF's key, T included. A packet that the one buffer of all queues drops has moved the bounds
+//! already; in a switch a full queue drops it and the bounds stay. A full buffer gives up the tail of the last queue, not what
+//! comes to a full one.
+
+use alloc::vec::Vec;
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::mechanisms::levels::{self, Levels};
+use crate::packet::Packet;
+use crate::pool::Backlog;
+use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
+use crate::schedulers::{Discipline, Priority, RankBy, Times};
+use crate::time::Instant;
+use crate::units::Rate;
+
+/// Parameters of SP-PIFO.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// FIFO queues: 1 to 4096.
+    pub queues: u32,
+    /// What packets are ranked by.
+    pub rank: RankBy,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { queues: 8, rank: RankBy::Slack }
+    }
+}
+
+impl Discipline for Config {
+    const NAME: &'static str = "sp_pifo";
+    const ABOUT: &'static str = "a queue sorted by rank, approximated by FIFO queues in strict priority with bounds that adapt";
+    const SOURCE: &'static str =
+        "Gran Alcoz, Dietmüller, Vanbever, SP-PIFO: Approximating Push-In First-Out Behaviors using Strict-Priority Queues, NSDI 2020";
+    const PARAMETERS: &'static [Parameter<Self>] = &[
+        Parameter {
+            name: "queues",
+            kind: Kind::Count,
+            min: 1,
+            max: levels::MOST as u64,
+            about: "FIFO queues in strict priority",
+            read: |config| config.queues.into(),
+            write: |config, value| config.queues = saturated(value),
+        },
+        Parameter {
+            name: "rank",
+            kind: Kind::Choice(RankBy::WORDS),
+            min: 0,
+            max: 2,
+            about: "what packets are ranked by: slack as in lstf, priority or deadline",
+            read: |config| config.rank.place(),
+            write: |config, value| config.rank = RankBy::at(value).unwrap_or(config.rank),
+        },
+    ];
+    const WEIGHTED: bool = false;
+    const REORDERS: bool = true;
+    const TIMES: Times = Times::Slack;
+    const COMPLEXITY: &'static str = "O(queues)";
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    type Scheduler<T: Send> = SpPifo<T>;
+
+    fn build<T: Send>(&self, _seed: u64) -> Result<SpPifo<T>, ConfigError> {
+        SpPifo::new(*self)
+    }
+
+    fn configuration<T: Send>(scheduler: &mut SpPifo<T>) -> Option<&mut Self> {
+        Some(&mut scheduler.config)
+    }
+
+    fn priority(&self) -> Priority {
+        self.rank.priority()
+    }
+
+    fn times(&self) -> Times {
+        self.rank.times()
+    }
+}
+
+/// The scheduler.
+#[derive(Debug, Clone)]
+pub struct SpPifo<T> {
+    levels: Levels<T>,
+    /// The smallest rank that each queue takes, the first queue aside, which takes all.
+    bounds: Vec<i128>,
+    link_rate: Option<Rate>,
+    config: Config,
+}
+
+impl<T> SpPifo<T> {
+    /// A scheduler with nothing in it, for a link of unknown rate.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        config.check()?;
+        let levels = Levels::new(config.queues);
+        Ok(Self { bounds: alloc::vec![0; levels.count()], levels, link_rate: None, config })
+    }
+
+    /// The queue for a rank, and the bounds with it.
+    fn admit(&mut self, rank: i128) -> usize {
+        let reached = self.bounds.partition_point(|bound| *bound <= rank);
+        let queue = reached.saturating_sub(1);
+        let cost = self.bounds[queue] - rank;
+        if cost > 0 {
+            self.bounds.iter_mut().for_each(|bound| *bound -= cost);
+        }
+        self.bounds[queue] = rank;
+        queue
+    }
+
+    #[inline]
+    fn debug_check(&self) {
+        if is_time_to_check(0, self.backlog()) {
+            self.check_invariants();
+        }
+    }
+}
+
+impl<T> Scheduler<T> for SpPifo<T> {
+    /// Sets the packet's arrival, from which on its slack is spent.
+    fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        let rank = self.config.rank.rank(&packet, now, self.link_rate);
+        let queue = self.admit(rank);
+        self.levels.push(queue, Packet { arrival: now, ..packet });
+        self.debug_check();
+        Ok(())
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+        let packet = self.levels.pop(self.levels.first_from(0)?);
+        self.debug_check();
+        packet
+    }
+
+    /// The newest packet of the last queue that holds any.
+    fn evict(&mut self) -> Option<Packet<T>> {
+        let packet = self.levels.pop_tail(self.levels.last_from(0)?);
+        self.debug_check();
+        packet
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.levels.backlog()
+    }
+
+    /// Ranks by slack follow from it, for packets that come from now on.
+    fn set_link_rate(&mut self, rate: Rate) {
+        self.link_rate = Some(rate);
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint::fixed(size_of::<Self>() + self.levels.heap_bytes() + size_of_val(self.bounds.as_slice()))
+    }
+
+    /// 1. Bounds never fall from one queue to the next.
+    /// 2. There is a bound for each queue.
+    fn check_invariants(&self) {
+        self.levels.check();
+        assert!(self.bounds.is_sorted(), "invariant 1: {:?}", self.bounds);
+        assert_eq!(self.bounds.len(), self.levels.count(), "invariant 2");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::FlowId;
+    use crate::time::{Duration, Slack};
+
+    fn build(queues: u32, rank: RankBy) -> SpPifo<u32> {
+        SpPifo::new(Config { queues, rank }).expect("legal")
+    }
+
+    /// Sends packets of these priorities and says which queue each one got and what the bounds were after it.
+    fn bounds_after(queues: u32, ranks: &[u32]) -> Vec<(usize, Vec<i128>)> {
+        let mut scheduler = build(queues, RankBy::Priority);
+        ranks.iter().map(|rank| (scheduler.admit((*rank).into()), scheduler.bounds.clone())).collect()
+    }
+
+    /// Three queues. Ranks 1, 3 and 2 push up; 1 reaches the first bound; 0 is one below it: bounds fall by 1.
+    #[test]
+    fn push_up_and_push_down_worked_by_hand() {
+        let expected = [
+            (2, [0, 0, 1]),
+            (2, [0, 0, 3]),
+            (1, [0, 2, 3]),
+            (0, [1, 2, 3]),
+            (0, [0, 1, 2]),
+            (2, [0, 1, 9]),
+            (1, [0, 5, 9]),
+            (1, [0, 5, 9]),
+        ];
+        let found = bounds_after(3, &[1, 3, 2, 1, 0, 9, 5, 5]);
+        assert_eq!(found, expected.map(|(queue, bounds)| (queue, bounds.to_vec())));
+    }
+
+    /// Ranks 1 and 3 stand in the last queue, 2 in the second, 1 and 0 in the first: two inversions.
+    #[test]
+    fn what_leaves_is_the_first_of_the_first_queue() {
+        let mut scheduler = build(3, RankBy::Priority);
+        for (number, priority) in (0..).zip([1, 3, 2, 1, 0]) {
+            scheduler.enqueue(Instant::ZERO, Packet { priority, ..Packet::new(FlowId(0), 100, number) }).expect("all packets are taken");
+        }
+        assert_eq!(scheduler.evict().map(|packet| packet.payload), Some(1), "rank 3, the tail of the last queue");
+        let order: Vec<_> = core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.payload).collect();
+        assert_eq!(order, [3, 4, 2, 0]);
+    }
+
+    #[test]
+    fn ranks_by_slack_count_the_arrival_and_the_time_on_the_link() {
+        let order = |rank, rate: Option<Rate>| {
+            let mut scheduler = build(64, rank);
+            rate.into_iter().for_each(|rate| Scheduler::<u32>::set_link_rate(&mut scheduler, rate));
+            // Due at 30, 20 and 25 microseconds, without the time on the link: a nanosecond a byte.
+            for (number, (micros, slack, len)) in (0..).zip([(10, 20, 1), (11, 9, 9000), (12, 13, 1)]) {
+                let (slack, deadline) = (Slack::of(Duration::from_micros(slack)), Instant::from_nanos(100 - u64::from(number)));
+                let packet = Packet { slack, deadline, priority: number, ..Packet::new(FlowId(0), len, number) };
+                scheduler.enqueue(Instant::ZERO + Duration::from_micros(micros), packet).expect("all packets are taken");
+            }
+            core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.payload).collect::<Vec<_>>()
+        };
+        let rate = Rate::from_bits_per_second(8_000_000_000);
+        assert_eq!([order(RankBy::Slack, None), order(RankBy::Slack, rate)], [[1, 2, 0], [2, 1, 0]]);
+        assert_eq!([order(RankBy::Priority, rate), order(RankBy::Deadline, rate)], [[0, 1, 2], [2, 1, 0]]);
+    }
+
+    #[test]
+    fn bounds_do_not_wrap() {
+        let mut scheduler = build(2, RankBy::Slack);
+        for round in 0..1000 {
+            let slack = Slack::from_picos(if round % 2 == 0 { i64::MAX } else { i64::MIN });
+            let now = if round < 500 { Instant::ZERO } else { Instant::MAX };
+            scheduler.enqueue(now, Packet { slack, ..Packet::new(FlowId(0), u32::MAX, 0) }).expect("all packets are taken");
+        }
+        scheduler.check_invariants();
+    }
+}
