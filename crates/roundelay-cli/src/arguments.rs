@@ -331,7 +331,7 @@ pub(crate) struct Simulate {
     #[arg(required_unless_present_any = ["template", "schema"])]
     pub(crate) scenario: Option<PathBuf>,
 
-    /// Print a scenario to begin with: dumbbell, parking_lot, qfq_figure8, internet2, fat_tree, leaf_spine or nodes
+    /// Print a scenario to begin with: dumbbell, parking_lot, qfq_figure8, internet2, isp, fat_tree, leaf_spine or nodes
     #[arg(long, value_name = "NAME", conflicts_with_all = ["scenario", "schema", "queue", "seed", "replicas", "dry_run", "json", "html", "parquet", "log", "pcapng"])]
     pub(crate) template: Option<String>,
 

@@ -34,6 +34,13 @@ pub struct FlowSpec {
     pub config: Option<FlowConfig>,
 }
 
+impl FlowSpec {
+    /// Its weight: 1 if none is set.
+    pub fn weight(&self) -> u32 {
+        self.config.map_or(1, |config| config.weight)
+    }
+}
+
 /// A packet to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outgoing {

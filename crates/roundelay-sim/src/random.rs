@@ -12,6 +12,8 @@ pub(crate) enum Drawer {
     Scenario,
     /// How long a pair of links is, by the pair's number.
     Length(u32),
+    /// A random network.
+    Graph,
 }
 
 /// The stream of a drawer: the same for the same seed, whatever else there is.
@@ -21,6 +23,7 @@ pub(crate) fn stream(seed: u64, drawer: Drawer) -> Pcg64Mcg {
         Drawer::Link(number) => (2, number),
         Drawer::Scenario => (3, 0),
         Drawer::Length(number) => (4, number),
+        Drawer::Graph => (5, 0),
     };
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&mix(seed).to_le_bytes());

@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::decision::DecisionCost;
 use crate::network::TREE;
-use crate::sources::Urgency;
+use crate::sources::{SlackRule as _, Urgency};
 
 /// What can be written.
 pub(crate) trait Written: Sized {
@@ -125,10 +125,12 @@ impl Written for Billionths {
 }
 
 impl Written for Urgency {
-    const EXPECTED: &'static str =
-        "urgency: \"priority 3\", \"slack 1s\", \"size 1s\", \"remaining 1s\", \"fair 100mbit\", \"deadline 5ms\" or \"cautious 1s 1gbit\"";
+    const EXPECTED: &'static str = "urgency: \"priority 3\", \"slack 1s\", \"size 1s\", \"remaining 1s\", \"fair 100mbit\", \"deadline 5ms\" or \"cautious 1s 1gbit\", and with a class's slack \"size 1s plus 100s\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
+        if let Some((rule, offset)) = text.rsplit_once(" plus ") {
+            return Self::with_offset(rule.trim_end(), offset.trim(), text);
+        }
         let (rule, value) = text.split_once(' ').unwrap_or((text, ""));
         let time = || Duration::from_text(value.trim());
         match rule {
@@ -145,6 +147,18 @@ impl Written for Urgency {
             }
             _ => Err(format!("'{text}': expected {}", Self::EXPECTED)),
         }
+    }
+}
+
+impl Urgency {
+    /// # Errors
+    /// The rule writes no slack, or what is added to that is no time.
+    fn with_offset(rule: &str, offset: &str, text: &str) -> Result<Self, String> {
+        let rule = Self::from_text(rule)?;
+        if !rule.written().slack {
+            return Err(format!("'{text}': 'plus' is for rules with slack: slack, size, remaining, fair, cautious"));
+        }
+        Duration::from_text(offset).map(|offset| rule.plus(offset))
     }
 }
 
@@ -351,9 +365,9 @@ schema! {
         "description": "A code point of Differentiated Services.", "examples": [46, "ef"]
     },
     "Urgency" for Urgency: {
-        "type": "string", "pattern": "^(none|priority [0-9]+|(slack|size|remaining|deadline) [0-9.]+[a-z]+|fair [0-9.]+[a-zA-Z]+|cautious [0-9.]+[a-z]+ [0-9.]+[a-zA-Z]+)$",
+        "type": "string", "pattern": "^(none|priority [0-9]+|deadline [0-9.]+[a-z]+|((slack|size|remaining) [0-9.]+[a-z]+|fair [0-9.]+[a-zA-Z]+|cautious [0-9.]+[a-z]+ [0-9.]+[a-zA-Z]+)( plus [0-9.]+[a-z]+)*)$",
         "description": "What packets say of their urgency.",
-        "examples": ["priority 3", "slack 1s", "size 1s", "remaining 1s", "fair 100mbit", "deadline 5ms", "cautious 1s 1gbit"]
+        "examples": ["priority 3", "slack 1s", "size 1s", "remaining 1s", "fair 100mbit", "deadline 5ms", "cautious 1s 1gbit", "size 1s plus 100s"]
     },
 }
 

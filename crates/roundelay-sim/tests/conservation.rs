@@ -270,7 +270,7 @@ fn source(kind: usize, random: &mut Pcg64Mcg, nodes: u32) -> Box<dyn Agent> {
     terms.stop = random.random::<bool>().then(|| Instant::ZERO + Duration::from_millis(random.random_range(40..150)));
     let urgencies =
         [Urgency::None, Urgency::Constant(Duration::from_millis(5)), Urgency::FlowSize(Duration::from_millis(1)), Urgency::Priority(2)];
-    terms.urgency = urgencies[random.random_range(0..urgencies.len())];
+    terms.urgency = urgencies[random.random_range(0..urgencies.len())].clone();
     let weight = random.random_range(1..5);
     terms.flow.config = random.random::<bool>().then(|| FlowConfig { weight, ..FlowConfig::default() });
     let rate = Rate::from_bits_per_second(random.random_range(200_000..4_000_000)).expect("a rate");

@@ -327,7 +327,7 @@ impl<'a> Source<'_, 'a> {
         if group.count > 1 && group.source.is_of_many() {
             return Err(self.at("count", "flows that arrive are one source: raise their utilisation, or write more of them into the file"));
         }
-        let idle = unused::keys(&group.source, group.urgency).into_iter();
+        let idle = unused::keys(&group.source, &group.urgency).into_iter();
         if let Some((key, why)) = idle.into_iter().find(|(key, _)| self.reader.has(&format!("{}.{key}", self.path))) {
             return Err(self.at(key, format!("{key}: {why}")));
         }

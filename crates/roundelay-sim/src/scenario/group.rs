@@ -116,7 +116,7 @@ impl Group {
         terms.start = Instant::ZERO + start;
         terms.start_jitter = self.start_jitter;
         terms.stop = self.stop.map(|stop| Instant::ZERO + stop);
-        terms.urgency = self.urgency;
+        terms.urgency = self.urgency.clone();
         terms
     }
 }

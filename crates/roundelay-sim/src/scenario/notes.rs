@@ -8,7 +8,7 @@ use roundelay::{Duration, Instant};
 use super::estimate::RatesEstimate;
 use super::{Group, Scenario, SourceSpec};
 use crate::routing::Metric;
-use crate::sources::Urgency;
+use crate::sources::{SlackRule as _, Urgency, Written};
 use crate::topologies::files::Oddities;
 
 impl Scenario {
@@ -141,23 +141,31 @@ impl Queues {
 
     /// Disciplines that go by what no packet says.
     fn without_what_they_go_by<'a>(&'a self, scenario: &Scenario) -> impl Iterator<Item = String> + 'a {
-        let says = |what: fn(Urgency) -> bool| scenario.groups.iter().any(|group| what(group.urgency));
+        let says = |what: fn(Written) -> bool| scenario.groups.iter().any(|group| what(group.urgency.written()));
         let lists_slack = scenario.groups.iter().any(|group| match &group.source {
             SourceSpec::Trace(trace) => trace.packets.iter().any(|packet| packet.slack > Duration::ZERO),
             _ => false,
         });
         let lacks = [
-            (says(has_priority), "priorities (urgency = \"priority 3\")", self.named(|queue| queue.priority == Priority::Class)),
-            (says(has_priority), "sizes of flows (urgency = \"size 1s\")", self.named(|queue| queue.priority == Priority::FlowSize)),
             (
-                says(has_priority),
+                says(|fields| fields.priority),
+                "priorities (urgency = \"priority 3\")",
+                self.named(|queue| queue.priority == Priority::Class),
+            ),
+            (
+                says(|fields| fields.priority),
+                "sizes of flows (urgency = \"size 1s\")",
+                self.named(|queue| queue.priority == Priority::FlowSize),
+            ),
+            (
+                says(|fields| fields.priority),
                 "what is left of flows (urgency = \"remaining 1s\")",
                 self.named(|queue| queue.priority == Priority::Remaining),
             ),
-            (says(has_deadline), "deadlines (urgency = \"deadline 50ms\")", self.named(|queue| queue.times == Times::Deadline)),
+            (says(|fields| fields.deadline), "deadlines (urgency = \"deadline 50ms\")", self.named(|queue| queue.times == Times::Deadline)),
             // What a packet has waited before is slack, too, and all that `fifo_plus` goes by.
             (
-                says(has_slack) || lists_slack,
+                says(|fields| fields.slack) || lists_slack,
                 "slack (urgency = \"slack 1s\")",
                 self.named(|queue| queue.times == Times::Slack && queue.name != "fifo_plus"),
             ),
@@ -176,12 +184,15 @@ impl Queues {
             reads(&|queue| queue.times == Times::Deadline),
         ];
         let [weights, priorities, slack, deadlines] = read;
-        let weighted = |group: &Group| group.flow.is_some_and(|flow| flow.weight != 1) && !weights;
+        let weighted = |group: &Group| {
+            let is_read = weights || slack && group.urgency.goes_by_weight();
+            group.weight() != 1 && !is_read
+        };
         let urgent = move |group: &Group| {
-            let urgency = group.urgency;
-            let is_read = has_priority(urgency) && priorities || has_slack(urgency) && slack || has_deadline(urgency) && deadlines;
+            let fields = group.urgency.written();
+            let is_read = fields.priority && priorities || fields.slack && slack || fields.deadline && deadlines;
             // RC3 sends otherwise, whatever queues do.
-            !is_read && !matches!(urgency, Urgency::None | Urgency::Cautious { .. })
+            !is_read && !matches!(group.urgency, Urgency::None | Urgency::Cautious { .. })
         };
         let named = |fits: &dyn Fn(&Group) -> bool| {
             let names: Vec<_> = scenario.groups.iter().filter(|group| fits(group)).map(|group| group.name.as_str()).collect();
@@ -193,17 +204,4 @@ impl Queues {
             .filter(|(_, names)| !names.is_empty())
             .map(|(what, names)| format!("No queue looks at the {what} of these sources: {names}."))
     }
-}
-
-const fn has_priority(urgency: Urgency) -> bool {
-    matches!(urgency, Urgency::Priority(_) | Urgency::FlowSize(_) | Urgency::Remaining(_) | Urgency::Cautious { .. })
-}
-
-const fn has_slack(urgency: Urgency) -> bool {
-    use Urgency::{Cautious, Constant, Fair, FlowSize, Remaining};
-    matches!(urgency, Constant(_) | FlowSize(_) | Remaining(_) | Fair(_) | Cautious { .. })
-}
-
-const fn has_deadline(urgency: Urgency) -> bool {
-    matches!(urgency, Urgency::Deadline(_))
 }

@@ -200,8 +200,9 @@ impl Scenario {
             let places = lists.iter().cycle().zip(&pairs).flat_map(|place| (0..group.count).map(move |_| place));
             for (place, (list, (from, to))) in (0..).zip(places) {
                 let terms = group.terms(*from, *to, place);
+                let start = terms.start;
                 let agent = group.source.agent(terms, &hosts, list)?;
-                simulation.spawn_in(number, agent, terms.start);
+                simulation.spawn_in(number, agent, start);
             }
         }
         Ok(simulation)

@@ -12,6 +12,7 @@ templates! {
     "parking_lot",
     "qfq_figure8",
     "internet2",
+    "isp",
     "fat_tree",
     "leaf_spine",
     "nodes",

@@ -15,7 +15,7 @@ use super::reader::Reader;
 use crate::decision::DecisionCost;
 use crate::network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NodeId};
 use crate::topologies::files::{self, Format, FromFile};
-use crate::topologies::{Dumbbell, FatTree, Internet2, LeafSpine, ParkingLot, QfqFigure8, Queues, Topology, TopologyError};
+use crate::topologies::{Dumbbell, FatTree, Internet2, Isp, LeafSpine, ParkingLot, QfqFigure8, Queues, Topology, TopologyError};
 use crate::written::{InWords, Ordering, read, some, some_whole};
 
 /// What `template` may be: a topology and its parameters.
@@ -31,6 +31,8 @@ pub(super) enum Template {
     QfqFigure8(QfqFigure8),
     /// The Internet2 network of the UPS paper: `host0` to `host99`.
     Internet2(Internet2),
+    /// A random network like a provider's: `host0`, ... from router to router.
+    Isp(Isp),
     /// Switches with k ports: `host0`, ... from pod to pod.
     FatTree(FatTree),
     /// Racks under leaves, leaves under spines: `host0`, ... from rack to rack.
@@ -183,7 +185,7 @@ fn tree(reader: &Reader<'_>, path: &str, file: &str, files: &Files<'_>) -> Resul
 }
 
 fn from_template<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queues: &Queues) -> Result<Topology, ScenarioError> {
-    const NAMES: &str = "dumbbell, parking_lot, qfq_figure8, internet2, fat_tree or leaf_spine";
+    const NAMES: &str = "dumbbell, parking_lot, qfq_figure8, internet2, isp, fat_tree or leaf_spine";
     let Some(template) = table.get_mut().remove("template") else {
         return Err(reader.at("topology", format!("neither a template nor a file: template = {NAMES}, or file = \"...\"")));
     };
@@ -194,6 +196,7 @@ fn from_template<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queue
         Some("parking_lot") => build(rest.take::<ParkingLot>(table)?.build(queues)),
         Some("qfq_figure8") => build(rest.take::<QfqFigure8>(table)?.build(queues)),
         Some("internet2") => build(rest.take::<Internet2>(table)?.build(queues)),
+        Some("isp") => build(rest.take::<Isp>(table)?.build(queues)),
         Some("fat_tree") => build(rest.take::<FatTree>(table)?.build(queues)),
         Some("leaf_spine") => build(rest.take::<LeafSpine>(table)?.build(queues)),
         Some(name) => Err(reader.at("topology.template", format!("'{name}' is no template: {NAMES}"))),

@@ -5,7 +5,7 @@ use super::{Poisson, Workload};
 use crate::sources::Urgency;
 
 /// Keys that do nothing, and why.
-pub(super) fn keys(source: &SourceSpec, urgency: Urgency) -> Vec<(&'static str, &'static str)> {
+pub(super) fn keys(source: &SourceSpec, urgency: &Urgency) -> Vec<(&'static str, &'static str)> {
     let mut unused = match source {
         SourceSpec::Poisson(Poisson { mix, .. }) if !mix.is_empty() => {
             let why = "'mix' says how long packets are: one of both";
@@ -18,7 +18,7 @@ pub(super) fn keys(source: &SourceSpec, urgency: Urgency) -> Vec<(&'static str, 
         SourceSpec::Workload(Workload { transport, .. }) => vec![of_pairs(), of_transport(*transport)],
         _ => Vec::new(),
     };
-    if source.protocol().is_none() && matches!(urgency, Urgency::Cautious { .. }) {
+    if source.protocol().is_none() && urgency.tail_rate().is_some() {
         unused.push(("urgency", "\"cautious\" is for sources over TCP: others have no tail to send"));
     }
     unused

@@ -11,8 +11,9 @@ use crate::agent::{Agent, Context, FlowSpec};
 use crate::network::NodeId;
 use crate::sources::outlet::Terms;
 use crate::sources::sizes::Sizes;
-use crate::sources::stamp::{Stamp, Urgency};
+use crate::sources::stamp::Stamp;
 use crate::sources::tcp::Tcp;
+use crate::sources::urgency::Urgency;
 use crate::sources::{Check, SourceError, burst, draw};
 
 /// A host, and the group that it belongs to. Flows go from group to group: in UPS's network to hosts of other core routers.
@@ -82,9 +83,9 @@ impl Config {
         self.terms(self.hosts[0].node, self.hosts[0].node).check(check)
     }
 
-    const fn terms(&self, from: NodeId, to: NodeId) -> Terms {
+    fn terms(&self, from: NodeId, to: NodeId) -> Terms {
         let flow = FlowSpec { from, to, config: self.flow };
-        Terms { start: self.start, stop: self.stop, urgency: self.urgency, flow, ..Terms::new(from, to) }
+        Terms { start: self.start, stop: self.stop, urgency: self.urgency.clone(), flow, ..Terms::new(from, to) }
     }
 }
 
@@ -111,12 +112,13 @@ impl Mould {
     }
 
     /// A flow of so many bytes begins.
-    pub(crate) fn begin(&self, spec: FlowSpec, size: u64, urgency: Urgency, context: &mut Context<'_>) {
+    pub(crate) fn begin(&self, spec: FlowSpec, size: u64, urgency: &Urgency, context: &mut Context<'_>) {
         match self {
             Self::Tcp(prototype) => context.spawn(Box::new(prototype.like(spec, size)), context.now()),
             Self::Burst(packet_len) => {
                 let flow = context.open(spec);
-                burst::send_all(flow, size, *packet_len, &mut Stamp::new(urgency, size, *packet_len), context);
+                let mut stamp = Stamp::new(urgency.clone(), spec.weight(), size, *packet_len);
+                burst::send_all(flow, size, *packet_len, &mut stamp, context);
                 context.close(flow);
             }
         }
@@ -162,7 +164,7 @@ impl Arrivals {
         let [from, to] = self.pair(context);
         let size = self.config.sizes.draw(context.random());
         let spec = FlowSpec { from, to, config: self.config.flow };
-        self.mould.begin(spec, size, self.config.urgency, context);
+        self.mould.begin(spec, size, &self.config.urgency, context);
     }
 }
 

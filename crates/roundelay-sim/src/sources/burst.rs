@@ -10,7 +10,7 @@ use crate::sources::stamp::Stamp;
 use crate::sources::{Check, SourceError};
 
 /// What the source is to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Where and when.
     pub terms: Terms,
@@ -35,15 +35,15 @@ impl Burst {
         config.terms.check(check)?;
         check.range("size_bytes", config.size_bytes, 1..=LARGEST_FLOW)?;
         check.packet_len(config.packet_len)?;
-        Ok(Self { outlet: Outlet::new(config.terms, config.size_bytes, config.packet_len), config })
+        Ok(Self { outlet: Outlet::new(config.terms.clone(), config.size_bytes, config.packet_len), config })
     }
 }
 
 impl Agent for Burst {
     fn wake(&mut self, context: &mut Context<'_>) {
         let Turn::Start(flow) = self.outlet.turn(context) else { return };
-        let Config { terms, size_bytes, packet_len } = self.config;
-        send_all(flow, size_bytes, packet_len, &mut Stamp::new(terms.urgency, size_bytes, packet_len), context);
+        let Config { ref terms, size_bytes, packet_len } = self.config;
+        send_all(flow, size_bytes, packet_len, &mut terms.stamp(size_bytes, packet_len), context);
         self.outlet.finish(context);
     }
 }

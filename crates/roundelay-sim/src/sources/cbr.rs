@@ -30,7 +30,7 @@ pub enum Gaps {
 }
 
 /// What the source is to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Where and when.
     pub terms: Terms,
@@ -55,7 +55,7 @@ impl Config {
         let interval = u128::from(self.rate.time_of(self.packet_len.into()).as_picos());
         (0..count).map(move |place| {
             let later = Duration::from_picos((interval * u128::from(place) / u128::from(count)) as u64);
-            Self { terms: Terms { start: self.terms.start + later, ..self.terms }, ..self }
+            Self { terms: Terms { start: self.terms.start + later, ..self.terms.clone() }, ..self }
         })
     }
 }
@@ -130,7 +130,7 @@ mod tests {
         let mut config = config(&bench);
         (config.terms.start, config.terms.stop) = (seconds(1), Some(seconds(5)));
         config.rate = "8kbit".parse().unwrap();
-        let times: Vec<_> = bench.sent(1, 100, [Cbr::new(config).unwrap()]).iter().map(|packet| packet.now).collect();
+        let times: Vec<_> = bench.sent(1, 100, [Cbr::new(config.clone()).unwrap()]).iter().map(|packet| packet.now).collect();
         assert_eq!(times, [1, 2, 3, 4].map(seconds), "none at the stop");
     }
 
@@ -139,7 +139,7 @@ mod tests {
         let bench = Bench::default();
         let mut config = config(&bench);
         config.terms.start_jitter = Duration::from_secs(1);
-        let sent = |seed| bench.sent(seed, 10, [Cbr::new(config).unwrap()]);
+        let sent = |seed| bench.sent(seed, 10, [Cbr::new(config.clone()).unwrap()]);
         let (one, other) = (sent(1), sent(2));
         assert_ne!(one[0].now, other[0].now);
         assert!(one[0].now < seconds(1) && one[0].now > Instant::ZERO);
@@ -153,7 +153,7 @@ mod tests {
         let bench = Bench::default();
         let mut config = Config { packets: Some(3), rate: "8kbit".parse().unwrap(), ..config(&bench) };
         config.terms.urgency = crate::sources::Urgency::Remaining(Duration::from_secs(1));
-        let log = bench.run(1, 100, [Cbr::new(config).unwrap()]);
+        let log = bench.run(1, 100, [Cbr::new(config.clone()).unwrap()]);
         let sent: Vec<_> = log.sent.iter().map(|packet| (packet.now, packet.priority)).collect();
         assert_eq!(sent, [(seconds(0), 3000), (seconds(1), 2000), (seconds(2), 1000)]);
         let [(closed, _, counts)] = log.closed[..] else { panic!("one flow: {:?}", log.closed) };
@@ -170,7 +170,7 @@ mod tests {
     fn random_gaps_are_even_within_half_the_mean() {
         let bench = Bench::default();
         let config = Config { gaps: Gaps::Random, ..config(&bench) };
-        let sent = |seed| bench.sent(seed, 1000, [Cbr::new(config).unwrap()]);
+        let sent = |seed| bench.sent(seed, 1000, [Cbr::new(config.clone()).unwrap()]);
         let packets = sent(1);
         let mean = 160e9 / 3.0;
         let gaps: Vec<_> = packets.windows(2).map(|pair| pair[1].now.since(pair[0].now).as_picos() as f64 / mean).collect();
@@ -199,10 +199,10 @@ mod tests {
         let bench = Bench::default();
         let good = config(&bench);
         let message = |config| Cbr::new(config).unwrap_err().to_string();
-        assert_eq!(message(Config { packet_len: 0, ..good }), "cbr: packet_len 0: legal range 1 to 65535");
+        assert_eq!(message(Config { packet_len: 0, ..good.clone() }), "cbr: packet_len 0: legal range 1 to 65535");
         let rate = Rate::from_bits_per_second(u64::MAX).unwrap();
-        assert_eq!(message(Config { rate, ..good }), "cbr: rate 18446744073709551615bit: legal range 1bit to 1000tbit");
-        let terms = Terms { start: seconds(2), stop: Some(seconds(2)), ..good.terms };
+        assert_eq!(message(Config { rate, ..good.clone() }), "cbr: rate 18446744073709551615bit: legal range 1bit to 1000tbit");
+        let terms = Terms { start: seconds(2), stop: Some(seconds(2)), ..good.terms.clone() };
         assert_eq!(message(Config { terms, ..good }), "cbr: stop 2s: legal range after its start at 2s");
     }
 }

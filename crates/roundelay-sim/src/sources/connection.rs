@@ -9,7 +9,8 @@ use crate::cargo::Content;
 pub(crate) use crate::probe::Effort;
 use crate::probe::Report;
 use crate::sources::SourceError;
-use crate::sources::stamp::{Stamp, Urgency};
+use crate::sources::outlet::Terms;
+use crate::sources::stamp::Stamp;
 
 /// How long packets of one direction were on their way: the sum in picoseconds, and how many they were.
 #[derive(Debug, Clone, Copy, Default)]
@@ -49,14 +50,14 @@ impl Connection {
     ///
     /// # Errors
     /// A parameter is out of its range.
-    pub(crate) fn new(config: Config, bytes: u64, urgency: Urgency) -> Result<Self, SourceError> {
+    pub(crate) fn new(config: Config, bytes: u64, terms: &Terms) -> Result<Self, SourceError> {
         let sender = Sender::new(config, Some(0))?;
         let mut connection = Self {
             flow: FlowId::default(),
             sender,
             receiver: Receiver::new(config)?,
             supplied: 0,
-            stamps: [Stamp::new(urgency, bytes, config.segment_len); 2],
+            stamps: [terms.stamp(bytes, config.segment_len), terms.stamp(bytes, config.segment_len)],
             delays: [Delays::default(); 2],
             tail: None,
             tail_at: None,
@@ -72,7 +73,7 @@ impl Connection {
     pub(crate) fn supply(&mut self, bytes: u64) {
         self.supplied = self.supplied.saturating_add(bytes);
         self.sender.supply(bytes);
-        self.stamps = self.stamps.map(|stamp| stamp.resized(bytes));
+        self.stamps.iter_mut().for_each(|stamp| stamp.resize(bytes));
     }
 
     /// Goes to work over a flow.
@@ -197,7 +198,8 @@ impl Connection {
         self.tail_at = None;
         if let Some((segment, level)) = segment {
             let mut packet = self.packet(Direction::Forward, &segment);
-            self.stamps[0].mark_tail(&mut packet, level);
+            let left_bytes = self.supplied.saturating_sub(self.sender.acknowledged());
+            self.stamps[0].mark_tail(&mut packet, now, left_bytes, level);
             context.send(packet);
             self.tail_at = Some(now + rate.time_of(packet.len.into()));
         } else if self.sender.acknowledged() > 0 {

@@ -14,7 +14,7 @@
 //! | [`arrivals`] | flows that arrive as a Poisson process, of sizes from a distribution ([`Sizes`]) |
 //!
 //! Each has a `Config` whose values are checked by its `new`. What all have in common is in [`Terms`], how urgent their packets are in
-//! [`Urgency`]. Random numbers come from the agent's own stream; once it is under way no agent allocates memory.
+//! [`Urgency`], or in a [`SlackRule`] of a program's own. Random numbers come from the agent's own stream; once it is under way no agent allocates memory.
 
 pub mod arrivals;
 pub mod burst;
@@ -30,6 +30,7 @@ mod sizes;
 mod stamp;
 pub mod tcp;
 pub mod trace;
+mod urgency;
 pub mod video;
 pub mod voip;
 pub mod workload;
@@ -37,7 +38,8 @@ pub mod workload;
 pub use draw::Span;
 pub use outlet::Terms;
 pub use sizes::Sizes;
-pub use stamp::{Stamp, Urgency};
+pub use stamp::Stamp;
+pub use urgency::{CustomRule, Facts, HeaderFields, SlackRule, Urgency, Written};
 
 #[cfg(test)]
 pub(crate) mod bench;
@@ -130,13 +132,13 @@ mod tests {
         let (terms, rate) = (bench.terms(), "1mbit".parse().unwrap());
         let span = Span::Exponential(Duration::from_millis(10));
         let mut agents: Vec<Box<dyn Agent>> = vec![Box::new(
-            on_off::OnOff::new(on_off::Config { terms, rate, packet_len: 100, on: span, off: span, packets: None }).unwrap(),
+            on_off::OnOff::new(on_off::Config { terms: terms.clone(), rate, packet_len: 100, on: span, off: span, packets: None }).unwrap(),
         )];
         for _ in 0..others {
-            let jitter = super::Terms { start_jitter: Duration::from_secs(1), ..terms };
+            let jitter = super::Terms { start_jitter: Duration::from_secs(1), ..terms.clone() };
             agents.push(Box::new(cbr::Cbr::new(cbr::Config::new(jitter, rate, 200)).unwrap()));
             let lengths = poisson::Lengths::Fixed(300);
-            agents.push(Box::new(poisson::Poisson::new(poisson::Config { terms, rate, lengths, packets: None }).unwrap()));
+            agents.push(Box::new(poisson::Poisson::new(poisson::Config { terms: terms.clone(), rate, lengths, packets: None }).unwrap()));
         }
         let mut simulation = Simulation::with_probe(bench.0, 9, super::bench::Log::default()).unwrap();
         for agent in agents {

@@ -14,7 +14,7 @@ use crate::sources::pace::Pace;
 use crate::sources::{Check, SourceError};
 
 /// What the source is to be.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// Where and when. It starts with an on-time.
     pub terms: Terms,
@@ -155,11 +155,11 @@ mod tests {
         let terms = Bench::default().terms();
         let config = Config::exponential(terms, "1mbit".parse().unwrap(), 125, times_of);
         assert_eq!(config.mean_rate(), 250_000.0);
-        let sent = times(config, 1, 4000);
+        let sent = times(config.clone(), 1, 4000);
         let (rounds, expected) = (10_000.0_f64, 1e6);
         let sigma = expected * 0.75 * (2.0 / rounds).sqrt();
         assert!((sent.len() as f64 - expected).abs() < 5.0 * sigma, "{} for {expected} by {sigma}", sent.len());
-        assert_eq!(sent, times(config, 1, 4000), "same seed, same packets");
+        assert_eq!(sent, times(config.clone(), 1, 4000), "same seed, same packets");
         assert_ne!(sent, times(config, 2, 4000));
     }
 
@@ -169,7 +169,7 @@ mod tests {
     fn pareto_times_give_the_mean_rate() {
         let mean = Duration::from_millis(100);
         let config = Config::pareto(Bench::default().terms(), "4mbit".parse().unwrap(), 500, [mean, mean], 1.5);
-        let sent = times(config, 1, 4000);
+        let sent = times(config.clone(), 1, 4000);
         assert!((sent.len() as f64 / 2e6 - 1.0).abs() < 0.05, "{}", sent.len());
         let gaps: Vec<_> = sent.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 20_000).collect();
         let long = gaps.iter().filter(|gap| **gap > 718_000).count() as f64;

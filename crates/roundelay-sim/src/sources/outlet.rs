@@ -4,11 +4,12 @@ use roundelay::{Duration, FlowId, Instant};
 
 use crate::agent::{Context, FlowSpec, Outgoing};
 use crate::network::NodeId;
-use crate::sources::stamp::{Stamp, Urgency};
+use crate::sources::stamp::Stamp;
+use crate::sources::urgency::Urgency;
 use crate::sources::{Check, SourceError, draw};
 
 /// Where a source's packets go, and when it is at work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
     /// Its flow.
     pub flow: FlowSpec,
@@ -27,6 +28,11 @@ impl Terms {
     pub const fn new(from: NodeId, to: NodeId) -> Self {
         let flow = FlowSpec { from, to, config: None };
         Self { flow, start: Instant::ZERO, start_jitter: Duration::ZERO, stop: None, urgency: Urgency::None }
+    }
+
+    /// What stamps the packets of a flow of `size_bytes`, one way.
+    pub(crate) fn stamp(&self, size_bytes: u64, packet_len: u32) -> Stamp {
+        Stamp::new(self.urgency.clone(), self.flow.weight(), size_bytes, packet_len)
     }
 
     pub(crate) fn check(&self, check: Check) -> Result<(), SourceError> {
@@ -61,8 +67,9 @@ pub(crate) enum Turn {
 
 impl Outlet {
     /// For a flow of `size_bytes`, `u64::MAX` if it has no end.
-    pub(crate) const fn new(terms: Terms, size_bytes: u64, packet_len: u32) -> Self {
-        Self { terms, stamp: Stamp::new(terms.urgency, size_bytes, packet_len), starts: None, flow: None, left: u64::MAX }
+    pub(crate) fn new(terms: Terms, size_bytes: u64, packet_len: u32) -> Self {
+        let stamp = terms.stamp(size_bytes, packet_len);
+        Self { terms, stamp, starts: None, flow: None, left: u64::MAX }
     }
 
     /// For a flow of so many packets of `packet_len` bytes, in the mean; of packets without end if there is no number. Urgency by size goes by their

@@ -16,7 +16,7 @@ use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::{Check, SourceError};
 
 /// What the source is to be.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// Where and when: from the client to the server.
     pub terms: Terms,
@@ -55,12 +55,11 @@ impl RequestResponse {
         check.range("request_bytes", config.request_bytes, 1..=LARGEST_FLOW)?;
         check.range("response_bytes", config.response_bytes, 1..=LARGEST_FLOW)?;
         check_times(check, ["mean_think", "shape_think"], config.think)?;
-        let urgency = config.terms.urgency;
         let answering = protocol::Config { syn_exchange: false, ..config.protocol };
         Ok(Self {
-            outlet: Outlet::new(config.terms, u64::MAX, config.protocol.segment_len),
-            requests: Connection::new(config.protocol, 0, urgency)?,
-            responses: Connection::new(answering, 0, urgency)?,
+            outlet: Outlet::new(config.terms.clone(), u64::MAX, config.protocol.segment_len),
+            requests: Connection::new(config.protocol, 0, &config.terms)?,
+            responses: Connection::new(answering, 0, &config.terms)?,
             response_flow: None,
             alarm: Alarm::default(),
             config,
@@ -197,10 +196,10 @@ mod tests {
     fn thinking_is_drawn() {
         let mut thinking = Config { think: Span::Exponential(Duration::from_millis(10)), ..config() };
         thinking.terms.stop = Some(seconds(60));
-        let log = run(thinking, 1);
+        let log = run(thinking.clone(), 1);
         let (count, expected) = (log.reports.len() as f64, 60.0 / 0.030);
         assert!((count - expected).abs() < 5.0 * expected.sqrt() / 3.0, "{count}: a third of the time is drawn");
-        assert_eq!(log.reports, run(thinking, 1).reports, "same seed, same reports");
+        assert_eq!(log.reports, run(thinking.clone(), 1).reports, "same seed, same reports");
         assert_ne!(log.reports, run(thinking, 2).reports);
     }
 

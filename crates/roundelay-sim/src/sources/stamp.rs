@@ -1,126 +1,86 @@
-//! What a packet says of its urgency as it leaves its source: the header fields by which schedulers choose.
-//!
-//! The slacks are those of R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3, where one LSTF in the network does the
-//! work of many schedulers: only what the ends write differs.
+//! A flow's stamp: writes header fields by its slack rule, and keeps what the rule may go by.
 
-use roundelay::{Duration, Instant, Rate, Slack};
+use roundelay::{Instant, Rate, Slack};
 
 use crate::agent::Outgoing;
-
-/// By which rule packets are stamped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Urgency {
-    /// No stamp: priority 0, no slack, no deadline.
-    #[default]
-    None,
-    /// One priority for all: a class.
-    Priority(u32),
-    /// One slack for all: LSTF then serves as FIFO+ does (section 3.2, where it is one second).
-    Constant(Duration),
-    /// The shortest flow first. Slack: so much for each packet of the whole flow (section 3.1: one second, which is more than queues ever
-    /// take); priority: the bytes of the flow.
-    FlowSize(Duration),
-    /// The shortest remainder first. Slack: so much for each packet that is left, this one included; priority: the bytes left. Over TCP
-    /// what is left is what has not been acknowledged.
-    Remaining(Duration),
-    /// Fair queueing with this share of the rate for each flow (section 3.3): the slack of the first packet is 0, of packet i
-    /// max(0, slack of packet i - 1, plus a packet's time at that rate, minus the time since packet i - 1).
-    Fair(Rate),
-    /// RC3 (R. Mittal et al., "Recursively Cautious Congestion Control", NSDI 2014; UPS, section 3.1). Over TCP with selective acknowledgements,
-    /// what the window does not allow yet is sent at once from the flow's end, as fast as the first link takes it, at the low priorities 1 to
-    /// 4; what the window sends has 0. Slack: so much for each step of priority. Other sources have no tail to send.
-    Cautious {
-        /// Slack for each step of priority: one second in UPS.
-        step: Duration,
-        /// The rate of the first link.
-        rate: Rate,
-    },
-    /// Each packet is needed so long after it was sent: a deadline.
-    Deadline(Duration),
-}
+use crate::sources::urgency::{Facts, HeaderFields, SlackRule, Urgency};
 
 /// Stamps the packets of one flow, one way.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Stamp {
-    urgency: Urgency,
+    rule: Urgency,
+    weight: u32,
     size_bytes: u64,
     packet_len: u32,
+    /// Packets stamped so far.
+    number: u64,
     /// Of the last packet: when it was sent, and its slack.
-    last: Option<(Instant, Slack)>,
+    before: Option<(Instant, Slack)>,
+}
+
+/// What is special about a packet.
+#[derive(Debug, Clone, Copy, Default)]
+struct Kind {
+    is_bare: bool,
+    tail_level: u8,
 }
 
 impl Stamp {
-    /// For a flow of `size_bytes` in packets of `packet_len`, which is at least 1. A flow without an end has `u64::MAX` bytes.
-    pub const fn new(urgency: Urgency, size_bytes: u64, packet_len: u32) -> Self {
-        Self { urgency, size_bytes, packet_len, last: None }
+    /// For a flow of that weight with `size_bytes` in packets of `packet_len`, which is at least 1. A flow without an end has `u64::MAX` bytes.
+    pub const fn new(rule: Urgency, weight: u32, size_bytes: u64, packet_len: u32) -> Self {
+        Self { rule, weight, size_bytes, packet_len, number: 0, before: None }
     }
 
-    /// The same for a transfer of this size.
-    #[must_use]
-    pub(crate) const fn resized(self, size_bytes: u64) -> Self {
-        Self { size_bytes, ..self }
+    /// From now on for a transfer of this size.
+    pub(crate) const fn resize(&mut self, size_bytes: u64) {
+        self.size_bytes = size_bytes;
     }
 
     /// Stamps a packet of data sent at `now`, while `left_bytes` of the flow are left, the packet's own included.
     #[inline]
     pub fn mark(&mut self, packet: &mut Outgoing, now: Instant, left_bytes: u64) {
-        match self.urgency {
-            Urgency::None | Urgency::Cautious { .. } => {}
-            Urgency::Priority(class) => packet.priority = class,
-            Urgency::Constant(slack) => packet.slack = Slack::of(slack),
-            Urgency::FlowSize(each) => self.mark_size(packet, self.size_bytes, each),
-            Urgency::Remaining(each) => self.mark_size(packet, left_bytes, each),
-            Urgency::Fair(rate) => packet.slack = self.fair_slack(rate, now),
-            Urgency::Deadline(within) => packet.deadline = now + within,
-        }
+        self.write(packet, now, left_bytes, Kind::default());
     }
 
     /// Stamps a packet of a tail.
-    pub(crate) fn mark_tail(&self, packet: &mut Outgoing, level: u8) {
-        if let Urgency::Cautious { step, .. } = self.urgency {
-            packet.priority = level.into();
-            packet.slack = Slack::of(Duration::from_picos(step.as_picos().saturating_mul(level.into())));
-        }
+    pub(crate) fn mark_tail(&mut self, packet: &mut Outgoing, now: Instant, left_bytes: u64, tail_level: u8) {
+        self.write(packet, now, left_bytes, Kind { tail_level, is_bare: false });
+    }
+
+    /// Stamps a packet without data: a SYN, an acknowledgement.
+    #[inline]
+    pub fn mark_bare(&mut self, packet: &mut Outgoing, now: Instant) {
+        self.write(packet, now, 0, Kind { is_bare: true, tail_level: 0 });
     }
 
     /// The rate of a tail, if there is to be one.
-    pub(crate) const fn tail_rate(&self) -> Option<Rate> {
-        match self.urgency {
-            Urgency::Cautious { rate, .. } => Some(rate),
-            _ => None,
-        }
+    pub(crate) fn tail_rate(&self) -> Option<Rate> {
+        self.rule.tail_rate()
     }
 
-    /// Stamps a packet without data: a SYN, an acknowledgement. Where urgency goes by size it is the most urgent there is, with no slack
-    /// and priority 0.
     #[inline]
-    pub fn mark_bare(&mut self, packet: &mut Outgoing, now: Instant) {
-        match self.urgency {
-            Urgency::FlowSize(_) | Urgency::Remaining(_) => {}
-            _ => self.mark(packet, now, 0),
+    fn write(&mut self, packet: &mut Outgoing, now: Instant, left_bytes: u64, kind: Kind) {
+        if matches!(self.rule, Urgency::None) {
+            return;
         }
+        let HeaderFields { slack, priority, deadline } = self.rule.fields(&self.facts(packet.len, now, left_bytes, kind));
+        (packet.slack, packet.priority, packet.deadline) = (slack, priority, deadline);
+        self.before = Some((now, slack));
+        self.number += 1;
     }
 
-    fn mark_size(&self, packet: &mut Outgoing, bytes: u64, each: Duration) {
-        let packets = bytes.div_ceil(self.packet_len.into());
-        packet.slack = Slack::of(Duration::from_picos(packets.saturating_mul(each.as_picos())));
-        packet.priority = u32::try_from(bytes).unwrap_or(u32::MAX);
-    }
-
-    fn fair_slack(&mut self, rate: Rate, now: Instant) -> Slack {
-        let slack = self.last.map_or(Slack::ZERO, |(then, slack)| {
-            let gained = slack.as_picos().saturating_add_unsigned(rate.time_of(self.packet_len.into()).as_picos());
-            Slack::from_picos(gained).after(now.since(then)).max(Slack::ZERO)
-        });
-        self.last = Some((now, slack));
-        slack
+    #[inline]
+    fn facts(&self, len: u32, now: Instant, left_bytes: u64, kind: Kind) -> Facts {
+        let Self { weight, size_bytes, packet_len, number, before, .. } = *self;
+        let Kind { is_bare, tail_level } = kind;
+        Facts { now, len, is_bare, tail_level, size_bytes, left_bytes, packet_len, weight, number, before }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use roundelay::FlowId;
+    use roundelay::{Duration, FlowId};
 
     fn stamped(stamp: &mut Stamp, micros: u64, left_bytes: u64) -> Outgoing {
         let mut packet = Outgoing::new(FlowId(0), 1460);
@@ -128,38 +88,89 @@ mod tests {
         packet
     }
 
+    fn stamp(rule: Urgency, size_bytes: u64) -> Stamp {
+        Stamp::new(rule, 1, size_bytes, 1460)
+    }
+
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
     fn the_shortest_flow_has_the_least_slack() {
-        let mut stamp = Stamp::new(Urgency::FlowSize(SECOND), 3 * 1460, 1460);
-        let packet = stamped(&mut stamp, 0, 1460);
+        let packet = stamped(&mut stamp(Urgency::FlowSize(SECOND), 3 * 1460), 0, 1460);
         assert_eq!((packet.slack, packet.priority), (Slack::of(Duration::from_secs(3)), 3 * 1460));
-        let mut stamp = Stamp::new(Urgency::Remaining(SECOND), 3 * 1460, 1460);
-        let packet = stamped(&mut stamp, 0, 2 * 1460 - 10);
+        let packet = stamped(&mut stamp(Urgency::Remaining(SECOND), 3 * 1460), 0, 2 * 1460 - 10);
         assert_eq!((packet.slack, packet.priority), (Slack::of(Duration::from_secs(2)), 2 * 1460 - 10));
     }
 
     #[test]
     fn a_flow_without_end_comes_last() {
-        let packet = stamped(&mut Stamp::new(Urgency::FlowSize(SECOND), u64::MAX, 1460), 0, u64::MAX);
+        let packet = stamped(&mut stamp(Urgency::FlowSize(SECOND), u64::MAX), 0, u64::MAX);
         assert_eq!((packet.slack.as_picos(), packet.priority), (i64::MAX, u32::MAX));
     }
 
     /// At 100 Mbit/s a packet of 1460 bytes takes 116.8 us (the constant of the authors' scripts): two at once, one in time, one late.
     #[test]
     fn the_fair_rule_step_by_step() {
-        let mut stamp = Stamp::new(Urgency::Fair("100mbit".parse().unwrap()), u64::MAX, 1460);
-        let slacks = [0, 0, 100, 1000].map(|micros| stamped(&mut stamp, micros, 0).slack.as_picos());
+        let mut fair = stamp(Urgency::Fair("100mbit".parse().unwrap()), u64::MAX);
+        let slacks = [0, 0, 100, 1000].map(|micros| stamped(&mut fair, micros, 0).slack.as_picos());
+        assert_eq!(slacks, [0, 116_800_000, 133_600_000, 0]);
+    }
+
+    /// Weight 4 at 25 Mbit/s is 100 Mbit/s.
+    #[test]
+    fn weights_multiply_the_rate() {
+        let mut fair = Stamp::new(Urgency::Fair("25mbit".parse().unwrap()), 4, u64::MAX, 1460);
+        let slacks = [0, 0, 100, 1000].map(|micros| stamped(&mut fair, micros, 0).slack.as_picos());
         assert_eq!(slacks, [0, 116_800_000, 133_600_000, 0]);
     }
 
     #[test]
     fn constants_are_written_down() {
-        assert_eq!(stamped(&mut Stamp::new(Urgency::Constant(SECOND), 1, 1), 0, 1).slack, Slack::of(SECOND));
-        assert_eq!(stamped(&mut Stamp::new(Urgency::Priority(5), 1, 1), 0, 1).priority, 5);
-        let due = stamped(&mut Stamp::new(Urgency::Deadline(SECOND), 1, 1), 7, 1).deadline;
-        assert_eq!(due, Instant::ZERO + Duration::from_micros(1_000_007));
-        assert_eq!(stamped(&mut Stamp::new(Urgency::None, 1, 1), 0, 1), Outgoing::new(FlowId(0), 1460));
+        let of = |rule| stamped(&mut stamp(rule, 1), 7, 1);
+        assert_eq!(of(Urgency::Constant(SECOND)).slack, Slack::of(SECOND));
+        assert_eq!(of(Urgency::Priority(5)).priority, 5);
+        assert_eq!(of(Urgency::Deadline(SECOND)).deadline, Instant::ZERO + Duration::from_micros(1_000_007));
+        assert_eq!(of(Urgency::None), Outgoing::new(FlowId(0), 1460));
+    }
+
+    /// 100 s more than without, whatever came before; so, too, where there is no data.
+    #[test]
+    fn a_class_has_more_slack_for_every_packet() {
+        let offset = Duration::from_secs(100);
+        for rule in [Urgency::Constant(SECOND), Urgency::FlowSize(SECOND), Urgency::Fair("100mbit".parse().unwrap())] {
+            let (mut plain, mut lower) = (stamp(rule.clone(), 14_600), stamp(rule.plus(offset), 14_600));
+            for micros in [0, 0, 100, 1000] {
+                let [one, other] = [&mut plain, &mut lower].map(|stamp| stamped(stamp, micros, 1460));
+                assert_eq!(other.slack, Slack::from_picos(one.slack.as_picos() + 100_000_000_000_000), "{plain:?}");
+                assert_eq!(other.priority, one.priority);
+            }
+            let mut bare = Outgoing::new(FlowId(0), 40);
+            Stamp::new(Urgency::FlowSize(SECOND).plus(offset), 1, 14_600, 1460).mark_bare(&mut bare, Instant::ZERO);
+            assert_eq!((bare.slack, bare.priority), (Slack::of(offset), 0));
+        }
+    }
+
+    /// The n-th packet of a flow has n milliseconds, and a bare one none.
+    #[derive(Debug)]
+    struct Counting;
+
+    impl SlackRule for Counting {
+        fn fields(&self, packet: &Facts) -> HeaderFields {
+            let slack = if packet.is_bare { Slack::ZERO } else { Slack::of(Duration::from_millis(packet.number)) };
+            HeaderFields { slack, priority: packet.weight, ..HeaderFields::default() }
+        }
+    }
+
+    #[test]
+    fn a_program_may_have_its_own_rule() {
+        let rule = Urgency::Custom(std::sync::Arc::new(Counting).into());
+        let mut stamp = Stamp::new(rule.clone(), 9, 1460, 1460);
+        let slacks = [0, 0, 5].map(|micros| stamped(&mut stamp, micros, 0).slack.as_picos() / 1_000_000_000);
+        assert_eq!(slacks, [0, 1, 2]);
+        let mut bare = Outgoing::new(FlowId(0), 40);
+        stamp.mark_bare(&mut bare, Instant::ZERO);
+        assert_eq!((bare.slack, bare.priority), (Slack::ZERO, 9));
+        assert_eq!(rule, rule.clone());
+        assert_ne!(rule, Urgency::Custom(std::sync::Arc::new(Counting).into()), "another one");
     }
 }

@@ -13,7 +13,7 @@ use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::{Check, SourceError};
 
 /// What the source is to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Where and when.
     pub terms: Terms,
@@ -41,14 +41,14 @@ impl Tcp {
         terms.check(check)?;
         check.range("size_bytes", size_bytes.unwrap_or(1), 1..=LARGEST_FLOW)?;
         let size = size_bytes.unwrap_or(u64::MAX);
-        let connection = Connection::new(protocol, size, terms.urgency)?;
+        let connection = Connection::new(protocol, size, &terms)?;
         let outlet = Outlet::new(terms, size, protocol.segment_len);
         Ok(Self { outlet, connection, alarm: Alarm::default(), start: None })
     }
 
     /// What no flow is yet: others are made from it, each with its own ends and size.
     pub(crate) fn prototype(terms: Terms, protocol: protocol::Config) -> Result<Self, SourceError> {
-        let connection = Connection::new(protocol, 0, terms.urgency)?;
+        let connection = Connection::new(protocol, 0, &terms)?;
         let outlet = Outlet::new(terms, 0, protocol.segment_len);
         Ok(Self { outlet, connection, alarm: Alarm::default(), start: None })
     }
@@ -187,7 +187,7 @@ mod tests {
     fn a_cautious_flow_sends_its_tail_at_once() {
         let mut cautious = config(100);
         cautious.protocol.flavour = protocol::Flavour::Sack;
-        let plain = run(cautious).reports[0].2.completion_time();
+        let plain = run(cautious.clone()).reports[0].2.completion_time();
         cautious.terms.urgency = Urgency::Cautious { step: Duration::from_secs(1), rate: "1gbit".parse().unwrap() };
         let log = run(cautious);
         let of = |level| log.sent.iter().filter(|packet| packet.len > 40 && packet.priority == level).count();

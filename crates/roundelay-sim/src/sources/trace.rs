@@ -5,7 +5,8 @@
 use roundelay::{Duration, FlowId, Instant, Slack};
 
 use crate::agent::{Agent, Context, FlowSpec, Outgoing};
-use crate::sources::stamp::{Stamp, Urgency};
+use crate::sources::stamp::Stamp;
+use crate::sources::urgency::Urgency;
 use crate::sources::{Check, SourceError, draw};
 
 /// A packet of the list.
@@ -77,8 +78,8 @@ impl Trace {
             (*bytes, *longest) = (*bytes + u64::from(packet.len), packet.len.max(*longest));
         }
         let flows = self.config.flows.iter().zip(sizes);
-        self.open =
-            flows.map(|(flow, (bytes, longest))| (context.open(*flow), Stamp::new(self.config.urgency, bytes, longest), bytes)).collect();
+        let stamp = |flow: &FlowSpec, bytes, longest| Stamp::new(self.config.urgency.clone(), flow.weight(), bytes, longest);
+        self.open = flows.map(|(flow, (bytes, longest))| (context.open(*flow), stamp(flow, bytes, longest), bytes)).collect();
     }
 }
 

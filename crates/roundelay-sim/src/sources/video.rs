@@ -13,7 +13,7 @@ use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::{Check, SourceError};
 
 /// What the source is to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Where and when: from the server to the viewer.
     pub terms: Terms,
@@ -49,8 +49,8 @@ impl Video {
         check.range("segment_bytes", segment_bytes, 1..=LARGEST_FLOW)?;
         check.range("interval", interval, Duration::from_micros(1)..=Duration::from_secs(86_400))?;
         Ok(Self {
+            connection: Connection::new(protocol, 0, &terms)?,
             outlet: Outlet::new(terms, u64::MAX, protocol.segment_len),
-            connection: Connection::new(protocol, 0, terms.urgency)?,
             alarm: Alarm::default(),
             segment_bytes,
             interval,

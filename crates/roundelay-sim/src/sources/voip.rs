@@ -9,7 +9,7 @@ use roundelay::{Duration, Rate};
 use crate::sources::SourceError;
 use crate::sources::on_off::{self, OnOff};
 use crate::sources::outlet::Terms;
-use crate::sources::stamp::Urgency;
+use crate::sources::urgency::Urgency;
 
 /// Mean talkspurt.
 pub const TALKSPURT: Duration = Duration::from_millis(1004);
@@ -21,7 +21,7 @@ pub const FRAME: Duration = Duration::from_millis(20);
 pub const DUE_WITHIN: Duration = Duration::from_millis(150);
 
 /// What the source is to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Where and when. If they say nothing of urgency, packets carry the deadline above.
     pub terms: Terms,

@@ -7,7 +7,7 @@ use crate::network::NodeId;
 use crate::sources::arrivals::{Mould, Transport};
 use crate::sources::burst::LARGEST_FLOW;
 use crate::sources::outlet::Terms;
-use crate::sources::stamp::Urgency;
+use crate::sources::urgency::Urgency;
 use crate::sources::{Check, SourceError, draw};
 
 /// A flow of the list.
@@ -69,7 +69,8 @@ impl Workload {
             }
         }
         let spec = FlowSpec { from: NodeId(0), to: NodeId(0), config: config.flow };
-        let terms = Terms { start: config.start, stop: config.stop, urgency: config.urgency, flow: spec, ..Terms::new(spec.from, spec.to) };
+        let terms =
+            Terms { start: config.start, stop: config.stop, urgency: config.urgency.clone(), flow: spec, ..Terms::new(spec.from, spec.to) };
         terms.check(check)?;
         let mould = Mould::new(config.transport, terms, check)?;
         Ok(Self { config, mould, next: 0, later: None })
@@ -78,7 +79,7 @@ impl Workload {
 
 impl Agent for Workload {
     fn wake(&mut self, context: &mut Context<'_>) {
-        let Config { start, start_jitter, stop, urgency, flow: config, .. } = self.config;
+        let Config { start, start_jitter, stop, flow: config, .. } = self.config;
         let later = *self.later.get_or_insert_with(|| start.since(Instant::ZERO) + draw::up_to(context.random(), start_jitter));
         while let Some(&Entry { at, from, to, size_bytes }) = self.config.flows.get(self.next) {
             let at = at + later;
@@ -88,7 +89,7 @@ impl Agent for Workload {
             if at > context.now() {
                 return context.wake_at(at);
             }
-            self.mould.begin(FlowSpec { from, to, config }, size_bytes, urgency, context);
+            self.mould.begin(FlowSpec { from, to, config }, size_bytes, &self.config.urgency, context);
             self.next += 1;
         }
         context.leave();

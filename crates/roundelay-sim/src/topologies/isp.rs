@@ -1,0 +1,317 @@
+//! A random network like that of an Internet service provider: core routers joined by preferential attachment, an edge router for each host.
+//!
+//! It stands in for the Rocketfuel map of the UPS paper (R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI
+//! 2016, section 2.3: 83 routers, 131 core links, half of them slower than the access links), which the paper does not name; no published map
+//! has this size. Measured maps have a few routers with many links and many with one (N. Spring, R. Mahajan, D. Wetherall, "Measuring ISP
+//! Topologies with Rocketfuel", SIGCOMM 2002), as preferential attachment makes them (A.-L. Barabasi, R. Albert, "Emergence of Scaling in
+//! Random Networks", Science 286, 1999): each router joins one that is there, drawn by its links; the links that are left join two routers
+//! drawn alike. Everything is drawn from `graph_seed`, so that runs with other seeds have the same network.
+//!
+//! **Rates of core links** are those that a link needs if each host sends at the rate of its edge link, evenly to the hosts of other routers: at a
+//! part `u` of that every link carries `u` of its rate, as in [`Internet2`](super::Internet2). Then the part `slower` of the links, those that
+//! carry least, are held below the rate of edge links, at `slower_rate` at most, and the others are no slower than that.
+//!
+//! Nodes: `core0` ..., then `edge0` ..., then `host0` ...; `edge i` is at `core (i mod routers)`.
+
+use std::collections::BTreeSet;
+
+use rand_pcg::Pcg64Mcg;
+use roundelay::{Billionths, Duration, Rate};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, within};
+use crate::network::{LinkClass, LinkConfig, Network, NodeId};
+use crate::random::{Drawer, stream};
+use crate::routing::Routes;
+use crate::sources::draw;
+use crate::written::{InWords, read, whole};
+
+/// More core routers than this are refused: routes between all pairs give the rates.
+const MOST_ROUTERS: u64 = 1_000;
+/// Draws of a pair of routers before the first pair that is not joined is taken.
+const MOST_DRAWS: u32 = 1_000;
+
+/// Its parameters.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Isp {
+    /// Core routers: 3 to 1,000.
+    #[serde(deserialize_with = "whole::<_, _, 3, 1_000>")]
+    #[schemars(range(min = 3, max = 1_000))]
+    pub routers: u32,
+    /// Links between them: `routers` - 1, which is a tree, to one for each pair.
+    #[serde(deserialize_with = "whole::<_, _, 2, 499_500>")]
+    #[schemars(range(min = 2, max = 499_500))]
+    pub links: u32,
+    /// Of all that is drawn.
+    #[serde(deserialize_with = "whole::<_, _, 0, { u64::MAX }>")]
+    pub graph_seed: u64,
+    /// Hosts, dealt over the routers in turn: 2 or more.
+    #[serde(deserialize_with = "whole::<_, _, 2, 500_000>")]
+    #[schemars(range(min = 2, max = 500_000))]
+    pub hosts: u32,
+    /// Of links from edge routers to core routers.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
+    pub access_rate: Rate,
+    /// Of links from hosts to edge routers.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
+    pub host_rate: Rate,
+    /// Delay of both.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    pub access_delay: Duration,
+    /// The part of the core links that are slower than `access_rate`, to the nearest whole number of links.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Billionths>")]
+    pub slower: Billionths,
+    /// The highest rate that these have: below `access_rate`.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Rate>")]
+    pub slower_rate: Rate,
+    /// Least delay of a core link. Delays are drawn evenly.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    pub delay: Duration,
+    /// Longest delay of a core link.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "InWords<Duration>")]
+    pub most_delay: Duration,
+}
+
+impl Default for Isp {
+    fn default() -> Self {
+        Self {
+            routers: 83,
+            links: 131,
+            graph_seed: 1,
+            hosts: 83,
+            access_rate: mbit(1_000),
+            host_rate: mbit(10_000),
+            access_delay: Duration::from_millis(1),
+            slower: Billionths(Billionths::ONE.0 / 2),
+            slower_rate: mbit(900),
+            delay: Duration::from_millis(1),
+            most_delay: Duration::from_millis(14),
+        }
+    }
+}
+
+impl Isp {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn build(&self, queues: &Queues) -> Result<Topology, TopologyError> {
+        self.check()?;
+        let mut random = stream(self.graph_seed, Drawer::Graph);
+        let pairs = self.pairs(&mut random);
+        let mut builder = Builder::new(queues);
+        let cores: Vec<_> = (0..self.routers).map(|number| builder.router(&format!("core{number}"))).collect();
+        for ((one, other), rate) in pairs.iter().zip(self.rates(&pairs)) {
+            let delay = self.delay + draw::up_to(&mut random, self.most_delay - self.delay);
+            builder.join(cores[*one], cores[*other], Wire { rate, delay }, LinkClass::Core);
+        }
+        let [edge, host] = [self.access_rate, self.host_rate].map(|rate| Wire { rate, delay: self.access_delay });
+        let edges: Vec<_> = (0..self.hosts).map(|number| builder.router(&format!("edge{number}"))).collect();
+        for (router, core) in edges.iter().zip(cores.iter().cycle()) {
+            builder.join(*router, *core, edge, LinkClass::Edge);
+        }
+        (0..).zip(edges).for_each(|(number, router)| _ = builder.host(&format!("host{number}"), router, host));
+        Ok(builder.topology)
+    }
+
+    fn check(&self) -> Result<(), TopologyError> {
+        let routers = within("routers", self.routers.into(), 3, MOST_ROUTERS)?;
+        within("links", self.links.into(), routers - 1, routers * (routers - 1) / 2)?;
+        within("hosts", self.hosts.into(), 2, super::MOST_NODES)?;
+        not_too_many("hosts", routers + 2 * u64::from(self.hosts))?;
+        if self.slower_rate >= self.access_rate {
+            let message = format!("{}: legal range 1bit to less than access_rate, {}", self.slower_rate, self.access_rate);
+            return Err(TopologyError::new("slower_rate", message));
+        }
+        if self.most_delay < self.delay {
+            return Err(TopologyError::new("most_delay", format!("{}: legal range from delay, {}", self.most_delay, self.delay)));
+        }
+        Ok(())
+    }
+
+    /// Which routers are joined, the lower number first: a tree, then what is left.
+    fn pairs(&self, random: &mut Pcg64Mcg) -> Vec<(usize, usize)> {
+        // Each router as often as it has links: whoever is drawn from these is drawn by its links.
+        let (mut pairs, mut ends) = (vec![(0, 1)], vec![0, 1]);
+        for router in 2..self.routers as usize {
+            let other = ends[draw::below(random, ends.len() as u64) as usize];
+            pairs.push((other, router));
+            ends.extend([other, router]);
+        }
+        let mut joined: BTreeSet<_> = pairs.iter().copied().collect();
+        while pairs.len() < self.links as usize {
+            let pair = self.free_pair(&ends, &joined, random);
+            joined.insert(pair);
+            pairs.push(pair);
+            ends.extend([pair.0, pair.1]);
+        }
+        pairs
+    }
+
+    /// Two routers drawn by their links that are not joined yet.
+    fn free_pair(&self, ends: &[usize], joined: &BTreeSet<(usize, usize)>, random: &mut Pcg64Mcg) -> (usize, usize) {
+        let is_free = |(one, other): &(usize, usize)| one != other && !joined.contains(&(*one, *other));
+        let mut drawn = || {
+            let [one, other] = [(); 2].map(|()| ends[draw::below(random, ends.len() as u64) as usize]);
+            (one.min(other), one.max(other))
+        };
+        let found = (0..MOST_DRAWS).map(|_| drawn()).find(is_free);
+        let routers = self.routers as usize;
+        let mut all = (0..routers).flat_map(|one| (one + 1..routers).map(move |other| (one, other)));
+        found.or_else(|| all.find(is_free)).expect("there are fewer links than pairs")
+    }
+
+    /// Rates of the core links.
+    fn rates(&self, pairs: &[(usize, usize)]) -> Vec<Rate> {
+        let loads = self.loads(pairs);
+        let mut by_load: Vec<_> = (0..loads.len()).collect();
+        by_load.sort_by_key(|link| loads[*link]);
+        let one = u128::from(Billionths::ONE.0);
+        let slower = ((loads.len() as u128 * u128::from(self.slower.0) + one / 2) / one) as usize;
+        let mut rates = loads;
+        for (place, link) in by_load.into_iter().enumerate() {
+            let load = rates[link];
+            rates[link] = if place < slower { load.min(self.slower_rate) } else { load.max(self.access_rate) };
+        }
+        rates
+    }
+
+    /// What each link carries on its busier way if all hosts send at `access_rate`, evenly to hosts of other routers, rounded up to whole Mbit/s.
+    fn loads(&self, pairs: &[(usize, usize)]) -> Vec<Rate> {
+        const PARTS: u128 = 1 << 20;
+        let network = core(self.routers, pairs);
+        let hosts = |router: u32| u128::from(self.hosts / self.routers + u32::from(router < self.hosts % self.routers));
+        let (mut routes, mut loads) = (Routes::default(), vec![0; 2 * pairs.len()]);
+        for from in (0..self.routers).filter(|from| hosts(*from) > 0) {
+            let others = (u128::from(self.hosts) - hosts(from)).max(1);
+            let each = u128::from(self.access_rate.bits_per_second()) * hosts(from) * PARTS / others;
+            for to in (0..self.routers).filter(|to| *to != from) {
+                let route = routes.between(&network, NodeId(from), NodeId(to)).expect("the core is connected");
+                routes.links(route).for_each(|link| loads[link] += each * hosts(to));
+            }
+        }
+        let mbits = |load: u128| load.div_ceil(PARTS * 1_000_000).clamp(1, 1 << 40) as u64;
+        loads.chunks(2).map(|ways| mbit(mbits(ways[0].max(ways[1])))).collect()
+    }
+}
+
+/// The core alone, its links in pairs.
+fn core(routers: u32, pairs: &[(usize, usize)]) -> Network {
+    let mut network = Network::default();
+    (0..routers).for_each(|_| _ = network.add_node());
+    for (one, other) in pairs {
+        for (from, to) in [(one, other), (other, one)] {
+            let [from, to] = [from, to].map(|node| NodeId(*node as u32));
+            network.add_link(LinkConfig::new(from, to, mbit(1), Duration::ZERO, Queues::default().core)).expect("ends are there");
+        }
+    }
+    network
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::links_of;
+    use super::*;
+
+    fn built(isp: &Isp) -> Topology {
+        isp.build(&Queues::default()).unwrap()
+    }
+
+    fn core_links(topology: &Topology) -> impl Iterator<Item = &LinkConfig> {
+        topology.network.links().iter().filter(|link| link.class == LinkClass::Core).step_by(2)
+    }
+
+    /// Links of each core router, the least first.
+    fn degrees(topology: &Topology) -> Vec<usize> {
+        let links = |node: u32| {
+            let leaving = topology.network.leaving(NodeId(node)).iter();
+            leaving.filter(|link| topology.network.links()[link.index()].class == LinkClass::Core).count()
+        };
+        let mut degrees: Vec<_> = (0..83).map(links).collect();
+        degrees.sort_unstable();
+        degrees
+    }
+
+    #[test]
+    fn it_has_the_numbers_of_the_paper_and_is_connected() {
+        for graph_seed in 0..20 {
+            let topology = built(&Isp { graph_seed, ..Isp::default() });
+            let network = &topology.network;
+            assert_eq!(LinkClass::ALL.map(|class| links_of(&topology, class)), [2 * 131, 3 * 83, 83]);
+            assert_eq!((network.nodes(), topology.hosts.len()), (3 * 83, 83));
+            let pairs: BTreeSet<_> = core_links(&topology).map(|link| (link.from.min(link.to), link.from.max(link.to))).collect();
+            assert_eq!(pairs.len(), 131, "no two join the same routers");
+            assert!(topology.hosts[1..].iter().all(|host| network.route(topology.hosts[0], *host).is_ok()), "{graph_seed}");
+            let slower = core_links(&topology).filter(|link| link.rate < mbit(1000)).count();
+            assert_eq!(slower, 66, "half of 131");
+            let least = Duration::from_millis(1);
+            assert!(core_links(&topology).all(|link| (least..=Duration::from_millis(14)).contains(&link.delay)));
+        }
+    }
+
+    /// A third of the routers have one link, a few have many: an even draw of the same number of links has neither.
+    #[test]
+    fn links_are_dealt_as_in_maps_of_providers() {
+        for graph_seed in 0..20 {
+            let degrees = degrees(&built(&Isp { graph_seed, ..Isp::default() }));
+            assert_eq!(degrees.iter().sum::<usize>(), 2 * 131);
+            let single = degrees.iter().filter(|degree| **degree == 1).count();
+            assert!((20..50).contains(&single) && degrees[82] >= 12, "{graph_seed}: {degrees:?}");
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_network() {
+        let links = |graph_seed| {
+            let topology = built(&Isp { graph_seed, ..Isp::default() });
+            core_links(&topology).map(|link| (link.from, link.to, link.rate, link.delay)).collect::<Vec<_>>()
+        };
+        assert_eq!(links(7), links(7));
+        assert_ne!(links(7), links(8));
+    }
+
+    /// In a star with a host each, a host sends to each of three others a third of its rate; a leaf's link carries all that its host sends.
+    #[test]
+    fn rates_are_what_links_carry() {
+        let isp = Isp { routers: 4, links: 3, hosts: 4, slower: Billionths(0), ..Isp::default() };
+        let star = [(0, 1), (0, 2), (0, 3)];
+        assert_eq!(isp.loads(&star), [mbit(1000); 3]);
+        let chain = [(0, 1), (1, 2), (2, 3)];
+        assert_eq!(isp.loads(&chain), [1000, 1334, 1000].map(mbit), "4 of 12 ordered pairs cross the middle one way");
+        let slow = Isp { slower: Billionths(Billionths::ONE.0 / 3), ..isp };
+        assert_eq!(slow.rates(&chain), [900, 1334, 1000].map(mbit));
+        let two = Isp { hosts: 8, ..slow };
+        assert_eq!(two.rates(&chain), [900, 2667, 2000].map(mbit), "two hosts a router: twice the load");
+    }
+
+    #[test]
+    fn all_pairs_may_be_joined() {
+        let isp = Isp { routers: 12, links: 66, hosts: 12, ..Isp::default() };
+        assert_eq!(links_of(&built(&isp), LinkClass::Core), 132);
+        let tree = Isp { routers: 12, links: 11, hosts: 5, ..Isp::default() };
+        assert_eq!(built(&tree).hosts.len(), 5);
+    }
+
+    #[test]
+    fn errors_name_the_parameter_and_the_range() {
+        let message = |isp: Isp| isp.build(&Queues::default()).unwrap_err().to_string();
+        let plain = Isp::default;
+        assert_eq!(message(Isp { links: 81, ..plain() }), "links: 81 is not in the legal range 82 to 3403");
+        assert_eq!(message(Isp { links: 3404, ..plain() }), "links: 3404 is not in the legal range 82 to 3403");
+        assert_eq!(message(Isp { routers: 2, ..plain() }), "routers: 2 is not in the legal range 3 to 1000");
+        assert_eq!(message(Isp { hosts: 1, ..plain() }), "hosts: 1 is not in the legal range 2 to 1048576");
+        let rate = message(Isp { slower_rate: mbit(1000), ..plain() });
+        assert_eq!(rate, "slower_rate: 1gbit: legal range 1bit to less than access_rate, 1gbit");
+        let delay = message(Isp { most_delay: Duration::ZERO, ..plain() });
+        assert_eq!(delay, "most_delay: 0s: legal range from delay, 1ms");
+    }
+}

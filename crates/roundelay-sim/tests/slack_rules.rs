@@ -1,0 +1,143 @@
+//! Slack rules in scenarios: weighted fairness, classes by an offset, and a program's own rule, each under LSTF.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use roundelay::{Duration, Slack};
+use roundelay_sim::scenario::{Results, Scenario};
+use roundelay_sim::sources::{Facts, HeaderFields, SlackRule, Urgency};
+
+fn read(text: &str) -> Result<Scenario, String> {
+    Scenario::from_toml("mine.toml", text, Path::new(".")).map_err(|error| error.to_string())
+}
+
+fn scenario(text: &str) -> Scenario {
+    read(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn run(scenario: &Scenario) -> Results {
+    scenario.run(1, |_| ()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Flows over TCP that share a link of 1 Gbit/s with a buffer of 8,000 packets (97 ms), two of each weight. Their throughputs in Mbit/s.
+fn shares(queue: &str, sources: [&str; 3]) -> Vec<f64> {
+    let top = "duration = \"2s\"\nwarmup = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 6\nrate = \"1gbit\"\ndelay = \"100us\"\n\
+               access_rate = \"10gbit\"\naccess_delay = \"10us\"\n";
+    let group = |(number, keys): (usize, &str)| {
+        let hosts = format!("[\"s{}\", \"s{}\"]", 2 * number, 2 * number + 1);
+        format!(
+            "[[source]]\nkind = \"tcp\"\nfrom = {hosts}\nto = {}\ntcp = {{ preset = \"ns2_newreno\" }}\n{keys}\n",
+            hosts.replace('s', "r")
+        )
+    };
+    let sources: String = sources.into_iter().enumerate().map(group).collect();
+    let results = run(&scenario(&format!("{top}[queue]\ncore = \"{queue} limit 8000\"\n{sources}")));
+    results.flows.iter().map(|flow| flow.throughput / 1e6).collect()
+}
+
+fn is_close(actual: &[f64], expected: [f64; 6]) -> bool {
+    actual.iter().zip(expected).all(|(actual, expected)| (actual / expected - 1.0).abs() < 0.05)
+}
+
+/// Shares of 1, 2 and 4 fourteenths. The fourteen shares of the rule add up to less than the link's rate.
+#[test]
+fn weighted_fairness_by_slack_alone() {
+    let [one, two, four] = [1, 2, 4].map(|weight| f64::from(weight) * 1000.0 / 14.0);
+    let expected = [one, one, two, two, four, four];
+    let weighted = [1, 2, 4].map(|weight| format!("urgency = \"fair 40mbit\"\nweight = {weight}"));
+    let weighted = weighted.each_ref().map(String::as_str);
+    let lstf = shares("lstf", weighted);
+    assert!(is_close(&lstf, expected), "{lstf:?}");
+    let fifo = shares("fifo", weighted);
+    assert!(!is_close(&fifo, expected), "{fifo:?}: nobody looks at slack");
+    let even = shares("lstf", ["urgency = \"fair 40mbit\""; 3]);
+    assert!(is_close(&even, [1000.0 / 6.0; 6]), "{even:?}");
+    let constant = [1, 2, 4].map(|weight| format!("urgency = \"slack 1s\"\nweight = {weight}"));
+    let constant = shares("lstf", constant.each_ref().map(String::as_str));
+    assert!(!is_close(&constant, expected), "{constant:?}: this rule knows no weights");
+}
+
+/// Two classes that together send more than a link takes, the upper one less. Packets, means of delays and throughputs.
+fn classes(queue: &str, upper: &str, lower: &str) -> Vec<(u64, Option<f64>, f64)> {
+    let top = "duration = \"5s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 2\nrate = \"10mbit\"\n";
+    let source = |host: u32, urgency: &str| {
+        format!("[[source]]\nkind = \"poisson\"\nrate = \"7mbit\"\nfrom = \"s{host}\"\nto = \"r{host}\"\nurgency = \"{urgency}\"\n")
+    };
+    let text = format!("{top}[queue]\ncore = \"{queue} limit 100000\"\n{}{}", source(0, upper), source(1, lower));
+    let group = |group: &roundelay_sim::scenario::GroupResult| (group.packets.delivered, group.delay.mean, group.throughput);
+    run(&scenario(&text)).groups.iter().map(group).collect()
+}
+
+#[test]
+fn an_offset_makes_a_class_of_strict_priority() {
+    let strict = classes("priority", "priority 0", "priority 1");
+    assert!(strict[0].1.unwrap() < 0.05 && strict[1].1.unwrap() > 0.3, "{strict:?}");
+    assert_eq!(classes("lstf", "slack 1s", "slack 1s plus 100s"), strict, "packet by packet");
+    let one = classes("lstf", "slack 1s", "slack 1s");
+    assert!(one[0].1.unwrap() > 0.3, "{one:?}: without an offset it is one class");
+    let little = classes("lstf", "slack 1s", "slack 1s plus 10ms");
+    assert!(little[0].1.unwrap() > strict[0].1.unwrap() * 2.0, "{little:?}: longer waits than the offset overtake");
+}
+
+/// Weights are read by queues that know weights, and by the fair rule where queues go by slack.
+#[test]
+fn weights_that_slack_tells_of_are_not_lost() {
+    let notes = |queue: &str, urgency: &str| {
+        let source =
+            format!("kind = \"cbr\"\nrate = \"1mbit\"\nfrom = \"s0\"\nto = \"r0\"\nname = \"web\"\nweight = 2\nurgency = \"{urgency}\"\n");
+        let text = format!("duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\n[queue]\ncore = \"{queue}\"\n[[source]]\n{source}");
+        scenario(&text).notes()
+    };
+    let unread = "No queue looks at the weights of these sources: web.";
+    assert_eq!(notes("lstf", "fair 1mbit"), [""; 0]);
+    assert_eq!(notes("lstf", "fair 1mbit plus 1s"), [""; 0]);
+    assert_eq!(notes("lstf", "slack 1s"), [unread]);
+    assert_eq!(notes("fifo", "fair 1mbit"), [unread, "No queue looks at the urgency of these sources: web."]);
+}
+
+#[derive(Debug)]
+struct BySize;
+
+impl SlackRule for BySize {
+    fn fields(&self, packet: &Facts) -> HeaderFields {
+        let packets = if packet.is_bare { 0 } else { packet.size_bytes.div_ceil(1460) };
+        HeaderFields { slack: Slack::of(Duration::from_secs(packets)), ..HeaderFields::default() }
+    }
+}
+
+#[test]
+fn a_program_hands_in_its_own_rule() {
+    let text = |urgency: &str| {
+        format!(
+            "duration = \"500ms\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 6\nrate = \"100mbit\"\ndelay = \"100us\"\n[queue]\ncore = \"lstf\"\n\
+             [[source]]\nkind = \"arrivals\"\nfrom = [\"s*\", \"r*\"]\nutilisation = 0.3\nlink_rate = \"50mbit\"\nsizes = \"ups\"\n\
+             transport = \"tcp\"\n{urgency}"
+        )
+    };
+    let built_in = run(&scenario(&text("urgency = \"size 1s\"")));
+    let mut own = scenario(&text(""));
+    let plain = run(&own);
+    own.groups[0].urgency = Urgency::Custom(Arc::new(BySize).into());
+    assert_eq!(own.notes(), [""; 0], "nobody knows what it writes");
+    let own = run(&own);
+    assert_eq!(own.groups, built_in.groups);
+    assert_ne!(own.groups[0].completion, plain.groups[0].completion);
+}
+
+#[test]
+fn errors_name_the_line() {
+    let refused = |urgency: &str| {
+        let source = "[[source]]\nkind = \"cbr\"\nrate = \"1mbit\"\nfrom = \"s0\"\nto = \"r0\"\n";
+        read(&format!("duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\n{source}urgency = \"{urgency}\"\n")).unwrap_err()
+    };
+    assert_eq!(
+        refused("deadline 1s plus 1s"),
+        "mine.toml:9: 'deadline 1s plus 1s': 'plus' is for rules with slack: slack, size, remaining, fair, cautious"
+    );
+    assert_eq!(refused("size 1s plus 100"), "mine.toml:9: '100' has no unit: expected a time in s, ms, us or ns, as in \"5ms\"");
+    assert_eq!(
+        refused("cautious 1s 1gbit plus 1s"),
+        "mine.toml:9: urgency: \"cautious\" is for sources over TCP: others have no tail to send"
+    );
+    assert!(refused("plus 1s").starts_with("mine.toml:9: 'plus 1s': expected urgency: "));
+}
