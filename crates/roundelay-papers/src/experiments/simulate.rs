@@ -36,7 +36,7 @@ mod transfers;
 
 use std::collections::BTreeMap;
 
-use roundelay_sim::scenario::Scenario;
+use roundelay_sim::scenario::{self, Scenario};
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -111,6 +111,16 @@ impl Simulate {
         changed(table, part, &self.changes(part)?)
     }
 
+    /// Whether the scenario measures what is to be told.
+    fn measured(&self, measures: &scenario::Measures) -> Result<(), Wrong> {
+        let needed = match self.measures {
+            Measures::Transfers if !measures.transfers => "meter.transfers = true",
+            Measures::Rates if measures.rates.is_none() => "meter.rates, as in \"1ms\"",
+            _ => return Ok(()),
+        };
+        Err(Wrong::new("measures", format!("measures: needs scenario.{needed}")))
+    }
+
     /// What a part changes: its scheme first, then its column.
     fn changes(&self, part: &str) -> Result<Vec<Change<'_>>, Wrong> {
         let of = |column: &str| changes(("columns", &self.columns), &self.queues, column);
@@ -149,7 +159,7 @@ fn name((column, scheme): (&str, &str)) -> String {
 
 impl Experiment for Simulate {
     fn check(&self) -> Result<(), Wrong> {
-        self.parts().iter().try_for_each(|part| self.scenario(part, 1).map(drop))
+        self.parts().iter().try_for_each(|part| self.measured(&self.scenario(part, 1)?.measures))
     }
 
     fn parts(&self) -> Vec<String> {

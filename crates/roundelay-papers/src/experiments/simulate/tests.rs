@@ -106,3 +106,90 @@ fn a_line_has_its_slope() {
     assert!((line.slope + 2.0).abs() < 1e-12 && (line.correlation + 1.0).abs() < 1e-12);
     assert_eq!(Line::through(&[(1.0, 1.0), (1.0, 2.0)]), None);
 }
+
+/// Two networks under two schemes; one key is for one scheme alone.
+fn with_schemes() -> Simulate {
+    let text = r#"
+measures = "transfers"
+[columns]
+slow = { "topology.rate" = "2mbit", "LSTF: source.0.urgency" = "size 1s" }
+fast = {}
+[schemes]
+FIFO = "fifo limit 1000"
+LSTF = "lstf limit 1000"
+[scenario]
+duration = "20s"
+topology = { template = "dumbbell", pairs = 2, rate = "10mbit", delay = "5ms" }
+meter = { transfers = true, complete = "acknowledged" }
+[[scenario.source]]
+name = "long"
+kind = "tcp"
+from = "s0"
+to = "r0"
+size = 1000000
+urgency = "slack 1s"
+[[scenario.source]]
+name = "short"
+kind = "tcp"
+from = "s1"
+to = "r1"
+start = "1s"
+size = 50000
+urgency = "size 1s"
+"#;
+    text.parse::<Table>().unwrap().try_into().unwrap()
+}
+
+#[test]
+fn columns_run_under_each_scheme() {
+    let plan = with_schemes();
+    let mut parts = plan.parts();
+    parts.sort_unstable();
+    assert_eq!(parts, ["fast by FIFO", "fast by LSTF", "slow by FIFO", "slow by LSTF"]);
+    plan.check().unwrap();
+    let completion = |part: &str, group: &str| {
+        let rows = plan.run(part, 1).unwrap().rows;
+        assert_eq!(value(&rows, &format!("{group} transfers"), None), Some(1.0));
+        assert_eq!(value(&rows, &format!("{group} incomplete"), None), Some(0.0));
+        value(&rows, &format!("{group} completion, s"), None).unwrap()
+    };
+    // One transfer of a megabyte at 10 and at 2 Mbit/s; the short one goes first where slack is by size.
+    assert!((0.8..1.6).contains(&completion("fast by FIFO", "long")) && (4.0..6.0).contains(&completion("slow by FIFO", "long")));
+    assert!(completion("slow by LSTF", "short") < 0.8 * completion("slow by FIFO", "short"));
+}
+
+#[test]
+fn a_scheme_s_key_is_its_own() {
+    let plan = with_schemes();
+    let urgency = |part: &str| plan.scenario(part, 1).unwrap().groups[0].urgency.clone();
+    assert_eq!(urgency("fast by LSTF"), urgency("slow by FIFO"));
+    assert_ne!(urgency("slow by LSTF"), urgency("slow by FIFO"));
+    let mut planted = plan.clone();
+    planted.instead("fifo limit 1000").unwrap();
+    let completion = |plan: &Simulate| value(&plan.run("slow by LSTF", 1).unwrap().rows, "short completion, s", None).unwrap();
+    assert!(completion(&plan) < completion(&planted));
+}
+
+#[test]
+fn a_scheme_s_errors_name_its_key() {
+    let mut plan = with_schemes();
+    plan.schemes.insert("LSTF".to_owned(), Value::String("lsft".to_owned()));
+    assert_eq!(plan.check().unwrap_err().path, "schemes.LSTF");
+    let mut plan = with_schemes();
+    let column: Table = "\"FIOF: source.0.urgency\" = \"size 1s\"".parse().unwrap();
+    plan.columns.insert("slow".to_owned(), Value::Table(column));
+    assert!(plan.check().unwrap_err().message.contains("FIOF"), "a scheme that there is not");
+}
+
+#[test]
+fn rates_are_told_by_interval() {
+    let mut plan = with_schemes();
+    plan.measures = Measures::Rates;
+    assert_eq!(plan.check().unwrap_err().path, "measures", "nothing is measured that could be told");
+    plan.scenario.insert("meter".to_owned(), Value::Table("rates = \"1s\"".parse().unwrap()));
+    let rows = plan.run("slow by FIFO", 1).unwrap().rows;
+    let rate = |end| value(&rows, "long rate, Mbit/s", Some(end)).unwrap();
+    assert!(rate(1000.0) > 1.0 && rate(1000.0) <= 2.0 && rate(20_000.0) == 0.0, "{}", rate(1000.0));
+    let jain = |end| value(&rows, "all Jain's index", Some(end));
+    assert!(jain(1000.0).is_some_and(|index| (index - 0.5).abs() < 0.01), "one of two flows has begun");
+}
