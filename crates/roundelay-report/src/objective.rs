@@ -170,7 +170,9 @@ fn in_words(worse: Interval) -> String {
 }
 
 fn signed(part: f64) -> String {
-    format!("{:+.1} %", part * 100.0)
+    // What rounds to zero has no sign.
+    let tenths = (part * 1e3).round();
+    if tenths == 0.0 { "0.0 %".to_owned() } else { format!("{:+.1} %", tenths / 10.0) }
 }
 
 const fn name(which: Figure) -> &'static str {
