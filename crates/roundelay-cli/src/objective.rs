@@ -23,7 +23,8 @@ const MOST_WAITING: f64 = 65_536.0;
 
 pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     check_outputs(arguments)?;
-    let Read { name, mut scenario, notes, .. } = Read::scenario(&arguments.scenario)?;
+    let Read { name, mut scenario, notes, text } = Read::scenario(&arguments.scenario)?;
+    let name = if arguments.objective.is_some() { name } else { located(&name, &text) };
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
     let plan = Plan::new(arguments, &name, &scenario)?;
     let runs = plan.runs(arguments, &scenario)?;
@@ -33,6 +34,12 @@ pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     let written = arguments.html.as_ref().map_or(Ok(()), |path| write_text(path, &result.html()).map_err(Failure::run));
     print(&if arguments.json { result.json() } else { result.table(style::of_stdout()) })?;
     written
+}
+
+/// The file with the line of its table, where that has one of its own.
+fn located(name: &str, text: &str) -> String {
+    let line = text.lines().position(|line| line.trim_start().starts_with("[objective]"));
+    line.map_or_else(|| name.to_owned(), |line| format!("{name}:{}", line + 1))
 }
 
 /// # Errors

@@ -130,7 +130,10 @@ fn wrong_objectives_are_told() {
     assert!(of("").contains("flows.toml: no objective: add a table [objective]"));
     assert!(of("[objective]\nmeasure = \"speed\"\n").contains("flows.toml:20: unknown variant `speed`, expected one of `completion`"));
     assert!(of("[objective]\nmeasure = \"tail\"\nthreshold = 2\n").contains("flows.toml:21: 2: expected a share, legal range 0 to 1"));
-    assert!(of("[objective]\nmeasure = \"fairness\"\n").contains("fairness needs one, as in slack = \"fair 10mbit\""));
+    assert!(
+        of("[objective]\nmeasure = \"fairness\"\n")
+            .contains("flows.toml:19: [objective] slack: fairness needs one, as in slack = \"fair 10mbit\"")
+    );
     assert!(of("[objective]\nmeasure = \"weighted-fairness\"\nslack = \"fair 1mbit\"\n").contains("two flows or more that stay open"));
     let scenario = folder.flows(COMPLETION);
     assert!(error(&scenario, &["--objective", "speed"]).contains("completion, completion-by-bytes, tail"));

@@ -275,7 +275,7 @@ impl ObjectiveResult {
     /// The verdicts, a sentence or two each.
     fn sentences(&self) -> Vec<String> {
         let fifo = match self.fifo.answer {
-            Answer::Does => format!("{} In this scenario the discipline hardly matters for the objective.", self.fifo.sentence),
+            Answer::Does => format!("{} In this scenario neither of the two is needed for the objective.", self.fifo.sentence),
             _ => self.fifo.sentence.clone(),
         };
         let (cut_off, cost) = (self.cut_off(), self.cost_in_words());
