@@ -316,13 +316,13 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         let cases = [
-            ("measure = \"speed\"", "mine.toml:14: unknown variant `speed`"),
-            ("slack = \"slack 1s\"", "mine.toml:13: missing field `measure`"),
-            ("measure = \"tail\"\nslack = \"deadline 1s\"", "mine.toml:15: 'deadline 1s': expected a slack: \"slack 1s\""),
-            ("measure = \"tail\"\nspecialist = \"sjfx\"", "mine.toml:15: "),
-            ("measure = \"tail\"\nthreshold = 1", "mine.toml:15: threshold: legal range 0 to less than 1"),
-            ("measure = \"tail\"\nthreshold = \"5x\"", "mine.toml:15: '5x': expected a share, legal range 0 to 1"),
-            ("measure = \"tail\"\nslak = 1", "mine.toml:15: unknown field `slak`"),
+            ("measure = \"speed\"", "mine.toml:13: unknown variant `speed`"),
+            ("slack = \"slack 1s\"", "mine.toml:12: missing field `measure`"),
+            ("measure = \"tail\"\nslack = \"deadline 1s\"", "mine.toml:14: 'deadline 1s': expected a slack: \"slack 1s\""),
+            ("measure = \"tail\"\nspecialist = \"sjfx\"", "mine.toml:14: "),
+            ("measure = \"tail\"\nthreshold = 1", "mine.toml:14: threshold: legal range 0 to less than 1"),
+            ("measure = \"tail\"\nthreshold = \"5x\"", "mine.toml:14: '5x': expected a share, legal range 0 to 1"),
+            ("measure = \"tail\"\nslak = 1", "mine.toml:14: unknown field `slak`"),
         ];
         for (text, expected) in cases {
             let error = scenario(text).unwrap_err().to_string();
