@@ -3,7 +3,7 @@
 //!
 //! A [`Load`] says who sends, how long packets are and how the backlog swells and shrinks; a [`Subject`] is what is measured: nothing
 //! ([`Subject::Generator`]) or a discipline. [`time()`] measures CPU time in interleaved rounds, [`count`] counts instructions and
-//! cache misses under valgrind, where noise is zero.
+//! cache misses under valgrind, where noise is zero. [`standing()`] measures CPU time at a given backlog, in a second or two.
 
 mod controller;
 mod flow_set;
@@ -15,6 +15,7 @@ mod load;
 mod memory;
 mod nothing;
 mod run;
+mod standing;
 mod time;
 
 pub use flow_set::{FlowSet, FlowSetError};
@@ -23,6 +24,7 @@ pub use instructions::{Counts, InstructionsError, count};
 pub use load::{Lengths, Load, LoadError, Memory, Pattern};
 pub use memory::needed as needed_memory;
 pub use run::{LoadRefused, Passed, Running, Subject, prepare, run_pairs};
+pub use standing::{Standing, standing};
 pub use time::{Timing, cpu_seconds, time};
 
 /// The compiler that built this and the machine it built for, which counts of instructions depend on.

@@ -24,6 +24,11 @@ impl Timing {
     pub fn spread_without(&self, other: &Self) -> [f64; 3] {
         spread(self.nanos.iter().zip(&other.nanos).map(|(own, other)| own - other).collect())
     }
+
+    /// The middle of the ratios to the same rounds of another.
+    pub fn over(&self, other: &Self) -> f64 {
+        spread(self.nanos.iter().zip(&other.nanos).map(|(own, other)| own / other).collect())[1]
+    }
 }
 
 fn spread(mut values: Vec<f64>) -> [f64; 3] {
@@ -76,5 +81,6 @@ mod tests {
         let [own, other] = [vec![30.0, 10.0, 20.0], vec![25.0, 4.0, 16.0]].map(|nanos| Timing { nanos, passed: Passed::default() });
         assert_eq!(own.spread(), [10.0, 20.0, 30.0]);
         assert_eq!(own.spread_without(&other), [4.0, 5.0, 6.0]);
+        assert_eq!(own.over(&other), 1.25);
     }
 }

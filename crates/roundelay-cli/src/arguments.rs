@@ -1,5 +1,6 @@
 //! What the user types.
 
+mod objective;
 mod replay;
 mod runs;
 
@@ -12,6 +13,7 @@ use roundelay::{Limit, Rate};
 use roundelay_bench::{FlowSet, Lengths, Memory, Pattern};
 use roundelay_trace::{FlowBy, WeightRule, WeightRules};
 
+pub(crate) use objective::Objective;
 pub(crate) use replay::Replay;
 pub(crate) use runs::Runs;
 
@@ -44,6 +46,11 @@ pub(crate) enum Command {
     /// all routers follow them: least slack time first (lstf) is as near to a universal packet scheduler as there can be (Mittal et al., NSDI 2016). Packets that
     /// get out later than recorded are overdue. Sources fall silent when the scenario's duration is over; both runs go on until the network is empty.
     Replay(Box<Replay>),
+    /// Say whether least slack time first (lstf) serves an objective in a scenario as well as the discipline made for it, and what it costs
+    ///
+    /// The scenario runs with the same seeds under fifo, under the specialist and under lstf with the slack of the objective (Mittal et al., NSDI 2016, section 3).
+    /// Figures are compared seed by seed. See docs/simulator/objective.md.
+    Objective(Box<Objective>),
     /// Check the log of a simulation: that what it tells is what a network can do
     ///
     /// The log is what `roundelay simulate --log` writes. What checks it knows nothing of the simulator. Exit status 1 if it finds a fault.

@@ -10,6 +10,7 @@ mod compare;
 mod disciplines;
 mod failure;
 mod interrupt;
+mod objective;
 mod outputs;
 mod papers;
 mod parquet;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Objective(arguments) => objective::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Papers(arguments) => papers::run(&arguments),
         Command::Bounds(arguments) => bounds::run(&arguments),

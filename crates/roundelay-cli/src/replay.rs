@@ -147,7 +147,10 @@ fn header_notes(arguments: &Replay, candidates: &[Candidate], runs: &[Run]) -> V
     let mut notes = Vec::new();
     let deaf: Vec<_> = candidates.iter().filter(|candidate| !candidate.goes_by_slack()).map(|candidate| candidate.name.as_str()).collect();
     if !deaf.is_empty() && (arguments.slack != SlackRule::Wait || arguments.resolution.is_some()) {
-        notes.push(format!("--slack and --resolution say nothing to {}, which does not go by the slack that packets start with.", deaf.join(", ")));
+        notes.push(format!(
+            "--slack and --resolution say nothing to {}, which does not go by the slack that packets start with.",
+            deaf.join(", ")
+        ));
     }
     let place = candidates.iter().position(Candidate::goes_by_priority);
     let steps = place.and_then(|place| runs.iter().map(|run| run.outcomes[place].0.priority_step).max());

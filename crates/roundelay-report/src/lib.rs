@@ -22,6 +22,7 @@ mod grid;
 mod html;
 mod json;
 mod lives;
+mod objective;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod replayed;
@@ -37,6 +38,7 @@ pub use file::{PartialFile, abandon_files, write_text};
 pub use html::{ItemPage, Page, html, item_html, simulation_html};
 pub use json::json;
 pub use lives::{IndicesSummary, LivesSummary};
+pub use objective::{Answer, Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, Verdict};
 #[cfg(feature = "parquet")]
 pub use parquet::{
     Fate, Measurement, PacketFile, PacketRow, SimulatedHops, SimulatedPackets, provenance, read_schedule, write_flows, write_measurements,

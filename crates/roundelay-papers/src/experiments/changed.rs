@@ -21,9 +21,7 @@ pub(super) struct Change<'a> {
 pub(super) fn changes<'a>((name, table): (&str, &'a Table), queues: &'a [String], entry: &str) -> Result<Vec<Change<'a>>, Wrong> {
     let written = format!("{name}.{entry}");
     match table.get(entry) {
-        Some(value @ Value::String(_)) => {
-            Ok(queues.iter().map(|path| Change { written: written.clone(), path, value }).collect())
-        }
+        Some(value @ Value::String(_)) => Ok(queues.iter().map(|path| Change { written: written.clone(), path, value }).collect()),
         Some(Value::Table(changes)) => {
             Ok(changes.iter().map(|(path, value)| Change { written: format!("{written}.{path}"), path, value }).collect())
         }

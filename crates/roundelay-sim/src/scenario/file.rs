@@ -13,6 +13,7 @@ use super::entry::{SourceTable, groups};
 use super::estimate::{Estimate, MOST_EVENTS};
 use super::files::{Files, ReadCapture, no_captures};
 use super::measures::Measures;
+use super::objective::Objective;
 use super::reader::Reader;
 use super::topology::{LinkEntry, NodeEntry, Parts, PortEntry, TopologyTable, topology};
 use super::{Scenario, ScenarioError};
@@ -71,6 +72,8 @@ struct Top {
     /// What is measured beside what always is.
     #[serde(default)]
     meter: Measures,
+    /// What is to be good, for `roundelay objective`; other commands ignore it.
+    objective: Option<Objective>,
     /// Who sends.
     #[serde(default)]
     #[schemars(with = "Vec<SourceTable>")]
@@ -168,6 +171,7 @@ impl Scenario {
             topology,
             groups,
             measures: top.meter,
+            objective: top.objective,
             files: files.wanted(),
             keeps_all_flows: false,
         };
@@ -210,6 +214,7 @@ impl Top {
             return Err(reader.at("warmup", message));
         }
         self.meter.check(reader, self.warmup, self.duration)?;
+        self.objective.as_ref().map_or(Ok(()), |objective| objective.check(reader))?;
         if let Some(port) = self.port.iter().position(|port| port.cost.is_some()).filter(|_| self.routing.metric != Metric::Cost) {
             return Err(reader.at(&format!("port.{port}.cost"), "cost: it counts where [routing] has metric = \"cost\", and nowhere else"));
         }

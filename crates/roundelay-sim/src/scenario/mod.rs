@@ -17,6 +17,7 @@ mod load;
 mod measures;
 mod meter;
 mod notes;
+mod objective;
 mod pairs;
 mod port_meter;
 mod protocol;
@@ -45,6 +46,7 @@ pub use interval::{Interval, student_95};
 pub use lists::{FlowBy, Trace, Workload};
 pub use lives::FlowLife;
 pub use measures::{Completion, Measures};
+pub use objective::{Figure, Measure, Objective, SlackText, SpecialistText};
 pub use pairs::Pairing;
 pub use port_meter::Backlogged;
 pub use protocol::{Control, Flavour, Preset, Protocol};
@@ -85,6 +87,8 @@ pub struct Scenario {
     pub files: Vec<PathBuf>,
     /// What is measured on request, and which transfers count.
     pub measures: Measures,
+    /// What its user wants good; no run looks at it.
+    pub objective: Option<Objective>,
     /// Whether results keep all flows, however many end: a few hundred bytes each. If not, those beyond the first 4,096 to end are left out.
     pub keeps_all_flows: bool,
 }

@@ -9,7 +9,8 @@ pub(super) fn rows(run: &str, results: &Results) -> Vec<Row> {
     let group = |(number, group): (usize, &GroupResult)| {
         let jain = rates.jain.get(number).map_or(&[][..], Vec::as_slice);
         let figure = format!("{} Jain's index", group.name);
-        let mut rows: Vec<_> = ends(rates).zip(jain).filter_map(|(end, jain)| Some(Row::point(run, figure.clone(), end, (*jain)?))).collect();
+        let mut rows: Vec<_> =
+            ends(rates).zip(jain).filter_map(|(end, jain)| Some(Row::point(run, figure.clone(), end, (*jain)?))).collect();
         let figure = format!("{} rate, Mbit/s", group.name);
         rows.extend(ends(rates).zip(means(rates, number)).map(|(end, rate)| Row::point(run, figure.clone(), end, rate)));
         rows

@@ -21,7 +21,9 @@ pub(super) fn rows(run: &str, scenario: &Scenario, results: &Results) -> Vec<Row
         let writer = Writer { run, group: &group.name };
         let mut rows = writer.delays(group);
         rows.extend(writer.means(&timed, cut_off.len()));
-        rows.extend(writer.distribution("completion, s by per cent", &timed.iter().filter_map(|timed| timed.completion).collect::<Vec<_>>()));
+        rows.extend(
+            writer.distribution("completion, s by per cent", &timed.iter().filter_map(|timed| timed.completion).collect::<Vec<_>>()),
+        );
         rows.extend(writer.by_size(&timed));
         rows
     };
@@ -48,6 +50,9 @@ impl Timed {
     }
 }
 
+/// A figure's name and its value for a transfer.
+type Figure = (&'static str, fn(&Timed) -> Option<f64>);
+
 struct Writer<'a> {
     run: &'a str,
     group: &'a str,
@@ -66,7 +71,8 @@ impl Writer<'_> {
     fn delays(&self, group: &GroupResult) -> Vec<Row> {
         let delay = &group.delay;
         let parts = [(50.0, delay.p50), (90.0, delay.p90), (99.0, delay.p99), (99.9, delay.p999), (100.0, delay.max)];
-        let mut rows: Vec<_> = parts.iter().filter_map(|(part, delay)| Some(self.point("delay, s by per cent", *part, (*delay)?))).collect();
+        let mut rows: Vec<_> =
+            parts.iter().filter_map(|(part, delay)| Some(self.point("delay, s by per cent", *part, (*delay)?))).collect();
         rows.extend(delay.mean.map(|mean| self.scalar("delay, s", mean)));
         rows.extend(delay.p99.map(|p99| self.scalar("delay p99, s", p99)));
         rows.extend(group.loss.map(|loss| self.scalar("loss", loss)));
@@ -80,8 +86,7 @@ impl Writer<'_> {
         if all > 0.0 {
             rows.push(self.scalar("incomplete", cut_off as f64 / all));
         }
-        let figures: [(&str, fn(&Timed) -> Option<f64>); 2] =
-            [("completion", |timed| timed.completion), ("round trip", |timed| timed.round_trip)];
+        let figures: [Figure; 2] = [("completion", |timed| timed.completion), ("round trip", |timed| timed.round_trip)];
         for (figure, of) in figures {
             rows.extend(mean(timed, |_| 1.0, of).map(|mean| self.scalar(&format!("{figure}, s"), mean)));
             rows.extend(mean(timed, |timed| timed.bytes, of).map(|mean| self.scalar(&format!("{figure} by bytes, s"), mean)));

@@ -1,0 +1,158 @@
+//! `roundelay objective`: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// A folder of its own that vanishes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("roundelay-objective-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let file = self.0.join(name);
+        fs::write(&file, text).unwrap();
+        file
+    }
+
+    /// Flows of 1 and 20 packets behind one slow link, at 70 % of it; the table begins in line 19.
+    fn flows(&self, objective: &str) -> PathBuf {
+        let text = format!(
+            "duration = \"12s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\nrate = \"5mbit\"\n[queue]\ncore = \"fifo limit 100000\"\n\
+             [meter]\nstarted = [\"0s\", \"8s\"]\n[[source]]\nkind = \"arrivals\"\nfrom = [\"s*\", \"r*\"]\napart = \"core\"\nutilisation = 0.7\n\
+             link_rate = \"1250kbit\"\nsizes = [[1000, 0.7], [20000, 1.0]]\ntransport = \"burst\"\npacket_len = 1000\n{objective}"
+        );
+        self.write("flows.toml", &text)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+const COMPLETION: &str = "[objective]\nmeasure = \"completion\"\n";
+
+fn objective(scenario: &Path, options: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_roundelay")).arg("objective").arg(scenario).args(options).output().unwrap()
+}
+
+fn stdout(scenario: &Path, options: &[&str]) -> String {
+    let output = objective(scenario, options);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn json(scenario: &Path, options: &[&str]) -> Value {
+    serde_json::from_str(&stdout(scenario, &[options, &["--json"]].concat())).unwrap()
+}
+
+fn error(scenario: &Path, options: &[&str]) -> String {
+    let output = objective(scenario, options);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    message
+}
+
+#[test]
+fn slack_by_size_makes_flows_as_short_as_sjf_does() {
+    let folder = Folder::new("size");
+    let results = json(&folder.flows(COMPLETION), &["--with", "srpt"]);
+    assert_eq!((&results["figure"], &results["slack"]), (&"completion".into(), &"size 1s".into()));
+    assert_eq!((&results["lstf"]["answer"], &results["fifo"]["answer"]), (&"does".into(), &"does_not".into()), "{results:#}");
+    let rows = results["disciplines"].as_array().unwrap();
+    let queues: Vec<_> = rows.iter().map(|row| row["queue"].as_str().unwrap()).collect();
+    assert_eq!(queues, ["fifo", "sjf", "lstf", "srpt"]);
+    assert!(rows.iter().all(|row| row["replicas"].as_array().unwrap().len() == 5 && row["value"]["half_width"].is_number()));
+    assert!(rows[0]["worse"]["mean"].as_f64() > Some(0.2) && rows[2]["worse"]["mean"].as_f64() < Some(0.02), "{results:#}");
+}
+
+/// A planted fault: equal slack makes LSTF a FIFO over the path, whatever the table asks for.
+#[test]
+fn the_wrong_slack_does_not_do() {
+    let folder = Folder::new("wrong-slack");
+    let written = json(&folder.flows(&format!("{COMPLETION}slack = \"slack 1s\"\n")), &[]);
+    assert_eq!(written["lstf"]["answer"], "does_not");
+    assert!(written["lstf"]["sentence"].as_str().unwrap().starts_with("lstf does not do as well as sjf: its mean flow completion time is"));
+    assert_eq!(json(&folder.flows(COMPLETION), &["--slack", "slack 1s"]), written);
+    let one = json(&folder.flows(COMPLETION), &["--replicas", "1"]);
+    assert_eq!(one["lstf"]["answer"], "cannot_tell");
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let folder = Folder::new("threads");
+    let scenario = folder.flows(COMPLETION);
+    let [one, four] = ["1", "4"].map(|threads| stdout(&scenario, &["--replicas", "3", "--json", "--threads", threads]));
+    assert!(one == four && !one.contains("\"cost\""));
+    let cost = &json(&scenario, &["--replicas", "2", "--cost"])["cost"];
+    assert_eq!(cost["disciplines"].as_array().unwrap().len(), 3);
+    assert!(cost["backlog"].as_u64() >= Some(1) && cost["disciplines"][0]["over_fifo"] == 1.0, "{cost}");
+}
+
+/// The command line's measure has its own slack and specialist; fairness is told by what there is.
+#[test]
+fn the_command_line_stands_in_for_the_table() {
+    let folder = Folder::new("measures");
+    let scenario = folder.flows(&format!("{COMPLETION}slack = \"remaining 1s\"\nspecialist = \"srpt\"\nthreshold = 0.5\n"));
+    let tail = json(&scenario, &["--objective", "tail", "--replicas", "2"]);
+    assert_eq!((&tail["slack"], &tail["specialist"], &tail["figure"]), (&"slack 1s".into(), &"fifo_plus".into(), &"delay_tail".into()));
+    assert_eq!(tail["threshold"], 0.5);
+    let fair = json(&scenario, &["--objective", "fairness", "--slack", "fair 1mbit", "--replicas", "2"]);
+    assert_eq!((&fair["figure"], &fair["specialist"]), (&"completion_by_bytes".into(), &"fq".into()));
+}
+
+#[test]
+fn the_table_and_the_page_say_the_verdict() {
+    let folder = Folder::new("table");
+    let page = folder.0.join("page.html");
+    let table = stdout(&folder.flows(COMPLETION), &["--html", page.to_str().unwrap(), "-q", "--replicas", "3"]);
+    for part in ["queue of routers", "worse than sjf", "over fifo", "lstf does as well as sjf", "fifo does not do as well", "Cost: "] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(html.contains("id=\"chart0\"") || html.contains("id=\"chart1\""));
+    assert!(html.contains("lstf does as well as sjf") && !html.contains("src=\"http"));
+}
+
+#[test]
+fn wrong_objectives_are_told() {
+    let folder = Folder::new("wrong");
+    let of = |text: &str| error(&folder.flows(text), &[]);
+    assert!(of("").contains("flows.toml: no objective: add a table [objective]"));
+    assert!(of("[objective]\nmeasure = \"speed\"\n").contains("flows.toml:20: unknown variant `speed`, expected one of `completion`"));
+    assert!(
+        of("[objective]\nmeasure = \"tail\"\nthreshold = 2\n")
+            .contains("flows.toml:21: threshold: 2: expected a share, legal range 0 to 1")
+    );
+    assert!(
+        of("[objective]\nmeasure = \"fairness\"\n")
+            .contains("flows.toml:19: [objective] slack: fairness needs one, as in slack = \"fair 10mbit\"")
+    );
+    assert!(of("[objective]\nmeasure = \"weighted-fairness\"\nslack = \"fair 1mbit\"\n").contains("two flows or more that stay open"));
+    let scenario = folder.flows(COMPLETION);
+    assert!(error(&scenario, &["--objective", "speed"]).contains("completion, completion-by-bytes, tail"));
+    assert!(error(&scenario, &["--slack", "deadline 1s"]).contains("expected a slack"));
+    assert!(error(&scenario, &["--with", "sjf"]).contains("'sjf' would run twice"));
+    assert!(error(&scenario, &["--html", scenario.to_str().unwrap()]).contains("both the scenario and --html"));
+    assert!(error(&scenario, &["--specialist", "lsft"]).contains("lstf"));
+}
+
+/// Other commands do not look at the table.
+#[test]
+fn the_example_runs_and_simulate_ignores_its_table() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/scenarios/objective.toml");
+    let results = json(&example, &[]);
+    assert_eq!((&results["lstf"]["answer"], &results["fifo"]["answer"]), (&"does".into(), &"does_not".into()));
+    let simulated = Command::new(env!("CARGO_BIN_EXE_roundelay")).arg("simulate").arg(&example).arg("--json").output().unwrap();
+    let simulated: Value = serde_json::from_slice(&simulated.stdout).unwrap();
+    assert_eq!(simulated["notes"].as_array().unwrap().len(), 0, "{}", simulated["notes"]);
+}
