@@ -129,7 +129,10 @@ fn wrong_objectives_are_told() {
     let of = |text: &str| error(&folder.flows(text), &[]);
     assert!(of("").contains("flows.toml: no objective: add a table [objective]"));
     assert!(of("[objective]\nmeasure = \"speed\"\n").contains("flows.toml:20: unknown variant `speed`, expected one of `completion`"));
-    assert!(of("[objective]\nmeasure = \"tail\"\nthreshold = 2\n").contains("flows.toml:21: threshold: 2: expected a share, legal range 0 to 1"));
+    assert!(
+        of("[objective]\nmeasure = \"tail\"\nthreshold = 2\n")
+            .contains("flows.toml:21: threshold: 2: expected a share, legal range 0 to 1")
+    );
     assert!(
         of("[objective]\nmeasure = \"fairness\"\n")
             .contains("flows.toml:19: [objective] slack: fairness needs one, as in slack = \"fair 10mbit\"")
