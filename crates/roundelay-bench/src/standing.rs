@@ -143,6 +143,6 @@ mod tests {
 
     #[test]
     fn what_drops_is_not_waited_for() {
-        assert!(times(&["codel target 1ns interval 1us"], 1_000, 3)[0].passed.share() <= 1.0);
+        assert!(times(&["codel target 1us interval 1us"], 1_000, 3)[0].passed.share() <= 1.0);
     }
 }
