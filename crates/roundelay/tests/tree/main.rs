@@ -104,7 +104,8 @@ fn nothing_is_allocated_in_steady_state() {
                 }
             }
         };
-        churn(50_000);
+        // Queues of levels find their longest late: bounds adapt.
+        (0..4).for_each(|_| churn(50_000));
         assert_eq!(measure(|| churn(50_000)).count_total, 0, "{name}");
     }
 }
