@@ -194,10 +194,10 @@ rate = "1mbit"
     let classes = |scenario: &Scenario| scenario.topology.network.links().iter().map(|link| link.class.name()).collect::<Vec<_>>();
     assert_eq!(classes(&read(text).unwrap()), ["host", "edge", "edge", "host"]);
     let refused = |piece: &str, other: &str| read(&text.replacen(piece, other, 1)).unwrap_err().to_string();
-    assert_eq!(
-        refused("from = \"r\"\nto = \"b\"", "from = \"r\"\nto = \"b\"\none_way = true"),
-        "mine.toml:23: there is no way from 'b' to 'a'"
-    );
+    let one_way = |text: &str| text.replacen("from = \"r\"\nto = \"b\"", "from = \"r\"\nto = \"b\"\none_way = true", 1);
+    assert_eq!(classes(&read(&one_way(text)).unwrap()), ["host", "edge", "edge"], "nothing comes back");
+    let tcp = one_way(&text.replacen("kind = \"cbr\"", "kind = \"tcp\"", 1).replacen("rate = \"1mbit\"\n", "", 1));
+    assert_eq!(read(&tcp).unwrap_err().to_string(), "mine.toml:23: there is no way from 'b' to 'a'");
     assert_eq!(refused("from = \"a\"\nto = \"r\"", "from = \"a\"\nto = \"a\""), "mine.toml:12: a link from 'a' to itself");
     assert_eq!(refused("from = \"a\"\nto = \"r\"", "from = \"x\"\nto = \"r\""), "mine.toml:11: there is no node 'x'");
     assert_eq!(refused("name = \"r\"", "name = \"a\""), "mine.toml:6: two nodes are called 'a'");
