@@ -26,6 +26,7 @@ mod run;
 mod source;
 mod template;
 mod topology;
+mod trees;
 mod unused;
 mod yardsticks;
 

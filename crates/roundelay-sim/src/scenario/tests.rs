@@ -147,7 +147,7 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
             "dscp = 64",
             "mine.toml:27: dscp: 64: expected a code point, legal range 0 to 63, or a name, as in \"ef\" or \"af41\"",
         ),
-        ("\"qfq\"", "\"tree\"", "mine.toml:16: 'tree': expected a tree's file, as in \"tree home.toml\""),
+        ("\"qfq\"", "\"tree\"", "mine.toml:16: 'tree': expected a tree's name or file, as in \"tree home.toml\""),
         ("\"qfq\"", "\"tree none.toml limit 10\"", "mine.toml:16: cannot read 'none.toml': there is no such file; expected a tree in TOML"),
         ("weight = 3", "weight = 0", "mine.toml:27: weight 0: legal range 1 to 1024"),
         ("count = 2", "count = 0", "mine.toml:33: count 0: legal range 1 to 1000000"),
