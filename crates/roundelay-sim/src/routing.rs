@@ -88,9 +88,9 @@ pub(crate) const ARRIVED: u32 = u32::MAX;
 const UNREACHED: u64 = u64::MAX;
 
 /// The routes in use, each once. Memory grows with pairs of nodes that talk and ways between them, not with flows.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Routes {
-    /// Links one after the other, each route ended by [`ARRIVED`].
+    /// Links one after the other, each route ended by [`ARRIVED`]; first the route to nowhere.
     pub(crate) hops: Vec<u32>,
     /// Where all flows of a pair take the same route.
     of_pair: HashMap<(NodeId, NodeId), Route>,
@@ -104,7 +104,17 @@ pub(crate) struct Routes {
     coming: Vec<Vec<LinkId>>,
 }
 
+impl Default for Routes {
+    fn default() -> Self {
+        let (of_pair, of_links, tables) = (HashMap::new(), HashMap::new(), BTreeMap::new());
+        Self { hops: vec![ARRIVED], of_pair, of_links, tables, distances: BTreeMap::new(), coming: Vec::new() }
+    }
+}
+
 impl Routes {
+    /// A route without links: there is no way.
+    pub(crate) const NOWHERE: Route = Route(0);
+
     /// The route of a pair's flow number 0.
     pub(crate) fn between(&mut self, network: &Network, from: NodeId, to: NodeId) -> Result<Route, NetworkError> {
         self.of_flow(network, from, to, 0)
@@ -120,6 +130,15 @@ impl Routes {
         match network.routing().spread {
             None => self.first(network, from, to),
             Some(key) => self.spread(network, from, to, mix(key ^ mix(flow ^ mix(u64::from(from.0) << 32 | u64::from(to.0))))),
+        }
+    }
+
+    /// The route of a flow, and that of what comes back to its source: [`NOWHERE`](Self::NOWHERE) where there is none.
+    pub(crate) fn there_and_back(&mut self, network: &Network, from: NodeId, to: NodeId, flow: u64) -> Result<[Route; 2], NetworkError> {
+        let there = self.of_flow(network, from, to, flow)?;
+        match self.of_flow(network, to, from, flow) {
+            Err(NetworkError::Unroutable(..)) => Ok([there, Self::NOWHERE]),
+            back => Ok([there, back?]),
         }
     }
 
@@ -324,7 +343,7 @@ mod tests {
             through[nodes(&square, &links)[0] as usize] += 1;
         }
         assert!([1, 2, 6].iter().all(|node| (900..1100).contains(&through[*node])), "{through:?}");
-        assert_eq!(routes.hops.len(), 9);
+        assert_eq!(routes.hops.len(), 1 + 9, "and that to nowhere");
     }
 
     #[test]
@@ -349,6 +368,6 @@ mod tests {
         let mut routes = Routes::default();
         let first = routes.between(&square, NodeId(0), NodeId(3)).unwrap();
         (0..100).for_each(|flow| assert_eq!(routes.of_flow(&square, NodeId(0), NodeId(3), flow), Ok(first)));
-        assert_eq!(routes.hops.len(), 3);
+        assert_eq!(routes.hops.len(), 1 + 3, "and that to nowhere");
     }
 }

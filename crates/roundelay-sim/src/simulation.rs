@@ -486,7 +486,7 @@ impl<P: Probe> Simulation<P> {
     #[inline]
     fn execute(&mut self, agent: AgentId, group: u32, command: &mut Command) -> Result<(), SimulationError> {
         match command {
-            Command::Send(packet) => self.send(packet),
+            Command::Send(packet) => self.send(packet)?,
             Command::Report(flow, report) => self.report(agent, *flow, report),
             Command::Wake(at) => self.set_timer(agent.0, *at),
             Command::Open(flow, spec) => self.open(agent, group, *flow, spec)?,
@@ -498,11 +498,18 @@ impl<P: Probe> Simulation<P> {
     }
 
     /// An agent sends a packet. Flows that are not open send nothing.
+    ///
+    /// # Errors
+    /// It goes back to its flow's source, and no route does.
     #[inline]
-    fn send(&mut self, packet: &Outgoing) {
+    fn send(&mut self, packet: &Outgoing) -> Result<(), SimulationError> {
         let books = &mut self.books;
-        let Some(flow) = books.flows.at_mut(packet.flow).filter(|flow| flow.is_open) else { return };
+        let Some(flow) = books.flows.at_mut(packet.flow).filter(|flow| flow.is_open) else { return Ok(()) };
         let direction = packet.direction;
+        if flow.routes[direction.index()] == Routes::NOWHERE {
+            let there = flow.routes[0];
+            return Err(self.no_way_back(there));
+        }
         flow.on_their_way += 1;
         flow.counts.sent += u64::from(direction == Direction::Forward);
         let (number, hop) = (flow.number, flow.routes[direction.index()].0);
@@ -515,12 +522,20 @@ impl<P: Probe> Simulation<P> {
         let packet = Packet { ecn, priority, slack, deadline, ..Packet::new(flow, len, carried) };
         books.probe.sent(self.now, &packet, books.arena.at(place));
         self.arrive(self.routes.hops[hop as usize], packet);
+        Ok(())
+    }
+
+    #[cold]
+    fn no_way_back(&self, there: Route) -> SimulationError {
+        let links = self.network.links();
+        let (mut route, last) = (self.routes.links(there), self.routes.links(there).last());
+        let (first, last) = route.next().zip(last).expect("a route between two nodes has a link");
+        NetworkError::Unroutable(links[last].to, links[first].from).into()
     }
 
     fn open(&mut self, agent: AgentId, group: u32, id: FlowId, spec: &FlowSpec) -> Result<(), SimulationError> {
         let number = self.books.flows.next_number();
-        let forward = self.routes.of_flow(&self.network, spec.from, spec.to, number.0)?;
-        let backward = self.routes.of_flow(&self.network, spec.to, spec.from, number.0)?;
+        let [forward, backward] = self.routes.there_and_back(&self.network, spec.from, spec.to, number.0)?;
         if self.has_trees {
             self.sort(group, id, spec, [forward, backward])?;
         }

@@ -178,7 +178,7 @@ impl Written for CodePoint {
     }
 }
 
-/// What orders a queue: a discipline, or a tree in a file.
+/// What orders a queue: a discipline, or a tree of the scenario or in a file.
 #[derive(Debug, Clone)]
 pub(crate) enum Ordering {
     Discipline(Spec),
@@ -186,8 +186,7 @@ pub(crate) enum Ordering {
 }
 
 impl Written for Ordering {
-    const EXPECTED: &'static str =
-        "a discipline as tc writes it, as in \"fq_codel limit 1000\", or a tree's file, as in \"tree home.toml\"";
+    const EXPECTED: &'static str = "a discipline as tc writes it, as in \"fq_codel limit 1000\", or a tree, as in \"tree home.toml\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
         let spec = |text: &str| text.parse::<Spec>().map_err(|error| error.to_string());
@@ -197,7 +196,7 @@ impl Written for Ordering {
         let (file, limit) = tree.rsplit_once(" limit ").map_or((tree, None), |(file, limit)| (file, Some(limit)));
         let file = file.trim().to_owned();
         if file.is_empty() {
-            return Err(format!("'{text}': expected a tree's file, as in \"tree home.toml\""));
+            return Err(format!("'{text}': expected a tree's name or file, as in \"tree home.toml\""));
         }
         let limit = limit.map(|limit| spec(&format!("fifo limit {}", limit.trim()))).transpose()?;
         Ok(Self::Tree { file, limit: limit.map_or(tree::Config::DEFAULT_LIMIT, |spec| spec.limit_or_default()) })
@@ -349,7 +348,7 @@ schema! {
         "description": "A part of one.", "examples": [0.01, "1%"]
     },
     "Queue" for Ordering: {
-        "type": "string", "description": "A discipline as tc writes it: `roundelay list` names them. Or tree, a file that describes one, and its limit.",
+        "type": "string", "description": "A discipline as tc writes it: `roundelay list` names them. Or tree, its name in [trees] or a file that describes one, and its limit.",
         "examples": ["fifo limit 100", "fq_codel limit 1000 target 5ms", "qfq", "tree home.toml limit 1000"]
     },
     "Decision" for DecisionCost: {

@@ -25,6 +25,23 @@ discipline = "drr"
 default = true
 "#;
 
+/// Two classes that take turns, a packet each: one serves its smallest flow first.
+const TURNS: &str = r#"
+[[node]]
+name = "link"
+discipline = "fq"
+[[node]]
+name = "short"
+parent = "link"
+discipline = "sjf"
+flows = ["dscp ef"]
+[[node]]
+name = "rest"
+parent = "link"
+discipline = "fifo"
+default = true
+"#;
+
 /// Times in microseconds and lengths: more than the link carries.
 fn lists() -> [Vec<(u64, u32)>; 3] {
     let list = |first: u64, gap: u64, len: u32| {
@@ -61,8 +78,8 @@ impl Companion for Witness {
     }
 }
 
-/// A pcap of raw IPv4 with nanoseconds: a sender a list, the first one's packets with code point EF.
-fn capture(lists: &[Vec<(u64, u32)>]) -> Vec<u8> {
+/// A pcap of raw IPv4 with nanoseconds: a sender a list, the packets of the first `urgent` with code point EF.
+fn capture(lists: &[Vec<(u64, u32)>], urgent: u8) -> Vec<u8> {
     let mut packets: Vec<_> =
         lists.iter().enumerate().flat_map(|(sender, list)| list.iter().map(move |(at, len)| (*at, *len, sender as u8))).collect();
     packets.sort_unstable();
@@ -70,18 +87,18 @@ fn capture(lists: &[Vec<(u64, u32)>]) -> Vec<u8> {
     for (at, len, sender) in packets {
         bytes.extend([(at / 1_000_000) as u32, (at % 1_000_000 * 1000) as u32, 28, len].iter().flat_map(|word| word.to_le_bytes()));
         let [high, low] = (len as u16).to_be_bytes();
-        bytes.extend([0x45, if sender == 0 { 46 << 2 } else { 0 }, high, low, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 0, 10, 0, 0, 1]);
+        bytes.extend([0x45, if sender < urgent { 46 << 2 } else { 0 }, high, low, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 0, 10, 0, 0, 1]);
         bytes.extend([0x80, sender, 0x80, 0, high, low.wrapping_sub(20), 0, 0]);
     }
     bytes
 }
 
-fn compared(lists: &[Vec<(u64, u32)>]) -> Vec<Fate> {
-    let tree = TreeFile::from_toml("tree.toml", TREE).unwrap();
+fn compared(lists: &[Vec<(u64, u32)>], tree: &str, urgent: u8) -> Vec<Fate> {
+    let tree = TreeFile::from_toml("tree.toml", tree).unwrap();
     let mut options = Options::new("10mbit".parse().unwrap(), Vec::new());
     (options.trees, options.measure_cost, options.buffer) = (vec![tree], false, Some(roundelay::Limit::of_packets(30)));
     let fates = Arc::default();
-    let capture = Capture::from_reader("lists", std::io::Cursor::new(capture(lists))).unwrap();
+    let capture = Capture::from_reader("lists", std::io::Cursor::new(capture(lists, urgent))).unwrap();
     compare(capture, &options, &mut Witness(Arc::clone(&fates))).unwrap();
     sorted(std::mem::take(&mut fates.lock().unwrap()))
 }
@@ -144,7 +161,7 @@ fn sorted(mut fates: Vec<Fate>) -> Vec<Fate> {
 fn a_tree_does_the_same_in_a_comparison_and_in_a_simulation() {
     let (lists, folder) = (lists(), folder("worlds"));
     let queue = "tree tree.toml limit 30";
-    let compared = compared(&lists);
+    let compared = compared(&lists, TREE, 1);
     let dropped = compared.iter().filter(|(_, _, fate)| fate.is_err()).count();
     assert!(compared.len() == 600 && (50..550).contains(&dropped), "{dropped} of {}", compared.len());
     let marked = scenario(&folder, queue, &lists, ["dscp = \"ef\"", "", ""]).unwrap();
@@ -152,6 +169,69 @@ fn a_tree_does_the_same_in_a_comparison_and_in_a_simulation() {
     // By number it is the same, and without the mark it is another leaf's.
     assert_eq!(simulated(&scenario(&folder, queue, &lists, ["dscp = 46", "", ""]).unwrap()), compared);
     assert_ne!(simulated(&scenario(&folder, queue, &lists, [""; 3]).unwrap()), compared);
+}
+
+/// UPS's "FQ: SJF/FIFO" (Table 1) and its classes in turn (Table 3a).
+#[test]
+fn classes_that_take_turns_do_the_same_in_both() {
+    let (lists, folder) = (lists(), folder("turns"));
+    std::fs::write(folder.0.join("turns.toml"), TURNS).unwrap();
+    let compared = compared(&lists, TURNS, 2);
+    let size = "urgency = \"size 1s\"";
+    let urgent = format!("{size}\ndscp = \"ef\"");
+    let marks = [urgent.as_str(), &urgent, size];
+    assert_eq!(simulated(&scenario(&folder, "tree turns.toml limit 30", &lists, marks).unwrap()), compared);
+    // The smallest flow, the first list, goes before the second in their class.
+    let plain = TURNS.replace("\"sjf\"", "\"fifo\"");
+    std::fs::write(folder.0.join("plain.toml"), plain).unwrap();
+    assert_ne!(simulated(&scenario(&folder, "tree plain.toml limit 30", &lists, marks).unwrap()), compared);
+}
+
+/// The tables of a tree's file as those of a scenario, which calls it `name`.
+fn written_out(name: &str, tree: &str) -> String {
+    format!("[trees.{name}]\n{}", tree.replace("[[node]]", &format!("[[trees.{name}.node]]")))
+}
+
+#[test]
+fn a_tree_can_be_written_out_in_a_scenario() {
+    let (lists, folder) = (lists(), folder("written"));
+    let marks = ["dscp = \"ef\"", "", ""];
+    let in_file = simulated(&scenario(&folder, "tree tree.toml limit 30", &lists, marks).unwrap());
+    let last = format!("\n{}", written_out("home", TREE));
+    let here = |more: &str| scenario(&folder, "tree home limit 30", &lists, ["dscp = \"ef\"", "", more]);
+    let written = here(&last).unwrap();
+    assert_eq!(simulated(&written), in_file);
+    assert_eq!(written.run(1, |_| ()).unwrap().links[0].queue, "tree home");
+    assert!(!written.files.iter().any(|file| file.ends_with("home")), "no file is looked for");
+    let named = here(&last.replace("[trees.home]", "[trees.home]\nname = \"office\"")).unwrap();
+    assert_eq!(named.topology.network.links()[0].ordering(), "tree office");
+    let port = format!("[[port]]\nfrom = \"a\"\nto = \"b\"\nqueue = \"tree home\"\n{last}");
+    assert_eq!(scenario(&folder, "fifo", &lists, ["", "", &port]).unwrap().topology.network.links()[0].ordering(), "tree home");
+}
+
+#[test]
+fn what_is_no_tree_in_a_scenario_is_said_with_its_line() {
+    let (lists, folder) = (lists(), folder("written-wrong"));
+    let refused = |queue: &str, more: &str| scenario(&folder, queue, &lists, ["", "", more]).unwrap_err();
+    let home = written_out("home", TREE);
+    let interior = refused("tree home", &home.replace("wf2q_plus", "fifo"));
+    let line = |message: &str| message.split(':').nth(1).and_then(|line| line.parse::<usize>().ok());
+    assert!(interior.starts_with("mine.toml:") && interior.contains("node 'link': fifo cannot share a link"), "{interior}");
+    assert_eq!(line(&interior), Some(33), "{interior}");
+    let idle = refused("fifo", &home);
+    assert_eq!(idle, "mine.toml:30: no queue is 'tree home': name it in [queue] or a [[port]]");
+    let other = refused("tree house", &home);
+    assert!(
+        other.starts_with("mine.toml:3: cannot read 'house': there is no such file") && other.ends_with("; [trees] has 'home'"),
+        "{other}"
+    );
+    let key = refused("tree home", &home.replace("default = true", "fallback = true"));
+    assert!(key.contains("node 'rest': no key is called 'fallback'"), "{key}");
+    assert_eq!(
+        refused("tree home", "[trees.home]\nname = \"x\""),
+        "mine.toml:30: a tree has nodes: [[node]], each with a name and a discipline"
+    );
+    assert_eq!(refused("tree home", "[trees]\nhome = 3"), "mine.toml:31: expected a table, as in [trees.home]");
 }
 
 /// The log of a tree is one that can be, and what results call it is its name.

@@ -43,6 +43,11 @@ impl<'a> Table<'a> {
         Ok(Self { text, entries, place: 0..0, whose: String::new() })
     }
 
+    /// A table of a file that somebody else has read: `text` is that of the whole file.
+    pub const fn of_table(text: &'a str, entries: DeTable<'a>, place: Range<usize>) -> Self {
+        Self { text, entries, place, whose: String::new() }
+    }
+
     /// The tables that are written `[[key]]`, each with these keys and no other.
     ///
     /// # Errors

@@ -31,6 +31,7 @@ use roundelay::tree::{Config, Node, Problem, TreeError};
 use roundelay::{FlowConfig, FlowId};
 use thiserror::Error;
 use toml::Spanned;
+use toml::de::DeTable;
 
 use crate::classifier::Flow;
 use crate::file::{Fault, Table, Text, line};
@@ -84,8 +85,25 @@ impl TreeFile {
         Self::of_file(stem.strip_suffix(".toml").unwrap_or(stem), text).map_err(at)
     }
 
+    /// Reads a table of a larger file, whose name and text stand in messages; `stem` names the tree if the table does not.
+    ///
+    /// # Errors
+    /// As [`from_toml`](Self::from_toml).
+    pub fn from_table<'a>(file: &str, text: &'a str, stem: &str, table: Spanned<DeTable<'a>>) -> Result<Self, TreeFileError> {
+        let at = |(place, message): Fault| TreeFileError { name: file.to_owned(), line: line(text, place.start), message };
+        let place = table.span();
+        Self::of_table(stem, Table::of_table(text, table.into_inner(), place.clone())).map_err(|(fault, message)| {
+            // What is wrong with the table as a whole stands nowhere in it.
+            at((if fault.is_empty() { place } else { fault }, message))
+        })
+    }
+
     fn of_file(stem: &str, text: &str) -> Result<Self, Fault> {
-        let file = Table::of_file(text)?.check_keys(&["name", "node"])?;
+        Self::of_table(stem, Table::of_file(text)?)
+    }
+
+    fn of_table(stem: &str, table: Table<'_>) -> Result<Self, Fault> {
+        let file = table.check_keys(&["name", "node"])?;
         let name = file.text("name")?.map_or_else(|| stem.to_owned(), Spanned::into_inner);
         let nodes = file.tables("node", &KEYS)?.iter().map(FileNode::of_table).collect::<Result<Vec<_>, _>>()?;
         Self::plant(name, &nodes)

@@ -32,7 +32,7 @@ pub(super) fn read(path: &Path, by: scenario::FlowBy, end: Duration, notes: &Ref
         }
         let headers = parse(frame.link, frame.bytes);
         let flow = classifier.classify(headers.as_ref().map_err(|reason| *reason)).0;
-        packets.push(Entry { at: Instant::ZERO + since, flow, len: lengths.legal(frame.original_len), slack: Duration::ZERO });
+        packets.push(Entry::new(Instant::ZERO + since, flow, lengths.legal(frame.original_len)));
     }
     if packets.is_empty() {
         return Err(format!("{}: no packet in it", path.display()));

@@ -7,6 +7,8 @@ use roundelay::{Duration, Instant};
 use super::ReplayError;
 use super::schedule::{Flow, Packet, Schedule};
 use crate::agent::Direction;
+use crate::network::NetworkError;
+use crate::routing::Routes;
 use crate::scenario::Scenario;
 use crate::sources::LONGEST_PACKET;
 
@@ -56,9 +58,8 @@ impl Schedule {
                     node.ok_or_else(|| wrong(format!("'{name}' is no host of the network")))
                 };
                 let (from, to) = (node(&line.from)?, node(&line.to)?);
-                let mut way =
-                    |from, to| schedule.routes.of_flow(&schedule.network, from, to, flow as u64).map_err(|error| wrong(error.to_string()));
-                let routes = [way(from, to)?, way(to, from)?];
+                let routes = schedule.routes.there_and_back(&schedule.network, from, to, flow as u64);
+                let routes = routes.map_err(|error| wrong(error.to_string()))?;
                 schedule.flows.push(Flow { from, to, config: None, routes });
             }
             let Flow { from, to, .. } = schedule.flows[flow];
@@ -69,6 +70,9 @@ impl Schedule {
                     schedule.network.name(from),
                     schedule.network.name(to)
                 )));
+            }
+            if line.is_back && schedule.flows[flow].routes[1] == Routes::NOWHERE {
+                return Err(wrong(NetworkError::Unroutable(to, from).to_string()));
             }
             schedule.packets.push(schedule.packet(flow as u32, line).map_err(wrong)?);
         }

@@ -32,8 +32,7 @@ struct Recorder {
 impl Probe for Recorder {
     fn opened(&mut self, _now: Instant, flow: FlowNumber, group: u32, from: NodeId, to: NodeId) {
         let Schedule { network, routes, flows, .. } = &mut self.schedule;
-        let mut way = |from, to| routes.of_flow(network, from, to, flow.0);
-        match way(from, to).and_then(|there| Ok([there, way(to, from)?])) {
+        match routes.there_and_back(network, from, to, flow.0) {
             Ok(routes) => flows.push(Flow { from, to, config: self.configs[group as usize], routes }),
             Err(error) => self.failure = Some(error.into()),
         }

@@ -383,7 +383,9 @@ impl<'a> Source<'_, 'a> {
             if from == to {
                 return Err(self.at("to", format!("'{}' sends to itself", network.name(from))));
             }
-            for (from, to) in [(from, to), (to, from)] {
+            // What does not go over TCP sends nothing back.
+            let ways = if group.source.protocol().is_some() { 2 } else { 1 };
+            for (from, to) in [(from, to), (to, from)].into_iter().take(ways) {
                 let route = routes.between(network, from, to);
                 route.map_err(|_| self.at("to", format!("there is no way from '{}' to '{}'", network.name(from), network.name(to))))?;
             }

@@ -16,6 +16,7 @@ use super::measures::Measures;
 use super::objective::Objective;
 use super::reader::Reader;
 use super::topology::{LinkEntry, NodeEntry, Parts, PortEntry, TopologyTable, topology};
+use super::trees::{TreeTable, Trees};
 use super::{Scenario, ScenarioError};
 use crate::network::LinkClass;
 use crate::random::mix;
@@ -57,6 +58,11 @@ struct Top {
     /// What orders queues, by class of links.
     #[serde(default)]
     queue: QueueTable,
+    /// Trees of disciplines that queues name, as in core = "tree NAME".
+    #[serde(default)]
+    #[schemars(with = "std::collections::BTreeMap<String, TreeTable>")]
+    #[allow(dead_code, reason = "it is read by itself")]
+    trees: Option<IgnoredAny>,
     /// How packets find their way.
     #[serde(default)]
     routing: RoutingTable,
@@ -148,14 +154,16 @@ impl Scenario {
         let (reader, mut table) = Reader::parse(file, text)?;
         let topology_table = table.get_mut().remove("topology");
         let sources = table.get_mut().remove("source");
+        let written = Trees::read(&reader, table.get_mut().remove("trees"))?;
         let top: Top = reader.take(table)?;
         top.check(&reader)?;
         let (queues, trees) = top.queues();
-        let parts = Parts { nodes: &top.node, links: &top.link, ports: &top.port, queues: &queues, trees: &trees };
+        let parts = Parts { nodes: &top.node, links: &top.link, ports: &top.port, queues: &queues, trees: &trees, written: &written };
         let topology_table = topology_table.map(|value| into_table(&reader, "topology", value)).transpose()?;
         let files = Files::new(folder, capture);
         let mut topology = topology(&reader, topology_table, &parts, &files)?;
         top.queue.check(&reader, &topology)?;
+        written.check_wanted(&reader)?;
         topology.network.set_routing(Routing {
             metric: top.routing.metric,
             spread: top.routing.spread.then_some(mix(top.hash_seed.unwrap_or(top.seed))),

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use roundelay::{Duration, Instant};
 
-use super::Group;
 use super::pairs::Pairing;
 use super::source::SourceSpec;
+use super::{Group, Trace};
 use crate::headers::Marks;
 use crate::network::{Network, NodeId};
-use crate::sources::{Terms, arrivals};
+use crate::sources::{SlackRule as _, Terms, Written, arrivals};
 
 /// TCP's number (RFC 9293).
 const TCP: u8 = 6;
@@ -106,6 +106,17 @@ impl Group {
     pub fn marks(&self) -> Marks {
         let plain = Marks::default();
         Marks { protocol: if self.source.protocol().is_some() { TCP } else { plain.protocol }, dscp: self.dscp }
+    }
+
+    /// Header fields that its packets differ in, by its slack rule or by its list.
+    pub(super) fn written(&self) -> Written {
+        let rule = self.urgency.written();
+        let SourceSpec::Trace(Trace { packets, .. }) = &self.source else { return rule };
+        Written {
+            slack: rule.slack || packets.iter().any(|packet| packet.slack > Duration::ZERO),
+            priority: rule.priority || packets.iter().any(|packet| packet.priority.is_some()),
+            deadline: rule.deadline || packets.iter().any(|packet| packet.deadline.is_some()),
+        }
     }
 
     /// Terms of a source between two hosts.

@@ -37,8 +37,8 @@ pub enum FlowBy {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// Its path, from the folder of the scenario: a line a packet, seconds, bytes and, where it has any, seconds of slack, in the order of time; or
-    /// a capture, pcap or pcapng.
+    /// Its path, from the folder of the scenario: a line a packet, in the order of time: seconds, bytes and, where it has any, seconds of slack, a
+    /// priority and the second at which it is needed; or a capture, pcap or pcapng.
     pub file: String,
     /// What makes packets of a capture a flow.
     #[serde(default)]
@@ -129,6 +129,26 @@ impl<'a> Line<'a> {
         head.ok_or_else(|| self.wrong(expected))
     }
 
+    /// A packet's slack, priority and deadline, each of which may be left out.
+    fn fields(self, packet: trace::Entry, words: &[&str]) -> Result<trace::Entry, ScenarioError> {
+        let column = |place: usize| words.get(place).copied().filter(|word| *word != "-");
+        let time = |place| column(place).map(|word| seconds(word).ok_or_else(|| self.wrong(PACKET))).transpose();
+        if words.len() > 3 {
+            return Err(self.wrong(PACKET));
+        }
+        let (slack, deadline) = (time(0)?, time(2)?);
+        let priority = column(1).map(|word| whole(word).ok_or_else(|| self.wrong(PACKET))).transpose()?;
+        let legal = priority.map(|priority| {
+            let error = || self.error(format!("priority {priority}: legal range 0 to {}", u32::MAX));
+            u32::try_from(priority).map_err(|_| error())
+        });
+        if let Some(deadline) = deadline.filter(|deadline| *deadline < packet.at) {
+            return Err(self.error(format!("deadline {deadline}: legal range from when the packet is sent, {}", packet.at)));
+        }
+        let slack = slack.map_or(Duration::ZERO, |slack| slack.since(Instant::ZERO));
+        Ok(trace::Entry { slack, priority: legal.transpose()?, deadline, ..packet })
+    }
+
     fn wrong(self, expected: &str) -> ScenarioError {
         self.error(format!("'{}': expected {expected}", self.text))
     }
@@ -145,19 +165,16 @@ fn whole(word: &str) -> Option<u64> {
     word.parse().ok().filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// A line a packet: seconds, bytes, and seconds of slack, which may be left out.
+/// What a line of a list of packets holds.
+const PACKET: &str =
+    "seconds and bytes, as in 0.0125 1500, then if there are any seconds of slack, a priority, and the second of its deadline; - for none";
+
+/// A line a packet.
 pub(super) fn packets(file: &str, text: &str) -> Result<Vec<trace::Entry>, ScenarioError> {
-    const EXPECTED: &str = "seconds and bytes, as in 0.0125 1500, and seconds of slack if there is any";
     let (mut packets, mut before) = (Vec::new(), Instant::ZERO);
     for line in Line::all(file, text) {
         let words: Vec<_> = line.text.split_whitespace().collect();
-        let (at, len) = line.head(EXPECTED, &words)?;
-        let slack = match words[2..] {
-            [] => Some(Duration::ZERO),
-            [slack] => seconds(slack).map(|slack| slack.since(Instant::ZERO)),
-            _ => None,
-        };
-        let slack = slack.ok_or_else(|| line.wrong(EXPECTED))?;
+        let (at, len) = line.head(PACKET, &words)?;
         let Some(len) = u32::try_from(len).ok().filter(|len| (1..=LONGEST_PACKET).contains(len)) else {
             return Err(line.error(format!("length {len}: legal range 1 to {LONGEST_PACKET}")));
         };
@@ -165,7 +182,7 @@ pub(super) fn packets(file: &str, text: &str) -> Result<Vec<trace::Entry>, Scena
             return Err(line.error(format!("time {at}: legal range from the packet before, {before}")));
         }
         before = at;
-        packets.push(trace::Entry { at, flow: 0, len, slack });
+        packets.push(line.fields(trace::Entry::new(at, 0, len), &words[2..])?);
     }
     Ok(packets)
 }
@@ -209,15 +226,26 @@ mod tests {
     }
 
     #[test]
+    fn a_hyphen_leaves_a_column_out() {
+        let fields = |line: &str| packets("list", line).map(|list| (list[0].slack.as_nanos(), list[0].priority, list[0].deadline)).unwrap();
+        let none = (0, None, None);
+        assert_eq!([fields("1 100"), fields("1 100 -"), fields("1 100 - - -")], [none; 3]);
+        assert_eq!(fields("1 100 0.5 3 1.25"), (500_000_000, Some(3), Some(Instant::from_nanos(1_250_000_000))));
+        assert_eq!(fields("1 100 - 4294967295"), (0, Some(u32::MAX), None));
+        assert_eq!(fields("1 100 0.5 - 1"), (500_000_000, None, Some(Instant::from_nanos(1_000_000_000))));
+    }
+
+    #[test]
     fn errors_name_the_line_of_the_list() {
         let packets = |text| packets("list", text).unwrap_err().to_string();
         assert_eq!(packets("0 100\n\n0 0"), "list:3: length 0: legal range 1 to 65535");
         assert_eq!(packets("0 100\n0 65536"), "list:2: length 65536: legal range 1 to 65535");
         assert_eq!(packets("1 100\n0.5 100"), "list:2: time 500ms: legal range from the packet before, 1s");
-        let expected = "expected seconds and bytes, as in 0.0125 1500, and seconds of slack if there is any";
-        for line in ["1 100 1 1", "1 100 -1", "1 100 1ms"] {
-            assert_eq!(packets(line), format!("list:1: '{line}': {expected}"));
+        for line in ["1 100 1 1 2 1", "1 100 -1", "1 100 1ms", "1 100 - -1", "1 100 - 1.5", "1 100 - - 1ms"] {
+            assert_eq!(packets(line), format!("list:1: '{line}': expected {PACKET}"));
         }
+        assert_eq!(packets("0 100\n1 100 - 4294967296"), "list:2: priority 4294967296: legal range 0 to 4294967295");
+        assert_eq!(packets("0 100\n1 100 - - 0.5"), "list:2: deadline 500ms: legal range from when the packet is sent, 1s");
         let flows = |text| flows("list", text, &hosts()).unwrap_err().to_string();
         assert_eq!(flows("2 100 a b\n1 0 a b"), "list:2: size 0: legal range 1 to 1099511627776");
         assert_eq!(flows("2 100 a b\n1 1099511627777 a b"), "list:2: size 1099511627777: legal range 1 to 1099511627776");

@@ -30,6 +30,7 @@ mod source;
 mod template;
 mod topology;
 mod transfers;
+mod trees;
 mod unused;
 mod yardsticks;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use roundelay::Instant;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Priority, Times, Visitor};
-use roundelay::{Duration, Instant};
 
 use super::estimate::RatesEstimate;
 use super::{Group, Scenario, SourceSpec};
@@ -141,11 +141,8 @@ impl Queues {
 
     /// Disciplines that go by what no packet says.
     fn without_what_they_go_by<'a>(&'a self, scenario: &Scenario) -> impl Iterator<Item = String> + 'a {
-        let says = |what: fn(Written) -> bool| scenario.groups.iter().any(|group| what(group.urgency.written()));
-        let lists_slack = scenario.groups.iter().any(|group| match &group.source {
-            SourceSpec::Trace(trace) => trace.packets.iter().any(|packet| packet.slack > Duration::ZERO),
-            _ => false,
-        });
+        let written: Vec<_> = scenario.groups.iter().map(Group::written).collect();
+        let says = |what: fn(&Written) -> bool| written.iter().any(what);
         let lacks = [
             (
                 says(|fields| fields.priority),
@@ -165,7 +162,7 @@ impl Queues {
             (says(|fields| fields.deadline), "deadlines (urgency = \"deadline 50ms\")", self.named(|queue| queue.times == Times::Deadline)),
             // What a packet has waited before is slack, too, and all that `fifo_plus` goes by.
             (
-                says(|fields| fields.slack) || lists_slack,
+                says(|fields| fields.slack),
                 "slack (urgency = \"slack 1s\")",
                 self.named(|queue| queue.times == Times::Slack && queue.name != "fifo_plus"),
             ),

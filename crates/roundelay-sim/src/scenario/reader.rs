@@ -36,6 +36,16 @@ impl<'a> Reader<'a> {
         Ok((reader, table))
     }
 
+    /// What messages call the file.
+    pub(super) const fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// The whole file.
+    pub(super) const fn text(&self) -> &'a str {
+        self.text
+    }
+
     /// Whether a value is written in the file.
     pub(super) fn has(&self, path: &str) -> bool {
         self.spans.contains_key(path)

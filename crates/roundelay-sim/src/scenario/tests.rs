@@ -147,7 +147,7 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
             "dscp = 64",
             "mine.toml:27: dscp: 64: expected a code point, legal range 0 to 63, or a name, as in \"ef\" or \"af41\"",
         ),
-        ("\"qfq\"", "\"tree\"", "mine.toml:16: 'tree': expected a tree's file, as in \"tree home.toml\""),
+        ("\"qfq\"", "\"tree\"", "mine.toml:16: 'tree': expected a tree's name or file, as in \"tree home.toml\""),
         ("\"qfq\"", "\"tree none.toml limit 10\"", "mine.toml:16: cannot read 'none.toml': there is no such file; expected a tree in TOML"),
         ("weight = 3", "weight = 0", "mine.toml:27: weight 0: legal range 1 to 1024"),
         ("count = 2", "count = 0", "mine.toml:33: count 0: legal range 1 to 1000000"),
@@ -194,10 +194,10 @@ rate = "1mbit"
     let classes = |scenario: &Scenario| scenario.topology.network.links().iter().map(|link| link.class.name()).collect::<Vec<_>>();
     assert_eq!(classes(&read(text).unwrap()), ["host", "edge", "edge", "host"]);
     let refused = |piece: &str, other: &str| read(&text.replacen(piece, other, 1)).unwrap_err().to_string();
-    assert_eq!(
-        refused("from = \"r\"\nto = \"b\"", "from = \"r\"\nto = \"b\"\none_way = true"),
-        "mine.toml:23: there is no way from 'b' to 'a'"
-    );
+    let one_way = |text: &str| text.replacen("from = \"r\"\nto = \"b\"", "from = \"r\"\nto = \"b\"\none_way = true", 1);
+    assert_eq!(classes(&read(&one_way(text)).unwrap()), ["host", "edge", "edge"], "nothing comes back");
+    let tcp = one_way(&text.replacen("kind = \"cbr\"", "kind = \"tcp\"", 1).replacen("rate = \"1mbit\"\n", "", 1));
+    assert_eq!(read(&tcp).unwrap_err().to_string(), "mine.toml:23: there is no way from 'b' to 'a'");
     assert_eq!(refused("from = \"a\"\nto = \"r\"", "from = \"a\"\nto = \"a\""), "mine.toml:12: a link from 'a' to itself");
     assert_eq!(refused("from = \"a\"\nto = \"r\"", "from = \"x\"\nto = \"r\""), "mine.toml:11: there is no node 'x'");
     assert_eq!(refused("name = \"r\"", "name = \"a\""), "mine.toml:6: two nodes are called 'a'");

@@ -1,9 +1,6 @@
 //! The network of a scenario: from a template, from a file, or node by node.
 
-use std::sync::Arc;
-
 use roundelay::{Billionths, Duration, Limit, Rate};
-use roundelay_trace::{TreeFile, TreeFileError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -12,6 +9,7 @@ use toml::de::DeTable;
 use super::ScenarioError;
 use super::files::Files;
 use super::reader::Reader;
+use super::trees::Trees;
 use crate::decision::DecisionCost;
 use crate::network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NodeId};
 use crate::topologies::files::{self, Format, FromFile};
@@ -135,13 +133,15 @@ pub(super) struct PortEntry {
 }
 
 /// Everything about the network but `[topology]`.
-#[derive(Debug)]
 pub(super) struct Parts<'a> {
     pub(super) nodes: &'a [NodeEntry],
     pub(super) links: &'a [LinkEntry],
     pub(super) ports: &'a [PortEntry],
     pub(super) queues: &'a Queues,
+    /// Classes of links whose queues are trees.
     pub(super) trees: &'a [(LinkClass, &'a str, Limit)],
+    /// The trees that the scenario writes out.
+    pub(super) written: &'a Trees,
 }
 
 /// # Errors
@@ -162,7 +162,7 @@ pub(super) fn topology<'a>(
         None => written_out(reader, parts)?,
     };
     for (class, file, limit) in parts.trees {
-        let tree = tree(reader, &format!("queue.{class}"), file, files)?;
+        let tree = parts.written.find(reader, &format!("queue.{class}"), file, files)?;
         let links = topology.network.links().iter().enumerate().filter(|(_, link)| link.class == *class);
         let links: Vec<_> = links.map(|(number, _)| LinkId(number as u32)).collect();
         for link in links {
@@ -172,16 +172,9 @@ pub(super) fn topology<'a>(
         }
     }
     for (number, port) in parts.ports.iter().enumerate() {
-        change(reader, &format!("port.{number}"), port, &mut topology.network, files)?;
+        change(reader, &format!("port.{number}"), port, &mut topology.network, (parts.written, files))?;
     }
     Ok(topology)
-}
-
-/// The tree in a file that a queue names.
-fn tree(reader: &Reader<'_>, path: &str, file: &str, files: &Files<'_>) -> Result<Arc<TreeFile>, ScenarioError> {
-    let text = files.text(file, "a tree in TOML, as docs/trees.md describes it").map_err(|message| reader.at(path, message))?;
-    let tree = TreeFile::from_toml(file, &text);
-    tree.map(Arc::new).map_err(|TreeFileError { name, line, message }| ScenarioError { file: name, line, message })
 }
 
 fn from_template<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queues: &Queues) -> Result<Topology, ScenarioError> {
@@ -281,7 +274,13 @@ fn link(topology: &mut Topology, entry: &LinkEntry, from: NodeId, to: NodeId, qu
     topology.network.add_link(link).expect("both ends have been found");
 }
 
-fn change(reader: &Reader<'_>, path: &str, entry: &PortEntry, network: &mut Network, files: &Files<'_>) -> Result<(), ScenarioError> {
+fn change(
+    reader: &Reader<'_>,
+    path: &str,
+    entry: &PortEntry,
+    network: &mut Network,
+    (trees, files): (&Trees, &Files<'_>),
+) -> Result<(), ScenarioError> {
     let fits = |pattern: &str, node: NodeId| {
         let name = network.name(node);
         pattern
@@ -298,7 +297,7 @@ fn change(reader: &Reader<'_>, path: &str, entry: &PortEntry, network: &mut Netw
         return Err(reader.at(&format!("{path}.overhead"), format!("overhead {overhead}: legal range 0 to 65535")));
     }
     let tree = match &entry.queue {
-        Some(Ordering::Tree { file, limit }) => Some((tree(reader, &format!("{path}.queue"), file, files)?, *limit)),
+        Some(Ordering::Tree { file, limit }) => Some((trees.find(reader, &format!("{path}.queue"), file, files)?, *limit)),
         _ => None,
     };
     for id in found {

@@ -18,6 +18,7 @@ pub(crate) struct Sent {
     pub(crate) len: u32,
     pub(crate) slack: Slack,
     pub(crate) priority: u32,
+    pub(crate) deadline: Instant,
     pub(crate) direction: Direction,
 }
 
@@ -36,8 +37,8 @@ impl Probe for Log {
     }
 
     fn sent(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
-        let Packet { len, slack, priority, .. } = *packet;
-        self.sent.push(Sent { now, flow: cargo.flow, len, slack, priority, direction: cargo.direction });
+        let Packet { len, slack, priority, deadline, .. } = *packet;
+        self.sent.push(Sent { now, flow: cargo.flow, len, slack, priority, deadline, direction: cargo.direction });
     }
 
     fn reported(&mut self, now: Instant, flow: FlowNumber, report: &Report) {

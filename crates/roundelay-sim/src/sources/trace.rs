@@ -20,6 +20,17 @@ pub struct Entry {
     pub len: u32,
     /// Slack beyond what [`Config::urgency`] gives it: to replay a schedule, the time that it waited in all (UPS, section 2.1).
     pub slack: Duration,
+    /// Its priority in place of that of [`Config::urgency`].
+    pub priority: Option<u32>,
+    /// When it is needed, counted from the start as [`at`](Self::at) is, in place of the deadline of [`Config::urgency`].
+    pub deadline: Option<Instant>,
+}
+
+impl Entry {
+    /// A packet without fields of its own.
+    pub const fn new(at: Instant, flow: u32, len: u32) -> Self {
+        Self { at, flow, len, slack: Duration::ZERO, priority: None, deadline: None }
+    }
 }
 
 /// What the source is to be.
@@ -93,7 +104,7 @@ impl Agent for Trace {
         if self.open.is_empty() {
             self.open(context);
         }
-        while let Some(&Entry { at, flow, len, slack: more }) = self.config.packets.get(self.next) {
+        while let Some(&Entry { at, flow, len, slack: more, priority, deadline }) = self.config.packets.get(self.next) {
             let at = at + later;
             if stop.is_some_and(|stop| at >= stop) {
                 break;
@@ -105,6 +116,8 @@ impl Agent for Trace {
             let mut packet = Outgoing::new(*flow, len);
             stamp.mark(&mut packet, context.now(), *left_bytes);
             packet.slack = Slack::from_picos(packet.slack.as_picos().saturating_add(Slack::of(more).as_picos()));
+            packet.priority = priority.unwrap_or(packet.priority);
+            packet.deadline = deadline.map_or(packet.deadline, |deadline| deadline + later);
             context.send(packet);
             *left_bytes -= u64::from(len);
             self.next += 1;
@@ -124,7 +137,7 @@ mod tests {
     const BACK: FlowSpec = FlowSpec { from: NodeId(1), to: NodeId(0), config: None };
 
     fn config(packets: &[(u64, u32, u32)]) -> Config {
-        let packets = packets.iter().map(|&(at, flow, len)| Entry { at: seconds(at), flow, len, slack: Duration::ZERO }).collect();
+        let packets = packets.iter().map(|&(at, flow, len)| Entry::new(seconds(at), flow, len)).collect();
         let urgency = Urgency::Remaining(Duration::from_secs(1));
         Config { flows: vec![HERE, BACK], packets, start: Instant::ZERO, start_jitter: Duration::ZERO, stop: None, urgency }
     }
@@ -148,6 +161,18 @@ mod tests {
         let shift = jittered[0].since(seconds(6));
         assert!(shift > Duration::ZERO && shift < Duration::from_secs(1));
         assert_eq!(jittered, [6, 8, 9].map(|at| seconds(at) + shift));
+    }
+
+    /// Deadlines move with the list; a priority of its own goes before that of the rule.
+    #[test]
+    fn packets_have_fields_of_their_own() {
+        let mut list = Config { start: seconds(5), ..config(&[(1, 0, 100), (3, 1, 50)]) };
+        let own = Entry { slack: Duration::from_secs(2), priority: Some(7), deadline: Some(seconds(4)), ..list.packets[1] };
+        list.packets[1] = own;
+        let sent = Bench::default().sent(1, 20, [Trace::new(list).unwrap()]);
+        let fields: Vec<_> = sent.iter().map(|packet| (packet.slack, packet.priority, packet.deadline)).collect();
+        let slack = |secs| Slack::of(Duration::from_secs(secs));
+        assert_eq!(fields, [(slack(1), 100, Instant::MAX), (slack(1 + 2), 7, seconds(9))]);
     }
 
     #[test]

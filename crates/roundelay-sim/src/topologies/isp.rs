@@ -94,7 +94,7 @@ impl Default for Isp {
             slower: Billionths(Billionths::ONE.0 / 2),
             slower_rate: mbit(900),
             delay: Duration::from_millis(1),
-            most_delay: Duration::from_millis(14),
+            most_delay: Duration::from_millis(13),
         }
     }
 }
@@ -254,7 +254,7 @@ mod tests {
             let slower = core_links(&topology).filter(|link| link.rate < mbit(1000)).count();
             assert_eq!(slower, 66, "half of 131");
             let least = Duration::from_millis(1);
-            assert!(core_links(&topology).all(|link| (least..=Duration::from_millis(14)).contains(&link.delay)));
+            assert!(core_links(&topology).all(|link| (least..=Duration::from_millis(13)).contains(&link.delay)));
         }
     }
 
@@ -266,6 +266,36 @@ mod tests {
             assert_eq!(degrees.iter().sum::<usize>(), 2 * 131);
             let single = degrees.iter().filter(|degree| **degree == 1).count();
             assert!((20..50).contains(&single) && degrees[82] >= 12, "{graph_seed}: {degrees:?}");
+        }
+    }
+
+    /// Core links between two hosts, and the time on all links between them in microseconds: over all ordered pairs.
+    fn ways(topology: &Topology) -> (Vec<u64>, Vec<u64>) {
+        let (network, mut routes) = (&topology.network, Routes::default());
+        let hosts = || topology.hosts.iter().copied();
+        let pairs = hosts().flat_map(|from| hosts().map(move |to| (from, to))).filter(|(from, to)| from != to);
+        let way = |(from, to)| {
+            let route = routes.between(network, from, to).unwrap();
+            let links: Vec<_> = routes.links(route).map(|link| &network.links()[link]).collect();
+            let delay: u64 = links.iter().map(|link| link.delay.as_picos() / 1_000_000).sum();
+            (links.len() as u64 - 4, delay)
+        };
+        pairs.map(way).unzip()
+    }
+
+    /// The table of the page. Idle round trips are 1.2 times Internet2's, 47.6 ms in the mean.
+    #[test]
+    fn the_page_has_the_first_networks() {
+        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/simulator/topologies.md")).unwrap();
+        for graph_seed in 1..=3 {
+            let topology = built(&Isp { graph_seed, ..Isp::default() });
+            let (degrees, (hops, delays)) = (degrees(&topology), ways(&topology));
+            let mean = |all: &[u64]| all.iter().sum::<u64>() as f64 / all.len() as f64;
+            let single = degrees.iter().filter(|degree| **degree == 1).count();
+            let (longest, delay) = (hops.iter().max().unwrap(), mean(&delays) / 1000.0);
+            let row = format!("| {graph_seed} | {single} | {} | {:.2} | {longest} | {delay:.1} ms |", degrees[82], mean(&hops));
+            assert!(page.contains(&row), "{row}");
+            assert!((0.95..1.45).contains(&(delay / 23.78)), "{delay}");
         }
     }
 

@@ -24,7 +24,10 @@
 //! The first: a bin that has packets stays in the lists. Its turn as a new one puts it behind all old ones, and from then on the old ones
 //! follow each other in an order that does not change, so that of two bins neither has two turns between two of the other.
 //!
-//! Cost: O(1) a packet. Memory: the bins, taken at the start, however many flows there are.
+//! As a class of a tree it has a bin for each child, by its number and not by a hash, so that children never meet: round robin, a packet of each
+//! child in turn (section 3.4 of the paper has two classes served so). A place that is held for a child takes no turn.
+//!
+//! Cost: O(1) a packet. Memory: the bins, taken at the start, however many flows there are; as a class one a child.
 //!
 //! Differences from the paper: the hash has a key, so that nobody can choose flows that meet.
 
@@ -68,12 +71,17 @@ impl Discipline for Config {
         write: |config, value| config.flows = saturated(value),
     }];
     const WEIGHTED: bool = false;
+    const INTERIOR: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fq<T>;
 
     fn build<T: Send>(&self, seed: u64) -> Result<Fq<T>, ConfigError> {
         Fq::new(*self, seed)
+    }
+
+    fn build_class<T: Send>(&self, _seed: u64) -> Result<Fq<T>, ConfigError> {
+        Fq::of_children(*self)
     }
 
     fn configuration<T: Send>(scheduler: &mut Fq<T>) -> Option<&mut Self> {
@@ -89,7 +97,8 @@ pub struct Fq<T> {
     new_bins: VecDeque<u32>,
     old_bins: VecDeque<u32>,
     longest: Longest,
-    hash: FlowHash,
+    /// None: each flow has the bin of its number.
+    hash: Option<FlowHash>,
     config: Config,
 }
 
@@ -114,13 +123,30 @@ impl<T> Fq<T> {
             new_bins: VecDeque::with_capacity(bins),
             old_bins: VecDeque::with_capacity(bins),
             longest: Longest::default(),
-            hash: FlowHash::new(seed, 0),
+            hash: Some(FlowHash::new(seed, 0)),
             config,
         })
     }
 
+    /// The same for a class of a tree: a bin for each child, however many `flows` there are to be.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn of_children(config: Config) -> Result<Self, ConfigError> {
+        config.check()?;
+        let (new_bins, old_bins) = (VecDeque::new(), VecDeque::new());
+        Ok(Self { pool: Pool::default(), bins: Vec::new(), new_bins, old_bins, longest: Longest::default(), hash: None, config })
+    }
+
+    fn bin(&self, flow: FlowId) -> u32 {
+        self.hash.as_ref().map_or(flow.0, |hash| hash.bucket(flow, self.config.flows))
+    }
+
     fn enqueue_packet(&mut self, packet: Packet<T>) {
-        let number = self.hash.bucket(packet.flow, self.config.flows);
+        let number = self.bin(packet.flow);
+        if number as usize >= self.bins.len() {
+            self.bins.resize(number as usize + 1, Bin::default());
+        }
         let bin = &mut self.bins[number as usize];
         if !bin.is_listed {
             bin.is_listed = true;
@@ -151,7 +177,11 @@ impl<T> Fq<T> {
 }
 
 impl<T> Scheduler<T> for Fq<T> {
+    /// Refuses children beyond [`FlowId::LARGEST_TABLED`].
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        if self.hash.is_none() && packet.flow > FlowId::LARGEST_TABLED {
+            return Err(packet);
+        }
         self.enqueue_packet(packet);
         self.debug_check();
         Ok(())
@@ -161,6 +191,19 @@ impl<T> Scheduler<T> for Fq<T> {
         let packet = self.dequeue_packet();
         self.debug_check();
         packet
+    }
+
+    /// A packet without length holds the place of a child: the bin has its turn still.
+    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+        let packet = self.dequeue_packet()?;
+        let next = refill(packet.flow);
+        next.into_iter().for_each(|next| self.enqueue_packet(next));
+        if packet.len == 0 && self.hash.is_none() {
+            // It went behind all others as its packet left.
+            self.old_bins.pop_back().into_iter().for_each(|bin| self.old_bins.push_front(bin));
+        }
+        self.debug_check();
+        Some(packet)
     }
 
     /// The tail of the longest bin.
@@ -173,13 +216,22 @@ impl<T> Scheduler<T> for Fq<T> {
         packet
     }
 
+    /// As a class only, where a bin is a flow's own.
+    fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
+        let bin = self.bins.get_mut(flow.index()).filter(|_| self.hash.is_none())?;
+        let packet = self.pool.pop_tail(&mut bin.queue);
+        self.longest.changed(flow.index(), bin.queue.size());
+        self.debug_check();
+        packet
+    }
+
     #[inline]
     fn backlog(&self) -> Backlog {
         self.pool.backlog()
     }
 
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {
-        alloc::vec![self.hash.bucket(flow, self.config.flows) as usize]
+        alloc::vec![self.bin(flow) as usize]
     }
 
     /// The bins, their places in both lists and, from the first time that the buffer is full, the index that finds the longest.
@@ -189,14 +241,14 @@ impl<T> Scheduler<T> for Fq<T> {
     }
 
     /// 1. A bin is in one list, once, if it is marked so, else in none; it is if it has packets.
-    /// 2. A packet is in the bin that its flow hashes to.
+    /// 2. A packet is in the bin that its flow hashes to, or that has its flow's number.
     fn check_invariants(&self) {
         let mut places = alloc::vec![0; self.bins.len()];
         self.new_bins.iter().chain(&self.old_bins).for_each(|number| places[*number as usize] += 1);
         for (number, (bin, places)) in self.bins.iter().zip(places).enumerate() {
             assert_eq!(places, usize::from(bin.is_listed), "invariant 1: in one list, once");
             assert!(bin.is_listed || bin.queue.is_empty(), "invariant 1: a backlogged bin is in a list");
-            let home = self.pool.head(&bin.queue).map(|head| self.hash.bucket(head.flow, self.config.flows));
+            let home = self.pool.head(&bin.queue).map(|head| self.bin(head.flow));
             assert!(home.is_none_or(|home| home as usize == number), "invariant 2: a packet is where its flow hashes to");
             self.pool.check_queue(&bin.queue);
         }

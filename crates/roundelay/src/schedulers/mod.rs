@@ -94,6 +94,14 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     /// A parameter is out of its range.
     fn build<T: Send>(&self, seed: u64) -> Result<Self::Scheduler<T>, ConfigError>;
 
+    /// A scheduler for a node of a hierarchy, whose flows are its children, numbered from 0: disciplines that hash flows tell children apart instead.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    fn build_class<T: Send>(&self, seed: u64) -> Result<Self::Scheduler<T>, ConfigError> {
+        self.build(seed)
+    }
+
     /// What is proven about it.
     fn guarantees(&self, share: &Share) -> Guarantees {
         let _ = share;
@@ -438,6 +446,16 @@ macro_rules! registry {
             pub fn build<T: Send>(&self, seed: u64) -> Result<AnyScheduler<T>, ConfigError> {
                 Ok(match self {
                     $(Self::$variant(config) => AnyScheduler::$variant(Box::new(config.build(seed)?)),)*
+                })
+            }
+
+            /// The same for a node of a hierarchy: see [`Discipline::build_class`].
+            ///
+            /// # Errors
+            /// A parameter is out of its range.
+            pub fn build_class<T: Send>(&self, seed: u64) -> Result<AnyScheduler<T>, ConfigError> {
+                Ok(match self {
+                    $(Self::$variant(config) => AnyScheduler::$variant(Box::new(config.build_class(seed)?)),)*
                 })
             }
 

@@ -15,7 +15,7 @@ impl<T: Send> Tree<T> {
     /// # Errors
     /// No leaf is the default.
     pub fn new(plan: &Config, seed: u64) -> Result<Self, TreeError> {
-        let tree = Self::with(plan, |node| node.spec.discipline.build(seed), |node| node.spec.discipline.build(seed));
+        let tree = Self::with(plan, |node| node.spec.discipline.build(seed), |node| node.spec.discipline.build_class(seed));
         tree.map(|tree| Self { seed, ..tree })
     }
 
@@ -24,7 +24,7 @@ impl<T: Send> Tree<T> {
     /// # Errors
     /// See [`Config::add_class`]; the tree is then as it was.
     pub fn add_class(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
-        let scheduler = node.spec.discipline.build(self.seed).map_err(|error| setting(&node.name, error))?;
+        let scheduler = node.spec.discipline.build_class(self.seed).map_err(|error| setting(&node.name, error))?;
         self.add(parent, node, State::Class(Class::new(scheduler)))
     }
 

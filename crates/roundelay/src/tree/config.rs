@@ -381,7 +381,7 @@ fn check_node(node: &Node, is_class: bool) -> Result<(), TreeError> {
 
 /// Whether a class of this discipline takes the longest packet of a child.
 fn takes(discipline: &AnyDiscipline, child: &Node) -> bool {
-    let Ok(mut scheduler) = discipline.build(0) else { return false };
+    let Ok(mut scheduler) = discipline.build_class(0) else { return false };
     let packet = Packet { priority: child.priority, ..Packet::new(FlowId(0), child.max_packet_len, StandIn::Head) };
     scheduler.set_flow(FlowId(0), child.flow_config()).is_ok() && scheduler.enqueue(Instant::ZERO, packet).is_ok()
 }

@@ -213,3 +213,68 @@ fn two_flows_meet_in_one_of_so_many_seeds_as_there_are_bins() {
         assert!(is_as_chance_has_it(meetings, SEEDS, flows), "{a} and {b} met {meetings} times");
     }
 }
+
+/// A tree: leaf a and a class with leaves x and y.
+fn turns_of(class: &str) -> roundelay::Tree<u64> {
+    use roundelay::tree::{Config, Node};
+    let node = |name: &str, spec: &str| Node::new(name, spec.parse().expect("a legal spec"));
+    let mut plan = Config::new(node("link", class)).unwrap();
+    plan.add_leaf("link", node("a", "fifo")).unwrap();
+    plan.add_class("link", node("class", class)).unwrap();
+    plan.add_leaf("class", node("x", "sjf")).unwrap();
+    plan.add_leaf("class", node("y", "fifo")).unwrap();
+    plan.set_default("a").unwrap();
+    ["a", "x", "y"].into_iter().zip(0..).for_each(|(leaf, flow)| plan.assign(FlowId(flow), leaf).unwrap());
+    plan.build_tree(1).unwrap()
+}
+
+/// The flows in the order in which their packets leave, all of them backlogged until then, with packets of 1514, 700 and 64 bytes.
+fn served_in_turn(class: &str, packets: u64) -> Vec<u32> {
+    let mut tree = turns_of(class);
+    for number in 0..packets {
+        for (flow, len) in [(0, 1514), (1, 700), (2, 64)] {
+            let packet = Packet { priority: (packets - number) as u32, ..Packet::new(FlowId(flow), len, number) };
+            assert!(tree.enqueue(Instant::ZERO, packet).is_ok());
+        }
+    }
+    (0..packets).filter_map(|_| tree.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect()
+}
+
+/// Children take turns, a packet each, at every level, whatever their packets' lengths: places below the root take none. One bin, which hashed flows
+/// would share, makes no difference.
+#[test]
+fn classes_take_turns_a_packet_each() {
+    for class in ["fq", "fq flows 1"] {
+        let order = served_in_turn(class, 400);
+        assert!(order.chunks(2).all(|pair| pair.contains(&0)), "{class}: a and the class in turn");
+        let of_class: Vec<_> = order.iter().filter(|flow| **flow > 0).collect();
+        assert!(of_class.windows(2).all(|pair| pair[0] != pair[1]), "{class}: x and y in turn");
+    }
+    let by_bytes = served_in_turn("drr", 400);
+    assert!(by_bytes.iter().filter(|flow| **flow == 2).count() > 200, "drr goes by bytes");
+}
+
+/// A child's packets leave as its own discipline has them, and what one does not use the others do.
+#[test]
+fn leaves_of_classes_keep_their_order() {
+    let mut tree = turns_of("fq");
+    for (flow, size) in [(1, 30), (1, 20), (1, 10), (1, 40), (0, 0)] {
+        assert!(tree.enqueue(Instant::ZERO, Packet { priority: size, ..Packet::new(FlowId(flow), 100, u64::from(size)) }).is_ok());
+    }
+    let order: Vec<_> = core::iter::from_fn(|| tree.dequeue(Instant::ZERO)).map(|packet| packet.payload).collect();
+    // The first of x is chosen by the class as it comes, and by the leaf ahead of the class the one that came next to it.
+    assert_eq!(order, [30, 0, 20, 10, 40]);
+}
+
+/// In a class of its own number: a child that lost what stood for it gives up its newest.
+#[test]
+fn a_child_is_withdrawn_alone() {
+    let mut class = fq::Fq::of_children(fq::Config { flows: 1 }).unwrap();
+    for (flow, number) in [(0, 1), (3, 2), (0, 3)] {
+        assert!(class.enqueue(Instant::ZERO, Packet::new(FlowId(flow), LEN, number)).is_ok());
+    }
+    let mut newest = |flow| class.evict_flow(FlowId(flow)).map(|packet| packet.payload);
+    assert_eq!([newest(0), newest(0), newest(0), newest(2), newest(9)], [Some(3), Some(1), None, None, None]);
+    assert_eq!(class.dequeue(Instant::ZERO).map(|packet| packet.payload), Some(2));
+    assert!(class.enqueue(Instant::ZERO, Packet::new(FlowId(u32::MAX), LEN, 4)).is_err(), "no child has such a number");
+}
