@@ -48,22 +48,42 @@ pub enum InstructionsError {
 /// Valgrind is not there, or it could not run the program, or that was another one.
 pub fn count(subject: &Subject, load: &Load) -> Result<Counts, InstructionsError> {
     let pairs = load.cycle().max(20_000);
-    let [once, twice] = [pairs, 2 * pairs].map(|pairs| collect(arguments(subject, load, pairs)));
-    let (once, twice) = (once?, twice?);
+    let sums = Sums::collect([pairs, 2 * pairs].map(|pairs| arguments(subject, load, pairs)))?;
     // The counts are those of the packets that were sent, of which there may be fewer than were asked for.
     let passed = run_pairs(subject, load, pairs)?;
-    let sent = run_pairs(subject, load, 2 * pairs)?.sent - passed.sent;
-    let each = |place: usize| (twice[place] as f64 - once[place] as f64) / sent.max(1) as f64;
-    let instructions = each(IR);
-    if sent > 0 && instructions < 1.0 {
-        return Err(InstructionsError::NoPackets);
+    sums.each(run_pairs(subject, load, 2 * pairs)?.sent - passed.sent, passed)
+}
+
+/// Sums of a run, and of one twice as long.
+pub(crate) struct Sums([Vec<u64>; 2]);
+
+impl Sums {
+    /// Runs the program twice, with these words.
+    ///
+    /// # Errors
+    /// Valgrind is not there, or it could not run the program.
+    pub(crate) fn collect([once, twice]: [Vec<String>; 2]) -> Result<Self, InstructionsError> {
+        Ok(Self([collect(once)?, collect(twice)?]))
     }
-    Ok(Counts {
-        instructions,
-        first_level_misses: each(D1_READ_MISSES) + each(D1_WRITE_MISSES),
-        last_level_misses: each(LL_READ_MISSES) + each(LL_WRITE_MISSES),
-        passed,
-    })
+
+    /// What each of `sent` packets costs that the longer run sent and the shorter one did not.
+    ///
+    /// # Errors
+    /// The runs differ by nothing.
+    pub(crate) fn each(&self, sent: u64, passed: Passed) -> Result<Counts, InstructionsError> {
+        let Self([once, twice]) = self;
+        let each = |place: usize| (twice[place] as f64 - once[place] as f64) / sent.max(1) as f64;
+        let instructions = each(IR);
+        if sent > 0 && instructions < 1.0 {
+            return Err(InstructionsError::NoPackets);
+        }
+        Ok(Counts {
+            instructions,
+            first_level_misses: each(D1_READ_MISSES) + each(D1_WRITE_MISSES),
+            last_level_misses: each(LL_READ_MISSES) + each(LL_WRITE_MISSES),
+            passed,
+        })
+    }
 }
 
 /// The words by which the program runs itself under valgrind.

@@ -4,11 +4,13 @@
 //! A [`Load`] says who sends, how long packets are and how the backlog swells and shrinks; a [`Subject`] is what is measured: nothing
 //! ([`Subject::Generator`]) or a discipline. [`time()`] measures CPU time in interleaved rounds, [`count`] counts instructions and
 //! cache misses under valgrind, where noise is zero. [`standing()`] measures CPU time at a given backlog, in a second or two.
+//! cache misses under valgrind, where noise is zero. [`time_hold`] and [`count_hold`] do so for queues that always hold as many packets.
 
 mod controller;
 mod flow_set;
 mod footprint;
 mod generator;
+mod hold;
 mod instructions;
 mod levels;
 mod load;
@@ -16,10 +18,12 @@ mod memory;
 mod nothing;
 mod run;
 mod standing;
+mod sorted;
 mod time;
 
 pub use flow_set::{FlowSet, FlowSetError};
 pub use footprint::{Footprints, footprints};
+pub use hold::{Holder, MOST_HELD, count_hold, run_hold, time_hold};
 pub use instructions::{Counts, InstructionsError, count};
 pub use load::{Lengths, Load, LoadError, Memory, Pattern};
 pub use memory::needed as needed_memory;

@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use roundelay::schedulers::{Spec, parse_limit};
 use roundelay::{Limit, Rate};
-use roundelay_bench::{FlowSet, Lengths, Memory, Pattern};
+use roundelay_bench::{FlowSet, Holder, Lengths, MOST_HELD, Memory, Pattern};
 use roundelay_trace::{FlowBy, WeightRule, WeightRules};
 
 pub(crate) use objective::Objective;
@@ -223,6 +223,14 @@ pub(crate) struct Bench {
     /// Run so many packets and print nothing: what runs under valgrind
     #[arg(long, hide = true)]
     pub(crate) once: Option<u64>,
+
+    /// With --once: packets that the queue always holds, in place of a load
+    #[arg(long, hide = true, requires = "holder", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_HELD)))]
+    pub(crate) hold: Option<u32>,
+
+    /// With --hold: none, heap, or a discipline
+    #[arg(long, hide = true, requires = "once", value_parser = |text: &str| text.parse::<Holder>())]
+    pub(crate) holder: Option<Holder>,
 }
 
 #[derive(Debug, Args)]

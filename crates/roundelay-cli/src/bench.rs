@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, fifo};
-use roundelay_bench::{Load, Memory, Subject, run_pairs};
+use roundelay_bench::{Load, Memory, Subject, run_hold, run_pairs};
 
 use crate::arguments::Bench;
 use crate::failure::Failure;
@@ -101,6 +101,9 @@ fn subjects(asked: &[Spec]) -> Vec<Subject> {
 
 /// What the program does when it runs itself under valgrind.
 fn once(arguments: &Bench, pairs: u64) -> Result<(), Failure> {
+    if let (Some(held), Some(holder)) = (arguments.hold, &arguments.holder) {
+        return run_hold(holder, held, pairs).map_err(Failure::usage);
+    }
     let subject = arguments.disciplines.first().map_or(Subject::Generator, |spec| Subject::Discipline(spec.discipline.clone()));
     for load in loads(arguments).concat() {
         run_pairs(&subject, &load, pairs).map_err(Failure::usage)?;

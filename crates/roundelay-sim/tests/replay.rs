@@ -116,6 +116,35 @@ fn lstf_is_nearer_to_universal_than_priorities() {
     assert!(fifo.overdue * 4 > fifo.packets && fifo.overdue_by_threshold * 4 > fifo.packets, "{fifo:?}");
 }
 
+/// LSTF's rank on FIFO queues in strict priority. SP-PIFO makes fewer packets late than FIFO and those that it does much later; a calendar makes nearly as
+/// many late as FIFO does, and none by more than about a slot.
+#[test]
+fn priority_levels_are_between_fifo_and_lstf() {
+    let schedule = record(&internet2("random"), false);
+    let [fifo, adaptive, calendar] =
+        ["fifo", "sp_pifo queues 8", "lstf_levels queues 64 step 6250us map rotating"].map(|with| count(&schedule, with).all);
+    assert!(
+        adaptive.overdue_by_threshold * 2 < fifo.overdue_by_threshold && adaptive.overdue_by_threshold * 20 > adaptive.packets,
+        "{adaptive:?}"
+    );
+    assert!(adaptive.worst_ps > fifo.worst_ps && fifo.worst_ps > 100_000_000_000, "{adaptive:?} {fifo:?}");
+    assert!(calendar.worst_ps < 2 * 6_250_000_000 && calendar.overdue_by_threshold * 5 > calendar.packets, "{calendar:?}");
+    assert!([adaptive, calendar].iter().all(|found| found.missing == 0));
+}
+
+/// One queue is FIFO however it is chosen; so is admission that never has to refuse. SP-PIFO by static deadlines decides as by slack, as EDF does.
+#[test]
+fn one_queue_replays_as_fifo_does() {
+    let schedule = record(&internet2("random"), false);
+    let fifo = replay(&schedule, "fifo");
+    for with in ["lstf_levels queues 1", "lstf_levels queues 1 map rotating", "sp_pifo queues 1", "aifo", "aifo rank slack"] {
+        assert_eq!(replay(&schedule, with).outputs, fifo.outputs, "{with}");
+    }
+    let [slack, deadline] = ["sp_pifo", "sp_pifo rank deadline"].map(|with| replay(&schedule, with).outputs);
+    assert_eq!(slack, deadline);
+    assert_ne!(slack, fifo.outputs);
+}
+
 /// Slack that does not say how long the path still is, or none at all, replays worse; so does a coarse unit.
 #[test]
 fn what_headers_say_matters() {

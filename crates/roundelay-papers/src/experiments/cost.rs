@@ -223,9 +223,8 @@ impl Cost {
     }
 
     fn time(&self, timings: &[Timing]) -> Figure {
-        let median = |[_, median, _]: [f64; 3]| median;
-        let gross = timings.iter().map(|timing| median(timing.spread())).collect();
-        let net = timings.iter().map(|timing| median(timing.spread_without(&timings[self.generator]))).collect();
+        let gross = timings.iter().map(|timing| middle(timing.spread())).collect();
+        let net = timings.iter().map(|timing| middle(timing.spread_without(&timings[self.generator]))).collect();
         Figure { name: "ns", gross, net }
     }
 
@@ -258,7 +257,12 @@ impl Cost {
     }
 }
 
-fn uncounted(error: InstructionsError) -> Failed {
+/// The middle one of the smallest, the middle and the largest.
+pub(super) const fn middle([_, middle, _]: [f64; 3]) -> f64 {
+    middle
+}
+
+pub(super) fn uncounted(error: InstructionsError) -> Failed {
     match error {
         InstructionsError::NoValgrind(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Failed("valgrind is not installed".to_owned())

@@ -19,6 +19,7 @@ mod deadlines;
 mod decisions;
 mod footprint;
 mod hierarchy;
+mod hold;
 mod leftover;
 mod listings;
 mod promise;
@@ -142,6 +143,7 @@ pub const KINDS: &[(&str, Read)] = &[
     ("deadlines", read::<deadlines::Deadlines>),
     ("footprint", read::<footprint::Memory>),
     ("hierarchy", read::<hierarchy::Hierarchy>),
+    ("hold", hold::read),
     ("leftover", read::<leftover::Leftover>),
     ("listings", read::<listings::Listings>),
     ("promise", read::<promise::Promise>),

@@ -1,0 +1,88 @@
+//! LSTF on the standard library's binary heap: what a queue sorted by rank costs without a structure of our own.
+//!
+//! The heap holds ranks (the instant at which the last bit is due, then the order of arrival) and where each packet lies; packets lie in a
+//! table and do not move. It decides as `lstf` does.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use roundelay::{Backlog, Footprint, Instant, Packet, Scheduler};
+
+/// Packets by rank, the smallest first.
+#[derive(Debug, Default)]
+pub(crate) struct Sorted {
+    /// Rank, number of the arrival, place.
+    heap: BinaryHeap<Reverse<(i128, u64, u32)>>,
+    packets: Vec<Packet<u32>>,
+    free: Vec<u32>,
+    arrivals: u64,
+    bytes: u64,
+}
+
+impl Scheduler<u32> for Sorted {
+    fn enqueue(&mut self, now: Instant, packet: Packet<u32>) -> Result<(), Packet<u32>> {
+        let packet = Packet { arrival: now, ..packet };
+        let due = i128::from(now.as_picos()) + i128::from(packet.slack.as_picos());
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.packets[place as usize] = packet;
+                place
+            }
+            None => {
+                self.packets.push(packet);
+                (self.packets.len() - 1) as u32
+            }
+        };
+        self.arrivals += 1;
+        self.bytes += u64::from(packet.len);
+        self.heap.push(Reverse((due, self.arrivals, place)));
+        Ok(())
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Option<Packet<u32>> {
+        let Reverse((_, _, place)) = self.heap.pop()?;
+        self.free.push(place);
+        let packet = self.packets[place as usize];
+        self.bytes -= u64::from(packet.len);
+        Some(packet)
+    }
+
+    /// Nobody asks: the backlog is constant.
+    fn evict(&mut self) -> Option<Packet<u32>> {
+        self.dequeue(Instant::ZERO)
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.heap.len() as u64, bytes: self.bytes }
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint::fixed(size_of::<Self>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use roundelay::schedulers::{Discipline, lstf};
+    use roundelay::{FlowId, Slack};
+
+    #[test]
+    fn it_decides_as_lstf_does() {
+        let (mut heap, mut lstf) = (Sorted::default(), lstf::Config::default().build::<u32>(0).expect("the default is legal"));
+        for number in 0..3_000u32 {
+            let now = Instant::from_nanos(u64::from(number));
+            let slack = Slack::from_picos(i64::from(number * 7919 % 97) * 1_000);
+            let packet = Packet { slack, ..Packet::new(FlowId(0), 1000, number) };
+            assert!(heap.enqueue(now, packet).is_ok() && lstf.enqueue(now, packet).is_ok());
+            if number % 3 != 0 {
+                assert_eq!(heap.dequeue(now), lstf.dequeue(now));
+            }
+            assert_eq!(heap.backlog(), lstf.backlog());
+        }
+        while !lstf.backlog().is_empty() {
+            assert_eq!(heap.dequeue(Instant::MAX), lstf.dequeue(Instant::MAX));
+        }
+        assert_eq!(heap.dequeue(Instant::MAX), None);
+    }
+}

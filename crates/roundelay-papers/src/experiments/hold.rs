@@ -1,0 +1,201 @@
+//! Kind `hold`: what a pair of a departure and an arrival costs in queues that always hold the same number of packets, in time and in instructions.
+//!
+//! Figures of each column are curves over the number of packets held:
+//!
+//! * `ns` (the median of interleaved rounds), `instructions`, `D1 misses` and `LL misses`, by valgrind; the model's own part in them;
+//! * `net ns`, `net instructions`: the same without the column that is `none`;
+//! * `time over BASIS` and `instructions over BASIS`: ratios of what is net.
+
+use rayon::prelude::*;
+use roundelay_bench::{Holder, MOST_HELD, count_hold, time_hold};
+use serde::Deserialize;
+use toml::Table;
+
+use super::columns::{Columns, wrong};
+use super::cost::{middle, uncounted};
+use super::{Experiment, Failed, Outcome, Row, all_within, within};
+use crate::places::{self, Wrong};
+
+/// Pairs between the two runs whose instructions are compared: a round of the smaller queues, and enough for the mean.
+const COUNTED_PAIRS: u64 = 100_000;
+
+/// What is measured.
+#[derive(Debug, Clone)]
+pub(super) struct Hold {
+    columns: Vec<(String, Holder)>,
+    /// Places in `columns`.
+    model: usize,
+    basis: usize,
+    held: Vec<u32>,
+    pairs: u64,
+    rounds: usize,
+}
+
+/// The `[run]` table as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    /// Queues by name: `none`, the model alone; `heap`, the standard library's; or a discipline, in which `{slot}` is a slot of a calendar for the load.
+    columns: Columns,
+    /// The column that the others are held against.
+    basis: String,
+    /// Packets held: 1 to 2^24.
+    held: Vec<u32>,
+    /// Pairs of a round: 1 to 10^9.
+    pairs: u64,
+    /// Rounds of a seed, of which the median counts: 1 to 10000.
+    rounds: u32,
+}
+
+/// Reads the `[run]` table.
+///
+/// # Errors
+/// The key that is wrong, and what is legal there.
+pub(super) fn read(table: &Table) -> Result<Box<dyn Experiment>, Wrong> {
+    Ok(Box::new(Hold::new(&places::read(table)?)?))
+}
+
+impl Hold {
+    fn new(text: &Text) -> Result<Self, Wrong> {
+        let column = |name: String| {
+            let holder = text.columns.text(&name)?.parse().map_err(|error| wrong(&name, error))?;
+            Ok((name, holder))
+        };
+        let columns: Vec<(String, Holder)> = text.columns.names().into_iter().map(column).collect::<Result<_, _>>()?;
+        let model = columns.iter().position(|(_, holder)| *holder == Holder::Nothing);
+        let model = model.ok_or_else(|| Wrong::new("columns", "columns: no column is 'none', which is taken off the others"))?;
+        let basis = columns.iter().position(|(name, _)| *name == text.basis);
+        let basis = basis.ok_or_else(|| Wrong::new("basis", format!("basis '{}': expected the name of a column", text.basis)))?;
+        all_within("held", &text.held, 1..=MOST_HELD)?;
+        within("pairs", text.pairs, 1..=1_000_000_000)?;
+        within("rounds", text.rounds, 1..=10_000)?;
+        Ok(Self { columns, model, basis, held: text.held.clone(), pairs: text.pairs, rounds: text.rounds as usize })
+    }
+
+    fn time(&self, held: u32) -> Result<Vec<Row>, Failed> {
+        let holders: Vec<_> = self.columns.iter().map(|(_, holder)| holder.clone()).collect();
+        let timings = time_hold(&holders, held, self.pairs, self.rounds).map_err(Failed::from)?;
+        let gross: Vec<_> = timings.iter().map(|timing| middle(timing.spread())).collect();
+        let net: Vec<_> = timings.iter().map(|timing| middle(timing.spread_without(&timings[self.model]))).collect();
+        Ok([self.rows(held, "ns", &gross), self.net_rows(held, ["net ns", "time"], &net)].concat())
+    }
+
+    fn counts(&self, held: u32) -> Result<Vec<Row>, Failed> {
+        let count = |(_, holder): &(String, Holder)| count_hold(holder, held, COUNTED_PAIRS).map_err(uncounted);
+        let counts: Vec<_> = self.columns.par_iter().map(count).collect::<Result<_, _>>()?;
+        let gross: Vec<_> = counts.iter().map(|counts| counts.instructions).collect();
+        let net: Vec<_> = gross.iter().map(|count| count - gross[self.model]).collect();
+        let first: Vec<_> = counts.iter().map(|counts| counts.first_level_misses).collect();
+        let last: Vec<_> = counts.iter().map(|counts| counts.last_level_misses).collect();
+        Ok([
+            self.rows(held, "instructions", &gross),
+            self.net_rows(held, ["net instructions", "instructions"], &net),
+            self.rows(held, "D1 misses", &first),
+            self.rows(held, "LL misses", &last),
+        ]
+        .concat())
+    }
+
+    /// A figure of every column.
+    fn rows(&self, held: u32, figure: &str, values: &[f64]) -> Vec<Row> {
+        let row = |((name, _), value): (&(String, Holder), &f64)| Row::point(name, figure, held.into(), *value);
+        self.columns.iter().zip(values).map(row).collect()
+    }
+
+    /// What is net, and its ratio to the basis. The model has neither.
+    fn net_rows(&self, held: u32, [net, ratio]: [&str; 2], values: &[f64]) -> Vec<Row> {
+        let over = format!("{ratio} over {}", self.columns[self.basis].0);
+        let ratios: Vec<_> = values.iter().map(|value| value / values[self.basis]).collect();
+        let mut rows = [self.rows(held, net, values), self.rows(held, &over, &ratios)].concat();
+        rows.retain(|row| row.run != self.columns[self.model].0);
+        rows
+    }
+}
+
+impl Experiment for Hold {
+    /// Everything has been read.
+    fn check(&self) -> Result<(), Wrong> {
+        Ok(())
+    }
+
+    /// Two a number of packets: queues take turns, so that what disturbs the machine disturbs all of them.
+    fn parts(&self) -> Vec<String> {
+        ["time", "instructions"].iter().flat_map(|measure| self.held.iter().map(move |held| format!("{measure}, {held} held"))).collect()
+    }
+
+    /// Seeds are repetitions: the load is the same.
+    fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
+        let number = self.parts().iter().position(|other| other == part).ok_or_else(|| Failed(format!("no part is called '{part}'")))?;
+        let held = self.held[number % self.held.len()];
+        let rows = if number < self.held.len() { self.time(held)? } else { self.counts(held)? };
+        Ok(Outcome { rows, trace: Vec::new() })
+    }
+
+    fn runs_alone(&self) -> bool {
+        true
+    }
+
+    fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
+        let holder: Holder = discipline.parse().map_err(Failed::from)?;
+        let examined = self.columns.iter_mut().filter(|(_, holder)| *holder != Holder::Nothing);
+        examined.for_each(|(_, column)| *column = holder.clone());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str =
+        "columns = { NONE = 'none', LSTF = 'lstf', heap = 'heap', calendar = 'lstf_levels queues 4096 step {slot} map rotating' }
+basis = 'LSTF'\nheld = [10, 100]\npairs = 100\nrounds = 3";
+
+    fn hold(text: &str) -> Result<Hold, String> {
+        let table: Table = text.parse().unwrap();
+        places::read(&table).and_then(|text| Hold::new(&text)).map_err(|wrong| wrong.message)
+    }
+
+    #[test]
+    fn times_are_curves_over_the_packets_held() {
+        let hold = hold(PLAN).unwrap();
+        assert_eq!(hold.parts(), ["time, 10 held", "time, 100 held", "instructions, 10 held", "instructions, 100 held"]);
+        let rows = hold.run("time, 100 held", 1).unwrap().rows;
+        let find = |run: &str, figure: &str| rows.iter().find(|row| row.run == run && row.figure == figure);
+        assert_eq!(find("LSTF", "time over LSTF").map(|row| (row.x, row.value)), Some((Some(100.0), 1.0)));
+        assert!(["ns", "net ns", "time over LSTF"].iter().all(|figure| find("calendar", figure).is_some()));
+        assert!(find("NONE", "ns").is_some() && find("NONE", "net ns").is_none());
+        assert_eq!(hold.run("time", 1).unwrap_err().to_string(), "no part is called 'time'");
+    }
+
+    #[test]
+    fn ratios_are_of_what_is_net() {
+        let rows = hold(PLAN).unwrap().net_rows(10, ["net ns", "time"], &[0.0, 20.0, 50.0, 10.0]);
+        let of = |figure: &str| rows.iter().filter(|row| row.figure == figure).map(|row| row.value).collect::<Vec<_>>();
+        assert_eq!([of("net ns"), of("time over LSTF")], [[20.0, 50.0, 10.0], [1.0, 2.5, 0.5]]);
+    }
+
+    #[test]
+    fn a_planted_discipline_stands_in_every_column_but_the_models() {
+        let mut hold = hold(PLAN).unwrap();
+        hold.instead("fifo").unwrap();
+        assert_eq!(hold.columns.iter().map(|(_, holder)| holder.to_string()).collect::<Vec<_>>(), ["none", "fifo", "fifo", "fifo"]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_plan_is_said() {
+        for (from, to, expected) in [
+            ("'none'", "'fifo'", "no column is 'none'"),
+            ("basis = 'LSTF'", "basis = 'EDF'", "basis 'EDF': expected the name of a column"),
+            ("'lstf'", "'lsft'", "columns.LSTF: "),
+            ("{slot}", "{step}", "columns.calendar: "),
+            ("[10, 100]", "[0]", "held: 0 is out of range, 1 to 16777216"),
+            ("[10, 100]", "[]", "held: expected a number or more"),
+            ("pairs = 100", "pairs = 0", "pairs: 0 is out of range"),
+            ("rounds", "turns", "unknown field `turns`"),
+        ] {
+            let message = hold(&PLAN.replace(from, to)).unwrap_err();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}
