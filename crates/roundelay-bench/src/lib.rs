@@ -17,8 +17,8 @@ mod load;
 mod memory;
 mod nothing;
 mod run;
-mod standing;
 mod sorted;
+mod standing;
 mod time;
 
 pub use flow_set::{FlowSet, FlowSetError};

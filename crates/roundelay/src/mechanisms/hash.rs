@@ -25,7 +25,8 @@ impl FlowHash {
         Self { key: [first.of(FlowId(0)), first.of(FlowId(1))] }
     }
 
-    /// The hash of a flow number.
+    /// The hash of a flow number. Inlined: a call took 70 to 650 instructions a packet more in MQFQ and SFB.
+    #[inline]
     pub(crate) const fn of(self, flow: FlowId) -> u64 {
         let [k0, k1] = self.key;
         let mut state = [INITIAL[0] ^ k0, INITIAL[1] ^ k1, INITIAL[2] ^ k0, INITIAL[3] ^ k1];
@@ -45,6 +46,7 @@ impl FlowHash {
     }
 }
 
+#[inline]
 const fn sip_round([mut v0, mut v1, mut v2, mut v3]: [u64; 4]) -> [u64; 4] {
     v0 = v0.wrapping_add(v1);
     v1 = v1.rotate_left(13) ^ v0;

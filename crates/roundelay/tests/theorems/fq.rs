@@ -215,7 +215,7 @@ fn two_flows_meet_in_one_of_so_many_seeds_as_there_are_bins() {
 }
 
 /// A tree: leaf a and a class with leaves x and y.
-fn turns_of(class: &str) -> roundelay::Tree<u64> {
+fn turns_of(class: &str) -> roundelay::tree::Tree<u64> {
     use roundelay::tree::{Config, Node};
     let node = |name: &str, spec: &str| Node::new(name, spec.parse().expect("a legal spec"));
     let mut plan = Config::new(node("link", class)).unwrap();
