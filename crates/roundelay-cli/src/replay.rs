@@ -135,7 +135,11 @@ fn replays(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], li
         Ok(Run { recorded, window, packet_hops, schedule, outcomes, recording, replaying })
     };
     let pool = arguments.runs.pool()?;
-    let runs: Result<Vec<_>, ReplayError> = pool.install(|| (0..seeds).into_par_iter().map(one).collect());
+    // Either replicas or candidates run side by side: both would keep many schedules in memory.
+    let runs: Result<Vec<_>, ReplayError> = pool.install(|| match candidates {
+        [_] => (0..seeds).into_par_iter().map(one).collect(),
+        _ => (0..seeds).map(one).collect(),
+    });
     runs.map_err(|error| {
         let message = format!("{}: {error}", scenario.name);
         if matches!(error, ReplayError::Run(_)) { Failure::run(message) } else { Failure::usage(message) }

@@ -240,3 +240,78 @@ fn a_replay_needs_certain_wires_and_a_router() {
     let empty = "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 1\n[[source]]\nkind = \"poisson\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"100bit\"\n";
     assert!(matches!(Schedule::record(&scenario(empty), 1, false, |_| {}), Err(ReplayError::Empty)));
 }
+
+/// The schedule and a replay under the same queues are one, packet by packet.
+fn is_its_own_replay(scenario: &Scenario, with: &str) -> bool {
+    let schedule = record(scenario, false);
+    let again = replay(&schedule, with);
+    assert!(schedule.packets.len() > 1_000 && schedule.packets.iter().any(|packet| packet.congestion_points > 0));
+    schedule.packets.iter().zip(&again.outputs).all(|(packet, output)| packet.output == *output)
+}
+
+/// Flows that are spread over several shortest routes have the same route in the replay, chosen by the same hash.
+#[test]
+fn flows_that_are_spread_keep_their_routes() {
+    let fat_tree = |more: &str| {
+        scenario(&format!(
+            "duration = \"3ms\"\n{more}[topology]\ntemplate = \"fat_tree\"\nk = 4\n[routing]\nspread = true\n[queue]\ncore = \"fifo limit 100000\"\nedge = \"fifo limit 100000\"\n\
+             [[source]]\nkind = \"arrivals\"\nfrom = \"host*\"\nutilisation = 0.7\nlink_rate = \"10gbit\"\nsizes = \"web_search\"\napart = \"host\"\ntransport = \"burst\"\n"
+        ))
+    };
+    assert!(is_its_own_replay(&fat_tree(""), "fifo") && is_its_own_replay(&fat_tree("hash_seed = 9\n"), "fifo"));
+    assert_eq!(count(&record(&fat_tree(""), true), "omniscient preempt").all.overdue, 0);
+}
+
+/// Packets sent before the warm-up has passed are replayed and not counted.
+#[test]
+fn packets_of_the_warmup_do_not_count() {
+    let mut warm = one_link("random");
+    let schedule = record(&warm, false);
+    warm.warmup = Duration::from_millis(400);
+    let warm = record(&warm, false);
+    let later = schedule.packets.iter().filter(|packet| packet.input >= Instant::ZERO + Duration::from_millis(400)).count();
+    assert_eq!((warm.packets.len(), warm.warmup), (schedule.packets.len(), Duration::from_millis(400)));
+    let [all, counted] = [&schedule, &warm].map(|schedule| count(schedule, "fifo").all);
+    assert_eq!((all.packets, counted.packets), (schedule.packets.len() as u64, later as u64));
+    assert!(counted.overdue > 100 && counted.overdue < all.overdue);
+}
+
+/// A discipline with weights replays its own schedule: flows have the weights that they had, and not one for all.
+#[test]
+fn flows_keep_their_weights() {
+    let weighted = |weight: u32, queue: &str| {
+        scenario(&format!(
+            "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 3\nrate = \"10mbit\"\n[queue]\ncore = \"{queue} limit 100000\"\n\
+             [[source]]\nkind = \"cbr\"\nfrom = \"s0\"\nto = \"r0\"\nrate = \"8mbit\"\npacket_len = 500\nweight = {weight}\n\
+             [[source]]\nkind = \"cbr\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"3mbit\"\npacket_len = 400\n"
+        ))
+    };
+    for queue in ["qfq", "drr", "wf2q_plus"] {
+        assert!(is_its_own_replay(&weighted(5, queue), queue), "{queue}");
+    }
+    let [light, heavy] = [1, 5].map(|weight| record(&weighted(weight, "qfq"), false));
+    assert!(light.packets.iter().zip(&heavy.packets).any(|(light, heavy)| light.output != heavy.output), "weights matter in this network");
+}
+
+/// Schedules of trees are replayed, and a tree's classes do not matter to LSTF.
+#[test]
+fn schedules_of_trees_are_replayed() {
+    let tree = "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\nrate = \"10mbit\"\n[queue]\ncore = \"tree classes limit 100000\"\n\
+        [trees]\nclasses = { node = [{ name = \"link\", discipline = \"fq\" }, { name = \"a\", parent = \"link\", discipline = \"sjf\", flows = [\"dscp ef\"] }, \
+        { name = \"b\", parent = \"link\", discipline = \"lifo\", default = true }] }\n\
+        [[source]]\nkind = \"poisson\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"1mbit\"\npacket_len = 300\ndscp = \"ef\"\nurgency = \"size 1s\"\n\
+        [[source]]\nkind = \"poisson\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"1200kbit\"\npacket_len = 700\n";
+    let schedule = record(&scenario(tree), false);
+    assert!(schedule.packets.len() > 1_500);
+    assert_eq!(count(&schedule, "lstf preempt").all.overdue, 0);
+    assert!(count(&schedule, "fifo").all.overdue > 100);
+}
+
+/// A limit in a replay drops what does not fit, and says so; the recorded run's own limit does not count in it.
+#[test]
+fn limits_of_a_replay_are_its_own() {
+    let schedule = record(&one_link("fifo"), false);
+    assert_eq!(count(&schedule, "lstf").all.missing, 0);
+    let found = count(&schedule, "lstf limit 3").all;
+    assert!(found.missing > 0 && found.missing < found.packets, "{found:?}");
+}

@@ -217,9 +217,9 @@ fn what_is_no_tree_in_a_scenario_is_said_with_its_line() {
     let interior = refused("tree home", &home.replace("wf2q_plus", "fifo"));
     let line = |message: &str| message.split(':').nth(1).and_then(|line| line.parse::<usize>().ok());
     assert!(interior.starts_with("mine.toml:") && interior.contains("node 'link': fifo cannot share a link"), "{interior}");
-    assert_eq!(line(&interior), Some(33), "{interior}");
+    assert_eq!(line(&interior), Some(35), "{interior}");
     let idle = refused("fifo", &home);
-    assert_eq!(idle, "mine.toml:30: no queue is 'tree home': name it in [queue] or a [[port]]");
+    assert_eq!(idle, "mine.toml:31: no queue is 'tree home': name it in [queue] or a [[port]]");
     let other = refused("tree house", &home);
     assert!(
         other.starts_with("mine.toml:3: cannot read 'house': there is no such file") && other.ends_with("; [trees] has 'home'"),
@@ -229,9 +229,9 @@ fn what_is_no_tree_in_a_scenario_is_said_with_its_line() {
     assert!(key.contains("node 'rest': no key is called 'fallback'"), "{key}");
     assert_eq!(
         refused("tree home", "[trees.home]\nname = \"x\""),
-        "mine.toml:30: a tree has nodes: [[node]], each with a name and a discipline"
+        "mine.toml:31: a tree has nodes: [[node]], each with a name and a discipline"
     );
-    assert_eq!(refused("tree home", "[trees]\nhome = 3"), "mine.toml:31: expected a table, as in [trees.home]");
+    assert_eq!(refused("tree home", "[trees]\nhome = 3"), "mine.toml:32: expected a table, as in [trees.home]");
 }
 
 /// The log of a tree is one that can be, and what results call it is its name.
