@@ -107,7 +107,7 @@ BENCHED ?= drr qfq "qfq_plus aggregate 1" qfq_plus s_kps wf2q_plus
 
 # Runs that are done are kept here: what is interrupted goes on where it was, and a second run takes seconds.
 PAPERS_CACHE := target/papers
-papers: bench-program setup-valgrind ## every table, figure and theorem of the papers in a quick setting, verdicts compared with those on record: fifteen minutes
+papers: bench-program setup-valgrind ## every table, figure and theorem of the papers in a quick setting, verdicts compared with those expected: fifteen minutes
 	$(PAPERS) all --check --cache $(PAPERS_CACHE)
 	@echo "Shorter than published: fewer seeds, packets or seconds, as each plan's [quick] table says. As published: make papers-full"
 

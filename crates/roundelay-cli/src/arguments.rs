@@ -249,7 +249,7 @@ pub(crate) struct Papers {
     #[arg(long, value_name = "N", conflicts_with = "pages", value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub(crate) seeds: Option<u16>,
 
-    /// Exit with status 1 if a verdict differs from the one on record
+    /// Exit with status 1 if a verdict differs from the one that its plan expects
     #[arg(long)]
     pub(crate) check: bool,
 

@@ -160,14 +160,15 @@ fn finish(arguments: &Papers, changed: &[String], failed: &[String], [items, und
         problems.push(format!("{} of {items} items could not be run\n  {}", failed.len(), failed.join("\n  ")));
     }
     if arguments.check && !changed.is_empty() {
-        problems.push(format!("{} verdicts differ from those on record\n  {}", changed.len(), changed.join("\n  ")));
+        problems.push(format!("{} verdicts differ from those expected\n  {}", changed.len(), changed.join("\n  ")));
     }
     if !problems.is_empty() {
         return Err(Failure::run(problems.join("\n")));
     }
     if arguments.check && !arguments.json {
-        let open = if undecided == 0 { String::new() } else { format!(", but for {undecided} that fewer seeds leave undecided") };
-        return print(&format!("Verdicts of {items} items are those on record{open}.\n"));
+        let open = if undecided == 0 { String::new() } else { format!(", but for {undecided} that the quick setting does not decide") };
+        let items = if items == 1 { "1 item".to_owned() } else { format!("{items} items") };
+        return print(&format!("No verdict of {items} differs from the one that its plan expects{open}.\n"));
     }
     Ok(())
 }

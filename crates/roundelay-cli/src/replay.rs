@@ -22,6 +22,10 @@ const COLUMNS: [&str; 2] = ["schedule.parquet", "replays.parquet"];
 
 pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
     check_outputs(arguments)?;
+    if arguments.on.is_none() && arguments.scenario.extension().is_some_and(|extension| extension == "parquet") {
+        let path = arguments.scenario.display();
+        return Err(Failure::usage(format!("{path}: a schedule in Parquet needs --on NETWORK.toml, the scenario of its network")));
+    }
     let candidates = candidates(arguments);
     let read = arguments.on.as_deref().map_or_else(|| Read::scenario(&arguments.scenario), Read::network)?;
     let Read { mut scenario, text, notes, .. } = read;
@@ -171,7 +175,7 @@ fn replayed(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], r
         name: scenario.name.clone(),
         notes: Vec::new(),
         window: runs.first().map_or(0.0, |run| run.window.as_secs_f64()),
-        warmup: if arguments.on.is_some() { 0.0 } else { scenario.warmup.as_secs_f64() },
+        warmup: scenario.warmup.as_secs_f64(),
         slack: arguments.slack.name(),
         resolution_ps: arguments.resolution.map_or(0, Duration::as_picos),
         recorded: runs.iter().map(|run| run.recorded.clone()).collect(),

@@ -88,7 +88,7 @@ fn published_and_ours_stand_side_by_side_with_a_verdict() {
     assert!(report.contains("Round robin shares evenly.\n    holds\n"), "{report}");
     let line = report.lines().find(|line| line.trim().starts_with("DRR: least")).unwrap();
     assert!(line.contains("400") && line.contains("488") && line.contains("1.22"), "{line}");
-    assert!(report.contains("Verdicts of 1 items are those on record."));
+    assert!(report.contains("No verdict of 1 item differs from the one that its plan expects."));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_planted_fault_fails_the_check() {
     let folder = Folder::new("fault");
     let output = folder.run(&["--check", "--instead", "fifo limit 50"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
-    assert!(text(&output.stderr).contains("1 verdicts differ") && text(&output.stderr).contains("'holds' on record, now does not hold"));
+    assert!(text(&output.stderr).contains("1 verdicts differ") && text(&output.stderr).contains("expected 'holds', now does not hold"));
 }
 
 #[test]

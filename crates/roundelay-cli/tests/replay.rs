@@ -92,6 +92,9 @@ fn a_schedule_in_a_file_is_the_schedule_of_the_run() {
     }
     assert!(all(&recorded, 1)["packets"].as_u64() > Some(5_000));
     assert!(columns.join("replays.parquet").metadata().unwrap().len() > 10_000);
+    let warm = "duration = \"1s\"\nwarmup = \"500ms\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\nrate = \"5mbit\"\n";
+    let warm = json(&schedule, &["--on", folder.write("warm.toml", warm).to_str().unwrap()]);
+    assert!(all(&warm, 0)["packets"].as_u64() < all(&listed, 0)["packets"].as_u64());
     let slow = folder.write("slow.toml", "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\nrate = \"1mbit\"\n");
     let message = error(&schedule, &["--on", slow.to_str().unwrap()]);
     assert!(message.contains("schedule.parquet: row 0: output_ps") && message.contains("legal range from its input"), "{message}");
@@ -161,6 +164,7 @@ fn wrong_input_is_told() {
     let schedule = folder.write("schedule.parquet", "");
     let on = scenario.to_str().unwrap();
     assert!(error(&schedule, &["--on", on, "--seed", "1"]).contains("has no seed"));
+    assert!(error(&schedule, &[]).contains("a schedule in Parquet needs --on"));
     assert!(error(&schedule, &["--on", on, "--with", "omniscient"]).contains("does not tell when each router sent each packet"));
     let lossy = fs::read_to_string(&scenario).unwrap() + "[[port]]\nfrom = \"left\"\nto = \"right\"\nloss = \"1%\"\n";
     let message = error(&folder.write("lossy.toml", &lossy), &[]);

@@ -94,7 +94,7 @@ pub struct Claim {
     pub left_out: Option<String>,
     /// Why the quick setting cannot tell, so that the claim is undecided there.
     pub only_full: Option<String>,
-    /// The verdict on record, which `--check` compares with.
+    /// The verdict that is expected of the full setting, which `--check` compares with.
     pub expect: Kind,
     /// Tests that prove more.
     #[serde(default)]

@@ -7,14 +7,14 @@ use crate::finding::Truth;
 use crate::page::Judged;
 use crate::verdict::Kind;
 
-/// The list of papers and items, with the verdicts on record.
+/// The list of papers and items, with the verdicts that their plans expect of the full setting.
 pub fn list(papers: &[Paper], only: Option<&str>) -> String {
     let mut text = String::new();
     for paper in papers.iter().filter(|paper| only.is_none_or(|only| only == paper.slug)) {
         _ = writeln!(text, "{}  {} ({})", paper.slug, paper.about.title, paper.about.venue);
         for item in &paper.items {
             let verdict = match &item.work {
-                Work::Plan(plan, _) => on_record(plan.claims.iter().map(|claim| claim.expect)),
+                Work::Plan(plan, _) => expected(plan.claims.iter().map(|claim| claim.expect)),
                 Work::Nothing(_) => "nothing to measure".to_owned(),
                 Work::NotAttempted(_) => "not attempted yet".to_owned(),
             };
@@ -22,11 +22,12 @@ pub fn list(papers: &[Paper], only: Option<&str>) -> String {
         }
         text.push('\n');
     }
-    text + "roundelay papers PAPER ITEM runs one; --full as published; `roundelay papers all --check` compares verdicts with these.\n"
+    text + "Verdicts are those that the plans expect of the full setting; docs/papers/index.md has those of the runs on record.\n\
+            roundelay papers PAPER ITEM runs one; --full as published; `roundelay papers all --check` compares verdicts with these.\n"
 }
 
 /// The verdicts of claims, counted.
-fn on_record(kinds: impl Iterator<Item = Kind>) -> String {
+fn expected(kinds: impl Iterator<Item = Kind>) -> String {
     let mut counts: Vec<(Kind, usize)> = Vec::new();
     for kind in kinds {
         match counts.iter_mut().find(|(known, _)| *known == kind) {

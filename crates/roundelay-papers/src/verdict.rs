@@ -74,18 +74,18 @@ pub fn judge(plan: &Plan, claim: &Claim, variations: &[(Variation, Figures)], se
     let by_variation: Vec<Vec<Finding>> = variations.iter().map(|(_, figures)| findings(figures)).collect();
     let truths: Vec<Truth> = by_variation.iter().map(|findings| truth_of(findings)).collect();
     let (kind, words) = match &claim.only_full {
-        Some(why) if setting == Setting::Quick => (Kind::Undecided, format!("undecided in the quick setting: {why}")),
+        Some(why) if setting == Setting::Quick => (Kind::Undecided, format!("not judged in the quick setting: {why}")),
         _ => decide(claim, variations, &truths),
     };
     Verdict { kind, words, by_variation }
 }
 
 fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) -> (Kind, String) {
-    // The plan's reason is of the verdict on record, and of no other.
+    // The plan's reason is of the expected verdict, and of no other.
     let because = |kind: Kind, words: String| match claim.because.as_str() {
         "" => (kind, words),
         reason if kind == claim.expect => (kind, format!("{words}: {reason}")),
-        _ => (kind, format!("{words} (on record: '{}', of which alone the plan gives the reason)", claim.expect.name())),
+        _ => (kind, format!("{words} (expected: '{}')", claim.expect.name())),
     };
     if let Some(what) = &claim.left_out {
         return (Kind::LeftOut, format!("the paper leaves out {what}"));
@@ -167,7 +167,7 @@ mod tests {
         let words = |least| verdicts_of(&plan, least).swap_remove(0).words;
         assert_eq!(words([400.0, 410.0, 390.0]), "does not hold: queues are short");
         let another = words([500.0, 400.0, 490.0]);
-        assert!(another.ends_with("(on record: 'does not hold', of which alone the plan gives the reason)"), "{another}");
+        assert!(another.ends_with("(expected: 'does not hold')"), "{another}");
         assert!(!another.contains("queues are short"));
     }
     #[test]
@@ -176,6 +176,6 @@ mod tests {
         let verdict = |setting| verdicts_in(setting, &plan, [500.0, 510.0, 490.0]).swap_remove(0);
         assert_eq!(verdict(Setting::Full).kind, Kind::Holds);
         let quick = verdict(Setting::Quick);
-        assert_eq!((quick.kind, quick.words.as_str()), (Kind::Undecided, "undecided in the quick setting: runs are too short"));
+        assert_eq!((quick.kind, quick.words.as_str()), (Kind::Undecided, "not judged in the quick setting: runs are too short"));
     }
 }

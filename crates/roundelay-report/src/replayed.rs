@@ -281,14 +281,13 @@ impl Replayed {
     }
 }
 
-/// A part of all packets: percent, or powers of ten where they are few.
+/// A part of all packets in per cent, with two digits where it is below a thousandth of one.
 fn share(part: f64) -> String {
-    if part == 0.0 {
-        "0".to_owned()
-    } else if part < 1e-4 {
-        format!("{:.1e}", part)
-    } else {
-        format!("{:.3}%", part * 100.0)
+    match part * 100.0 {
+        0.0 => "0".to_owned(),
+        percent if percent < 1e-5 => format!("{percent:.0e}%"),
+        percent if percent < 1e-3 => format!("{percent:.5}%"),
+        percent => format!("{percent:.3}%"),
     }
 }
 

@@ -186,6 +186,10 @@ impl Experiment for Simulate {
                 Value::Table(changes) => {
                     let paths: Vec<_> = changes.keys().filter(|path| self.queues.contains(path)).cloned().collect();
                     paths.into_iter().for_each(|path| drop(changes.insert(path, discipline.clone())));
+                    // Trees that no queue names any more are an error of the scenario.
+                    if !changes.values().any(|value| value.as_str().is_some_and(|text| text.starts_with("tree "))) {
+                        changes.remove("trees");
+                    }
                 }
                 other => *other = discipline.clone(),
             }

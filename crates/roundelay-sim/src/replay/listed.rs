@@ -82,7 +82,8 @@ impl Schedule {
         schedule.packets.sort_by_key(|packet| packet.input);
         let last = schedule.packets.last().map_or(Instant::ZERO, |packet| packet.input);
         let (seed, hash_seed) = (scenario.seed, scenario.hash_seed.unwrap_or(scenario.seed));
-        Ok(Self { window: last.since(Instant::ZERO) + Duration::from_picos(1), seed, hash_seed, ..schedule })
+        let (window, warmup) = (last.since(Instant::ZERO) + Duration::from_picos(1), scenario.warmup);
+        Ok(Self { window, warmup, seed, hash_seed, ..schedule })
     }
 
     fn packet(&self, flow: u32, line: &Line) -> Result<Packet, String> {

@@ -171,6 +171,22 @@ fn a_scheme_s_key_is_its_own() {
 }
 
 #[test]
+fn a_discipline_takes_the_place_of_trees() {
+    let mut plan = with_schemes();
+    let tree: Table = "trees = { turns = { node = [{ name = 'link', discipline = 'fq' }, { name = 'all', parent = 'link', discipline = 'sjf', default = true }] } }
+        'queue.core' = 'tree turns limit 1000'"
+        .parse()
+        .unwrap();
+    plan.schemes.insert("SJF in turn".to_owned(), Value::Table(tree));
+    plan.check().unwrap();
+    plan.instead("fifo limit 1000").unwrap();
+    plan.check().unwrap();
+    let rows = |part: &str| plan.run(part, 1).unwrap().rows;
+    let completion = |part: &str| value(&rows(part), "short completion, s", None);
+    assert_eq!(completion("fast by SJF in turn"), completion("fast by FIFO"));
+}
+
+#[test]
 fn a_scheme_s_errors_name_its_key() {
     let mut plan = with_schemes();
     plan.schemes.insert("LSTF".to_owned(), Value::String("lsft".to_owned()));
