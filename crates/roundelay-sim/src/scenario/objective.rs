@@ -5,13 +5,14 @@
 
 use std::str::FromStr;
 
-use roundelay::schedulers::{AnyDiscipline, Discipline, Priority, Spec, Times, Visitor};
+use roundelay::schedulers::{AnyDiscipline, Priority, Spec, Times};
 use roundelay::{Billionths, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reader::Reader;
 use super::{Results, Scenario, ScenarioError};
+use crate::fields_read::FieldsRead;
 use crate::sources::Urgency;
 use crate::written::{InWords, Ordering, Written, some};
 
@@ -86,8 +87,16 @@ impl FromStr for Measure {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let names = || Self::ALL.map(Self::name).join(", ");
-        Self::ALL.into_iter().find(|measure| measure.name() == text).ok_or_else(|| format!("'{text}' is no objective: {}", names()))
+        Self::from_text(text)
+    }
+}
+
+impl Written for Measure {
+    const EXPECTED: &'static str = "an objective: completion, completion-by-bytes, tail, fairness or weighted-fairness";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        let measure = Self::ALL.into_iter().find(|measure| measure.name() == text);
+        measure.ok_or_else(|| format!("'{text}': expected {}", Self::EXPECTED))
     }
 }
 
@@ -148,7 +157,8 @@ impl Written for SlackText {
     fn from_text(text: &str) -> Result<Self, String> {
         let urgency = Urgency::from_text(text).map_err(|error| format!("{error}: expected {}", Self::EXPECTED))?;
         // These write no slack, or change what sources send.
-        if matches!(urgency, Urgency::None | Urgency::Priority(_) | Urgency::Deadline(_) | Urgency::Cautious { .. }) {
+        let writes_none = matches!(urgency, Urgency::None | Urgency::Priority(_) | Urgency::Deadline(_));
+        if writes_none || urgency.is_cautious() {
             return Err(format!("'{text}': expected {}", Self::EXPECTED));
         }
         Ok(Self { text: text.to_owned(), urgency })
@@ -168,6 +178,7 @@ impl FromStr for SlackText {
 #[serde(deny_unknown_fields)]
 pub struct Objective {
     /// The figure that is to be good.
+    #[serde(deserialize_with = "crate::written::read")]
     pub measure: Measure,
     /// The slack that all sources write for LSTF: a rule as in `urgency` of a source. Left out: "size 1s" for completion, "slack 1s" for tail; the others need one.
     #[serde(default, deserialize_with = "some")]
@@ -234,23 +245,15 @@ impl Objective {
     }
 }
 
-/// What headers have to tell a discipline.
-struct Headers<'a> {
-    slack: &'a SlackText,
-}
-
-impl Visitor for Headers<'_> {
-    type Output = Option<Urgency>;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> Option<Urgency> {
-        match (discipline.priority(), discipline.times()) {
-            (Priority::FlowSize, _) => Some(Urgency::FlowSize(SECOND)),
-            (Priority::Remaining, _) => Some(Urgency::Remaining(SECOND)),
-            // FIFO+ is LSTF with the same slack for all.
-            (_, Times::Slack) if D::NAME == "fifo_plus" => Some(Urgency::Constant(SECOND)),
-            (_, Times::Slack) => Some(self.slack.urgency.clone()),
-            _ => None,
-        }
+/// What headers have to tell a discipline. None: it reads nothing that an objective may set.
+fn headers(discipline: &AnyDiscipline, slack: &SlackText) -> Option<Urgency> {
+    let reads = FieldsRead::of(discipline);
+    match (reads.priority, reads.times) {
+        (Priority::FlowSize, _) => Some(Urgency::FlowSize(SECOND)),
+        (Priority::Remaining, _) => Some(Urgency::Remaining(SECOND)),
+        (_, Times::Slack) if reads.takes_equal_slack => Some(Urgency::Constant(SECOND)),
+        (_, Times::Slack) => Some(slack.urgency.clone()),
+        _ => None,
     }
 }
 
@@ -263,7 +266,7 @@ impl Scenario {
     pub fn under(&self, queue: &Spec, slack: &SlackText) -> Result<Self, super::RunError> {
         let mut scenario = self.clone();
         scenario.set_queues(queue)?;
-        if let Some(urgency) = AnyDiscipline::visit(&queue.discipline, Headers { slack }) {
+        if let Some(urgency) = headers(&queue.discipline, slack) {
             scenario.set_urgency(&urgency);
         }
         Ok(scenario)
@@ -271,7 +274,7 @@ impl Scenario {
 
     /// Sources that send by RC3 keep it: without, they would send something else.
     fn set_urgency(&mut self, urgency: &Urgency) {
-        for group in self.groups.iter_mut().filter(|group| !matches!(group.urgency, Urgency::Cautious { .. })) {
+        for group in self.groups.iter_mut().filter(|group| !group.urgency.is_cautious()) {
             group.urgency = urgency.clone();
         }
     }
@@ -303,9 +306,11 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         let cases = [
-            ("measure = \"speed\"", "mine.toml:13: unknown variant `speed`"),
+            ("measure = \"speed\"", "mine.toml:13: 'speed': expected an objective: completion, completion-by-bytes, tail, fairness or"),
+            ("measure = [1]", "mine.toml:13: invalid type: sequence, expected an objective: completion, "),
             ("slack = \"slack 1s\"", "mine.toml:12: missing field `measure`"),
             ("measure = \"tail\"\nslack = \"deadline 1s\"", "mine.toml:14: 'deadline 1s': expected a slack: \"slack 1s\""),
+            ("measure = \"tail\"\nslack = \"cautious 1s 1gbit plus 1s\"", "mine.toml:14: 'cautious 1s 1gbit plus 1s': expected a slack"),
             ("measure = \"tail\"\nspecialist = \"sjfx\"", "mine.toml:14: "),
             ("measure = \"tail\"\nthreshold = 1", "mine.toml:14: threshold: legal range 0 to less than 1"),
             ("measure = \"tail\"\nthreshold = \"5x\"", "mine.toml:14: '5x': expected a share, legal range 0 to 1"),
@@ -318,6 +323,20 @@ mod tests {
     }
 
     #[test]
+    fn a_list_is_no_table() {
+        for table in ["objective", "meter", "queue", "routing"] {
+            let text = format!("{NETWORK}[[{table}]]\nmeasure = \"tail\"");
+            let error = Scenario::from_toml("mine.toml", &text, Path::new("")).unwrap_err().to_string();
+            assert_eq!(error, format!("mine.toml:12: {table}: expected a table, as in [{table}]"));
+        }
+    }
+
+    #[test]
+    fn messages_name_all_measures() {
+        assert!(Measure::ALL.iter().all(|measure| Measure::EXPECTED.contains(measure.name())));
+    }
+
+    #[test]
     fn headers_tell_each_discipline_what_it_goes_by() {
         let scenario = scenario("measure = \"tail\"").unwrap();
         let (slack, rate) = ("fair 1mbit".parse().unwrap(), "1mbit".parse().unwrap());
@@ -327,6 +346,19 @@ mod tests {
         assert_eq!(under("fifo_plus"), Urgency::Constant(SECOND));
         assert_eq!(under("fq"), Urgency::None);
         assert_eq!(under("lstf"), Urgency::Fair(rate));
+    }
+
+    /// RC3 changes what sources send: no discipline's headers replace it, with a class's slack or without.
+    #[test]
+    fn cautious_sources_keep_their_rule() {
+        for rule in ["cautious 1s 1gbit", "cautious 1s 1gbit plus 5s"] {
+            let text = format!("{NETWORK}urgency = \"{rule}\"\n[objective]\nmeasure = \"tail\"");
+            let scenario = Scenario::from_toml("mine.toml", &text, Path::new("")).unwrap();
+            let under = scenario.under(&"sjf".parse().unwrap(), &"slack 1s".parse().unwrap()).unwrap();
+            assert_eq!(under.groups[0].urgency, scenario.groups[0].urgency, "{rule}");
+            let unread = scenario.notes().into_iter().find(|note| note.starts_with("No queue looks at the urgency"));
+            assert_eq!(unread, None, "{rule}");
+        }
     }
 
     #[test]
