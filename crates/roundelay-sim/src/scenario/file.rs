@@ -180,7 +180,7 @@ impl Scenario {
             topology,
             groups,
             measures: top.meter,
-            objective: top.objective,
+            objective: top.objective.map(|objective| Objective { line: reader.at("objective", "").line, ..objective }),
             files: files.wanted(),
             keeps_all_flows: false,
         };

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reader::Reader;
-use super::{Results, Scenario, ScenarioError};
+use super::{Group, Results, Scenario, ScenarioError, SourceSpec};
 use crate::fields_read::FieldsRead;
 use crate::sources::Urgency;
 use crate::written::{InWords, Ordering, Written, some};
@@ -187,22 +187,39 @@ pub struct Objective {
     /// The discipline that LSTF is compared with. Left out: sjf for completion, fifo_plus for tail, wf2q_plus for weighted-fairness, else fq.
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Ordering>>")]
-    pub specialist: Option<SpecialistText>,
+    pub specialist: Option<DisciplineText>,
     /// By how much LSTF may be worse than the specialist and still do: a part of the specialist's figure, below 1.
     #[serde(default = "usual", deserialize_with = "crate::written::read")]
     #[schemars(with = "InWords<Billionths>")]
     pub threshold: Billionths,
+    /// The line of the file where it begins; 0: it is of no file.
+    #[serde(skip)]
+    pub line: usize,
 }
 
-/// A discipline: no tree.
+/// A discipline, which is no tree, and how it was written.
 #[derive(Debug, Clone)]
-pub struct SpecialistText(pub Spec);
+pub struct DisciplineText {
+    /// As in `fifo limit 5`.
+    pub text: String,
+    /// The discipline and its limit.
+    pub spec: Spec,
+}
 
-impl Written for SpecialistText {
+impl Written for DisciplineText {
     const EXPECTED: &'static str = "a discipline as tc writes it, as in \"sjf\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        text.parse().map(Self).map_err(|error: roundelay::ConfigError| error.to_string())
+        let spec = text.parse().map_err(|error: roundelay::ConfigError| error.to_string())?;
+        Ok(Self { text: text.split_whitespace().collect::<Vec<_>>().join(" "), spec })
+    }
+}
+
+impl FromStr for DisciplineText {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::from_text(text)
     }
 }
 
@@ -213,7 +230,7 @@ const fn usual() -> Billionths {
 impl Objective {
     /// An objective of which nothing else is said.
     pub const fn new(measure: Measure) -> Self {
-        Self { measure, slack: None, specialist: None, threshold: THRESHOLD }
+        Self { measure, slack: None, specialist: None, threshold: THRESHOLD, line: 0 }
     }
 
     /// The slack for LSTF.
@@ -231,8 +248,8 @@ impl Objective {
     }
 
     /// The discipline that LSTF is compared with.
-    pub fn specialist(&self) -> Spec {
-        self.specialist.as_ref().map_or_else(|| self.measure.specialist().parse().expect("a discipline"), |text| text.0.clone())
+    pub fn specialist(&self) -> DisciplineText {
+        self.specialist.clone().unwrap_or_else(|| self.measure.specialist().parse().expect("a discipline"))
     }
 
     /// # Errors
@@ -272,6 +289,28 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// Whether a run may have the figure, as far as its sources show it.
+    pub fn may_have(&self, figure: Figure) -> bool {
+        let mut sources = self.groups.iter().map(|group| &group.source);
+        match figure {
+            Figure::Completion | Figure::CompletionByBytes => sources.any(SourceSpec::may_complete),
+            Figure::DelayTail => true,
+            Figure::Jain => !sources.any(SourceSpec::always_ends),
+        }
+    }
+
+    /// A sentence on sources whose urgency tells them apart from others, which the one slack of an objective does not.
+    pub fn flattened(&self, slack: &SlackText) -> Option<String> {
+        let groups: Vec<_> = self.groups.iter().filter(|group| !group.urgency.is_cautious()).collect();
+        let differ = groups.iter().any(|group| group.urgency != groups[0].urgency);
+        let has_own = |group: &&&Group| !matches!(group.urgency, Urgency::None);
+        let names: Vec<_> = groups.iter().filter(has_own).map(|group| group.name.as_str()).collect();
+        differ.then(|| {
+            let (slack, names) = (&slack.text, names.join(", "));
+            format!("Under lstf all sources write the slack '{slack}': the urgency of these, which differs from others', does not count: {names}.")
+        })
+    }
+
     /// Sources that send by RC3 keep it: without, they would send something else.
     fn set_urgency(&mut self, urgency: &Urgency) {
         for group in self.groups.iter_mut().filter(|group| !group.urgency.is_cautious()) {
@@ -297,7 +336,7 @@ mod tests {
     fn what_is_left_out_is_the_paper_s() {
         let objective = scenario("measure = \"completion\"").unwrap().objective.unwrap();
         assert_eq!(objective.slack().unwrap().urgency, Urgency::FlowSize(SECOND));
-        assert_eq!((objective.specialist().discipline.to_string().as_str(), objective.threshold), ("sjf", THRESHOLD));
+        assert_eq!((objective.specialist().text.as_str(), objective.threshold), ("sjf", THRESHOLD));
         let error = scenario("measure = \"fairness\"").unwrap().objective.unwrap().slack().unwrap_err();
         assert!(error.contains("fairness needs one, as in slack = \"fair 10mbit\""), "{error}");
         assert!(Scenario::from_toml("mine.toml", NETWORK, Path::new("")).unwrap().objective.is_none());
@@ -352,13 +391,43 @@ mod tests {
     #[test]
     fn cautious_sources_keep_their_rule() {
         for rule in ["cautious 1s 1gbit", "cautious 1s 1gbit plus 5s"] {
-            let text = format!("{NETWORK}urgency = \"{rule}\"\n[objective]\nmeasure = \"tail\"");
+            let text = NETWORK.replace("kind = \"cbr\"", "kind = \"tcp\"").replace("rate = \"1mbit\"\nweight = 3\n", "");
+            let text = format!("{text}urgency = \"{rule}\"\n[objective]\nmeasure = \"tail\"");
             let scenario = Scenario::from_toml("mine.toml", &text, Path::new("")).unwrap();
             let under = scenario.under(&"sjf".parse().unwrap(), &"slack 1s".parse().unwrap()).unwrap();
             assert_eq!(under.groups[0].urgency, scenario.groups[0].urgency, "{rule}");
             let unread = scenario.notes().into_iter().find(|note| note.starts_with("No queue looks at the urgency"));
             assert_eq!(unread, None, "{rule}");
         }
+    }
+
+    #[test]
+    fn sources_show_which_figures_there_may_be() {
+        let open = scenario("measure = \"tail\"").unwrap();
+        assert_eq!(Figure::ALL.map(|figure| open.may_have(figure)), [false, false, true, true]);
+        let text = format!("{NETWORK}[[source]]\nkind = \"burst\"\nfrom = \"s0\"\nto = \"r0\"\nsize = 5000\n");
+        let ends = Scenario::from_toml("mine.toml", &text, Path::new("")).unwrap();
+        assert_eq!(Figure::ALL.map(|figure| ends.may_have(figure)), [true, true, true, false]);
+    }
+
+    #[test]
+    fn a_note_names_sources_whose_classes_are_flattened() {
+        let more = "[[source]]\nname = \"voice\"\nkind = \"cbr\"\nfrom = \"s0\"\nto = \"r0\"\nrate = \"1mbit\"\n";
+        let flattened = |own: &str, other: &str| {
+            let text = format!("{NETWORK}{own}{more}{other}");
+            Scenario::from_toml("mine.toml", &text, Path::new("")).unwrap().flattened(&"slack 1s".parse().unwrap())
+        };
+        let one = "urgency = \"slack 1s plus 5s\"\n";
+        assert!(flattened("", one).unwrap().ends_with("does not count: voice."));
+        assert!(flattened("urgency = \"priority 1\"\n", one).unwrap().ends_with(": cbr0, voice."));
+        assert_eq!((flattened("", ""), flattened(one, one)), (None, None));
+    }
+
+    #[test]
+    fn the_line_is_that_of_the_table_however_it_is_written() {
+        let line = |text: &str| Scenario::from_toml("mine.toml", text, Path::new("")).unwrap().objective.unwrap().line;
+        assert_eq!(line(&format!("objective.measure = \"tail\"\n{NETWORK}")), 1);
+        assert_eq!(line(&format!("{NETWORK}\n[ objective ]\nmeasure = \"tail\"\n")), 13);
     }
 
     #[test]
