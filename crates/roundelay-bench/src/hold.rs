@@ -3,6 +3,10 @@
 //! The model is that of D. W. Jones, "An Empirical Comparison of Priority-Queue and Event-Set Implementations", CACM 29(4), 1986, for priority queues:
 //! a number of entries, and pairs of a removal and an insertion. Here entries are packets, whose rank is LSTF's: a packet leaves each 800
 //! ns, and the one that takes its place has a slack drawn from zero to twice the time that packets wait on average.
+//!
+//! [`time_hold`] and [`count_hold`] have one flow, and slack alone. [`cost_of_hold`] compares any disciplines: a packet is replaced by one of the same
+//! flow, flows have weights, schedulers know the link's rate, and deadline and priority follow the slack, so that each rank goes on with time and keeps its
+//! spread.
 
 use std::fmt;
 use std::hint::black_box;
@@ -11,11 +15,11 @@ use std::str::FromStr;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor};
-use roundelay::{ConfigError, Duration, FlowId, Instant, Packet, Scheduler, Slack};
+use roundelay::{ConfigError, Duration, FlowConfig, FlowId, Instant, Packet, Rate, Scheduler, Slack};
 
 use crate::instructions::{Counts, InstructionsError, Sums};
 use crate::nothing::Nothing;
-use crate::run::Passed;
+use crate::run::{Passed, Running};
 use crate::sorted::Sorted;
 use crate::time::{Timing, cpu_seconds};
 
@@ -25,9 +29,25 @@ pub const MOST_HELD: u32 = 1 << 24;
 /// Between two departures, in picoseconds: 1000 bytes at 10 Gbit/s.
 const STEP: u64 = Duration::from_nanos(800).as_picos();
 
-/// A queue under the hold model.
+/// Rounds of [`cost_of_hold`], in which the queues take turns.
+const ROUNDS: usize = 5;
+/// Pairs between two looks at the clock.
+const CHUNK: u64 = 1_000;
+/// Dropped packets that come again in one pair.
+const MOST_AGAIN: usize = 2;
+
+/// What a queue holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    /// Packets, at least 1.
+    pub packets: u32,
+    /// Flows that they belong to, at least 1.
+    pub flows: u32,
+}
+
+/// What is measured under the hold model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Holder {
+pub enum HoldSubject {
     /// The model alone: packets are kept in a ring.
     Nothing,
     /// LSTF on the standard library's binary heap.
@@ -36,7 +56,7 @@ pub enum Holder {
     Discipline(String),
 }
 
-impl Holder {
+impl HoldSubject {
     /// The discipline where so many packets are held. None: it is not one.
     fn discipline(&self, held: u32) -> Result<Option<AnyDiscipline>, ConfigError> {
         let Self::Discipline(text) = self else { return Ok(None) };
@@ -46,21 +66,21 @@ impl Holder {
     }
 }
 
-impl FromStr for Holder {
+impl FromStr for HoldSubject {
     type Err = ConfigError;
 
     /// `none`, `heap`, or a discipline.
     fn from_str(text: &str) -> Result<Self, ConfigError> {
-        let holder = match text {
+        let subject = match text {
             "none" => Self::Nothing,
             "heap" => Self::BinaryHeap,
             discipline => Self::Discipline(discipline.to_owned()),
         };
-        holder.discipline(1).map(|_| holder)
+        subject.discipline(1).map(|_| subject)
     }
 }
 
-impl fmt::Display for Holder {
+impl fmt::Display for HoldSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => f.write_str("none"),
@@ -70,75 +90,133 @@ impl fmt::Display for Holder {
     }
 }
 
-/// A queue that holds packets, ready to run.
-trait Holding {
-    /// So many pairs of a departure and an arrival.
-    fn run(&mut self, pairs: u64);
-}
-
-/// A scheduler under the model.
-struct Hold<S> {
+/// A scheduler under the model. `FULL`: packets have deadlines and priorities as well, flows weights, and drops are replaced; else there is one flow, and
+/// nothing but slack is written, since each instruction of the model is a part of all figures.
+struct Hold<S, const FULL: bool> {
     scheduler: S,
     now: Instant,
     /// Slack is drawn below this, in picoseconds.
     range: u64,
     random: Pcg64Mcg,
+    /// Dropped packets that have not come again.
+    dropped: Vec<Packet<u32>>,
+    passed: Passed,
 }
 
-impl<S: Scheduler<u32>> Hold<S> {
-    fn filled(scheduler: S, held: u32) -> Self {
-        let range = 2 * u64::from(held) * STEP;
-        let mut hold = Self { scheduler, now: Instant::ZERO, range, random: Pcg64Mcg::seed_from_u64(1) };
-        (0..held).for_each(|number| hold.arrive(Packet::new(FlowId(0), 1000, number)));
+impl<S: Scheduler<u32>, const FULL: bool> Hold<S, FULL> {
+    /// The queue with its packets in it.
+    fn new(scheduler: S, held: Held) -> Self {
+        let (range, random) = (2 * u64::from(held.packets) * STEP, Pcg64Mcg::seed_from_u64(1));
+        let mut hold = Self { scheduler, now: Instant::ZERO, range, random, dropped: Vec::new(), passed: Passed::default() };
+        (0..held.packets).for_each(|number| hold.arrive(Packet::new(FlowId(number % held.flows.max(1)), 1000, number)));
         hold
     }
 
     #[inline(always)]
     fn arrive(&mut self, packet: Packet<u32>) {
         // The upper half of a product: cheaper than an unbiased draw, which is a part of all figures.
-        let drawn = (u128::from(self.random.random::<u64>()) * u128::from(self.range)) >> 64;
-        let refused = self.scheduler.enqueue(self.now, Packet { slack: Slack::from_picos(drawn as i64), ..packet }).is_err();
+        let drawn = ((u128::from(self.random.random::<u64>()) * u128::from(self.range)) >> 64) as u64;
+        let packet = Packet { slack: Slack::from_picos(drawn as i64), ..packet };
+        if FULL {
+            return self.arrive_ranked(packet, self.now + Duration::from_picos(drawn));
+        }
+        let refused = self.scheduler.enqueue(self.now, packet).is_err();
         assert!(!refused, "the queue takes every packet");
     }
-}
 
-impl<S: Scheduler<u32>> Holding for Hold<S> {
-    fn run(&mut self, pairs: u64) {
-        for _ in 0..pairs {
-            self.now += Duration::from_picos(STEP);
-            let packet = self.scheduler.dequeue(self.now).expect("the queue drops no packet");
+    /// All ranks are those of a packet that is `due` then; priorities are in steps of 2^16 ps, of which 32 bits hold five minutes.
+    #[inline(always)]
+    fn arrive_ranked(&mut self, packet: Packet<u32>, due: Instant) {
+        let packet = Packet { arrival: self.now, deadline: due, priority: (due.as_picos() >> 16) as u32, ..packet };
+        self.passed.offered += 1;
+        self.dropped.extend(self.scheduler.enqueue(self.now, packet).err());
+        self.take_dropped();
+    }
+
+    #[inline(always)]
+    fn take_dropped(&mut self) {
+        while let Some((packet, _)) = self.scheduler.take_dropped() {
+            self.dropped.push(packet);
+        }
+    }
+
+    /// A packet leaves if one waits; its successor comes, and some of the dropped.
+    #[inline(always)]
+    fn exchange(&mut self) {
+        let packet = self.scheduler.dequeue(self.now);
+        self.take_dropped();
+        if let Some(packet) = packet {
+            self.passed.sent += 1;
             self.arrive(black_box(packet));
+        }
+        for _ in 0..self.dropped.len().min(MOST_AGAIN) {
+            let packet = self.dropped.pop();
+            packet.into_iter().for_each(|packet| self.arrive(packet));
         }
     }
 }
 
-struct Fill(u32);
-
-impl Visitor for Fill {
-    type Output = Result<Box<dyn Holding>, ConfigError>;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
-        Ok(Box::new(Hold::filled(discipline.build::<u32>(1)?, self.0)))
+impl<S: Scheduler<u32>, const FULL: bool> Running for Hold<S, FULL> {
+    fn run(&mut self, pairs: u64) -> Passed {
+        self.passed = Passed::default();
+        for _ in 0..pairs {
+            self.now += Duration::from_picos(STEP);
+            if FULL {
+                self.exchange();
+            } else {
+                let packet = self.scheduler.dequeue(self.now).expect("the queue drops no packet");
+                self.arrive(black_box(packet));
+            }
+        }
+        if FULL { self.passed } else { Passed { offered: pairs, sent: pairs } }
     }
 }
 
+/// Fills a discipline.
+struct Fill<const FULL: bool>(Held);
+
+impl<const FULL: bool> Visitor for Fill<FULL> {
+    type Output = Result<Box<dyn Running>, ConfigError>;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
+        let mut scheduler = discipline.build::<u32>(1)?;
+        if FULL {
+            // 1000 bytes each 800 ns.
+            Rate::from_bits_per_second(8_000 * 1_000_000_000_000 / STEP).into_iter().for_each(|rate| scheduler.set_link_rate(rate));
+            let mut flows = (0..self.0.flows).map(|flow| (FlowId(flow), FlowConfig { weight: weight(flow), ..FlowConfig::DEFAULT }));
+            flows.try_for_each(|(flow, config)| scheduler.set_flow(flow, config))?;
+        }
+        Ok(Box::new(Hold::<_, FULL>::new(scheduler, self.0)))
+    }
+}
+
+/// 1, 2, 4, 8, and round again.
+const fn weight(flow: u32) -> u32 {
+    1 << (flow % 4)
+}
+
 /// A queue with its packets, once around: each packet that it was filled with has most likely left.
-fn warm(holder: &Holder, held: u32) -> Result<Box<dyn Holding>, ConfigError> {
-    let mut holding: Box<dyn Holding> = match (holder, holder.discipline(held)?) {
-        (_, Some(discipline)) => discipline.visit(Fill(held))?,
-        (Holder::BinaryHeap, None) => Box::new(Hold::filled(Sorted::default(), held)),
-        (_, None) => Box::new(Hold::filled(Nothing::new(u64::from(held) + 1), held)),
+fn warm<const FULL: bool>(subject: &HoldSubject, held: Held) -> Result<Box<dyn Running>, ConfigError> {
+    let mut running: Box<dyn Running> = match (subject, subject.discipline(held.packets)?) {
+        (_, Some(discipline)) => discipline.visit(Fill::<FULL>(held))?,
+        (HoldSubject::BinaryHeap, None) => Box::new(Hold::<_, FULL>::new(Sorted::default(), held)),
+        (_, None) => Box::new(Hold::<_, FULL>::new(Nothing::new(u64::from(held.packets) + 1), held)),
     };
-    holding.run(2 * u64::from(held));
-    Ok(holding)
+    running.run(2 * u64::from(held.packets));
+    Ok(running)
+}
+
+/// One flow with so many packets.
+const fn of_one_flow(packets: u32) -> Held {
+    Held { packets, flows: 1 }
 }
 
 /// Fills a queue and runs so many pairs.
 ///
 /// # Errors
 /// A parameter of the discipline is out of its range.
-pub fn run_hold(holder: &Holder, held: u32, pairs: u64) -> Result<(), ConfigError> {
-    warm(holder, held)?.run(pairs);
+pub fn run_hold(subject: &HoldSubject, held: u32, pairs: u64) -> Result<(), ConfigError> {
+    warm::<false>(subject, of_one_flow(held))?.run(pairs);
     Ok(())
 }
 
@@ -146,15 +224,46 @@ pub fn run_hold(holder: &Holder, held: u32, pairs: u64) -> Result<(), ConfigErro
 ///
 /// # Errors
 /// A parameter of a discipline is out of its range.
-pub fn time_hold(holders: &[Holder], held: u32, pairs: u64, rounds: usize) -> Result<Vec<Timing>, ConfigError> {
-    let mut timings = vec![Timing::default(); holders.len()];
+pub fn time_hold(subjects: &[HoldSubject], held: u32, pairs: u64, rounds: usize) -> Result<Vec<Timing>, ConfigError> {
+    in_turns(subjects, rounds, |subject| warm::<false>(subject, of_one_flow(held)), |running| running.run(pairs))
+}
+
+/// CPU time of a packet sent under each discipline, in about `seconds` of it for all of them; with flows, weights and all ranks. What a discipline
+/// drops comes again; [`Timing::passed`] counts it.
+///
+/// # Errors
+/// A parameter of a discipline is out of its range.
+pub fn cost_of_hold(subjects: &[HoldSubject], held: Held, seconds: f64) -> Result<Vec<Timing>, ConfigError> {
+    let seconds = seconds / (ROUNDS * subjects.len().max(1)) as f64;
+    in_turns(subjects, ROUNDS, |subject| warm::<true>(subject, held), |running| run_for(running, seconds))
+}
+
+/// At least one chunk of pairs.
+fn run_for(running: &mut dyn Running, seconds: f64) -> Passed {
+    let (start, mut passed) = (cpu_seconds(), Passed::default());
+    loop {
+        passed += running.run(CHUNK);
+        if cpu_seconds() - start >= seconds {
+            return passed;
+        }
+    }
+}
+
+/// The CPU time of `run`, a packet sent. A queue is set up for its round and gone after it.
+fn in_turns(
+    subjects: &[HoldSubject],
+    rounds: usize,
+    set_up: impl Fn(&HoldSubject) -> Result<Box<dyn Running>, ConfigError>,
+    run: impl Fn(&mut dyn Running) -> Passed,
+) -> Result<Vec<Timing>, ConfigError> {
+    let mut timings = vec![Timing::default(); subjects.len()];
     for _ in 0..rounds.max(1) {
-        for (holder, timing) in holders.iter().zip(&mut timings) {
-            let mut holding = warm(holder, held)?;
+        for (subject, timing) in subjects.iter().zip(&mut timings) {
+            let mut running = set_up(subject)?;
             let start = cpu_seconds();
-            holding.run(pairs);
-            timing.nanos.push((cpu_seconds() - start) * 1e9 / pairs.max(1) as f64);
-            timing.passed = Passed { offered: timing.passed.offered + pairs, sent: timing.passed.sent + pairs };
+            let passed = run(running.as_mut());
+            timing.nanos.push((cpu_seconds() - start) * 1e9 / passed.sent.max(1) as f64);
+            timing.passed += passed;
         }
     }
     Ok(timings)
@@ -165,9 +274,9 @@ pub fn time_hold(holders: &[Holder], held: u32, pairs: u64, rounds: usize) -> Re
 ///
 /// # Errors
 /// Valgrind is not there, or it could not run the program, or that was another one.
-pub fn count_hold(holder: &Holder, held: u32, pairs: u64) -> Result<Counts, InstructionsError> {
+pub fn count_hold(subject: &HoldSubject, held: u32, pairs: u64) -> Result<Counts, InstructionsError> {
     let arguments = |pairs: u64| {
-        let words = ["bench", "--hold", &held.to_string(), "--holder", &holder.to_string(), "--once", &pairs.to_string()];
+        let words = ["bench", "--hold", &held.to_string(), "--holder", &subject.to_string(), "--once", &pairs.to_string()];
         words.map(str::to_owned).to_vec()
     };
     Sums::collect([pairs, 2 * pairs].map(arguments))?.each(pairs, Passed { offered: pairs, sent: pairs })
@@ -180,12 +289,12 @@ mod tests {
     #[test]
     fn a_queue_holds_what_it_was_given_and_serves_by_rank() {
         for text in ["lstf", "fifo", "lstf_levels queues 4096 step {slot} map rotating", "sp_pifo queues 8"] {
-            let discipline = text.parse::<Holder>().unwrap().discipline(100).unwrap().unwrap();
-            let mut hold = Hold::filled(discipline.build::<u32>(1).unwrap(), 100);
+            let discipline = text.parse::<HoldSubject>().unwrap().discipline(100).unwrap().unwrap();
+            let mut hold = Hold::<_, false>::new(discipline.build::<u32>(1).unwrap(), of_one_flow(100));
             hold.run(1_000);
             assert_eq!(hold.scheduler.backlog().packets, 100, "{text}");
         }
-        let mut heap = Hold::filled(Sorted::default(), 100);
+        let mut heap = Hold::<_, false>::new(Sorted::default(), of_one_flow(100));
         heap.run(1_000);
         let due = |packet: &Packet<u32>| packet.arrival.as_picos() + packet.slack.as_picos() as u64;
         let left: Vec<_> = std::iter::from_fn(|| heap.scheduler.dequeue(heap.now)).map(|packet| due(&packet)).collect();
@@ -195,7 +304,7 @@ mod tests {
     /// Half of the slack has been spent, on average, when a packet leaves: ranks are about now.
     #[test]
     fn packets_leave_about_when_they_are_due() {
-        let mut hold = Hold::filled(Sorted::default(), 1_000);
+        let mut hold = Hold::<_, false>::new(Sorted::default(), of_one_flow(1_000));
         hold.run(10_000);
         let packet = hold.scheduler.dequeue(hold.now).unwrap();
         let due = packet.arrival.as_picos() as i64 + packet.slack.as_picos();
@@ -204,17 +313,60 @@ mod tests {
     }
 
     #[test]
-    fn holders_read_as_they_are_written() {
+    fn subjects_read_as_they_are_written() {
         for text in ["none", "heap", "lstf", "lstf_levels queues 4096 step {slot} map rotating"] {
-            assert_eq!(text.parse::<Holder>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<HoldSubject>().unwrap().to_string(), text);
         }
-        assert!(["cake", "lstf_levels step {spot}", ""].iter().all(|text| text.parse::<Holder>().is_err()));
+        assert!(["cake", "lstf_levels step {spot}", ""].iter().all(|text| text.parse::<HoldSubject>().is_err()));
     }
 
     #[test]
     fn rounds_are_timed() {
-        let holders = ["none", "heap", "fifo"].map(|text| text.parse().unwrap());
-        let timings = time_hold(&holders, 100, 1_000, 3).unwrap();
+        let subjects = ["none", "heap", "fifo"].map(|text| text.parse().unwrap());
+        let timings = time_hold(&subjects, 100, 1_000, 3).unwrap();
         assert!(timings.iter().all(|timing| timing.nanos.len() == 3 && timing.passed.share() == 1.0));
+    }
+
+    fn full(text: &str, held: Held) -> Hold<roundelay::schedulers::AnyScheduler<u32>, true> {
+        let discipline = text.parse::<Spec>().unwrap().discipline;
+        let mut scheduler = discipline.build::<u32>(1).unwrap();
+        (0..held.flows)
+            .for_each(|flow| scheduler.set_flow(FlowId(flow), FlowConfig { weight: weight(flow), ..FlowConfig::DEFAULT }).unwrap());
+        Hold::new(scheduler, held)
+    }
+
+    /// A rank that stood still, as a priority drawn once and for all, would leave packets at the end of the queue for good.
+    #[test]
+    fn every_rank_goes_on_with_time() {
+        for text in ["fifo", "lstf", "edf", "sjf", "srpt", "priority", "fifo_plus", "fq", "wf2q_plus"] {
+            let mut hold = full(text, Held { packets: 100, flows: 10 });
+            assert_eq!(hold.run(5_000), Passed { offered: 5_000, sent: 5_000 }, "{text}");
+            assert_eq!(hold.scheduler.backlog().packets, 100, "{text}");
+            let oldest = std::iter::from_fn(|| hold.scheduler.dequeue(hold.now)).map(|packet| packet.arrival).min().unwrap();
+            let waited = hold.now.since(oldest).as_picos() / STEP;
+            assert!(waited < 2_000, "{text}: {waited} steps");
+        }
+    }
+
+    #[test]
+    fn flows_have_weights() {
+        let mut hold = full("wf2q_plus", Held { packets: 400, flows: 4 });
+        let mut sent = [0; 4];
+        for _ in 0..1_500 {
+            hold.now += Duration::from_picos(STEP);
+            let packet = hold.scheduler.dequeue(hold.now).unwrap();
+            sent[packet.flow.0 as usize] += 1;
+            hold.arrive(packet);
+        }
+        assert!(sent.iter().zip([100, 200, 400, 800]).all(|(sent, share)| i32::abs(sent - share) <= 2), "{sent:?}");
+    }
+
+    #[test]
+    fn drops_are_counted_and_replaced() {
+        let costs = |text: &str| cost_of_hold(&[text.parse().unwrap()], Held { packets: 200, flows: 3 }, 0.01).unwrap().remove(0);
+        let codel = costs("codel target 1us interval 1us");
+        assert!(codel.passed.share() < 0.99 && codel.passed.sent > 0, "{:?}", codel.passed);
+        let fifo = costs("fifo");
+        assert!(fifo.passed.share() == 1.0 && fifo.nanos.len() == ROUNDS && fifo.passed.sent >= ROUNDS as u64 * CHUNK);
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! A [`Load`] says who sends, how long packets are and how the backlog swells and shrinks; a [`Subject`] is what is measured: nothing
 //! ([`Subject::Generator`]) or a discipline. [`time()`] measures CPU time in interleaved rounds, [`count`] counts instructions and
-//! cache misses under valgrind, where noise is zero. [`standing()`] measures CPU time at a given backlog, in a second or two.
-//! cache misses under valgrind, where noise is zero. [`time_hold`] and [`count_hold`] do so for queues that always hold as many packets.
+//! cache misses under valgrind, where noise is zero. [`time_hold`] and [`count_hold`] do so for queues that always hold as many packets; [`cost_of_hold`]
+//! compares disciplines at a given backlog of several flows, in a second or two.
 
 mod controller;
 mod flow_set;
@@ -18,17 +18,15 @@ mod memory;
 mod nothing;
 mod run;
 mod sorted;
-mod standing;
 mod time;
 
 pub use flow_set::{FlowSet, FlowSetError};
 pub use footprint::{Footprints, footprints};
-pub use hold::{Holder, MOST_HELD, count_hold, run_hold, time_hold};
+pub use hold::{Held, HoldSubject, MOST_HELD, cost_of_hold, count_hold, run_hold, time_hold};
 pub use instructions::{Counts, InstructionsError, count};
 pub use load::{Lengths, Load, LoadError, Memory, Pattern};
 pub use memory::needed as needed_memory;
 pub use run::{LoadRefused, Passed, Running, Subject, prepare, run_pairs};
-pub use standing::{Standing, standing};
 pub use time::{Timing, cpu_seconds, time};
 
 /// The compiler that built this and the machine it built for, which counts of instructions depend on.

@@ -1,5 +1,6 @@
 //! What is measured, and how it is set up under a load.
 
+use std::ops::AddAssign;
 use std::str::FromStr;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor};
@@ -55,6 +56,13 @@ pub struct Passed {
     pub offered: u64,
     /// Packets that it gave out again. The others were refused or dropped.
     pub sent: u64,
+}
+
+impl AddAssign for Passed {
+    fn add_assign(&mut self, other: Self) {
+        self.offered += other.offered;
+        self.sent += other.sent;
+    }
 }
 
 impl Passed {

@@ -47,7 +47,7 @@ impl Scheduler<u32> for Sorted {
         Some(packet)
     }
 
-    /// Nobody asks: the backlog is constant.
+    /// The hold model keeps the backlog constant: nothing is pushed out.
     fn evict(&mut self) -> Option<Packet<u32>> {
         self.dequeue(Instant::ZERO)
     }

@@ -67,8 +67,7 @@ fn round(subject: &Subject, load: &Load, pairs: u64, timing: &mut Timing) -> Res
     let start = cpu_seconds();
     let passed = running.run(pairs);
     timing.nanos.push((cpu_seconds() - start) * 1e9 / passed.sent.max(1) as f64);
-    timing.passed.offered += passed.offered;
-    timing.passed.sent += passed.sent;
+    timing.passed += passed;
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use roundelay::schedulers::{Spec, parse_limit};
 use roundelay::{Limit, Rate};
-use roundelay_bench::{FlowSet, Holder, Lengths, MOST_HELD, Memory, Pattern};
+use roundelay_bench::{FlowSet, HoldSubject, Lengths, MOST_HELD, Memory, Pattern};
 use roundelay_trace::{FlowBy, WeightRule, WeightRules};
 
 pub(crate) use objective::Objective;
@@ -229,8 +229,8 @@ pub(crate) struct Bench {
     pub(crate) hold: Option<u32>,
 
     /// With --hold: none, heap, or a discipline
-    #[arg(long, hide = true, requires = "once", value_parser = |text: &str| text.parse::<Holder>())]
-    pub(crate) holder: Option<Holder>,
+    #[arg(long, hide = true, requires = "once", value_parser = |text: &str| text.parse::<HoldSubject>())]
+    pub(crate) holder: Option<HoldSubject>,
 }
 
 #[derive(Debug, Args)]

@@ -1,10 +1,9 @@
 //! `roundelay objective`: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3, for a network, a traffic and an objective of one's own.
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay::schedulers::{AnyDiscipline, Spec};
-use roundelay_bench::{Standing, standing};
+use roundelay_bench::{Held, HoldSubject, cost_of_hold};
 use roundelay_report::{Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, PartialFile, Verdict, write_text};
-use roundelay_sim::scenario::{Figure, LinkResult, Objective as Wanted, Results, RunError, Scenario, SlackText, SpecialistText};
+use roundelay_sim::scenario::{DisciplineText, Figure, LinkResult, Measure, Objective as Wanted, Results, RunError, Scenario, SlackText};
 
 use crate::arguments::Objective;
 use crate::failure::Failure;
@@ -23,10 +22,11 @@ const MOST_WAITING: f64 = 65_536.0;
 
 pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     check_outputs(arguments)?;
-    let Read { name, mut scenario, notes, text } = Read::scenario(&arguments.scenario)?;
-    let name = if arguments.objective.is_some() { name } else { located(&name, &text) };
+    let Read { name, mut scenario, mut notes, .. } = Read::scenario(&arguments.scenario)?;
+    let name = if arguments.objective.is_some() { name } else { located(&name, &scenario) };
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
     let plan = Plan::new(arguments, &name, &scenario)?;
+    notes.extend(scenario.flattened(&plan.slack));
     let runs = plan.runs(arguments, &scenario)?;
     let figure = plan.figure(&name, &runs)?;
     let cost = arguments.measures_cost().then(|| plan.cost(&runs)).transpose()?.flatten();
@@ -36,10 +36,12 @@ pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     written
 }
 
-/// The file with the line of its table, where that has one of its own.
-fn located(name: &str, text: &str) -> String {
-    let line = text.lines().position(|line| line.trim_start().starts_with("[objective]"));
-    line.map_or_else(|| name.to_owned(), |line| format!("{name}:{}", line + 1))
+/// The file with the line of its table, where the file has one.
+fn located(name: &str, scenario: &Scenario) -> String {
+    match &scenario.objective {
+        Some(objective) if objective.line > 0 => format!("{name}:{}", objective.line),
+        _ => name.to_owned(),
+    }
 }
 
 /// # Errors
@@ -55,7 +57,7 @@ fn check_outputs(arguments: &Objective) -> Result<(), Failure> {
 struct Plan {
     wanted: Wanted,
     slack: SlackText,
-    queues: Vec<Spec>,
+    queues: Vec<DisciplineText>,
     /// The scenario under each.
     scenarios: Vec<Scenario>,
 }
@@ -83,17 +85,20 @@ impl Plan {
     /// There is no objective, its slack depends on the network and is not given, or a discipline cannot be in the queues.
     fn new(arguments: &Objective, name: &str, scenario: &Scenario) -> Result<Self, Failure> {
         let told = |error: &dyn std::fmt::Display| Failure::usage(format!("{name}: {error}"));
-        let wanted = wanted(arguments, scenario).ok_or_else(|| told(&MISSING))?;
+        let wanted = wanted(arguments, scenario).ok_or_else(|| told(&missing()))?;
         let slack = wanted.slack().map_err(|error| told(&format!("[objective] {error}")))?;
         let always = ["fifo".parse(), Ok(wanted.specialist()), "lstf".parse()];
-        let always: Result<Vec<Spec>, _> = always.into_iter().collect();
+        let always: Result<Vec<DisciplineText>, _> = always.into_iter().collect();
         let mut queues = always.map_err(|error| told(&error))?;
         queues.extend(arguments.with.iter().cloned());
         check_names(&queues)?;
-        if scenario.clone().set_queues(&queues[FIFO]).map_err(|error| told(&error))? == 0 {
+        if !wanted.measure.figures().iter().any(|figure| scenario.may_have(*figure)) {
+            return Err(cannot_be_told(name, wanted.measure));
+        }
+        if scenario.clone().set_queues(&queues[FIFO].spec).map_err(|error| told(&error))? == 0 {
             return Err(told(&"the objective is for the queues of routers, and there are none"));
         }
-        let under = |queue: &Spec| scenario.under(queue, &slack).map_err(|error| told(&format!("{}: {error}", queue.discipline)));
+        let under = |queue: &DisciplineText| scenario.under(&queue.spec, &slack).map_err(|error| told(&format!("{}: {error}", queue.text)));
         let scenarios = queues.iter().map(under).collect::<Result<_, _>>()?;
         Ok(Self { wanted, slack, queues, scenarios })
     }
@@ -107,8 +112,8 @@ impl Plan {
             let mut told = (0, 0);
             let progress = |progress| meeting.iter().for_each(|meeting| meeting.tell(progress, &mut told));
             let results = self.scenarios[place].run(scenario.seed + replica, progress);
-            let failed = |error: RunError| Failure::run(format!("{}: {}: {error}", scenario.name, self.queues[place].discipline));
-            Ok(Run::of(&results.map_err(failed)?, &self.queues[place], seconds))
+            let failed = |error: RunError| Failure::run(format!("{}: {}: {error}", scenario.name, self.queues[place].text));
+            Ok(Run::of(&results.map_err(failed)?, &self.queues[place].spec.discipline.to_string(), seconds))
         };
         let all: Vec<_> = (0..self.queues.len()).flat_map(|place| (0..seeds).map(move |replica| (place, replica))).collect();
         let runs: Vec<Run> = arguments.runs.pool()?.install(|| all.into_par_iter().map(one).collect::<Result<_, _>>())?;
@@ -123,24 +128,17 @@ impl Plan {
     fn figure(&self, name: &str, runs: &[Vec<Run>]) -> Result<Figure, Failure> {
         let figures = self.wanted.measure.figures();
         let has = |figure: &&Figure| runs.iter().flatten().all(|run| run.value(**figure).is_some());
-        figures.iter().find(has).copied().ok_or_else(|| {
-            let why = match figures {
-                [Figure::Jain] => "flows come and go, or there are fewer than two: expected two flows or more that stay open",
-                [Figure::DelayTail] => "no packet arrives after the warm-up",
-                _ => "no flow with an end is complete: expected sources with a size, and a run that is long enough",
-            };
-            Failure::usage(format!("{name}: [objective] {} cannot be told: {why}", self.wanted.measure.name()))
-        })
+        figures.iter().find(has).copied().ok_or_else(|| cannot_be_told(name, self.wanted.measure))
     }
 
     fn result(&self, scenario: &Scenario, figure: Figure, runs: &[Vec<Run>]) -> ObjectiveResult {
         let of = |place: usize| -> Vec<ObjectiveRun> { runs[place].iter().map(|run| run.told(figure)).collect() };
         let specialist = of(SPECIALIST);
-        let name = |place: usize| self.queues[place].discipline.to_string();
+        let name = |place: usize| self.queues[place].text.clone();
         let one = |place| DisciplineResult::new(name(place), figure, of(place), &specialist);
         let disciplines: Vec<_> = (0..self.queues.len()).map(one).collect();
         let threshold = self.wanted.threshold.0 as f64 / 1e9;
-        let verdict = |place: usize| Verdict::new(&disciplines[place], figure, &name(SPECIALIST), threshold);
+        let verdict = |place: usize| Verdict::new(&disciplines[place], figure, &disciplines[SPECIALIST], threshold);
         ObjectiveResult {
             version: env!("CARGO_PKG_VERSION"),
             name: scenario.name.clone(),
@@ -165,16 +163,33 @@ impl Plan {
         let Some(busiest) = &run.busiest else { return Ok(None) };
         let backlog = busiest.backlog.ceil().clamp(1.0, MOST_WAITING) as u32;
         let flows = run.flows.clamp(1, backlog.into()) as u32;
-        let disciplines: Vec<AnyDiscipline> = self.queues.iter().map(|queue| queue.discipline.clone()).collect();
-        let timings = standing(&disciplines, Standing { packets: backlog, flows }, COST_SECONDS).map_err(Failure::usage)?;
+        let subjects: Vec<_> = self.queues.iter().map(|queue| HoldSubject::Discipline(queue.spec.discipline.to_string())).collect();
+        let timings = cost_of_hold(&subjects, Held { packets: backlog, flows }, COST_SECONDS).map_err(Failure::usage)?;
         let fifo = &timings[FIFO];
-        let costs = timings.iter().map(|timing| DisciplineCost { nanos: timing.spread()[1], over_fifo: timing.over(fifo) });
+        let costs = timings.iter().map(|timing| DisciplineCost {
+            nanos: timing.spread()[1],
+            over_fifo: timing.over(fifo),
+            dropped: 1.0 - timing.passed.share(),
+        });
         Ok(Some(Cost { backlog, flows, link: busiest.name.clone(), disciplines: costs.collect() }))
     }
 }
 
-const MISSING: &str = "no objective: add a table [objective] with measure = \"completion\", completion-by-bytes, tail, fairness or weighted-fairness, or \
-    say --objective";
+/// There is no objective.
+fn missing() -> String {
+    let measures = Measure::ALL.map(|measure| format!("\"{}\"", measure.name())).join(", ");
+    format!("no objective: add a table [objective] with a measure, or say --objective; measures: {measures}")
+}
+
+/// No run has, or can have, a figure of the measure.
+fn cannot_be_told(name: &str, measure: Measure) -> Failure {
+    let why = match measure.figures() {
+        [Figure::Jain] => "flows come and go, or there are fewer than two: expected two flows or more that stay open",
+        [Figure::DelayTail] => "no packet arrives after the warm-up",
+        _ => "no flow with an end is complete: expected sources with a size, and a run that is long enough",
+    };
+    Failure::usage(format!("{name}: [objective] {} cannot be told: {why}", measure.name()))
+}
 
 /// The file's objective, with what the command line says in its place. Another measure has another slack and specialist than the file's.
 fn wanted(arguments: &Objective, scenario: &Scenario) -> Option<Wanted> {
@@ -185,16 +200,17 @@ fn wanted(arguments: &Objective, scenario: &Scenario) -> Option<Wanted> {
         (_, written) => written?,
     };
     wanted.slack = arguments.slack.clone().or(wanted.slack);
-    wanted.specialist = arguments.specialist.clone().map(SpecialistText).or(wanted.specialist);
+    wanted.specialist = arguments.specialist.clone().or(wanted.specialist);
     Some(wanted)
 }
 
 /// # Errors
 /// A discipline would be run twice.
-fn check_names(queues: &[Spec]) -> Result<(), Failure> {
-    let names: Vec<_> = queues.iter().map(|queue| (queue.discipline.to_string(), queue.limit)).collect();
-    match names.iter().enumerate().find(|(place, name)| names[..*place].contains(name)) {
-        Some((_, (twice, _))) => {
+fn check_names(queues: &[DisciplineText]) -> Result<(), Failure> {
+    let specs: Vec<_> = queues.iter().map(|queue| (queue.spec.discipline.to_string(), queue.spec.limit)).collect();
+    match (0..specs.len()).find(|place| specs[..*place].contains(&specs[*place])) {
+        Some(place) => {
+            let twice = &queues[place].text;
             Err(Failure::usage(format!("'{twice}' would run twice: fifo, the specialist and lstf always run; expected others in --with")))
         }
         None => Ok(()),
@@ -202,7 +218,7 @@ fn check_names(queues: &[Spec]) -> Result<(), Failure> {
 }
 
 impl Run {
-    fn of(results: &Results, queue: &Spec, seconds: f64) -> Self {
+    fn of(results: &Results, queue: &str, seconds: f64) -> Self {
         let all = results.groups.last();
         Self {
             figures: Figure::ALL.map(|figure| figure.of(results)),
@@ -211,7 +227,7 @@ impl Run {
             complete: all.map_or(0, |all| all.completion.count),
             incomplete: all.map_or(0, |all| all.incomplete),
             flows: all.map_or(0, |all| all.flows),
-            busiest: Busiest::of(results, &queue.discipline.to_string(), seconds),
+            busiest: Busiest::of(results, queue, seconds),
         }
     }
 

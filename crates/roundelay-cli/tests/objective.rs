@@ -123,12 +123,36 @@ fn the_table_and_the_page_say_the_verdict() {
     assert!(html.contains("lstf does as well as sjf") && !html.contains("src=\"http"));
 }
 
+/// A buffer of five packets makes delays short, of those that are left.
+#[test]
+fn rows_are_as_written_and_loss_is_not_rewarded() {
+    let folder = Folder::new("limit");
+    let scenario = folder.flows(COMPLETION);
+    let results = json(&scenario, &["--objective", "tail", "--with", "lifo", "--with", "fifo  limit 5", "--specialist", "fifo limit 6"]);
+    let queues: Vec<_> = results["disciplines"].as_array().unwrap().iter().map(|row| row["queue"].as_str().unwrap()).collect();
+    assert_eq!(queues, ["fifo", "fifo limit 6", "lstf", "lifo", "fifo limit 5"]);
+    assert_eq!(results["fifo"]["answer"], "cannot_tell");
+    let sentence = results["fifo"]["sentence"].as_str().unwrap();
+    assert!(sentence.contains("but it loses none of the packets where fifo limit 6 loses "), "{sentence}");
+}
+
+/// A run of two days would take minutes.
+#[test]
+fn a_figure_that_cannot_be_is_told_before_the_runs() {
+    let folder = Folder::new("early");
+    let text = "duration = \"172800s\"\n[topology]\ntemplate = \"dumbbell\"\n[[source]]\nkind = \"cbr\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"10kbit\"\n";
+    let scenario = folder.write("open.toml", text);
+    let start = std::time::Instant::now();
+    assert!(error(&scenario, &["--objective", "completion"]).contains("completion cannot be told: no flow with an end"));
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
 #[test]
 fn wrong_objectives_are_told() {
     let folder = Folder::new("wrong");
     let of = |text: &str| error(&folder.flows(text), &[]);
     assert!(of("").contains("flows.toml: no objective: add a table [objective]"));
-    assert!(of("[objective]\nmeasure = \"speed\"\n").contains("flows.toml:20: unknown variant `speed`, expected one of `completion`"));
+    assert!(of("[objective]\nmeasure = \"speed\"\n").contains("flows.toml:20: 'speed': expected an objective: completion, "));
     assert!(
         of("[objective]\nmeasure = \"tail\"\nthreshold = 2\n")
             .contains("flows.toml:21: threshold: 2: expected a share, legal range 0 to 1")
@@ -138,6 +162,7 @@ fn wrong_objectives_are_told() {
             .contains("flows.toml:19: [objective] slack: fairness needs one, as in slack = \"fair 10mbit\"")
     );
     assert!(of("[objective]\nmeasure = \"weighted-fairness\"\nslack = \"fair 1mbit\"\n").contains("two flows or more that stay open"));
+    assert!(of("[ objective ]\nmeasure = \"fairness\"\n").contains("flows.toml:19: [objective] slack: fairness needs one"));
     let scenario = folder.flows(COMPLETION);
     assert!(error(&scenario, &["--objective", "speed"]).contains("completion, completion-by-bytes, tail"));
     assert!(error(&scenario, &["--slack", "deadline 1s"]).contains("expected a slack"));

@@ -11,6 +11,8 @@ use crate::table::TableStyle;
 use crate::text::{clean, cut, wrap};
 use crate::units::{count, percent, seconds, significant};
 
+/// Packets lost, or flows cut off, that differ by more than this part of all: figures of those that are left cannot be compared.
+const MATERIAL: f64 = 0.01;
 /// More flows than this part cut off by the end of the run are told in a note: means of completion times leave them out.
 const MANY_INCOMPLETE: f64 = 0.01;
 
@@ -51,7 +53,7 @@ pub struct ObjectiveResult {
 /// What came of one discipline.
 #[derive(Debug, Clone, Serialize)]
 pub struct DisciplineResult {
-    /// The discipline, as it was written.
+    /// The discipline with its parameters and limit, as it was written.
     pub queue: String,
     /// Mean and 95% confidence interval of the figure.
     pub value: Option<Interval>,
@@ -80,6 +82,13 @@ pub struct ObjectiveRun {
     pub incomplete: u64,
 }
 
+impl ObjectiveRun {
+    /// The part of the flows that was cut off.
+    fn cut_off(&self) -> f64 {
+        self.incomplete as f64 / (self.complete + self.incomplete).max(1) as f64
+    }
+}
+
 impl DisciplineResult {
     /// Both lists are in the order of the seeds.
     pub fn new(queue: String, which: Figure, replicas: Vec<ObjectiveRun>, specialist: &[ObjectiveRun]) -> Self {
@@ -96,10 +105,14 @@ impl DisciplineResult {
         }
     }
 
+    /// Mean of the parts of the flows of a seed that were cut off.
+    fn mean_cut_off(&self) -> f64 {
+        self.replicas.iter().map(ObjectiveRun::cut_off).sum::<f64>() / self.replicas.len().max(1) as f64
+    }
+
     /// The largest part of the flows of a seed that was cut off.
     fn cut_off(&self) -> f64 {
-        let part = |run: &ObjectiveRun| run.incomplete as f64 / (run.complete + run.incomplete).max(1) as f64;
-        self.replicas.iter().map(part).fold(0.0, f64::max)
+        self.replicas.iter().map(ObjectiveRun::cut_off).fold(0.0, f64::max)
     }
 }
 
@@ -107,11 +120,11 @@ impl DisciplineResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// All of the interval is within the threshold.
+    /// All of the interval is within the threshold, and no more is lost or cut off than under the specialist.
     Does,
-    /// All of it is beyond.
+    /// All of it is beyond, and no less is lost or cut off.
     DoesNot,
-    /// The threshold lies in the interval, or there is none.
+    /// The threshold lies in the interval, there is none, or loss or cut-off flows forbid the comparison.
     CannotTell,
 }
 
@@ -136,25 +149,75 @@ impl Answer {
 }
 
 impl Verdict {
-    /// On the discipline `of`.
-    pub fn new(of: &DisciplineResult, which: Figure, specialist: &str, threshold: f64) -> Self {
-        let answer = Answer::of(of.worse, threshold);
-        let (queue, bound) = (&of.queue, percent(threshold));
+    /// On the discipline `of`. Delays and completion times are those of packets that arrive and flows that end: a discipline that materially loses or cuts off
+    /// more than the specialist does not do as well by them, and one that loses or cuts off less is not worse by them.
+    pub fn new(of: &DisciplineResult, which: Figure, specialist: &DisciplineResult, threshold: f64) -> Self {
+        let by_figure = Answer::of(of.worse, threshold);
+        let gaps: Vec<_> = Gap::all(of, specialist, which).into_iter().filter(Gap::is_material).collect();
+        let is_forbidden = |gap: &Gap| match by_figure {
+            Answer::Does => gap.is_more(),
+            Answer::DoesNot => !gap.is_more(),
+            Answer::CannotTell => false,
+        };
+        let is_incomparable = gaps.iter().any(is_forbidden);
+        let answer = if is_incomparable { Answer::CannotTell } else { by_figure };
+        let (queue, other, bound) = (&of.queue, &specialist.queue, percent(threshold));
         let how = of
             .worse
             .map_or_else(|| "there is nothing to compare".to_owned(), |worse| format!("its {} is {}", name(which), in_words(worse)));
+        let gaps = gaps.iter().map(|gap| format!(", and {}", gap.in_words(other))).collect::<String>();
         let seeds = of.replicas.len();
         let sentence = match answer {
-            Answer::Does => format!("{queue} does as well as {specialist}: {how}, within {bound}."),
-            Answer::DoesNot => format!("{queue} does not do as well as {specialist}: {how}, beyond {bound}."),
+            Answer::Does => format!("{queue} does as well as {other}: {how}, within {bound}{gaps}."),
+            Answer::DoesNot => format!("{queue} does not do as well as {other}: {how}, beyond {bound}{gaps}."),
+            Answer::CannotTell if is_incomparable => {
+                format!("Whether {queue} does as well as {other} cannot be told: {how}{}.", gaps.replacen(", and", ", but", 1))
+            }
             Answer::CannotTell => {
                 let seeds = if seeds == 1 { "1 seed".to_owned() } else { format!("{seeds} seeds") };
                 format!(
-                    "Whether {queue} does as well as {specialist} cannot be told from {seeds}: {how}, the threshold {bound}. Run more --replicas."
+                    "Whether {queue} does as well as {other} cannot be told from {seeds}: {how}, the threshold {bound}{gaps}. Run more --replicas."
                 )
             }
         };
         Self { answer, sentence }
+    }
+}
+
+/// The part of the packets or flows that is in no delay or completion time, under a discipline and under the specialist: means over the seeds.
+struct Gap {
+    own: f64,
+    other: f64,
+    /// What happens to them.
+    verb: &'static str,
+    /// Packets or flows.
+    of: &'static str,
+}
+
+impl Gap {
+    /// Lost packets; flows cut off, where the figure is one of flows that end or of packets.
+    fn all(of: &DisciplineResult, specialist: &DisciplineResult, which: Figure) -> Vec<Self> {
+        let loss = |row: &DisciplineResult| row.loss.map_or(0.0, |loss| loss.mean);
+        let mut gaps = vec![Self { own: loss(of), other: loss(specialist), verb: "loses", of: "packets" }];
+        if which != Figure::Jain {
+            gaps.push(Self { own: of.mean_cut_off(), other: specialist.mean_cut_off(), verb: "leaves unfinished", of: "flows" });
+        }
+        gaps
+    }
+
+    fn is_material(&self) -> bool {
+        (self.own - self.other).abs() > MATERIAL
+    }
+
+    fn is_more(&self) -> bool {
+        self.own > self.other
+    }
+
+    /// `it loses 19.6 % of the packets where fifo loses none`.
+    fn in_words(&self, specialist: &str) -> String {
+        let part = |part: f64| if part > 0.0 { percent(part) } else { "none".to_owned() };
+        let Self { verb, of, .. } = self;
+        format!("it {verb} {} of the {of} where {specialist} {verb} {}", part(self.own), part(self.other))
     }
 }
 
@@ -164,7 +227,7 @@ fn in_words(worse: Interval) -> String {
     let side = if mean < 0.0 { "better" } else { "worse" };
     let interval = half_width.map(|half| format!(" (95 % interval {} to {})", signed(mean - half), signed(mean + half)));
     if mean == 0.0 && half_width == Some(0.0) {
-        return "the same with each seed".to_owned();
+        return "the same for each seed".to_owned();
     }
     format!("{} {side}{}", percent(mean.abs()), interval.unwrap_or_default())
 }
@@ -180,7 +243,7 @@ const fn name(which: Figure) -> &'static str {
         Figure::Completion => "mean flow completion time",
         Figure::CompletionByBytes => "mean flow completion time by bytes",
         Figure::DelayTail => "99th percentile of packet delay",
-        Figure::Jain => "Jain's index of throughput by weight",
+        Figure::Jain => "Jain index of throughput by weight",
     }
 }
 
@@ -209,6 +272,8 @@ pub struct DisciplineCost {
     pub nanos: f64,
     /// Over that of fifo in the same round.
     pub over_fifo: f64,
+    /// The part of the packets that the discipline dropped meanwhile.
+    pub dropped: f64,
 }
 
 impl ObjectiveResult {
@@ -233,7 +298,7 @@ impl ObjectiveResult {
         };
         let warmup = if self.warmup > 0.0 { format!(", the first {} not counted", seconds(self.warmup)) } else { String::new() };
         let facts = format!(
-            "Objective: {}, told by the {}. {}{warmup}; {seeds}. Slack of lstf: {}.",
+            "Objective: {}. Figure: {}. {}{warmup}; {seeds}. Slack of lstf: {}.",
             self.measure,
             name(self.figure),
             seconds(self.duration),
@@ -367,8 +432,43 @@ mod tests {
     }
 
     fn verdict(values: &[f64], specialist: &[f64], which: Figure) -> Verdict {
-        let result = DisciplineResult::new("lstf".to_owned(), which, runs(values), &runs(specialist));
-        Verdict::new(&result, which, "sjf", 0.05)
+        verdict_of(runs(values), runs(specialist), which)
+    }
+
+    fn verdict_of(own: Vec<ObjectiveRun>, specialist: Vec<ObjectiveRun>, which: Figure) -> Verdict {
+        let own = DisciplineResult::new("lstf".to_owned(), which, own, &specialist);
+        Verdict::new(&own, which, &DisciplineResult::new("sjf".to_owned(), which, specialist.clone(), &specialist), 0.05)
+    }
+
+    /// A queue of five packets has short delays: of the packets that it does not drop.
+    #[test]
+    fn loss_is_not_rewarded() {
+        let with = |value: f64, loss: f64| runs(&[value, value]).into_iter().map(|run| ObjectiveRun { loss: Some(loss), ..run }).collect();
+        let told = verdict_of(with(0.5, 0.196), with(1.0, 0.0), Figure::DelayTail);
+        assert_eq!(told.answer, Answer::CannotTell);
+        assert!(
+            told.sentence
+                .ends_with("50.0 % better (95 % interval -50.0 % to -50.0 %), but it loses 19.6 % of the packets where sjf loses none."),
+            "{told:?}"
+        );
+        let told = verdict_of(with(2.0, 0.0), with(1.0, 0.196), Figure::DelayTail);
+        assert_eq!(told.answer, Answer::CannotTell);
+        assert!(told.sentence.contains("but it loses none of the packets where sjf loses 19.6 %"), "{told:?}");
+        let told = verdict_of(with(2.0, 0.196), with(1.0, 0.0), Figure::DelayTail);
+        assert!(told.answer == Answer::DoesNot && told.sentence.contains("and it loses 19.6 %"), "{told:?}");
+        assert_eq!(verdict_of(with(1.0, 0.0), with(1.0, 0.196), Figure::DelayTail).answer, Answer::Does);
+        assert_eq!(verdict_of(with(1.0, 0.012), with(1.0, 0.005), Figure::DelayTail).answer, Answer::Does);
+    }
+
+    /// Flows that wait until the end of the run are in no mean.
+    #[test]
+    fn starvation_is_not_rewarded() {
+        let with = |value: f64, incomplete: u64| runs(&[value, value]).into_iter().map(|run| ObjectiveRun { incomplete, ..run }).collect();
+        let told = verdict_of(with(0.5, 33), with(1.0, 1), Figure::Completion);
+        assert_eq!(told.answer, Answer::CannotTell);
+        assert!(told.sentence.ends_with("but it leaves unfinished 25.0 % of the flows where sjf leaves unfinished 1.0 %."), "{told:?}");
+        assert_eq!(verdict_of(with(0.5, 2), with(1.0, 1), Figure::Completion).answer, Answer::Does);
+        assert_eq!(verdict_of(with(1.0, 33), with(1.0, 1), Figure::Jain).answer, Answer::Does);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod cargo;
 mod decision;
 mod edge;
 mod event_queue;
+mod fields_read;
 mod flows;
 mod headers;
 mod link;

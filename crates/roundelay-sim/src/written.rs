@@ -224,7 +224,9 @@ pub(crate) fn some<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Re
 /// # Errors
 /// There are not two, or what stands there is none.
 pub(crate) fn some_two<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<Option<[V; 2]>, D::Error> {
-    <[Item<V>; 2]>::deserialize(deserializer).map(|items| Some(items.map(|Item(value)| value)))
+    let values: Vec<V> = list(deserializer)?;
+    let wrong = |values: Vec<V>| D::Error::custom(format!("{} values: expected two, as in [\"500ms\", \"2s\"]", values.len()));
+    values.try_into().map(Some).map_err(wrong)
 }
 
 /// For `deserialize_with` of a list.

@@ -179,11 +179,16 @@ fn errors_name_the_line_and_the_range() {
     let refused = |source: &str| read(&dumbbell("fifo", source)).unwrap_err();
     let codel = |keys: &str| refused(&format!("{LONG}edge_codel = {{ {keys} }}"));
     assert_eq!(codel("target = 0"), "mine.toml:16: target 0s: legal range 1us to 3600s");
-    assert_eq!(codel("target = \"30ms\""), "mine.toml:16: refresh 20ms: legal range 30000000001ps to 3600s");
+    assert_eq!(codel("target = \"30ms\""), "mine.toml:16: refresh 20ms (default): legal range above target, 30ms, to 3600s");
+    assert_eq!(codel("refresh = \"5ms\""), "mine.toml:16: refresh 5ms: legal range above target, 5ms, to 3600s");
     assert_eq!(codel("interval = \"7200s\""), "mine.toml:16: interval 7200s: legal range 1us to 3600s");
     assert_eq!(codel("mark = true"), "mine.toml:16: mark = true: needs tcp = { ecn = true }, or no packet can be marked");
     assert!(codel("resume = \"always\"").contains("unknown variant `always`, expected `rfc8289` or `two-less`"));
     assert!(codel("limit = 1").contains("unknown field `limit`"));
+    for no_table in ["true", "[\"5ms\"]", "\"5ms\""] {
+        let message = refused(&format!("{LONG}edge_codel = {no_table}"));
+        assert!(message.starts_with("mine.toml:16: ") && message.contains("expected a table, as in edge_codel = { target"), "{message}");
+    }
     let cbr = refused("kind = \"cbr\"\nrate = \"1mbit\"\nedge_codel = {}");
     assert_eq!(cbr, "mine.toml:17: edge_codel is for sources over TCP: others react to no loss");
 }

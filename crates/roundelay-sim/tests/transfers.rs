@@ -127,7 +127,10 @@ fn a_window_is_checked() {
     {
         assert_eq!(refused(written), format!("mine.toml:4: started {told}: {range}"));
     }
-    assert!(refused("[\"2s\"]").starts_with("mine.toml:4: invalid length 1"), "{}", refused("[\"2s\"]"));
+    for (written, count) in [("[]", 0), ("[\"2s\"]", 1), ("[\"1s\", \"2s\", \"3s\"]", 3)] {
+        let expected = format!("mine.toml:4: started: {count} values: expected two, as in [\"500ms\", \"2s\"]");
+        assert_eq!(refused(written), expected);
+    }
     assert!(refused("[2, 3]").starts_with("mine.toml:4: "), "{}", refused("[2, 3]"));
 }
 

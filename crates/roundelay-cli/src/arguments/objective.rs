@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use roundelay::schedulers::Spec;
-use roundelay_sim::scenario::{Measure, SlackText};
+use roundelay_sim::scenario::{DisciplineText, Measure, SlackText};
 
-use super::{Runs, parse_spec};
+use super::Runs;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("replicas", |replicas| replicas.default_value("5")))]
@@ -24,12 +23,12 @@ pub(crate) struct Objective {
     pub(crate) slack: Option<SlackText>,
 
     /// The discipline that lstf is compared with [default: the file's, else sjf, fifo_plus, fq or wf2q_plus, by objective]
-    #[arg(long, value_name = "DISCIPLINE", value_parser = parse_spec)]
-    pub(crate) specialist: Option<Spec>,
+    #[arg(long, value_name = "DISCIPLINE", value_parser = |text: &str| text.parse::<DisciplineText>())]
+    pub(crate) specialist: Option<DisciplineText>,
 
     /// A discipline to run as well, as in "srpt"; may be repeated
-    #[arg(long, value_name = "DISCIPLINE", value_parser = parse_spec)]
-    pub(crate) with: Vec<Spec>,
+    #[arg(long, value_name = "DISCIPLINE", value_parser = |text: &str| text.parse::<DisciplineText>())]
+    pub(crate) with: Vec<DisciplineText>,
 
     #[command(flatten)]
     pub(crate) runs: Runs,

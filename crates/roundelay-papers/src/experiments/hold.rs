@@ -7,7 +7,7 @@
 //! * `time over BASIS` and `instructions over BASIS`: ratios of what is net.
 
 use rayon::prelude::*;
-use roundelay_bench::{Holder, MOST_HELD, count_hold, time_hold};
+use roundelay_bench::{HoldSubject, MOST_HELD, count_hold, time_hold};
 use serde::Deserialize;
 use toml::Table;
 
@@ -22,7 +22,7 @@ const COUNTED_PAIRS: u64 = 100_000;
 /// What is measured.
 #[derive(Debug, Clone)]
 pub(super) struct Hold {
-    columns: Vec<(String, Holder)>,
+    columns: Vec<(String, HoldSubject)>,
     /// Places in `columns`.
     model: usize,
     basis: usize,
@@ -58,11 +58,11 @@ pub(super) fn read(table: &Table) -> Result<Box<dyn Experiment>, Wrong> {
 impl Hold {
     fn new(text: &Text) -> Result<Self, Wrong> {
         let column = |name: String| {
-            let holder = text.columns.text(&name)?.parse().map_err(|error| wrong(&name, error))?;
-            Ok((name, holder))
+            let subject = text.columns.text(&name)?.parse().map_err(|error| wrong(&name, error))?;
+            Ok((name, subject))
         };
-        let columns: Vec<(String, Holder)> = text.columns.names().into_iter().map(column).collect::<Result<_, _>>()?;
-        let model = columns.iter().position(|(_, holder)| *holder == Holder::Nothing);
+        let columns: Vec<(String, HoldSubject)> = text.columns.names().into_iter().map(column).collect::<Result<_, _>>()?;
+        let model = columns.iter().position(|(_, subject)| *subject == HoldSubject::Nothing);
         let model = model.ok_or_else(|| Wrong::new("columns", "columns: no column is 'none', which is taken off the others"))?;
         let basis = columns.iter().position(|(name, _)| *name == text.basis);
         let basis = basis.ok_or_else(|| Wrong::new("basis", format!("basis '{}': expected the name of a column", text.basis)))?;
@@ -73,15 +73,15 @@ impl Hold {
     }
 
     fn time(&self, held: u32) -> Result<Vec<Row>, Failed> {
-        let holders: Vec<_> = self.columns.iter().map(|(_, holder)| holder.clone()).collect();
-        let timings = time_hold(&holders, held, self.pairs, self.rounds).map_err(Failed::from)?;
+        let subjects: Vec<_> = self.columns.iter().map(|(_, subject)| subject.clone()).collect();
+        let timings = time_hold(&subjects, held, self.pairs, self.rounds).map_err(Failed::from)?;
         let gross: Vec<_> = timings.iter().map(|timing| middle(timing.spread())).collect();
         let net: Vec<_> = timings.iter().map(|timing| middle(timing.spread_without(&timings[self.model]))).collect();
         Ok([self.rows(held, "ns", &gross), self.net_rows(held, ["net ns", "time"], &net)].concat())
     }
 
     fn counts(&self, held: u32) -> Result<Vec<Row>, Failed> {
-        let count = |(_, holder): &(String, Holder)| count_hold(holder, held, COUNTED_PAIRS).map_err(uncounted);
+        let count = |(_, subject): &(String, HoldSubject)| count_hold(subject, held, COUNTED_PAIRS).map_err(uncounted);
         let counts: Vec<_> = self.columns.par_iter().map(count).collect::<Result<_, _>>()?;
         let gross: Vec<_> = counts.iter().map(|counts| counts.instructions).collect();
         let net: Vec<_> = gross.iter().map(|count| count - gross[self.model]).collect();
@@ -98,7 +98,7 @@ impl Hold {
 
     /// A figure of every column.
     fn rows(&self, held: u32, figure: &str, values: &[f64]) -> Vec<Row> {
-        let row = |((name, _), value): (&(String, Holder), &f64)| Row::point(name, figure, held.into(), *value);
+        let row = |((name, _), value): (&(String, HoldSubject), &f64)| Row::point(name, figure, held.into(), *value);
         self.columns.iter().zip(values).map(row).collect()
     }
 
@@ -136,9 +136,9 @@ impl Experiment for Hold {
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        let holder: Holder = discipline.parse().map_err(Failed::from)?;
-        let examined = self.columns.iter_mut().filter(|(_, holder)| *holder != Holder::Nothing);
-        examined.for_each(|(_, column)| *column = holder.clone());
+        let subject: HoldSubject = discipline.parse().map_err(Failed::from)?;
+        let examined = self.columns.iter_mut().filter(|(_, subject)| *subject != HoldSubject::Nothing);
+        examined.for_each(|(_, column)| *column = subject.clone());
         Ok(())
     }
 }
@@ -179,7 +179,7 @@ basis = 'LSTF'\nheld = [10, 100]\npairs = 100\nrounds = 3";
     fn a_planted_discipline_stands_in_every_column_but_the_models() {
         let mut hold = hold(PLAN).unwrap();
         hold.instead("fifo").unwrap();
-        assert_eq!(hold.columns.iter().map(|(_, holder)| holder.to_string()).collect::<Vec<_>>(), ["none", "fifo", "fifo", "fifo"]);
+        assert_eq!(hold.columns.iter().map(|(_, subject)| subject.to_string()).collect::<Vec<_>>(), ["none", "fifo", "fifo", "fifo"]);
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use roundelay::schedulers::{Discipline, Priority, Spec, Times, Visitor};
+use roundelay::schedulers::{Priority, Spec, Times};
 use roundelay::{ConfigError, Duration, Slack};
 
 use super::schedule::{Packet, Schedule};
+use crate::fields_read::FieldsRead;
 use crate::topologies::NO_LIMIT;
 
 /// What a packet's header can tell of the recorded schedule.
@@ -84,7 +85,7 @@ impl Candidate {
     pub(super) fn label(&self) -> Option<Label> {
         match self.headers {
             Headers::Omniscient => Some(Label::Slack),
-            Headers::BlackBox => (self.queue.discipline.visit(Look).1 == Times::Deadline).then_some(Label::Deadline),
+            Headers::BlackBox => (self.fields_read().times == Times::Deadline).then_some(Label::Deadline),
         }
     }
 
@@ -95,29 +96,22 @@ impl Candidate {
 
     /// Whether routers go by the slack that packets start with, and so by [`slack`](Self::slack) and [`resolution`](Self::resolution).
     pub fn goes_by_slack(&self) -> bool {
-        self.headers == Headers::BlackBox && self.queue.discipline.visit(Look).1 == Times::Slack
+        self.headers == Headers::BlackBox && self.fields_read().times == Times::Slack
     }
 
     /// Whether routers go by the priority, o(p) in steps of [`Replay::priority_step`](super::Replay::priority_step).
     pub fn goes_by_priority(&self) -> bool {
-        self.queue.discipline.visit(Look).0 != Priority::Unread
+        self.fields_read().priority != Priority::Unread
+    }
+
+    fn fields_read(&self) -> FieldsRead {
+        FieldsRead::of(&self.queue.discipline)
     }
 
     pub(super) fn slack_of(&self, schedule: &Schedule, packet: &Packet) -> Slack {
         let slack = self.slack.of(schedule, packet);
         let step = self.resolution.as_picos().min(i64::MAX as u64) as i64;
         if step > 1 { Slack::from_picos(slack.as_picos().div_euclid(step) * step) } else { slack }
-    }
-}
-
-/// Looks at what a discipline reads of a packet.
-struct Look;
-
-impl Visitor for Look {
-    type Output = (Priority, Times);
-
-    fn visit<D: Discipline>(self, discipline: &D) -> (Priority, Times) {
-        (discipline.priority(), discipline.times())
     }
 }
 

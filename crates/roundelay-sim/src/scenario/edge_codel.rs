@@ -20,7 +20,7 @@ pub(super) enum Resume {
 
 /// Parameters of Edge-CoDel; the defaults are those of UPS (R. Mittal et al., NSDI 2016), section 4.2.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table, as in edge_codel = { target = \"5ms\" }")]
 pub(super) struct EdgeCodel {
     /// Time in all queues together that is good: 1 us to 1 hour.
     #[serde(deserialize_with = "some")]
@@ -60,16 +60,22 @@ impl EdgeCodel {
                 Resume::TwoLess => roundelay::Resume::TwoLess,
             },
         };
-        codel.check().map_err(of_range)?;
+        codel.check().map_err(|error| self.of_range(&codel, error))?;
         Ok(EdgeControl { codel, marks: self.mark })
     }
-}
 
-fn of_range(error: ConfigError) -> (String, String) {
-    match error {
-        ConfigError::OutOfRange { parameter, value, min, max, .. } => {
-            (format!("edge_codel.{parameter}"), format!("{parameter} {value}: legal range {min} to {max}"))
-        }
-        other => ("edge_codel".to_owned(), other.to_string()),
+    /// The key that is out of its range, and the message. The range of `refresh` depends on `target`, whichever of the two is written.
+    fn of_range(&self, codel: &edge_codel::Config, error: ConfigError) -> (String, String) {
+        let ConfigError::OutOfRange { parameter, value, min, max, .. } = error else {
+            return ("edge_codel".to_owned(), error.to_string());
+        };
+        let message = match parameter {
+            "refresh" => {
+                let default = if self.refresh.is_none() { " (default)" } else { "" };
+                format!("refresh {value}{default}: legal range above target, {}, to {max}", codel.target)
+            }
+            _ => format!("{parameter} {value}: legal range {min} to {max}"),
+        };
+        (format!("edge_codel.{parameter}"), message)
     }
 }

@@ -194,6 +194,10 @@ impl<'a> Source<'_, 'a> {
                 common.insert(key, value);
             }
         }
+        // A list would be taken for the values of the table's keys in their order.
+        if common.get("edge_codel").is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_))) {
+            return Err(self.at("edge_codel", "expected a table, as in edge_codel = { target = \"5ms\" }"));
+        }
         let mut source = self.source(kind.as_ref().and_then(|kind| kind.get_ref().as_str()), table)?;
         let placement: Placement = self.reader.take(Spanned::new(span, common))?;
         let from = self.hosts("from", &placement.from)?;

@@ -152,6 +152,7 @@ impl Scenario {
     /// As above.
     pub fn network_from_toml(file: &str, text: &str, folder: &Path, capture: &ReadCapture<'_>) -> Result<Self, ScenarioError> {
         let (reader, mut table) = Reader::parse(file, text)?;
+        expect_tables(&reader, table.get_ref())?;
         let topology_table = table.get_mut().remove("topology");
         let sources = table.get_mut().remove("source");
         let written = Trees::read(&reader, table.get_mut().remove("trees"))?;
@@ -179,7 +180,7 @@ impl Scenario {
             topology,
             groups,
             measures: top.meter,
-            objective: top.objective,
+            objective: top.objective.map(|objective| Objective { line: reader.at("objective", "").line, ..objective }),
             files: files.wanted(),
             keeps_all_flows: false,
         };
@@ -242,6 +243,16 @@ impl Top {
             }
         }
         (queues, trees)
+    }
+}
+
+/// # Errors
+/// A list stands in the place of a table: its values would be taken for those of the table's keys in their order.
+fn expect_tables(reader: &Reader<'_>, top: &DeTable<'_>) -> Result<(), ScenarioError> {
+    let is_list = |key: &&str| top.get(*key).is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_)));
+    match ["queue", "routing", "meter", "objective"].iter().find(|key| is_list(key)) {
+        Some(key) => Err(reader.at(key, format!("{key}: expected a table, as in [{key}]"))),
+        None => Ok(()),
     }
 }
 

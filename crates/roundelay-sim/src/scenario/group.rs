@@ -9,7 +9,7 @@ use super::source::SourceSpec;
 use super::{Group, Trace};
 use crate::headers::Marks;
 use crate::network::{Network, NodeId};
-use crate::sources::{SlackRule as _, Terms, Written, arrivals};
+use crate::sources::{SlackRule as _, Terms, WrittenFields, arrivals};
 
 /// TCP's number (RFC 9293).
 const TCP: u8 = 6;
@@ -109,10 +109,10 @@ impl Group {
     }
 
     /// Header fields that its packets differ in, by its slack rule or by its list.
-    pub(super) fn written(&self) -> Written {
+    pub(super) fn written(&self) -> WrittenFields {
         let rule = self.urgency.written();
         let SourceSpec::Trace(Trace { packets, .. }) = &self.source else { return rule };
-        Written {
+        WrittenFields {
             slack: rule.slack || packets.iter().any(|packet| packet.slack > Duration::ZERO),
             priority: rule.priority || packets.iter().any(|packet| packet.priority.is_some()),
             deadline: rule.deadline || packets.iter().any(|packet| packet.deadline.is_some()),

@@ -36,7 +36,7 @@ pub struct Measures {
     pub complete: Completion,
     /// The largest transfers of each class of sizes in bytes, rising; larger ones are a class of their own. Left out: powers of ten.
     #[serde(deserialize_with = "list")]
-    #[schemars(with = "Vec<InWords<Bytes>>")]
+    #[schemars(with = "Vec<InWords<Bytes>>", length(min = 1, max = 1_000))]
     pub sizes: Vec<Bytes>,
     /// Bytes that each flow received in intervals of this length from time 0 on, and Jain's index in each: from a millionth of the duration to all of it.
     #[serde(deserialize_with = "some")]

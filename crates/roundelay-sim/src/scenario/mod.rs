@@ -47,7 +47,7 @@ pub use interval::{Interval, student_95};
 pub use lists::{FlowBy, Trace, Workload};
 pub use lives::FlowLife;
 pub use measures::{Completion, Measures};
-pub use objective::{Figure, Measure, Objective, SlackText, SpecialistText};
+pub use objective::{DisciplineText, Figure, Measure, Objective, SlackText};
 pub use pairs::Pairing;
 pub use port_meter::Backlogged;
 pub use protocol::{Control, Flavour, Preset, Protocol};

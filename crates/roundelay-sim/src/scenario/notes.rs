@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use roundelay::Instant;
-use roundelay::schedulers::{AnyDiscipline, Discipline, Priority, Times, Visitor};
+use roundelay::schedulers::{AnyDiscipline, Priority, Times};
 
 use super::estimate::RatesEstimate;
 use super::{Group, Scenario, SourceSpec};
+use crate::fields_read::FieldsRead;
 use crate::routing::Metric;
-use crate::sources::{SlackRule as _, Urgency, Written};
+use crate::sources::{SlackRule as _, Urgency, WrittenFields};
 use crate::topologies::files::Oddities;
 
 impl Scenario {
@@ -101,32 +102,13 @@ impl Scenario {
 const MUCH_MEMORY: f64 = 1e9;
 
 /// The disciplines of a scenario's queues, each once.
-struct Queues(Vec<Traits>);
-
-/// What a discipline looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Traits {
-    name: &'static str,
-    weighted: bool,
-    priority: Priority,
-    times: Times,
-}
-
-struct Look;
-
-impl Visitor for Look {
-    type Output = Traits;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> Traits {
-        Traits { name: D::NAME, weighted: D::WEIGHTED, priority: discipline.priority(), times: discipline.times() }
-    }
-}
+struct Queues(Vec<FieldsRead>);
 
 impl Queues {
     fn of(scenario: &Scenario) -> Self {
         let mut queues = Vec::new();
         for discipline in scenario.topology.network.links().iter().flat_map(|link| link.disciplines()) {
-            let queue = discipline.visit(Look);
+            let queue = FieldsRead::of(discipline);
             if !queues.contains(&queue) {
                 queues.push(queue);
             }
@@ -134,7 +116,7 @@ impl Queues {
         Self(queues)
     }
 
-    fn named(&self, fits: impl Fn(&Traits) -> bool) -> String {
+    fn named(&self, fits: impl Fn(&FieldsRead) -> bool) -> String {
         let names: Vec<_> = self.0.iter().filter(|queue| fits(queue)).map(|queue| queue.name).collect();
         names.join(", ")
     }
@@ -142,7 +124,7 @@ impl Queues {
     /// Disciplines that go by what no packet says.
     fn without_what_they_go_by<'a>(&'a self, scenario: &Scenario) -> impl Iterator<Item = String> + 'a {
         let written: Vec<_> = scenario.groups.iter().map(Group::written).collect();
-        let says = |what: fn(&Written) -> bool| written.iter().any(what);
+        let says = |what: fn(&WrittenFields) -> bool| written.iter().any(what);
         let lacks = [
             (
                 says(|fields| fields.priority),
@@ -160,11 +142,11 @@ impl Queues {
                 self.named(|queue| queue.priority == Priority::Remaining),
             ),
             (says(|fields| fields.deadline), "deadlines (urgency = \"deadline 50ms\")", self.named(|queue| queue.times == Times::Deadline)),
-            // What a packet has waited before is slack, too, and all that `fifo_plus` goes by.
+            // FIFO+ needs none: what a packet has waited before is slack, too.
             (
                 says(|fields| fields.slack),
                 "slack (urgency = \"slack 1s\")",
-                self.named(|queue| queue.times == Times::Slack && queue.name != "fifo_plus"),
+                self.named(|queue| queue.times == Times::Slack && !queue.takes_equal_slack),
             ),
         ];
         let lacks = lacks.into_iter().filter(|(is_said, _, names)| !is_said && !names.is_empty());
@@ -173,9 +155,9 @@ impl Queues {
 
     /// What sources say and no queue looks at.
     fn unread<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = String> + 'a {
-        let reads = |fits: &dyn Fn(&Traits) -> bool| self.0.iter().any(fits);
+        let reads = |fits: &dyn Fn(&FieldsRead) -> bool| self.0.iter().any(fits);
         let read = [
-            reads(&|queue| queue.weighted),
+            reads(&|queue| queue.weight),
             reads(&|queue| queue.priority != Priority::Unread),
             reads(&|queue| queue.times == Times::Slack),
             reads(&|queue| queue.times == Times::Deadline),
@@ -189,7 +171,7 @@ impl Queues {
             let fields = group.urgency.written();
             let is_read = fields.priority && priorities || fields.slack && slack || fields.deadline && deadlines;
             // RC3 sends otherwise, whatever queues do.
-            !is_read && !matches!(group.urgency, Urgency::None | Urgency::Cautious { .. })
+            !is_read && !group.urgency.is_cautious() && group.urgency != Urgency::None
         };
         let named = |fits: &dyn Fn(&Group) -> bool| {
             let names: Vec<_> = scenario.groups.iter().filter(|group| fits(group)).map(|group| group.name.as_str()).collect();

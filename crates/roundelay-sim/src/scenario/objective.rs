@@ -5,13 +5,14 @@
 
 use std::str::FromStr;
 
-use roundelay::schedulers::{AnyDiscipline, Discipline, Priority, Spec, Times, Visitor};
+use roundelay::schedulers::{AnyDiscipline, Priority, Spec, Times};
 use roundelay::{Billionths, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reader::Reader;
-use super::{Results, Scenario, ScenarioError};
+use super::{Group, Results, Scenario, ScenarioError, SourceSpec};
+use crate::fields_read::FieldsRead;
 use crate::sources::Urgency;
 use crate::written::{InWords, Ordering, Written, some};
 
@@ -86,8 +87,16 @@ impl FromStr for Measure {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let names = || Self::ALL.map(Self::name).join(", ");
-        Self::ALL.into_iter().find(|measure| measure.name() == text).ok_or_else(|| format!("'{text}' is no objective: {}", names()))
+        Self::from_text(text)
+    }
+}
+
+impl Written for Measure {
+    const EXPECTED: &'static str = "an objective: completion, completion-by-bytes, tail, fairness or weighted-fairness";
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        let measure = Self::ALL.into_iter().find(|measure| measure.name() == text);
+        measure.ok_or_else(|| format!("'{text}': expected {}", Self::EXPECTED))
     }
 }
 
@@ -148,7 +157,8 @@ impl Written for SlackText {
     fn from_text(text: &str) -> Result<Self, String> {
         let urgency = Urgency::from_text(text).map_err(|error| format!("{error}: expected {}", Self::EXPECTED))?;
         // These write no slack, or change what sources send.
-        if matches!(urgency, Urgency::None | Urgency::Priority(_) | Urgency::Deadline(_) | Urgency::Cautious { .. }) {
+        let writes_none = matches!(urgency, Urgency::None | Urgency::Priority(_) | Urgency::Deadline(_));
+        if writes_none || urgency.is_cautious() {
             return Err(format!("'{text}': expected {}", Self::EXPECTED));
         }
         Ok(Self { text: text.to_owned(), urgency })
@@ -168,6 +178,7 @@ impl FromStr for SlackText {
 #[serde(deny_unknown_fields)]
 pub struct Objective {
     /// The figure that is to be good.
+    #[serde(deserialize_with = "crate::written::read")]
     pub measure: Measure,
     /// The slack that all sources write for LSTF: a rule as in `urgency` of a source. Left out: "size 1s" for completion, "slack 1s" for tail; the others need one.
     #[serde(default, deserialize_with = "some")]
@@ -176,22 +187,39 @@ pub struct Objective {
     /// The discipline that LSTF is compared with. Left out: sjf for completion, fifo_plus for tail, wf2q_plus for weighted-fairness, else fq.
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Ordering>>")]
-    pub specialist: Option<SpecialistText>,
+    pub specialist: Option<DisciplineText>,
     /// By how much LSTF may be worse than the specialist and still do: a part of the specialist's figure, below 1.
     #[serde(default = "usual", deserialize_with = "crate::written::read")]
     #[schemars(with = "InWords<Billionths>")]
     pub threshold: Billionths,
+    /// The line of the file where it begins; 0: it is of no file.
+    #[serde(skip)]
+    pub line: usize,
 }
 
-/// A discipline: no tree.
+/// A discipline, which is no tree, and how it was written.
 #[derive(Debug, Clone)]
-pub struct SpecialistText(pub Spec);
+pub struct DisciplineText {
+    /// As in `fifo limit 5`.
+    pub text: String,
+    /// The discipline and its limit.
+    pub spec: Spec,
+}
 
-impl Written for SpecialistText {
+impl Written for DisciplineText {
     const EXPECTED: &'static str = "a discipline as tc writes it, as in \"sjf\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        text.parse().map(Self).map_err(|error: roundelay::ConfigError| error.to_string())
+        let spec = text.parse().map_err(|error: roundelay::ConfigError| error.to_string())?;
+        Ok(Self { text: text.split_whitespace().collect::<Vec<_>>().join(" "), spec })
+    }
+}
+
+impl FromStr for DisciplineText {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::from_text(text)
     }
 }
 
@@ -202,7 +230,7 @@ const fn usual() -> Billionths {
 impl Objective {
     /// An objective of which nothing else is said.
     pub const fn new(measure: Measure) -> Self {
-        Self { measure, slack: None, specialist: None, threshold: THRESHOLD }
+        Self { measure, slack: None, specialist: None, threshold: THRESHOLD, line: 0 }
     }
 
     /// The slack for LSTF.
@@ -220,8 +248,8 @@ impl Objective {
     }
 
     /// The discipline that LSTF is compared with.
-    pub fn specialist(&self) -> Spec {
-        self.specialist.as_ref().map_or_else(|| self.measure.specialist().parse().expect("a discipline"), |text| text.0.clone())
+    pub fn specialist(&self) -> DisciplineText {
+        self.specialist.clone().unwrap_or_else(|| self.measure.specialist().parse().expect("a discipline"))
     }
 
     /// # Errors
@@ -234,23 +262,15 @@ impl Objective {
     }
 }
 
-/// What headers have to tell a discipline.
-struct Headers<'a> {
-    slack: &'a SlackText,
-}
-
-impl Visitor for Headers<'_> {
-    type Output = Option<Urgency>;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> Option<Urgency> {
-        match (discipline.priority(), discipline.times()) {
-            (Priority::FlowSize, _) => Some(Urgency::FlowSize(SECOND)),
-            (Priority::Remaining, _) => Some(Urgency::Remaining(SECOND)),
-            // FIFO+ is LSTF with the same slack for all.
-            (_, Times::Slack) if D::NAME == "fifo_plus" => Some(Urgency::Constant(SECOND)),
-            (_, Times::Slack) => Some(self.slack.urgency.clone()),
-            _ => None,
-        }
+/// What headers have to tell a discipline. None: it reads nothing that an objective may set.
+fn headers(discipline: &AnyDiscipline, slack: &SlackText) -> Option<Urgency> {
+    let reads = FieldsRead::of(discipline);
+    match (reads.priority, reads.times) {
+        (Priority::FlowSize, _) => Some(Urgency::FlowSize(SECOND)),
+        (Priority::Remaining, _) => Some(Urgency::Remaining(SECOND)),
+        (_, Times::Slack) if reads.takes_equal_slack => Some(Urgency::Constant(SECOND)),
+        (_, Times::Slack) => Some(slack.urgency.clone()),
+        _ => None,
     }
 }
 
@@ -263,15 +283,37 @@ impl Scenario {
     pub fn under(&self, queue: &Spec, slack: &SlackText) -> Result<Self, super::RunError> {
         let mut scenario = self.clone();
         scenario.set_queues(queue)?;
-        if let Some(urgency) = AnyDiscipline::visit(&queue.discipline, Headers { slack }) {
+        if let Some(urgency) = headers(&queue.discipline, slack) {
             scenario.set_urgency(&urgency);
         }
         Ok(scenario)
     }
 
+    /// Whether a run may have the figure, as far as its sources show it.
+    pub fn may_have(&self, figure: Figure) -> bool {
+        let mut sources = self.groups.iter().map(|group| &group.source);
+        match figure {
+            Figure::Completion | Figure::CompletionByBytes => sources.any(SourceSpec::may_complete),
+            Figure::DelayTail => true,
+            Figure::Jain => !sources.any(SourceSpec::always_ends),
+        }
+    }
+
+    /// A sentence on sources whose urgency tells them apart from others, which the one slack of an objective does not.
+    pub fn flattened(&self, slack: &SlackText) -> Option<String> {
+        let groups: Vec<_> = self.groups.iter().filter(|group| !group.urgency.is_cautious()).collect();
+        let differ = groups.iter().any(|group| group.urgency != groups[0].urgency);
+        let has_own = |group: &&&Group| !matches!(group.urgency, Urgency::None);
+        let names: Vec<_> = groups.iter().filter(has_own).map(|group| group.name.as_str()).collect();
+        differ.then(|| {
+            let (slack, names) = (&slack.text, names.join(", "));
+            format!("Under lstf all sources write the slack '{slack}': the urgency of these, which differs from others', does not count: {names}.")
+        })
+    }
+
     /// Sources that send by RC3 keep it: without, they would send something else.
     fn set_urgency(&mut self, urgency: &Urgency) {
-        for group in self.groups.iter_mut().filter(|group| !matches!(group.urgency, Urgency::Cautious { .. })) {
+        for group in self.groups.iter_mut().filter(|group| !group.urgency.is_cautious()) {
             group.urgency = urgency.clone();
         }
     }
@@ -294,7 +336,7 @@ mod tests {
     fn what_is_left_out_is_the_paper_s() {
         let objective = scenario("measure = \"completion\"").unwrap().objective.unwrap();
         assert_eq!(objective.slack().unwrap().urgency, Urgency::FlowSize(SECOND));
-        assert_eq!((objective.specialist().discipline.to_string().as_str(), objective.threshold), ("sjf", THRESHOLD));
+        assert_eq!((objective.specialist().text.as_str(), objective.threshold), ("sjf", THRESHOLD));
         let error = scenario("measure = \"fairness\"").unwrap().objective.unwrap().slack().unwrap_err();
         assert!(error.contains("fairness needs one, as in slack = \"fair 10mbit\""), "{error}");
         assert!(Scenario::from_toml("mine.toml", NETWORK, Path::new("")).unwrap().objective.is_none());
@@ -303,9 +345,11 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         let cases = [
-            ("measure = \"speed\"", "mine.toml:13: unknown variant `speed`"),
+            ("measure = \"speed\"", "mine.toml:13: 'speed': expected an objective: completion, completion-by-bytes, tail, fairness or"),
+            ("measure = [1]", "mine.toml:13: invalid type: sequence, expected an objective: completion, "),
             ("slack = \"slack 1s\"", "mine.toml:12: missing field `measure`"),
             ("measure = \"tail\"\nslack = \"deadline 1s\"", "mine.toml:14: 'deadline 1s': expected a slack: \"slack 1s\""),
+            ("measure = \"tail\"\nslack = \"cautious 1s 1gbit plus 1s\"", "mine.toml:14: 'cautious 1s 1gbit plus 1s': expected a slack"),
             ("measure = \"tail\"\nspecialist = \"sjfx\"", "mine.toml:14: "),
             ("measure = \"tail\"\nthreshold = 1", "mine.toml:14: threshold: legal range 0 to less than 1"),
             ("measure = \"tail\"\nthreshold = \"5x\"", "mine.toml:14: '5x': expected a share, legal range 0 to 1"),
@@ -318,6 +362,20 @@ mod tests {
     }
 
     #[test]
+    fn a_list_is_no_table() {
+        for table in ["objective", "meter", "queue", "routing"] {
+            let text = format!("{NETWORK}[[{table}]]\nmeasure = \"tail\"");
+            let error = Scenario::from_toml("mine.toml", &text, Path::new("")).unwrap_err().to_string();
+            assert_eq!(error, format!("mine.toml:12: {table}: expected a table, as in [{table}]"));
+        }
+    }
+
+    #[test]
+    fn messages_name_all_measures() {
+        assert!(Measure::ALL.iter().all(|measure| Measure::EXPECTED.contains(measure.name())));
+    }
+
+    #[test]
     fn headers_tell_each_discipline_what_it_goes_by() {
         let scenario = scenario("measure = \"tail\"").unwrap();
         let (slack, rate) = ("fair 1mbit".parse().unwrap(), "1mbit".parse().unwrap());
@@ -327,6 +385,49 @@ mod tests {
         assert_eq!(under("fifo_plus"), Urgency::Constant(SECOND));
         assert_eq!(under("fq"), Urgency::None);
         assert_eq!(under("lstf"), Urgency::Fair(rate));
+    }
+
+    /// RC3 changes what sources send: no discipline's headers replace it, with a class's slack or without.
+    #[test]
+    fn cautious_sources_keep_their_rule() {
+        for rule in ["cautious 1s 1gbit", "cautious 1s 1gbit plus 5s"] {
+            let text = NETWORK.replace("kind = \"cbr\"", "kind = \"tcp\"").replace("rate = \"1mbit\"\nweight = 3\n", "");
+            let text = format!("{text}urgency = \"{rule}\"\n[objective]\nmeasure = \"tail\"");
+            let scenario = Scenario::from_toml("mine.toml", &text, Path::new("")).unwrap();
+            let under = scenario.under(&"sjf".parse().unwrap(), &"slack 1s".parse().unwrap()).unwrap();
+            assert_eq!(under.groups[0].urgency, scenario.groups[0].urgency, "{rule}");
+            let unread = scenario.notes().into_iter().find(|note| note.starts_with("No queue looks at the urgency"));
+            assert_eq!(unread, None, "{rule}");
+        }
+    }
+
+    #[test]
+    fn sources_show_which_figures_there_may_be() {
+        let open = scenario("measure = \"tail\"").unwrap();
+        assert_eq!(Figure::ALL.map(|figure| open.may_have(figure)), [false, false, true, true]);
+        let text = format!("{NETWORK}[[source]]\nkind = \"burst\"\nfrom = \"s0\"\nto = \"r0\"\nsize = 5000\n");
+        let ends = Scenario::from_toml("mine.toml", &text, Path::new("")).unwrap();
+        assert_eq!(Figure::ALL.map(|figure| ends.may_have(figure)), [true, true, true, false]);
+    }
+
+    #[test]
+    fn a_note_names_sources_whose_classes_are_flattened() {
+        let more = "[[source]]\nname = \"voice\"\nkind = \"cbr\"\nfrom = \"s0\"\nto = \"r0\"\nrate = \"1mbit\"\n";
+        let flattened = |own: &str, other: &str| {
+            let text = format!("{NETWORK}{own}{more}{other}");
+            Scenario::from_toml("mine.toml", &text, Path::new("")).unwrap().flattened(&"slack 1s".parse().unwrap())
+        };
+        let one = "urgency = \"slack 1s plus 5s\"\n";
+        assert!(flattened("", one).unwrap().ends_with("does not count: voice."));
+        assert!(flattened("urgency = \"priority 1\"\n", one).unwrap().ends_with(": cbr0, voice."));
+        assert_eq!((flattened("", ""), flattened(one, one)), (None, None));
+    }
+
+    #[test]
+    fn the_line_is_that_of_the_table_however_it_is_written() {
+        let line = |text: &str| Scenario::from_toml("mine.toml", text, Path::new("")).unwrap().objective.unwrap().line;
+        assert_eq!(line(&format!("objective.measure = \"tail\"\n{NETWORK}")), 1);
+        assert_eq!(line(&format!("{NETWORK}\n[ objective ]\nmeasure = \"tail\"\n")), 13);
     }
 
     #[test]

@@ -318,6 +318,21 @@ impl SourceSpec {
         matches!(self, Self::Arrivals(_) | Self::Workload(_))
     }
 
+    /// Whether anything that it sends may be complete at some time: a flow with an end, a response, a segment of video.
+    pub(super) fn may_complete(&self) -> bool {
+        match self {
+            Self::Cbr(_) | Self::Poisson(_) | Self::OnOff(_) | Self::Voip(_) => self.packets().is_some(),
+            Self::Trace(_) => false,
+            Self::Tcp(tcp) => tcp.size.is_some(),
+            Self::Burst(_) | Self::RequestResponse(_) | Self::Video(_) | Self::Arrivals(_) | Self::Workload(_) => true,
+        }
+    }
+
+    /// Whether its flows end by themselves, however long the run is and whatever queues do.
+    pub(super) const fn always_ends(&self) -> bool {
+        matches!(self, Self::Burst(_) | Self::Arrivals(_) | Self::Workload(_))
+    }
+
     /// What pairs of hosts send, where that is a list.
     pub(super) fn lists(&self, pairs: usize) -> Vec<Vec<trace::Entry>> {
         match self {

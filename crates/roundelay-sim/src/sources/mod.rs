@@ -39,7 +39,7 @@ pub use draw::Span;
 pub use outlet::Terms;
 pub use sizes::Sizes;
 pub use stamp::Stamp;
-pub use urgency::{CustomRule, Facts, HeaderFields, SlackRule, Urgency, Written};
+pub use urgency::{CustomRule, Facts, HeaderFields, SlackRule, Urgency, WrittenFields};
 
 #[cfg(test)]
 pub(crate) mod bench;

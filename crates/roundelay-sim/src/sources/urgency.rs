@@ -60,7 +60,7 @@ impl HeaderFields {
 
 /// Which header fields a rule gives a meaning: scenarios tell of queues that go by others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenFields {
     /// Whether packets differ in slack.
     pub slack: bool,
     /// Whether they differ in priority.
@@ -94,8 +94,8 @@ pub trait SlackRule: fmt::Debug + Send + Sync {
     fn fields(&self, packet: &Facts) -> HeaderFields;
 
     /// Which of the fields mean something. If it does not say, all of them.
-    fn written(&self) -> Written {
-        Written { slack: true, priority: true, deadline: true }
+    fn written(&self) -> WrittenFields {
+        WrittenFields { slack: true, priority: true, deadline: true }
     }
 }
 
@@ -177,17 +177,17 @@ impl SlackRule for Urgency {
         }
     }
 
-    fn written(&self) -> Written {
+    fn written(&self) -> WrittenFields {
         let [slack, priority, deadline] = match self {
             Self::None => [false; 3],
             Self::Priority(_) => [false, true, false],
             Self::Constant(_) | Self::Fair(_) => [true, false, false],
             Self::FlowSize(_) | Self::Remaining(_) | Self::Cautious { .. } => [true, true, false],
             Self::Deadline(_) => [false, false, true],
-            Self::Plus(rule, _) => return Written { slack: true, ..rule.written() },
+            Self::Plus(rule, _) => return WrittenFields { slack: true, ..rule.written() },
             Self::Custom(CustomRule(rule)) => return rule.written(),
         };
-        Written { slack, priority, deadline }
+        WrittenFields { slack, priority, deadline }
     }
 }
 
@@ -199,6 +199,11 @@ impl Urgency {
             Self::Plus(rule, _) => rule.tail_rate(),
             _ => None,
         }
+    }
+
+    /// Whether sources over TCP send by RC3, with more slack or without.
+    pub(crate) fn is_cautious(&self) -> bool {
+        self.tail_rate().is_some()
     }
 
     /// Whether the flow's weight may change what it writes.

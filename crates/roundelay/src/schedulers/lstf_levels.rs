@@ -23,7 +23,8 @@
 //! | rotating, packets due from the current slot on and within the horizon | no packet leaves before one whose last bit is due a whole step earlier | `a_calendar_sorts_to_a_step` |
 //! | a queue for each rank | the decisions of `lstf` | `a_level_for_each_rank_is_lstf` |
 //! | one queue | the decisions of `fifo` | `one_queue_is_fifo` |
-//! | more queues for the same range of slack | fewer inversions | `inversions_fall_with_the_number_of_queues` |
+//! | more queues for the same range of slack: `rotating`; `uniform`, where the queue empties between bursts | fewer inversions | `inversions_fall_with_the_number_of_queues` |
+//! | more queues, `uniform`, in a queue that never empties | more inversions: packets with much slack starve | `levels_by_slack_on_arrival_starve_packets_in_a_standing_queue` |
 //! | push-out | the newest packet of the last queue that holds any | `a_full_buffer_gives_up_the_newest_of_the_last_queue` |
 //!
 //! Levels are numbered from 0. With `uniform`, level i takes slack from i `step` to below (i + 1) `step`; with `exponential`, level 0 takes slack

@@ -3,7 +3,8 @@
 //! Each queue takes packets from its bound on. A packet goes into the last queue whose bound it reaches, and becomes that queue's bound (push-up):
 //! the next packet of a smaller rank will not stand behind it. A packet below the first bound stands in the first queue, behind packets of
 //! larger rank; all bounds then fall by as much as it was below (push-down), so that fewer packets come to the first queue. No knowledge of the
-//! distribution of ranks is needed, and ranks may drift, as those of LSTF do with time.
+//! distribution of ranks is needed. Bounds follow ranks that grow with time, as those of LSTF do, but packets that wait do not: in a queue that never
+//! empties, packets of large rank starve (`what_waits_does_not_move_up`).
 //!
 //! Source: A. Gran Alcoz, A. Dietmüller, L. Vanbever, "SP-PIFO: Approximating Push-In First-Out Behaviors using Strict-Priority Queues", NSDI
 //! 2020; behaviour checked against the authors' simulator, github.com/nsg-ethz/SP-PIFO. PIFO: A. Sivaraman et al., "Programmable

@@ -17,7 +17,7 @@ fn pifo() -> priority::Priority<u64> {
     priority::Config.build(0).expect("no parameters")
 }
 
-/// The paper's algorithm as it is told there: a scan from the last queue to the first.
+/// The algorithm as in the authors' public simulator (github.com/nsg-ethz/SP-PIFO): a scan from the last queue to the first.
 struct Model {
     queues: Vec<VecDeque<(i64, u64)>>,
     bounds: Vec<i64>,

@@ -1,0 +1,52 @@
+//! Which header fields a discipline reads: priority, slack, deadline; and whether it reads the weights of flows.
+
+use roundelay::schedulers::{AnyDiscipline, Discipline, Priority, Times, Visitor};
+
+/// What a discipline reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FieldsRead {
+    /// The discipline's name.
+    pub(crate) name: &'static str,
+    /// Whether it reads weights.
+    pub(crate) weight: bool,
+    /// What it takes the priority for.
+    pub(crate) priority: Priority,
+    /// Whether it reads slack or the deadline.
+    pub(crate) times: Times,
+    /// Whether packets may all start with the same slack, as in FIFO+: what they have waited tells them apart.
+    pub(crate) takes_equal_slack: bool,
+}
+
+impl FieldsRead {
+    /// What `discipline` reads with its parameters.
+    pub(crate) fn of(discipline: &AnyDiscipline) -> Self {
+        let takes_equal_slack = matches!(discipline, AnyDiscipline::FifoPlus(_));
+        Self { takes_equal_slack, ..discipline.visit(Reading) }
+    }
+}
+
+struct Reading;
+
+impl Visitor for Reading {
+    type Output = FieldsRead;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> FieldsRead {
+        let (priority, times) = (discipline.priority(), discipline.times());
+        FieldsRead { name: D::NAME, weight: D::WEIGHTED, priority, times, takes_equal_slack: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use roundelay::schedulers::Spec;
+
+    #[test]
+    fn fields_are_those_of_the_discipline_and_its_parameters() {
+        let of = |text: &str| FieldsRead::of(&text.parse::<Spec>().unwrap().discipline);
+        assert_eq!((of("sjf").priority, of("edf").times, of("lstf").times), (Priority::FlowSize, Times::Deadline, Times::Slack));
+        assert!(of("fifo_plus").takes_equal_slack && !of("lstf").takes_equal_slack);
+        assert!(of("wf2q_plus").weight && !of("fifo").weight);
+        assert_eq!(of("fifo").name, "fifo");
+    }
+}
