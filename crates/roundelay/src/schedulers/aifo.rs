@@ -254,7 +254,11 @@ impl<T> Scheduler<T> for Aifo<T> {
     /// 1. No more ranks are remembered than there is room for, and the oldest is one of them.
     /// 2. What waits is one queue.
     fn check_invariants(&self) {
-        assert!(self.recent.len() <= self.config.window as usize && (self.oldest < self.recent.len() || self.recent.is_empty() && self.oldest == 0), "invariant 1");
+        assert!(
+            self.recent.len() <= self.config.window as usize
+                && (self.oldest < self.recent.len() || self.recent.is_empty() && self.oldest == 0),
+            "invariant 1"
+        );
         assert!(self.until_sample < self.config.sample, "invariant 1: the next one is remembered in time");
         self.queue.check();
     }
