@@ -25,7 +25,7 @@ impl FlowHash {
         Self { key: [first.of(FlowId(0)), first.of(FlowId(1))] }
     }
 
-    /// The hash of a flow number. Inlined: a call took 70 to 650 instructions a packet more in MQFQ and SFB.
+    /// The hash of a flow number.
     #[inline]
     pub(crate) const fn of(self, flow: FlowId) -> u64 {
         let [k0, k1] = self.key;
