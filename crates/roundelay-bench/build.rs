@@ -1,4 +1,4 @@
-//! Which compiler builds this: counts of instructions are its work as much as ours.
+//! Build script: records the compiler version and target, since instruction counts depend on both.
 
 use std::env;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! Lists the plans of `papers/` at the workspace's root, so that the command has them wherever it is installed.
+//! Build script: lists the plans of `papers/` at the workspace's root and embeds them in the
+//! command.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,14 +1,15 @@
-//! Lays uPlot, which the HTML report draws with, where `include_str!` finds it.
+//! Copies uPlot, the chart library of the HTML report, to the folder read by `include_str!`.
 //!
-//! It comes from npm, at the version that `package-lock.json` pins. `npm ci` in this folder puts it into `node_modules`; where that has not
-//! been done, a private copy is installed under `OUT_DIR`, so that plain `cargo build` works wherever npm does.
+//! uPlot comes from npm, at the version pinned in `package-lock.json`. `npm ci` in this folder
+//! installs uPlot into `node_modules`; otherwise a private copy is installed under `OUT_DIR`, and
+//! plain `cargo build` works wherever npm does.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-/// What is taken from the package, and under which name.
+/// Files taken from the package, and their new names.
 const FILES: [(&str, &str); 3] =
     [("dist/uPlot.iife.min.js", "uPlot.iife.min.js"), ("dist/uPlot.min.css", "uPlot.min.css"), ("LICENSE", "uPlot.LICENSE")];
 
@@ -30,20 +31,21 @@ fn main() {
     }
 }
 
-/// Whether `node_modules` holds the version that `package.json` asks for.
+/// Whether `node_modules` has the version requested by `package.json`.
 fn is_pinned_version(here: &Path) -> bool {
     let wanted = value_of(&here.join("package.json"), "\"uplot\"");
     wanted.is_some() && wanted == value_of(&here.join(PACKAGE).join("package.json"), "\"version\"")
 }
 
-/// The string behind the first occurrence of `key` in a JSON file.
+/// The string after the first occurrence of `key` in a JSON file.
 fn value_of(path: &Path, key: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let (_, rest) = text.split_once(key)?;
     rest.split('"').nth(1).map(str::to_owned)
 }
 
-/// Installs what the lock file pins under `out`, and says where the package is. Its checksum is in the lock file.
+/// Installs the pinned version under `out` and returns the package's path. The lock file has its
+/// checksum.
 fn install(here: &Path, out: &Path) -> Result<PathBuf, String> {
     let folder = out.join("npm");
     fs::create_dir_all(&folder).map_err(|reason| format!("{}: {reason}", folder.display()))?;

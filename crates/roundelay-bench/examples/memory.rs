@@ -1,6 +1,8 @@
-//! Prints what each discipline takes of memory, counted by the allocator, beside what it says and what the QFQ paper says of QFQ.
+//! Prints the memory of each discipline as counted by the allocator, as stated by the discipline,
+//! and as stated in the QFQ paper for QFQ.
 //!
-//! A program of its own, since a counting allocator has no place where time is measured: `cargo run --release -p roundelay-bench --example memory`.
+//! A separate program, since a counting allocator would disturb measurements of time:
+//! `cargo run --release -p roundelay-bench --example memory`.
 
 use std::alloc::System;
 
@@ -29,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "\nThe QFQ paper (section 4.3) states 24 bytes a flow, its queue excluded, and 4 KB for everything else. Disciplines that drop by"
     );
     println!("themselves (mqfq, red, choke, afd, sfb) hold packets up to their limits, which are counted as fixed here.");
-    // What an example shows has to hold.
+    // A check that the example measures something.
     assert!(footprints(&AnyDiscipline::named("qfq")?, &allocated)?.measured.bytes_per_flow > 0);
     Ok(())
 }

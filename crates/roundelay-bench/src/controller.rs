@@ -1,4 +1,4 @@
-//! The controller: fills and empties a scheduler.
+//! Controller of a benchmark run: fills and empties a scheduler.
 
 use std::hint::black_box;
 
@@ -16,12 +16,13 @@ pub(crate) struct Controller<S> {
     waiting: u64,
     least: u64,
     most: u64,
-    /// Packets that the scheduler is given and asked for at once, 0 if it is called for each; and where they are meanwhile.
+    /// Packets in one enqueue or dequeue call, and the buffer for them; 0: one call per packet.
     burst: u64,
     packets: Vec<Packet<u32>>,
 }
 
-/// Each packet takes the link for this long: 1000 bytes at 10 Gbit/s. Disciplines with a clock need time to go on.
+/// Time of each packet on the link: 1000 bytes at 10 Gbit/s. Disciplines with a clock need progress
+/// of time.
 const STEP: u64 = Duration::from_nanos(800).as_picos();
 
 impl<S: Scheduler<u32>> Controller<S> {
@@ -44,8 +45,9 @@ impl<S: Scheduler<u32>> Controller<S> {
         controller
     }
 
-    /// Fills the scheduler with packets of flows in random order and empties it again. Where it keeps packets, those that leave after each
-    /// other lie far apart then, and so do, for ever after, those that come after each other. Flows take turns in random order, too.
+    /// Fills the scheduler with packets of flows in random order and empties it again. From then
+    /// on, consecutive packets are far apart in the scheduler's storage. Flows take turns in random
+    /// order, too.
     fn scatter(&mut self) {
         let missing = self.missing(&mut Passed::default());
         for _ in 0..missing {
@@ -56,7 +58,7 @@ impl<S: Scheduler<u32>> Controller<S> {
         self.empty(&mut Passed::default());
     }
 
-    /// Packets to be offered, which count as waiting from now on.
+    /// The number of packets to offer now; all count as waiting from here on.
     fn missing(&mut self, passed: &mut Passed) -> u64 {
         self.generator.settle(self.waiting == 0);
         let missing = self.most - self.waiting;
@@ -65,7 +67,7 @@ impl<S: Scheduler<u32>> Controller<S> {
         missing
     }
 
-    /// Offers as many packets as are missing; some may be refused or dropped.
+    /// Offers the missing packets; the scheduler may refuse or drop some.
     #[inline]
     fn fill(&mut self, passed: &mut Passed) {
         let mut missing = self.missing(passed);
@@ -126,7 +128,7 @@ impl<S: Scheduler<u32>> Controller<S> {
         }
     }
 
-    /// A packet that was refused or dropped waits no longer.
+    /// Takes back a refused or dropped packet.
     #[cold]
     #[inline(never)]
     fn forget(&mut self, place: u32) {
@@ -145,7 +147,7 @@ impl<S: Scheduler<u32>> Running for Controller<S> {
             if passed == before {
                 break;
             }
-            // What lets almost nothing through is not worth the wait.
+            // The subject drops almost every packet: give up.
             if passed.offered > 4 * pairs + 4 * self.most {
                 break;
             }

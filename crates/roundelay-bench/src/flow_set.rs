@@ -1,13 +1,15 @@
-//! Who sends: numbers of flows by weight, as the papers write them.
+//! Sets of flows by weight, in the notation of the papers.
 
 use std::fmt;
 use std::str::FromStr;
 
 use roundelay::FlowConfig;
 
-/// Flows by weight: `512`, `1:32k,2:4k` (weight:flows, the QFQ paper) or `500-w1,250-w2` (flows-wWEIGHT, the QFQ+ note).
+/// Flows by weight: `512`, `1:32k,2:4k` (weight:flows, the QFQ paper) or `500-w1,250-w2`
+/// (flows-wWEIGHT, the QFQ+ note).
 ///
-/// In flow counts `k` and `m` are 1024 and 1024 squared, `K` and `M` 1000 and 1000 squared, as in the paper's test environment.
+/// In flow counts `k` and `m` are 1024 and 1024 squared, `K` and `M` 1000 and 1000 squared, as in
+/// the paper's test environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowSet {
     groups: Vec<Group>,
@@ -20,7 +22,7 @@ struct Group {
     flows: u32,
 }
 
-/// What is wrong with a set of flows as it was written.
+/// Error in the text of a set of flows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "flows '{text}': {problem}; expected a number (512), weight:flows (1:32k,2:4k) or flows-wWEIGHT (500-w1,250-w2), weights from 1 to {} and flows from 1 to {} in all",
@@ -33,7 +35,7 @@ pub struct FlowSetError {
 }
 
 impl FlowSet {
-    /// Most flows of a set: a flow number must fit the disciplines' tables.
+    /// Maximum number of flows: flow numbers must fit the disciplines' tables.
     pub const MOST_FLOWS: u32 = roundelay::FlowId::LARGEST_TABLED.0 + 1;
 
     /// Number of flows.
@@ -41,7 +43,7 @@ impl FlowSet {
         self.groups.iter().map(|group| group.flows).sum()
     }
 
-    /// Each flow's weight, in the order of their numbers.
+    /// The weights, in the order of flow numbers.
     pub fn weights(&self) -> impl Iterator<Item = u32> {
         self.groups.iter().flat_map(|group| std::iter::repeat_n(group.weight, group.flows as usize))
     }
@@ -58,7 +60,7 @@ impl fmt::Display for FlowSet {
     }
 }
 
-/// A count with its suffix.
+/// Reads a count with an optional suffix.
 fn count(text: &str) -> Result<u32, String> {
     let (digits, factor) = match text.char_indices().last() {
         Some((at, 'k')) => (&text[..at], 1 << 10),

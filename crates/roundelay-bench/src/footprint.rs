@@ -1,25 +1,27 @@
-//! What a discipline takes of memory, by counting what it allocates.
+//! Memory footprint of a discipline, measured by counting allocated bytes.
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
 use roundelay::{ConfigError, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
 
-/// Flows and packets of the smallest run. Tables that double hold a power of two without room to spare.
+/// Flows and packets of the smallest run: a power of two, for which doubling tables have no room to
+/// spare.
 const FEW: u32 = 1 << 11;
 
-/// What a discipline says that it takes, and what it was seen to take.
+/// Memory of a discipline, as stated and as measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Footprints {
-    /// By [`Scheduler::footprint`].
+    /// As reported by [`Scheduler::footprint`].
     pub stated: Footprint,
-    /// By the allocator.
+    /// As counted by the allocator.
     pub measured: Footprint,
 }
 
-/// Measures a discipline's memory with a counter of the bytes that are allocated, which is the program's to install: a counting allocator
-/// would slow down whatever else is measured.
+/// Measures a discipline's memory. `allocated` returns the number of allocated bytes; the caller
+/// installs the counting allocator, because one here would slow down every other measurement.
 ///
-/// Three runs tell what is fixed, what is a flow's and what is a packet's: with some flows and packets, with twice the packets, and with
-/// twice the flows as well. All evict a packet, since what finds the longest queue sleeps until then.
+/// Three runs separate the fixed part, the part per flow and the part per packet: a few flows and
+/// packets, then twice the packets, then twice the flows too. Every run evicts a packet, since the
+/// search for the longest queue allocates only at the first eviction.
 ///
 /// # Errors
 /// A parameter is out of its range.
@@ -33,7 +35,8 @@ pub fn footprints(discipline: &AnyDiscipline, allocated: &dyn Fn() -> i64) -> Re
     Ok(Footprints { stated: few.1, measured })
 }
 
-/// Bytes that a scheduler takes with so many flows and packets, and what it says.
+/// Visitor: bytes of a scheduler with `flows` flows and `packets` packets, and its stated
+/// footprint.
 struct Taken<'a> {
     flows: u32,
     packets: u32,
@@ -50,7 +53,7 @@ impl Visitor for Taken<'_> {
             scheduler.set_flow(flow, FlowConfig::DEFAULT)?;
         }
         for number in 0..self.packets {
-            // What is refused or dropped takes no memory.
+            // A refused or dropped packet takes no memory.
             let _ = scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(number % self.flows), 1000, number));
             while scheduler.take_dropped().is_some() {}
         }

@@ -1,4 +1,4 @@
-//! The packets: who sends the next one, and where it lies in memory.
+//! Packet generator: picks the flow of the next packet and its buffer in memory.
 
 use std::hint::black_box;
 
@@ -10,11 +10,11 @@ use roundelay::{FlowId, Packet};
 use crate::levels::Levels;
 use crate::load::{Lengths, Load, Memory};
 
-/// Drawn lengths, used round and round: drawing costs more than most schedulers.
+/// Number of precomputed lengths, used in rotation: a random draw costs more than most schedulers.
 const LENGTHS: usize = 1 << 12;
 const _: () = assert!(LENGTHS.is_power_of_two());
 
-/// A packet in memory: one cache line, written when it is made and read when it has left.
+/// A packet in memory: one cache line, written at creation and read after departure.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 struct Buffer {
@@ -22,22 +22,22 @@ struct Buffer {
     len: u32,
 }
 
-/// Makes packets and takes them back.
+/// Creates packets and takes them back.
 #[derive(Debug)]
 pub(crate) struct Generator {
     buffers: Vec<Buffer>,
-    /// Buffers not in use; the last one is taken next.
+    /// Free buffers, used last in, first out.
     free: Vec<u32>,
     lengths: Vec<u32>,
     made: usize,
     levels: Levels,
-    /// Most packets of a flow, where flows are drawn.
+    /// Maximum packets of a flow, when flows are drawn at random.
     most: u8,
     random: Pcg64Mcg,
 }
 
 impl Generator {
-    /// Bytes for each packet that may wait, what says who is next included.
+    /// Bytes per packet that may wait, including the list of flows to send next.
     pub(crate) const BYTES_PER_PACKET: u64 = (size_of::<Buffer>() + size_of::<u32>()) as u64 + Levels::BYTES_PER_PACKET;
 
     pub(crate) fn new(load: &Load) -> Self {
@@ -52,12 +52,12 @@ impl Generator {
             lengths => (0..LENGTHS).map(|_| lengths.draw(&mut random)).collect(),
         };
         let buffers = vec![Buffer { flow: 0, len: 0 }; packets as usize];
-        // Drawn flows may have twice the mean.
+        // A randomly drawn flow may have twice the mean.
         let most = (2 * load.pattern.backlog_per_flow().1).min(Levels::MOST.into()) as u8;
         Self { buffers, free, lengths, made: 0, levels: Levels::new(load.flows.flows(), most), most, random }
     }
 
-    /// To be called before packets are made again after others have left.
+    /// Must be called after departures, before new packets are made.
     pub(crate) fn settle(&mut self, nothing_waits: bool) {
         self.levels.settle(nothing_waits);
     }
@@ -69,7 +69,8 @@ impl Generator {
         self.make_of(flow)
     }
 
-    /// A packet of any flow, or of the one with the shortest backlog if that flow has more than its part already.
+    /// A packet of a random flow; of the flow with the shortest backlog, if the random flow has its
+    /// maximum already.
     pub(crate) fn make_of_any(&mut self) -> Packet<u32> {
         let drawn = self.random.random_range(0..self.levels.flows());
         let flow = if self.levels.backlog(drawn) < self.most { self.levels.raise(drawn) } else { self.levels.rise() };
@@ -85,14 +86,14 @@ impl Generator {
         Packet::new(FlowId(flow), len, place)
     }
 
-    /// So many packets at once.
+    /// Makes `packets` packets at once.
     #[inline]
     pub(crate) fn make_burst(&mut self, packets: usize, into: &mut Vec<Packet<u32>>) {
         self.touch(self.free.iter().rev().take(packets));
         into.extend((0..packets).map(|_| self.make()));
     }
 
-    /// Takes a packet back that was sent. To be followed by [`settle`](Self::settle) before others are made.
+    /// Takes back a sent packet. Call [`settle`](Self::settle) before new packets are made.
     #[inline(always)]
     pub(crate) fn discard(&mut self, place: u32) {
         let Buffer { flow, len } = self.buffers[place as usize];
@@ -101,7 +102,7 @@ impl Generator {
         self.free.push(place);
     }
 
-    /// Takes a packet back that was refused or dropped.
+    /// Takes back a refused or dropped packet.
     #[cold]
     #[inline(never)]
     pub(crate) fn discard_unsent(&mut self, place: u32) {
@@ -109,14 +110,15 @@ impl Generator {
         self.free.push(place);
     }
 
-    /// Takes packets back, all at once.
+    /// Takes back all `packets` at once.
     #[inline]
     pub(crate) fn discard_burst(&mut self, packets: &mut Vec<Packet<u32>>) {
         self.touch(packets.iter().map(|packet| &packet.payload));
         packets.drain(..).for_each(|packet| self.discard(packet.payload));
     }
 
-    /// Reads buffers that are needed next. Nothing waits for what is read, so the processor fetches them all together.
+    /// Reads the next buffers in advance. The reads are independent, so the processor fetches them
+    /// in parallel.
     #[inline]
     fn touch<'a>(&self, places: impl Iterator<Item = &'a u32>) {
         black_box(places.fold(0, |sum: u32, place| sum.wrapping_add(self.buffers[*place as usize].len)));

@@ -1,12 +1,15 @@
-//! The hold model: what a queue costs that always holds the same number of packets. Each packet that leaves is replaced by one with another slack.
+//! The hold model: cost of a queue with a constant number of packets. A packet with another slack
+//! replaces each departing packet.
 //!
-//! The model is that of D. W. Jones, "An Empirical Comparison of Priority-Queue and Event-Set Implementations", CACM 29(4), 1986, for priority queues:
-//! a number of entries, and pairs of a removal and an insertion. Here entries are packets, whose rank is LSTF's: a packet leaves each 800
-//! ns, and the one that takes its place has a slack drawn from zero to twice the time that packets wait on average.
+//! The model is from D. W. Jones, "An Empirical Comparison of Priority-Queue and Event-Set
+//! Implementations", CACM 29(4), 1986, for priority queues: a number of entries, and pairs of a
+//! removal and an insertion. Here entries are packets ranked as in LSTF: a packet leaves every 800
+//! ns, and the slack of its replacement is drawn from zero to twice the mean waiting time.
 //!
-//! [`time_hold`] and [`count_hold`] have one flow, and slack alone. [`cost_of_hold`] compares any disciplines: a packet is replaced by one of the same
-//! flow, flows have weights, schedulers know the link's rate, and deadline and priority follow the slack, so that each rank goes on with time and keeps its
-//! spread.
+//! [`time_hold`] and [`count_hold`] use one flow, and slack alone. [`cost_of_hold`] compares any
+//! disciplines: the replacement belongs to the same flow, flows have weights, schedulers know the
+//! link's rate, and deadline and priority follow the slack. All ranks then advance with time and
+//! keep their spread.
 
 use std::fmt;
 use std::hint::black_box;
@@ -23,44 +26,44 @@ use crate::run::{Passed, Running};
 use crate::sorted::Sorted;
 use crate::time::{Timing, cpu_seconds};
 
-/// Most packets that may be held.
+/// Maximum number of held packets.
 pub const MOST_HELD: u32 = 1 << 24;
 
-/// Between two departures, in picoseconds: 1000 bytes at 10 Gbit/s.
+/// Time between two departures, in picoseconds: 1000 bytes at 10 Gbit/s.
 const STEP: u64 = Duration::from_nanos(800).as_picos();
 
-/// Rounds of [`cost_of_hold`], in which the queues take turns.
+/// Rounds of [`cost_of_hold`]; the queues take turns within each.
 const ROUNDS: usize = 5;
-/// Pairs between two looks at the clock.
+/// Pairs between two readings of the clock.
 const CHUNK: u64 = 1_000;
-/// Dropped packets that come again in one pair.
+/// Maximum number of dropped packets offered again in one pair.
 const MOST_AGAIN: usize = 2;
 
-/// What a queue holds.
+/// Contents of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
-    /// Packets, at least 1.
+    /// Number of packets, at least 1.
     pub packets: u32,
-    /// Flows that they belong to, at least 1.
+    /// Number of flows, at least 1.
     pub flows: u32,
 }
 
-/// What is measured under the hold model.
+/// A subject of the hold model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HoldSubject {
-    /// The model alone: packets are kept in a ring.
+    /// The model alone, with packets in a ring.
     Nothing,
     /// LSTF on the standard library's binary heap.
     BinaryHeap,
-    /// A discipline as `tc` writes it, in which `{slot}` stands for a 3000th of the range of slack, a time.
+    /// A discipline in `tc` syntax, with `{slot}` for a 3000th of the range of slack, a time.
     Discipline(String),
 }
 
 impl HoldSubject {
-    /// The discipline where so many packets are held. None: it is not one.
+    /// The discipline for a queue of `held` packets; None for the other subjects.
     fn discipline(&self, held: u32) -> Result<Option<AnyDiscipline>, ConfigError> {
         let Self::Discipline(text) = self else { return Ok(None) };
-        // A calendar may have 4096 queues; the others are for packets that leave late.
+        // A calendar may have 4096 queues; the others are for late packets.
         let slot = Duration::from_nanos((2 * u64::from(held) * STEP).div_ceil(3000 * 1000));
         Ok(Some(text.replace("{slot}", &slot.to_string()).parse::<Spec>()?.discipline))
     }
@@ -90,21 +93,22 @@ impl fmt::Display for HoldSubject {
     }
 }
 
-/// A scheduler under the model. `FULL`: packets have deadlines and priorities as well, flows weights, and drops are replaced; else there is one flow, and
-/// nothing but slack is written, since each instruction of the model is a part of all figures.
+/// A scheduler under the model. `FULL`: packets have deadlines and priorities, flows have weights,
+/// and dropped packets are offered again. Otherwise there is one flow, and only slack is written:
+/// every instruction of the model is part of all figures.
 struct Hold<S, const FULL: bool> {
     scheduler: S,
     now: Instant,
-    /// Slack is drawn below this, in picoseconds.
+    /// Slack is drawn from 0 to this, in picoseconds.
     range: u64,
     random: Pcg64Mcg,
-    /// Dropped packets that have not come again.
+    /// Dropped packets, to be offered again.
     dropped: Vec<Packet<u32>>,
     passed: Passed,
 }
 
 impl<S: Scheduler<u32>, const FULL: bool> Hold<S, FULL> {
-    /// The queue with its packets in it.
+    /// A queue filled with its packets.
     fn new(scheduler: S, held: Held) -> Self {
         let (range, random) = (2 * u64::from(held.packets) * STEP, Pcg64Mcg::seed_from_u64(1));
         let mut hold = Self { scheduler, now: Instant::ZERO, range, random, dropped: Vec::new(), passed: Passed::default() };
@@ -114,7 +118,8 @@ impl<S: Scheduler<u32>, const FULL: bool> Hold<S, FULL> {
 
     #[inline(always)]
     fn arrive(&mut self, packet: Packet<u32>) {
-        // The upper half of a product: cheaper than an unbiased draw, which is a part of all figures.
+        // The upper half of a product: cheaper than an unbiased draw, and the draw is part of all
+        // figures.
         let drawn = ((u128::from(self.random.random::<u64>()) * u128::from(self.range)) >> 64) as u64;
         let packet = Packet { slack: Slack::from_picos(drawn as i64), ..packet };
         if FULL {
@@ -124,7 +129,8 @@ impl<S: Scheduler<u32>, const FULL: bool> Hold<S, FULL> {
         assert!(!refused, "the queue takes every packet");
     }
 
-    /// All ranks are those of a packet that is `due` then; priorities are in steps of 2^16 ps, of which 32 bits hold five minutes.
+    /// All ranks are those of a packet with deadline `due`; priorities are in steps of 2^16 ps, so
+    /// that 32 bits cover five minutes.
     #[inline(always)]
     fn arrive_ranked(&mut self, packet: Packet<u32>, due: Instant) {
         let packet = Packet { arrival: self.now, deadline: due, priority: (due.as_picos() >> 16) as u32, ..packet };
@@ -140,7 +146,8 @@ impl<S: Scheduler<u32>, const FULL: bool> Hold<S, FULL> {
         }
     }
 
-    /// A packet leaves if one waits; its successor comes, and some of the dropped.
+    /// One pair: a waiting packet leaves, its replacement arrives, and some dropped packets are
+    /// offered again.
     #[inline(always)]
     fn exchange(&mut self) {
         let packet = self.scheduler.dequeue(self.now);
@@ -172,7 +179,7 @@ impl<S: Scheduler<u32>, const FULL: bool> Running for Hold<S, FULL> {
     }
 }
 
-/// Fills a discipline.
+/// Visitor: builds a scheduler of the discipline, filled with packets.
 struct Fill<const FULL: bool>(Held);
 
 impl<const FULL: bool> Visitor for Fill<FULL> {
@@ -181,7 +188,7 @@ impl<const FULL: bool> Visitor for Fill<FULL> {
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
         let mut scheduler = discipline.build::<u32>(1)?;
         if FULL {
-            // 1000 bytes each 800 ns.
+            // 1000 bytes every 800 ns.
             Rate::from_bits_per_second(8_000 * 1_000_000_000_000 / STEP).into_iter().for_each(|rate| scheduler.set_link_rate(rate));
             let mut flows = (0..self.0.flows).map(|flow| (FlowId(flow), FlowConfig { weight: weight(flow), ..FlowConfig::DEFAULT }));
             flows.try_for_each(|(flow, config)| scheduler.set_flow(flow, config))?;
@@ -190,12 +197,12 @@ impl<const FULL: bool> Visitor for Fill<FULL> {
     }
 }
 
-/// 1, 2, 4, 8, and round again.
+/// Weights 1, 2, 4, 8 in rotation.
 const fn weight(flow: u32) -> u32 {
     1 << (flow % 4)
 }
 
-/// A queue with its packets, once around: each packet that it was filled with has most likely left.
+/// A queue after a warm-up of two pairs per held packet: most of the initial packets have left.
 fn warm<const FULL: bool>(subject: &HoldSubject, held: Held) -> Result<Box<dyn Running>, ConfigError> {
     let mut running: Box<dyn Running> = match (subject, subject.discipline(held.packets)?) {
         (_, Some(discipline)) => discipline.visit(Fill::<FULL>(held))?,
@@ -206,12 +213,12 @@ fn warm<const FULL: bool>(subject: &HoldSubject, held: Held) -> Result<Box<dyn R
     Ok(running)
 }
 
-/// One flow with so many packets.
+/// One flow with `packets` packets.
 const fn of_one_flow(packets: u32) -> Held {
     Held { packets, flows: 1 }
 }
 
-/// Fills a queue and runs so many pairs.
+/// Fills a queue and runs `pairs` pairs.
 ///
 /// # Errors
 /// A parameter of the discipline is out of its range.
@@ -220,7 +227,7 @@ pub fn run_hold(subject: &HoldSubject, held: u32, pairs: u64) -> Result<(), Conf
     Ok(())
 }
 
-/// CPU time of a pair, in `rounds` in which the queues take turns.
+/// CPU time per pair, in `rounds` rounds; the queues take turns within each.
 ///
 /// # Errors
 /// A parameter of a discipline is out of its range.
@@ -228,8 +235,8 @@ pub fn time_hold(subjects: &[HoldSubject], held: u32, pairs: u64, rounds: usize)
     in_turns(subjects, rounds, |subject| warm::<false>(subject, of_one_flow(held)), |running| running.run(pairs))
 }
 
-/// CPU time of a packet sent under each discipline, in about `seconds` of it for all of them; with flows, weights and all ranks. What a discipline
-/// drops comes again; [`Timing::passed`] counts it.
+/// CPU time per sent packet under each discipline, with flows, weights and all ranks; takes about
+/// `seconds` of CPU time in all. Dropped packets are offered again; [`Timing::passed`] counts them.
 ///
 /// # Errors
 /// A parameter of a discipline is out of its range.
@@ -249,7 +256,7 @@ fn run_for(running: &mut dyn Running, seconds: f64) -> Passed {
     }
 }
 
-/// The CPU time of `run`, a packet sent. A queue is set up for its round and gone after it.
+/// CPU time of `run` per sent packet. A queue exists only during its round.
 fn in_turns(
     subjects: &[HoldSubject],
     rounds: usize,
@@ -269,11 +276,11 @@ fn in_turns(
     Ok(timings)
 }
 
-/// Instructions and cache misses of a pair. The program that calls this has to be `roundelay`, which valgrind runs as `bench --hold HELD --holder TEXT
-/// --once PAIRS`; that calls [`run_hold`].
+/// Instructions and cache misses per pair. The calling program must be `roundelay`, because
+/// valgrind runs it as `bench --hold HELD --holder TEXT --once PAIRS`, a call of [`run_hold`].
 ///
 /// # Errors
-/// Valgrind is not there, or it could not run the program, or that was another one.
+/// Valgrind is missing, could not run the program, or ran a program without `bench --once`.
 pub fn count_hold(subject: &HoldSubject, held: u32, pairs: u64) -> Result<Counts, InstructionsError> {
     let arguments = |pairs: u64| {
         let words = ["bench", "--hold", &held.to_string(), "--holder", &subject.to_string(), "--once", &pairs.to_string()];
@@ -301,7 +308,7 @@ mod tests {
         assert!(left.len() == 100 && left.is_sorted());
     }
 
-    /// Half of the slack has been spent, on average, when a packet leaves: ranks are about now.
+    /// On average half of the slack is used up at departure: ranks are close to the present.
     #[test]
     fn packets_leave_about_when_they_are_due() {
         let mut hold = Hold::<_, false>::new(Sorted::default(), of_one_flow(1_000));
@@ -335,7 +342,8 @@ mod tests {
         Hold::new(scheduler, held)
     }
 
-    /// A rank that stood still, as a priority drawn once and for all, would leave packets at the end of the queue for good.
+    /// A constant rank (a priority drawn only once) would leave packets at the end of the queue for
+    /// ever.
     #[test]
     fn every_rank_goes_on_with_time() {
         for text in ["fifo", "lstf", "edf", "sjf", "srpt", "priority", "fifo_plus", "fq", "wf2q_plus"] {

@@ -1,7 +1,7 @@
 //! Instructions and cache misses per packet, counted by valgrind: the same on every run.
 //!
-//! The program runs itself twice under callgrind, with so many packets and with twice as many. The difference is what the packets cost,
-//! without what setting up costs.
+//! The program runs itself twice under callgrind, the second time with twice the packets. The
+//! difference is the cost of the packets without the cost of the setup.
 
 use std::env;
 use std::io;
@@ -10,20 +10,20 @@ use std::process::Command;
 use crate::load::Load;
 use crate::run::{LoadRefused, Passed, Subject, run_pairs};
 
-/// What a packet costs, enqueued and dequeued, its generation included.
+/// Cost of a packet: enqueue, dequeue and generation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counts {
     /// Instructions.
     pub instructions: f64,
     /// Reads and writes that miss the first-level data cache of the simulated machine.
     pub first_level_misses: f64,
-    /// Reads and writes that miss its last-level cache.
+    /// Reads and writes that miss the last-level cache of the simulated machine.
     pub last_level_misses: f64,
-    /// What came of the packets.
+    /// Packets offered and sent.
     pub passed: Passed,
 }
 
-/// Why nothing could be counted.
+/// Reasons for a failed count.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstructionsError {
@@ -33,43 +33,44 @@ pub enum InstructionsError {
     /// The load does not fit the discipline's ranges, or the machine's memory.
     #[error(transparent)]
     Load(#[from] LoadRefused),
-    /// Valgrind ended otherwise than with counts.
+    /// Valgrind ended without counts.
     #[error("valgrind counted nothing: {0}")]
     NoCounts(String),
-    /// Twice the packets took no more instructions.
+    /// Twice the packets cost no more instructions.
     #[error("valgrind counted nothing that depends on packets: the program that runs does not know `bench --once`, as roundelay does")]
     NoPackets,
 }
 
-/// Counts what a subject costs under a load. The program that calls this has to be `roundelay`, which valgrind runs as
-/// `bench SUBJECT --flows .. --once PAIRS`; that calls [`run_pairs`].
+/// Counts the cost of a subject under a load. The calling program must be `roundelay`, because
+/// valgrind runs it as `bench SUBJECT --flows .. --once PAIRS`, a call of [`run_pairs`].
 ///
 /// # Errors
-/// Valgrind is not there, or it could not run the program, or that was another one.
+/// Valgrind is missing, could not run the program, or ran a program without `bench --once`.
 pub fn count(subject: &Subject, load: &Load) -> Result<Counts, InstructionsError> {
     let pairs = load.cycle().max(20_000);
     let sums = Sums::collect([pairs, 2 * pairs].map(|pairs| arguments(subject, load, pairs)))?;
-    // The counts are those of the packets that were sent, of which there may be fewer than were asked for.
+    // Divide by the packets actually sent: possibly fewer than requested.
     let passed = run_pairs(subject, load, pairs)?;
     sums.each(run_pairs(subject, load, 2 * pairs)?.sent - passed.sent, passed)
 }
 
-/// Sums of a run, and of one twice as long.
+/// Event sums of a run, and of a run twice as long.
 pub(crate) struct Sums([Vec<u64>; 2]);
 
 impl Sums {
-    /// Runs the program twice, with these words.
+    /// Runs the program twice under valgrind, with these arguments.
     ///
     /// # Errors
-    /// Valgrind is not there, or it could not run the program.
+    /// Valgrind is missing or could not run the program.
     pub(crate) fn collect([once, twice]: [Vec<String>; 2]) -> Result<Self, InstructionsError> {
         Ok(Self([collect(once)?, collect(twice)?]))
     }
 
-    /// What each of `sent` packets costs that the longer run sent and the shorter one did not.
+    /// Cost per packet: the difference of the two runs over `sent`, the additional packets sent by
+    /// the longer run.
     ///
     /// # Errors
-    /// The runs differ by nothing.
+    /// The runs do not differ.
     pub(crate) fn each(&self, sent: u64, passed: Passed) -> Result<Counts, InstructionsError> {
         let Self([once, twice]) = self;
         let each = |place: usize| (twice[place] as f64 - once[place] as f64) / sent.max(1) as f64;
@@ -86,7 +87,7 @@ impl Sums {
     }
 }
 
-/// The words by which the program runs itself under valgrind.
+/// Arguments of the child process under valgrind.
 fn arguments(subject: &Subject, load: &Load, pairs: u64) -> Vec<String> {
     let discipline = match subject {
         Subject::Generator => None,
@@ -104,7 +105,8 @@ fn arguments(subject: &Subject, load: &Load, pairs: u64) -> Vec<String> {
     ["bench".to_owned()].into_iter().chain(discipline).chain(options).collect()
 }
 
-/// Places in callgrind's line of sums with the cache simulation on: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw.
+/// Column indices in callgrind's line of sums with cache simulation: Ir Dr Dw I1mr D1mr D1mw ILmr
+/// DLmr DLmw.
 const IR: usize = 0;
 const D1_READ_MISSES: usize = 4;
 const D1_WRITE_MISSES: usize = 5;
@@ -112,8 +114,8 @@ const LL_READ_MISSES: usize = 7;
 const LL_WRITE_MISSES: usize = 8;
 const EVENTS: usize = 9;
 
-/// The simulated machine, the same wherever valgrind runs: first-level caches of 32 KB, 8 ways, and a last level of 8 MB, 16 ways, with lines
-/// of 64 bytes.
+/// The simulated machine, the same on every host: first-level caches of 32 KB, 8 ways, and a last
+/// level of 8 MB, 16 ways, with lines of 64 bytes.
 const CACHES: [&str; 3] = ["--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"];
 
 fn collect(arguments: Vec<String>) -> Result<Vec<u64>, InstructionsError> {
@@ -125,7 +127,7 @@ fn collect(arguments: Vec<String>) -> Result<Vec<u64>, InstructionsError> {
     sums(&text).ok_or_else(|| InstructionsError::NoCounts(text.lines().rev().take(5).collect::<Vec<_>>().join(" / ")))
 }
 
-/// The sums in callgrind's last words: `==42== Collected : 1 2 3 4 5 6 7 8 9`.
+/// The sums in callgrind's output: `==42== Collected : 1 2 3 4 5 6 7 8 9`.
 fn sums(text: &str) -> Option<Vec<u64>> {
     let line = text.lines().find_map(|line| line.split_once("Collected : "))?.1;
     let sums: Vec<u64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;

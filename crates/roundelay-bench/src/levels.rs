@@ -1,36 +1,38 @@
-//! Who sends next: the flow with the shortest backlog, and among those the one that has had it for longest.
+//! Order of sending flows: the flow with the shortest backlog; of equals, the flow with this
+//! backlog for the longest time.
 
-/// More levels than a flow can have packets.
+/// One level for each possible backlog: more than a flow can have packets.
 const LEVELS: usize = 1 << u8::BITS;
 
-/// Flows by the number of their packets that wait.
+/// Flows by number of waiting packets.
 ///
-/// A level lists flows in the order in which they came to it. A flow that leaves a level from its middle stays listed until the list is
-/// next settled or read: a backlog that does not fit tells. This touches one byte of a flow and the ends of two lists, where linked lists
-/// would touch the records of three flows.
+/// A level lists flows in order of arrival at the level. A flow that leaves a level from the middle
+/// stays listed until the next read or [`settle`](Self::settle); its backlog no longer matches the
+/// level. This touches one byte of a flow and the ends of two lists; linked lists would touch the
+/// records of three flows.
 #[derive(Debug)]
 pub(crate) struct Levels {
     backlogs: Vec<u8>,
     levels: Box<[Level; LEVELS]>,
     lowest: u8,
-    /// No flow is above.
+    /// No flow is on a higher level.
     highest: u8,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Level {
     flows: Vec<u32>,
-    /// The first one that has not been read.
+    /// Index of the first unread flow.
     next: usize,
 }
 
 impl Levels {
-    /// Entries of lists, twice because a list that grows doubles.
+    /// Bytes of list entries per packet; twice, because a growing list doubles.
     pub(crate) const BYTES_PER_PACKET: u64 = 2 * size_of::<u32>() as u64;
-    /// Most packets that a flow may have.
+    /// Maximum packets of a flow.
     pub(crate) const MOST: u8 = u8::MAX - 1;
 
-    /// `flows` flows, of which none will have more than `most` packets.
+    /// `flows` flows; none will have more than `most` packets.
     pub(crate) fn new(flows: u32, most: u8) -> Self {
         let mut levels = Box::new([const { Level { flows: Vec::new(), next: 0 } }; LEVELS]);
         levels[0].flows = (0..flows).collect();
@@ -45,7 +47,7 @@ impl Levels {
         self.backlogs[flow as usize]
     }
 
-    /// The flow on the lowest level goes one up.
+    /// Raises a flow from the lowest level to the next.
     #[inline(always)]
     pub(crate) fn rise(&mut self) -> u32 {
         loop {
@@ -63,7 +65,7 @@ impl Levels {
         }
     }
 
-    /// The flow goes one up.
+    /// Raises a flow to the next level.
     #[inline(always)]
     pub(crate) fn raise(&mut self, flow: u32) -> u32 {
         let backlog = &mut self.backlogs[flow as usize];
@@ -72,7 +74,7 @@ impl Levels {
         flow
     }
 
-    /// The flow goes one down. To be followed by [`settle`](Self::settle) before any rises.
+    /// Lowers a flow by one level. Call [`settle`](Self::settle) before any flow is raised.
     #[inline(always)]
     pub(crate) fn sink(&mut self, flow: u32) {
         let backlog = &mut self.backlogs[flow as usize];
@@ -80,13 +82,14 @@ impl Levels {
         self.levels[usize::from(*backlog)].flows.push(flow);
     }
 
-    /// The flow goes one down while others rise.
+    /// Lowers a flow by one level while others are raised.
     pub(crate) fn fall_back(&mut self, flow: u32) {
         self.sink(flow);
         self.lowest = self.lowest.min(self.backlogs[flow as usize]);
     }
 
-    /// Strikes off flows that have left their level, or one that comes back to a level would stand where it stood before.
+    /// Removes flows that have left their level. Otherwise a flow that returns to a level would
+    /// keep its former position.
     pub(crate) fn settle(&mut self, nothing_waits: bool) {
         self.lowest = 0;
         for (backlog, level) in (0..=self.highest).zip(self.levels.iter_mut()) {
@@ -113,13 +116,13 @@ mod tests {
         let mut levels = Levels::new(8, 5);
         let risen: Vec<_> = (0..20).map(|_| levels.rise()).collect();
         assert!(risen.iter().enumerate().all(|(number, flow)| *flow as usize == number % 8));
-        // Flow 3 has 3 packets; without two of them it is the only one with one.
+        // Flow 3 has 3 packets; after losing two it is the only flow with one.
         (0..2).for_each(|_| levels.fall_back(3));
         assert_eq!(levels.rise(), 3);
         assert_eq!(levels.rise(), 4, "the first of those with two");
     }
 
-    /// What [`Levels`] does, said plainly: flows by backlog and the time at which they came to have it.
+    /// Simple model of [`Levels`]: flows by backlog and time of its last change.
     struct Plain(Vec<(u32, u64)>);
 
     impl Plain {

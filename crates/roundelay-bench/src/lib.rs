@@ -1,9 +1,11 @@
-//! The test environment of the QFQ paper (section 6.2): a controller drives a scheduler with programmable loads and reports what a packet
-//! costs, enqueued and dequeued, beside what the generator of the packets costs alone.
+//! The test environment of the QFQ paper (section 6.2): a controller drives a scheduler with
+//! programmable loads and reports the cost of a packet, enqueue plus dequeue, and the cost of the
+//! packet generator alone.
 //!
-//! A [`Load`] says who sends, how long packets are and how the backlog swells and shrinks; a [`Subject`] is what is measured: nothing
-//! ([`Subject::Generator`]) or a discipline. [`time()`] measures CPU time in interleaved rounds, [`count`] counts instructions and
-//! cache misses under valgrind, where noise is zero. [`time_hold`] and [`count_hold`] do so for queues that always hold as many packets; [`cost_of_hold`]
+//! A [`Load`] defines flows, packet lengths and the growth of the backlog. A [`Subject`] is nothing
+//! ([`Subject::Generator`]) or a discipline. [`time()`] measures CPU time in interleaved rounds;
+//! [`count`] counts instructions and cache misses under valgrind, without noise. [`time_hold`] and
+//! [`count_hold`] do the same for queues with a constant number of packets; [`cost_of_hold`]
 //! compares disciplines at a given backlog of several flows, in a second or two.
 
 mod controller;
@@ -29,5 +31,5 @@ pub use memory::needed as needed_memory;
 pub use run::{LoadRefused, Passed, Running, Subject, prepare, run_pairs};
 pub use time::{Timing, cpu_seconds, time};
 
-/// The compiler that built this and the machine it built for, which counts of instructions depend on.
+/// Compiler version and target machine: instruction counts depend on them.
 pub const COMPILER: &str = env!("ROUNDELAY_COMPILER");

@@ -1,4 +1,4 @@
-//! What is asked of a scheduler: flows, lengths, and how the backlog swells and shrinks.
+//! Load of a benchmark: flows, packet lengths, growth of the backlog, and memory layout.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,22 +8,23 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::flow_set::FlowSet;
 
-/// How the backlog swells and shrinks, N being the number of flows. Each packet goes to the flow with the shortest backlog.
+/// Growth of the backlog, with N the number of flows. Each packet goes to the flow with the
+/// shortest backlog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
-    /// 5 N packets come, then all leave, over and over.
+    /// 5 N packets arrive, then all leave, repeatedly.
     Small,
-    /// 30 N packets come, then all leave.
+    /// 30 N packets arrive, then all leave, repeatedly.
     Large,
-    /// The backlog goes up to 30 N and down to 3 N.
+    /// The backlog rises to 30 N and falls to 3 N, repeatedly.
     Full,
 }
 
 impl Pattern {
-    /// All of them.
+    /// All patterns.
     pub const ALL: [Self; 3] = [Self::Small, Self::Large, Self::Full];
 
-    /// Fewest and most packets that wait, per flow.
+    /// Minimum and maximum number of waiting packets per flow.
     pub const fn backlog_per_flow(self) -> (u64, u64) {
         match self {
             Self::Small => (0, 5),
@@ -32,7 +33,7 @@ impl Pattern {
         }
     }
 
-    /// As the user writes it.
+    /// Name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Small => "small",
@@ -42,21 +43,23 @@ impl Pattern {
     }
 }
 
-/// Where packets lie.
+/// Memory layout of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Memory {
-    /// They come from a list of free ones, last out first in, which starts in order: warm, as in the papers.
+    /// Buffers come from a free list, last in, first out, initially in order: warm caches, as in
+    /// the papers.
     Packed,
-    /// The list starts shuffled, and flows in random order have filled the scheduler once, so that neighbours in time are none in memory,
-    /// in the scheduler's storage neither: what a busy router has.
+    /// The free list is shuffled, and flows in random order have filled the scheduler once.
+    /// Consecutive packets are then far apart in memory and in the scheduler's storage, as in a
+    /// busy router.
     Scattered,
 }
 
 impl Memory {
-    /// Both.
+    /// Both layouts.
     pub const ALL: [Self; 2] = [Self::Packed, Self::Scattered];
 
-    /// As the user writes it.
+    /// Name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Packed => "packed",
@@ -65,14 +68,14 @@ impl Memory {
     }
 }
 
-/// How long packets are.
+/// Packet lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lengths {
-    /// All alike.
+    /// One length.
     Fixed(u32),
-    /// Anything between two lengths.
+    /// Uniform between two lengths.
     Uniform(u32, u32),
-    /// The simple Internet mix: 7 of 40 bytes, 4 of 576, 1 of 1500.
+    /// The simple Internet mix: 7 packets of 40 bytes, 4 of 576, 1 of 1500.
     Imix,
     /// A third each of 64, 576 and 1500 bytes.
     Trimodal,
@@ -91,7 +94,7 @@ impl Lengths {
         }
     }
 
-    /// The longest one.
+    /// The longest length.
     pub const fn longest(self) -> u32 {
         match self {
             Self::Fixed(len) | Self::Uniform(_, len) => len,
@@ -100,34 +103,34 @@ impl Lengths {
     }
 }
 
-/// One load.
+/// A load: all settings of a benchmark except the subject.
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// Who sends.
+    /// Flows and weights.
     pub flows: FlowSet,
-    /// How the backlog swells and shrinks.
+    /// Growth of the backlog.
     pub pattern: Pattern,
-    /// How long packets are.
+    /// Packet lengths.
     pub lengths: Lengths,
-    /// Where packets lie.
+    /// Memory layout.
     pub memory: Memory,
-    /// Packets that the scheduler is given and asked for at once; 0: it is called for each.
+    /// Packets in one enqueue or dequeue call; 0: one call per packet.
     pub burst: u32,
 }
 
 impl Load {
-    /// Most packets that wait at once, and the one that is on its way.
+    /// Maximum number of waiting packets, plus one in transit.
     pub fn most_packets(&self) -> u64 {
         u64::from(self.flows.flows()) * self.pattern.backlog_per_flow().1 + 1
     }
 
-    /// In words, without where packets lie.
+    /// Description without the memory layout.
     pub fn but_memory(&self) -> String {
         let text = format!("{} flows, {}, lengths {}", self.flows, self.pattern.name(), self.lengths);
         if self.burst > 0 { format!("{text}, bursts of {}", self.burst) } else { text }
     }
 
-    /// Packets that leave while the backlog shrinks once.
+    /// Packets sent while the backlog falls once from its maximum to its minimum.
     pub fn cycle(&self) -> u64 {
         let (least, most) = self.pattern.backlog_per_flow();
         u64::from(self.flows.flows()) * (most - least)
@@ -140,7 +143,7 @@ impl fmt::Display for Load {
     }
 }
 
-/// What is wrong with a load as it was written.
+/// Error in the text of a load.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} '{text}': expected {expected}")]
 pub struct LoadError {

@@ -1,4 +1,4 @@
-//! What a run takes of the machine's memory, and whether there is as much.
+//! Memory needed by a run, and memory available.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::generator::Generator;
 use crate::load::Load;
 use crate::run::{LoadRefused, Subject};
 
-/// Bytes that a run takes, roughly: tables that grow are taken to be twice as large as what is in them.
+/// Approximate bytes of a run: tables that grow are counted at twice the size of their contents.
 ///
 /// # Errors
 /// A parameter of the discipline is out of its range.
@@ -23,12 +23,12 @@ pub fn needed(subject: &Subject, load: &Load) -> Result<u64, ConfigError> {
     Ok(footprint.fixed_bytes as u64 + flows + packets)
 }
 
-/// Refuses a load that does not fit into memory.
+/// Refuses a load larger than the available memory.
 pub(crate) fn check(subject: &Subject, load: &Load) -> Result<(), LoadRefused> {
     check_within(subject, load, available())
 }
 
-/// The same with so many bytes at hand, if that is known.
+/// The same for a given number of `available` bytes; None: unknown.
 fn check_within(subject: &Subject, load: &Load, available: Option<u64>) -> Result<(), LoadRefused> {
     const MB: u64 = 1 << 20;
     let needed = needed(subject, load)?;
@@ -43,12 +43,12 @@ fn check_within(subject: &Subject, load: &Load, available: Option<u64>) -> Resul
     }
 }
 
-/// Bytes that the program can still take, where the system says so.
+/// Bytes available to this process, if the system reports them.
 fn available() -> Option<u64> {
     [free(), allowed()].into_iter().flatten().min()
 }
 
-/// Without more than it is allowed.
+/// Bytes left below the resource limit on address space.
 fn allowed() -> Option<u64> {
     let most = rustix::process::getrlimit(rustix::process::Resource::As).current?;
     let text = fs::read_to_string("/proc/self/statm").ok()?;
@@ -56,14 +56,14 @@ fn allowed() -> Option<u64> {
     Some(most.saturating_sub(pages * rustix::param::page_size() as u64))
 }
 
-/// Without driving others out.
+/// Bytes available without swapping.
 fn free() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What a discipline says that it takes.
+/// The stated footprint of a discipline.
 fn footprint(discipline: &AnyDiscipline) -> Result<Footprint, ConfigError> {
     struct Ask;
     impl Visitor for Ask {

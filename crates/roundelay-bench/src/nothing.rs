@@ -1,18 +1,19 @@
-//! The row of none: what the generator and the controller cost, in every other row too.
+//! The subject `none`: the cost of generator and controller, a part of every other row.
 
 use roundelay::{Backlog, FlowId, Footprint, Instant, Packet, Scheduler};
 
-/// Keeps packets in a ring and orders nothing, as in the paper: they are stored and taken out again, no more.
+/// Keeps packets in a ring in order of arrival, as in the paper: stores them and takes them out
+/// again.
 #[derive(Debug)]
 pub(crate) struct Nothing {
-    /// As long as a power of two.
+    /// The length is a power of two.
     ring: Vec<u32>,
     first: usize,
     waiting: usize,
 }
 
 impl Nothing {
-    /// Room for so many packets.
+    /// Room for `most` packets.
     pub(crate) fn new(most: u64) -> Self {
         Self { ring: vec![0; (most as usize).next_power_of_two()], first: 0, waiting: 0 }
     }

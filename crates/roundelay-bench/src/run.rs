@@ -1,4 +1,4 @@
-//! What is measured, and how it is set up under a load.
+//! Subjects of measurements, and their setup under a load.
 
 use std::ops::AddAssign;
 use std::str::FromStr;
@@ -11,17 +11,18 @@ use crate::load::Load;
 use crate::memory;
 use crate::nothing::Nothing;
 
-/// What is measured.
+/// A subject of measurements.
 #[derive(Debug, Clone)]
 pub enum Subject {
-    /// The generator alone: packets are made, kept in a ring and discarded. What it costs is in every other figure too.
+    /// The generator alone: packets are made, kept in a ring and discarded. Its cost is part of
+    /// every other figure.
     Generator,
     /// A discipline.
     Discipline(AnyDiscipline),
 }
 
 impl Subject {
-    /// As reports write it.
+    /// Name in reports.
     pub fn name(&self) -> String {
         match self {
             Self::Generator => "none".to_owned(),
@@ -33,7 +34,7 @@ impl Subject {
 impl FromStr for Subject {
     type Err = ConfigError;
 
-    /// `none`, or a discipline as `tc` writes it.
+    /// Reads `none`, or a discipline in `tc` syntax.
     fn from_str(text: &str) -> Result<Self, ConfigError> {
         if text == Self::Generator.name() {
             return Ok(Self::Generator);
@@ -42,19 +43,19 @@ impl FromStr for Subject {
     }
 }
 
-/// A load on a subject, ready to run.
+/// A subject under a load, ready to run.
 pub trait Running {
-    /// Sends at least `pairs` packets through, each enqueued and dequeued, or as many as the subject lets through. Ends when the backlog is
-    /// at its least.
+    /// Enqueues and dequeues packets until `pairs` have been sent, or until the subject lets
+    /// nothing more through. Ends at the minimum of the backlog.
     fn run(&mut self, pairs: u64) -> Passed;
 }
 
-/// What came of the packets of a run.
+/// Packets offered and sent in a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// Packets handed to the subject and no longer waiting.
+    /// Packets offered to the subject and no longer waiting.
     pub offered: u64,
-    /// Packets that it gave out again. The others were refused or dropped.
+    /// Packets sent by the subject. The others were refused or dropped.
     pub sent: u64,
 }
 
@@ -66,37 +67,38 @@ impl AddAssign for Passed {
 }
 
 impl Passed {
-    /// The part of the packets that was sent. A cost is one of forwarding only if it is nearly all.
+    /// Sent packets as a part of the offered. A cost is the cost of forwarding only if nearly all
+    /// are sent.
     pub fn share(self) -> f64 {
         self.sent as f64 / self.offered.max(1) as f64
     }
 }
 
-/// Why a load cannot be run.
+/// Reasons for a refused load.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadRefused {
-    /// A flow's weight or longest packet is out of the discipline's range, or a parameter is.
+    /// A weight, a packet length or a parameter is out of the discipline's range.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// There is not enough memory.
+    /// The machine has too little memory.
     #[error(
         "{subject} under {load} takes about {needed_mb} MB of memory, of which {available_mb} MB are free; pattern small takes a sixth of what \
          large and full take"
     )]
     Memory {
-        /// Who is measured, as [`Subject::name`].
+        /// The subject, as [`Subject::name`].
         subject: String,
-        /// Under which load.
+        /// The load.
         load: String,
-        /// Megabytes (2^20 bytes) that the run would take.
+        /// Megabytes (2^20 bytes) needed for the run.
         needed_mb: u64,
-        /// Megabytes that there are.
+        /// Megabytes available.
         available_mb: u64,
     },
 }
 
-/// Sets a subject up under a load, so that [`Running::run`] does nothing but run.
+/// Sets up a subject under a load; [`Running::run`] then does no setup.
 ///
 /// # Errors
 /// The load does not fit the discipline's ranges or the machine's memory.
@@ -108,7 +110,7 @@ pub fn prepare(subject: &Subject, load: &Load) -> Result<Box<dyn Running>, LoadR
     }
 }
 
-/// Runs `pairs` packets through a subject from scratch.
+/// Sets up a subject and sends `pairs` packets through.
 ///
 /// # Errors
 /// As [`prepare`].
@@ -128,7 +130,7 @@ impl Visitor for Prepare<'_> {
     }
 }
 
-/// Tells a scheduler the flows of a load.
+/// Sets the flows of a load in a scheduler.
 fn set_flows<D: Discipline>(scheduler: &mut D::Scheduler<u32>, load: &Load) -> Result<(), ConfigError> {
     let max_packet_len = load.lengths.longest().max(FlowConfig::MIN_MAX_PACKET_LEN);
     let mut flows = (0..).map(FlowId).zip(load.flows.weights());

@@ -1,7 +1,8 @@
-//! LSTF on the standard library's binary heap: what a queue sorted by rank costs without a structure of our own.
+//! LSTF on the standard library's binary heap: the baseline cost of a queue sorted by rank.
 //!
-//! The heap holds ranks (the instant at which the last bit is due, then the order of arrival) and where each packet lies; packets lie in a
-//! table and do not move. It decides as `lstf` does.
+//! The heap holds ranks (the due time of the last bit, then the order of arrival) and the index of
+//! each packet; packets stay in a table and do not move. The order of departures is the same as in
+//! `lstf`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +12,7 @@ use roundelay::{Backlog, Footprint, Instant, Packet, Scheduler};
 /// Packets by rank, the smallest first.
 #[derive(Debug, Default)]
 pub(crate) struct Sorted {
-    /// Rank, number of the arrival, place.
+    /// Rank, arrival number, index into `packets`.
     heap: BinaryHeap<Reverse<(i128, u64, u32)>>,
     packets: Vec<Packet<u32>>,
     free: Vec<u32>,
@@ -47,7 +48,7 @@ impl Scheduler<u32> for Sorted {
         Some(packet)
     }
 
-    /// The hold model keeps the backlog constant: nothing is pushed out.
+    /// Not needed: the hold model keeps the backlog constant.
     fn evict(&mut self) -> Option<Packet<u32>> {
         self.dequeue(Instant::ZERO)
     }

@@ -1,31 +1,32 @@
-//! CPU time per packet, in rounds that take turns so that whatever disturbs the machine disturbs all alike.
+//! CPU time per packet, in interleaved rounds: disturbances of the machine hit all subjects alike.
 
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::load::Load;
 use crate::run::{LoadRefused, Passed, Subject, prepare};
 
-/// What a packet costs, enqueued and dequeued, its generation included.
+/// Cost of a packet: enqueue, dequeue and generation.
 #[derive(Debug, Clone, Default)]
 pub struct Timing {
-    /// Nanoseconds of CPU time a packet sent, one value a round.
+    /// Nanoseconds of CPU time per sent packet, one value per round.
     pub nanos: Vec<f64>,
-    /// What came of the packets.
+    /// Packets offered and sent.
     pub passed: Passed,
 }
 
 impl Timing {
-    /// Smallest round, the middle one, largest.
+    /// The smallest round, the median, the largest.
     pub fn spread(&self) -> [f64; 3] {
         spread(self.nanos.clone())
     }
 
-    /// The same of what is left when the same round of another is taken off: noise that lasts for a round is in both.
+    /// The same for the differences from another subject's rounds: noise during a whole round
+    /// cancels out.
     pub fn spread_without(&self, other: &Self) -> [f64; 3] {
         spread(self.nanos.iter().zip(&other.nanos).map(|(own, other)| own - other).collect())
     }
 
-    /// The middle of the ratios to the same rounds of another.
+    /// The median of the ratios to another subject's rounds.
     pub fn over(&self, other: &Self) -> f64 {
         spread(self.nanos.iter().zip(&other.nanos).map(|(own, other)| own / other).collect())[1]
     }
@@ -36,15 +37,17 @@ fn spread(mut values: Vec<f64>) -> [f64; 3] {
     [values[0], values[values.len() / 2], values[values.len() - 1]]
 }
 
-/// CPU seconds that this thread has used.
+/// CPU seconds used by this thread.
 pub fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// Measures subjects under loads in `rounds` interleaved rounds of at least `pairs` packets each. Gives the subjects' timings for each load.
+/// Measures subjects under loads, in `rounds` interleaved rounds of at least `pairs` packets each.
+/// Returns the subjects' timings for each load.
 ///
-/// A subject is set up for its round and gone after it: there is memory for one at a time, and no round's luck with addresses stays.
+/// A subject exists only during its round: memory is needed for one at a time, and each round has
+/// new addresses.
 ///
 /// # Errors
 /// A load does not fit a discipline's ranges, or the machine's memory.
@@ -62,7 +65,7 @@ pub fn time(subjects: &[Subject], loads: &[Load], pairs: u64, rounds: usize) -> 
 
 fn round(subject: &Subject, load: &Load, pairs: u64, timing: &mut Timing) -> Result<(), LoadRefused> {
     let mut running = prepare(subject, load)?;
-    // What grows has grown and the list of free packets has lost its order.
+    // Warm-up: tables reach their size, and the free list loses its initial order.
     running.run(pairs / 4 + 1);
     let start = cpu_seconds();
     let passed = running.run(pairs);

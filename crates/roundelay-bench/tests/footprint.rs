@@ -1,4 +1,4 @@
-//! What disciplines say of their memory is what the allocator counts.
+//! The memory stated by disciplines matches the allocator's count.
 
 use std::alloc::System;
 
@@ -14,21 +14,22 @@ fn allocated() -> i64 {
     stats.bytes_allocated as i64 - stats.bytes_deallocated as i64
 }
 
-/// Disciplines that drop by themselves, with limits that nothing here reaches.
+/// Disciplines with drops of their own, with limits out of reach for this test.
 const WITHOUT_LIMITS: [&str; 5] =
     ["mqfq buffer 0", "red min 500mb max 1gb", "choke min 1000000 max 4000000", "afd target 1gb", "sfb target 1000000 max 2000000"];
 
-/// With those parameters, or its defaults.
+/// The discipline with the parameters above, or with default parameters.
 fn without_limit(discipline: AnyDiscipline) -> AnyDiscipline {
     let spec = WITHOUT_LIMITS.iter().find(|spec| spec.split(' ').next() == Some(discipline.name()));
     spec.map_or(discipline, |spec| spec.parse::<Spec>().unwrap().discipline)
 }
 
-/// Storage of the first packets, which is not the discipline's but cannot be told from what it takes at once.
+/// Memory of the first packets: not part of the discipline, but indistinguishable from the fixed part.
 const FIRST_PACKETS: usize = 512;
 
-/// What is stated is enough, and not more than twice what is taken: memory that depends on who shares what is stated at its worst.
-/// One test, so that no other allocates meanwhile.
+/// Stated memory is sufficient (within 5 %) and at most twice the measured memory: a size that
+/// depends on sharing is stated for the worst case. A single test, to keep other allocations out of
+/// the count.
 #[test]
 fn footprints_are_what_is_allocated() {
     let is_stated =

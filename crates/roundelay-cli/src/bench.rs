@@ -1,4 +1,4 @@
-//! `roundelay bench`: what a packet costs.
+//! `roundelay bench`: the cost of a packet, in CPU time or instructions.
 
 mod chart;
 mod huge_pages;
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     let against = arguments.against.as_deref().map(Saved::read).transpose()?;
     let measure = Measure::new(arguments);
     let (mut all, mut has_compared) = (Vec::new(), false);
-    // Tables appear as they are made; what is read by a program appears at once.
+    // Text tables are printed as soon as each is ready; JSON is printed once at the end.
     let mut show = |measured: Vec<Measured>, text: String| {
         all.extend(measured);
         if arguments.json { Ok(()) } else { print(&text) }
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     }
 }
 
-/// Writes what was measured to wherever it was asked for.
+/// Writes the results to the requested files and to standard output.
 fn finish(arguments: &Bench, all: &[Measured]) -> Result<(), Failure> {
     let write = |file: &Path, text: String| fs::write(file, text).map_err(|error| Failure::run(format!("{}: {error}", file.display())));
     if let Some(file) = &arguments.save {
@@ -68,12 +68,13 @@ fn finish(arguments: &Bench, all: &[Measured]) -> Result<(), Failure> {
     if let Some(file) = &arguments.svg {
         write(file, chart::svg(all)?)?;
     }
-    // Instructions do not scatter.
+    // Instruction counts have no noise.
     let rounds = if arguments.instructions { None } else { Some(arguments.rounds) };
     print(&if arguments.json { saved::json(all) } else { table::hints(all, rounds) })
 }
 
-/// Loads that differ only in where packets lie stand together: they are measured in turns and printed side by side.
+/// Groups loads with different memory and all else equal: they are measured in turns and printed
+/// side by side.
 fn loads(arguments: &Bench) -> Vec<Vec<Load>> {
     let mut loads = Vec::new();
     for flows in &arguments.flows {
@@ -87,7 +88,7 @@ fn loads(arguments: &Bench) -> Vec<Vec<Load>> {
     loads
 }
 
-/// The generator, FIFO and what was asked for; all disciplines if nothing was.
+/// The generator, FIFO and the requested disciplines; all disciplines if none is requested.
 fn subjects(asked: &[Spec]) -> Vec<Subject> {
     let mut disciplines: Vec<_> = asked.iter().map(|spec| spec.discipline.clone()).collect();
     if disciplines.is_empty() {
@@ -99,7 +100,7 @@ fn subjects(asked: &[Spec]) -> Vec<Subject> {
     std::iter::once(Subject::Generator).chain(disciplines.into_iter().map(Subject::Discipline)).collect()
 }
 
-/// What the program does when it runs itself under valgrind.
+/// Runs one load, or one hold model, and prints nothing: the child process under valgrind.
 fn once(arguments: &Bench, pairs: u64) -> Result<(), Failure> {
     if let (Some(held), Some(holder)) = (arguments.hold, &arguments.holder) {
         return run_hold(holder, held, pairs).map_err(Failure::usage);
@@ -111,7 +112,7 @@ fn once(arguments: &Bench, pairs: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Counts what a file holds anew.
+/// Counts again the instructions of a `--save` file.
 fn check(file: &Path, tolerance: f64) -> Result<(), Failure> {
     let saved = Saved::read(file)?;
     let mut beyond = Vec::new();

@@ -1,4 +1,5 @@
-//! `roundelay bounds`: the worst delay that disciplines promise, link by link and end to end. docs/bounds.md states the theorems.
+//! `roundelay bounds`: worst-case delay of each discipline, link by link and end to end.
+//! docs/bounds.md states the theorems.
 
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -27,7 +28,7 @@ fn read(path: &Path, defaults: Defaults) -> Result<Plan, Failure> {
     Plan::from_toml(&name, &text, defaults).map_err(Failure::usage)
 }
 
-/// What is promised to whom. Times in seconds, rates in bits per second, sizes in bytes.
+/// Bounds by flow and discipline. Times in seconds, rates in bits per second, sizes in bytes.
 #[derive(Debug, Serialize)]
 struct Report {
     version: &'static str,
@@ -39,10 +40,10 @@ struct Report {
 #[derive(Debug, Serialize)]
 struct HopReport {
     rate: u64,
-    /// Propagation.
+    /// Propagation delay.
     delay: f64,
     max_packet_len: u32,
-    /// Where the file fixes it.
+    /// None if the file sets no discipline for this link.
     discipline: Option<String>,
 }
 
@@ -50,9 +51,9 @@ struct HopReport {
 struct FlowReport {
     name: String,
     weight: u32,
-    /// Share of the slowest link, at which delays are reckoned: r.
+    /// Share of the slowest link, the rate r of the delay formulas.
     share: u64,
-    /// Of the token bucket.
+    /// Rate of the token bucket.
     rate: u64,
     burst: u64,
     max_packet_len: u32,
@@ -60,14 +61,14 @@ struct FlowReport {
 
 #[derive(Debug, Serialize)]
 struct DisciplineReport {
-    /// On the links for which the file fixes none; null where it fixes all.
+    /// Discipline of the links without one in the file; null if the file sets all.
     spec: Option<String>,
-    /// One entry a flow.
+    /// One entry per flow.
     flows: Vec<Promise>,
 }
 
 impl DisciplineReport {
-    /// What its column is called.
+    /// Heading of the column.
     fn title(&self) -> &str {
         self.spec.as_deref().unwrap_or("delay")
     }
@@ -77,13 +78,13 @@ impl DisciplineReport {
     }
 }
 
-/// What is promised to one flow.
+/// The bounds for one flow.
 #[derive(Debug, Serialize)]
 struct Promise {
-    /// From a packet's arrival at the first link to its arrival behind the last one; null where nothing is proven, or where it is more than
-    /// can be told.
+    /// From a packet's arrival at the first link to its arrival after the last; null without a
+    /// proof or if the value has saturated.
     delay: Option<Amount>,
-    /// One entry a link, where they are asked for.
+    /// One entry per link, if requested.
     hops: Vec<HopPromise>,
 }
 
@@ -91,21 +92,23 @@ struct Promise {
 struct HopPromise {
     b_wfi: Option<Proven>,
     t_wfi: Option<Proven>,
-    /// Lateness against the flow alone on a link of its share, as stated or as the B-WFI gives it: what the delay is made of.
+    /// Bound on lateness compared with the flow alone on a link of its share, as stated or derived
+    /// from the B-WFI: the link's part of the delay bound.
     latency: Option<Proven>,
     fairness: Option<Proven>,
 }
 
-/// A bound and where it is proven.
+/// A bound and the source of its proof.
 #[derive(Debug, Serialize)]
 struct Proven {
     value: Amount,
     source: &'static str,
-    /// The discipline's paper prints another bound; null where it prints this one, or none.
+    /// The bound in the discipline's paper, if another one; null if the paper prints this bound, or
+    /// none.
     printed: Option<AsPrinted>,
 }
 
-/// A bound and where it is printed.
+/// A bound and the publication that prints it.
 #[derive(Debug, Serialize)]
 struct AsPrinted {
     value: Amount,
@@ -126,7 +129,8 @@ impl Proven {
     }
 }
 
-/// What a bound is stated in. The largest value of either kind has saturated: as a number it would be too low.
+/// A bound in bytes or as a time. The largest value of either kind has saturated: as a number it
+/// would be too low.
 #[derive(Debug, Clone, Copy)]
 enum Amount {
     Bytes(u64),
@@ -134,7 +138,7 @@ enum Amount {
 }
 
 impl Serialize for Amount {
-    /// Bytes or seconds; null for more than can be told.
+    /// Bytes or seconds; null for a saturated value.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
             Self::Bytes(u64::MAX) => serializer.serialize_none(),
@@ -156,7 +160,7 @@ impl fmt::Display for Amount {
     }
 }
 
-/// Asks a discipline.
+/// Asks a discipline for its guarantees.
 struct Ask<'a>(&'a Share);
 
 impl Visitor for Ask<'_> {
@@ -179,7 +183,8 @@ fn share(plan: &Plan, flow: &Flow, hop: &Hop) -> Share {
     }
 }
 
-/// `burst / r`, the latency and the propagation of each link, and `L_k / r` for each link but the first. `detailed`: with what each link adds.
+/// Delay bound: `burst / r`, plus latency and propagation of each link, plus `L_k / r` for each
+/// link but the first. `detailed`: with the bounds of each link.
 fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline, detailed: bool) -> Promise {
     let at_share = |bytes: u64| plan.slowest.time_of(share(plan, flow, &plan.hops[0]).per_share(bytes));
     let stored = at_share(flow.max_packet_len.into());
@@ -281,12 +286,12 @@ impl HopPromise {
         [&self.b_wfi, &self.t_wfi, &self.latency, &self.fairness].map(Option::as_ref)
     }
 
-    /// B-WFI and T-WFI as the paper prints them, where they differ.
+    /// B-WFI and T-WFI as printed in the paper, if different.
     fn printed(&self) -> [Option<&AsPrinted>; 2] {
         [&self.b_wfi, &self.t_wfi].map(|bound| bound.as_ref().and_then(|bound| bound.printed.as_ref()))
     }
 
-    /// Where the bounds are proven, and where others are printed, a line each.
+    /// Sources of the proofs, and of differing printed bounds, a line each.
     fn sources(&self) -> impl Iterator<Item = String> {
         let proven = ["B-WFI", "T-WFI", "latency", "fairness"].into_iter().zip(self.proven());
         let printed = ["printed B-WFI", "printed T-WFI"].into_iter().zip(self.printed());
@@ -327,7 +332,7 @@ fn write_rows(text: &mut String, rows: &[Vec<String>]) {
     }
 }
 
-/// A time to a thousandth of its unit, rounded up as befits a bound.
+/// A time to a thousandth of its unit, rounded up since it is an upper bound.
 fn time(span: Duration) -> String {
     let picos = span.as_picos();
     let units = [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000)];

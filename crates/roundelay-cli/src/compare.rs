@@ -1,4 +1,4 @@
-//! `roundelay compare`.
+//! `roundelay compare`: replays a capture through several disciplines.
 
 use std::io::{self, BufReader, IsTerminal};
 use std::path::Path;
@@ -50,7 +50,7 @@ fn options(arguments: &Compare) -> Result<Options, Failure> {
     Ok(options)
 }
 
-/// A place that cannot be written to is worth telling before a long run, not after it.
+/// Checks the output paths before a long run.
 fn check_places(arguments: &Compare) -> Result<(), Failure> {
     let Some(page) = &arguments.html else { return Ok(()) };
     let read = [Some(("the capture", arguments.capture.as_path())), arguments.weights.as_deref().map(|path| ("--weights", path))];
@@ -107,7 +107,7 @@ fn write_files(arguments: &Compare, options: &Options, comparison: &Comparison) 
     Ok(())
 }
 
-/// What stands in the footer of each Parquet file.
+/// Footer of each Parquet file.
 fn metadata(options: &Options) -> Vec<(String, String)> {
     provenance(env!("CARGO_PKG_VERSION"), options.seed, &format!("{options:?}"))
 }
@@ -118,7 +118,7 @@ fn broken_bounds(comparison: &Comparison) -> Option<String> {
     (!names.is_empty()).then(|| format!("a proven bound was broken by {}", names.join(", ")))
 }
 
-/// Shows progress and opens packet files.
+/// Observer of the replay: shows progress and opens packet files.
 struct Witness<'a> {
     arguments: &'a Compare,
     options: &'a Options,
@@ -135,7 +135,7 @@ impl Companion for Witness<'_> {
     fn sink(&mut self, name: &str, index: usize, zero_unix_nanos: i64) -> Result<Option<Box<dyn PacketSink>>, SinkError> {
         let Some(folder) = &self.arguments.parquet else { return Ok(None) };
         std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        // A tree's name may have anything in it.
+        // The name of a tree may contain any character.
         let name = name.replace(|c: char| !c.is_alphanumeric() && c != '_', "-");
         let path = folder.join(format!("packets-{index}-{name}.parquet"));
         Ok(Some(Box::new(Packets::create(&path, &metadata(self.options), zero_unix_nanos)?)))

@@ -6,7 +6,7 @@ use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, ParameterInfo};
 
 use crate::failure::Failure;
 
-/// All disciplines, one a line.
+/// All disciplines, one per line.
 pub(crate) fn list(json: bool) -> String {
     let all: Vec<_> = AnyDiscipline::all().iter().map(AnyDiscipline::info).collect();
     if json {
@@ -19,7 +19,7 @@ pub(crate) fn list(json: bool) -> String {
     all.iter().fold(String::new(), |text, info| text + &format!("{:width$}  {}\n", info.name, info.about))
 }
 
-/// What a discipline is and what can be set.
+/// Help text of a discipline: description and parameters.
 pub(crate) fn help(name: &str) -> Result<String, Failure> {
     let info = AnyDiscipline::named(name).map_err(Failure::usage)?.info();
     let mut text = format!("{}: {}\n\n", info.name, info.about);

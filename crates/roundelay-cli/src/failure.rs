@@ -1,9 +1,9 @@
-//! Why the command did not succeed, and with which status it ends.
+//! Error of a command: message and exit status.
 
 use std::error::Error;
 use std::fmt;
 
-/// A message for people and a status for scripts.
+/// A message for people and an exit status for scripts.
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: u8,
@@ -11,12 +11,13 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// What was asked for cannot be: an argument is wrong, or a file that is to be read is not there or not what it should be. Status 2.
+    /// Status 2: an argument is wrong, or an input file is missing or invalid.
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
         Self { status: 2, message: message.to_string() }
     }
 
-    /// The run failed, as where results cannot be written, or found what must not be: a bound that is broken, a log that cannot be. Status 1.
+    /// Status 1: the run failed (results cannot be written), or a check failed (a bound is
+    /// violated, a log is inconsistent).
     pub(crate) fn run(message: impl fmt::Display) -> Self {
         Self { status: 1, message: message.to_string() }
     }

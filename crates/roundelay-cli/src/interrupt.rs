@@ -1,7 +1,7 @@
-//! Who ends the command ends it at once; files that are not whole do not stay.
+//! Signal handling: a signal ends the command at once, and incomplete files are removed.
 
-/// From now on signals that end the process remove files that are not whole before they do, and a file that grows beyond its limit is an error like
-/// others. Signals that whoever started the process has it ignore are ignored.
+/// From now on, signals that end the process first remove incomplete files, and a file beyond the
+/// size limit is an ordinary error. Signals ignored by the parent process stay ignored.
 #[cfg(unix)]
 pub(crate) fn listen() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
@@ -19,13 +19,13 @@ pub(crate) fn listen() {
             drop(emulate_default_handler(signal));
         }
     };
-    // Where nobody can listen, signals do what they always did.
+    // Without a thread, signals keep their default effect.
     if std::thread::Builder::new().spawn(listen).is_ok() {
         _ = is_ready.recv();
     }
 }
 
-/// Signals that the process ignores, a bit each, as far as the system says so.
+/// Mask of ignored signals, one bit each, if the system reports it.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

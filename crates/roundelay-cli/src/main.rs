@@ -1,7 +1,8 @@
 //! `roundelay`: which queue discipline for this link and this traffic?
 //!
-//! Data goes to stdout, progress and messages to stderr. Exit status: 0 fine; 1 the run failed, or found what must not be; 2 what was asked for
-//! cannot be, by the arguments or by a file that is read; interrupted: that of the signal, 130 in a shell.
+//! Data goes to stdout, progress and messages to stderr. Exit status: 0 success; 1 the run failed
+//! or a check failed; 2 invalid argument or input file; on a signal, the signal's status (130 in a
+//! shell after Ctrl-C).
 
 mod arguments;
 mod bench;
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // Names and lines of files stand in messages, and anyone may have made them.
+            // Messages contain names and lines of untrusted files.
             let message: Vec<_> = failure.to_string().lines().map(clean).collect();
             eprintln!("roundelay: {}", message.join("\n"));
             ExitCode::from(failure.status())
@@ -63,10 +64,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Explains a command or a discipline.
+/// Prints the help of a command or a discipline.
 fn help(name: &str) -> Result<(), Failure> {
     let mut all = Arguments::command();
-    // Only then a command's usage begins with the program's name.
+    // Without `build`, the usage line lacks the program's name.
     all.build();
     match all.find_subcommand_mut(name) {
         Some(command) => print(&command.render_long_help().to_string()),
@@ -74,7 +75,7 @@ fn help(name: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes a result. Whoever reads it may stop reading: that is no failure.
+/// Writes a result to stdout. A closed pipe is not an error.
 fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

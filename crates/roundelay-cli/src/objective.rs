@@ -1,9 +1,17 @@
-//! `roundelay objective`: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3, for a network, a traffic and an objective of one's own.
+//! `roundelay objective`: section 3 of R. Mittal et al., "Universal Packet Scheduling", NSDI 2016,
+//! for any network, traffic and objective.
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use roundelay::Limit;
+use roundelay::schedulers::Spec;
 use roundelay_bench::{Held, HoldSubject, cost_of_hold};
-use roundelay_report::{Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, PartialFile, Verdict, write_text};
-use roundelay_sim::scenario::{DisciplineText, Figure, LinkResult, Measure, Objective as Wanted, Results, RunError, Scenario, SlackText};
+use roundelay_report::{
+    Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, PartialFile, SourceRun, Verdict, write_text,
+};
+use roundelay_sim::LinkClass;
+use roundelay_sim::scenario::{
+    DisciplineText, Figure, GroupResult, LinkResult, Measure, Objective as Wanted, Results, RunError, Scenario, SlackText,
+};
 
 use crate::arguments::Objective;
 use crate::failure::Failure;
@@ -11,13 +19,13 @@ use crate::outputs::check_distinct;
 use crate::scenario::Read;
 use crate::{print, style};
 
-/// Places of the disciplines that are always run; those of --with follow.
+/// Indices of the disciplines in every run; those of `--with` and the file's own queues follow.
 const FIFO: usize = 0;
 const SPECIALIST: usize = 1;
 const LSTF: usize = 2;
 /// CPU seconds for all costs together.
 const COST_SECONDS: f64 = 1.2;
-/// Backlogs and flows beyond this are measured as this: nothing but memory would grow.
+/// Backlogs and flows above this are measured at this value: beyond, only memory would grow.
 const MOST_WAITING: f64 = 65_536.0;
 
 pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
@@ -27,6 +35,7 @@ pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
     let plan = Plan::new(arguments, &name, &scenario)?;
     notes.extend(scenario.flattened(&plan.slack));
+    notes.extend(plan.notes(&scenario));
     let runs = plan.runs(arguments, &scenario)?;
     let figure = plan.figure(&name, &runs)?;
     let cost = arguments.measures_cost().then(|| plan.cost(&runs)).transpose()?.flatten();
@@ -36,7 +45,7 @@ pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     written
 }
 
-/// The file with the line of its table, where the file has one.
+/// The file name, with the line of the table `[objective]` if there is one.
 fn located(name: &str, scenario: &Scenario) -> String {
     match &scenario.objective {
         Some(objective) if objective.line > 0 => format!("{name}:{}", objective.line),
@@ -45,30 +54,36 @@ fn located(name: &str, scenario: &Scenario) -> String {
 }
 
 /// # Errors
-/// The page would overwrite the scenario, or cannot be written.
+/// The page would overwrite the scenario, or its path is not writable.
 fn check_outputs(arguments: &Objective) -> Result<(), Failure> {
     let scenario = Some(("the scenario", arguments.scenario.as_path())).filter(|(_, path)| path.as_os_str() != "-");
     check_distinct(scenario, arguments.html.as_deref().map(|html| ("--html", html)))?;
-    // Begun and given up again: a path that cannot be written to is told before a long run.
+    // Created and dropped again: an unwritable path is an error before a long run.
     arguments.html.iter().try_for_each(|path| PartialFile::create(path).map(drop)).map_err(Failure::run)
 }
 
-/// The objective, with what was left out, and the disciplines in the order of the table.
+/// The objective with defaults filled in, and the candidates in table order.
 struct Plan {
     wanted: Wanted,
     slack: SlackText,
-    queues: Vec<DisciplineText>,
-    /// The scenario under each.
-    scenarios: Vec<Scenario>,
+    candidates: Vec<Candidate>,
 }
 
-/// What counts of a run: results of large networks are large.
+/// A candidate for the queues of all routers: a discipline, or the file's own queues.
+struct Candidate {
+    /// Text as written.
+    text: String,
+    /// None: the queues of the file.
+    queue: Option<Spec>,
+    /// The scenario with the candidate's queues.
+    scenario: Scenario,
+}
+
+/// The needed part of a run's results: full results of large networks are large.
 struct Run {
     figures: [Option<f64>; Figure::ALL.len()],
-    seed: u64,
-    loss: Option<f64>,
-    complete: u64,
-    incomplete: u64,
+    told: ObjectiveRun,
+    sources: Vec<SourceRun>,
     flows: u64,
     busiest: Option<Busiest>,
 }
@@ -76,67 +91,96 @@ struct Run {
 /// The busiest link of a router.
 struct Busiest {
     name: String,
-    /// Mean of the packets that wait.
+    /// Mean number of waiting packets.
     backlog: f64,
 }
 
 impl Plan {
     /// # Errors
-    /// There is no objective, its slack depends on the network and is not given, or a discipline cannot be in the queues.
+    /// There is no objective, the slack depends on the network and is missing, or a router queue
+    /// cannot use a discipline.
     fn new(arguments: &Objective, name: &str, scenario: &Scenario) -> Result<Self, Failure> {
         let told = |error: &dyn std::fmt::Display| Failure::usage(format!("{name}: {error}"));
         let wanted = wanted(arguments, scenario).ok_or_else(|| told(&missing()))?;
         let slack = wanted.slack().map_err(|error| told(&format!("[objective] {error}")))?;
         let always = ["fifo".parse(), Ok(wanted.specialist()), "lstf".parse()];
         let always: Result<Vec<DisciplineText>, _> = always.into_iter().collect();
+        let mut scenario = scenario.clone();
+        if wanted.measure == Measure::Deadline {
+            let late = Wanted::late(&slack, &scenario);
+            let missing = "deadline: which delay is late? Expected slack = \"deadline 10ms\", or [meter] late = \"10ms\"";
+            scenario.measures.late = Some(late.ok_or_else(|| told(&missing))?);
+        }
         let mut queues = always.map_err(|error| told(&error))?;
         queues.extend(arguments.with.iter().cloned());
         check_names(&queues)?;
-        if !wanted.measure.figures().iter().any(|figure| scenario.may_have(*figure)) {
-            return Err(cannot_be_told(name, wanted.measure));
+        let may_have = |figure: &Figure| scenario.may_have(*figure, wanted.source.as_deref());
+        let may_have: Result<Vec<_>, _> = wanted.measure.figures().iter().map(may_have).collect();
+        if !may_have.map_err(|error| told(&error))?.contains(&true) {
+            return Err(cannot_be_told(name, &wanted));
         }
-        if scenario.clone().set_queues(&queues[FIFO].spec).map_err(|error| told(&error))? == 0 {
+        let own = scenario.router_queues();
+        if own.is_empty() {
             return Err(told(&"the objective is for the queues of routers, and there are none"));
         }
-        let under = |queue: &DisciplineText| scenario.under(&queue.spec, &slack).map_err(|error| told(&format!("{}: {error}", queue.text)));
-        let scenarios = queues.iter().map(under).collect::<Result<_, _>>()?;
-        Ok(Self { wanted, slack, queues, scenarios })
+        let under = |DisciplineText { text, spec }: DisciplineText| match scenario.under(&spec, &slack) {
+            Ok(scenario) => Ok(Candidate { text, queue: Some(spec), scenario }),
+            Err(error) => Err(told(&format!("{text}: {error}"))),
+        };
+        let mut candidates: Vec<_> = queues.into_iter().map(under).collect::<Result<_, _>>()?;
+        if !candidates.iter().any(|candidate| candidate.scenario.orders_as(&scenario)) {
+            candidates.push(Candidate { text: own_name(&own), queue: None, scenario });
+        }
+        Ok(Self { wanted, slack, candidates })
     }
 
-    /// All disciplines with all seeds, side by side: by discipline, in the order of the seeds.
+    /// Notes on missing header fields of the candidates; notes that also hold for the file's own
+    /// queues are left out.
+    fn notes<'a>(&'a self, scenario: &Scenario) -> impl Iterator<Item = String> + 'a {
+        let known = scenario.notes_on_headers();
+        self.candidates.iter().flat_map(move |candidate| {
+            let notes = candidate.scenario.notes_on_headers().into_iter().filter(|note| !known.contains(note));
+            notes.map(|note| format!("Under {}: {note}", candidate.text)).collect::<Vec<_>>()
+        })
+    }
+
+    /// Runs all disciplines with all seeds in parallel: by discipline, in order of seeds.
     fn runs(&self, arguments: &Objective, scenario: &Scenario) -> Result<Vec<Vec<Run>>, Failure> {
         let seeds = arguments.runs.count(scenario.seed)?;
-        let meeting = arguments.runs.meeting(scenario.duration, seeds * self.queues.len() as u64);
+        let meeting = arguments.runs.meeting(scenario.duration, seeds * self.candidates.len() as u64);
         let seconds = (scenario.duration - scenario.warmup).as_secs_f64();
         let one = |(place, replica): (usize, u64)| -> Result<Run, Failure> {
             let mut told = (0, 0);
             let progress = |progress| meeting.iter().for_each(|meeting| meeting.tell(progress, &mut told));
-            let results = self.scenarios[place].run(scenario.seed + replica, progress);
-            let failed = |error: RunError| Failure::run(format!("{}: {}: {error}", scenario.name, self.queues[place].text));
-            Ok(Run::of(&results.map_err(failed)?, &self.queues[place].spec.discipline.to_string(), seconds))
+            let Candidate { text, queue, scenario: candidate } = &self.candidates[place];
+            let results = candidate.run(scenario.seed + replica, progress);
+            let failed = |error: RunError| Failure::run(format!("{}: {text}: {error}", scenario.name));
+            let discipline = queue.as_ref().map(|queue| queue.discipline.to_string());
+            Ok(Run::of(&results.map_err(failed)?, self.wanted.source.as_deref(), discipline.as_deref(), seconds))
         };
-        let all: Vec<_> = (0..self.queues.len()).flat_map(|place| (0..seeds).map(move |replica| (place, replica))).collect();
+        let all: Vec<_> = (0..self.candidates.len()).flat_map(|place| (0..seeds).map(move |replica| (place, replica))).collect();
         let runs: Vec<Run> = arguments.runs.pool()?.install(|| all.into_par_iter().map(one).collect::<Result<_, _>>())?;
         let mut runs = runs.into_iter();
-        Ok((0..self.queues.len()).map(|_| runs.by_ref().take(seeds as usize).collect()).collect())
+        Ok((0..self.candidates.len()).map(|_| runs.by_ref().take(seeds as usize).collect()).collect())
     }
 
-    /// The first figure of the measure that all runs have.
+    /// The first figure of the measure with a value in all runs.
     ///
     /// # Errors
-    /// There is none.
+    /// No figure has a value in all runs.
     fn figure(&self, name: &str, runs: &[Vec<Run>]) -> Result<Figure, Failure> {
         let figures = self.wanted.measure.figures();
         let has = |figure: &&Figure| runs.iter().flatten().all(|run| run.value(**figure).is_some());
-        figures.iter().find(has).copied().ok_or_else(|| cannot_be_told(name, self.wanted.measure))
+        figures.iter().find(has).copied().ok_or_else(|| cannot_be_told(name, &self.wanted))
     }
 
     fn result(&self, scenario: &Scenario, figure: Figure, runs: &[Vec<Run>]) -> ObjectiveResult {
         let of = |place: usize| -> Vec<ObjectiveRun> { runs[place].iter().map(|run| run.told(figure)).collect() };
         let specialist = of(SPECIALIST);
-        let name = |place: usize| self.queues[place].text.clone();
-        let one = |place| DisciplineResult::new(name(place), figure, of(place), &specialist);
-        let disciplines: Vec<_> = (0..self.queues.len()).map(one).collect();
+        let name = |place: usize| self.candidates[place].text.clone();
+        let sources = |place: usize| runs[place].iter().map(|run| &run.sources[..]).collect::<Vec<_>>();
+        let one = |place| DisciplineResult::new(name(place), figure, of(place), &specialist, &sources(place));
+        let disciplines: Vec<_> = (0..self.candidates.len()).map(one).collect();
         let threshold = self.wanted.threshold.0 as f64 / 1e9;
         let verdict = |place: usize| Verdict::new(&disciplines[place], figure, &disciplines[SPECIALIST], threshold);
         ObjectiveResult {
@@ -144,7 +188,9 @@ impl Plan {
             name: scenario.name.clone(),
             notes: Vec::new(),
             measure: self.wanted.measure.name(),
+            source: self.wanted.source.clone(),
             figure,
+            buffers: buffers(&self.candidates[LSTF].scenario),
             slack: self.slack.text.clone(),
             specialist: name(SPECIALIST),
             threshold,
@@ -157,13 +203,15 @@ impl Plan {
         }
     }
 
-    /// Measured at the mean backlog of the busiest router queue under LSTF; none if no packet crosses any.
+    /// CPU cost at the mean backlog of the busiest router queue under LSTF; None if no packet
+    /// crosses a router.
     fn cost(&self, runs: &[Vec<Run>]) -> Result<Option<Cost>, Failure> {
         let Some(run) = runs[LSTF].first() else { return Ok(None) };
         let Some(busiest) = &run.busiest else { return Ok(None) };
         let backlog = busiest.backlog.ceil().clamp(1.0, MOST_WAITING) as u32;
         let flows = run.flows.clamp(1, backlog.into()) as u32;
-        let subjects: Vec<_> = self.queues.iter().map(|queue| HoldSubject::Discipline(queue.spec.discipline.to_string())).collect();
+        let queues = self.candidates.iter().filter_map(|candidate| candidate.queue.as_ref());
+        let subjects: Vec<_> = queues.map(|queue| HoldSubject::Discipline(queue.discipline.to_string())).collect();
         let timings = cost_of_hold(&subjects, Held { packets: backlog, flows }, COST_SECONDS).map_err(Failure::usage)?;
         let fifo = &timings[FIFO];
         let costs = timings.iter().map(|timing| DisciplineCost {
@@ -175,37 +223,42 @@ impl Plan {
     }
 }
 
-/// There is no objective.
+/// Error message: no objective.
 fn missing() -> String {
     let measures = Measure::ALL.map(|measure| format!("\"{}\"", measure.name())).join(", ");
     format!("no objective: add a table [objective] with a measure, or say --objective; measures: {measures}")
 }
 
-/// No run has, or can have, a figure of the measure.
-fn cannot_be_told(name: &str, measure: Measure) -> Failure {
+/// Error: no run has, or can have, a figure of the measure.
+fn cannot_be_told(name: &str, wanted: &Wanted) -> Failure {
+    let measure = wanted.measure;
+    let of = wanted.source.as_ref().map(|source| format!(" of {source}")).unwrap_or_default();
     let why = match measure.figures() {
         [Figure::Jain] => "flows come and go, or there are fewer than two: expected two flows or more that stay open",
         [Figure::DelayTail] => "no packet arrives after the warm-up",
         _ => "no flow with an end is complete: expected sources with a size, and a run that is long enough",
     };
-    Failure::usage(format!("{name}: [objective] {} cannot be told: {why}", measure.name()))
+    Failure::usage(format!("{name}: [objective] {}{of} cannot be told: {why}", measure.name()))
 }
 
-/// The file's objective, with what the command line says in its place. Another measure has another slack and specialist than the file's.
+/// The file's objective with the overrides of the command line. If the measure differs from the
+/// file's, slack and specialist of the file do not apply.
 fn wanted(arguments: &Objective, scenario: &Scenario) -> Option<Wanted> {
-    let written = scenario.objective.clone();
-    let mut wanted = match (arguments.objective, written) {
-        (Some(measure), Some(written)) if measure != written.measure => Wanted { threshold: written.threshold, ..Wanted::new(measure) },
+    let mut wanted = match (arguments.objective, scenario.objective.clone()) {
+        (Some(measure), Some(Wanted { threshold, source, measure: other, .. })) if measure != other => {
+            Wanted { threshold, source, ..Wanted::new(measure) }
+        }
         (Some(measure), None) => Wanted::new(measure),
         (_, written) => written?,
     };
+    wanted.source = arguments.source.clone().or(wanted.source);
     wanted.slack = arguments.slack.clone().or(wanted.slack);
     wanted.specialist = arguments.specialist.clone().or(wanted.specialist);
     Some(wanted)
 }
 
 /// # Errors
-/// A discipline would be run twice.
+/// A discipline would run twice.
 fn check_names(queues: &[DisciplineText]) -> Result<(), Failure> {
     let specs: Vec<_> = queues.iter().map(|queue| (queue.spec.discipline.to_string(), queue.spec.limit)).collect();
     match (0..specs.len()).find(|place| specs[..*place].contains(&specs[*place])) {
@@ -217,17 +270,44 @@ fn check_names(queues: &[DisciplineText]) -> Result<(), Failure> {
     }
 }
 
+/// Row name of the file's own queues: the first, and the number of others.
+fn own_name(queues: &[(String, Limit)]) -> String {
+    let mut names: Vec<_> = queues.iter().map(|(name, _)| name.as_str()).collect();
+    names.dedup();
+    match names[..] {
+        [] => "own".to_owned(),
+        [only] => format!("own: {only}"),
+        [first, ..] => format!("own: {first} and {} more", names.len() - 1),
+    }
+}
+
+/// Buffer limits of routers, without duplicates.
+fn buffers(scenario: &Scenario) -> Vec<String> {
+    let mut limits: Vec<_> = scenario.router_queues().iter().map(|(_, limit)| limit.to_string()).collect();
+    limits.sort_unstable();
+    limits.dedup();
+    limits
+}
+
 impl Run {
-    fn of(results: &Results, queue: &str, seconds: f64) -> Self {
-        let all = results.groups.last();
+    /// `source`: the counted source; None: all. `discipline`: of router queues; None: the queues of
+    /// the file.
+    fn of(results: &Results, source: Option<&str>, discipline: Option<&str>, seconds: f64) -> Self {
+        let (all, groups) = results.groups.split_last().expect("results have a group of all sources");
+        let counted = source.and_then(|name| groups.iter().find(|group| group.name == name)).unwrap_or(all);
+        let of_source = |group: &GroupResult| SourceRun { name: group.name.clone(), tail: group.delay.p99, loss: group.loss };
         Self {
-            figures: Figure::ALL.map(|figure| figure.of(results)),
-            seed: results.seed,
-            loss: all.and_then(|all| all.loss),
-            complete: all.map_or(0, |all| all.completion.count),
-            incomplete: all.map_or(0, |all| all.incomplete),
-            flows: all.map_or(0, |all| all.flows),
-            busiest: Busiest::of(results, queue, seconds),
+            figures: Figure::ALL.map(|figure| figure.of(counted)),
+            told: ObjectiveRun {
+                seed: results.seed,
+                value: f64::NAN,
+                loss: counted.loss,
+                complete: counted.completion.count,
+                incomplete: counted.incomplete,
+            },
+            sources: groups.iter().map(of_source).collect(),
+            flows: all.flows,
+            busiest: discipline.and_then(|discipline| Busiest::of(results, discipline, seconds)),
         }
     }
 
@@ -236,16 +316,15 @@ impl Run {
     }
 
     fn told(&self, figure: Figure) -> ObjectiveRun {
-        let Self { seed, loss, complete, incomplete, .. } = *self;
-        ObjectiveRun { seed, value: self.value(figure).unwrap_or(f64::NAN), loss, complete, incomplete }
+        ObjectiveRun { value: self.value(figure).unwrap_or(f64::NAN), ..self.told }
     }
 }
 
 impl Busiest {
-    /// Of the links with this discipline, which are those of routers. Little's law (Operations Research 9, 1961): packets that wait are their rate
-    /// times their mean wait.
+    /// The busiest link of a router with this discipline. Little's law (Operations Research 9, 1961): mean number of waiting packets =
+    /// packet rate x mean wait.
     fn of(results: &Results, queue: &str, seconds: f64) -> Option<Self> {
-        let links = results.links.iter().filter(|link| link.queue == queue && link.wait.is_some());
+        let links = results.links.iter().filter(|link| link.queue == queue && link.class != LinkClass::Host.name() && link.wait.is_some());
         let busiest = links.max_by(|one, other| one.utilisation.total_cmp(&other.utilisation))?;
         Some(Self { name: busiest.name(), backlog: backlog(busiest, seconds) })
     }

@@ -1,14 +1,15 @@
-//! Files that are written: none is one that is read, no two are one, and none is standard output, which has the table.
+//! Checks of output files: none is an input, no two are the same, and none is standard output,
+//! where the table goes.
 
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-/// A file, and the option that names it.
+/// An option and the file it names.
 pub(crate) type Named<'a> = (&'a str, &'a Path);
 
 /// # Errors
-/// A path is `-`, which may be meant for standard output.
+/// The path is `-`, possibly meant as standard output.
 pub(crate) fn check_no_dash((option, path): Named<'_>, expected: &str) -> Result<(), Failure> {
     if path.as_os_str() != "-" {
         return Ok(());
@@ -17,7 +18,7 @@ pub(crate) fn check_no_dash((option, path): Named<'_>, expected: &str) -> Result
 }
 
 /// # Errors
-/// A file that is written is one that is read, or one that is written by another option, or `-`.
+/// An output file is also an input, or the output of another option, or `-`.
 pub(crate) fn check_distinct<'a>(
     read: impl IntoIterator<Item = Named<'a>>,
     written: impl IntoIterator<Item = Named<'a>>,
@@ -34,7 +35,7 @@ pub(crate) fn check_distinct<'a>(
     Ok(())
 }
 
-/// Where a path leads to, whether there is a file yet or not.
+/// Canonical form of a path, for an existing file or a new one.
 fn place(path: &Path) -> PathBuf {
     let of_folder = || {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

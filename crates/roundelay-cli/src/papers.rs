@@ -1,4 +1,4 @@
-//! `roundelay papers`: the papers' tables, figures and theorems, run and judged.
+//! `roundelay papers`: runs the papers' tables, figures and theorems and prints verdicts.
 
 mod memory;
 
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Papers) -> Result<(), Failure> {
     run_all(arguments, &items, &papers)
 }
 
-/// A paper of one plan, from a file.
+/// A paper with a single plan, from a file.
 fn of_file(path: &Path) -> Result<Paper, Failure> {
     let text = text_file::read(path, "a plan in TOML like those in papers/")?;
     let name = path.file_stem().map_or_else(|| "plan".to_owned(), |stem| stem.to_string_lossy().into_owned());
@@ -117,7 +117,8 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
             }
         };
         undecided += judged.undecided();
-        // Times are of the machine: on another one verdicts on them may differ, and that fails nothing.
+        // Measured times depend on the machine: a changed verdict on them is reported but fails
+        // nothing.
         let list = if judged.is_timed { &mut timed } else { &mut changed };
         list.extend(judged.changed().into_iter().map(|change| format!("{} {}: {change}", paper.slug, item.name)));
         write(arguments, paper, &judged, &ran)?;
@@ -143,7 +144,7 @@ fn run_all(arguments: &Papers, items: &[(&Paper, &Item)], papers: &[Paper]) -> R
 }
 
 /// # Errors
-/// There is nothing to draw, which is worth telling before a run.
+/// The plan has no chart: an error before the run.
 fn check_chart(paper: &Paper, item: &Item, plan: &Plan) -> Result<(), Failure> {
     if !plan.charts.is_empty() {
         return Ok(());
@@ -196,14 +197,14 @@ fn cache(arguments: &Papers, paper: &Paper, program: &str) -> Result<Cache, Fail
     }))
 }
 
-/// Where caches are kept: the user's folder for them, else the temporary one.
+/// Default folder of the cache: in the user's cache folder, else in the temporary one.
 fn default_cache() -> PathBuf {
     let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
     let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
     base.unwrap_or_else(std::env::temp_dir).join("roundelay").join("papers")
 }
 
-/// The hash of this program: another one may give other results.
+/// Hash of this program: another build may give other results.
 fn program() -> Result<String, Failure> {
     let bytes = std::env::current_exe().and_then(fs::read).map_err(|error| Failure::run(format!("cannot read this program: {error}")))?;
     let words = bytes.chunks(8).fold(0_u64, |hash, word| {
@@ -213,7 +214,7 @@ fn program() -> Result<String, Failure> {
     Ok(hash([env!("CARGO_PKG_VERSION"), &words.to_string()]))
 }
 
-/// Files of one item.
+/// Writes the output files of one item.
 fn write(arguments: &Papers, paper: &Paper, judged: &Judged<'_>, ran: &Ran) -> Result<(), Failure> {
     if let Some(path) = &arguments.svg {
         let drawing = judged.charts().first().map(Chart::svg).unwrap_or_default();
@@ -238,7 +239,7 @@ fn write(arguments: &Papers, paper: &Paper, judged: &Judged<'_>, ran: &Ran) -> R
     Ok(())
 }
 
-/// A row for each number with each seed.
+/// One row per value and seed.
 fn measurements(ran: &Ran) -> Vec<Measurement<'_>> {
     let mut rows = Vec::new();
     for (variation, figures) in &ran.variations {

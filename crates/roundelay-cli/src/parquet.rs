@@ -1,4 +1,4 @@
-//! Packets into Parquet files as they come.
+//! Parquet files of packets, written during the replay.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use roundelay::{DropReason, Instant};
 use roundelay_report::{Fate, PacketFile, PacketRow, ReportError};
 use roundelay_trace::{PacketFate, PacketRecord, PacketSink};
 
-/// The packets of one discipline.
+/// The packet file of one discipline.
 pub(crate) struct Packets {
     file: PacketFile,
     zero_unix_nanos: i64,
@@ -17,7 +17,7 @@ impl Packets {
         Ok(Self { file: PacketFile::create(path, metadata)?, zero_unix_nanos })
     }
 
-    /// Nanoseconds since the Unix epoch.
+    /// Converts to nanoseconds since the Unix epoch.
     const fn unix_nanos(&self, at: Instant) -> i64 {
         self.zero_unix_nanos.saturating_add((at.as_picos() / 1_000) as i64)
     }

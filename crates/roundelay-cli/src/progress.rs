@@ -8,7 +8,7 @@ use roundelay::Duration;
 use roundelay_sim::scenario;
 use roundelay_trace::Progress;
 
-/// How much of the capture has been replayed. It vanishes when dropped.
+/// Progress of a capture replay. The bar disappears on drop.
 pub(crate) struct Bar {
     bar: ProgressBar,
 }
@@ -36,13 +36,13 @@ impl Drop for Bar {
     }
 }
 
-/// How much time has been simulated, over all replicas. It vanishes when dropped.
+/// Simulated time, over all replicas. The bar disappears on drop.
 struct SimulatedTime {
     bar: ProgressBar,
     end: Duration,
     runs: u64,
     began: std::time::Instant,
-    /// Microseconds shown last.
+    /// Last displayed value in microseconds.
     shown: Mutex<u64>,
 }
 
@@ -55,7 +55,8 @@ impl SimulatedTime {
         Self { bar, end, runs, began: std::time::Instant::now(), shown: Mutex::new(0) }
     }
 
-    /// Microseconds and events of all runs together. Runs tell of them side by side: who comes late with less is not heard.
+    /// `micros` and `events` are sums over all runs. Runs report in parallel, possibly out of
+    /// order: a smaller value is ignored.
     fn show(&self, micros: u64, events: u64) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         if micros < *shown {
@@ -75,7 +76,7 @@ impl Drop for SimulatedTime {
     }
 }
 
-/// How far runs side by side are, over all of them.
+/// Combined progress of parallel runs.
 pub(crate) struct Meeting {
     bar: SimulatedTime,
     micros: AtomicU64,
@@ -87,9 +88,10 @@ impl Meeting {
         Self { bar: SimulatedTime::new(end, runs), micros: AtomicU64::new(0), events: AtomicU64::new(0) }
     }
 
-    /// `told`: what this replica has told before.
+    /// `told`: the last report of this replica.
     pub(crate) fn tell(&self, progress: scenario::Progress, told: &mut (u64, u64)) {
-        // Microseconds of ten thousand long runs can be added up, picoseconds cannot.
+        // Microseconds: the sum over ten thousand long runs fits in u64; picoseconds would
+        // overflow.
         let (micros, events) = (progress.now.as_picos() / 1_000_000, progress.events);
         let more = (micros - told.0, events - told.1);
         *told = (micros, events);

@@ -1,4 +1,4 @@
-//! `roundelay replay`.
+//! `roundelay replay`: records a schedule and replays it under other disciplines.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,7 +17,7 @@ use crate::outputs::{check_distinct, check_no_dash};
 use crate::scenario::Read;
 use crate::{print, style};
 
-/// The files that `--parquet` writes.
+/// Files written by `--parquet`.
 const COLUMNS: [&str; 2] = ["schedule.parquet", "replays.parquet"];
 
 pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
@@ -43,7 +43,8 @@ pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
 }
 
 /// # Errors
-/// Two files are one, a place cannot be written to, or files are wanted of several schedules.
+/// Two files are the same, a path is not writable, a discipline is named twice, or `--parquet` is
+/// given with several schedules.
 fn check_outputs(arguments: &Replay) -> Result<(), Failure> {
     let names: Vec<_> = arguments.with.iter().map(|candidate| &candidate.name).collect();
     if let Some(twice) = names.iter().enumerate().find_map(|(place, name)| names[..place].contains(name).then_some(name)) {
@@ -64,11 +65,11 @@ fn check_outputs(arguments: &Replay) -> Result<(), Failure> {
     if let Some(folder) = parquet {
         std::fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
     }
-    // Begun and given up again: places that cannot be written to are told before a long run.
+    // Created and dropped again: an unwritable path is an error before a long run.
     columns.iter().chain(html).try_for_each(|path| PartialFile::create(path).map(drop)).map_err(Failure::run)
 }
 
-/// The candidates that were named, with the slack that is wanted.
+/// The named candidates, with the slack of the command line.
 fn candidates(arguments: &Replay) -> Vec<Candidate> {
     let lstf = || vec!["lstf".parse().expect("lstf is a discipline")];
     let named = if arguments.with.is_empty() { lstf() } else { arguments.with.clone() };
@@ -76,7 +77,7 @@ fn candidates(arguments: &Replay) -> Vec<Candidate> {
     named.into_iter().map(|candidate| Candidate { slack: arguments.slack, resolution, ..candidate }).collect()
 }
 
-/// The schedule of a Parquet file.
+/// Reads a schedule from a Parquet file.
 fn listed(arguments: &Replay, scenario: &Scenario) -> Result<Arc<Schedule>, Failure> {
     if arguments.runs.replicas > 1 || arguments.runs.seed.is_some() || arguments.plain {
         return Err(Failure::usage("--on: a schedule of a file is one and has no seed; leave out --replicas, --seed and --plain"));
@@ -92,13 +93,13 @@ fn listed(arguments: &Replay, scenario: &Scenario) -> Result<Arc<Schedule>, Fail
     Ok(Arc::new(schedule))
 }
 
-/// A schedule, what came of it under each candidate, and the seconds that recording and each replay took.
+/// A schedule, the outcome under each candidate, and the seconds for recording and for each replay.
 struct Run {
     recorded: Recorded,
     window: Duration,
-    /// Of all packets, those of the warm-up too.
+    /// Over all packets, including the warm-up.
     packet_hops: u64,
-    /// Kept for `--parquet` only: millions of packets.
+    /// Millions of packets: kept for `--parquet` only.
     schedule: Option<Arc<Schedule>>,
     outcomes: Vec<(Outcome, ReplayResult)>,
     recording: f64,
@@ -127,7 +128,7 @@ fn replays(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], li
             let outcome = schedule.replay(candidate, progress())?;
             let [drained, cut] = [Counting::Drained, Counting::Cut].map(|counting| outcome.count(&schedule, counting, threshold));
             let result = ReplayResult::new(&schedule, &outcome, drained, cut);
-            // Where nobody asks for packets, their memory is free for the next replay.
+            // Without `--parquet`, free the packets' memory before the next replay.
             let outcome = if arguments.parquet.is_some() { outcome } else { Outcome { outputs: Vec::new(), ..outcome } };
             Ok(((outcome, result), began.elapsed().as_secs_f64()))
         };
@@ -139,7 +140,7 @@ fn replays(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], li
         Ok(Run { recorded, window, packet_hops, schedule, outcomes, recording, replaying })
     };
     let pool = arguments.runs.pool()?;
-    // Either replicas or candidates run side by side: both would keep many schedules in memory.
+    // Either replicas or candidates run in parallel: both would keep many schedules in memory.
     let runs: Result<Vec<_>, ReplayError> = pool.install(|| match candidates {
         [_] => (0..seeds).into_par_iter().map(one).collect(),
         _ => (0..seeds).map(one).collect(),
@@ -150,7 +151,7 @@ fn replays(arguments: &Replay, scenario: &Scenario, candidates: &[Candidate], li
     })
 }
 
-/// Headers that candidates do not read, and how coarse priorities are.
+/// Notes: options without effect on a candidate, and the step of priorities.
 fn header_notes(arguments: &Replay, candidates: &[Candidate], runs: &[Run]) -> Vec<String> {
     let mut notes = Vec::new();
     let deaf: Vec<_> = candidates.iter().filter(|candidate| !candidate.goes_by_slack()).map(|candidate| candidate.name.as_str()).collect();
@@ -193,8 +194,9 @@ fn write_columns(arguments: &Replay, runs: &[Run], candidates: &[Candidate], met
     write_replays(&replays, recorded, &outcomes, metadata).map_err(Failure::run)
 }
 
-/// What the first candidate's replay took beside a plain run of the same scenario. That run ends with the window, while packets are still on their way: time a
-/// packet-hop is compared.
+/// Prints the extra time of recording and replaying over a plain run of the same scenario. The
+/// plain run ends at the end of the window with packets still in the network: times are per
+/// packet-hop.
 fn plain(scenario: &Scenario, runs: &[Run]) -> Result<(), Failure> {
     let Some(run) = runs.first() else { return Ok(()) };
     let began = Instant::now();

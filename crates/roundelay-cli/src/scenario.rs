@@ -1,4 +1,4 @@
-//! A scenario that the user names, with the captures that it sends.
+//! Reads a scenario file and the captures named in it.
 
 mod captures;
 
@@ -12,14 +12,14 @@ use roundelay_sim::scenario::{ReadCapture, Scenario, ScenarioError};
 use crate::failure::Failure;
 use crate::text_file;
 
-/// A scenario that was read.
+/// A scenario as read.
 pub(crate) struct Read {
-    /// What messages call its file.
+    /// File name for messages.
     pub(crate) name: String,
     pub(crate) scenario: Scenario,
-    /// The file.
+    /// Text of the file.
     pub(crate) text: String,
-    /// What is odd about its captures, a sentence each.
+    /// Notes on oddities of the captures, a sentence each.
     pub(crate) notes: Vec<String>,
 }
 
@@ -27,15 +27,12 @@ impl Read {
     /// Reads a scenario; `-` is standard input.
     ///
     /// # Errors
-    /// It cannot be read, or is none.
+    /// The file cannot be read, or is not a valid scenario.
     pub(crate) fn scenario(path: &Path) -> Result<Self, Failure> {
         Self::with(path, Scenario::from_toml_with)
     }
 
-    /// The same where the network alone is wanted.
-    ///
-    /// # Errors
-    /// As above.
+    /// Reads the network of a scenario, without its sources.
     pub(crate) fn network(path: &Path) -> Result<Self, Failure> {
         Self::with(path, Scenario::network_from_toml)
     }
@@ -52,7 +49,7 @@ impl Read {
 
 type ReadScenario = fn(&str, &str, &Path, &ReadCapture<'_>) -> Result<Scenario, ScenarioError>;
 
-/// The scenario's text, and what it is called.
+/// Name and text of the scenario file.
 fn text(path: &Path) -> Result<(String, String), Failure> {
     const EXPECTED: &str = "a scenario in TOML";
     if path.as_os_str() != "-" {

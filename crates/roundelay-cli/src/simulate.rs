@@ -1,4 +1,4 @@
-//! `roundelay simulate`.
+//! `roundelay simulate`: runs a scenario, once or with several seeds.
 
 mod outputs;
 mod watch;
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
         return print(&estimate(&scenario, arguments, &notes));
     }
     let mut files = Files::create(arguments, &scenario.measures)?;
-    // The scenario's text is what the files' hash is of.
+    // The hash in the files' metadata is that of the scenario's text.
     let metadata = provenance(env!("CARGO_PKG_VERSION"), scenario.seed, &text);
     let watch = Watch::new(&mut files, arguments, &scenario, &metadata)?;
     let results = replicas(&scenario, arguments, &watch)?;
@@ -41,12 +41,12 @@ pub(crate) fn run(arguments: &Simulate) -> Result<(), Failure> {
     let simulated = Simulated { notes, ..Simulated::new(env!("CARGO_PKG_VERSION"), &scenario, results) };
     let page = || simulation_html(&Page { simulated: &simulated, curves: &curves, scenario: &text, provenance: &metadata });
     let written = files.finish(page).and_then(|()| write_columns(arguments, &simulated, &metadata));
-    // What was found is told, whatever became of the files.
+    // Print the results even if writing the files failed.
     print(&show(arguments, &simulated))?;
     written
 }
 
-/// Whoever asks for files as well as for no run gets neither in silence.
+/// Rejects output files together with `--dry-run`, which would write nothing.
 fn check_dry_run(arguments: &Simulate) -> Result<(), Failure> {
     let Simulate { html, parquet, log, pcapng, .. } = arguments;
     let files = [("--html", html), ("--parquet", parquet), ("--log", log), ("--pcapng", pcapng)];
@@ -64,7 +64,7 @@ fn template(name: &str) -> Result<(), Failure> {
     print(text)
 }
 
-/// The scenario as it is to be run, its text, and what is odd about it and its captures.
+/// Reads the scenario to run, with its text and notes on scenario and captures.
 fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String, Vec<String>), Failure> {
     let Read { name, mut scenario, mut text, mut notes } = Read::scenario(path)?;
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
@@ -74,7 +74,7 @@ fn read(path: &Path, arguments: &Simulate) -> Result<(Scenario, String, Vec<Stri
         if changed == 0 {
             return Err(Failure::usage(format!("{name}: --queue is for the queues of routers, and there are none")));
         }
-        // Results of another discipline are results of another scenario.
+        // `--queue` changes the text too: results with another discipline get another hash.
         let limit = queue.limit.map_or_else(String::new, |limit| format!(", buffer {limit}"));
         text = format!("# In the queues of routers, whatever is said below: {}{limit}\n\n{text}", queue.discipline);
     }
@@ -95,7 +95,7 @@ fn write_columns(arguments: &Simulate, simulated: &Simulated, metadata: &[(Strin
     Ok(())
 }
 
-/// Replicas side by side; their order is that of their seeds, whichever is done first.
+/// Runs replicas in parallel; results are in order of seeds.
 fn replicas(scenario: &Scenario, arguments: &Simulate, watch: &Watch<'_>) -> Result<Vec<Results>, Failure> {
     let runs = arguments.runs.count(scenario.seed)?;
     let (meeting, pool) = (arguments.runs.meeting(scenario.duration, runs), arguments.runs.pool()?);

@@ -1,13 +1,14 @@
-//! How wide and in which colours tables are printed.
+//! Width and colours of printed tables.
 
 use std::io::{self, IsTerminal};
 
 use roundelay_report::TableStyle;
 
-/// Narrower than this nothing can be read.
+/// Tables narrower than this are unreadable.
 const NARROWEST: u16 = 20;
 
-/// For standard output: as wide as `COLUMNS` says, else as the terminal is; in colours on a terminal, unless there is a `NO_COLOR`.
+/// Style of standard output. Width: `COLUMNS`, else the terminal's. Colours: on a terminal, unless
+/// `NO_COLOR` is set.
 pub(crate) fn of_stdout() -> TableStyle {
     let terminal = io::stdout().is_terminal();
     let color = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());

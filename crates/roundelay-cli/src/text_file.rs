@@ -1,14 +1,14 @@
-//! Files of text that users hand over: whatever else a path leads to is told with what was expected there.
+//! Reads text files named by users; errors tell the expected content.
 
 use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::failure::Failure;
 
-/// Reads a file that should hold `what`.
+/// Reads a file; `what` describes its expected content.
 ///
 /// # Errors
-/// It is not there, is a folder, cannot be read, or holds no text.
+/// The file is missing, a folder, unreadable, or not UTF-8.
 pub(crate) fn read(path: &Path, what: &str) -> Result<String, Failure> {
     let name = path.display();
     let wrong = |problem: String| Failure::usage(format!("{name}: {problem}; expected {what}"));

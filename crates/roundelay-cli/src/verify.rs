@@ -1,4 +1,4 @@
-//! `roundelay verify`.
+//! `roundelay verify`: checks the log of a simulation.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -31,7 +31,7 @@ fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     })
 }
 
-/// With file and line.
+/// Adds file and line to the error.
 fn unreadable(name: &str, error: VerifyError) -> Failure {
     match error {
         VerifyError::Format { line, error } => Failure::usage(format!("{name}:{line}: {}", clean(&error))),

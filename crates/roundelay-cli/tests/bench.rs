@@ -1,4 +1,5 @@
-//! `roundelay bench` as its users meet it. What it measures differs from run to run: what it prints, saves and compares does not.
+//! `roundelay bench` from the user's side. Measurements differ from run to run; the form of
+//! printed, saved and compared results does not.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-/// A folder of its own for a test, gone when it ends.
+/// A folder for one test, deleted on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -147,7 +148,7 @@ fn what_does_not_go_together_is_refused() {
     }
 }
 
-/// Not every system has them.
+/// Huge pages are not available on every system.
 #[test]
 fn huge_pages_are_there_or_it_says_what_is_missing() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! `roundelay bounds`: what it prints, what it refuses, and that no packet takes longer than it says.
+//! `roundelay bounds`: output, refusals, and a check of the bounds against simulated packets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use roundelay::schedulers::{Discipline, fifo, wf2q_plus};
 use roundelay::{DropReason, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler};
 use serde_json::Value;
 
-/// A file for a test, gone when it ends.
+/// A file for one test, deleted on drop.
 struct File(PathBuf);
 
 impl File {
@@ -35,7 +35,7 @@ fn run(file: &str, arguments: &[&str]) -> (Output, String) {
     (output, file.0.display().to_string())
 }
 
-/// What it prints, having succeeded without a word on stderr.
+/// Output of a successful run with empty stderr.
 fn success(file: &str, arguments: &[&str]) -> String {
     let (output, _) = run(file, arguments);
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -47,7 +47,7 @@ fn json(file: &str, arguments: &[&str]) -> Value {
     serde_json::from_str(&success(file, &[arguments, &["--json"]].concat())).unwrap()
 }
 
-/// What it says of a file that is wrong, the file's name left out.
+/// The error message about an invalid file, without the file's name.
 fn refusal(file: &str, arguments: &[&str]) -> String {
     let (output, name) = run(file, arguments);
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -55,7 +55,7 @@ fn refusal(file: &str, arguments: &[&str]) -> String {
     stderr.replace(&name, "FILE")
 }
 
-/// At 8mbit a byte takes a microsecond. Flow a has a quarter, b three.
+/// At 8 Mbit/s a byte takes a microsecond. Flow a has a quarter of the link, flow b three quarters.
 const TWO: &str = "
 [[flow]]
 name = \"a\"
@@ -109,7 +109,7 @@ fn disciplines_that_promise_nothing_are_left_out_unless_named() {
 fn links_add_up() {
     let delay = |report: &Value, flow: usize| report["disciplines"][0]["flows"][flow]["delay"].as_f64().unwrap();
     let three = json(TWO, &["wf2q_plus", "--rate", "8mbit", "--hops", "3"]);
-    // The burst once, L_k / r twice more, the latency three times.
+    // The burst once, L_k / r for two more links, the latency three times.
     assert_eq!(delay(&three, 0), 0.038);
     let hops = "
 [[hop]]
@@ -121,7 +121,8 @@ maxpkt = \"3000b\"
 discipline = \"drr\"
 ";
     let mixed = json(&(TWO.to_owned() + hops), &["wf2q_plus", "--rate", "8mbit"]);
-    // Against the slower link: 3000 x 4 + 1000 x 4; at 16 Mbit/s (3000 + 2 x 3000) / 2, and what it takes to the next.
+    // On the slower link: 3000 x 4 + 1000 x 4; at 16 Mbit/s (3000 + 2 x 3000) / 2, and the
+    // propagation delay to the next link.
     let drr = mixed["disciplines"][0]["flows"][0]["hops"][1]["latency"]["value"].as_f64().unwrap();
     assert!((delay(&mixed, 0) - (0.016 + 0.0045 + 0.005 + drr)).abs() < 1e-9, "{mixed}");
     assert_eq!(mixed["hops"][1]["discipline"], "drr");
@@ -132,7 +133,8 @@ discipline = \"drr\"
     assert_eq!(json(&unproven, &["wf2q_plus", "--rate", "8mbit"])["disciplines"][0]["flows"][0]["delay"], Value::Null);
 }
 
-/// QFQ's paper prints L_k less than is proven; DRR's bounds are not printed otherwise.
+/// QFQ's paper prints a bound smaller than the proven one by L_k; DRR's printed bounds are the
+/// proven ones.
 #[test]
 fn bounds_as_printed_stand_beside_the_proven_ones() {
     let text = success(TWO, &["drr", "qfq", "--rate", "8mbit", "--sources"]);
@@ -157,7 +159,8 @@ fn sources_are_named() {
     }
 }
 
-/// Picoseconds end at 213 days. The burst alone takes 9 billion seconds, and at a bit per second a packet of `a` 144 days, link after link.
+/// Picoseconds end at 213 days. The burst alone takes 9 billion seconds, and at a bit per second a
+/// packet of `a` takes 144 days on every link.
 #[test]
 fn a_number_that_saturates_is_no_bound() {
     let flow = |name: &str, rest: &str| format!("[[flow]]\nname = \"{name}\"\n{rest}\n");
@@ -181,7 +184,7 @@ fn a_number_that_saturates_is_no_bound() {
     assert!(latency["value"].is_null() && latency["source"].is_string(), "{latency}");
 }
 
-/// Sums over all flows are made once: made anew for each flow, this does not end.
+/// Sums over all flows must be computed once: computed for each flow, this test would not end.
 #[test]
 fn a_hundred_thousand_flows_are_no_feat() {
     let flow = |number: u32| format!("[[flow]]\nname = \"{number}\"\nweight = {}\nrate = 1000\n", 1 + number % 2);
@@ -192,7 +195,7 @@ fn a_hundred_thousand_flows_are_no_feat() {
     assert_eq!(last[..4], ["99999", "2", "13.333kbit", "1kbit"]);
 }
 
-/// The theorems are about packets that are sent: a buffer that drops, or pushes out what others wait behind, voids them.
+/// The theorems are about sent packets: they do not hold for a buffer with drops or push-outs.
 #[test]
 fn a_discipline_with_a_limit_is_refused() {
     for spec in ["drr limit 2", "wfq limit 1", "srr memory_limit 32mb", "scfq limit 150kb"] {
@@ -253,12 +256,12 @@ fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
     assert!(refusal(&hop, &["--rate", "8mbit", "--hops", "2"]).contains("leave out --hops"));
 }
 
-/// Blocks of docs/bounds.md: what follows the three backticks, and what is between these and the next.
+/// Code blocks of docs/bounds.md: the info string and the text of each.
 fn blocks(page: &str) -> Vec<(&str, &str)> {
     page.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n')).collect()
 }
 
-/// A command's words, as a shell takes them: quotes keep words together.
+/// Splits a command into words like a shell: quotes keep words together.
 fn words(command: &str) -> Vec<String> {
     let (mut words, mut quoted) = (vec![String::new()], false);
     for letter in command.chars() {
@@ -301,7 +304,7 @@ fn the_page_shows_what_is_printed() {
     assert!(example.contains(command), "{command}");
 }
 
-/// Whatever the file says, it does not steer the terminal.
+/// Text from a file cannot control the terminal.
 #[test]
 fn names_are_shown_without_what_controls() {
     let steering = "a\u{202e}b\u{61c}c\u{ad}d\u{9b}e\u{e0041}";
@@ -334,7 +337,7 @@ fn where_each_link_has_its_discipline_the_delay_has_none() {
     assert!(success(&silent, &["--rate", "8mbit"]).ends_with("\nNo delay is proven.\n"));
 }
 
-/// When packets of flow 0 have left, in microseconds.
+/// End of transmission of flow 0's packets, in microseconds.
 #[derive(Default)]
 struct Departures(Vec<u64>);
 
@@ -350,7 +353,8 @@ impl Observer<()> for Departures {
     }
 }
 
-/// A link of 8mbit: 1000-byte packets of flow 0 come at these microseconds, and 1500-byte packets of three others in bursts.
+/// A link of 8 Mbit/s: 1000-byte packets of flow 0 arrive at these microseconds, 1500-byte packets
+/// of three other flows in bursts.
 fn through_a_link<D: Discipline>(discipline: &D, arrivals: &[u64], phase: u64) -> Vec<u64> {
     let mut scheduler = discipline.build(1).unwrap();
     for flow in 0..4 {
@@ -373,11 +377,12 @@ fn through_a_link<D: Discipline>(discipline: &D, arrivals: &[u64], phase: u64) -
     departures.0
 }
 
-/// Longest way through three links of a flow with a bucket of 4000 bytes that fills with a byte each 8 microseconds.
+/// The longest delay over three links of a flow with a bucket of 4000 bytes that fills with a byte
+/// every 8 microseconds.
 fn longest_way<D: Discipline>(discipline: &D) -> f64 {
     let mut longest = 0;
     for phase in [0, 1, 7_000, 20_001] {
-        // All that the bucket holds, again and again, and what comes in between as soon as it may.
+        // The full bucket at once, repeatedly, and the packets in between as early as allowed.
         let sent: Vec<u64> = (0..150u64).map(|number| if number % 40 < 20 { number / 4 * 4 * 8_000 } else { number * 8_000 }).collect();
         let mut at = sent.clone();
         for link in 0..3 {

@@ -1,4 +1,4 @@
-//! The command as its users meet it: what it prints where, how it ends, what it says when something is wrong.
+//! The command from the user's side: output, exit status, error messages.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 
-/// A folder of its own for a test, gone when it ends.
+/// A folder for one test, deleted on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -46,7 +46,7 @@ impl Drop for Folder {
 const FLOWS: u32 = 3;
 const PACKETS: u32 = 600;
 
-/// A pcap of raw IPv4: three UDP flows take turns, a full packet each 2 ms.
+/// A pcap of raw IPv4: three UDP flows in turn, a packet of full size every 2 ms.
 fn capture() -> Vec<u8> {
     let header = [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101];
     let mut bytes: Vec<u8> = header.iter().flat_map(|field| field.to_le_bytes()).collect();
@@ -73,14 +73,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// What it prints, having succeeded without a word on stderr.
+/// Output of a successful run with empty stderr.
 fn success(output: Output) -> String {
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{stdout}");
     stdout
 }
 
-/// What it says, having failed with this status and printed nothing.
+/// Error message of a run with this exit status and no output.
 fn failure(output: Output, status: i32) -> String {
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert_eq!((output.status.code(), stdout.as_str()), (Some(status), ""), "{stderr}");
@@ -146,7 +146,7 @@ fn a_file_of_weights_that_is_wrong_is_a_usage_error_with_its_line() {
     assert!(with(&right).status.success());
 }
 
-/// The operating system's words did not say what was expected.
+/// Error messages of the operating system alone do not name the expected content.
 #[test]
 fn what_is_no_file_of_text_is_told_with_what_was_expected() {
     let folder = Folder::new();
@@ -359,7 +359,7 @@ fn list_and_help_tell_of_all_disciplines() {
     assert_says(&success(run(&["--version"])), &[env!("CARGO_PKG_VERSION")]);
 }
 
-/// It began with the command's name, which nobody can run.
+/// Usage lines begin with the program's name, not with the subcommand's.
 #[test]
 fn usage_begins_with_the_name_of_the_program() {
     for command in ["compare", "bench", "bounds", "simulate", "list", "completions"] {
@@ -369,7 +369,7 @@ fn usage_begins_with_the_name_of_the_program() {
     }
 }
 
-/// What stands in a file may stand in a message.
+/// Messages may contain text from files.
 #[test]
 fn a_message_cannot_steer_the_terminal() {
     let folder = Folder::new();
@@ -392,7 +392,7 @@ fn completions_are_scripts() {
     assert_says(&failure(run(&["completions", "csh"]), 2), &["csh", "bash"]);
 }
 
-/// The commands that set a discipline up.
+/// The `tc` commands for a discipline.
 fn commands(capture: &str, spec: &str, flow_by: &str) -> Vec<String> {
     let weight = if flow_by == "dscp" { &["--weight", "dscp ef = 20"][..] } else { &[] };
     let arguments = ["compare", capture, "--rate", "5mbit", "--no-cost", "--json", "--flow-by", flow_by, spec];
@@ -401,7 +401,7 @@ fn commands(capture: &str, spec: &str, flow_by: &str) -> Vec<String> {
     comparison["verdict"]["commands"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect()
 }
 
-/// Makes a virtual interface.
+/// Creates a virtual interface.
 #[cfg(target_os = "linux")]
 const FENCE: &str = "ip link add there type veth peer name back || exit 99\nDEV=there\n";
 
@@ -416,8 +416,8 @@ fn networks_and_tc_can_be_had() -> bool {
     tc.is_ok_and(|output| output.status.success()) && in_a_network_of_its_own(FENCE).is_some_and(|output| output.status.success())
 }
 
-/// Runs commands on a virtual interface in a network of its own, each whatever became of the ones before. What the shell cannot read is a
-/// failure: it would read nothing after it either.
+/// Runs commands on a virtual interface in a separate network namespace, each regardless of earlier
+/// failures. A shell syntax error is a failure, since the shell would skip the remaining commands.
 #[cfg(target_os = "linux")]
 fn run_in_a_network_of_its_own(commands: &[String]) -> String {
     let script = commands.iter().fold(FENCE.to_owned(), |script, line| format!("{script}{{ :\n{line}\n}} 2>&1\n"));
@@ -426,7 +426,7 @@ fn run_in_a_network_of_its_own(commands: &[String]) -> String {
     text(&output.stdout).strip_suffix("all was run\n").unwrap().to_owned()
 }
 
-/// A kernel may lack a discipline; what `tc` itself cannot read is our mistake.
+/// The kernel may lack a discipline; a syntax error reported by `tc` is our mistake.
 #[test]
 #[cfg(target_os = "linux")]
 fn tc_understands_the_commands() {

@@ -1,4 +1,4 @@
-//! Dependencies run one way: what stands later in this list may use what stands earlier, never the other way round.
+//! Order of dependencies: each package may only depend on packages earlier in this list.
 
 use std::process::Command;
 
@@ -15,7 +15,7 @@ const ORDER: [&str; 10] = [
     "roundelay-cli",
 ];
 
-/// The workspace's packages with the names of what they depend on, tests' dependencies excluded.
+/// The workspace's packages with the names of their dependencies, excluding dev-dependencies.
 fn packages() -> Vec<(String, Vec<String>)> {
     let cargo = Command::new(env!("CARGO")).args(["metadata", "--no-deps", "--format-version", "1"]).output().expect("cargo runs");
     let metadata: serde_json::Value = serde_json::from_slice(&cargo.stdout).expect("cargo metadata is JSON");
@@ -56,7 +56,7 @@ fn the_rule_finds_what_breaks_it() {
     assert_eq!(violations(&broken).len(), 2);
 }
 
-/// The reference and the metrics know nothing of each other.
+/// The metrics do not depend on the reference.
 #[test]
 fn oracle_and_yardsticks_are_independent() {
     let packages = packages();

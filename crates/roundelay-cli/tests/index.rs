@@ -1,4 +1,5 @@
-//! `docs/schedulers/README.md`: all disciplines side by side, made from the registry and from the costs measured by `make costs`.
+//! `docs/schedulers/README.md`: a table of all disciplines, generated from the registry and the
+//! costs measured by `make costs`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ fn page(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schedulers").join(name)
 }
 
-/// One of a hundred flows alike, on 100 Mbit/s, packets of up to 1500 bytes.
+/// One of a hundred equal flows on 100 Mbit/s, with packets of up to 1500 bytes.
 fn share() -> Share {
     Share {
         weight: 1,
@@ -23,7 +24,7 @@ fn share() -> Share {
     }
 }
 
-/// What one discipline promises that flow, and takes.
+/// Delay bound of a discipline for this flow, and memory.
 struct Row;
 
 impl Visitor for Row {
@@ -35,7 +36,7 @@ impl Visitor for Row {
     }
 }
 
-/// Instructions a packet by discipline, the generator's taken off.
+/// Net instructions per packet (without the generator), by discipline.
 fn costs() -> Vec<(String, f64)> {
     let text = fs::read_to_string(page("costs.json")).expect("docs/schedulers/costs.json");
     let tables: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -96,7 +97,7 @@ packets a flow and lengths of 1000 bytes, counted under valgrind (`make costs`; 
 kind); disciplines with limits of their own have limits that the load does not reach. What they cost in time, and in cache misses when there are many flows, is `roundelay bench`'s to say.\n"
 }
 
-/// `ROUNDELAY_WRITE=1` writes the page anew (`make index`).
+/// `ROUNDELAY_WRITE=1` rewrites the page (`make index`).
 #[test]
 fn the_index_is_what_the_registry_says() {
     let path = page("README.md");

@@ -1,4 +1,4 @@
-//! What `[meter]` of a scenario adds to the outputs of `roundelay simulate`.
+//! Outputs of `roundelay simulate` added by `[meter]` of a scenario.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use serde_json::Value;
 
-/// Two transfers over TCP of one and seven segments, 10 ms from the router, and two bursts.
+/// Two TCP transfers of one and seven segments, 10 ms from the router, and two bursts.
 const SCENARIO: &str = r#"duration = "2s"
 [[node]]
 name = "r"
@@ -52,7 +52,7 @@ count = 2
 start_step = "1995ms"
 "#;
 
-/// A folder of its own with the scenario, gone when the test ends.
+/// A folder with the scenario for one test, deleted on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -102,7 +102,8 @@ fn text(value: &str) -> Field {
     Field::Str(value.to_owned())
 }
 
-/// Picoseconds of 10 ms, and of a SYN or an acknowledgement and of a full segment over two links of 1 Gbit/s.
+/// Picoseconds of 10 ms; of a SYN or an acknowledgement, and of a full segment, over two links of 1
+/// Gbit/s.
 const WAY: i64 = 10_000_000_000;
 const BARE: i64 = 640_000;
 const DATA: i64 = 24_160_000;
@@ -139,7 +140,8 @@ fn transfers_are_rows_with_times_in_picoseconds() {
     }
 }
 
-/// A file of transfers beside flows of a run without it would be taken for theirs; and JSON has no list of them.
+/// A stale file of transfers is refused: it would be taken for transfers of the new run. JSON
+/// output never lists transfers.
 #[test]
 fn transfers_of_another_run_are_told() {
     let folder = Folder::new("stale", "transfers = true");
@@ -153,7 +155,7 @@ fn transfers_of_another_run_are_told() {
     assert_eq!(listed, stdout(&folder.simulate(&["--json"])));
 }
 
-/// Means over replicas that are all alike are those of one of them; the table and the page have them, too.
+/// Means over identical replicas equal the values of a single one; table and page have them too.
 #[test]
 fn means_by_bytes_are_told() {
     let folder = Folder::new("means", "complete = \"acknowledged\"\nsizes = [1460]");
@@ -177,7 +179,8 @@ fn means_by_bytes_are_told() {
     }
 }
 
-/// Of a link of 1 Gbit/s each packet takes 8 us or less: a burst of 5,000 bytes comes at once, ten milliseconds later.
+/// At 1 Gbit/s a packet takes 8 us or less: a burst of 5,000 bytes arrives in one interval, ten
+/// milliseconds later.
 #[test]
 fn rates_are_rows_and_a_chart() {
     let folder = Folder::new("rates", "rates = \"5ms\"");
@@ -189,7 +192,8 @@ fn rates_are_rows_and_a_chart() {
     let (uint, long) = (Field::ULong, Field::Long);
     let of_flow = |flow: u64, seed: u64| rows.iter().map(of).filter(|row| row[..2] == [uint(seed), uint(flow)]).collect::<Vec<_>>();
     for seed in [1, 2] {
-        // A SYN and a segment of 1,460 bytes with a header of 50; the burst, ten milliseconds and some on its way.
+        // A SYN and a segment of 1,460 bytes with a header of 50; the burst, after slightly more
+        // than ten milliseconds.
         assert_eq!(
             of_flow(0, seed),
             [[uint(seed), uint(0), long(10 * millisecond), uint(40)], [uint(seed), uint(0), long(30 * millisecond), uint(1510)]]
@@ -203,7 +207,8 @@ fn rates_are_rows_and_a_chart() {
     let curves = data["fairness"]["curves"].as_array().unwrap();
     assert_eq!(curves.iter().map(|curve| curve["name"].as_str().unwrap()).collect::<Vec<_>>(), ["all", "bursts"]);
     assert_eq!((data["fairness"]["step"].as_f64(), curves[0]["jain"].as_array().unwrap().len()), (Some(0.005), 400));
-    // Of the four flows two receive 40 and 5,000 bytes in the third interval; of the two bursts one has all.
+    // In the third interval two of the four flows receive 40 and 5,000 bytes; one of the two bursts
+    // receives everything.
     let jain = |curve: usize, place: usize| curves[curve]["jain"][place].as_f64();
     assert!((jain(0, 2).unwrap() - 5040_f64.powi(2) / (4.0 * (1600.0 + 25e6))).abs() < 1e-4);
     assert_eq!((jain(1, 2), jain(1, 3)), (Some(0.5), None));
@@ -215,7 +220,7 @@ fn rates_are_rows_and_a_chart() {
     assert!(String::from_utf8_lossy(&stale.stderr).contains("rates.parquet: left by another run with [meter] rates"));
 }
 
-/// What is much memory is told without a run.
+/// Large memory use is reported before the run.
 #[test]
 fn much_memory_is_told_before_a_run() {
     let folder = Folder::new("memory", "rates = \"100us\"");

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// A folder of its own that vanishes with the test.
+/// A folder for one test, deleted on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -22,7 +22,7 @@ impl Folder {
         file
     }
 
-    /// Flows of 1 and 20 packets behind one slow link, at 70 % of it; the table begins in line 19.
+    /// Flows of 1 and 20 packets on one slow link at 70 % load; the table begins in line 19.
     fn flows(&self, objective: &str) -> PathBuf {
         let text = format!(
             "duration = \"12s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\nrate = \"5mbit\"\n[queue]\ncore = \"fifo limit 100000\"\n\
@@ -75,7 +75,7 @@ fn slack_by_size_makes_flows_as_short_as_sjf_does() {
     assert!(rows[0]["worse"]["mean"].as_f64() > Some(0.2) && rows[2]["worse"]["mean"].as_f64() < Some(0.02), "{results:#}");
 }
 
-/// A planted fault: equal slack makes LSTF a FIFO over the path, whatever the table asks for.
+/// A deliberate fault: with equal slack LSTF is a FIFO over the path, regardless of the objective.
 #[test]
 fn the_wrong_slack_does_not_do() {
     let folder = Folder::new("wrong-slack");
@@ -98,7 +98,8 @@ fn results_do_not_depend_on_the_number_of_threads() {
     assert!(cost["backlog"].as_u64() >= Some(1) && cost["disciplines"][0]["over_fifo"] == 1.0, "{cost}");
 }
 
-/// The command line's measure has its own slack and specialist; fairness is told by what there is.
+/// A measure on the command line has its own slack and specialist; fairness uses the available
+/// figure.
 #[test]
 fn the_command_line_stands_in_for_the_table() {
     let folder = Folder::new("measures");
@@ -123,7 +124,7 @@ fn the_table_and_the_page_say_the_verdict() {
     assert!(html.contains("lstf does as well as sjf") && !html.contains("src=\"http"));
 }
 
-/// A buffer of five packets makes delays short, of those that are left.
+/// A buffer of five packets makes the delays of the remaining packets short.
 #[test]
 fn rows_are_as_written_and_loss_is_not_rewarded() {
     let folder = Folder::new("limit");
@@ -165,13 +166,13 @@ fn wrong_objectives_are_told() {
     assert!(of("[ objective ]\nmeasure = \"fairness\"\n").contains("flows.toml:19: [objective] slack: fairness needs one"));
     let scenario = folder.flows(COMPLETION);
     assert!(error(&scenario, &["--objective", "speed"]).contains("completion, completion-by-bytes, tail"));
-    assert!(error(&scenario, &["--slack", "deadline 1s"]).contains("expected a slack"));
+    assert!(error(&scenario, &["--slack", "priority 1"]).contains("expected a slack"));
     assert!(error(&scenario, &["--with", "sjf"]).contains("'sjf' would run twice"));
     assert!(error(&scenario, &["--html", scenario.to_str().unwrap()]).contains("both the scenario and --html"));
     assert!(error(&scenario, &["--specialist", "lsft"]).contains("lstf"));
 }
 
-/// Other commands do not look at the table.
+/// Other commands ignore the table.
 #[test]
 fn the_example_runs_and_simulate_ignores_its_table() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/scenarios/objective.toml");
@@ -180,4 +181,74 @@ fn the_example_runs_and_simulate_ignores_its_table() {
     let simulated = Command::new(env!("CARGO_BIN_EXE_roundelay")).arg("simulate").arg(&example).arg("--json").output().unwrap();
     let simulated: Value = serde_json::from_slice(&simulated.stdout).unwrap();
     assert_eq!(simulated["notes"].as_array().unwrap().len(), 0, "{}", simulated["notes"]);
+}
+
+/// A call of 100 kbit/s beside TCP flows behind CoDel; the table begins in line 18.
+const CALL: &str = "duration = \"6s\"\nwarmup = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 2\nrate = \"5mbit\"\n[queue]\n\
+    core = \"codel limit 200\"\n[[source]]\nname = \"call\"\nkind = \"cbr\"\nfrom = \"s0\"\nto = \"r0\"\nrate = \"100kbit\"\npacket_len = 200\n\
+    [[source]]\nname = \"bulk\"\nkind = \"tcp\"\nfrom = \"s*\"\nto = \"r*\"\nurgency = \"slack 10s\"\n\
+    [objective]\nmeasure = \"tail\"\nsource = \"call\"\nslack = \"own\"\n";
+
+/// In the tail over all packets, the call is hidden by TCP's packets.
+#[test]
+fn one_source_can_count_and_others_pay() {
+    let folder = Folder::new("source");
+    let scenario = folder.write("call.toml", CALL);
+    let of = |results: &Value, row: usize, key: &str| results["disciplines"][row][key]["mean"].as_f64().unwrap();
+    let call = json(&scenario, &["--replicas", "2"]);
+    assert_eq!((&call["source"], &call["slack"], &call["buffers"]), (&"call".into(), &"own".into(), &serde_json::json!(["200p"])));
+    assert!(of(&call, 2, "value") < 0.1 * of(&call, 0, "value"), "{call:#}");
+    let sources = |row: usize| call["disciplines"][row]["sources"].as_array().unwrap();
+    assert_eq!(sources(2).iter().map(|source| source["name"].as_str().unwrap()).collect::<Vec<_>>(), ["call", "bulk"]);
+    assert_eq!(sources(2)[0]["tail"]["mean"].as_f64().unwrap(), of(&call, 2, "value"));
+    assert!(sources(2)[1]["tail"]["mean"].as_f64() > Some(0.1));
+    let endless = error(&scenario, &["--objective", "completion", "--source", "bulk"]);
+    assert!(endless.contains("[objective] completion of bulk cannot be told: no flow with an end"), "{endless}");
+    assert!(error(&scenario, &["--source", "cal"]).contains("no source is called 'cal' (did you mean 'call'?): sources are call, bulk"));
+}
+
+/// The row of the scenario's own queues; notes on headers that no source writes, and on the slack
+/// of sources without an end.
+#[test]
+fn own_queues_are_a_row_and_what_headers_lack_is_told() {
+    let folder = Folder::new("own");
+    let scenario = folder.write("call.toml", CALL);
+    let results = json(&scenario, &["--with", "edf", "--replicas", "2", "--slack", "size 1s"]);
+    let queues: Vec<_> = results["disciplines"].as_array().unwrap().iter().map(|row| row["queue"].as_str().unwrap()).collect();
+    assert_eq!(queues, ["fifo", "fifo_plus", "lstf", "edf", "own: codel"]);
+    let notes: Vec<_> = results["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
+    let has = |start: &str, end: &str| notes.iter().any(|note| note.starts_with(start) && note.ends_with(end));
+    assert!(has("Under edf: No source gives its packets deadlines", ": edf."), "{notes:?}");
+    assert!(has("Under lstf: Flows of these sources have no end", ": call, bulk."), "{notes:?}");
+    let table = stdout(&scenario, &["--replicas", "2", "--no-cost"]);
+    for part in [
+        "99th percentile of packet delay, of call.",
+        "Slack of lstf: of each source its own.",
+        "Buffers of routers: 200p.",
+        "own: codel",
+        "p99 delay, and loss if any",
+    ] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    let own_is_fifo = folder.write("fifo.toml", &CALL.replace("codel limit 200", "fifo limit 200"));
+    assert_eq!(json(&own_is_fifo, &["--replicas", "1"])["disciplines"].as_array().unwrap().len(), 3);
+}
+
+/// Interactive packets must arrive within 40 ms; bulk TCP fills the queue.
+#[test]
+fn deadlines_are_met_as_edf_meets_them() {
+    let folder = Folder::new("deadline");
+    let wanted = "[objective]\nmeasure = \"deadline\"\nsource = \"call\"\nslack = \"own\"\n[meter]\nlate = \"40ms\"\n";
+    let calls = CALL.replace("packet_len = 200\n", "packet_len = 200\nurgency = \"deadline 40ms\"\n").replace("slack 10s", "deadline 10s");
+    let (network, _) = calls.split_once("[objective]").unwrap();
+    let results = json(&folder.write("call.toml", &format!("{network}{wanted}")), &["--replicas", "2"]);
+    assert_eq!((&results["figure"], &results["specialist"]), (&"in_time".into(), &"edf".into()));
+    let in_time = |row: usize| results["disciplines"][row]["value"]["mean"].as_f64().unwrap();
+    assert!(in_time(0) < 0.9 && in_time(1) > 0.99 && (in_time(2) - in_time(1)).abs() < 0.01, "{results:#}");
+    assert_eq!((&results["lstf"]["answer"], &results["fifo"]["answer"]), (&"does".into(), &"does_not".into()));
+    let scenario = folder.write("plain.toml", network);
+    let one = json(&scenario, &["--objective", "deadline", "--slack", "deadline 40ms", "--source", "call", "--replicas", "2"]);
+    assert!(one["disciplines"][1]["value"]["mean"].as_f64() < Some(0.99), "one deadline for all does not tell calls from bulk: {one:#}");
+    assert!(error(&scenario, &["--objective", "deadline"]).contains("deadline needs one, as in slack = \"deadline 10ms\""));
+    assert!(error(&scenario, &["--objective", "deadline", "--slack", "slack 1s"]).contains("which delay is late?"));
 }

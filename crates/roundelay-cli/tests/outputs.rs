@@ -1,4 +1,4 @@
-//! All that `roundelay simulate` writes stands on its page: docs/simulator/outputs.md.
+//! docs/simulator/outputs.md describes all outputs of `roundelay simulate`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -39,13 +39,13 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The page below a heading, until the next.
+/// The text below a heading, up to the next heading.
 fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     let (_, rest) = page.split_once(&format!("\n### {heading}\n")).unwrap_or_else(|| panic!("no heading '{heading}'"));
     rest.split("\n#").next().unwrap()
 }
 
-/// A run with all outputs: its folder, what it printed with and without `--json`.
+/// A run with all outputs: the folder, and stdout with and without `--json`.
 fn outputs() -> (PathBuf, String, String) {
     let folder = std::env::temp_dir().join(format!("roundelay-outputs-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
@@ -61,7 +61,7 @@ fn outputs() -> (PathBuf, String, String) {
     (folder, json, run(&[]))
 }
 
-/// The heading under which an object's keys stand, by its path; objects of one shape share one.
+/// The heading for an object's keys, by path; objects of the same shape share a heading.
 fn heading(path: &str, object: &serde_json::Map<String, Value>) -> String {
     let shapes = [("half_width", "interval"), ("p999", "spread"), ("on_their_way", "packets")];
     let shape = shapes.into_iter().find(|(key, _)| object.contains_key(*key));
@@ -81,7 +81,7 @@ fn keys(value: &Value, path: &str, found: &mut BTreeSet<(String, String)>) {
     }
 }
 
-/// A column's type as the page writes it: what it holds, and whether it may be null.
+/// Type of a column in the page's notation, including nullability.
 fn kind(column: &ColumnDescriptor) -> String {
     let unsigned =
         |bits: i8| matches!(column.logical_type_ref(), Some(LogicalType::Integer(int)) if int.bit_width == bits && !int.is_signed);
@@ -120,7 +120,7 @@ fn all_that_is_written_stands_on_the_page() {
     assert!(found.len() > 120, "{}", found.len());
     let missing: Vec<_> = found.iter().filter(|(heading, key)| !section(&page, heading).contains(&format!("| `{key}`"))).collect();
     assert!(missing.is_empty(), "{missing:#?}");
-    // Each row of a section is something that is written.
+    // Each row of a section must exist in the output.
     for (heading, _) in &found {
         let rows = section(&page, heading).lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
         let old: Vec<_> = rows.filter(|row| !found.contains(&(heading.clone(), (*row).to_owned()))).collect();

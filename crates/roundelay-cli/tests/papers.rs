@@ -1,4 +1,4 @@
-//! `roundelay papers` as its users meet it.
+//! `roundelay papers` from the user's side.
 
 use std::fs;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ y = "kbit/s"
 curves = ["DRR: ranks, kbit/s"]
 "#;
 
-/// A folder of its own for a test, with the plan in it, gone when it ends.
+/// A folder with the plan for one test, deleted on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -48,7 +48,7 @@ impl Folder {
         self.0.join(name).to_str().unwrap().to_owned()
     }
 
-    /// Runs the plan with its cache in the folder.
+    /// Runs the plan with the cache in this folder.
     fn run(&self, options: &[&str]) -> Output {
         papers(&[&[&*self.path("plan.toml"), "--cache", &self.path("cache")], options].concat())
     }
@@ -152,7 +152,8 @@ fn what_is_wrong_is_said_with_what_is_legal() {
     );
 }
 
-/// An error in the scenario of a plan came after the run had begun, without a line of the plan and with the status of a run that failed.
+/// Formerly, an error in a plan's scenario appeared after the start of the run, without the line of
+/// the plan, and with exit status 1.
 #[test]
 fn an_error_in_a_plan_has_its_file_and_line() {
     let folder = Folder::new("lines");
@@ -189,7 +190,8 @@ fn what_cannot_be_drawn_or_written_is_told_before_a_run() {
     }
 }
 
-/// A reason is written for a verdict on a discipline: of a planted one it says nothing.
+/// Reasons in a plan explain the verdict on the examined discipline; they are left out for a
+/// replacement.
 #[test]
 fn reasons_are_of_the_discipline_examined() {
     let folder = Folder::new("reasons");

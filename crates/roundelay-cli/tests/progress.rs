@@ -1,4 +1,4 @@
-//! The progress bar of `roundelay simulate`, which is there only in a terminal: `script` makes one.
+//! Progress bar of `roundelay simulate`, shown only on a terminal; `script` provides one.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ to = "r*"
 rate = "2mbit"
 "#;
 
-/// What a terminal shows of the command, `None` where no `script` is there to make one.
+/// Terminal output of the command; `None` if there is no `script`.
 fn in_a_terminal(name: &str, options: &str) -> Option<String> {
     let path = std::env::temp_dir().join(format!("roundelay-progress-{}-{name}.toml", std::process::id()));
     fs::write(&path, SCENARIO).unwrap();
@@ -26,7 +26,8 @@ fn in_a_terminal(name: &str, options: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Simulated time so far, of how much, and how many events a second that takes; over all replicas. It is gone in the end, and the table is there.
+/// The bar shows simulated time, total time, and events per second, over all replicas. At the end
+/// the bar disappears and the table is printed.
 #[test]
 fn a_terminal_sees_simulated_time_and_rate() {
     for options in ["", "--replicas 3"] {

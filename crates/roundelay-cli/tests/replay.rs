@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const SOURCES: &str = "[[source]]\nkind = \"poisson\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"1100kbit\"\npacket_len = 1000\n";
 
-/// A folder of its own that vanishes with the test.
+/// A folder for one test, deleted on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -60,8 +60,8 @@ fn all(results: &Value, candidate: usize) -> &Value {
     &results["candidates"][candidate]["replicas"][0]["drained"]["all"]
 }
 
-/// One congestion point: LSTF that interrupts packets is never late, whatever the schedule was; one that does not is late by no more than a packet.
-/// FIFO, which goes by nothing, is late by far.
+/// One congestion point: preemptive LSTF is never late for any schedule; non-preemptive LSTF is
+/// late by at most a packet; FIFO, which reads no header, is late by far.
 #[test]
 fn lstf_replays_what_a_random_queue_did() {
     let folder = Folder::new("random");
@@ -75,9 +75,13 @@ fn lstf_replays_what_a_random_queue_did() {
     let fifo = all(&results, 2);
     assert!(fifo["overdue_by_threshold"].as_u64().unwrap() > packets / 10 && fifo["worst_ps"].as_u64().unwrap() > 16_000_000_000);
     assert_eq!(results["candidates"][2]["with"], "fifo");
+    let table = String::from_utf8(replay(&folder.scenario("random"), &["--with", "lstf preempt", "--with", "fifo", "-q"]).stdout).unwrap();
+    let table = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(table.contains("fifo does not replay the schedule: ") && table.contains(" by more than T, the latest by "), "{table}");
+    assert!(table.contains("lstf preempt replays the schedule: no packet leaves the network later than recorded."), "{table}");
 }
 
-/// A schedule in Parquet is replayed as the run that it was recorded from, here or on another network.
+/// A schedule from Parquet is replayed like the recorded run, on the same network or another.
 #[test]
 fn a_schedule_in_a_file_is_the_schedule_of_the_run() {
     let folder = Folder::new("listed");
@@ -105,7 +109,7 @@ fn a_schedule_in_a_file_is_the_schedule_of_the_run() {
     assert!(message.contains("no Parquet file"), "{message}");
 }
 
-/// The same bytes for any number of threads; replicas have means and intervals.
+/// The same bytes for any number of threads; results of replicas have means and intervals.
 #[test]
 fn results_do_not_depend_on_threads() {
     let folder = Folder::new("threads");
@@ -119,21 +123,29 @@ fn results_do_not_depend_on_threads() {
     assert_eq!(results["candidates"][0]["replicas"], results["candidates"][1]["replicas"], "EDF decides as LSTF does");
 }
 
-/// The table names T, both ways to count, congestion points and ratios of delays.
+/// The table shows T, both ways of counting, congestion points and delay ratios.
 #[test]
 fn the_table_says_what_it_counts() {
     let folder = Folder::new("table");
     let output = replay(&folder.scenario("lifo"), &["--threshold", "1ms", "--slack", "path-end", "--resolution", "1us", "--plain", "-q"]);
     let table = String::from_utf8(output.stdout).unwrap();
-    for part in ["T = 1.00 ms", "drained", "cut", "congestion points", "delay ratio", "lstf", "o - i, rounded down to multiples of 1.00 µs"]
-    {
+    for part in [
+        "T = 1.00 ms",
+        "drained",
+        "cut",
+        "congestion points",
+        "delay ratio",
+        "lstf replays the schedule: no packet",
+        "o - i, rounded down to multiples of 1.00 µs",
+    ] {
         assert!(table.contains(part), "{part}: {table}");
     }
     let plain = String::from_utf8(output.stderr).unwrap();
     assert!(plain.contains("a plain run takes") && plain.contains("times as long"), "{plain}");
 }
 
-/// The page has the tables and a chart of delays and one of congestion points, a curve for each discipline.
+/// The page has the tables, a chart of delays and one of congestion points, with a curve for each
+/// discipline.
 #[test]
 fn the_page_has_tables_and_charts() {
     let folder = Folder::new("page");
@@ -157,7 +169,8 @@ fn wrong_input_is_told() {
     assert!(error(&scenario, &["--with", "lsft"]).contains("lstf"));
     assert!(error(&scenario, &["--with", "lstf", "--with", "lstf"]).contains("named twice"));
     assert!(error(&scenario, &["--slack", "much"]).contains("wait, path-end or none"));
-    assert!(error(&scenario, &["--threshold", "1x"]).contains("a number and s, ms, us or ns"));
+    assert!(error(&scenario, &["--threshold", "1x"]).contains("'1x': expected a time in s, ms, us or ns"));
+    assert!(error(&scenario, &["--resolution", "10"]).contains("'10' has no unit: expected a time in s, ms, us or ns"));
     assert!(error(&scenario, &["--parquet", "x", "--replicas", "2"]).contains("tells of one schedule"));
     assert!(error(&scenario, &["--parquet", "-"]).contains("standard output is for the table"));
     assert!(error(&folder.0.join("none.toml"), &[]).contains("none.toml"));
@@ -171,7 +184,7 @@ fn wrong_input_is_told() {
     assert!(message.contains("its wire loses packets"), "{message}");
 }
 
-/// What is odd about a capture is told, as `simulate` does.
+/// Oddities of a capture are reported, as in `simulate`.
 #[test]
 fn notes_on_captures_are_told() {
     let folder = Folder::new("notes");
@@ -184,7 +197,7 @@ fn notes_on_captures_are_told() {
     assert!(results["notes"][0].as_str().unwrap().contains("cut.pcap"), "{}", results["notes"]);
 }
 
-/// Options that a discipline does not read, and the step of priorities.
+/// Notes on options without effect on a discipline, and on the step of priorities.
 #[test]
 fn headers_that_are_not_read_are_told() {
     let folder = Folder::new("headers");

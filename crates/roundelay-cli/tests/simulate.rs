@@ -1,4 +1,4 @@
-//! `roundelay simulate` as its users meet it.
+//! `roundelay simulate` from the user's side.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
-/// A scenario in a file of its own, gone when the test ends.
+/// A scenario file for one test, deleted on drop.
 struct Scenario(PathBuf);
 
 impl Scenario {
@@ -95,7 +95,7 @@ fn examples_run() {
     let results: Value = serde_json::from_str(&stdout(&run(&["examples/scenarios/cities.toml", "--json"]))).unwrap();
     let all = &results["replicas"][0]["groups"][0];
     assert_eq!((all["name"].as_str(), all["flows"].as_u64(), all["packets"]["lost"].as_u64()), (Some("everybody"), Some(90), Some(0)));
-    // 90 flows of 2 Mbit/s, none of which is in anybody's way.
+    // 90 flows of 2 Mbit/s without any conflict.
     let throughput = all["throughput"].as_f64().unwrap();
     assert!((1.7e8..1.9e8).contains(&throughput), "{throughput}");
 }
@@ -134,6 +134,19 @@ fn the_table_has_sources_transfers_and_links() {
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
 }
 
+/// The table has a column for marks of Edge-CoDel if there are any.
+#[test]
+fn the_table_has_marks_of_edge_codel() {
+    let text = "duration = \"3s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\nrate = \"5mbit\"\n[queue]\ncore = \"fifo limit 200\"\n\
+        [[source]]\nname = \"bulk\"\nkind = \"tcp\"\nfrom = \"s*\"\nto = \"r*\"\ntcp = { ecn = true }\nedge_codel = { mark = true }\n";
+    let table = |text: &str| {
+        let scenario = Scenario::new("edge-marks", text);
+        stdout(&run(&[scenario.path()]))
+    };
+    assert!(table(text).contains("edge marks"), "{}", table(text));
+    assert!(!table(&text.replace("edge_codel = { mark = true }\n", "")).contains("edge marks"));
+}
+
 #[test]
 fn what_is_wrong_is_said_and_the_status_is_2() {
     let scenario = Scenario::new("wrong", &SHORT.replace("pairs = 10", "pairs = 0"));
@@ -162,7 +175,8 @@ fn parquet_has_a_row_a_replica_and_flow() {
         let file = fs::File::open(folder.join(name)).unwrap();
         SerializedFileReader::new(file).unwrap().metadata().file_metadata().num_rows()
     };
-    // Ten steady flows, and two of the client and the server; 20 pairs of access links and the one between the routers.
+    // Ten steady flows, and two between client and server; 20 pairs of access links, and the pair
+    // between the routers.
     assert_eq!((rows("flows.parquet"), rows("links.parquet")), (2 * 12, 2 * 42));
     fs::remove_dir_all(folder).unwrap();
 }
@@ -175,7 +189,8 @@ fn a_template_can_be_run() {
     assert!(stdout(&run(&[scenario.path(), "-q"])).contains("long way"));
 }
 
-/// A discipline for which a table of decision costs has no time was told as a run that failed, without the file.
+/// Formerly, a missing discipline in a table of decision costs was reported as a failed run,
+/// without the file.
 #[test]
 fn a_discipline_without_a_decision_cost_is_a_wrong_use() {
     let scenario = std::env::temp_dir().join(format!("roundelay-decision-{}.toml", std::process::id()));

@@ -1,4 +1,4 @@
-//! What `roundelay simulate` reads and writes beside scenario and table, and `roundelay verify`, which reads a part of it.
+//! Further inputs and outputs of `roundelay simulate`, and `roundelay verify`, which reads the log.
 
 use std::fs;
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-/// Two seconds of two senders that are too many for a link that loses packets, and a third that comes and goes.
+/// Two seconds: two senders overload a lossy link; a third sends short TCP transfers.
 const SCENARIO: &str = r#"duration = "2s"
 [topology]
 template = "dumbbell"
@@ -60,7 +60,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A folder of its own, gone when the test ends.
+/// A folder for one test, deleted on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -82,7 +82,7 @@ impl Drop for Folder {
     }
 }
 
-/// A scenario's log.
+/// Path of a new log of the scenario.
 fn log(folder: &Folder) -> String {
     let path = folder.path("run.log");
     stdout(&run(&["simulate", &folder.path("scenario.toml"), "--log", &path], ""));
@@ -98,7 +98,7 @@ fn a_log_is_verified() {
         assert!(said.contains(piece), "no '{piece}' in\n{said}");
     }
     assert!(!said.contains("– "), "every check had something to check:\n{said}");
-    // The log is all that it needs, by whatever way it comes.
+    // `verify` needs only the log, from a file or standard input.
     let text = fs::read_to_string(&path).unwrap();
     let json: serde_json::Value = serde_json::from_str(&stdout(&run(&["verify", "-", "--json"], &text))).unwrap();
     assert_eq!(json["faults"].as_array().unwrap().len(), 0);
@@ -106,7 +106,7 @@ fn a_log_is_verified() {
     assert_eq!(json["totals"]["events"].as_u64().unwrap(), text.lines().count() as u64 - 1);
 }
 
-/// One line of the log is changed: a line that has all of `marks`, the second one.
+/// Changes one line of the log: the second that contains all of `marks`.
 fn lie(log: &str, marks: &[&str], change: impl Fn(&str) -> String) -> (String, usize) {
     let fits = |line: &&str| marks.iter().all(|mark| line.contains(mark));
     let (at, line) = log.lines().enumerate().filter(|(_, line)| fits(line)).nth(1).unwrap_or_else(|| panic!("no {marks:?}"));
@@ -116,7 +116,7 @@ fn lie(log: &str, marks: &[&str], change: impl Fn(&str) -> String) -> (String, u
     (lines.join("\n") + "\n", at + 1)
 }
 
-/// A number of a line, changed.
+/// Changes a number of a line.
 fn number(line: &str, key: &str, change: impl Fn(u64) -> u64) -> String {
     let mut value: serde_json::Value = serde_json::from_str(line).unwrap();
     value[key] = change(value[key].as_u64().unwrap()).into();
@@ -176,7 +176,7 @@ fn what_is_no_log_is_a_wrong_use() {
     let missing = run(&["verify", "nowhere.log"], "");
     assert_eq!(missing.status.code(), Some(2));
     assert!(stderr(&missing).contains("nowhere.log: "));
-    // A log that stops is one, but of a run that was cut off.
+    // A log without its last lines is a valid log of a run that was cut off (status 1).
     let whole_lines = &text[..text.trim_end().rfind('\n').unwrap() + 1];
     for cut in [whole_lines, cut] {
         let output = run(&["verify", "-"], cut);
@@ -185,7 +185,8 @@ fn what_is_no_log_is_a_wrong_use() {
     }
 }
 
-/// One lie about a link makes all that it sends wrong: told once, the rest counted.
+/// One wrong value for a link invalidates all its transmissions: one fault is reported, the rest is
+/// counted.
 #[test]
 fn a_fault_is_told_before_its_wake() {
     let folder = Folder::new("wake");
@@ -217,7 +218,7 @@ fn what_is_odd_about_a_scenario_is_told() {
     assert!(both.status.code() == Some(2) && stderr(&both).contains("--html: --dry-run runs nothing"), "{}", stderr(&both));
 }
 
-/// Whoever names a file that is not there is told in one way, whatever it should be.
+/// A missing file is a usage error (status 2), for every kind of file.
 #[test]
 fn files_that_are_not_there_are_a_wrong_use() {
     for arguments in [&["simulate", "none"][..], &["compare", "none", "--rate", "1mbit"], &["verify", "none"], &["bounds", "none"]] {
@@ -271,7 +272,7 @@ fn logs_are_of_one_run() {
     assert!(stderr(&output).contains("no-such-folder/run.log: cannot create"), "{}", stderr(&output));
 }
 
-/// Packets of one run are not left beside flows of another.
+/// Packet files of one run are not left beside flow files of another.
 #[test]
 fn columns_of_two_runs_do_not_mix() {
     let folder = Folder::new("mixed");
@@ -283,7 +284,7 @@ fn columns_of_two_runs_do_not_mix() {
     stdout(&run(&["simulate", &scenario, "--parquet", &results, "--packets", "--seed", "2"], ""));
 }
 
-/// A run of a million seconds is not over before it says so.
+/// The error must come before a run of a million seconds.
 #[test]
 fn places_that_cannot_be_written_to_are_told_before_a_run() {
     let folder = Folder::new("places");
@@ -305,7 +306,8 @@ fn names(folder: &str) -> Vec<String> {
     names
 }
 
-/// Sends a signal to a command once it has begun a file with `mark` in its name in a folder, and waits for its end.
+/// Waits until the command has created a file with `mark` in its name in the folder; sends a
+/// signal, and waits for the end.
 #[cfg(unix)]
 fn interrupt(mut child: std::process::Child, signal: &str, folder: &str, mark: &str) -> Option<i32> {
     while !names(folder).iter().any(|name| name.contains(mark)) {
@@ -323,7 +325,8 @@ fn interrupt(mut child: std::process::Child, signal: &str, folder: &str, mark: &
     panic!("it goes on after SIG{signal}");
 }
 
-/// Whether the tests themselves have been started so that a signal is ignored, as `nohup` does: then a command that they start ignores it, too.
+/// True if the tests themselves run with this signal ignored, as under `nohup`: their child
+/// processes then ignore it too.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -331,7 +334,7 @@ fn is_ignored(signal: i32) -> bool {
     mask.unwrap_or(0) >> (signal - 1) & 1 == 1
 }
 
-/// Whoever ends a run finds no half of a file.
+/// An interrupted run leaves no incomplete file.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_leaves_nothing() {
@@ -343,14 +346,15 @@ fn an_interrupted_run_leaves_nothing() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_roundelay"));
         command.args(["simulate", &folder.path("scenario.toml"), "--log", &log, "--pcapng", &capture]);
         let child = command.args(["--parquet", &results, "--packets"]).stderr(Stdio::null()).spawn().unwrap();
-        // Hops are the last file that is begun. The signal ends it as if it had not listened.
+        // The file of hops is created last. The exit status is that of the signal.
         assert_eq!(interrupt(child, name, &results, "hops"), Some(number));
         assert!(names(&results).is_empty(), "{:?}", names(&results));
         assert_eq!(names(folder.0.to_str().unwrap()), ["results", "scenario.toml"]);
     }
 }
 
-/// What `nohup` and shells have a process ignore does not end it; a file that grows beyond what is allowed is an error like others.
+/// Signals ignored through `nohup` or a shell do not end the process; a file beyond the size limit
+/// is an ordinary error.
 #[cfg(unix)]
 #[test]
 fn what_is_to_be_ignored_is_ignored_and_large_files_are_errors() {
@@ -372,7 +376,7 @@ fn what_is_to_be_ignored_is_ignored_and_large_files_are_errors() {
     assert!(Path::new(&capture).exists(), "it went on to the end");
 }
 
-/// A comparison that waits for more of its capture.
+/// The comparison waits for more of its capture.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_comparison_leaves_nothing() {
@@ -390,7 +394,7 @@ fn an_interrupted_comparison_leaves_nothing() {
     assert!(names(&results).is_empty(), "{:?}", names(&results));
 }
 
-/// tshark reads the capture, where there is one: each link is an interface by its name.
+/// tshark, if installed, reads the capture: each link is an interface with the link's name.
 #[test]
 fn wireshark_reads_the_capture() {
     let folder = Folder::new("pcapng");
@@ -406,7 +410,8 @@ fn wireshark_reads_the_capture() {
         assert!(rows.iter().any(|row| row[0] == name), "nothing on '{name}'");
     }
     assert!(rows.iter().any(|row| row[1] == "1000" && row[2] == "10.0.0.2"), "{:?}", rows[0]);
-    // What a host sends and gets, as docs/simulator/outputs.md has it: all that is odd about its connections is what was sent again.
+    // Packets of a host, as described in docs/simulator/outputs.md: retransmissions are the only
+    // anomalies of its connections.
     let host = folder.path("host.pcapng");
     let filter = "frame.interface_name in {\"s2 to left\", \"left to s2\"}";
     stdout(&Command::new("tshark").args(["-r", &capture, "-Y", filter, "-w", &host]).output().unwrap());
@@ -417,7 +422,7 @@ fn wireshark_reads_the_capture() {
     assert!(of("tcp.len > 0 && tcp.flags.ack == 1") > 0 && of("tcp.len > 0 && tcp.seq == 1") > 0);
 }
 
-/// The data that the page's script draws from.
+/// Data of the page's script.
 fn embedded(page: &str) -> serde_json::Value {
     let (_, data) = page.split_once("<script type=\"application/json\" id=\"data\">").expect("data");
     serde_json::from_str(data.split("</script>").next().unwrap()).expect("JSON")
@@ -447,7 +452,7 @@ fn a_page_has_all_and_needs_nothing() {
         assert_eq!(own, allowed, "{foreign}");
     }
     let data = embedded(&page);
-    // 200 steps over the first of the links, which is the one that drops; what it dropped is what the results say.
+    // 200 steps of the first link, the one with drops; the drops equal those in the results.
     let link = &data["links"][0];
     assert_eq!(link["name"], "left > right");
     let sum = |key: &str| link[key].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).sum::<f64>();
@@ -482,7 +487,7 @@ fn a_page_of_replicas_has_intervals_and_a_row_each() {
     }
 }
 
-/// Names come from files that anyone may have made.
+/// Names come from untrusted files.
 #[test]
 fn names_cannot_break_the_page() {
     let folder = Folder::new("hostile");
@@ -511,7 +516,7 @@ fn a_scenario_comes_by_standard_input() {
     assert!(stderr(&output).contains("standard input:1: duration: 1: expected a time in s, ms, us or ns"), "{}", stderr(&output));
 }
 
-/// `--queue` is for what leaves routers, and keeps buffers.
+/// `--queue` changes the queues of routers, and keeps buffer sizes.
 #[test]
 fn one_scenario_runs_under_several_disciplines() {
     let folder = Folder::new("queue");
@@ -540,7 +545,7 @@ fn one_scenario_runs_under_several_disciplines() {
     let wrong = run(&["simulate", &scenario, "--queue", "fifa"], "");
     assert_eq!(wrong.status.code(), Some(2));
     assert!(stderr(&wrong).contains("fifa"), "{}", stderr(&wrong));
-    // The page and the hash of its configuration tell.
+    // The page, and the hash of its configuration, show the change.
     let hash = |arguments: &[&str]| {
         let path = folder.path("page.html");
         stdout(&run(&[&["simulate", &scenario, "--html", &path], arguments].concat(), ""));
@@ -561,7 +566,7 @@ fn the_table_names_disciplines_and_buffers() {
     }
 }
 
-/// Both commands make the folder that `--parquet` names, with those above it.
+/// Both commands create the folder of `--parquet`, including its parents.
 #[test]
 fn folders_are_made_where_there_are_none() {
     let folder = Folder::new("folders");
@@ -574,7 +579,7 @@ fn folders_are_made_where_there_are_none() {
 
 const CAPTURE: &str = "examples/captures/home-downlink.pcap";
 
-/// A host that sends the capture to another one over a link, as `compare` does over a port.
+/// A host sends the capture to another over a link, as `compare` does over a port.
 fn replay(folder: &Folder, source: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let capture = root.join(CAPTURE).canonicalize().unwrap();
@@ -594,7 +599,7 @@ fn group(scenario: &str, more: &[&str]) -> serde_json::Value {
     results["replicas"][0]["groups"][0].clone()
 }
 
-/// A capture in a simulation is what it is in `compare`: flows, packets, and those that a full queue drops.
+/// A capture gives the same flows, packets and drops in a simulation as in `compare`.
 #[test]
 fn a_capture_is_sent_as_compare_replays_it() {
     let folder = Folder::new("capture");
@@ -621,7 +626,7 @@ fn flows_of_a_capture_are_dealt_out() {
     let sent = |from: &str| links.iter().find(|link| link["from"] == from).unwrap()["arrived"].as_u64().unwrap();
     assert_eq!(sent("a0") + sent("a1"), one["packets"]["sent"].as_u64().unwrap());
     assert!(sent("a0") > 0 && sent("a1") > 0);
-    // Told apart by their senders alone there are fewer, and half of the time is not all of it.
+    // By sender alone there are fewer flows, and a part of the time has fewer packets.
     let by_sender = group(&replay(&folder, "from = \"a0\"\nto = \"b0\"\nflow_by = \"src\""), &[]);
     assert!(by_sender["flows"].as_u64() < one["flows"].as_u64());
     let cut = group(&replay(&folder, "from = \"a0\"\nto = \"b0\"\nstart = \"1s\"\nstop = \"3s\""), &[]);
@@ -650,7 +655,8 @@ fn captures_that_cannot_be_read_are_told_with_their_line() {
     assert!(said.contains("unknown variant `port`, expected one of `5tuple`, `src`, `dst`, `dscp`"), "{said}");
 }
 
-/// A capture whose packet headers are given as time, bytes captured and bytes on the wire, then bytes that are no whole packet.
+/// A capture with these packet headers (time, captured bytes, bytes on the wire), followed by an
+/// incomplete packet.
 fn pcap(packets: &[(u32, u32, u32)], rest: &[u8]) -> Vec<u8> {
     let header = [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101];
     let mut bytes: Vec<u8> = header.iter().flat_map(|field| field.to_le_bytes()).collect();
@@ -690,7 +696,7 @@ fn what_is_odd_about_a_capture_is_told() {
     assert!(table.contains("\nNote: ") && table.contains("packet cut off"), "{table}");
     let page = fs::read_to_string(page).unwrap();
     assert!(expected.iter().all(|note| page.contains(note)), "the page tells what the table does");
-    // What `compare` tells of it is no less.
+    // `compare` reports at most one note more.
     let compared = stdout(&run(&["compare", &path, "fifo", "--rate", "5mbit", "--no-cost", "--json"], ""));
     let compared: serde_json::Value = serde_json::from_str(&compared).unwrap();
     assert!(compared["capture"]["notes"].as_array().unwrap().len() <= notes.len() + 1, "{compared}");
@@ -760,7 +766,7 @@ fn what_is_no_scenario_is_told_with_what_was_expected() {
     assert!(said("nowhere.toml").ends_with("nowhere.toml: there is no such file; expected a scenario in TOML\n"));
 }
 
-/// The row of the sum is known by its place: a name that it might have is no source's.
+/// The row of the sum is identified by its position; no source may have its name.
 #[test]
 fn the_sum_has_its_name_and_place_to_itself() {
     let folder = Folder::new("sum");
@@ -775,7 +781,8 @@ fn the_sum_has_its_name_and_place_to_itself() {
     assert!(stderr(&output).contains("scenario.toml:22: 'all' is what results call all sources together"), "{}", stderr(&output));
 }
 
-/// A network in the UPS authors' files, and flows in theirs: seconds, bytes, from, to.
+/// A network in the format of the UPS authors' files, and flows in theirs: seconds, bytes, from,
+/// to.
 #[test]
 fn a_workload_is_sent_as_it_is_written() {
     let folder = Folder::new("workload");
@@ -799,7 +806,7 @@ fn a_workload_is_sent_as_it_is_written() {
     fs::write(folder.path("attached.toml"), attached).unwrap();
     let refused = stderr(&run(&["simulate", &folder.path("attached.toml")], ""));
     assert!(refused.contains("attached.toml:6: hosts_per_router: the second file has the hosts"), "{refused}");
-    // One packet over 100, 10 and 100 Mbit/s, and 7 ms of wire.
+    // One packet over 100, 10 and 100 Mbit/s, plus 7 ms of propagation.
     let fastest = bursts["sizes"][0]["completion"]["max"].as_f64().unwrap();
     assert!((fastest - (2.0 * 1460.0 * 8.0 / 1e8 + 1460.0 * 8.0 / 1e7 + 0.007)).abs() < 1e-9, "{fastest}");
     let tcp = group(&with("transport = \"tcp\""), &[]);
@@ -821,7 +828,7 @@ fn a_workload_is_sent_as_it_is_written() {
     }
 }
 
-/// A row for each packet that has come to an end: as many as the log has of them, and of the same fates.
+/// A row for each finished packet: the same number as in the log, with the same fates.
 #[test]
 fn packets_are_told_one_by_one() {
     let folder = Folder::new("packets");
@@ -848,14 +855,15 @@ fn packets_are_told_one_by_one() {
     assert!(of("full") > 10 && of("lost") > 0, "{fates:?}");
 }
 
-/// A file of columns, as rows of texts by their columns' names.
+/// Rows of a Parquet file, as texts by column name.
 fn rows(path: &Path) -> Vec<std::collections::BTreeMap<String, String>> {
     let file = SerializedFileReader::new(fs::File::open(path).unwrap()).unwrap();
     let rows = file.get_row_iter(None).unwrap();
     rows.map(|row| row.unwrap().get_column_iter().map(|(name, field)| (name.clone(), field.to_string())).collect()).collect()
 }
 
-/// The schedule of a run: each packet goes from the end of one link to the next, and what it waits is what is left of its time.
+/// The schedule of a run: each packet goes from the end of one link to the next, and its waiting
+/// time is the rest of its time.
 #[test]
 fn hops_are_told_one_by_one() {
     let folder = Folder::new("hops");
@@ -871,7 +879,7 @@ fn hops_are_told_one_by_one() {
         let path = hops.remove(&packet["packet"]).unwrap_or_default();
         let mut ready = packet["sent_ps"].parse::<u64>().unwrap();
         for (link, arrival, start, end) in &path {
-            // The wires' 10 ms and up to 2 ms of jitter lie between two of them.
+            // Between two hops: the links' propagation delay of 10 ms and up to 2 ms of jitter.
             assert!((ready..=ready + 12_000_000_000).contains(arrival) && start >= arrival && end > start, "{packet:?} {link}");
             ready = *end;
         }

@@ -1,4 +1,5 @@
-//! `roundelay compare --tree`: a tree beside disciplines or alone, and what is said of one that is none.
+//! `roundelay compare --tree`: a tree with other disciplines or alone, and errors for invalid
+//! trees.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -15,7 +16,7 @@ fn roundelay(arguments: &[&str]) -> Output {
     command.args(arguments).output().unwrap()
 }
 
-/// The command of the example's first lines and of docs/trees.md.
+/// The command in the example's first lines and in docs/trees.md.
 #[test]
 fn a_tree_is_compared_as_one_more_discipline() {
     let output = roundelay(&["--tree", "examples/trees/home.toml", "fifo", "--json"]);

@@ -1,4 +1,5 @@
-//! Nanoseconds per packet of each yardstick: `cargo bench -p roundelay-metrics`. Exits with a panic if the sum is 200 ns or more.
+//! Benchmark of the meters, nanoseconds per packet: `cargo bench -p roundelay-metrics`. Panics if
+//! the sum is 200 ns or more.
 
 use std::hint::black_box;
 use std::time::Instant as Clock;
@@ -10,7 +11,7 @@ use roundelay_metrics::{BitWfi, FlowDelays, JainWhileBacklogged, LevelSeries, St
 
 const PACKETS: usize = 1 << 22;
 const FLOWS: u32 = 10_000;
-/// Packets in the system while the run is under way.
+/// Packets in the system during the run.
 const WAITING: usize = 1_000;
 const LIMIT_NANOS: f64 = 200.0;
 
@@ -21,7 +22,8 @@ struct Packet {
     departure: Instant,
 }
 
-/// A first-in first-out link that always holds `WAITING` packets; a tenth of the flows send nine tenths of the packets.
+/// A first-in first-out link with a constant backlog of `WAITING` packets; a tenth of the flows
+/// send nine tenths of the packets.
 fn workload() -> Vec<Packet> {
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let packet = |number: usize| {
@@ -37,7 +39,7 @@ fn workload() -> Vec<Packet> {
     (0..PACKETS).map(packet).collect()
 }
 
-/// Plays arrivals and departures in the order of time and tells the nanoseconds per packet.
+/// Replays arrivals and departures in order of time and returns the nanoseconds per packet.
 fn time(name: &str, packets: &[Packet], mut arrive: impl FnMut(usize, &Packet), mut depart: impl FnMut(usize, &Packet)) -> f64 {
     let start = Clock::now();
     for number in 0..packets.len() + WAITING {
@@ -103,7 +105,7 @@ fn delays(packets: &[Packet]) -> f64 {
         packets,
         |_, _| (),
         |number, packet| {
-            // Not the true delay, which is constant here.
+            // Not the true delay, which would be constant.
             let delay = packet.departure.since(packet.arrival).as_picos() / (number as u64 % 97 + 1);
             delays.record(packet.flow, Duration::from_picos(delay));
         },

@@ -1,7 +1,8 @@
-//! Delays of packets: how many, their mean, the exact maximum, quantiles.
+//! Delay distribution of packets: count, mean, exact maximum, quantiles.
 //!
-//! Most flows are short, so the first samples of a distribution are kept as they are: exact, and eight bytes each. When that would cost
-//! more than a coarse histogram, they move to one (G. Tene's HdrHistogram: buckets whose width grows with the value).
+//! Most flows are short, so the first samples of a distribution are kept unchanged: exact, eight
+//! bytes each. When the samples would need more memory than a coarse histogram, they move to one
+//! (G. Tene's HdrHistogram: bucket width grows with the value).
 
 use core::mem;
 
@@ -10,7 +11,7 @@ use roundelay::{Duration, FlowId};
 
 use crate::table::FlowTable;
 
-/// Samples kept as they are.
+/// Samples kept unchanged.
 const RAW_SAMPLES: usize = 256;
 /// Buckets are at most 1/128 of their values wide.
 const SIGNIFICANT_DIGITS: u8 = 2;
@@ -18,14 +19,16 @@ const PICOS_PER_NANO: u64 = 1_000;
 
 /// A distribution of delays.
 ///
-/// **Precision.** Count, sum, mean and maximum are exact. Quantiles are exact up to 256 samples; beyond that they are never below the
-/// true one and above it by at most 1/128 of it plus a nanosecond.
+/// **Precision.** Count, sum, mean and maximum are exact. Quantiles are exact up to 256 samples;
+/// beyond 256, a quantile is never below the true value and above by at most 1/128 of the value
+/// plus a nanosecond.
 ///
-/// **Memory.** 96 bytes, plus 8 bytes a sample up to 256 samples; beyond that 512 bytes for each doubling of the largest delay above
-/// 128 ns: 12 KB for a second, 24 KB for the longest delay that can be told.
+/// **Memory.** 96 bytes, plus 8 bytes a sample up to 256 samples; beyond 256 samples, 512 bytes for
+/// each doubling of the largest delay above 128 ns: 12 KB for a second, 24 KB for the longest
+/// representable delay.
 ///
-/// **Limits.** A bucket counts to 2^32 - 1. Samples that find their bucket full still count in everything but quantiles, and
-/// [`unplaced`](Self::unplaced) tells how many they are.
+/// **Limits.** A bucket counts to 2^32 - 1. Samples for a full bucket still count in everything
+/// except quantiles; [`unplaced`](Self::unplaced) is their number.
 #[derive(Debug, Clone, Default)]
 pub struct Delays {
     samples: Samples,
@@ -38,7 +41,7 @@ pub struct Delays {
 
 #[derive(Debug, Clone)]
 enum Samples {
-    /// As they came.
+    /// Unchanged, in order of arrival.
     Raw(Vec<Duration>),
     /// In nanoseconds, rounded up.
     Buckets(Box<Histogram<u32>>),
@@ -63,7 +66,7 @@ impl Delays {
         }
     }
 
-    /// Adds another distribution's samples to this one's.
+    /// Adds the samples of another distribution.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.sum += other.sum;
@@ -83,12 +86,12 @@ impl Delays {
         self.count
     }
 
-    /// Number of delays that are missing from the quantiles because their bucket is full.
+    /// Number of delays missing from the quantiles because of full buckets.
     pub fn unplaced(&self) -> u64 {
         self.unplaced
     }
 
-    /// Sum of all delays; [`Duration::MAX`] if it is more than can be told.
+    /// Sum of all delays; [`Duration::MAX`] on overflow.
     pub fn sum(&self) -> Duration {
         Duration::from_picos(u64::try_from(self.sum).unwrap_or(u64::MAX))
     }
@@ -104,14 +107,14 @@ impl Delays {
         (self.count > 0).then_some(self.maximum)
     }
 
-    /// The smallest delay that at least the fraction `q` of the samples do not exceed; `q` is clamped to 0 to 1, and 0 asks for the
-    /// smallest sample. None without samples.
+    /// The smallest delay not exceeded by at least the fraction `q` of the samples; `q` is clamped
+    /// to 0 to 1, and 0 gives the smallest sample. None without samples.
     pub fn quantile(&self, q: f64) -> Option<Duration> {
         self.quantiles(&[q]).pop()
     }
 
-    /// `points` points of the cumulative distribution: the quantiles 1/points, 2/points, ..., 1, each with that fraction. Empty without
-    /// samples.
+    /// `points` points of the cumulative distribution: the quantiles 1/points, 2/points, ..., 1,
+    /// each with its fraction. Empty without samples.
     pub fn cdf(&self, points: usize) -> Vec<(Duration, f64)> {
         let fractions: Vec<f64> = (1..=points).map(|point| point as f64 / points as f64).collect();
         self.quantiles(&fractions).into_iter().zip(fractions).collect()
@@ -130,7 +133,7 @@ impl Delays {
             }
             Samples::Buckets(histogram) => {
                 let clamped = |nanos: u64| Duration::from_nanos(nanos).min(self.maximum);
-                // Asking for exactly 0 would yield the lower end of the bucket.
+                // A quantile of exactly 0 would give the lower end of the bucket.
                 fractions.iter().map(|&q| clamped(histogram.value_at_quantile(q.clamp(f64::MIN_POSITIVE, 1.0)))).collect()
             }
         }
@@ -139,7 +142,7 @@ impl Delays {
     /// Counts `count` samples of a value in the histogram, as far as there is room.
     fn place(&mut self, nanos: u64, count: u32) {
         let histogram = self.samples.buckets();
-        // No bucket holds more than the histogram, so the common case need not look.
+        // No bucket holds more than the whole histogram, so the common case needs no lookup.
         let fits = histogram.len() + u64::from(count) <= u64::from(u32::MAX);
         let placed = if fits || nanos > histogram.high() { count } else { count.min(u32::MAX - histogram.count_at(nanos)) };
         histogram.record_n(nanos, placed).expect("the histogram grows by itself");
@@ -164,12 +167,12 @@ impl Samples {
     }
 }
 
-/// Rounded up, so that quantiles are never below the true ones.
+/// Rounded up: quantiles are never below the true value.
 fn nanos_above(delay: Duration) -> u64 {
     delay.as_picos().div_ceil(PICOS_PER_NANO)
 }
 
-/// Index of the smallest of `count` sorted samples that at least the fraction `q` do not exceed.
+/// Index of the smallest of `count` sorted samples not exceeded by at least the fraction `q`.
 fn rank(q: f64, count: usize) -> usize {
     ((q.clamp(0.0, 1.0) * count as f64).ceil() as usize).clamp(1, count) - 1
 }
@@ -181,7 +184,7 @@ pub struct FlowDelays {
 }
 
 impl FlowDelays {
-    /// Counts a delay of a packet of this flow.
+    /// Counts a delay of a packet of the flow.
     #[inline]
     pub fn record(&mut self, flow: FlowId, delay: Duration) {
         self.flows.entry(flow).record(delay);
@@ -192,7 +195,7 @@ impl FlowDelays {
         self.flows.known(flow).filter(|delays| delays.count() > 0)
     }
 
-    /// The flows that have samples, in the order of their numbers.
+    /// The flows with samples, in order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (FlowId, &Delays)> {
         self.flows.iter().filter(|(_, delays)| delays.count() > 0)
     }

@@ -1,13 +1,14 @@
-//! Jain's fairness index, over given numbers and over the flows that stay backlogged.
+//! Jain's fairness index, over given numbers and over continuously backlogged flows.
 //!
-//! R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination for Resource Allocation in Shared Computer Systems",
-//! DEC Research Report TR-301, 1984.
+//! R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination for Resource
+//! Allocation in Shared Computer Systems", DEC Research Report TR-301, 1984.
 
 use roundelay::{Duration, FlowId, Instant};
 
 use crate::table::FlowTable;
 
-/// Jain's index (sum x)^2 / (n * sum x^2): 1 if all are equal, 1/n if one has everything. None if there are no numbers or all are zero.
+/// Jain's index (sum x)^2 / (n * sum x^2): 1 if all are equal, 1/n if one has everything. None if
+/// there are no numbers or all are zero.
 pub fn jain_index(values: &[f64]) -> Option<f64> {
     let sum = values.iter().sum();
     let squares = values.iter().map(|value| value * value).sum();
@@ -18,32 +19,35 @@ fn index_of(count: u64, sum: f64, squares: f64) -> Option<f64> {
     (count > 0 && squares > 0.0).then(|| sum * sum / (count as f64 * squares))
 }
 
-/// Jain's index of service per weight over the flows that stayed backlogged throughout a window, window after window.
+/// Jain's index of service per weight over the flows backlogged throughout a window, for
+/// consecutive windows.
 ///
-/// A fair queue owes equal service only to flows that could use it, so flows that were idle at any time within a window are left out of it,
-/// unless packets of them were dropped in it for want of room: they wanted more than they got. Flows that got nothing count as zero. Windows start at multiples of their length. A window counts if at
-/// least two flows stayed backlogged and one of them was served.
+/// A fair queue owes equal service only to flows with packets to send. A flow that was idle at any
+/// time within a window is left out, unless the window has a drop of its packets for lack of buffer
+/// space: the flow wanted more than its service. Flows without service count as zero. Windows start
+/// at multiples of their length. A window counts with at least two such flows, one of them served.
 ///
-/// A packet counts where it begins to be served, so windows should be long compared with the time in which each flow is served once: with
-/// n packets per flow and window the index of a perfect scheduler may be as low as about 1 - 1 / (4 n^2).
+/// A packet counts at the start of its service. Windows should be long in comparison with the time
+/// to serve each flow once: with n packets per flow and window the index of a perfect scheduler may
+/// be as low as about 1 - 1 / (4 n^2).
 ///
-/// Memory is bounded by the number of flows. The cost of a packet is O(1): a window that ends touches the flows it served, and what happens
-/// between windows without events costs nothing.
+/// Memory is bounded by the number of flows. The cost of a packet is O(1): the end of a window
+/// touches the flows served in it, and windows without events cost nothing.
 #[derive(Debug, Clone)]
 pub struct JainWhileBacklogged {
     window: Duration,
-    /// End of the present window.
+    /// End of the current window.
     end: Instant,
-    /// Number of the present window, counted from 1 over those that saw an event.
+    /// Number of the current window, counted from 1 over windows with events.
     present: u64,
     flows: FlowTable<Flow>,
     /// Flows backlogged now.
     backlogged: u64,
-    /// Flows backlogged since before the present window.
+    /// Flows backlogged since before the current window.
     stayed: u64,
-    /// Flows served in the present window.
+    /// Flows served in the current window.
     served: Vec<FlowId>,
-    /// Flows of which packets were denied room in the present window.
+    /// Flows with packets dropped for lack of space in the current window.
     deprived: Vec<FlowId>,
     index_sum: f64,
     minimum: f64,
@@ -56,11 +60,11 @@ struct Flow {
     backlog: u64,
     /// Window in which the flow became backlogged.
     since: u64,
-    /// Window that `service` belongs to.
+    /// Window of `service`.
     served_in: u64,
     /// Bytes served in that window.
     service: u64,
-    /// Last window in which a packet of it was denied room.
+    /// Last window with a packet of the flow dropped for lack of space.
     deprived_in: u64,
 }
 
@@ -105,7 +109,7 @@ impl JainWhileBacklogged {
         }
     }
 
-    /// Gives a flow a weight, from the present window on. Flows weigh 1 until they are told otherwise.
+    /// Sets a flow's weight from the current window on. The default weight is 1.
     ///
     /// # Panics
     /// If the weight is zero.
@@ -140,13 +144,15 @@ impl JainWhileBacklogged {
         self.shrink(flow, bytes);
     }
 
-    /// A packet of `bytes` bytes that had been accepted is dropped though there was room for it, to signal congestion say.
+    /// An accepted packet of `bytes` bytes is dropped despite free space, for example to signal
+    /// congestion.
     pub fn withdraw(&mut self, now: Instant, flow: FlowId, bytes: u32) {
         self.advance(now);
         self.shrink(flow, bytes);
     }
 
-    /// A packet of `bytes` bytes that had been accepted is dropped for want of room: the flow wanted more than it gets.
+    /// An accepted packet of `bytes` bytes is dropped for lack of space: the flow wants more than
+    /// its service.
     pub fn deny(&mut self, now: Instant, flow: FlowId, bytes: u32) {
         self.advance(now);
         let state = self.flows.entry(flow);
@@ -157,7 +163,8 @@ impl JainWhileBacklogged {
         self.shrink(flow, bytes);
     }
 
-    /// Closes the windows that have ended by `now`. The events do so themselves; call this at the end of a run.
+    /// Closes the windows that have ended by `now`. Events call this themselves; call this at the
+    /// end of a run.
     #[inline]
     pub fn advance(&mut self, now: Instant) {
         if now >= self.end {
@@ -165,22 +172,22 @@ impl JainWhileBacklogged {
         }
     }
 
-    /// Forgets the windows that have ended, as after a warm-up. The present one counts when it ends.
+    /// Discards closed windows, for example after a warm-up. The current window counts at its end.
     pub const fn forget(&mut self) {
         (self.index_sum, self.minimum, self.windows) = (0.0, f64::INFINITY, 0);
     }
 
-    /// Mean of the index over the windows that count. None without such a window.
+    /// Mean of the index over the counted windows. None without such a window.
     pub fn mean(&self) -> Option<f64> {
         (self.windows > 0).then(|| self.index_sum / self.windows as f64)
     }
 
-    /// Smallest index of a window that counts. None without such a window.
+    /// Smallest index of a counted window. None without such a window.
     pub fn minimum(&self) -> Option<f64> {
         (self.windows > 0).then_some(self.minimum)
     }
 
-    /// Number of windows that count.
+    /// Number of counted windows.
     pub fn windows(&self) -> u64 {
         self.windows
     }
@@ -218,7 +225,7 @@ impl JainWhileBacklogged {
         self.open(now);
     }
 
-    /// Starts the window that holds `now`. Windows in between saw no event, hence no service.
+    /// Opens the window of `now`. Windows in between had no event, hence no service.
     fn open(&mut self, now: Instant) {
         let length = self.window.as_picos();
         let start = Instant::from_picos(now.as_picos() / length * length);
@@ -324,13 +331,13 @@ mod tests {
 
     type Log = Vec<(u64, Event, u32, u32)>;
 
-    /// Turns random choices into a possible history: what is not there does not leave.
+    /// Converts random choices to a valid history: only waiting packets leave.
     fn history(choices: &[(u64, u8, u32, u32)]) -> Log {
         let mut backlog = [0u32; 4];
         let mut now = 0;
         let mut log = Log::new();
         for &(gap, kind, flow, bytes) in choices {
-            // Arrivals are large, so that flows stay backlogged for a while.
+            // Large arrivals keep flows backlogged for a while.
             let bytes = if kind == 0 { 8 * bytes } else { bytes };
             now += gap;
             let waiting = &mut backlog[flow as usize];
@@ -360,7 +367,8 @@ mod tests {
         (0..end / window).filter_map(index).collect()
     }
 
-    /// Bytes served per weight in [start, end), if the flow was backlogged throughout or a packet of it was dropped.
+    /// Bytes served per weight in [start, end), if the flow was backlogged throughout or lost a
+    /// packet by a drop.
     fn share(log: &Log, flow: u32, start: u64, end: u64, weight: u32) -> Option<f64> {
         let (mut backlog, mut service, mut throughout) = (0, 0, true);
         let (mut entered, mut deprived) = (false, false);

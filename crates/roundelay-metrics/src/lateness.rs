@@ -1,8 +1,9 @@
-//! Lateness against a link of one's own: what guaranteed-rate and latency-rate servers promise.
+//! Lateness of a flow against a dedicated link: the promise of guaranteed-rate and latency-rate
+//! servers.
 //!
-//! Sources: P. Goyal, S. S. Lam, H. M. Vin, "Determining End-to-End Delay Bounds in Heterogeneous Networks", NOSSDAV 1995 (guaranteed rate
-//! clock); D. Stiliadis, A. Varma, "Latency-Rate Servers: A General Model for Analysis of Traffic Scheduling Algorithms", IEEE/ACM ToN 6(5),
-//! 1998.
+//! Sources: P. Goyal, S. S. Lam, H. M. Vin, "Determining End-to-End Delay Bounds in Heterogeneous
+//! Networks", NOSSDAV 1995 (guaranteed rate clock); D. Stiliadis, A. Varma, "Latency-Rate Servers:
+//! A General Model for Analysis of Traffic Scheduling Algorithms", IEEE/ACM ToN 6(5), 1998.
 
 use roundelay::{FlowId, Instant, Rate};
 
@@ -10,24 +11,28 @@ use crate::table::FlowTable;
 use crate::totals::Totals;
 use crate::wfi::Stamp;
 
-/// Measures each flow's lateness: the most that one of its packets completes after GRC(p) = max(arrival(p), GRC(p - 1)) + len(p) / r, which is
-/// when the flow, alone on a link of its share r of the rate, would have completed it.
+/// Measures each flow's lateness: the largest delay of a completion beyond its GRC, where
+/// `GRC(p) = max(arrival(p), GRC(p - 1)) + len(p) / r` is the completion time if the flow were alone
+/// on a link of its share r of the rate.
 ///
-/// **Drops.** GRC runs over the packets that complete, in the order in which they do: a packet that is dropped was never there.
+/// **Drops.** GRC runs over completed packets, in order of completion: dropped packets do not exist
+/// for GRC.
 ///
-/// **Weights that change.** A packet's part of GRC is reckoned with the smallest share that the flow had from the packet's arrival until GRC is
-/// reached, or the packet is complete if that is later. A flow that is served ahead of its GRC has packets whose GRC is still to come: they are
-/// kept as one sum of bytes, to be reckoned with the smallest share since the first of them came. So the measure is never more than the
-/// lateness against the shares as they were, and less for flows that run far ahead while shares shrink.
+/// **Weights that change.** A packet's part of GRC uses the smallest share of the flow from the
+/// packet's arrival until GRC, or until the packet's completion if later. A flow served ahead of
+/// its GRC has completed packets with a GRC in the future: these are kept as one sum of bytes,
+/// charged at the smallest share since the arrival of the first one. The measure is therefore never
+/// larger than the lateness against the true shares, and smaller for flows that run far ahead while
+/// shares shrink.
 ///
-/// **Precision.** `f64` seconds from the last instant at which the flow was late, or from where GRC began to run: a relative error below
-/// 2^-50 of that span.
+/// **Precision.** `f64` seconds since the last instant at which the flow was late, or since the
+/// start of GRC: a relative error below 2^-50 of this time span.
 #[derive(Debug, Clone)]
 pub struct Lateness {
     /// 1 / R.
     seconds_per_byte: f64,
     totals: Totals,
-    /// Packets count as arrived no earlier than this.
+    /// Earlier arrivals count as arrived at this time.
     restarted: Instant,
     flows: FlowTable<Flow>,
 }
@@ -36,23 +41,23 @@ pub struct Lateness {
 struct Flow {
     /// Zero if not registered.
     weight: u32,
-    /// Packets that arrived earlier are not judged.
+    /// Packets with an earlier arrival are not measured.
     since: Instant,
     base: Instant,
-    /// GRC without what is ahead, in seconds after `base`; negative if earlier.
+    /// GRC without the packets ahead, in seconds after `base`; negative if earlier.
     settled: f64,
     ahead: Ahead,
     /// Seconds; minus infinity before the first packet has completed.
     worst: f64,
 }
 
-/// Packets that have completed before their GRC.
+/// Packets completed before their GRC.
 #[derive(Debug, Clone, Copy)]
 struct Ahead {
     bytes: u64,
-    /// Arrival of the first of them.
+    /// Arrival of the first of these packets.
     since: Instant,
-    /// The flow's smallest weight over them.
+    /// The flow's smallest weight during these packets.
     weight: u32,
 }
 
@@ -73,7 +78,7 @@ fn span(later: Instant, earlier: Instant) -> f64 {
 }
 
 impl Lateness {
-    /// For a link of this constant rate.
+    /// A meter for a link of this constant rate.
     pub fn new(rate: Rate) -> Self {
         let seconds_per_byte = 8.0 / rate.bits_per_second() as f64;
         Self { seconds_per_byte, totals: Totals::default(), restarted: Instant::ZERO, flows: FlowTable::default() }
@@ -88,7 +93,7 @@ impl Lateness {
         self.change_weight(now, flow, weight);
     }
 
-    /// Ends a flow's registration. Packets of it that complete later are judged by their weight on arrival.
+    /// Ends a flow's registration. Later completions of its packets use the weight at arrival.
     pub fn remove(&mut self, now: Instant, flow: FlowId) {
         self.change_weight(now, flow, 0);
     }
@@ -102,22 +107,25 @@ impl Lateness {
         }
     }
 
-    /// The sum that shares are held against from now on: see [`BitWfi::set_total_weight`](crate::BitWfi::set_total_weight).
+    /// Sets the sum of weights from now on: see
+    /// [`BitWfi::set_total_weight`](crate::BitWfi::set_total_weight).
     pub fn set_total_weight(&mut self, now: Instant, total: u64) {
         self.totals.set(now, total);
     }
 
-    /// Leaves out packets that arrived before `now`: see [`BitWfi::restart`](crate::BitWfi::restart).
+    /// Excludes packets with an arrival before `now`: see
+    /// [`BitWfi::restart`](crate::BitWfi::restart).
     pub fn restart(&mut self, now: Instant, flow: FlowId) {
         self.flows.entry(flow).since = now;
     }
 
-    /// Takes all packets that wait as if they came now: see [`BitWfi::restart_all`](crate::BitWfi::restart_all).
+    /// Treats all waiting packets as arriving now: see
+    /// [`BitWfi::restart_all`](crate::BitWfi::restart_all).
     pub const fn restart_all(&mut self, now: Instant) {
         self.restarted = now;
     }
 
-    /// The packet with this stamp has been transmitted completely at `now`.
+    /// The packet with this stamp has completed transmission at `now`.
     #[inline]
     pub fn complete(&mut self, now: Instant, flow: FlowId, stamp: Stamp) {
         let (totals, seconds_per_byte) = (&self.totals, self.seconds_per_byte);
@@ -146,8 +154,8 @@ impl Lateness {
         }
     }
 
-    /// The largest lateness so far in seconds: negative if each packet came before the flow's own link would have completed it; None if no
-    /// packet has completed.
+    /// The largest lateness in seconds: negative if each packet completed earlier than on the
+    /// flow's dedicated link; None if no packet has completed.
     pub fn worst(&self, flow: FlowId) -> Option<f64> {
         self.flows.known(flow).map(|state| state.worst).filter(|worst| worst.is_finite())
     }
@@ -163,7 +171,7 @@ mod tests {
     const A: FlowId = FlowId(0);
     const B: FlowId = FlowId(1);
 
-    /// A byte takes a microsecond.
+    /// At this rate one byte takes a microsecond.
     fn rate() -> Rate {
         Rate::from_bits_per_second(8_000_000).expect("not zero")
     }
@@ -172,7 +180,7 @@ mod tests {
         Instant::from_nanos(1_000 * micros)
     }
 
-    /// Both meters, since stamps are those of the other one.
+    /// Both meters: stamps come from the first.
     struct Pair(TimeWfi, Lateness);
 
     impl Pair {
@@ -188,7 +196,8 @@ mod tests {
             self.1.set_weight(at(now), flow, weight);
         }
 
-        /// Arrival, length and completion of a packet of A; the largest lateness so far in microseconds.
+        /// Arrival, length and completion of a packet of A; returns the largest lateness in
+        /// microseconds.
         fn packet(&mut self, arrival: u64, bytes: u32, completion: u64) -> f64 {
             let stamp = self.0.arrive(at(arrival), A, bytes);
             self.1.complete(at(completion), A, stamp);
@@ -217,7 +226,8 @@ mod tests {
     fn the_smallest_share_until_grc_counts() {
         let mut pair = Pair::new();
         assert_eq!(pair.packet(0, 100, 100), -100.0);
-        // Its own link is busy with the first packet until 200; from 150 on a third flow has half.
+        // The dedicated link is busy with the first packet until 200; from 150 on a third flow has
+        // half.
         pair.weigh(150, FlowId(2), 2);
         assert_eq!(pair.packet(120, 100, 850), 50.0, "due at 800, both at a quarter");
         assert_eq!(pair.packet(900, 100, 1_360), 60.0, "due at 1300");

@@ -1,21 +1,24 @@
-//! Yardsticks of packet scheduling, the same for replayed captures, simulations, benchmarks and real packets.
+//! Meters for packet scheduling, shared by replayed captures, simulations, benchmarks and real
+//! packets.
 //!
-//! Each yardstick is told what happens to packets, in the order of time, and costs a few nanoseconds an event; none reads a clock. What
-//! they are told is alike in all of them: `arrive` when a packet has been accepted, `serve` when it leaves for the link, `withdraw` when it
-//! is dropped after it had been accepted. Flows are told apart by [`FlowId`](roundelay::FlowId), which should be dense: tables grow to the
-//! largest number seen.
+//! Each meter receives packet events in time order and costs a few nanoseconds per event; no meter
+//! reads a clock. The common events are `arrive` for an accepted packet, `serve` when the packet
+//! leaves for the link, and `withdraw` for an accepted packet dropped later. Flows are numbered by
+//! [`FlowId`](roundelay::FlowId); numbers should be dense, because tables grow to the largest
+//! number seen.
 //!
-//! | question | yardstick |
+//! | question | meter |
 //! |---|---|
 //! | how far did a flow fall behind its share? | [`BitWfi`] in bytes, [`TimeWfi`] in seconds |
-//! | how late was a flow, held against a link of its own? | [`Lateness`] |
+//! | how late was a flow compared with a dedicated link? | [`Lateness`] |
 //! | how evenly were the busy flows treated? | [`JainWhileBacklogged`], [`jain_index`]; by pairs: [`PairFairness`] |
 //! | how long did packets wait? | [`Delays`], [`FlowDelays`] |
 //! | did packets of a flow overtake each other? | [`Reordering`] |
-//! | what do figures come to over replicas? | [`ranks`], [`modes`], [`starved`], [`correlation`] |
-//! | what happened when? | [`SumSeries`], [`LevelSeries`] |
+//! | how do figures vary over replicas? | [`ranks`], [`modes`], [`starved`], [`correlation`] |
+//! | how did a value change over time? | [`SumSeries`], [`LevelSeries`] |
 //!
-//! [`workload`] generates random and adversarial loads and measures a discipline's B-WFI and T-WFI in them.
+//! [`workload`] generates random and adversarial loads and measures a discipline's B-WFI and T-WFI
+//! under them.
 
 mod delay;
 mod fairness;

@@ -1,44 +1,48 @@
-//! Fairness between pairs of flows, as measured.
+//! Measured fairness between pairs of flows.
 //!
-//! Source: S. J. Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications", INFOCOM 1994: |W_i / r_i - W_j / r_j| over any
-//! interval in which both flows are backlogged.
+//! Source: S. J. Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications",
+//! INFOCOM 1994: |W_i / r_i - W_j / r_j| over any interval in which both flows are backlogged.
 
 use roundelay::FlowId;
 
 use crate::table::FlowTable;
 
-/// Flows compared at a time.
+/// Number of flows compared at the same time.
 const SLOTS: usize = 64;
 const NO_SLOT: u8 = u8::MAX;
 
-/// Measures the most by which the service of a flow, over its weight, differed from that of another over any interval in which both were
-/// backlogged: bytes per unit of weight.
+/// Measures the largest difference between the service per weight of a flow and of any other flow,
+/// over any interval in which both were backlogged: bytes per unit of weight.
 ///
-/// **Exact for up to 64 flows at a time.** A flow that becomes backlogged takes one of 64 places, if one is free, and keeps it until it is
-/// idle. All flows with places are compared with each other; a flow that finds none is left out until it is backlogged anew. So with more than
-/// 64 backlogged flows some pairs are not looked at, and the measure may be less than the truth, never more.
+/// **Exact for up to 64 flows at a time.** A newly backlogged flow takes one of 64 slots, if one is
+/// free, and keeps the slot until idle. All flows with slots are compared with each other; a flow
+/// without a slot is left out until its next backlogged period. With more than 64 backlogged flows
+/// some pairs are not compared, and the measure may be below the true value, never above.
 ///
-/// **Cost.** For each packet served a step for each place up to the last one taken, several at once: for a pair it is enough to know the least that one was
-/// ahead of the other since both are backlogged, and to compare as the one is served. The other's lead is the same with both exchanged.
+/// **Cost.** Each served packet costs a step for each slot up to the highest one taken, several
+/// slots at once. A pair needs only the smallest lead of one flow over the other since both are
+/// backlogged, compared when the first is served. The other flow's lead follows by symmetry.
 ///
-/// **Convention.** As in [`BitWfi`](crate::BitWfi): a packet counts entirely when it is dequeued, and a flow is backlogged until its last packet
-/// is dequeued. Counting bits as they are sent gives no more, as only one flow is served at a time.
+/// **Convention.** As in [`BitWfi`](crate::BitWfi): a packet counts entirely when dequeued, and a
+/// flow is backlogged until its last packet is dequeued. Counting bits during transmission gives no
+/// larger value, because only one flow is served at a time.
 #[derive(Debug, Clone)]
 pub struct PairFairness {
     flows: FlowTable<Flow>,
     /// Bit i: slot i is taken.
     taken: u64,
-    /// Bytes over weight since the slot's flow took it.
+    /// Bytes over weight since the slot was taken.
     served: Row,
-    /// Largest difference since then.
+    /// Largest difference since the slot was taken.
     worst: Row,
-    /// Nought for a slot that is taken, minus infinity for a free one: what is added to differences that must not count.
+    /// Term added to each difference: zero for a taken slot, minus infinity for a free slot, whose
+    /// differences must not count.
     counts: Row,
-    /// Least that the flow of a slot was ahead of each other slot's since both are backlogged.
+    /// Smallest lead of each slot's flow over each other slot's flow since both are backlogged.
     least_lead: Vec<Row>,
 }
 
-/// A number for each slot.
+/// One number per slot.
 type Row = [f64; SLOTS];
 
 #[derive(Debug, Clone)]
@@ -70,7 +74,7 @@ impl Default for PairFairness {
 }
 
 impl PairFairness {
-    /// Gives a flow a weight, 1 if none is given; if it changes, the flow is compared anew from here on.
+    /// Sets a flow's weight, by default 1; a change restarts the flow's comparison.
     ///
     /// # Panics
     /// If the weight is zero.
@@ -83,7 +87,8 @@ impl PairFairness {
         }
     }
 
-    /// Compares the flow anew from here on; the worst so far is kept. See [`BitWfi::restart`](crate::BitWfi::restart).
+    /// Restarts the flow's comparison and keeps the largest difference. See
+    /// [`BitWfi::restart`](crate::BitWfi::restart).
     pub fn restart(&mut self, flow: FlowId) {
         let slot = self.flows.entry(flow).slot;
         if slot != NO_SLOT {
@@ -117,12 +122,12 @@ impl PairFairness {
         self.shrink(flow);
     }
 
-    /// A packet that had been accepted is dropped.
+    /// An accepted packet is dropped.
     pub fn withdraw(&mut self, flow: FlowId) {
         self.shrink(flow);
     }
 
-    /// The largest difference so far of the flow to any other, in bytes per unit of weight.
+    /// The largest difference of the flow to any other, in bytes per unit of weight.
     pub fn worst(&self, flow: FlowId) -> f64 {
         let worst = |state: &Flow| self.worst.get(usize::from(state.slot)).map_or(state.worst, |worst| state.worst.max(*worst));
         self.flows.known(flow).map_or(0.0, worst)
@@ -136,7 +141,8 @@ impl PairFairness {
         }
     }
 
-    /// All slots up to the last one taken, without a branch, so that several are compared at once.
+    /// Compares all slots up to the highest one taken, without a branch, to process several at
+    /// once.
     fn compare(&mut self, slot: usize, grown: f64) {
         let slots = SLOTS - self.taken.leading_zeros() as usize;
         let before = self.served[slot];
@@ -223,7 +229,8 @@ mod tests {
         assert_eq!(pairs.flows.known(FlowId(0)).map(|flow| flow.slot), Some(0));
     }
 
-    /// Service of both flows of a pair in each interval between events in which both were backlogged.
+    /// The definition: service of both flows of a pair in each interval between events in which
+    /// both were backlogged.
     fn definition(events: &[(u32, u32, bool)], weights: [u32; 4], of: usize) -> f64 {
         let mut worst = 0.0f64;
         for other in (0..4).filter(|other| *other != of) {

@@ -1,13 +1,15 @@
-//! Packets of a flow that depart after one that arrived later (RFC 4737, section 3: Type-P-Reordered).
+//! Reordering: packets of a flow that depart after a later arrival (RFC 4737, section 3:
+//! Type-P-Reordered).
 
 use roundelay::FlowId;
 
 use crate::table::FlowTable;
 
-/// Counts, for each flow, the packets that are reordered.
+/// Counts the reordered packets of each flow.
 ///
-/// A packet is reordered if its sequence number is smaller than the largest that has departed so far (RFC 4737's s < NextExp, with numbers
-/// given one by one by whoever observes the arrivals, so that there are no duplicates and no gaps of meaning: a gap is a dropped packet).
+/// A packet is reordered if its sequence number is below the largest departed number (RFC 4737's
+/// `s < NextExp`). The observer of the arrivals assigns consecutive numbers, so there are no
+/// duplicates, and a gap is a dropped packet.
 #[derive(Debug, Clone, Default)]
 pub struct Reordering {
     flows: FlowTable<Departures>,
@@ -17,14 +19,15 @@ pub struct Reordering {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Departures {
-    /// RFC 4737's NextExp: one more than the largest number seen.
+    /// RFC 4737's NextExp: the largest departed number plus one.
     next_expected: u64,
     departed: u64,
     reordered: u64,
 }
 
 impl Reordering {
-    /// A packet departs that was its flow's `sequence`-th to arrive, counted from zero and below 2^64 - 1. Returns whether it is reordered.
+    /// A packet departs, the flow's `sequence`-th arrival, counted from zero and below 2^64 - 1.
+    /// Returns whether the packet is reordered.
     #[inline]
     pub fn depart(&mut self, flow: FlowId, sequence: u64) -> bool {
         let departures = self.flows.entry(flow);
@@ -39,22 +42,22 @@ impl Reordering {
         late
     }
 
-    /// Packets of the flow that were reordered.
+    /// Number of reordered packets of the flow.
     pub fn reordered(&self, flow: FlowId) -> u64 {
         self.flows.known(flow).map_or(0, |departures| departures.reordered)
     }
 
-    /// Reordered packets of the flow out of those that departed, 0 to 1; 0 if none departed.
+    /// Reordered packets divided by departed packets of the flow, 0 to 1; 0 if none departed.
     pub fn ratio(&self, flow: FlowId) -> f64 {
         self.flows.known(flow).map_or(0.0, |departures| ratio(departures.reordered, departures.departed))
     }
 
-    /// Packets of all flows that were reordered.
+    /// Number of reordered packets of all flows.
     pub fn total_reordered(&self) -> u64 {
         self.reordered
     }
 
-    /// Reordered packets of all flows out of those that departed, 0 to 1; 0 if none departed.
+    /// Reordered packets divided by departed packets of all flows, 0 to 1; 0 if none departed.
     pub fn total_ratio(&self) -> f64 {
         ratio(self.reordered, self.departed)
     }

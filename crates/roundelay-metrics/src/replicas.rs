@@ -1,30 +1,31 @@
-//! Figures over replicas: sorted ranks, two modes, starved flows, correlation.
+//! Statistics over replicas: sorted ranks, two modes, starved flows, correlation.
 //!
-//! A mean hides a figure that has two modes, as where two hashes collide or do not, and a flow's own number says nothing where flows are alike: what can be
-//! compared over replicas is the k-th smallest throughput of each.
+//! A mean hides a figure with two modes, for example when two hashes collide or do not. A flow
+//! number means nothing if all flows are alike: comparable over replicas is the k-th smallest
+//! throughput of each.
 
-/// What the values of one rank are over replicas.
+/// Statistics of one rank over replicas.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rank {
-    /// Their mean.
+    /// Mean of the values.
     pub mean: f64,
-    /// Their standard deviation, with n - 1; none from one value.
+    /// Standard deviation of the values, with n - 1; none for one value.
     pub deviation: Option<f64>,
-    /// Their two modes, if there are two.
+    /// The two modes, if there are two.
     pub modes: Option<[Mode; 2]>,
 }
 
-/// A mode of a figure that has two: the values on one side of the gap between them.
+/// One of two modes: the values on one side of the gap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mode {
-    /// Their mean.
+    /// Mean of the values.
     pub mean: f64,
-    /// How many they are.
+    /// Number of values.
     pub count: usize,
 }
 
-/// The ranks of several replicas, the smallest value first: rank k is of the k-th smallest value of each replica that has so many. Values that are no numbers
-/// sort last.
+/// The ranks of several replicas, the smallest value first: rank k covers the k-th smallest value
+/// of each replica with at least k values. NaN sorts last.
 pub fn ranks(replicas: &[Vec<f64>]) -> Vec<Rank> {
     let mut sorted = replicas.to_vec();
     sorted.iter_mut().for_each(|values| values.sort_by(f64::total_cmp));
@@ -36,8 +37,9 @@ pub fn ranks(replicas: &[Vec<f64>]) -> Vec<Rank> {
     (0..most).map(rank).collect()
 }
 
-/// The two modes of a figure. The rule: sorted, the largest gap between neighbours is more than three times the spread (largest less smallest) of the values on
-/// either side of it, and each side has a fifth of all values or more. None for fewer than five values.
+/// The two modes of a figure. The rule: in sorted order, the largest gap between neighbours is more
+/// than three times the spread (largest minus smallest) of the values on either side, and each side
+/// has at least a fifth of all values. None for fewer than five values.
 pub fn modes(values: &[f64]) -> Option<[Mode; 2]> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -48,13 +50,15 @@ pub fn modes(values: &[f64]) -> Option<[Mode; 2]> {
     (is_mode(sides.0) && is_mode(sides.1)).then(|| [sides.0, sides.1].map(|side| Mode { mean: mean(side), count: side.len() }))
 }
 
-/// How many values are less than `part` of their mean: flows that are starved, if values are throughputs by weight and the mean is the fair share.
+/// Number of values below `part` of their mean: starved flows, if the values are throughputs by
+/// weight and the mean is the fair share.
 pub fn starved(values: &[f64], part: f64) -> usize {
     let least = part * mean(values);
     values.iter().filter(|value| **value < least).count()
 }
 
-/// Pearson's correlation of pairs, -1 to 1. None for fewer than three pairs, or if either figure is the same in all.
+/// Pearson's correlation of pairs, -1 to 1. None for fewer than three pairs, or if either figure is
+/// constant.
 pub fn correlation(pairs: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     let pairs: Vec<_> = pairs.collect();
     let count = pairs.len() as f64;

@@ -1,26 +1,27 @@
-//! Values over time in a bounded number of bins, for runs of unknown length.
+//! Time series in a bounded number of bins, for runs of unknown length.
 //!
-//! Bins start with a given width. When time runs beyond the last bin, neighbours are merged two by two and the width doubles, so memory is
-//! constant and a long run fills between half of the bins and all of them. Times before the start count in the first bin.
+//! Bins start with a given width. When time passes the last bin, neighbours are merged in pairs and
+//! the width doubles: memory is constant, and a long run fills between half of the bins and all of
+//! them. Times before the start count in the first bin.
 
 use roundelay::{Duration, Instant};
 
 const DEFAULT_BINS: usize = 1024;
 const DEFAULT_WIDTH: Duration = Duration::from_millis(1);
 
-/// A bin's content: what it holds when empty, and how two neighbours become one.
+/// A bin's content: an empty value, and the merge of two neighbours.
 trait Bin: Copy + Default {
     fn merged(self, later: Self) -> Self;
 }
 
-/// The bins and what they stand for. All bins up to the last one touched exist.
+/// The bins and their time span. All bins up to the last one touched exist.
 #[derive(Debug, Clone)]
 struct Bins<B> {
     start: Instant,
     width: Duration,
     limit: usize,
     bins: Vec<B>,
-    /// The span of the last bin, so that most events need no division.
+    /// The span of the last bin: most events need no division.
     last_from: Instant,
     last_until: Instant,
 }
@@ -33,7 +34,7 @@ impl<B: Bin> Bins<B> {
         Self { start, width, limit, bins: vec![B::default()], last_from, last_until }
     }
 
-    /// The bin that holds `now`.
+    /// The bin of `now`.
     #[inline]
     fn at(&mut self, now: Instant) -> &mut B {
         let last = self.bins.len() - 1;
@@ -41,7 +42,7 @@ impl<B: Bin> Bins<B> {
         &mut self.bins[index]
     }
 
-    /// Index of the bin that holds `now`, after widening bins and adding new ones as need be.
+    /// Index of the bin of `now`; widens bins and adds new ones if needed.
     fn reach(&mut self, now: Instant) -> usize {
         self.widen_for(now);
         let index = (now.since(self.start).as_picos() / self.width.as_picos()) as usize;
@@ -52,7 +53,7 @@ impl<B: Bin> Bins<B> {
         index
     }
 
-    /// Doubles the width until `now` has its place.
+    /// Doubles the width until a bin can hold `now`.
     fn widen_for(&mut self, now: Instant) {
         let since = now.since(self.start).as_picos();
         while since / self.width.as_picos() >= self.limit as u64 {
@@ -79,7 +80,7 @@ impl Bin for u64 {
     }
 }
 
-/// Sums over time, as of bytes sent: each bin holds the sum of the amounts added in its span.
+/// Sums over time, such as bytes sent: each bin holds the sum of the amounts added in its span.
 #[derive(Debug, Clone)]
 pub struct SumSeries {
     bins: Bins<u64>,
@@ -93,7 +94,7 @@ impl Default for SumSeries {
 }
 
 impl SumSeries {
-    /// From `start` in up to `bins` bins, which have this width at first.
+    /// From `start` in up to `bins` bins of this initial width.
     ///
     /// # Panics
     /// If the width is zero or the number of bins zero or odd.
@@ -101,19 +102,19 @@ impl SumSeries {
         Self { bins: Bins::new(start, width, bins) }
     }
 
-    /// Adds an amount at `now`. Times need not rise.
+    /// Adds an amount at `now`. Times may go backwards.
     #[inline]
     pub fn add(&mut self, now: Instant, amount: u64) {
         let bin = self.bins.at(now);
         *bin = bin.saturating_add(amount);
     }
 
-    /// Where the first bin starts.
+    /// Start of the first bin.
     pub fn start(&self) -> Instant {
         self.bins.start
     }
 
-    /// The bins' present width.
+    /// Current width of the bins.
     pub fn width(&self) -> Duration {
         self.bins.width
     }
@@ -123,19 +124,20 @@ impl SumSeries {
         &self.bins.bins
     }
 
-    /// The sums per second, bin by bin: bytes per second if bytes were added. The last bin may not be over yet.
+    /// The sums per second, bin by bin: bytes per second if bytes were added. The last bin may be
+    /// incomplete.
     pub fn per_second(&self) -> impl Iterator<Item = f64> {
         let seconds = self.width().as_secs_f64();
         self.sums().iter().map(move |&sum| sum as f64 / seconds)
     }
 }
 
-/// What a level did in the span of a bin.
+/// A level within the span of a bin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
-    /// Where the bin starts.
+    /// Start of the bin.
     pub start: Instant,
-    /// The highest level, however short it lasted.
+    /// The highest level, however short its duration.
     pub maximum: u64,
     /// The level's mean over time.
     pub mean: f64,
@@ -156,7 +158,7 @@ impl Bin for LevelBin {
     }
 }
 
-/// A level over time, as of a backlog: each bin holds its maximum and its mean over time.
+/// A level over time, such as a backlog: each bin holds the maximum and the mean over time.
 #[derive(Debug, Clone)]
 pub struct LevelSeries {
     bins: Bins<LevelBin>,
@@ -172,7 +174,7 @@ impl Default for LevelSeries {
 }
 
 impl LevelSeries {
-    /// From `start`, where the level is zero, in up to `bins` bins, which have this width at first.
+    /// From `start`, with level zero, in up to `bins` bins of this initial width.
     ///
     /// # Panics
     /// If the width is zero or the number of bins zero or odd.
@@ -180,7 +182,8 @@ impl LevelSeries {
         Self { bins: Bins::new(start, width, bins), level: 0, since: start }
     }
 
-    /// The level is `value` from `now` on. A time before the last one counts as the last one.
+    /// Sets the level to `value` from `now` on. A time before the last change counts as the last
+    /// change.
     #[inline]
     pub fn level(&mut self, now: Instant, value: u64) {
         let now = now.max(self.since);
@@ -190,7 +193,8 @@ impl LevelSeries {
         bin.maximum = bin.maximum.max(value);
     }
 
-    /// The level has not changed until `now`. [`level`](Self::level) does so itself; call this at the end of a run.
+    /// Extends the level unchanged until `now`. [`level`](Self::level) calls this itself; call this
+    /// at the end of a run.
     #[inline]
     pub fn advance(&mut self, now: Instant) {
         if now > self.bins.last_until {
@@ -200,17 +204,17 @@ impl LevelSeries {
         }
     }
 
-    /// Where the first bin starts.
+    /// Start of the first bin.
     pub fn start(&self) -> Instant {
         self.bins.start
     }
 
-    /// The bins' present width.
+    /// Current width of the bins.
     pub fn width(&self) -> Duration {
         self.bins.width
     }
 
-    /// What the level did, bin by bin from [`start`](Self::start) to the last one touched.
+    /// The level in each bin from [`start`](Self::start) to the last one touched.
     pub fn levels(&self) -> impl Iterator<Item = Level> {
         self.bins.bins.iter().enumerate().map(|(index, bin)| Level {
             start: self.bins.from(index),
@@ -219,7 +223,7 @@ impl LevelSeries {
         })
     }
 
-    /// Counts the level up to `until`, which lies in the last bin or at its end.
+    /// Counts the level up to `until`, within the last bin or at its end.
     #[inline]
     fn cover(&mut self, until: Instant) {
         let span = until.since(self.since).as_picos();
@@ -230,9 +234,10 @@ impl LevelSeries {
         self.since = self.since.max(until);
     }
 
-    /// Counts the level bin by bin. Each bin is entered once, so this is O(1) amortised over bins and doublings.
+    /// Counts the level bin by bin. Each bin is entered once: O(1) amortised over bins and
+    /// doublings.
     fn cross_bins(&mut self, now: Instant) {
-        // Widen first: the gap is then crossed in at most as many steps as there are bins.
+        // Widening first limits the number of steps to the number of bins.
         self.bins.widen_for(now);
         while now > self.bins.last_until {
             let end = self.bins.last_until;
@@ -299,7 +304,8 @@ mod tests {
         assert_eq!(levels, [(8, 4.0), (8, 8.0), (100, 0.4)]);
     }
 
-    /// Integrates a step function from `from` to `until`, both in nanoseconds, and finds its maximum there.
+    /// Integrates a step function from `from` to `until`, both in nanoseconds, and finds its
+    /// maximum there.
     fn integrate(steps: &[(u64, u64)], from: u64, until: u64) -> (u64, f64) {
         let (mut area, mut maximum) = (0, 0);
         for (index, &(start, value)) in steps.iter().enumerate() {

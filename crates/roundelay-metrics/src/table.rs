@@ -1,4 +1,4 @@
-//! A table of flows that grows on demand.
+//! Table of flows, indexed by flow number, that grows on demand.
 
 use roundelay::FlowId;
 
@@ -7,7 +7,7 @@ use roundelay::FlowId;
 pub(crate) struct FlowTable<T>(Vec<T>);
 
 impl<T: Default> FlowTable<T> {
-    /// The flow's record; a new one if the flow has not been seen.
+    /// The flow's record; a new one for a new flow.
     #[inline]
     pub(crate) fn entry(&mut self, flow: FlowId) -> &mut T {
         if flow.index() >= self.0.len() {
@@ -16,7 +16,7 @@ impl<T: Default> FlowTable<T> {
         &mut self.0[flow.index()]
     }
 
-    /// The flow's record, if the table reaches that far.
+    /// The flow's record, if the table is long enough.
     #[inline]
     pub(crate) fn known(&self, flow: FlowId) -> Option<&T> {
         self.0.get(flow.index())

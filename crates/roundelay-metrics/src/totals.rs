@@ -1,12 +1,13 @@
-//! The sum of weights over time.
+//! Sum of weights over time.
 
 use roundelay::Instant;
 
-/// The present sum of weights, and the largest since any past time.
+/// The current sum of weights, and the largest sum since any past time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Totals {
     present: u64,
-    /// (t, largest sum from t on until now): t rises, the sum falls; so there is at most one entry for each distinct sum.
+    /// (t, largest sum from t until now): t rises, the sum falls; at most one entry for each
+    /// distinct sum.
     maxima: Vec<(Instant, u64)>,
 }
 
@@ -15,7 +16,8 @@ impl Totals {
         self.present
     }
 
-    /// The largest sum in effect at `past` or later: the sum of the last entry that starts no later than `past`.
+    /// The largest sum in effect at `past` or later: the sum of the last entry with a start at or
+    /// before `past`.
     pub(crate) fn largest_since(&self, past: Instant) -> u64 {
         match self.maxima.last() {
             Some(&(start, total)) if start <= past => total,
@@ -28,7 +30,8 @@ impl Totals {
 
     pub(crate) fn set(&mut self, now: Instant, total: u64) {
         self.present = total;
-        // The new sum outdoes those that are not larger, so it holds from where the first of them held.
+        // The new sum replaces all smaller or equal sums and starts where the first of them
+        // started.
         let mut start = now;
         while let Some((earlier, _)) = self.maxima.pop_if(|&mut (_, known)| known <= total) {
             start = earlier;

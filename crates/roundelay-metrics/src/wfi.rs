@@ -1,7 +1,8 @@
-//! Worst-case Fair Indices, as measured: how far a flow falls behind its share while it has packets waiting.
+//! Worst-case Fair Indices (WFI), measured: how far a backlogged flow falls behind its share.
 //!
-//! Sources: J. C. R. Bennett and H. Zhang, "WF2Q: Worst-case Fair Weighted Fair Queueing", INFOCOM 1996; definitions as in F. Checconi,
-//! P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees", Eq. 7 (bits) and Eq. 11 (time).
+//! Sources: J. C. R. Bennett and H. Zhang, "WF2Q: Worst-case Fair Weighted Fair Queueing", INFOCOM
+//! 1996; definitions as in F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling
+//! with Tight Bandwidth Distribution Guarantees", Eq. 7 (bits) and Eq. 11 (time).
 
 use roundelay::{FlowId, Instant, Rate};
 
@@ -10,28 +11,33 @@ use crate::totals::Totals;
 
 /// Binary places of normalised service.
 const PLACES: u32 = 64;
-/// Binary places of 1 / sum of weights: as many as still let 2^32 - 1 bytes times that fit into 128 bits.
+/// Binary places of 1 / sum of weights: the most for which a product with 2^32 - 1 bytes fits into
+/// 128 bits.
 const INVERSE_PLACES: u32 = 96;
 
-/// Measures the Bit Worst-case Fair Index of each flow: the largest phi_k W(t1, t2) - W_k(t1, t2) over the intervals in which the flow
-/// stays backlogged (Eq. 7), in bytes.
+/// Measures the Bit Worst-case Fair Index of each flow: the largest phi_k W(t1, t2) - W_k(t1, t2)
+/// over the intervals in which the flow stays backlogged (Eq. 7), in bytes.
 ///
-/// **Weights that change.** phi_k is the flow's weight over the sum of the weights registered at the time, so phi_k W becomes the integral
-/// of phi_k dW. One accumulator G, which grows by len / (sum of weights) with each packet served, serves all flows: a flow of weight w is
-/// due w times what G has grown.
+/// **Weights that change.** phi_k is the flow's weight over the current sum of registered weights,
+/// so phi_k W becomes the integral of phi_k dW. One accumulator G for all flows grows by len / (sum
+/// of weights) with each packet served: a flow of weight w is due w times the growth of G.
 ///
-/// **O(1).** Let X = (what the flow was due) - (what it got). The index is the largest X(t2) - X(t1), t1 <= t2, within a backlogged period.
-/// So it suffices to keep D = X - (smallest X so far), which follows D <- max(0, D + due - got), and the largest D seen.
+/// **O(1).** Let X = (service due to the flow) - (service received). The index is the largest rise
+/// X(t2) - X(t1), t1 <= t2, within a backlogged period. It is enough to keep D = X - (smallest X in
+/// the period), updated by D <- max(0, D + due - got), and the largest D seen.
 ///
-/// **Which instants count.** X rises while others are served and falls while the flow itself is, so its maxima lie just before the flow's
-/// own packets and its minima just after them or at the start of the period. That is where D is looked at: just before a packet of the flow
-/// is counted and just after. Between those instants X is monotone, whether a packet is thought to be sent at once or evenly over its
-/// transmission time, so no interval is worse than one between them.
+/// **Which instants count.** X rises while others are served and falls while the flow itself is
+/// served. Its maxima lie just before the flow's own packets, its minima just after them or at the
+/// start of the period. D is evaluated at these instants: just before a packet of the flow is
+/// counted and just after. Between them X is monotone, whether a packet is sent at once or evenly
+/// over its transmission time: no other interval is worse.
 ///
-/// **Convention.** A packet counts entirely when it is dequeued, for W as for W_k, and a flow is backlogged until its last packet is
-/// dequeued, which is when schedulers take it for idle; the paper's section 3 has it backlogged until that packet has been sent. If a
-/// backlogged period starts while another flow's packet is being sent, the rest of that packet does not count against the flow, so the
-/// index may be below that of a clock running with the bits by at most phi_k L.
+/// **Convention.** A packet counts entirely when dequeued, for W as for W_k, and a flow is
+/// backlogged until its last packet is dequeued, when schedulers consider the flow idle; the
+/// paper's section 3 has the flow backlogged until the end of this packet's transmission. If a
+/// backlogged period starts during the transmission of another flow's packet, the rest of the
+/// packet does not count against the flow: the index may be lower than with a bit-by-bit clock, by
+/// at most phi_k L.
 ///
 /// **Precision.** 64 binary places; the error is below w * 2^-64 bytes a packet, always downwards.
 #[derive(Debug, Clone, Default)]
@@ -41,16 +47,16 @@ pub struct BitWfi {
     inverse: u128,
     /// G: bytes served per unit of weight.
     granted: u128,
-    /// G when all flows were last measured anew.
+    /// G at the last restart of all flows.
     restarted: u128,
     flows: FlowTable<BitFlow>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct BitFlow {
-    /// G when `lag` was last brought up to date.
+    /// G at the last update of `lag`.
     seen: u128,
-    /// D: how far the flow is behind the best moment of the present backlogged period.
+    /// D: how far the flow is behind its best moment in the current backlogged period.
     lag: u128,
     worst: u128,
     /// Bytes.
@@ -65,7 +71,7 @@ impl BitFlow {
         if self.backlog == 0 { 0 } else { lag + u128::from(self.weight) * (granted - since) }
     }
 
-    /// Brings the lag up to date. It has only risen since the last time.
+    /// Updates the lag, which has only risen since the last update.
     fn settle(&mut self, granted: u128, restarted: u128) {
         self.lag = self.lag_at(granted, restarted);
         self.seen = granted;
@@ -92,13 +98,13 @@ impl BitWfi {
         self.change_weight(flow, weight);
     }
 
-    /// Ends a flow's registration: it is due nothing from now on. Its worst index is kept.
+    /// Ends a flow's registration: from now on no service is due. The largest index is kept.
     pub fn remove(&mut self, flow: FlowId) {
         self.change_weight(flow, 0);
     }
 
-    /// Measures the flow anew from here on, as if its backlogged period began now; the worst so far is kept. For a flow whose settings changed:
-    /// what is promised holds from the change on.
+    /// Restarts the flow's measurement, as if its backlogged period began now, and keeps the
+    /// largest index. For a flow whose settings changed: bounds hold from the change on.
     pub fn restart(&mut self, flow: FlowId) {
         let (granted, restarted) = (self.granted, self.restarted);
         let state = self.flows.entry(flow);
@@ -106,19 +112,20 @@ impl BitWfi {
         state.lag = 0;
     }
 
-    /// Measures all flows anew from here on, in constant time: what a flow has fallen behind since its own last packet is not looked at. For
-    /// promises that hold while nobody joins or leaves.
+    /// Restarts the measurement of all flows in constant time: each flow's lag since its own last
+    /// packet is discarded. For bounds that assume a constant set of flows.
     pub const fn restart_all(&mut self) {
         self.restarted = self.granted;
     }
 
-    /// Measures all flows anew from here on and forgets the worst so far, as after a warm-up. Touches each flow.
+    /// Restarts the measurement of all flows and discards the largest indices, for example after a
+    /// warm-up. Touches each flow.
     pub fn forget(&mut self) {
         let granted = self.granted;
         self.flows.iter_mut().for_each(|flow| (flow.seen, flow.lag, flow.worst) = (granted, 0, 0));
     }
 
-    /// A packet of `bytes` bytes has been accepted. A flow that is not registered is registered with weight 1.
+    /// A packet of `bytes` bytes has been accepted. Registers a new flow with weight 1.
     #[inline]
     pub fn arrive(&mut self, flow: FlowId, bytes: u32) {
         if self.flows.entry(flow).weight == 0 {
@@ -139,13 +146,14 @@ impl BitWfi {
         self.granted += (u128::from(bytes) * self.inverse) >> (INVERSE_PLACES - PLACES);
         let state = self.flows.entry(flow);
         state.settle(before, restarted);
-        // The flow's own packet: it is due its share of it and gets all of it.
+        // The flow's own packet: a share of the packet is due, all of it is received.
         state.lag = state.lag_at(self.granted, restarted).saturating_sub(u128::from(bytes) << PLACES);
         state.seen = self.granted;
         state.shrink(bytes);
     }
 
-    /// A packet of `bytes` bytes that had been accepted is dropped. What the flow is behind stays, unless nothing else waits.
+    /// An accepted packet of `bytes` bytes is dropped. The flow's lag stays, unless no other packet
+    /// waits.
     pub fn withdraw(&mut self, flow: FlowId, bytes: u32) {
         let (granted, restarted) = (self.granted, self.restarted);
         let state = self.flows.entry(flow);
@@ -153,13 +161,14 @@ impl BitWfi {
         state.shrink(bytes);
     }
 
-    /// The largest index so far in bytes, the present backlogged period included; 0 for a flow that was never backlogged.
+    /// The largest index in bytes, including the current backlogged period; 0 for a flow never
+    /// backlogged.
     pub fn worst(&self, flow: FlowId) -> f64 {
         let worst = self.flows.known(flow).map_or(0, |state| state.worst.max(state.lag_at(self.granted, self.restarted)));
         worst as f64 / (1u128 << PLACES) as f64
     }
 
-    /// The sum of the weights that shares are held against.
+    /// The sum of weights, the denominator of shares.
     pub fn total_weight(&self) -> u64 {
         self.total_weight
     }
@@ -176,39 +185,43 @@ impl BitWfi {
         self.set_total_weight(total);
     }
 
-    /// The sum that shares are held against from now on, where it is not the sum of the registered weights: a scheduler may count a weight
-    /// for a while after its flow left. Registering and removing flows changes it from there.
+    /// Sets the sum of weights from now on, if different from the sum of the registered weights: a
+    /// scheduler may count a weight for a while after its flow left. Later registrations and
+    /// removals change this sum.
     pub fn set_total_weight(&mut self, total: u64) {
         self.total_weight = total;
         self.inverse = (1u128 << INVERSE_PLACES).checked_div(total.into()).unwrap_or(0);
     }
 }
 
-/// What [`TimeWfi`] and [`Lateness`](crate::Lateness) need to know about a packet when it completes; the driver carries it along with the
-/// packet.
+/// Data of a packet for [`TimeWfi`] and [`Lateness`](crate::Lateness) at its completion; the driver
+/// stores the stamp with the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// t_a.
     pub(crate) arrival: Instant,
     /// Q_k(t_a+) in bytes.
     backlog: u64,
-    /// Of this packet.
+    /// Length of this packet.
     pub(crate) bytes: u32,
     /// The flow's weight at t_a.
     pub(crate) weight: u32,
 }
 
-/// Measures the Time Worst-case Fair Index of each flow: the largest t_c - t_a - Q_k(t_a+) / (phi_k R) over its packets (Eq. 11), t_a
-/// and t_c being a packet's arrival and the end of its transmission.
+/// Measures the Time Worst-case Fair Index of each flow: the largest
+/// `t_c - t_a - Q_k(t_a+) / (phi_k R)` over its packets (Eq. 11), where t_a is a packet's arrival
+/// and t_c the end of its transmission.
 ///
-/// **Backlog.** Q_k(t_a+) holds the packet itself and all earlier packets of the flow that are not yet completely transmitted, so the one
-/// being transmitted counts in full (the paper's section 3: a flow is backlogged if it owns such packets). Packets dropped later stay in
-/// the stamps of those that arrived behind them, which can only make the index smaller. Packets that never complete are never judged.
+/// **Backlog.** Q_k(t_a+) includes the packet itself and all earlier packets of the flow not yet
+/// completely transmitted: the packet on the link counts in full (the paper's section 3: a flow
+/// with such packets is backlogged). Packets dropped later stay in the stamps of packets behind
+/// them, which can only reduce the index. Packets that never complete are not measured.
 ///
-/// **Weights that change.** phi_k is the smallest share that the flow may have had during the packet's stay: the smaller of its weights at
-/// t_a and t_c over the largest sum of registered weights in between. The largest sum since any past time is kept in a stack of falling
-/// maxima, searched by t_a; it holds at most one entry for each distinct sum. A flow that changes its own weight twice during
-/// one packet's stay is judged by the two ends.
+/// **Weights that change.** phi_k is the smallest possible share of the flow during the packet's
+/// stay: the smaller of the weights at t_a and t_c over the largest sum of registered weights in
+/// between. The largest sum since any past time is kept in a stack of falling maxima, searched by
+/// t_a, with at most one entry for each distinct sum. For a flow with two weight changes during one
+/// packet's stay, only the two ends count.
 ///
 /// **Precision.** `f64`: relative error of Q / (phi R) below 2^-50.
 #[derive(Debug, Clone)]
@@ -217,19 +230,19 @@ pub struct TimeWfi {
     seconds_per_byte: f64,
     totals: Totals,
     flows: FlowTable<TimeFlow>,
-    /// Packets that arrived earlier are not judged, whatever their flow.
+    /// Packets of any flow with an earlier arrival are not measured.
     anew_since: Instant,
 }
 
 #[derive(Debug, Clone)]
 struct TimeFlow {
-    /// Not yet completely transmitted, in bytes.
+    /// Bytes not yet completely transmitted.
     backlog: u64,
     /// Seconds; minus infinity before the first packet has completed.
     worst: f64,
     /// Zero if not registered.
     weight: u32,
-    /// Packets that arrived earlier are not judged.
+    /// Packets with an earlier arrival are not measured.
     since: Instant,
 }
 
@@ -240,7 +253,7 @@ impl Default for TimeFlow {
 }
 
 impl TimeWfi {
-    /// For a link of this constant rate.
+    /// A meter for a link of this constant rate.
     pub fn new(rate: Rate) -> Self {
         Self {
             seconds_per_byte: 8.0 / rate.bits_per_second() as f64,
@@ -260,12 +273,12 @@ impl TimeWfi {
         self.change_weight(now, flow, weight);
     }
 
-    /// Ends a flow's registration. Packets of it that complete later are judged by their weight on arrival.
+    /// Ends a flow's registration. Later completions of its packets use the weight at arrival.
     pub fn remove(&mut self, now: Instant, flow: FlowId) {
         self.change_weight(now, flow, 0);
     }
 
-    /// A packet of `bytes` bytes has been accepted. A flow that is not registered is registered with weight 1.
+    /// A packet of `bytes` bytes has been accepted. Registers a new flow with weight 1.
     #[inline]
     pub fn arrive(&mut self, now: Instant, flow: FlowId, bytes: u32) -> Stamp {
         if self.flows.entry(flow).weight == 0 {
@@ -276,18 +289,19 @@ impl TimeWfi {
         Stamp { arrival: now, backlog: state.backlog, bytes, weight: state.weight }
     }
 
-    /// Leaves out packets that arrived before `now`: see [`BitWfi::restart`].
+    /// Excludes packets with an arrival before `now`: see [`BitWfi::restart`].
     pub fn restart(&mut self, now: Instant, flow: FlowId) {
         self.flows.entry(flow).since = now;
     }
 
-    /// Leaves out all packets that arrived before `now` and forgets the worst so far, as after a warm-up. Touches each flow.
+    /// Excludes all packets with an arrival before `now` and discards the largest indices, for
+    /// example after a warm-up. Touches each flow.
     pub fn forget(&mut self, now: Instant) {
         self.flows.iter_mut().for_each(|flow| flow.worst = f64::NEG_INFINITY);
         self.anew_since = now;
     }
 
-    /// The packet with this stamp has been transmitted completely at `now`.
+    /// The packet with this stamp has completed transmission at `now`.
     #[inline]
     pub fn complete(&mut self, now: Instant, flow: FlowId, stamp: Stamp) {
         let total = self.totals.largest_since(stamp.arrival);
@@ -300,18 +314,18 @@ impl TimeWfi {
         state.shrink(stamp.bytes);
     }
 
-    /// The packet with this stamp, which had been accepted, is dropped.
+    /// The packet with this stamp, accepted before, is dropped.
     pub fn withdraw(&mut self, flow: FlowId, stamp: Stamp) {
         self.flows.entry(flow).shrink(stamp.bytes);
     }
 
-    /// The largest index so far in seconds. It is negative if each packet was faster than the flow's share would have been; None if no
-    /// packet has completed.
+    /// The largest index in seconds: negative if each packet was faster than at the flow's share;
+    /// None if no packet has completed.
     pub fn worst(&self, flow: FlowId) -> Option<f64> {
         self.flows.known(flow).map(|state| state.worst).filter(|worst| worst.is_finite())
     }
 
-    /// The sum of the weights that shares are held against.
+    /// The sum of weights, the denominator of shares.
     pub fn total_weight(&self) -> u64 {
         self.totals.present()
     }
@@ -326,7 +340,8 @@ impl TimeWfi {
         self.totals.set(now, total);
     }
 
-    /// The sum that shares are held against from now on, where it is not the sum of the registered weights: see [`BitWfi::set_total_weight`].
+    /// Sets the sum of weights from now on, if different from the sum of the registered weights:
+    /// see [`BitWfi::set_total_weight`].
     pub fn set_total_weight(&mut self, now: Instant, total: u64) {
         self.totals.set(now, total);
     }
@@ -478,7 +493,7 @@ mod tests {
         ]
     }
 
-    /// What happened to one flow between two instants.
+    /// Events of one flow between two instants.
     #[derive(Debug, Clone, Copy)]
     struct Step {
         due: f64,
@@ -486,7 +501,7 @@ mod tests {
         backlogged_after: bool,
     }
 
-    /// Queues and weights of four flows, and all that ever happened to them.
+    /// Queues and weights of four flows, with the complete history.
     #[derive(Debug, Default)]
     struct Model {
         queues: [VecDeque<u32>; 4],
@@ -495,7 +510,7 @@ mod tests {
     }
 
     impl Model {
-        /// Plays an event, unless it is impossible, to the model and to the yardstick.
+        /// Applies an event, unless impossible, to the model and to the meter.
         fn play(&mut self, event: Event, wfi: &mut BitWfi) {
             let mut service = (0, 0);
             match event {
@@ -577,7 +592,7 @@ mod tests {
         Rate::from_bits_per_second(8_000_000).expect("not zero")
     }
 
-    /// Completes a packet and tells the flow's index in microseconds.
+    /// Completes a packet and returns the flow's index in microseconds.
     fn complete(wfi: &mut TimeWfi, micros: u64, stamp: Stamp) -> f64 {
         wfi.complete(at(micros), A, stamp);
         wfi.worst(A).map_or(f64::NAN, |seconds| (seconds * 1e9).round() / 1e3)
@@ -585,7 +600,7 @@ mod tests {
 
     #[test]
     fn the_time_index_is_the_delay_beyond_the_backlog_at_its_share() {
-        // A byte takes a microsecond, and two at half of the link.
+        // A byte takes a microsecond, or two at half of the link.
         let mut wfi = TimeWfi::new(mega_bytes_per_second());
         wfi.set_weight(at(0), B, 1);
         let first = wfi.arrive(at(0), A, 100);
@@ -630,7 +645,8 @@ mod tests {
 
     #[test]
     fn a_fluid_like_scheduler_has_a_small_index_and_a_blind_one_a_large_one() {
-        // Two greedy flows of equal weight: strict alternation stays within a packet, serving all of B first does not.
+        // Two greedy flows of equal weight: strict alternation stays within a packet, serving all
+        // of B first does not.
         let run = |alternate: bool| {
             let mut wfi = TimeWfi::new(mega_bytes_per_second());
             let stamps = |wfi: &mut TimeWfi, flow| (0..10).map(|_| wfi.arrive(at(0), flow, 100)).collect::<Vec<_>>();

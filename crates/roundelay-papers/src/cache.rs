@@ -1,8 +1,10 @@
-//! Cache of runs: one file of JSON lines a paper, a line a run of one part with one seed.
+//! Cache of runs: a file of JSON lines per paper, a line per part and seed.
 //!
-//! A run's key is the hash of the program, of what is run and of the seed: another program, plan or seed runs anew, and a comment in a plan does not. A line that an
-//! interrupted process left half-written is skipped. Runs of other programs are kept up to 64 MiB a paper and dropped together beyond that. Processes that
-//! use one cache at a time write their lines one after the other: each holds the lock of the file beside the cache while it writes.
+//! The key of a run is the hash of the program, the `[run]` table and the seed: another program,
+//! plan or seed runs again; a changed comment in a plan does not. Lines left incomplete by an
+//! interrupted process are skipped. Runs of other programs are kept up to 64 MiB per paper, and
+//! dropped together above. Several processes may share a cache: each writer holds the lock file
+//! beside the cache while writing.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -15,16 +17,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiments::{Failed, Outcome};
 
-/// What other programs may leave in the cache of a paper, in bytes.
+/// Maximum size of other programs' runs in the cache of a paper, in bytes.
 const MOST_FOREIGN: usize = 64 << 20;
 
-/// A run that has been done.
+/// A finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Done {
     key: String,
-    /// Seconds that it took.
+    /// CPU seconds of the run.
     pub seconds: f64,
-    /// What it gave.
+    /// Result of the run.
     pub outcome: Outcome,
 }
 
@@ -37,15 +39,16 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// No cache: everything is run.
+    /// No cache: runs everything.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// The cache of a paper in a folder, which is made if it is not there. Runs of other programs than `program` are not read.
+    /// Opens the cache of a paper in a folder, created if missing. Runs of programs other than
+    /// `program` are not read.
     ///
     /// # Errors
-    /// What the operating system says, with the path.
+    /// The error of the operating system, with the path.
     pub fn open(folder: &Path, paper: &str, program: &str) -> Result<Self, Failed> {
         Self::open_within(folder, paper, program, MOST_FOREIGN)
     }
@@ -70,20 +73,20 @@ impl Cache {
         Ok(Self { path: Some(path), done: Mutex::new(done), file: Mutex::default() })
     }
 
-    /// A run that was done before.
+    /// Finds a finished run.
     pub fn find(&self, key: &str) -> Option<Done> {
         self.done.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    /// Writes a run down.
+    /// Writes a run to the cache.
     ///
     /// # Errors
-    /// What the operating system says, with the path.
+    /// The error of the operating system, with the path.
     pub fn add(&self, key: String, seconds: f64, outcome: Outcome) -> Result<Done, Failed> {
         let done = Done { key, seconds, outcome };
         self.done.lock().unwrap_or_else(PoisonError::into_inner).insert(done.key.clone(), done.clone());
         let Some(path) = &self.path else { return Ok(done) };
-        // A line of its own first: what an interrupted process left half-written then spoils nothing.
+        // Start with a new line, in case an interrupted process left an incomplete one.
         let line = format!("\n{}\n", serde_json::to_string(&done).map_err(Failed::from)?);
         let _guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let write = || {
@@ -95,14 +98,14 @@ impl Cache {
     }
 }
 
-/// Waits until no other process writes a cache, and keeps others from it as long as the file is open.
+/// Locks a cache against other processes; the lock lasts until the file is closed.
 fn lock(cache: &Path) -> std::io::Result<File> {
     let file = OpenOptions::new().create(true).append(true).open(cache.with_extension("lock"))?;
     file.lock()?;
     Ok(file)
 }
 
-/// The hash of texts: 64-bit FNV-1a, in hexadecimal, each text with its end.
+/// Hash of a list of texts: 64-bit FNV-1a in hexadecimal, including the end of each text.
 pub fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let bytes = texts.into_iter().flat_map(|text| text.bytes().chain([0xff]));
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
@@ -158,7 +161,7 @@ mod tests {
             for writer in 0..4 {
                 let folder = &folder;
                 scope.spawn(move || {
-                    // Opened anew each time, as by processes of their own.
+                    // Reopened for each run, as by separate processes.
                     (0..20).for_each(|run| drop(Cache::open(folder, "qfq", "p").unwrap().add(format!("p-{writer}-{run}"), 0.0, long(run))));
                 });
             }

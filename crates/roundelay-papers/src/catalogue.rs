@@ -1,39 +1,39 @@
-//! The catalogue: papers, their tables, figures and theorems in order, and the plans that belong to them.
+//! Catalogue of papers: tables, figures and theorems in order, with their plans.
 
 use serde::Deserialize;
 
 use crate::places::PlanError;
 use crate::plan::Plan;
 
-/// All files of `papers/`, by their paths there.
+/// All files of `papers/`, by path below this folder.
 static FILES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/plans.rs"));
 
 /// A paper.
 #[derive(Debug, Clone)]
 pub struct Paper {
-    /// Its folder, and its name on the command line.
+    /// Name of the folder, and name on the command line.
     pub slug: String,
-    /// What is known of it.
+    /// Bibliographic data.
     pub about: About,
-    /// What it was like to repeat: Markdown.
+    /// Experience from repeating the paper, in Markdown.
     pub essay: String,
-    /// Its tables, figures, theorems and other claims, in order.
+    /// Tables, figures, theorems and other claims, in order.
     pub items: Vec<Item>,
 }
 
-/// `paper.toml`.
+/// Contents of `paper.toml`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// Who wrote it.
+    /// Authors.
     pub authors: Vec<String>,
-    /// Where it appeared.
+    /// Journal or conference.
     pub venue: String,
-    /// When.
+    /// Year of publication.
     pub year: u16,
-    /// What it is called in short.
+    /// Short name.
     pub short: String,
     #[serde(rename = "item")]
     items: Vec<Entry>,
@@ -49,32 +49,32 @@ struct Entry {
     not_attempted: Option<String>,
 }
 
-/// A table, a figure, a theorem.
+/// A table, figure or theorem.
 #[derive(Debug, Clone)]
 pub struct Item {
-    /// On the command line: `figure-4`.
+    /// Name on the command line: `figure-4`.
     pub name: String,
-    /// In the paper: `Figure 4`.
+    /// Name in the paper: `Figure 4`.
     pub label: String,
-    /// What it is, in a line.
+    /// Description in a line.
     pub about: String,
-    /// What there is to do with it.
+    /// The plan, or the reason for none.
     pub work: Work,
 }
 
-/// What there is to do with an item.
+/// State of an item: a plan, or the reason for none.
 #[derive(Debug, Clone)]
 pub enum Work {
-    /// A plan, and its text.
+    /// A plan and its text.
     Plan(Box<Plan>, String),
-    /// Nothing, and why.
+    /// Nothing to measure; the reason.
     Nothing(String),
-    /// Something that there is no plan for yet, and what it would take.
+    /// Without a plan so far; the missing parts.
     NotAttempted(String),
 }
 
 impl Item {
-    /// The plan, with its text.
+    /// The plan and its text, if any.
     pub fn plan(&self) -> Option<(&Plan, &str)> {
         match &self.work {
             Work::Plan(plan, text) => Some((plan, text)),
@@ -84,10 +84,11 @@ impl Item {
 }
 
 impl Paper {
-    /// A paper of one item, whose plan is `text`; `beside` gives the text of the plan that it is like, if it is like one.
+    /// A paper of one item with the plan `text`. `beside` returns the text of another item's plan,
+    /// for a plan with `like`.
     ///
     /// # Errors
-    /// What is wrong with the plan.
+    /// The fault of the plan.
     pub fn of_plan<'a>(name: &str, text: &str, beside: impl Fn(&str) -> Option<&'a str>) -> Result<Self, PlanError> {
         let plan = Plan::parse_beside(text, beside)?;
         let (label, about) = (plan.item.clone(), plan.title.clone());
@@ -101,7 +102,7 @@ impl Paper {
 /// All papers, in the order of their years.
 ///
 /// # Errors
-/// What is wrong with a file, and which one.
+/// The faulty file and its fault.
 pub fn papers() -> Result<Vec<Paper>, String> {
     let slugs = FILES.iter().filter_map(|(path, _)| path.strip_suffix("/paper.toml"));
     let mut papers = slugs.map(|slug| paper(slug, FILES)).collect::<Result<Vec<_>, _>>()?;
@@ -109,7 +110,7 @@ pub fn papers() -> Result<Vec<Paper>, String> {
     Ok(papers)
 }
 
-/// Plans that no `paper.toml` lists, by their paths.
+/// Paths of plans missing in `paper.toml`.
 ///
 /// # Errors
 /// As [`papers`].
@@ -130,7 +131,7 @@ fn paper(slug: &str, files: &[(&str, &str)]) -> Result<Paper, String> {
         let reason = nothing.map(Work::Nothing).or(not_attempted.map(Work::NotAttempted));
         let work = match (own(&format!("{name}.toml")), reason) {
             (Some((path, text)), None) => {
-                // What it runs is checked before it is run, and by a test.
+                // Read without `check`: the run checks the plan, and so does a test.
                 Work::Plan(Box::new(Plan::read(text, beside).map_err(|error| error.in_file(path))?), (*text).to_owned())
             }
             (None, Some(reason)) => reason,

@@ -6,22 +6,22 @@ use roundelay_sim::scenario::{Interval, student_95};
 
 use crate::experiments::Row;
 
-/// Where a number stands: `RUN: FIGURE`, and x on a curve.
+/// Reference to a number: `RUN: FIGURE`, and x on a curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
     /// `RUN: FIGURE`.
     pub figure: String,
-    /// Where on the curve.
+    /// Position on the curve.
     pub x: Option<f64>,
-    /// Whether the paper's number is meant.
+    /// True for the published number.
     pub is_published: bool,
 }
 
 impl Reference {
-    /// Reads `RUN: FIGURE`, `RUN: CURVE @ X`, and `published` before either.
+    /// Reads `RUN: FIGURE` or `RUN: CURVE @ X`, optionally with `published` in front.
     ///
     /// # Errors
-    /// What is expected.
+    /// The expected syntax.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (is_published, rest) = text.strip_prefix("published ").map_or((false, text), |rest| (true, rest));
         let (figure, x) = match rest.rsplit_once(" @ ") {
@@ -43,34 +43,34 @@ impl std::fmt::Display for Reference {
     }
 }
 
-/// A number over seeds.
+/// Values of a figure by seed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Samples(pub BTreeMap<u64, f64>);
 
 impl Samples {
-    /// The values, by seed.
+    /// The values, in order of seeds.
     pub fn values(&self) -> Vec<f64> {
         self.0.values().copied().collect()
     }
 
-    /// The mean with half the width of its 95% interval. None of no values.
+    /// The mean with half the width of its 95% interval; None without values.
     pub fn interval(&self) -> Option<Interval> {
         student_95(&self.values())
     }
 
-    /// What comes of both for each seed that both have.
+    /// Applies `what` to the pairs of values, for seeds in both.
     pub fn with(&self, other: &Self, what: impl Fn(f64, f64) -> f64) -> Self {
         let pairs = self.0.iter().filter_map(|(seed, value)| Some((*seed, what(*value, *other.0.get(seed)?))));
         Self(pairs.collect())
     }
 
-    /// What comes of each.
+    /// Applies `what` to each value.
     pub fn map(&self, what: impl Fn(f64) -> f64) -> Self {
         Self(self.0.iter().map(|(seed, value)| (*seed, what(*value))).collect())
     }
 }
 
-/// An x as a key: numbers of plans are finite.
+/// An x as a key: x values in plans are finite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct At(f64);
 
@@ -93,12 +93,12 @@ impl Ord for At {
 pub struct Figures {
     scalars: BTreeMap<String, Samples>,
     curves: BTreeMap<String, BTreeMap<At, Samples>>,
-    /// Names in the order in which they came.
+    /// Names in order of first appearance.
     names: Vec<String>,
 }
 
 impl Figures {
-    /// Adds what one seed gave.
+    /// Adds the rows of one seed.
     pub fn add(&mut self, seed: u64, rows: &[Row]) {
         for Row { run, figure, x, value } in rows {
             let name = format!("{run}: {figure}");
@@ -113,12 +113,12 @@ impl Figures {
         }
     }
 
-    /// Names of figures, in the order in which they came.
+    /// Names of figures, in order of first appearance.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// A figure that is one number, or a point of a curve.
+    /// A scalar figure, or a point of a curve.
     pub fn at(&self, figure: &str, x: Option<f64>) -> Option<&Samples> {
         match x {
             None => self.scalars.get(figure),
@@ -126,14 +126,15 @@ impl Figures {
         }
     }
 
-    /// The points of a curve, by x; none of a figure that is one number.
+    /// The points of a curve, by x; None for a scalar figure.
     pub fn curve(&self, figure: &str) -> Option<Vec<(f64, &Samples)>> {
         Some(self.curves.get(figure)?.iter().map(|(At(x), samples)| (*x, samples)).collect())
     }
 }
 
-/// Two modes of a figure: where sorted values leave a gap that is wider than three times the spread on either side, and each side has at least a
-/// fifth of them (and two). Means of both sides, with their shares.
+/// Two modes of a figure. Sorted values must have a gap wider than three standard deviations of
+/// either side and half the range of either side, and each side at least a fifth of the values (and
+/// two). Returns the mean and share of each side.
 pub fn modes(values: &[f64]) -> Option<[(f64, f64); 2]> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,45 +1,46 @@
-//! Findings: what a predicate came to, with the number that decided, its 95% interval and what was needed of it.
+//! Findings: result of a predicate, with the deciding number, its 95% interval and the required
+//! range.
 
 use roundelay_sim::scenario::Interval;
 
-/// What a predicate comes to.
+/// Truth of a predicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Truth {
-    /// It fails over all of the intervals.
+    /// False over the whole of the intervals.
     Fails,
-    /// The intervals do not tell.
+    /// True in a part of the intervals only.
     Undecided,
-    /// It holds over all of them.
+    /// True over the whole of the intervals.
     Holds,
 }
 
-/// What a predicate came to, with the numbers that decided.
+/// Result of a predicate, with the deciding numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// Whether a figure that it compares was not measured.
+    /// True if a compared figure was not measured.
     pub is_missing: bool,
-    /// The outcome.
+    /// The truth of the predicate.
     pub truth: Truth,
-    /// In words: `DRR: f0 delay, ms is 134.9 +- 2.1 (n = 20), needed 100 to 160`.
+    /// The result in words: `DRR: f0 delay, ms is 134.9 +- 2.1 (n = 20), needed 100 to 160`.
     pub words: String,
-    /// The number that decided, where there is one.
+    /// The deciding number, if any.
     pub compared: Option<Compared>,
 }
 
-/// A number with its interval, and what is needed of it.
+/// A number with its interval and the required range.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
-    /// Which one: a figure, or two and how they are compared.
+    /// Name of the figure, or of two figures and their comparison.
     pub what: String,
-    /// Its mean and 95% interval.
+    /// Mean and 95% interval.
     pub interval: Interval,
-    /// At least.
+    /// Lower limit.
     pub from: Option<f64>,
-    /// At most.
+    /// Upper limit.
     pub to: Option<f64>,
 }
 
-/// What several predicates come to together: they hold where all of them do.
+/// Truth of several predicates together: true if all are true.
 pub fn truth_of(findings: &[Finding]) -> Truth {
     findings.iter().map(|finding| finding.truth).min().unwrap_or(Truth::Undecided)
 }
@@ -66,19 +67,19 @@ impl Finding {
         Self::unreadable(format!("{what} was not measured"))
     }
 
-    /// What is compared names no figure.
+    /// The predicate does not name a figure.
     pub(crate) fn unreadable(words: String) -> Self {
         Self { is_missing: true, ..Self::new(Truth::Fails, words) }
     }
 
-    /// The same with another name for the number: one that is the same in all variations.
+    /// Renames the compared number; the new name is the same in all variations.
     pub(crate) fn of(mut self, what: String) -> Self {
         self.compared = self.compared.map(|compared| Compared { what, ..compared });
         self
     }
 }
 
-/// A mean with its interval and the number of seeds, in words.
+/// Mean with interval and number of seeds, in words.
 pub fn measured(interval: Interval, n: usize) -> String {
     match interval.half_width {
         Some(half) if half > 0.0 => format!("{} ± {} (n = {n})", rounded(interval.mean), rounded(half)),
@@ -86,7 +87,7 @@ pub fn measured(interval: Interval, n: usize) -> String {
     }
 }
 
-/// Four digits that count.
+/// Rounds to four significant digits.
 pub fn rounded(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
@@ -96,7 +97,7 @@ pub fn rounded(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// What is needed, in words.
+/// The required range, in words.
 pub(crate) fn range(from: Option<f64>, to: Option<f64>) -> String {
     match (from, to) {
         (Some(from), Some(to)) => format!("{} to {}", rounded(from), rounded(to)),

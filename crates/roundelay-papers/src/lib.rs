@@ -1,6 +1,8 @@
-//! The papers' tables, figures and theorems as plans: run, compared with what was published, judged.
+//! Plans for the papers' tables, figures and theorems: run, compare with published numbers, judge
+//! claims.
 //!
-//! A plan is a TOML file in `papers/<paper>/`: what to run ([`experiments`]), what was published, and claims as predicates over figures.
+//! A plan is a TOML file in `papers/<paper>/`: the experiment ([`experiments`]), the published
+//! numbers, and claims as predicates over figures.
 
 pub mod cache;
 pub mod catalogue;

@@ -1,7 +1,9 @@
-//! Open parameters: how verdicts move with what a paper leaves open, as a table of all claims and a chart for each parameter.
+//! Open parameters: effect on the verdicts of settings left open by a paper, as a table of all
+//! claims and a chart per parameter.
 //!
-//! A chart has the values tried along, and upright the figure that decides the first claim whose verdict moves with the parameter; of a parameter with
-//! which none moves, the first claim that compares numbers.
+//! The horizontal axis of a chart has the values tried. The vertical axis has the deciding figure
+//! of the first claim whose verdict changes with the parameter; if none changes, of the first claim
+//! that compares numbers.
 
 use std::fmt::Write;
 
@@ -15,23 +17,24 @@ use crate::plan::Open;
 use crate::table::find;
 use crate::verdict::Verdict;
 
-/// The file of the chart of an open parameter, counted from 0: `table-2-open-1.svg`.
+/// File name of the chart of an open parameter, counted from 0: `table-2-open-1.svg`.
 pub fn chart_file(item: &Item, number: usize) -> String {
     format!("{}-open-{}.svg", item.name, number + 1)
 }
 
-/// The charts of a plan's open parameters, with the numbers of these.
+/// The charts of a plan's open parameters, with the parameters' numbers.
 pub fn charts(judged: &Judged<'_>) -> Vec<(usize, Chart)> {
     (0..judged.plan.open.len()).filter_map(|number| Some((number, Along::new(judged, number).chart()?))).collect()
 }
 
-/// What is open, the table, and the charts: linked, or drawn where there is no file to link to.
+/// The open parameters, the table, and the charts: as links, or drawn inline if there are no files
+/// to link to.
 pub(crate) fn section(paper: &Paper, judged: &Judged<'_>, place: Place) -> String {
     let Judged { plan, ran, verdicts, .. } = judged;
     if plan.open.is_empty() {
         return String::new();
     }
-    let mut text = String::from("**What the paper leaves open, and how the verdicts move.**\n\n");
+    let mut text = String::from("**Open parameters, and the verdicts for each value.**\n\n");
     for open in &plan.open {
         _ = writeln!(text, "- {} (`{}`): {}", open.name(), open.parameter, open.says);
     }
@@ -70,11 +73,11 @@ const fn word(truth: Truth) -> &'static str {
     }
 }
 
-/// The variations along one open parameter: the plan as it stands, then each value.
+/// The variations of one open parameter: the plan as it stands, then each value.
 struct Along<'a> {
     judged: &'a Judged<'a>,
     open: &'a Open,
-    /// Their places among all variations.
+    /// Indices among all variations.
     places: Vec<usize>,
 }
 
@@ -87,7 +90,7 @@ impl<'a> Along<'a> {
 
     fn chart(&self) -> Option<Chart> {
         let claims = self.judged.plan.claims.iter().zip(&self.judged.verdicts).enumerate();
-        // A contradiction is among published numbers, which stay as they are.
+        // Contradictions are between published numbers, the same in all variations.
         let judged = claims.filter(|(_, (claim, _))| claim.cannot.is_none());
         let numeric: Vec<_> = judged.filter_map(|(number, (_, verdict))| Some((number, verdict, self.deciding(verdict)?))).collect();
         let (number, verdict, finding) = numeric.iter().find(|(_, verdict, _)| self.moves(verdict)).or(numeric.first())?;
@@ -109,7 +112,8 @@ impl<'a> Along<'a> {
         self.places.iter().any(|place| verdict.truth(*place) != verdict.truth(0))
     }
 
-    /// The finding that agrees with the claim's verdict in most variations, of those that have a number.
+    /// Index of the finding that agrees with the claim's verdict in most variations, among findings
+    /// with a number.
     fn deciding(&self, verdict: &Verdict) -> Option<usize> {
         let finding = |place: usize, number: usize| verdict.by_variation[place].get(number);
         let has_number =
@@ -122,7 +126,7 @@ impl<'a> Along<'a> {
         numbers.max_by_key(|number| agrees(*number))
     }
 
-    /// The values tried: numbers where all of them are, otherwise their names.
+    /// The values tried: as numbers if all are numbers, otherwise as names.
     fn axis(&self) -> (Axis, Vec<f64>) {
         let variations = self.places.iter().map(|place| &self.judged.ran.variations[*place].0);
         let values: Vec<Option<&Value>> = variations.map(|variation| find(&variation.run, &self.open.parameter)).collect();
@@ -140,7 +144,7 @@ impl<'a> Along<'a> {
     }
 }
 
-/// A curve of marks for each truth that there is.
+/// A curve of marks for each truth that occurs.
 fn curves(xs: &[f64], findings: &[Option<&Finding>]) -> Vec<Curve> {
     let of = |(truth, drawn): (Truth, Drawn)| {
         let found = xs.iter().zip(findings).filter_map(|(x, finding)| Some((*x, finding.filter(|finding| finding.truth == truth)?)));
@@ -164,7 +168,8 @@ mod tests {
     use crate::record::Record;
     use crate::runner::Ran;
 
-    /// What is judged where DRR's least flow gets so much with each variation, a little more or less with each seed.
+    /// Calls `look` with the judged plan, if DRR's least flow gets the value `least` of each
+    /// variation plus the seed number.
     fn with_judged(text: &str, least: &[f64], look: impl FnOnce(&Judged<'_>)) {
         let plan = Plan::parse(text).unwrap();
         let figures = |value: f64| {
@@ -234,7 +239,7 @@ mod tests {
                 "{linked}"
             );
             let alone = section(&paper, judged, Place::Alone);
-            // A blank line within would end the HTML of a Markdown page.
+            // A blank line inside the HTML would end it in Markdown.
             assert!(
                 alone.contains("<figure>\n<svg") && !alone.split("<svg").nth(1).unwrap().split("</svg>").next().unwrap().contains("\n\n")
             );

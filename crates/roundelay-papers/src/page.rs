@@ -1,6 +1,7 @@
 //! Pages: Markdown of a paper with its items, and the index of all papers.
 //!
-//! Everything on a page comes from plans, records and `essay.md`; essays apart, no number is written by hand.
+//! All content comes from plans, records and `essay.md`; except in essays, no number is written by
+//! hand.
 
 use std::fmt::Write;
 
@@ -15,22 +16,22 @@ use crate::record::Record;
 use crate::runner::Ran;
 use crate::verdict::{Kind, Verdict, judge};
 
-/// An item with what came of it.
+/// An item with its results and verdicts.
 #[derive(Debug)]
 pub struct Judged<'a> {
     /// The item.
     pub item: &'a Item,
     /// Its plan.
     pub plan: &'a Plan,
-    /// The plan's text, for links to lines.
+    /// Text of the plan, for links to lines.
     pub text: &'a str,
-    /// The record that it is judged by.
+    /// The record used for the verdicts.
     pub record: Record,
-    /// What was run.
+    /// Figures of the run.
     pub ran: Ran,
     /// A verdict for each claim.
     pub verdicts: Vec<Verdict>,
-    /// Whether it measures time, so that verdicts are of the machine.
+    /// True if the item measures time: its verdicts then depend on the machine.
     pub is_timed: bool,
 }
 
@@ -38,20 +39,21 @@ impl<'a> Judged<'a> {
     /// Judges all claims of a plan.
     ///
     /// # Errors
-    /// The record is of another plan, or a claim is about a figure that was not measured.
+    /// The record belongs to another plan, or a claim needs a figure that was not measured.
     pub fn new(item: &'a Item, plan: &'a Plan, text: &'a str, record: Record) -> Result<Self, String> {
         let ran = record.ran(plan)?;
         let verdicts: Vec<Verdict> = plan.claims.iter().map(|claim| judge(plan, claim, &ran.variations, record.setting())).collect();
         let is_quick = record.setting() == Setting::Quick;
         let judged = plan.claims.iter().zip(&verdicts).filter(|(claim, _)| !(is_quick && claim.only_full.is_some()));
         if let Some(missing) = judged.flat_map(|(_, verdict)| verdict.findings()).find(|finding| finding.is_missing) {
-            return Err(format!("a claim compares what the experiment does not give: {}", missing.words));
+            return Err(format!("a claim compares a figure that the experiment does not measure: {}", missing.words));
         }
         let is_timed = ran.variations[0].0.experiment().map_err(|wrong| wrong.message)?.runs_alone();
         Ok(Self { item, plan, text, record, ran, verdicts, is_timed })
     }
 
-    /// Claims whose verdict is another one than the plan expects. In the quick setting no claim counts that either leaves undecided.
+    /// Claims with a verdict other than expected by the plan. In the quick setting, claims with an
+    /// undecided verdict, or with an undecided one expected, do not count.
     pub fn changed(&self) -> Vec<String> {
         let is_quick = self.record.setting() == Setting::Quick;
         let pairs = self.plan.claims.iter().zip(&self.verdicts);
@@ -62,7 +64,7 @@ impl<'a> Judged<'a> {
         changed.map(|(claim, verdict)| format!("'{}': expected '{}', now {}", claim.says, claim.expect.name(), verdict.words)).collect()
     }
 
-    /// Claims that the quick setting leaves undecided and that the plan expects to be decided.
+    /// Number of undecided claims with a decided verdict expected by the plan.
     pub fn undecided(&self) -> usize {
         let pairs = self.plan.claims.iter().zip(&self.verdicts);
         pairs.filter(|(claim, verdict)| verdict.kind == Kind::Undecided && claim.expect != Kind::Undecided).count()
@@ -90,7 +92,7 @@ impl<'a> Judged<'a> {
         words.collect::<Vec<_>>().join(", ")
     }
 
-    /// Published values beside ours: figure, published, ours, ratio.
+    /// Published values beside our own: figure, published, ours, ratio.
     pub fn comparison(&self) -> Vec<[String; 4]> {
         let figures = &self.ran.variations[0].1;
         let row = |name: &str, x: Option<f64>, value: f64, spread: Option<f64>| {
@@ -110,7 +112,7 @@ impl<'a> Judged<'a> {
         rows.collect()
     }
 
-    /// Figures of one number with two modes.
+    /// Notes on scalar figures with two modes.
     fn modes(&self) -> Vec<String> {
         let figures = &self.ran.variations[0].1;
         let told = figures.names().iter().filter_map(|name| {
@@ -139,7 +141,7 @@ impl<'a> Judged<'a> {
         let is_alone = |name: &str| curves.iter().filter(|curve| curve.name.split(": ").next() == name.split(": ").next()).count() == 1;
         let short: Vec<bool> = curves.iter().map(|curve| is_alone(&curve.name)).collect();
         for (curve, _) in curves.iter_mut().zip(short).filter(|(_, short)| *short) {
-            // The run says it all where it has one curve.
+            // A run with only one curve needs no name of the figure.
             curve.name = curve.name.split(": ").next().unwrap_or_default().to_owned();
         }
         Chart {
@@ -166,7 +168,7 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// What an item came to in a line, for lists.
+/// Result of an item in a line, for lists.
 pub fn one_line(item: &Item, judged: Option<&Judged<'_>>) -> String {
     match (&item.work, judged) {
         (Work::Nothing(why), _) => format!("nothing to measure: {why}"),
@@ -176,12 +178,12 @@ pub fn one_line(item: &Item, judged: Option<&Judged<'_>>) -> String {
     }
 }
 
-/// The index of all papers.
+/// The index page of all papers.
 pub fn index(papers: &[(&Paper, Vec<Option<Judged<'_>>>)]) -> String {
     let mut text = String::from(
-        "# The papers, item by item\n\nGenerated by `make papers-pages`. Each table, figure and numbered theorem has a verdict and the command that gives it.\n\n\
-         `make papers` runs all of it in a quick setting and compares verdicts with those that the plans expect of the full setting; `make papers-full` runs the published setting and \
-         writes these pages anew. [How a verdict is made](verdicts.md).\n",
+        "# The papers, item by item\n\nGenerated by `make papers-pages`. Each table, figure and numbered theorem has a verdict and a command that reproduces the verdict.\n\n\
+         `make papers` runs all items in the quick setting and compares verdicts with the plans' expected verdicts of the full setting; `make papers-full` runs the published setting and \
+         regenerates these pages. [How a verdict is made](verdicts.md).\n",
     );
     for (paper, judged) in papers {
         let about = &paper.about;
@@ -220,16 +222,17 @@ pub fn page(paper: &Paper, judged: &[Option<Judged<'_>>]) -> String {
     text
 }
 
-/// Where a section is read.
+/// Context of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In the repository, beside drawings and plans.
+    /// In the repository, with files for charts and plans.
     Repository,
-    /// By itself: no link leads anywhere, and charts are drawn by whoever shows it.
+    /// Standalone: without links; the caller draws the charts.
     Alone,
 }
 
-/// The section of an item: verdicts, published values beside ours, charts, what is open, how to refute it.
+/// The section of an item: verdicts, published and own values, charts, open parameters, how to
+/// refute it.
 pub fn section(paper: &Paper, judged: &Judged<'_>, place: Place) -> String {
     let Judged { item, plan, record, .. } = judged;
     let mut text = format!("\n<a id=\"{}\"></a>\n\n## {}: {}\n\n**{}.**", item.name, item.label, plan.title, capital(&judged.summary()));
@@ -247,7 +250,11 @@ pub fn section(paper: &Paper, judged: &Judged<'_>, place: Place) -> String {
         _ = write!(text, "{mode}\n\n");
     }
     if !plan.differs.is_empty() {
-        _ = write!(text, "**What we did differently.**\n\n{}\n", plan.differs.iter().map(|line| format!("- {line}\n")).collect::<String>());
+        _ = write!(
+            text,
+            "**Differences from the paper.**\n\n{}\n",
+            plan.differs.iter().map(|line| format!("- {line}\n")).collect::<String>()
+        );
     }
     if !plan.refute.is_empty() {
         _ = write!(text, "**How to refute this.** {}\n\n", plan.refute);
@@ -255,14 +262,14 @@ pub fn section(paper: &Paper, judged: &Judged<'_>, place: Place) -> String {
     text + &cost(paper, judged)
 }
 
-/// The file of a chart: `figure-4.svg`, then `figure-4-2.svg`.
+/// File name of a chart: `figure-4.svg`, then `figure-4-2.svg`.
 pub fn chart_file(item: &Item, number: usize) -> String {
     if number == 0 { format!("{}.svg", item.name) } else { format!("{}-{}.svg", item.name, number + 1) }
 }
 
 fn claims(paper: &Paper, judged: &Judged<'_>, place: Place) -> String {
     let Judged { item, plan, verdicts, text: source, .. } = judged;
-    let mut text = String::from("| claim | verdict | what decided |\n|---|---|---|\n");
+    let mut text = String::from("| claim | verdict | deciding findings |\n|---|---|---|\n");
     for (number, (claim, verdict)) in plan.claims.iter().zip(verdicts).enumerate() {
         let (line, file) = (line_of_claim(source, number), format!("papers/{}/{}.toml", paper.slug, item.name));
         let link = match place {
@@ -298,7 +305,7 @@ const fn mark(truth: Truth) -> &'static str {
     }
 }
 
-/// The line in which the plan's claim of this number begins.
+/// Line number of the claim with this number in the plan.
 fn line_of_claim(source: &str, number: usize) -> usize {
     let lines = source.lines().enumerate().filter(|(_, line)| line.trim() == "[[claim]]");
     lines.map(|(line, _)| line + 1).nth(number).unwrap_or(1)

@@ -1,4 +1,4 @@
-//! Places in TOML: the line of each key by its dotted path, so that an error names file and line.
+//! Line numbers of TOML keys by dotted path, for error messages with file and line.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,22 +7,22 @@ use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table};
 
-/// What is wrong with a value of a table, and which one.
+/// An error about a value of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
-    /// Its dotted path; empty: the table as a whole.
+    /// Dotted path of the value; empty: the table as a whole.
     pub path: String,
-    /// What is wrong, and what would be right.
+    /// The fault and the legal values.
     pub message: String,
 }
 
 impl Wrong {
-    /// A value at a path, and what is wrong with it.
+    /// An error about the value at a path.
     pub fn new(path: impl Into<String>, message: impl fmt::Display) -> Self {
         Self { path: path.into(), message: message.to_string() }
     }
 
-    /// The same in a table that has this one under a key.
+    /// The same error, with this table under a key of another one.
     pub(crate) fn below(self, key: &str) -> Self {
         let path = if self.path.is_empty() { key.to_owned() } else { format!("{key}.{}", self.path) };
         Self { path, ..self }
@@ -35,12 +35,12 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// What is wrong with a plan, and in which line of its file.
+/// An error about a plan, with the line in its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanError {
-    /// Counted from 1; 0: the file as a whole.
+    /// Line number from 1; 0: the file as a whole.
     pub line: usize,
-    /// What is wrong, and what would be right.
+    /// The fault and the legal values.
     pub message: String,
 }
 
@@ -54,13 +54,13 @@ impl PlanError {
     }
 }
 
-/// The lines of a text in which its keys stand.
+/// Line numbers of the keys of a text.
 pub(crate) struct Places {
     lines: Vec<(String, usize)>,
 }
 
 impl Places {
-    /// None of what is no TOML.
+    /// Reads the keys of a text; empty if the text is not TOML.
     pub(crate) fn of(text: &str) -> Self {
         let mut lines = Vec::new();
         if let Ok(table) = DeTable::parse(text) {
@@ -69,7 +69,7 @@ impl Places {
         Self { lines }
     }
 
-    /// The line of a key, or of what holds it where it is not written; 0 where nothing does.
+    /// The line of a key, or of its nearest parent; 0 if there is none.
     pub(crate) fn line(&self, path: &str) -> usize {
         let known = self.lines.iter().find(|(other, _)| other == path);
         match (known, path.rsplit_once('.')) {
@@ -79,13 +79,13 @@ impl Places {
         }
     }
 
-    /// The last key that is written in a line or above it.
+    /// The last key at or above a line.
     pub(crate) fn path(&self, line: usize) -> &str {
         let above = self.lines.iter().filter(|(_, other)| *other <= line);
         above.max_by_key(|(_, other)| *other).map_or("", |(path, _)| path)
     }
 
-    /// What is wrong, with its line.
+    /// Converts an error to one with a line number.
     pub(crate) fn error(&self, wrong: &Wrong) -> PlanError {
         PlanError { line: self.line(&wrong.path), message: wrong.message.clone() }
     }
@@ -99,9 +99,10 @@ pub(crate) fn located(text: &str, error: &toml::de::Error) -> PlanError {
 /// Reads a table.
 ///
 /// # Errors
-/// A key is unknown or missing, or a value is none of its kind.
+/// A key is unknown or missing, or a value has the wrong type.
 pub(crate) fn read<V: DeserializeOwned>(table: &Table) -> Result<V, Wrong> {
-    // As text, since a table that was put together knows no places: each key is in a line of its own.
+    // Converted to text first: a table built by code has no spans, and in the text each key has its
+    // own line.
     let text = toml::to_string(table).map_err(|error| Wrong::new("", error))?;
     toml::from_str(&text).map_err(|error| {
         let PlanError { line, message } = located(&text, &error);

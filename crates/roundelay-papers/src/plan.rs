@@ -1,4 +1,5 @@
-//! Plans: one table, figure or theorem of a paper as data in TOML. What to run, what was published, what is claimed.
+//! Plans: a table, figure or theorem of a paper as data in TOML: the experiment, the published
+//! numbers, the claims.
 
 mod variation;
 
@@ -13,115 +14,115 @@ use crate::verdict::Kind;
 
 pub use variation::Variation;
 
-/// A plan, as its file has it.
+/// A plan as in its file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// What the paper calls it: `Figure 4`.
+    /// Name in the paper: `Figure 4`.
     pub item: String,
-    /// What it shows.
+    /// Title.
     pub title: String,
-    /// Where in the paper it stands.
+    /// Page or section of the paper.
     pub page: String,
-    /// What is run, and how.
+    /// Description of the experiment.
     pub method: String,
-    /// What is done differently from the paper.
+    /// Differences from the paper's method.
     #[serde(default)]
     pub differs: Vec<String>,
-    /// How a reader could show the verdicts wrong.
+    /// Ways for a reader to refute the verdicts.
     #[serde(default)]
     pub refute: String,
-    /// The item whose runs these are: `run`, `quick` and `open` are that plan's where they are left out here.
+    /// Another item with the same runs: `run`, `quick` and `open` default to its plan's.
     pub like: Option<String>,
-    /// What to run: `kind`, `seeds`, and the keys of that kind.
+    /// The experiment: `kind`, `seeds`, and the keys of the kind.
     pub run: Table,
-    /// Keys of `run` by dotted path that the quick setting replaces.
+    /// Values for the quick setting, by dotted path in `run`.
     #[serde(default)]
     pub quick: Table,
-    /// Numbers that the paper prints.
+    /// Numbers printed in the paper.
     #[serde(default)]
     pub published: Vec<Published>,
-    /// What the paper claims.
+    /// Claims of the paper.
     #[serde(rename = "claim")]
     pub claims: Vec<Claim>,
-    /// What the paper leaves open.
+    /// Parameters left open by the paper.
     #[serde(default, rename = "open")]
     pub open: Vec<Open>,
-    /// Drawings.
+    /// Charts.
     #[serde(default, rename = "chart")]
     pub charts: Vec<ChartSpec>,
 }
 
-/// A number or a curve that the paper prints.
+/// A number or a curve printed in the paper.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// `RUN: FIGURE`, as the rows of ours are called.
+    /// `RUN: FIGURE`, the name of our rows.
     pub figure: String,
-    /// The number.
+    /// The number, for a scalar.
     pub value: Option<f64>,
-    /// Or the curve: pairs of x and value.
+    /// The curve: pairs of x and value.
     #[serde(default)]
     pub points: Vec<(f64, f64)>,
-    /// The standard deviation that the paper gives with it.
+    /// The standard deviation printed with the number.
     pub deviation: Option<f64>,
-    /// Where in the paper, if not where the item is.
+    /// Location in the paper, if not that of the item.
     #[serde(rename = "where")]
     pub place: Option<String>,
 }
 
-/// A claim of the paper, and when it holds.
+/// A claim of the paper, and the conditions for it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// What the paper claims, in a sentence of ours.
+    /// The claim, in a sentence of ours.
     pub says: String,
-    /// Where in the paper, if not where the item is.
+    /// Location in the paper, if not that of the item.
     #[serde(rename = "where")]
     pub place: Option<String>,
-    /// It holds where all of these do.
+    /// The claim holds if all these predicates hold.
     #[serde(default)]
     pub needs: Vec<Predicate>,
-    /// Where the numbers in `needs` come from.
+    /// Origin of the numbers in `needs`.
     #[serde(default)]
     pub tolerance: String,
-    /// Why it fails, or on what it depends.
+    /// Reason for a failure, or the condition.
     #[serde(default)]
     pub because: String,
-    /// How the paper contradicts itself; `needs` are then over published numbers.
+    /// The paper's contradiction; `needs` are then over published numbers.
     pub cannot: Option<String>,
-    /// What the paper leaves out, so that nothing can be judged.
+    /// Information missing in the paper and necessary for a verdict.
     pub left_out: Option<String>,
-    /// Why the quick setting cannot tell, so that the claim is undecided there.
+    /// Reason why the quick setting leaves the claim undecided.
     pub only_full: Option<String>,
-    /// The verdict that is expected of the full setting, which `--check` compares with.
+    /// The verdict expected in the full setting, compared by `--check`.
     pub expect: Kind,
-    /// Tests that prove more.
+    /// Names of tests with a stronger proof.
     #[serde(default)]
     pub tests: Vec<String>,
 }
 
-/// A parameter that the paper leaves open, and the values that are tried.
+/// A parameter left open by the paper, and the values to try.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Open {
-    /// Its dotted path in `run`.
+    /// Dotted path in `run`.
     pub parameter: String,
-    /// What is tried.
+    /// Values to try.
     pub values: Vec<Value>,
-    /// What verdicts call it; its path if left out.
+    /// Name in verdicts; default: the path.
     pub name: Option<String>,
-    /// What it is, in words.
+    /// Meaning of the parameter, in words.
     pub says: String,
 }
 
 impl Open {
-    /// What verdicts call it.
+    /// Name in verdicts.
     pub fn name(&self) -> &str {
         self.name.as_ref().unwrap_or(&self.parameter)
     }
 
-    /// What a choice is called: `weight = 10`.
+    /// Name of a choice: `weight = 10`.
     fn choice(&self, value: &Value) -> String {
         format!("{} = {}", self.name(), Self::text(value))
     }
@@ -132,34 +133,34 @@ impl Open {
     }
 }
 
-/// A drawing: curves of figures.
+/// A chart: curves of figures.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChartSpec {
-    /// What it shows.
+    /// Title.
     pub title: String,
-    /// What lies along.
+    /// Label of the horizontal axis.
     pub x: String,
-    /// What stands upright.
+    /// Label of the vertical axis.
     pub y: String,
-    /// Figures with an x, as `RUN: FIGURE`; `published RUN: FIGURE` for the paper's.
+    /// Figures with an x, as `RUN: FIGURE`; `published RUN: FIGURE` for the paper's curve.
     pub curves: Vec<String>,
-    /// Axes that are logarithmic: `x`, `y`, `xy` or none.
+    /// Logarithmic axes: `x`, `y`, `xy` or none.
     #[serde(default)]
     pub log: String,
 }
 
-/// How much to run.
+/// Extent of the runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
-    /// As the plan's `[quick]` has it.
+    /// With the values of the plan's `[quick]`.
     Quick,
-    /// As the paper has it.
+    /// As in the paper.
     Full,
 }
 
 impl Setting {
-    /// Its name.
+    /// Name of the setting.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Quick => "quick",
@@ -169,15 +170,15 @@ impl Setting {
 }
 
 impl Plan {
-    /// Reads a plan and checks that each variation can be run, and each claim be judged.
+    /// Reads a plan and checks that each variation can run and each claim can be judged.
     ///
     /// # Errors
-    /// What is wrong, with its line.
+    /// The fault, with its line.
     pub fn parse(text: &str) -> Result<Self, PlanError> {
         Self::parse_beside(text, |_| None)
     }
 
-    /// The same for a plan that may be `like` another one, whose text `find` gives by the name of its item.
+    /// The same for a plan that may have `like`; `find` returns the text of a plan by item name.
     ///
     /// # Errors
     /// As above.
@@ -187,10 +188,10 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Reads a plan and checks nothing that it runs.
+    /// Reads a plan without checking its experiment.
     ///
     /// # Errors
-    /// What is no plan, with its line.
+    /// The text is not a plan; with its line.
     pub(crate) fn read<'a>(text: &str, find: impl Fn(&str) -> Option<&'a str>) -> Result<Self, PlanError> {
         let mut table: Table = text.parse().map_err(|error| located(text, &error))?;
         let Some(like) = table.get("like").and_then(Value::as_str).map(str::to_owned) else {
@@ -207,7 +208,7 @@ impl Plan {
         read(&table).map_err(|wrong| Places::of(text).error(&wrong))
     }
 
-    /// Whether each variation can be run, and each claim be judged.
+    /// Checks that each variation can run and each claim can be judged.
     pub(crate) fn check(&self) -> Result<(), Wrong> {
         for setting in [Setting::Quick, Setting::Full] {
             for variation in self.variations(setting)? {
@@ -224,7 +225,8 @@ impl Plan {
         Ok(())
     }
 
-    /// What is wrong with a variation, at the key of the plan that says so: of `[[open]]`, `[quick]` or `[run]`.
+    /// Moves an error about a variation to the responsible key of the plan: in `[[open]]`,
+    /// `[quick]` or `[run]`.
     fn written(&self, setting: Setting, variation: &Variation, wrong: Wrong) -> Wrong {
         let is_below = |path: &str| wrong.path == path || wrong.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
         let varied = variation.open.filter(|number| is_below(&self.open[*number].parameter));
@@ -238,10 +240,10 @@ impl Plan {
         }
     }
 
-    /// What is run: the plan as it stands, then each value of each open parameter.
+    /// The variations: the plan as it stands, then each value of each open parameter.
     ///
     /// # Errors
-    /// A path that leads nowhere.
+    /// A path does not exist.
     pub fn variations(&self, setting: Setting) -> Result<Vec<Variation>, Wrong> {
         let mut run = self.run.clone();
         if setting == Setting::Quick {
@@ -261,13 +263,13 @@ impl Plan {
         Ok(variations)
     }
 
-    /// The plan with another discipline in the place of those examined: what it says of verdicts is then of none.
+    /// The plan without the reasons of its verdicts, which do not apply to a replaced discipline.
     pub fn without_reasons(&self) -> Self {
         let claims = self.claims.iter().map(|claim| Claim { because: String::new(), ..claim.clone() });
         Self { claims: claims.collect(), ..self.clone() }
     }
 
-    /// What the paper prints for a figure: its number, or its point at `x`.
+    /// The published number of a figure, or its point at `x`.
     pub fn published_at(&self, figure: &str, x: Option<f64>) -> Option<f64> {
         let published = self.published.iter().find(|published| published.figure == figure)?;
         match x {
@@ -353,7 +355,8 @@ says = "What each flow sends."
         assert!(parse(&format!("{own}[quick]\nseeds = 1")).unwrap().variations(Setting::Quick).unwrap()[0].seeds == 1);
     }
 
-    /// An error in a plan's scenario came after the run had begun, with the line of no file.
+    /// Formerly, an error in a plan's scenario appeared only after the start of the run, without
+    /// the line of the plan.
     #[test]
     fn what_is_wrong_with_a_plan_has_the_line_of_the_plan() {
         let line = |part: &str| 1 + PLAN.lines().position(|line| line.contains(part)).unwrap();

@@ -1,7 +1,8 @@
-//! Predicates over figures: what a claim needs, judged with the uncertainty of the seeds.
+//! Predicates over figures: the conditions of claims, judged with the uncertainty of the seeds.
 //!
-//! A predicate holds if it does over the whole 95% intervals of what it compares, fails if it does nowhere in them, and is undecided between. Orders and ratios
-//! compare seed by seed, so that what runs have in common cancels out.
+//! A predicate holds if true over the whole 95% intervals of the compared numbers, fails if false
+//! over all of them, and is otherwise undecided. Orders and ratios are compared seed by seed:
+//! common influences on the runs cancel out.
 
 use roundelay_sim::scenario::Interval;
 use serde::Deserialize;
@@ -10,52 +11,52 @@ use crate::figures::{Figures, Reference, Samples};
 use crate::finding::{Compared, Finding, Truth, range, rounded};
 use crate::plan::Plan;
 
-/// What must hold.
+/// A condition over figures.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Predicate {
-    /// Each is at least `by` times the one before.
+    /// Each figure is at least `by` times the previous one.
     Order {
-        /// The smallest first.
+        /// Figures in ascending order.
         of: Vec<String>,
-        /// 1 if left out.
+        /// Default: 1.
         #[serde(default = "one")]
         by: f64,
     },
-    /// A number lies between two.
+    /// A number lies in a range.
     Interval {
         /// The number.
         of: String,
-        /// At least.
+        /// Lower limit.
         from: Option<f64>,
-        /// At most.
+        /// Upper limit.
         to: Option<f64>,
     },
-    /// A number lies between two with every seed: for what no run may do.
+    /// A number lies in a range with every seed: for rules without exceptions.
     Every {
         /// The number.
         of: String,
-        /// At least.
+        /// Lower limit.
         from: Option<f64>,
-        /// At most.
+        /// Upper limit.
         to: Option<f64>,
     },
-    /// A ratio of numbers lies between two.
+    /// A ratio of numbers lies in a range.
     Ratio {
-        /// The one.
+        /// The numerator.
         of: String,
-        /// By which it is divided.
+        /// The denominator.
         over: String,
-        /// At least.
+        /// Lower limit.
         from: Option<f64>,
-        /// At most.
+        /// Upper limit.
         to: Option<f64>,
     },
-    /// A number is the published one, to within a part of that.
+    /// A number equals the published number up to a relative error.
     Published {
         /// The number.
         of: String,
-        /// The part.
+        /// The relative error.
         within: f64,
     },
     /// A curve never falls from one x to the next.
@@ -63,27 +64,27 @@ pub enum Predicate {
         /// The curve.
         of: String,
     },
-    /// A curve never rises.
+    /// A curve never rises from one x to the next.
     Falling {
         /// The curve.
         of: String,
     },
-    /// All of a curve lies within a part of its mean.
+    /// All values of a curve are within a relative distance of their mean.
     Flat {
         /// The curve.
         of: String,
-        /// The part, either way.
+        /// The relative distance, up or down.
         within: f64,
     },
-    /// A curve overtakes another between two x.
+    /// A curve overtakes another within a range of x.
     Crossing {
-        /// The one that is above in the end.
+        /// The upper curve at the end.
         of: String,
-        /// The other.
+        /// The other curve.
         with: String,
-        /// At least.
+        /// Lower limit of x.
         from: Option<f64>,
-        /// At most.
+        /// Upper limit of x.
         to: Option<f64>,
     },
 }
@@ -92,12 +93,12 @@ const fn one() -> f64 {
     1.0
 }
 
-/// Where predicates find their numbers.
+/// Sources of the numbers in predicates.
 #[derive(Debug, Clone, Copy)]
 pub struct World<'a> {
-    /// What was published.
+    /// The plan with the published numbers.
     pub plan: &'a Plan,
-    /// What was measured.
+    /// The measured figures.
     pub figures: &'a Figures,
 }
 
@@ -110,7 +111,7 @@ impl World<'_> {
         self.figures.at(&reference.figure, reference.x).cloned()
     }
 
-    /// Seed by seed where both have seeds; a published number stands beside each seed.
+    /// Combines two numbers seed by seed; a published number is combined with each seed.
     fn pairs(&self, one: &Reference, other: &Reference, what: impl Fn(f64, f64) -> f64) -> Result<Samples, Finding> {
         let samples = |reference: &Reference| self.samples(reference).ok_or_else(|| Finding::missing(reference));
         let (first, second) = (samples(one)?, samples(other)?);
@@ -140,7 +141,7 @@ impl World<'_> {
 }
 
 impl Predicate {
-    /// The figures that it compares.
+    /// The compared figures.
     pub fn figures(&self) -> Vec<String> {
         match self {
             Self::Order { of, .. } => of.clone(),
@@ -158,7 +159,7 @@ impl Predicate {
     }
 
     /// # Errors
-    /// A range that is empty, an order of fewer than two, or what names no figure.
+    /// A range is empty, an order has fewer than two figures, or a text is not a figure's name.
     pub fn check(&self) -> Result<(), String> {
         for figure in self.figures() {
             Reference::parse(&figure)?;
@@ -191,7 +192,7 @@ impl Predicate {
         }
     }
 
-    /// Judges it, part by part.
+    /// Judges the predicate, part by part.
     pub fn judge(&self, world: World<'_>) -> Vec<Finding> {
         match self {
             Self::Order { of, by } => of.windows(2).map(|pair| order(world, &pair[0], &pair[1], *by)).collect(),
@@ -210,7 +211,7 @@ impl Predicate {
     }
 }
 
-/// A tie is no order: what is identical is not larger.
+/// A tie is not an order: equal values fail.
 fn order(world: World<'_>, less: &str, more: &str, by: f64) -> Finding {
     if by == 1.0 {
         return world.compare(more, less, "less", [Some(f64::MIN_POSITIVE), None], |more, less| more - less);
@@ -218,7 +219,7 @@ fn order(world: World<'_>, less: &str, more: &str, by: f64) -> Finding {
     world.compare(more, less, "over", [Some(by), None], |more, less| more / less)
 }
 
-/// Judged seed by seed: a mean would hide the one run that breaks a rule.
+/// Judged seed by seed: a mean would hide a single run that violates the rule.
 fn every(world: World<'_>, of: &str, from: Option<f64>, to: Option<f64>) -> Finding {
     let reference = match Reference::parse(of) {
         Ok(reference) => reference,
@@ -253,7 +254,7 @@ fn curve<'a>(world: World<'a>, of: &str) -> Result<Vec<(f64, &'a Samples)>, Find
     world.figures.curve(of).filter(|points| points.len() > 1).ok_or_else(missing)
 }
 
-/// A finding for each pair of neighbours would be long: the worst one stands for all.
+/// A finding for each pair of neighbours would be too long: returns only the worst.
 fn steps(world: World<'_>, of: &str, words: &str, gain: impl Fn(f64, f64) -> f64) -> Vec<Finding> {
     let points = match curve(world, of) {
         Ok(points) => points,
@@ -287,7 +288,7 @@ fn flat(world: World<'_>, of: &str, within: f64) -> Vec<Finding> {
     worst.map(|(_, finding)| finding).into_iter().collect()
 }
 
-/// By the means: where the first comes to lie above the second for good.
+/// The crossing of the means: from this x on, the first curve stays above the second.
 fn crossing(world: World<'_>, of: &str, with: &str, from: Option<f64>, to: Option<f64>) -> Finding {
     let (upper, lower) = match (curve(world, of), curve(world, with)) {
         (Ok(upper), Ok(lower)) => (upper, lower),

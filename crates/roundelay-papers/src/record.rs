@@ -1,6 +1,7 @@
-//! Records: what a run of a plan gave, as far as its page needs it, in a JSON file beside the pages.
+//! Records: the results of a plan's run that its page needs, in a JSON file beside the pages.
 //!
-//! A page is rendered from its plan and its record alone. The record has the hash of what was run, so that a page that is older than its plan is noticed.
+//! A page is rendered from its plan and its record alone. The record has the hash of the run; a
+//! page older than its plan is thus detected.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,18 +14,18 @@ use crate::plan::{Plan, Setting, Variation};
 use crate::predicate::Predicate;
 use crate::runner::Ran;
 
-/// What a run of a plan gave.
+/// Results of a plan's run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The hash of what was run.
+    /// Hash of the run's plan, see [`identity`].
     pub plan: String,
     /// `quick` or `full`.
     pub setting: String,
-    /// The version of Roundelay.
+    /// Version of Roundelay.
     pub version: String,
-    /// Processor seconds that all runs took.
+    /// CPU seconds of all runs.
     pub seconds: f64,
-    /// Most memory that the process took meanwhile, where the system tells.
+    /// Peak memory of the process, if the system reports it.
     pub peak_bytes: Option<u64>,
     /// Figures by variation, in the order of the plan.
     pub variations: Vec<Recorded>,
@@ -33,26 +34,26 @@ pub struct Record {
     pub traces: Vec<(String, Vec<String>)>,
 }
 
-/// Values in the order of seeds, from 1; none where a seed gave none.
+/// Values in order of seeds, from 1; None for seeds without a value.
 pub type Seeds = Vec<Option<f64>>;
 
-/// The figures of one variation that the plan refers to.
+/// The figures of one variation used by the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
-    /// What the variation is called; empty for the plan as it stands.
+    /// Name of the variation; empty for the plan as it stands.
     pub name: String,
-    /// By figure.
+    /// Scalars by figure.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scalars: BTreeMap<String, Seeds>,
-    /// By curve: x and what was measured there.
+    /// Curves by figure: x and values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub curves: BTreeMap<String, Vec<(f64, Seeds)>>,
 }
 
-/// The hash of all that a plan runs with a setting, and of the figures that are kept of it.
+/// Hash of all runs of a plan with a setting, and of the recorded figures' names.
 ///
 /// # Errors
-/// A path of the plan leads nowhere.
+/// A path of the plan does not exist.
 pub fn identity(plan: &Plan, setting: Setting) -> Result<String, String> {
     let variations = plan.variations(setting).map_err(|wrong| wrong.message)?;
     let runs = variations.iter().map(|variation| format!("{} {}", variation.identity(), variation.seeds));
@@ -60,13 +61,13 @@ pub fn identity(plan: &Plan, setting: Setting) -> Result<String, String> {
     Ok(hash(texts.iter().map(String::as_str)))
 }
 
-/// The figures that claims refer to.
+/// Names of the figures in claims.
 fn judged(plan: &Plan) -> BTreeSet<String> {
     let names = plan.claims.iter().flat_map(|claim| &claim.needs).flat_map(Predicate::figures);
     names.filter_map(|text| Reference::parse(&text).ok()).map(|reference| reference.figure).collect()
 }
 
-/// Those that charts and published values refer to as well.
+/// Names of the figures in charts, published values and claims.
 fn shown(plan: &Plan) -> BTreeSet<String> {
     let charts = plan.charts.iter().flat_map(|chart| chart.curves.iter().cloned());
     let published = plan.published.iter().map(|published| published.figure.clone());
@@ -75,10 +76,10 @@ fn shown(plan: &Plan) -> BTreeSet<String> {
 }
 
 impl Record {
-    /// What is worth keeping of a run.
+    /// The recorded part of a run.
     ///
     /// # Errors
-    /// A path of the plan leads nowhere.
+    /// A path of the plan does not exist.
     pub fn new(plan: &Plan, setting: Setting, ran: &Ran, peak_bytes: Option<u64>) -> Result<Self, String> {
         let (shown, judged) = (shown(plan), judged(plan));
         let record = |(variation, figures): &(Variation, Figures)| {
@@ -96,15 +97,15 @@ impl Record {
         })
     }
 
-    /// The setting it was run with.
+    /// The setting of the run.
     pub fn setting(&self) -> Setting {
         if self.setting == Setting::Quick.name() { Setting::Quick } else { Setting::Full }
     }
 
-    /// The run again, as far as it was kept.
+    /// Restores the recorded part of the run.
     ///
     /// # Errors
-    /// The plan has other variations than the record.
+    /// The variations of the plan differ from those of the record.
     pub fn ran(&self, plan: &Plan) -> Result<Ran, String> {
         let variations = plan.variations(self.setting()).map_err(|wrong| wrong.message)?;
         if variations.len() != self.variations.len() {
@@ -144,7 +145,7 @@ impl Recorded {
     }
 }
 
-/// Six digits that count: more would only make files longer.
+/// Six significant digits: more would only make files longer.
 fn short(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }

@@ -1,4 +1,5 @@
-//! The runner: all parts of a plan with all seeds, in parallel where that does no harm, what was done before left out.
+//! Runner: all parts of a plan with all seeds, in parallel unless time is measured, except for
+//! cached runs.
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use roundelay_bench::cpu_seconds;
@@ -8,29 +9,29 @@ use crate::experiments::{Experiment, Failed};
 use crate::figures::Figures;
 use crate::plan::{Plan, Setting, Variation};
 
-/// How to run plans.
+/// Settings for running plans.
 #[derive(Debug, Clone)]
 pub struct Runner {
-    /// How much.
+    /// Quick or full.
     pub setting: Setting,
-    /// What identifies the program: results of another one are not taken from the cache.
+    /// Identity of the program: cached results of other programs are not used.
     pub program: String,
-    /// A discipline in the place of those that are examined: a planted fault.
+    /// A replacement for the examined disciplines: a deliberate fault.
     pub instead: Option<String>,
-    /// Seeds of each variation, if not the plan's.
+    /// Number of seeds of each variation; None: as in the plan.
     pub seeds: Option<u64>,
 }
 
-/// What a plan gave.
+/// Results of a plan.
 #[derive(Debug, Clone)]
 pub struct Ran {
-    /// Each variation with its figures, the plan as it stands first.
+    /// Figures of each variation, the plan as it stands first.
     pub variations: Vec<(Variation, Figures)>,
-    /// Counterexamples, by part, of the plan as it stands.
+    /// Counterexamples of the plan as it stands, by part.
     pub traces: Vec<(String, Vec<String>)>,
-    /// Processor seconds that all runs took, those from the cache included.
+    /// CPU seconds of all runs, including cached ones.
     pub seconds: f64,
-    /// Runs in all, and those that the cache had.
+    /// Number of all runs, and of cached runs.
     pub runs: [usize; 2],
 }
 
@@ -43,10 +44,10 @@ struct Job {
 }
 
 impl Runner {
-    /// Runs all that a plan asks for. `tell` hears of each run that is done.
+    /// Runs a plan. `tell` is called after each run.
     ///
     /// # Errors
-    /// What is wrong with the plan, or what failed.
+    /// The fault of the plan, or the failure.
     pub fn run(&self, plan: &Plan, cache: &Cache, tell: &(dyn Fn() + Sync)) -> Result<Ran, Failed> {
         let mut variations = plan.variations(self.setting)?;
         if let Some(seeds) = self.seeds {
@@ -62,7 +63,7 @@ impl Runner {
                     let began = cpu_seconds();
                     let outcome = experiments[job.variation].run(&job.part, job.seed);
                     let mut outcome = outcome.map_err(|Failed(why)| Failed(format!("{}, seed {}: {why}", job.part, job.seed)))?;
-                    // A ratio to nothing is no number: with this seed the figure was not measured.
+                    // A division by zero is not a number: the figure has no value with this seed.
                     outcome.rows.retain(|row| row.value.is_finite());
                     cache.add(job.key.clone(), cpu_seconds() - began, outcome)?
                 }
@@ -78,10 +79,10 @@ impl Runner {
         Ok(Ran::gather(variations, &jobs, done, known))
     }
 
-    /// How many runs a plan asks for.
+    /// Number of runs of a plan.
     ///
     /// # Errors
-    /// What is wrong with the plan.
+    /// The fault of the plan.
     pub fn count(&self, plan: &Plan) -> Result<usize, Failed> {
         let variations = plan.variations(self.setting)?;
         let counts = variations.iter().map(|variation| {
@@ -141,7 +142,8 @@ mod tests {
         Runner { setting: Setting::Quick, program: "test".to_owned(), instead: instead.map(str::to_owned), seeds: None }
     }
 
-    /// Ten flows of 1 Mbit/s into 5: round robin gives each a half, and a flow that comes first in first out what it finds.
+    /// Ten flows of 1 Mbit/s into 5: with round robin each gets a half; with FIFO a flow gets the
+    /// room left at its arrivals.
     #[test]
     fn a_planted_fault_changes_the_verdict() {
         let plan = Plan { open: Vec::new(), ..Plan::parse(PLAN).unwrap() };

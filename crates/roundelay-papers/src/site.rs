@@ -1,4 +1,4 @@
-//! The site: all pages, drawings and the index, from the plans and the records beside them.
+//! The site: all pages, charts and the index, from plans and records.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,22 +10,22 @@ use crate::page::{self, Judged, chart_file};
 use crate::plan::Setting;
 use crate::record::{self, Record};
 
-/// Where the record of an item lies, from the folder of the pages.
+/// Path of an item's record, relative to the folder of the pages.
 pub fn record_path(paper: &str, item: &str) -> PathBuf {
     Path::new("records").join(paper).join(format!("{item}.json"))
 }
 
-/// Records of the items of papers, as far as there are any.
+/// The available records of the papers' items.
 #[derive(Debug)]
 pub struct Site<'a> {
     papers: Vec<(&'a Paper, Vec<Option<Judged<'a>>>)>,
 }
 
 impl<'a> Site<'a> {
-    /// Reads the records in `folder`. An item without a record is one that was not attempted.
+    /// Reads the records in `folder`. An item without a record counts as not attempted.
     ///
     /// # Errors
-    /// A record that cannot be read, or that is of another plan than the one there is.
+    /// A record is unreadable, or belongs to another version of the plan.
     pub fn read(papers: &'a [Paper], folder: &Path) -> Result<Self, Failed> {
         let judged = |paper: &'a Paper| {
             let items = paper.items.iter().map(|item| judged(&paper.slug, item, folder));
@@ -34,12 +34,12 @@ impl<'a> Site<'a> {
         Ok(Self { papers: papers.iter().map(judged).collect::<Result<_, Failed>>()? })
     }
 
-    /// All items that were judged.
+    /// All judged items.
     pub fn judged(&self) -> impl Iterator<Item = (&Paper, &Judged<'a>)> {
         self.papers.iter().flat_map(|(paper, items)| items.iter().flatten().map(move |judged| (*paper, judged)))
     }
 
-    /// All files, by their paths in the folder.
+    /// All files, by path in the folder.
     pub fn files(&self) -> Vec<(PathBuf, String)> {
         let mut files = vec![(PathBuf::from("index.md"), page::index(&self.papers))];
         for (paper, judged) in &self.papers {

@@ -1,4 +1,4 @@
-//! TOML tables with dotted paths: how plans vary what they run.
+//! TOML tables with dotted paths: access to the varied keys of plans.
 
 use toml::{Table, Value};
 
@@ -13,16 +13,17 @@ pub(crate) fn find<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// Sets the value at a dotted path; a number in the path is a place in a list: `scenario.source.4.weight`. Tables that are not there are made.
+/// Sets the value at a dotted path; a number in the path is an index in a list:
+/// `scenario.source.4.weight`. Missing tables are created.
 ///
 /// # Errors
-/// A place that a list does not have, or a part of the path that is no table.
+/// An index is out of range, or a part of the path is not a table.
 pub(crate) fn set(table: &mut Table, path: &str, value: Value) -> Result<(), String> {
     set_in_table(table, path, value).map_err(|key| format!("{path}: no '{key}' there"))
 }
 
 /// # Errors
-/// The part of the path that is not there, as below.
+/// The missing part of the path.
 fn set_in_table(table: &mut Table, path: &str, value: Value) -> Result<(), String> {
     let Some((first, rest)) = path.split_once('.') else {
         table.insert(path.to_owned(), value);

@@ -1,4 +1,4 @@
-//! What a plan came to, for a terminal: verdicts, published values beside ours, what is open.
+//! Results of a plan for a terminal: verdicts, published and own values, open parameters.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::finding::Truth;
 use crate::page::Judged;
 use crate::verdict::Kind;
 
-/// The list of papers and items, with the verdicts that their plans expect of the full setting.
+/// The list of papers and items, with the verdicts expected in the full setting.
 pub fn list(papers: &[Paper], only: Option<&str>) -> String {
     let mut text = String::new();
     for paper in papers.iter().filter(|paper| only.is_none_or(|only| only == paper.slug)) {
@@ -22,11 +22,11 @@ pub fn list(papers: &[Paper], only: Option<&str>) -> String {
         }
         text.push('\n');
     }
-    text + "Verdicts are those that the plans expect of the full setting; docs/papers/index.md has those of the runs on record.\n\
+    text + "The list has the plans' expected verdicts of the full setting; docs/papers/index.md has the verdicts of the recorded runs.\n\
             roundelay papers PAPER ITEM runs one; --full as published; `roundelay papers all --check` compares verdicts with these.\n"
 }
 
-/// The verdicts of claims, counted.
+/// The verdicts of claims with counts.
 fn expected(kinds: impl Iterator<Item = Kind>) -> String {
     let mut counts: Vec<(Kind, usize)> = Vec::new();
     for kind in kinds {
@@ -39,7 +39,8 @@ fn expected(kinds: impl Iterator<Item = Kind>) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// What one item came to, for programs: claims with verdicts and findings, published values beside ours, and the record.
+/// Results of one item as JSON: claims with verdicts and findings, published and own values, and
+/// the record.
 pub fn json(paper: &str, judged: &Judged<'_>) -> serde_json::Value {
     let claims = judged.plan.claims.iter().zip(&judged.verdicts).map(|(claim, verdict)| {
         let findings: Vec<_> = verdict.findings().iter().map(|finding| finding.words.as_str()).collect();
@@ -59,7 +60,7 @@ pub fn json(paper: &str, judged: &Judged<'_>) -> serde_json::Value {
     })
 }
 
-/// What one item came to.
+/// Results of one item as text.
 pub fn report(paper: &str, judged: &Judged<'_>) -> String {
     let Judged { item, plan, record, .. } = judged;
     let mut text = format!("{paper} {}: {}\n{} ({} setting)\n\n", item.label, plan.title, plan.page, record.setting);
@@ -94,7 +95,7 @@ fn open(judged: &Judged<'_>) -> String {
     if ran.variations.len() < 2 {
         return String::new();
     }
-    let mut text = String::from("\n  what the paper leaves open: claims that hold (+), fail (x), are undecided (?)\n");
+    let mut text = String::from("\n  open parameters: claims that hold (+), fail (x), are undecided (?)\n");
     for (place, (variation, _)) in ran.variations.iter().enumerate() {
         let marks: String =
             verdicts.iter().map(|verdict| if verdict.kind == Kind::LeftOut { ' ' } else { mark(verdict.truth(place)) }).collect();

@@ -1,4 +1,4 @@
-//! Verdicts: what becomes of a claim, over all variations of what the paper leaves open.
+//! Verdicts: the judgement of a claim over all variations of the open parameters.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,31 +7,31 @@ use crate::finding::{Finding, Truth, truth_of};
 use crate::plan::{Claim, Plan, Setting, Variation};
 use crate::predicate::World;
 
-/// A verdict without its reasons.
+/// The kind of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// As the plan stands, and with no choice of what the paper leaves open does it fail.
+    /// True for the plan as it stands, and false with no choice of an open parameter.
     #[serde(rename = "holds")]
     Holds,
-    /// With some choices, and not with others.
+    /// True with some choices, false with others.
     #[serde(rename = "holds if")]
     HoldsIf,
-    /// With none.
+    /// True with no choice.
     #[serde(rename = "does not hold")]
     DoesNotHold,
     /// The paper contradicts itself.
     #[serde(rename = "cannot be")]
     CannotBe,
-    /// The paper leaves out what it would take to judge.
+    /// The paper lacks information necessary for a verdict.
     #[serde(rename = "left out")]
     LeftOut,
-    /// So many seeds do not tell.
+    /// This number of seeds does not decide.
     #[serde(rename = "undecided")]
     Undecided,
 }
 
 impl Kind {
-    /// As plans write it.
+    /// Name in plans.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -47,27 +47,27 @@ impl Kind {
 /// A verdict with its reasons.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
-    /// Which one.
+    /// The kind.
     pub kind: Kind,
     /// The whole verdict in a line: `holds if scenario.source.4.weight is 10 or 22`.
     pub words: String,
-    /// What decided it with each variation, the plan as it stands first.
+    /// The deciding findings of each variation, the plan as it stands first.
     pub by_variation: Vec<Vec<Finding>>,
 }
 
 impl Verdict {
-    /// What decided it, with the plan as it stands.
+    /// The deciding findings of the plan as it stands.
     pub fn findings(&self) -> &[Finding] {
         self.by_variation.first().map_or(&[], Vec::as_slice)
     }
 
-    /// What it came to with a variation.
+    /// The truth with a variation.
     pub fn truth(&self, variation: usize) -> Truth {
         self.by_variation.get(variation).map_or(Truth::Undecided, |findings| truth_of(findings))
     }
 }
 
-/// Judges a claim by what every variation gave.
+/// Judges a claim by the figures of all variations.
 pub fn judge(plan: &Plan, claim: &Claim, variations: &[(Variation, Figures)], setting: Setting) -> Verdict {
     let findings =
         |figures: &Figures| -> Vec<Finding> { claim.needs.iter().flat_map(|predicate| predicate.judge(World { plan, figures })).collect() };
@@ -81,7 +81,7 @@ pub fn judge(plan: &Plan, claim: &Claim, variations: &[(Variation, Figures)], se
 }
 
 fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) -> (Kind, String) {
-    // The plan's reason is of the expected verdict, and of no other.
+    // The plan's reason belongs to the expected verdict only.
     let because = |kind: Kind, words: String| match claim.because.as_str() {
         "" => (kind, words),
         reason if kind == claim.expect => (kind, format!("{words}: {reason}")),
@@ -118,7 +118,7 @@ fn decide(claim: &Claim, variations: &[(Variation, Figures)], truths: &[Truth]) 
     }
 }
 
-/// The variations with which it comes to this.
+/// Names of the variations with this truth.
 fn with<'a>(variations: &'a [(Variation, Figures)], truths: &[Truth], wanted: Truth) -> Vec<&'a str> {
     let pairs = variations.iter().zip(truths).skip(1);
     pairs.filter(|(_, truth)| **truth == wanted).map(|((variation, _), _)| variation.name.as_str()).collect()
@@ -130,7 +130,7 @@ mod tests {
     use crate::experiments::Row;
     use crate::plan::tests::PLAN;
 
-    /// Verdicts on the claims of the plan where DRR's least flow gets so much with each variation.
+    /// Verdicts on the plan's claims, if DRR's least flow gets the value `least` of each variation.
     fn verdicts(least: [f64; 3]) -> Vec<Verdict> {
         verdicts_of(PLAN, least)
     }

@@ -10,7 +10,8 @@ use roundelay_reference::GpsServer;
 
 const PACKETS: u64 = 1 << 22;
 
-/// One packet arrives and the service of its flow is asked for, as an audit does. The load wanders around 1.
+/// One packet arrives and the service of its flow is read, as in an audit. The load varies around
+/// 1.
 fn time(flows: u32) -> f64 {
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let mut gps = GpsServer::with_rate(1.0f64);

@@ -1,12 +1,14 @@
-//! Generalized Processor Sharing: the fluid server that fair queueing approximates.
+//! Generalized Processor Sharing (GPS): the fluid server that fair queueing approximates.
 //!
-//! **Idea.** The link serves all backlogged flows at once, each in proportion to its weight. Virtual time V grows at the speed
-//! R / (sum of the weights of the backlogged flows), so it tells how many bytes each backlogged flow gets per unit of weight: a flow of
-//! weight w with q bytes of backlog empties when V has grown by q / w, whatever the others do. A heap of flows by the virtual time at
-//! which they empty is therefore all that has to be kept in order.
+//! **Idea.** The link serves all backlogged flows at once, each in proportion to its weight.
+//! Virtual time V grows at the speed R / (sum of the weights of the backlogged flows), so V is the
+//! number of bytes per unit of weight that each backlogged flow has been served. A flow of weight w
+//! with q bytes of backlog empties when V has grown by q / w, independent of the other flows. The
+//! only ordered structure needed is a heap of flows by the virtual time at which they empty.
 //!
-//! **Source.** A. K. Parekh and R. G. Gallager, "A Generalized Processor Sharing Approach to Flow Control in Integrated Services
-//! Networks: The Single-Node Case", IEEE/ACM Transactions on Networking 1(3), 1993; virtual time as in its section on PGPS.
+//! **Source.** A. K. Parekh and R. G. Gallager, "A Generalized Processor Sharing Approach to Flow
+//! Control in Integrated Services Networks: The Single-Node Case", IEEE/ACM Transactions on
+//! Networking 1(3), 1993; virtual time as in its section on PGPS.
 //!
 //! | symbol | here | unit |
 //! |---|---|---|
@@ -16,19 +18,24 @@
 //! | W_i(0, t) | [`GpsServer::served`] | bytes |
 //! | Q_i(t) | [`GpsServer::backlog`] | bytes |
 //!
-//! **Ties.** Flows that empty at the same virtual time leave in the order of their numbers; this changes nothing that can be observed.
+//! **Ties.** Flows that empty at the same virtual time leave in the order of their numbers, without
+//! any observable effect.
 //!
-//! **Cost.** O(log flows) per event, amortised. A flow has one valid entry in the heap. Where its backlog grows the entry stays and is
-//! found too early when it is reached; where it shrinks a new entry is made and the old one, known by its ticket, is dropped when it is
-//! reached or when such entries outnumber the valid ones.
+//! **Cost.** O(log flows) per event, amortised. A flow has one valid entry in the heap. If the
+//! backlog grows, the entry stays and is moved when it reaches the top. If the backlog shrinks, a
+//! new entry is made; the old one has another ticket and is dropped at the top, or when the heap has
+//! more than 4 entries per backlogged flow plus 64.
 //!
-//! **Precision.** With [`Rational`](crate::Rational) everything is exact. With `f64` three things keep errors from adding up: V starts
-//! again from zero whenever the server empties; V is summed with compensation (Kahan), so that it is off by one rounding, not by one
-//! per event; and the virtual time at which a flow empties is calculated from all the bytes it has received since it became
-//! backlogged, not from the previous such time. What a flow that is now idle was served is exact up to 2^53 bytes. The backlog and the
-//! service of a backlogged flow of weight w are off by about 4 * w * V * 2^-53 <= 2^-51 * B * w / W, B being the bytes carried in the
-//! present busy period and W the smallest sum of weights in it, plus the drift of V: each time that a flow becomes backlogged, up to half
-//! a unit in the last place of V, of either sign. A test sees less than 10^-5 bytes over all flows after 10^9 bytes without a pause.
+//! **Precision.** With [`Rational`](crate::Rational) everything is exact. With `f64` three measures
+//! keep errors from adding up: V restarts from zero whenever the server empties; V is summed with
+//! compensation (Kahan), for an error of one rounding instead of one per event; and the virtual
+//! time at which a flow empties is calculated from all bytes received since the flow became
+//! backlogged, not from the previous such time. The service of an idle flow is exact up to 2^53
+//! bytes. The backlog and the service of a backlogged flow of weight w are off by about 4 * w * V *
+//! 2^-53 <= 2^-51 * B * w / W, with B the bytes carried in the present busy period and W the
+//! smallest sum of weights in it, plus the drift of V: each time a flow becomes backlogged, up to
+//! half a unit in the last place of V, of either sign. A test sees less than 10^-5 bytes over all
+//! flows after 10^9 bytes without a pause.
 
 use core::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -42,18 +49,19 @@ const PICOS_PER_SECOND: u64 = 1_000_000_000_000;
 
 /// The fluid GPS server on a link of constant rate.
 ///
-/// Events come in the order of time; an event that claims an earlier time than the last one happens at the time of the last one.
+/// Events must come in order of time; an event with an earlier time than the last one happens at
+/// the time of the last one.
 #[derive(Debug, Clone)]
 pub struct GpsServer<N> {
     /// Bytes per picosecond.
     rate: N,
-    /// Everything below is true at this instant.
+    /// All fields below hold at this instant.
     clock: Instant,
     /// V: bytes per unit of weight since the server was last empty.
     virtual_time: N,
-    /// What rounding has added to `virtual_time` so far; zero for exact numbers.
+    /// Rounding error contained in `virtual_time`; zero for exact numbers.
     rounding: N,
-    /// Of the backlogged flows.
+    /// Sum over backlogged flows.
     total_weight: u64,
     backlogged: usize,
     flows: Vec<Fluid<N>>,
@@ -63,12 +71,12 @@ pub struct GpsServer<N> {
 #[derive(Debug, Clone)]
 struct Fluid<N> {
     weight: u32,
-    /// Of the valid entry in the heap; changes when that entry becomes invalid.
+    /// Ticket of the valid heap entry; changes when the entry becomes invalid.
     ticket: u32,
     backlogged: bool,
     /// V when the flow became backlogged (or changed its weight).
     since: N,
-    /// Bytes received from then on, plus the backlog then, minus what was withdrawn.
+    /// Bytes received since then, plus the backlog at that time, minus withdrawn bytes.
     queued: N,
     /// since + queued / weight.
     empties_at: N,
@@ -89,7 +97,7 @@ impl<N: Number> Fluid<N> {
     }
 }
 
-/// A flow's place in the heap: it empties at this virtual time or later.
+/// Heap entry of a flow: the flow empties at this virtual time or later.
 #[derive(Debug, Clone)]
 struct Emptying<N> {
     at: N,
@@ -98,7 +106,7 @@ struct Emptying<N> {
 }
 
 impl<N: Number> Ord for Emptying<N> {
-    /// The earliest is the greatest, as the heap wants it.
+    /// Reversed: `BinaryHeap` returns the greatest, and the earliest is needed.
     fn cmp(&self, other: &Self) -> Ordering {
         other.at.partial_cmp(&self.at).expect("virtual times are numbers").then_with(|| other.flow.cmp(&self.flow))
     }
@@ -119,12 +127,12 @@ impl<N: Number> PartialEq for Emptying<N> {
 impl<N: Number> Eq for Emptying<N> {}
 
 impl<N: Number> GpsServer<N> {
-    /// An empty server on a link of this rate, its clock at zero.
+    /// An empty server on a link of this rate, with the clock at zero.
     pub fn new(rate: Rate) -> Self {
         Self::with_rate(N::from_u64(rate.bits_per_second()) / (N::from_u64(8) * N::from_u64(PICOS_PER_SECOND)))
     }
 
-    /// An empty server on a link of `bytes_per_picosecond`, its clock at zero.
+    /// An empty server on a link of `bytes_per_picosecond`, with the clock at zero.
     ///
     /// # Panics
     /// If the rate is not above zero.
@@ -142,7 +150,7 @@ impl<N: Number> GpsServer<N> {
         }
     }
 
-    /// Gives a flow another weight from the time of the last event on. Flows weigh 1 until they are told otherwise.
+    /// Changes a flow's weight from the time of the last event on. The default weight is 1.
     ///
     /// # Panics
     /// If the weight is zero.
@@ -158,7 +166,7 @@ impl<N: Number> GpsServer<N> {
         }
     }
 
-    /// Lets `bytes` of fluid arrive at a flow at `now`.
+    /// Adds `bytes` of fluid to a flow at `now`.
     pub fn arrive(&mut self, now: Instant, flow: FlowId, bytes: u64) {
         self.advance(now);
         if bytes == 0 {
@@ -168,7 +176,7 @@ impl<N: Number> GpsServer<N> {
         let fluid = Self::fluid(&mut self.flows, flow);
         fluid.accepted = fluid.accepted.clone() + bytes.clone();
         if fluid.backlogged {
-            // Its entry in the heap is now too early, which is found out when it is reached.
+            // The heap entry is now too early; `next_to_empty` corrects it.
             fluid.set_queued(fluid.since.clone(), fluid.queued.clone() + bytes);
             return;
         }
@@ -179,7 +187,8 @@ impl<N: Number> GpsServer<N> {
         self.file(flow);
     }
 
-    /// Serves up to `now`. Flows that empty on the way leave in order, and the others speed up from there on.
+    /// Serves up to `now`. Flows that empty on the way leave in order, and the others are served
+    /// faster from there on.
     pub fn advance(&mut self, now: Instant) {
         let mut work = N::from_u64(now.since(self.clock).as_picos()) * self.rate.clone();
         self.clock = self.clock.max(now);
@@ -190,7 +199,7 @@ impl<N: Number> GpsServer<N> {
                 self.add_to_virtual_time(work / total);
                 return;
             }
-            // Rounding may have put `at` a little before V.
+            // Rounding may put `at` slightly before V.
             if needed > N::zero() {
                 work = work - needed;
             }
@@ -200,8 +209,9 @@ impl<N: Number> GpsServer<N> {
         }
     }
 
-    /// Takes up to `bytes` of fluid that has not been served back from a flow, as when the real system pushed a packet out. Returns how
-    /// much could be taken back: less than `bytes` if the fluid server had served part of it already.
+    /// Takes back up to `bytes` of unserved fluid from a flow, as for a packet pushed out of the
+    /// real system. Returns the bytes taken back: less than `bytes` if the fluid server has already
+    /// served a part.
     pub fn withdraw(&mut self, now: Instant, flow: FlowId, bytes: u64) -> N {
         self.advance(now);
         let backlog = self.backlog(flow);
@@ -221,7 +231,7 @@ impl<N: Number> GpsServer<N> {
         taken
     }
 
-    /// Bytes of fluid that the flow has been served since the beginning, up to the time of the last event.
+    /// Bytes of fluid served to the flow since the beginning, up to the time of the last event.
     pub fn served(&self, flow: FlowId) -> N {
         match self.flows.get(flow.index()) {
             Some(fluid) => fluid.accepted.clone() - self.backlog(flow),
@@ -229,7 +239,7 @@ impl<N: Number> GpsServer<N> {
         }
     }
 
-    /// Bytes of fluid that wait, at the time of the last event.
+    /// Bytes of fluid waiting at the time of the last event.
     pub fn backlog(&self, flow: FlowId) -> N {
         let Some(fluid) = self.flows.get(flow.index()).filter(|fluid| fluid.backlogged) else {
             return N::zero();
@@ -239,16 +249,17 @@ impl<N: Number> GpsServer<N> {
             return N::zero();
         }
         let bytes = left * N::from_u64(fluid.weight.into());
-        // Rounding must not make a backlog out of nothing.
+        // Rounding must not increase the backlog beyond `queued`.
         if bytes > fluid.queued { fluid.queued.clone() } else { bytes }
     }
 
-    /// V: bytes that each backlogged flow has been served per unit of weight since the server was last idle, at the time of the last event.
+    /// V at the time of the last event: bytes served to each backlogged flow per unit of weight
+    /// since the server was last idle.
     pub fn virtual_time(&self) -> N {
         self.virtual_time.clone() - self.rounding.clone()
     }
 
-    /// Whether nothing waits in any flow, at the time of the last event.
+    /// True if all flows are empty at the time of the last event.
     pub fn is_idle(&self) -> bool {
         self.backlogged == 0
     }
@@ -258,7 +269,7 @@ impl<N: Number> GpsServer<N> {
         self.clock
     }
 
-    /// The sum of the weights of the flows that are backlogged, at the time of the last event.
+    /// Sum of the weights of backlogged flows at the time of the last event.
     pub fn backlogged_weight(&self) -> u64 {
         self.total_weight
     }
@@ -270,7 +281,7 @@ impl<N: Number> GpsServer<N> {
         &mut flows[flow.index()]
     }
 
-    /// Kahan's compensated sum: `rounding` is what `virtual_time` has too much.
+    /// Kahan's compensated sum: `rounding` is the excess of `virtual_time`.
     fn add_to_virtual_time(&mut self, span: N) {
         let wanted = span - self.rounding.clone();
         let sum = self.virtual_time.clone() + wanted.clone();
@@ -278,7 +289,7 @@ impl<N: Number> GpsServer<N> {
         self.virtual_time = sum;
     }
 
-    /// Makes a new entry in the heap for a backlogged flow and invalidates the one it had.
+    /// Pushes a new heap entry for a backlogged flow and invalidates the old one.
     fn file(&mut self, flow: FlowId) {
         let fluid = &mut self.flows[flow.index()];
         fluid.ticket = fluid.ticket.wrapping_add(1);
@@ -289,7 +300,7 @@ impl<N: Number> GpsServer<N> {
         }
     }
 
-    /// The flow that empties next and when, after putting the top of the heap right.
+    /// Corrects the top of the heap; returns the flow that empties next, and its virtual time.
     fn next_to_empty(&mut self) -> Option<(FlowId, N)> {
         while let Some(mut top) = self.emptying.peek_mut() {
             let fluid = &self.flows[top.flow as usize];
@@ -304,7 +315,7 @@ impl<N: Number> GpsServer<N> {
         None
     }
 
-    /// A flow has become empty. When it was the last one, virtual time starts again.
+    /// Marks a flow as empty. After the last one, virtual time restarts from zero.
     fn leave(&mut self, flow: FlowId) {
         let fluid = &mut self.flows[flow.index()];
         fluid.backlogged = false;
@@ -358,7 +369,7 @@ mod tests {
         gps.arrive(at(0), B, 150);
         gps.advance(at(100));
         assert_eq!((gps.served(A), gps.served(B)), (integer(25), integer(75)));
-        // B empties at 200; from there on A has the link alone.
+        // B empties at 200; after that A has the link alone.
         gps.advance(at(225));
         assert_eq!((gps.served(A), gps.backlog(A)), (integer(75), integer(25)));
         assert_eq!((gps.served(B), gps.backlogged_weight()), (integer(150), 1));
@@ -420,7 +431,8 @@ mod tests {
         assert!((gps.served(A) - 1e6).abs() < 1e-6);
     }
 
-    /// GPS from its definition: at each moment, each backlogged flow is served in proportion to its weight.
+    /// GPS by its definition: at each moment, each backlogged flow is served in proportion to its
+    /// weight.
     #[derive(Default)]
     struct Definition {
         clock: u64,
@@ -511,7 +523,8 @@ mod tests {
         }
     }
 
-    /// An arrival of a random packet; the flow numbers and gaps make busy periods of all lengths at a byte per picosecond.
+    /// A random packet arrival; flow numbers and gaps give busy periods of all lengths at a byte
+    /// per picosecond.
     fn arrival(random: &mut Pcg64Mcg, now: &mut u64) -> (FlowId, u64) {
         *now += if random.random_bool(0.01) { random.random_range(0..100_000) } else { random.random_range(0..1_500) };
         (FlowId(random.random_range(0..20)), random.random_range(40..1_500))
@@ -564,7 +577,8 @@ mod tests {
 
     #[test]
     fn errors_do_not_add_up_in_a_long_busy_period() {
-        // A link that never idles: what all flows were served must stay what the link has carried.
+        // A link without idle time: the service of all flows together must equal the bytes carried
+        // by the link.
         let mut random = Pcg64Mcg::seed_from_u64(3);
         let mut gps = GpsServer::with_rate(1.0f64);
         let (mut now, mut arrived) = (0, 0);

@@ -1,9 +1,11 @@
-//! Slow and obviously right: a GPS fluid server, an exact WF2Q+, an LSTF that sorts and a model of schedule replay, as oracles for tests and audits.
+//! Reference models, slow and simple: a GPS fluid server, an exact WF2Q+, an LSTF that sorts, and a
+//! model of schedule replay, as oracles for tests and audits.
 //!
-//! Nothing here is meant to schedule traffic. [`GpsServer`] tells what the ideal fluid server would have done, fast enough to run beside
-//! a replay; [`Wf2qPlus`] is the packet algorithm that QFQ approximates, in exact rational numbers;
-//! [`Lstf`] sorts by slack at each decision; [`qfq_listings`] is QFQ's pseudo-code as printed, and checks the paper's claims of it; [`replay`] is the
-//! model in which the theory of universal packet scheduling is stated, with random and exhaustive searches for counterexamples.
+//! None of them is meant to schedule traffic. [`GpsServer`] is the ideal fluid server, fast enough
+//! to run beside a replay; [`Wf2qPlus`] is the packet algorithm approximated by QFQ, in exact
+//! rational numbers; [`Lstf`] sorts by slack at each decision; [`qfq_listings`] is QFQ's
+//! pseudo-code as printed, with checks of the paper's claims; [`replay`] is the model of the theory
+//! of universal packet scheduling, with random and exhaustive searches for counterexamples.
 
 mod gps;
 mod lstf;

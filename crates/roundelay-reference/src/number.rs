@@ -1,4 +1,4 @@
-//! What the references calculate with: `f64` for audits, exact rationals for tests.
+//! Number types of the references: `f64` for audits, exact rationals for tests.
 
 use core::fmt::Debug;
 
@@ -9,7 +9,7 @@ use num_traits::{Num, ToPrimitive};
 /// An exact rational number of any size.
 pub type Rational = Ratio<BigInt>;
 
-/// A number that a reference calculates with.
+/// A number type of the references.
 pub trait Number: Num + Clone + PartialOrd + Debug {
     /// The number closest to `value`; exact below 2^53.
     fn from_u64(value: u64) -> Self;
@@ -33,11 +33,11 @@ impl Number for Rational {
         Ratio::from_integer(BigInt::from(value))
     }
 
-    /// Relative error below 2^-52: as many binary places are kept as the numerator lacks.
+    /// Relative error below 2^-52: keeps as many binary places as the numerator lacks.
     fn approximate(&self) -> f64 {
         let places = (self.denom().bits() + 64).saturating_sub(self.numer().bits());
         let shifted: BigInt = (self.numer() << places) / self.denom();
-        // At least 64 significant bits are left; the scale is undone in two steps so that it cannot overflow on the way.
+        // At least 64 significant bits are left; scaling back in two steps avoids an overflow.
         let half = places as i32 / 2;
         shifted.to_f64().unwrap_or(f64::NAN) * 2f64.powi(-half) * 2f64.powi(-(places as i32 - half))
     }

@@ -1,9 +1,11 @@
-//! QFQ's pseudo-code as its paper prints it (Figures 4 to 6), in exact integers: slow, and nothing but the listings.
+//! QFQ's pseudo-code as printed in its paper (Figures 4 to 6), in exact integers: slow, and only
+//! the listings.
 //!
-//! Source: F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees". Shares are
-//! 1 / n with n a power of two; a link that they fill exactly lets V overtake finish times, which tests the claims hardest.
+//! Source: F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight
+//! Bandwidth Distribution Guarantees". Shares are 1 / n with n a power of two. If the shares fill
+//! the link exactly, V can overtake finish times: the hardest test of the claims.
 //!
-//! The listings leave three things open, and [`Reading`] says how each is read:
+//! The listings leave three points open; [`Reading`] selects an interpretation of each:
 //!
 //! | what | as printed | repaired |
 //! |---|---|---|
@@ -11,7 +13,8 @@
 //! | times of the served group, Fig. 5 lines 26 and 27 | exact times of its head flow | rounded ones, as in Fig. 4 lines 17 and 18 |
 //! | `fls`, Fig. 6 line 14 | the C library's, which counts from 1 | counts from 0 |
 //!
-//! [`Checked`] runs the listings and checks after each call what section 4 and appendix A claim of them: one [`Claim`] each.
+//! [`Checked`] runs the listings and, after each call, checks the claims of section 4 and appendix
+//! A about them: one [`Claim`] each.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -34,11 +37,13 @@ pub enum StartTime {
     IdleGroups,
     /// Eq. 29, S = max(min(V, F_b), F), for every newly backlogged flow.
     EveryFlow,
-    /// As Linux 3.6. S = F for a flow that left late: F is after V, and F rounded down is at most the end of V's slot. Any other flow takes F_b,
-    /// the finish time of the first eligible and ready group from its own on, where F_b is before its own rounded F: S = min(F_b, end of V's slot).
-    /// Without such a group S = V.
+    /// As Linux 3.6. A flow that left late has S = F: F is after V, and F rounded down is at most
+    /// the end of V's slot. For any other flow, let F_b be the finish time of the first eligible
+    /// and ready group, counted from the flow's own, with F_b before the flow's rounded F: S =
+    /// min(F_b, end of V's slot). Without any such group S = V.
     Linux,
-    /// As FreeBSD: Linux's rule without the bound of V's slot, so that S = F_b where Linux takes min(F_b, end of V's slot).
+    /// As FreeBSD: Linux's rule without the bound of V's slot: S = F_b in place of min(F_b, end of
+    /// V's slot).
     FreeBsd,
 }
 
@@ -53,16 +58,16 @@ impl StartTime {
     ];
 }
 
-/// Times of a group after it was served.
+/// Times of a group after service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupTimes {
-    /// Eq. 6: S of its first slot, and two slots more.
+    /// Eq. 6: S of the first slot, and F two slots later.
     Rounded,
-    /// Fig. 5 lines 26 and 27 to the letter: S and F of its head flow.
+    /// Fig. 5 lines 26 and 27 to the letter: S and F of the head flow.
     OfHeadFlow,
 }
 
-/// Numbering of bits by `fls`.
+/// Bit numbering of `fls`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FindLastSet {
     /// The lowest bit is 0.
@@ -71,7 +76,7 @@ pub enum FindLastSet {
     FromOne,
 }
 
-/// How the listings are read.
+/// An interpretation of the listings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
     /// Fig. 4 line 8.
@@ -83,23 +88,24 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// The reading with which all claims hold.
+    /// The reading under which all claims hold.
     pub const REPAIRED: Self = Self::starting(StartTime::EveryFlow);
 
-    /// Repaired but for the start time.
+    /// Repaired except for the start time.
     pub const fn starting(start_time: StartTime) -> Self {
         Self { start_time, group_times: GroupTimes::Rounded, find_last_set: FindLastSet::FromZero }
     }
 }
 
-/// The times of a flow cannot be computed in 64 bits.
+/// Error: 1 / phi is not a power of two, or its product with the longest packet is outside 1 to
+/// 2^40.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IllegalShare {
     /// Number of the flow.
     pub flow: usize,
-    /// Its 1 / phi.
+    /// 1 / phi of the flow.
     pub inverse_share: u64,
-    /// Its longest packet in bytes.
+    /// Longest packet of the flow in bytes.
     pub longest: u64,
 }
 
@@ -115,7 +121,7 @@ impl fmt::Display for IllegalShare {
 
 impl std::error::Error for IllegalShare {}
 
-/// The sets of section 4.1.3, by index in `sets`; bit 0 says ineligible and bit 1 blocked.
+/// Indices in `sets` of the sets of section 4.1.3: bit 0 means ineligible, bit 1 blocked.
 const ER: usize = 0;
 const IR: usize = 1;
 const EB: usize = 2;
@@ -138,7 +144,7 @@ struct Group {
     slots: BTreeMap<u64, VecDeque<usize>>,
 }
 
-/// Figures 4 to 6. Virtual time is in bytes, since the shares add up to 1 at most.
+/// Figures 4 to 6. Virtual time is in bytes, since the shares add up to at most 1.
 #[derive(Debug, Clone)]
 pub struct QfqListings {
     reading: Reading,
@@ -162,14 +168,14 @@ const fn rounded(time: u64, group: usize) -> u64 {
     time & !(slot_size(group) - 1)
 }
 
-/// A set of groups by its name, with index, S and F of each group in it.
+/// Name of a set of groups, and index, S and F of each group in the set.
 pub type NamedSet = (&'static str, Vec<(usize, u64, u64)>);
 
 impl QfqListings {
     /// Flows by 1 / phi and longest packet in bytes, all idle.
     ///
     /// # Errors
-    /// A share that is no power of two, a packet without length, or a slot size of more than 2^40 bytes.
+    /// A share is not a power of two, a packet length is zero, or a slot is larger than 2^40 bytes.
     pub fn new(reading: Reading, shares: &[(u64, u64)]) -> Result<Self, IllegalShare> {
         let flow = |(flow, &(inverse_share, longest)): (usize, &(u64, u64))| {
             let product = inverse_share.checked_mul(longest).filter(|product| (1..=1 << 40).contains(product));
@@ -183,27 +189,27 @@ impl QfqListings {
         Ok(Self { reading, now: 0, sets: [0; 4], groups: vec![Group::default(); GROUPS], flows, longest })
     }
 
-    /// V.
+    /// The virtual time V.
     pub const fn virtual_time(&self) -> u64 {
         self.now
     }
 
-    /// S and F of a flow's head packet, exact; of its last packet if it is idle.
+    /// Exact S and F of a flow's head packet; of its last packet if the flow is idle.
     pub fn times(&self, flow: usize) -> (u64, u64) {
         (self.flows[flow].start, self.flows[flow].finish)
     }
 
-    /// sigma_i of the flow's group.
+    /// Slot size sigma_i of the flow's group.
     pub fn slot_size(&self, flow: usize) -> u64 {
         slot_size(self.flows[flow].group)
     }
 
-    /// Packets of a flow.
+    /// Number of waiting packets of a flow.
     pub fn waiting(&self, flow: usize) -> usize {
         self.flows[flow].queue.len()
     }
 
-    /// The four sets by name, with index, S and F of each group in them.
+    /// The four sets by name, with index, S and F of each group.
     pub fn sets(&self) -> [NamedSet; 4] {
         let names = ["ER", "IR", "EB", "IB"];
         std::array::from_fn(|set| {
@@ -212,7 +218,7 @@ impl QfqListings {
         })
     }
 
-    /// Fig. 4. Panics if there is no such flow.
+    /// Fig. 4. Panics if the flow does not exist.
     pub fn enqueue(&mut self, number: usize, len: u64) {
         self.flows[number].queue.push_back(len);
         if self.flows[number].queue.len() > 1 {
@@ -261,7 +267,7 @@ impl QfqListings {
         self.groups[group].slots.entry(rounded(start, group)).or_default().push_back(number);
     }
 
-    /// Fig. 5: the flow and the length of the packet that is sent; none if no group is eligible and ready.
+    /// Fig. 5: the flow and length of the sent packet; None if no group is eligible and ready.
     pub fn dequeue(&mut self) -> Option<(usize, u64)> {
         let group = lowest(self.sets[ER])?;
         let mut slot = self.groups[group].slots.first_entry()?;
@@ -345,7 +351,7 @@ impl QfqListings {
 mod tests {
     use super::*;
 
-    /// Two flows of half the link: F rises by twice the length, and V by the length.
+    /// Two flows with half of the link each: F rises by twice the length, and V by the length.
     #[test]
     fn equal_flows_take_turns() {
         let mut listings = QfqListings::new(Reading::REPAIRED, &[(2, 64), (2, 64)]).unwrap();

@@ -1,14 +1,20 @@
-//! Replay of packet schedules, the model of "Universal Packet Scheduling", in exact integers: an oracle, independent of the schedulers.
+//! Replay of packet schedules, the model of "Universal Packet Scheduling", in exact integers: an
+//! oracle, independent of the schedulers.
 //!
-//! A [`Network`] has nodes that store and forward, and packets with an input time i(p) and a path. A [`Schedule`] says when each packet came to each of
-//! its nodes and was sent there, o(p, a). [`Schedule::is_viable`] tells whether some collection of non-preemptive schedulers, oracles and idling ones
-//! included, produces it. [`Replayer`] runs the same packets under another [`Rule`] that knows of the original what the rule's header may hold;
-//! [`Schedule::overdue`] names those that leave later than they did. [`Reading`] counts congestion points, [`RandomNetwork`] draws
-//! networks and schedules, and [`search`] enumerates all small ones.
+//! A [`Network`] has store-and-forward nodes, and packets with an input time i(p) and a path. A
+//! [`Schedule`] has the arrival of each packet at each of its nodes and the start of its
+//! transmission, o(p, a). [`Schedule::is_viable`] tests if some collection of non-preemptive
+//! schedulers, including oracles and idling ones, produces the schedule. [`Replayer`] runs the same
+//! packets under another [`Rule`], which knows only the header's part of the original;
+//! [`Schedule::overdue`] lists the packets that leave later than in the original. [`Reading`]
+//! counts congestion points, [`RandomNetwork`] draws networks and schedules, and [`search`]
+//! enumerates all small ones.
 //!
-//! Times are integers in units of the caller's choice. Ties go to the packet that came first, and at one instant to the one that stands first.
+//! Times are integers in units of the caller's choice. Ties go to the packet that arrived first; at
+//! the same instant, to the packet listed first.
 //!
-//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI 2016, sections 2.1 and 2.2 and appendix A.
+//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI
+//! 2016, sections 2.1 and 2.2 and appendix A.
 
 mod claims;
 mod congestion;

@@ -1,18 +1,22 @@
 //! Exact WF2Q+ with the stepwise virtual time of QFQ's authors, in rational numbers.
 //!
-//! **Idea.** Each flow's head packet has a virtual start time S and finish time F, as if the flow alone had its share of the link. A flow
-//! is eligible once S <= V; among the eligible ones the smallest F is served.
+//! **Idea.** Each flow's head packet has a virtual start time S and finish time F, as if the flow
+//! alone had its share of the link. A flow is eligible once S <= V; among the eligible flows the
+//! smallest F is served.
 //!
-//! **Source.** F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees", section
-//! 3.1, Eq. 2 and 3 (after J. C. R. Bennett and H. Zhang, "Hierarchical Packet Fair Queueing Algorithms", 1997), with weights that add up to at most 1:
-//! phi = weight / total.
+//! **Source.** F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight
+//! Bandwidth Distribution Guarantees", section 3.1, Eq. 2 and 3 (after J. C. R. Bennett and H.
+//! Zhang, "Hierarchical Packet Fair Queueing Algorithms", 1997), with weights that add up to at
+//! most 1: phi = weight / total.
 //!
 //! **Order of operations.**
-//! - `enqueue`: append the packet. If the flow was idle, S = max(V, F) and F = S + len / phi. Then V = max(V, min S).
-//! - `dequeue`: choose the eligible flow with the smallest F and take its head packet, V = V + len at once (W counts a packet when it is
-//!   taken, not while it is sent). If the flow still has packets, S = F and F = S + len of the next / phi. Then V = max(V, min S).
-//! - `evict`: take a flow's newest packet. If it was the only one, the flow becomes idle with F = S, as if the packet had never come; V
-//!   stays. Then V = max(V, min S).
+//! - `enqueue`: append the packet. If the flow was idle, S = max(V, F) and F = S + len / phi. Then
+//!   V = max(V, min S).
+//! - `dequeue`: choose the eligible flow with the smallest F and take its head packet, V = V + len
+//!   at once (W counts a packet when taken, not during its transmission). If the flow still has
+//!   packets, S = F and F = S + len of the next / phi. Then V = max(V, min S).
+//! - `evict`: take a flow's newest packet. After the last packet, the flow becomes idle with F = S,
+//!   as if the packet had never arrived; V stays. Then V = max(V, min S).
 //!
 //! The minimum is over the backlogged flows; without any, V stays.
 //!
@@ -23,13 +27,15 @@
 //! - B-WFI <= L_k + 2 phi_k L over the intervals that end when a packet of the flow has been sent,
 //! - T-WFI <= (L_k / phi_k + 2 L) / R,
 //!
-//! L_k and L being the longest packets of the flow and of all. Section 5.1 prints "(L_k + 2 phi_k) L" for exact time stamps, which is the
-//! second form with a bracket misplaced, next to a definition that lets intervals end anywhere. The first form is what its proof gives
-//! then: S_k(t1) <= V(t1) + L_k / phi_k for a flow that has just been served, S_k(t2) >= V(t2) - L - L_k / phi_k for one that is
-//! about to be, and W <= the growth of V plus L. A test holds it to all three, and shows that L_k + 2 phi_k L is exceeded over intervals
-//! that end anywhere.
+//! with L_k and L the longest packets of the flow and of all flows. Section 5.1 prints "(L_k + 2
+//! phi_k) L" for exact time stamps: the second form with a misplaced bracket, next to a definition
+//! with intervals that end anywhere. For these intervals its proof gives the first form: S_k(t1) <=
+//! V(t1) + L_k / phi_k for a flow that has just been served, S_k(t2) >= V(t2) - L - L_k / phi_k for
+//! a flow about to be served, and W <= the growth of V plus L. A test checks all three bounds, and
+//! shows that intervals ending anywhere exceed L_k + 2 phi_k L.
 //!
-//! **Cost.** O(flows) per decision, and the numbers grow with the weights' common multiple. Not for traffic.
+//! **Cost.** O(flows) per decision, and the numbers grow with the weights' common multiple. Not for
+//! traffic.
 
 use core::cmp::Ordering;
 use std::collections::VecDeque;
@@ -40,7 +46,7 @@ use roundelay::FlowId;
 
 use crate::number::Rational;
 
-/// The exact packet-by-packet reference that QFQ approximates.
+/// The exact packet-by-packet reference approximated by QFQ.
 #[derive(Debug, Clone)]
 pub struct Wf2qPlus {
     virtual_time: Rational,
@@ -49,28 +55,28 @@ pub struct Wf2qPlus {
 
 #[derive(Debug, Clone)]
 struct Flow {
-    /// Virtual time that a byte takes: total / weight.
+    /// Virtual time per byte: total / weight.
     byte_time: Rational,
     queue: VecDeque<u32>,
     start: Rational,
     finish: Rational,
 }
 
-/// A backlogged flow as the next decision sees it.
+/// A backlogged flow at the next decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     /// The flow.
     pub flow: FlowId,
-    /// S: the virtual start time of its head packet, in bytes.
+    /// S: virtual start time of the head packet, in bytes.
     pub start: Rational,
-    /// F: the virtual finish time of its head packet, in bytes.
+    /// F: virtual finish time of the head packet, in bytes.
     pub finish: Rational,
-    /// Whether S <= V.
+    /// True if S <= V.
     pub eligible: bool,
 }
 
 impl Wf2qPlus {
-    /// Flows 0, 1, ... with these weights, which share the whole link.
+    /// Flows 0, 1, ... with these weights, sharing the whole link.
     ///
     /// # Panics
     /// If a weight is zero.
@@ -99,7 +105,7 @@ impl Wf2qPlus {
     /// Appends a packet of `len` bytes.
     ///
     /// # Panics
-    /// If there is no such flow.
+    /// If the flow does not exist.
     pub fn enqueue(&mut self, flow: FlowId, len: u32) {
         let state = &mut self.flows[flow.index()];
         state.queue.push_back(len);
@@ -110,21 +116,21 @@ impl Wf2qPlus {
         self.jump();
     }
 
-    /// Takes the packet that WF2Q+ sends next: its flow and its length in bytes.
+    /// Removes the next packet in WF2Q+ order; returns its flow and its length in bytes.
     pub fn dequeue(&mut self) -> Option<(FlowId, u32)> {
         let chosen = self.choose()?;
         Some((chosen, self.serve(chosen)?))
     }
 
-    /// The flow that [`dequeue`](Self::dequeue) would serve.
+    /// The flow served by the next [`dequeue`](Self::dequeue).
     pub fn choose(&self) -> Option<FlowId> {
         let eligible = self.candidates().into_iter().filter(|candidate| candidate.eligible);
         let order = |a: &Candidate, b: &Candidate| a.finish.cmp(&b.finish).then(a.flow.cmp(&b.flow));
         eligible.min_by(order).map(|candidate| candidate.flow)
     }
 
-    /// Serves this flow, whoever's turn it is, so that the reference can follow another's choice. Returns the packet's length in bytes, or
-    /// nothing if the flow is idle.
+    /// Serves the given flow, even if another is next, to follow the choice of another scheduler.
+    /// Returns the packet's length in bytes, or None if the flow is idle.
     pub fn serve(&mut self, flow: FlowId) -> Option<u32> {
         let state = self.flows.get_mut(flow.index())?;
         let len = state.queue.pop_front()?;
@@ -137,8 +143,8 @@ impl Wf2qPlus {
         Some(len)
     }
 
-    /// Takes the newest packet of a flow, so that the reference can follow a push-out. Returns its length in bytes, or nothing if the flow
-    /// is idle.
+    /// Removes the newest packet of a flow, to follow a push-out of another scheduler. Returns its
+    /// length in bytes, or None if the flow is idle.
     pub fn evict(&mut self, flow: FlowId) -> Option<u32> {
         let state = self.flows.get_mut(flow.index())?;
         let len = state.queue.pop_back()?;
@@ -149,7 +155,7 @@ impl Wf2qPlus {
         Some(len)
     }
 
-    /// The backlogged flows in the order of their numbers.
+    /// The backlogged flows in order of their numbers.
     pub fn candidates(&self) -> Vec<Candidate> {
         let candidate = |(number, flow): (usize, &Flow)| Candidate {
             flow: FlowId(number as u32),
@@ -168,17 +174,17 @@ impl Wf2qPlus {
     /// The flow's share of the link, phi.
     ///
     /// # Panics
-    /// If there is no such flow.
+    /// If the flow does not exist.
     pub fn share(&self, flow: FlowId) -> Rational {
         self.flows[flow.index()].byte_time.recip()
     }
 
-    /// Packets that wait in all flows.
+    /// Number of waiting packets in all flows.
     pub fn packets(&self) -> usize {
         self.flows.iter().map(|flow| flow.queue.len()).sum()
     }
 
-    /// Eq. 3: V is never before all the starts of the backlogged flows, so that one of them is eligible.
+    /// Eq. 3: V is never before the starts of all backlogged flows: at least one flow is eligible.
     fn jump(&mut self) {
         let backlogged = self.flows.iter().filter(|flow| !flow.queue.is_empty());
         if let Some(earliest) = backlogged.map(|flow| &flow.start).min()
@@ -218,8 +224,8 @@ mod tests {
 
     #[test]
     fn a_heavy_flow_alternates_with_the_light_ones() {
-        // The example of Bennett and Zhang: one flow with half of the link, ten with a twentieth each. WFQ would serve ten of the
-        // first in a row.
+        // The example of Bennett and Zhang: one flow with half of the link, ten flows with a
+        // twentieth each. WFQ would serve ten packets of the first in a row.
         let mut reference = Wf2qPlus::new(&[10, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
         (0..11).for_each(|_| reference.enqueue(FlowId(0), 1));
         (1..11).for_each(|flow| reference.enqueue(FlowId(flow), 1));
@@ -246,7 +252,8 @@ mod tests {
         assert_eq!(reference.dequeue(), Some((FlowId(1), 300)));
         assert_eq!((reference.packets(), reference.dequeue()), (0, None));
         assert_eq!(reference.virtual_time(), &integer(500));
-        // Flow 0 finished in the past, flow 1 in the future: V must jump to the earlier start if it comes alone.
+        // Flow 0 finished in the past, flow 1 in the future: V must jump to the earlier start when
+        // flow 1 arrives alone.
         reference.enqueue(FlowId(1), 1);
         assert_eq!(reference.virtual_time(), &integer(800));
         reference.enqueue(FlowId(0), 1);
@@ -286,33 +293,34 @@ mod tests {
         assert_eq!(reference.choose(), Some(FlowId(0)));
     }
 
-    /// Who is served next: the reference itself, or a discipline that must break its bounds.
+    /// Choice of the next flow: the reference itself, or a discipline that must break its bounds.
     #[derive(Debug, Clone, Copy, PartialEq)]
     enum Discipline {
         Wf2qPlus,
-        /// The backlogged flow that comes next in the circle, whatever its weight.
+        /// The next backlogged flow in a circle, regardless of weight.
         RoundRobin,
-        /// The longest queue, as a stand-in for everything that lets a burst through.
+        /// The longest queue, as an example of disciplines that let a burst through.
         LongestQueue,
     }
 
-    /// A link of one byte per tick that a discipline feeds, and the worst B-WFI of each flow on it (Eq. 7) as bits leave one after
-    /// another: W and W_k grow evenly while a packet is sent, and a flow is backlogged until its last packet has left.
+    /// A link of one byte per tick fed by a discipline, and the worst B-WFI of each flow (Eq. 7)
+    /// bit by bit: W and W_k grow evenly during a transmission, and a flow is backlogged until its
+    /// last packet has left.
     struct Link {
         reference: Wf2qPlus,
         queued: Vec<usize>,
-        /// Of packets that have not left: arrival, and the flow's bytes just after it.
+        /// Packets that have not left: arrival, and the flow's bytes just after it.
         waiting: Vec<VecDeque<(u64, u64)>>,
         /// Bytes that have not left.
         backlog: Vec<u64>,
-        /// A flow, its packet's length and when that will have left.
+        /// A flow, its packet's length and the end of transmission.
         sending: Option<(usize, u64, u64)>,
         now: u64,
         /// phi_k W - W_k, and its minimum in the present backlogged period.
         behind: Vec<(Rational, Option<Rational>)>,
         /// Over all intervals.
         worst: Vec<Rational>,
-        /// Over the intervals that end when a packet of the flow has been sent.
+        /// Over the intervals that end at the end of a packet of the flow.
         worst_completed: Vec<Rational>,
         /// T-WFI (Eq. 11) in ticks.
         worst_time: Vec<Rational>,
@@ -346,7 +354,7 @@ mod tests {
             self.reference.enqueue(FlowId(flow as u32), len);
         }
 
-        /// Sends until `until`, taking a new packet whenever one has left.
+        /// Sends until `until`, with a new packet after each departure.
         fn run(&mut self, until: u64, discipline: Discipline) {
             while self.now < until {
                 let Some((flow, len, end)) = self.sending.or_else(|| self.take(discipline)) else {
@@ -392,7 +400,7 @@ mod tests {
             quotients
         }
 
-        /// A packet of the flow has been sent.
+        /// Counts a complete packet of the flow.
         fn complete(&mut self, flow: usize, len: u64) {
             let (behind, lowest) = &mut self.behind[flow];
             if let Some(lowest) = lowest {
@@ -407,7 +415,7 @@ mod tests {
             self.backlog[flow] -= len;
         }
 
-        /// `bytes` of a packet of `served` leave.
+        /// Counts `bytes` of a packet of `served` leaving the link.
         fn count(&mut self, served: usize, bytes: u64) {
             for flow in 0..self.behind.len() {
                 let (behind, lowest) = &mut self.behind[flow];
@@ -424,8 +432,9 @@ mod tests {
 
     const LENGTHS: [u32; 3] = [1_500, 600, 300];
 
-    /// Plays a random workload and tells the largest quotients of measured B-WFI and bound: over all intervals by 2 L_k + 2 phi_k L and by
-    /// L_k + 2 phi_k L, and over those that end with a packet of the flow by L_k + 2 phi_k L; of measured T-WFI by L_k / phi_k + 2 L.
+    /// Runs a random workload and returns the largest quotients of measured B-WFI and bound: over
+    /// all intervals by 2 L_k + 2 phi_k L and by L_k + 2 phi_k L; over intervals that end with a
+    /// packet of the flow by L_k + 2 phi_k L; and of measured T-WFI by L_k / phi_k + 2 L.
     fn worst_of_bounds(seed: u64, discipline: Discipline) -> [f64; 4] {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let weights: Vec<u32> = (0..random.random_range(2..12)).map(|_| 1 << random.random_range(0..6)).collect();
@@ -433,7 +442,7 @@ mod tests {
         let mut link = Link::new(&weights);
         for _ in 0..150 {
             let flow = random.random_range(0..weights.len());
-            // Bursts: flows join and leave the backlogged ones, at any moment of a transmission.
+            // Bursts: flows start and end their backlog at any moment of a transmission.
             for _ in 0..random.random_range(1..8) {
                 let len = if random.random_bool(0.5) { longest[flow] } else { random.random_range(40..=longest[flow]) };
                 link.arrive(flow, len);
@@ -466,8 +475,9 @@ mod tests {
 
     #[test]
     fn backlogged_flows_finish_at_most_a_packet_after_the_fluid_and_never_start_before_it() {
-        // With all flows backlogged from the start, WF2Q+ is WF2Q: no packet leaves later than in GPS by more than a packet's
-        // transmission (Parekh and Gallager), and none starts before GPS has started it (Bennett and Zhang).
+        // With all flows backlogged from the start, WF2Q+ is WF2Q: no packet leaves later than in
+        // GPS by more than a packet's transmission (Parekh and Gallager), and none starts before
+        // its start in GPS (Bennett and Zhang).
         let mut random = Pcg64Mcg::seed_from_u64(7);
         let weights = [5, 1, 2, 8, 1];
         let mut reference = Wf2qPlus::new(&weights);

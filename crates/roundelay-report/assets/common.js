@@ -1,14 +1,15 @@
 "use strict";
-// What the pages have in common: units, elements, charts, controls.
+// Common code of all pages: units, elements, charts, controls.
 const Roundelay = (() => {
   const byId = (id) => document.getElementById(id);
   const root = document.documentElement;
 
-  // Seven colours and eight dashes: no two of 56 disciplines look alike, and none depends on colour alone.
+  // Seven colours and eight dashes: 56 disciplines with different looks, and no look depends on
+  // colour alone.
   const COLORS = 7;
   const DASHES = [[], [9, 5], [2, 4], [10, 4, 2, 4], [18, 5], [5, 3], [10, 4, 2, 4, 2, 4], [3, 8]];
   const dash = (index) => DASHES[index % DASHES.length];
-  // ---- Units -----------------------------------------------------------------------------------------------------------------------------
+  // ---- Units ------------------------------------------------------------------------------------
 
   const TIME = [[1e-9, "ns"], [1e-6, "µs"], [1e-3, "ms"], [1, "s"]];
   const RATE = [[1, "bit/s"], [1e3, "kbit/s"], [1e6, "Mbit/s"], [1e9, "Gbit/s"]];
@@ -46,7 +47,7 @@ const Roundelay = (() => {
     return `${Math.floor(value / 60)}:${String(rest).padStart(2, "0")} min`;
   };
 
-  // ---- Elements --------------------------------------------------------------------------------------------------------------------------
+  // ---- Elements ---------------------------------------------------------------------------------
 
   const element = (name, properties = {}, ...children) => {
     const made = Object.assign(document.createElement(name), properties);
@@ -54,7 +55,8 @@ const Roundelay = (() => {
     return made;
   };
 
-  // A colour as the canvas wants it: custom properties with light-dark() resolve only where they are used.
+  // A colour in the canvas's syntax: custom properties with light-dark() resolve only at their
+  // place of use.
   const probe = document.body.appendChild(element("i", { className: "unseen" }));
   const resolved = (name) => {
     probe.style.color = `var(${name})`;
@@ -77,9 +79,9 @@ const Roundelay = (() => {
     return picture;
   };
 
-  // ---- Charts ----------------------------------------------------------------------------------------------------------------------------
+  // ---- Charts -----------------------------------------------------------------------------------
 
-  // Lines of a chart: each has a label, an index that colour and dash go by, a width, and may be hidden.
+  // Lines of a chart: each has a label, an index for colour and dash, a width, and a visibility.
   const series = ({ label, index, width, shown }) => ({
     label,
     stroke: resolved(colorName(index)),
@@ -99,7 +101,7 @@ const Roundelay = (() => {
     ...more,
   });
 
-  // The values at the cursor, beside it.
+  // A tooltip with the values at the cursor.
   const tooltip = (lines, title, valueAt, format) => {
     const tip = element("div", { className: "tip", hidden: true });
     const update = (chart) => {
@@ -122,7 +124,7 @@ const Roundelay = (() => {
     return { hooks: { init: (chart) => chart.root.append(tip), setCursor: update, setSeries: update } };
   };
 
-  // A horizontal dotted line, for what the curves are to be compared with.
+  // A horizontal dotted line of reference for the curves.
   const reference = (value) => ({
     hooks: {
       draw: (chart) => {
@@ -152,7 +154,7 @@ const Roundelay = (() => {
     chart.setCursor({ left: chart.valToPos(chart.data[0][next], "x"), top: chart.over.clientHeight / 2 }, true, true);
   };
 
-  // Draws `data` into the element `id`; the chart, or nothing if there is nothing to draw.
+  // Draws `data` into the element `id`; returns the chart, or nothing for empty data.
   const draw = (id, label, options, data, lines) => {
     const home = byId(id);
     home.classList.toggle("empty", data[0].length === 0);
@@ -181,7 +183,8 @@ const Roundelay = (() => {
     return [chart];
   };
 
-  // Marks of a logarithmic axis: whole multiples of powers of ten, and which of them have room for a name.
+  // Ticks of a logarithmic axis: integer multiples of powers of ten, and the ticks with space for a
+  // label.
   const logarithmicMarks = (chart, place, min, max) => {
     const marks = [];
     for (let power = Math.floor(Math.log10(min)); power <= Math.log10(max); power += 1) {
@@ -201,7 +204,8 @@ const Roundelay = (() => {
     return made;
   };
 
-  // The share of packets within each of `delays`, which increase; straight between points on the logarithmic axis, none outside of them.
+  // The share of packets within each of `delays` (ascending); linear interpolation on the
+  // logarithmic axis, null outside of the points.
   const shares = (points, delays) => {
     let next = 0;
     return delays.map((delay) => {
@@ -214,7 +218,7 @@ const Roundelay = (() => {
     });
   };
 
-  // ---- Controls --------------------------------------------------------------------------------------------------------------------------
+  // ---- Controls ---------------------------------------------------------------------------------
 
   // Buttons that show and hide lines in the charts.
   const fillLegend = (id, lines, charts) => {
@@ -231,7 +235,7 @@ const Roundelay = (() => {
     }));
   };
 
-  // Numbers ascending, then descending; what has no number stays last.
+  // Sorts numbers ascending, then descending; cells without a number stay last.
   const sortBy = (table, heading, column) => {
     const body = table.tBodies[0];
     const up = heading.getAttribute("aria-sort") !== "ascending";

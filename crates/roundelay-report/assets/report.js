@@ -9,7 +9,7 @@
 
   const state = { view: 0, shape: "share", charts: [] };
 
-  // ---- Units -----------------------------------------------------------------------------------------------------------------------------
+  // ---- Units ------------------------------------------------------------------------------------
 
   const reasons = (drops) => {
     const names = { full: "full", pushed_out: "pushed out", early: "early", refused: "refused" };
@@ -21,9 +21,9 @@
     state.charts.push(...draw(id, label, { nothing: "None of these packets was sent.", ...options }, data, lines));
   };
 
-  // ---- Delay -----------------------------------------------------------------------------------------------------------------------------
+  // ---- Delay ------------------------------------------------------------------------------------
 
-  // Points of a distribution from nought on, so that the curve starts on the axis.
+  // A distribution with an added point at zero, to start the curve on the axis.
   const distribution = (curves) => {
     const points = curves.delay_cdf.filter(([delay]) => delay > 0);
     return points.length === 0 ? [] : [[points[0][0] * 0.995, 0], ...points];
@@ -57,7 +57,7 @@
     }, [delays, ...(tail ? longer : within)]);
   };
 
-  // ---- Time ------------------------------------------------------------------------------------------------------------------------------
+  // ---- Time -------------------------------------------------------------------------------------
 
   const overTime = (view, key) => {
     const tables = view.results.map(({ curves }) => [curves[key].map((value, bin) => Number((bin * curves.bin).toPrecision(8))), curves[key]]);
@@ -92,7 +92,7 @@
     drawOverTime("backlog", view, { title: "Backlog over time", about: "Mean of the bytes waiting", mark: null, format: bytes, ticks: tick.bytes });
   };
 
-  // ---- Figures ---------------------------------------------------------------------------------------------------------------------------
+  // ---- Figures ----------------------------------------------------------------------------------
 
   const withBound = (format, value, bound) => (bound === null ? format(value) : `${format(value)} ${value <= bound ? "≤" : ">"} ${format(bound)}`);
 
@@ -128,7 +128,7 @@
     byId("figures").replaceChildren(element("thead", {}, head), element("tbody", {}, ...rows));
   };
 
-  // ---- Flow by flow ----------------------------------------------------------------------------------------------------------------------
+  // ---- Flow by flow -----------------------------------------------------------------------------
 
   const flowViews = () => page.views.map((view, index) => ({ view, index })).filter(({ view }) => view.flow);
 
@@ -198,7 +198,7 @@
       + (others > 0 ? ` ${count(others)} smaller ${others === 1 ? "flow is" : "flows are"} counted above and not drawn.` : "");
   };
 
-  // ---- Controls --------------------------------------------------------------------------------------------------------------------------
+  // ---- Controls ---------------------------------------------------------------------------------
 
   const drawCharts = () => {
     const view = page.views[state.view];
@@ -229,7 +229,7 @@
   const shortNames = () => {
     const names = page.disciplines.map(({ name }) => name);
     page.disciplines.forEach((discipline) => {
-      // A tree has a name of its own.
+      // A tree has an individual name.
       const alone = discipline.name !== "tree" && names.filter((name) => name === discipline.name).length === 1;
       discipline.short = alone ? discipline.name : discipline.spec;
     });

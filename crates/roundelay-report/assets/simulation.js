@@ -4,16 +4,16 @@
     byId, seconds, bytes, tick, count, percent, clock, few, axis, logarithmicAxis, tooltip, draw, shares, fillLegend, makeSortable, followTheme, followWidth,
   } = Roundelay;
   const page = JSON.parse(document.getElementById("data").textContent);
-  // Links are told apart by colour and dash; of the first few of them, all can be shown at once.
+  // Links differ in colour and dash; initially only the first few are shown.
   const SHOWN_LINKS = 4;
   const groups = page.groups.map(({ name }, index) => ({ label: name, index, width: 2, shown: true }));
   const links = page.links.map(({ name }, index) => ({ label: name, index, width: 2, shown: index < SHOWN_LINKS }));
   const fairness = page.fairness === null ? [] : page.fairness.curves.map(({ name }, index) => ({ label: name, index, width: 2, shown: true }));
   const state = { shape: "share", spread: [], fairness: [], time: [] };
 
-  // ---- How times are spread --------------------------------------------------------------------------------------------------------------
+  // ---- How times are spread ---------------------------------------------------------------------
 
-  // Points of a distribution from nought on, so that the curve starts on the axis.
+  // A distribution with an added point at zero, to start the curve on the axis.
   const distribution = (points) => {
     const positive = points.filter(([time]) => time > 0);
     return positive.length === 0 ? [] : [[positive[0][0] * 0.995, 0], ...positive];
@@ -44,7 +44,7 @@
     }, [times, ...(tail ? longer : within)], groups));
   };
 
-  // ---- Fairness over time ----------------------------------------------------------------------------------------------------------------
+  // ---- Fairness over time -----------------------------------------------------------------------
 
   const drawFairness = () => {
     if (page.fairness === null) return;
@@ -60,7 +60,7 @@
     }, [points, ...curves.map((curve) => curve.jain)], fairness));
   };
 
-  // ---- Links over time -------------------------------------------------------------------------------------------------------------------
+  // ---- Links over time --------------------------------------------------------------------------
 
   const drawOverTime = (id, title, about, { format, ticks, least }) => {
     byId(`${id}-about`).textContent = `${about} each ${seconds(page.step)}.`;

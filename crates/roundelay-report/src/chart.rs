@@ -1,4 +1,5 @@
-//! Charts as SVG: curves and marks over linear or logarithmic axes, with bars for their uncertainty and a band for what is tolerated.
+//! SVG charts: curves and marks over linear or logarithmic axes, with bars for uncertainty and a
+//! band of accepted values.
 
 mod drawing;
 mod scale;
@@ -6,45 +7,45 @@ mod scale;
 /// A chart.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Chart {
-    /// What it shows.
+    /// The chart's title.
     pub title: String,
-    /// What lies along.
+    /// The horizontal axis.
     pub x: Axis,
-    /// What stands upright.
+    /// The vertical axis.
     pub y: Axis,
-    /// What is drawn, in the order of the legend.
+    /// The curves, in the order of the legend.
     pub curves: Vec<Curve>,
-    /// Values of y that are tolerated.
+    /// Accepted values of y.
     pub band: Option<Band>,
-    /// Whether it is drawn less high, as for a few points.
+    /// Draws a lower chart, for a few points.
     pub is_low: bool,
 }
 
 /// An axis of a chart.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Axis {
-    /// What it measures, with its unit.
+    /// The quantity and its unit.
     pub label: String,
-    /// How values lie along it; points that it has no place for are left out.
+    /// The scale; points without a position on the axis are left out.
     pub scaling: Scaling,
-    /// Names of what stands at 0, 1, 2..; none where the axis has numbers.
+    /// Names at 0, 1, 2..; empty for an axis with numbers.
     pub names: Vec<String>,
 }
 
-/// How values lie along an axis.
+/// Scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scaling {
-    /// By their size.
+    /// Proportional to the value.
     #[default]
     Linear,
-    /// By their logarithms; only what is above zero has a place.
+    /// Proportional to the logarithm; only values above zero have a position.
     Logarithmic,
-    /// The same with a tick a power of two, written in units of 1024: 64, 1k, 32k.
+    /// Logarithmic with a tick per power of two, written in units of 1024: 64, 1k, 32k.
     Doubling,
 }
 
 impl Scaling {
-    /// Whether values lie by their logarithms.
+    /// Whether positions are logarithmic.
     pub const fn is_logarithmic(self) -> bool {
         !matches!(self, Self::Linear)
     }
@@ -59,21 +60,21 @@ impl Axis {
 /// A curve of a chart.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Curve {
-    /// What the legend calls it.
+    /// The name in the legend.
     pub name: String,
     /// Points, by x.
     pub points: Vec<Point>,
-    /// How it is drawn.
+    /// Line or mark style.
     pub drawn: Drawn,
 }
 
-/// How a curve is drawn: as a line in the next colour of the palette, or as marks in a colour of their own.
+/// Style of a curve: a line in the next colour of the palette, or marks in a fixed colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Drawn {
     /// A line.
     #[default]
     Line,
-    /// A line of dashes, as for published values.
+    /// A dashed line, for published values.
     Dashes,
     /// Green dots.
     Dots,
@@ -86,22 +87,22 @@ pub enum Drawn {
 /// A point of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Point {
-    /// Along.
+    /// Horizontal value.
     pub x: f64,
-    /// Upright.
+    /// Vertical value.
     pub y: f64,
-    /// How far the bar goes, up and down; 0 draws none.
+    /// Length of the error bar in each direction, up and down; 0 draws no bar.
     pub half_width: f64,
 }
 
-/// Values of y between two bounds, drawn as a band with a line at each.
+/// Values of y between two bounds, drawn as a band with a line at each bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Band {
-    /// What the legend calls it.
+    /// The name in the legend.
     pub name: String,
-    /// At least; none: all that is lower.
+    /// Lower bound; none: unbounded below.
     pub from: Option<f64>,
-    /// At most; none: all that is higher.
+    /// Upper bound; none: unbounded above.
     pub to: Option<f64>,
 }
 
@@ -112,17 +113,17 @@ impl Drawn {
 }
 
 impl Chart {
-    /// Whether there is anything to draw.
+    /// Whether any point can be drawn.
     pub fn has_points(&self) -> bool {
         self.shown().next().is_some()
     }
 
-    /// The chart as an SVG document. Points that are not finite are left out.
+    /// The chart as an SVG document. Points with non-finite values are left out.
     pub fn svg(&self) -> String {
         panels(std::slice::from_ref(self))
     }
 
-    /// Points that the axes have a place for.
+    /// Points with a position on both axes.
     pub(crate) fn shown(&self) -> impl Iterator<Item = &Point> {
         self.curves.iter().flat_map(|curve| curve.points.iter()).filter(|point| self.shows(point))
     }
@@ -132,7 +133,8 @@ impl Chart {
     }
 }
 
-/// Charts beside each other as one SVG document: axes are as the first one has them, over the values of all, and the legend is that of the first one.
+/// Charts side by side in one SVG document: the first chart defines axes and legend; scales cover
+/// the values of all charts.
 pub fn panels(charts: &[Chart]) -> String {
     drawing::svg(charts)
 }

@@ -1,35 +1,35 @@
-//! Why a report could not be written.
+//! Errors when writing a report.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Why a report could not be written: each message names the file.
+/// Reasons why a report could not be written; each message names the file.
 #[derive(Debug, Error)]
 pub enum ReportError {
-    /// The operating system would not have it: no such folder, no permission, no space left.
+    /// An error of the operating system: no such folder, no permission, no space left.
     #[error("{}: cannot {action}: {source}", path.display())]
     File {
-        /// What was asked of it: `create`, `write`, `move into place`.
+        /// The failed operation: `create`, `write`, `move into place`.
         action: &'static str,
-        /// The file that was to be written.
+        /// The file to be written.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The rows could not be encoded as Parquet.
     #[error("{}: cannot encode as Parquet: {reason}", path.display())]
     Encoding {
-        /// The file that was to be written.
+        /// The file to be written.
         path: PathBuf,
-        /// What the encoder said.
+        /// The encoder's error.
         reason: String,
     },
 }
 
 impl ReportError {
-    /// Turns what the operating system said into an error that names the file.
+    /// Adds the file's name to an error of the operating system.
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::File { action, path: path.to_owned(), source }
     }

@@ -1,4 +1,4 @@
-//! Files that are whole or not there.
+//! Atomic file output: a file is either complete or absent.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -9,54 +9,56 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::ReportError;
 
-/// Writes `text` to `path`, whole or not at all.
+/// Writes `text` to `path`, completely or not at all.
 ///
 /// # Errors
 ///
-/// What the operating system said, with the file's name; an older file of that name is then still there.
+/// The operating system's error, with the file's name; an older file of the same name is left
+/// unchanged.
 pub fn write_text(path: &Path, text: &str) -> Result<(), ReportError> {
     let mut file = PartialFile::create(path)?;
     file.write_all(text.as_bytes()).map_err(ReportError::file("write", path))?;
     file.finish()
 }
 
-/// Files that are not whole yet.
+/// Incomplete files.
 static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes what is not whole, for a process that is about to be ended: no file is begun after this.
+/// Removes incomplete files, for a process about to end: no file can be started after this call.
 pub fn abandon_files() {
     let unfinished = unfinished();
     unfinished.iter().for_each(|partial| remove(partial));
     std::mem::forget(unfinished);
 }
 
-/// A file that takes its name once it is whole, and vanishes if it never is.
+/// A file that gets its name only when complete and is removed otherwise.
 ///
-/// What is not a regular file, such as `/dev/stdout` or a pipe, is written as it is: there is nothing to move into its place.
+/// A path other than a regular file, such as `/dev/stdout` or a pipe, is written directly: no
+/// rename is possible.
 #[derive(Debug)]
 pub struct PartialFile {
     file: File,
     path: PathBuf,
-    /// Where the bytes are until then; none if they go straight to `path`.
+    /// Temporary path of the bytes; none if written directly to `path`.
     partial: Option<PathBuf>,
 }
 
 impl PartialFile {
-    /// Starts a file that will be called `path`.
+    /// Starts a file with the final name `path`.
     ///
     /// # Errors
     ///
-    /// What the operating system said, with the file's name.
+    /// The operating system's error, with the file's name.
     pub fn create(path: &Path) -> Result<Self, ReportError> {
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             let file = OpenOptions::new().write(true).open(path).map_err(ReportError::file("create", path))?;
             return Ok(Self { file, path: path.to_owned(), partial: None });
         }
-        // Through a symbolic link, so that what it points to is replaced and not the link.
+        // Follows a symbolic link: the target is replaced, not the link.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let partial = beside(&target);
         let mut unfinished = unfinished();
@@ -67,17 +69,19 @@ impl PartialFile {
         Ok(Self { file, path: target, partial: Some(partial) })
     }
 
-    /// Another handle to the same place in the same file, for a writer that wants to own one.
+    /// Another handle with the same file position, for a writer that needs ownership.
     #[cfg(feature = "parquet")]
     pub(crate) fn handle(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
-    /// Gives the file its name. The bytes reach the disk first: some file systems only notice here that there is no space left.
+    /// Renames the file to its final name. The bytes are synced to disk first: some file systems
+    /// detect a full disk only here.
     ///
     /// # Errors
     ///
-    /// What the operating system said, with the file's name; an older file of that name is then still there.
+    /// The operating system's error, with the file's name; an older file of the same name is left
+    /// unchanged.
     pub fn finish(mut self) -> Result<(), ReportError> {
         let Some(partial) = self.partial.take() else {
             return self.file.flush().map_err(ReportError::file("write", &self.path));
@@ -108,13 +112,13 @@ impl Drop for PartialFile {
     }
 }
 
-/// A name in the same folder, hence on the same file system, that no other process uses.
+/// A name in the same folder, hence on the same file system, unique to this process.
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}.partial", process::id()))
 }
 
-/// Nothing can be done if it fails, and the error that led here is the one to report.
+/// Ignores a failure: the error that led here is the one to report.
 fn remove(partial: &Path) {
     drop(fs::remove_file(partial));
 }

@@ -1,8 +1,8 @@
-//! Aligned columns on a terminal.
+//! Terminal table with aligned columns.
 
 use crate::text::{cut, cut_apart, width, wrap};
 
-/// How a cell looks where there is colour; the text alone says as much.
+/// Look of a cell in a terminal with colour; the text alone has the same information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Paint {
     #[default]
@@ -14,7 +14,7 @@ pub(crate) enum Paint {
 }
 
 impl Paint {
-    /// `text` in this look, or as it is.
+    /// `text` with this look, or unchanged.
     pub(crate) fn on(self, text: &str, color: bool) -> String {
         let code = match self {
             Self::Plain => return text.to_owned(),
@@ -40,14 +40,15 @@ impl From<String> for Cell {
     }
 }
 
-/// A column: the first of a grid is left-aligned and may be cut, the others are right-aligned numbers.
+/// A column: the first of a grid is left-aligned and may be cut, the others are right-aligned
+/// numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
-    /// Stands above neighbours with the same group.
+    /// Shared heading above adjacent columns with the same group.
     group: String,
     head: String,
     cells: Vec<Cell>,
-    /// Left out for want of room: the highest first, nought never.
+    /// Rank for hiding in a narrow terminal: highest first, zero never.
     spare: u8,
 }
 
@@ -66,7 +67,7 @@ impl Column {
         self
     }
 
-    /// As it is called where its group does not stand above it.
+    /// The column's name without a group heading above.
     fn title(&self) -> String {
         if self.group.is_empty() { self.head.clone() } else { format!("{} ({})", self.head, self.group) }
     }
@@ -82,12 +83,12 @@ pub(crate) struct Grid {
     columns: Vec<Column>,
 }
 
-/// Between columns.
+/// Spaces between columns.
 const GAP: usize = 2;
 
-/// The first column is not cut below this,
+/// Minimum width of the first column.
 const SHORTEST_NAME: usize = 12;
-/// nor below this as long as there is a column to leave out.
+/// Minimum width of the first column while there is a column to hide.
 const SHORT_NAME: usize = 20;
 
 impl Grid {
@@ -95,12 +96,13 @@ impl Grid {
         Self { columns }
     }
 
-    /// Columns that the grid takes, uncut.
+    /// Width of the uncut grid, in terminal columns.
     pub(crate) fn width(&self) -> usize {
         self.widths().iter().sum::<usize>() + GAP * self.columns.len().saturating_sub(1)
     }
 
-    /// Lines of at most `limit` columns, as far as cutting names and leaving out spare columns can do it. A line below names what is left out.
+    /// Lines of at most `limit` columns, as far as possible by cutting names and hiding spare
+    /// columns. A note below names the hidden columns.
     pub(crate) fn lines(mut self, limit: usize, color: bool) -> Vec<String> {
         let left_out = self.fit(limit);
         let widths = self.widths();
@@ -118,7 +120,7 @@ impl Grid {
         lines
     }
 
-    /// Makes it fit, and names the columns that had to go.
+    /// Fits the grid to the limit and returns the names of hidden columns.
     fn fit(&mut self, limit: usize) -> Vec<String> {
         let mut left_out = Vec::new();
         loop {
@@ -145,7 +147,7 @@ impl Grid {
         }
     }
 
-    /// Widths of the columns, the last of a group widened where the group's name needs it.
+    /// Widths of the columns; the last of a group is widened if the group's name needs more space.
     fn widths(&self) -> Vec<usize> {
         let mut widths: Vec<usize> = self.columns.iter().map(Column::width).collect();
         for (group, from, to) in self.groups() {
@@ -198,7 +200,7 @@ impl Grid {
     }
 }
 
-/// The first column to the left, the others to the right.
+/// The first column left-aligned, the others right-aligned.
 fn align(index: usize, text: &str, wide: usize) -> String {
     let fill = " ".repeat(wide.saturating_sub(width(text)));
     if index == 0 { format!("{text}{fill}") } else { format!("{fill}{text}") }

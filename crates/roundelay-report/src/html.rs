@@ -1,7 +1,8 @@
-//! A comparison or a simulation as one page that needs nothing else.
+//! HTML report: a comparison or a simulation as one self-contained page.
 //!
-//! What can be read is written here, so that the page says what it has to say without JavaScript; the script draws the charts from the
-//! data embedded as JSON. Everything that comes from a capture goes through [`escape`] or [`embed`].
+//! All text is written here, so the page is complete without JavaScript; the script draws the
+//! charts from data embedded as JSON. Every string from a capture goes through [`escape`] or
+//! [`embed`].
 
 mod data;
 mod paper;
@@ -25,7 +26,8 @@ const UPLOT_STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/uPlot.min.css"
 const UPLOT_SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/uPlot.iife.min.js"));
 const UPLOT_LICENCE: &str = include_str!(concat!(env!("OUT_DIR"), "/uPlot.LICENSE"));
 
-/// The comparison as one HTML page, complete in itself: it loads nothing, and its content security policy forbids it to.
+/// The comparison as one self-contained HTML page: nothing is loaded, and the content security
+/// policy forbids loading.
 pub fn html(comparison: &Comparison) -> String {
     let name = &comparison.capture.name;
     let main = fill(TEMPLATE, |slot| match slot {
@@ -42,21 +44,21 @@ pub fn html(comparison: &Comparison) -> String {
     Frame { version: comparison.version, title: &title, name, main, footer: &footer, data: &data, style: "", script: SCRIPT }.html()
 }
 
-/// A page around its content: head, colours, scripts.
+/// The frame of a page around its content: head, colours, scripts.
 struct Frame<'a> {
-    /// Of Roundelay.
+    /// Version of Roundelay.
     version: &'a str,
-    /// Of the window.
+    /// Window title.
     title: &'a str,
-    /// What stands at the top.
+    /// Heading at the top.
     name: &'a str,
     /// The content, in HTML.
     main: String,
-    /// What the footer says behind the version.
+    /// Footer text after the version.
     footer: &'a str,
-    /// What the script draws from, in JSON.
+    /// Chart data for the script, in JSON.
     data: &'a str,
-    /// Of this kind of page, beside what all have.
+    /// Styles of this kind of page, beside the common styles.
     style: &'a str,
     script: &'a str,
 }
@@ -82,7 +84,8 @@ impl Frame<'_> {
     }
 }
 
-/// Puts a text into each `{{slot}}` of `template`. What is put in is not looked at again, whatever braces it has.
+/// Replaces each `{{slot}}` of `template` by a text. Inserted text is not scanned again, whatever
+/// braces it contains.
 fn fill(template: &str, text: impl Fn(&str) -> String) -> String {
     let mut page = String::new();
     let mut rest = template;
@@ -100,7 +103,8 @@ fn escape(text: &str) -> String {
     clean(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }
 
-/// JSON as the content of a `<script>`. Outside of strings it has neither `<` nor `>`, and within one an escape means the same.
+/// JSON as the content of a `<script>`. Outside of strings JSON has neither `<` nor `>`, and inside
+/// a string the escape is equivalent.
 fn embed(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e")
 }
@@ -132,7 +136,7 @@ fn facts(comparison: &Comparison) -> String {
     lines.join("\n")
 }
 
-/// Sentences about what was odd, where there are any.
+/// Notes on oddities, if any.
 fn notes(notes: &[String]) -> String {
     if notes.is_empty() {
         return String::new();

@@ -1,10 +1,11 @@
-//! The comparison for scripts.
+//! JSON output of a comparison, for scripts.
 
 use roundelay_trace::Comparison;
 
-/// The comparison as JSON, indented, ending in a newline: the fields of [`Comparison`] under their own names and in their own order.
+/// The comparison as JSON, indented, with a newline at the end: the fields of [`Comparison`] with
+/// their names and order.
 ///
-/// What is not a finite number is `null`.
+/// Non-finite numbers are `null`.
 pub fn json(comparison: &Comparison) -> String {
     let mut text = serde_json::to_string_pretty(comparison).expect("plain data with string keys always serialises");
     text.push('\n');

@@ -1,19 +1,22 @@
-//! Results out: one comparison or simulation as a terminal table, as JSON, as Parquet and as one self-contained HTML page.
+//! Report output: a comparison or simulation as a terminal table, JSON, Parquet or one
+//! self-contained HTML page.
 //!
-//! | what | for whom | call |
+//! | output | for | call |
 //! |---|---|---|
 //! | terminal table | a person, now | [`table`] |
 //! | JSON | a script | [`json`] |
-//! | HTML page | a person, later, or the one they send it to | [`html`], [`simulation_html`], [`item_html`] |
+//! | HTML page | a person, later, or to be shared | [`html`], [`simulation_html`], [`item_html`] |
 //! | drawing | a document | [`Chart::svg`] |
 //! | Parquet | pandas, polars, DuckDB | `PacketFile`, `write_flows` (feature `parquet`, on by default) |
 //!
-//! Everything but the packets is rendered from [`roundelay_trace::Comparison`] and, for simulations, from [`Simulated`]; nothing here computes a result, it only chooses units, order
-//! and emphasis. Names of captures and flows come from files that anyone may have made: they are stripped of what steers a terminal, and
-//! escaped in HTML.
+//! Everything except packets is rendered from [`roundelay_trace::Comparison`] and, for simulations,
+//! from [`Simulated`]; this crate computes no results, only chooses units, order and emphasis.
+//! Names of captures and flows come from untrusted files: terminal control characters are replaced,
+//! and HTML is escaped.
 //!
-//! Files are written beside their final place and moved there once they are whole and on the disk ([`write_text`]), so that a full disk or
-//! an interrupted run never leaves half a report under the name of a good one.
+//! Files are written next to their final path and renamed when complete and on disk
+//! ([`write_text`]): a full disk or an interrupted run never leaves a partial report under the
+//! final name.
 
 mod chart;
 mod error;
@@ -38,7 +41,7 @@ pub use file::{PartialFile, abandon_files, write_text};
 pub use html::{ItemPage, Page, html, item_html, simulation_html};
 pub use json::json;
 pub use lives::{IndicesSummary, LivesSummary};
-pub use objective::{Answer, Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, Verdict};
+pub use objective::{Answer, Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, SourceResult, SourceRun, Verdict};
 #[cfg(feature = "parquet")]
 pub use parquet::{
     Fate, Measurement, PacketFile, PacketRow, SimulatedHops, SimulatedPackets, provenance, read_schedule, write_flows, write_measurements,

@@ -1,4 +1,5 @@
-//! What `[meter]` asks for, over replicas: flows over their own lives, ranks of throughputs, worst-case fair indices.
+//! `[meter]` results over replicas: flows over their lifetimes, ranks of throughputs, worst-case
+//! fair indices.
 
 use roundelay_sim::scenario::{FlowResult, GroupLives, Interval, RankResult, Results};
 use serde::Serialize;
@@ -9,7 +10,7 @@ use crate::table::TableStyle;
 use crate::text::clean;
 use crate::units::{bytes, percent, rate, seconds};
 
-/// Of a group's flows; none where no replica has the figure.
+/// Lifetime results of a group's flows; none if no replica has the figure.
 #[derive(Debug, Clone, Serialize)]
 pub struct LivesSummary {
     throughput: Option<Interval>,
@@ -24,7 +25,7 @@ pub struct LivesSummary {
     ranks: Vec<RankResult>,
 }
 
-/// Of the flow of a group that is worst.
+/// Indices of the worst flow of a group.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct IndicesSummary {
     b_wfi: Option<Interval>,
@@ -32,12 +33,13 @@ pub struct IndicesSummary {
 }
 
 impl LivesSummary {
-    /// Throughputs by rank, the least first.
+    /// Throughputs by rank, the smallest first.
     pub(crate) fn ranks(&self) -> &[RankResult] {
         &self.ranks
     }
 
-    /// Of the group of that number and name; all groups are the last one and have no kind. None where lives were not asked for.
+    /// The results of group `number`; the last group is all groups together and has no kind. None
+    /// if the meter is off.
     pub(crate) fn of(replicas: &[Results], number: usize) -> Option<Self> {
         let first = &replicas.first()?.groups[number];
         first.lives.as_ref()?;
@@ -59,7 +61,8 @@ impl LivesSummary {
     }
 }
 
-/// The largest indices of a group's flows in one replica; none where no flow of the group crossed a link that was measured.
+/// The largest indices of a group's flows in one replica; none if no flow of the group crossed a
+/// measured link.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Worst {
     /// Bytes.
@@ -68,7 +71,7 @@ pub(crate) struct Worst {
     pub(crate) t_wfi: Option<f64>,
 }
 
-/// Of the group of that number; all groups are the last one and have no kind.
+/// The largest indices of group `number`; the last group is all groups together and has no kind.
 pub(crate) fn worst(results: &Results, number: usize) -> Worst {
     let group = &results.groups[number];
     let mine = |flow: &&FlowResult| group.kind.is_empty() || *flow.group == *group.name;
@@ -77,7 +80,7 @@ pub(crate) fn worst(results: &Results, number: usize) -> Worst {
 }
 
 impl IndicesSummary {
-    /// None where no flow of the group crossed a link that was measured.
+    /// None if no flow of the group crossed a measured link.
     pub(crate) fn of(replicas: &[Results], number: usize) -> Option<Self> {
         let over = |of: &dyn Fn(Worst) -> Option<f64>| interval(replicas.iter().map(|results| of(worst(results, number))));
         let b_wfi = over(&|worst| worst.b_wfi);
@@ -85,7 +88,7 @@ impl IndicesSummary {
     }
 }
 
-/// The table of flows over their own lives, where it was asked for.
+/// Table of flows over their lifetimes, if measured.
 pub(crate) fn lives(groups: &[GroupSummary], style: TableStyle) -> Vec<String> {
     let groups: Vec<_> = groups.iter().filter_map(|group| Some((group.name(), group.lives()?))).collect();
     if groups.is_empty() {
@@ -107,7 +110,7 @@ pub(crate) fn lives(groups: &[GroupSummary], style: TableStyle) -> Vec<String> {
     Grid::new(columns).lines(style.limit(), style.color)
 }
 
-/// The table of worst-case fair indices, where they were asked for.
+/// Table of worst-case fair indices, if measured.
 pub(crate) fn indices(groups: &[GroupSummary], style: TableStyle) -> Vec<String> {
     let groups: Vec<_> = groups.iter().filter_map(|group| Some((group.name(), group.indices()?))).collect();
     if groups.is_empty() {

@@ -1,7 +1,15 @@
-//! Whether least slack time first (LSTF) serves an objective as well as the discipline made for it: tables for a terminal, JSON for scripts, a page.
+//! Objective report: does least slack time first (LSTF) serve an objective as well as the
+//! specialised discipline? Terminal tables, JSON and a page.
+
+mod sources;
+mod verdict;
 
 use roundelay_sim::scenario::{Figure, Interval, student_95};
 use serde::Serialize;
+
+pub use sources::{SourceResult, SourceRun};
+use verdict::signed;
+pub use verdict::{Answer, Verdict};
 
 use crate::chart::{Axis, Chart, Curve, Drawn, Point};
 use crate::grid::{Cell, Column, Grid, Paint};
@@ -11,87 +19,94 @@ use crate::table::TableStyle;
 use crate::text::{clean, cut, wrap};
 use crate::units::{count, percent, seconds, significant};
 
-/// Packets lost, or flows cut off, that differ by more than this part of all: figures of those that are left cannot be compared.
-const MATERIAL: f64 = 0.01;
-/// More flows than this part cut off by the end of the run are told in a note: means of completion times leave them out.
+/// Fraction of flows cut off by the end of the run above which a note appears: mean completion
+/// times exclude these flows.
 const MANY_INCOMPLETE: f64 = 0.01;
 
 /// A scenario under several disciplines, with the same seeds.
 #[derive(Debug, Clone, Serialize)]
 pub struct ObjectiveResult {
-    /// Of this program.
+    /// Version of this program.
     pub version: &'static str,
-    /// What the scenario is called.
+    /// Name of the scenario.
     pub name: String,
-    /// What is odd about the scenario and its captures, a sentence each.
+    /// Notes on oddities of the scenario and its captures, a sentence each.
     pub notes: Vec<String>,
-    /// The objective: completion, tail and so on.
+    /// The objective: completion, tail and others.
     pub measure: &'static str,
-    /// The figure of the runs that tells it.
+    /// The measured source; none: all sources.
+    pub source: Option<String>,
+    /// The figure that measures the objective.
     pub figure: Figure,
-    /// The slack of LSTF, as it was written.
+    /// Distinct buffer sizes of the routers: packets as in 1000p, or bytes.
+    pub buffers: Vec<String>,
+    /// The slack of LSTF, as written by the user.
     pub slack: String,
-    /// The discipline that the others are compared with.
+    /// The discipline of reference for all others.
     pub specialist: String,
-    /// By which part of the specialist's figure LSTF may be worse.
+    /// Fraction of the specialist's figure by which LSTF may be worse.
     pub threshold: f64,
-    /// Seconds of a run.
+    /// Duration of a run, seconds.
     pub duration: f64,
-    /// Seconds of it that count for nothing.
+    /// Excluded start of a run, seconds.
     pub warmup: f64,
-    /// The disciplines: fifo, the specialist, lstf, and others as they were named.
+    /// The disciplines: fifo, the specialist, lstf, further ones in the user's order, and the
+    /// scenario's own queues if different.
     pub disciplines: Vec<DisciplineResult>,
-    /// Whether LSTF does.
+    /// Does LSTF serve the objective?
     pub lstf: Verdict,
-    /// Whether FIFO would do as well.
+    /// Would FIFO serve the objective as well?
     pub fifo: Verdict,
-    /// What a packet costs on this machine, the one result that differs from run to run.
+    /// CPU time of a packet on this machine, the only result that differs from run to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
 }
 
-/// What came of one discipline.
+/// Results of one discipline.
 #[derive(Debug, Clone, Serialize)]
 pub struct DisciplineResult {
-    /// The discipline with its parameters and limit, as it was written.
+    /// The discipline with its parameters and limit, as written by the user.
     pub queue: String,
     /// Mean and 95% confidence interval of the figure.
     pub value: Option<Interval>,
-    /// By which part of the specialist's figure it is worse, paired by seed; below zero: better.
+    /// Fraction of the specialist's figure by which the discipline is worse, paired by seed;
+    /// negative: better.
     pub worse: Option<Interval>,
-    /// The part of the packets that did not arrive.
+    /// Fraction of packets that did not arrive.
     pub loss: Option<Interval>,
-    /// Flows that were not complete at the end of the run.
+    /// Flows incomplete at the end of the run.
     pub incomplete: Option<Interval>,
-    /// What came of each seed.
+    /// Results by source, in the order of the file.
+    pub sources: Vec<SourceResult>,
+    /// Results by seed.
     pub replicas: Vec<ObjectiveRun>,
 }
 
-/// What came of one seed under one discipline.
+/// Results of one seed under one discipline.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ObjectiveRun {
     /// The seed.
     pub seed: u64,
     /// The figure.
     pub value: f64,
-    /// The part of the packets that did not arrive.
+    /// Fraction of packets that did not arrive.
     pub loss: Option<f64>,
-    /// Flows that were complete.
+    /// Complete flows.
     pub complete: u64,
-    /// Flows that were not.
+    /// Incomplete flows.
     pub incomplete: u64,
 }
 
 impl ObjectiveRun {
-    /// The part of the flows that was cut off.
+    /// Fraction of flows cut off.
     fn cut_off(&self) -> f64 {
         self.incomplete as f64 / (self.complete + self.incomplete).max(1) as f64
     }
 }
 
 impl DisciplineResult {
-    /// Both lists are in the order of the seeds.
-    pub fn new(queue: String, which: Figure, replicas: Vec<ObjectiveRun>, specialist: &[ObjectiveRun]) -> Self {
+    /// All lists are in the order of the seeds.
+    pub fn new(queue: String, which: Figure, replicas: Vec<ObjectiveRun>, specialist: &[ObjectiveRun], sources: &[&[SourceRun]]) -> Self {
         let mean = |values: Vec<f64>| student_95(&values);
         let pairs = replicas.iter().zip(specialist);
         let worse: Option<Vec<f64>> = pairs.map(|(own, other)| which.worse(own.value, other.value)).collect();
@@ -101,141 +116,20 @@ impl DisciplineResult {
             worse: worse.and_then(mean),
             loss: mean(replicas.iter().filter_map(|run| run.loss).collect()),
             incomplete: mean(replicas.iter().map(|run| run.incomplete as f64).collect()),
+            sources: SourceResult::all(sources),
             replicas,
         }
     }
 
-    /// Mean of the parts of the flows of a seed that were cut off.
+    /// Mean over the seeds of the fraction of flows cut off.
     fn mean_cut_off(&self) -> f64 {
         self.replicas.iter().map(ObjectiveRun::cut_off).sum::<f64>() / self.replicas.len().max(1) as f64
     }
 
-    /// The largest part of the flows of a seed that was cut off.
+    /// Maximum over the seeds of the fraction of flows cut off.
     fn cut_off(&self) -> f64 {
         self.replicas.iter().map(ObjectiveRun::cut_off).fold(0.0, f64::max)
     }
-}
-
-/// Whether a discipline does as well as the specialist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    /// All of the interval is within the threshold, and no more is lost or cut off than under the specialist.
-    Does,
-    /// All of it is beyond, and no less is lost or cut off.
-    DoesNot,
-    /// The threshold lies in the interval, there is none, or loss or cut-off flows forbid the comparison.
-    CannotTell,
-}
-
-/// An answer, and the sentence that tells it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Verdict {
-    /// In a word.
-    pub answer: Answer,
-    /// As people say it.
-    pub sentence: String,
-}
-
-impl Answer {
-    /// `worse` is the part by which a discipline is worse than the specialist, over the seeds.
-    pub fn of(worse: Option<Interval>, threshold: f64) -> Self {
-        match worse {
-            Some(Interval { mean, half_width: Some(half) }) if mean + half <= threshold => Self::Does,
-            Some(Interval { mean, half_width: Some(half) }) if mean - half > threshold => Self::DoesNot,
-            _ => Self::CannotTell,
-        }
-    }
-}
-
-impl Verdict {
-    /// On the discipline `of`. Delays and completion times are those of packets that arrive and flows that end: a discipline that materially loses or cuts off
-    /// more than the specialist does not do as well by them, and one that loses or cuts off less is not worse by them.
-    pub fn new(of: &DisciplineResult, which: Figure, specialist: &DisciplineResult, threshold: f64) -> Self {
-        let by_figure = Answer::of(of.worse, threshold);
-        let gaps: Vec<_> = Gap::all(of, specialist, which).into_iter().filter(Gap::is_material).collect();
-        let is_forbidden = |gap: &Gap| match by_figure {
-            Answer::Does => gap.is_more(),
-            Answer::DoesNot => !gap.is_more(),
-            Answer::CannotTell => false,
-        };
-        let is_incomparable = gaps.iter().any(is_forbidden);
-        let answer = if is_incomparable { Answer::CannotTell } else { by_figure };
-        let (queue, other, bound) = (&of.queue, &specialist.queue, percent(threshold));
-        let how = of
-            .worse
-            .map_or_else(|| "there is nothing to compare".to_owned(), |worse| format!("its {} is {}", name(which), in_words(worse)));
-        let gaps = gaps.iter().map(|gap| format!(", and {}", gap.in_words(other))).collect::<String>();
-        let seeds = of.replicas.len();
-        let sentence = match answer {
-            Answer::Does => format!("{queue} does as well as {other}: {how}, within {bound}{gaps}."),
-            Answer::DoesNot => format!("{queue} does not do as well as {other}: {how}, beyond {bound}{gaps}."),
-            Answer::CannotTell if is_incomparable => {
-                format!("Whether {queue} does as well as {other} cannot be told: {how}{}.", gaps.replacen(", and", ", but", 1))
-            }
-            Answer::CannotTell => {
-                let seeds = if seeds == 1 { "1 seed".to_owned() } else { format!("{seeds} seeds") };
-                format!(
-                    "Whether {queue} does as well as {other} cannot be told from {seeds}: {how}, the threshold {bound}{gaps}. Run more --replicas."
-                )
-            }
-        };
-        Self { answer, sentence }
-    }
-}
-
-/// The part of the packets or flows that is in no delay or completion time, under a discipline and under the specialist: means over the seeds.
-struct Gap {
-    own: f64,
-    other: f64,
-    /// What happens to them.
-    verb: &'static str,
-    /// Packets or flows.
-    of: &'static str,
-}
-
-impl Gap {
-    /// Lost packets; flows cut off, where the figure is one of flows that end or of packets.
-    fn all(of: &DisciplineResult, specialist: &DisciplineResult, which: Figure) -> Vec<Self> {
-        let loss = |row: &DisciplineResult| row.loss.map_or(0.0, |loss| loss.mean);
-        let mut gaps = vec![Self { own: loss(of), other: loss(specialist), verb: "loses", of: "packets" }];
-        if which != Figure::Jain {
-            gaps.push(Self { own: of.mean_cut_off(), other: specialist.mean_cut_off(), verb: "leaves unfinished", of: "flows" });
-        }
-        gaps
-    }
-
-    fn is_material(&self) -> bool {
-        (self.own - self.other).abs() > MATERIAL
-    }
-
-    fn is_more(&self) -> bool {
-        self.own > self.other
-    }
-
-    /// `it loses 19.6 % of the packets where fifo loses none`.
-    fn in_words(&self, specialist: &str) -> String {
-        let part = |part: f64| if part > 0.0 { percent(part) } else { "none".to_owned() };
-        let Self { verb, of, .. } = self;
-        format!("it {verb} {} of the {of} where {specialist} {verb} {}", part(self.own), part(self.other))
-    }
-}
-
-/// `2.1 % worse (95 % interval -0.5 % to 4.7 %)`.
-fn in_words(worse: Interval) -> String {
-    let Interval { mean, half_width } = worse;
-    let side = if mean < 0.0 { "better" } else { "worse" };
-    let interval = half_width.map(|half| format!(" (95 % interval {} to {})", signed(mean - half), signed(mean + half)));
-    if mean == 0.0 && half_width == Some(0.0) {
-        return "the same for each seed".to_owned();
-    }
-    format!("{} {side}{}", percent(mean.abs()), interval.unwrap_or_default())
-}
-
-fn signed(part: f64) -> String {
-    // What rounds to zero has no sign.
-    let tenths = (part * 1e3).round();
-    if tenths == 0.0 { "0.0 %".to_owned() } else { format!("{:+.1} %", tenths / 10.0) }
 }
 
 const fn name(which: Figure) -> &'static str {
@@ -244,24 +138,31 @@ const fn name(which: Figure) -> &'static str {
         Figure::CompletionByBytes => "mean flow completion time by bytes",
         Figure::DelayTail => "99th percentile of packet delay",
         Figure::Jain => "Jain index of throughput by weight",
+        Figure::InTime => "part of the packets in time",
     }
 }
 
 /// A value of a figure with its unit.
 fn with_unit(which: Figure, value: f64) -> String {
-    if matches!(which, Figure::Jain) { format!("{value:.3}") } else { seconds(value) }
+    match which {
+        Figure::Jain => format!("{value:.3}"),
+        Figure::InTime => percent(value),
+        Figure::Completion | Figure::CompletionByBytes | Figure::DelayTail => seconds(value),
+    }
 }
 
-/// What a packet costs, enqueued and dequeued.
+/// CPU time of a packet, enqueued and dequeued.
 #[derive(Debug, Clone, Serialize)]
 pub struct Cost {
-    /// Packets that waited meanwhile: the mean backlog of the busiest router queue under LSTF, rounded up.
+    /// Packets in the queue during the measurement: the mean backlog of the busiest router queue
+    /// under LSTF, rounded up.
     pub backlog: u32,
-    /// Flows that they belonged to.
+    /// Flows of these packets.
     pub flows: u32,
-    /// That queue's link.
+    /// Link of this queue.
     pub link: String,
-    /// By discipline, in the order of the results.
+    /// By discipline, in the order of the results; without the scenario's own queues at the end of
+    /// the list.
     pub disciplines: Vec<DisciplineCost>,
 }
 
@@ -270,23 +171,24 @@ pub struct Cost {
 pub struct DisciplineCost {
     /// Nanoseconds of CPU time a packet.
     pub nanos: f64,
-    /// Over that of fifo in the same round.
+    /// Ratio to the time of fifo in the same round.
     pub over_fifo: f64,
-    /// The part of the packets that the discipline dropped meanwhile.
+    /// Fraction of packets dropped by the discipline during the measurement.
     pub dropped: f64,
 }
 
 impl ObjectiveResult {
-    /// As JSON, indented, ending in a newline. Times in seconds.
+    /// The result as JSON, indented, with a newline at the end. Times in seconds.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("plain data with string keys always serialises") + "\n"
     }
 
-    /// As a table for a terminal, with the verdicts below.
+    /// The result as a terminal table, followed by the verdicts.
     pub fn table(&self, style: TableStyle) -> String {
-        let sections =
-            [self.headline(style), self.rows(style), self.sentences().iter().flat_map(|text| wrap(text, style.limit())).collect()];
-        sections.map(|lines| lines.join("\n") + "\n").join("\n")
+        let sentences = self.sentences().iter().flat_map(|text| wrap(text, style.limit())).collect();
+        let sections = [self.headline(style), self.rows(style), self.who_pays(style), sentences];
+        let sections = sections.into_iter().filter(|lines| !lines.is_empty());
+        sections.map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
     }
 
     fn headline(&self, style: TableStyle) -> Vec<String> {
@@ -297,12 +199,14 @@ impl ObjectiveResult {
             [] => "no replica".to_owned(),
         };
         let warmup = if self.warmup > 0.0 { format!(", the first {} not counted", seconds(self.warmup)) } else { String::new() };
+        let of = self.source.as_ref().map(|source| format!(", of {}", clean(source))).unwrap_or_default();
         let facts = format!(
-            "Objective: {}. Figure: {}. {}{warmup}; {seeds}. Slack of lstf: {}.",
+            "Objective: {}. Figure: {}{of}. {}{warmup}; {seeds}. Slack of lstf: {}. Buffers of routers: {}.",
             self.measure,
             name(self.figure),
             seconds(self.duration),
-            clean(&self.slack),
+            if self.slack == "own" { "of each source its own".to_owned() } else { clean(&self.slack) },
+            self.buffers_in_words(),
         );
         let mut lines = vec![Paint::Bold.on(&cut(&clean(&self.name), style.limit()), style.color)];
         lines.extend(wrap(&facts, style.limit()));
@@ -319,6 +223,7 @@ impl ObjectiveResult {
             Figure::CompletionByBytes => "by bytes",
             Figure::DelayTail => "p99 delay",
             Figure::Jain => "Jain",
+            Figure::InTime => "in time",
         };
         let mut columns = vec![
             column("queue of routers", &|row| clean(&row.queue).into()),
@@ -329,7 +234,9 @@ impl ObjectiveResult {
         ];
         if let Some(cost) = &self.cost {
             let column = |head: &str, cell: &dyn Fn(&DisciplineCost) -> String| {
-                Column::new(head, cost.disciplines.iter().map(|cost| cell(cost).into()))
+                // The scenario's own queues have no cost.
+                let cells = (0..self.disciplines.len()).map(|place| cost.disciplines.get(place));
+                Column::new(head, cells.map(|cost| cost.map_or_else(|| "–".to_owned(), cell).into()))
             };
             columns.push(column("ns", &|cost| significant(cost.nanos)).under("a packet").spare(1));
             columns.push(column("over fifo", &|cost| format!("{}x", significant(cost.over_fifo))).under("a packet"));
@@ -337,17 +244,55 @@ impl ObjectiveResult {
         Grid::new(columns).lines(style.limit(), style.color)
     }
 
+    /// `1000p`; `100p, 1000p`; a long list as its first and last entry.
+    fn buffers_in_words(&self) -> String {
+        match &self.buffers[..] {
+            [first, .., last] if self.buffers.len() > 3 => format!("{} sizes, {first} to {last}", self.buffers.len()),
+            few => few.join(", "),
+        }
+    }
+
+    /// Delay and loss of each source under each discipline, if there are several sources.
+    fn who_pays(&self, style: TableStyle) -> Vec<String> {
+        let Some(first) = self.disciplines.first().filter(|first| first.sources.len() > 1) else { return Vec::new() };
+        let mut columns = vec![Column::new("source", first.sources.iter().map(|source| clean(&source.name).into()))];
+        columns.extend(self.disciplines.iter().map(|row| {
+            let cells = row.sources.iter().map(|source| source.in_words().into());
+            Column::new(clean(&row.queue), cells).under("p99 delay, and loss if any")
+        }));
+        Grid::new(columns).lines(style.limit(), style.color)
+    }
+
+    /// Sources with much worse service under lstf than under fifo.
+    fn payers(&self) -> Option<String> {
+        let [fifo, _, lstf, ..] = &self.disciplines[..] else { return None };
+        let pairs = lstf.sources.iter().zip(&fifo.sources).filter(|(own, other)| own.pays_beside(other));
+        let payers: Vec<_> =
+            pairs.map(|(own, other)| format!("{} ({} against {})", clean(&own.name), own.in_words(), other.in_words())).collect();
+        let all = payers.join("; ");
+        (!payers.is_empty())
+            .then(|| format!("Who pays: under lstf these sources have far longer delays or more loss than under fifo: {all}."))
+    }
+
     /// The verdicts, a sentence or two each.
     fn sentences(&self) -> Vec<String> {
         let fifo = match self.fifo.answer {
+            Answer::Does if self.lstf_gains() => format!("{} lstf is better than both.", self.fifo.sentence),
             Answer::Does => format!("{} In this scenario neither of the two is needed for the objective.", self.fifo.sentence),
             _ => self.fifo.sentence.clone(),
         };
         let (cut_off, cost) = (self.cut_off(), self.cost_in_words());
-        [self.lstf.sentence.clone(), fifo].into_iter().chain(cut_off).chain(cost).collect()
+        [self.lstf.sentence.clone(), fifo].into_iter().chain(self.payers()).chain(cut_off).chain(cost).collect()
     }
 
-    /// Flows without a completion time, where they are many.
+    /// Whether lstf is better than fifo by more than the threshold.
+    fn lstf_gains(&self) -> bool {
+        let [fifo, _, lstf, ..] = &self.disciplines[..] else { return false };
+        let worse = lstf.value.zip(fifo.value).and_then(|(own, other)| self.figure.worse(own.mean, other.mean));
+        worse.is_some_and(|worse| worse < -self.threshold)
+    }
+
+    /// Flows without a completion time, if many.
     fn cut_off(&self) -> Option<String> {
         let most = self.disciplines.iter().map(DisciplineResult::cut_off).fold(0.0, f64::max);
         let counts = matches!(self.figure, Figure::Completion | Figure::CompletionByBytes);
@@ -372,12 +317,15 @@ impl ObjectiveResult {
         ))
     }
 
-    /// As one HTML page, complete in itself: the table, the verdicts and a chart of the figure.
+    /// The result as one self-contained HTML page: the table, the verdicts and a chart of the
+    /// figure.
     pub fn html(&self) -> String {
-        // A page scrolls: no column is left out.
+        // A page scrolls, so no column is hidden.
         let style = TableStyle { width: Some(u16::MAX), color: false };
         let text = self.headline(style).get(1..).unwrap_or_default().join("\n");
-        let markdown = format!("{text}\n\n```text\n{}\n```\n\n{}\n", self.rows(style).join("\n"), self.sentences().join("\n\n"));
+        let tables = [self.rows(style), self.who_pays(style)].into_iter().filter(|lines| !lines.is_empty());
+        let tables: Vec<_> = tables.map(|lines| format!("```text\n{}\n```", lines.join("\n"))).collect();
+        let markdown = format!("{text}\n\n{}\n\n{}\n", tables.join("\n\n"), self.sentences().join("\n\n"));
         let title = format!("{}: {}", clean(&self.name), self.measure);
         item_html(&ItemPage { title: &title, markdown: &markdown, charts: &[self.chart()], version: self.version })
     }
@@ -388,7 +336,11 @@ impl ObjectiveResult {
             Some(Point { x: f64::from(x), y: value.mean, half_width: value.half_width.unwrap_or(0.0) })
         };
         let names = self.disciplines.iter().map(|row| row.queue.clone()).collect();
-        let unit = if matches!(self.figure, Figure::Jain) { "Jain's index" } else { "seconds" };
+        let unit = match self.figure {
+            Figure::Jain => "Jain's index",
+            Figure::InTime => "part of the packets",
+            Figure::Completion | Figure::CompletionByBytes | Figure::DelayTail => "seconds",
+        };
         let points = (0..).zip(&self.disciplines).filter_map(point).collect();
         Chart {
             title: name(self.figure).to_owned(),
@@ -400,90 +352,11 @@ impl ObjectiveResult {
     }
 }
 
-/// A part by which a discipline is worse, with its sign.
+/// The fraction by which a discipline is worse, with its sign.
 fn part(worse: Option<Interval>) -> String {
     let Some(Interval { mean, half_width }) = worse else { return "–".to_owned() };
     match half_width {
         Some(half) if half > 0.0 => format!("{} ±{:.1} %", signed(mean), half * 100.0),
         _ => signed(mean),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const fn interval(mean: f64, half: f64) -> Option<Interval> {
-        Some(Interval { mean, half_width: Some(half) })
-    }
-
-    #[test]
-    fn an_answer_needs_the_whole_interval() {
-        assert_eq!(Answer::of(interval(0.02, 0.03), 0.05), Answer::Does);
-        assert_eq!(Answer::of(interval(0.02, 0.04), 0.05), Answer::CannotTell);
-        assert_eq!(Answer::of(interval(0.10, 0.04), 0.05), Answer::DoesNot);
-        assert_eq!(Answer::of(interval(-0.30, 0.04), 0.0), Answer::Does);
-        assert_eq!(Answer::of(Some(Interval { mean: 0.0, half_width: None }), 0.05), Answer::CannotTell);
-        assert_eq!(Answer::of(None, 0.05), Answer::CannotTell);
-    }
-
-    fn runs(values: &[f64]) -> Vec<ObjectiveRun> {
-        (1..).zip(values).map(|(seed, value)| ObjectiveRun { seed, value: *value, loss: None, complete: 99, incomplete: 1 }).collect()
-    }
-
-    fn verdict(values: &[f64], specialist: &[f64], which: Figure) -> Verdict {
-        verdict_of(runs(values), runs(specialist), which)
-    }
-
-    fn verdict_of(own: Vec<ObjectiveRun>, specialist: Vec<ObjectiveRun>, which: Figure) -> Verdict {
-        let own = DisciplineResult::new("lstf".to_owned(), which, own, &specialist);
-        Verdict::new(&own, which, &DisciplineResult::new("sjf".to_owned(), which, specialist.clone(), &specialist), 0.05)
-    }
-
-    /// A queue of five packets has short delays: of the packets that it does not drop.
-    #[test]
-    fn loss_is_not_rewarded() {
-        let with = |value: f64, loss: f64| runs(&[value, value]).into_iter().map(|run| ObjectiveRun { loss: Some(loss), ..run }).collect();
-        let told = verdict_of(with(0.5, 0.196), with(1.0, 0.0), Figure::DelayTail);
-        assert_eq!(told.answer, Answer::CannotTell);
-        assert!(
-            told.sentence
-                .ends_with("50.0 % better (95 % interval -50.0 % to -50.0 %), but it loses 19.6 % of the packets where sjf loses none."),
-            "{told:?}"
-        );
-        let told = verdict_of(with(2.0, 0.0), with(1.0, 0.196), Figure::DelayTail);
-        assert_eq!(told.answer, Answer::CannotTell);
-        assert!(told.sentence.contains("but it loses none of the packets where sjf loses 19.6 %"), "{told:?}");
-        let told = verdict_of(with(2.0, 0.196), with(1.0, 0.0), Figure::DelayTail);
-        assert!(told.answer == Answer::DoesNot && told.sentence.contains("and it loses 19.6 %"), "{told:?}");
-        assert_eq!(verdict_of(with(1.0, 0.0), with(1.0, 0.196), Figure::DelayTail).answer, Answer::Does);
-        assert_eq!(verdict_of(with(1.0, 0.012), with(1.0, 0.005), Figure::DelayTail).answer, Answer::Does);
-    }
-
-    /// Flows that wait until the end of the run are in no mean.
-    #[test]
-    fn starvation_is_not_rewarded() {
-        let with = |value: f64, incomplete: u64| runs(&[value, value]).into_iter().map(|run| ObjectiveRun { incomplete, ..run }).collect();
-        let told = verdict_of(with(0.5, 33), with(1.0, 1), Figure::Completion);
-        assert_eq!(told.answer, Answer::CannotTell);
-        assert!(told.sentence.ends_with("but it leaves unfinished 25.0 % of the flows where sjf leaves unfinished 1.0 %."), "{told:?}");
-        assert_eq!(verdict_of(with(0.5, 2), with(1.0, 1), Figure::Completion).answer, Answer::Does);
-        assert_eq!(verdict_of(with(1.0, 33), with(1.0, 1), Figure::Jain).answer, Answer::Does);
-    }
-
-    #[test]
-    fn seeds_are_compared_one_by_one() {
-        // The seeds differ by a factor of ten, the disciplines by 2 %.
-        let told = verdict(&[1.02, 10.2], &[1.0, 10.0], Figure::Completion);
-        assert_eq!(told.answer, Answer::Does);
-        assert!(
-            told.sentence
-                .starts_with("lstf does as well as sjf: its mean flow completion time is 2.0 % worse (95 % interval +2.0 % to +2.0 %)"),
-            "{told:?}"
-        );
-        let told = verdict(&[0.5, 0.5], &[1.0, 1.0], Figure::Jain);
-        assert!(told.answer == Answer::DoesNot && told.sentence.contains("50.0 % worse"), "{told:?}");
-        let told = verdict(&[1.0], &[1.0], Figure::Completion);
-        assert!(told.sentence.contains("cannot be told from 1 seed") && told.sentence.contains("--replicas"), "{told:?}");
     }
 }

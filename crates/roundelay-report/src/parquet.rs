@@ -1,8 +1,9 @@
-//! Packets and flows in columns, for pandas, polars and DuckDB.
+//! Parquet output of packets and flows, for pandas, polars and DuckDB.
 //!
-//! Packets are written as they come, in row groups of 131,072, so that memory stays flat however long the run; flows are one row
-//! group a discipline. Times of packets are plain 64-bit integers, nanoseconds since the Unix epoch, so that `end_ns - arrival_ns` is the
-//! delay to the nanosecond in every reader.
+//! Packets are written as they arrive, in row groups of 131,072: memory is constant for any length
+//! of run; flows are one row group per discipline. Packet times are plain 64-bit integers,
+//! nanoseconds since the Unix epoch: `end_ns - arrival_ns` is the delay to the nanosecond in every
+//! reader.
 
 mod column;
 mod flows;
@@ -25,11 +26,11 @@ pub use simulated_packets::SimulatedPackets;
 pub use simulation::{write_simulated_flows, write_simulated_links};
 pub use transfers::write_simulated_transfers;
 
-/// What to put into the metadata of a file, so that its origin can be told: the version of Roundelay that made it, the seed, and a hash of
+/// Metadata of a file that identifies its origin: the version of Roundelay, the seed, and a hash of
 /// `config`, the configuration as text.
 ///
-/// The hash is 64-bit FNV-1a: it is the same on every machine and in every version, and is meant to tell configurations apart, not to resist
-/// somebody who wants two to be taken for one.
+/// The hash is 64-bit FNV-1a, equal on every machine and in every version. The hash distinguishes
+/// configurations but does not resist deliberate collisions.
 pub fn provenance(version: &str, seed: u64, config: &str) -> Vec<(String, String)> {
     let hash = config.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     let entries = [("version", version.to_owned()), ("seed", seed.to_string()), ("config_hash", format!("{hash:016x}"))];

@@ -1,4 +1,5 @@
-//! What replays of a schedule failed: tables for a terminal, JSON for scripts.
+//! Replay report: packets later than recorded in replays of a schedule, as terminal tables and
+//! JSON.
 
 use roundelay::Duration;
 use roundelay_sim::replay::{Count, Counted, DelayRatios, Replay, Schedule};
@@ -13,26 +14,26 @@ use crate::table::TableStyle;
 use crate::text::{clean, cut, wrap};
 use crate::units::{count, percent, seconds};
 
-/// Schedules of one scenario, a seed each, and their replays.
+/// Schedules of one scenario, one per seed, and their replays.
 #[derive(Debug, Clone, Serialize)]
 pub struct Replayed {
-    /// Of this program.
+    /// Version of this program.
     pub version: &'static str,
-    /// What the scenario is called.
+    /// Name of the scenario.
     pub name: String,
-    /// What was odd about the captures that it sends, a sentence each.
+    /// Notes on oddities of the scenario's captures, a sentence each.
     pub notes: Vec<String>,
-    /// Seconds within which packets were sent.
+    /// Sending window of the packets, seconds.
     pub window: f64,
-    /// Seconds of these that count for nothing.
+    /// Excluded start of the window, seconds.
     pub warmup: f64,
-    /// Slack that packets started with: wait, path-end or none.
+    /// Initial slack of packets: wait, path-end or none.
     pub slack: &'static str,
-    /// Slack was rounded down to multiples of so many picoseconds; 0: not at all.
+    /// Slack is rounded down to multiples of this many picoseconds; 0: no rounding.
     pub resolution_ps: u64,
-    /// What was recorded, in the order of the seeds.
+    /// The recorded schedules, in the order of the seeds.
     pub recorded: Vec<Recorded>,
-    /// What came of it, in the order in which the candidates were named.
+    /// Results by candidate, in the order of the candidates.
     pub candidates: Vec<CandidateResult>,
 }
 
@@ -41,22 +42,22 @@ pub struct Replayed {
 pub struct Recorded {
     /// The seed of the run.
     pub seed: u64,
-    /// Flows that it opened.
+    /// Flows opened.
     pub flows: u64,
-    /// Packets that got out: the schedule.
+    /// Packets that left the network: the schedule.
     pub packets: u64,
-    /// Packets that its queues dropped: they are not in the schedule.
+    /// Packets dropped by queues, not part of the schedule.
     pub dropped: u64,
-    /// The sum of the numbers of links that packets took.
+    /// Total number of links on the packets' paths.
     pub packet_hops: u64,
     /// The threshold T, in picoseconds.
     pub threshold_ps: u64,
-    /// Seconds that a packet waited, in the mean.
+    /// Mean waiting time of a packet, seconds.
     pub mean_wait: f64,
 }
 
 impl Recorded {
-    /// Of a schedule compared with this threshold.
+    /// Summary of a schedule and its threshold.
     pub fn new(schedule: &Schedule, threshold: Duration) -> Self {
         let counted = || schedule.counted().map(|(_, packet)| packet);
         let packets = counted().count() as u64;
@@ -73,31 +74,31 @@ impl Recorded {
     }
 }
 
-/// What came of all schedules under one candidate.
+/// Results of all schedules under one candidate.
 #[derive(Debug, Clone, Serialize)]
 pub struct CandidateResult {
-    /// The candidate, as it was written.
+    /// The candidate, as written by the user.
     pub with: String,
-    /// Packets that its queues dropped, over all replays.
+    /// Packets dropped by the candidate's queues, over all replays.
     pub dropped: u64,
     /// Means over the replays of all packets sent within the window.
     pub drained: Summary,
-    /// The same of those that got out within it in both runs.
+    /// Means over the packets that left the network within the window in both runs.
     pub cut: Summary,
-    /// What came of each replay, in the order of the seeds.
+    /// Results by replay, in the order of the seeds.
     pub replicas: Vec<ReplayResult>,
 }
 
-/// Means and 95% confidence intervals over replays; parts of the packets compared.
+/// Means and 95% confidence intervals over replays; fractions of the compared packets.
 #[derive(Debug, Clone, Serialize)]
 pub struct Summary {
     overdue: Option<Interval>,
     overdue_by_nanosecond: Option<Interval>,
     overdue_by_threshold: Option<Interval>,
     missing: Option<Interval>,
-    /// The longest delay behind the schedule, seconds.
+    /// The largest lateness relative to the schedule, seconds.
     worst: Option<Interval>,
-    /// The part whose queueing delay was not longer than recorded.
+    /// Fraction of packets with a queueing delay not longer than recorded.
     not_longer: Option<Interval>,
 }
 
@@ -116,21 +117,21 @@ impl Summary {
     }
 }
 
-/// What came of one replay.
+/// Results of one replay.
 #[derive(Debug, Clone, Serialize)]
 pub struct ReplayResult {
     /// The seed of the recorded run.
     pub seed: u64,
-    /// Packets that queues dropped.
+    /// Packets dropped by queues.
     pub dropped: u64,
-    /// Of all packets sent within the window.
+    /// All packets sent within the window.
     pub drained: Count,
-    /// Of those that got out within it in both runs.
+    /// Packets that left the network within the window in both runs.
     pub cut: Count,
 }
 
 impl ReplayResult {
-    /// Of one replay.
+    /// Result of one replay.
     pub const fn new(schedule: &Schedule, replay: &Replay, drained: Count, cut: Count) -> Self {
         Self { seed: schedule.seed, dropped: replay.dropped, drained, cut }
     }
@@ -144,7 +145,29 @@ impl CandidateResult {
         Self { with, dropped: replicas.iter().map(|replica| replica.dropped).sum(), drained, cut, replicas }
     }
 
-    /// Over all replays: packets by congestion points, and those that were overdue.
+    /// A sentence: every packet left the network as early as in the schedule, or the fraction and
+    /// lateness of the others.
+    fn conclusion(&self) -> String {
+        let with = clean(&self.with);
+        let mean = |interval: Option<Interval>| interval.map_or(0.0, |interval| interval.mean);
+        let Summary { overdue, overdue_by_threshold, missing, worst, .. } = &self.drained;
+        let missing = match mean(*missing) {
+            0.0 => String::new(),
+            part => format!(" {} of the packets are missing.", share(part)),
+        };
+        match mean(*overdue) {
+            0.0 if missing.is_empty() => format!("{with} replays the schedule: no packet leaves the network later than recorded."),
+            0.0 => format!("{with} does not replay the schedule, though no packet that arrives is later than recorded.{missing}"),
+            late => format!(
+                "{with} does not replay the schedule: {} of the packets leave the network later than recorded, {} by more than T, the latest by {}.{missing}",
+                share(late),
+                share(mean(*overdue_by_threshold)),
+                seconds(mean(*worst)),
+            ),
+        }
+    }
+
+    /// Total and overdue packets by number of congestion points, summed over all replays.
     fn by_congestion_points(&self) -> Vec<Counted> {
         let mut sums = Vec::<Counted>::new();
         for by in self.replicas.iter().map(|replica| &replica.drained.by_congestion_points) {
@@ -167,14 +190,16 @@ impl CandidateResult {
 }
 
 impl Replayed {
-    /// As JSON, indented, ending in a newline. Times in seconds, unless a name ends in `_ps`.
+    /// The result as JSON, indented, with a newline at the end. Times in seconds, except for names
+    /// with `_ps`.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("plain data with string keys always serialises") + "\n"
     }
 
-    /// As tables for a terminal: candidates, then packets by congestion points, then ratios of delays.
+    /// The result as terminal tables: candidates, packets by congestion points, ratios of delays.
     pub fn table(&self, style: TableStyle) -> String {
-        let sections = [self.headline(style), self.overdue(style), self.by_congestion_points(style), self.ratios(style)];
+        let conclusions = self.conclusions().iter().flat_map(|text| wrap(text, style.limit())).collect();
+        let sections = [self.headline(style), self.overdue(style), conclusions, self.by_congestion_points(style), self.ratios(style)];
         let sections: Vec<_> = sections.iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n") + "\n").collect();
         sections.join("\n")
     }
@@ -248,7 +273,12 @@ impl Replayed {
         lines
     }
 
-    /// Packets that waited at 0, 1, 2 routers and so on, and the part of each that was overdue.
+    /// The conclusion for each candidate, a sentence each.
+    fn conclusions(&self) -> Vec<String> {
+        self.candidates.iter().map(CandidateResult::conclusion).collect()
+    }
+
+    /// Packets that waited at 0, 1, 2 ... routers, with the overdue fraction of each.
     fn by_congestion_points(&self, style: TableStyle) -> Vec<String> {
         let all: Vec<_> = self.candidates.iter().map(CandidateResult::by_congestion_points).collect();
         let Some(first) = all.first() else { return Vec::new() };
@@ -265,7 +295,7 @@ impl Replayed {
         Grid::new(columns).lines(style.limit(), style.color)
     }
 
-    /// Quantiles of queueing delay in the replay over that recorded.
+    /// Quantiles of the ratio of replayed to recorded queueing delay.
     fn ratios(&self, style: TableStyle) -> Vec<String> {
         const SHOWN: [f64; 7] = [0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99];
         let quantile = |ratios: Option<&DelayRatios>, part: f64| {
@@ -281,7 +311,7 @@ impl Replayed {
     }
 }
 
-/// A part of all packets in per cent, with two digits where it is below a thousandth of one.
+/// A fraction of all packets in per cent, with more digits below 0.001 %.
 fn share(part: f64) -> String {
     match part * 100.0 {
         0.0 => "0".to_owned(),
@@ -292,12 +322,14 @@ fn share(part: f64) -> String {
 }
 
 impl Replayed {
-    /// As one HTML page, complete in itself: charts of delays and of overdue packets, and the tables of [`table`](Self::table).
+    /// The result as one self-contained HTML page: charts of delays and of overdue packets, and the
+    /// tables of [`table`](Self::table).
     pub fn html(&self) -> String {
-        // A page scrolls: no column is left out.
+        // A page scrolls, so no column is hidden.
         let style = TableStyle { width: Some(u16::MAX), color: false };
         let sections = [self.overdue(style), self.by_congestion_points(style), self.ratios(style)];
         let mut markdown = self.headline(style).get(1..).unwrap_or_default().join("\n") + "\n\n";
+        markdown += &(self.conclusions().join("\n\n") + "\n\n");
         for lines in sections.iter().filter(|lines| !lines.is_empty()) {
             markdown += &format!("```text\n{}\n```\n\n", lines.join("\n"));
         }
@@ -305,7 +337,7 @@ impl Replayed {
         item_html(&ItemPage { title: &title, markdown: &markdown, charts: &self.charts(), version: self.version })
     }
 
-    /// Ratios of queueing delays, and packets overdue by congestion points, a curve a candidate.
+    /// Ratios of queueing delays, and overdue packets by congestion points, a curve per candidate.
     fn charts(&self) -> Vec<Chart> {
         let curve = |result: &CandidateResult, points: Vec<[f64; 2]>| {
             let points = points.into_iter().map(|[x, y]| Point { x, y, half_width: 0.0 }).collect();

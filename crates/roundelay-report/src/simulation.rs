@@ -1,4 +1,4 @@
-//! What came of a simulation: tables for a terminal, JSON for scripts.
+//! Simulation report: terminal tables and JSON.
 
 use roundelay_sim::scenario::{ClassResult, GroupResult, Interval, LinkResult, Measures, Results, Scenario, Spread, student_95};
 use roundelay_sim::{LinkClass, NodeId};
@@ -13,29 +13,29 @@ use crate::units::{count, percent, rate, seconds, short_count};
 /// A scenario and its replicas, one or more.
 #[derive(Debug, Clone, Serialize)]
 pub struct Simulated {
-    /// Of this program.
+    /// Version of this program.
     pub version: &'static str,
-    /// What the scenario is called.
+    /// Name of the scenario.
     pub name: String,
-    /// Seconds.
+    /// Simulated time, seconds.
     pub duration: f64,
-    /// Seconds of it that count for nothing.
+    /// Excluded start of the simulated time, seconds.
     pub warmup: f64,
     /// Nodes of the network.
     pub nodes: usize,
-    /// Those that send and receive.
+    /// Nodes that send and receive.
     pub hosts: usize,
-    /// What was odd about the captures that it sends, a sentence each.
+    /// Notes on oddities of the scenario's captures, a sentence each.
     pub notes: Vec<String>,
-    /// What the scenario asked to be measured.
+    /// Measurements requested by the scenario.
     #[serde(skip)]
     pub measures: Measures,
-    /// Names of nodes by their numbers.
+    /// Names of nodes by number.
     #[serde(skip)]
     pub node_names: Vec<String>,
     /// Means and 95% confidence intervals over the replicas.
     pub summary: Summary,
-    /// What came of each.
+    /// Results of each replica.
     pub replicas: Vec<Results>,
 }
 
@@ -48,13 +48,17 @@ pub struct Summary {
     pub classes: Vec<ClassSummary>,
 }
 
-/// Of a group; none where no replica has the figure.
+/// Summary of a group; none if no replica has the figure.
 #[derive(Debug, Clone, Serialize)]
 pub struct GroupSummary {
     name: String,
     flows: Option<Interval>,
     throughput: Option<Interval>,
     loss: Option<Interval>,
+    /// Part of the packets that arrived in time, if the scenario sets a limit.
+    in_time: Option<Interval>,
+    /// Packets marked by Edge-CoDel, if active.
+    edge_marked: Option<Interval>,
     delay_mean: Option<Interval>,
     delay_p99: Option<Interval>,
     delay_max: Option<Interval>,
@@ -89,7 +93,7 @@ impl GroupSummary {
     }
 }
 
-/// Of a class of links.
+/// Summary of a class of links.
 #[derive(Debug, Clone, Serialize)]
 pub struct ClassSummary {
     class: &'static str,
@@ -102,7 +106,7 @@ pub struct ClassSummary {
 }
 
 impl Simulated {
-    /// `replicas` are in the order of their seeds. There are no notes.
+    /// `replicas` are in the order of their seeds. `notes` is empty.
     pub fn new(version: &'static str, scenario: &Scenario, replicas: Vec<Results>) -> Self {
         let network = &scenario.topology.network;
         Self {
@@ -120,12 +124,14 @@ impl Simulated {
         }
     }
 
-    /// As JSON, indented, ending in a newline. Times in seconds, rates in bits per second; what is not known is null.
+    /// The result as JSON, indented, with a newline at the end. Times in seconds, rates in bits per
+    /// second; unknown values are null.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("plain data with string keys always serialises") + "\n"
     }
 
-    /// As tables for a terminal: the groups of sources, then the classes of links, then what orders their queues.
+    /// The result as terminal tables: groups of sources, classes of links, disciplines and buffers
+    /// of queues.
     pub fn table(&self, style: TableStyle) -> String {
         let groups = &self.summary.groups;
         let asked = [lives::lives(groups, style), lives::indices(groups, style)];
@@ -159,7 +165,7 @@ impl Simulated {
         let groups = &self.summary.groups;
         let column = |head: &str, cell: &dyn Fn(&GroupSummary) -> Cell| Column::new(head, groups.iter().map(cell));
         let reasons = (0..groups.len()).map(|group| self.reasons(|results| results.groups[group].packets.into()).into());
-        let columns = vec![
+        let mut columns = vec![
             column("sources", &|group| clean(&group.name).into()),
             column("flows", &|group| figure(group.flows, |value| short_count(value.round() as u64)).into()).spare(2),
             column("throughput", &|group| figure(group.throughput, rate).into()),
@@ -170,10 +176,16 @@ impl Simulated {
             column("max", &|group| figure(group.delay_max, seconds).into()).under("delay").spare(3),
             column("Jain", &|group| figure(group.jain, |value| format!("{value:.3}")).into()),
         ];
+        if groups.iter().any(|group| group.in_time.is_some()) {
+            columns.push(column("in time", &|group| figure(group.in_time, percent).into()));
+        }
+        if groups.iter().any(|group| group.edge_marked.is_some_and(|marked| marked.mean > 0.0)) {
+            columns.insert(5, column("edge marks", &|group| figure(group.edge_marked, whole).into()).spare(4));
+        }
         Grid::new(columns).lines(style.limit(), style.color)
     }
 
-    /// Flows that have an end, and what senders did to repair losses, where there is any of it.
+    /// Transfers and retransmissions, if any.
     fn transfers(&self, style: TableStyle) -> Vec<String> {
         let is_any = |number: Option<Interval>| number.is_some_and(|number| number.mean > 0.0);
         let some = |summary: &&GroupSummary| is_any(summary.transfers) || is_any(summary.incomplete) || summary.retransmissions.is_some();
@@ -219,7 +231,8 @@ impl Simulated {
         Grid::new(columns).lines(style.limit(), style.color)
     }
 
-    /// What orders the queues, and what they hold: links that are alike in that have one line.
+    /// Disciplines and buffers of the queues, one line per distinct combination with the link
+    /// class.
     fn queues(&self, style: TableStyle) -> Vec<String> {
         let Some(first) = self.replicas.first() else { return Vec::new() };
         let mut alike: Vec<Vec<&LinkResult>> = Vec::new();
@@ -253,10 +266,10 @@ impl Simulated {
     }
 }
 
-/// Kinds of queues that have a line.
+/// Maximum number of lines for queues.
 const MOST_QUEUES: usize = 12;
 
-/// The first of some links, and whether it is the only one.
+/// The first link, with an ellipsis if there are more.
 fn ends(links: &[&LinkResult]) -> String {
     let first = cut(&clean(&links[0].name()), 30);
     if links.len() == 1 { first } else { format!("{first}, …") }
@@ -282,7 +295,7 @@ impl Gone {
         Self([full, pushed_out, early, refused, link.lost, 0])
     }
 
-    /// Several of them together, in words: `1,234 full, 12 lost`.
+    /// Totals in words: `1,234 full, 12 lost`.
     pub(crate) fn sum(all: impl Iterator<Item = Self>) -> String {
         let mut sum = [0; 6];
         for gone in all {
@@ -305,6 +318,8 @@ impl Summary {
                 flows: over(&|group| Some(group.flows as f64)),
                 throughput: over(&|group| Some(group.throughput)),
                 loss: over(&|group| group.loss),
+                in_time: over(&|group| group.in_time),
+                edge_marked: over(&|group| group.edge_marked.map(|marked| marked as f64)),
                 delay_mean: delay(|delay| delay.mean),
                 delay_p99: delay(|delay| delay.p99),
                 delay_max: delay(|delay| delay.max),
@@ -339,7 +354,7 @@ impl Summary {
     }
 }
 
-/// Over the replicas that have the figure.
+/// Mean and interval over the replicas with the figure.
 pub(crate) fn interval(values: impl Iterator<Item = Option<f64>>) -> Option<Interval> {
     student_95(&values.flatten().collect::<Vec<_>>())
 }
@@ -348,7 +363,7 @@ pub(crate) fn interval(values: impl Iterator<Item = Option<f64>>) -> Option<Inte
 pub(crate) fn figure(interval: Option<Interval>, unit: impl Fn(f64) -> String) -> String {
     let Some(Interval { mean, half_width }) = interval else { return "–".to_owned() };
     match half_width {
-        // What is left of equal figures after their mean was taken off is no width.
+        // A residue of rounding in equal figures is not an interval.
         Some(half) if half > mean.abs() * 1e-9 => format!("{} ±{}", unit(mean), unit(half)),
         _ => unit(mean),
     }

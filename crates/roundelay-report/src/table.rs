@@ -1,4 +1,4 @@
-//! The comparison on a terminal.
+//! Terminal table of a comparison.
 
 use std::ops::Range;
 
@@ -8,12 +8,12 @@ use crate::grid::{Cell, Column, Grid, Paint};
 use crate::text::{clean, cut, cut_apart, cut_middle, distinct_at, width, wrap};
 use crate::units::{bytes, count, percent, rate, seconds, short_count, significant};
 
-/// How the table looks.
+/// Look of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TableStyle {
-    /// Whether to use the terminal's colours; nothing is said by colour alone.
+    /// Use terminal colours; no information depends on colour alone.
     pub color: bool,
-    /// Columns of the terminal; none if it is not one, which counts as 100.
+    /// Columns of the terminal; none for other outputs: 100 columns.
     pub width: Option<u16>,
 }
 
@@ -25,11 +25,11 @@ impl TableStyle {
 
 /// Flows in the section on flows.
 const FLOWS: usize = 10;
-/// Columns that a flow's label is cut to where room is short, or more if two would look alike.
+/// Columns of a short flow label, or more if two labels would look alike.
 const SHORT_LABEL: usize = 34;
 
-/// The comparison as a table for a terminal: what was replayed, a row for each discipline, the flows that matter, the verdict, and the
-/// commands that put it into practice. No line but the commands is longer than the terminal is wide.
+/// The comparison as a terminal table: the capture, a row for each discipline, important flows, the
+/// verdict, and the commands to apply it. Only commands may be wider than the terminal.
 pub fn table(comparison: &Comparison, style: TableStyle) -> String {
     let sections = [headline(comparison, style), service(comparison, style), fairness(comparison, style)];
     let sections = sections.into_iter().chain([flows(comparison, style), verdict(comparison, style)]);
@@ -98,7 +98,7 @@ fn fairness(comparison: &Comparison, style: TableStyle) -> Vec<String> {
     grid.lines(style.limit(), style.color)
 }
 
-/// The flows that matter, with as many disciplines side by side as fit and the others below.
+/// The important flows, with as many disciplines side by side as fit and the others below.
 fn flows(comparison: &Comparison, style: TableStyle) -> Vec<String> {
     let chosen = chosen_flows(comparison);
     if chosen.is_empty() {
@@ -110,7 +110,7 @@ fn flows(comparison: &Comparison, style: TableStyle) -> Vec<String> {
         let cut: Vec<String> = labels.iter().map(|label| cut_middle(label, longest)).collect();
         flow_grids(comparison, &chosen, &cut, style.limit())
     };
-    // Whole labels, if they take no more grids than short ones.
+    // Full labels, if they need no more grids than short labels.
     let (whole, short) = (grids(usize::MAX), grids(distinct_at(&labels, SHORT_LABEL)));
     let grids = if whole.len() <= short.len() { whole } else { short };
     let lines = grids.into_iter().flat_map(|grid| grid.lines(style.limit(), style.color));
@@ -142,17 +142,17 @@ fn flow_grid(comparison: &Comparison, chosen: &[usize], labels: &[String], names
     Grid::new(columns)
 }
 
-/// The name alone where it says which one is meant.
+/// The name alone if unambiguous.
 fn short_names(all: &[DisciplineResult]) -> Vec<String> {
     let name = |result: &DisciplineResult| {
         let alone = all.iter().filter(|other| other.name == result.name).count() == 1;
-        // A tree has a name of its own.
+        // A tree has an individual name.
         if alone && result.name != "tree" { result.name.to_owned() } else { clean(&result.spec) }
     };
     cut_apart(&all.iter().map(name).collect::<Vec<_>>(), 20, cut)
 }
 
-/// The largest flows that ask for more than their share, and the light ones that a plain queue delays most.
+/// The largest heavy flows, and the light flows with the largest delay in a plain queue.
 fn chosen_flows(comparison: &Comparison) -> Vec<usize> {
     let plain = comparison.disciplines.iter().find(|result| result.name.contains("fifo")).or(comparison.disciplines.first());
     let worst = |flow: usize| plain.and_then(|result| result.flows[flow].outcome.delay).map_or(0.0, |delay| delay.p99);
@@ -196,7 +196,7 @@ fn loss(outcome: &Outcome) -> Cell {
     Cell { text: percent(outcome.loss), paint }
 }
 
-/// Of light flows, if there are any.
+/// Loss of light flows, if there are any.
 fn light_loss(result: &DisciplineResult) -> Cell {
     let offered = result.light.packets + result.light.drops.total();
     if offered > 0 { loss(&result.light) } else { none().into() }
@@ -215,7 +215,7 @@ fn bounds(kept: Option<bool>) -> Cell {
     }
 }
 
-/// The reasons for which packets were dropped: `1,234 full, 12 early`.
+/// Dropped packets by reason: `1,234 full, 12 early`.
 pub(crate) fn reasons(drops: Drops) -> String {
     let reasons = [(drops.full, "full"), (drops.pushed_out, "pushed"), (drops.early, "early"), (drops.refused, "refused")];
     let some = reasons.iter().filter(|(number, _)| *number > 0).map(|(number, reason)| format!("{} {reason}", short_count(*number)));

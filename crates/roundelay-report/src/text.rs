@@ -1,14 +1,14 @@
-//! Text on a terminal: what it takes, and what must not reach it.
+//! Text on a terminal: display width, replacement of control characters, truncation and wrapping.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Columns that `text` takes.
+/// Display width of `text` in columns.
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// `text` with everything that steers a terminal, reverses the reading order or cannot be seen replaced: names come from files that anyone
-/// may have made.
+/// Replaces characters that control a terminal, reverse the reading order or are invisible: names
+/// come from untrusted files.
 pub fn clean(text: &str) -> String {
     text.chars().map(|letter| if steers(letter) { '\u{fffd}' } else { letter }).collect()
 }
@@ -17,7 +17,7 @@ fn steers(letter: char) -> bool {
     letter.is_control() || FORMAT.iter().any(|(first, last)| (*first..=*last).contains(&letter))
 }
 
-/// Unicode's general categories Cf, Zl and Zp, and what is not assigned amid them.
+/// Unicode's general categories Cf, Zl and Zp, and unassigned code points between them.
 const FORMAT: [(char, char); 19] = [
     ('\u{ad}', '\u{ad}'),
     ('\u{600}', '\u{605}'),
@@ -40,7 +40,7 @@ const FORMAT: [(char, char); 19] = [
     ('\u{e0000}', '\u{e007f}'),
 ];
 
-/// At most `limit` columns of `text`, with an ellipsis where it was cut.
+/// At most `limit` columns of `text`, with an ellipsis at the cut.
 pub(crate) fn cut(text: &str, limit: usize) -> String {
     if width(text) <= limit {
         return text.to_owned();
@@ -68,8 +68,8 @@ pub(crate) fn cut_middle(text: &str, limit: usize) -> String {
     cut(text, limit - width(end)) + end
 }
 
-/// Each of `texts` cut to at most `limit` columns, by `first` and where two that differ look alike then in another way; as a last resort they
-/// are numbered.
+/// Cuts each text to at most `limit` columns with `first`. Different texts that would look alike
+/// are cut in the middle; as a last resort they are numbered.
 pub(crate) fn cut_apart(texts: &[String], limit: usize, first: fn(&str, usize) -> String) -> Vec<String> {
     let mut short: Vec<String> = texts.iter().map(|text| first(text, limit)).collect();
     let numbered = |place: usize, text: &String| {
@@ -84,13 +84,13 @@ pub(crate) fn cut_apart(texts: &[String], limit: usize, first: fn(&str, usize) -
     short
 }
 
-/// Which of the short ones could be another one.
+/// For each short text: could a reader mistake it for another text?
 fn look_alike(texts: &[String], short: &[String]) -> Vec<bool> {
     let is_other = |place: usize| texts.iter().zip(short).any(|(text, other)| *text != texts[place] && *other == short[place]);
     (0..texts.len()).map(is_other).collect()
 }
 
-/// The least limit from `least` on at which `cut_middle` leaves none to be taken for another.
+/// The smallest limit, from `least`, at which `cut_middle` keeps all texts distinct.
 pub(crate) fn distinct_at(texts: &[String], least: usize) -> usize {
     let longest = texts.iter().map(|text| width(text)).max().unwrap_or(least);
     let distinct = |limit: &usize| {
@@ -100,7 +100,8 @@ pub(crate) fn distinct_at(texts: &[String], least: usize) -> usize {
     (least..longest).find(distinct).unwrap_or(longest)
 }
 
-/// `text` in lines of at most `limit` columns, broken between words; a longer word has a line of its own.
+/// `text` in lines of at most `limit` columns, broken between words; a longer word has its own
+/// line.
 pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -1,4 +1,5 @@
-//! Numbers as people read them: three significant digits and the unit that needs no zeros.
+//! Readable numbers with units: three significant digits, and a unit without leading or trailing
+//! zeros.
 
 /// Seconds: `850 ns`, `12.3 ms`, `1.23 s`.
 pub(crate) fn seconds(value: f64) -> String {
@@ -15,7 +16,7 @@ pub(crate) fn bytes(value: f64) -> String {
     scaled(value, &[(1.0, "B"), (1e3, "KB"), (1e6, "MB"), (1e9, "GB")])
 }
 
-/// A share of one: `12.3 %`, `0.04 %`, `<0.01 %`, `0 %`.
+/// A fraction of one: `12.3 %`, `0.04 %`, `<0.01 %`, `0 %`.
 pub(crate) fn percent(share: f64) -> String {
     match share * 100.0 {
         value if !value.is_finite() => "–".to_owned(),
@@ -27,7 +28,7 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// A number of things: `1,234,567`.
+/// A count: `1,234,567`.
 pub(crate) fn count(value: u64) -> String {
     let digits = value.to_string();
     let first = digits.len() % 3;
@@ -41,7 +42,7 @@ pub(crate) fn count(value: u64) -> String {
     text
 }
 
-/// Where there is little room: `1,234`, `12.3k`, `4.56M`.
+/// A count in little space: `1,234`, `12.3k`, `4.56M`.
 pub(crate) fn short_count(value: u64) -> String {
     match value {
         0..10_000 => count(value),
@@ -60,7 +61,7 @@ pub(crate) fn significant(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// `value` in the largest of `units` in which it is not below one once rounded.
+/// `value` in the largest of `units` in which the rounded value is at least one.
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     if !value.is_finite() {
         return "–".to_owned();

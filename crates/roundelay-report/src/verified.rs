@@ -1,4 +1,4 @@
-//! What the verifier says of a log, on a terminal.
+//! Terminal output of the log verifier.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,8 @@ use roundelay_sim::verify::{Checks, Inspection, Verified};
 use crate::text::clean;
 use crate::units::{count, seconds};
 
-/// The verifier's findings as text: what the log tells, what was checked how often, and the first faults with their lines.
+/// The verifier's findings as text: summary of the log, number of checks of each kind, and the
+/// first faults with their lines.
 pub fn verified(name: &str, inspection: &Inspection) -> String {
     let Inspection { header, time, totals, checks, faults, is_cut } = inspection;
     let Verified { events, sent, delivered, dropped, lost, on_their_way } = *totals;
@@ -41,7 +42,7 @@ pub fn verified(name: &str, inspection: &Inspection) -> String {
     text
 }
 
-/// Where a fault is, by the names of the link's ends.
+/// Location of a fault: the names of the link's ends.
 fn place(header: &Header, link: Option<u32>) -> String {
     let link = link.and_then(|link| header.links.get(link as usize));
     link.map_or_else(String::new, |link| clean(&format!(" about the link {}", link_name(&header.name(link.from), &header.name(link.to)))))

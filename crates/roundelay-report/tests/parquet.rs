@@ -1,4 +1,4 @@
-//! Parquet files, read back.
+//! Parquet files, written and read back.
 #![cfg(feature = "parquet")]
 
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! The three renderings of one made-up comparison, and of hostile and empty ones.
+//! The three renderings of one invented comparison, and of hostile and empty ones.
 
 use roundelay_report::{TableStyle, html, json, table};
 use roundelay_trace::Comparison;
@@ -15,7 +15,7 @@ fn hostile() -> Comparison {
     hostile::hostile(sample::comparison())
 }
 
-/// Nothing was sent, nothing is known.
+/// A comparison without sent packets or known figures.
 fn empty() -> Comparison {
     let mut comparison = sample::comparison();
     comparison.capture.seconds = 0.0;
@@ -31,7 +31,7 @@ fn empty() -> Comparison {
     comparison
 }
 
-/// What stands behind the first `before`.
+/// The text after the first `before`.
 fn after<'a>(text: &'a str, before: &str) -> &'a str {
     text.split_once(before).unwrap_or_else(|| panic!("there is no {before}")).1
 }
@@ -84,7 +84,8 @@ fn no_line_of_the_table_is_wider_than_the_terminal() {
     }
 }
 
-/// Columns vanished silently, and two variants of one discipline or two flows had one name.
+/// Regression: columns were hidden without a note, and two variants of one discipline or two flows
+/// had the same name.
 #[test]
 fn what_is_left_out_is_named_and_what_differs_has_different_names() {
     let mut comparison = sample::comparison();
@@ -124,7 +125,7 @@ fn what_is_left_out_is_named_and_what_differs_has_different_names() {
     assert!(!wide.contains("Left out") && wide.contains("tcp 203.0.113.100:40001 > 192.168.100.100:51012"), "{wide}");
 }
 
-/// Loss of the light flows decides, and was not there to be seen.
+/// Regression: the loss of light flows decides the verdict and was missing from the table.
 #[test]
 fn loss_of_light_flows_is_in_the_table() {
     let mut comparison = sample::comparison();

@@ -1,4 +1,4 @@
-//! The MQFQ paper's dumbbell with 50 bulk flows over TCP (NewReno): what comes of them, and how many packet-hops a second?
+//! The MQFQ paper's dumbbell with 50 bulk TCP flows (NewReno): results, and packet-hops a second.
 //! `bulk_tcp [SECONDS] [STARTS] [LEAST_TIMEOUT_MILLISECONDS]`.
 
 mod report;
@@ -10,7 +10,7 @@ use roundelay_sim::topologies::Topology;
 use roundelay_sim::{FlowNumber, Probe, Report, Simulation};
 use roundelay_tcp::Config as Protocol;
 
-/// What came of the flows when they were stopped.
+/// Reports of the flows when they were stopped.
 #[derive(Default)]
 struct Reports(Vec<(FlowNumber, Report)>);
 
@@ -25,7 +25,7 @@ fn main() {
     let stop = Instant::ZERO + Duration::from_secs(seconds);
     let Topology { network, hosts, .. } = report::dumbbell::built();
     let mut simulation = Simulation::with_probe(network, 1, Reports::default()).expect("the queues are legal");
-    // 1000 bytes on the wire, and a clock of a millisecond, as ns-2 and ns-3 are given.
+    // 1000 bytes on the wire and a clock of a millisecond, as set for ns-2 and ns-3.
     let (granularity, min_timeout) = (Duration::from_millis(1), Duration::from_millis(report::argument(3, 200)));
     let protocol = Protocol { segment_len: 960, header_len: 40, granularity, min_timeout, ..Protocol::ns2_newreno_sack1() };
     for ((&from, &to), start) in hosts[..50].iter().zip(&hosts[50..]).zip(report::dumbbell::starts()) {

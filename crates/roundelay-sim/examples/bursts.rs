@@ -1,8 +1,9 @@
-//! UPS's Internet2 with 100 hosts, each flow a burst over UDP: what comes of them, and how many packet-hops a second?
+//! UPS's Internet2 with 100 hosts, each flow a burst over UDP: results, and packet-hops a second.
 //!
-//! `bursts [SECONDS] [UTILISATION] [tenth] [drained] [FOLDER]`: half a second at 70 % if not said otherwise. With `tenth` at a tenth of the
-//! rates of I2:1Gbps-1Gbps. With `drained` no flow begins after these seconds, but all arrive. With a folder, the network and the flows are
-//! written there, for other simulators.
+//! `bursts [SECONDS] [UTILISATION] [tenth] [drained] [FOLDER]`: half a second at 70 % by default.
+//! `tenth` uses a tenth of the rates of I2:1Gbps-1Gbps. `drained` runs on without new flows until
+//! all packets have arrived. With a folder, the network and the flows are written there, for other
+//! simulators.
 
 mod report;
 
@@ -15,7 +16,8 @@ use roundelay_sim::sources::{Sizes, Urgency};
 use roundelay_sim::topologies::{Internet2, Queues, Topology, Variant};
 use roundelay_sim::{Cargo, Carried, FlowCounts, FlowNumber, Network, NodeId, Probe, Simulation};
 
-/// What flows that are over had of delay, how many packets were on their way at most, and all flows if they are to be written down.
+/// Delays of ended flows, the peak number of packets on their way, and all flows if these are to be
+/// written.
 #[derive(Default)]
 struct Delays {
     flows: u64,
@@ -89,7 +91,8 @@ fn main() {
     }
 }
 
-/// `link FROM TO BITS_PER_SECOND SECONDS` for each link, one way; `route NODE TO NEXT` for the first step between any two cores.
+/// `link FROM TO BITS_PER_SECOND SECONDS` for each link, one way; `route NODE TO NEXT` for the
+/// first hop between any two core routers.
 fn network_as_text(network: &Network) -> String {
     let mut text = String::new();
     for link in network.links() {

@@ -1,4 +1,5 @@
-//! The MQFQ paper's dumbbell with 50 CBR flows: what comes of them, and how many packet-hops a second? `dumbbell [SECONDS] [STARTS]`.
+//! The MQFQ paper's dumbbell with 50 CBR flows: results, and packet-hops a second.
+//! `dumbbell [SECONDS] [STARTS]`.
 
 mod report;
 

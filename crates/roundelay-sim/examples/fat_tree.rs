@@ -1,8 +1,10 @@
-//! A fat-tree of 10 Gbit/s with many shortest paths, its flows spread over them: how many packet-hops a second, how much memory?
+//! A fat tree of 10 Gbit/s with flows spread over many shortest paths: packet-hops a second, and
+//! memory.
 //!
-//! `fat_tree [MILLISECONDS] [K] [LOAD] [tcp]`: 10 ms, 16 (1,024 hosts) and 0.3 of each host's link if not said otherwise. Each host sends as a
-//! Poisson process, in packets of 1500 bytes, to the host half the tree away: six links. With `tcp` flows of web search's sizes come at that
-//! load between hosts drawn at random.
+//! `fat_tree [MILLISECONDS] [K] [LOAD] [tcp]`: by default 10 ms, 16 (1,024 hosts) and 0.3 of each
+//! host's link. Each host sends a Poisson process of packets of 1500 bytes to the host half the
+//! tree away: six links. With `tcp`, flows with the sizes of web search arrive at the same load
+//! between random hosts.
 
 mod report;
 

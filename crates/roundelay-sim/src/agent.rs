@@ -1,4 +1,4 @@
-//! Who sends: sources, senders and receivers.
+//! Agents: sources, senders and receivers of packets.
 
 use std::fmt;
 
@@ -10,32 +10,33 @@ use crate::flows::Flows;
 use crate::network::NodeId;
 use crate::probe::Report;
 
-/// An agent's number, from 0 upwards in the order in which they are added.
+/// An agent's number, counted from 0 in the order of creation. The number of a removed agent is
+/// used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AgentId(pub u32);
 
-/// Which way a packet of a flow goes.
+/// Direction of a packet on its flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the flow's source to its destination.
     Forward,
-    /// Back: acknowledgements.
+    /// From the destination to the source: acknowledgements.
     Backward,
 }
 
 /// A flow to be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowSpec {
-    /// Its source.
+    /// The source node.
     pub from: NodeId,
-    /// Its destination.
+    /// The destination node.
     pub to: NodeId,
-    /// Weight and longest packet for the schedulers on its way. None: what they take for granted.
+    /// Weight and maximum packet length for the schedulers on the route. None: their defaults.
     pub config: Option<FlowConfig>,
 }
 
 impl FlowSpec {
-    /// Its weight: 1 if none is set.
+    /// The flow's weight: 1 if none is set.
     pub fn weight(&self) -> u32 {
         self.config.map_or(1, |config| config.weight)
     }
@@ -46,27 +47,30 @@ impl FlowSpec {
 pub struct Outgoing {
     /// The flow.
     pub flow: FlowId,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// Bytes, all headers but the links' overhead included.
+    /// Length in bytes, with all headers but without the links' overhead.
     pub len: u32,
-    /// What it says.
+    /// The content.
     pub content: Content,
-    /// Whether queues may mark it.
+    /// ECN codepoint: whether queues may mark the packet.
     pub ecn: Ecn,
-    /// Its class, or the bytes of its flow: see [`roundelay::Packet::priority`].
+    /// The class, or the bytes of the flow: see [`roundelay::Packet::priority`].
     pub priority: u32,
-    /// Time that it can lose in queues.
+    /// Slack: the time that queues may take.
     pub slack: Slack,
-    /// When it is needed.
+    /// Whether the slack still holds the packet's time on the path without any wait; the network
+    /// then subtracts that time.
+    pub slack_has_path: bool,
+    /// The deadline.
     pub deadline: Instant,
 }
 
 impl Outgoing {
-    /// A packet of `len` bytes forward, with nothing special about it.
+    /// A packet of `len` bytes forward, without ECN, priority, slack or deadline.
     pub const fn new(flow: FlowId, len: u32) -> Self {
         let (direction, content, ecn) = (Direction::Forward, Content::Bytes, Ecn::NotCapable);
-        Self { flow, direction, len, content, ecn, priority: 0, slack: Slack::ZERO, deadline: Instant::MAX }
+        Self { flow, direction, len, content, ecn, priority: 0, slack: Slack::ZERO, slack_has_path: false, deadline: Instant::MAX }
     }
 }
 
@@ -75,42 +79,42 @@ impl Outgoing {
 pub struct Arrival {
     /// The flow.
     pub flow: FlowId,
-    /// Which way it came.
+    /// The direction.
     pub direction: Direction,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u32,
-    /// What it says.
+    /// The content.
     pub content: Content,
-    /// Whether a queue has marked it.
+    /// ECN codepoint: whether a queue has marked the packet.
     pub ecn: Ecn,
-    /// When it was sent.
+    /// The time of sending.
     pub sent: Instant,
-    /// The slack that it was sent with.
+    /// The slack at sending.
     pub initial_slack: Slack,
-    /// What is left of it.
+    /// The slack left on arrival.
     pub slack: Slack,
 }
 
-/// Sends packets and is told what comes of them. Both ends of its flows are its own.
+/// Sends and receives packets: one agent is both ends of a flow.
 pub trait Agent: Send {
-    /// It was asked to be called now: at its start, and whenever its timer goes off.
+    /// Called at the agent's start, and whenever its timer expires.
     fn wake(&mut self, context: &mut Context<'_>);
 
-    /// A packet of one of its flows has reached the end of its route.
+    /// A packet of the agent's flows has reached the end of the route.
     fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
         let _ = (arrival, context);
     }
 
-    /// What counts begins now: what it has counted before is not reported.
+    /// The measurement starts now: earlier counts are not reported.
     fn forget(&mut self) {}
 
-    /// The run ends now: it reports what it has not.
+    /// The run ends now: the agent reports any counts not yet reported.
     fn end(&mut self, context: &mut Context<'_>) {
         let _ = context;
     }
 }
 
-/// What an agent can do while it is called. What it asks for is done right after the call, in the order in which it asked.
+/// Actions of an agent during a call, executed right after the call, in the order of the requests.
 #[derive(Debug)]
 pub struct Context<'a> {
     pub(crate) now: Instant,
@@ -119,14 +123,14 @@ pub struct Context<'a> {
     pub(crate) commands: &'a mut Vec<Command>,
 }
 
-/// What an agent asked for.
+/// An action requested by an agent.
 pub(crate) enum Command {
     Open(FlowId, FlowSpec),
     Close(FlowId),
     Send(Outgoing),
     Wake(Option<Instant>),
     Report(FlowId, Report),
-    /// The agent is there until the command is done.
+    /// The agent is `Some` until the command is executed.
     Spawn(Option<Box<dyn Agent>>, Instant),
     Leave,
 }
@@ -146,7 +150,7 @@ impl fmt::Debug for Command {
 }
 
 impl Context<'_> {
-    /// What time it is.
+    /// The current time.
     #[inline]
     pub const fn now(&self) -> Instant {
         self.now
@@ -157,46 +161,49 @@ impl Context<'_> {
         self.random
     }
 
-    /// Opens a flow. Its number is free for another one once it is closed and the last of its packets has left the network.
+    /// Opens a flow. The returned number is reused after the flow is closed and the last of its
+    /// packets has left the network.
     pub fn open(&mut self, spec: FlowSpec) -> FlowId {
         let flow = self.flows.reserve();
         self.commands.push(Command::Open(flow, spec));
         flow
     }
 
-    /// Closes a flow of its own. What is on its way still arrives, unheard.
+    /// Closes one of the agent's flows. Packets on their way still arrive, but the agent is not
+    /// called.
     pub fn close(&mut self, flow: FlowId) {
         self.commands.push(Command::Close(flow));
     }
 
-    /// Sends a packet: it comes to the first queue of its flow's route.
+    /// Sends a packet to the first queue of the flow's route.
     #[inline]
     pub fn send(&mut self, packet: Outgoing) {
         self.commands.push(Command::Send(packet));
     }
 
-    /// Tells whoever listens what came of a transfer over an open flow of its own.
+    /// Reports a transfer over one of the agent's open flows to the probe.
     pub fn report(&mut self, flow: FlowId, report: Report) {
         self.commands.push(Command::Report(flow, report));
     }
 
-    /// Wants to be called at `at`, instead of when it wanted to be before.
+    /// Sets the timer to `at`, in place of any earlier setting.
     #[inline]
     pub fn wake_at(&mut self, at: Instant) {
         self.commands.push(Command::Wake(Some(at)));
     }
 
-    /// Does not want to be called by time any more.
+    /// Clears the timer.
     pub fn sleep(&mut self) {
         self.commands.push(Command::Wake(None));
     }
 
-    /// Adds an agent that is first called at `at`.
+    /// Adds an agent, first called at `at`.
     pub fn spawn(&mut self, agent: Box<dyn Agent>, at: Instant) {
         self.commands.push(Command::Spawn(Some(agent), at));
     }
 
-    /// Leaves for good, once its flows are closed: the agent is dropped after this call.
+    /// Leaves for good: the agent is dropped after this call, or once all flows of the agent are
+    /// closed.
     pub fn leave(&mut self) {
         self.commands.push(Command::Leave);
     }

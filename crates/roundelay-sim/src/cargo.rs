@@ -1,4 +1,4 @@
-//! What packets carry, in one arena: a place is used again as soon as its packet is gone.
+//! Packet contents in an arena: the slot of a packet is reused as soon as the packet is gone.
 
 use roundelay::{Instant, Slack};
 use roundelay_tcp::Segment;
@@ -6,46 +6,46 @@ use roundelay_tcp::Segment;
 use crate::agent::Direction;
 use crate::flows::FlowNumber;
 
-/// What a packet in a queue carries of it: where it is, and where the rest lies.
+/// Payload of a packet in a queue: the hop, and the arena slot of the [`Cargo`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Carried {
-    /// Its place on its way, in the table of routes.
+    /// Current hop: an index into the table of routes.
     pub(crate) hop: u32,
-    /// Its place in the arena.
+    /// Slot in the arena.
     pub(crate) cargo: u32,
 }
 
-/// What the ends of a flow tell each other.
+/// Message from one end of a flow to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Content {
-    /// Nothing but bytes.
+    /// Bytes without meaning.
     #[default]
     Bytes,
-    /// Whatever the agent numbers.
+    /// A number chosen by the agent.
     Number(u64),
-    /// A segment of TCP, or its acknowledgement.
+    /// A TCP segment or acknowledgement.
     Segment(Segment),
 }
 
-/// The rest of a packet on its way. All but what a segment says lies in one cache line.
+/// Packet state outside queues. All fields but the content of a segment lie in one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub struct Cargo {
-    /// Its number: packets are counted as they are sent, from 0 upwards.
+    /// Packet number, counted from 0 as packets are sent.
     pub number: u64,
-    /// The flow: numbers are never used again, unlike the `FlowId` by which queues know it.
+    /// The flow. Flow numbers are never reused, unlike the `FlowId` used by queues.
     pub flow: FlowNumber,
-    /// When its agent sent it.
+    /// The time of sending.
     pub sent: Instant,
-    /// The slack that it was sent with.
+    /// The slack at sending.
     pub initial_slack: Slack,
-    /// Which way it goes.
+    /// The direction.
     pub direction: Direction,
-    /// What it says.
+    /// The content.
     pub content: Content,
 }
 
-/// All packets on their way.
+/// The [`Cargo`] of all packets on their way.
 #[derive(Debug, Default)]
 pub(crate) struct Arena {
     cargoes: Vec<Cargo>,
@@ -60,7 +60,7 @@ impl Arena {
             return (self.cargoes.len() - 1) as u32;
         };
         let stored = &mut self.cargoes[place as usize];
-        // Nothing but bytes is one line to write, not two.
+        // `Bytes` writes one cache line, not two.
         let content = if cargo.content == Content::Bytes { Content::Bytes } else { cargo.content };
         *stored = Cargo { content, ..cargo };
         place

@@ -1,6 +1,7 @@
-//! Decision cost: the time for which a link stands still while its discipline decides what to send next.
+//! Decision cost: the time for which a link is idle while its discipline chooses the next packet.
 //!
-//! Whoever compares disciplines by what their decisions cost writes a table, so that one scenario serves all: `decision = { afq = "1ms", wf2q = "1ms" }`.
+//! To compare disciplines by the cost of their decisions, one scenario has a table for all of them:
+//! `decision = { afq = "1ms", wf2q = "1ms" }`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,23 +13,23 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use crate::network::TREE;
 use crate::written::Written;
 
-/// The longest decision.
+/// The longest decision time.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// What each decision costs, 0 to 3600 s.
+/// Time for each decision, 0 to 3600 s.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DecisionCost {
-    /// The same, whatever the discipline.
+    /// One cost for all disciplines.
     Same(Duration),
     /// By the discipline's name, or `tree`.
     ByDiscipline(BTreeMap<String, Duration>),
 }
 
 impl DecisionCost {
-    /// Decisions take no time.
+    /// Decisions without cost.
     pub const NONE: Self = Self::Same(Duration::ZERO);
 
-    /// Of a discipline. None if the table does not name it.
+    /// The cost for a discipline. None if the table does not list the discipline.
     pub fn of(&self, discipline: &str) -> Option<Duration> {
         match self {
             Self::Same(cost) => Some(*cost),
@@ -36,7 +37,7 @@ impl DecisionCost {
         }
     }
 
-    /// The disciplines that the table names; none where all have the same.
+    /// The disciplines in the table; empty if all have the same cost.
     pub fn disciplines(&self) -> impl Iterator<Item = &str> {
         let costs = if let Self::ByDiscipline(costs) = self { Some(costs) } else { None };
         costs.into_iter().flat_map(BTreeMap::keys).map(String::as_str)

@@ -1,11 +1,13 @@
-//! Edge-CoDel at receiving hosts: active queue management for each flow, where its packets leave the network instead of in each queue.
+//! Edge-CoDel at receiving hosts: active queue management for each flow, applied where packets
+//! leave the network and not in each queue.
 //!
-//! The time that a packet waited in all queues is the slack that it was sent with less the slack that is left. Every port takes waiting time
-//! off the slack, whichever discipline orders its queue, so that the figure is there for FQ as for LSTF. Only packets forward with TCP data
-//! are judged. The sending host's interface counts as one of the queues.
+//! A packet's waiting time in all queues is the initial slack minus the remaining slack. Every port
+//! subtracts the waiting time from the slack, whatever the discipline; the figure exists for FQ as
+//! for LSTF. Only forward packets with TCP data are judged. The sending host's interface counts as
+//! one of the queues.
 //!
-//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI 2016, section 4.2. The loop itself:
-//! [`roundelay::edge_codel`].
+//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI
+//! 2016, section 4.2. The loop itself: [`roundelay::edge_codel`].
 
 use roundelay::edge_codel::{Config, queueing_delay};
 use roundelay::{ConfigError, Ecn, EdgeCodel, Instant, Packet};
@@ -16,13 +18,13 @@ use crate::cargo::{Cargo, Carried, Content};
 /// Parameters of Edge-CoDel for a group of flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EdgeControl {
-    /// Of the control loop.
+    /// Parameters of the control loop.
     pub codel: Config,
-    /// Whether packets that can be marked are marked (ECN), not dropped.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub marks: bool,
 }
 
-/// What Edge-CoDel does with a packet.
+/// Edge-CoDel's decision on a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
     Pass,
@@ -30,7 +32,7 @@ pub(crate) enum Decision {
     Drop,
 }
 
-/// State of a flow.
+/// Edge-CoDel of a flow.
 #[derive(Debug)]
 pub(crate) struct Edge {
     codel: EdgeCodel,
@@ -39,12 +41,12 @@ pub(crate) struct Edge {
 
 impl Edge {
     /// # Errors
-    /// A parameter is out of its range.
+    /// A parameter is out of range.
     pub(crate) fn new(control: EdgeControl) -> Result<Self, ConfigError> {
         Ok(Self { codel: EdgeCodel::new(control.codel)?, marks: control.marks })
     }
 
-    /// To be asked once for each packet at the end of its route, in the order in which they come.
+    /// Call once for each packet at the end of its route, in the order of arrival.
     pub(crate) fn decide(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) -> Decision {
         if cargo.direction != Direction::Forward || !has_data(cargo) {
             return Decision::Pass;
@@ -60,7 +62,7 @@ impl Edge {
     }
 }
 
-/// SYNs have none.
+/// False for SYNs and pure acknowledgements.
 const fn has_data(cargo: &Cargo) -> bool {
     matches!(&cargo.content, Content::Segment(segment) if segment.len > 0)
 }

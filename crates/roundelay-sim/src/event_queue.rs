@@ -1,57 +1,58 @@
-//! What happens next.
+//! Event queue: a tournament tree with one slot for each link and agent.
 //!
-//! Most delays in a network are constants: packets on a link leave it in the order in which they entered, so a link needs to be known by its
-//! first one alone. So there is a fixed place for each thing that something can happen to (a link: its first packet arrives, or it picks one; an
-//! agent: it is called), and a tournament of those places. It is as small as what can happen next, not as what is on its way.
+//! Most delays in a network are constants: packets leave a link in the order in which they entered,
+//! and the queue needs only the first packet of each link. Each link has one slot (the first packet
+//! arrives, or the port picks one), and each agent has one (the timer). The size of the queue is
+//! the number of links and agents, not the number of packets on their way.
 
 use roundelay::Instant;
 
 const ARITY: usize = 4;
 
-/// When, and among events at one instant in which order: 64 bits of picoseconds, one that says that it is a pick, 41 of the event's number.
-/// The last 22 are for the place in the queue, so that an entry is one number.
+/// Sort key of an event: 64 bits of picoseconds, one bit for a pick, 41 bits of sequence number.
+/// The low 22 bits are left for the slot, so an [`Entry`] is a single number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(u128);
 
-/// The bit that says that it is a pick.
+/// The bit of a pick.
 const PICK: u128 = 1 << 63;
-/// Bits of a place.
+/// Bits of a slot number.
 const PLACE: u32 = 22;
-/// Most places.
+/// Most slots.
 pub(crate) const PLACES: usize = 1 << PLACE;
 /// Most events.
 pub(crate) const EVENTS: u64 = 1 << (63 - PLACE);
 
 impl Key {
-    /// Nothing is to come.
+    /// No event.
     pub(crate) const NEVER: Self = Self(!(PLACES as u128 - 1));
 
-    /// An arrival or a call at `at`, known as the event of number `sequence`.
+    /// An arrival or a timer at `at`, with sequence number `sequence`.
     #[inline]
     pub(crate) const fn new(at: Instant, sequence: u64) -> Self {
         Self((at.as_picos() as u128) << 64 | (sequence << PLACE) as u128)
     }
 
-    /// A link's pick, after all arrivals at the same instant.
+    /// A link's pick, after all arrivals and timers of the same instant.
     #[inline]
     pub(crate) const fn pick(at: Instant, sequence: u64) -> Self {
         Self(Self::new(at, sequence).0 | PICK)
     }
 
-    /// Whether it is a link's pick.
+    /// Whether the event is a link's pick.
     #[inline]
     pub(crate) const fn is_pick(self) -> bool {
         self.0 & PICK != 0
     }
 
-    /// When.
+    /// The time of the event.
     #[inline]
     pub(crate) const fn time(self) -> Instant {
         Instant::from_picos((self.0 >> 64) as u64)
     }
 }
 
-/// A key with its place in the last bits.
+/// A key with the slot in the low 22 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry(u128);
 
@@ -74,7 +75,7 @@ impl Entry {
     }
 }
 
-/// Four entries, in a cache line of their own.
+/// Four entries in one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Block([Entry; ARITY]);
@@ -82,7 +83,7 @@ struct Block([Entry; ARITY]);
 impl Block {
     const EMPTY: Self = Self([Entry::NEVER; ARITY]);
 
-    /// The first of the four, without a branch.
+    /// The earliest of the four entries, without a branch.
     #[inline]
     fn first(&self) -> Entry {
         let [a, b, c, d] = self.0;
@@ -90,29 +91,30 @@ impl Block {
     }
 }
 
-/// The next event of each place, and the first of all.
+/// The next event of each slot, and the first of all.
 ///
-/// A tournament: each place has its entry on the lowest level, and of each block of four the first goes one level up. So an entry never
-/// moves, and a change costs a few comparisons on each level, up to the one where it does not change who is first.
+/// A tournament: each slot has an entry on the lowest level, and the earliest entry of each block
+/// of four goes one level up. Entries keep their slots. A change costs a few comparisons on each
+/// level, and stops at the level where the earliest entry stays the same.
 #[derive(Debug, Clone)]
 pub(crate) struct EventQueue {
-    /// From the lowest level, which has an entry for each place, to the one with a single block.
+    /// From the lowest level, with one entry for each slot, to a level with a single block.
     levels: Vec<Vec<Block>>,
     first: Entry,
 }
 
 impl EventQueue {
-    /// A queue of so many places, with nothing to come.
+    /// A queue of `places` slots without events.
     pub(crate) fn new(places: usize) -> Self {
         let mut queue = Self { levels: vec![vec![Block::EMPTY]], first: Entry::NEVER };
         queue.make_room(places);
         queue
     }
 
-    /// Makes room for a place.
+    /// Grows the queue to include a slot.
     pub(crate) fn ensure_place(&mut self, place: usize) {
         if place >= self.levels[0].len() * ARITY {
-            // Twice as many as before, since those who ask add places one by one.
+            // Doubles the size, because callers add slots one by one.
             self.make_room((place + 1).next_power_of_two());
         }
     }
@@ -122,7 +124,7 @@ impl EventQueue {
         loop {
             let blocks = entries.div_ceil(ARITY).max(1);
             if level == self.levels.len() {
-                // The level that was the highest has one block more above it now.
+                // The old top level has one block above it now.
                 let first = self.levels[level - 1][0].first();
                 self.levels.push(vec![Block::EMPTY]);
                 self.levels[level][0].0[0] = first;
@@ -136,13 +138,13 @@ impl EventQueue {
         }
     }
 
-    /// The first event and its place.
+    /// The first event and its slot.
     #[inline]
     pub(crate) const fn first(&self) -> (Key, usize) {
         (self.first.key(), self.first.place())
     }
 
-    /// The next event of a place is now this one. [`Key::NEVER`]: it has none.
+    /// Sets the next event of a slot. [`Key::NEVER`]: none.
     #[inline]
     pub(crate) fn set(&mut self, place: usize, key: Key) {
         let (mut at, mut entry) = (place, Entry::new(key, place));
@@ -165,7 +167,7 @@ mod tests {
     use rand::{RngExt as _, SeedableRng};
     use rand_pcg::Pcg64Mcg;
 
-    /// Against a list that is searched.
+    /// Compares with a linear search.
     #[test]
     fn the_first_of_all_is_found() {
         let mut random = Pcg64Mcg::seed_from_u64(1);
@@ -178,7 +180,7 @@ mod tests {
             }
             let place = random.random_range(0..list.len());
             let at = Instant::from_picos(random.random_range(0..100));
-            // At times nearly nothing is to come.
+            // In some phases most slots have no event.
             let never = if sequence / 5000 % 2 == 0 { 1 } else { 15 };
             let key = if random.random_range(0..16) < never { Key::NEVER } else { Key::new(at, sequence) };
             queue.set(place, key);
@@ -191,7 +193,7 @@ mod tests {
         assert!(idle > 100 && list.len() == 100, "{idle}");
     }
 
-    /// Whatever is there stays when there is suddenly room for more, on several levels more.
+    /// Entries survive a growth by several levels.
     #[test]
     fn room_is_made_around_what_is_there() {
         for places in [1, 4, 5, 16, 17, 63] {

@@ -1,24 +1,26 @@
-//! Which header fields a discipline reads: priority, slack, deadline; and whether it reads the weights of flows.
+//! Which header fields a discipline reads (priority, slack, deadline), and whether the discipline
+//! reads flow weights.
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, Priority, Times, Visitor};
 
-/// What a discipline reads.
+/// The header fields and weights read by a discipline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FieldsRead {
     /// The discipline's name.
     pub(crate) name: &'static str,
-    /// Whether it reads weights.
+    /// Whether the discipline reads weights.
     pub(crate) weight: bool,
-    /// What it takes the priority for.
+    /// The meaning of the priority.
     pub(crate) priority: Priority,
-    /// Whether it reads slack or the deadline.
+    /// Whether the discipline reads slack or the deadline.
     pub(crate) times: Times,
-    /// Whether packets may all start with the same slack, as in FIFO+: what they have waited tells them apart.
+    /// Whether all packets may start with the same slack, as in FIFO+, where waiting times set
+    /// packets apart.
     pub(crate) takes_equal_slack: bool,
 }
 
 impl FieldsRead {
-    /// What `discipline` reads with its parameters.
+    /// The fields read by `discipline` with its parameters.
     pub(crate) fn of(discipline: &AnyDiscipline) -> Self {
         let takes_equal_slack = matches!(discipline, AnyDiscipline::FifoPlus(_));
         Self { takes_equal_slack, ..discipline.visit(Reading) }

@@ -1,4 +1,4 @@
-//! Flows that are alive: where their packets go, and what has come of them.
+//! Flow table: routes and counts of the flows that are alive.
 
 use roundelay::{DropReason, Duration, FlowConfig, FlowId};
 
@@ -6,30 +6,31 @@ use crate::agent::{AgentId, Direction, FlowSpec};
 use crate::edge::Edge;
 use crate::network::Route;
 
-/// A flow's number, counted as flows are opened, from 0 upwards. Queues know a flow by its `FlowId`, which another flow has later.
+/// A flow's number, counted from 0 as flows are opened, and never reused. Queues know a flow by a
+/// `FlowId`, which is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct FlowNumber(pub u64);
 
-/// What came of a flow's packets, those of its agent's replies not counted.
+/// Counts of a flow's forward packets; replies are not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowCounts {
     /// Packets sent.
     pub sent: u64,
-    /// Packets that arrived.
+    /// Packets delivered.
     pub delivered: u64,
-    /// Their bytes.
+    /// Bytes delivered.
     pub bytes: u64,
-    /// Packets that queues dropped, by reason, in the order of [`DropReason::ALL`].
+    /// Packets dropped by queues, by reason, in the order of [`DropReason::ALL`].
     pub dropped: [u64; DropReason::ALL.len()],
     /// Packets lost on a wire.
     pub lost: u64,
-    /// Packets that Edge-CoDel dropped at the end of their route: none of those delivered.
+    /// Packets dropped by Edge-CoDel at the end of their route; not part of `delivered`.
     pub edge_dropped: u64,
-    /// Packets that it marked: part of those delivered.
+    /// Packets marked by Edge-CoDel; part of `delivered`.
     pub edge_marked: u64,
-    /// The sum of the times from an agent to the end of the route, in picoseconds.
+    /// Sum of the delays from the agent to the end of the route, in picoseconds.
     pub delays: u128,
-    /// The longest of them.
+    /// The longest delay.
     pub longest_delay: Duration,
 }
 
@@ -43,23 +44,23 @@ impl FlowCounts {
     }
 }
 
-/// A flow that is alive, or its packets still are.
+/// A flow, open or with packets still on their way.
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) number: FlowNumber,
     pub(crate) agent: AgentId,
-    /// Forward and back.
+    /// Forward and backward.
     pub(crate) routes: [Route; 2],
     pub(crate) config: Option<FlowConfig>,
-    /// Packets on their way, both ways.
+    /// Packets on their way, in both directions.
     pub(crate) on_their_way: u32,
     pub(crate) is_open: bool,
-    /// Edge-CoDel, where its group has it.
+    /// Edge-CoDel, if the group uses Edge-CoDel.
     pub(crate) edge: Option<Box<Edge>>,
     pub(crate) counts: FlowCounts,
 }
 
-/// All of them, by `FlowId`.
+/// All flows, by `FlowId`.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
     flows: Vec<Option<Flow>>,
@@ -68,7 +69,7 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// A number for a flow that is about to be opened.
+    /// A `FlowId` for a flow about to be opened.
     pub(crate) fn reserve(&mut self) -> FlowId {
         if let Some(number) = self.free.pop() {
             return FlowId(number);
@@ -77,7 +78,7 @@ impl Flows {
         FlowId((self.flows.len() - 1) as u32)
     }
 
-    /// The number of the flow that is opened next.
+    /// The number of the next flow to be opened.
     pub(crate) const fn next_number(&self) -> FlowNumber {
         FlowNumber(self.opened)
     }
@@ -99,13 +100,13 @@ impl Flows {
         self.flows.get_mut(id.index())?.as_mut()
     }
 
-    /// Forgets a flow that has ended.
+    /// Removes a flow that has ended.
     pub(crate) fn forget(&mut self, id: FlowId) -> Option<Flow> {
         self.free.push(id.0);
         self.flows[id.index()].take()
     }
 
-    /// Those that are alive, in the order of their numbers in queues.
+    /// The flows alive, in the order of their `FlowId`s.
     pub(crate) fn alive(&self) -> impl Iterator<Item = &Flow> {
         self.flows.iter().flatten()
     }

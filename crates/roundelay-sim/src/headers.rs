@@ -1,4 +1,5 @@
-//! The headers that a flow's packets have: for trees, which sort flows by them, and for captures ([`pcapng`](crate::pcapng)).
+//! Packet headers of a flow: trees sort flows by them, and captures ([`pcapng`](crate::pcapng))
+//! contain them.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -8,40 +9,41 @@ use roundelay_trace::{Headers, Ports};
 use crate::flows::FlowNumber;
 use crate::network::NodeId;
 
-/// What headers say of the group that a flow is of.
+/// Header fields common to the flows of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
-    /// The protocol, as IANA numbers them: 17 for datagrams, 6 for TCP.
+    /// IP protocol number (IANA): 17 for UDP, 6 for TCP.
     pub protocol: u8,
     /// Differentiated Services code point, 0 to 63 (RFC 2474).
     pub dscp: u8,
 }
 
-/// Datagrams of best effort.
+/// UDP, best effort.
 impl Default for Marks {
     fn default() -> Self {
         Self { protocol: 17, dscp: 0 }
     }
 }
 
-/// A node's address.
+/// A node's IPv4 address: 10.0.0.0/8 plus the low 24 bits of its number.
 pub(crate) fn address(node: NodeId) -> Ipv4Addr {
     Ipv4Addr::from(10 << 24 | node.0 & 0xff_ffff)
 }
 
-/// Ports of a flow, that of its source first: enough of them to tell apart 2^30 flows between two nodes.
+/// Ports of a flow, source port first. The pair has 30 bits of the flow number, enough for 2^30
+/// flows between two nodes.
 pub(crate) fn ports(flow: FlowNumber) -> [u16; 2] {
     [0x8000 | (flow.0 & 0x7fff) as u16, 0x8000 | (flow.0 >> 15 & 0x7fff) as u16]
 }
 
-/// Of packets from a flow's source to its destination.
+/// Headers of packets from a flow's source to its destination.
 pub(crate) fn forward(flow: FlowNumber, [from, to]: [NodeId; 2], Marks { protocol, dscp }: Marks) -> Headers {
     let [source_port, destination_port] = ports(flow);
     let [source, destination] = [from, to].map(|node| IpAddr::V4(address(node)));
     Headers { source, destination, protocol, source_port, destination_port, ports: Ports::Present, dscp, ecn: Ecn::NotCapable }
 }
 
-/// The same of replies.
+/// Headers of replies: addresses and ports swapped.
 pub(crate) const fn backward(headers: Headers) -> Headers {
     let Headers { source, destination, source_port, destination_port, .. } = headers;
     Headers { source: destination, destination: source, source_port: destination_port, destination_port: source_port, ..headers }

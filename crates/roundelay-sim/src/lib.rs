@@ -1,10 +1,13 @@
-//! A deterministic network simulator whose every output is a [`roundelay::Port`]: what is learned here holds for the code that ships.
+//! Deterministic network simulator. Every output is a [`roundelay::Port`], the shipped code:
+//! results hold for real ports.
 //!
-//! A [`Network`] is nodes and links; a [`Simulation`] puts it to work. [`Agent`]s send packets: each opens flows from node to node, and is
-//! called when it asked to be and when a packet of its flows reaches the end of its route. A [`Probe`] hears of everything that happens.
+//! A [`Network`] is nodes and links; a [`Simulation`] runs a network. [`Agent`]s open flows from
+//! node to node and send packets. An agent is called when a timer expires and when a packet reaches
+//! the end of the route. A [`Probe`] observes all events.
 //!
-//! Time is in picoseconds. Events at one instant come in the order in which they became known; all arrivals at a queue come before its
-//! link picks. Each agent and each link has random numbers of its own, so that a change in one leaves the others as they were.
+//! Time is in picoseconds. Events at one instant come in the order of their scheduling; all
+//! arrivals at a queue come before the link picks a packet. Each agent and each link draws from a
+//! separate stream of random numbers: a change in one leaves the others as they were.
 
 mod agent;
 mod cargo;

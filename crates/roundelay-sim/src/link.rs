@@ -1,4 +1,4 @@
-//! A link: the port at its beginning and the wire behind it.
+//! A link: a port and the wire behind it.
 
 use std::collections::VecDeque;
 
@@ -18,27 +18,27 @@ use crate::probe::Probe;
 use crate::random::{Drawer, stream};
 use crate::simulation::Books;
 
-/// What came of a link's packets.
+/// Counts of a link's packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LinkCounts {
-    /// Packets that came to its queue.
+    /// Packets received by the queue.
     pub arrived: u64,
-    /// Packets that got it.
+    /// Packets transmitted.
     pub packets: u64,
-    /// Their bytes, its overhead included.
+    /// Bytes transmitted, including the link's overhead.
     pub bytes: u64,
-    /// Packets that its queue dropped, by reason, in the order of [`DropReason::ALL`].
+    /// Packets dropped by the queue, by reason, in the order of [`DropReason::ALL`].
     pub dropped: [u64; DropReason::ALL.len()],
-    /// Of these, those lost on the wire.
+    /// Transmitted packets lost on the wire.
     pub lost: u64,
-    /// The sum of the times that packets waited in its queue, in picoseconds.
+    /// Sum of the waiting times of transmitted packets, in picoseconds.
     pub waits: u128,
 }
 
-/// What stands before a wire.
+/// The port in front of a wire.
 pub(crate) enum Outlet {
     Port(Port<AnyScheduler<Carried>>),
-    /// For disciplines that interrupt packets.
+    /// For preemptive disciplines.
     Preemptive(Box<PreemptivePort<AnyScheduler<Partial<Carried>>, Carried>>),
     Tree(Box<Port<Tree<Carried>>>),
 }
@@ -78,7 +78,7 @@ impl Outlet {
         }
     }
 
-    /// What happens at the next event: a packet ends on a link that interrupts packets, or the port picks.
+    /// Handles the port's next event: the port picks, or a packet ends on a preemptive link.
     #[inline]
     pub(crate) fn work(&mut self, work: &mut impl Observer<Carried>) {
         match self {
@@ -89,7 +89,9 @@ impl Outlet {
         }
     }
 
-    /// When it works next, after all events up to that of number `sequence`. Packets end before others are picked: they may arrive at that instant.
+    /// The key of the port's next event, after all events up to number `sequence`. The end of a
+    /// packet is no pick: on a link without delay the packet may arrive, at this instant, before
+    /// other links pick.
     #[inline]
     pub(crate) fn next_key(&self, sequence: u64) -> Key {
         match (self.next_event(), self) {
@@ -99,7 +101,7 @@ impl Outlet {
         }
     }
 
-    /// Sends a flow to a leaf, if this is a tree.
+    /// Assigns a flow to a leaf, if the port has a tree.
     pub(crate) fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
         match self {
             Self::Tree(port) => port.scheduler_mut().assign(flow, leaf).map_err(|error| ConfigError::BadValue {
@@ -136,7 +138,7 @@ impl Outlet {
     }
 }
 
-// Trees are apart from the disciplines' way, which they would lengthen where it is inlined.
+// Tree code stays out of line: inlining would lengthen the path of the other disciplines.
 #[cold]
 #[inline(never)]
 fn next_at_tree(port: &Port<Tree<Carried>>) -> Option<Instant> {
@@ -155,13 +157,15 @@ fn pick_from_tree(port: &mut Port<Tree<Carried>>, work: &mut impl Observer<Carri
     port.pick(work);
 }
 
-/// Whether a queue interrupts packets: such a link tells of a packet when it has left, not when it gets the link.
+/// Whether a queue's discipline is preemptive. A preemptive link reports a packet at the end of the
+/// transmission, not at the start.
 pub(crate) fn preempts(queue: &Spec) -> bool {
     queue.discipline.info().parameters.iter().any(|parameter| parameter.name == "preempt" && parameter.value == "on")
 }
 
-/// How long a packet has waited that had the link in that span; `preempted_at` is the rate of a link that interrupts packets. An interrupted packet
-/// has waited in between, too: for all the time that it was not sent.
+/// Waiting time of a packet transmitted in the given span; `preempted_at` is the rate of a
+/// preemptive link. There, time between the parts of an interrupted packet counts too: all the time
+/// in which the packet was not being sent.
 #[inline]
 pub(crate) fn waited(preempted_at: Option<Rate>, packet: &Packet<Carried>, [start, end]: [Instant; 2]) -> Duration {
     let since = |instant: Instant| instant.since(packet.arrival);
@@ -171,13 +175,13 @@ pub(crate) fn waited(preempted_at: Option<Rate>, packet: &Packet<Carried>, [star
 pub(crate) struct Link {
     pub(crate) port: Outlet,
     pub(crate) wire: Wire,
-    /// When the port works next.
+    /// The port's next event.
     pub(crate) works: Key,
     pub(crate) overhead: u32,
 }
 
 impl Link {
-    /// The seed of its wire, and that of its queue less the link's number.
+    /// `seed` is for the wire; the queue gets `hash_seed` plus the link's number.
     pub(crate) fn new(id: LinkId, config: &LinkConfig, [seed, hash_seed]: [u64; 2]) -> Result<Self, ConfigError> {
         let random = stream(seed, Drawer::Link(id.0));
         let port = Outlet::new(config, hash_seed.wrapping_add(id.0.into()))?;
@@ -196,27 +200,27 @@ impl Link {
         Ok(Self { port, wire, works: Key::NEVER, overhead: config.overhead })
     }
 
-    /// What happens here next: a packet arrives at the link's end, or the port works.
+    /// The link's next event: a packet arrives at the far end, or the port works.
     #[inline]
     pub(crate) fn next(&self) -> Key {
         self.wire.in_flight.front().map_or(Key::NEVER, |(key, _)| *key).min(self.works)
     }
 }
 
-/// Packets that have left the queue and not arrived.
+/// Packets in flight: out of the queue, not yet arrived.
 #[derive(Debug)]
 pub(crate) struct Wire {
     id: LinkId,
-    /// Of a port that interrupts packets; None else.
+    /// The rate of a preemptive port; otherwise None.
     preempted_at: Option<Rate>,
     delay: Duration,
     jitter: Duration,
     loss: Billionths,
     random: Pcg64Mcg,
     pub(crate) in_flight: VecDeque<(Key, Packet<Carried>)>,
-    /// When the last one of them arrives.
+    /// Arrival time of the last packet in flight.
     last: Instant,
-    /// When the last packet that it was given has left.
+    /// End of the last transmission.
     pub(crate) free_at: Instant,
     pub(crate) counts: LinkCounts,
 }
@@ -227,7 +231,7 @@ impl Wire {
         self.loss.0 > 0 && self.random.random_range(0..Billionths::ONE.0) < self.loss.0
     }
 
-    /// When a packet arrives that leaves at `end`.
+    /// Arrival time of a packet leaving at `end`.
     #[inline]
     fn arrival(&mut self, end: Instant) -> Instant {
         let mut arrival = end + self.delay;
@@ -240,7 +244,7 @@ impl Wire {
     }
 }
 
-/// A port's work at one instant: what leaves goes onto the wire, and all is written down.
+/// Observer of a port: puts transmitted packets onto the wire and updates all counts.
 pub(crate) struct Work<'a, P> {
     pub(crate) wire: &'a mut Wire,
     pub(crate) books: &'a mut Books<P>,

@@ -1,7 +1,8 @@
-//! The log of a simulation: all that happens, a line of JSON each, for whoever wants to check it or draw it.
+//! Event log of a simulation: one line of JSON for each event, for checks and drawings.
 //!
-//! The first line tells of the network, the others of one event each in the order in which things happened. Times are picoseconds; packets and
-//! flows are numbered from 0 upwards as they begin. [`verify`](crate::verify::verify) checks such a log without knowing how it came about.
+//! The first line describes the network; each other line is an event, in the order of occurrence.
+//! Times are picoseconds; packets and flows are numbered from 0 in the order of their start.
+//! [`verify`](crate::verify::verify) checks a log without knowledge of the simulation behind it.
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
@@ -25,16 +26,16 @@ pub const FORMAT: u32 = 2;
 pub struct Header {
     /// [`FORMAT`].
     pub format: u32,
-    /// How many nodes there are.
+    /// Number of nodes.
     pub nodes: u32,
-    /// Their names, for whoever reads it; empty if there are none.
+    /// Node names, for readers; empty if nodes have no names.
     #[serde(default)]
     pub names: Vec<String>,
     /// The links, in the order of their numbers.
     pub links: Vec<LinkRecord>,
 }
 
-/// A link, as the log tells of it.
+/// A link in the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkRecord {
@@ -46,21 +47,21 @@ pub struct LinkRecord {
     pub rate: u64,
     /// Propagation delay.
     pub delay: u64,
-    /// Up to so much more.
+    /// Upper bound of the random extra delay.
     pub jitter: u64,
-    /// Bytes that it adds to each packet.
+    /// Bytes added to each packet by the link.
     pub overhead: u32,
-    /// Whether packets may be lost on it.
+    /// Whether the wire may lose packets.
     pub loses: bool,
-    /// Its discipline with parameters.
+    /// The discipline with parameters.
     pub queue: String,
-    /// What its queue holds.
+    /// Capacity of the queue.
     pub limit: Limits,
-    /// What its queue promises about order.
+    /// The order of packets promised by the queue.
     pub order: Order,
-    /// Whether it interrupts packets: a packet's transmission is told when it ends.
+    /// Whether the link is preemptive: a transmission is logged at the end.
     pub preempts: bool,
-    /// Time for which it may stand still before a packet, while its queue decides; left out if that takes none.
+    /// Decision cost: how long the link may be idle before each packet; left out if zero.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub decision: u64,
 }
@@ -70,13 +71,13 @@ const fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What may wait in a queue, the packet on the link not counted. Both bounds hold at once; None is no bound.
+/// Capacity of a queue, without the packet on the link. Both bounds hold at once; None is no bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Packets.
     pub packets: Option<u64>,
-    /// Bytes, with what the link adds to each packet.
+    /// Bytes, with the link's overhead for each packet.
     pub bytes: Option<u64>,
 }
 
@@ -94,57 +95,58 @@ impl fmt::Display for Limits {
     }
 }
 
-/// What a queue promises about the order of packets.
+/// Order of packets promised by a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// All leave as they came.
+    /// All packets leave in the order of arrival.
     Fifo,
-    /// Those of each flow leave as they came.
+    /// Packets of one flow leave in the order of arrival.
     PerFlow,
-    /// Nothing.
+    /// No promise.
     Any,
 }
 
-/// What happened to whom: flows, packets, nodes and links by their numbers.
+/// An event; flows, packets, nodes and links are given by number.
 #[allow(missing_docs, reason = "the variants say it")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
-    /// A flow begins.
+    /// A flow starts.
     Open { flow: u64, from: u32, to: u32 },
-    /// A packet is sent by its agent, of so many bytes; `back` if it goes from the flow's end to its beginning.
+    /// An agent sends a packet of `len` bytes; `back` for a packet from the flow's destination to
+    /// the source.
     Send { packet: u64, flow: u64, len: u32, back: bool },
-    /// A packet comes to a link's queue.
+    /// A packet arrives at a link's queue.
     Arrive { packet: u64, link: u32 },
-    /// A packet gets the link, until `end`; or has had it, if the link interrupts packets.
+    /// A packet has the link until `end`. On a preemptive link the line comes at the end.
     Transmit { packet: u64, link: u32, end: u64 },
     /// A link's queue drops a packet.
     Drop { packet: u64, link: u32, reason: String },
-    /// A packet that has left the queue will not arrive.
+    /// A packet has left the queue and is lost on the wire.
     Lose { packet: u64, link: u32 },
-    /// A packet is at the end of its route.
+    /// A packet reaches the end of its route.
     Deliver { packet: u64 },
     /// Edge-CoDel drops a packet at the end of its route.
     EdgeDrop { packet: u64 },
-    /// A flow has ended, and so many of its packets were sent and delivered, replies not counted.
+    /// A flow has ended, with the numbers of packets sent and delivered; replies are not counted.
     Close { flow: u64, sent: u64, delivered: u64 },
     /// The simulation ends here; packets may still be on their way.
     End,
 }
 
-/// A line of the log but the first.
+/// A line of the log after the first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// When.
+    /// Time in picoseconds.
     pub time: u64,
-    /// What.
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
 
 impl Order {
-    /// As the log has it.
+    /// Name in the log.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Fifo => "fifo",
@@ -153,14 +155,15 @@ impl Order {
         }
     }
 
-    /// What the registry says of a link's discipline, or of those of its tree: a flow stays in one leaf.
+    /// Order promised by a link's discipline, or by the disciplines of its tree (a flow stays in
+    /// one leaf).
     fn of_link(link: &LinkConfig) -> Self {
         let Some(tree) = &link.tree else { return Self::of(&link.queue) };
         let reorders = tree.config().nodes().any(|node| Self::of(&node.spec) == Self::Any);
         if reorders { Self::Any } else { Self::PerFlow }
     }
 
-    /// What the registry says of a queue's discipline.
+    /// Order promised by a queue's discipline, from the registry.
     pub(crate) fn of(queue: &Spec) -> Self {
         let info = queue.discipline.info();
         match (info.name, info.reorders) {
@@ -185,21 +188,21 @@ impl LinkRecord {
             limit: Limits::of(&link.queue),
             order: Order::of_link(link),
             preempts: preempts(&link.queue),
-            // A link whose decisions have no cost that can be told runs in no simulation.
+            // No simulation accepts a link without a valid decision cost.
             decision: link.decision_cost().unwrap_or_default().as_picos(),
         }
     }
 }
 
 impl Header {
-    /// Of a network.
+    /// The header for a network.
     pub fn of(network: &Network) -> Self {
         let nodes = network.nodes() as u32;
         let names = (0..nodes).map(|node| network.name(NodeId(node))).collect();
         Self { format: FORMAT, nodes, names, links: network.links().iter().map(LinkRecord::of).collect() }
     }
 
-    /// A node as people know it.
+    /// A node's name, or the number if there are no names.
     pub fn name(&self, node: u32) -> String {
         self.names.get(node as usize).map_or_else(|| node.to_string(), Clone::clone)
     }
@@ -214,7 +217,7 @@ pub struct Log<W: Write> {
 }
 
 impl<W: Write> Log<W> {
-    /// A log of what will happen in a network.
+    /// A log of events in a network. Writes the header line.
     pub fn new(output: W, network: &Network) -> Self {
         let header = Header::of(network);
         let preempts = header.links.iter().map(|link| link.preempts).collect();
@@ -223,10 +226,10 @@ impl<W: Write> Log<W> {
         log
     }
 
-    /// Writes the last line.
+    /// Writes the last line and flushes the output.
     ///
     /// # Errors
-    /// Something could not be written, now or before.
+    /// A write failed, now or before.
     pub fn finish(&mut self, now: Instant) -> io::Result<()> {
         self.event(now, Event::End);
         self.output.flush()?;

@@ -1,4 +1,4 @@
-//! Nodes and links.
+//! Network: nodes and links.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,24 +36,24 @@ impl LinkId {
     }
 }
 
-/// What kind of link: queues are set and results are summed by it.
+/// Class of a link: scenarios set queues by class, and results are summed by class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkClass {
     /// Between routers of the core.
     #[default]
     Core,
-    /// Any other that leaves a router: to an edge router, from one, to a host.
+    /// Any other link leaving a router: to or from an edge router, or to a host.
     Edge,
-    /// Leaves a host: its queue is the host's network interface.
+    /// Leaves a host: the queue is the host's network interface.
     Host,
 }
 
 impl LinkClass {
-    /// All of them.
+    /// All classes.
     pub const ALL: [Self; 3] = [Self::Core, Self::Edge, Self::Host];
 
-    /// Its name in scenarios and results.
+    /// Name in scenarios and results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Core => "core",
@@ -78,37 +78,38 @@ impl FromStr for LinkClass {
     }
 }
 
-/// One way of a link: its queue and its wire.
+/// One direction of a link: queue and wire.
 #[derive(Debug, Clone)]
 pub struct LinkConfig {
-    /// Where it begins.
+    /// The node at the beginning.
     pub from: NodeId,
-    /// Where it ends.
+    /// The node at the end.
     pub to: NodeId,
-    /// Its rate.
+    /// The rate.
     pub rate: Rate,
-    /// Its propagation delay.
+    /// The propagation delay.
     pub delay: Duration,
-    /// What orders its queue, with its limit.
+    /// The queue's discipline and limit.
     pub queue: Spec,
-    /// A tree that orders its queue in place of that discipline, whose limit stays.
+    /// A tree in place of the queue's discipline; the limit of `queue` stays.
     pub tree: Option<Arc<TreeFile>>,
-    /// The part of its packets that do not survive the wire, each for itself.
+    /// Share of packets lost on the wire, each packet independently.
     pub loss: Billionths,
-    /// Up to so much more delay, drawn evenly for each packet. Packets keep their order.
+    /// Upper bound of the random extra delay, drawn uniformly for each packet. Packets keep their
+    /// order.
     pub jitter: Duration,
-    /// Bytes that it adds to each packet.
+    /// Bytes added to each packet.
     pub overhead: u32,
-    /// What kind of link it is.
+    /// The class.
     pub class: LinkClass,
-    /// What it counts where routes go by cost.
+    /// The cost in routing by cost.
     pub cost: u64,
-    /// Time that each decision of its queue takes: the link stands still.
+    /// Time for each decision of the queue, during which the link is idle.
     pub decision: DecisionCost,
 }
 
 impl LinkConfig {
-    /// A link of the core that loses nothing, delays all alike, adds nothing and costs 1.
+    /// A core link without loss, jitter, overhead or decision cost, with routing cost 1.
     pub const fn new(from: NodeId, to: NodeId, rate: Rate, delay: Duration, queue: Spec) -> Self {
         let (loss, jitter) = (Billionths(0), Duration::ZERO);
         Self {
@@ -127,15 +128,16 @@ impl LinkConfig {
         }
     }
 
-    /// What orders its queue, in words: a discipline as `tc` writes it, or `tree` and its name.
+    /// The queue's discipline as `tc` writes it, or `tree` and the name of the tree.
     pub fn ordering(&self) -> String {
         self.tree.as_ref().map_or_else(|| self.queue.discipline.to_string(), |tree| format!("{TREE} {}", tree.name()))
     }
 
-    /// Time that each decision of its queue takes.
+    /// Time for each decision of the queue.
     ///
     /// # Errors
-    /// The table has none for its discipline, or decisions cost time on a link that interrupts packets.
+    /// The table has no entry for the discipline, or the link is preemptive and its decisions cost
+    /// time.
     pub fn decision_cost(&self) -> Result<Duration, ConfigError> {
         let discipline = if self.tree.is_some() { TREE } else { self.queue.discipline.name() };
         let wrong = |parameter: &str, expected: String| ConfigError::BadValue { discipline, parameter: parameter.to_owned(), expected };
@@ -149,7 +151,7 @@ impl LinkConfig {
         Ok(cost)
     }
 
-    /// The disciplines that order its queue: one, or those of all nodes of a tree.
+    /// The disciplines of the queue: one, or those of all nodes of a tree.
     pub fn disciplines(&self) -> Vec<&AnyDiscipline> {
         match &self.tree {
             Some(tree) => tree.config().nodes().map(|node| &node.spec.discipline).collect(),
@@ -158,27 +160,27 @@ impl LinkConfig {
     }
 }
 
-/// What a link is called, by the names of its ends: FROM > TO.
+/// Name of a link, from the names of both ends: FROM > TO.
 pub fn link_name(from: &str, to: &str) -> String {
     format!("{from} > {to}")
 }
 
-/// What stands before the name of a tree where else a discipline stands.
+/// Prefix of a tree's name, where a discipline could stand.
 pub(crate) const TREE: &str = "tree";
 
-/// What is wrong with a network.
+/// A fault in a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkError {
-    /// There is no way from one node to the other.
+    /// There is no route from the first node to the second.
     #[error("there is no way from node {} to node {}", .0.0, .1.0)]
     Unroutable(NodeId, NodeId),
-    /// A route to where it begins.
+    /// Source and destination of a route are the same node.
     #[error("node {} needs no way to itself", .0.0)]
     SameNode(NodeId),
     /// There is no such node.
     #[error("there is no node {}", .0.0)]
     NoNode(NodeId),
-    /// The node has that name.
+    /// The name is already in use, by this node.
     #[error("node {} has that name", .0.0)]
     NameTaken(NodeId),
 }
@@ -187,7 +189,7 @@ pub enum NetworkError {
 #[derive(Debug, Clone, Default)]
 pub struct Network {
     links: Vec<LinkConfig>,
-    /// Links that leave each node.
+    /// Outgoing links of each node.
     leaving: Vec<Vec<LinkId>>,
     /// Empty for a node without a name.
     names: Vec<String>,
@@ -196,17 +198,17 @@ pub struct Network {
 }
 
 impl Network {
-    /// A new node without a name.
+    /// Adds a node without a name.
     pub fn add_node(&mut self) -> NodeId {
         self.leaving.push(Vec::new());
         self.names.push(String::new());
         NodeId((self.leaving.len() - 1) as u32)
     }
 
-    /// A new node with a name.
+    /// Adds a node with a name.
     ///
     /// # Errors
-    /// Another one has that name.
+    /// Another node has the same name.
     pub fn add_named(&mut self, name: &str) -> Result<NodeId, NetworkError> {
         if let Some(node) = self.named.get(name) {
             return Err(NetworkError::NameTaken(*node));
@@ -217,10 +219,10 @@ impl Network {
         Ok(node)
     }
 
-    /// A new link, one way. Both its ends must be there.
+    /// Adds a link in one direction, between existing nodes.
     ///
     /// # Errors
-    /// One of them is not.
+    /// One of the nodes does not exist.
     pub fn add_link(&mut self, link: LinkConfig) -> Result<LinkId, NetworkError> {
         self.check(link.from)?;
         self.check(link.to)?;
@@ -230,17 +232,17 @@ impl Network {
         Ok(id)
     }
 
-    /// Chooses how packets find their way. What is said last counts, once a simulation begins.
+    /// Sets how routes are chosen. The last setting before a simulation starts counts.
     pub const fn set_routing(&mut self, routing: Routing) {
         self.routing = routing;
     }
 
-    /// How packets find their way.
+    /// How routes are chosen.
     pub const fn routing(&self) -> Routing {
         self.routing
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.leaving.len()
     }
@@ -250,22 +252,22 @@ impl Network {
         &self.links
     }
 
-    /// A link, to change its wire or its queue. Its ends stay.
+    /// A link, to change its wire or queue. The ends are fixed.
     pub fn link_mut(&mut self, link: LinkId) -> Option<LinkMut<'_>> {
         self.links.get_mut(link.index()).map(LinkMut)
     }
 
-    /// The links that leave a node, in the order of their numbers.
+    /// The outgoing links of a node, in the order of their numbers.
     pub fn leaving(&self, node: NodeId) -> &[LinkId] {
         self.leaving.get(node.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// The node of that name.
+    /// The node with a name.
     pub fn named(&self, name: &str) -> Option<NodeId> {
         self.named.get(name).copied()
     }
 
-    /// A node's name, or its number if it has none.
+    /// A node's name, or the number if the node has no name.
     pub fn name(&self, node: NodeId) -> String {
         self.names.get(node.index()).filter(|name| !name.is_empty()).map_or_else(|| node.0.to_string(), Clone::clone)
     }
@@ -275,10 +277,11 @@ impl Network {
         self.leaving(from).iter().copied().find(|link| self.links[link.index()].to == to)
     }
 
-    /// The links of the route that a flow takes, the first of its pair where several are as short.
+    /// The links on the route between two nodes: the route of flow number 0, if flows are spread
+    /// over several.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no route.
     pub fn route(&self, from: NodeId, to: NodeId) -> Result<Vec<LinkId>, NetworkError> {
         let mut routes = Routes::default();
         let route = routes.between(self, from, to)?;
@@ -291,7 +294,8 @@ impl Network {
         if node.index() < self.leaving.len() { Ok(()) } else { Err(NetworkError::NoNode(node)) }
     }
 
-    /// How long a packet of `len` bytes takes over some links if it waits nowhere: the tmin of the paper on universal packet scheduling.
+    /// Time of a packet of `len` bytes over some links without waiting: tmin in the paper on
+    /// universal packet scheduling.
     pub fn fastest(&self, links: impl IntoIterator<Item = LinkId>, len: u32) -> Duration {
         let time = |link: LinkId| {
             let LinkConfig { rate, delay, overhead, .. } = self.links[link.index()];
@@ -301,53 +305,53 @@ impl Network {
     }
 }
 
-/// A link of a network, but for its ends.
+/// Mutable access to a link of a network, except to its ends.
 #[derive(Debug)]
 pub struct LinkMut<'a>(&'a mut LinkConfig);
 
 impl LinkMut<'_> {
-    /// Sets its rate.
+    /// Sets the rate.
     pub const fn set_rate(&mut self, rate: Rate) {
         self.0.rate = rate;
     }
 
-    /// Sets its delay.
+    /// Sets the propagation delay.
     pub const fn set_delay(&mut self, delay: Duration) {
         self.0.delay = delay;
     }
 
-    /// Sets what orders its queue.
+    /// Sets the queue's discipline and limit, in place of any tree.
     pub fn set_queue(&mut self, queue: Spec) {
         (self.0.queue, self.0.tree) = (queue, None);
     }
 
-    /// Has a tree order its queue, with this limit.
+    /// Sets a tree in place of the queue's discipline, with this limit.
     pub fn set_tree(&mut self, tree: Arc<TreeFile>, limit: Limit) {
         let discipline = AnyDiscipline::Fifo(roundelay::schedulers::fifo::Config);
         (self.0.queue, self.0.tree) = (Spec { discipline, limit: Some(limit) }, Some(tree));
     }
 
-    /// Sets the part of its packets that the wire loses.
+    /// Sets the share of packets lost on the wire.
     pub const fn set_loss(&mut self, loss: Billionths) {
         self.0.loss = loss;
     }
 
-    /// Sets how much delay varies.
+    /// Sets the upper bound of the random extra delay.
     pub const fn set_jitter(&mut self, jitter: Duration) {
         self.0.jitter = jitter;
     }
 
-    /// Sets the bytes that it adds to each packet.
+    /// Sets the bytes added to each packet.
     pub const fn set_overhead(&mut self, overhead: u32) {
         self.0.overhead = overhead;
     }
 
-    /// Sets what decisions of its queue cost.
+    /// Sets the time for each decision of the queue.
     pub fn set_decision(&mut self, decision: DecisionCost) {
         self.0.decision = decision;
     }
 
-    /// Sets what it counts where routes go by cost.
+    /// Sets the cost in routing by cost.
     pub const fn set_cost(&mut self, cost: u64) {
         self.0.cost = cost;
     }

@@ -1,12 +1,17 @@
-//! What links carry, as a capture that other tools open: each link an interface, each packet as it gets the link, or as it has left
-//! one that interrupts packets, so that times never step back.
+//! Packet capture of all links in pcapng format: each link is an interface. A packet is recorded at
+//! the start of its transmission, or at the end on a preemptive link, and timestamps never
+//! decrease.
 //!
-//! The format is pcapng (draft-ietf-opsawg-pcapng), times are in nanoseconds, rounded down (Wireshark misreads picoseconds). Packets are bare IPv4 with the
-//! headers alone; beside them stands what they take of the link, which is more than the IPv4 packet by the link's overhead and by what no header can tell of.
-//! A node's address is 10 and its number, a flow's ports are made of its number. A packet's own number is in the identification field, modulo 2^16.
+//! The format is pcapng (draft-ietf-opsawg-pcapng). Timestamps are in nanoseconds, rounded down
+//! (Wireshark misreads picoseconds). Packets are raw IPv4, headers only. The original length is the
+//! packet's length on the link: the IPv4 length, the link's overhead, and any bytes without a place
+//! in the headers. A node's address is 10.0.0.0/8 plus the node's number; ports are made of the
+//! flow number. The identification field is the packet number modulo 2^16.
 //!
-//! A SYN has number 0 and the first byte of data number 1, modulo 2^32, on both sides. What a segment has beside its data is header: options fill it as far as
-//! they fit, and selective acknowledgements for which a connection counts no bytes are left out. There is no FIN, as in the model.
+//! A SYN has sequence number 0 and the first byte of data number 1, modulo 2^32, in both
+//! directions. All bytes of a segment beside its data are header, filled with options as far as
+//! they fit; selective acknowledgements without bytes in the model are left out. There is no FIN,
+//! as in the model.
 
 mod headers;
 
@@ -27,26 +32,26 @@ use headers::Origin;
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const PACKET: u32 = 6;
-/// Link type: IPv4 without anything around it.
+/// Link type: raw IPv4.
 const RAW_IPV4: u16 = 228;
-/// The unit of times: a negative power of ten of a second.
+/// The unit of timestamps: a negative power of ten of a second.
 const NANOSECONDS: u8 = 9;
-/// Bytes of a node's name in an interface's.
+/// Most bytes of a node's name in an interface's name.
 const LONGEST_NAME: usize = 120;
 
 /// A [`Probe`] that writes the capture.
 #[derive(Debug)]
 pub struct Pcapng<W: Write> {
     output: BufWriter<W>,
-    /// The ends of the flows that are alive, and their code points.
+    /// Ends and DSCP of the flows alive.
     flows: BTreeMap<FlowNumber, ([NodeId; 2], u8)>,
-    /// By group.
+    /// DSCP by group.
     code_points: Vec<u8>,
     interfaces: Vec<Interface>,
     failure: Option<io::Error>,
 }
 
-/// What is to be known of a link.
+/// The properties needed of a link.
 #[derive(Debug, Clone, Copy)]
 struct Interface {
     preempts: bool,
@@ -71,17 +76,17 @@ impl<W: Write> Pcapng<W> {
         capture
     }
 
-    /// The same, with the marks of the groups that flows are of; without them, and of other groups, packets have code point 0.
+    /// Adds the marks of groups, in the order of group numbers; flows of other groups have DSCP 0.
     #[must_use]
     pub fn with_marks(mut self, groups: impl IntoIterator<Item = Marks>) -> Self {
         self.code_points = groups.into_iter().map(|marks| marks.dscp).collect();
         self
     }
 
-    /// Writes what is not written yet.
+    /// Flushes the output.
     ///
     /// # Errors
-    /// Something could not be written, now or before.
+    /// A write failed, now or before.
     pub fn finish(&mut self) -> io::Result<()> {
         self.output.flush()?;
         self.failure.take().map_or(Ok(()), Err)
@@ -107,7 +112,7 @@ impl<W: Write> Pcapng<W> {
     }
 }
 
-/// As much of a node's name as fits: an option has room for 65,535 bytes, a screen for fewer.
+/// Truncates a node's name: an option has room for 65,535 bytes, a screen for fewer.
 fn cut(name: &str) -> &str {
     let len = (0..=name.len().min(LONGEST_NAME)).rfind(|len| name.is_char_boundary(*len));
     &name[..len.unwrap_or(0)]
@@ -144,9 +149,9 @@ impl<W: Write> Probe for Pcapng<W> {
             Content::Segment(segment) => origin.segment(segment, len),
             Content::Bytes | Content::Number(_) => origin.datagram(len),
         };
-        // When it is heard of: a time before would come after later ones.
+        // The time of this call: an earlier time would break the order of timestamps.
         let nanos = if preempts { end } else { start }.as_picos() / 1000;
-        // Fewer bytes than headers: a simulation need not have room for them.
+        // A simulated packet may be shorter than its headers.
         let len = packet.len.max(headers.len);
         let words = [link.0, (nanos >> 32) as u32, nanos as u32, headers.bytes.len() as u32, len];
         let mut block = Vec::with_capacity(4 * words.len() + headers.bytes.len() + 3);

@@ -1,4 +1,4 @@
-//! Whoever wants to know what happens.
+//! Probe: an observer of all events in a simulation.
 
 use roundelay::{DropReason, Duration, Instant, Packet};
 
@@ -6,48 +6,52 @@ use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::network::{LinkId, NodeId};
 
-/// What came of a transfer, as its agent tells: of a flow over TCP, or of one response or segment of it.
+/// Result of a transfer, reported by its agent: of a TCP flow, or of one response or segment of a
+/// flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report {
-    /// Bytes that its receiver has, each counted once, headers not.
+    /// Payload bytes at the receiver, each counted once, without headers.
     pub bytes: u64,
-    /// When it began: the flow was opened, the request was made.
+    /// Start of the transfer: the flow was opened, or the request was made.
     pub start: Instant,
-    /// When its receiver had the last of these bytes, and all before it.
+    /// When the receiver had all these bytes.
     pub delivered: Instant,
-    /// When its sender knew. None if it does not yet.
+    /// When the sender knew. None: not yet.
     pub acknowledged: Option<Instant>,
-    /// Whether this is all of it: it was not cut off.
+    /// Whether the transfer is complete, not cut off.
     pub is_complete: bool,
-    /// Whether it is of a transfer at all. If not, it only tells what was counted after the last one.
+    /// Whether the report is about a transfer. If false, only the counts since the last report
+    /// matter.
     pub is_transfer: bool,
-    /// Segments that were sent again since the last report of its connection.
+    /// Segments retransmitted since the last report of the connection.
     pub retransmissions: u64,
-    /// Timeouts of senders since then.
+    /// Retransmission timeouts since the last report.
     pub timeouts: u64,
-    /// The mean time of its segments to the receiver and of what answered them back, the time that the receiver took not counted.
+    /// Mean round-trip time: delay of segments to the receiver plus delay of their answers back,
+    /// without the receiver's own delay.
     pub round_trip: Duration,
 }
 
 impl Report {
-    /// From its beginning until its receiver had it all.
+    /// From the start until the receiver had all bytes.
     pub const fn completion_time(&self) -> Duration {
         self.delivered.since(self.start)
     }
 
-    /// From its beginning until its sender knew that its receiver had it all: when a flow is over for ns-2.
+    /// From the start until the sender knew that the receiver had all bytes: the flow completion
+    /// time of ns-2.
     pub fn acknowledged_after(&self) -> Option<Duration> {
         self.acknowledged.map(|at| at.since(self.start))
     }
 
-    /// Bits per second until its receiver had it all; 0 if it took no time.
+    /// Bits per second until the receiver had all bytes; 0 for a transfer in no time.
     pub fn goodput(&self) -> f64 {
         let seconds = self.completion_time().as_secs_f64();
         if seconds > 0.0 { self.bytes as f64 * 8.0 / seconds } else { 0.0 }
     }
 }
 
-/// What senders did to repair losses.
+/// Loss repair by senders.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Effort {
     pub(crate) retransmissions: u64,
@@ -62,42 +66,46 @@ impl std::ops::Add for Effort {
     }
 }
 
-/// Hears of everything, in the order in which it happens, and may label packets at each node. What is not asked for costs nothing.
+/// Observer of all events, in the order of occurrence; may also write header fields at each node.
+/// Methods not implemented cost nothing.
 ///
-/// `packet.len` is what it takes of the link that it is on, with that link's overhead; at its end it is what its agent sent.
+/// `packet.len` includes the overhead of the current link; on delivery it is the length sent by the
+/// agent.
 #[allow(unused_variables, reason = "by default nothing is listened to")]
 pub trait Probe {
-    /// A flow begins, of an agent of that group.
+    /// An agent of a group opens a flow.
     fn opened(&mut self, now: Instant, flow: FlowNumber, group: u32, from: NodeId, to: NodeId) {}
-    /// An agent sends a packet: it comes to the first queue of its route.
+    /// An agent sends a packet, to the first queue of its route.
     fn sent(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
-    /// A packet comes to a link's queue: may write its header anew: slack, priority, deadline. Called before the queue looks at the packet, and before [`arrived`](Self::arrived).
+    /// A packet arrives at a link's queue: may change slack, priority and deadline. Called before
+    /// [`arrived`](Self::arrived), and before the queue sees the packet.
     fn label(&mut self, now: Instant, link: LinkId, packet: &mut Packet<Carried>, cargo: &Cargo) {}
-    /// A packet comes to a link's queue.
+    /// A packet arrives at a link's queue.
     fn arrived(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {}
-    /// A packet gets a link, from the first of two instants to the second. Heard at the first; if the link
-    /// interrupts packets at the second.
+    /// A packet has the link during a span of two instants. Called at the first; on a preemptive
+    /// link, at the second.
     fn transmitted(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, span: [Instant; 2]) {}
     /// A link's queue drops a packet.
     fn dropped(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo, reason: DropReason) {}
-    /// A packet does not survive the wire. Heard as it leaves the queue.
+    /// A packet is lost on the wire. Called when the packet leaves the queue.
     fn lost(&mut self, now: Instant, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {}
-    /// Edge-CoDel drops a packet at the end of its route: the packet is not delivered.
+    /// Edge-CoDel drops a packet at the end of its route: no delivery follows.
     fn edge_dropped(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
-    /// Edge-CoDel marks a packet, which is delivered next.
+    /// Edge-CoDel marks a packet; the delivery follows.
     fn edge_marked(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
     /// A packet reaches the end of its route.
     fn delivered(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {}
-    /// An agent tells what came of a transfer.
+    /// An agent reports a transfer.
     fn reported(&mut self, now: Instant, flow: FlowNumber, report: &Report) {}
-    /// A flow has ended and none of its packets is on its way.
+    /// A flow is closed and the last of its packets has left the network.
     fn closed(&mut self, now: Instant, flow: FlowNumber, counts: &FlowCounts) {}
 }
 
-/// Nobody.
+/// Observes nothing.
 impl Probe for () {}
 
-/// Whoever stands behind a reference, somebody or nobody, or two of them: they hear the same, the first one first.
+/// A reference, an option and a pair of probes are probes; in a pair, the first one is called
+/// first.
 macro_rules! pass_on {
     ($(fn $name:ident($($argument:ident: $kind:ty),*);)*) => {
         impl<P: Probe> Probe for &mut P {

@@ -1,22 +1,22 @@
-//! Random numbers: a stream for each thing that draws, all from one seed.
+//! Random numbers: a separate stream for each user, all from one seed.
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-/// Who draws.
+/// The user of a stream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Drawer {
     Agent(u32),
     Link(u32),
-    /// Who sends to whom.
+    /// Choice of flow ends in a scenario.
     Scenario,
-    /// How long a pair of links is, by the pair's number.
+    /// Length of a pair of links, by the number of the pair.
     Length(u32),
-    /// A random network.
+    /// Generation of a random network.
     Graph,
 }
 
-/// The stream of a drawer: the same for the same seed, whatever else there is.
+/// The stream of a user: depends only on the seed and the user.
 pub(crate) fn stream(seed: u64, drawer: Drawer) -> Pcg64Mcg {
     let (kind, number) = match drawer {
         Drawer::Agent(number) => (1, number),
@@ -31,8 +31,8 @@ pub(crate) fn stream(seed: u64, drawer: Drawer) -> Pcg64Mcg {
     Pcg64Mcg::from_seed(bytes)
 }
 
-/// Spreads a number over all bits: the finaliser of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number
-/// Generators", OOPSLA 2014).
+/// Spreads a number over all bits: the finaliser of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast
+/// Splittable Pseudorandom Number Generators", OOPSLA 2014).
 pub(crate) const fn mix(number: u64) -> u64 {
     let mut bits = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,11 +1,13 @@
-//! Routes: static shortest paths.
+//! Routing: static shortest paths, with optional equal-cost multipath.
 //!
-//! Each node has a table with the next link to every destination, and packets follow these tables from node to node: the rule of ns-2's
-//! static routing. A node's table is the tree that grows from it to the nearest node not yet in it, the lowest number of equally near ones
-//! first; a later way to a node counts only if it is strictly shorter. So of equally short routes the one through low numbers wins.
+//! Each node has a table with the next link to every destination, and packets follow these tables
+//! from node to node, as in ns-2's static routing. A node's table is a shortest-path tree
+//! (Dijkstra): the nearest node outside the tree joins next, the lowest number first among equally
+//! near nodes. A later path to a node counts only if strictly shorter. Among equally short routes
+//! the route through low numbers wins.
 //!
-//! Where load is spread, any next link on a shortest route will do, and a keyed hash of the flow chooses (RFC 2992 describes the idea and what
-//! flows make of it).
+//! With load spread over routes, each node may use any next link on a shortest route, and a keyed
+//! hash of the flow chooses (RFC 2992 describes the method and the effect on flows).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
@@ -18,24 +20,24 @@ use serde::Deserialize;
 use crate::network::{LinkConfig, LinkId, Network, NetworkError, NodeId};
 use crate::random::mix;
 
-/// What makes a route short. A link counts at least 1, so that no route goes round.
+/// Length of a link in route computation. Every link counts at least 1, so no route has a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Metric {
-    /// The number of its links.
+    /// Each link counts 1.
     #[default]
     Hops,
-    /// Its propagation delay, in picoseconds.
+    /// The propagation delay, in picoseconds.
     Delay,
-    /// The sum of its links' costs.
+    /// The link's cost.
     Cost,
 }
 
 impl Metric {
-    /// All of them.
+    /// All metrics.
     pub const ALL: [Self; 3] = [Self::Hops, Self::Delay, Self::Cost];
 
-    /// Its name in scenarios.
+    /// Name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hops => "hops",
@@ -69,38 +71,41 @@ impl FromStr for Metric {
     }
 }
 
-/// How packets find their way.
+/// How routes are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Routing {
-    /// What makes a route short.
+    /// The length of a link.
     pub metric: Metric,
-    /// Equal-cost multipath: flows are spread over all shortest routes by a hash with this key. None: all take the first.
+    /// Equal-cost multipath: the key of the hash that spreads flows over all shortest routes. None:
+    /// all flows take the first route.
     pub spread: Option<u64>,
 }
 
-/// A route: where it begins in the table of routes.
+/// A route: index of the first hop in the table of routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route(pub(crate) u32);
 
-/// Ends a route.
+/// End mark of a route.
 pub(crate) const ARRIVED: u32 = u32::MAX;
-/// No route leads there.
+/// Distance of an unreachable node.
 const UNREACHED: u64 = u64::MAX;
 
-/// The routes in use, each once. Memory grows with pairs of nodes that talk and ways between them, not with flows.
+/// The routes in use, each stored once. Memory grows with the pairs of communicating nodes and the
+/// routes between them, not with flows.
 #[derive(Debug)]
 pub(crate) struct Routes {
-    /// Links one after the other, each route ended by [`ARRIVED`]; first the route to nowhere.
+    /// Links of all routes in sequence, each route ended by [`ARRIVED`]; first the empty route
+    /// [`NOWHERE`](Self::NOWHERE).
     pub(crate) hops: Vec<u32>,
-    /// Where all flows of a pair take the same route.
+    /// Without spread: the route of each pair.
     of_pair: HashMap<(NodeId, NodeId), Route>,
-    /// Where they do not: routes by their links.
+    /// With spread: routes by their links.
     of_links: HashMap<Vec<u32>, Route>,
     /// By source: the first link to each node.
     tables: BTreeMap<NodeId, Vec<u32>>,
-    /// By destination: how far each node is from it.
+    /// By destination: the distance of each node.
     distances: BTreeMap<NodeId, Vec<u64>>,
-    /// Links that lead to each node, once they are needed.
+    /// Incoming links of each node, filled on first use.
     coming: Vec<Vec<LinkId>>,
 }
 
@@ -112,15 +117,15 @@ impl Default for Routes {
 }
 
 impl Routes {
-    /// A route without links: there is no way.
+    /// The empty route: destination unreachable.
     pub(crate) const NOWHERE: Route = Route(0);
 
-    /// The route of a pair's flow number 0.
+    /// The route of flow number 0 of a pair.
     pub(crate) fn between(&mut self, network: &Network, from: NodeId, to: NodeId) -> Result<Route, NetworkError> {
         self.of_flow(network, from, to, 0)
     }
 
-    /// The route of a flow from one node to the other. Its number matters only where load is spread.
+    /// The route of a flow from one node to the other. The flow number matters only with spread.
     pub(crate) fn of_flow(&mut self, network: &Network, from: NodeId, to: NodeId, flow: u64) -> Result<Route, NetworkError> {
         network.check(from)?;
         network.check(to)?;
@@ -133,7 +138,8 @@ impl Routes {
         }
     }
 
-    /// The route of a flow, and that of what comes back to its source: [`NOWHERE`](Self::NOWHERE) where there is none.
+    /// The routes of a flow, there and back. The route back is [`NOWHERE`](Self::NOWHERE) if there
+    /// is none.
     pub(crate) fn there_and_back(&mut self, network: &Network, from: NodeId, to: NodeId, flow: u64) -> Result<[Route; 2], NetworkError> {
         let there = self.of_flow(network, from, to, flow)?;
         match self.of_flow(network, to, from, flow) {
@@ -142,7 +148,7 @@ impl Routes {
         }
     }
 
-    /// Its links.
+    /// The links of a route.
     pub(crate) fn links(&self, route: Route) -> impl Iterator<Item = usize> + '_ {
         self.hops[route.0 as usize..].iter().take_while(|link| **link != ARRIVED).map(|link| *link as usize)
     }
@@ -171,7 +177,8 @@ impl Routes {
         route
     }
 
-    /// Each node on the way draws from the flow's hash, so that choices at one say nothing of choices at the next.
+    /// Each node on the route draws separately from the flow's hash: choices at different nodes are
+    /// independent.
     fn spread(&mut self, network: &Network, from: NodeId, to: NodeId, hash: u64) -> Result<Route, NetworkError> {
         let metric = network.routing().metric;
         self.measure(network, to);
@@ -211,7 +218,7 @@ impl Routes {
     }
 }
 
-/// The first link from a node to each other one; [`ARRIVED`] where there is none.
+/// The first link from a node to each other node; [`ARRIVED`] for an unreachable node.
 fn table(network: &Network, from: NodeId) -> Vec<u32> {
     let mut first = vec![ARRIVED; network.nodes()];
     let links = |node: NodeId| network.leaving(node).iter().map(|link| (*link, network.links()[link.index()].to));
@@ -219,9 +226,9 @@ fn table(network: &Network, from: NodeId) -> Vec<u32> {
     first
 }
 
-/// How far each node is from the root, and along which links: Dijkstra's algorithm ("A note on two problems in connexion with graphs",
-/// Numerische Mathematik 1, 1959), where of equally near nodes the one with the lowest number comes first. `improve` hears of each link that
-/// makes the way to a node shorter.
+/// Distances of all nodes from the root: Dijkstra's algorithm ("A note on two problems in connexion
+/// with graphs", Numerische Mathematik 1, 1959). Among equally near nodes the lowest number comes
+/// first. `improve` is called for each link on a shorter path to a node.
 fn grow<I: Iterator<Item = (LinkId, NodeId)>>(
     network: &Network,
     root: NodeId,
@@ -256,7 +263,7 @@ mod tests {
 
     use super::*;
 
-    /// Nodes 0 to `nodes - 1` and links both ways: ends, delay in milliseconds, cost.
+    /// Nodes 0 to `nodes - 1` and links in both directions: ends, delay in milliseconds, cost.
     fn network(nodes: u32, edges: &[(u32, u32, u64, u64)]) -> Network {
         let mut network = Network::default();
         for _ in 0..nodes {
@@ -281,7 +288,8 @@ mod tests {
         nodes(network, &network.route(NodeId(from), NodeId(to)).unwrap())
     }
 
-    /// A square with a long diagonal side: 0-1-3 and 0-2-3 are as short; 0-4-5-3 is quickest; 0-6-3 is cheapest.
+    /// Four routes from 0 to 3: 0-1-3, 0-2-3 and 0-6-3 have two hops each, 0-6-3 with the lowest
+    /// cost; 0-4-5-3 has the lowest delay.
     fn square() -> Network {
         let (ms, cost) = (10, 5);
         let edges = [(0, 2, ms, cost), (2, 3, ms, cost), (0, 1, ms, cost), (1, 3, ms, cost)];

@@ -1,4 +1,5 @@
-//! The event loop: packets arrive at queues and leave them, agents are called, and time goes from one event to the next.
+//! The event loop: packets arrive at queues and leave, agents are called, and time jumps from one
+//! event to the next.
 
 use roundelay::{ConfigError, DropReason, Duration, Ecn, FlowConfig, FlowId, Instant, Packet};
 
@@ -13,29 +14,29 @@ use crate::network::{ARRIVED, LinkId, Network, NetworkError, Route, Routes};
 use crate::probe::{Probe, Report};
 use crate::random::{Drawer, stream};
 
-/// Why a simulation could not be set up, or not go on.
+/// Why a simulation could not be set up, or could not go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SimulationError {
-    /// A link's discipline has a parameter out of its range, or does not take a flow.
+    /// A link's discipline has a parameter out of range, or rejects a flow.
     #[error("link {}: {error}", .link.0)]
     Queue {
         /// The link.
         link: LinkId,
-        /// What is wrong.
+        /// The fault.
         error: ConfigError,
     },
-    /// A flow cannot get where it should.
+    /// No route for a flow.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// There is more at once than events can be told apart for.
+    /// More links and agents than the event queue has slots for (`PLACES`).
     #[error("the links and the agents alive are more than {PLACES}")]
     TooLarge,
-    /// It goes on for too long.
+    /// More events than sequence numbers (`EVENTS`).
     #[error("more than {EVENTS} events")]
     TooLong,
 }
 
-/// An agent and its random numbers.
+/// An agent and a stream of random numbers.
 struct Seat {
     agent: Box<dyn Agent>,
     group: u32,
@@ -44,13 +45,14 @@ struct Seat {
     leaves: bool,
 }
 
-/// Packets in the network, flows, and whoever listens: what links and agents both write in.
+/// State shared by links and agents: packet arena, flow table, probe.
 #[derive(Debug)]
 pub(crate) struct Books<P> {
     pub(crate) arena: Arena,
     pub(crate) flows: Flows,
     pub(crate) probe: P,
-    /// Events so far: of two at one instant the one that was known first comes first.
+    /// Number of the last event scheduled. Of two events at one instant, the lower number comes
+    /// first.
     sequence: u64,
     packets: u64,
 }
@@ -76,7 +78,8 @@ impl<P: Probe> Books<P> {
         self.leave_network(packet, now);
     }
 
-    /// Has the flow's Edge-CoDel look at a packet at the end of its route, which it may mark or drop. Whether it was dropped.
+    /// Edge-CoDel of the flow marks, drops or passes a packet at the end of the route. Returns true
+    /// for a drop.
     fn drops_at_edge(&mut self, packet: &mut Packet<Carried>, now: Instant) -> bool {
         let cargo = self.arena.at(packet.payload.cargo);
         let Some(Flow { edge: Some(edge), counts, .. }) = self.flows.at_mut(packet.flow) else { return false };
@@ -104,7 +107,7 @@ impl<P: Probe> Books<P> {
         }
     }
 
-    /// A packet is gone; maybe its flow is, too.
+    /// Releases a packet; a closed flow ends with the last packet.
     #[inline]
     fn leave_network(&mut self, packet: &Packet<Carried>, now: Instant) {
         self.arena.release(packet.payload.cargo);
@@ -122,7 +125,7 @@ impl<P: Probe> Books<P> {
     }
 }
 
-/// A network at work.
+/// A network with agents and flows, and the current time.
 pub struct Simulation<P = ()> {
     network: Network,
     seed: u64,
@@ -133,45 +136,46 @@ pub struct Simulation<P = ()> {
     free_seats: Vec<u32>,
     spawned: u32,
     books: Books<P>,
-    /// By group: what headers say of it.
+    /// By group: protocol and DSCP in the headers of the flows.
     marks: Vec<Marks>,
-    /// By group: Edge-CoDel of its flows; empty if no group has it.
+    /// By group: Edge-CoDel of the flows; empty if no group uses Edge-CoDel.
     edges: Vec<Option<EdgeControl>>,
-    /// Whether a link has a tree, which sorts flows by their headers.
+    /// Whether any link has a tree, which sorts flows by their headers.
     has_trees: bool,
-    /// A place for each link, then one for each agent.
+    /// One slot for each link, then one for each agent.
     events: EventQueue,
-    /// Events so far.
+    /// Events handled.
     happened: u64,
-    /// Links that pick at this instant, once all that arrives at it has arrived.
+    /// Links due to pick at this instant, after all arrivals.
     due: Vec<u32>,
     commands: Vec<Command>,
 }
 
 impl Simulation {
-    /// A network with nothing in it, and nobody who listens.
+    /// An idle simulation of a network, without agents and without a probe.
     ///
     /// # Errors
-    /// A discipline's parameter is out of its range.
+    /// A discipline's parameter is out of range.
     pub fn new(network: Network, seed: u64) -> Result<Self, SimulationError> {
         Self::with_probe(network, seed, ())
     }
 }
 
 impl<P: Probe> Simulation<P> {
-    /// A network with nothing in it. The queue of link k is built with the seed plus k.
+    /// An idle simulation of a network, without agents. The queue of link k is built with the seed
+    /// plus k.
     ///
     /// # Errors
-    /// A discipline's parameter is out of its range.
+    /// A discipline's parameter is out of range.
     pub fn with_probe(network: Network, seed: u64, probe: P) -> Result<Self, SimulationError> {
         Self::with_hash_seed(network, seed, seed, probe)
     }
 
-    /// [`with_probe`](Self::with_probe) with a seed of their own for queues, which hash flows and draw from it: link k's has `hash_seed` plus k.
-    /// Sources and wires keep `seed`.
+    /// [`with_probe`](Self::with_probe) with a separate seed for hashes and random draws of queues:
+    /// the queue of link k is built with `hash_seed` plus k. Sources and wires keep `seed`.
     ///
     /// # Errors
-    /// As above.
+    /// A discipline's parameter is out of range.
     pub fn with_hash_seed(network: Network, seed: u64, hash_seed: u64, probe: P) -> Result<Self, SimulationError> {
         let links = network.links().iter().enumerate().map(|(number, config)| {
             let link = LinkId(number as u32);
@@ -204,12 +208,13 @@ impl<P: Probe> Simulation<P> {
         })
     }
 
-    /// Adds an agent of group 0 that is first called at `at`, or now if that has passed.
+    /// Adds an agent of group 0, first called at `at`, or now if `at` has passed.
     pub fn spawn(&mut self, agent: Box<dyn Agent>, at: Instant) -> AgentId {
         self.spawn_in(0, agent, at)
     }
 
-    /// [`spawn`](Self::spawn) in a group, which is told of its flows: [`Probe::opened`]. What an agent spawns is of its group.
+    /// [`spawn`](Self::spawn) in a group; [`Probe::opened`] reports the group of each flow. Agents
+    /// spawned by this agent join the same group.
     pub fn spawn_in(&mut self, group: u32, agent: Box<dyn Agent>, at: Instant) -> AgentId {
         let random = stream(self.seed, Drawer::Agent(self.spawned));
         self.spawned += 1;
@@ -231,8 +236,8 @@ impl<P: Probe> Simulation<P> {
         AgentId(number)
     }
 
-    /// Has the headers of a group's flows say this from its next flow on: where there are trees, they sort flows by it. Datagrams of best effort
-    /// where nothing is said.
+    /// Sets the header fields of a group's flows, from the next flow on; trees sort flows by these
+    /// fields. The default is UDP, best effort.
     pub fn set_marks(&mut self, group: u32, marks: Marks) {
         let group = group as usize;
         if group >= self.marks.len() {
@@ -241,10 +246,11 @@ impl<P: Probe> Simulation<P> {
         self.marks[group] = marks;
     }
 
-    /// Has Edge-CoDel look at packets with TCP data of a group's flows, from its next flow on, where they leave the network.
+    /// Applies Edge-CoDel to a group's flows, from the next flow on: to packets with TCP data, at
+    /// the node where they leave the network.
     ///
     /// # Errors
-    /// A parameter is out of its range.
+    /// A parameter is out of range.
     pub fn set_edge_control(&mut self, group: u32, control: EdgeControl) -> Result<(), ConfigError> {
         control.codel.check()?;
         let group = group as usize;
@@ -255,7 +261,7 @@ impl<P: Probe> Simulation<P> {
         Ok(())
     }
 
-    /// An agent's place in the queue of events.
+    /// An agent's slot in the event queue.
     const fn timer(&self, agent: u32) -> usize {
         self.links.len() + agent as usize
     }
@@ -266,17 +272,17 @@ impl<P: Probe> Simulation<P> {
         self.events.set(self.timer(agent), key);
     }
 
-    /// What time it is.
+    /// The current time.
     pub const fn now(&self) -> Instant {
         self.now
     }
 
-    /// Events so far: packets that have arrived at the end of a link, picks, and calls by time.
+    /// Events handled: arrivals at the end of a link, picks, and timer calls of agents.
     pub const fn events(&self) -> u64 {
         self.happened
     }
 
-    /// When something happens next. None: nothing will, unless an agent is added.
+    /// Time of the next event. None: no event is scheduled.
     pub fn next_event(&self) -> Option<Instant> {
         let (key, _) = self.events.first();
         (key != Key::NEVER).then(|| key.time())
@@ -287,28 +293,29 @@ impl<P: Probe> Simulation<P> {
         &self.network
     }
 
-    /// What has come of the flows that are alive, in the order of their numbers in queues.
+    /// Counts of the flows alive, in the order of their [`FlowId`]s.
     pub fn flows(&self) -> impl Iterator<Item = (FlowNumber, FlowCounts)> {
         self.books.flows.alive().map(|flow| (flow.number, flow.counts))
     }
 
-    /// What has come of each link.
+    /// Counts of each link.
     pub fn links(&self) -> impl Iterator<Item = LinkCounts> {
         self.links.iter().map(|link| link.wire.counts)
     }
 
-    /// For how long a link has been at work until now: of a packet on it, what has been sent. Up to a picosecond a packet too short, as packets' times
-    /// are rounded up; exact on a link that interrupts packets.
+    /// Time for which a link has transmitted until now; of the packet on the link, only the part
+    /// already sent. Up to 1 ps a packet too short, because transmission times are rounded up;
+    /// exact on a preemptive link.
     pub fn at_work(&self, link: LinkId) -> Duration {
         let (Link { port, wire, .. }, rate) = (&self.links[link.index()], self.network.links()[link.index()].rate);
         match port {
-            // The wire hears of packets when they have left.
+            // On a preemptive link the wire counts a packet when the last bit has left.
             Outlet::Preemptive(port) => port.at_work(self.now),
             _ => rate.time_of(wire.counts.bytes) - wire.free_at.since(self.now),
         }
     }
 
-    /// What waits at a link, the packet on the link not counted.
+    /// Backlog of a link's queue, without the packet on the link.
     pub fn backlog(&self, link: LinkId) -> roundelay::Backlog {
         self.links[link.0 as usize].port.backlog()
     }
@@ -318,22 +325,23 @@ impl<P: Probe> Simulation<P> {
         self.books.arena.len()
     }
 
-    /// Whoever listens.
+    /// The probe.
     pub const fn probe(&self) -> &P {
         &self.books.probe
     }
 
-    /// Whoever listens, to ask for what it has heard.
+    /// The probe, to query or change.
     pub const fn probe_mut(&mut self) -> &mut P {
         &mut self.books.probe
     }
 
-    /// Whoever listened, once all is over.
+    /// Ends the simulation and returns the probe.
     pub fn into_probe(self) -> P {
         self.books.probe
     }
 
-    /// Drops all agents: nothing more is sent, and what is on its way arrives unheard.
+    /// Drops all agents: no more packets are sent; packets on their way still arrive, with no agent
+    /// to call.
     pub fn silence(&mut self) {
         for agent in 0..self.seats.len() as u32 {
             self.seats[agent as usize] = None;
@@ -341,10 +349,11 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Lets time go on until just before `end`, or until nothing is left to happen.
+    /// Runs until just before `end`, or until no event is left.
     ///
     /// # Errors
-    /// A flow was opened between nodes that are not connected, a queue does not take it, or there are too many agents or events.
+    /// A flow was opened between unconnected nodes, a queue rejects a flow, or there are too many
+    /// agents or events.
     pub fn run(&mut self, end: Instant) -> Result<(), SimulationError> {
         let agents = self.links.len();
         loop {
@@ -371,15 +380,16 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Tells all agents that what counts begins now.
+    /// Tells all agents to start counting now (end of the warm-up).
     pub fn forget(&mut self) {
         self.seats.iter_mut().flatten().for_each(|seat| seat.agent.forget());
     }
 
-    /// Tells all agents that the run ends now, so that whoever listens hears what they have not reported.
+    /// Tells all agents that the run ends now; agents report to the probe any counts not yet
+    /// reported.
     ///
     /// # Errors
-    /// None, as long as they do no more than that.
+    /// None, if agents do nothing but report.
     pub fn end(&mut self) -> Result<(), SimulationError> {
         (0..self.seats.len() as u32).try_for_each(|agent| self.call(AgentId(agent), |agent, context| agent.end(context)))
     }
@@ -403,7 +413,8 @@ impl<P: Probe> Simulation<P> {
         self.due = due;
     }
 
-    /// The link's port picks a packet, or finds that it has none to give yet; or a packet ends on it.
+    /// The event of a link's port: a pick, with or without a packet to send, or the end of a packet
+    /// on a preemptive link.
     #[inline]
     fn work(&mut self, number: usize) {
         self.happened += 1;
@@ -413,7 +424,7 @@ impl<P: Probe> Simulation<P> {
         self.events.set(number, link.next());
     }
 
-    /// The first packet on the link arrives at its end.
+    /// The first packet in flight arrives at the end of the link.
     #[inline]
     fn deliver(&mut self, number: usize) -> Result<(), SimulationError> {
         let link = &mut self.links[number];
@@ -430,7 +441,7 @@ impl<P: Probe> Simulation<P> {
         Ok(())
     }
 
-    /// A packet comes to a link's queue.
+    /// A packet arrives at a link's queue.
     #[inline]
     fn arrive(&mut self, number: u32, mut packet: Packet<Carried>) {
         let Link { port, wire, works, overhead } = &mut self.links[number as usize];
@@ -450,7 +461,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// A packet has arrived at the end of its route.
+    /// A packet arrives at the end of its route.
     #[inline]
     fn hand_over(&mut self, mut packet: Packet<Carried>) -> Result<(), SimulationError> {
         let books = &mut self.books;
@@ -470,7 +481,7 @@ impl<P: Probe> Simulation<P> {
         heard.map_or(Ok(()), |(agent, arrival)| self.call(agent, |agent, context| agent.arrive(&arrival, context)))
     }
 
-    /// Calls an agent and does what it asks for.
+    /// Calls an agent, then executes the requested commands.
     #[inline]
     fn call(&mut self, id: AgentId, call: impl FnOnce(&mut dyn Agent, &mut Context<'_>)) -> Result<(), SimulationError> {
         let Some(seat) = &mut self.seats[id.0 as usize] else { return Ok(()) };
@@ -497,10 +508,10 @@ impl<P: Probe> Simulation<P> {
         Ok(())
     }
 
-    /// An agent sends a packet. Flows that are not open send nothing.
+    /// Sends a packet of an agent. A packet of a closed flow is ignored.
     ///
     /// # Errors
-    /// It goes back to its flow's source, and no route does.
+    /// The packet goes back to the flow's source, and there is no route back.
     #[inline]
     fn send(&mut self, packet: &Outgoing) -> Result<(), SimulationError> {
         let books = &mut self.books;
@@ -513,13 +524,18 @@ impl<P: Probe> Simulation<P> {
         flow.on_their_way += 1;
         flow.counts.sent += u64::from(direction == Direction::Forward);
         let (number, hop) = (flow.number, flow.routes[direction.index()].0);
-        let cargo =
-            Cargo { number: books.packets, flow: number, direction, sent: self.now, initial_slack: packet.slack, content: packet.content };
+        let Outgoing { flow: id, len, ecn, priority, deadline, .. } = *packet;
+        let slack = if packet.slack_has_path {
+            let path = self.routes.links(flow.routes[direction.index()]).map(|link| LinkId(link as u32));
+            packet.slack.after(self.network.fastest(path, len))
+        } else {
+            packet.slack
+        };
+        let cargo = Cargo { number: books.packets, flow: number, direction, sent: self.now, initial_slack: slack, content: packet.content };
         books.packets += 1;
         let place = books.arena.store(cargo);
         let carried = Carried { hop, cargo: place };
-        let Outgoing { flow, len, ecn, priority, slack, deadline, .. } = *packet;
-        let packet = Packet { ecn, priority, slack, deadline, ..Packet::new(flow, len, carried) };
+        let packet = Packet { ecn, priority, slack, deadline, ..Packet::new(id, len, carried) };
         books.probe.sent(self.now, &packet, books.arena.at(place));
         self.arrive(self.routes.hops[hop as usize], packet);
         Ok(())
@@ -542,14 +558,14 @@ impl<P: Probe> Simulation<P> {
         if let Some(config) = spec.config {
             for link in self.routes.links(forward) {
                 let Link { port, overhead, .. } = &mut self.links[link];
-                // A queue is told of packets as long as they are there.
+                // Queues see packets with the link's overhead.
                 let max_packet_len = config.max_packet_len.saturating_add(*overhead).min(FlowConfig::MAX_PACKET_LEN);
                 port.set_flow(id, FlowConfig { max_packet_len, ..config })
                     .map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error })?;
             }
         }
         let control = self.edges.get(group as usize).copied().flatten();
-        // Checked as it was set.
+        // `set_edge_control` has checked the parameters.
         let edge = control.and_then(|control| Edge::new(control).ok()).map(Box::new);
         self.books.flows.open(id, agent, spec, [forward, backward], edge);
         self.books.probe.opened(self.now, number, group, spec.from, spec.to);
@@ -559,7 +575,7 @@ impl<P: Probe> Simulation<P> {
         Ok(())
     }
 
-    /// Tells trees on a flow's way which leaf it goes to.
+    /// Assigns a flow to a leaf in each tree on both routes.
     fn sort(&mut self, group: u32, id: FlowId, spec: &FlowSpec, [forward, backward]: [Route; 2]) -> Result<(), SimulationError> {
         let marks = self.marks.get(group as usize).copied().unwrap_or_default();
         let there = headers::forward(self.books.flows.next_number(), [spec.from, spec.to], marks);
@@ -596,7 +612,7 @@ impl<P: Probe> Simulation<P> {
         self.leave(agent, false);
     }
 
-    /// The agent is forgotten if it wants to leave and its flows are closed.
+    /// Removes an agent that wants to leave, once all flows of the agent are closed.
     fn leave(&mut self, agent: AgentId, wants_to: bool) {
         let place = &mut self.seats[agent.0 as usize];
         let Some(seat) = place else { return };

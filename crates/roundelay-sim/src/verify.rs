@@ -1,6 +1,7 @@
-//! Checks a [log](crate::log) of a simulation. Knows nothing of how the simulation works, only what a network can do.
+//! Verification of a [log](crate::log): checks the events of a simulation against the rules of a
+//! network, independently of the simulation's code.
 //!
-//! It reads line by line and keeps what the log has told of the packets on their way and the flows that are open, no more.
+//! Reads line by line. Memory holds only the packets on their way and the open flows.
 
 mod books;
 mod link;
@@ -12,7 +13,7 @@ use serde::Serialize;
 use crate::log::{FORMAT, Header, Line};
 use books::Books;
 
-/// What a log tells of a whole simulation.
+/// Totals of a log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Verified {
     /// Events.
@@ -21,7 +22,7 @@ pub struct Verified {
     pub sent: u64,
     /// Packets delivered.
     pub delivered: u64,
-    /// Packets that queues dropped, or Edge-CoDel at the end of their route.
+    /// Packets dropped by queues, or by Edge-CoDel at the end of their route.
     pub dropped: u64,
     /// Packets lost on a wire.
     pub lost: u64,
@@ -29,93 +30,96 @@ pub struct Verified {
     pub on_their_way: u64,
 }
 
-/// How often each thing was checked.
+/// Number of checks of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Checks {
-    /// Packets that come to an end: once, and at the node that they go to if they are delivered.
+    /// Ends of packets: one for each packet, and at its destination if delivered.
     pub fates: u64,
-    /// Packets that come to a queue: at the node where their link begins.
+    /// Arrivals at a queue: at the node where the link begins.
     pub hops: u64,
-    /// Transmissions: as long as the link's rate has it, and one at a time.
+    /// Transmissions: one at a time, each as long as the link's rate requires.
     pub transmissions: u64,
-    /// Instants at which a link may not have rested before, as packets waited; one that interrupts packets must have sent all in time.
+    /// Instants with waiting packets, where a link must have been busy; a preemptive link must have
+    /// sent everything in time.
     pub rests: u64,
-    /// Packets that come off a wire: neither earlier nor later than its delay has it, in the order in which they went on.
+    /// Packets leaving a wire: within the delay and jitter of the wire, and in order.
     pub wires: u64,
-    /// Departures from queues that promise order among all packets.
+    /// Departures from queues with order among all packets.
     pub fifo: u64,
-    /// Departures from queues that promise order among the packets of a flow.
+    /// Departures from queues with order among the packets of a flow.
     pub in_flow: u64,
-    /// Flows whose own counts are those of their packets.
+    /// Flows with logged counts equal to the counts of their packets.
     pub flows: u64,
 }
 
-/// A line of a log that tells of something that cannot have happened.
+/// A line of a log with an impossible event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fault {
-    /// Its number, from 1 on.
+    /// Line number, from 1.
     pub line: u64,
-    /// What is wrong.
+    /// The fault.
     pub what: String,
-    /// The link that it is about, if there is one.
+    /// The link concerned, if any.
     pub link: Option<u32>,
-    /// Lines with faults about the same link later on, which may all follow from this one.
+    /// Number of later lines with faults about the same link, which may all follow from this one.
     pub wake: u64,
 }
 
-/// What a log tells, and whether it can be.
+/// Contents of a log and faults found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspection {
     /// The network.
     pub header: Header,
-    /// When the log ends, in picoseconds.
+    /// Time of the last line, in picoseconds.
     pub time: u64,
-    /// What it tells.
+    /// The totals.
     pub totals: Verified,
-    /// What was checked.
+    /// The checks made.
     pub checks: Checks,
-    /// The first of its faults, one a link, and those that are about no link.
+    /// The first faults, one for each link, plus any not about a link.
     pub faults: Vec<Fault>,
-    /// Whether reading stopped there, so that there may be more.
+    /// Whether reading stopped at the last of these faults; there may be more.
     pub is_cut: bool,
 }
 
-/// Why a log is not that of a network.
+/// Why a log is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    /// It could not be read.
+    /// The log could not be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A line is not one of a log.
+    /// A line is not in the format of a log.
     #[error("line {line}: {error}")]
     Format {
-        /// Its number, from 1 on.
+        /// Line number, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The fault.
         error: String,
     },
-    /// A line tells of something that cannot have happened.
+    /// A line has an impossible event.
     #[error("line {line}: {what}")]
     Impossible {
-        /// Its number, from 1 on.
+        /// Line number, from 1.
         line: u64,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
 }
 
-/// Longest first line, in bytes: a network of a million links.
+/// Longest first line, in bytes: enough for a network of a million links.
 const LONGEST_HEADER: u64 = 1 << 28;
-/// Longest other line.
+/// Longest other line, in bytes.
 const LONGEST_LINE: u64 = 1 << 12;
 
-/// Reads a log and checks that it tells of a network: every packet is delivered, dropped or lost once and travels from node to node along links;
-/// no link sends two packets at once, or faster than its rate, or rests while packets wait; no packet is faster than the wire; queues and
-/// wires keep the order that they promise and the registry's disciplines keep; queues hold no more than their limits, and are full if they say so;
-/// flows' counts are those of their packets.
+/// Reads a log and checks that a network can have produced it: every packet is delivered, dropped
+/// or lost once, and travels from node to node along links; no link sends two packets at once,
+/// sends faster than its rate, or is idle while packets wait; no packet is faster than the wire;
+/// queues and wires keep the order promised, and queues promise the order of their registry
+/// disciplines; queues hold no more than their limits, and are full when they report so; counts of
+/// flows equal the counts of their packets.
 ///
 /// # Errors
-/// It does not; with the first line that cannot be.
+/// The log is invalid or unreadable; the error names the first such line.
 pub fn verify(log: impl BufRead) -> Result<Verified, VerifyError> {
     let inspection = inspect(log, 1)?;
     match inspection.faults.into_iter().next() {
@@ -124,12 +128,13 @@ pub fn verify(log: impl BufRead) -> Result<Verified, VerifyError> {
     }
 }
 
-/// The same, but goes on after a fault, without the packet that it is about, until there are `most_faults` of them. A fault may have others in its
-/// wake: of those about one link the first is the one to look at, and the others are only counted. A log that is cut off in a line is one that
-/// stops without an end.
+/// Like [`verify`], but continues after a fault, without the packet concerned, until there are
+/// `most_faults` faults. One fault may cause others: of several faults about one link the first is
+/// returned, and the others are only counted. A log that is cut off inside a line is a log without
+/// an end.
 ///
 /// # Errors
-/// It cannot be read, or a line is not one of a log.
+/// The log cannot be read, or a line is not in the format of a log.
 pub fn inspect(log: impl BufRead, most_faults: usize) -> Result<Inspection, VerifyError> {
     let mut lines = Lines { log, text: Vec::new(), number: 0 };
     let header = header(&mut lines)?;
@@ -157,7 +162,7 @@ pub fn inspect(log: impl BufRead, most_faults: usize) -> Result<Inspection, Veri
     Ok(Inspection { header, time, totals, checks, faults, is_cut })
 }
 
-/// The first line, of whatever version.
+/// Reads the first line, after a check of the format version.
 fn header(lines: &mut Lines<impl BufRead>) -> Result<Header, VerifyError> {
     #[derive(serde::Deserialize)]
     struct Version {
@@ -179,16 +184,16 @@ fn header(lines: &mut Lines<impl BufRead>) -> Result<Header, VerifyError> {
     serde_json::from_slice(&lines.text).map_err(|error| wrong(in_line(&error)))
 }
 
-/// The lines of a log, one at a time.
+/// Reads the lines of a log one by one.
 struct Lines<R> {
     log: R,
     text: Vec<u8>,
-    /// Of the line that was read last.
+    /// Number of the last line read.
     number: u64,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Reads a line as it stands; none is left at the end.
+    /// Reads a raw line; empty at the end of the log.
     fn read(&mut self, longest: u64) -> Result<(), VerifyError> {
         self.text.clear();
         let len = (&mut self.log).take(longest).read_until(b'\n', &mut self.text)?;
@@ -199,7 +204,7 @@ impl<R: BufRead> Lines<R> {
         Ok(())
     }
 
-    /// None at the end, and in the middle of a line that is cut off.
+    /// Parses the next line. None at the end of the log, or in a line that is cut off.
     fn next<'a, T: serde::Deserialize<'a>>(&'a mut self, longest: u64) -> Result<Option<T>, VerifyError> {
         self.read(longest)?;
         if self.text.is_empty() {
@@ -211,13 +216,13 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Whether the line that was read last is not cut off.
+    /// Whether the last line read is complete.
     fn is_whole(&self) -> bool {
         self.text.last().is_none_or(|last| *last == b'\n')
     }
 }
 
-/// What is wrong, without the reader's own count of lines, which are all its first.
+/// The error without serde's line number, which is always 1 here.
 fn in_line(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or(text.clone(), |(what, _)| format!("{what} at column {}", error.column()))

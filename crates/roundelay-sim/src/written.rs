@@ -1,7 +1,7 @@
-//! Quantities as people write them: numbers with their units, in quotes.
+//! Quantities with units in scenarios: a number and a unit, in quotes.
 //!
-//! A bare number is taken only where there is but one unit: bytes, packets, shares. A time without a unit would be microseconds to `tc` and seconds
-//! to most people, so it is refused.
+//! A bare number is accepted only for quantities with one possible unit: bytes, packets, shares. A
+//! time without a unit is rejected: `tc` reads microseconds, most people mean seconds.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,18 +18,18 @@ use crate::decision::DecisionCost;
 use crate::network::TREE;
 use crate::sources::{SlackRule as _, Urgency};
 
-/// What can be written.
+/// A quantity readable from text.
 pub(crate) trait Written: Sized {
-    /// What stands in messages: "a rate, as in \"10mbit\"".
+    /// Description in error messages: "a rate, as in \"10mbit\"".
     const EXPECTED: &'static str;
-    /// What is added for numbers below zero.
+    /// Addition to error messages for negative numbers.
     const RANGE: &'static str = "";
 
     /// # Errors
-    /// What is wrong with it.
+    /// A message on the fault.
     fn from_text(text: &str) -> Result<Self, String>;
 
-    /// From a number without a unit, if that is clear.
+    /// Reads a number without a unit, if the unit is clear.
     fn from_number(number: u64) -> Option<Self> {
         let _ = number;
         None
@@ -71,7 +71,7 @@ impl Written for Duration {
     const RANGE: &'static str = ", legal range from 0";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        // What tc reads into a time without a unit is of no use here: there must be one.
+        // `tc` accepts a time without a unit; here a unit is required.
         if !has_unit(text) {
             return Err(no_unit(text, Self::EXPECTED));
         }
@@ -152,17 +152,17 @@ impl Written for Urgency {
 
 impl Urgency {
     /// # Errors
-    /// The rule writes no slack, or what is added to that is no time.
+    /// The rule sets no slack, or the offset is not a time.
     fn with_offset(rule: &str, offset: &str, text: &str) -> Result<Self, String> {
         let rule = Self::from_text(rule)?;
         if !rule.written().slack {
-            return Err(format!("'{text}': 'plus' is for rules with slack: slack, size, remaining, fair, cautious"));
+            return Err(format!("'{text}': 'plus' is for rules with slack: slack, size, remaining, fair, deadline, cautious"));
         }
         Duration::from_text(offset).map(|offset| rule.plus(offset))
     }
 }
 
-/// A code point of Differentiated Services.
+/// A DSCP: code point of Differentiated Services.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CodePoint(pub(crate) u8);
 
@@ -178,7 +178,7 @@ impl Written for CodePoint {
     }
 }
 
-/// What orders a queue: a discipline, or a tree of the scenario or in a file.
+/// A queue's discipline, or a tree in the scenario or in a file.
 #[derive(Debug, Clone)]
 pub(crate) enum Ordering {
     Discipline(Spec),
@@ -206,23 +206,23 @@ impl Written for Ordering {
 /// For `deserialize_with`.
 ///
 /// # Errors
-/// What stands there is none.
+/// The value is not a `V`.
 pub(crate) fn read<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<V, D::Error> {
     deserializer.deserialize_any(Any(PhantomData))
 }
 
-/// For `deserialize_with` of what may be left out.
+/// For `deserialize_with` of an optional value.
 ///
 /// # Errors
-/// What stands there is none.
+/// The value is not a `V`.
 pub(crate) fn some<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<Option<V>, D::Error> {
     read(deserializer).map(Some)
 }
 
-/// For `deserialize_with` of a pair that may be left out, as in `["500ms", "2s"]`.
+/// For `deserialize_with` of an optional pair, as in `["500ms", "2s"]`.
 ///
 /// # Errors
-/// There are not two, or what stands there is none.
+/// There are not two values, or one is not a `V`.
 pub(crate) fn some_two<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<Option<[V; 2]>, D::Error> {
     let values: Vec<V> = list(deserializer)?;
     let wrong = |values: Vec<V>| D::Error::custom(format!("{} values: expected two, as in [\"500ms\", \"2s\"]", values.len()));
@@ -232,12 +232,12 @@ pub(crate) fn some_two<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -
 /// For `deserialize_with` of a list.
 ///
 /// # Errors
-/// It is no list, or what stands in it is none.
+/// Not a list, or a value is not a `V`.
 pub(crate) fn list<'de, D: Deserializer<'de>, V: Written>(deserializer: D) -> Result<Vec<V>, D::Error> {
     Vec::<Item<V>>::deserialize(deserializer).map(|items| items.into_iter().map(|Item(value)| value).collect())
 }
 
-/// One of a list.
+/// An element of a list.
 struct Item<V>(V);
 
 impl<'de, V: Written> Deserialize<'de> for Item<V> {
@@ -269,23 +269,24 @@ impl<V: Written> Visitor<'_> for Any<V> {
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<V, E> {
-        // A share is the one quantity without a unit that is written with a point.
+        // A share is the only quantity without a unit and with a decimal point.
         V::from_text(&number.to_string()).map_err(|_| E::custom(wrong::<V>(number)))
     }
 }
 
-/// For `deserialize_with` of whole numbers, with their legal range. Whoever uses one checks it again, and says what it is of.
+/// For `deserialize_with` of whole numbers with a legal range. Callers check the range again: their
+/// error names the key.
 ///
 /// # Errors
-/// It is none, or far out of its range.
+/// Not a whole number, or not in the range of `V`.
 pub(crate) fn whole<'de, D: Deserializer<'de>, V: TryFrom<u64>, const LEAST: u64, const MOST: u64>(deserializer: D) -> Result<V, D::Error> {
     deserializer.deserialize_any(Whole::<V, LEAST, MOST>(PhantomData))
 }
 
-/// The same of what may be left out.
+/// Like [`whole`], for an optional value.
 ///
 /// # Errors
-/// It is none, or far out of its range.
+/// Not a whole number, or not in the range of `V`.
 pub(crate) fn some_whole<'de, D: Deserializer<'de>, V: TryFrom<u64>, const LEAST: u64, const MOST: u64>(
     deserializer: D,
 ) -> Result<Option<V>, D::Error> {
@@ -311,7 +312,7 @@ impl<V: TryFrom<u64>, const LEAST: u64, const MOST: u64> Visitor<'_> for Whole<V
     }
 }
 
-/// How quantities stand in the schema.
+/// JSON Schema of a quantity.
 pub(crate) struct InWords<V>(PhantomData<V>);
 
 macro_rules! schema {

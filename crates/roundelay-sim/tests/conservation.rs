@@ -1,5 +1,6 @@
-//! Packets are conserved at every node and at every event, on networks, disciplines and sources drawn at random. A ledger hears of each event and knows
-//! where each packet is; after each instant it is held against what ports and links count themselves, and in the end the log against the verifier.
+//! Packet conservation at every node and event, on random networks, disciplines and sources. A
+//! ledger observes each event and tracks each packet. After each instant the ledger is compared
+//! with the counts of ports and links, and at the end the log with the verifier.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +16,7 @@ use roundelay_sim::{
 };
 use roundelay_tcp::{Config, Control, Flavour};
 
-/// Where a packet is.
+/// Position of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Node(NodeId),
@@ -23,7 +24,7 @@ enum Place {
     Wire(LinkId),
 }
 
-/// What a link has done, by the ledger.
+/// Counts of a link in the ledger.
 #[derive(Debug, Clone, Copy, Default)]
 struct Account {
     arrived: u64,
@@ -52,7 +53,7 @@ struct Ledger {
     /// Ends of each link.
     ends: Vec<[NodeId; 2]>,
     links: Vec<Account>,
-    /// Of each node: packets that its agents sent, and packets for it that came.
+    /// By node: packets sent by the node's agents, and packets delivered to the node.
     sent: Vec<u64>,
     delivered: Vec<u64>,
     packets: BTreeMap<u64, (Place, FlowNumber)>,
@@ -75,7 +76,7 @@ impl Ledger {
         &mut self.links[link.0 as usize]
     }
 
-    /// The node that a packet is at now, off the wire if it was on one.
+    /// The current node of a packet, taken off the wire if necessary.
     fn reach(&mut self, packet: u64) -> NodeId {
         match self.packets.get(&packet).unwrap_or_else(|| panic!("packet {packet} is nowhere")).0 {
             Place::Node(node) => node,
@@ -91,7 +92,7 @@ impl Ledger {
         self.packets.get_mut(&packet).expect("it is there").0 = place;
     }
 
-    /// It leaves the queue of a link.
+    /// Removes a packet from the queue of a link.
     fn leave(&mut self, link: LinkId, packet: &Packet<Carried>, cargo: &Cargo) {
         assert_eq!(self.packets.get(&cargo.number).map(|(place, _)| *place), Some(Place::Queue(link)), "packet {}", cargo.number);
         let account = self.link(link);
@@ -107,14 +108,15 @@ impl Ledger {
         }
     }
 
-    /// At each event: what came into the network is what left it and what is in it; at each node what came is what left and what is held.
+    /// After each event: packets sent equal packets delivered, dropped, lost or in the network; at
+    /// each node, packets in equal packets out plus packets held.
     fn holds_at_event(&mut self) {
         self.events += 1;
         let Totals { sent, delivered, dropped, lost } = self.totals;
         assert_eq!(sent, delivered + dropped + lost + self.packets.len() as u64, "event {}", self.events);
     }
 
-    /// After each instant: the ledger's figures are those of the ports, the links and the flows.
+    /// After each instant: the ledger agrees with ports, links and flows.
     fn holds_after_instant<P: Probe>(&self, simulation: &Simulation<P>, preempts: &[bool]) {
         let now = simulation.now();
         assert_eq!(self.packets.len(), simulation.on_their_way(), "at {now}");
@@ -125,7 +127,7 @@ impl Ledger {
             let told = (counts.arrived, counts.packets, counts.dropped, counts.lost);
             assert_eq!(told, (account.arrived, account.transmitted, account.dropped, account.lost), "link {number} at {now}");
             if preempts[number] {
-                // One is on the link, of which nothing has been told.
+                // One packet is on the link and not yet reported.
                 assert!((0..=1).contains(&(account.waiting() - waiting.packets)), "link {number} at {now}");
             } else {
                 assert_eq!((account.waiting(), account.waiting_bytes), (waiting.packets, waiting.bytes), "link {number} at {now}");
@@ -134,7 +136,7 @@ impl Ledger {
             nodes[from.0 as usize] -= i128::from(account.transmitted + account.dropped.iter().sum::<u64>() + account.waiting());
             nodes[to.0 as usize] += i128::from(account.transmitted - account.lost - account.on_wire);
         }
-        // What came to a node has left it, or waits in one of its queues.
+        // A packet that came to a node has left or waits in one of the node's queues.
         assert!(nodes.iter().all(|rest| *rest == 0), "nodes keep {nodes:?} at {now}");
         for (flow, counts) in simulation.flows() {
             let Totals { sent, delivered, dropped, lost } = self.flows[&flow].1;
@@ -214,13 +216,13 @@ impl Probe for Ledger {
     }
 }
 
-/// A discipline of those there are, with a limit that is often reached.
+/// A random discipline with a small limit, to cause many drops.
 fn queue(random: &mut Pcg64Mcg, disciplines: &[AnyDiscipline]) -> Spec {
     let discipline = disciplines[random.random_range(0..disciplines.len())].clone();
     Spec { discipline, limit: Some(Limit::of_packets(random.random_range(1..80))) }
 }
 
-/// A tree of routers and links across it: there are circles, parallel links, and links that go one way only.
+/// A tree of routers plus extra links: there are cycles, parallel links and one-way links.
 fn network(random: &mut Pcg64Mcg, disciplines: &[AnyDiscipline]) -> (Network, Vec<bool>) {
     let (mut network, mut preempts) = (Network::default(), Vec::new());
     let nodes: Vec<_> = (0..random.random_range(2..9)).map(|_| network.add_node()).collect();
@@ -261,7 +263,7 @@ fn protocol(random: &mut Pcg64Mcg) -> Config {
 
 const KINDS: usize = 10;
 
-/// A source of one of ten kinds between two nodes.
+/// A source of one of ten kinds between two random nodes.
 fn source(kind: usize, random: &mut Pcg64Mcg, nodes: u32) -> Box<dyn Agent> {
     let from = random.random_range(0..nodes);
     let to = (from + random.random_range(1..nodes)) % nodes;
@@ -274,7 +276,7 @@ fn source(kind: usize, random: &mut Pcg64Mcg, nodes: u32) -> Box<dyn Agent> {
     let weight = random.random_range(1..5);
     terms.flow.config = random.random::<bool>().then(|| FlowConfig { weight, ..FlowConfig::default() });
     let rate = Rate::from_bits_per_second(random.random_range(200_000..4_000_000)).expect("a rate");
-    // Some are longer than what queues take flows' longest packets for.
+    // Some packets are longer than the maximum length known to queues.
     let packet_len = random.random_range(40..1600);
     let protocol = protocol(random);
     let times = [Duration::from_millis(10); 2];
@@ -332,7 +334,7 @@ struct Seen {
     early: u64,
 }
 
-/// One network with its sources, looked at after each instant at which anything happens.
+/// One network with sources, checked after each instant with events.
 fn check(seed: u64, disciplines: &[AnyDiscipline], seen: &mut Seen) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let (network, preempts) = network(&mut random, disciplines);

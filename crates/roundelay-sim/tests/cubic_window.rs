@@ -1,4 +1,4 @@
-//! CUBIC's window in a simulation, beside the curve that RFC 9438 has for it.
+//! CUBIC's window in a simulation, compared with the curve of RFC 9438.
 
 use std::sync::mpsc::{Sender as Notes, channel};
 
@@ -13,7 +13,7 @@ struct Sample {
     state: State,
 }
 
-/// Both ends of a connection without end, and who hears of its window.
+/// Both ends of an endless connection; sends window samples to a channel.
 struct Watched {
     spec: FlowSpec,
     flow: Option<FlowId>,
@@ -65,7 +65,7 @@ impl Agent for Watched {
     }
 }
 
-/// A minute on a link of 100 Mbit/s, a round trip of 100 ms and a queue of 400 packets.
+/// One minute on a link of 100 Mbit/s with a round trip of 100 ms and a queue of 400 packets.
 fn samples(config: Config) -> Vec<Sample> {
     let mut network = Network::default();
     let [from, to] = [network.add_node(), network.add_node()];
@@ -82,7 +82,8 @@ fn samples(config: Config) -> Vec<Sample> {
     heard.try_iter().collect()
 }
 
-/// What the curve starts from: the window when a loss was found, less if it is below the one before (section 4.7), and that after the repair.
+/// Parameters of the curve: the window at a loss, reduced if below the window at the loss before
+/// (section 4.7), and the window after the repair.
 struct Epoch {
     start: f64,
     peak: f64,
@@ -90,7 +91,8 @@ struct Epoch {
 }
 
 impl Epoch {
-    /// C (t - K)^3 + W_max, with K = cbrt((W_max - cwnd_epoch) / C) and C = 0.4 (RFC 9438, section 4.2).
+    /// C (t - K)^3 + W_max, with K = cbrt((W_max - cwnd_epoch) / C) and C = 0.4 (RFC 9438, section
+    /// 4.2).
     fn new(start: f64, peak: f64, window: f64) -> Self {
         Self { start, peak, plateau: ((peak - window) / 0.4).cbrt() }
     }
@@ -100,7 +102,8 @@ impl Epoch {
     }
 }
 
-/// Largest difference between window and curve in segments, epochs, and samples in them. Prints ten samples a second, with the curve.
+/// Largest difference between window and curve in segments, number of epochs, and number of
+/// samples. Prints ten samples a second, with the curve.
 fn differences(config: Config) -> (f64, usize, usize) {
     let (mut largest, mut epochs, mut compared, mut printed) = (0.0_f64, 0, 0, 0.0);
     let (mut before, mut peak, mut epoch) = (State::Closed, 0.0, None::<Epoch>);

@@ -1,4 +1,5 @@
-//! Sources at work on the dumbbell of the MQFQ paper, against other simulators and against what must come out.
+//! Sources on the dumbbell of the MQFQ paper, compared with other simulators and with calculated
+//! results.
 
 use roundelay::{DropReason, Duration, Instant};
 use roundelay_sim::sources::Terms;
@@ -9,7 +10,7 @@ use roundelay_sim::{Agent, FlowCounts, FlowNumber, LinkCounts, Network, NodeId, 
 
 const FLOWS: u32 = 50;
 
-/// The paper's network: senders and their receivers, and the bottleneck as the first link.
+/// The paper's network: pairs of senders and receivers; the bottleneck is the first link.
 fn dumbbell(queue: &str, pairs: u32) -> (Network, Vec<[NodeId; 2]>) {
     let queues = Queues { core: queue.parse().expect("a queue"), ..Queues::default() };
     let Topology { network, hosts, .. } = Dumbbell { pairs, ..Dumbbell::default() }.build(&queues).expect("the paper's network");
@@ -19,7 +20,7 @@ fn dumbbell(queue: &str, pairs: u32) -> (Network, Vec<[NodeId; 2]>) {
 
 const DROP_TAIL: &str = "fifo limit 100";
 
-/// What came of the flows and of the bottleneck after so many seconds.
+/// Counts of the flows and of the bottleneck after some seconds.
 fn run(seconds: u64, mut source: impl FnMut(usize, Terms) -> Box<dyn Agent>) -> (Vec<FlowCounts>, LinkCounts) {
     let (network, hosts) = dumbbell(DROP_TAIL, FLOWS);
     let mut simulation = Simulation::new(network, 1).expect("the queues are legal");
@@ -31,7 +32,7 @@ fn run(seconds: u64, mut source: impl FnMut(usize, Terms) -> Box<dyn Agent>) -> 
     (flows, simulation.links().next().expect("the bottleneck"))
 }
 
-/// 50 flows of 150 kbit/s in packets of 1000 bytes, each from its own start on.
+/// 50 flows of 150 kbit/s in packets of 1000 bytes, each with a separate start time.
 fn cbr(seconds: u64, starts: impl Fn(usize) -> Instant) -> (u64, f64) {
     let flows = cbr_flows(seconds, starts);
     (flows.iter().map(|flow| flow.delivered).sum(), jain(&flows))
@@ -51,7 +52,8 @@ fn jain(flows: &[FlowCounts]) -> f64 {
     sum * sum / (flows.len() as f64 * squares)
 }
 
-/// Starts within the first second, in nanoseconds: the first fifty numbers of Python's `random.seed(1); random.random()`, rounded down.
+/// Starts within the first second, in nanoseconds: the first fifty numbers of Python's
+/// `random.seed(1); random.random()`, rounded down.
 const STARTS: [u64; 50] = [
     134_364_244,
     847_433_736,
@@ -105,8 +107,8 @@ const STARTS: [u64; 50] = [
     670_305_566,
 ];
 
-/// Eight simulators (ns-2, ns-3, ns.py, htsim and others) agree on 62,305 packets in 100 s and a Jain index of 0.761 for exactly periodic
-/// flows. These starts give both.
+/// Eight simulators (ns-2, ns-3, ns.py, htsim and others) agree on 62,305 packets in 100 s and a
+/// Jain index of 0.761 for exactly periodic flows. These start times give both.
 #[test]
 fn periodic_flows_as_other_simulators_have_them() {
     let (delivered, jain) = cbr(100, |place| Instant::from_nanos(STARTS[place]));
@@ -114,9 +116,10 @@ fn periodic_flows_as_other_simulators_have_them() {
     assert!((jain - 0.761).abs() < 0.0005, "{jain}");
 }
 
-/// All at once: the bottleneck is never idle from its first packet on, so packet n is delivered 31.76 ms + (n - 1) 1.6 ms after the start.
-/// Of the fifty packets that come together, 33 or 34 find room: those of the flows that were added first. So 33 flows have all they ask
-/// for, one a third of it and sixteen little more than what the buffer took at the start.
+/// All flows start at once. The bottleneck is never idle after the first packet: packet n is
+/// delivered 31.76 ms + (n - 1) 1.6 ms after the start. Of the fifty simultaneous packets 33 or 34
+/// fit into the buffer, from the flows added first. The result: 33 flows have the full rate, one a
+/// third, and sixteen little more than the packets buffered at the start.
 #[test]
 fn flows_that_start_together_stay_together() {
     let (delivered, jain) = cbr(100, |_| Instant::ZERO);
@@ -126,7 +129,7 @@ fn flows_that_start_together_stay_together() {
     assert!((jain - expected).abs() < 0.005, "{jain} for {expected}");
 }
 
-/// What comes at one instant goes on in the order in which it came, hop by hop.
+/// Packets of one instant are forwarded in the order of arrival, hop by hop.
 #[test]
 fn of_flows_that_start_together_those_added_first_find_room() {
     let delivered: Vec<_> = cbr_flows(20, |_| Instant::ZERO).iter().map(|flow| flow.delivered).collect();
@@ -135,7 +138,8 @@ fn of_flows_that_start_together_those_added_first_find_room() {
     assert!(poor[1..].iter().all(|packets| *packets < 20), "{poor:?}");
 }
 
-/// Fifty starts spread evenly over one interval: of three packets in a row the third is dropped, and 50 is no multiple of 3.
+/// Fifty starts spread evenly over one interval: the third of every three packets is dropped, and
+/// 50 is not divisible by 3.
 #[test]
 fn flows_that_are_spread_share_alike() {
     let rate = "150kbit".parse().expect("a rate");
@@ -145,7 +149,8 @@ fn flows_that_are_spread_share_alike() {
     assert!(jain > 0.999, "{jain}");
 }
 
-/// A megabyte each, through a queue that overflows: all of it arrives, and each packet of data that was dropped was sent again.
+/// A megabyte for each flow, through an overflowing queue: all data arrives, and each dropped data
+/// packet was retransmitted.
 #[test]
 fn finite_flows_arrive_whole() {
     const SIZE: u64 = 1_000_000;
@@ -174,7 +179,7 @@ impl Probe for Reports {
     }
 }
 
-/// Marks do what drops do otherwise.
+/// Marks take the place of drops.
 #[test]
 fn flows_that_take_marks_lose_nothing() {
     let run = |ecn: bool| {

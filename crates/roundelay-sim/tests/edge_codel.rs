@@ -1,4 +1,5 @@
-//! Edge-CoDel in scenarios: it keeps queues short that no router keeps short, under any discipline, and what it drops is counted.
+//! Edge-CoDel in scenarios: keeps queues short without help from routers, under any discipline, and
+//! drops are counted.
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use roundelay_sim::scenario::{Fates, GroupResult, Results, Scenario};
 use roundelay_sim::verify::verify;
 use roundelay_sim::{Cargo, Carried, Content, Direction, Probe};
 
-/// A link of 10 Mbit/s with a buffer of 1.5 s, and 20 ms there and back.
+/// A link of 10 Mbit/s with a buffer of 1.5 s, and a round trip of 20 ms.
 fn dumbbell(queue: &str, source: &str) -> String {
     format!(
         "duration = \"40s\"\nwarmup = \"15s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\nrate = \"10mbit\"\ndelay = \"8ms\"\naccess_rate = \"1gbit\"\n\
@@ -35,10 +36,11 @@ fn group(queue: &str, source: &str) -> GroupResult {
 
 const LONG: &str = "kind = \"tcp\"\n";
 
-/// A sender that halves its window is silent for half a round trip, which by default starts a new interval: at 10 Mbit/s hardly ever a second signal.
+/// After halving the window a sender is silent for half a round trip. By default this gap starts a
+/// new interval: at 10 Mbit/s a second signal is rare.
 const STRICT: &str = "edge_codel = { refresh = \"1s\" }";
 
-fn adds_up(Fates { sent, delivered, full, pushed_out, early, refused, lost, edge_dropped, on_their_way }: Fates) -> bool {
+fn adds_up(Fates { sent, delivered, full, pushed_out, early, refused, lost, edge_dropped, on_their_way, .. }: Fates) -> bool {
     sent == delivered + full + pushed_out + early + refused + lost + edge_dropped + on_their_way
 }
 
@@ -69,7 +71,7 @@ fn marks_take_the_place_of_drops() {
     assert!(marks.delay.mean.unwrap() < 0.06 && marks.throughput > 9.0e6);
 }
 
-/// Table 4 of the paper: the longer the gap that starts a new interval, the shorter the queues.
+/// Table 4 of the paper: the longer the gap before a new interval, the shorter the queues.
 #[test]
 fn longer_gaps_make_shorter_queues() {
     let delay = |refresh| group("fifo", &format!("{LONG}edge_codel = {{ refresh = \"{refresh}\" }}")).delay.mean.unwrap();
@@ -77,12 +79,13 @@ fn longer_gaps_make_shorter_queues() {
     assert!(delays[0] > delays[1] && delays[1] > delays[2], "{delays:?}");
 }
 
-/// Packets of the first flow as they leave the network: when, when they were sent, how long they waited, and whether they were dropped.
+/// Packets of the first flow on leaving the network: time of leaving, time of sending, waiting
+/// time, and whether dropped.
 #[derive(Default)]
 struct Leaving {
     seen: Vec<(Instant, Instant, Duration, bool)>,
     bare: u64,
-    /// Waiting times of packets on their way, by number.
+    /// Waiting times of packets on their way, by packet number.
     waits: std::collections::HashMap<u64, Duration>,
 }
 
@@ -114,7 +117,8 @@ impl Probe for Leaving {
     }
 }
 
-/// The decisions are those of a loop that is fed with waits which were measured at the queues, whatever slack packets were sent with.
+/// The decisions equal those of a control loop fed with waiting times measured at the queues,
+/// whatever the initial slack.
 #[test]
 fn it_decides_by_the_time_in_all_queues() {
     for urgency in ["none", "fair 100mbit", "size 1s", "slack 10ms"] {
@@ -193,7 +197,7 @@ fn errors_name_the_line_and_the_range() {
     assert_eq!(cbr, "mine.toml:17: edge_codel is for sources over TCP: others react to no loss");
 }
 
-/// The two rules give other drops once a queue stands a second time.
+/// The two rules for a restart drop different numbers of packets when a queue builds up again.
 #[test]
 fn either_rule_of_starting_again_can_be_had() {
     let of = |resume: &str| {

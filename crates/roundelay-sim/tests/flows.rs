@@ -1,4 +1,4 @@
-//! What links know of flows, and what a seed decides.
+//! Flows at links: weights, random draws, routes, deadlines, and the end of agents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,7 +14,7 @@ use roundelay_sim::{
     Simulation,
 };
 
-/// A chain of links of these rates, both ways.
+/// A chain of links with these rates, in both directions.
 fn chain(rates: &[&str], queue: &str) -> Network {
     let mut network = Network::default();
     let nodes: Vec<_> = (0..=rates.len()).map(|_| network.add_node()).collect();
@@ -27,7 +27,7 @@ fn chain(rates: &[&str], queue: &str) -> Network {
     network
 }
 
-/// 10 Mbit/s from the first node of a chain to the last.
+/// A source of 10 Mbit/s from the first node of a chain to the last.
 fn cbr(network: &Network, weight: Option<u32>, [start, stop]: [u64; 2]) -> Box<Cbr> {
     let mut terms = Terms::new(NodeId(0), NodeId(network.nodes() as u32 - 1));
     terms.flow.config = weight.map(|weight| FlowConfig { weight, ..FlowConfig::default() });
@@ -36,7 +36,7 @@ fn cbr(network: &Network, weight: Option<u32>, [start, stop]: [u64; 2]) -> Box<C
     Box::new(Cbr::new(cbr::Config::new(terms, "10mbit".parse().expect("a rate"), 1000)).expect("legal"))
 }
 
-/// What came of each flow, by its number.
+/// Final counts of each flow, by flow number.
 #[derive(Default)]
 struct Closed(BTreeMap<u64, FlowCounts>);
 
@@ -46,7 +46,7 @@ impl Probe for Closed {
     }
 }
 
-/// Weights hold wherever the bottleneck is on a flow's way.
+/// Weights hold wherever the bottleneck is on a flow's route.
 #[test]
 fn weights_hold_on_every_link_of_the_way() {
     for bottleneck in 0..3 {
@@ -63,7 +63,8 @@ fn weights_hold_on_every_link_of_the_way() {
     }
 }
 
-/// A flow that is closed takes its weight with it: who is known to queues by its number later has a weight of one, if it asks for none.
+/// A closed flow takes its weight along: a later flow with the same `FlowId` and no configured
+/// weight has weight one.
 #[test]
 fn a_flow_takes_its_weight_with_it() {
     let network = chain(&["8mbit"], "wf2q_plus limit 100");
@@ -76,7 +77,7 @@ fn a_flow_takes_its_weight_with_it() {
     assert!((0.97..1.03).contains(&ratio), "{ratio}");
 }
 
-/// Packets in the order in which links took them.
+/// Packets in the order of transmission on each link.
 #[derive(Default)]
 struct Order(BTreeMap<u32, Vec<u64>>);
 
@@ -86,7 +87,8 @@ impl Probe for Order {
     }
 }
 
-/// Two queues that draw do not draw alike, nor do those of another seed; those of the same seed do.
+/// Two queues with random draws draw differently, and so do queues of another seed; the same seed
+/// gives the same draws.
 #[test]
 fn queues_draw_by_themselves() {
     let run = |seed| {
@@ -110,7 +112,7 @@ fn queues_draw_by_themselves() {
     assert_eq!((first, second), run(1));
 }
 
-/// Between whom flows were opened, and over which links their packets went.
+/// Ends of the flows opened, and the links used by their packets.
 #[derive(Default)]
 struct Ways {
     pairs: Vec<[NodeId; 2]>,
@@ -140,7 +142,8 @@ fn ways(text: &str, seed: u64) -> Ways {
     ways
 }
 
-/// Random pairs and the choice among routes that are as short go by the seed: replicas differ in them. A flow keeps its route.
+/// Random pairs and choices among equally short routes depend on the seed: replicas differ in both.
+/// A flow keeps one route.
 #[test]
 fn replicas_have_pairs_and_routes_of_their_own() {
     let source = "[[source]]\nkind = \"cbr\"\nrate = \"1mbit\"\nfrom = \"host*\"\nto = \"host*\"\n";
@@ -157,7 +160,7 @@ fn replicas_have_pairs_and_routes_of_their_own() {
     assert_eq!(first.pairs, second.pairs);
     assert_ne!(first.links, second.links);
     assert_eq!(first.links, ways(&spread, 1).links);
-    // With its many packets a flow between pods takes six links, not some of several routes; which ones differs from flow to flow.
+    // All packets of a flow between pods take the same six links; which six depends on the flow.
     assert_eq!(first.links.values().map(BTreeSet::len).max(), Some(6));
     let used = |ways: &Ways| ways.links.values().flatten().copied().collect::<BTreeSet<_>>().len();
     let all = 16 * 6;
@@ -165,7 +168,7 @@ fn replicas_have_pairs_and_routes_of_their_own() {
     assert!(used(&ways(&alone, 1)) < all, "the first routes leave some idle");
 }
 
-/// Speech is due 150 ms after it was spoken, unless something else is said of it.
+/// Speech has a deadline of 150 ms, unless the scenario sets another.
 #[test]
 fn speech_is_due() {
     let text = |urgency: &str| {
@@ -176,7 +179,7 @@ fn speech_is_due() {
     assert_eq!(ways(&text("urgency = \"deadline 5ms\"\n"), 1).deadlines, BTreeSet::from([Duration::from_millis(5)]));
 }
 
-/// Sends a packet and wants to leave at once; closes its flow when it has heard of it.
+/// Sends a packet and asks to leave at once; closes the flow when the packet has arrived.
 struct Leaver {
     flow: Option<FlowId>,
     heard: Arc<Mutex<u32>>,
@@ -196,7 +199,7 @@ impl Agent for Leaver {
     }
 }
 
-/// Who wants to leave is there until its flows are closed, and its place is for others only then.
+/// A leaving agent stays until all flows of the agent are closed; only then the slot is reused.
 #[test]
 fn agents_leave_once_their_flows_are_closed() {
     let heard = Arc::default();

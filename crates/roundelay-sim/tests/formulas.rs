@@ -1,4 +1,4 @@
-//! Formulas that queueing theory and fluid models give, against runs long enough to tell.
+//! Formulas of queueing theory and fluid models, compared with long runs.
 
 use roundelay::{Duration, FlowConfig, Instant};
 use roundelay_sim::sources::Terms;
@@ -6,7 +6,7 @@ use roundelay_sim::sources::burst::{self, Burst};
 use roundelay_sim::sources::poisson::{self, Lengths, Poisson};
 use roundelay_sim::{FlowCounts, FlowNumber, FlowSpec, LinkConfig, Network, NodeId, Probe, Simulation};
 
-/// Two nodes and a link each way, with no delay.
+/// Two nodes with a link in each direction, without delay.
 fn line(rate: &str, queue: &str) -> (Network, [NodeId; 2]) {
     let mut network = Network::default();
     let [from, to] = [network.add_node(), network.add_node()];
@@ -21,8 +21,9 @@ const BATCHES: u64 = 20;
 /// Student's t for 95 % with 19 degrees of freedom.
 const STUDENT: f64 = 2.093;
 
-/// The mean wait in units of a mean packet's time, and half the width of its 95 % confidence interval, from the means of 20 batches.
-/// Packets are of 1000 bytes in the mean, on a link that sends 2000 of them a second.
+/// The mean wait in units of a mean packet's transmission time, and half the width of the 95 %
+/// confidence interval, from the means of 20 batches. The mean packet is 1000 bytes; the link sends
+/// 2000 such packets a second.
 fn mean_wait(lengths: Lengths, load_percent: u64, packets: u64) -> (f64, f64) {
     let (network, [from, to]) = line("16mbit", "fifo limit 100000000");
     let config = poisson::Config {
@@ -38,7 +39,7 @@ fn mean_wait(lengths: Lengths, load_percent: u64, packets: u64) -> (f64, f64) {
         simulation.run(Instant::ZERO + Duration::from_millis(batch_millis * end)).expect("the nodes are connected");
         simulation.links().next().expect("the first link")
     };
-    // The first batch, which begins with an empty queue, does not count.
+    // The first batch starts with an empty queue and is not counted.
     let mut before = link(1);
     let means: Vec<f64> = (2..BATCHES + 2)
         .map(|end| {
@@ -53,8 +54,9 @@ fn mean_wait(lengths: Lengths, load_percent: u64, packets: u64) -> (f64, f64) {
     (mean, STUDENT * (variance / BATCHES as f64).sqrt())
 }
 
-/// Pollaczek and Khinchine: load / (1 - load) x E[S^2] / (2 E[S]^2), with E[S^2] / E[S]^2 = 1, 2 and 1.5 (500 and 2000 bytes, two to one).
-/// Within 1 %, in runs long enough for that to say something: half the width of the confidence interval is less, too.
+/// Pollaczek-Khinchine: load / (1 - load) x E[S^2] / (2 E[S]^2), with E[S^2] / E[S]^2 = 1, 2 and
+/// 1.5 (500 and 2000 bytes, two to one). The error is below 1 %; to make this significant, half the
+/// width of the confidence interval is below 1 % too.
 #[test]
 #[ignore = "465 million packets: make test-full"]
 fn waits_are_those_of_pollaczek_and_khinchine_within_one_percent() {
@@ -78,7 +80,7 @@ fn waits_are_those_of_pollaczek_and_khinchine_within_one_percent() {
     }
 }
 
-/// When each flow was over.
+/// End time of each flow.
 #[derive(Default)]
 struct Ends(Vec<(FlowNumber, Instant)>);
 
@@ -88,16 +90,18 @@ impl Probe for Ends {
     }
 }
 
-/// Weights and bytes of bursts that all come at once.
+/// Weights and bytes of simultaneous bursts.
 const BURSTS: [(u32, u64); 5] = [(1, 30_000), (2, 90_000), (4, 60_000), (8, 400_000), (1, 100_000)];
 const PACKET: u64 = 1000;
 
-/// Seconds after which the fluid server has served each flow `bytes_per_weight` for each unit of its weight, or all it has, at 8 Mbit/s.
+/// Seconds until the fluid server has served each flow `bytes_per_weight` for each unit of weight,
+/// or the whole burst, at 8 Mbit/s.
 fn fluid(bytes_per_weight: f64) -> f64 {
     BURSTS.iter().map(|(weight, bytes)| (bytes_per_weight * f64::from(*weight)).min(*bytes as f64)).sum::<f64>() / 1e6
 }
 
-/// How much later than in the fluid server each burst ends, and how much later than its last packet but one there, in packets' times.
+/// How much later each burst ends than in the fluid server, and how much later than the last packet
+/// but one ends there, in packet transmission times.
 fn lags(queue: &str) -> Vec<[f64; 2]> {
     let (network, [from, to]) = line("8mbit", queue);
     let mut simulation = Simulation::with_probe(network, 1, Ends::default()).expect("the queue is legal");
@@ -116,9 +120,10 @@ fn lags(queue: &str) -> Vec<[f64; 2]> {
     ends.iter().zip(BURSTS).map(lag).collect()
 }
 
-/// Fluid sharing in closed form: with all flows backlogged from time 0 on, flow i is over at the sum over j of min(B_j, w_j B_i / w_i), by
-/// the rate. WF2Q+ ends each burst a packet later at most, and not before the fluid server begins its last packet (J. C. R. Bennett, H. Zhang,
-/// "WF2Q: Worst-case Fair Weighted Fair Queueing", INFOCOM 1996). First in, first out must fail that.
+/// Fluid sharing in closed form: with all flows backlogged from time 0, flow i ends at the sum over
+/// j of min(B_j, w_j B_i / w_i), divided by the rate. WF2Q+ ends each burst at most one packet
+/// later, and not before the fluid server begins the last packet (J. C. R. Bennett, H. Zhang,
+/// "WF2Q: Worst-case Fair Weighted Fair Queueing", INFOCOM 1996). FIFO must fail this test.
 #[test]
 fn bursts_end_with_those_of_the_fluid_server() {
     let is_near = |[after_end, after_last_but_one]: &[f64; 2]| *after_end <= 1.0 + 1e-6 && *after_last_but_one >= -1e-6;

@@ -1,5 +1,5 @@
-//! What a packet says of its urgency on its way: slack is taken off hop by hop by what it waited, what it was sent with is told at its end, deadline and
-//! priority are left alone.
+//! Urgency fields in packet headers: each hop subtracts the waiting time from the slack, the
+//! initial slack is reported on arrival, and deadline and priority stay.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use roundelay_sim::{
 
 const HOPS: u32 = 3;
 
-/// What was said of a packet as it was sent.
+/// Header fields at sending.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Said {
     slack: Slack,
@@ -26,14 +26,14 @@ impl Said {
     }
 }
 
-/// Sends bursts, each packet with an urgency of its own, and keeps what comes of it.
+/// Sends bursts, each packet with a different urgency, and records arrivals.
 struct Sender {
     flow: Option<FlowId>,
     sent: Vec<Said>,
     heard: Arc<Mutex<Vec<Heard>>>,
 }
 
-/// What came of a packet: its number, the slack that it was sent with and what is left of it, how long it took, its length.
+/// An arrival: packet number, initial slack, remaining slack, delay, length.
 type Heard = (u64, Slack, Slack, Duration, u32);
 
 impl Agent for Sender {
@@ -62,7 +62,7 @@ impl Agent for Sender {
     }
 }
 
-/// What each packet said as it came to each queue, and for how long it waited there.
+/// Header fields on arrival at each queue, and the waiting time there.
 #[derive(Default)]
 struct Hops {
     came: BTreeMap<(u64, u32), (Instant, Said)>,
@@ -80,7 +80,8 @@ impl Probe for Hops {
     }
 }
 
-/// A chain of three links, each slower than the one before, all with that queue; who has sent over it, and what it has heard.
+/// A chain of three links with the same queue, each slower than the previous link. Returns the
+/// simulation and the recorded arrivals.
 fn run(queue: &str) -> (Simulation<Hops>, Vec<Heard>) {
     let mut network = Network::default();
     let nodes: Vec<_> = (0..=HOPS).map(|_| network.add_node()).collect();
@@ -127,8 +128,8 @@ fn slack_is_rewritten_hop_by_hop_and_the_rest_is_carried() {
     }
 }
 
-/// What is left at the end is what there was, less all that was more than the least time over the way, interruptions included; and it is less than nothing where that
-/// was more than there was.
+/// The remaining slack is the initial slack minus all time above the minimum for the route,
+/// interruptions included. The result is negative if this time exceeds the initial slack.
 #[test]
 fn slack_is_what_is_left_of_the_time_that_could_be_lost() {
     for queue in ["fifo limit 1000", "lstf limit 1000", "lstf preempt limit 1000"] {

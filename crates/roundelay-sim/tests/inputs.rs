@@ -1,4 +1,4 @@
-//! What a scenario says and nobody heeds is refused or told.
+//! Scenario settings without effect are rejected or reported in notes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ fn queues_are_told_of_packets_as_long_as_they_come() {
     for kind in
         [long.as_str(), "kind = \"tcp\"\ntcp = { segment_len = 8948 }", "kind = \"poisson\"\nrate = \"1mbit\"\nmix = [[100, 1], [4000, 1]]"]
     {
-        // What the access links add counts as well.
+        // The overhead of access links counts as well.
         let ports = "[queue]\ncore = \"qfq\"\nedge = \"qfq\"\nhost = \"qfq\"\n[[port]]\nfrom = \"s*\"\nto = \"left\"\noverhead = 18";
         let results = read_with(ports, &source(kind)).unwrap().run(1, |_| ()).unwrap();
         let packets = results.groups[0].packets;
@@ -60,13 +60,15 @@ fn queues_without_what_they_go_by_are_told() {
     ];
     for (queue, what, urgency) in lacks {
         assert_eq!(notes(queue, CBR), [format!("No source gives its packets {what}, by which these queues go: {queue}.")]);
-        assert_eq!(notes(queue, &format!("{CBR}urgency = \"{urgency}\"")), [""; 0], "{queue}");
+        assert_eq!(notes(queue, &format!("{CBR}packets = 10\nurgency = \"{urgency}\"")), [""; 0], "{queue}");
     }
+    let endless = "Flows of these sources have no end, and urgency by size puts them behind all flows that end: cbr0.";
+    assert_eq!(notes("lstf", &format!("{CBR}urgency = \"remaining 1s plus 1s\"")), [endless]);
     let room = "mqfq keeps no more than 100 packets in its queues, though its buffer has room for 500: its parameter buffer says so, 0 leaves it to \
                 the limit.";
     assert_eq!(notes("mqfq limit 500", CBR), [room]);
     assert_eq!([notes("mqfq limit 100", CBR), notes("mqfq buffer 0 limit 500", CBR)], [[""; 0]; 2], "nothing is smaller than it seems");
-    // What a packet has waited before is all that it goes by.
+    // FIFO+ reads only earlier waiting times.
     assert_eq!(notes("fifo_plus", CBR), [""; 0]);
     let mut other = read_with("", &source(CBR)).unwrap();
     other.set_queues(&"edf".parse().unwrap()).unwrap();
@@ -104,7 +106,7 @@ fn keys_that_would_do_nothing_are_refused() {
     assert_eq!(arrivals("transport = \"tcp\"\ntcp = { ecn = true }"), "it was read");
 }
 
-/// A folder of its own with files, gone when the test ends.
+/// A temporary folder with files, removed at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -177,7 +179,7 @@ fn what_a_network_does_not_use_is_refused_or_told() {
     assert!(read("edge = \"drr\"", &format!("{cost}\n[routing]\nmetric = \"cost\"")).is_ok());
 }
 
-/// Transfers over TCP share what their links carry, however many there are.
+/// TCP transfers share the capacity of links, whatever their number.
 #[test]
 fn an_estimate_of_transfers_is_a_bound_and_a_close_one() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/scenarios");
@@ -193,7 +195,7 @@ fn an_estimate_of_transfers_is_a_bound_and_a_close_one() {
     assert!((bulk(100) / bulk(1) - 1.0).abs() < 0.01, "{} and {}", bulk(100), bulk(1));
 }
 
-/// What a map says, and what its routers' hosts are called.
+/// Notes about a map, and the host names of routers.
 #[test]
 fn what_a_map_says_and_nobody_heeds_is_told() {
     let folder = Folder::new("map", &[("edges", "A B 10\nB C 10mbit 5\n"), ("plain", "A B 10mbit 5ms\n"), ("weights.intra", "A B 2.5\n")]);

@@ -1,4 +1,5 @@
-//! Flows of UPS's workload on its idle network: completion times that follow from the network, the sizes and TCP alone.
+//! Flows of UPS's workload on the idle Internet2 network: completion times calculated from the
+//! network, the sizes and TCP alone.
 
 use roundelay::{Duration, Instant, Packet};
 use roundelay_sim::sources::arrivals::{self, Arrivals, Host, Transport};
@@ -16,7 +17,7 @@ impl Probe for Reports {
     }
 }
 
-/// Sizes in packets, and their parts in 10,000.
+/// Sizes in packets, and their weights out of 10,000.
 const SIZES: [(u64, f64); 11] = [
     (1, 5000.0),
     (2, 1000.0),
@@ -31,10 +32,11 @@ const SIZES: [(u64, f64); 11] = [
     (2107, 500.0),
 ];
 
-/// A pair of hosts for each distance from one to four core links, and how many of the 90 ordered pairs of core routers are so far apart.
+/// A pair of hosts for each distance from one to four core links, and the number of ordered pairs
+/// of core routers (out of 90) at this distance.
 const PAIRS: [([usize; 2], f64); 4] = [([0, 1], 32.0), ([0, 4], 34.0), ([0, 8], 18.0), ([2, 9], 6.0)];
 
-/// One flow after the other, of each size over each distance.
+/// One flow after another, of each size over each distance.
 fn reports() -> Vec<Report> {
     let queues = Queues::routers("fifo limit 1000000".parse().expect("a queue"));
     let Topology { network, hosts, .. } = Internet2::default().build(&queues).expect("the paper's network");
@@ -54,9 +56,9 @@ fn reports() -> Vec<Report> {
     std::mem::take(&mut simulation.probe_mut().0)
 }
 
-/// What follows from distances, sizes, a SYN exchange and a first window of two packets by arithmetic alone is a mean of 181.3 ms, and 536
-/// ms if each flow counts by its bytes; the paper has 182 ms for SJF and 537 ms for FQ at 30 % load. A flow is over when its sender knows
-/// that it is.
+/// Distances, sizes, a SYN exchange and a first window of two packets give by arithmetic a mean of
+/// 181.3 ms, and 536 ms with flows weighted by bytes; the paper has 182 ms for SJF and 537 ms for
+/// FQ at 30 % load. A flow ends when the sender knows.
 #[test]
 fn completion_times_on_an_idle_network() {
     let (mut mean, mut by_bytes, mut packets) = (0.0, 0.0, 0.0);
@@ -73,7 +75,7 @@ fn completion_times_on_an_idle_network() {
     assert!((by_bytes / packets / 0.536 - 1.0).abs() < 0.005, "{}", by_bytes / packets);
 }
 
-/// Packets and their delays in milliseconds, by the quarter of a second in which they were sent.
+/// Packets and their delays in milliseconds, by the quarter of a second of sending.
 #[derive(Default)]
 struct Quarters([(u64, f64); 8]);
 
@@ -86,7 +88,7 @@ impl Probe for Quarters {
     }
 }
 
-/// Whole flows over UDP at 70 % for two seconds, until all have arrived.
+/// Whole flows over UDP at 70 % load for two seconds, until all have arrived.
 fn delays_of_bursts(seed: u64) -> Quarters {
     let queues = Queues::routers("fifo limit 100000000".parse().expect("a queue"));
     let Topology { network, hosts, .. } = Internet2::default().build(&queues).expect("the paper's network");
@@ -113,9 +115,10 @@ fn mean(quarters: &[Quarters], counted: std::ops::Range<usize>) -> f64 {
     delays / packets as f64
 }
 
-/// UPS, Figure 4: 78.0 ms under first in, first out at 70 %, over packets sent from 0.5 s to 2 s. In closed form 77.0 ms: propagation 23.8,
-/// half of the time t that a packet's flow takes on the edge link, and 0.7 t / 0.3 of waiting, t = 18.8 ms. It takes half a second for queues
-/// to fill, so what was sent before must be far below.
+/// UPS, Figure 4: 78.0 ms under FIFO at 70 % load, over packets sent from 0.5 s to 2 s. The closed
+/// form is 77.0 ms: propagation 23.8 ms, plus half of t, the time of a packet's flow on the edge
+/// link, plus 0.7 t / 0.3 of waiting, with t = 18.8 ms. Queues take half a second to fill: packets
+/// sent earlier must have far lower delays.
 #[test]
 #[ignore = "200 million packet-hops: make test-full"]
 fn delays_of_bursts_are_those_of_ups_once_queues_have_filled() {

@@ -1,5 +1,6 @@
-//! Buffers belong to ports, behind the classifier: who keeps to its share loses nothing under fair queueing, however full the buffer is of others'
-//! packets. A buffer in front of a fair queue that drops whatever comes next would isolate nobody.
+//! Buffers belong to ports, behind the classifier: under fair queueing a flow within its share
+//! loses nothing, however full the buffer is with packets of others. A buffer in front of a fair
+//! queue with tail drop would isolate no flow.
 
 use roundelay::schedulers::Spec;
 use roundelay::{Duration, FlowConfig, Instant};
@@ -9,11 +10,12 @@ use roundelay_sim::sources::poisson::{self, Lengths, Poisson};
 use roundelay_sim::topologies::{Dumbbell, Queues, Topology};
 use roundelay_sim::{Agent, FlowCounts, NodeId, Simulation};
 
-/// Flows that keep to their share of 5 Mbit/s.
+/// Flows within their share of 5 Mbit/s.
 const CONFORMING: usize = 9;
 
-/// Nine flows of 450 kbit/s, a tenth less than their share of a bottleneck of 5 Mbit/s with room for 100 packets, and one that sends 10 Mbit/s.
-/// All flows' counts after 20 s, the last one's being the flood's.
+/// Nine flows of 450 kbit/s, a tenth less than their share of a bottleneck of 5 Mbit/s with room
+/// for 100 packets, and one flood of 10 Mbit/s. Returns the counts of all flows after 20 s, the
+/// flood last.
 fn run(queue: &str) -> Vec<FlowCounts> {
     let spec: Spec = queue.parse().expect("a queue");
     let queues = Queues { core: spec, ..Queues::default() };
@@ -30,7 +32,7 @@ fn run(queue: &str) -> Vec<FlowCounts> {
 
 fn source(place: usize, from: NodeId, to: NodeId) -> Box<dyn Agent> {
     let mut terms = Terms::new(from, to);
-    // One after the other, so that flows are counted in this order.
+    // Flows start one after another, to be counted in this order.
     terms.start = Instant::from_nanos(3_700_000 * place as u64);
     terms.flow.config = Some(FlowConfig::default());
     if place == CONFORMING {
@@ -41,7 +43,7 @@ fn source(place: usize, from: NodeId, to: NodeId) -> Box<dyn Agent> {
     }
 }
 
-/// The part that was dropped of what conforming flows sent, and of what the flood sent.
+/// Share of packets dropped, of the conforming flows and of the flood.
 fn losses(queue: &str) -> [f64; 2] {
     let flows = run(queue);
     let part = |flows: &[FlowCounts]| {
@@ -52,7 +54,7 @@ fn losses(queue: &str) -> [f64; 2] {
     [part(conforming), part(flood)]
 }
 
-/// The flood has what the others leave, 950 kbit/s: it loses nine tenths.
+/// The flood gets the remaining 950 kbit/s and loses nine tenths.
 #[test]
 fn flows_that_keep_to_their_share_lose_nothing_under_fair_queueing() {
     for discipline in ["wfq", "wf2q", "wf2q_plus", "drr", "qfq", "qfq_plus", "scfq", "gfq", "mqfq", "s_kps", "fq"] {
@@ -62,7 +64,8 @@ fn flows_that_keep_to_their_share_lose_nothing_under_fair_queueing() {
     }
 }
 
-/// With one queue for all everybody loses alike: 14.05 Mbit/s are offered, 5 go through, so 64 % are lost.
+/// With one queue for all, all flows lose alike: 14.05 Mbit/s are offered and 5 Mbit/s go through,
+/// a loss of 64 %.
 #[test]
 fn under_first_in_first_out_everybody_loses() {
     let [conforming, flood] = losses("fifo limit 100");

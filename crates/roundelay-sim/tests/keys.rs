@@ -1,4 +1,5 @@
-//! Keys of scenarios that change how a run goes: random gaps, seeds of hashes, access delays by seed, sources that end, decisions that cost time.
+//! Scenario keys that change a run: random gaps, hash seeds, random access delays, ends of sources,
+//! decision costs.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use roundelay_sim::log::Log;
 use roundelay_sim::scenario::{Estimate, Results, Scenario};
 use roundelay_sim::verify::verify;
 
-/// A dumbbell of `pairs` with a core link of 5 Mbit/s.
+/// A dumbbell with `pairs` pairs and a core link of 5 Mbit/s.
 fn dumbbell(pairs: u32, top: &str, topology: &str, rest: &str) -> String {
     format!("duration = \"10s\"\n{top}\n[topology]\ntemplate = \"dumbbell\"\npairs = {pairs}\nrate = \"5mbit\"\n{topology}\n{rest}\n")
 }
@@ -34,7 +35,8 @@ fn gaps_are_even_or_random() {
     let sent = |gaps: &str, seed| run(&scenario(&of(gaps)), seed).groups[0].packets.sent;
     assert_eq!((sent("", 1), sent("gaps = \"even\"", 2)), (5000, 5000));
     let random: Vec<_> = (1..=5).map(|seed| sent("gaps = \"random\"", seed)).collect();
-    // Ten sources: ten times 500 packets, whose variance is a twelfth of their number; ten first packets come without a gap.
+    // Ten sources of 500 packets, with a variance of a twelfth of the number; ten first packets
+    // come without a gap.
     assert!(random.iter().all(|sent| sent.abs_diff(5000) < 5 * 21), "{random:?}");
     assert!(random.iter().any(|sent| *sent != 5000), "{random:?}");
     let estimate = Estimate::of(&scenario(&of("gaps = \"random\""))).packets;
@@ -43,7 +45,7 @@ fn gaps_are_even_or_random() {
     assert!(refused.contains("unknown variant `odd`, expected `even` or `random`"), "{refused}");
 }
 
-/// Throughputs of twenty flows that share five queues, which ones by a hash.
+/// Throughputs of twenty flows in five queues chosen by a hash.
 fn shares(top: &str, seed: u64) -> Vec<f64> {
     let queue = "[[port]]\nfrom = \"left\"\nto = \"right\"\nqueue = \"mqfq hashes 1 queues 5 limit 50\"\n";
     let source = source("kind = \"cbr\"\nrate = \"500kbit\"\ngaps = \"random\"");
@@ -70,7 +72,8 @@ fn seeds_of_hashes_are_apart_from_seeds_of_traffic() {
     assert!(refused.contains("-1: legal range 0 to 18446744073709551615"), "{refused}");
 }
 
-/// What sources send is the seed's, whatever hashes are; a program can set them, and they spread flows over routes, too.
+/// Sources depend on the seed and not on the hash seed. A program can set the hash seed, which also
+/// spreads flows over routes.
 #[test]
 fn a_program_can_set_the_seed_of_hashes() {
     let mut scenario = scenario(&dumbbell(5, "[routing]\nspread = true\n", "", &source("kind = \"poisson\"\nrate = \"2mbit\"")));
@@ -83,7 +86,7 @@ fn a_program_can_set_the_seed_of_hashes() {
     assert_ne!(scenario.network(1).routing(), spread);
 }
 
-/// Delays of the links from a sender, both ways, and from a receiver, in milliseconds.
+/// Delays in milliseconds: of the links from and to a sender, and of the link from a receiver.
 fn delays(scenario: &Scenario, seed: u64, pair: u32) -> [f64; 3] {
     let network = scenario.network(seed);
     let ends = [(format!("s{pair}"), "left"), (format!("r{pair}"), "right")];
@@ -124,7 +127,7 @@ fn access_delays_are_drawn_for_each_run() {
     }
 }
 
-/// The log tells of the links as the run had them.
+/// The log has the link parameters of the run.
 #[test]
 fn logs_of_drawn_delays_and_of_decisions_are_logs_of_networks() {
     let port = "[[port]]\nfrom = \"left\"\nto = \"right\"\nqueue = \"afq quantum 3000 limit 20\"\ndecision = \"500us\"\n";
@@ -169,7 +172,7 @@ fn sources_end_after_so_many_packets() {
     assert!(refused("packets = \"all\"").contains("expected a whole number, legal range 1 to 1000000000000"));
 }
 
-/// Packets of 1,000 bytes that take 1.6 ms: with a millisecond a decision, 2.6.
+/// Packets of 1,000 bytes take 1.6 ms; with a decision cost of a millisecond, 2.6 ms.
 #[test]
 fn decisions_cost_time() {
     let text = |queue: &str, decision: &str| {
@@ -187,7 +190,7 @@ fn decisions_cost_time() {
     let table = "decision = { afq = \"1ms\", drr = \"1ms\", fifo = 0 }";
     assert!((3_830..3_847).contains(&sent("drr limit 100", table)));
     assert_eq!(sent("fifo limit 100", table), sent("fifo limit 100", ""));
-    // Turns of four packets: a decision for each four.
+    // Turns of four packets: one decision for four packets.
     let turns = sent("afq quantum 4000 limit 100", table);
     assert!((5_380..5_406).contains(&turns), "10 s in 1.85 ms: {turns}");
     for (queue, decision, message) in [
@@ -210,7 +213,7 @@ fn decisions_cost_time() {
     let estimate = Estimate::of(&scenario(&text("drr limit 100", "decision = \"1ms\"")));
     let results = run(&scenario(&text("drr limit 100", "decision = \"1ms\"")), 1);
     assert!(results.events as f64 <= estimate.events, "{} of {}", results.events, estimate.events);
-    // Another discipline in its place is asked for its cost as well.
+    // A replacement discipline needs an entry in the table too.
     let mut swapped = scenario(&text("drr limit 100", table));
     assert_eq!(swapped.set_queues(&"afq".parse().expect("a discipline")).ok(), Some(10), "two in the middle, and one to each host");
     let error = swapped.set_queues(&"wf2q".parse().expect("a discipline")).expect_err("no cost").to_string();

@@ -1,5 +1,6 @@
-//! Four worlds agree: what `compare` replays, what a simulator's link carries and what a live port sends depart at the same instants. The live port is a
-//! loop that sleeps until a packet comes or its port wants to be called, by a clock that may be late; the clock is made up, the loop is not.
+//! `compare`, a simulated link and a live port agree: packets depart at the same instants. The live
+//! port is a loop that sleeps until a packet arrives or the port is due, with a clock that may be
+//! late; the clock is simulated, the loop is real.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -16,16 +17,18 @@ const FLOWS: u32 = 12;
 const SEED: u64 = 7;
 const LIMIT: Limit = Limit::of_packets(25);
 const RATE: &str = "10mbit";
-/// What `compare` says of each flow before its first packet.
+/// The flow configuration that `compare` sets before a flow's first packet.
 const FLOW: FlowConfig = FlowConfig { weight: 1, max_packet_len: 1514 };
 
-/// A packet: when it comes, its flow, its length.
+/// A packet: arrival time, flow, length.
 type Arrival = (Instant, u32, u32);
 
-/// What came of each packet, in the order in which they came: from when to when it was sent, or why not.
+/// Fate of each packet, in the order of arrival: start and end of the transmission, or the drop
+/// reason.
 type Fates = Vec<Result<[Instant; 2], DropReason>>;
 
-/// Each flow once, then at random; many packets come at the same instant, some just as one of 1000 bytes ends.
+/// Each flow once, then random flows; many packets arrive at the same instant, some exactly at the
+/// end of a packet of 1000 bytes.
 fn arrivals() -> Vec<Arrival> {
     let mut random = Pcg64Mcg::seed_from_u64(SEED);
     let mut now = Instant::ZERO;
@@ -39,7 +42,7 @@ fn arrivals() -> Vec<Arrival> {
     (0..2_000).map(&mut arrival).collect()
 }
 
-/// As a capture of raw IP packets with times in nanoseconds, headers alone.
+/// A capture of raw IP packets, headers only, with timestamps in nanoseconds.
 fn capture(arrivals: &[Arrival]) -> Vec<u8> {
     let mut bytes: Vec<u8> = [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 101].iter().flat_map(|word| word.to_le_bytes()).collect();
     for (now, flow, len) in arrivals {
@@ -72,7 +75,7 @@ impl Companion for Sink {
     }
 }
 
-/// What `compare` says: its lengths on the wire, in the order of arrivals, and the packets' fates by what they are known by.
+/// Output of `compare`: lengths on the wire in the order of arrival, and the packets' fates.
 fn compared(discipline: &AnyDiscipline, arrivals: &[Arrival]) -> Vec<(Arrival, Result<[Instant; 2], DropReason>)> {
     let (sender, receiver) = channel();
     let spec = Spec { discipline: discipline.clone(), limit: Some(LIMIT) };
@@ -90,14 +93,14 @@ fn compared(discipline: &AnyDiscipline, arrivals: &[Arrival]) -> Vec<(Arrival, R
     sorted(receiver.into_iter().map(fate))
 }
 
-/// By arrival, flow and length; those that are alike in all by what came of them.
+/// Sorts by arrival, flow and length; equal packets by fate.
 fn sorted(packets: impl Iterator<Item = (Arrival, Result<[Instant; 2], DropReason>)>) -> Vec<(Arrival, Result<[Instant; 2], DropReason>)> {
     let mut packets: Vec<_> = packets.collect();
     packets.sort_by_key(|(arrival, fate)| (*arrival, fate.map_err(|reason| reason as u8)));
     packets
 }
 
-/// Fates by the packets' numbers.
+/// Fates by packet number.
 struct Listener(Fates);
 
 impl Listener {
@@ -128,7 +131,7 @@ impl Probe for Listener {
     }
 }
 
-/// A clock that wakes its sleeper late, by up to `late`.
+/// A clock with late wake-ups, by up to `late`.
 struct Clock {
     now: Instant,
     late: Duration,
@@ -142,7 +145,7 @@ impl Clock {
     }
 }
 
-/// A socket's packets with the times at which the system took them.
+/// Fates at a live port: packets from a socket, with the system's timestamps.
 fn live(discipline: &AnyDiscipline, arrivals: &[Arrival], late: Duration) -> Fates {
     let mut port = Port::new(discipline.build(SEED).expect("legal parameters"), LIMIT, RATE.parse().expect("a rate"));
     let mut socket: VecDeque<_> = (0..).zip(arrivals).collect();
@@ -160,7 +163,8 @@ fn live(discipline: &AnyDiscipline, arrivals: &[Arrival], late: Duration) -> Fat
             }
             port.arrive(*at, Packet::new(FlowId(*flow), *len, number), &mut listener);
         }
-        // What comes at this very instant may still be on its way to the socket: the port picks at instants that have passed.
+        // Packets of this very instant may still be on their way to the socket: the port picks only
+        // at past instants.
         port.advance(clock.now, &mut listener);
         if late == Duration::ZERO && port.next_event() == Some(clock.now) && socket.front().is_none_or(|(_, (at, ..))| *at > clock.now) {
             port.pick(&mut listener);
@@ -168,7 +172,7 @@ fn live(discipline: &AnyDiscipline, arrivals: &[Arrival], late: Duration) -> Fat
     }
 }
 
-/// Sends what arrives.
+/// Sends the given arrivals.
 struct Player {
     arrivals: Vec<Arrival>,
     next: usize,
@@ -206,7 +210,7 @@ fn simulated(discipline: &AnyDiscipline, arrivals: &[Arrival]) -> Fates {
     std::mem::take(&mut simulation.probe_mut().0)
 }
 
-/// Disciplines whose packets `compare` stamps with an urgency of its own: deadlines, priorities, slack.
+/// Disciplines with an urgency set by `compare`: deadlines, priorities, slack.
 const STAMPED: [&str; 9] = ["aifo", "edf", "fifo_plus", "lstf", "lstf_levels", "priority", "sjf", "sp_pifo", "srpt"];
 
 #[test]

@@ -1,4 +1,5 @@
-//! Heavy-tailed arrivals offer the load that they are asked for: the bytes that hosts send are the utilisation times their links' rate.
+//! Heavy-tailed arrivals offer the requested load: bytes sent by hosts equal the utilisation times
+//! the rate of their links.
 
 use std::path::Path;
 
@@ -6,7 +7,7 @@ use roundelay::{Instant, Packet};
 use roundelay_sim::scenario::Scenario;
 use roundelay_sim::{Cargo, Carried, Content, Direction, FlowCounts, FlowNumber, LinkId, NodeId, Probe};
 
-/// Flows and bytes of data that were sent by each host.
+/// Flows and data bytes sent by all hosts.
 #[derive(Default)]
 struct Offered {
     flows: u64,
@@ -43,7 +44,7 @@ const HOSTS: f64 = 16.0;
 const SECONDS: f64 = 20.0;
 const RATE: f64 = 1e8;
 
-/// Sixteen hosts with 100 Mbit/s each around a router for 20 s.
+/// Sixteen hosts with 100 Mbit/s each around a router, for 20 s.
 fn run(utilisation: f64, sizes: &str, transport: &str, seed: u64) -> Offered {
     let host = |number| {
         let link = format!("[[link]]\nfrom = \"host{number}\"\nto = \"router\"\nrate = \"100mbit\"\n");
@@ -59,17 +60,20 @@ fn run(utilisation: f64, sizes: &str, transport: &str, seed: u64) -> Offered {
     offered
 }
 
-/// Each distribution with its mean in bytes and its second moment by the mean's square, by hand from its points.
+/// Each distribution with the mean in bytes, and the second moment divided by the square of the
+/// mean, calculated by hand.
 const SIZES: [(&str, f64, f64); 3] = [
     // 900 x 1500 + 90 x 15,000 + 10 x 450,000 by 1000; 1500^2 and so on.
     ("sizes = [[1500, 0.9], [15000, 0.99], [450000, 1.0]]", 7_200.0, 39.51),
-    // 1000 with 0.6, then on straight lines, with means of 5500 and 55,000 and squares of (a^2 + ab + b^2) / 3.
+    // 1000 with 0.6, then straight lines, with means of 5500 and 55,000 and squares of (a^2 + ab +
+    // b^2) / 3.
     ("sizes = [[1000, 0.6], [10000, 0.9], [100000, 1.0]]\ninterpolated = true", 7_750.0, 6.36),
-    // UPS's: 184.475 packets of 1460 bytes.
+    // UPS: 184.475 packets of 1460 bytes.
     ("sizes = \"ups\"", 269_333.5, 8.8),
 ];
 
-/// Over UDP the load is what was asked for, within four standard errors: 4 % of the first two distributions, 9 % of UPS's. So is the number of flows.
+/// Over UDP the load is as requested, within four standard errors: 4 % for the first two
+/// distributions, 9 % for UPS. The number of flows is as expected, too.
 #[test]
 fn load_is_what_was_asked_for() {
     for (utilisation, seed) in [(0.3, 1), (0.7, 2)] {
@@ -77,7 +81,7 @@ fn load_is_what_was_asked_for() {
             let expected = utilisation * RATE * HOSTS * SECONDS / 8.0;
             let flows = expected / mean;
             let error = (squares / flows).sqrt();
-            // Long packets: it is bytes that count.
+            // Long packets: only bytes matter.
             let run = run(utilisation, sizes, "burst\"\npacket_len = \"60kb", seed);
             let load = run.bytes as f64 / expected;
             println!("{sizes} at {utilisation}: {load:.4}, standard error {error:.4}");
@@ -87,7 +91,8 @@ fn load_is_what_was_asked_for() {
     }
 }
 
-/// Over TCP data is the same load; with headers of 52 bytes for 1448 of data links carry a little more.
+/// Over TCP the data has the same load; with headers of 52 bytes for 1448 of data, links carry a
+/// little more.
 #[test]
 fn load_over_tcp_is_of_data() {
     let (sizes, mean, squares) = SIZES[0];

@@ -1,5 +1,7 @@
-//! Maps as they are published, with what is odd about them: the Internet Topology Zoo's (nodes without places, names that come again or end in blanks,
-//! parallel links, speeds in words, parts that are not connected), Rocketfuel's (weights each way, latencies one way), and files from other systems.
+//! Published maps with their oddities: the Internet Topology Zoo's (nodes without coordinates,
+//! repeated names or names with trailing blanks, parallel links, speeds in words, unconnected
+//! parts), Rocketfuel's (weights in both directions, latencies in one), and files from other
+//! systems.
 
 use roundelay::Duration;
 use roundelay_sim::topologies::files::{FileError, Format, FromFile, Text};
@@ -30,7 +32,8 @@ fn routers(topology: &Topology) -> Vec<String> {
     nodes.map(|node| network.name(node)).collect()
 }
 
-/// Towns of the Abilene network of 2005 with their places, and its links by the towns' numbers: all of them OC-192, said in words.
+/// Towns of the Abilene network of 2005 with coordinates, and the links by town numbers: all
+/// OC-192, written in words.
 const ABILENE: [(&str, f64, f64); 11] = [
     ("New York", 40.71427, -74.00597),
     ("Chicago", 41.85003, -87.65005),
@@ -47,7 +50,8 @@ const ABILENE: [(&str, f64, f64); 11] = [
 const ABILENE_LINKS: [(u32, u32); 14] =
     [(0, 1), (0, 2), (1, 10), (2, 9), (3, 4), (3, 6), (4, 5), (4, 6), (5, 8), (6, 7), (7, 8), (7, 10), (8, 9), (9, 10)];
 
-/// As the zoo's GraphML has it: keys for graph, nodes and edges with some names in common, the node's id twice, data of no interest.
+/// GraphML as in the zoo: keys for graph, nodes and edges with some names in common, the node's id
+/// twice, irrelevant data.
 fn graphml() -> String {
     let keys = [
         ("edge", "int", "key", 37),
@@ -90,7 +94,8 @@ fn abilene_is_where_it_is() {
         let [(there, ..), (back, ..)] = [from, to].map(|town| ABILENE[town as usize]);
         assert_eq!((links(&topology, there, back).len(), links(&topology, back, there).len()), (1, 1));
     }
-    // By the great circle: New York and Chicago are 1145 km apart, Los Angeles and Houston 2205 km. OC-192 is told in words alone.
+    // Great-circle distances: New York to Chicago 1145 km, Los Angeles to Houston 2205 km. OC-192
+    // is given in words only.
     for (from, to, kilometres) in [("New York", "Chicago", 1145), ("Los Angeles", "Houston", 2205)] {
         let (rate, delay) = links(&topology, from, to)[0].clone();
         assert_eq!(rate, "10gbit");
@@ -98,7 +103,8 @@ fn abilene_is_where_it_is() {
     }
 }
 
-/// A piece of what the zoo's GML is like: flags and notes about the whole, keys in any order, quotes around speeds.
+/// A piece of typical GML of the zoo: flags and notes about the graph, keys in any order, quotes
+/// around speeds.
 const GML: &str = r#"graph [
   DateObtained "21/10/10"
   Classification "Backbone Transit Testbed?"
@@ -183,21 +189,23 @@ fn odd_maps_are_read() {
     let names = routers(&topology);
     assert_eq!(names, ["MIX", "GEANT", "GEANT#2", "T\u{fc}bingen & \"A&B\" &#0; &", "#4", "None", "None#6"]);
     let rates = |from: &str, to: &str| links(&topology, from, to).into_iter().map(|(rate, _)| rate).collect::<Vec<_>>();
-    // Two links between the same towns, one of them with a speed that has no unit, which is none; both go both ways.
+    // Two links between the same towns, one with a speed without unit, which is ignored; both go in
+    // both directions.
     assert_eq!(rates("MIX", "GEANT"), ["10gbit", "1gbit"]);
     assert_eq!(rates("GEANT", "MIX"), ["10gbit", "1gbit"]);
     assert_eq!(rates("GEANT", "GEANT#2"), ["10gbit"]);
     assert_eq!((rates(&names[3], "GEANT#2"), rates("#4", &names[3])), (vec!["10gbit".to_owned()], vec!["34mbit".to_owned()]));
     assert_eq!(rates("None#6", "None"), ["2500mbit"]);
-    // Not all have a place: then a link has the delay that is said for all.
+    // Not all nodes have coordinates: the link gets the default delay.
     assert!(links(&topology, "MIX", "GEANT").iter().all(|(_, delay)| *delay == FromFile::default().delay));
-    // The last two are on an island.
+    // The last two nodes are on an island.
     let node = |name: &str| topology.network.named(name).expect("a node");
     assert!(topology.network.route(node("MIX"), node("#4")).is_ok());
     assert!(topology.network.route(node("MIX"), node("None")).is_err());
 }
 
-/// Files from other systems: ends of lines with a carriage return, a byte order mark at the beginning, blanks and tabs, no end of the last line.
+/// Files from other systems: line ends with a carriage return, a byte order mark, blanks and tabs,
+/// no end of the last line.
 #[test]
 fn files_of_other_systems_are_read() {
     let edges = "# from to rate\n\na\tb  10mbit 5ms\n  b c 1gbit\n";
@@ -216,8 +224,9 @@ fn files_of_other_systems_are_read() {
     }
 }
 
-/// Rocketfuel's weights and latencies, with routes by weight: a way over three light links is taken before a heavy one. Both ways of a link have a line of their
-/// own among weights; among latencies one may be enough, and lines may stand in any order.
+/// Rocketfuel's weights and latencies, with routes by weight: a route over three light links is
+/// preferred to a heavy link. Weights have a line for each direction of a link; one line may be
+/// enough for latencies, and lines may be in any order.
 #[test]
 fn rocketfuel_s_weights_choose_ways() {
     let both = |line: &str| {

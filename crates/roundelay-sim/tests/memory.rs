@@ -1,4 +1,5 @@
-//! Memory grows with packets in flight and flows alive, not with packets sent, and in steady state nothing is allocated.
+//! Memory grows with packets in flight and flows alive, not with packets sent; in steady state
+//! nothing is allocated.
 
 use allocation_counter::{AllocationInfo, measure};
 use roundelay::{Duration, Instant};
@@ -12,7 +13,8 @@ use roundelay_tcp::Config;
 
 const PAIRS: usize = 10;
 
-/// Ten pairs and a bottleneck of 5 Mbit/s that is full. First in, first out: debug builds of other disciplines check invariants, which allocates.
+/// Ten pairs and a full bottleneck of 5 Mbit/s. FIFO, because debug builds of other disciplines
+/// check invariants and allocate for this.
 fn dumbbell() -> Topology {
     let queues = Queues { core: "fifo limit 100".parse().expect("a queue"), ..Queues::default() };
     Dumbbell { pairs: PAIRS as u32, ..Dumbbell::default() }.build(&queues).expect("legal")
@@ -40,7 +42,7 @@ fn bulk_transfers() -> Simulation {
     simulation
 }
 
-/// Flows over TCP that come and go: 75 a second, of two sizes.
+/// Short TCP flows: 75 a second, of two sizes.
 fn short_transfers() -> Simulation {
     let Topology { network, hosts, .. } = dumbbell();
     let mut simulation = Simulation::new(network, 1).expect("legal queues");
@@ -64,7 +66,7 @@ fn run(simulation: &mut Simulation, until: u64) {
     simulation.run(Instant::ZERO + Duration::from_secs(until)).expect("all are connected");
 }
 
-/// What a run allocates, from its beginning and from its tenth second on.
+/// Allocations of a run, from the start and from the tenth second on.
 fn allocations(build: fn() -> Simulation, seconds: u64) -> [AllocationInfo; 2] {
     let mut later = AllocationInfo::default();
     let all = measure(|| {
@@ -82,11 +84,12 @@ fn nothing_is_allocated_in_steady_state() {
     let [_, later] = allocations(constant_rates, 200);
     assert_eq!(later.count_total, 0, "constant rates");
     let [_, later] = allocations(bulk_transfers, 200);
-    // Each of ten windows may grow for the last time, and so may a queue.
+    // Each of ten windows may grow for the last time, and a queue too.
     assert!(later.count_total <= 40, "bulk transfers: {later:?}");
 }
 
-/// Ten times the packets, the same memory: at most a quarter more, for the most flows at once and the longest queues of a longer run.
+/// Ten times the packets, the same memory: at most a quarter more, because a longer run has more
+/// simultaneous flows and longer queues at the peak.
 #[test]
 fn memory_does_not_grow_with_packets_sent() {
     for (name, build) in [("constant rates", constant_rates as fn() -> Simulation), ("bulk", bulk_transfers), ("short", short_transfers)] {
@@ -96,7 +99,7 @@ fn memory_does_not_grow_with_packets_sent() {
     }
 }
 
-/// What is left of flows that have ended is nothing but their places, used again: 100 flows come and go for each that is alive.
+/// Ended flows leave only their slots, which are reused: 100 flows end for each flow alive.
 #[test]
 fn flows_that_have_ended_leave_nothing() {
     let mut simulation = short_transfers();

@@ -1,4 +1,4 @@
-//! Sources that send one way need no way back; lists of packets with fields of their own.
+//! One-way sources need no route back; packet lists with header fields.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use roundelay_sim::scenario::{Results, Scenario};
 use roundelay_sim::sources::{Terms, tcp};
 use roundelay_sim::{LinkConfig, Network, NetworkError, NodeId, Simulation, SimulationError};
 
-/// A folder with these files, gone in the end.
+/// A temporary folder with files, removed at the end.
 struct Folder(std::path::PathBuf);
 
 impl Folder {
@@ -25,7 +25,7 @@ impl Drop for Folder {
     }
 }
 
-/// From a and b over one link to c, and nothing back. What leaves at 8 Mbit/s takes 1 ms for 1000 bytes.
+/// From a and b over one link to c, and nothing back. At 8 Mbit/s 1000 bytes take 1 ms.
 fn network(queue: &str, sources: &str) -> String {
     let node = |name: &str, more: &str| format!("[[node]]\nname = \"{name}\"\n{more}\n");
     let link =
@@ -80,7 +80,7 @@ fn an_agent_that_answers_over_no_route_ends_the_run() {
     assert_eq!(error, SimulationError::Network(NetworkError::Unroutable(NodeId(1), NodeId(0))));
 }
 
-/// When each packet of a list arrives in milliseconds, all of them sent at once: their lengths tell them apart.
+/// The order of arrival of a list's packets, all sent at once and identified by their lengths.
 fn order(queue: &str, list: &str) -> Vec<u64> {
     let folder = Folder::new(&format!("order-{queue}"), &[("packets", list)]);
     let scenario = read(&network(queue, &source("trace", "a", "file = \"packets\"")), &folder.0).unwrap();
@@ -99,7 +99,8 @@ impl roundelay_sim::Probe for Order {
     }
 }
 
-/// The first packet has the link before the others come; these leave by what the list says.
+/// The first packet has the link before the others arrive; these leave in the order of their
+/// fields.
 #[test]
 fn queues_go_by_the_fields_of_a_list() {
     assert_eq!(order("priority", "0 1000 - 9\n0.0001 1 - 5\n0.0001 2 - 3\n0.0001 3 - 4\n"), [1000, 2, 3, 1]);

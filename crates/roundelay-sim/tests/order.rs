@@ -1,4 +1,5 @@
-//! Events at one instant come in the order in which they became known, whatever the numbers of links and agents are.
+//! Events at one instant come in the order in which they were scheduled, whatever the numbers of
+//! links and agents.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +12,7 @@ fn millis(count: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(count)
 }
 
-/// Is called at 1 ms if it is the second, at 2 ms if it is the first, and then at 10 ms.
+/// Called at 1 ms if second, at 2 ms if first, and then at 10 ms.
 struct Sleeper {
     number: u32,
     decides: Instant,
@@ -42,7 +43,7 @@ fn who_asked_first_is_called_first() {
     }
 }
 
-/// Sends a packet at its time.
+/// Sends one packet at the given time.
 struct Once(FlowSpec, Option<FlowId>);
 
 impl Agent for Once {
@@ -52,7 +53,7 @@ impl Agent for Once {
     }
 }
 
-/// Who came to a link, in order.
+/// Flows of the arrivals at a link, in order.
 #[derive(Default)]
 struct Comers(Vec<FlowNumber>);
 
@@ -65,13 +66,14 @@ impl Probe for Comers {
     }
 }
 
-/// Two packets come to a node at 10 ms, one over link 0 and one over link 1. The one that left first comes first.
+/// Two packets arrive at a node at 10 ms, one over link 0 and one over link 1. The first to leave
+/// is the first to arrive.
 #[test]
 fn the_packet_that_left_first_comes_first() {
     for departures in [[1, 5], [5, 1]] {
         let mut network = Network::default();
         let nodes: Vec<_> = (0..4).map(|_| network.add_node()).collect();
-        // A packet takes a millisecond to leave, and then until 10 ms.
+        // A packet takes one millisecond to leave, and the rest of 10 ms to arrive.
         let delays = departures.map(|departure| Duration::from_millis(10 - 1 - departure));
         for (from, to, delay) in [(0, 2, delays[0]), (1, 2, delays[1]), (2, 3, Duration::ZERO)] {
             let (rate, queue) = ("8mbit".parse().expect("a rate"), "fifo".parse().expect("a queue"));
@@ -87,7 +89,7 @@ fn the_packet_that_left_first_comes_first() {
             simulation.spawn(Box::new(Once(spec, None)), millis(departure));
         }
         simulation.run(Instant::MAX).expect("a route");
-        // Flows are numbered in the order in which they begin.
+        // Flows are numbered in the order of opening.
         assert_eq!(simulation.probe().0, [FlowNumber(0), FlowNumber(1)], "{departures:?}");
     }
 }

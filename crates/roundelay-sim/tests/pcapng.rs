@@ -1,4 +1,4 @@
-//! Captures of simulations, read by the reader of captures.
+//! Captures of simulations, read back by the capture reader.
 
 use etherparse::{SlicedPacket, TcpOptionElement, TcpSlice, TransportSlice};
 use roundelay::{Billionths, Duration, Instant};
@@ -9,7 +9,8 @@ use roundelay_sim::sources::tcp::{Config, Tcp};
 use roundelay_sim::{LinkConfig, Marks, Network, NodeId, Simulation};
 use roundelay_trace::{Capture, parse};
 
-/// A transfer of 100,000 bytes over one link and back, between nodes of these names, as a capture, and the packets that the links carried.
+/// A transfer of 100,000 bytes over one link and back, between nodes with these names. Returns the
+/// capture and the number of packets carried by the links.
 fn transfer(queue: &str, names: [&str; 2]) -> (Vec<u8>, u64) {
     let mut network = Network::default();
     let [from, to] = names.map(|name| network.add_named(name).unwrap());
@@ -47,7 +48,7 @@ fn a_capture_holds_what_the_links_carried() {
     assert!(forward_bytes >= 100_000, "all of the transfer was seen: {forward_bytes}");
 }
 
-/// Names that no option has room for, of letters that may not be cut in two.
+/// Names too long for an option, of letters that must not be cut in two.
 #[test]
 fn a_capture_of_nodes_with_long_names_can_be_read() {
     for len in [1, 60, 119, 120, 121, 32_768, 70_000] {
@@ -62,7 +63,7 @@ fn a_capture_of_nodes_with_long_names_can_be_read() {
     }
 }
 
-/// A link that interrupts packets tells of them when they have left: that is their time.
+/// On a preemptive link a packet has the time of its end.
 #[test]
 fn times_never_step_back() {
     for queue in ["fifo limit 20", "lstf preempt limit 20"] {
@@ -79,7 +80,7 @@ fn times_never_step_back() {
 const SIZE: u64 = 400_000;
 const OVERHEAD: u32 = 24;
 
-/// A transfer over a link that loses packets, its capture read by a library that knows nothing of it.
+/// Capture of a transfer over a lossy link, to be read by an independent library.
 fn lossy(protocol: roundelay_tcp::Config) -> Vec<u8> {
     let mut network = Network::default();
     let [from, to] = ["a", "b"].map(|name| network.add_named(name).unwrap());
@@ -103,13 +104,13 @@ fn lossy(protocol: roundelay_tcp::Config) -> Vec<u8> {
 /// One side of a connection.
 #[derive(Debug, Default)]
 struct Side {
-    /// The number after the highest that it has sent.
+    /// The number after the highest sent.
     highest: u32,
     repeated: u32,
     blocks: u32,
 }
 
-/// A packet with the data that was left out, which is zeros.
+/// A packet with the omitted data filled with zeros.
 fn whole(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes.resize(u16::from_be_bytes([bytes[2], bytes[3]]).into(), 0);
@@ -129,7 +130,8 @@ fn check_options(tcp: &TcpSlice<'_>, other: u32, has_timestamps: bool, side: &mu
     }
 }
 
-/// Numbers go on without gaps but for repetitions, and nothing is acknowledged that was not sent.
+/// Sequence numbers have no gaps apart from retransmissions, and every acknowledgement is of data
+/// sent.
 #[test]
 fn a_captured_connection_adds_up() {
     let presets = [
@@ -152,7 +154,8 @@ fn a_captured_connection_adds_up() {
             };
             assert_eq!(ip.header().header_checksum(), ip.header().to_header().calc_header_checksum());
             assert_eq!(tcp.checksum(), tcp.calc_checksum_ipv4(ip.header().source(), ip.header().destination()).unwrap());
-            // What is beyond the IPv4 packet is the link's, and what no header of whole words has room for.
+            // The excess over the IPv4 packet is the link's overhead, and bytes that do not fill a
+            // header word.
             let beyond = frame.original_len - bytes.len() as u32;
             assert!((OVERHEAD..OVERHEAD + 4).contains(&beyond), "{name}: {beyond}");
             let is_back = usize::from(ip.header().source()[3] == 1);
@@ -178,7 +181,7 @@ fn a_captured_connection_adds_up() {
     }
 }
 
-/// Datagrams are as long as they say, with the link's overhead beside them, and none is shorter than its headers.
+/// Datagrams have the given length plus the link's overhead, and none is shorter than the headers.
 #[test]
 fn captured_datagrams_add_up() {
     for (len, shown) in [(1000, 1000), (28, 28), (10, 28), (65_535, 65_535)] {

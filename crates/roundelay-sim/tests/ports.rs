@@ -1,4 +1,5 @@
-//! What a scenario says of ports: each key reaches the link that it is about, one way, and hosts' interfaces have queues.
+//! Port settings of a scenario: each key applies to the given link in one direction, and host
+//! interfaces have queues.
 
 use std::path::Path;
 
@@ -51,7 +52,7 @@ fn a_port_is_as_it_is_said_to_be() {
     assert_eq!(names, ["fifo", "drr", "drr"]);
 }
 
-/// Of ten packets that come to an interface at once it keeps three; without a limit of its own it keeps all.
+/// An interface keeps three of ten simultaneous packets; without a limit of its own, all ten.
 #[test]
 fn interfaces_of_hosts_have_queues() {
     let fates = |text: &str| {

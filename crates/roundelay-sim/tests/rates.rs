@@ -1,11 +1,13 @@
-//! Series of rates: bytes by interval of flows whose packets are counted by hand, Jain's index over time, and what they take.
+//! Series of rates: bytes by interval for flows with known packet times, Jain's index over time,
+//! and the cost in memory.
 
 use std::path::Path;
 
 use roundelay::Duration;
 use roundelay_sim::scenario::{Estimate, Rates, Results, Scenario};
 
-/// A dumbbell of three pairs, 100 Mbit/s and 10 ms to and from the link of 50 Mbit/s and 10 ms.
+/// A dumbbell of three pairs, with access links of 100 Mbit/s and 10 ms and a middle link of
+/// 50 Mbit/s and 10 ms.
 fn read(top: &str, rates: &str, sources: &[&str]) -> Result<Scenario, String> {
     let sources: String = sources.iter().map(|source| format!("[[source]]\n{source}\n")).collect();
     let text = format!("{top}\n[meter]\n{rates}\n[topology]\ntemplate = \"dumbbell\"\npairs = 3\nrate = \"50mbit\"\n{sources}");
@@ -24,7 +26,8 @@ fn cbr(pair: u32, start: &str) -> String {
     format!("kind = \"cbr\"\nrate = \"8mbit\"\nfrom = \"s{pair}\"\nto = \"r{pair}\"\nstart = \"{start}\"")
 }
 
-/// Packets are 30.32 ms on their way, so the first comes in the fourth interval of 10 ms, and ten come in each.
+/// Packets take 30.32 ms: the first arrives in the fourth interval of 10 ms, and ten arrive in
+/// each.
 #[test]
 fn bytes_are_counted_where_packets_arrive() {
     for top in ["duration = \"95ms\"", "duration = \"95ms\"\nwarmup = \"50ms\""] {
@@ -41,7 +44,7 @@ fn bytes_are_counted_where_packets_arrive() {
     }
 }
 
-/// A flow that begins late is one of those that share, as in Figure 5 of the UPS paper.
+/// A flow with a late start counts as one of the sharing flows, as in Figure 5 of the UPS paper.
 #[test]
 fn a_flow_counts_before_it_begins_and_after_it_has_ended() {
     let three = "kind = \"cbr\"\nrate = \"8mbit\"\npackets = 20\nfrom = \"s*\"\nto = \"r*\"\nstart_step = \"10ms\"";
@@ -50,7 +53,8 @@ fn a_flow_counts_before_it_begins_and_after_it_has_ended() {
     assert_eq!(rates.jain, [[None, None, None, of(1.0), of(2.0), of(2.0), of(1.0), None, None]]);
 }
 
-/// All that arrives is in one interval, whatever sends: data, what is sent twice, requests; replies are not.
+/// Every byte delivered is in one interval, for all kinds of sources: data, retransmissions,
+/// requests; replies are not counted.
 #[test]
 fn series_sum_to_throughputs() {
     let sources = [
@@ -65,7 +69,7 @@ fn series_sum_to_throughputs() {
         assert_eq!((flow.number, (flow.throughput * 2.0 / 8.0).round() as u64), (rates.flow, bytes));
         assert!(bytes > 0 && rates.bytes.is_sorted_by(|one, other| one.0 < other.0));
     }
-    // Answers alone: with requests there were four flows, of which two have next to nothing.
+    // Responses only: with requests there would be four flows, two of them with next to nothing.
     let answers: Vec<_> = rates.jain[1].iter().flatten().collect();
     assert!(answers.iter().any(|jain| **jain > 0.9), "{answers:?}");
     assert_eq!((rates.jain.len(), rates.jain[3].len()), (4, 286));
@@ -81,14 +85,14 @@ fn the_interval_is_checked() {
     assert!(read("duration = \"2s\"", "rates = \"2s\"", &[&cbr(0, "0s")]).is_ok());
 }
 
-/// The estimate knows of series and of lists, and a note tells of much memory.
+/// The estimate includes series and lists, and a note warns of high memory.
 #[test]
 fn estimates_know_of_series_and_lists() {
     let arrivals = "kind = \"arrivals\"\nfrom = [\"s*\", \"r*\"]\nutilisation = 0.5\nlink_rate = \"100mbit\"\nsizes = [[3000, 1.0]]";
     let of = |top: &str, meter: &str, source: &str| read(top, meter, &[source]).unwrap_or_else(|error| panic!("{error}"));
     let memory = |top: &str, meter: &str, source: &str| Estimate::of(&of(top, meter, source)).memory;
     let top = "duration = \"2s\"";
-    // Six hosts that each begin 0.5 x 100 Mbit/s / 24,000 flows a second, of three packets each.
+    // Six hosts that each start 0.5 x 100 Mbit/s / 24,000 flows a second, of three packets each.
     let flows = 6.0 * 50e6 / 24_000.0 * 2.0;
     for (meter, each, most) in [("transfers = true", 104.0, 300.0), ("rates = \"1ms\"", 3.0 * 16.0, 400.0)] {
         let more = memory(top, meter, arrivals) - memory(top, "", arrivals);

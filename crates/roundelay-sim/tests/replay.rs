@@ -1,4 +1,5 @@
-//! Schedules recorded and replayed: LSTF as a universal scheduler (R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, sections 2.2 and 2.3).
+//! Recorded and replayed schedules: LSTF as a universal scheduler (R. Mittal et al., "Universal
+//! Packet Scheduling", NSDI 2016, sections 2.2 and 2.3).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ fn one_link(queue: &str) -> Scenario {
     ))
 }
 
-/// Whole flows over the Internet2 network at a tenth of its rates for a while.
+/// Whole flows over the Internet2 network, at a tenth of its rates and for 150 ms.
 fn internet2(queue: &str) -> Scenario {
     scenario(&format!(
         "duration = \"150ms\"\n[topology]\ntemplate = \"internet2\"\nvariant = \"tenth\"\n[queue]\ncore = \"{queue} limit 100000000\"\nedge = \"{queue} limit 100000000\"\n\
@@ -45,7 +46,8 @@ fn count(schedule: &Arc<Schedule>, with: &str) -> Count {
     replay(schedule, with).count(schedule, Counting::Drained, schedule.bottleneck_time())
 }
 
-/// Key result 2 at one congestion point: whatever the order was, LSTF that may interrupt gives no packet later.
+/// Key result 2 with one congestion point: for any recorded order, preemptive LSTF delays no
+/// packet.
 #[test]
 fn lstf_replays_any_schedule_of_one_congestion_point() {
     for queue in ["fifo", "lifo", "random", "drr", "sjf", "srpt", "lstf preempt"] {
@@ -58,7 +60,8 @@ fn lstf_replays_any_schedule_of_one_congestion_point() {
     }
 }
 
-/// What does not know the schedule fails the same test; FIFO replays its own, packet by packet.
+/// A discipline without knowledge of the schedule fails the same test; FIFO replays its own
+/// schedule packet by packet.
 #[test]
 fn fifo_replays_no_schedule_but_its_own() {
     let schedule = record(&one_link("random"), false);
@@ -68,7 +71,7 @@ fn fifo_replays_no_schedule_but_its_own() {
     assert!(schedule.packets.iter().zip(&again.outputs).all(|(packet, output)| packet.output == *output));
 }
 
-/// The numbers of packets are those of the recorded run, over TCP and its acknowledgements, too.
+/// Packet numbers equal those of the recorded run, also with TCP and acknowledgements.
 #[test]
 fn packets_of_tcp_keep_their_numbers() {
     let text = "duration = \"3s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\nrate = \"10mbit\"\n[queue]\ncore = \"fifo limit 50\"\n\
@@ -85,7 +88,8 @@ fn packets_of_tcp_keep_their_numbers() {
     assert!(count(&schedule, "fifo limit 20").all.missing > 0);
 }
 
-/// Omniscient headers replay everything where packets may be interrupted (appendix A.2). FIFO, which looks at no header, does not.
+/// Omniscient headers replay every schedule with preemption (appendix A.2). FIFO reads no header
+/// and does not.
 #[test]
 fn omniscient_headers_replay_everything() {
     for queue in ["random", "sjf", "lifo", "fifo_plus"] {
@@ -97,7 +101,8 @@ fn omniscient_headers_replay_everything() {
     }
 }
 
-/// EDF with o(p) in static headers and the time left to the end of the path in routers decides as LSTF does (appendix A.5).
+/// EDF with o(p) in static headers, and the time left to the end of the path known to routers,
+/// decides as LSTF does (appendix A.5).
 #[test]
 fn edf_with_static_headers_decides_as_lstf_does() {
     let schedule = record(&internet2("random"), false);
@@ -106,7 +111,8 @@ fn edf_with_static_headers_decides_as_lstf_does() {
     assert_ne!(lstf.outputs, replay(&schedule, "priority").outputs, "one deadline for the whole path is another order");
 }
 
-/// LSTF is late with less than one packet in a hundred, and with none by more than T; simple priorities are with three times as many, FIFO with every fourth.
+/// LSTF delays less than 1 % of the packets, and none by more than T; simple priorities delay more
+/// than three times as many packets, FIFO more than a quarter of all.
 #[test]
 fn lstf_is_nearer_to_universal_than_priorities() {
     let schedule = record(&internet2("random"), false);
@@ -116,8 +122,9 @@ fn lstf_is_nearer_to_universal_than_priorities() {
     assert!(fifo.overdue * 4 > fifo.packets && fifo.overdue_by_threshold * 4 > fifo.packets, "{fifo:?}");
 }
 
-/// LSTF's rank on FIFO queues in strict priority. SP-PIFO makes fewer packets late than FIFO and those that it does much later; a calendar makes nearly as
-/// many late as FIFO does, and none by more than about a slot.
+/// LSTF's rank on FIFO queues in strict priority. SP-PIFO has fewer overdue packets than FIFO, but
+/// some far later; a calendar has nearly as many overdue packets as FIFO, but none by more than
+/// about a slot.
 #[test]
 fn priority_levels_are_between_fifo_and_lstf() {
     let schedule = record(&internet2("random"), false);
@@ -132,7 +139,8 @@ fn priority_levels_are_between_fifo_and_lstf() {
     assert!([adaptive, calendar].iter().all(|found| found.missing == 0));
 }
 
-/// One queue is FIFO however it is chosen; so is admission that never has to refuse. SP-PIFO by static deadlines decides as by slack, as EDF does.
+/// One queue is FIFO, whatever the choice of the queue, and so is admission control that never
+/// refuses a packet. SP-PIFO by static deadlines decides as by slack, as EDF does.
 #[test]
 fn one_queue_replays_as_fifo_does() {
     let schedule = record(&internet2("random"), false);
@@ -145,7 +153,8 @@ fn one_queue_replays_as_fifo_does() {
     assert_ne!(slack, fifo.outputs);
 }
 
-/// Slack that does not say how long the path still is, or none at all, replays worse; so does a coarse unit.
+/// Slack without knowledge of the path's length, or without any information, gives a worse replay,
+/// and a coarse unit too.
 #[test]
 fn what_headers_say_matters() {
     let schedule = record(&internet2("random"), false);
@@ -163,7 +172,8 @@ fn what_headers_say_matters() {
     assert!(exact < late(SlackRule::Wait, Duration::from_millis(100)));
 }
 
-/// The authors stop both runs at the end of the window: what is still on its way is not compared, and missing in the replay only stands apart.
+/// The authors stop both runs at the end of the window: packets on their way in the recorded run
+/// are not compared; packets missing only in the replay are counted separately.
 #[test]
 fn a_window_that_cuts_off_counts_less() {
     let schedule = record(&internet2("sjf"), false);
@@ -178,19 +188,22 @@ fn a_window_that_cuts_off_counts_less() {
     assert_eq!(drained.by_congestion_points.iter().map(|count| count.overdue).sum::<u64>(), drained.all.overdue);
 }
 
-/// o(p) - i(p) is the time without waiting and the waits; the waits are the slack.
+/// o(p) - i(p) is the sum of the time without waiting and the waiting times; the waiting times are
+/// the slack.
 #[test]
 fn a_schedule_adds_up() {
     let schedule = record(&one_link("random"), false);
     assert!(schedule.packets.iter().all(|packet| schedule.waited(packet) >= Slack::ZERO));
     for packet in schedule.packets.iter().filter(|packet| packet.congestion_points == 0) {
-        // Five senders share nothing before the bottleneck: who waits there waits behind packets of its own.
+        // Five senders share no link before the bottleneck: a packet that waits there waits behind
+        // packets of the same sender.
         assert!(schedule.waited(packet).as_picos() < 100_000_000, "{packet:?}");
     }
     assert_eq!(schedule.bottleneck_time(), Duration::from_micros(560));
 }
 
-/// Lengths differ, and a link adds bytes: times without waiting and the deadlines of routers count both.
+/// With different lengths and a link with overhead, times without waiting and router deadlines
+/// include both.
 #[test]
 fn lengths_and_overhead_count() {
     let source = |len: u32| {
@@ -213,7 +226,8 @@ fn lengths_and_overhead_count() {
     assert!(count(&schedule, "fifo").all.overdue > 0);
 }
 
-/// Ratios of queueing delays: all 1 where the replay is the same, and mostly below 1 under LSTF, as Figure 1 has it.
+/// Ratios of queueing delays: all 1 for an identical replay, and mostly below 1 under LSTF, as in
+/// Figure 1.
 #[test]
 fn ratios_of_delays() {
     let schedule = record(&one_link("fifo"), false);
@@ -241,7 +255,7 @@ fn a_replay_needs_certain_wires_and_a_router() {
     assert!(matches!(Schedule::record(&scenario(empty), 1, false, |_| {}), Err(ReplayError::Empty)));
 }
 
-/// The schedule and a replay under the same queues are one, packet by packet.
+/// Whether a replay under the same queues equals the schedule, packet by packet.
 fn is_its_own_replay(scenario: &Scenario, with: &str) -> bool {
     let schedule = record(scenario, false);
     let again = replay(&schedule, with);
@@ -249,7 +263,7 @@ fn is_its_own_replay(scenario: &Scenario, with: &str) -> bool {
     schedule.packets.iter().zip(&again.outputs).all(|(packet, output)| packet.output == *output)
 }
 
-/// Flows that are spread over several shortest routes have the same route in the replay, chosen by the same hash.
+/// Flows spread over several shortest routes take the same route in the replay, by the same hash.
 #[test]
 fn flows_that_are_spread_keep_their_routes() {
     let fat_tree = |more: &str| {
@@ -262,7 +276,7 @@ fn flows_that_are_spread_keep_their_routes() {
     assert_eq!(count(&record(&fat_tree(""), true), "omniscient preempt").all.overdue, 0);
 }
 
-/// Packets sent before the warm-up has passed are replayed and not counted.
+/// Packets sent during the warm-up are replayed but not counted.
 #[test]
 fn packets_of_the_warmup_do_not_count() {
     let mut warm = one_link("random");
@@ -276,7 +290,7 @@ fn packets_of_the_warmup_do_not_count() {
     assert!(counted.overdue > 100 && counted.overdue < all.overdue);
 }
 
-/// A discipline with weights replays its own schedule: flows have the weights that they had, and not one for all.
+/// A weighted discipline replays its own schedule: flows keep their weights.
 #[test]
 fn flows_keep_their_weights() {
     let weighted = |weight: u32, queue: &str| {
@@ -293,7 +307,7 @@ fn flows_keep_their_weights() {
     assert!(light.packets.iter().zip(&heavy.packets).any(|(light, heavy)| light.output != heavy.output), "weights matter in this network");
 }
 
-/// Schedules of trees are replayed, and a tree's classes do not matter to LSTF.
+/// Schedules of trees are replayed, and LSTF ignores the classes of a tree.
 #[test]
 fn schedules_of_trees_are_replayed() {
     let tree = "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\nrate = \"10mbit\"\n[queue]\ncore = \"tree classes limit 100000\"\n\
@@ -307,7 +321,8 @@ fn schedules_of_trees_are_replayed() {
     assert!(count(&schedule, "fifo").all.overdue > 100);
 }
 
-/// A limit in a replay drops what does not fit, and says so; the recorded run's own limit does not count in it.
+/// A queue limit in a replay drops packets and counts the drops; the limit of the recorded run does
+/// not apply.
 #[test]
 fn limits_of_a_replay_are_its_own() {
     let schedule = record(&one_link("fifo"), false);

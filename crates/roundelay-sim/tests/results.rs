@@ -1,4 +1,4 @@
-//! Results tell the truth as of the end of the run, whatever is cut off by it.
+//! Results are exact at the end of the run, whatever the end cuts off.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use roundelay_sim::scenario::{GroupResult, Results, Scenario};
 use roundelay_sim::{Cargo, Carried, Content, Direction, LinkConfig, LinkId, Probe};
 use roundelay_tcp::Flags;
 
-/// A dumbbell with these lines for its queues and ports, and these sources.
+/// A dumbbell with the given queues, ports and sources.
 fn scenario(duration: &str, warmup: &str, rate: &str, rest: &str) -> Scenario {
     let text = format!(
         "duration = \"{duration}\"\nwarmup = \"{warmup}\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 3\nrate = \"{rate}\"\n{rest}"
@@ -15,7 +15,7 @@ fn scenario(duration: &str, warmup: &str, rate: &str, rest: &str) -> Scenario {
     Scenario::from_toml("mine.toml", &text, Path::new(".")).unwrap()
 }
 
-/// What is counted of segments that were sent again, by somebody who sees each of them.
+/// Counts of retransmitted segments, from a probe of every segment.
 #[derive(Default)]
 struct Again {
     from: Duration,
@@ -42,7 +42,7 @@ fn source(keys: &str) -> String {
     format!("[[source]]\nfrom = \"s0..1\"\nto = \"r0..1\"\n{keys}\n")
 }
 
-/// What came to a link, and how long its packets take.
+/// Arrivals at a link, with transmission times.
 struct Arrivals {
     link: LinkId,
     rate: Rate,
@@ -50,7 +50,7 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// For how long a link that never rests while packets wait has been at work until just before `until`, in whatever order it sends.
+    /// Busy time, until just before `until`, of a work-conserving link with any order of packets.
     fn at_work(&self, until: Instant) -> Duration {
         let (mut work, mut free) = (Duration::ZERO, Instant::ZERO);
         for (at, takes) in self.packets.iter().filter(|(at, _)| *at < until) {
@@ -69,7 +69,8 @@ impl Probe for Arrivals {
     }
 }
 
-/// Runs a scenario without drops, and compares what a link of it is said to have been at work with what came to it: exactly. Gives its utilisation.
+/// Runs a scenario without drops and compares the reported busy time of a link with the arrivals:
+/// both must be equal. Returns the utilisation.
 fn utilisation(scenario: &Scenario, from: &str, to: &str) -> f64 {
     let network = &scenario.topology.network;
     let is_it = |link: &LinkConfig| network.name(link.from) == from && network.name(link.to) == to;
@@ -87,7 +88,7 @@ fn utilisation(scenario: &Scenario, from: &str, to: &str) -> f64 {
     link.utilisation
 }
 
-/// One second of a packet of 0.8 s after the other: the second has not left when the run ends.
+/// Packets of 0.8 s in a run of one second: the second packet has not left at the end.
 #[test]
 fn no_link_is_at_work_for_longer_than_the_run() {
     let source = source("kind = \"cbr\"\nrate = \"1mbit\"\nstart_step = \"1ms\"");
@@ -99,7 +100,8 @@ fn no_link_is_at_work_for_longer_than_the_run() {
     }
 }
 
-/// Two nodes at a router that send to a third, and what orders the packets there. The long ones take 4.8 s each and can wait, the short ones cannot.
+/// Two nodes send to a third over a router with this queue. Long packets take 4.8 s each and can
+/// wait, short ones cannot.
 fn interrupted(queue: &str) -> Scenario {
     let mut text = "duration = \"40s\"\nwarmup = \"20s\"\n[[node]]\nname = \"r\"\n".to_owned();
     for (name, from, to, rate) in [("a", "a", "r", "10mbit"), ("c", "c", "r", "10mbit"), ("b", "r", "b", "100kbit")] {
@@ -113,7 +115,8 @@ fn interrupted(queue: &str) -> Scenario {
     Scenario::from_toml("mine.toml", &text, Path::new(".")).unwrap()
 }
 
-/// What has been sent of a packet counts when it is sent, whoever interrupts it: the link is at work as one that interrupts nothing.
+/// The part of a packet already sent counts at once, despite interruptions: a preemptive link is
+/// busy for the same time as others.
 #[test]
 fn links_that_interrupt_packets_are_at_work_when_they_send() {
     let parts = ["lstf preempt", "lstf", "fifo"].map(|queue| utilisation(&interrupted(queue), "r", "b"));
@@ -121,7 +124,8 @@ fn links_that_interrupt_packets_are_at_work_when_they_send() {
     assert!((0.85..0.95).contains(&parts[0]), "{parts:?}");
 }
 
-/// Flows without end, with and without a warm-up: what each of their senders did until the end is told, and they are no transfers.
+/// Endless flows, with and without a warm-up: retransmissions until the end are reported, and the
+/// flows are no transfers.
 #[test]
 fn what_was_sent_again_is_told_of_flows_that_go_on() {
     for warmup in ["0s", "2s"] {
@@ -137,7 +141,8 @@ fn what_was_sent_again_is_told_of_flows_that_go_on() {
     assert_eq!((quiet.retransmissions, quiet.timeouts), (None, None), "there is nobody who would send again");
 }
 
-/// Transfers of each kind that cannot be over: all are incomplete, and their repairs are told.
+/// Transfers of each kind that cannot end in time: all are incomplete, and their retransmissions
+/// are reported.
 #[test]
 fn transfers_that_the_end_cuts_off_are_incomplete() {
     let cases = [
@@ -156,7 +161,7 @@ fn transfers_that_the_end_cuts_off_are_incomplete() {
     }
 }
 
-/// What clients ask and what they are answered are flows; index and throughput are of the answers.
+/// Requests and responses are flows; index and throughput are for responses only.
 #[test]
 fn fairness_is_that_of_answers() {
     let clients = source("kind = \"request_response\"\nrequest = 100\nresponse = 20000\nthink = \"10ms\"");
@@ -168,7 +173,7 @@ fn fairness_is_that_of_answers() {
     assert_eq!(scenario("10s", "1s", "5mbit", &one).run(1, |_| ()).unwrap().groups[0].jain, None, "there is nobody to be fair to");
 }
 
-/// More flows than are told by themselves: how many are left out is told, and who asks for all gets them.
+/// More flows than are listed by default: the number left out is reported, and an option lists all.
 #[test]
 fn no_flow_is_lost_silently() {
     let bursts = "[[source]]\nkind = \"burst\"\nfrom = \"s0..2\"\nto = \"r0..2\"\nsize = 100\npacket_len = 100\ncount = 2000\nstart_step = \"100us\"\n";
@@ -185,7 +190,8 @@ fn no_flow_is_lost_silently() {
     assert_eq!(all.more_flows.iter().chain(&all.flows).map(|flow| flow.packets.delivered).sum::<u64>(), 6000);
 }
 
-/// A link of 1 Mbit/s that loses half, with a queue without end. What fills it stops before the warm-up is over.
+/// A lossy link of 1 Mbit/s (half of the packets) with an unlimited queue. The traffic stops before
+/// the end of the warm-up.
 fn queued_before(keys: &str) -> Scenario {
     let mut text = "duration = \"10s\"\nwarmup = \"9s\"\n[[node]]\nname = \"r\"\n".to_owned();
     for (name, from, to, rate) in [("a", "a", "r", "100mbit"), ("b", "r", "b", "1mbit")] {
@@ -200,7 +206,8 @@ fn queued_before(keys: &str) -> Scenario {
     Scenario::from_toml("mine.toml", &text, Path::new(".")).unwrap()
 }
 
-/// All that a link sends after the warm-up came before it, or nearly all: its loss is a part of what it sent and dropped, not of what came.
+/// Nearly all packets sent after the warm-up arrived before: the loss ratio is relative to packets
+/// sent and dropped, not to arrivals.
 #[test]
 fn a_loss_is_a_part_of_known_fates() {
     for (keys, arrived) in [("", 0), ("rate = \"80kbit\"\nstart = \"9s\"", 10)] {
@@ -215,7 +222,8 @@ fn a_loss_is_a_part_of_known_fates() {
     }
 }
 
-/// What packets waited that came to a link after the warm-up, by somebody who writes down when each came and left.
+/// Waiting times of packets that arrived at a link after the warm-up, from a probe of every arrival
+/// and departure.
 struct Waits {
     from: Instant,
     link: LinkId,
@@ -231,7 +239,8 @@ impl Probe for Waits {
     }
 }
 
-/// A link and its class tell of the same waits: of packets that came after the warm-up, and all the time that these were not sent.
+/// A link and its class report equal waits: only of packets that arrived after the warm-up, and
+/// including all time in which a packet was interrupted.
 #[test]
 fn a_link_and_its_class_wait_alike() {
     for scenario in
@@ -255,7 +264,7 @@ fn a_link_and_its_class_wait_alike() {
     }
 }
 
-/// When packets leave a link, as listeners hear of them.
+/// Departure times at a link, from a probe.
 struct Ends(LinkId, Vec<Instant>);
 
 impl Probe for Ends {
@@ -266,7 +275,8 @@ impl Probe for Ends {
     }
 }
 
-/// The second packet of 0.8 s is on the link when the run of a second ends. Whether it will leave at 1.6 s is known only if nothing can interrupt it.
+/// The second packet of 0.8 s is on the link at the end of a run of one second. The departure at
+/// 1.6 s is certain only without preemption.
 #[test]
 fn a_packet_that_can_be_interrupted_has_a_hop_when_it_has_left() {
     for (queue, hops) in [("fifo limit 1000", 2), ("lstf limit 1000", 2), ("lstf preempt limit 1000", 1)] {

@@ -1,4 +1,5 @@
-//! Slack rules in scenarios: weighted fairness, classes by an offset, and a program's own rule, each under LSTF.
+//! Slack rules in scenarios: weighted fairness, classes by an offset, and a program's own rule,
+//! each under LSTF.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +20,8 @@ fn run(scenario: &Scenario) -> Results {
     scenario.run(1, |_| ()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Flows over TCP that share a link of 1 Gbit/s with a buffer of 8,000 packets (97 ms), two of each weight. Their throughputs in Mbit/s.
+/// TCP flows on a link of 1 Gbit/s with a buffer of 8,000 packets (97 ms), two flows of each
+/// weight. Returns throughputs in Mbit/s.
 fn shares(queue: &str, sources: [&str; 3]) -> Vec<f64> {
     let top = "duration = \"2s\"\nwarmup = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 6\nrate = \"1gbit\"\ndelay = \"100us\"\n\
                access_rate = \"10gbit\"\naccess_delay = \"10us\"\n";
@@ -39,7 +41,8 @@ fn is_close(actual: &[f64], expected: [f64; 6]) -> bool {
     actual.iter().zip(expected).all(|(actual, expected)| (actual / expected - 1.0).abs() < 0.05)
 }
 
-/// Shares of 1, 2 and 4 fourteenths. The fourteen shares of the rule add up to less than the link's rate.
+/// Shares of 1, 2 and 4 fourteenths. The fourteen shares of the rule add up to less than the link's
+/// rate.
 #[test]
 fn weighted_fairness_by_slack_alone() {
     let [one, two, four] = [1, 2, 4].map(|weight| f64::from(weight) * 1000.0 / 14.0);
@@ -57,7 +60,8 @@ fn weighted_fairness_by_slack_alone() {
     assert!(!is_close(&constant, expected), "{constant:?}: this rule knows no weights");
 }
 
-/// Two classes that together send more than a link takes, the upper one less. Packets, means of delays and throughputs.
+/// Two classes that together exceed the link's rate; the upper class alone does not. Returns
+/// packets, mean delays and throughputs.
 fn classes(queue: &str, upper: &str, lower: &str) -> Vec<(u64, Option<f64>, f64)> {
     let top = "duration = \"5s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 2\nrate = \"10mbit\"\n";
     let source = |host: u32, urgency: &str| {
@@ -79,7 +83,7 @@ fn an_offset_makes_a_class_of_strict_priority() {
     assert!(little[0].1.unwrap() > strict[0].1.unwrap() * 2.0, "{little:?}: longer waits than the offset overtake");
 }
 
-/// Weights are read by queues that know weights, and by the fair rule where queues go by slack.
+/// Weights are read by weighted queues, and by the fair rule with slack-based queues.
 #[test]
 fn weights_that_slack_tells_of_are_not_lost() {
     let notes = |queue: &str, urgency: &str| {
@@ -131,8 +135,8 @@ fn errors_name_the_line() {
         read(&format!("duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\n{source}urgency = \"{urgency}\"\n")).unwrap_err()
     };
     assert_eq!(
-        refused("deadline 1s plus 1s"),
-        "mine.toml:9: 'deadline 1s plus 1s': 'plus' is for rules with slack: slack, size, remaining, fair, cautious"
+        refused("priority 1 plus 1s"),
+        "mine.toml:9: 'priority 1 plus 1s': 'plus' is for rules with slack: slack, size, remaining, fair, deadline, cautious"
     );
     assert_eq!(refused("size 1s plus 100"), "mine.toml:9: '100' has no unit: expected a time in s, ms, us or ns, as in \"5ms\"");
     assert_eq!(
@@ -140,4 +144,27 @@ fn errors_name_the_line() {
         "mine.toml:9: urgency: \"cautious\" is for sources over TCP: others have no tail to send"
     );
     assert!(refused("plus 1s").starts_with("mine.toml:9: 'plus 1s': expected urgency: "));
+}
+
+/// Two flows at one link: 25 ms for the near one, 40 ms for the far one, whose packets still have a wire of 20 ms before them. EDF serves the near one first, LSTF the far one.
+#[test]
+fn the_slack_of_a_deadline_leaves_out_the_path() {
+    let top = "duration = \"20s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 2\nrate = \"10mbit\"\naccess_rate = \"1gbit\"\n\
+               access_delay = \"1us\"\naccess_delay_step = \"20ms\"\n";
+    let source = |host: u32, deadline: &str| {
+        format!(
+            "[[source]]\nkind = \"poisson\"\nrate = \"4.6mbit\"\nfrom = \"r{host}\"\nto = \"s{host}\"\nurgency = \"deadline {deadline}\"\n"
+        )
+    };
+    let late = |queue: &str, host: usize, limit: &str| {
+        let sources = format!("{}{}", source(0, "25ms"), source(1, "40ms"));
+        let text = format!("{top}[queue]\ncore = \"{queue} limit 100000\"\n[meter]\nlate = \"{limit}\"\n{sources}");
+        let group = &run(&scenario(&text)).groups[host];
+        assert_eq!(group.in_time, group.packets.in_time());
+        group.packets.late as f64 / group.packets.delivered as f64
+    };
+    let of = |queue: &str| late(queue, 0, "25ms") + late(queue, 1, "40ms");
+    let [lstf, edf, fifo] = ["lstf", "edf", "fifo"].map(of);
+    assert!(lstf < 0.7 * edf && lstf < fifo, "lstf {lstf}, edf {edf}, fifo {fifo}");
+    assert_eq!(late("lstf", 0, "19s"), 0.0);
 }

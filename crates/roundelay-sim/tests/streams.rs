@@ -1,4 +1,4 @@
-//! Sources of a scenario: each has random numbers of its own, starts and stops when it should, and has the weight that it was given.
+//! Sources of a scenario: independent random numbers, start and stop times, weights.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use roundelay::{Duration, Instant, Packet};
 use roundelay_sim::scenario::Scenario;
 use roundelay_sim::{Cargo, Carried, Direction, FlowNumber, NodeId, Probe};
 
-/// When each flow began, and sent.
+/// Start times of flows, and sending times of each flow.
 #[derive(Default)]
 struct Sent(Vec<Vec<Instant>>, Vec<Instant>);
 
@@ -54,7 +54,8 @@ fn correlation(one: &[f64], other: &[f64]) -> f64 {
     sum(&|at| (one[at] - a) * (other[at] - b)) / deviations
 }
 
-/// Twenty Poisson sources that differ in nothing: no two of them send alike, nor is one's gap a hint at another's, within five standard errors.
+/// Twenty identical Poisson sources: no two send alike, and gaps of different sources are
+/// uncorrelated, within five standard errors.
 #[test]
 fn sources_that_are_alike_draw_by_themselves() {
     let Sent(flows, _) = run(&scenario("kind = \"poisson\"\nrate = \"400kbit\"\ncount = 20\n"), 1);
@@ -68,13 +69,13 @@ fn sources_that_are_alike_draw_by_themselves() {
             assert!(found.abs() < 5.0 / count.sqrt(), "{found}");
         }
     }
-    // Replicas are as different as sources are.
+    // Replicas differ as sources do.
     let Sent(again, _) = run(&scenario("kind = \"poisson\"\nrate = \"400kbit\"\ncount = 20\n"), 2);
     let next: Vec<f64> = seconds(&again[0]).windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(gaps.iter().all(|one| correlation(one, &next).abs() < 5.0 / 800.0_f64.sqrt()));
 }
 
-/// Kinds of sources that one flow each makes, with what they need.
+/// Kinds of sources with one flow each, and their required keys.
 const KINDS: [&str; 8] = [
     "kind = \"cbr\"\nrate = \"8kbit\"",
     "kind = \"poisson\"\nrate = \"8kbit\"",
@@ -86,8 +87,8 @@ const KINDS: [&str; 8] = [
     "kind = \"video\"\nsegment = 1000\ninterval = \"10s\"",
 ];
 
-/// With start jitter sources of each kind begin evenly between their start and so much later: the mean and the ends of 400 of them, by Kolmogorov's test (at a level
-/// of 1 in 100,000, below 2.47 / sqrt(n)).
+/// With start jitter, sources of each kind start uniformly within the jitter: the mean and the
+/// extremes of 400 sources, and Kolmogorov's test (level 1 in 100,000: below 2.47 / sqrt(n)).
 #[test]
 fn starts_are_even_over_their_jitter_for_each_kind() {
     for kind in KINDS {
@@ -103,7 +104,7 @@ fn starts_are_even_over_their_jitter_for_each_kind() {
     }
 }
 
-/// No source sends at its stop or later, and each has sent before.
+/// No source sends at or after its stop, and each has sent before.
 #[test]
 fn stops_end_each_kind() {
     for kind in KINDS {
@@ -112,7 +113,7 @@ fn stops_end_each_kind() {
         assert!(flows.iter().flatten().all(|at| *at < stop), "{kind}");
         assert!(flows.iter().any(|times| !times.is_empty()), "{kind}");
     }
-    // Those that would go on do so up to then.
+    // Endless sources send until the stop.
     let Sent(flows, _) = run(&scenario("kind = \"cbr\"\nrate = \"800kbit\"\nstop = \"9s\"\n"), 3);
     assert_eq!(flows[0].len(), 900);
 }
@@ -131,7 +132,7 @@ fn weights_are_those_of_the_scenario() {
     assert!((2.9..3.1).contains(&(groups[1] / groups[0])), "{groups:?}");
 }
 
-/// Progress is told in even steps of simulated time, with the events so far.
+/// Progress is reported at even steps of simulated time, with the events so far.
 #[test]
 fn progress_goes_on_with_simulated_time() {
     let text = scenario("kind = \"cbr\"\nrate = \"800kbit\"\n");

@@ -1,11 +1,12 @@
-//! Transfers by hand: which count, when they are complete, means by bytes, and the list of them.
+//! Transfers calculated by hand: selection, completion, means by bytes, and the list of transfers.
 
 use std::path::Path;
 
 use roundelay::{Duration, Instant};
 use roundelay_sim::scenario::{Completion, GroupResult, Results, Scenario, Transfer};
 
-/// Hosts `a` and `b` and a router between them; to it 1 Gbit/s and 10 ms, from it what `port` says.
+/// Hosts `a` and `b` with a router between them; links have 1 Gbit/s, and 10 ms (`a`) or 0 ms
+/// (`b`). `port` configures the port from the router to `b`.
 fn text(top: &str, meter: &str, port: &str, sources: &[&str]) -> String {
     let mut text = format!("{top}\n[meter]\n{meter}\n[[node]]\nname = \"r\"\n");
     for (name, delay) in [("a", "10ms"), ("b", "0ms")] {
@@ -38,10 +39,11 @@ const MILLISECOND: u64 = 1_000_000_000;
 /// Picoseconds over both links at 1 Gbit/s each: SYN and acknowledgement of 40 bytes, data of 1510.
 const BARE: u64 = 2 * 320_000;
 const DATA: u64 = 2 * 12_080_000;
-/// One packet of data: a SYN there and its answer back, then the data; and its acknowledgement back.
+/// One data packet: the SYN and the answer, then the data; afterwards the acknowledgement.
 const ONE: u64 = 30 * MILLISECOND + 2 * BARE + DATA;
 const ONE_ACKNOWLEDGED: u64 = ONE + 10 * MILLISECOND + BARE;
-/// Seven packets in windows of 2, 4 and 1: each window starts when the first packet of the one before is acknowledged.
+/// Seven packets in windows of 2, 4 and 1: each window starts with the acknowledgement of the first
+/// packet of the previous window.
 const SEVEN: u64 = 70 * MILLISECOND + 4 * BARE + 3 * DATA;
 const SEVEN_ACKNOWLEDGED: u64 = SEVEN + 10 * MILLISECOND + BARE;
 
@@ -94,7 +96,8 @@ fn means_by_bytes_are_weighted() {
     }
 }
 
-/// Of three that start at 0, 1 and 2 s the second starts in the window, which has its first instant and not its last; so does none of others.
+/// Of three transfers with starts at 0, 1 and 2 s, only the second starts in the window: the first
+/// instant belongs to the window, the last does not. The same holds for other windows.
 #[test]
 fn a_window_has_its_start_and_not_its_end() {
     let sources = [tcp(1, "0s"), tcp(7, "1s"), tcp(1, "2s")];
@@ -134,7 +137,8 @@ fn a_window_is_checked() {
     assert!(refused("[2, 3]").starts_with("mine.toml:4: "), "{}", refused("[2, 3]"));
 }
 
-/// Ten packets of 1,000 bytes over 1 Gbit/s and 8 Mbit/s: the last is there after 8 us, 10 ms and ten times 1 ms. Bursts have no acknowledgements.
+/// Ten packets of 1,000 bytes over 1 Gbit/s and 8 Mbit/s: the last arrives after 8 us, 10 ms and
+/// ten times 1 ms. Bursts have no acknowledgements.
 #[test]
 fn bursts_are_transfers() {
     let (first, second) = (burst("start = \"1s\""), burst("start = \"2s\"\nweight = 2"));
@@ -153,7 +157,8 @@ fn bursts_are_transfers() {
     }
 }
 
-/// Delays of a burst's packets count if its flow started in the window, wherever they are then; those of other flows count as ever.
+/// Delays of a burst's packets count if the flow started in the window, wherever the packets are
+/// then; delays of other flows always count.
 #[test]
 fn delays_of_bursts_are_those_of_flows_that_count() {
     let [first, second] = [burst("start = \"0s\""), burst("start = \"1s\"")];
@@ -169,7 +174,8 @@ fn delays_of_bursts_are_those_of_flows_that_count() {
     assert_eq!(some.flows, plain.flows, "flows are told as ever");
 }
 
-/// What is cut off is on the list: over TCP with what came until then, bursts with a packet that was lost, and those on their way.
+/// The list includes incomplete transfers: TCP transfers with the bytes received so far, bursts
+/// with a lost packet, and bursts still on their way.
 #[test]
 fn incomplete_transfers_are_on_the_list() {
     let sources = [tcp(100_000, "0s"), burst("start = \"1s\""), burst("start = \"1990ms\"")];
@@ -188,7 +194,8 @@ fn incomplete_transfers_are_on_the_list() {
     assert_eq!(results.groups[0].completion_by_bytes, None);
 }
 
-/// A response and a segment of video a second are transfers of one flow, by their starts.
+/// Responses, and video segments (one every 500 ms), are transfers of one flow, in the order of
+/// their starts.
 #[test]
 fn responses_and_segments_are_transfers() {
     let video = "kind = \"video\"\nsegment = 10000\ninterval = \"500ms\"";
@@ -204,7 +211,7 @@ fn responses_and_segments_are_transfers() {
     assert_eq!(results.groups[0].completion.count, 4, "senders of segments do not tell what they know: they count by delivery");
 }
 
-/// Whatever is asked for, the same happens; what is not asked for is not kept.
+/// Metering options change no events, and results not requested are not kept.
 #[test]
 fn a_list_changes_nothing() {
     let sources = [tcp(50, "0s"), burst("start = \"1s\"\ncount = 3")];
@@ -217,7 +224,8 @@ fn a_list_changes_nothing() {
     assert_eq!(plain, listed);
 }
 
-/// One packet, seven and eight: the first two are the largest of their classes, the last one has none above it.
+/// One packet, seven and eight: the first two are the largest of their classes, the last class has
+/// no upper limit.
 #[test]
 fn sizes_have_classes_of_their_own() {
     let sources = [tcp(1, "0s"), tcp(7, "1s"), tcp(8, "2s"), tcp(1, "3s")];

@@ -1,4 +1,5 @@
-//! Worlds agree about trees: packets depart alike whether a capture is compared or a scenario simulated.
+//! Trees in two worlds: packets depart at the same instants in a comparison of a capture and in a
+//! simulated scenario.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -25,7 +26,7 @@ discipline = "drr"
 default = true
 "#;
 
-/// Two classes that take turns, a packet each: one serves its smallest flow first.
+/// Two classes in turns of one packet; one serves the smallest flow first.
 const TURNS: &str = r#"
 [[node]]
 name = "link"
@@ -42,7 +43,7 @@ discipline = "fifo"
 default = true
 "#;
 
-/// Times in microseconds and lengths: more than the link carries.
+/// Times in microseconds and lengths: more than the link can carry.
 fn lists() -> [Vec<(u64, u32)>; 3] {
     let list = |first: u64, gap: u64, len: u32| {
         (0..200).map(|number| (first + number * gap + number % 7 * 13, len + (number % 5) as u32 * 100)).collect()
@@ -50,7 +51,8 @@ fn lists() -> [Vec<(u64, u32)>; 3] {
     [list(0, 900, 200), list(150, 1100, 1000), list(333, 1300, 700)]
 }
 
-/// What came of a packet: when it came, its length, and when it had the link, or why not.
+/// Fate of a packet: arrival time, length, and start and end of the transmission, or the drop
+/// reason.
 type Fate = (Instant, u32, Result<(Instant, Instant), DropReason>);
 
 struct Sink(Arc<Mutex<Vec<Fate>>>);
@@ -78,7 +80,8 @@ impl Companion for Witness {
     }
 }
 
-/// A pcap of raw IPv4 with nanoseconds: a sender a list, the packets of the first `urgent` with code point EF.
+/// A pcap of raw IPv4 with nanoseconds: one sender for each list; packets of the first `urgent`
+/// senders have code point EF.
 fn capture(lists: &[Vec<(u64, u32)>], urgent: u8) -> Vec<u8> {
     let mut packets: Vec<_> =
         lists.iter().enumerate().flat_map(|(sender, list)| list.iter().map(move |(at, len)| (*at, *len, sender as u8))).collect();
@@ -118,7 +121,7 @@ impl Probe for AtLinkZero {
     }
 }
 
-/// A folder of its own, gone when the test ends.
+/// A temporary folder, removed at the end of the test.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -166,12 +169,12 @@ fn a_tree_does_the_same_in_a_comparison_and_in_a_simulation() {
     assert!(compared.len() == 600 && (50..550).contains(&dropped), "{dropped} of {}", compared.len());
     let marked = scenario(&folder, queue, &lists, ["dscp = \"ef\"", "", ""]).unwrap();
     assert_eq!(simulated(&marked), compared);
-    // By number it is the same, and without the mark it is another leaf's.
+    // The numeric code point has the same effect; without the mark, packets go to another leaf.
     assert_eq!(simulated(&scenario(&folder, queue, &lists, ["dscp = 46", "", ""]).unwrap()), compared);
     assert_ne!(simulated(&scenario(&folder, queue, &lists, [""; 3]).unwrap()), compared);
 }
 
-/// UPS's "FQ: SJF/FIFO" (Table 1) and its classes in turn (Table 3a).
+/// UPS's "FQ: SJF/FIFO" (Table 1) and its classes in turns (Table 3a).
 #[test]
 fn classes_that_take_turns_do_the_same_in_both() {
     let (lists, folder) = (lists(), folder("turns"));
@@ -181,13 +184,13 @@ fn classes_that_take_turns_do_the_same_in_both() {
     let urgent = format!("{size}\ndscp = \"ef\"");
     let marks = [urgent.as_str(), &urgent, size];
     assert_eq!(simulated(&scenario(&folder, "tree turns.toml limit 30", &lists, marks).unwrap()), compared);
-    // The smallest flow, the first list, goes before the second in their class.
+    // The smallest flow, the first list, goes before the second list in the same class.
     let plain = TURNS.replace("\"sjf\"", "\"fifo\"");
     std::fs::write(folder.0.join("plain.toml"), plain).unwrap();
     assert_ne!(simulated(&scenario(&folder, "tree plain.toml limit 30", &lists, marks).unwrap()), compared);
 }
 
-/// The tables of a tree's file as those of a scenario, which calls it `name`.
+/// The tables of a tree file as written in a scenario under the name `name`.
 fn written_out(name: &str, tree: &str) -> String {
     format!("[trees.{name}]\n{}", tree.replace("[[node]]", &format!("[[trees.{name}.node]]")))
 }
@@ -234,7 +237,7 @@ fn what_is_no_tree_in_a_scenario_is_said_with_its_line() {
     assert_eq!(refused("tree home", "[trees]\nhome = 3"), "mine.toml:32: expected a table, as in [trees.home]");
 }
 
-/// The log of a tree is one that can be, and what results call it is its name.
+/// The log of a tree is valid, and results use the tree's name.
 #[test]
 fn a_tree_is_logged_and_named() {
     let folder = folder("log");

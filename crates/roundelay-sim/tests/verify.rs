@@ -1,4 +1,5 @@
-//! Networks drawn at random, their logs checked by the verifier; and logs that lie, which it must catch.
+//! Logs of random networks, checked by the verifier; and false logs, which the verifier must
+//! reject.
 
 use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -26,7 +27,7 @@ const QUEUES: [&str; 15] = [
     "choke limit 10",
 ];
 
-/// Sends now and then, answers half of what arrives, and opens another flow once in a while.
+/// Sends now and then, answers half of the arrivals, and sometimes opens another flow.
 struct Chatter {
     from: NodeId,
     to: NodeId,
@@ -62,7 +63,7 @@ impl Agent for Chatter {
     }
 }
 
-/// A tree of routers, all drawn. Networks with circles: `conservation.rs`.
+/// A random tree of routers. For networks with cycles see `conservation.rs`.
 fn network(random: &mut Pcg64Mcg) -> Network {
     let mut network = Network::default();
     let nodes: Vec<_> = (0..random.random_range(2..8)).map(|_| network.add_node()).collect();
@@ -81,13 +82,14 @@ fn network(random: &mut Pcg64Mcg) -> Network {
     network
 }
 
-/// A simulation of `seed`'s network, as its log and what is on its way in the end.
+/// Simulates the network of `seed`. Returns the log and the number of packets on their way at the
+/// end.
 fn simulate(seed: u64) -> (String, u64) {
     let mut random = Pcg64Mcg::seed_from_u64(!seed);
     simulate_for(seed, Duration::from_millis(random.random_range(20..200)))
 }
 
-/// The same until its agents have left and nothing waits.
+/// The same, until the agents have left and no packet waits.
 fn simulate_all(seed: u64) -> String {
     let (log, on_their_way) = simulate_for(seed, Duration::from_secs(3));
     assert_eq!(on_their_way, 0, "seed {seed}");
@@ -142,14 +144,14 @@ fn the_same_seed_gives_the_same_log() {
     }
 }
 
-/// A lie told to the verifier: changes the lines, or says that it can't here.
+/// A false log: changes the lines, or returns false if impossible here.
 type Lie = fn(&mut Vec<Line>) -> bool;
 
 fn first(lines: &[Line], is: impl Fn(&Event) -> bool) -> Option<usize> {
     lines.iter().position(|line| is(&line.event))
 }
 
-/// What a simulator with a bug would write. Each is a bug that simulators have had.
+/// Logs of a simulator with bugs; simulators have had each of these bugs.
 const LIES: [(&str, Lie); 20] = [
     ("a packet is delivered twice", |lines| {
         let Some(at) = first(lines, |event| matches!(event, Event::Deliver { .. })) else { return false };
@@ -210,7 +212,7 @@ const LIES: [(&str, Lie); 20] = [
         span > 0
     }),
     ("a link rests while packets wait", |lines| {
-        // One that interrupts packets may send another one meanwhile.
+        // A preemptive link may send another packet meanwhile.
         let starts = |line: &Line| matches!(line.event, Event::Transmit { end, .. } if end > line.time);
         let Some(at) = lines.iter().position(starts) else { return false };
         let span = lines[at + 1].time - lines[at].time;
@@ -310,14 +312,14 @@ fn lies_are_found() {
     }
 }
 
-/// Several faults are each told once, with their lines; what comes after a fault is still looked at.
+/// Several faults are reported once each, with line numbers; lines after a fault are still checked.
 #[test]
 fn each_fault_is_told_once() {
     let mut told = 0;
     for seed in 0..60 {
         let log = simulate_all(seed);
         let mut lines: Vec<_> = log.lines().map(str::to_owned).collect();
-        // Two packets that are delivered twice.
+        // Two packets delivered twice.
         let places: Vec<_> = (1..lines.len()).filter(|at| lines[*at].contains(r#""event":"deliver""#)).collect();
         let [first, .., last] = places[..] else { continue };
         let twice = lines[last].clone();
@@ -332,8 +334,8 @@ fn each_fault_is_told_once() {
     assert!(told > 30, "told only {told} times");
 }
 
-/// Two packets of a FIFO queue that change places are found; in a queue that promises nothing they are not wrong. A log may not promise
-/// less than its discipline does.
+/// Two packets in the wrong order are a fault in a FIFO queue, and no fault in a queue without a
+/// promise. A log may not promise less than the discipline does.
 #[test]
 fn order_is_checked_where_it_is_promised() {
     let log = |queue: &str, order: &str| {
@@ -363,7 +365,7 @@ fn order_is_checked_where_it_is_promised() {
     assert_refused(check(&log("fifa", "any")), "line 1: link 0: its queue: ");
 }
 
-/// The verifier reads whatever discipline a log can name.
+/// The verifier reads every discipline that a log can name.
 #[test]
 fn each_discipline_is_read_from_its_log() {
     for discipline in AnyDiscipline::all() {
@@ -379,7 +381,7 @@ fn each_discipline_is_read_from_its_log() {
 
 const MILLISECOND: u64 = 1_000_000_000;
 
-/// A link on which 1000 bytes take a millisecond and arrive when their last bit has left.
+/// A link where 1000 bytes take a millisecond and arrive with the last bit (no delay).
 fn record(queue: &str, order: Order, preempts: bool) -> LinkRecord {
     let (queue, wire, limit) = (queue.to_owned(), 0, Limits { packets: Some(9), bytes: None });
     LinkRecord {
@@ -398,7 +400,7 @@ fn record(queue: &str, order: Order, preempts: bool) -> LinkRecord {
     }
 }
 
-/// The log of that link, with one flow over it. Times are in milliseconds.
+/// The log of this link, with one flow. Times are in milliseconds.
 fn story(link: LinkRecord, events: &[(u64, Event)]) -> String {
     let header = Header { format: FORMAT, nodes: 2, names: Vec::new(), links: vec![link] };
     let line = |(time, event): &(u64, Event)| Line { time: time * MILLISECOND, event: event.clone() };
@@ -407,12 +409,13 @@ fn story(link: LinkRecord, events: &[(u64, Event)]) -> String {
     serde_json::to_string(&header).unwrap() + "\n" + &lines.collect::<String>()
 }
 
-/// A packet of 1000 bytes is sent and comes to the link.
+/// A packet of 1000 bytes is sent and arrives at the link.
 fn comes(at: u64, packet: u64) -> [(u64, Event); 2] {
     [(at, Event::Send { packet, flow: 0, len: 1000, back: false }), (at, Event::Arrive { packet, link: 0 })]
 }
 
-/// It has the link from one millisecond to another and is delivered; a link that interrupts packets tells of it at the end.
+/// The packet has the link from one millisecond to another and is delivered; on a preemptive link
+/// the transmission is logged at the end.
 fn goes(packet: u64, [start, end]: [u64; 2]) -> [(u64, Event); 2] {
     [(start, Event::Transmit { packet, link: 0, end: end * MILLISECOND }), (end, Event::Deliver { packet })]
 }
@@ -421,7 +424,7 @@ fn ends(at: u64) -> [(u64, Event); 1] {
     [(at, Event::End)]
 }
 
-/// What comes of the story of a link that interrupts packets.
+/// Checks the log of a preemptive link.
 fn preempting(events: &[&[(u64, Event)]]) -> Result<Verified, VerifyError> {
     check(&story(record("lstf preempt", Order::Any, true), &events.concat()))
 }
@@ -431,7 +434,8 @@ fn assert_refused(result: Result<Verified, VerifyError>, message: &str) {
     assert!(error.contains(message), "{error}");
 }
 
-/// Five packets that come to a link at 100 ms need five milliseconds, however long it has rested.
+/// Five packets that arrive at a link at 100 ms need five milliseconds, however long the link was
+/// idle before.
 #[test]
 fn a_link_that_interrupts_packets_does_not_save_up_time() {
     let come: Vec<_> = (0..5).flat_map(|packet| comes(100, packet)).collect();
@@ -440,7 +444,8 @@ fn a_link_that_interrupts_packets_does_not_save_up_time() {
     assert_refused(preempting(&[&come, &told(|_| 101), &ends(101)]), "which has not had them since");
 }
 
-/// Whatever it sends first, it must have sent all when their times together are over; a packet that is dropped takes none of it with it.
+/// A preemptive link must send everything within the sum of all transmission times, in any order; a
+/// dropped packet needs no link time.
 #[test]
 fn a_link_that_interrupts_packets_does_not_rest() {
     let (come, pushed_out) =
@@ -456,7 +461,8 @@ fn a_link_that_interrupts_packets_does_not_rest() {
     assert_refused(preempting(&[&come, &pushed_out, &first(2), &ends(9)]), message);
 }
 
-/// A link that takes 2 ms to decide may rest for so long before a packet, and no longer; one that does not may not.
+/// A link with a decision cost of 2 ms may be idle for 2 ms before a packet, and no longer; a link
+/// without may not be idle.
 #[test]
 fn a_link_that_decides_stands_still_for_its_decisions() {
     let deciding = |decision, starts: u64| {
@@ -473,7 +479,8 @@ fn a_link_that_decides_stands_still_for_its_decisions() {
     assert!(matches!(check(&story(link, &ends(0))), Err(VerifyError::Format { .. })));
 }
 
-/// A queue holds what it holds, and drops a packet as full or pushed out only when one comes and it does not hold them.
+/// A queue never exceeds its limit, and drops a packet as full or pushed out only at an arrival
+/// beyond the limit.
 #[test]
 fn a_full_queue_is_full() {
     let told = |packets, bytes, events: &[&[(u64, Event)]]| {
@@ -500,7 +507,7 @@ fn a_full_queue_is_full() {
     assert_eq!(told(Some(0), None, &[&comes(0, 0), &dropped(0, 0, "full"), &ends(1)]).unwrap().dropped, 1);
 }
 
-/// Two packets may not both have the largest number there is, and so none has it.
+/// The largest number is reserved: two packets could otherwise both have this number.
 #[test]
 fn a_number_is_given_once() {
     let fifo = |events: &[&[(u64, Event)]]| check(&story(record("fifo", Order::Fifo, false), &events.concat()));
@@ -510,7 +517,8 @@ fn a_number_is_given_once() {
     assert_eq!(fifo(&[&comes(0, most - 1), &goes(most - 1, [0, 1]), &ends(1)]).unwrap().delivered, 1);
 }
 
-/// A packet is lost as it goes on the wire, or as it has left a link that interrupts packets; not when it should have arrived.
+/// A packet is lost when it goes on the wire (on a preemptive link, when it has left), not at the
+/// expected arrival.
 #[test]
 fn a_packet_is_lost_in_its_time() {
     let lost = |at| [(at, Event::Lose { packet: 0, link: 0 })];
@@ -546,7 +554,7 @@ fn what_is_no_log_is_refused_with_its_line() {
     }
 }
 
-/// A log that is cut off tells of a run that did, and its faults before that are told as well.
+/// A truncated log has no end, and earlier faults are reported too.
 #[test]
 fn a_log_that_is_cut_off_stops_without_an_end() {
     let (log, _) = simulate(1);
@@ -562,7 +570,7 @@ fn a_log_that_is_cut_off_stops_without_an_end() {
     assert_eq!((cut.faults[0].line, cut.faults[0].what.starts_with("the log stops without an end")), (lines - 1, true));
 }
 
-/// A link that is slower than its log says is told once, and all that it sent too late is counted.
+/// A link slower than logged is reported once; later faults of this link are counted.
 #[test]
 fn one_fault_does_not_bury_itself_in_its_wake() {
     let mut told = 0;
@@ -570,7 +578,7 @@ fn one_fault_does_not_bury_itself_in_its_wake() {
         let log = simulate_all(seed);
         let (header, rest) = log.split_once('\n').unwrap();
         let mut header: Header = serde_json::from_str(header).unwrap();
-        // The busiest link, one that does not interrupt packets.
+        // The busiest link without preemption.
         let sent = |link: u32| rest.matches(&format!("\"link\":{link},\"end\"")).count();
         let Some(link) =
             (0..header.links.len() as u32).filter(|link| !header.links[*link as usize].preempts).max_by_key(|link| sent(*link))

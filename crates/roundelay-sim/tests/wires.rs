@@ -1,4 +1,4 @@
-//! What a wire does to packets: loss, jitter and overhead, as they were asked for.
+//! Wires: loss, jitter and overhead as configured.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,8 @@ impl Agent for Metronome {
     }
 }
 
-/// What came of each packet on each link: when its last bit left, and when it was at the other end; none if the wire lost it.
+/// For each packet and link: the time when the last bit left, and the time of arrival; None if
+/// lost.
 #[derive(Default)]
 struct Wires {
     flights: BTreeMap<(u32, u64), (Instant, Option<Instant>)>,
@@ -49,7 +50,7 @@ impl Wires {
         }
     }
 
-    /// How much longer than the propagation delay packets took on a link, in the order in which they left.
+    /// Excess over the propagation delay on a link, in the order of departures.
     fn excess(&self, link: u32) -> Vec<Duration> {
         let of = self.flights.range((link, 0)..(link + 1, 0));
         of.filter_map(|(_, (left, came))| came.map(|came| came.since(*left) - DELAY)).collect()
@@ -78,7 +79,8 @@ impl Probe for Wires {
     }
 }
 
-/// A chain of links of 8 Mbit/s and 5 ms, each as `change` makes it; what came of packets over all of them, and of the links.
+/// A chain of links of 8 Mbit/s and 5 ms, each modified by `change`; returns the flights of packets
+/// over all links, and the links' counts.
 fn run(links: u32, seed: u64, change: impl Fn(u32, &mut LinkConfig)) -> (Wires, Vec<LinkCounts>) {
     let mut network = Network::default();
     let nodes: Vec<_> = (0..=links).map(|_| network.add_node()).collect();
@@ -100,8 +102,9 @@ fn run(links: u32, seed: u64, change: impl Fn(u32, &mut LinkConfig)) -> (Wires, 
     (std::mem::take(simulation.probe_mut()), counts)
 }
 
-/// Each link loses its part, within five standard deviations, each packet by itself: of pairs of neighbours and of what two links lose there are as
-/// many as chance has it.
+/// Each link loses the configured share, within five standard deviations, and packets are lost
+/// independently: losses of neighbouring packets and common losses of two links are as frequent as
+/// by chance.
 #[test]
 fn a_wire_loses_its_part_each_packet_by_itself() {
     let parts = [0.02, 0.02, 0.2];
@@ -120,7 +123,8 @@ fn a_wire_loses_its_part_each_packet_by_itself() {
         let by_chance = expected * part;
         assert!((neighbours - by_chance).abs() < 5.0 * by_chance.sqrt(), "link {link}: {neighbours} for {by_chance}");
     }
-    // Links with the same part do not lose the same packets: run apart, so that each sees all of them.
+    // Links with the same share lose different packets: separate runs, for each link to carry all
+    // packets.
     let alone = |link: u32| run(3, 1, |number, config| config.loss = Billionths(if number == link { 20_000_000 } else { 0 })).0.lost(link);
     let (first, second) = (alone(0), alone(1));
     let both = first.iter().filter(|packet| second.contains(packet)).count() as f64;
@@ -141,8 +145,9 @@ fn a_wire_that_loses_nothing_or_all_does_so() {
     assert_eq!((wires.lens.len() as u64, counts[0].lost, counts[0].packets), (0, PACKETS, PACKETS));
 }
 
-/// Jitter is drawn evenly from 0 to its most. Where it is less than the gap between packets, none waits for the one before it, so all of it is seen: the mean
-/// and the variance are those of an even draw within five standard errors, and the ends are reached.
+/// Jitter is uniform from 0 to the maximum. With a maximum below the gap between packets, no packet
+/// waits for the previous one and the jitter is fully visible: mean and variance are those of a
+/// uniform distribution within five standard errors, and both ends are reached.
 #[test]
 fn jitter_is_even_up_to_its_most() {
     let most = Duration::from_millis(1);
@@ -163,7 +168,8 @@ fn jitter_is_even_up_to_its_most() {
     assert!(covariance.abs() < 5.0 / 12.0 / (PACKETS as f64).sqrt(), "links draw by themselves: {covariance}");
 }
 
-/// Jitter longer than the gap would let packets overtake each other: they keep their order, and none comes before its delay.
+/// With jitter longer than the gap packets could overtake: they keep their order, and none arrives
+/// before the propagation delay.
 #[test]
 fn jitter_keeps_the_order() {
     let most = Duration::from_millis(50);
@@ -175,7 +181,8 @@ fn jitter_keeps_the_order() {
     assert!(wires.excess(0).iter().all(|excess| *excess <= most));
 }
 
-/// A link's overhead takes its time and counts in its bytes, on that link alone: the packet arrives as long as it was sent.
+/// A link's overhead takes link time and counts in the link's bytes, on this link only: the packet
+/// arrives with the length sent.
 #[test]
 fn overhead_is_a_link_s_own() {
     let bytes = [0, 38, 5];

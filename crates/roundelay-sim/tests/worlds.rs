@@ -1,4 +1,5 @@
-//! Worlds agree: what arrives at a port leaves it alike whether a loop drives it or a simulation.
+//! Two worlds agree: a port driven by a loop and a port in a simulation give equal departures for
+//! equal arrivals.
 
 use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -10,7 +11,7 @@ const FLOWS: u32 = 12;
 const SEED: u64 = 7;
 const LIMIT: Limit = Limit::of_packets(25);
 
-/// What came of a packet, by its number.
+/// Fate of a packet, with the packet number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Sent { packet: u64, span: [Instant; 2] },
@@ -42,7 +43,8 @@ impl Probe for Fates {
     }
 }
 
-/// Packets of many flows at random times, many of them at the same instant, some just when a packet of 1000 bytes ends.
+/// Packets of many flows at random times, many at the same instant, some exactly at the end of a
+/// packet of 1000 bytes.
 fn arrivals() -> Vec<(Instant, Packet<u64>)> {
     let mut random = Pcg64Mcg::seed_from_u64(SEED);
     let mut now = Instant::ZERO;
@@ -56,7 +58,7 @@ fn arrivals() -> Vec<(Instant, Packet<u64>)> {
     (0..3_000).map(&mut arrival).collect()
 }
 
-/// The loop of the documentation.
+/// The loop in the documentation.
 fn in_a_loop(discipline: &AnyDiscipline, arrivals: &[(Instant, Packet<u64>)]) -> Vec<Fate> {
     let scheduler = discipline.build(SEED).expect("legal parameters");
     let mut port = Port::new(scheduler, LIMIT, "10mbit".parse().expect("a rate"));
@@ -69,7 +71,7 @@ fn in_a_loop(discipline: &AnyDiscipline, arrivals: &[(Instant, Packet<u64>)]) ->
     fates.0
 }
 
-/// Sends what arrives in the loop.
+/// Sends the arrivals of the loop.
 struct Player {
     arrivals: Vec<(Instant, Packet<u64>)>,
     next: usize,

@@ -1,4 +1,5 @@
-//! Yardsticks on request: figures by hand, what they leave as it was, and disciplines that must differ in them.
+//! Optional yardsticks: values calculated by hand, no effect on other results, and disciplines that
+//! must differ.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +8,8 @@ use roundelay::{Instant, Packet};
 use roundelay_sim::scenario::{Estimate, FlowResult, RankResult, Results, Scenario};
 use roundelay_sim::{Cargo, Carried, Direction, Probe};
 
-/// A dumbbell of three pairs, 100 Mbit/s and 10 ms to and from the link of 5 Mbit/s and 10 ms, with these keys and sources.
+/// A dumbbell of three pairs, with access links of 100 Mbit/s and 10 ms and a middle link of
+/// 5 Mbit/s and 10 ms, with these keys and sources.
 fn scenario(top: &str, queue: &str, meter: &str, sources: &[&str]) -> Scenario {
     let sources: String = sources.iter().map(|source| format!("[[source]]\n{source}\n")).collect();
     let text = format!(
@@ -31,7 +33,8 @@ fn cbr(ends: &str, keys: &str) -> String {
     format!("kind = \"cbr\"\n{ends}{keys}")
 }
 
-/// Ten packets of 1,000 bytes in 8 ms each, which are 31.76 ms on their way: the last is sent at 72 ms and received at 103.76.
+/// Ten packets of 1,000 bytes every 8 ms, with a delay of 31.76 ms: the last is sent at 72 ms and
+/// received at 103.76 ms.
 #[test]
 fn a_life_is_arithmetic() {
     let source = cbr(FIRST, "rate = \"1mbit\"\npackets = 10\nstart = \"1s\"");
@@ -47,7 +50,8 @@ fn a_life_is_arithmetic() {
     assert_eq!((lives.flows, lives.throughput, lives.jain), (1, life.throughput, None));
 }
 
-/// Flows that have ended have no index of throughputs over the run, and one over their lives: by weight, and by what they ask for.
+/// Ended flows have no index of throughputs over the run, but an index over their lives: by weight,
+/// and by requested rate.
 #[test]
 fn flows_that_have_ended_are_compared_over_their_lives() {
     let (slow, fast) = (cbr(FIRST, "rate = \"500kbit\"\npackets = 1000"), cbr(SECOND, "rate = \"1mbit\"\npackets = 1000\nstart = \"1s\""));
@@ -65,7 +69,7 @@ fn flows_that_have_ended_are_compared_over_their_lives() {
     assert!(lives.startup_latency_max.is_some() && lives.bennett_zhang_min.is_some_and(|least| least > 0.99), "{lives:?}");
 }
 
-/// Packets received after one that was sent later, by whoever sees all of them.
+/// Packets received after a packet sent later, from a probe of all packets.
 #[derive(Default)]
 struct Overtaken {
     newest: BTreeMap<u64, u64>,
@@ -99,7 +103,7 @@ fn reordering_is_counted_at_the_receiver() {
     }
 }
 
-/// Over one transfer the mean round trip is what its sender's end reports of it.
+/// For one transfer the mean round trip equals the sender's report.
 #[test]
 fn round_trips_are_those_that_are_reported() {
     let source = format!("kind = \"tcp\"\nsize = 100000\n{FIRST}tcp = {{ delayed_acknowledgement = \"0s\" }}");
@@ -112,14 +116,15 @@ fn round_trips_are_those_that_are_reported() {
     assert_eq!(results.flows.iter().filter(|flow| is_known(flow)).count(), 3, "without end, and over TCP alone");
 }
 
-/// A hundred packets come at once, and one of another flow behind them.
+/// A hundred packets arrive at once, and one of another flow behind them.
 fn burst(top: &str, queue: &str) -> Results {
     let sources =
         [format!("kind = \"burst\"\nsize = 100000\n{FIRST}"), cbr(SECOND, "rate = \"8kbit\"\nstart = \"9ms\"\nstart_step = \"1s\"")];
     run(&scenario(top, queue, "wfi = true", &[&sources[0], &sources[1]]))
 }
 
-/// It waits for some 94 packets in FIFO: half of these bytes is due to it, and it should have left in 3.2 ms. WF2Q+ sends it at once.
+/// In FIFO the packet waits for some 94 packets; half of these bytes is its fair share, and
+/// departure was due within 3.2 ms. WF2Q+ sends the packet at once.
 #[test]
 fn indices_are_those_of_disciplines() {
     let of = |top, queue| burst(top, queue).flows[1].indices.expect("it was asked for");
@@ -135,7 +140,7 @@ fn indices_are_those_of_disciplines() {
     );
 }
 
-/// Two flows that want more than there is, one of them three times as much.
+/// Two flows that exceed the link's rate, one with three times the rate of the other.
 #[test]
 fn backlogged_flows_are_compared_at_the_link() {
     let sources = [cbr(FIRST, "rate = \"9mbit\"\ngaps = \"random\""), cbr(SECOND, "rate = \"3mbit\"\ngaps = \"random\"")];
@@ -149,11 +154,11 @@ fn backlogged_flows_are_compared_at_the_link() {
     };
     let ((fair, _), (fifo, of_throughputs)) = (of("drr limit 100"), of("fifo limit 100"));
     assert!(fair.mean > 0.999 && fair.windows > 20, "{fair:?}");
-    // At most 16 / (2 x 10), that of three to one; drop tail gives the slow one even less.
+    // At most 16 / (2 x 10), the index of three to one; drop tail gives the slow flow even less.
     assert!(fifo.mean < 0.82 && fifo.min < fifo.mean && (fifo.mean - of_throughputs).abs() < 0.02, "{fifo:?}, {of_throughputs}");
 }
 
-/// A network without a core is measured at its edge.
+/// In a network without a core, the edge is measured.
 #[test]
 fn without_a_core_the_edge_is_measured() {
     let node = |name: &str, host: bool| format!("[[node]]\nname = \"{name}\"\nhost = {host}\n");
@@ -167,7 +172,7 @@ fn without_a_core_the_edge_is_measured() {
     assert_eq!(results.links.iter().filter(|link| link.backlogged.is_some()).count(), 1);
 }
 
-/// Whatever is measured beside it, all else is as it was; and what is not asked for is not told.
+/// Extra measurements change no other result, and measurements not requested are not reported.
 #[test]
 fn measuring_changes_nothing() {
     let mix = [
@@ -190,7 +195,7 @@ fn measuring_changes_nothing() {
     }
 }
 
-/// What is measured takes memory, which the estimate knows; events it takes none.
+/// Extra measurements take memory, included in the estimate, and no events.
 #[test]
 fn estimates_know_what_is_measured() {
     let source = cbr(FIRST, "rate = \"9mbit\"\ncount = 100");
@@ -226,7 +231,7 @@ fn starved_flows_are_counted() {
     }
 }
 
-/// Ranks are means over replicas of what the k-th flow has, whichever that is.
+/// Ranks are means over replicas for the k-th flow of each replica.
 #[test]
 fn ranks_are_over_replicas() {
     let source = "kind = \"cbr\"\nfrom = \"s*\"\nto = \"r*\"\nrate = \"2mbit\"\ngaps = \"random\"\ncount = 2";

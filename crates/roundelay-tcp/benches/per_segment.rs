@@ -1,5 +1,7 @@
-//! Nanoseconds per data segment, with its acknowledgement, of a sender and a receiver: `cargo bench -p roundelay-tcp`. The first argument that
-//! is a number sets how many segments; under callgrind, instructions a segment are the difference of two runs over the difference of segments.
+//! Benchmark: nanoseconds for each data segment with its acknowledgement, in a sender and a
+//! receiver: `cargo bench -p roundelay-tcp`. The first numeric argument is the number of segments;
+//! under callgrind, instructions a segment are the difference of two runs over the difference of
+//! segments.
 
 use std::collections::VecDeque;
 use std::time::Instant as Clock;
@@ -7,10 +9,10 @@ use std::time::Instant as Clock;
 use roundelay::{Duration, Instant};
 use roundelay_tcp::{Config, Control, Flavour, Receiver, Segment, Sender};
 
-/// Segments in flight that the receive window allows.
+/// Receive windows in segments.
 const WINDOWS: [u32; 2] = [100, 10_000];
 
-/// A pipe in which a segment takes a round trip and each `period`-th new one is lost.
+/// A pipe with a delay of one round trip that loses each `period`-th new segment.
 fn run(config: Config, segments: u64, period: u64) -> Sender {
     let mut sender = Sender::new(config, None).expect("legal");
     let mut receiver = Receiver::new(config).expect("legal");

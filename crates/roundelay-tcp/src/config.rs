@@ -1,108 +1,116 @@
-//! What a connection does: which recovery, which growth, which timers. Both ends take the same configuration.
+//! TCP configuration: recovery, growth of the window, timers. Both ends use the same configuration.
 
 use std::fmt;
 
 use roundelay::Duration;
 
-/// How losses are found and repaired.
+/// How losses are detected and repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Flavour {
-    /// Fast retransmit, then slow start from one segment, going back to the first byte that is missing.
+    /// Fast retransmit, then slow start from one segment, going back to the first missing byte.
     Tahoe,
-    /// Fast recovery that ends with the first acknowledgement of new data: RFC 5681.
+    /// Fast recovery until the first acknowledgement of new data: RFC 5681.
     Reno,
-    /// Fast recovery that repairs one loss a round trip until all is repaired: RFC 6582.
+    /// Fast recovery with one repair each round trip until all losses are repaired: RFC 6582.
     NewReno,
-    /// Selective acknowledgements, the scoreboard and the pipe of RFC 6675.
+    /// Selective acknowledgements, with scoreboard and pipe of RFC 6675.
     Sack,
 }
 
 /// How the window grows and shrinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Control {
-    /// Half on loss, then a segment a round trip: RFC 5681.
+    /// Half on loss, then plus a segment each round trip: RFC 5681.
     Reno,
     /// Seven tenths on loss, then a cubic function of time: RFC 9438.
     Cubic,
 }
 
-/// When the retransmission timer starts anew during NewReno's recovery: RFC 6582, section 4.
+/// When to restart the retransmission timer during NewReno's recovery: RFC 6582, section 4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PartialTimer {
-    /// With the first partial acknowledgement only ("impatient", what the RFC recommends): many losses end in a timeout.
+    /// Only at the first partial acknowledgement ("impatient", recommended by the RFC): many losses
+    /// end in a timeout.
     First,
-    /// With each ("slow but steady").
+    /// At each partial acknowledgement ("slow but steady").
     Each,
 }
 
 /// Parameters of a connection. Lengths are in bytes, windows in segments of `segment_len`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// How losses are repaired.
+    /// Loss detection and repair.
     pub flavour: Flavour,
-    /// How the window grows.
+    /// Growth of the window.
     pub control: Control,
     /// Most data in a segment (SMSS): 1 to 65535 bytes.
     pub segment_len: u32,
-    /// Bytes on the wire that a segment with data adds to it: 0 to 65535.
+    /// Bytes on the wire in addition to the data of a segment: 0 to 65535.
     pub header_len: u32,
     /// Bytes on the wire of a segment without data (SYN, acknowledgement): 1 to 65535.
     pub bare_len: u32,
-    /// Whether selective acknowledgements add their option to that: 4 bytes and 8 a block.
+    /// Whether `bare_len` grows by the option for selective acknowledgements: 4 bytes and 8 for
+    /// each block.
     pub sack_option_counted: bool,
-    /// First congestion window in segments: 1 to 1000000. RFC 6928: 10.
+    /// Initial congestion window in segments: 1 to 1000000. RFC 6928: 10.
     pub initial_window: u32,
-    /// First slow start threshold in segments, 2 to 100000000; nothing: as high as the receive window.
+    /// Initial slow start threshold in segments, 2 to 100000000; None: the receive window.
     pub initial_threshold: Option<u32>,
-    /// What the receiver takes beyond what it has acknowledged, in segments: 1 to 100000000. It never shrinks: data is read at once.
+    /// Receive window in segments: 1 to 100000000. The window never shrinks: data is read at once.
     pub receive_window: u32,
-    /// Least retransmission timeout: 1 us to `max_timeout`. RFC 6298 asks for 1 s, what is in use has 200 ms.
+    /// Minimum retransmission timeout: 1 us to `max_timeout`. RFC 6298 requires 1 s, common stacks
+    /// use 200 ms.
     pub min_timeout: Duration,
-    /// Timeout before a round trip has been measured: `min_timeout` to `max_timeout`. RFC 6298: 1 s.
+    /// Timeout before the first round-trip sample: `min_timeout` to `max_timeout`. RFC 6298: 1 s.
     pub initial_timeout: Duration,
-    /// Largest timeout: up to 1 hour. RFC 6298: 60 s or more.
+    /// Maximum timeout: up to 1 hour. RFC 6298: 60 s or more.
     pub max_timeout: Duration,
-    /// Tick of the clock that measures round trips (G of RFC 6298): 1 ns to 1 s.
+    /// Tick of the clock for round trips (G of RFC 6298): 1 ns to 1 s.
     pub granularity: Duration,
-    /// Duplicate acknowledgements that tell a loss (DupThresh): 1 to 1000. RFC 5681: 3.
+    /// Number of duplicate acknowledgements that signal a loss (DupThresh): 1 to 1000. RFC 5681: 3.
     pub duplicate_threshold: u32,
-    /// Whether duplicates before that send new data: RFC 3042.
+    /// Whether the first duplicates send new data: RFC 3042.
     pub limited_transmit: bool,
-    /// Whether segments carry timestamps, and each acknowledgement of new data measures the round trip (RFC 7323). If not, one segment at a
-    /// time is measured, and none that was sent twice (Karn).
+    /// Whether segments carry timestamps, with a round-trip sample from each acknowledgement of new
+    /// data (RFC 7323). Without timestamps, one segment at a time is measured, and no retransmitted
+    /// one (Karn).
     pub timestamps: bool,
-    /// Longest time that an acknowledgement waits for a second segment: 1 us to 500 ms (RFC 5681, section 4.2). Nothing: each segment is
-    /// acknowledged.
+    /// Longest time for which an acknowledgement waits for a second segment: 1 us to 500 ms (RFC
+    /// 5681, section 4.2). None: each segment is acknowledged.
     pub delayed_acknowledgement: Option<Duration>,
     /// Explicit congestion notification: RFC 3168.
     pub ecn: bool,
-    /// Whether segments are spread over the round trip instead of following acknowledgements in bursts.
+    /// Whether segments are spread over the round trip; otherwise they follow acknowledgements in
+    /// bursts.
     pub pacing: bool,
-    /// Whether a SYN and its answer come first.
+    /// Whether the connection starts with SYN and SYN-ACK.
     pub syn_exchange: bool,
-    /// Whether a sender that has been silent for a timeout starts from the initial window: RFC 5681, section 4.1.
+    /// Whether a sender idle for longer than a timeout starts again from the initial window: RFC
+    /// 5681, section 4.1.
     pub idle_restart: bool,
-    /// Whether only a window that was in full use grows: RFC 9438, section 5.8; RFC 7661.
+    /// Whether the window grows only when in full use: RFC 9438, section 5.8; RFC 7661.
     pub window_validation: bool,
-    /// CUBIC: whether a connection whose window shrinks makes room for others sooner (RFC 9438, section 4.7).
+    /// CUBIC: whether a connection with a shrinking window makes room for others sooner (RFC 9438,
+    /// section 4.7).
     pub fast_convergence: bool,
-    /// NewReno: whether a partial acknowledgement takes what it acknowledges from the window (RFC 6582, section 3.2, step 3).
+    /// NewReno: whether a partial acknowledgement reduces the window by the acknowledged bytes (RFC
+    /// 6582, section 3.2, step 3).
     pub partial_deflation: bool,
-    /// NewReno: when partial acknowledgements restart the timer.
+    /// NewReno: which partial acknowledgements restart the timer.
     pub partial_timer: PartialTimer,
-    /// NewReno: whether the window after recovery is at most a segment more than what is in flight, so that no burst follows (RFC 6582,
-    /// section 3.2, step 3, full acknowledgements, first choice).
+    /// NewReno: whether the window after recovery is at most one segment more than the flight, to
+    /// avoid a burst (RFC 6582, section 3.2, step 3, full acknowledgements, first choice).
     pub burst_avoidance: bool,
 }
 
-/// A parameter is out of its range.
+/// A parameter is out of range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     /// The field of [`Config`].
     pub parameter: &'static str,
-    /// Its value.
+    /// The value.
     pub value: String,
-    /// What it may be.
+    /// The legal range.
     pub range: String,
 }
 
@@ -123,7 +131,8 @@ impl Default for Config {
 const MICROSECOND: Duration = Duration::from_micros(1);
 
 impl Config {
-    /// What the RFCs ask of a host today: SACK, CUBIC, ten segments at first, timestamps, delayed acknowledgements, a least timeout of 1 s.
+    /// RFC requirements for a host today: SACK, CUBIC, ten initial segments, timestamps, delayed
+    /// acknowledgements, a minimum timeout of 1 s.
     pub const fn rfc() -> Self {
         Self {
             flavour: Flavour::Sack,
@@ -155,9 +164,10 @@ impl Config {
         }
     }
 
-    /// `TCP/Newreno` with `TCPSink/Sack1` of ns-2 as the experiments of UPS (NSDI 2016) set them: NewReno, two segments at first, each segment
-    /// acknowledged, a clock of 1 us, timeouts of 0.2 s and more. Data takes 1510 bytes on the wire, acknowledgements 40. The sink tells
-    /// selective acknowledgements, which this sender ignores.
+    /// `TCP/Newreno` with `TCPSink/Sack1` of ns-2, as set by the experiments of UPS (NSDI 2016):
+    /// NewReno, two initial segments, each segment acknowledged, a clock of 1 us, timeouts of at
+    /// least 0.2 s. Data takes 1510 bytes on the wire, acknowledgements 40. The sink sends
+    /// selective acknowledgements, ignored by this sender.
     pub const fn ns2_newreno_sack1() -> Self {
         Self {
             flavour: Flavour::NewReno,
@@ -179,8 +189,8 @@ impl Config {
         }
     }
 
-    /// Classic `TCP` of ns-2 and its sink: Tahoe or Reno, 1000-byte packets with 40 bytes of header within them, one segment at first, a window
-    /// of 20, a clock of 10 ms, no timestamps, no SYN.
+    /// Classic `TCP` of ns-2 and its sink: Tahoe or Reno, 1000-byte packets including 40 bytes of
+    /// header, one initial segment, a window of 20, a clock of 10 ms, no timestamps, no SYN.
     pub const fn ns2_classic(flavour: Flavour) -> Self {
         Self {
             flavour,
@@ -198,7 +208,7 @@ impl Config {
     }
 
     /// # Errors
-    /// The first parameter that is out of its range.
+    /// The first parameter out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         count("segment_len", self.segment_len, 1, 65_535)?;
         count("header_len", self.header_len, 0, 65_535)?;
@@ -220,7 +230,7 @@ impl Config {
         u64::from(self.receive_window) * u64::from(self.segment_len)
     }
 
-    /// Slow start threshold before any loss, in bytes.
+    /// The initial slow start threshold in bytes.
     pub(crate) fn initial_threshold_bytes(&self) -> u64 {
         u64::from(self.initial_threshold.unwrap_or(self.receive_window).max(2)) * u64::from(self.segment_len)
     }

@@ -1,4 +1,5 @@
-//! The congestion window: how many bytes may be in the network. Laws of growth are in `reno.rs` and `cubic.rs`.
+//! Congestion window: how many bytes may be in the network. `reno.rs` and `cubic.rs` have the laws
+//! of growth.
 
 use roundelay::{Duration, Instant};
 
@@ -6,7 +7,7 @@ use crate::config::{Config, Control};
 use crate::cubic::Cubic;
 use crate::reno;
 
-/// Window, threshold and law.
+/// Window, threshold and law of growth.
 #[derive(Debug, Clone)]
 pub(crate) struct Congestion {
     /// cwnd in bytes.
@@ -38,7 +39,8 @@ impl Congestion {
         self.window < self.threshold
     }
 
-    /// `acknowledged` bytes have arrived: slow start (RFC 5681, equation 2) or the law's growth.
+    /// Grows the window by an acknowledgement of `acknowledged` bytes: slow start (RFC 5681,
+    /// equation 2) or the law's growth.
     pub(crate) fn grow(&mut self, now: Instant, acknowledged: u64, round_trip: Duration) {
         if self.is_slow_start() {
             self.window += acknowledged.min(self.segment_len);
@@ -50,14 +52,16 @@ impl Congestion {
         }
     }
 
-    /// An acknowledgement came that does not count, as the window was not in full use: CUBIC's clock stands still.
+    /// Stops CUBIC's clock: the window was not in full use, and the acknowledgement causes no
+    /// growth.
     pub(crate) fn pause(&mut self, now: Instant) {
         if let Law::Cubic(cubic) = &mut self.law {
             cubic.pause(now);
         }
     }
 
-    /// A loss or a mark, with `flight` bytes in the network: sets the threshold, which the caller makes the window.
+    /// Reacts to a loss or a mark with `flight` bytes in the network: sets the threshold. The
+    /// caller sets the window to the threshold.
     pub(crate) fn reduce(&mut self, flight: u64) {
         let reduced = match &mut self.law {
             Law::Reno { credit } => {
@@ -69,7 +73,8 @@ impl Congestion {
         self.threshold = reduced.max(2 * self.segment_len);
     }
 
-    /// A timeout: one segment. The threshold stays if nothing has arrived since the timeout before (RFC 5681, section 3.1).
+    /// Reacts to a timeout: a window of one segment. The threshold stays if no new data was
+    /// acknowledged since the previous timeout (RFC 5681, section 3.1).
     pub(crate) fn time_out(&mut self, flight: u64, is_first: bool) {
         if is_first {
             self.reduce(flight);

@@ -1,4 +1,5 @@
-//! CUBIC: the window as a cubic function of the time since the last loss. RFC 9438, in integers.
+//! CUBIC congestion control: the window is a cubic function of the time since the last loss. RFC
+//! 9438, in integers.
 //!
 //! | RFC 9438 | here |
 //! |---|---|
@@ -8,39 +9,41 @@
 //! | epoch_start, cwnd_epoch | `Epoch::start`, `Epoch::base` |
 //! | W_est, cwnd_prior | `Epoch::friendly`, `prior` |
 //!
-//! Time is in ticks of 2^-20 s, so that C (t - K)^3 is a shift. It is exact but for a byte and what a tick makes: at most 1.2 (t - K)^2 2^-20
-//! segments. K is rounded down to a tick. Windows are bytes; what an increase leaves of a byte is carried to the next.
+//! Time is in ticks of 2^-20 s, to make C (t - K)^3 a shift. The error is below one byte plus the
+//! error of a tick: at most 1.2 (t - K)^2 2^-20 segments. K is rounded down to a tick. Windows are
+//! in bytes; the fraction of a byte in an increase is carried to the next.
 
 use roundelay::{Duration, Instant};
 
-/// 4096 s, at which a cubic is far above any window.
+/// 4096 s, where a cubic is far above any window.
 const MOST_TICKS: u64 = 1 << 32;
-/// 2^20 / 10^12 as a fraction of 2^64, rounded up so that a whole tick is not taken for less.
+/// 2^20 / 10^12 as a fraction of 2^64, rounded up to keep whole ticks whole.
 const TICKS_PER_PICO: u128 = (1_u128 << 84).div_ceil(1_000_000_000_000);
-/// Of the factor that C times a segment is.
+/// Fractional bits of the factor C times a segment.
 const FACTOR_BITS: u32 = 8;
 
-/// State of the law.
+/// State of CUBIC.
 #[derive(Debug, Clone)]
 pub(crate) struct Cubic {
     /// C in bytes a cubic second, in units of 2^-8.
     factor: u128,
     segment_len: u64,
     fast_convergence: bool,
-    /// The window at which the last loss came, if it was a loss that ended the last epoch and no timeout.
+    /// The window at the last loss (W_max), if the last epoch ended with a loss and not with a
+    /// timeout.
     peak: Option<u64>,
     /// The window before the last reduction.
     prior: u64,
     epoch: Option<Epoch>,
 }
 
-/// A stay in congestion avoidance.
+/// A period of congestion avoidance.
 #[derive(Debug, Clone)]
 struct Epoch {
     start: Instant,
     plateau: u64,
     peak: u64,
-    /// What Reno would have by now, so that CUBIC never has less.
+    /// The window of Reno at this time (W_est), the minimum for CUBIC.
     friendly: u64,
     friendly_credit: u64,
     credit: u64,
@@ -69,7 +72,7 @@ impl Cubic {
         grown
     }
 
-    /// The clock stands still until growth goes on (section 5.8).
+    /// Stops the clock until growth continues (section 5.8).
     pub(crate) fn pause(&mut self, now: Instant) {
         if let Some(epoch) = &mut self.epoch {
             epoch.paused_at.get_or_insert(now);
@@ -85,7 +88,7 @@ impl Cubic {
         flight * 7 / 10
     }
 
-    /// After a timeout the curve starts where avoidance starts (section 4.8).
+    /// After a timeout the curve starts at the start of congestion avoidance (section 4.8).
     pub(crate) fn forget(&mut self) {
         self.peak = None;
         self.epoch = None;
@@ -114,7 +117,8 @@ impl Epoch {
         }
     }
 
-    /// W_est (section 4.3): alpha segments a window, 9/17 until it is where the last reduction was, then one.
+    /// W_est (section 4.3): alpha segments for each window, with alpha = 9/17 until W_est reaches
+    /// cwnd_prior, then 1.
     fn grow_friendly(&mut self, acknowledged: u64, window: u64, segment_len: u64, prior: u64) {
         let (numerator, denominator) = if self.friendly >= prior { (1, 1) } else { (9, 17) };
         self.friendly_credit += acknowledged * segment_len * numerator;
@@ -123,7 +127,7 @@ impl Epoch {
         self.friendly_credit %= unit;
     }
 
-    /// The part of `distance` that `acknowledged` bytes of a window's worth make.
+    /// The share of `distance` for `acknowledged` bytes of a window.
     fn share(&mut self, distance: u64, acknowledged: u64, window: u64) -> u64 {
         let product = u128::from(distance) * u128::from(acknowledged) + u128::from(self.credit);
         self.credit = (product % u128::from(window)) as u64;
@@ -131,7 +135,7 @@ impl Epoch {
     }
 }
 
-/// The largest number whose cube is at most `value`.
+/// The integer cube root of `value`, rounded down.
 fn cube_root(value: u128) -> u64 {
     let mut root = 0_u128;
     for bit in (0..43).rev() {
@@ -149,7 +153,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     const SEGMENT: u64 = 1000;
-    /// 256 ticks are 5^12 ps exactly.
+    /// 256 ticks are exactly 5^12 ps.
     const TICKS: u64 = 256;
     const PICOS: u64 = 244_140_625;
 
@@ -164,7 +168,8 @@ mod tests {
         (cubic, epoch)
     }
 
-    /// At whole 256 ticks time is exact, and C = 0.4 times 1000 bytes is whole: W(t) = C (t - K)^3 + W_max to the byte.
+    /// At multiples of 256 ticks time is exact, and C = 0.4 times 1000 bytes is an integer: W(t) =
+    /// C (t - K)^3 + W_max to the byte.
     #[test]
     fn the_curve_is_exact_to_the_byte() {
         for (window, peak) in [(70_000, 100_000), (700_000, 1_000_000), (2000, 2000), (7_000_000, 10_000_000)] {
@@ -178,7 +183,8 @@ mod tests {
         }
     }
 
-    /// Other segment lengths make C times a segment a fraction: at most 2^-8 of a byte in it.
+    /// With other segment lengths C times a segment is a fraction: the error is at most 2^-8 of a
+    /// byte.
     #[test]
     fn segments_of_any_length_keep_the_curve() {
         for segment_len in [1, 536, 1448, 1460, 9000, 65_535_u64] {
@@ -187,25 +193,26 @@ mod tests {
             for seconds in [1_u64, 10, 100] {
                 let exact = segment_len * 2 * seconds.pow(3) / 5;
                 let found = cubic.at(&epoch, Duration::from_secs(seconds)) - 1000;
-                // And a tick of time: 1.2 t^2 segments a second.
+                // Plus one tick of time: 1.2 t^2 segments a second.
                 let tolerance = 1 + exact * 3 / (seconds << 20) + seconds.pow(3) / (1 << FACTOR_BITS);
                 assert!(found.abs_diff(exact) <= tolerance, "{segment_len} after {seconds} s: {found}, exact {exact}");
             }
         }
     }
 
-    /// K: the curve passes through the window where it starts, within what rounding K down to a tick makes, and is at its peak after K.
+    /// K: the curve starts at the window, within the error of K rounded down to a tick, and is at
+    /// the peak after K.
     #[test]
     fn the_curve_starts_at_the_window_and_reaches_the_peak() {
         for (window, peak) in [(70_000_u64, 100_000_u64), (700_000, 1_000_000), (70_000_000, 100_000_000)] {
             let (cubic, epoch) = begun(window, peak);
             let start = cubic.at(&epoch, Duration::ZERO);
-            // 1.2 K^2 segments a second, for a tick.
+            // 1.2 K^2 segments a second, for one tick.
             let seconds = (epoch.plateau >> 20) + 1;
             assert!(start.abs_diff(window) <= 1 + (6 * SEGMENT * seconds * seconds).div_ceil(5 << 20), "{start} {window}");
             assert_eq!(cubic.at(&epoch, after(epoch.plateau.div_ceil(TICKS))), peak);
         }
-        // K = cbrt(30 / 0.4) = 4.217163 s of a window of 100 segments.
+        // K = cbrt(30 / 0.4) = 4.217163 s for a window of 100 segments.
         let (_, epoch) = begun(70_000, 100_000);
         assert_eq!(epoch.plateau, 4_422_016);
     }
@@ -221,7 +228,8 @@ mod tests {
         assert_eq!([0, 1, 7, 8, 26, 27].map(cube_root), [0, 1, 1, 2, 2, 3]);
     }
 
-    /// A segment is acknowledged each round trip's share. The window follows the curve within a segment and a half.
+    /// One segment is acknowledged per segment's share of the round trip. The window follows the
+    /// curve within 1.5 segments.
     #[test]
     fn windows_follow_the_curve() {
         let (mut cubic, epoch) = begun(70_000, 100_000);
@@ -238,7 +246,8 @@ mod tests {
         assert!(window > 115_000);
     }
 
-    /// Short round trips: as Reno, 9/17 of a segment each up to where the last loss was, then one.
+    /// With short round trips, CUBIC grows as Reno: 9/17 of a segment a round trip up to the window
+    /// of the last loss, then one.
     #[test]
     fn short_round_trips_grow_as_reno_does() {
         let mut cubic = Cubic::new(SEGMENT, true);
@@ -269,7 +278,7 @@ mod tests {
         assert_eq!(cubic.begin(Instant::ZERO, 63_000).plateau, 0);
     }
 
-    /// While the window is not in full use, time does not count.
+    /// Time with a window not in full use does not count.
     #[test]
     fn pauses_do_not_count() {
         let run = |pause: u64| {

@@ -1,8 +1,9 @@
 //! TCP for simulation: a sender and a receiver as pure state machines.
 //!
-//! Neither reads a clock, opens a socket or holds data: time and segments come in as arguments, segments and the time of the next timer come
-//! out. All state is integers, so a run is the same on any machine. Data flows one way, from a [`Sender`] to a [`Receiver`]; what is modelled
-//! and by which RFC is in `docs/simulator/tcp.md`.
+//! Neither reads a clock, opens a socket or holds data: time and segments come in as arguments,
+//! segments and the time of the next timer come out. All state is in integers, for equal runs on
+//! all machines. Data flows one way, from a [`Sender`] to a [`Receiver`]. `docs/simulator/tcp.md`
+//! lists the modelled behaviour with the RFCs.
 //!
 //! ```
 //! use roundelay::{Duration, Instant};

@@ -1,8 +1,8 @@
-//! Runs of bytes that are there, in order and apart from each other: what a receiver holds beyond a gap.
+//! Byte ranges received out of order: sorted runs with gaps between them.
 
 use std::collections::VecDeque;
 
-/// Disjoint runs in ascending order, no two of which touch.
+/// Disjoint runs in ascending order; no two runs touch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ranges {
     runs: VecDeque<(u64, u64)>,
@@ -17,20 +17,21 @@ impl Ranges {
         self.runs.is_empty()
     }
 
-    /// Where the first run starts.
+    /// Start of the first run.
     pub(crate) fn start(&self) -> Option<u64> {
         self.runs.front().map(|run| run.0)
     }
 
-    /// The run that holds `number`.
+    /// The run with byte `number`.
     pub(crate) fn containing(&self, number: u64) -> Option<(u64, u64)> {
         let run = self.runs.get(self.first_that_ends_after(number))?;
         (run.0 <= number).then_some(*run)
     }
 
-    /// Adds a run and says how many of its bytes are new. Constant time at either end, else O(log n) and moving runs.
+    /// Adds a run and returns the number of new bytes. Constant time at either end, otherwise O(log
+    /// n) plus moves of runs.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> u64 {
-        // Runs from `low` to before `high` touch the new one and become part of it.
+        // Runs from `low` up to `high`, exclusive, touch the new run and are merged into one.
         let low = self.runs.partition_point(|run| run.1 < start);
         let mut high = low;
         let (mut whole, mut known) = ((start, end), 0);
@@ -50,7 +51,8 @@ impl Ranges {
         end - start - known
     }
 
-    /// Takes out what lies before `number`, and the run that holds or touches it: that run's end, or else `number`.
+    /// Removes all runs before `number`, and the run that contains or touches `number`. Returns the
+    /// end of this run, or `number` if there is none.
     pub(crate) fn advance(&mut self, number: u64) -> u64 {
         let mut reached = number;
         while let Some(run) = self.runs.front().filter(|run| run.0 <= reached) {

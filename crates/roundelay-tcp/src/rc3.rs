@@ -1,11 +1,14 @@
-//! RC3, recursively cautious congestion control: what the window does not allow yet goes out at once, from the flow's end, at priorities so low
-//! that nobody else's packets wait for it.
+//! RC3, recursively cautious congestion control: data beyond the window is sent at once, from the
+//! flow's end, at priorities low enough never to delay packets of other flows.
 //!
-//! Beside the usual loop of a [`Sender`], a [`Tail`] sends the flow's last segments backwards: 40 at the first low priority, 400 at the next,
-//! 4000 at the third, the rest at the fourth. It sends each segment once, until it meets what the window has sent or the first acknowledgement
-//! of data has come. The usual loop passes over what the tail has brought there, and repairs what it has not.
+//! Beside the usual loop of a [`Sender`], a [`Tail`] sends the flow's last segments backwards: 40
+//! at the first low priority, 400 at the next, 4000 at the third, the rest at the fourth. Each
+//! segment is sent once, until the tail meets the data sent by the window or the first
+//! acknowledgement of data arrives. The usual loop skips data delivered by the tail, and sends all
+//! other data.
 //!
-//! Source: R. Mittal, J. Sherry, S. Ratnasamy, S. Shenker, "Recursively Cautious Congestion Control", NSDI 2014.
+//! Source: R. Mittal, J. Sherry, S. Ratnasamy, S. Shenker, "Recursively Cautious Congestion
+//! Control", NSDI 2014.
 //!
 //! | claim | test in `tests/theorems/rc3.rs` |
 //! |---|---|
@@ -14,8 +17,8 @@
 //! | a tail that is lost costs nothing | `a_lost_tail_costs_nothing` |
 //! | all bytes arrive, whatever of the tail is lost | `all_bytes_arrive_whatever_is_lost` |
 //!
-//! A tail needs selective acknowledgements. Its arrivals, and the acknowledgements that they call for, tell neither losses nor round trips: they
-//! may come much later than what the window sends.
+//! A tail needs selective acknowledgements. Tail segments and their acknowledgements are evidence
+//! neither for losses nor for round trips: they may arrive much later than segments of the window.
 
 use roundelay::Instant;
 
@@ -23,14 +26,14 @@ use crate::config::Flavour;
 use crate::segment::{Flags, Segment};
 use crate::sender::{Mode, Sender};
 
-/// Segments at each of the low priorities but the last, which takes the rest.
+/// Segments at each low priority except the last, which takes the rest.
 pub const LEVELS: [u32; 3] = [40, 400, 4000];
 
-/// Sends a flow's end while its sender sends the beginning.
+/// Sends the end of a flow while the sender sends the beginning.
 #[derive(Debug, Clone)]
 pub struct Tail {
     levels: [u32; 3],
-    /// The byte after the next segment's last.
+    /// The byte after the end of the next segment.
     end: Option<u64>,
     sent: u32,
 }
@@ -42,14 +45,16 @@ impl Default for Tail {
 }
 
 impl Tail {
-    /// A tail that has sent nothing, with so many segments at each priority.
+    /// A new tail, with the number of segments at each priority.
     pub const fn new(levels: [u32; 3]) -> Self {
         Self { levels, end: None, sent: 0 }
     }
 
-    /// The next segment of `sender`'s flow from its end, and its priority from 1 to 4, later for larger numbers (the window's is 0). None before
-    /// the connection is open, once all is sent or something is acknowledged, and for flows without end, without selective acknowledgements or
-    /// longer than the receive window. To be called when `sender` has nothing more to send, as fast as the first link takes segments.
+    /// The next segment of `sender`'s flow from the end, with a priority from 1 to 4, 4 the lowest
+    /// (segments of the window have 0). None before the connection is open; after all data is sent
+    /// or some is acknowledged; and for endless flows, flows without selective acknowledgements or
+    /// flows longer than the receive window. Call when `sender` has no segment to send, at the rate
+    /// of the first link.
     pub fn poll(&mut self, now: Instant, sender: &mut Sender) -> Option<(Segment, u8)> {
         let end = *self.end.get_or_insert(sender.supplied());
         let segment = sender.send_out_of_band(now, end)?;
@@ -69,7 +74,7 @@ impl Tail {
 }
 
 impl Sender {
-    /// The segment that ends before `end`, if that lies beyond what the window has sent.
+    /// The segment that ends before `end`, if beyond the data sent by the window.
     fn send_out_of_band(&mut self, now: Instant, end: u64) -> Option<Segment> {
         let is_early = self.mode == Mode::Open && self.acknowledged == 0 && self.highest > 0;
         let is_possible = self.config.flavour == Flavour::Sack && end <= self.config.receive_window_bytes();
@@ -83,14 +88,14 @@ impl Sender {
         Some(Segment { sequence, len: (end - sequence) as u32, timestamp: self.tick(now), flags, ..Segment::default() })
     }
 
-    /// What was told of data beyond what the window has sent.
+    /// Records a block of data beyond the data sent by the window.
     pub(crate) fn note_early(&mut self, start: u64, end: u64) {
         if end > self.highest && end <= self.reach {
             self.early.insert(start.max(self.highest), end);
         }
     }
 
-    /// Passes over data that is there already.
+    /// Skips data delivered by the tail.
     pub(crate) fn skip_early(&mut self) {
         let reached = self.early.advance(self.next);
         if reached > self.next {

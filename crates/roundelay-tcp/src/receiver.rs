@@ -1,4 +1,5 @@
-//! The receiving end: puts data in order and acknowledges it. RFC 5681 section 4.2, RFC 2018, RFC 3168, RFC 7323.
+//! TCP receiver: orders data and acknowledges it. RFC 5681 section 4.2, RFC 2018, RFC 3168,
+//! RFC 7323.
 
 use roundelay::Instant;
 
@@ -6,47 +7,47 @@ use crate::config::{Config, ConfigError};
 use crate::ranges::Ranges;
 use crate::segment::{Block, Flags, MAX_BLOCKS, Segment};
 
-/// What a receiver has counted.
+/// Counts of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReceiverStatistics {
-    /// Segments with data that came.
+    /// Segments with data received.
     pub segments: u64,
-    /// Bytes that came again.
+    /// Bytes received more than once.
     pub duplicate_bytes: u64,
-    /// Segments that came while one before them was missing.
+    /// Segments received beyond a gap.
     pub out_of_order: u64,
-    /// Segments that lay outside of the receive window and were dropped.
+    /// Segments dropped as outside of the receive window.
     pub outside_window: u64,
-    /// Segments that came with a mark of congestion.
+    /// Segments received with an ECN mark.
     pub marked: u64,
     /// Acknowledgements sent.
     pub acknowledgements: u64,
 }
 
-/// Receives one stream of bytes and acknowledges it.
+/// TCP receiver of one stream of bytes.
 #[derive(Debug, Clone)]
 pub struct Receiver {
     config: Config,
-    /// The byte that is expected next (RCV.NXT).
+    /// The next byte expected (RCV.NXT).
     next: u64,
-    /// What has come beyond a gap.
+    /// Data received beyond a gap.
     beyond: Ranges,
-    /// A byte of each of the blocks that were told last, the latest first.
+    /// One byte of each block sent last, the latest first.
     recent: [u64; MAX_BLOCKS],
     /// TS.Recent.
     echo: Instant,
-    /// What the last acknowledgement said.
+    /// The last acknowledgement number sent.
     acknowledged: u64,
-    /// Segments in order that no acknowledgement has told yet.
+    /// Segments received in order and not yet acknowledged.
     unacknowledged: u32,
     deadline: Option<Instant>,
-    /// A mark was seen, and no reduction of the window since.
+    /// A mark was seen, and no window reduction by the sender since.
     is_congested: bool,
     statistics: ReceiverStatistics,
 }
 
 impl Receiver {
-    /// A receiver that has received nothing.
+    /// A receiver at the start of a flow.
     ///
     /// # Errors
     /// A parameter is out of its range.
@@ -55,7 +56,7 @@ impl Receiver {
         Ok(Self::empty(config))
     }
 
-    /// Forgets all and takes another flow, with the same configuration and the memory that it has.
+    /// Resets the receiver for a new flow, with the same configuration and allocated memory.
     pub fn reset(&mut self) {
         let mut beyond = std::mem::take(&mut self.beyond);
         beyond.clear();
@@ -77,7 +78,8 @@ impl Receiver {
         }
     }
 
-    /// A segment came; `marked` if a queue marked it (congestion experienced). The acknowledgement that it calls for at once, if any.
+    /// Handles a segment; `marked` if a queue set congestion experienced (CE). Returns an
+    /// acknowledgement to send at once, if any.
     #[must_use = "an acknowledgement has to be sent"]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, marked: bool) -> Option<Segment> {
         if segment.is_syn() {
@@ -97,13 +99,13 @@ impl Receiver {
         if is_in_order && !self.must_acknowledge(now) { None } else { Some(self.acknowledge(now, reason)) }
     }
 
-    /// To be called at [`Receiver::timer`] or later: the acknowledgement that was held back.
+    /// Call at [`Receiver::timer`] or later: returns the delayed acknowledgement.
     #[must_use = "an acknowledgement has to be sent"]
     pub fn on_timer(&mut self, now: Instant) -> Option<Segment> {
         self.deadline.is_some_and(|deadline| deadline <= now).then(|| self.acknowledge(now, Flags::NONE))
     }
 
-    /// When an acknowledgement that is held back must go.
+    /// When the delayed acknowledgement is due.
     #[inline]
     pub fn timer(&self) -> Option<Instant> {
         self.deadline
@@ -115,12 +117,12 @@ impl Receiver {
         self.next
     }
 
-    /// What was counted.
+    /// The counts.
     pub fn statistics(&self) -> &ReceiverStatistics {
         &self.statistics
     }
 
-    /// RFC 3168, section 6.1.3: a mark is told until the sender says that it has reduced its window.
+    /// RFC 3168, section 6.1.3: a mark is echoed until the sender reports a window reduction.
     fn notice_congestion(&mut self, segment: &Segment, marked: bool) {
         self.statistics.marked += u64::from(marked);
         if segment.flags.has(Flags::CWR) {
@@ -129,7 +131,7 @@ impl Receiver {
         self.is_congested |= marked && self.config.ecn;
     }
 
-    /// Puts a segment in its place; whether it was the expected one and left no gap anywhere.
+    /// Stores a segment. Returns whether the segment was the expected one and there is no gap.
     fn take(&mut self, segment: &Segment) -> bool {
         let (start, end) = (segment.sequence.max(self.next), segment.end());
         if end > self.next + self.config.receive_window_bytes() {
@@ -148,7 +150,7 @@ impl Receiver {
         false
     }
 
-    /// A segment that leaves a gap, or fills one.
+    /// Stores a segment that leaves a gap or fills one.
     fn take_beside_gap(&mut self, start: u64, end: u64) {
         let new = self.beyond.insert(start, end);
         self.statistics.duplicate_bytes += end - start - new;
@@ -160,7 +162,7 @@ impl Receiver {
         }
     }
 
-    /// RFC 2018, section 4: the block with the latest segment is told first.
+    /// RFC 2018, section 4: the block with the latest segment comes first.
     fn remember(&mut self, latest: u64) {
         let run = self.beyond.containing(latest);
         let is_other = |number: u64| run.is_none_or(|(start, end)| !(start..end).contains(&number));
@@ -170,7 +172,7 @@ impl Receiver {
         self.recent = recent;
     }
 
-    /// Whether a segment that came in order is to be acknowledged now: RFC 5681, section 4.2.
+    /// Whether a segment received in order is acknowledged now: RFC 5681, section 4.2.
     fn must_acknowledge(&mut self, now: Instant) -> bool {
         let Some(delay) = self.config.delayed_acknowledgement else { return true };
         self.unacknowledged += 1;
@@ -191,7 +193,7 @@ impl Receiver {
         }
     }
 
-    /// Blocks beyond the gap. One that is further away than 4 GiB is not told.
+    /// Blocks beyond the gap, without those further away than 4 GiB.
     fn blocks(&mut self) -> [Block; MAX_BLOCKS] {
         let mut blocks = [Block::default(); MAX_BLOCKS];
         if self.beyond.is_empty() {

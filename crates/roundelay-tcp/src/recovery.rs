@@ -1,4 +1,5 @@
-//! How a sender answers: acknowledgements, duplicates, marks, timeouts, in each flavour of recovery.
+//! TCP loss recovery: reactions to acknowledgements, duplicates, marks and timeouts, for each
+//! flavour.
 
 use roundelay::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use crate::segment::{Flags, Segment};
 use crate::sender::{Mode, Sender};
 
 impl Sender {
-    /// An acknowledgement came.
+    /// Handles an acknowledgement.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
         match self.mode {
             Mode::Closed => {}
@@ -16,7 +17,7 @@ impl Sender {
         }
     }
 
-    /// To be called at [`Sender::timer`] or later; earlier it does nothing.
+    /// Call at [`Sender::timer`] or later; earlier calls have no effect.
     pub fn on_timer(&mut self, now: Instant) {
         if self.timer.deadline().is_none_or(|deadline| now < deadline) {
             return;
@@ -29,7 +30,8 @@ impl Sender {
         self.timer.back_off(now, &self.config);
     }
 
-    /// The answer to the SYN. After a lost SYN data starts with one segment (RFC 5681, section 3.1) and a longer timeout.
+    /// Handles the SYN-ACK. After a lost SYN data starts with one segment (RFC 5681, section 3.1)
+    /// and a longer timeout.
     fn on_answer(&mut self, now: Instant, segment: &Segment) {
         if !segment.is_syn() {
             self.statistics.ignored += 1;
@@ -63,8 +65,8 @@ impl Sender {
         }
     }
 
-    /// Whether the segment told anything new of what came out of order; with selective acknowledgements only that makes a duplicate (RFC 6675,
-    /// section 2).
+    /// Updates the scoreboard. Returns whether the segment reports new out-of-order data; with
+    /// selective acknowledgements only new data makes a duplicate (RFC 6675, section 2).
     fn update_scoreboard(&mut self, segment: &Segment) -> bool {
         if self.config.flavour != Flavour::Sack {
             return true;
@@ -107,7 +109,7 @@ impl Sender {
         self.recover.is_none_or(|recover| self.acknowledged >= recover)
     }
 
-    /// A window that was not in full use does not grow, nor does one whose packets are marked (RFC 3168, section 6.1.2).
+    /// The window does not grow if not in full use, or on an ECN echo (RFC 3168, section 6.1.2).
     fn grow(&mut self, now: Instant, bytes: u64, is_marked: bool) {
         if self.config.window_validation && self.is_roomy || is_marked && self.config.ecn {
             self.congestion.pause(now);
@@ -117,7 +119,7 @@ impl Sender {
         self.congestion.grow(now, bytes, round_trip);
     }
 
-    /// Whether the retransmission timer starts anew.
+    /// Returns whether the retransmission timer restarts.
     fn on_new_data_in_recovery(&mut self, bytes: u64) -> bool {
         let is_full = self.is_recovered();
         match self.config.flavour {
@@ -137,7 +139,7 @@ impl Sender {
         self.mode = Mode::Open;
     }
 
-    /// NewReno: the next hole is lost too. RFC 6582, section 3.2, step 3.
+    /// NewReno: the next hole is also lost. RFC 6582, section 3.2, step 3.
     fn on_partial(&mut self, bytes: u64) -> bool {
         self.must_retransmit = true;
         if self.config.partial_deflation {
@@ -153,7 +155,8 @@ impl Sender {
         match self.mode {
             Mode::Recovery if self.config.flavour != Flavour::Sack => self.congestion.window += self.segment_len(),
             Mode::Open if self.is_loss_told() && self.may_recover() => self.retransmit_fast(now),
-            // Tahoe's repair may go on while its retransmissions are duplicates; RFC 6582 and 6675 wait for `recover` after a timeout.
+            // Tahoe's repair may continue while retransmissions cause duplicates; RFC 6582 and 6675
+            // wait for `recover` after a timeout.
             _ => {}
         }
     }
@@ -163,8 +166,9 @@ impl Sender {
         is_lost || self.duplicates >= self.config.duplicate_threshold
     }
 
-    /// Not twice for the same window. Without selective acknowledgements duplicates at `recover` itself may be echoes of a repair (RFC 6582,
-    /// section 3.2, step 2); plain Reno asks that after timeouts only, since nothing else sets its `recover`.
+    /// One recovery per window. Without selective acknowledgements, duplicates at `recover` itself
+    /// may be echoes of a repair (RFC 6582, section 3.2, step 2); plain Reno checks this after
+    /// timeouts only, because no other event sets `recover`.
     fn may_recover(&self) -> bool {
         let Some(recover) = self.recover else { return true };
         if self.config.flavour == Flavour::Sack { self.acknowledged >= recover } else { self.acknowledged > recover }
@@ -182,7 +186,8 @@ impl Sender {
         self.timer.restart(now);
     }
 
-    /// Fast recovery: the window is what the threshold allows, and for each duplicate a segment has left the network.
+    /// Enters fast recovery. The window is the threshold; without selective acknowledgements, plus
+    /// one segment for each duplicate, because each duplicate means a segment out of the network.
     fn repair(&mut self) {
         self.mode = Mode::Recovery;
         self.must_retransmit = true;
@@ -196,7 +201,8 @@ impl Sender {
         }
     }
 
-    /// A mark: as a loss, but nothing is sent again, and once a window (RFC 3168, section 6.1.2).
+    /// Handles an ECN mark: as a loss, but without retransmission, and once per window (RFC 3168,
+    /// section 6.1.2).
     fn on_mark(&mut self) {
         if self.mode != Mode::Open || self.acknowledged < self.marked_until {
             return;
@@ -207,16 +213,19 @@ impl Sender {
         self.statistics.reductions_by_marks += 1;
     }
 
-    /// FlightSize of RFC 5681: what was sent and is not acknowledged; with a tail (`rc3`), of which much has arrived, at most the window.
+    /// FlightSize of RFC 5681: bytes sent and not acknowledged. With a tail (`rc3`) much of this
+    /// data has arrived, and the window is the upper bound.
     fn outstanding(&self) -> u64 {
         let all = self.highest - self.acknowledged;
         if self.reach > self.acknowledged { all.min(self.congestion.window + self.limited) } else { all }
     }
 
-    /// A timeout: RFC 5681, section 3.1; RFC 6582, section 3.2, step 4; RFC 6675, section 5.1.
+    /// Handles a timeout: RFC 5681, section 3.1; RFC 6582, section 3.2, step 4; RFC 6675, section
+    /// 5.1.
     ///
-    /// What is not acknowledged counts as flight (FlightSize), but during a repair much of that has long arrived: no more than what the repair
-    /// allowed to be in flight. Otherwise a long recovery would raise the threshold instead of lowering it.
+    /// The flight is the unacknowledged data (FlightSize). During a repair much of this data
+    /// arrived long ago, and the flight is bounded by the flight allowed by the repair. Otherwise a
+    /// long recovery would raise the threshold instead of lowering it.
     fn give_up_flight(&mut self) {
         let flight = match self.mode {
             Mode::Loss => self.in_flight(),
@@ -228,7 +237,7 @@ impl Sender {
         self.go_back();
     }
 
-    /// Everything in flight counts as lost: slow start from the first missing byte.
+    /// All data in flight counts as lost: slow start from the first missing byte.
     fn go_back(&mut self) {
         self.mode = Mode::Loss;
         self.congestion.window = self.segment_len();
@@ -241,7 +250,8 @@ impl Sender {
         }
     }
 
-    /// A lost segment, if the pipe has room for one. After a timeout only what was in flight then: later losses wait for a recovery of their own.
+    /// A lost segment, if the pipe has room. After a timeout, only from the flight of that time:
+    /// later losses wait for another recovery.
     pub(crate) fn lost_segment(&mut self) -> Option<(u64, u32)> {
         let limit = match self.mode {
             Mode::Recovery => u64::MAX,
@@ -251,7 +261,7 @@ impl Sender {
         self.scoreboard.retransmit_lost(limit).map(|entry| (entry.sequence, entry.len))
     }
 
-    /// Nothing is known to be lost and there is no new data: rules 3 and 4 of NextSeg().
+    /// For a sender without known losses and without new data: rules 3 and 4 of NextSeg().
     pub(crate) fn missing_segment(&mut self) -> Option<(u64, u32)> {
         let entry = match self.scoreboard.retransmit_missing() {
             Some(entry) => entry,
@@ -264,7 +274,7 @@ impl Sender {
         Some((entry.sequence, entry.len))
     }
 
-    /// A round trip, by the timestamp or by the one segment that is timed.
+    /// Measures a round trip, by the timestamp or by the one timed segment.
     fn measure(&mut self, now: Instant, segment: &Segment) {
         let sent_at = if segment.flags.has(Flags::OUT_OF_BAND) {
             None

@@ -1,7 +1,7 @@
-//! Additive increase, multiplicative decrease: RFC 5681.
+//! Reno congestion control: additive increase, multiplicative decrease (RFC 5681).
 
-/// Growth in congestion avoidance: a segment for each window's worth of bytes that was acknowledged (section 3.1, the way it recommends).
-/// `credit` holds what was acknowledged towards the next.
+/// Growth in congestion avoidance: one segment for each window of acknowledged bytes (section 3.1,
+/// recommended way). `credit` holds the bytes acknowledged towards the next segment.
 pub(crate) fn growth(credit: &mut u64, window: u64, acknowledged: u64, segment_len: u64) -> u64 {
     *credit += acknowledged;
     if *credit < window {
@@ -11,7 +11,7 @@ pub(crate) fn growth(credit: &mut u64, window: u64, acknowledged: u64, segment_l
     segment_len
 }
 
-/// Equation 4, but for the least of two segments.
+/// Equation 4, without the minimum of two segments.
 pub(crate) fn reduced(flight: u64) -> u64 {
     flight / 2
 }
@@ -20,7 +20,7 @@ pub(crate) fn reduced(flight: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// One acknowledgement of more than a window leaves the rest for the next.
+    /// The rest of an acknowledgement of more than a window counts for the next segment.
     #[test]
     fn credit_is_kept() {
         let mut credit = 3000;

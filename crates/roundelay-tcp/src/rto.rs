@@ -1,17 +1,17 @@
-//! The retransmission timer: RFC 6298.
+//! Retransmission timer: RFC 6298.
 
 use roundelay::{Duration, Instant};
 
 use crate::config::Config;
 
-/// Round-trip estimate, timeout, and when it ends.
+/// Round-trip estimate, timeout and deadline.
 #[derive(Debug, Clone)]
 pub(crate) struct RetransmissionTimer {
-    /// SRTT in picoseconds, once there was a sample.
+    /// SRTT in picoseconds. None before the first sample.
     smoothed: Option<u64>,
     /// RTTVAR in picoseconds.
     variation: u64,
-    /// RTO with what it was backed off.
+    /// RTO, with backoff.
     timeout: Duration,
     deadline: Option<Instant>,
 }
@@ -51,25 +51,26 @@ impl RetransmissionTimer {
         self.deadline = None;
     }
 
-    /// Doubles the timeout (5.5) and starts it (5.6).
+    /// Doubles the timeout (5.5) and starts the timer (5.6).
     pub(crate) fn back_off(&mut self, now: Instant, config: &Config) {
         self.timeout = (self.timeout + self.timeout).min(config.max_timeout);
         self.restart(now);
     }
 
-    /// A SYN had to be sent again: data starts with at least three seconds (5.7), or with what the connection starts with if that is more.
+    /// After a retransmitted SYN, data starts with a timeout of at least three seconds (5.7), or of
+    /// the initial timeout if longer.
     pub(crate) fn reset_after_lost_syn(&mut self, config: &Config) {
         let least = Duration::from_secs(3).min(config.max_timeout).max(config.initial_timeout);
         self.timeout = self.timeout_by_estimate(config).unwrap_or(least).max(least);
     }
 
-    /// A round trip was measured (2.2, 2.3). That ends the backing off.
+    /// Adds a round-trip sample (2.2, 2.3). Ends the backoff.
     pub(crate) fn sample(&mut self, round_trip: Duration, config: &Config) {
         let sample = round_trip.max(config.granularity).as_picos();
         match self.smoothed {
             None => (self.smoothed, self.variation) = (Some(sample), sample / 2),
             Some(smoothed) => {
-                // The variation uses the old mean, hence comes first.
+                // The variation uses the old mean and comes first.
                 self.variation = self.variation - self.variation / 4 + smoothed.abs_diff(sample) / 4;
                 self.smoothed = Some(smoothed - smoothed / 8 + sample / 8);
             }
@@ -90,7 +91,8 @@ mod tests {
 
     const CONFIG: Config = Config { min_timeout: Duration::from_millis(1), granularity: Duration::from_micros(1), ..Config::rfc() };
 
-    /// 2.2: SRTT = R, RTTVAR = R/2, RTO = R + 4 R/2. 2.3 with R' = 60 ms: RTTVAR = 3/4 50 + 1/4 40, SRTT = 7/8 100 + 1/8 60.
+    /// 2.2: SRTT = R, RTTVAR = R/2, RTO = R + 4 R/2. 2.3 with R' = 60 ms: RTTVAR = 3/4 50 + 1/4 40,
+    /// SRTT = 7/8 100 + 1/8 60.
     #[test]
     fn estimates_follow_the_rfc() {
         let mut timer = RetransmissionTimer::new(&CONFIG);
@@ -115,7 +117,8 @@ mod tests {
         assert_eq!(timer.timeout(), Duration::from_millis(300));
     }
 
-    /// A constant round trip brings the margin down to the clock's tick, and the timeout to its least.
+    /// With a constant round trip the margin shrinks to the clock's tick, and the timeout to the
+    /// minimum.
     #[test]
     fn the_margin_is_never_less_than_a_tick() {
         let config = Config { granularity: Duration::from_millis(10), ..CONFIG };

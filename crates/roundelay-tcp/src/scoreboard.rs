@@ -1,10 +1,13 @@
-//! What a sender knows of each segment in flight: RFC 6675's scoreboard, with its pipe kept up to date instead of computed.
+//! SACK scoreboard of RFC 6675: state of each segment in flight, with the pipe updated
+//! incrementally instead of computed.
 //!
-//! Segments lie in a ring in the order of their numbers. A segment leaves the pipe when it is selectively acknowledged or lost, and enters it
-//! anew when it is retransmitted. Since losing is monotone (a segment is lost once `threshold` above it have arrived), everything before a
-//! *frontier* that has not arrived is lost, and the frontier only moves on. Blocks repeat what was told before; a run of segments that have
-//! arrived is passed in a step, by links that are shortened as they are followed. Each call is O(1) amortised, plus O(log n) to find a block
-//! that does not start at a multiple of the segment length.
+//! Segments lie in a ring in the order of sequence numbers. A segment leaves the pipe when it is
+//! selectively acknowledged or lost, and enters again when retransmitted. Loss is monotone: a
+//! segment is lost once `threshold` segments above have arrived. Hence every segment before a
+//! *frontier* is either arrived or lost, and the frontier only moves forward. Blocks repeat earlier
+//! information; a run of arrived segments is skipped in one step, by links with path compression.
+//! Each call is O(1) amortised, plus O(log n) to find a block with a start that is no multiple of
+//! the segment length.
 
 use std::collections::VecDeque;
 
@@ -15,12 +18,12 @@ use crate::config::Config;
 pub(crate) struct Entry {
     pub(crate) sequence: u64,
     pub(crate) len: u32,
-    /// If it has arrived: so many entries from here on have too, at least.
+    /// For an arrived segment: the least number of consecutive arrived entries from here on.
     run: u32,
     has_arrived: bool,
     is_lost: bool,
     is_retransmitted: bool,
-    /// Its arrival tells of losses before it.
+    /// The arrival is evidence for losses before the segment.
     counts: bool,
 }
 
@@ -29,34 +32,36 @@ impl Entry {
         self.sequence + u64::from(self.len)
     }
 
-    /// Copies of it that are believed to be in the network.
+    /// Copies assumed to be in the network.
     fn copies(&self) -> u64 {
         if self.has_arrived { 0 } else { u64::from(!self.is_lost) + u64::from(self.is_retransmitted) }
     }
 }
 
-/// Segments between the cumulative acknowledgement and the highest byte sent. Places count from the first segment of the connection.
+/// Segments between the cumulative acknowledgement and the highest byte sent. Positions count from
+/// the first segment of the connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scoreboard {
     entries: VecDeque<Entry>,
-    /// Place of the first entry.
+    /// Position of the first entry.
     base: u64,
-    /// Place before which everything that has not arrived is lost.
+    /// Every segment before this position has arrived or is lost.
     frontier: u64,
-    /// Entries from the frontier on that have arrived.
+    /// Arrived entries from the frontier on.
     arrived_beyond: u64,
-    /// Place of the first that may be retransmitted: one more than the highest that was (HighRxt).
+    /// Position of the first segment open to retransmission: one more than the highest
+    /// retransmitted (HighRxt).
     retransmit: u64,
-    /// Place after the highest that has arrived.
+    /// Position after the highest arrived segment.
     arrived_end: u64,
-    /// Bytes believed to be in the network.
+    /// Bytes assumed to be in the network.
     pipe: u64,
     segment_len: u64,
     threshold: u64,
 }
 
 impl Scoreboard {
-    /// Nothing in flight; keeps its memory.
+    /// Empties the scoreboard; keeps allocated memory.
     pub(crate) fn clear(&mut self, config: &Config) {
         let mut entries = std::mem::take(&mut self.entries);
         entries.clear();
@@ -69,14 +74,14 @@ impl Scoreboard {
         self.pipe
     }
 
-    /// New data goes out.
+    /// Adds a new segment.
     pub(crate) fn push(&mut self, sequence: u64, len: u32) {
         let state = Entry { sequence, len, run: 0, has_arrived: false, is_lost: false, is_retransmitted: false, counts: false };
         self.entries.push_back(state);
         self.pipe += u64::from(len);
     }
 
-    /// Everything before `number` has arrived.
+    /// All bytes before `number` have arrived.
     pub(crate) fn acknowledge(&mut self, number: u64) {
         while let Some(entry) = self.entries.front().filter(|entry| entry.end() <= number) {
             self.pipe -= entry.copies() * u64::from(entry.len);
@@ -91,7 +96,8 @@ impl Scoreboard {
         self.trim(number);
     }
 
-    /// A block was told: how many bytes of it are news. Call `find_lost` after the last block. What does not count tells of no losses.
+    /// Records a block and returns the number of new bytes. Call `find_lost` after the last block.
+    /// With `counts` false the block is no evidence for losses.
     pub(crate) fn arrive(&mut self, start: u64, end: u64, counts: bool) -> u64 {
         let (mut news, mut index) = (0, self.index_of(start));
         loop {
@@ -108,7 +114,7 @@ impl Scoreboard {
         }
     }
 
-    /// Moves the frontier (IsLost() of what it passes).
+    /// Moves the frontier forward (IsLost() of the segments passed).
     pub(crate) fn find_lost(&mut self) {
         while self.arrived_beyond >= self.threshold {
             let Some(entry) = self.entries.get_mut((self.frontier - self.base) as usize) else { return };
@@ -130,7 +136,8 @@ impl Scoreboard {
         self.entries.front().is_some_and(|entry| entry.is_lost)
     }
 
-    /// A recovery begins: HighRxt goes back to the first segment, which is what `retransmit_first` sends.
+    /// A recovery starts: HighRxt goes back to the first segment, the one sent by
+    /// `retransmit_first`.
     pub(crate) fn begin_recovery(&mut self) {
         for index in 0..(self.retransmit - self.base) as usize {
             let entry = &mut self.entries[index];
@@ -141,7 +148,7 @@ impl Scoreboard {
         self.retransmit = self.base;
     }
 
-    /// A timeout: all that has not arrived is lost, and may be sent again.
+    /// A timeout: every segment not arrived is lost, and may be sent again.
     pub(crate) fn lose_all(&mut self) {
         for entry in &mut self.entries {
             (entry.is_lost, entry.is_retransmitted) = (!entry.has_arrived, false);
@@ -155,23 +162,24 @@ impl Scoreboard {
         (!self.entries.is_empty()).then(|| self.mark(self.base))
     }
 
-    /// NextSeg(), rule 1: the next lost segment, marked as retransmitted; only one that starts before `limit`.
+    /// NextSeg(), rule 1: the next lost segment with a start before `limit`, marked as
+    /// retransmitted.
     pub(crate) fn retransmit_lost(&mut self, limit: u64) -> Option<Entry> {
         let place = self.next_missing(self.frontier)?;
         (self.entries[(place - self.base) as usize].sequence < limit).then(|| self.mark(place))
     }
 
-    /// NextSeg(), rule 3: the next segment that has not arrived while a later one has, lost or not.
+    /// NextSeg(), rule 3: the next missing segment, lost or not, with a later one arrived.
     pub(crate) fn retransmit_missing(&mut self) -> Option<Entry> {
         self.next_missing(self.arrived_end).map(|place| self.mark(place))
     }
 
-    /// NextSeg(), rule 4: the highest segment that has not arrived. Searched for once a recovery.
+    /// NextSeg(), rule 4: the highest missing segment. Linear search, once in a recovery.
     pub(crate) fn rescue(&self) -> Option<Entry> {
         self.entries.iter().rev().find(|entry| !entry.has_arrived).copied()
     }
 
-    /// The first place from HighRxt on and before `end` that has not arrived.
+    /// The first position of a missing segment, from HighRxt on and before `end`.
     fn next_missing(&mut self, end: u64) -> Option<u64> {
         while self.retransmit < end {
             if !self.entries[(self.retransmit - self.base) as usize].has_arrived {
@@ -192,7 +200,7 @@ impl Scoreboard {
         *entry
     }
 
-    /// The first entry at or after `index` that has not arrived.
+    /// The first missing entry at or after `index`.
     fn skip_run(&mut self, index: usize) -> usize {
         let mut end = index;
         while let Some(entry) = self.entries.get(end).filter(|entry| entry.has_arrived) {
@@ -206,7 +214,7 @@ impl Scoreboard {
         end
     }
 
-    /// The first entry that starts at or after `number`.
+    /// The first entry with a start at or after `number`.
     fn index_of(&self, number: u64) -> usize {
         let Some(first) = self.entries.front() else { return 0 };
         let guess = (number.saturating_sub(first.sequence) / self.segment_len) as usize;
@@ -216,7 +224,8 @@ impl Scoreboard {
         self.entries.partition_point(|entry| entry.sequence < number)
     }
 
-    /// Cuts off what has been acknowledged of the first segment: no receiver here does so, but another may.
+    /// Removes the acknowledged part of the first segment. The receiver of this crate never
+    /// acknowledges a part of a segment, but another may.
     fn trim(&mut self, number: u64) {
         if let Some(entry) = self.entries.front_mut().filter(|entry| entry.sequence < number) {
             let cut = (number - entry.sequence) as u32;
@@ -237,7 +246,7 @@ mod tests {
         sequence: u64,
         len: u32,
         has_arrived: bool,
-        /// Whether its arrival tells of losses.
+        /// Whether the arrival is evidence for losses.
         counts: bool,
         is_retransmitted: bool,
         is_given_up: bool,
@@ -253,7 +262,8 @@ mod tests {
         }
     }
 
-    /// RFC 6675 as it is written: everything is computed anew from what has arrived and what was retransmitted.
+    /// RFC 6675 literally: everything is computed again from the segments arrived and
+    /// retransmitted.
     #[derive(Default)]
     struct Literal {
         sent: Vec<Sent>,
@@ -261,7 +271,8 @@ mod tests {
     }
 
     impl Literal {
-        /// IsLost(): `threshold` segments above have arrived. For full segments that is the RFC's rule.
+        /// IsLost(): `threshold` segments above have arrived. For full segments this is the RFC's
+        /// rule.
         fn is_lost(&self, index: usize, threshold: usize) -> bool {
             let above = self.sent[index..].iter().filter(|sent| sent.counts).count();
             !self.sent[index].has_arrived && (self.sent[index].is_given_up || above >= threshold)
@@ -351,7 +362,7 @@ mod tests {
                     literal.forget_retransmissions(is_timeout);
                     if is_timeout { board.lose_all() } else { board.begin_recovery() }
                 }
-                // Data that came another way is passed over.
+                // Skips data that was sent out of band.
                 10 if random.random_bool(0.3) => next += 35,
                 _ => {}
             }
@@ -368,7 +379,7 @@ mod tests {
         (0..3000).for_each(compare);
     }
 
-    /// What is acknowledged may end within a segment.
+    /// An acknowledgement may end within a segment.
     #[test]
     fn a_segment_is_cut() {
         let mut board = board(3);

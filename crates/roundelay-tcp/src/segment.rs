@@ -1,45 +1,46 @@
-//! What goes over the wire: headers only, since a simulation needs no content.
+//! TCP segments: header fields only, because a simulation needs no payload.
 
 use roundelay::Instant;
 
 use crate::config::Config;
 
-/// Marks of a segment.
+/// Flags of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Flags(u8);
 
 impl Flags {
-    /// None.
+    /// No flags.
     pub const NONE: Self = Self(0);
-    /// Opens a connection. It takes no sequence number here: data starts at 0.
+    /// Opens a connection. A SYN takes no sequence number here: data starts at 0.
     pub const SYN: Self = Self(1);
-    /// `acknowledgement` means something.
+    /// `acknowledgement` is valid.
     pub const ACK: Self = Self(2);
-    /// The receiver has seen a mark of congestion (ECN-Echo).
+    /// The receiver has seen an ECN mark (ECN-Echo).
     pub const ECE: Self = Self(4);
-    /// The sender has reduced its window (Congestion Window Reduced).
+    /// The sender has reduced the window (Congestion Window Reduced).
     pub const CWR: Self = Self(8);
-    /// Queues may mark the packet instead of dropping it (ECT). New data only: RFC 3168, section 6.1.5.
+    /// Queues may mark the packet instead of dropping it (ECT). New data only: RFC 3168, section
+    /// 6.1.5.
     pub const ECT: Self = Self(16);
-    /// Was sent before. Not on a real wire; for those who count.
+    /// Retransmission. Not on a real wire; for statistics.
     pub const RETRANSMISSION: Self = Self(32);
-    /// Was sent past the window ([`rc3`](crate::rc3)), or acknowledges such a segment.
+    /// Sent beyond the window ([`rc3`](crate::rc3)), or the acknowledgement of such a segment.
     pub const OUT_OF_BAND: Self = Self(64);
 
-    /// Whether all of `other` is set.
+    /// Whether all flags of `other` are set.
     #[inline]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// These and those.
+    /// The union of both.
     #[inline]
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// These, and those if `condition`.
+    /// The union of both if `condition` holds, otherwise `self`.
     #[inline]
     #[must_use]
     pub const fn with_if(self, condition: bool, other: Self) -> Self {
@@ -47,39 +48,40 @@ impl Flags {
     }
 }
 
-/// Bytes that came out of order: from `acknowledgement + offset`, `len` of them. A block of length 0 is none.
+/// A selective acknowledgement block: `len` bytes received out of order, from
+/// `acknowledgement + offset`. Length 0 means no block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Block {
-    /// From the cumulative acknowledgement to the block's first byte.
+    /// Distance from the cumulative acknowledgement to the first byte of the block.
     pub offset: u32,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub len: u32,
 }
 
-/// Most blocks that an acknowledgement tells: what fits beside timestamps (RFC 2018, section 3).
+/// Most blocks in an acknowledgement: the number that fits beside timestamps (RFC 2018, section 3).
 pub const MAX_BLOCKS: usize = 3;
 
-/// A segment, or its acknowledgement: one cache line.
+/// A segment or an acknowledgement, in one cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Segment {
-    /// Number of the first byte. Numbers start at 0 and do not wrap.
+    /// Sequence number of the first byte. Numbers start at 0 and do not wrap.
     pub sequence: u64,
-    /// The byte that is expected next: all before it have come.
+    /// The next byte expected: all bytes before have arrived.
     pub acknowledgement: u64,
-    /// When it was sent, rounded down to the sender's clock tick (TSval of RFC 7323).
+    /// The time of sending, rounded down to the sender's clock tick (TSval of RFC 7323).
     pub timestamp: Instant,
-    /// The timestamp that an acknowledgement sends back (TSecr).
+    /// The timestamp echoed by an acknowledgement (TSecr).
     pub echo: Instant,
     /// Bytes of data.
     pub len: u32,
-    /// Selective acknowledgements, the latest first; those of length 0 are none.
+    /// Selective acknowledgements, the latest first; length 0 means no block.
     pub blocks: [Block; MAX_BLOCKS],
-    /// Marks.
+    /// Flags.
     pub flags: Flags,
 }
 
 impl Segment {
-    /// Bytes that it takes on the wire.
+    /// Length on the wire, in bytes.
     pub fn wire_len(&self, config: &Config) -> u32 {
         if self.len > 0 {
             return config.header_len + self.len;
@@ -88,31 +90,31 @@ impl Segment {
         if config.sack_option_counted && blocks > 0 { config.bare_len + 4 + 8 * blocks } else { config.bare_len }
     }
 
-    /// The byte after the last.
+    /// The byte after the last byte of data.
     #[inline]
     pub const fn end(&self) -> u64 {
         self.sequence.saturating_add(self.len as u64)
     }
 
-    /// Whether it opens a connection or answers that.
+    /// Whether the segment is a SYN or SYN-ACK.
     #[inline]
     pub const fn is_syn(&self) -> bool {
         self.flags.has(Flags::SYN)
     }
 
-    /// Whether queues may mark it instead of dropping it.
+    /// Whether queues may mark the segment instead of dropping it.
     #[inline]
     pub const fn is_ecn_capable(&self) -> bool {
         self.flags.has(Flags::ECT)
     }
 
-    /// Whether it was sent before.
+    /// Whether the segment is a retransmission.
     #[inline]
     pub const fn is_retransmission(&self) -> bool {
         self.flags.has(Flags::RETRANSMISSION)
     }
 
-    /// The blocks that are told, each as its first byte and the byte after its last.
+    /// The blocks present, each as the first byte and the byte after the last.
     #[inline]
     pub fn selective(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let told = self.blocks.iter().filter(|block| block.len > 0);

@@ -1,6 +1,7 @@
-//! The sending end: what may be sent now, and when to look again. How it answers to acknowledgements and losses is in `recovery.rs`.
+//! TCP sender: the next segment to send, and the next timer. `recovery.rs` handles acknowledgements
+//! and losses.
 //!
-//! Whoever drives a sender calls [`Sender::poll`] until it gives nothing, after each of [`Sender::open`], [`Sender::supply`],
+//! Call [`Sender::poll`] until it returns None, after each of [`Sender::open`], [`Sender::supply`],
 //! [`Sender::on_segment`] and [`Sender::on_timer`].
 
 use roundelay::{Duration, Instant};
@@ -12,49 +13,50 @@ use crate::rto::RetransmissionTimer;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{Flags, Segment};
 
-/// What a sender is doing.
+/// Phase of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
     /// Not opened yet.
     Closed,
-    /// Waits for the answer to its SYN.
+    /// Waits for the SYN-ACK.
     Connecting,
     /// The window is below the threshold and grows with each acknowledgement.
     SlowStart,
-    /// The window grows by about a segment a round trip, or as CUBIC says.
+    /// The window grows by about a segment each round trip, or by CUBIC's function.
     CongestionAvoidance,
-    /// Fast recovery: repairs losses that duplicates told of.
+    /// Fast recovery: retransmits losses detected by duplicate acknowledgements.
     Recovery,
-    /// Repairs what a timeout (with Tahoe, also a fast retransmit) gave up for lost, in slow start or avoidance.
+    /// Retransmits the flight assumed lost after a timeout (with Tahoe, also after a fast
+    /// retransmit), in slow start or congestion avoidance.
     Loss,
 }
 
-/// What a sender has counted.
+/// Counts of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SenderStatistics {
-    /// Segments with data, retransmissions among them.
+    /// Segments with data, including retransmissions.
     pub segments: u64,
-    /// Bytes of data in them.
+    /// Bytes of data in these segments.
     pub bytes: u64,
-    /// Segments that were sent before.
+    /// Segments sent again.
     pub retransmissions: u64,
-    /// Bytes of data in those.
+    /// Bytes of data in retransmissions.
     pub retransmitted_bytes: u64,
-    /// SYNs, all of them.
+    /// SYNs, including retransmissions.
     pub syns: u64,
-    /// Timeouts, those of SYNs among them.
+    /// Timeouts, including SYN timeouts.
     pub timeouts: u64,
-    /// Losses that were told by duplicates.
+    /// Losses detected by duplicate acknowledgements.
     pub fast_retransmits: u64,
-    /// Times that the window was reduced for a mark.
+    /// Window reductions after ECN marks.
     pub reductions_by_marks: u64,
-    /// Segments that were sent past the window ([`rc3`](crate::rc3)); not counted in `segments`.
+    /// Segments sent beyond the window ([`rc3`](crate::rc3)); not counted in `segments`.
     pub out_of_band: u64,
-    /// Acknowledgements of what was never sent, or of less than one before: they change nothing.
+    /// Acknowledgements without effect: of data never sent, or below an earlier acknowledgement.
     pub ignored: u64,
 }
 
-/// What decides how acknowledgements are answered.
+/// Phase of the sender, for the handling of acknowledgements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Closed,
@@ -64,60 +66,64 @@ pub(crate) enum Mode {
     Loss,
 }
 
-/// Sends one stream of bytes.
+/// TCP sender of one stream of bytes.
 #[derive(Debug, Clone)]
 pub struct Sender {
     pub(crate) config: Config,
     pub(crate) mode: Mode,
     pub(crate) congestion: Congestion,
     pub(crate) timer: RetransmissionTimer,
-    /// Bytes that the application has written.
+    /// Bytes written by the application.
     supplied: u64,
-    /// The first byte that is not acknowledged (SND.UNA, HighACK).
+    /// The first unacknowledged byte (SND.UNA, HighACK).
     pub(crate) acknowledged: u64,
-    /// The byte to be sent next; after going back, less than `highest`.
+    /// The next byte to send; less than `highest` after going back.
     pub(crate) next: u64,
-    /// The byte after the highest that was sent (SND.MAX, HighData).
+    /// The byte after the highest byte sent (SND.MAX, HighData).
     pub(crate) highest: u64,
-    /// The byte after the highest that was sent past the window, and what of that is known to have come.
+    /// The byte after the highest byte sent beyond the window, and the ranges of such data known to
+    /// have arrived.
     pub(crate) reach: u64,
     pub(crate) early: Ranges,
     /// Segments in flight, for selective acknowledgements.
     pub(crate) scoreboard: Scoreboard,
     /// Duplicate acknowledgements in a row.
     pub(crate) duplicates: u32,
-    /// `highest` when the last loss was found: recovery ends when it is acknowledged (RecoveryPoint, `recover`).
+    /// `highest` at the last loss detected: recovery ends with the acknowledgement of this byte
+    /// (RecoveryPoint, `recover`).
     pub(crate) recover: Option<u64>,
-    /// The first missing segment goes out next, whatever the window.
+    /// Retransmit the first missing segment next, even without window.
     pub(crate) must_retransmit: bool,
     /// Recovery has seen a partial acknowledgement.
     pub(crate) is_partial: bool,
-    /// This recovery has had its rescue retransmission.
+    /// This recovery has used the rescue retransmission.
     pub(crate) is_rescued: bool,
-    /// New data sent on the first duplicates, not counted as flight (RFC 5681, section 3.2, step 2).
+    /// New data sent on the first duplicates, not counted in the flight size (RFC 5681, section
+    /// 3.2, step 2).
     pub(crate) limited: u64,
-    /// Nothing has been acknowledged since the last timeout.
+    /// No acknowledgement of new data since the last timeout.
     pub(crate) is_backed_off: bool,
-    /// `highest` when the window was last reduced for a mark.
+    /// `highest` at the last window reduction after a mark.
     pub(crate) marked_until: u64,
-    /// The next new segment tells of a reduction.
+    /// The next new segment signals a window reduction (CWR).
     pub(crate) must_tell_reduction: bool,
-    /// The segment that is timed without timestamps: its end, and when it was sent.
+    /// Without timestamps, the segment being timed: end and time of sending.
     pub(crate) timed: Option<(u64, Instant)>,
-    /// When polled last the window had room for one segment more at least, so it was not the window that held the sender back.
+    /// At the last poll the window had room for at least one more segment: not the window held the
+    /// sender back.
     pub(crate) is_roomy: bool,
     sent_at: Instant,
-    /// When the last tick of the clock that measures round trips began.
+    /// Start of the last tick of the clock for round trips.
     tick: Instant,
-    /// Pacing: no segment before this.
+    /// Pacing: no segment before this time.
     paced_until: Instant,
-    /// Pacing held a segment back when polled last.
+    /// Pacing held a segment back at the last poll.
     is_held: bool,
     pub(crate) statistics: SenderStatistics,
 }
 
 impl Sender {
-    /// A sender of so many bytes, or of bytes without end. More can be supplied later.
+    /// A sender of `bytes` bytes, or of an endless stream. [`Sender::supply`] adds more.
     ///
     /// # Errors
     /// A parameter is out of its range.
@@ -126,7 +132,8 @@ impl Sender {
         Ok(Self::closed(config, bytes))
     }
 
-    /// Forgets all and takes another flow of so many bytes, with the same configuration and the memory that it has.
+    /// Resets the sender for a new flow of `bytes` bytes, with the same configuration and allocated
+    /// memory.
     pub fn reset(&mut self, bytes: Option<u64>) {
         let mut scoreboard = std::mem::take(&mut self.scoreboard);
         scoreboard.clear(&self.config);
@@ -167,7 +174,7 @@ impl Sender {
         }
     }
 
-    /// Starts: a SYN, or the first window, can be polled.
+    /// Opens the connection: [`Sender::poll`] returns a SYN, or the first window.
     pub fn open(&mut self, now: Instant) {
         if self.mode == Mode::Closed {
             self.must_retransmit = self.config.syn_exchange;
@@ -176,12 +183,12 @@ impl Sender {
         }
     }
 
-    /// The application writes `bytes` more.
+    /// Adds `bytes` bytes to the stream.
     pub fn supply(&mut self, bytes: u64) {
         self.supplied = self.supplied.saturating_add(bytes);
     }
 
-    /// The next segment that may be sent now. To be called until it gives none.
+    /// The next segment allowed now. Call until None.
     pub fn poll(&mut self, now: Instant) -> Option<Segment> {
         match self.mode {
             Mode::Closed => None,
@@ -191,21 +198,21 @@ impl Sender {
         }
     }
 
-    /// When [`Sender::on_timer`] wants to be called: the retransmission timer, or pacing if that held a segment back. While something is in
-    /// flight there always is a timer.
+    /// When to call [`Sender::on_timer`]: the retransmission timer, or the pacing timer while
+    /// pacing holds a segment back. With data in flight there is always a timer.
     #[inline]
     pub fn timer(&self) -> Option<Instant> {
         let deadline = self.timer.deadline();
         if self.is_held { Some(deadline.map_or(self.paced_until, |deadline| deadline.min(self.paced_until))) } else { deadline }
     }
 
-    /// Whether everything that was supplied is acknowledged.
+    /// Whether all supplied bytes are acknowledged.
     #[inline]
     pub fn is_done(&self) -> bool {
         self.acknowledged == self.supplied
     }
 
-    /// Bytes that the application has written.
+    /// Bytes written by the application.
     #[inline]
     pub fn supplied(&self) -> u64 {
         self.supplied
@@ -217,13 +224,14 @@ impl Sender {
         self.acknowledged
     }
 
-    /// The byte after the highest that was sent.
+    /// The byte after the highest byte sent.
     #[inline]
     pub fn highest(&self) -> u64 {
         self.highest
     }
 
-    /// The congestion window in bytes (cwnd); in fast recovery of Reno and NewReno, with its inflation.
+    /// The congestion window in bytes (cwnd), including the inflation in fast recovery of Reno and
+    /// NewReno.
     #[inline]
     pub fn window(&self) -> u64 {
         self.congestion.window
@@ -235,13 +243,14 @@ impl Sender {
         self.congestion.threshold
     }
 
-    /// Bytes believed to be in the network: with selective acknowledgements the pipe, otherwise from the acknowledgement to what goes next.
+    /// Bytes assumed to be in the network: the pipe with selective acknowledgements, otherwise from
+    /// the acknowledgement to the next byte to send.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         if self.config.flavour == Flavour::Sack { self.scoreboard.pipe() } else { self.next - self.acknowledged }
     }
 
-    /// The smoothed round-trip time, once it was measured.
+    /// The smoothed round-trip time (SRTT). None before the first measurement.
     #[inline]
     pub fn round_trip(&self) -> Option<Duration> {
         self.timer.smoothed()
@@ -253,13 +262,13 @@ impl Sender {
         self.timer.variation()
     }
 
-    /// The retransmission timeout, as far as it has backed off.
+    /// The retransmission timeout (RTO), with backoff.
     #[inline]
     pub fn timeout(&self) -> Duration {
         self.timer.timeout()
     }
 
-    /// What it is doing.
+    /// The current phase.
     pub fn state(&self) -> State {
         match self.mode {
             Mode::Closed => State::Closed,
@@ -271,7 +280,7 @@ impl Sender {
         }
     }
 
-    /// What was counted.
+    /// The counts.
     pub fn statistics(&self) -> &SenderStatistics {
         &self.statistics
     }
@@ -307,7 +316,7 @@ impl Sender {
         Some(Segment { timestamp, flags, ..Segment::default() })
     }
 
-    /// The first missing segment, past window and pacing.
+    /// The first missing segment, regardless of window and pacing.
     fn poll_first(&mut self, now: Instant) -> Option<Segment> {
         self.must_retransmit = false;
         let len = match self.config.flavour {
@@ -317,7 +326,7 @@ impl Sender {
         Some(self.emit(now, self.acknowledged, len))
     }
 
-    /// Without selective acknowledgements: from `next` on, as far as the window reaches.
+    /// Without selective acknowledgements: data from `next` on, within the window.
     fn poll_by_window(&mut self, now: Instant) -> Option<Segment> {
         let len = self.new_len(now);
         let window = self.congestion.window + self.allowance();
@@ -329,7 +338,7 @@ impl Sender {
         Some(self.emit_next(now, len))
     }
 
-    /// With selective acknowledgements: NextSeg() of RFC 6675 while the pipe leaves room.
+    /// With selective acknowledgements: NextSeg() of RFC 6675, while the pipe has room.
     fn poll_by_pipe(&mut self, now: Instant) -> Option<Segment> {
         let len = self.new_len(now);
         let is_recovery = self.mode == Mode::Recovery;
@@ -352,7 +361,8 @@ impl Sender {
         Some(self.emit(now, sequence, len))
     }
 
-    /// Length of the segment at `next`, which after going back may hold new data too. Restarts the window after idleness.
+    /// Length of the segment at `next`, which after going back may contain new data too. Also
+    /// reduces the window after idle time.
     fn new_len(&mut self, now: Instant) -> u32 {
         let mut end = self.supplied;
         if !self.early.is_empty() {
@@ -368,7 +378,7 @@ impl Sender {
         len
     }
 
-    /// What the first duplicates allow beyond the window: RFC 3042.
+    /// Bytes beyond the window allowed by the first duplicates: RFC 3042.
     fn allowance(&self) -> u64 {
         if self.mode != Mode::Open || !self.config.limited_transmit {
             return 0;
@@ -411,7 +421,7 @@ impl Sender {
         }
     }
 
-    /// Karn: what is sent twice is not timed.
+    /// Karn's algorithm: a retransmitted segment is not timed.
     fn time(&mut self, now: Instant, end: u64, is_old: bool) {
         if is_old {
             self.timed = None;
@@ -420,7 +430,8 @@ impl Sender {
         }
     }
 
-    /// Now by the clock that measures round trips. Most calls fall into the tick of the one before and spare the division.
+    /// The current time, rounded down to the clock for round trips. Most calls fall into the tick
+    /// of the call before and need no division.
     pub(crate) fn tick(&mut self, now: Instant) -> Instant {
         let tick = self.config.granularity;
         if now < self.tick || now.since(self.tick) >= tick {
@@ -429,8 +440,9 @@ impl Sender {
         self.tick
     }
 
-    /// The next segment goes after this one's share of a round trip: half of it in slow start, which doubles the window, and five sixths later,
-    /// so that pacing alone never keeps the window from being filled.
+    /// Sets the earliest time of the next segment, after this segment's share of a round trip: half
+    /// of the share in slow start, which doubles the window, and five sixths later. Pacing alone
+    /// never keeps the window from being filled.
     fn pace(&mut self, now: Instant, len: u32) {
         let Some(round_trip) = self.timer.smoothed().filter(|_| self.config.pacing) else { return };
         let share = round_trip.as_picos().saturating_mul(u64::from(len)) / self.congestion.window;

@@ -1,4 +1,4 @@
-//! Pacing: how far apart segments leave.
+//! Pacing: gaps between segments.
 
 use roundelay::{Duration, Instant};
 use roundelay_tcp::{Config, Control, Flags, Segment, Sender, State};
@@ -6,7 +6,8 @@ use roundelay_tcp::{Config, Control, Flags, Segment, Sender, State};
 const LEN: u64 = 1000;
 const ROUND_TRIP: Duration = Duration::from_millis(100);
 
-/// A sender of 1000-byte segments that knows a round trip of 100 ms, and all of whose first ten segments are acknowledged.
+/// A sender of 1000-byte segments with a measured round trip of 100 ms and the first ten segments
+/// acknowledged.
 fn sender(threshold: u32) -> Sender {
     let config = Config {
         control: Control::Reno,
@@ -28,7 +29,7 @@ fn sender(threshold: u32) -> Sender {
     sender
 }
 
-/// When the next segments leave, each as soon as the sender lets it.
+/// Departure times of the next segments, each as soon as the sender allows.
 fn departures(sender: &mut Sender, segments: usize) -> Vec<Instant> {
     let mut now = Instant::ZERO + ROUND_TRIP;
     let mut departures = Vec::new();
@@ -41,7 +42,8 @@ fn departures(sender: &mut Sender, segments: usize) -> Vec<Instant> {
     departures
 }
 
-/// In slow start twice a window a round trip, later six fifths of one: gaps are a half and five sixths of a segment's share, to a microsecond.
+/// In slow start twice a window a round trip, later six fifths of one: gaps are a half and five
+/// sixths of a segment's share, to a microsecond.
 #[test]
 fn gaps_are_shares_of_the_round_trip() {
     for (threshold, state, [part, of]) in [(1000, State::SlowStart, [1, 2]), (5, State::CongestionAvoidance, [5, 6])] {
@@ -56,7 +58,7 @@ fn gaps_are_shares_of_the_round_trip() {
     }
 }
 
-/// Who was silent may not catch up on what it did not send.
+/// A silent sender may not catch up on unused time.
 #[test]
 fn silence_saves_up_nothing() {
     let mut sender = sender(5);

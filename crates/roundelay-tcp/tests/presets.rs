@@ -1,4 +1,4 @@
-//! Presets are what they say they reproduce, value by value.
+//! Presets have the parameters of their originals, value by value.
 
 use roundelay::Duration;
 use roundelay_tcp::{Config, Control, Flavour, PartialTimer};
@@ -7,10 +7,12 @@ const fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// `TCP/Newreno` with `TCPSink/Sack1` as the experiments of R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, set them: packets of 1460 bytes,
-/// 1510 on the wire with 40 of headers and 10 of timestamps; SYN and acknowledgements 40; each packet acknowledged; a window of ten million
-/// packets, which is the first threshold, too; two segments at first, after a SYN exchange; a clock of 1 us; timeouts of 0.2 s to 60 s, 3 s at first; three
-/// duplicates; limited transmit; partial acknowledgements deflate the window, and the first one alone restarts the timer.
+/// `TCP/Newreno` with `TCPSink/Sack1` as set by the experiments of R. Mittal et al., "Universal
+/// Packet Scheduling", NSDI 2016: packets of 1460 bytes, 1510 on the wire with 40 of headers and 10
+/// of timestamps; SYN and acknowledgements 40; each packet acknowledged; a window of ten million
+/// packets, which is also the first threshold; two initial segments, after a SYN exchange; a clock
+/// of 1 us; timeouts of 0.2 s to 60 s, 3 s initially; three duplicates; limited transmit; partial
+/// acknowledgements deflate the window, and only the first one restarts the timer.
 #[test]
 fn ups_s_ns_2_is_what_its_scripts_set() {
     let ups = Config::ns2_newreno_sack1();
@@ -45,8 +47,9 @@ fn ups_s_ns_2_is_what_its_scripts_set() {
     assert_eq!(ups, expected);
 }
 
-/// ns-2's `TCP` and `TCP/Reno` as the MQFQ paper has them, with the simulator's defaults: packets of 1000 bytes, one at first, a window of 20, a clock of
-/// 10 ms, timeouts of 0.2 s and more, no timestamps, no SYN.
+/// ns-2's `TCP` and `TCP/Reno` as in the MQFQ paper, with the simulator's defaults: packets of
+/// 1000 bytes, one initial packet, a window of 20, a clock of 10 ms, timeouts of at least 0.2 s, no
+/// timestamps, no SYN.
 #[test]
 fn classic_ns_2_is_tahoe_and_reno() {
     for flavour in [Flavour::Tahoe, Flavour::Reno] {
@@ -61,8 +64,10 @@ fn classic_ns_2_is_tahoe_and_reno() {
     }
 }
 
-/// A host of today: SACK (RFC 6675), CUBIC (RFC 9438), ten segments at first (RFC 6928), timestamps (RFC 7323), every second segment acknowledged (RFC 5681),
-/// a least and a first timeout of 1 s (RFC 6298, 2.1 and 2.4), limited transmit (RFC 3042), and a SYN exchange. Marks and pacing are asked for.
+/// A host of today: SACK (RFC 6675), CUBIC (RFC 9438), ten initial segments (RFC 6928), timestamps
+/// (RFC 7323), every second segment acknowledged (RFC 5681), a minimum and an initial timeout of
+/// 1 s (RFC 6298, 2.1 and 2.4), limited transmit (RFC 3042), and a SYN exchange. ECN and pacing are
+/// off by default.
 #[test]
 fn a_host_of_today_does_what_the_rfcs_say() {
     let rfc = Config::rfc();

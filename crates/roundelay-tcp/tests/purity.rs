@@ -1,11 +1,12 @@
-//! A run is the same on any machine: no floats, no clock, no order that differs from run to run.
+//! Determinism: the code of this crate has no floats, no clock and no unordered collections, so all
+//! machines give equal runs.
 
 use std::fs;
 use std::path::Path;
 
 const IMPURE: [&str; 7] = ["f32", "f64", "HashMap", "HashSet", "SystemTime", "Instant::now", "thread"];
 
-/// Code without its comments and without the tests at its end.
+/// Code without comments and without the tests at the end.
 fn impurities(text: &str) -> Vec<&str> {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
     code.lines().filter(|line| IMPURE.iter().any(|word| line.split("//").next().unwrap_or_default().contains(word))).collect()

@@ -1,11 +1,12 @@
-//! What is promised to a flow at the worst moment of a run, for the audit.
+//! Bounds promised to each flow over a whole run, for the audit.
 //!
-//! Flows come and go, so that a flow's share changes. Each bound is stated for the smallest and the largest sum of weights that the run saw, for
-//! the most flows by weight, and for the most flows under the largest sum, though they may have been at different times; the largest counts.
+//! Flows come and go, and a flow's share changes with them. Each bound is stated for the smallest
+//! and the largest sum of weights of the run, for the most flows by weight, and for the most flows
+//! under the largest sum, even if these occurred at different times; the largest bound counts.
 
 use roundelay::{Bound, Duration, FlowConfig, Guarantees, Rate, Share};
 
-/// What bounds depend on, at its extremes over the run.
+/// Extremes over the run of every quantity that a bound depends on.
 #[derive(Debug)]
 pub(crate) struct Extremes {
     /// Longest packet of any flow.
@@ -14,13 +15,14 @@ pub(crate) struct Extremes {
     weight_of_a_flow: u32,
     /// Most flows at a time.
     flows: u64,
-    /// When the sum of weights was largest, smallest, and smallest for the flows present.
+    /// The moments with the largest sum of weights, the smallest sum, and the smallest sum in
+    /// relation to the flows present.
     weight: Crowd,
     least_weight: Crowd,
     least_weight_a_flow: Crowd,
 }
 
-/// Flows present at a time and what their weights were held against.
+/// Number of flows present at one time, and the sum of weights that the discipline divided by.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Crowd {
     pub(crate) flows: u64,
@@ -41,13 +43,14 @@ impl Default for Extremes {
     }
 }
 
-/// What is promised to a flow: bytes and seconds.
+/// Bounds promised to one flow, in bytes and seconds.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Promised {
     pub(crate) b_wfi: Option<f64>,
     pub(crate) t_wfi: Option<f64>,
     pub(crate) latency: Option<f64>,
-    /// As the time that the bytes are worth at the flow's share when the sum of weights was largest: see [`Extremes::seconds_of_lead`].
+    /// Lead in bytes, converted to time at the flow's share under the largest sum of weights: see
+    /// [`Extremes::seconds_of_lead`].
     pub(crate) fairness: Option<f64>,
 }
 
@@ -78,12 +81,14 @@ impl Extremes {
         }
     }
 
-    /// Bytes per unit of weight as the time that a unit of weight takes for them, with the largest sum of weights.
+    /// Converts bytes per unit of weight to the time that one unit of weight needs to send them,
+    /// under the largest sum of weights.
     pub(crate) fn seconds_of_lead(&self, bytes: f64, rate: Rate) -> f64 {
         bytes * self.weight.weight as f64 * 8.0 / rate.bits_per_second() as f64
     }
 
-    /// The flow's share at its worst, first for lateness, which grows with the flows and with the sum of weights.
+    /// The flow's worst shares. The first is for lateness, which grows with the number of flows and
+    /// with the sum of weights.
     fn shares(&self, config: FlowConfig, rate: Rate) -> [Share; 4] {
         let most = Crowd { flows: self.flows, ..self.weight };
         [most, self.weight, self.least_weight, self.least_weight_a_flow].map(|crowd| Share {
@@ -97,7 +102,7 @@ impl Extremes {
         })
     }
 
-    /// The largest of what is promised under each share.
+    /// The largest promised bound over all worst shares.
     pub(crate) fn promised(&self, config: FlowConfig, rate: Rate, guarantees: impl Fn(&Share) -> Guarantees) -> Promised {
         let all = self.shares(config, rate).map(|share| (share, guarantees(&share)));
         let seconds = |bound: Bound<Duration>| bound.value.as_secs_f64();
@@ -115,8 +120,9 @@ impl Extremes {
         }
     }
 
-    /// Bounds on the service of pairs hold a packet against the sum of weights at one time. If the sum changes, that is one against the smallest
-    /// sum where it might be one against the largest, for each of the two.
+    /// Extra lead if the sum of weights changes. Bounds on pairs divide a packet by the sum of
+    /// weights at one time. After a change, each of the two flows may be measured against the
+    /// smallest sum and bounded by the largest.
     fn lead_by_changes(&self) -> f64 {
         let per_weight = |weight: u64| f64::from(self.packet_len) / weight.max(1) as f64;
         2.0 * (per_weight(self.least_weight.weight) - per_weight(self.weight.weight))
@@ -137,7 +143,7 @@ mod tests {
         extremes
     }
 
-    /// A byte takes a microsecond.
+    /// At this rate one byte takes a microsecond.
     fn promised(extremes: &Extremes, guarantees: impl Fn(&Share) -> Guarantees) -> Promised {
         extremes.promised(CONFIG, "8mbit".parse().expect("a rate"), guarantees)
     }

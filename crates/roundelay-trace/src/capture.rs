@@ -1,11 +1,12 @@
-//! Packets out of a capture file, one after another, in the order of the file.
+//! Capture reader: packets of a pcap or pcapng file, one at a time, in file order.
 //!
-//! The container formats are read by our own code, because the errors of `pcap-parser` and `pcap-file` name neither offset nor legal
-//! range.
+//! The container formats are read by our own code, because the errors of `pcap-parser` and
+//! `pcap-file` name neither offset nor legal range.
 //!
-//! What is legal follows the drafts and, where they are silent, libpcap: no record holds more than 262,144 captured bytes, no block more
-//! than 16 MiB. A file that breaks such a rule gives an error that names the offset, for what follows cannot be trusted. A file that
-//! merely *ends* in the middle of a packet, as captures do whose program was killed, gives every whole packet and a note.
+//! Legality follows the drafts and, where the drafts are silent, libpcap: a record holds at most
+//! 262,144 captured bytes, a block at most 16 MiB. A file that breaks such a rule gives an error
+//! with the offset, because the rest of the file cannot be trusted. A file that merely *ends* in
+//! the middle of a packet (the capturing program was killed) gives every whole packet and a note.
 
 use std::fmt;
 use std::fs::File;
@@ -24,13 +25,15 @@ mod window;
 
 use window::{Place, Window};
 
-/// The most bytes of one packet that a capture may hold: libpcap's limit. Files exist that hold more than their own snap length, so that
-/// is no limit.
+/// Maximum captured bytes of one packet: libpcap's limit. Real files exceed their own snap length,
+/// so the snap length is not enforced.
 const MAX_CAPTURED: u32 = 262_144;
 
-/// A capture that is being read: pcap (microseconds, nanoseconds, Kuznetzov's variant) or pcapng, in either byte order.
+/// An open capture: pcap (microseconds, nanoseconds, Kuznetzov's variant) or pcapng, in either byte
+/// order.
 ///
-/// Memory does not grow with the length of the capture: about 1 MiB, or twice the longest block if that is more (32 MiB at most).
+/// Memory does not grow with the length of the capture: about 1 MiB, or twice the longest block if
+/// larger (32 MiB at most).
 ///
 /// ```no_run
 /// use roundelay_trace::Capture;
@@ -47,68 +50,71 @@ pub struct Capture {
     window: Window,
     format: Format,
     notes: CaptureNotes,
-    /// The last packet's time, for those that have none of their own.
+    /// The last packet's time, for packets without a timestamp.
     last_time: i64,
-    /// No packet comes any more: the end was reached, or an error.
+    /// No more packets: the end was reached, or an error.
     finished: bool,
 }
 
 /// One captured packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// When it was captured: nanoseconds since 1970-01-01 00:00 UTC. A packet without a time (pcapng's Simple Packet) has
-    /// that of the one before.
+    /// Capture time in nanoseconds since 1970-01-01 00:00 UTC. A packet without a time (pcapng's
+    /// Simple Packet) has the time of the packet before.
     pub time_nanos: i64,
-    /// Bytes that it had on the link, including the link-layer header: no fewer than were captured, otherwise any 32-bit value.
+    /// Length on the link in bytes, including the link-layer header: at least the captured length,
+    /// otherwise any 32-bit value.
     pub original_len: u32,
-    /// What the first bytes are.
+    /// Link type: the header at the start of the frame.
     pub link: LinkType,
-    /// What was captured of it: at most 262,144 bytes, possibly none.
+    /// Captured bytes: at most 262,144, possibly none.
     pub bytes: &'a [u8],
 }
 
-/// How a frame begins: a number of the LINKTYPE_ registry (draft-ietf-opsawg-pcaplinktype).
+/// Link-layer header type: a number of the LINKTYPE_ registry (draft-ietf-opsawg-pcaplinktype).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LinkType(pub u16);
 
-/// What was odd about a capture, counted as it is read.
+/// Oddities of a capture, counted while reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct CaptureNotes {
-    /// Packets given so far.
+    /// Packets returned to the caller.
     pub packets: u64,
-    /// pcapng sections begun so far; 0 for pcap.
+    /// pcapng sections begun; 0 for pcap.
     pub sections: u64,
-    /// pcapng interfaces described so far, in all sections; 0 for pcap.
+    /// pcapng interfaces described, in all sections; 0 for pcap.
     pub interfaces: u64,
-    /// pcapng blocks passed over: statistics, names, secrets, custom and unknown ones.
+    /// pcapng blocks skipped: statistics, names, secrets, custom and unknown blocks.
     pub skipped_blocks: u64,
-    /// Packets of which more was captured than the capture's own snap length.
+    /// Packets with more captured bytes than the capture's own snap length.
     pub longer_than_snap_length: u64,
-    /// Packets recorded as shorter on the link than what was captured of them; they are given the captured length.
+    /// Packets with an original length below the captured length; the captured length is used.
     pub raised_lengths: u64,
-    /// Packets of no bytes at all.
+    /// Packets with no bytes at all.
     pub empty: u64,
-    /// Packets recorded as longer than 262,144 bytes on the link: likely wrong, at best a superframe still to be cut.
+    /// Packets with an original length over 262,144 bytes: probably wrong, at best a superframe not
+    /// yet split.
     pub oversized: u64,
-    /// Packets earlier than the one before.
+    /// Packets with a timestamp earlier than the packet before.
     pub backwards: u64,
-    /// Packets without a time of their own.
+    /// Packets without a timestamp.
     pub without_time: u64,
-    /// Packets whose fraction of a second is a second or more; it is added as it stands.
+    /// Packets with a second or more in the fraction field of the timestamp; the field is added
+    /// unchanged.
     pub fractions_of_a_second_or_more: u64,
     /// Bytes of an unfinished packet at the end of the file.
     pub truncated_tail_bytes: u64,
-    /// Where that unfinished packet starts, in bytes from the start of the file.
+    /// Offset of the unfinished packet, in bytes from the start of the file.
     pub truncated_tail_offset: Option<u64>,
 }
 
-/// The rules that hold for the rest of the file.
+/// Parser state of the file's format.
 enum Format {
     Pcap(pcap::File),
     PcapNg(pcapng::File),
 }
 
-/// One packet as its format gives it.
+/// One packet as read by the format's parser.
 struct Record {
     time_nanos: Option<i64>,
     original_len: u32,
@@ -131,7 +137,7 @@ impl Capture {
         Ok(capture)
     }
 
-    /// Reads a capture from anything that gives bytes, such as standard input; `name` stands in messages.
+    /// Reads a capture from any reader, such as standard input; `name` appears in messages.
     pub fn from_reader(name: impl Into<String>, reader: impl Read + Send + 'static) -> Result<Self, CaptureError> {
         let name = name.into();
         let mut window = Window::new(Box::new(reader));
@@ -140,7 +146,7 @@ impl Capture {
         Ok(Self { name, size: None, window, format, notes, last_time: 0, finished: false })
     }
 
-    /// The next packet; `None` at the end, and ever after the end or an error.
+    /// The next packet; `None` at the end, and always after the end or an error.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "the frame borrows from the capture, which an Iterator cannot say")]
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
@@ -164,27 +170,27 @@ impl Capture {
         }
     }
 
-    /// Bytes of the input that the packets given so far took up, for a progress bar.
+    /// Bytes of the input consumed, for a progress bar.
     pub fn position(&self) -> u64 {
         self.window.offset()
     }
 
-    /// Bytes of the whole input, if it is a regular file.
+    /// Size of the input in bytes, if the input is a regular file.
     pub fn size(&self) -> Option<u64> {
         self.size
     }
 
-    /// What was odd so far.
+    /// Oddities counted until now.
     pub fn notes(&self) -> CaptureNotes {
         self.notes
     }
 
-    /// The name that messages use.
+    /// The capture's name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Makes a record a frame, and notes what is odd about it.
+    /// Converts a record to a frame and counts oddities.
     #[inline]
     fn frame(&mut self, record: &Record) -> Frame<'_> {
         let time_nanos = record.time_nanos.unwrap_or(self.last_time);
@@ -215,19 +221,19 @@ impl fmt::Debug for Capture {
 }
 
 impl LinkType {
-    /// BSD loopback: four bytes of address family in the byte order of the machine that captured.
+    /// BSD loopback: four bytes of address family in the byte order of the capturing machine.
     pub const NULL: Self = Self(0);
     /// Ethernet.
     pub const ETHERNET: Self = Self(1);
     /// The Point-to-Point Protocol (RFC 1661).
     pub const PPP: Self = Self(9);
-    /// IP without anything before it, as some systems number it.
+    /// IP without a link header, with the number of some systems.
     pub const RAW_12: Self = Self(12);
-    /// IP without anything before it, as OpenBSD numbers it.
+    /// IP without a link header, with OpenBSD's number.
     pub const RAW_14: Self = Self(14);
     /// PPP in HDLC-like framing (RFC 1662).
     pub const PPP_HDLC: Self = Self(50);
-    /// IPv4 or IPv6 without anything before it.
+    /// IPv4 or IPv6 without a link header.
     pub const RAW: Self = Self(101);
     /// Cisco's HDLC.
     pub const CISCO_HDLC: Self = Self(104);
@@ -235,9 +241,9 @@ impl LinkType {
     pub const LOOP: Self = Self(108);
     /// Linux "cooked" capture (tcpdump -i any, before 4.99).
     pub const LINUX_SLL: Self = Self(113);
-    /// IPv4 without anything before it.
+    /// IPv4 without a link header.
     pub const IPV4: Self = Self(228);
-    /// IPv6 without anything before it.
+    /// IPv6 without a link header.
     pub const IPV6: Self = Self(229);
     /// Linux "cooked" capture, version 2.
     pub const LINUX_SLL2: Self = Self(276);
@@ -260,7 +266,7 @@ impl fmt::Display for LinkType {
     }
 }
 
-/// The file and, if it is a regular one, its size.
+/// The file, and its size if the file is regular.
 fn open_file(path: &Path) -> io::Result<(File, Option<u64>)> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
@@ -270,7 +276,7 @@ fn open_file(path: &Path) -> io::Result<(File, Option<u64>)> {
     Ok((file, metadata.is_file().then_some(metadata.len())))
 }
 
-/// Finds out the format from the first four bytes and reads the file's header.
+/// Detects the format from the first four bytes and reads the file's header.
 fn recognise(window: &mut Window, notes: &mut CaptureNotes, name: &str) -> Result<Format, Fault> {
     window.fill(4)?;
     let Some(&magic) = window.bytes().first_chunk::<4>() else { return Err(magic::not_a_capture(window, name)) };
@@ -283,7 +289,8 @@ fn recognise(window: &mut Window, notes: &mut CaptureNotes, name: &str) -> Resul
     }
 }
 
-/// The end of a file: clean, or in the middle of a packet, which is noted. Users expect the packets before it.
+/// End of the file: clean, or in the middle of a packet, which is noted. Not an error, because
+/// users expect the packets before the cut.
 #[cold]
 fn truncated_tail(window: &Window, notes: &mut CaptureNotes) -> Result<Option<Record>, Fault> {
     let rest = window.bytes().len() as u64;

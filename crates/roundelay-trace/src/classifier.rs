@@ -1,4 +1,4 @@
-//! Tells packets their flows: equal headers, equal flow; new headers, the next number.
+//! Flow classifier: maps packet headers to flow numbers, in order of first appearance.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,49 +11,51 @@ use roundelay::FlowId;
 use crate::error::FlowByError;
 use crate::headers::{Headers, Ports, Unparsable, UnparsableCounts, dscp_name, protocol_name};
 
-/// What makes two packets belong to one flow.
+/// Header fields that define a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FlowBy {
-    /// Addresses, protocol and ports agree. The two directions of a connection are two flows, as on a link.
+    /// Same addresses, protocol and ports. The two directions of a connection are two flows, as on
+    /// a link.
     #[default]
     FiveTuple,
-    /// The sender's address agrees.
+    /// Same source address.
     Source,
-    /// The receiver's address agrees.
+    /// Same destination address.
     Destination,
-    /// The Differentiated Services code point agrees.
+    /// Same Differentiated Services code point.
     Dscp,
 }
 
-/// What stands behind a flow's number.
+/// The packets behind a flow number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// Packets that agree in what [`FlowBy`] names.
+    /// Packets with equal headers under [`FlowBy`].
     Headers {
-        /// What they agree in.
+        /// The fields that are equal.
         by: FlowBy,
-        /// The headers of the first of them.
+        /// The headers of the flow's first packet.
         first: Headers,
     },
-    /// All packets that do not carry IP.
+    /// All packets without IP.
     NotIp,
-    /// All other packets whose headers do not tell a flow: cut, malformed, or of an unknown link.
+    /// All other packets with unreadable headers: truncated, malformed, or of an unknown link type.
     Unparsable,
-    /// The packets of all flows first seen when the table was full.
+    /// The packets of all flows that appeared when the table was full.
     Others,
 }
 
-/// Gives each flow a number, from 0 upwards in the order of first sight, so that the same packets give the same numbers.
+/// Assigns flow numbers, from 0 upwards in order of first appearance: equal input gives equal
+/// numbers.
 ///
-/// The table's hash is keyed anew in each process (SipHash), so that nobody can craft headers that collide. Memory is bounded: see
-/// [`Classifier::with_max_flows`].
+/// The hash table has a new random key in each process (SipHash), so headers cannot be crafted to
+/// collide. Memory is bounded: see [`Classifier::with_max_flows`].
 #[derive(Debug, Clone)]
 pub struct Classifier {
     by: FlowBy,
     max_flows: usize,
     numbers: HashMap<Key, FlowId>,
     flows: Vec<Flow>,
-    /// The last packet's key and flow: packets come in trains.
+    /// Key and flow of the last packet: packets often come in trains of one flow.
     last: Option<(Key, FlowId)>,
     not_ip: Option<FlowId>,
     unparsable: Option<FlowId>,
@@ -61,8 +63,8 @@ pub struct Classifier {
     counts: UnparsableCounts,
 }
 
-/// The part of the headers that tells flows apart, as three numbers: hashing addresses takes almost twice the instructions. What does
-/// not tell flows apart is 0.
+/// The header fields that distinguish flows, as three integers: hashing addresses takes almost
+/// twice the instructions. Unused fields are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     source: u128,
@@ -72,19 +74,20 @@ struct Key {
 }
 
 impl Classifier {
-    /// How many flows are told apart by default.
+    /// Default limit of distinct flows.
     pub const DEFAULT_MAX_FLOWS: usize = 65_536;
 
-    /// A classifier that tells [`Classifier::DEFAULT_MAX_FLOWS`] flows apart.
+    /// A classifier for up to [`Classifier::DEFAULT_MAX_FLOWS`] flows.
     pub fn new(by: FlowBy) -> Self {
         Self::with_max_flows(by, Self::DEFAULT_MAX_FLOWS)
     }
 
-    /// A classifier that tells `max_flows` flows apart; all beyond share one ([`Flow::Others`]). A flow takes a few hundred bytes.
+    /// A classifier for up to `max_flows` flows; all further flows share one number
+    /// ([`Flow::Others`]). A flow takes a few hundred bytes.
     pub fn with_max_flows(by: FlowBy, max_flows: usize) -> Self {
         Self {
             by,
-            // Three numbers and the last one stay free for the flows that no headers stand for.
+            // Reserves three numbers for the special flows, and the last one.
             max_flows: max_flows.min(u32::MAX as usize - 4),
             numbers: HashMap::new(),
             flows: Vec::new(),
@@ -96,7 +99,7 @@ impl Classifier {
         }
     }
 
-    /// The flow of a packet, given what [`parse`](crate::parse) says about its headers.
+    /// The flow of a packet, from the result of [`parse`](crate::parse).
     #[inline]
     pub fn classify(&mut self, headers: Result<&Headers, Unparsable>) -> FlowId {
         match headers {
@@ -106,17 +109,18 @@ impl Classifier {
         }
     }
 
-    /// The flows seen so far; a flow's number is its place.
+    /// The flows by number.
     pub fn flows(&self) -> &[Flow] {
         &self.flows
     }
 
-    /// The headers of a flow's first packet, for weight rules; `None` for a flow that no headers stand for, or an unknown one.
+    /// The headers of a flow's first packet, for weight rules; `None` for a special or an unknown
+    /// flow.
     pub fn headers(&self, flow: FlowId) -> Option<&Headers> {
         self.flows.get(flow.index())?.headers()
     }
 
-    /// How many packets could not be told a flow, by reason.
+    /// Number of packets with unreadable headers, by reason.
     pub fn unparsable(&self) -> UnparsableCounts {
         self.counts
     }
@@ -143,7 +147,7 @@ impl Classifier {
         }
     }
 
-    /// The flow of a packet without headers.
+    /// The flow of a packet without usable headers.
     #[cold]
     fn special(&mut self, reason: Unparsable) -> FlowId {
         self.counts.count(reason);
@@ -154,14 +158,14 @@ impl Classifier {
     }
 }
 
-/// Gives a flow the next number.
+/// Assigns the next number to a flow.
 fn add(flows: &mut Vec<Flow>, flow: Flow) -> FlowId {
     let number = u32::try_from(flows.len()).expect("max_flows leaves room for the special flows");
     flows.push(flow);
     FlowId(number)
 }
 
-/// The number of a special flow, which it gets on first use.
+/// The number of a special flow, assigned on first use.
 fn lazily(number: &mut Option<FlowId>, flows: &mut Vec<Flow>, flow: Flow) -> FlowId {
     *number.get_or_insert_with(|| add(flows, flow))
 }
@@ -181,7 +185,7 @@ impl Key {
     }
 }
 
-/// An address as a number; the IP version is told apart elsewhere in the key.
+/// The address as an integer; the IP version is in another field of the key.
 #[inline]
 fn bits(address: IpAddr) -> u128 {
     match address {
@@ -191,7 +195,7 @@ fn bits(address: IpAddr) -> u128 {
 }
 
 impl Flow {
-    /// The headers of its first packet, if headers tell it from others.
+    /// The headers of the flow's first packet; `None` for special flows.
     pub fn headers(&self) -> Option<&Headers> {
         match self {
             Self::Headers { first, .. } => Some(first),
@@ -200,7 +204,8 @@ impl Flow {
     }
 }
 
-/// `tcp 10.0.0.1:443 > 10.0.0.2:51000`, `icmp 10.0.0.1 > 10.0.0.2`, `src 10.0.0.1`, `dscp 46 (EF)`, `not IP`.
+/// `tcp 10.0.0.1:443 > 10.0.0.2:51000`, `icmp 10.0.0.1 > 10.0.0.2`, `src 10.0.0.1`, `dscp 46 (EF)`,
+/// `not IP`.
 impl fmt::Display for Flow {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -251,7 +256,7 @@ impl FromStr for FlowBy {
     }
 }
 
-/// The word that [`FlowBy::from_str`] takes.
+/// The word parsed by [`FlowBy::from_str`].
 impl fmt::Display for FlowBy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {

@@ -1,4 +1,4 @@
-//! The main job: one capture, one link, several disciplines.
+//! Comparison of disciplines: replays one capture over one link through each discipline.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -24,45 +24,47 @@ use crate::urgency::{Carried, Known, reads_sizes};
 use crate::verdict::verdict;
 use crate::weights::WeightRules;
 
-/// Packets that are read before the disciplines work on them.
+/// Packets read before each run of the disciplines.
 const BLOCK: usize = 8192;
-/// Packets at the start of the capture that costs are measured on.
+/// Packets at the start of the capture used for cost measurement.
 const SAMPLE: usize = 65_536;
-/// Flows of each kind, heavy and light, that get curves.
+/// Flows with curves, for each kind: heavy and light.
 const CHARTED: usize = 8;
 
-/// What to compare.
+/// Options of a comparison.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The link's rate.
+    /// The link rate.
     pub rate: Rate,
-    /// The disciplines.
+    /// The disciplines to compare.
     pub specs: Vec<Spec>,
-    /// Trees of disciplines, after them.
+    /// Trees of disciplines, listed after the disciplines.
     pub trees: Vec<TreeFile>,
-    /// One buffer for every discipline that has no limit of its own; none: each discipline's default.
+    /// Buffer of every discipline without its own limit; none: each discipline's default.
     pub buffer: Option<Limit>,
-    /// What makes a flow.
+    /// Definition of a flow.
     pub flow_by: FlowBy,
-    /// Flows told apart; packets of further ones share a flow.
+    /// Maximum number of distinct flows; packets of further flows share one.
     pub max_flows: usize,
     /// Weights of flows.
     pub weights: WeightRules,
-    /// Keys whatever is random or hashed.
+    /// Seed of all random numbers and hashes.
     pub seed: u64,
-    /// Whether to measure what each discipline costs on this machine, the one result that differs from run to run.
+    /// Measure the cost of each discipline on this machine, the only result that differs from run
+    /// to run.
     pub measure_cost: bool,
 }
 
 impl Options {
-    /// Disciplines on a link, everything else as it is by default: flows by 5-tuple, equal weights, default buffers, seed 1, costs measured.
+    /// The given disciplines and link rate, with defaults for the rest: flows by 5-tuple, equal
+    /// weights, default buffers, seed 1, costs measured.
     pub fn new(rate: Rate, specs: Vec<Spec>) -> Self {
         let (flow_by, max_flows) = (FlowBy::default(), Classifier::DEFAULT_MAX_FLOWS);
         let trees = Vec::new();
         Self { rate, specs, trees, buffer: None, flow_by, max_flows, weights: WeightRules::default(), seed: 1, measure_cost: true }
     }
 
-    /// A tree's leaves may have limits of their own beside it.
+    /// The limit of a whole tree; its leaves may have further limits.
     fn limit_of_trees(&self) -> Limit {
         self.buffer.unwrap_or(tree::Config::DEFAULT_LIMIT)
     }
@@ -72,23 +74,23 @@ impl Options {
     }
 }
 
-/// What ends a comparison.
+/// Errors of a comparison.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CompareError {
-    /// The capture cannot be read.
+    /// The capture is unreadable.
     #[error(transparent)]
     Capture(#[from] CaptureError),
     /// A discipline's parameter is out of range.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The capture holds nothing to replay.
+    /// The capture has no packets.
     #[error("{name}: the capture holds no packets")]
     NoPackets {
         /// The capture.
         name: String,
     },
-    /// The capture is of a link whose headers are not known.
+    /// The headers of the capture's link type are unknown.
     #[error("{name}: headers of link type {link} are not read; those of Ethernet, raw IP, Linux cooked captures and PPP are")]
     UnknownLink {
         /// The capture.
@@ -96,12 +98,12 @@ pub enum CompareError {
         /// The link type of its last packet.
         link: LinkType,
     },
-    /// A discipline could not go on: its packets could not be kept.
+    /// A discipline failed: its packets could not be stored.
     #[error("{0}")]
     Lane(Box<dyn Error + Send + Sync>),
 }
 
-/// How far a comparison is.
+/// Progress of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
     /// Bytes of the capture read.
@@ -110,18 +112,19 @@ pub struct Progress {
     pub packets: u64,
 }
 
-/// What a comparison tells and asks while it runs. Both do nothing by default.
+/// Callbacks during a comparison. Both do nothing by default.
 pub trait Companion {
     /// Called after each block of packets.
     fn progress(&mut self, progress: Progress) {
         let _ = progress;
     }
 
-    /// Where the packets of the discipline or the tree of this name should go, if anybody wants them. Called once for each, before the first
-    /// packet, with the nanoseconds since the Unix epoch at which the capture's clock is zero.
+    /// A sink for the packets of this discipline or tree, if wanted. Called once for each, before
+    /// the first packet; `zero_unix_nanos` is time zero of the replay in nanoseconds since the Unix
+    /// epoch.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// The sink cannot be opened.
     fn sink(
         &mut self,
         name: &str,
@@ -133,13 +136,14 @@ pub trait Companion {
     }
 }
 
-/// A companion that wants nothing.
+/// A companion that does nothing.
 impl Companion for () {}
 
-/// Offers each packet of the capture to each discipline at its capture time, through a port of its own.
+/// Replays each packet of the capture at its capture time to each discipline, each on its own port.
 ///
-/// The replay is open-loop: packets come when they came, whatever becomes of them. The capture is streamed, and the disciplines work in
-/// parallel on the present thread pool; results do not depend on the number of threads.
+/// The replay is open-loop: arrival times never change, whatever happens to the packets. The
+/// capture is streamed, and the disciplines run in parallel on the current thread pool; results do
+/// not depend on the number of threads.
 ///
 /// # Errors
 /// See [`CompareError`].
@@ -172,7 +176,7 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl Compani
     conclude(offered, lanes, &sample, &known, options)
 }
 
-/// Reads the whole capture into `block`, for disciplines that go by how much a flow will have sent.
+/// Reads the whole capture into `block`, for disciplines that need flow sizes in advance.
 fn read_ahead(offered: &mut Offered, block: &mut Vec<Event>, companion: &mut impl Companion) -> Result<(), CompareError> {
     let mut next = Vec::new();
     while offered.read(&mut next, BLOCK)? {
@@ -246,7 +250,8 @@ fn conclude(
     Ok(comparison)
 }
 
-/// The weight of each code point: of the flow that has it, or else what a rule would give it.
+/// The weight of each code point: the weight of its flow if seen, otherwise the weight under the
+/// rules.
 fn code_points(offered: &Offered, rules: &WeightRules) -> CodePoints {
     let mut weights: [u32; 64] = std::array::from_fn(|dscp| rules.weight_of_code_point(dscp as u8));
     for (flow, offered) in offered.classifier().flows().iter().zip(offered.flows()) {
@@ -259,7 +264,7 @@ fn code_points(offered: &Offered, rules: &WeightRules) -> CodePoints {
 
 fn summarise_flows(offered: &Offered) -> Vec<FlowSummary> {
     let seconds = offered.end().as_secs_f64();
-    // A capture of one instant has no rates.
+    // A capture with a duration of zero has no rates.
     let rate = |bytes: f64| if seconds > 0.0 { bytes * 8.0 / seconds } else { 0.0 };
     let describe = |(number, flow): (usize, &OfferedFlow)| FlowSummary {
         label: offered.classifier().flows()[number].to_string(),
@@ -275,7 +280,7 @@ fn summarise_flows(offered: &Offered) -> Vec<FlowSummary> {
     offered.flows().iter().enumerate().map(describe).collect()
 }
 
-/// The heaviest flows and the light ones with the most packets, of those that have curves.
+/// The heaviest flows, and the light flows with the most packets, among the flows with curves.
 fn choose_charted(flows: &[FlowSummary]) -> Vec<usize> {
     let mut by_bytes: Vec<_> = (0..flows.len().min(FLOWS_WITH_CURVES)).collect();
     by_bytes.sort_by_key(|flow| Reverse(flows[*flow].bytes));
@@ -300,10 +305,10 @@ fn summarise_capture(offered: &Offered, options: &Options) -> CaptureSummary {
     }
 }
 
-/// What every replay leaves out.
+/// Limitation of every replay.
 const OPEN_LOOP: &str = "A replay is open-loop: TCP does not react to what happens to its packets here.";
 
-/// Disciplines that go by what no packet carries, whose order says nothing of them.
+/// Notes on disciplines that order by a field absent from all packets; their order means nothing.
 fn notes_on_what_packets_lack(carried: Carried, options: &Options) -> impl Iterator<Item = String> {
     let leaves = options.trees.iter().flat_map(TreeFile::leaves);
     let obstacles: Vec<_> = options.specs.iter().chain(leaves).map(|spec| (Obstacle::of(&spec.discipline, carried), spec)).collect();
@@ -319,7 +324,7 @@ fn notes_on_what_packets_lack(carried: Carried, options: &Options) -> impl Itera
     })
 }
 
-/// Weights that were asked for and have no effect.
+/// Notes on weights without effect.
 fn weight_notes(offered: &Offered, options: &Options) -> Vec<String> {
     let rules = options.weights.rules();
     let decides = |place: usize| {
@@ -343,7 +348,7 @@ fn weight_notes(offered: &Offered, options: &Options) -> Vec<String> {
     notes
 }
 
-/// A sentence for each oddity that was met.
+/// A sentence for each kind of oddity found.
 fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = String> {
     let Oddities { backward_steps, cut_gaps, cut_lengths, superframes } = offered.oddities();
     let unparsable = offered.classifier().unparsable();
@@ -378,7 +383,7 @@ mod tests {
         assert_eq!(sample.len(), SAMPLE);
     }
 
-    /// Raw IPv4 packets of two UDP flows, in turn.
+    /// Raw IPv4 packets of two alternating UDP flows.
     fn pcap(packets: u32) -> Vec<u8> {
         let header = [0xa1b2_c3d4_u32, 2 | 4 << 16, 0, 0, 65_535, 101];
         let mut bytes: Vec<u8> = header.iter().flat_map(|field| field.to_le_bytes()).collect();

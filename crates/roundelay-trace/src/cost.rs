@@ -1,4 +1,4 @@
-//! What a discipline costs on this machine: the same arrivals again, through its port with no yardsticks on it.
+//! Cost measurement: replays the same arrivals through a discipline's port without any meters.
 
 use std::hint::black_box;
 use std::time::Instant as WallClock;
@@ -10,19 +10,21 @@ use crate::comparison::Cost;
 use crate::offered::{Event, EventKind};
 use crate::urgency::{Known, Marker};
 
-/// Rounds in which every discipline is measured in turn, so that a machine that slows down slows all of them.
+/// Rounds. Each round measures every discipline once, so a machine that slows down affects all
+/// disciplines.
 const ROUNDS: usize = 5;
 /// A round repeats the sample until it holds at least this many packets.
 const PACKETS_A_ROUND: usize = 200_000;
 
-/// What is measured.
+/// Subject of a measurement.
 pub(crate) enum Subject<'a> {
     Discipline(&'a AnyDiscipline),
-    /// With the flows of the sample assigned.
+    /// A tree with the sample's flows assigned to leaves.
     Tree(Box<tree::Config>),
 }
 
-/// Measures disciplines on a sample of a capture. The cost of going through the sample is subtracted.
+/// Measures the processing time of disciplines on a sample of a capture. The time of iterating over
+/// the sample is subtracted.
 pub(crate) fn measure(
     subjects: &[(Subject<'_>, Limit)],
     sample: &[Event],
@@ -61,7 +63,8 @@ struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// Repeated until there are enough packets, or so often that half of all time is over: at its end nothing would leave any more.
+    /// Repeats the sample until it has enough packets, but only up to half of the clock's range: at
+    /// the end of the range no packet would leave.
     fn new(events: &'a [Event], arrivals: usize) -> Self {
         let mut sample = Self { events, repeats: 1 };
         let fit = Instant::MAX.as_picos() / 2 / sample.span().as_picos();
@@ -73,7 +76,7 @@ impl<'a> Sample<'a> {
         self.events.last().map_or(Duration::ZERO, |event| event.at.since(Instant::ZERO)) + Duration::from_millis(1)
     }
 
-    /// All events with times that go on rising from one repetition to the next.
+    /// Calls `act` on all events; times keep rising from one repetition to the next.
     fn for_each(&self, mut act: impl FnMut(Instant, &Event)) {
         let span = self.span();
         let mut shift = Duration::ZERO;
@@ -83,7 +86,7 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// Nanoseconds that it takes to do nothing with each event.
+    /// Nanoseconds to iterate over all events and do nothing.
     fn go_through(&self) -> f64 {
         let start = WallClock::now();
         self.for_each(|at, event| {
@@ -131,7 +134,7 @@ impl Visitor for Timed<'_> {
     }
 }
 
-/// An observer that looks away.
+/// An observer that ignores everything.
 struct Ignore;
 
 impl Observer<()> for Ignore {

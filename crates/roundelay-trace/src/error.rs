@@ -1,10 +1,11 @@
-//! What can be wrong with the files and rules that a user hands over: each message names the place, what was found there and what is legal.
+//! Errors in input files and rules: each message names the location, the value found and the legal
+//! values.
 
 use std::io;
 
 use thiserror::Error;
 
-/// Why a capture cannot be read, or not read further.
+/// Reasons why a capture cannot be opened or read further.
 #[derive(Debug, Error)]
 pub enum CaptureError {
     /// The file cannot be opened.
@@ -12,7 +13,7 @@ pub enum CaptureError {
     Open {
         /// The capture's name, as the user gave it.
         name: String,
-        /// What the operating system said.
+        /// The operating system's error.
         reason: io::Error,
     },
     /// Reading failed midway.
@@ -20,52 +21,52 @@ pub enum CaptureError {
     Read {
         /// The capture's name, as the user gave it.
         name: String,
-        /// Bytes of the file that were read before.
+        /// Bytes of the file read before.
         offset: u64,
-        /// What the operating system said.
+        /// The operating system's error.
         reason: io::Error,
     },
-    /// The bytes are not those of a legal capture.
+    /// The bytes are not a legal capture.
     #[error("{name}: offset {offset}: {found}; expected {expected}")]
     Malformed {
         /// The capture's name, as the user gave it.
         name: String,
-        /// Where the record, block or field at fault starts, in bytes from the start of the file.
+        /// Start of the faulty record, block or field, in bytes from the start of the file.
         offset: u64,
-        /// What is there.
+        /// The value found.
         found: String,
-        /// What may be there: a value, or the legal range.
+        /// The legal values: a value or a range.
         expected: String,
     },
 }
 
-/// A weight rule that cannot be understood.
+/// An illegal weight rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("rule `{rule}`: column {column}: found {found}; expected {expected}")]
 pub struct RuleError {
     /// The rule as the user wrote it.
     pub rule: String,
-    /// Where the trouble is, in characters, counted from 1.
+    /// Location of the error, in characters counted from 1.
     pub column: usize,
-    /// What is there.
+    /// The text found.
     pub found: String,
-    /// What may be there.
+    /// The legal text.
     pub expected: String,
 }
 
-/// A file of weights that cannot be understood.
+/// An illegal weights file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{name}:{line}: {message}")]
 pub struct WeightsError {
     /// The file's name, as the user gave it.
     pub name: String,
-    /// The line at fault, counted from 1.
+    /// The faulty line, counted from 1.
     pub line: usize,
-    /// What is wrong, and what would be legal.
+    /// The error and the legal values.
     pub message: String,
 }
 
-/// A word that names no way to tell flows apart.
+/// An unknown definition of a flow.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("flows by `{found}`: expected 5tuple, src, dst or dscp")]
 pub struct FlowByError {
@@ -76,7 +77,7 @@ pub struct FlowByError {
 /// A [`CaptureError`] before the file's name is known.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// Reading failed after so many bytes.
+    /// Reading failed at this offset.
     Read { offset: u64, reason: io::Error },
     /// The bytes at this offset are not legal.
     Malformed { offset: u64, found: String, expected: String },
@@ -89,7 +90,7 @@ impl Fault {
         Self::Malformed { offset, found: found.into(), expected: expected.into() }
     }
 
-    /// The error for the user, now that the file's name is known.
+    /// The error for the user, with the file's name.
     #[cold]
     pub(crate) fn in_file(self, name: &str) -> CaptureError {
         let name = name.to_owned();

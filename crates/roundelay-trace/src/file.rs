@@ -1,4 +1,5 @@
-//! Tables of a TOML file with the place of each key and value, so that whatever is wrong is told with its line, whose it is and what is legal.
+//! Tables of a TOML file with the location of each key and value, for error messages with line,
+//! owner and legal values.
 
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
@@ -8,16 +9,16 @@ use roundelay::Bytes;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What is wrong, and where in the text.
+/// Location in the text, and the error message.
 pub type Fault = (Range<usize>, String);
 
-/// A text with its place in the file.
+/// A string with its location in the file.
 pub type Text = Spanned<String>;
 
-/// Characters of a value that a message shows.
+/// Characters of a value shown in a message.
 const SHOWN: usize = 60;
 
-/// The line, counted from 1, in which the byte at `at` lies.
+/// The line of the byte at `at`, counted from 1.
 pub fn line(text: &str, at: usize) -> usize {
     1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
 }
@@ -27,9 +28,9 @@ pub fn line(text: &str, at: usize) -> usize {
 pub struct Table<'a> {
     text: &'a str,
     entries: DeTable<'a>,
-    /// Where it begins.
+    /// Location of the table.
     pub place: Range<usize>,
-    /// Precedes what is said of it: `node 'web'`.
+    /// Prefix of error messages about this table: `node 'web'`.
     whose: String,
 }
 
@@ -37,21 +38,21 @@ impl<'a> Table<'a> {
     /// Reads a file.
     ///
     /// # Errors
-    /// It is no TOML.
+    /// The text is not TOML.
     pub fn of_file(text: &'a str) -> Result<Self, Fault> {
         let entries = DeTable::parse(text).map_err(|error| not_toml(text, &error))?.into_inner();
         Ok(Self { text, entries, place: 0..0, whose: String::new() })
     }
 
-    /// A table of a file that somebody else has read: `text` is that of the whole file.
+    /// A table of a file parsed elsewhere: `text` is the text of the whole file.
     pub const fn of_table(text: &'a str, entries: DeTable<'a>, place: Range<usize>) -> Self {
         Self { text, entries, place, whose: String::new() }
     }
 
-    /// The tables that are written `[[key]]`, each with these keys and no other.
+    /// The tables written as `[[key]]`, each with these keys and no other.
     ///
     /// # Errors
-    /// The key holds something else, or one of them has another key.
+    /// The key holds another type, or a table has another key.
     pub fn tables(&self, key: &str, keys: &[&str]) -> Result<Vec<Self>, Fault> {
         let expected = || format!("tables, each headed [[{key}]]");
         let Some(value) = self.entries.get(key) else { return Ok(Vec::new()) };
@@ -64,10 +65,10 @@ impl<'a> Table<'a> {
         tables.iter().map(table).collect()
     }
 
-    /// The table, if it has no other keys.
+    /// Returns the table if all its keys are in `keys`.
     ///
     /// # Errors
-    /// It has.
+    /// The table has another key.
     pub fn check_keys(self, keys: &[&str]) -> Result<Self, Fault> {
         let unknown = self.entries.keys().find(|key| !keys.contains(&key.get_ref().as_ref()));
         match unknown {
@@ -76,7 +77,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// What is said of it names it, if it has a name.
+    /// Error messages about this table start with its name, if any: `node 'web'`.
     fn named(mut self, kind: &str) -> Self {
         if let Some(name) = self.entries.get("name").and_then(|name| name.get_ref().as_str()) {
             self.whose = format!("{kind} '{name}'");
@@ -84,31 +85,31 @@ impl<'a> Table<'a> {
         self
     }
 
-    /// What is wrong at a place of it.
+    /// An error at a location in this table.
     pub fn fault(&self, place: Range<usize>, message: impl Display) -> Fault {
         (place, if self.whose.is_empty() { message.to_string() } else { format!("{}: {message}", self.whose) })
     }
 
-    /// A text in quotes, if the key is there.
+    /// A quoted string, if the key is present.
     ///
     /// # Errors
-    /// It is something else.
+    /// The value has another type.
     pub fn text(&self, key: &str) -> Result<Option<Text>, Fault> {
         self.entries.get(key).map(|value| self.as_text(key, value)).transpose()
     }
 
-    /// A text that has to be there: `what` says which.
+    /// A mandatory string; `what` describes the value.
     ///
     /// # Errors
-    /// It is not, or is something else.
+    /// The key is missing, or the value has another type.
     pub fn required(&self, key: &str, what: &str) -> Result<Text, Fault> {
         self.text(key)?.ok_or_else(|| self.fault(self.place.clone(), format!("no `{key}`: expected {what}")))
     }
 
-    /// A list of texts; empty if the key is not there.
+    /// A list of strings; empty if the key is missing.
     ///
     /// # Errors
-    /// It is something else.
+    /// The value has another type.
     pub fn texts(&self, key: &str) -> Result<Vec<Text>, Fault> {
         let Some(value) = self.entries.get(key) else { return Ok(Vec::new()) };
         let list =
@@ -121,10 +122,10 @@ impl<'a> Table<'a> {
         Ok(Spanned::new(value.span(), text.to_owned()))
     }
 
-    /// True or false, if the key is there.
+    /// A boolean, if the key is present.
     ///
     /// # Errors
-    /// It is something else.
+    /// The value has another type.
     pub fn switch(&self, key: &str) -> Result<Option<Spanned<bool>>, Fault> {
         let switch = |value: &Spanned<DeValue<'_>>| {
             let is_on = value.get_ref().as_bool().ok_or_else(|| self.unlike(key, value, "true or false"))?;
@@ -133,18 +134,18 @@ impl<'a> Table<'a> {
         self.entries.get(key).map(switch).transpose()
     }
 
-    /// A whole number in its range, if the key is there.
+    /// An integer within its range, if the key is present.
     ///
     /// # Errors
-    /// It is something else.
+    /// The value has another type or is out of range.
     pub fn number(&self, key: &str, range: RangeInclusive<u32>) -> Result<Option<Spanned<u32>>, Fault> {
         self.quantity(key, range, "a whole number", integer)
     }
 
-    /// A number of bytes in its range, as `1514` or `"1514b"`, if the key is there.
+    /// A number of bytes within its range, as `1514` or `"1514b"`, if the key is present.
     ///
     /// # Errors
-    /// It is something else.
+    /// The value has another type or is out of range.
     pub fn size(&self, key: &str, range: RangeInclusive<u32>) -> Result<Option<Spanned<u32>>, Fault> {
         let read = |value: &DeValue<'_>| {
             let written = value.as_str().map(|text| text.parse::<Bytes>().ok().and_then(|bytes| i64::try_from(bytes.0).ok()));
@@ -168,10 +169,11 @@ impl<'a> Table<'a> {
         Ok(Some(Spanned::new(value.span(), number)))
     }
 
-    /// A number with its unit in quotes, as in `example`, or without one, in what `V` reads a bare number as. `legal` ends each message.
+    /// A number with a unit in quotes, as in `example`, or a bare number in the unit assumed by
+    /// `V`. `legal` ends each message.
     ///
     /// # Errors
-    /// It is something else, or `V` cannot read it.
+    /// The value has another type, or `V` cannot parse the number.
     pub fn with_unit<V: FromStr<Err: Display>>(&self, key: &str, example: &str, legal: &str) -> Result<Option<Spanned<V>>, Fault> {
         let Some(value) = self.entries.get(key) else { return Ok(None) };
         let bare = || integer(value.get_ref()).filter(|number| *number >= 0).map(|number| number.to_string());
@@ -181,12 +183,12 @@ impl<'a> Table<'a> {
         Ok(Some(Spanned::new(value.span(), read)))
     }
 
-    /// A value that is not what it should be.
+    /// The error for a value of the wrong type.
     fn unlike(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: impl Display) -> Fault {
         self.fault(value.span(), format!("{key} {}: expected {expected}", self.written(value)))
     }
 
-    /// A value as it stands in the file.
+    /// A value as written in the file.
     fn written(&self, value: &Spanned<DeValue<'_>>) -> String {
         shown(self.text.get(value.span()).unwrap_or_default())
     }
@@ -201,7 +203,7 @@ fn shown(text: &str) -> String {
     text.lines().next().unwrap_or_default().trim().chars().take(SHOWN).collect()
 }
 
-/// What the file's grammar does not allow, and the line where it stands.
+/// The syntax error of the TOML parser with its line.
 fn not_toml(text: &str, error: &toml::de::Error) -> Fault {
     let place = error.span().unwrap_or(0..0);
     let start = text.get(..place.start).map_or(0, |before| before.rfind('\n').map_or(0, |end| end + 1));

@@ -1,12 +1,15 @@
-//! What a packet's headers say about where it belongs.
+//! Packet header parser: addresses, protocol, ports, code point and ECN.
 //!
-//! Reads Ethernet with any number of VLAN tags (802.1Q, 802.1ad), PPPoE sessions and MPLS, PPP, Cisco HDLC, Linux "cooked" captures,
-//! loopback and raw IP; then IPv4 or IPv6 with extension headers (by [`etherparse`]); then the ports of TCP, UDP, UDP-Lite, DCCP and
-//! SCTP, which all begin alike. Tunnels (GRE, VXLAN, IP in IP) are taken as the outer packet that the link carries.
+//! Reads Ethernet with any number of VLAN tags (802.1Q, 802.1ad), PPPoE sessions and MPLS, PPP,
+//! Cisco HDLC, Linux "cooked" captures, loopback and raw IP; then IPv4 or IPv6 with extension
+//! headers (by [`etherparse`]); then the ports of TCP, UDP, UDP-Lite, DCCP and SCTP, at equal
+//! offsets in all five. Tunnels (GRE, VXLAN, IP in IP) are classified by the outer packet on the
+//! link.
 //!
-//! Four decisions: a packet cut by the snap length counts as long as its ports are there. Every fragment of a datagram has ports 0, also
-//! the first, so that all of them meet in one flow. ICMP and whatever else has no ports has ports 0. Lengths inside the headers are not
-//! checked against the capture, for offloads leave them unset.
+//! Four decisions: a packet cut by the snap length is valid if its ports were captured. Every
+//! fragment of a datagram has ports 0, including the first: all fragments share one flow. ICMP and
+//! other protocols without ports have ports 0. Lengths inside the headers are not checked against
+//! the capture, because offloads leave these fields unset.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -18,20 +21,20 @@ use serde::Serialize;
 
 use crate::capture::LinkType;
 
-/// The fields of a packet that tell flows apart or that weight rules look at.
+/// The header fields that define flows or appear in weight rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Headers {
-    /// Where the packet comes from.
+    /// The source address.
     pub source: IpAddr,
-    /// Where it goes.
+    /// The destination address.
     pub destination: IpAddr,
-    /// The protocol above IP and its extension headers, as IANA numbers them: 6 is TCP, 17 is UDP.
+    /// The protocol above IP and its extension headers (IANA number): 6 is TCP, 17 is UDP.
     pub protocol: u8,
-    /// The sender's port; 0 unless `ports` is [`Ports::Present`].
+    /// The source port; 0 unless `ports` is [`Ports::Present`].
     pub source_port: u16,
-    /// The receiver's port; 0 unless `ports` is [`Ports::Present`].
+    /// The destination port; 0 unless `ports` is [`Ports::Present`].
     pub destination_port: u16,
-    /// Whether the ports mean anything, and why not.
+    /// Whether the ports are valid, and why not.
     pub ports: Ports,
     /// The Differentiated Services code point, 0 to 63 (RFC 2474).
     pub dscp: u8,
@@ -39,35 +42,36 @@ pub struct Headers {
     pub ecn: Ecn,
 }
 
-/// What became of a packet's ports.
+/// Availability of a packet's ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ports {
-    /// Both were read.
+    /// Both ports were read.
     Present,
-    /// The protocol has none.
+    /// The protocol has no ports.
     None,
-    /// The packet is a fragment, the first one included.
+    /// The packet is a fragment, including the first fragment.
     Fragment,
-    /// The protocol has ports, or may have (an extension header is cut or broken), and the capture does not hold them.
+    /// The protocol has ports, or may have (an extension header is cut or broken), but the capture
+    /// does not include the ports.
     Missing,
 }
 
-/// Why a packet has no [`Headers`], or not all that were asked for.
+/// Reasons why a packet has no [`Headers`], or incomplete ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unparsable {
-    /// It carries something other than IP: ARP, LLDP, spanning tree.
+    /// Not IP: ARP, LLDP, spanning tree.
     NotIp,
-    /// Its kind of link is none that we read; see [`LinkType`]'s constants.
+    /// Unsupported link type; see [`LinkType`]'s constants.
     UnknownLink,
-    /// The capture ends inside its link or IP header.
+    /// The capture ends inside the link or IP header.
     Truncated,
-    /// Its IP header contradicts itself: neither version 4 nor 6, or a length below the least.
+    /// Contradictory IP header: neither version 4 nor 6, or a length below the minimum.
     Malformed,
-    /// Its addresses are there, its ports are not: see [`Ports::Missing`].
+    /// The addresses are present, the ports are missing: see [`Ports::Missing`].
     NoPorts,
 }
 
-/// How many packets could not be told a flow, by reason.
+/// Number of packets with unreadable headers, by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct UnparsableCounts {
     /// See [`Unparsable::NotIp`].
@@ -95,7 +99,7 @@ impl UnparsableCounts {
         *counter += 1;
     }
 
-    /// All of them together.
+    /// Total over all reasons.
     pub fn total(&self) -> u64 {
         self.not_ip + self.unknown_link + self.truncated + self.malformed + self.no_ports
     }
@@ -113,7 +117,7 @@ impl fmt::Display for Unparsable {
     }
 }
 
-/// Reads a frame's headers.
+/// Parses a frame's headers.
 #[inline]
 pub fn parse(link: LinkType, bytes: &[u8]) -> Result<Headers, Unparsable> {
     let (packet, _) = LaxIpSlice::from_slice(network_layer(link, bytes)?).map_err(unparsable)?;
@@ -133,7 +137,7 @@ pub fn parse(link: LinkType, bytes: &[u8]) -> Result<Headers, Unparsable> {
     })
 }
 
-/// What the library's refusal of an IP header means.
+/// The reason for the parsing library's rejection of an IP header.
 #[cold]
 fn unparsable(error: LaxHeaderSliceError) -> Unparsable {
     match error {
@@ -142,7 +146,7 @@ fn unparsable(error: LaxHeaderSliceError) -> Unparsable {
     }
 }
 
-/// The octet that holds the code point and the congestion bits.
+/// The octet with the code point and the ECN bits.
 fn traffic_class(packet: &LaxIpSlice<'_>) -> u8 {
     match packet {
         LaxIpSlice::Ipv4(packet) => packet.header().slice()[1],
@@ -159,7 +163,8 @@ fn ecn(traffic_class: u8) -> Ecn {
     }
 }
 
-/// The protocol number on which all fragments of a datagram agree: what lies after a fragment header is there in the first fragment only.
+/// A protocol number equal in all fragments of a datagram: headers after the fragment header are in
+/// the first fragment only.
 fn datagram_protocol(packet: &LaxIpSlice<'_>) -> u8 {
     match packet {
         LaxIpSlice::Ipv4(packet) if packet.is_payload_fragmented() => packet.header().protocol().0,
@@ -178,7 +183,8 @@ fn protocol_of_ipv6_fragment(packet: &LaxIpv6Slice<'_>) -> u8 {
         if kind == FRAGMENT {
             return next;
         }
-        // RFC 8200, section 4 counts in units of 8 octets after the first 8, RFC 4302 in units of 4 after the first 8.
+        // RFC 8200, section 4 counts in units of 8 octets after the first 8, RFC 4302 in units of 4
+        // after the first 8.
         let size = if kind == AUTHENTICATION { (usize::from(length) + 2) * 4 } else { (usize::from(length) + 1) * 8 };
         kind = next;
         rest = rest.get(size..).unwrap_or_default();
@@ -186,7 +192,7 @@ fn protocol_of_ipv6_fragment(packet: &LaxIpv6Slice<'_>) -> u8 {
     kind
 }
 
-/// The ports, if the protocol has any and the packet holds them.
+/// The ports, if the protocol has ports and the capture includes them.
 #[inline]
 fn ports(protocol: u8, payload: &LaxIpPayloadSlice<'_>) -> (Ports, u16, u16) {
     if payload.fragmented {
@@ -195,13 +201,13 @@ fn ports(protocol: u8, payload: &LaxIpPayloadSlice<'_>) -> (Ports, u16, u16) {
     match (protocol, payload.payload) {
         (TCP | UDP | DCCP | SCTP | UDP_LITE, &[a, b, c, d, ..]) => (Ports::Present, u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])),
         (TCP | UDP | DCCP | SCTP | UDP_LITE, _) => (Ports::Missing, 0, 0),
-        // An extension header that is left over was cut or broken: what follows it is unknown.
+        // A remaining extension header was cut or broken: the protocol after the header is unknown.
         (0 | 43 | 44 | 51 | 60, _) => (Ports::Missing, 0, 0),
         _ => (Ports::None, 0, 0),
     }
 }
 
-/// Takes the link layer off: what remains begins with an IP header.
+/// Removes the link layer: the result starts with an IP header.
 #[inline]
 fn network_layer(link: LinkType, bytes: &[u8]) -> Result<&[u8], Unparsable> {
     match link {
@@ -216,13 +222,13 @@ fn network_layer(link: LinkType, bytes: &[u8]) -> Result<&[u8], Unparsable> {
     }
 }
 
-/// Follows EtherTypes through tags and labels.
+/// Follows EtherTypes through VLAN tags, PPPoE and MPLS labels.
 #[inline]
 fn ether_type(mut kind: u16, mut bytes: &[u8]) -> Result<&[u8], Unparsable> {
     loop {
         match kind {
             0x0800 | 0x86dd => return Ok(bytes),
-            // 802.1Q, 802.1ad, and two numbers that were in use before 802.1ad.
+            // 802.1Q, 802.1ad, and two numbers used before 802.1ad.
             0x8100 | 0x88a8 | 0x9100 | 0x9200 => (kind, bytes) = (be16(bytes, 2)?, after(bytes, 4)?),
             0x8864 => return ppp(after(bytes, 6)?),
             0x8847 | 0x8848 => return mpls(bytes),
@@ -231,7 +237,7 @@ fn ether_type(mut kind: u16, mut bytes: &[u8]) -> Result<&[u8], Unparsable> {
     }
 }
 
-/// What the protocol field of PPP announces (RFC 1661, section 2; RFC 1332; RFC 5072).
+/// The IP packet after the protocol field of PPP (RFC 1661, section 2; RFC 1332; RFC 5072).
 fn ppp(bytes: &[u8]) -> Result<&[u8], Unparsable> {
     match be16(bytes, 0)? {
         0x0021 | 0x0057 => after(bytes, 2),
@@ -239,7 +245,8 @@ fn ppp(bytes: &[u8]) -> Result<&[u8], Unparsable> {
     }
 }
 
-/// What lies below a label stack (RFC 3032). Nothing announces it: an IP packet shows by its version.
+/// The packet below an MPLS label stack (RFC 3032). No field names its type: an IP packet is
+/// recognised by its version.
 fn mpls(mut bytes: &[u8]) -> Result<&[u8], Unparsable> {
     const BOTTOM_OF_STACK: u8 = 1;
     while byte(bytes, 2)? & BOTTOM_OF_STACK == 0 {
@@ -252,7 +259,8 @@ fn mpls(mut bytes: &[u8]) -> Result<&[u8], Unparsable> {
     }
 }
 
-/// The address family, in either byte order: IPv4 is 2 everywhere, IPv6 has a number of its own on each system.
+/// The packet after the address family, in either byte order: IPv4 is 2 everywhere, IPv6 has a
+/// different number on each system.
 fn loopback(bytes: &[u8]) -> Result<&[u8], Unparsable> {
     let family = *bytes.first_chunk::<4>().ok_or(Unparsable::Truncated)?;
     match u32::from_le_bytes(family).min(u32::from_be_bytes(family)) {
@@ -284,7 +292,7 @@ const DCCP: u8 = 33;
 const SCTP: u8 = 132;
 const UDP_LITE: u8 = 136;
 
-/// Protocols above IP that have a name here (IANA, "Assigned Internet Protocol Numbers").
+/// Named protocols above IP (IANA, "Assigned Internet Protocol Numbers").
 const PROTOCOLS: &[(u8, &str)] = &[
     (1, "icmp"),
     (2, "igmp"),
@@ -306,17 +314,17 @@ const PROTOCOLS: &[(u8, &str)] = &[
     (UDP_LITE, "udplite"),
 ];
 
-/// The name of a protocol number, in lower case, if it has one here.
+/// The lower-case name of a protocol number, if listed.
 pub fn protocol_name(number: u8) -> Option<&'static str> {
     PROTOCOLS.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
 }
 
-/// The number of a protocol's name, in any case.
+/// The number of a protocol name, in any case.
 pub fn protocol_number(name: &str) -> Option<u8> {
     PROTOCOLS.iter().find(|(_, known)| known.eq_ignore_ascii_case(name)).map(|(number, _)| *number)
 }
 
-/// Code points that have a name (RFC 2474, 2597, 3246, 5865, 8622).
+/// Named code points (RFC 2474, 2597, 3246, 5865, 8622).
 const CODE_POINTS: &[(u8, &str)] = &[
     (0, "CS0"),
     (1, "LE"),
@@ -343,12 +351,12 @@ const CODE_POINTS: &[(u8, &str)] = &[
     (56, "CS7"),
 ];
 
-/// The name of a Differentiated Services code point, in capitals, if it has one.
+/// The name of a Differentiated Services code point, in capitals, if any.
 pub fn dscp_name(dscp: u8) -> Option<&'static str> {
     CODE_POINTS.iter().find(|(known, _)| *known == dscp).map(|(_, name)| *name)
 }
 
-/// The code point of a name, in any case; also `be` and `df`, best effort.
+/// The code point with this name, in any case; also `be` and `df`, best effort.
 pub fn dscp_number(name: &str) -> Option<u8> {
     if name.eq_ignore_ascii_case("be") || name.eq_ignore_ascii_case("df") {
         return Some(0);

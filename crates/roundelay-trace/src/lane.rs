@@ -1,4 +1,5 @@
-//! One discipline at work on the events of a capture, with every yardstick on it.
+//! Lane: one discipline on its own port, fed with the events of a capture and measured by all
+//! meters.
 
 use std::error::Error;
 
@@ -14,51 +15,52 @@ use crate::offered::{Event, EventKind, OfferedFlow};
 use crate::tree::TreeFile;
 use crate::urgency::{Known, Marker};
 
-/// What became of a packet, for those who keep them all.
+/// Record of one packet, for sinks that store every packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketRecord {
-    /// When it arrived, from the start of the capture.
+    /// Arrival time, from the start of the capture.
     pub arrival: Instant,
-    /// Its flow: an index into [`crate::Comparison::flows`].
+    /// The packet's flow: an index into [`crate::Comparison::flows`].
     pub flow: FlowId,
     /// Bytes.
     pub len: u32,
-    /// Whether it was sent or why not.
+    /// Sent, or the reason of the drop.
     pub fate: PacketFate,
 }
 
-/// Whether a packet was sent or why not.
+/// Fate of a packet: sent, or the reason of the drop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacketFate {
-    /// It was sent.
+    /// The packet was sent.
     Sent {
-        /// When its transmission began.
+        /// Start of the transmission.
         start: Instant,
-        /// When its transmission ended.
+        /// End of the transmission.
         end: Instant,
-        /// It was marked with ECN's CE on the way.
+        /// The discipline marked the packet with ECN's CE.
         marked: bool,
     },
-    /// It was dropped.
+    /// The packet was dropped.
     Dropped(DropReason),
 }
 
-/// Takes every packet of one discipline as its fate is known.
+/// Receives every packet of one discipline when its fate is known.
 pub trait PacketSink: Send {
-    /// Takes one.
+    /// Stores one packet.
     ///
     /// # Errors
-    /// It could not be kept, by a full disk say; the comparison ends.
+    /// The packet could not be stored, for example because the disk is full; the comparison ends.
     fn record(&mut self, packet: &PacketRecord) -> Result<(), Box<dyn Error + Send + Sync>>;
 
-    /// No more will come.
+    /// Called after the last packet.
     ///
     /// # Errors
-    /// What was taken could not be kept.
+    /// Stored packets could not be saved.
     fn finish(self: Box<Self>) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
-/// A lane without the type of its scheduler: called once a block of events, with all flows seen so far.
+/// A lane without the type of its scheduler. `run` is called once per block of events, with all
+/// flows seen by then.
 pub(crate) trait Lane: Send {
     fn run(&mut self, events: &[Event], flows: &[Flow]) -> Result<(), Box<dyn Error + Send + Sync>>;
     fn finish(
@@ -95,11 +97,11 @@ impl Visitor for LaneBuilder<'_> {
     }
 }
 
-/// A lane whose scheduler is told each flow's leaf, by the flow's headers.
+/// A lane for a tree: assigns each flow to a leaf by the flow's headers.
 pub(crate) struct TreeLane {
     tree: TreeFile,
     lane: LaneOf<tree::Config>,
-    /// Flows whose leaves it knows.
+    /// Number of flows assigned to leaves.
     sorted: usize,
 }
 
@@ -141,7 +143,8 @@ impl Lane for TreeLane {
     }
 }
 
-/// The discipline with the limit that it was given, so that two that differ in nothing else can be told apart.
+/// The discipline with its configured limit, to distinguish two disciplines with different limits
+/// only.
 fn as_written(spec: &Spec) -> String {
     let (mut text, unset) = (spec.discipline.to_string(), spec.discipline.default_limit());
     let Some(limit) = spec.limit else { return text };
@@ -228,7 +231,7 @@ impl<D: Discipline> Lane for LaneOf<D> {
 }
 
 impl<D: Discipline> LaneOf<D> {
-    /// The yardsticks hold each flow's weight against what the discipline holds it against.
+    /// Updates the meters with the discipline's sum of weights.
     #[inline]
     fn share_weights(&mut self, now: Instant) {
         if let Some(total) = self.port.scheduler().total_weight() {
@@ -236,7 +239,8 @@ impl<D: Discipline> LaneOf<D> {
         }
     }
 
-    /// A flow has joined or left. What a discipline without a sum of weights promises holds between such events.
+    /// A flow has joined or left. For a discipline without a sum of weights, bounds hold only
+    /// between such events.
     fn share_weights_anew(&mut self, now: Instant) {
         if self.port.scheduler().total_weight().is_none() {
             self.meters.measure_anew(now);
@@ -244,7 +248,8 @@ impl<D: Discipline> LaneOf<D> {
         self.share_weights(now);
     }
 
-    /// At the end of time packets would neither leave nor be dropped, and no delay would be true.
+    /// Fails at the end of the clock's range, where packets neither leave nor are dropped and
+    /// measured delays would be wrong.
     fn check_clock(&self) -> Result<(), String> {
         if self.meters.end() < Instant::MAX {
             return Ok(());
@@ -276,7 +281,7 @@ mod tests {
     use crate::comparison::Outcome;
     use crate::urgency::{Offer, RulePlace};
 
-    /// A FIFO that promises what WF2Q+ keeps, or a part of it.
+    /// A FIFO that promises the bounds of WF2Q+, or some of them.
     #[derive(Debug, Clone)]
     struct Liar(fn(Guarantees) -> Guarantees);
 
@@ -295,9 +300,14 @@ mod tests {
         const DEFAULT_LIMIT: Limit = Limit::UNBOUNDED;
         const COMPLEXITY: &'static str = "";
         type Scheduler<T: Send> = fifo::Fifo<T>;
+        type ByHandle = <fifo::Config as Discipline>::ByHandle;
 
         fn build<T: Send>(&self, _seed: u64) -> Result<fifo::Fifo<T>, ConfigError> {
             Ok(fifo::Fifo::default())
+        }
+
+        fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+            fifo::Config.build_by_handle(seed)
         }
 
         fn guarantees(&self, share: &Share) -> Guarantees {
@@ -316,18 +326,18 @@ mod tests {
         let (spec, rate) = ("fifo".parse().unwrap(), "8mbit".parse().unwrap());
         let mut lane = LaneBuilder { spec: &spec, known: Known::default(), limit, rate, seed: 1, sink: None }.visit(discipline).unwrap();
         lane.run(events, &[]).unwrap();
-        // The audit asks nothing of what is known from the packets alone but how many flows there are.
+        // The audit needs only the number of flows, not their properties in the capture.
         lane.finish(&vec![OfferedFlow::idle(CONFIG); flows], &vec![false; flows], &[]).unwrap()
     }
 
-    /// Two flows, and a packet of 1500 bytes for each number, of the flow that it says.
+    /// Two flows, and one packet of 1500 bytes for each number in the list; the number is the flow.
     fn packets_at_once(numbers: impl Iterator<Item = u32>) -> Vec<Event> {
         let event = |flow, kind| Event { at: Instant::ZERO, flow: FlowId(flow), kind };
         let joins = (0..2).map(|flow| event(flow, EventKind::Join(CONFIG, RulePlace::NONE)));
         joins.chain(numbers.map(|flow| event(flow, arrival(1500)))).collect()
     }
 
-    /// One flow's burst, and right after it a packet of another.
+    /// A burst of one flow, then a packet of another flow.
     fn kept_bounds_of(discipline: &impl Discipline, burst: usize) -> Option<bool> {
         let numbers = std::iter::repeat_n(0, burst).chain([1]);
         run(discipline, Limit::UNBOUNDED, 2, &packets_at_once(numbers)).kept_bounds
@@ -356,19 +366,20 @@ mod tests {
         }
     }
 
-    /// Twenty packets of flow 0 before one of flow 1, at half of the link each.
+    /// Twenty packets of flow 0 before one packet of flow 1, each with half of the link.
     #[test]
     fn latency_and_fairness_are_what_they_are_defined_to_be() {
         let result = run(&fifo::Config, Limit::UNBOUNDED, 2, &packets_at_once(std::iter::repeat_n(0, 20).chain([1])));
         let [first, second] = [&result.flows[0], &result.flows[1]];
-        // Complete at 21 packets' time and due at two; the other's are all early, least the first.
+        // Flow 1's packet is complete at 21 packet times and due at two. Flow 0's packets are all
+        // early, the first one least.
         assert!((second.latency - 19.0 * 1.5e-3).abs() < 1e-9, "{}", second.latency);
         assert!((first.latency + 1.5e-3).abs() < 1e-9, "{}", first.latency);
-        // Twenty packets, at twice the time that the link takes for one.
+        // Twenty packets, each worth twice its transmission time.
         assert!((first.fairness - 60e-3).abs() < 1e-9 && (second.fairness - 60e-3).abs() < 1e-9);
     }
 
-    /// Gap in microseconds, flow, length; or a flow that leaves.
+    /// Gap in microseconds, flow, length (none: the flow leaves).
     fn steps() -> impl Strategy<Value = Vec<(u64, u32, Option<u32>)>> {
         let gap = prop_oneof![3 => Just(0u64), 3 => 0u64..1_500, 1 => 0u64..40_000];
         let len = prop_oneof![1 => Just(64u32), 1 => Just(1514), 1 => 1u32..1514].prop_map(Some);
@@ -376,7 +387,7 @@ mod tests {
         prop::collection::vec((gap, 0u32..14, kind), 1..400)
     }
 
-    /// Flows that join with their first packet, leave and return.
+    /// Flows join with their first packet, leave and return.
     fn events(steps: &[(u64, u32, Option<u32>)], weights: &[u32]) -> Vec<Event> {
         let (mut at, mut present, mut events) = (Instant::ZERO, vec![false; weights.len()], Vec::new());
         for &(gap, flow, kind) in steps {
@@ -395,7 +406,7 @@ mod tests {
                 None => {}
             }
         }
-        // Flows without packets are known all the same.
+        // Flows without packets also join once.
         (0..weights.len() as u32).rev().for_each(|flow| {
             let config = FlowConfig { weight: weights[flow as usize], ..CONFIG };
             events.insert(0, Event { at: Instant::ZERO, flow: FlowId(flow), kind: EventKind::Join(config, RulePlace::NONE) });
@@ -404,7 +415,7 @@ mod tests {
         events
     }
 
-    /// How close to its bounds a discipline came, of all flows.
+    /// The largest ratio of a measured value to its bound, over all flows.
     fn closest(result: &DisciplineResult) -> f64 {
         let all = result.flows.iter().flat_map(FlowResult::audited);
         all.filter_map(|(measured, bound)| Some(measured / bound?)).fold(0.0, f64::max)
@@ -413,7 +424,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
 
-        /// Nor does it cry wolf where flows come and go, weights differ and packets are dropped.
+        /// No false alarms when flows come and go, weights differ and packets are dropped.
         #[test]
         fn disciplines_that_keep_their_promises_are_believed(
             steps in steps(), weights in prop::collection::vec(1u32..40, 14), limit in prop_oneof![Just(1_000u64), 1u64..40],

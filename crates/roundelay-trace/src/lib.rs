@@ -1,4 +1,4 @@
-//! Captures in, flows found, disciplines compared on them.
+//! Replay of packet captures: reads captures, classifies flows, compares disciplines.
 
 mod audit;
 mod capture;

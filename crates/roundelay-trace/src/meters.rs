@@ -1,4 +1,4 @@
-//! Every yardstick on one discipline, told of everything that its port does.
+//! Meters: all measurements on one discipline, as an observer of its port.
 
 use std::error::Error;
 use std::mem;
@@ -11,22 +11,22 @@ use crate::audit::{Crowd, Extremes};
 use crate::comparison::{Curves, Delay, Drops, FlowResult, Jain, Outcome};
 use crate::lane::{PacketFate, PacketRecord, PacketSink};
 
-/// Curves are kept for this many flows, the first ones seen.
+/// Number of flows with curves: the first flows seen.
 pub(crate) const FLOWS_WITH_CURVES: usize = 128;
 const CURVE_BINS: usize = 512;
 const CURVE_BIN: Duration = Duration::from_millis(1);
 const CDF_POINTS: usize = 100;
 
-/// What a packet carries through the scheduler.
+/// Payload of a packet inside the scheduler.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Note {
     stamp: Stamp,
-    /// Place in the order of arrival within its flow.
+    /// Number of the packet in its flow's order of arrival.
     sequence: u64,
     marked_on_arrival: bool,
 }
 
-/// Every yardstick, told of everything that the port does.
+/// All measurements on one discipline.
 pub(crate) struct Meters {
     rate: Rate,
     flows: Vec<FlowMeter>,
@@ -40,10 +40,10 @@ pub(crate) struct Meters {
     curves: CurveMeter,
     backlog: u64,
     sent_bytes: u64,
-    /// The packet on the link: it is complete when time has reached its end.
+    /// The packet on the link, complete at its end time.
     on_link: Option<(FlowId, Stamp, Instant)>,
     end: Instant,
-    /// Flows that have joined and not left.
+    /// Number of flows present (joined and not left).
     present: u64,
     extremes: Extremes,
     sink: Option<Box<dyn PacketSink>>,
@@ -60,7 +60,7 @@ struct FlowMeter {
     delays: Delays,
     backlog: u64,
     lag: f64,
-    /// Bytes dropped after the fluid server had served them.
+    /// Bytes dropped after the fluid server had already served them.
     forgiven: f64,
     config: FlowConfig,
     present: bool,
@@ -127,7 +127,7 @@ impl Meters {
         }
     }
 
-    /// The discipline holds weights against this sum from now on.
+    /// From now on the discipline divides weights by this sum.
     #[inline]
     pub(crate) fn watch_total_weight(&mut self, now: Instant, total: u64) {
         if total != self.bit_wfi.total_weight() {
@@ -139,7 +139,7 @@ impl Meters {
         }
     }
 
-    /// The set of flows has changed under a discipline whose promises hold while it does not.
+    /// The set of flows has changed, for a discipline with bounds that assume a constant set.
     pub(crate) const fn measure_anew(&mut self, now: Instant) {
         self.bit_wfi.restart_all();
         self.lateness.restart_all(now);
@@ -175,7 +175,7 @@ impl Meters {
         }
     }
 
-    /// The packet on the link has left it if that was at or before `now`.
+    /// Completes the packet on the link if its transmission ended at or before `now`.
     fn complete_until(&mut self, now: Instant) {
         if let Some((flow, stamp, end)) = self.on_link.filter(|(_, _, end)| *end <= now) {
             self.time_wfi.complete(end, flow, stamp);
@@ -184,7 +184,8 @@ impl Meters {
         }
     }
 
-    /// How far the flow is behind the fluid server as one of its packets gets the link, when it is furthest behind.
+    /// Lag of the flow behind the fluid server when one of its packets starts transmission, the
+    /// time of its largest lag.
     fn measure_lag(&mut self, now: Instant, flow: FlowId) {
         self.gps.advance(now);
         let ideal = self.gps.served(flow);
@@ -207,7 +208,7 @@ impl Meters {
         self.sink.take().map_or(Ok(()), PacketSink::finish)
     }
 
-    /// What came of the flow, beside what the discipline promises it.
+    /// The flow's measurements and its promised bounds.
     pub(crate) fn flow_result(&self, flow: FlowId, guarantees: impl Fn(&Share) -> Guarantees, charted: bool) -> FlowResult {
         let meter = &self.flows[flow.index()];
         let (bytes, seconds) = (self.rounding_slack(), self.seconds_of(self.rounding_slack()));
@@ -227,13 +228,14 @@ impl Meters {
         }
     }
 
-    /// Transmissions end on whole picoseconds, each up to one late.
+    /// Each transmission ends on a whole picosecond, up to one picosecond late.
     fn clock_slack(&self) -> f64 {
         let packets: u64 = self.flows.iter().map(|meter| meter.sent).sum();
         packets as f64 * 1e-12
     }
 
-    /// Shares are kept to one part in 2^20, by some disciplines in 2^19, so a bound may be passed by that part of what was sent.
+    /// Shares are rounded to one part in 2^20, by some disciplines 2^19: a bound may be exceeded by
+    /// this part of the sent bytes.
     fn rounding_slack(&self) -> f64 {
         self.sent_bytes as f64 / f64::from(1 << 19) + 1.0
     }
@@ -242,17 +244,17 @@ impl Meters {
         bytes * 8.0 / self.rate.bits_per_second() as f64
     }
 
-    /// When the last packet came or left.
+    /// Time of the last arrival or departure.
     pub(crate) const fn end(&self) -> Instant {
         self.end
     }
 
-    /// Why packets could not be kept, once.
+    /// The sink's error, reported once.
     pub(crate) fn check_sink(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
         self.sink_error.take().map_or(Ok(()), Err)
     }
 
-    /// The curves of all flows together.
+    /// Curves over all flows.
     pub(crate) fn curves(&self) -> Curves {
         let everyone: Vec<_> = (0..self.flows.len()).collect();
         self.curves.to_curves(self.end, &self.delays(&everyone))
@@ -283,7 +285,7 @@ impl Meters {
         outcome
     }
 
-    /// The curves of several flows together; over time only if each of them has curves.
+    /// Curves over several flows; curves over time only if each of these flows has curves.
     pub(crate) fn joint_curves(&self, flows: &[usize]) -> Curves {
         let each: Option<Vec<_>> = flows.iter().map(|flow| self.flows[*flow].curves.as_ref()).collect();
         let mut sum = Curves { delay_cdf: cdf(&self.delays(flows)), ..Curves::default() };
@@ -346,7 +348,8 @@ impl Observer<Note> for Meters {
     }
 }
 
-/// Long enough for over a hundred full packets: with fewer, whole packets make the index of the fairest queue look bad.
+/// Window for Jain's index, long enough for over a hundred full packets: with fewer, whole packets
+/// make the index of the fairest queue look bad.
 fn jain_window(rate: Rate) -> Duration {
     Duration::from_millis(100).max(rate.time_of(128 * 1514))
 }

@@ -1,4 +1,5 @@
-//! A capture as what it offers a port: arrivals on a clock that starts at zero, and the flows that join and leave.
+//! Offered traffic of a capture: arrivals on a clock that starts at zero, and flows that join and
+//! leave.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +14,7 @@ use crate::headers::parse;
 use crate::urgency::{Carried, Known, Offer, RulePlace};
 use crate::weights::{WeightRule, WeightRules};
 
-/// Something that happens to every discipline alike.
+/// An event, equal for every discipline.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Event {
     pub(crate) at: Instant,
@@ -25,13 +26,13 @@ pub(crate) struct Event {
 pub(crate) enum EventKind {
     /// A packet arrives.
     Arrival(Offer),
-    /// A flow is seen for the first time, comes back, or turns out to have longer packets than thought.
+    /// A flow appears for the first time, returns, or has a longer packet than assumed.
     Join(FlowConfig, RulePlace),
-    /// A flow has been silent for so long that its share goes to the others.
+    /// A silent flow has timed out; its share goes to other flows.
     Leave,
 }
 
-/// What is known of a flow from its packets alone.
+/// Properties of a flow that follow from its packets alone.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OfferedFlow {
     pub(crate) config: FlowConfig,
@@ -40,38 +41,39 @@ pub(crate) struct OfferedFlow {
     pub(crate) bytes: u64,
     pub(crate) first: Instant,
     pub(crate) last: Instant,
-    /// Packets that came while the fluid server held no more of the flow than [`LIGHT_BACKLOG`].
+    /// Packets that arrived when the fluid server held at most [`LIGHT_BACKLOG`] of the flow.
     unhindered: u64,
-    /// It has joined and not left.
+    /// The flow has joined and not left.
     present: bool,
 }
 
-/// What was odd about the capture's clock and lengths.
+/// Oddities of the capture's clock and lengths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Oddities {
-    /// Packets whose time lies before that of the packet ahead of them; they arrive together with it.
+    /// Packets with a timestamp before the previous packet's; both arrive at the same time.
     pub(crate) backward_steps: u64,
-    /// Silences longer than [`LONGEST_GAP`], cut to it.
+    /// Silences longer than [`LONGEST_GAP`], shortened to it.
     pub(crate) cut_gaps: u64,
-    /// Packets longer than 64 KB, taken for 64 KB.
+    /// Packets longer than 64 KB, counted as 64 KB.
     pub(crate) cut_lengths: u64,
     /// Packets longer than an Ethernet frame.
     pub(crate) superframes: u64,
 }
 
-/// A flow that has sent nothing for this long leaves.
+/// A flow leaves after a silence of this length.
 const FLOW_TIMEOUT: Duration = Duration::from_secs(10);
-/// Longer silences are cut to this, so that a capture of years fits the clock.
+/// Longer silences are shortened to this, so that a capture of years fits the clock.
 const LONGEST_GAP: Duration = Duration::from_secs(3600);
-/// The longest frame of an Ethernet without jumbo frames, with two VLAN tags.
+/// The longest Ethernet frame without jumbo frames, with two VLAN tags.
 const LONGEST_FRAME: u32 = 1522;
-/// What a flow's longest packet is taken for until a longer one comes.
+/// Assumed longest packet of a flow, until a longer one arrives.
 const USUAL_MAX_PACKET_LEN: u32 = 1514;
 
-/// A flow of which the ideal fluid server holds no more than this, itself included, as a packet comes, uses no more than its fair share:
-/// ten full packets, what a TCP sender may send at once before it hears from the receiver (RFC 6928).
+/// A flow within its fair share: at an arrival the ideal fluid server holds at most this many bytes
+/// of the flow, including the arriving packet. Ten full packets, the amount a TCP sender may send
+/// before the first acknowledgement (RFC 6928).
 const LIGHT_BACKLOG: f64 = 10.0 * 1514.0;
-/// Fraction of a light flow's packets that must find it so.
+/// Minimum fraction of a light flow's packets that arrive at or below [`LIGHT_BACKLOG`].
 const LIGHT_FRACTION: f64 = 0.99;
 
 impl OfferedFlow {
@@ -81,7 +83,7 @@ impl OfferedFlow {
         Self { config, rule, packets: 0, bytes: 0, first: Instant::ZERO, last: Instant::ZERO, unhindered: 0, present: false }
     }
 
-    /// Whether the flow asks for less than its fair share whenever others want the link too.
+    /// Whether the flow asks for less than its fair share whenever other flows want the link too.
     pub(crate) fn is_light(&self) -> bool {
         self.unhindered as f64 >= LIGHT_FRACTION * self.packets as f64
     }
@@ -93,16 +95,16 @@ pub(crate) struct Offered {
     classifier: Classifier,
     weights: WeightRules,
     flows: Vec<OfferedFlow>,
-    /// An ideal server with room for everything, to tell who asks for more than a fair share.
+    /// An ideal server with an unlimited buffer, to find flows that ask for more than a fair share.
     gps: GpsServer<f64>,
-    /// Flows by when they may have been silent for long enough, each present flow once.
+    /// Timeouts of flows, earliest first, each present flow once.
     quiet: BinaryHeap<Reverse<(Instant, FlowId)>>,
     clock: CaptureClock,
     oddities: Oddities,
     packets: u64,
     bytes: u64,
     longest_packet: u32,
-    /// A packet's code point asks for more than best effort.
+    /// Some packet's code point asks for more than best effort.
     classified: bool,
     link: LinkType,
 }
@@ -192,13 +194,13 @@ impl Offered {
         }
     }
 
-    /// What rules say, and how much of each flow has been read.
+    /// Urgencies of the rules, and the bytes of each flow read by now.
     pub(crate) fn known(&self) -> Known {
         let urgencies = self.weights.rules().iter().map(WeightRule::urgency).collect();
         Known { urgencies, sizes: self.flows.iter().map(|flow| flow.bytes).collect() }
     }
 
-    /// What the packets that have been read carry.
+    /// Fields set on the packets read by now.
     pub(crate) fn carried(&self) -> Carried {
         let (known, mut carried) = (self.known(), Carried { classes: self.classified, ..Carried::default() });
         self.flows.iter().for_each(|flow| carried.add(known.urgency(flow.rule)));
@@ -217,7 +219,7 @@ impl Offered {
         &self.flows
     }
 
-    /// Bytes that the ideal server has sent of each flow up to the last packet's arrival.
+    /// Bytes of the flow sent by the ideal server until the last packet's arrival.
     pub(crate) fn fair_bytes(&self, flow: usize) -> f64 {
         self.gps.served(FlowId(flow as u32))
     }
@@ -243,12 +245,12 @@ impl Offered {
         self.longest_packet
     }
 
-    /// When the last packet arrived.
+    /// Arrival time of the last packet.
     pub(crate) const fn end(&self) -> Instant {
         self.clock.now
     }
 
-    /// Nanoseconds since the Unix epoch of the first packet.
+    /// Time of the first packet, in nanoseconds since the Unix epoch.
     pub(crate) const fn first_unix_nanos(&self) -> i64 {
         self.clock.first
     }
@@ -264,7 +266,7 @@ impl Oddities {
     }
 }
 
-/// Turns a capture's times into a clock that starts at zero, does not run backwards and does not end.
+/// Maps capture times to a clock that starts at zero, never runs backwards and never overflows.
 #[derive(Debug, Default)]
 struct CaptureClock {
     started: bool,

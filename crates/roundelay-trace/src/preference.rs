@@ -1,7 +1,9 @@
-//! Why the best discipline is not the one with the lowest figure of the table: a reader who sees a lower one asks.
+//! Reasons of a verdict: why the best discipline is not the one with the lowest figure in the
+//! table.
 //!
-//! The verdict talks of one column: the delay of a typical light flow, or where no flow is light that of all packets. But it weighs more than
-//! this column shows: what losses come to, that small differences are none, and what a discipline is to have.
+//! The verdict quotes one column: the delay of a typical light flow, or of all packets if no flow
+//! is light. The choice also depends on losses, on a threshold for small differences, and on the
+//! standing of a discipline (`standing.rs`).
 
 use std::cmp::Ordering;
 
@@ -9,25 +11,26 @@ use crate::comparison::{DisciplineResult, Outcome};
 use crate::standing::{Obstacle, Standing};
 use crate::verdict::{Harm, NOTABLE, memory, notably, percent};
 
-/// Figures that differ by less than this factor look alike in the table.
+/// Figures with a ratio below this factor look equal in the table.
 const VISIBLE: f64 = 1.005;
 
-/// What the verdict chose, and from what.
+/// The verdict's choice and its inputs.
 pub(crate) struct Preference<'a> {
     pub(crate) results: &'a [DisciplineResult],
     pub(crate) harms: &'a [Harm],
     pub(crate) standings: &'a [Standing],
-    /// Those that may be recommended.
+    /// Disciplines that may be recommended.
     pub(crate) fit: &'a [usize],
     pub(crate) best: usize,
-    /// Some flows ask for little.
+    /// Some flows are light.
     pub(crate) has_light: bool,
-    /// Harm has decided. Otherwise it differs too little to matter, and the plainest was taken.
+    /// The choice was made by harm. Otherwise harm differs too little to matter, and the plainest
+    /// discipline was chosen.
     pub(crate) by_harm: bool,
 }
 
 impl Preference<'_> {
-    /// A sentence on each kind of discipline that is ahead of the best one and yet not taken.
+    /// A sentence for each kind of discipline that beats the best one and was not chosen.
     pub(crate) fn reasons(&self) -> Vec<String> {
         if let Some(obstacle) = self.standings[self.best].obstacle {
             return vec![format!("But {} {}.", self.spec(self.best), obstacle.reason())];
@@ -41,7 +44,7 @@ impl Preference<'_> {
         barred.map(|(_, sentence)| sentence).into_iter().chain(unfit).chain(passed_over).collect()
     }
 
-    /// The one that would do notably less harm, and cannot be had.
+    /// The discipline with notably less harm that cannot be recommended.
     fn barred(&self) -> Option<(Obstacle, String)> {
         let first = (0..self.harms.len()).min_by(|a, b| self.harms[*a].light.total_cmp(&self.harms[*b].light))?;
         let better = self.harms[first].light * NOTABLE < self.harms[self.best].light;
@@ -49,7 +52,7 @@ impl Preference<'_> {
         Some((obstacle, format!("{} would do less harm, but {}.", self.spec(first), obstacle.reason())))
     }
 
-    /// The one with the lowest figure, if that is visibly lower than the best one's.
+    /// The discipline with the lowest figure, if visibly lower than the best discipline's.
     fn ahead(&self, among: impl Iterator<Item = usize>) -> Option<usize> {
         let best = self.figure(self.best)?;
         let figures = among.filter_map(|index| Some((index, self.figure(index)?)));
@@ -57,7 +60,8 @@ impl Preference<'_> {
         (figure * VISIBLE < best).then_some(first)
     }
 
-    /// Why one that may be recommended is not, though its figure is lower: the first consideration that tells the two apart.
+    /// Why a discipline with a lower figure that may be recommended was not chosen: the first
+    /// criterion that differs.
     fn why_not(&self, ahead: usize) -> String {
         if !self.by_harm {
             return format!("the difference does not matter here, and {}", self.less_plain(ahead));
@@ -72,7 +76,7 @@ impl Preference<'_> {
         format!("{equal}, and {}", self.less_wanted(ahead))
     }
 
-    /// Of two that do about equally well.
+    /// The criterion between two disciplines of about equal harm.
     fn less_wanted(&self, ahead: usize) -> String {
         let best = self.best;
         let harm = notably(self.harms[best].total, self.harms[ahead].total);
@@ -105,7 +109,7 @@ impl Preference<'_> {
         format!("{} {whose} than {} ({} against {})", self.spec(ahead), self.spec(self.best), figure(ahead), figure(self.best))
     }
 
-    /// What the verdict talks of.
+    /// The figure quoted by the verdict.
     fn figure(&self, index: usize) -> Option<f64> {
         let result = &self.results[index];
         if self.has_light { result.light_p99 } else { result.total.delay.map(|delay| delay.p99) }
@@ -121,7 +125,7 @@ impl Preference<'_> {
     }
 }
 
-/// Seconds as the table has them: three digits, so that what differs there differs here.
+/// Seconds with three digits, as in the table, so that differences in the table show here too.
 fn precise(seconds: f64) -> String {
     let (value, unit) = match seconds {
         value if value >= 0.9995 => (value, "s"),

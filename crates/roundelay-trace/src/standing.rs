@@ -1,27 +1,28 @@
-//! What speaks for and against having a discipline at a real port, whatever it does to the traffic.
+//! Standing of a discipline: reasons for and against its use on a real port, independent of the
+//! results.
 //!
-//! Some disciplines go by what no port knows, or by what these packets do not carry, and some are there only to compare others with. They are
-//! shown like all others and never recommended.
+//! Not recommended: disciplines that need fields a port or this capture does not have, and
+//! baselines. Their results are shown like all others.
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, Priority, Spec, Times, Visitor};
 
 use crate::tree::TreeFile;
 use crate::urgency::Carried;
 
-/// What the verdict has to know of a discipline beside what it did.
+/// Properties of a discipline used by the verdict, beside the results.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Standing {
-    /// Commands are known that set it up on Linux.
+    /// The `tc` commands of the discipline are known.
     pub(crate) on_linux: bool,
-    /// Packets of one flow leave as they came.
+    /// Packets of one flow leave in order of arrival.
     pub(crate) keeps_order: bool,
-    /// All flows wait behind each other, in one queue.
+    /// All flows share one FIFO queue.
     pub(crate) one_queue: bool,
-    /// Why it is not to be recommended.
+    /// Reason against a recommendation.
     pub(crate) obstacle: Option<Obstacle>,
 }
 
-/// Why a discipline is not for a port that these packets come to.
+/// Why a discipline is not suitable for a port with these packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Obstacle {
     Yardstick,
@@ -37,7 +38,8 @@ impl Standing {
         Self { on_linux, keeps_order, one_queue, obstacle: Obstacle::of(&spec.discipline, carried) }
     }
 
-    /// A tree is what its leaves are. Its classes go by what nodes carry.
+    /// The standing of a tree follows from its leaves. Its classes use fields of the nodes, not of
+    /// packets.
     pub(crate) fn of_tree(tree: &TreeFile, carried: Carried) -> Self {
         let leaves = || tree.leaves().map(|spec| Self::of_spec(spec, carried, false));
         let keeps_order = leaves().all(|leaf| leaf.keeps_order);
@@ -45,7 +47,7 @@ impl Standing {
     }
 }
 
-/// First in, first out, whatever it drops.
+/// First in, first out, whatever the drop policy.
 const fn is_one_queue(discipline: &AnyDiscipline) -> bool {
     use AnyDiscipline::{Afd, Aifo, Choke, Codel, Fifo, Red, Sfb};
     matches!(discipline, Fifo(_) | Codel(_) | Red(_) | Choke(_) | Afd(_) | Sfb(_) | Aifo(_))
@@ -56,7 +58,7 @@ impl Obstacle {
         discipline.visit(Against(carried))
     }
 
-    /// What follows the discipline's name.
+    /// Text after the discipline's name.
     pub(crate) const fn reason(self) -> &'static str {
         match self {
             Self::Yardstick => "is there to compare others with, not for a port",
@@ -68,7 +70,7 @@ impl Obstacle {
     }
 }
 
-/// What a discipline goes by that packets do not carry.
+/// Finds the field that a discipline needs and packets do not carry.
 struct Against(Carried);
 
 impl Visitor for Against {

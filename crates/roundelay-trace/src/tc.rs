@@ -1,4 +1,4 @@
-//! The commands that set a discipline up on Linux.
+//! Linux `tc` commands that set up a discipline.
 
 mod early_detection;
 
@@ -8,23 +8,23 @@ use roundelay::{Billionths, Bytes, Duration, Limit, Rate};
 use crate::classifier::FlowBy;
 use early_detection::EarlyDetection;
 
-/// Classes that flows are hashed into, for disciplines that `tc` wants classes for.
+/// Number of classes that flows are hashed into, for qdiscs with classes.
 const CLASSES: u32 = 64;
 /// Bytes of a full Ethernet frame.
 const FULL_PACKET: u64 = 1514;
 const SECOND: u64 = 1_000_000_000_000;
 const MILLISECOND: u64 = 1_000_000_000;
 const MICROSECOND: u64 = 1_000_000;
-/// Most classes that Linux's qfq serves in one turn.
+/// Linux's qfq serves at most this many classes in one turn.
 const MOST_IN_A_TURN: u32 = 8;
-/// Most packets that Linux's choke holds.
+/// Maximum queue length of Linux's choke, packets.
 const MOST_IN_CHOKE: u64 = (1 << 17) - 1;
-/// Linux's sfb has as many levels of as many bins.
+/// Levels and bins per level, fixed in Linux's sfb.
 const LEVELS_AND_BINS: (u32, u32) = (8, 16);
-/// A step of the probabilities in Linux's sfb, 1 / 65535, rounded up.
+/// Resolution of probabilities in Linux's sfb, 1 / 65535, rounded up.
 const STEP: Billionths = Billionths(15_260);
 
-/// How packets of a comparison were told apart.
+/// How a comparison classified packets.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Distinctions {
     pub(crate) flow_by: FlowBy,
@@ -35,10 +35,10 @@ pub(crate) struct Distinctions {
     pub(crate) code_points: CodePoints,
 }
 
-/// What each code point weighs: where flows are told apart by it, each has a class of its own.
+/// Weights by code point: if flows are defined by code point, each one has its own class.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CodePoints {
-    /// Of most of them.
+    /// The weight of most code points.
     pub(crate) default: u32,
     pub(crate) weights: [u32; 64],
 }
@@ -49,10 +49,11 @@ impl Default for CodePoints {
     }
 }
 
-/// One command a line, `$DEV` standing for the interface; none where Linux does not have the discipline, or not with these parameters.
+/// One command per line, with `$DEV` for the interface; empty if Linux lacks the discipline or
+/// these parameters.
 ///
-/// A shaper (htb) at the link's rate makes the queue build up here instead of in the device behind, so that the discipline has something to
-/// order.
+/// A shaper (htb) at the link's rate makes the queue build up here and not in the device behind, so
+/// that the discipline has packets to order.
 pub(crate) fn commands(spec: &Spec, limit: Limit, rate: Rate, distinctions: &Distinctions) -> Vec<String> {
     let Some(leaf) = leaf(spec, limit) else { return Vec::new() };
     let mut lines = vec![
@@ -75,7 +76,8 @@ pub(crate) fn commands(spec: &Spec, limit: Limit, rate: Rate, distinctions: &Dis
     lines
 }
 
-/// Linux's qfq takes M from the length of the device's queue when it is added, and classes take the length of theirs when they are.
+/// Linux's qfq derives M from the length of the device's queue at creation; each class takes its
+/// own queue length from the device at creation too.
 fn with_device_queue(packets: u32, add: String) -> [String; 3] {
     [
         format!("ip link set dev $DEV txqueuelen {packets} # qfq serves as many classes in one turn, and one more"),
@@ -84,7 +86,7 @@ fn with_device_queue(packets: u32, add: String) -> [String; 3] {
     ]
 }
 
-/// What the commands do not set up as it was compared.
+/// Comments on differences between the commands and the comparison.
 fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions) -> Vec<String> {
     let mut remarks = Vec::new();
     if has_classes(discipline) {
@@ -127,12 +129,12 @@ fn of_discipline(discipline: &AnyDiscipline) -> Option<String> {
     }
 }
 
-/// Whether it tells flows apart by itself.
+/// Whether the qdisc classifies flows by itself.
 const fn hashes(discipline: &AnyDiscipline) -> bool {
     matches!(discipline, AnyDiscipline::Sfq(_) | AnyDiscipline::FqCodel(_) | AnyDiscipline::Choke(_) | AnyDiscipline::Sfb(_))
 }
 
-/// Of those that do not count both packets and bytes.
+/// Remark for qdiscs that do not limit both packets and bytes.
 fn of_limit(discipline: &AnyDiscipline, limit: Limit) -> Option<String> {
     match discipline {
         AnyDiscipline::Red(config) if limit.packets != u64::MAX => {
@@ -148,21 +150,21 @@ fn of_limit(discipline: &AnyDiscipline, limit: Limit) -> Option<String> {
     }
 }
 
-/// `tc` counts rates in bytes and takes none below one.
+/// `tc` counts rates in bytes per second, at least one.
 fn at_least_a_byte(rate: Rate) -> Rate {
     Rate::from_bits_per_second(8).map_or(rate, |byte| rate.max(byte))
 }
 
-/// The discipline as `tc` reads it.
+/// The discipline in `tc` syntax.
 fn leaf(spec: &Spec, limit: Limit) -> Option<String> {
     let name = || tc_words(&spec.discipline.to_string());
     match &spec.discipline {
         AnyDiscipline::Fifo(_) => Some(fifo(limit)),
         AnyDiscipline::Drr(_) => Some("drr".to_owned()),
         AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_) => Some("qfq".to_owned()),
-        // Whatever no filter takes is of the last class, as is what has no code point.
+        // Packets without a matching filter or a code point go to the last class.
         AnyDiscipline::Priority(_) => Some(format!("prio bands 8 priomap{}", " 7".repeat(16))),
-        // It wants room for two.
+        // sfq needs room for two packets.
         AnyDiscipline::Sfq(_) => Some(format!("{} limit {}", name(), in_packets(limit).max(2))),
         AnyDiscipline::Codel(_) => Some(format!("{} limit {}", name(), in_packets(limit))),
         AnyDiscipline::Red(config) => red(config, limit),
@@ -184,7 +186,8 @@ fn fifo(limit: Limit) -> String {
     if limit.bytes == u64::MAX { format!("pfifo{}", packets(limit)) } else { format!("bfifo limit {}", number(limit.bytes)) }
 }
 
-/// `gentle` it does not have. The two kinds of exception need `ecn`, there as here, but there `nodrop` alone is an error.
+/// `tc` has no `gentle`. `harddrop` and `nodrop` need `ecn`, as here, but in `tc` `nodrop` alone is
+/// an error.
 fn red(config: &red::Config, limit: Limit) -> Option<String> {
     let words = EarlyDetection::of_red(config).words().filter(|_| !config.gentle)?;
     let limit = limit.bytes.min(limit.packets.saturating_mul(config.avpkt.into()));
@@ -198,7 +201,7 @@ fn red(config: &red::Config, limit: Limit) -> Option<String> {
     Some(format!("red limit {} {words}{switches}", number(limit).max(1)))
 }
 
-/// Its times are whole milliseconds.
+/// sfb's times are whole milliseconds.
 fn sfb(config: &sfb::Config, limit: Limit) -> String {
     let (target, max) = config.bin_sizes();
     let sfb::Config { penalty_rate, penalty_burst, .. } = config;
@@ -215,7 +218,7 @@ fn sfb(config: &sfb::Config, limit: Limit) -> String {
     )
 }
 
-/// For those that count packets only. No packets would be `tc`'s default.
+/// The limit for qdiscs that count only packets. Zero would mean `tc`'s default.
 fn in_packets(limit: Limit) -> u64 {
     number(limit.packets.min(limit.bytes / FULL_PACKET)).max(1)
 }
@@ -224,13 +227,14 @@ fn packets(limit: Limit) -> String {
     if limit.packets == u64::MAX { String::new() } else { format!(" limit {}", number(limit.packets)) }
 }
 
-/// The largest number that `tc` takes is 2^32 - 1.
+/// The largest number in `tc` is 2^32 - 1.
 fn number(value: u64) -> u64 {
     value.min(u32::MAX.into())
 }
 
-/// A discipline's words with their values as `tc` reads them everywhere: sizes in bytes and times in microseconds, without fractions. Of
-/// its readers some take no units (`fq_codel quantum`), and one takes whole seconds only (`sfq perturb`).
+/// A discipline's parameters with values in a form accepted by every `tc` parser: sizes in bytes
+/// and times in microseconds, without fractions. Some parsers accept no units (`fq_codel quantum`),
+/// and one only whole seconds (`sfq perturb`).
 fn tc_words(written: &str) -> String {
     let mut previous = "";
     let mut words = Vec::new();
@@ -241,7 +245,7 @@ fn tc_words(written: &str) -> String {
     words.join(" ")
 }
 
-/// None for a word that stays as it is.
+/// None for an unchanged word.
 fn tc_word(parameter: &str, word: &str) -> Option<String> {
     if !word.starts_with(|first: char| first.is_ascii_digit()) {
         return None;
@@ -254,12 +258,12 @@ fn tc_word(parameter: &str, word: &str) -> Option<String> {
     Some(if parameter == "perturb" { picos.div_ceil(SECOND).to_string() } else { format!("{}us", micros()) })
 }
 
-/// Whether `tc` wants classes for it.
+/// Whether the qdisc needs classes in `tc`.
 const fn has_classes(discipline: &AnyDiscipline) -> bool {
     matches!(discipline, AnyDiscipline::Drr(_) | AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_))
 }
 
-/// A class of this weight.
+/// Parameters of a class with this weight.
 fn class(discipline: &AnyDiscipline, weight: u32) -> String {
     match discipline {
         AnyDiscipline::Drr(config) => format!("drr quantum {}", number(u64::from(config.quantum) * u64::from(weight))),
@@ -267,7 +271,7 @@ fn class(discipline: &AnyDiscipline, weight: u32) -> String {
     }
 }
 
-/// The classes, of which those of code points have weights of their own, and the way there.
+/// The classes, with individual weights for code points, and the filters to them.
 fn classes(discipline: &AnyDiscipline, distinctions: &Distinctions) -> Vec<String> {
     if !has_classes(discipline) {
         return Vec::new();
@@ -283,7 +287,8 @@ fn classes(discipline: &AnyDiscipline, distinctions: &Distinctions) -> Vec<Strin
     [all].into_iter().chain(heavier).chain(filters(distinctions.flow_by)).collect()
 }
 
-/// Spreads flows over the classes. A packet that no filter sends to a class is dropped, so every packet must meet one.
+/// Filters that spread flows over the classes. A packet without a matching filter is dropped, so
+/// every packet must match one.
 fn filters(flow_by: FlowBy) -> Vec<String> {
     let keys = match flow_by {
         FlowBy::FiveTuple => "src,dst,proto,proto-src,proto-dst",
@@ -294,13 +299,14 @@ fn filters(flow_by: FlowBy) -> Vec<String> {
     vec![format!("tc filter add dev $DEV parent 10: protocol all prio 1 handle 1 flow hash keys {keys} divisor {CLASSES} baseclass 10:1")]
 }
 
-/// A class for each code point, of which there are as many as classes; what is not IP goes with the default one.
+/// A class for each code point, as many as classes; non-IP packets use the default class.
 fn code_point_filters() -> Vec<String> {
     let rest = "tc filter add dev $DEV parent 10: protocol all prio 3 matchall flowid 10:1".to_owned();
     by_code_point(63, 4, "0xfc", "$(printf %x $((i + 1)))").into_iter().chain([rest]).collect()
 }
 
-/// A filter for each value, from 0 to `last` in steps of `step`, that the bits of `mask` have in the byte of the code point.
+/// A filter for each value, from 0 to `last` in steps of `step`, of the `mask` bits in the byte of
+/// the code point.
 fn by_code_point(last: u32, step: u32, mask: &str, class: &str) -> [String; 2] {
     [("ip", 1, "ip dsfield"), ("ipv6", 2, "ip6 priority")].map(|(protocol, priority, field)| {
         format!(
@@ -354,7 +360,7 @@ mod tests {
         ]);
     }
 
-    /// `tc` takes 2^32 microseconds for none, at which each packet would be marked; one less is what it takes for never.
+    /// `tc` treats 2^32 microseconds as zero, which would mark every packet; 2^32 - 1 means never.
     #[test]
     fn a_threshold_of_hours_does_not_become_one_of_nothing() {
         check(&[
@@ -394,7 +400,8 @@ mod tests {
         ]);
     }
 
-    /// `tc` wants a burst that at least fills the queue to `min`; here one that does not gives the largest weight.
+    /// `tc` wants a burst that fills the queue at least to `min`; here a smaller burst gives the
+    /// largest weight.
     #[test]
     fn a_burst_becomes_one_of_the_same_weight() {
         let burst = |text| leaf_of(text).map(|words| words.split(' ').skip_while(|word| *word != "burst").nth(1).unwrap().to_owned());
@@ -439,7 +446,7 @@ mod tests {
         }
     }
 
-    /// The commands from the discipline's own on.
+    /// The commands after the root qdisc, the shaper and its class.
     fn own_commands(text: &str, distinctions: Distinctions) -> Vec<String> {
         let spec: Spec = text.parse().unwrap();
         let lines = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), &distinctions);

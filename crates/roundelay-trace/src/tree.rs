@@ -1,4 +1,4 @@
-//! A tree of disciplines as the user writes it: nodes by name, each leaf with the rules of the flows that go there.
+//! Tree of disciplines in TOML: named nodes, and leaves with rules that select their flows.
 //!
 //! ```toml
 //! name = "office"
@@ -21,8 +21,9 @@
 //! default = true
 //! ```
 //!
-//! The node without a parent is the root. A node that is another's parent is a class; the others are leaves. Rules are written as for weights
-//! and tried in the order of the file: the first that matches decides, and a flow that none matches goes to the default leaf.
+//! The node without a parent is the root. A node with children is a class; the others are leaves.
+//! Rules have the syntax of weight rules and are tried in file order: the first match decides, and
+//! a flow without a match goes to the default leaf.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +40,7 @@ use crate::headers::Headers;
 use crate::urgency::meaning;
 use crate::weights::WeightRule;
 
-/// A tree, and which flows go where.
+/// A tree with its flow rules.
 #[derive(Debug, Clone)]
 pub struct TreeFile {
     name: String,
@@ -48,19 +49,19 @@ pub struct TreeFile {
     default_leaf: String,
 }
 
-/// A file that describes no tree.
+/// An illegal tree file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{name}:{line}: {message}")]
 pub struct TreeFileError {
     /// The file's name, as the user gave it.
     pub name: String,
-    /// The line at fault, counted from 1.
+    /// The faulty line, counted from 1.
     pub line: usize,
-    /// The node, what is wrong with it, and what would be legal.
+    /// The node, the error and the legal values.
     pub message: String,
 }
 
-/// A node as it is written.
+/// A node as written in the file.
 struct FileNode {
     name: Text,
     parent: Option<Text>,
@@ -75,17 +76,19 @@ struct FileNode {
 const KEYS: [&str; 8] = ["name", "parent", "discipline", "weight", "maxpkt", "priority", "flows", "default"];
 
 impl TreeFile {
-    /// Reads a file; `name` stands in messages, and without its folder and ending names the tree if the file does not.
+    /// Reads a file; `name` appears in messages. If the file has no `name`, the tree is named after
+    /// the file, without folder and extension.
     ///
     /// # Errors
-    /// What it describes is no tree: the message names the line and the node.
+    /// The tree is illegal: the message names the line and the node.
     pub fn from_toml(name: &str, text: &str) -> Result<Self, TreeFileError> {
         let at = |(place, message): Fault| TreeFileError { name: name.to_owned(), line: line(text, place.start), message };
         let stem = name.rsplit(['/', '\\']).next().unwrap_or(name);
         Self::of_file(stem.strip_suffix(".toml").unwrap_or(stem), text).map_err(at)
     }
 
-    /// Reads a table of a larger file, whose name and text stand in messages; `stem` names the tree if the table does not.
+    /// Reads a table of a larger file; messages quote the file's name and text. If the table has no
+    /// `name`, the tree is named `stem`.
     ///
     /// # Errors
     /// As [`from_toml`](Self::from_toml).
@@ -93,7 +96,7 @@ impl TreeFile {
         let at = |(place, message): Fault| TreeFileError { name: file.to_owned(), line: line(text, place.start), message };
         let place = table.span();
         Self::of_table(stem, Table::of_table(text, table.into_inner(), place.clone())).map_err(|(fault, message)| {
-            // What is wrong with the table as a whole stands nowhere in it.
+            // A fault of the whole table has no location inside the table.
             at((if fault.is_empty() { place } else { fault }, message))
         })
     }
@@ -131,7 +134,7 @@ impl TreeFile {
         Ok(tree)
     }
 
-    /// What goes to a node.
+    /// Adds the rules and the default flag of a node.
     fn sort(&mut self, node: &FileNode, is_leaf: bool) -> Result<(), Fault> {
         let name = node.name();
         let class = |span| (span, format!("node '{name}': {}", Problem::IsClass));
@@ -160,39 +163,40 @@ impl TreeFile {
         &self.name
     }
 
-    /// The tree, no flow assigned.
+    /// The tree's configuration, without assigned flows.
     pub const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The leaf of a flow, by its first packet's headers; `None` stands for a flow without any, which goes to the default leaf.
+    /// The leaf of a flow, by the headers of its first packet; `None` is a flow without headers and
+    /// goes to the default leaf.
     pub fn leaf(&self, headers: Option<&Headers>) -> &str {
         let matching = headers.and_then(|headers| self.rules.iter().find(|(rule, _)| rule.matches(headers)));
         matching.map_or(&self.default_leaf, |(_, leaf)| leaf)
     }
 
-    /// What a leaf takes priorities for.
+    /// The meaning of priorities at a leaf.
     pub(crate) fn meaning(&self, leaf: &str) -> Priority {
         self.config.nodes().find(|node| node.name == leaf).map_or(Priority::Unread, |node| meaning(&node.spec))
     }
 
-    /// The disciplines that order packets.
+    /// The disciplines at the leaves.
     pub(crate) fn leaves(&self) -> impl Iterator<Item = &Spec> {
         let is_leaf = |name: &String| *name == self.default_leaf || self.rules.iter().any(|(_, leaf)| leaf == name);
         self.config.nodes().filter(move |node| is_leaf(&node.name)).map(|node| &node.spec)
     }
 
-    /// The tree with these flows assigned, numbered from 0, as far as a table goes.
+    /// The tree with these flows assigned, numbered from 0, as far as the table reaches.
     pub(crate) fn with_flows(&self, flows: &[Flow]) -> Config {
         let mut config = self.config.clone();
         for (number, flow) in (0..=FlowId::LARGEST_TABLED.0).zip(flows) {
-            // Leaves that the rules name are there, and the number is in the table.
+            // Cannot fail: leaves named by rules exist, and the number is within the table.
             let _ = config.assign(FlowId(number), self.leaf(flow.headers()));
         }
         config
     }
 
-    /// Leaves that none of these flows goes to.
+    /// Leaves without any of these flows.
     pub(crate) fn idle_leaves(&self, flows: &[Flow]) -> Vec<&str> {
         let met: BTreeSet<&str> = flows.iter().map(|flow| self.leaf(flow.headers())).collect();
         let mut idle: Vec<&str> = Vec::new();
@@ -205,7 +209,7 @@ impl TreeFile {
     }
 }
 
-/// The nodes, the root first and each after its parent.
+/// All nodes from the root down, each after its parent.
 fn from_the_root(nodes: &[FileNode]) -> Result<Vec<&FileNode>, Fault> {
     let mut names = BTreeSet::new();
     for node in nodes {
@@ -241,7 +245,7 @@ fn from_the_root(nodes: &[FileNode]) -> Result<Vec<&FileNode>, Fault> {
     }
 }
 
-/// The way up from a node that does not lead to a root.
+/// The error for a node with a circular chain of parents.
 fn circle(start: &FileNode, nodes: &[FileNode]) -> String {
     let mut way = vec![start.name()];
     while let Some(parent) = nodes.iter().find(|node| Some(&node.name()) == way.last()).and_then(FileNode::parent) {
@@ -295,7 +299,7 @@ impl FileNode {
         })
     }
 
-    /// The error, at the key that it is about.
+    /// The error, located at the faulty key.
     fn fault(&self, error: &TreeError) -> Fault {
         let span = match &error.problem {
             Problem::NotTaken { .. } => self.maxpkt.as_ref().map(Spanned::span),

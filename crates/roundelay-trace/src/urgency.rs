@@ -1,54 +1,54 @@
-//! What packets of a capture carry for disciplines that look at more than flows and lengths: priority, slack, deadline.
+//! Priority, slack and deadline of packets, for disciplines that use more than flows and lengths.
 
 use std::sync::Arc;
 
 use roundelay::schedulers::{Discipline, Priority, Spec, Visitor};
 use roundelay::{Duration, Ecn, FlowId, Instant, Packet, Slack};
 
-/// What a rule says of its flows' packets beside the weight.
+/// Fields that a rule sets on its flows' packets, beside the weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Urgency {
-    /// The class, smaller first; none: that of the packet's code point.
+    /// The class, smaller first; none: the class of the packet's code point.
     pub priority: Option<u32>,
-    /// Time that a packet may lose in queues.
+    /// Time that a packet may spend in queues.
     pub slack: Duration,
-    /// Time from a packet's arrival to when its receiver needs it; none: it has no deadline.
+    /// Time from a packet's arrival to its deadline at the receiver; none: no deadline.
     pub deadline: Option<Duration>,
 }
 
-/// A packet as it comes.
+/// An arriving packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offer {
     pub(crate) len: u32,
     pub(crate) ecn: Ecn,
-    /// Differentiated Services code point; 0 where there is none.
+    /// Differentiated Services code point; 0 if absent.
     pub(crate) dscp: u8,
 }
 
 impl Offer {
-    /// The class of a packet without a rule of its own: 0 for the class selector CS7 down to 7 for best effort. Older equipment reads the
-    /// same three bits as precedence (RFC 2474, section 4.2.2).
+    /// The class of a packet without a rule: 0 for the class selector CS7 down to 7 for best
+    /// effort. Older equipment reads the same three bits as precedence (RFC 2474, section 4.2.2).
     const fn class(self) -> u32 {
         7 - (self.dscp as u32 >> 3)
     }
 
-    /// Whether its code point asks for more than best effort.
+    /// Whether the code point asks for more than best effort.
     pub(crate) const fn is_classified(self) -> bool {
         self.class() < 7
     }
 }
 
-/// What packets of a capture carry for disciplines that go by it.
+/// Fields carried by the packets of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Carried {
-    /// Some packet is of another class than best effort, by its code point or a rule.
+    /// Some packet has a class other than best effort, by code point or rule.
     pub(crate) classes: bool,
     pub(crate) slack: bool,
     pub(crate) deadlines: bool,
 }
 
 impl Carried {
-    /// Takes note of what a flow's packets carry by its rule.
+    /// Adds the fields that a rule sets on a flow's packets.
     pub(crate) fn add(&mut self, urgency: Urgency) {
         self.classes |= urgency.priority.is_some();
         self.slack |= urgency.slack > Duration::ZERO;
@@ -56,23 +56,23 @@ impl Carried {
     }
 }
 
-/// What is known of rules and flows beside what events tell. Cheap to clone.
+/// Known facts about rules and flows, beside the events. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Known {
-    /// By the place of a rule.
+    /// Indexed by rule.
     pub(crate) urgencies: Arc<[Urgency]>,
-    /// Bytes of each flow in the whole capture; empty unless a discipline asks for them.
+    /// Bytes of each flow in the whole capture; empty unless a discipline needs sizes.
     pub(crate) sizes: Arc<[u64]>,
 }
 
 impl Known {
-    /// What a flow's rule says.
+    /// Fields set by a flow's rule.
     pub(crate) fn urgency(&self, rule: RulePlace) -> Urgency {
         self.urgencies.get(rule.0 as usize).copied().unwrap_or_default()
     }
 }
 
-/// The place of the rule that decides for a flow.
+/// Index of the rule that decides for a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RulePlace(u32);
 
@@ -84,7 +84,7 @@ impl RulePlace {
     }
 }
 
-/// Writes onto packets what a discipline reads.
+/// Sets the fields of packets that a discipline reads.
 pub(crate) struct Marker {
     meaning: Priority,
     known: Known,
@@ -94,14 +94,14 @@ pub(crate) struct Marker {
 #[derive(Clone, Copy, Default)]
 struct Flow {
     urgency: Urgency,
-    /// What priorities are taken for where this flow goes, if not what the discipline takes them for.
+    /// Meaning of priorities at this flow's leaf, if different from the discipline's.
     meaning: Option<Priority>,
-    /// Bytes that have come.
+    /// Bytes arrived.
     came: u64,
 }
 
 impl Marker {
-    /// For a discipline that takes priorities for this.
+    /// A marker for a discipline with this meaning of priorities.
     pub(crate) const fn new(meaning: Priority, known: Known) -> Self {
         Self { meaning, known, flows: Vec::new() }
     }
@@ -117,7 +117,7 @@ impl Marker {
         self.flow(flow).urgency = self.known.urgency(rule);
     }
 
-    /// This flow goes to a leaf that takes priorities for this.
+    /// The flow goes to a leaf with this meaning of priorities.
     pub(crate) fn take_for(&mut self, flow: FlowId, meaning: Priority) {
         self.flow(flow).meaning = Some(meaning);
     }
@@ -138,17 +138,18 @@ impl Marker {
     }
 }
 
-/// More than a priority can tell is the most that it can.
+/// The byte count as a priority, limited to the largest `u32`.
 fn saturated(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
-/// Whether a discipline wants to know, of a flow's first packet, what the capture's last one will tell.
+/// Whether a discipline needs flow sizes at the first packet, known only after reading the whole
+/// capture.
 pub(crate) fn reads_sizes(spec: &Spec) -> bool {
     matches!(meaning(spec), Priority::FlowSize | Priority::Remaining)
 }
 
-/// What a discipline takes priorities for.
+/// The meaning of priorities for a discipline.
 pub(crate) fn meaning(spec: &Spec) -> Priority {
     struct Meaning;
     impl Visitor for Meaning {

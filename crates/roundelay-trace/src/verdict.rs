@@ -1,9 +1,10 @@
-//! Which discipline serves the traffic best, and why, in plain sentences.
+//! Verdict: the best discipline for this traffic, with reasons in plain sentences.
 //!
-//! Flows that ask for less than their fair share of the link (the light ones) are who a queue can hurt or spare: they did nothing to make it
-//! long. The best discipline is the one that does least harm to them, of those that a real port could have (`standing.rs`). Where several do
-//! about equally well, one that Linux has is preferred, then the one that does least harm to all packets together, then one that keeps the
-//! order of packets, then the one that needs least memory.
+//! Light flows (flows below their fair share of the link) can be hurt or spared by a queue: the
+//! backlog is not their doing. The best discipline does least harm to light flows, among the
+//! disciplines suitable for a real port (`standing.rs`). If several are about equal, a discipline
+//! available on Linux is preferred, then least harm to all packets together, then keeping the order
+//! of packets, then least memory.
 
 use std::cmp::Ordering;
 
@@ -15,38 +16,41 @@ use crate::comparison::{Comparison, DisciplineResult, Outcome};
 use crate::preference::Preference;
 use crate::standing::Standing;
 
-/// Harm that differs by less than this factor is the same.
+/// Harms with a ratio below this factor count as equal.
 pub(crate) const NOTABLE: f64 = 1.25;
-/// A flow whose delay differs by more than this factor is named, even if what is typical does not differ.
+/// A flow is named if its delay differs by more than this factor, even if typical delays are equal.
 const STRIKING: f64 = 4.0;
-/// Waiting no longer than this, beside the transmission itself, does not matter to anybody.
+/// Negligible waiting time, beside the transmission itself.
 const NEGLIGIBLE_SECONDS: f64 = 0.005;
-/// A sender's shortest wait before it sends again (RFC 6298, section 2.4).
+/// A sender's minimum retransmission timeout (RFC 6298, section 2.4).
 const SHORTEST_RETRY: f64 = 1.0;
-/// No loss is worse than to get packets this late: the longest wait may be cut to it (RFC 6298, section 2.5).
+/// Maximum harm by loss: the longest timeout may be limited to this (RFC 6298, section 2.5).
 const LONGEST_RETRY: f64 = 60.0;
 
-/// What a discipline did, in seconds.
+/// Harm of a discipline, in seconds.
 pub(crate) struct Harm {
-    /// To the flows that ask for little. What a typical one suffers: the geometric mean over those flows, each counting alike however much it
-    /// sends. A few that are locked out hardly show in it, so it is no less than what the loss of all their packets together comes to.
+    /// Harm to light flows. The typical harm is the geometric mean over the flows, each with equal
+    /// weight at any rate. A few starved flows hardly change the mean, so the harm is at least
+    /// `light_p99` plus the cost of the total loss of light packets.
     pub(crate) light: f64,
-    /// To all packets together.
+    /// Harm to all packets together.
     pub(crate) total: f64,
 }
 
-/// How long a sender waits on average before a packet is through, of which this fraction is lost: a second, twice as long after each further
-/// loss (RFC 6298, section 5.5), which is p + 2 p^2 + 4 p^3 + .. = p / (1 - 2 p). If half of them are lost there is no end to it.
+/// Average wait of a sender until a packet is delivered, if this fraction is lost: one second,
+/// doubled after each further loss (RFC 6298, section 5.5), or
+/// `p + 2 p^2 + 4 p^3 + .. = p / (1 - 2 p)`. Infinite for a loss of half or more, so limited.
 fn retries(loss: f64) -> f64 {
     if loss < 0.5 { (SHORTEST_RETRY * loss / (1.0 - 2.0 * loss)).min(LONGEST_RETRY) } else { LONGEST_RETRY }
 }
 
-/// The 99th percentile of delay, and what losses come to.
+/// The 99th percentile of delay plus the cost of losses.
 fn harm_of(outcome: &Outcome) -> f64 {
     outcome.delay.map_or(0.0, |delay| delay.p99) + retries(outcome.loss)
 }
 
-/// To all packets together, some of which must be lost if they are more than the link can carry: each loss counts as one wait.
+/// Harm to all packets together. Overload makes some losses unavoidable: each loss counts as one
+/// timeout.
 fn total_harm(outcome: &Outcome) -> f64 {
     outcome.delay.map_or(LONGEST_RETRY, |delay| delay.p99 + SHORTEST_RETRY * outcome.loss)
 }
@@ -60,7 +64,7 @@ impl Harm {
     }
 }
 
-/// The index of the best discipline and two or three sentences on why.
+/// The index of the best discipline, and two or three sentences with the reasons.
 pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize, Vec<String>) {
     let flows = &comparison.flows;
     let light: Vec<_> = (0..flows.len()).filter(|flow| flows[*flow].light).collect();
@@ -100,7 +104,8 @@ pub(crate) fn verdict(comparison: &Comparison, standings: &[Standing]) -> (usize
     )
 }
 
-/// The flow for which it makes most difference who serves it, if that is much. Only flows that get something through everywhere.
+/// The flow whose p99 differs most between disciplines, if by more than `STRIKING`. Only flows that
+/// get packets through everywhere.
 fn standout(comparison: &Comparison, negligible: f64) -> Option<String> {
     let results = &comparison.disciplines;
     let waits = |flow: usize| results.iter().map(move |result| result.flows[flow].outcome.delay.map(|delay| delay.p99));
@@ -127,22 +132,22 @@ fn standout(comparison: &Comparison, negligible: f64) -> Option<String> {
     ))
 }
 
-/// What Linux calls by the same name.
+/// Note on a different Linux discipline of the same name.
 fn namesake(name: &str) -> &'static str {
     if name == "fq" { ", which is not what Linux calls fq" } else { "" }
 }
 
-/// The time that the longest packet of the capture takes on the link, seconds.
+/// Transmission time of the longest packet of the capture, seconds.
 fn longest_transmission(comparison: &Comparison) -> f64 {
     comparison.capture.longest_packet as f64 * 8.0 / comparison.link_rate as f64
 }
 
-/// The largest value over the smallest.
+/// The largest value divided by the smallest.
 fn spread(values: impl Iterator<Item = f64> + Clone) -> f64 {
     values.clone().fold(0.0, f64::max) / values.fold(f64::INFINITY, f64::min)
 }
 
-/// Those that may be recommended; all of them if none may.
+/// Disciplines that may be recommended; all disciplines if none may.
 fn fit(standings: &[Standing]) -> Vec<usize> {
     let free: Vec<_> = (0..standings.len()).filter(|index| standings[*index].obstacle.is_none()).collect();
     if free.is_empty() { (0..standings.len()).collect() } else { free }
@@ -160,13 +165,14 @@ fn best(results: &[DisciplineResult], harms: &[Harm], standings: &[Standing], fi
     good.min_by(order).unwrap_or(0)
 }
 
-/// Compares two harms on a scale whose steps are notable ones, so that the order stays transitive.
+/// Compares two harms on a logarithmic scale with steps of `NOTABLE`, which keeps the order
+/// transitive.
 pub(crate) fn notably(a: f64, b: f64) -> Ordering {
     let step = |harm: f64| (harm.max(1e-9).ln() / NOTABLE.ln()).round();
     step(a).total_cmp(&step(b))
 }
 
-/// One that keeps order, that Linux has, that needs little memory.
+/// The plainest discipline: keeps order, available on Linux, little memory.
 fn simplest(results: &[DisciplineResult], standings: &[Standing], fit: &[usize]) -> usize {
     let plainness = |index: &usize| {
         let Standing { on_linux, keeps_order, .. } = standings[*index];
@@ -179,7 +185,8 @@ pub(crate) fn memory(result: &DisciplineResult) -> usize {
     result.fixed_bytes + result.flows.len() * result.bytes_per_flow
 }
 
-/// The first of those that do most harm, if it is notably more than the best does. What nobody would have is no reproach to the best.
+/// The first discipline with the most harm, if notably more than the best one's. Compares only
+/// disciplines that may be recommended, if there are several.
 fn worst(harms: &[Harm], best: usize, fit: &[usize]) -> Option<usize> {
     let rivals: Vec<_> = if fit.len() > 1 { fit.to_vec() } else { (0..harms.len()).collect() };
     let worst = rivals.into_iter().rev().max_by(|a, b| harms[*a].light.total_cmp(&harms[*b].light))?;
@@ -204,7 +211,7 @@ fn praise(winner: &DisciplineResult, light: usize, alone: bool) -> String {
     format!("{what} of {who}, 99% of the packets that get through take no more than {within}, and {lost} of such flows' packets are lost.")
 }
 
-/// None where there are no such flows.
+/// None without light flows.
 fn blame(loser: &DisciplineResult, winner: &DisciplineResult, one_queue: bool) -> Option<String> {
     let spec = &loser.spec;
     let least = winner.light_p99?;
@@ -238,7 +245,8 @@ fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<Strin
     let buffers = "The disciplines had different buffers; --buffer gives all the same.".to_owned();
     let is_short = winner.total.loss > 0.01;
     let unlike = results.iter().any(|result| result.limit != winner.limit);
-    // A short buffer is no merit of the discipline; where little is lost it has not decided.
+    // A short buffer is no merit of the discipline; without buffer drops the buffer has not
+    // decided.
     let decided = results.iter().any(|result| result.total.drops.full + result.total.drops.pushed_out > 0);
     [is_short.then_some(loss), (late > 0).then_some(order), (unlike && decided).then_some(buffers)].into_iter().flatten().collect()
 }
@@ -263,7 +271,7 @@ pub(crate) fn percent(fraction: f64) -> String {
 mod tests {
     use super::*;
 
-    /// The fractions that are lost once, twice, ... times the wait that follows.
+    /// The fractions lost once, twice, ... times the following wait.
     #[test]
     fn losses_come_to_what_a_sender_waits() {
         for percent in 0..45 {

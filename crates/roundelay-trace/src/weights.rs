@@ -1,7 +1,7 @@
-//! Which flows get a larger share: rules such as `dst port 443 = 10`.
+//! Weight rules for flows, such as `dst port 443 = 10`.
 //!
-//! A rule is one or more conditions joined with `and`, then `=` and a weight from 1 to 1024. Conditions are written as pcap-filter's
-//! primitives:
+//! A rule is one or more conditions joined with `and`, then `=` and a weight from 1 to 1024.
+//! Conditions have the syntax of pcap-filter's primitives:
 //!
 //! | condition | matches |
 //! |---|---|
@@ -10,7 +10,8 @@
 //! | `proto udp`, `proto 17`, `udp` | packets of a protocol; before a port or an address, `and` may be left out: `udp dst port 53` |
 //! | `dscp 46`, `dscp ef` | packets of a Differentiated Services code point |
 //!
-//! The first rule that matches decides; if none does, the default weight. In a file the same rules stand as TOML:
+//! The first matching rule decides; without a match, the default weight applies. A file has the
+//! same rules as TOML:
 //!
 //! ```toml
 //! default = 1
@@ -23,8 +24,8 @@
 //! deadline = "50ms"
 //! ```
 //!
-//! The last three are for disciplines that look at classes, slack or deadlines. A rule may say any of the four, and says at least one; one
-//! without a weight leaves its flows the default weight.
+//! The last three keys are for disciplines that use classes, slack or deadlines. A rule sets at
+//! least one of the four values; flows of a rule without a weight have the default weight.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -42,7 +43,7 @@ use crate::urgency::Urgency;
 /// The legal weights.
 const WEIGHTS: RangeInclusive<u32> = 1..=1024;
 
-/// Rules in the order in which they are tried, and the weight of what none of them matches.
+/// Rules in the order of evaluation, and the default weight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WeightRules {
     rules: Vec<WeightRule>,
@@ -65,7 +66,7 @@ enum Condition {
     Network(Side, Network),
 }
 
-/// Which end of a packet's way is meant.
+/// The end of a packet's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Source,
@@ -73,7 +74,7 @@ enum Side {
     Either,
 }
 
-/// All addresses that begin with the first `prefix` bits of `address`; its other bits are 0.
+/// All addresses with the same first `prefix` bits as `address`; the other bits of `address` are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Network {
     address: IpAddr,
@@ -81,7 +82,7 @@ struct Network {
 }
 
 impl WeightRules {
-    /// Reads one rule, conditions and weight: `dst port 443 = 10`.
+    /// Reads one rule with conditions and weight: `dst port 443 = 10`.
     pub fn parse_rule(text: &str) -> Result<WeightRule, RuleError> {
         let mut parser = Parser::new(text);
         let conditions = parser.conditions()?;
@@ -91,7 +92,7 @@ impl WeightRules {
         Ok(WeightRule { conditions, weight: Some(weight), urgency: Urgency::default() })
     }
 
-    /// Reads a file of rules in TOML; `name` stands in messages.
+    /// Reads a file of rules in TOML; `name` appears in messages.
     pub fn from_toml(name: &str, text: &str) -> Result<Self, WeightsError> {
         Self::of_file(text).map_err(|(place, message)| WeightsError { name: name.to_owned(), line: line(text, place.start), message })
     }
@@ -108,38 +109,40 @@ impl WeightRules {
         Ok(rules)
     }
 
-    /// Adds a rule that is tried after all the others.
+    /// Adds a rule after all others.
     pub fn push(&mut self, rule: WeightRule) {
         self.rules.push(rule);
     }
 
-    /// Adds a rule that is tried before all the others.
+    /// Adds a rule before all others.
     pub fn push_first(&mut self, rule: WeightRule) {
         self.rules.insert(0, rule);
     }
 
-    /// The rules, in the order in which they are tried.
+    /// The rules, in order of evaluation.
     pub fn rules(&self) -> &[WeightRule] {
         &self.rules
     }
 
-    /// The weight of a flow, 1 to 1024, by its first packet's headers; `None` stands for a flow without any, which gets the default.
+    /// The weight of a flow, 1 to 1024, by the headers of its first packet; `None` is a flow
+    /// without headers and has the default weight.
     pub fn weight(&self, headers: Option<&Headers>) -> u32 {
         self.place(headers).and_then(|place| self.rules[place].weight).unwrap_or(self.default)
     }
 
-    /// The weight of flows that no rule gives one.
+    /// The weight of flows without a weight rule.
     pub(crate) const fn default_weight(&self) -> u32 {
         self.default
     }
 
-    /// The weight of a code point of which no packet has been seen: rules that go by more than it do not count.
+    /// The weight of a code point before its first packet: only rules with no other condition
+    /// count.
     pub(crate) fn weight_of_code_point(&self, dscp: u8) -> u32 {
         let of_it = |rule: &&WeightRule| rule.conditions.iter().all(|condition| *condition == Condition::CodePoint(dscp));
         self.rules.iter().find(of_it).and_then(|rule| rule.weight).unwrap_or(self.default)
     }
 
-    /// The place in [`rules`](Self::rules) of the rule that decides.
+    /// The index in [`rules`](Self::rules) of the deciding rule.
     pub fn place(&self, headers: Option<&Headers>) -> Option<usize> {
         headers.and_then(|headers| self.rules.iter().position(|rule| rule.matches(headers)))
     }
@@ -153,7 +156,7 @@ impl Default for WeightRules {
 }
 
 impl WeightRule {
-    /// Conditions alone, such as `dst port 443`, for those who sort flows by them.
+    /// Reads conditions without a weight, such as `dst port 443`, for trees.
     pub(crate) fn matching(text: &str) -> Result<Self, RuleError> {
         Ok(Self { conditions: parse_conditions(text)?, weight: None, urgency: Urgency::default() })
     }
@@ -175,17 +178,17 @@ impl WeightRule {
         Ok(Self { conditions, weight, urgency: Urgency { priority, slack: slack.unwrap_or(Duration::ZERO), deadline } })
     }
 
-    /// Whether a packet fulfils all its conditions.
+    /// Whether a packet meets all conditions.
     pub fn matches(&self, headers: &Headers) -> bool {
         self.conditions.iter().all(|condition| condition.matches(headers))
     }
 
-    /// What it says of the packets of its flows.
+    /// Priority, slack and deadline set by the rule.
     pub fn urgency(&self) -> Urgency {
         self.urgency
     }
 
-    /// The weight that it gives, 1 to 1024; none: the default of the rules that it is among.
+    /// The rule's weight, 1 to 1024; none: the default weight.
     pub fn weight(&self) -> Option<u32> {
         self.weight
     }
@@ -222,7 +225,7 @@ impl Side {
 }
 
 impl Network {
-    /// `address` itself, or a network if a prefix length follows; says what is wrong otherwise.
+    /// Parses an address, or a network if a prefix length follows; the error is the expected text.
     fn parse(text: &str) -> Result<Self, String> {
         let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
         let address: IpAddr = address.parse().map_err(|_| "an address such as 10.0.0.1, 10.0.0.0/8 or 2001:db8::1".to_owned())?;
@@ -259,7 +262,7 @@ fn truncate(address: IpAddr, prefix: u8) -> IpAddr {
     }
 }
 
-/// Reads a rule without its weight.
+/// Reads the conditions of a rule.
 fn parse_conditions(text: &str) -> Result<Vec<Condition>, RuleError> {
     let mut parser = Parser::new(text);
     let conditions = parser.conditions()?;
@@ -267,11 +270,11 @@ fn parse_conditions(text: &str) -> Result<Vec<Condition>, RuleError> {
     Ok(conditions)
 }
 
-/// Walks over a rule's words.
+/// Parser over the words of a rule.
 struct Parser<'a> {
     rule: &'a str,
     words: Vec<Word<'a>>,
-    /// The word that comes next.
+    /// Index of the next word.
     at: usize,
 }
 
@@ -299,7 +302,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// One condition. True if it was the name of a protocol alone, which may qualify what follows.
+    /// Parses one condition. True for the bare name of a protocol, which may qualify the next
+    /// condition.
     fn condition(&mut self, conditions: &mut Vec<Condition>) -> Result<bool, RuleError> {
         const EXPECTED: &str = "src, dst, host, net, port, portrange, proto, dscp or a protocol such as tcp";
         let word = self.next(EXPECTED)?;
@@ -318,7 +322,7 @@ impl<'a> Parser<'a> {
         Ok(protocol_number(word.text).is_some())
     }
 
-    /// What follows `src` or `dst`: a port, or an address.
+    /// The rest of a condition after `src` or `dst`: a port or an address.
     fn of_side(&mut self, side: Side) -> Result<Condition, RuleError> {
         if self.take("port") {
             return Ok(Condition::Port(side, self.value("a port: 0 to 65535", |text| text.parse().ok().map(|port: u16| port..=port))?));
@@ -335,7 +339,7 @@ impl<'a> Parser<'a> {
             .map_err(|wanted| self.error(word, if looks_like_address { &wanted } else { expected }))
     }
 
-    /// The next word, if `read` makes something of it.
+    /// The next word, converted by `read`.
     fn value<T>(&mut self, expected: &str, read: impl Fn(&str) -> Option<T>) -> Result<T, RuleError> {
         let word = self.next(expected)?;
         read(word.text).ok_or_else(|| self.error(word, expected))
@@ -352,20 +356,20 @@ impl<'a> Parser<'a> {
         Ok(word)
     }
 
-    /// Takes the next word if it is this one.
+    /// Skips the next word if equal to `text`.
     fn take(&mut self, text: &str) -> bool {
         let found = self.words.get(self.at).is_some_and(|word| word.text == text);
         self.at += usize::from(found);
         found
     }
 
-    /// The next word must be this one.
+    /// Expects this word.
     fn word(&mut self, text: &str, expected: &str) -> Result<(), RuleError> {
         let word = self.next(expected)?;
         if word.text == text { Ok(()) } else { Err(self.error(word, expected)) }
     }
 
-    /// No word must follow.
+    /// Expects the end of the rule.
     fn end(&mut self, expected: &str) -> Result<(), RuleError> {
         match self.words.get(self.at) {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! Legal captures, of every format and variant, give their packets.
+//! Legal captures of every format and variant give their packets.
 
 mod common;
 
@@ -188,7 +188,8 @@ fn simple_packets_are_snapped_and_have_the_time_of_the_one_before() {
 #[test]
 fn blocks_without_packets_are_counted_and_passed_over() {
     let mut file = plain_pcapng();
-    // Name resolution, statistics, secrets, custom, and a number that nobody has taken; one longer than the read buffer.
+    // Name resolution, statistics, secrets, custom, and an unassigned number; one block is longer
+    // than the read buffer.
     for kind in [4, 5, 10, 0xbad, 0x4000_0bad, 0x7fff_ffff] {
         file.extend(block(Little, kind, &[1; 7]));
     }
@@ -223,7 +224,7 @@ fn position_and_size_tell_the_progress() {
 
 #[test]
 fn a_long_capture_passes_through_a_small_window() {
-    // 40 MB of records that straddle the ends of the window.
+    // 40 MB of records across the ends of the window.
     let one = record(Little, 1, 0, &[7; 997]);
     let count = 40_000_000 / one.len() as u64;
     let file = io::Cursor::new(plain_pcap()).chain(Repeat { piece: one, at: 0, left: count });
@@ -234,7 +235,7 @@ fn a_long_capture_passes_through_a_small_window() {
     assert_eq!(capture.notes().packets, count);
 }
 
-/// The same bytes again and again.
+/// A reader that repeats the same bytes.
 struct Repeat {
     piece: Vec<u8>,
     at: usize,
@@ -256,7 +257,7 @@ impl Read for Repeat {
     }
 }
 
-/// Gives at most so many bytes at a time, and is interrupted now and then.
+/// Returns at most `most` bytes per read, and is interrupted now and then.
 struct Drip {
     bytes: io::Cursor<Vec<u8>>,
     most: usize,
@@ -274,7 +275,7 @@ impl Read for Drip {
     }
 }
 
-/// Seconds, microseconds (up to two seconds of them) and bytes.
+/// Seconds, microseconds (up to two seconds) and bytes.
 type Packets = Vec<(u32, u32, Vec<u8>)>;
 
 fn any_packets() -> impl Strategy<Value = Packets> {

@@ -1,4 +1,4 @@
-//! Headers of every kind are read, and packets find their flows.
+//! Header parsing of every kind of packet, and classification into flows.
 
 mod common;
 
@@ -23,7 +23,7 @@ fn v4(address: [u8; 4]) -> IpAddr {
     address.into()
 }
 
-/// What `udp4` and `udp6` must be read as, below any link layer.
+/// Expected headers of `udp4` and `udp6`, below any link layer.
 fn assert_udp(link: LinkType, frame: &[u8]) {
     let headers = parse(link, frame).unwrap_or_else(|reason| panic!("{link}: {reason}"));
     assert_eq!((headers.protocol, headers.source_port, headers.destination_port, headers.ports), (UDP, 5353, 53, Ports::Present), "{link}");
@@ -100,7 +100,7 @@ fn ipv4_options_are_passed_over() {
 
 #[test]
 fn ipv6_extension_headers_are_passed_over() {
-    // Hop-by-hop, routing, destination options, each of eight bytes but the first, which has 16.
+    // Hop-by-hop, routing and destination options: the first has 16 bytes, the others eight.
     let extensions = [&[43, 1][..], &[0; 14], &[60, 0, 0, 0, 0, 0, 0, 0], &[UDP, 0, 0, 0, 0, 0, 0, 0], &ports(5353, 53)].concat();
     assert_udp(LinkType::RAW, &ipv6(0, 0, v6(1), v6(2), &extensions));
     // A fragment header of a whole datagram (RFC 6946), and an authentication header.
@@ -169,7 +169,8 @@ fn all_fragments_of_a_datagram_meet_in_one_flow() {
 
 #[test]
 fn ipv6_fragments_agree_on_what_their_fragment_header_announces() {
-    // Destination options follow the fragment header: only the first fragment holds them. The hop-by-hop header precedes it in all.
+    // Destination options follow the fragment header, only in the first fragment. The hop-by-hop
+    // header precedes the fragment header in all fragments.
     let fragment = |offset_and_more: u8, rest: &[u8]| {
         ipv6(0, 0, v6(1), v6(2), &[&[44, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, offset_and_more, 0, 0, 0, 9][..], rest].concat())
     };
@@ -182,14 +183,15 @@ fn ipv6_fragments_agree_on_what_their_fragment_header_announces() {
 
 #[test]
 fn what_precedes_an_ipv6_fragment_header_is_passed_over() {
-    // Hop-by-hop options of 16 bytes, an authentication header of 12, the fragment header: all units of length differ.
+    // Hop-by-hop options of 16 bytes, an authentication header of 12, the fragment header: all
+    // units of length differ.
     let before = [&[51, 1][..], &[0; 14], &[44, 1], &[0; 10]].concat();
     let packet = ipv6(0, 0, v6(1), v6(2), &[&before[..], &[UDP, 0, 0, 16, 0, 0, 0, 9], &[7; 8]].concat());
     let headers = parse(LinkType::RAW, &packet).unwrap();
     assert_eq!((headers.protocol, headers.ports), (UDP, Ports::Fragment));
 }
 
-/// IPv4's authentication header stands in the first fragment only.
+/// IPv4's authentication header is in the first fragment only.
 #[test]
 fn ipv4_fragments_with_an_authentication_header_agree() {
     let mut classifier = Classifier::new(FlowBy::FiveTuple);
@@ -312,7 +314,7 @@ fn protocols_and_code_points_have_names() {
 }
 
 proptest! {
-    /// The table agrees with the obvious way to find flows: search a list.
+    /// The table agrees with a linear search in a list.
     #[test]
     fn equal_headers_are_one_flow(packets in prop::collection::vec((0..3_u8, 0..3_u8, 0..3_u16, 0..3_u16, any::<bool>()), 0..60)) {
         let mut classifier = Classifier::new(FlowBy::FiveTuple);

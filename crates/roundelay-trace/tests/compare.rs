@@ -1,4 +1,5 @@
-//! The main job as a library: what goes in comes out, counted; the yardsticks measure what they say; odd captures do no harm.
+//! Comparison through the library: packets are conserved, figures are correct, odd captures do no
+//! harm.
 
 mod common;
 
@@ -18,10 +19,11 @@ use roundelay_trace::{
 
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MILLISECOND;
-/// Ethernet, IPv4 and UDP headers: what is captured of each packet.
+/// Captured bytes of each packet: Ethernet, IPv4 and UDP headers.
 const HEADERS: u32 = 42;
 
-/// A packet to be captured: nanoseconds, flow (its UDP destination port less 1000), bytes on the wire.
+/// A packet of a capture: nanoseconds, flow (the UDP destination port minus 1000), bytes on the
+/// wire.
 #[derive(Debug, Clone, Copy)]
 struct Sample {
     at: u64,
@@ -38,7 +40,7 @@ fn steady(start: u64, interval: u64, count: u64, flow: u16, len: u32) -> Vec<Sam
     (0..count).map(|number| sample(start + number * interval, flow, len)).collect()
 }
 
-/// Several flows' packets in the order of time; those of one instant stay in the order given.
+/// Several flows' packets in order of time; simultaneous packets stay in the given order.
 fn merged(flows: impl IntoIterator<Item = Vec<Sample>>) -> Vec<Sample> {
     let mut all: Vec<_> = flows.into_iter().flatten().collect();
     all.sort_by_key(|sample| sample.at);
@@ -82,7 +84,7 @@ fn try_run(bytes: Vec<u8>, options: &Options) -> Result<Comparison, CompareError
     compare(Capture::from_reader("t.pcap", Cursor::new(bytes))?, options, &mut ())
 }
 
-/// Compares, and checks what holds for every comparison.
+/// Compares, and checks the invariants of every comparison.
 fn run(samples: &[Sample], options: &Options) -> Comparison {
     let comparison = try_run(write(samples), options).unwrap();
     assert_sound(&comparison);
@@ -134,7 +136,7 @@ fn assert_bounds_kept(comparison: &Comparison, place: &str) {
     }
 }
 
-/// No figure is infinite or not a number, which JSON cannot hold.
+/// Every figure is finite: JSON has no infinity or NaN.
 fn assert_finite(comparison: &Comparison) {
     for flow in &comparison.flows {
         assert!(flow.offered_rate.is_finite() && flow.fair_rate.is_finite(), "{}: {} {}", flow.label, flow.offered_rate, flow.fair_rate);
@@ -153,7 +155,7 @@ fn assert_sound(comparison: &Comparison) {
     assert!(!comparison.verdict.sentences.is_empty() && comparison.verdict.best < comparison.disciplines.len());
 }
 
-/// Keeps what becomes of each packet, by discipline.
+/// Stores the fate of each packet, by discipline.
 #[derive(Default)]
 struct Keeper(Vec<Arc<Mutex<Vec<PacketRecord>>>>);
 
@@ -185,7 +187,7 @@ fn records(samples: &[Sample], options: &Options) -> Vec<Vec<PacketRecord>> {
     keeper.0.iter().map(|kept| kept.lock().unwrap().clone()).collect()
 }
 
-/// Small numbers that look random: SplitMix64.
+/// Small pseudo-random numbers: SplitMix64.
 struct Random(u64);
 
 impl Random {
@@ -205,7 +207,8 @@ impl Random {
     }
 }
 
-/// Flows that come and go: bursts, pauses between packets of one burst, silences in which flows leave, superframes here and there.
+/// Flows that come and go: bursts, pauses between packets of one burst, silences in which flows
+/// leave, superframes here and there.
 fn random_samples(random: &mut Random) -> Vec<Sample> {
     let (flows, longest) = (1 + random.below(12), random.pick(&[200, 1514, 1514, 9000, 65_536]));
     let (pace, mut at) = (random.pick(&[10_000, 200_000, 5 * MILLISECOND]), 0);
@@ -223,7 +226,8 @@ fn random_samples(random: &mut Random) -> Vec<Sample> {
     samples
 }
 
-/// Deep queues of many flows that fall silent about as long as it takes to leave, and return while their packets wait.
+/// Deep queues of many flows with silences close to the flow timeout; flows return while their
+/// packets wait.
 fn stormy_samples(random: &mut Random) -> Vec<Sample> {
     let mut samples = Vec::new();
     let (flows, span) = (random.pick(&[2, 3, 8]), random.pick(&[1, 5, 15]) * SECOND);
@@ -331,7 +335,7 @@ fn limits_hold_the_disciplines_own_before_the_common_one() {
         let comparison = run(&burst, &options);
         (comparison.disciplines[0].total.packets, comparison.disciplines[0].limit.clone())
     };
-    // All of them arrive before the link picks one.
+    // All packets arrive before the link picks one.
     assert_eq!(with(Some(Limit::of_packets(10)), "fifo"), (10, "10p".to_owned()));
     assert_eq!(with(Some(Limit::of_bytes(5_500)), "qfq"), (5, "5500b".to_owned()));
     assert_eq!(with(Some(Limit::of_packets(10)), "drr limit 20"), (20, "20p".to_owned()));
@@ -348,7 +352,8 @@ fn weights_share_the_link_and_fifo_does_not_know_them() {
     let mut options = options("8mbit", specs(&texts));
     options.buffer = Some(Limit::UNBOUNDED);
     options.weights = weights(&["dst port 1000 = 3"]);
-    // While both wait, that is until the heavy flow's last packet came: 8 Mbit/s send 4000 of these packets in these 4 seconds.
+    // While both wait, until the heavy flow's last arrival: 8 Mbit/s send 4000 of these packets in
+    // 4 seconds.
     let share = |kept: &[PacketRecord]| {
         let sent = kept.iter().filter(|r| matches!(r.fate, PacketFate::Sent { end, .. } if end <= Instant::from_nanos(4 * SECOND)));
         sent.fold([0_i64; 2], |mut sums, r| {
@@ -362,7 +367,7 @@ fn weights_share_the_link_and_fifo_does_not_know_them() {
             assert!((heavy - light).abs() <= 1000, "fifo: {heavy} and {light}");
             continue;
         }
-        // One turn of drr is 3 quanta; the first packets find no rival.
+        // One turn of drr is 3 quanta; the first packets have no rival.
         let slack = if *text == "drr" { 4 * 1514 } else { 4 * 1000 };
         assert!((heavy - 3 * light).abs() <= slack, "{text}: {heavy} and {light}");
     }
@@ -395,12 +400,13 @@ fn wf2q_plus_lags_no_packet_behind_the_fluid_server() {
     assert!(fifo > 10_000.0, "{fifo}");
 }
 
-/// The verdict's sentences for samples on a link of 8 Mbit/s, where a packet of 1000 bytes takes a millisecond.
+/// The verdict's sentences for samples on a link of 8 Mbit/s, where a packet of 1000 bytes takes a
+/// millisecond.
 fn verdict_of(samples: &[Sample], texts: &[&str]) -> String {
     run(samples, &options("8mbit", specs(texts))).verdict.sentences.join(" ")
 }
 
-/// Two greedy flows that ask for three times the link, and a small one.
+/// Two greedy flows with three times the link's rate, and a small flow.
 fn overload() -> Vec<Sample> {
     let greedy = |flow| steady(0, 666_000, 3000, flow, 1000);
     merged([greedy(0), greedy(1), steady(3 * MILLISECOND, 20 * MILLISECOND, 100, 2, 200)])
@@ -418,7 +424,7 @@ fn a_lone_packet_is_no_contention_however_slow_the_link() {
     assert!(comparison.verdict.sentences[0].starts_with("Nothing contends"), "{:?}", comparison.verdict.sentences);
 }
 
-/// It was random, for want of memory.
+/// Regression: the verdict was random, because of its small memory.
 #[test]
 fn where_nothing_matters_a_fifo_will_do() {
     let with = |rate: &str, buffer| {
@@ -435,7 +441,8 @@ fn where_nothing_matters_a_fifo_will_do() {
     );
 }
 
-/// Six times what the link can carry: all lose most of it, and differ in how long the rest takes.
+/// Six times the link's rate: all disciplines lose most of the packets, with different delays for
+/// the rest.
 #[test]
 fn losses_that_must_be_do_not_hide_delay() {
     let greedy = |flow| steady(0, 333_000, 6000, flow, 1000);
@@ -488,7 +495,8 @@ fn a_capture_of_an_unknown_link_is_refused_by_name() {
     assert!(error.starts_with("wifi.pcap: headers of link type") && error.contains("105"), "{error}");
 }
 
-/// Two flows that bring a burst each: the one whose packets are due earlier goes first, whichever was seen first.
+/// Two flows with a burst each: the earlier deadline is served first, whichever flow was seen
+/// first.
 #[test]
 fn deadlines_of_rules_reach_the_disciplines_that_read_them() {
     let samples = merged([steady(0, 1, 20, 0, 1000), steady(0, 1, 20, 1, 1000)]);
@@ -521,10 +529,11 @@ fn audit(mut random: Random, samples: &[Sample], weighted: bool, seed: u64) {
     assert_bounds_kept(&comparison, &format!("seed {seed}"));
 }
 
-/// A flow that returned while its packets waited lost what it was behind, though nothing about it had changed.
+/// Regression: a flow returned while its packets waited, and its lag was lost despite unchanged
+/// settings.
 #[test]
 fn bounds_are_kept_by_flows_that_fall_silent_and_return() {
-    // Seed 782 is one that such a loss is seen in.
+    // The loss of a lag shows with seed 782.
     for seed in (0..100).chain([782]) {
         let mut random = Random(seed);
         let samples = stormy_samples(&mut random);
@@ -543,14 +552,15 @@ fn bounds_are_kept_on_forty_thousand_random_captures() {
     (0..40_000).for_each(|seed| compare_at_random(seed, seed % 2 == 0));
 }
 
-/// Weights, if any, and the disciplines that see flows leave while their packets wait.
+/// Optional weights, and disciplines that see flows leave while their packets wait.
 fn let_backlogged_flows_leave(rules: &[&str], specs: Vec<Spec>) {
-    // At 50 kbit/s the burst takes 32 s; both flows fall silent and leave in that time, one returns, and a third comes.
+    // At 50 kbit/s the burst takes 32 s; in this time both flows fall silent and leave, one
+    // returns, and a third arrives.
     let burst = |at, flow, count| steady(at, 0, count, flow, 1000);
     let rival = steady(0, SECOND, 60, 2, 200);
     let samples = merged([burst(0, 0, 100), burst(0, 1, 100), rival, burst(25 * SECOND, 0, 20), burst(50 * SECOND, 3, 20)]);
     let comparison = run(&samples, &Options { weights: weights(rules), buffer: Some(Limit::UNBOUNDED), ..options("50kbit", specs) });
-    // These two have limits of their own beside the buffer's; others drop only to signal congestion.
+    // These two have limits beside the buffer's; others drop only to signal congestion.
     let others = comparison.disciplines.iter().filter(|discipline| discipline.name != "sfq" && discipline.name != "mqfq");
     for discipline in others {
         let drops = &discipline.total.drops;
@@ -568,7 +578,8 @@ fn a_flow_may_leave_while_its_packets_still_wait() {
     let_backlogged_flows_leave(&UNEQUAL, all_specs());
 }
 
-/// Weights of flows that leave and come back: DRR forgot them while packets waited, QFQ counted them twice.
+/// Regression, for flows that leave and return: DRR forgot weights while packets waited, QFQ
+/// counted weights twice.
 #[test]
 fn weights_that_leave_and_return_break_no_bound() {
     const QFQ: [u64; 5] = [3408, 13_140, 15_736, 24_152, 24_223];
@@ -576,7 +587,8 @@ fn weights_that_leave_and_return_break_no_bound() {
     QFQ.into_iter().chain(DRR).for_each(|seed| compare_at_random(seed, true));
 }
 
-/// A promise that grows with the number of flows was held against the flows of the moment with the largest weights, of which there were fewer.
+/// Regression: a bound that grows with the number of flows was computed for the moment with the
+/// largest weights, when fewer flows were present.
 #[test]
 fn lateness_is_held_against_most_flows() {
     compare_at_random(1707, true);
@@ -584,8 +596,9 @@ fn lateness_is_held_against_most_flows() {
 
 #[test]
 fn a_flow_leaves_ten_seconds_after_its_last_packet() {
-    // Flow 1 comes just before flow 0 has been silent for ten seconds, which must not let flow 0 stay longer. Then flow 2 has half the link
-    // and falls behind a burst of flow 1 by half of it at most; with flow 0 still there it would be a third.
+    // Flow 1 arrives just before flow 0 has been silent for ten seconds; flow 0 must not stay
+    // longer. Then flow 2 has half the link and falls behind a burst of flow 1 by at most half of
+    // the burst; if flow 0 were present, by a third.
     let burst = |at, flow| steady(at, 0, 20, flow, 1000);
     let samples =
         merged([vec![sample(0, 0, 1000), sample(SECOND, 0, 1000)], burst(9 * SECOND, 1), burst(12 * SECOND, 1), burst(12 * SECOND, 2)]);
@@ -615,11 +628,11 @@ fn years_of_silence_are_cut_and_noted() {
 
 #[test]
 fn the_end_of_the_clock_is_an_error_and_loses_nothing_silently() {
-    // More hours than the 213 days that can be told.
+    // More hours than the clock's range of 213 days.
     let hourly = steady(0, 3600 * SECOND, 6000, 0, 100);
     let error = try_run(write(&hourly), &options("1mbit", all_specs())).unwrap_err().to_string();
     assert!(error.contains("213 days"), "{error}");
-    // A queue that takes longer than that to leave.
+    // A queue that drains for longer than the clock's range.
     let error = try_run(write(&steady(0, 0, 3000, 0, 1500)), &options("1bit", specs(&["fifo limit 3000"]))).unwrap_err().to_string();
     assert!(error.contains("213 days"), "{error}");
 }
@@ -653,7 +666,7 @@ fn lengths_from_nothing_to_four_gigabytes() {
     let note = |text: &str| assert!(comparison.capture.notes.iter().any(|note| note.contains(text)), "{:?}", comparison.capture.notes);
     note("15 packets are longer than 64 KB");
     note("30 packets are longer than an Ethernet frame");
-    // Those of 0 and 1 bytes; 41 still hold the ports.
+    // The packets of 0 and 1 bytes; 41 captured bytes still include the ports.
     note("10 packets whose headers could not be read");
     let only_nothing = run(&steady(0, MILLISECOND, 10, 0, 0), &options("1mbit", all_specs()));
     assert_eq!(only_nothing.capture.bytes, 0);
@@ -703,7 +716,8 @@ fn example() -> Capture {
 
 #[test]
 fn the_example_replays_the_queue_that_it_was_captured_in() {
-    // Its queue dropped 506, and counted what was left of the packet on the link; a port does not count that packet at all.
+    // The original queue dropped 506, and counted the rest of the packet on the link; a port does
+    // not count this packet at all.
     let options = options("5mbit", specs(&["fifo limit 128000b"]));
     let comparison = compare(example(), &options, &mut ()).unwrap();
     assert_sound(&comparison);
@@ -727,10 +741,11 @@ fn the_example_shows_what_fair_queues_do() {
     assert!(p99("wf2q_plus") < 0.01, "{}", p99("wf2q_plus"));
 }
 
-/// Rules that give every web server of the example whatever a discipline could go by.
+/// Rules that give every web server of the example each field used by some discipline.
 const WEB_FIRST: &str = "[[weight]]\nmatch = \"src port 443\"\nweight = 10\npriority = 0\nslack = \"20ms\"\ndeadline = \"50ms\"\n";
 
-/// Four light flows of 54 with most of their packets were locked out under `priority`, which a mean over flows hardly shows.
+/// Under `priority`, four of 54 light flows, with most of the light packets, were starved; a mean
+/// over flows hardly shows this.
 #[test]
 fn who_locks_light_flows_out_is_not_best() {
     let mut options = options("5mbit", specs(&["edf", "lstf", "priority"]));
@@ -744,7 +759,7 @@ fn who_locks_light_flows_out_is_not_best() {
     assert!(text.contains("and none is lost. Under priority those that get through take 239 ms, but 53.8% are lost."), "{text}");
 }
 
-/// sjf knew how long each flow would be.
+/// sjf knew every flow's length.
 #[test]
 fn who_needs_what_no_port_knows_is_not_best() {
     let comparison = compare(example(), &options("5mbit", all_specs()), &mut ()).unwrap();
@@ -760,7 +775,7 @@ fn who_needs_what_no_port_knows_is_not_best() {
     }
 }
 
-/// What a discipline says that it reads is what it reads: it does the same whatever else is written there.
+/// A discipline reads only its declared fields: other fields do not change its results.
 #[test]
 fn disciplines_go_by_what_they_say() {
     let mut random = Random(5);
@@ -840,7 +855,7 @@ fn a_delay_is_said_to_be_that_of_packets_that_get_through() {
     );
 }
 
-/// A capture that is written as it is read: memory holds one packet of it.
+/// A capture generated while being read: memory holds only one packet.
 struct Endless {
     packets: u64,
     written: u64,
@@ -894,7 +909,7 @@ fn a_rate_of_a_terabit_and_of_a_kilobit() {
     }
 }
 
-/// The star stood beside a figure that was not the lowest, and nothing said why.
+/// Regression: the star marked a figure other than the lowest, without explanation.
 #[test]
 fn a_lower_figure_than_that_of_the_best_is_explained() {
     let of_example = |texts: &[&str]| {
@@ -929,7 +944,7 @@ fn a_lower_figure_than_that_of_the_best_is_explained() {
     assert!(of_example(&["srpt", "drr"]).1.contains("srpt would do less harm, but needs to know"));
 }
 
-/// Whatever is compared, a lower figure than the best one's has a sentence.
+/// For any pair of disciplines, a figure lower than the best one's is explained.
 #[test]
 fn no_lower_figure_goes_without_a_word() {
     let mut explained = 0;

@@ -1,4 +1,4 @@
-//! The fuzzers' corpora, replayed without a fuzzer: what a fuzzer once found stays found.
+//! Replay of the fuzzers' corpora without a fuzzer: regression test of earlier findings.
 
 mod common;
 
@@ -45,7 +45,7 @@ fn weights_corpus() {
     replay("weights", weights::check);
 }
 
-/// Makes the seeds anew; what a fuzzer added stays.
+/// Writes the seeds again; files added by a fuzzer stay.
 #[test]
 #[ignore = "writes into fuzz/corpus"]
 fn write_seeds() {

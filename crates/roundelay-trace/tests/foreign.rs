@@ -1,5 +1,5 @@
-//! Captures that others wrote: each gives packets or a clean error, in time, and goes through every discipline with nothing lost and no
-//! proven bound broken. `tests/captures/fetch.sh DIR` fetches some:
+//! Foreign captures: each gives packets or a clean error, in time, and goes through every
+//! discipline without lost packets or broken bounds. `tests/captures/fetch.sh DIR` downloads some:
 //! `ROUNDELAY_CAPTURES=DIR cargo test --release -p roundelay-trace --test foreign -- --ignored --nocapture`.
 
 mod common;
@@ -13,7 +13,7 @@ use std::{env, fs, thread};
 use roundelay::schedulers::{AnyDiscipline, Spec};
 use roundelay_trace::{Capture, Classifier, CompareError, Comparison, FlowBy, Options, compare, parse};
 
-/// What came of one file.
+/// Result of one file.
 #[derive(Debug, Clone, Default)]
 struct Outcome {
     packets: u64,
@@ -24,7 +24,7 @@ struct Outcome {
     error: Option<String>,
 }
 
-/// Ample for a file of this size: reading does 10 MB/s even without optimization.
+/// Generous for the file's size: reading does 10 MB/s even without optimization.
 fn time_limit(path: &Path) -> Duration {
     let megabytes = fs::metadata(path).map_or(0, |metadata| metadata.len()) / 1_000_000;
     Duration::from_secs(10 + megabytes / 10)
@@ -56,7 +56,7 @@ fn read(path: &Path) -> Outcome {
     outcome
 }
 
-/// Reads to the end; the error there, if any.
+/// Reads to the end; returns the error, if any.
 fn drain(capture: &mut Capture, classifier: &mut Classifier) -> Option<String> {
     loop {
         match capture.next() {
@@ -69,7 +69,7 @@ fn drain(capture: &mut Capture, classifier: &mut Classifier) -> Option<String> {
     }
 }
 
-/// Works on a file in another thread, so that an endless loop fails the test too.
+/// Works on a file in another thread: an endless loop fails the test too.
 fn in_time<R: Send + 'static>(path: &Path, limit: Duration, work: fn(&Path) -> R) -> R {
     let (sender, receiver) = mpsc::channel();
     let owned = path.to_owned();
@@ -118,7 +118,7 @@ fn foreign_captures_give_packets_or_a_clean_error() {
     println!("largest: {} with {} packets in {} flows", largest.0.display(), largest.1.packets, largest.1.flows);
 }
 
-/// All disciplines on a link that many of these captures fill at times.
+/// All disciplines on a link overloaded at times by many of these captures.
 fn replay(path: &Path) -> Result<Comparison, CompareError> {
     let specs = AnyDiscipline::all().into_iter().map(|discipline| Spec { discipline, limit: None }).collect();
     let options = Options { measure_cost: false, ..Options::new("10mbit".parse().expect("a rate"), specs) };
@@ -137,7 +137,7 @@ fn assert_nothing_lost(comparison: &Comparison, path: &Path) {
     }
 }
 
-/// The flows that fell further behind than is proven possible.
+/// Flows with a figure beyond its proven bound.
 fn broken_bounds(comparison: &Comparison) -> Vec<String> {
     let broken = comparison.disciplines.iter().filter(|discipline| discipline.kept_bounds == Some(false));
     let beyond = |measured: f64, bound: Option<f64>| bound.is_some_and(|bound| measured > bound);

@@ -1,4 +1,5 @@
-//! Damaged, foreign and malicious captures: each gives its whole packets, then a clear error or a note; none panics, hangs or eats memory.
+//! Damaged, foreign and malicious captures: each gives its whole packets, then a clear error or a
+//! note, without panics, endless loops or excessive memory.
 
 mod common;
 
@@ -130,7 +131,8 @@ fn bad_byte_order_magic_is_refused() {
     assert_eq!(error(file), "t.pcap: offset 8: byte-order magic 003c2b1a; expected 1a2b3c4d or 4d3c2b1a");
 }
 
-/// PcapPlusPlus #2180: a record of 4 GB was allocated before it was read. pcap-file 2.0 and wader/fq looped on such.
+/// PcapPlusPlus #2180: a record of 4 GB was allocated before reading. pcap-file 2.0 and wader/fq
+/// looped on such a record.
 #[test]
 fn huge_captured_lengths_are_refused_before_memory_is_taken() {
     let file = [plain_pcap(), record_header(Little, 0, 0, 4_000_000_000, 4_000_000_000)].concat();
@@ -142,7 +144,8 @@ fn huge_captured_lengths_are_refused_before_memory_is_taken() {
     assert_eq!(reading.frames.len(), 1);
 }
 
-/// pcap-file #48: captures exist whose packets are longer than the snap length; its version 2.0 looped on them for ever.
+/// pcap-file #48: some captures have packets longer than the snap length; pcap-file 2.0 looped
+/// forever on them.
 #[test]
 fn packets_longer_than_the_snap_length_are_accepted_and_counted() {
     let limit = vec![0; 262_144];
@@ -156,7 +159,8 @@ fn packets_longer_than_the_snap_length_are_accepted_and_counted() {
     assert_eq!(error(file), "t.pcap: offset 24: record claims 262145 captured bytes; expected at most 262144");
 }
 
-/// pcap-parser #20: a reader refilled for ever at the end of a truncated file. tcpdump killed midway leaves such files.
+/// pcap-parser #20: endless refill at the end of a truncated file. A killed tcpdump leaves such
+/// files.
 #[test]
 fn a_pcap_cut_in_its_last_record_gives_the_packets_before_and_a_note() {
     let file = [plain_pcap(), record(Little, 1, 0, b"abc"), record(Little, 2, 0, b"defg")].concat();
@@ -222,7 +226,7 @@ fn a_section_header_that_is_too_short_or_too_long_is_refused() {
     }
 }
 
-/// libpcap's shb-option-too-long.pcapng: nothing in a section header's options matters here.
+/// libpcap's shb-option-too-long.pcapng: options of a section header are ignored.
 #[test]
 fn a_section_headers_options_are_not_looked_at() {
     let body = [&Little.u32(0x1a2b_3c4d)[..], &Little.u16(1), &Little.u16(0), &[0xff; 8], &Little.u16(4), &Little.u16(0xffff)].concat();
@@ -336,7 +340,7 @@ fn a_reader_that_fails_names_the_offset() {
     assert_eq!((reading.frames.len(), reading.error.as_deref()), (1, Some("t.pcap: offset 46: cannot read: cable pulled")));
 }
 
-/// A capture with one of everything.
+/// A capture with one of each block or record.
 fn specimen(ng: bool) -> Vec<u8> {
     let packet = ethernet(0x0800, &ipv4(TCP, A, B, &ports(1, 2)));
     if !ng {
@@ -357,7 +361,7 @@ fn specimen(ng: bool) -> Vec<u8> {
     .concat()
 }
 
-/// Reads, parses and classifies; the number of packets can be no more than the bytes allow.
+/// Reads, parses and classifies; the number of packets is limited by the number of bytes.
 fn survives(file: &[u8]) {
     let reading = read(file);
     assert!(reading.frames.len() <= file.len() / 16, "{} packets in {} bytes", reading.frames.len(), file.len());

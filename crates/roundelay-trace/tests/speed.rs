@@ -1,4 +1,5 @@
-//! How fast packets are read, parsed and told their flows: `cargo test --release -p roundelay-trace --test speed -- --ignored --nocapture`.
+//! Speed of reading, parsing and classifying packets:
+//! `cargo test --release -p roundelay-trace --test speed -- --ignored --nocapture`.
 
 mod common;
 
@@ -13,7 +14,8 @@ use roundelay_trace::{Capture, Classifier, FlowBy, parse};
 
 const PACKETS: u32 = 2_000_000;
 
-/// Packets of 1,000 flows, snapped at 96 bytes; the flow changes with each packet, so that no cache helps.
+/// Packets of 1,000 flows, with a snap length of 96 bytes; the flow changes with each packet, so
+/// caches do not help.
 fn write_capture(path: &Path, header: &[u8], packet: impl Fn(u32, &[u8]) -> Vec<u8>) {
     let mut file = BufWriter::new(File::create(path).unwrap());
     file.write_all(header).unwrap();

@@ -1,4 +1,4 @@
-//! Trees as users write them: what is wrong with one, and where; and what becomes of a capture in one.
+//! Tree files: error messages with their locations, and a comparison with trees.
 
 mod common;
 
@@ -44,14 +44,14 @@ fn read(text: &str) -> Result<TreeFile, TreeFileError> {
     TreeFile::from_toml("trees/t.toml", text)
 }
 
-/// The message for the good tree with `from` written as `to`.
+/// The message for the good tree after replacing `from` by `to`.
 #[track_caller]
 fn error(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from));
     read(&GOOD.replacen(from, to, 1)).map(|tree| panic!("{tree:?}")).unwrap_err().to_string()
 }
 
-/// The line and every word of a message.
+/// Checks the line and every word of a message.
 #[track_caller]
 fn assert_told(message: &str, line: usize, words: &[&str]) {
     assert!(message.starts_with(&format!("trees/t.toml:{line}: ")), "{message}");
@@ -116,7 +116,7 @@ fn errors_name_the_line_and_the_node() {
     assert_told(&read("[[node]]\nname = \"a\"\ndiscipline = \"wf2q_plus\"").unwrap_err().to_string(), 2, &["node 'a'", "default"]);
 }
 
-/// They were the parser's own words, without the node and the range.
+/// Regression: messages were the parser's, without the node and the range.
 #[test]
 fn a_value_of_another_kind_is_told_with_its_node_and_what_is_legal() {
     let whole = |range: &str| format!("expected a whole number, legal range {range}");
@@ -179,7 +179,7 @@ fn a_tree_has_eight_levels_at_most() {
     assert_told(&chain(9).unwrap_err().to_string(), 3 + 4 * 8 + 3, &["node '9'", "at most 8 levels"]);
 }
 
-/// Whatever the text, it is a tree or an error; never a panic.
+/// Any text gives a tree or an error, never a panic.
 #[test]
 fn cut_and_damaged_files_are_errors() {
     for end in 0..GOOD.len() {
@@ -188,7 +188,8 @@ fn cut_and_damaged_files_are_errors() {
     }
 }
 
-/// Packets of UDP flows to ports from 1001 on, all of 1000 bytes, `rounds` of each a millisecond apart.
+/// Packets of UDP flows to ports from 1001 on, all of 1000 bytes; one packet of each flow per
+/// millisecond, `rounds` times.
 fn capture(flows: u16, rounds: u32) -> Capture {
     let mut bytes = pcap(Little, NANOS, (2, 4), 65_535, common::ETHERNET);
     for round in 0..rounds {
@@ -229,12 +230,12 @@ fn a_tree_is_one_more_lane_and_sorts_flows_by_their_headers() {
     assert_eq!(again.verdict.best, 0);
 }
 
-/// Each leaf's packets carry what its discipline goes by: here the bytes of their flow, known from the whole capture, beside one that does not
-/// look.
+/// Packets carry the fields used by their leaf's discipline: here the flow's total bytes, known
+/// from the whole capture, for one leaf, and no fields for the other.
 #[test]
 fn packets_carry_what_their_leaf_goes_by() {
     let text = GOOD.replace("fq_codel target 10ms", "sjf").replace("port 1002", "udp").replace("udp dst port 1001", "tcp");
-    // Flow 1 sends half as many packets as flow 0, all of them at the same times.
+    // Flow 1 sends half as many packets as flow 0, each at the same time as one of flow 0.
     let mut bytes = pcap(Little, NANOS, (2, 4), 65_535, common::ETHERNET);
     for (number, flow) in (0..40).flat_map(|number| [(number, 0u16), (number, 1)]).filter(|(number, flow)| number % 2 == 0 || *flow == 0) {
         let frame = ethernet(0x0800, &ipv4(UDP, A, B, &ports(5000, 1001 + flow)));
@@ -266,7 +267,8 @@ fn the_cost_of_a_tree_is_measured_like_any_other() {
     assert!(comparison.disciplines.iter().all(|result| result.cost.is_some()));
 }
 
-/// The example: calls wait no longer than the few packets ahead of them, whatever is downloaded, and no host has more than its part.
+/// The example: calls wait only for the few packets ahead of them, regardless of downloads, and no
+/// host exceeds its share.
 #[test]
 fn the_example_keeps_what_it_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

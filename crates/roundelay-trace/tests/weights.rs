@@ -1,4 +1,4 @@
-//! Weight rules, on a line and in a file: what matches, and what the messages say.
+//! Weight rules, on a line and in a file: matches and error messages.
 
 mod common;
 
@@ -289,7 +289,7 @@ proptest! {
         }
     }
 
-    /// A network holds the addresses that agree with it in its first bits, by the slow way: bit by bit.
+    /// A network contains the addresses with the same first bits; reference: bit by bit.
     #[test]
     fn networks_compare_the_first_bits(address in any::<u32>(), network in any::<u32>(), prefix in 0..=32_u32) {
         let same = (0..prefix).all(|bit| address.rotate_left(bit) >> 31 == network.rotate_left(bit) >> 31);

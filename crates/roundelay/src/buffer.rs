@@ -1,4 +1,4 @@
-//! The limit on what may wait, in one place for all disciplines.
+//! Buffer: the limit on queued packets and bytes, the same for all disciplines.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use crate::scheduler::{DropReason, Scheduler};
 use crate::time::Instant;
 use crate::units::Bytes;
 
-/// How much a buffer holds. Both bounds hold at once; [`Limit::UNBOUNDED`] has none.
+/// Capacity of a buffer. Both bounds apply at once; [`Limit::UNBOUNDED`] has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limit {
     /// Packets.
@@ -20,7 +20,7 @@ impl Limit {
     /// No limit.
     pub const UNBOUNDED: Self = Self { packets: u64::MAX, bytes: u64::MAX };
 
-    /// Whether it counts bytes alone: a bare number for such a limit is one of bytes.
+    /// Whether the limit counts bytes only: a bare number for such a limit means bytes.
     pub const fn is_in_bytes(&self) -> bool {
         self.packets == u64::MAX && self.bytes != u64::MAX
     }
@@ -47,10 +47,10 @@ impl fmt::Display for Limit {
     }
 }
 
-/// A scheduler with a limit on what may wait in it, the packet on the link not counted.
+/// A scheduler with a limit on its backlog; the packet on the link does not count.
 ///
-/// A packet that does not fit is taken all the same, and then the discipline gives up packets until the limit holds again: its choice
-/// may be the arriving one (drop tail) or another (push-out).
+/// A packet beyond the limit is enqueued first, and then the discipline gives up packets until the
+/// limit holds again: the arriving packet (drop tail) or another one (push-out).
 #[derive(Debug, Clone)]
 pub struct Buffer<S> {
     limit: Limit,
@@ -58,7 +58,8 @@ pub struct Buffer<S> {
 }
 
 impl<S> Buffer<S> {
-    /// A buffer in front of `scheduler`, which is told the limit. `T`, what packets carry, follows from the scheduler.
+    /// A buffer in front of `scheduler`, which is told the limit. The payload type `T` follows from
+    /// the scheduler.
     pub fn new<T>(limit: Limit, mut scheduler: S) -> Self
     where
         S: Scheduler<T>,
@@ -72,12 +73,14 @@ impl<S> Buffer<S> {
         &self.scheduler
     }
 
-    /// The scheduler, to set its flows. Packets go in and out through the buffer.
+    /// Mutable access to the scheduler, to set its flows. Packets must go in and out through the
+    /// buffer.
     pub const fn scheduler_mut(&mut self) -> &mut S {
         &mut self.scheduler
     }
 
-    /// Takes a packet. Whatever has to go is handed to `dropped` with its reason, the packet itself among them if it was not taken.
+    /// Enqueues a packet. Each dropped packet goes to `dropped` with its reason, possibly the
+    /// arriving packet.
     #[inline]
     pub fn enqueue<T>(&mut self, now: Instant, mut packet: Packet<T>, mut dropped: impl FnMut(Packet<T>, DropReason))
     where
@@ -92,11 +95,12 @@ impl<S> Buffer<S> {
             return dropped(packet, DropReason::Refused);
         }
         self.take_dropped(&mut dropped);
-        // The last packet of this flow to come at this instant is the arriving one, or cannot be told from it.
+        // The last packet of this flow with this arrival time is the arriving one, or cannot be
+        // distinguished from it.
         self.keep_limit(|victim| victim.flow == flow && victim.arrival == now, &mut dropped);
     }
 
-    /// Changes the limit. What no longer fits is handed to `dropped`.
+    /// Changes the limit. Excess packets go to `dropped`.
     pub fn set_limit<T>(&mut self, limit: Limit, mut dropped: impl FnMut(Packet<T>, DropReason))
     where
         S: Scheduler<T>,
@@ -119,7 +123,7 @@ impl<S> Buffer<S> {
         }
     }
 
-    /// Hands on what the discipline gave up beside the packet that it was asked for.
+    /// Passes on packets that the discipline dropped in addition.
     #[inline]
     fn take_dropped<T>(&mut self, mut dropped: impl FnMut(Packet<T>, DropReason))
     where
@@ -130,7 +134,7 @@ impl<S> Buffer<S> {
         }
     }
 
-    /// The next packet for the link, and to `dropped` what the discipline dropped on the way to it.
+    /// The next packet for the link. Packets dropped by the discipline before it go to `dropped`.
     #[inline]
     pub fn dequeue<T>(&mut self, now: Instant, mut dropped: impl FnMut(Packet<T>, DropReason)) -> Option<Packet<T>>
     where

@@ -1,4 +1,4 @@
-//! Parameters of disciplines as `tc` writes them: names, units, ranges and what goes wrong with them.
+//! Parameters of disciplines in `tc` notation: names, units, ranges and errors.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -8,8 +8,8 @@ use core::fmt;
 use crate::time::Duration;
 use crate::units::{Billionths, Bytes, Rate, expected_time};
 
-/// What kind of value a parameter takes. Inside, each is a `u64`: a count, bytes, picoseconds, bits per second,
-/// billionths, the place of a word in a list, or 0 and 1.
+/// The kind of a parameter's value. The internal value is always a `u64`: a count, bytes,
+/// picoseconds, bits per second, billionths, an index into a list of words, or 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A plain number.
@@ -18,46 +18,46 @@ pub enum Kind {
     Size,
     /// A time: `5ms`; a bare number is microseconds.
     Time,
-    /// A time of which a bare number is seconds.
+    /// A time; a bare number is seconds.
     Seconds,
-    /// A time of which a bare number is milliseconds.
+    /// A time; a bare number is milliseconds.
     Milliseconds,
     /// A rate: `10mbit`.
     Rate,
-    /// A number that may have decimals: `0.02`.
+    /// A number, decimals allowed: `0.02`.
     Number,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// A word that switches something on; with `no` before it, off.
+    /// A word that switches something on; off with the prefix `no`.
     Switch,
 }
 
-/// A value for a field of 32 bits: one that does not fit becomes the largest, which is out of every range.
+/// A value for a 32-bit field: a larger value becomes the maximum, which is out of every range.
 pub(crate) fn saturated(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// A time that does not come, written `never`.
+/// A time that never comes, written `never`.
 const NEVER: u64 = u64::MAX;
 
 const QUOTES: &str = "parameters go into quotes with the name: \"sfq depth 64\"";
 
-/// One parameter of a discipline whose configuration is a `C`.
+/// One parameter of a discipline with configuration type `C`.
 #[derive(Debug)]
 pub struct Parameter<C: 'static> {
-    /// As the user writes it; `tc`'s name where `tc` has the discipline.
+    /// The name in user input; `tc`'s name if `tc` has the discipline.
     pub name: &'static str,
-    /// What values it takes.
+    /// The kind of value.
     pub kind: Kind,
     /// Smallest legal value.
     pub min: u64,
     /// Largest legal value.
     pub max: u64,
-    /// What it does, in a line.
+    /// One-line description.
     pub about: &'static str,
-    /// Reads it.
+    /// Gets the value.
     pub read: fn(&C) -> u64,
-    /// Writes it.
+    /// Sets the value.
     pub write: fn(&mut C, u64),
 }
 
@@ -81,7 +81,7 @@ impl<C> Parameter<C> {
 }
 
 impl Kind {
-    /// Writes a value with its unit.
+    /// Formats a value with its unit.
     pub fn show(self, value: u64) -> String {
         match self {
             Self::Count => value.to_string(),
@@ -95,7 +95,7 @@ impl Kind {
         }
     }
 
-    /// What a number without a unit counts; none where it counts things, or there is no number.
+    /// The unit of a bare number; None for a plain count or a value without number.
     pub const fn bare_unit(self) -> Option<&'static str> {
         match self {
             Self::Count | Self::Number | Self::Choice(_) | Self::Switch => None,
@@ -107,15 +107,15 @@ impl Kind {
         }
     }
 
-    /// Whether values lie between a smallest and a largest one.
+    /// Whether the kind has a smallest and a largest value.
     pub const fn has_range(self) -> bool {
         !matches!(self, Self::Choice(_) | Self::Switch)
     }
 
-    /// Reads a value. Switches have none.
+    /// Parses a value. Switches have none.
     ///
     /// # Errors
-    /// What was expected instead.
+    /// The expected notation.
     pub fn read(self, text: &str) -> Result<u64, String> {
         match self {
             Self::Count => text.parse().map_err(|_| "a whole number".to_owned()),
@@ -141,7 +141,7 @@ pub(crate) fn alternatives(words: &[&str]) -> String {
     }
 }
 
-/// Picoseconds of a time, of which a number without a unit, whole or with decimals, is in this one.
+/// Picoseconds of a time; a number without a unit, whole or decimal, is in `unit`.
 fn time_in(text: &str, unit: &str) -> Option<u64> {
     let is_bare = text.ends_with(|last: char| last.is_ascii_digit() || last == '.');
     let unit = if is_bare { unit } else { "" };
@@ -153,7 +153,7 @@ pub(crate) fn is_bare(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What is wrong with a discipline as it was written.
+/// Errors in a written discipline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -161,9 +161,9 @@ pub enum ConfigError {
     UnknownDiscipline {
         /// As written.
         name: String,
-        /// It is a parameter of some discipline, which was written as a word of its own.
+        /// The name is a parameter of some discipline, written as a word of its own.
         is_parameter: bool,
-        /// One that may be meant.
+        /// A suggestion.
         meant: Option<&'static str>,
         /// All names, separated by commas.
         known: String,
@@ -174,18 +174,18 @@ pub enum ConfigError {
         discipline: &'static str,
         /// As written.
         parameter: String,
-        /// One that may be meant.
+        /// A suggestion.
         meant: Option<&'static str>,
-        /// The names that it has, separated by commas.
+        /// The discipline's parameter names, separated by commas.
         known: String,
     },
-    /// A parameter is written more than once: `tc` would take the last one, or none.
+    /// A parameter is written more than once: `tc` would use the last one, or none.
     Repeated {
         /// The discipline.
         discipline: &'static str,
-        /// The word that it is written with first.
+        /// The first word.
         first: String,
-        /// The other one: of a switch, the same or its opposite.
+        /// The second word: for a switch, the same word or its opposite.
         second: String,
     },
     /// A value is missing or cannot be read.
@@ -217,9 +217,9 @@ pub enum ConfigError {
         /// The parameter.
         parameter: &'static str,
     },
-    /// The scheduler to be changed is of another discipline.
+    /// The scheduler is of another discipline.
     OtherDiscipline {
-        /// The discipline that it should be of.
+        /// The expected discipline.
         discipline: &'static str,
     },
 }
@@ -277,7 +277,7 @@ impl core::error::Error for ConfigError {}
 mod tests {
     use super::*;
 
-    /// One with decimals was microseconds, whatever the parameter.
+    /// Regression test: a bare number with decimals was read as microseconds for every parameter.
     #[test]
     fn bare_numbers_with_decimals_have_the_same_unit() {
         for (kind, unit) in [(Kind::Time, "us"), (Kind::Seconds, "s"), (Kind::Milliseconds, "ms")] {
@@ -299,7 +299,7 @@ mod tests {
         }
     }
 
-    /// A number without a unit is in the unit that `tc` has for that parameter.
+    /// A bare number has the unit of `tc` for the parameter.
     #[test]
     fn bare_numbers_have_the_unit_of_their_parameter() {
         let second = Duration::from_secs(1).as_picos();

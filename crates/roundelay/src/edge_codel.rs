@@ -1,8 +1,11 @@
-//! Edge-CoDel: CoDel's control loop for one flow, run where the flow leaves the network instead of in each queue.
+//! Edge-CoDel: CoDel's control loop for one flow, run at the flow's exit from the network instead
+//! of in each queue.
 //!
-//! Where packets carry their slack (LSTF), the last router knows how long each has waited in all queues together: the slack that it was
-//! given less the slack that is left. Edge-CoDel feeds that to CoDel, and drops (or marks) at the edge what the queues would have dropped.
-//! It sees no queue, so it cannot see one empty; packets that were sent with a gap between them say as much: nothing of the flow piled up.
+//! Where packets carry their slack (LSTF), the last router knows each packet's total waiting time
+//! in all queues: initial slack minus current slack. Edge-CoDel feeds this delay to CoDel, and
+//! drops (or marks) at the edge instead of in the queues. It cannot see a queue become empty. A gap
+//! between the sending times of two packets replaces this information: no packets of the flow had
+//! piled up.
 //!
 //! ```
 //! use roundelay::edge_codel::{Config, queueing_delay};
@@ -34,15 +37,16 @@
 //!
 //! Cost: O(1) a packet; 64 bytes a flow.
 //!
-//! Differences from the paper: its experiments used the rule for starting again of CoDel before the RFC (the last count less two, within
-//! eight intervals); ours is the RFC's unless [`Resume::TwoLess`] is asked for. Nobody knows here how much waits, so CoDel's rule that a
-//! packet alone is left alone does not apply.
+//! Differences from the paper: its experiments used CoDel's restart rule from before the RFC (the
+//! last count less two, within eight intervals); here the RFC's rule applies unless
+//! [`Resume::TwoLess`] is set. The backlog is unknown here, so CoDel's exception for a single
+//! packet in the queue does not apply.
 
 use crate::config::ConfigError;
 use crate::mechanisms::codel::{Codel, Leaving, Resume, Target};
 use crate::time::{Duration, Instant, Slack};
 
-/// Time that a packet has waited in all queues so far: the slack that it was given less what is left.
+/// Total time in queues so far: initial slack minus current slack.
 pub const fn queueing_delay(initial: Slack, current: Slack) -> Duration {
     Duration::from_picos(if initial.as_picos() > current.as_picos() { initial.as_picos().abs_diff(current.as_picos()) } else { 0 })
 }
@@ -50,13 +54,14 @@ pub const fn queueing_delay(initial: Slack, current: Slack) -> Duration {
 /// Parameters of Edge-CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Time in queues that is good: 1 us to 1 hour.
+    /// Acceptable time in queues: 1 us to 1 hour.
     pub target: Duration,
-    /// How long packets may wait longer than that, a round trip's worth: 1 us to 1 hour.
+    /// Time for which the delay may exceed the target, about a round trip: 1 us to 1 hour.
     pub interval: Duration,
-    /// Two packets sent further apart than this start a new interval: longer than `target`, up to 1 hour.
+    /// A larger gap between the sending times of two packets starts a new interval: longer than
+    /// `target`, up to 1 hour.
     pub refresh: Duration,
-    /// How it goes on when packets wait too long again.
+    /// The signal count at the start of the next bad period.
     pub resume: Resume,
 }
 
@@ -91,13 +96,13 @@ impl Config {
 #[derive(Debug, Clone)]
 pub struct EdgeCodel {
     codel: Codel,
-    /// When the packet before was sent.
+    /// Latest sending time so far.
     sent_at: Option<Instant>,
     config: Config,
 }
 
 impl EdgeCodel {
-    /// A flow that has sent nothing yet.
+    /// A flow without packets so far.
     ///
     /// # Errors
     /// A parameter is out of its range.
@@ -106,8 +111,8 @@ impl EdgeCodel {
         Ok(Self { codel: Codel::resuming(config.resume), sent_at: None, config })
     }
 
-    /// Whether the packet that leaves the network now should be dropped or marked. To be asked once for each packet of the flow, in the order
-    /// in which they leave.
+    /// Whether the packet now leaving the network should be dropped or marked. Call once for each
+    /// packet of the flow, in order of departure.
     pub fn judges_bad(&mut self, now: Instant, sent_at: Instant, queueing_delay: Duration) -> bool {
         let Config { target, interval, refresh, .. } = self.config;
         if self.sent_at.is_some_and(|before| sent_at.since(before) > refresh) {

@@ -1,9 +1,10 @@
-//! What a discipline promises a flow, as formulas with their sources.
+//! Guarantees of a discipline for a flow (fairness index, latency, delay), as formulas with their
+//! sources.
 
 use crate::time::Duration;
 use crate::units::Rate;
 
-/// What the formulas need to know of a flow and its link.
+/// Input of the formulas: a flow and its link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     /// The flow's weight; its share phi is `weight / total_weight`.
@@ -31,7 +32,7 @@ impl Share {
         if quotient > u64::MAX as u128 { u64::MAX } else { quotient as u64 }
     }
 
-    /// `bytes` divided by phi, rounded up: what the link sends while the flow is due that much.
+    /// `bytes` divided by phi, rounded up: the link's service while the flow is due `bytes`.
     pub const fn per_share(&self, bytes: u64) -> u64 {
         per_weight(bytes, self.total_weight, self.weight)
     }
@@ -48,8 +49,8 @@ const fn per_weight(bytes: u64, total: u64, weight: u32) -> u64 {
     if quotient > u64::MAX as u128 { u64::MAX } else { quotient as u64 }
 }
 
-/// A proven bound and where the proof stands. The largest value that there is, [`Duration::MAX`] or `u64::MAX` bytes, stands for all that is
-/// more than can be told.
+/// A proven bound and its source. The largest value, [`Duration::MAX`] or `u64::MAX` bytes, also
+/// stands for everything beyond the range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound<V> {
     /// The bound.
@@ -58,28 +59,32 @@ pub struct Bound<V> {
     pub source: &'static str,
 }
 
-/// What a discipline promises a flow. None: nothing is proven.
+/// A discipline's guarantees for a flow. None: nothing is proven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Guarantees {
-    /// Bit Worst-case Fair Index in bytes: most that the flow falls behind its share of the service over any interval in which it is
-    /// backlogged (QFQ paper, Eq. 7).
+    /// Bit Worst-case Fair Index in bytes: largest lag of the flow behind its share of the service
+    /// over any interval in which the flow is backlogged (QFQ paper, Eq. 7).
     pub b_wfi: Option<Bound<u64>>,
-    /// Time Worst-case Fair Index: most that a packet completes after the flow's backlog at its arrival, served at the flow's share of
-    /// the rate (QFQ paper, Eq. 11).
+    /// Time Worst-case Fair Index: largest delay of a packet's completion beyond the service time
+    /// of the flow's backlog at the packet's arrival, at the flow's share of the rate (QFQ paper,
+    /// Eq. 11).
     pub t_wfi: Option<Bound<Duration>>,
-    /// Most that a packet completes after the flow, alone on a link of its share of the rate, would have completed it: after
-    /// GRC(p) = max(arrival(p), GRC(p - 1)) + len(p) / r. The Theta of a latency-rate server has this property (Stiliadis and Varma,
-    /// "Latency-Rate Servers", IEEE/ACM ToN 6(5), 1998), and the constant of a guaranteed-rate server is it (Goyal, Lam, Vin, 1995).
+    /// Latency: largest delay of a packet's completion beyond the completion on a link of the
+    /// flow's own share of the rate: beyond GRC(p) = max(arrival(p), GRC(p - 1)) + len(p) / r.
+    /// Equals the Theta of a latency-rate server (Stiliadis and Varma, "Latency-Rate Servers",
+    /// IEEE/ACM ToN 6(5), 1998) and the constant of a guaranteed-rate server (Goyal, Lam, Vin,
+    /// 1995).
     pub latency: Option<Bound<Duration>>,
-    /// Most by which the service of the flow and of any other one can differ while both are backlogged, each taken as the time that it
-    /// is worth at the flow's own share of the rate: |W_i / r_i - W_j / r_j| (Golestani's fairness).
+    /// Largest difference between the service of the flow and of any other flow while both are
+    /// backlogged, each as service time at the flow's own share of the rate: |W_i / r_i - W_j /
+    /// r_j| (Golestani's fairness).
     pub fairness: Option<Bound<Duration>>,
-    /// What the discipline's paper prints, where that is not what is proven.
+    /// Bounds printed in the discipline's paper, where they differ from the proven ones.
     pub printed: Printed,
 }
 
-/// Bounds as a paper prints them, where they differ from the proven ones: too small, or stated without a proof that covers them. None: the
-/// paper prints what is proven, or prints nothing.
+/// Bounds as a paper prints them, where they differ from the proven ones: too small, or stated
+/// without a covering proof. None: the paper prints the proven bound, or prints nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Printed {
     /// Bit Worst-case Fair Index in bytes.
@@ -89,20 +94,23 @@ pub struct Printed {
 }
 
 impl Guarantees {
-    /// The same with printed bounds in place of the proven ones, where they differ.
+    /// The same guarantees with printed bounds in place of the proven ones, where they differ.
     #[must_use]
     pub fn as_printed(self) -> Self {
         Self { b_wfi: self.printed.b_wfi.or(self.b_wfi), t_wfi: self.printed.t_wfi.or(self.t_wfi), ..self }
     }
 
-    /// The latency, as stated or as it follows from the B-WFI of a discipline that never idles, whichever is less.
+    /// The latency: the smaller of the stated one and the one derived from the B-WFI of a
+    /// work-conserving discipline.
     ///
-    /// Let p begin its transmission at s, a be when the backlog that p is in began, and S the bytes of the flow from there to p inclusive. The
-    /// link was busy from a to s, so the flow has got S - len(p) >= phi R (s - a) - B-WFI, but for what was left at a of the flow's own last
-    /// packet, which took up to L_k / R. Hence p is complete by a + S / r + B-WFI / r + L_k / R, and GRC(p) is at least a + S / r.
+    /// Let p begin its transmission at s, let a be the start of p's backlog period, and S the bytes
+    /// of the flow from a up to and including p. The link was busy from a to s, so the flow has
+    /// received S - len(p) >= phi R (s - a) - B-WFI, except for the rest of the flow's own previous
+    /// packet at a, which took up to L_k / R. Hence p is complete by a + S / r + B-WFI / r + L_k /
+    /// R, and GRC(p) is at least a + S / r.
     ///
-    /// A T-WFI gives no latency: it measures from the backlog at arrival, packets that are late included, so that lateness may grow with
-    /// each packet (docs/bounds.md has such a server).
+    /// A T-WFI gives no latency: a T-WFI measures from the backlog at arrival, late packets
+    /// included, so lateness may grow with each packet (docs/bounds.md has an example of this).
     pub fn latency_for(&self, share: &Share) -> Option<Bound<Duration>> {
         let from_b_wfi = self.b_wfi.map(|bound| {
             let value = share.rate.time_of(share.per_share(bound.value).saturating_add(share.max_packet_len.into()));
@@ -111,9 +119,10 @@ impl Guarantees {
         [self.latency, from_b_wfi].into_iter().flatten().min_by_key(|bound| bound.value)
     }
 
-    /// Most that a packet of a flow waits and takes to be sent, if the flow brings no more than `burst` bytes at once beyond its share of
-    /// the rate (a token bucket of that depth): `burst / r` and the latency, since GRC(p) is no later than `burst / r` after p came. None:
-    /// nothing is proven.
+    /// Largest queueing and transmission delay of a packet of a flow that sends at most `burst`
+    /// bytes at once beyond its share of the rate (a token bucket of this depth): `burst / r` plus
+    /// the latency, since GRC(p) is at most `burst / r` after the arrival of p. None: nothing is
+    /// proven.
     pub fn delay(&self, share: &Share, burst: u64) -> Option<Bound<Duration>> {
         let latency = self.latency_for(share)?;
         Some(Bound { value: share.rate.time_of(share.per_share(burst)) + latency.value, source: latency.source })
@@ -129,7 +138,8 @@ mod tests {
         Share { weight: 2, total_weight: 10, least_weight: 1, flows: 3, max_packet_len: 100, link_max_packet_len: 1_000, rate }
     }
 
-    /// A byte in 2^32 shares is 2^32 bytes, and a burst that saturates takes more time than can be told, however fast the link.
+    /// A byte in 2^32 shares is 2^32 bytes, and a saturating burst takes a saturated time on any
+    /// link.
     #[test]
     fn what_saturates_on_the_way_saturates_at_the_end() {
         let rate = Rate::from_bits_per_second(u64::MAX).expect("not zero");
@@ -161,8 +171,9 @@ mod tests {
         assert_eq!(both.delay(&share(), 300).map(|bound| bound.value), Some(Duration::from_micros(1_500 + 700)));
     }
 
-    /// A packet comes each time unit, which is what it takes at the flow's share, to a server that holds each until its backlog at arrival
-    /// and a unit have passed: T-WFI 1. Its packets are ever later all the same.
+    /// A packet arrives each time unit, its service time at the flow's share, at a server that
+    /// holds each packet for its backlog at arrival and one more unit: T-WFI 1. The packets still
+    /// get later and later.
     #[test]
     fn a_small_t_wfi_promises_no_delay() {
         let mut departures = alloc::vec::Vec::new();

@@ -1,8 +1,9 @@
 //! Packet schedulers as pure data structures.
 //!
-//! A scheduler orders packets ([`Scheduler`]). A [`Port`] gives it a buffer and a link. Drivers give the port a clock: a benchmark, a
-//! captured trace, a simulator, real packets, or your program. Nothing here reads a clock, does I/O, or draws a random number that it was
-//! not given a seed for; the same calls give the same packets everywhere.
+//! A scheduler orders packets ([`Scheduler`]). A [`Port`] adds a buffer and a link. Drivers add a
+//! clock: a benchmark, a captured trace, a simulator, real packets, or your program. Nothing here
+//! reads a clock, does I/O, or draws random numbers without a given seed; the same calls give the
+//! same packets everywhere.
 //!
 //! ```
 //! use roundelay::{Duration, FlowId, Instant, Packet, Scheduler, schedulers::drr};
@@ -16,16 +17,18 @@
 //! # Ok::<(), roundelay::ConfigError>(())
 //! ```
 //!
-//! The disciplines are in [`schedulers`], one file each, and [`schedulers::Spec`] reads them as `tc` writes them:
-//! `"fq_codel limit 1000 target 5ms"`.
+//! The disciplines are in [`schedulers`], one file each, and [`schedulers::Spec`] reads them in
+//! `tc` notation: `"fq_codel limit 1000 target 5ms"`.
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;
 
 mod buffer;
+mod by_copy;
 mod config;
 pub mod edge_codel;
 mod guarantees;
+mod links;
 mod mechanisms;
 mod packet;
 mod pool;
@@ -34,19 +37,21 @@ mod preemptive;
 mod prefetch;
 mod scheduler;
 pub mod schedulers;
-mod suggestion;
+pub mod suggestion;
 mod time;
 pub mod tree;
 mod units;
 mod virtual_time;
 
 pub use buffer::{Buffer, Limit};
+pub use by_copy::ByCopy;
 pub use config::{ConfigError, Kind, Parameter};
 pub use edge_codel::EdgeCodel;
 pub use guarantees::{Bound, Guarantees, Printed, Share};
+pub use links::{Age, Departure, Handle, Links, Note};
 pub use mechanisms::codel::Resume;
 pub use packet::{Ecn, FlowId, Packet};
-pub use pool::{Backlog, Pool, Queue};
+pub use pool::{Backlog, Leaving, Link, Nodes, Places, Pool, Queue};
 pub use port::{Observer, Port};
 pub use preemptive::{Partial, PreemptivePort};
 pub use scheduler::{DropReason, FlowConfig, Footprint, Scheduler};

@@ -1,13 +1,19 @@
-//! Packets in storage: one pool a scheduler, any number of FIFO queues in it.
+//! Packet storage: one pool for each scheduler, with any number of FIFO queues.
+//!
+//! A pool either holds packets by value, each with its links in a slot ([`Nodes`]), or orders
+//! handles, with links in a table indexed by the handle ([`Links`](crate::Links)). The choice is a
+//! type parameter ([`Places`]): a discipline is written once and compiled for both.
 
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
-use crate::packet::Packet;
+use crate::links::Age;
+use crate::packet::{FlowId, Packet};
 use crate::prefetch::prefetch;
 
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
-/// How much waits: packets and bytes.
+/// Backlog: packets and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Backlog {
     /// Packets.
@@ -17,22 +23,22 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    /// Whether nothing waits.
+    /// Whether there is no packet.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.packets == 0
     }
 }
 
-/// A packet in storage, by its place and its length: who links to it need not look at it.
+/// A link to a stored packet: slot and length. The length is known without a look at the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Link {
-    place: u32,
-    len: u32,
+pub struct Link {
+    pub(crate) place: u32,
+    pub(crate) len: u32,
 }
 
 impl Link {
-    const NONE: Self = Self { place: NONE, len: 0 };
+    pub(crate) const NONE: Self = Self { place: NONE, len: 0 };
 }
 
 /// A first-in-first-out queue whose packets live in a [`Pool`]: 24 bytes, to sit inside a flow's record.
@@ -40,9 +46,9 @@ impl Link {
 /// A queue belongs to the pool that it was first used with.
 #[derive(Debug, Clone)]
 pub struct Queue {
-    head: Link,
-    tail: u32,
-    packets: u32,
+    pub(crate) head: Link,
+    pub(crate) tail: u32,
+    pub(crate) packets: u32,
     bytes: u64,
 }
 
@@ -53,47 +59,48 @@ impl Default for Queue {
 }
 
 impl Queue {
-    /// A queue with nothing in it.
+    /// An empty queue.
     pub const EMPTY: Self = Self { head: Link::NONE, tail: NONE, packets: 0, bytes: 0 };
 
-    /// Whether no packet waits here.
+    /// Whether the queue has no packet.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.packets == 0
     }
 
-    /// Bytes of the packet that came first, or zero if none waits. The packet itself is not looked at.
+    /// Bytes of the head packet, or zero if the queue is empty. The packet itself is not read.
     #[inline]
     pub const fn head_len(&self) -> u32 {
         self.head.len
     }
 
-    /// [`head_len`](Self::head_len), if a packet waits.
+    /// [`head_len`](Self::head_len), or None if the queue is empty.
     #[inline]
     pub const fn next_len(&self) -> Option<u32> {
         if self.is_empty() { None } else { Some(self.head.len) }
     }
 
-    /// Packets that wait here.
+    /// Packets in the queue.
     #[inline]
     pub const fn packets(&self) -> u32 {
         self.packets
     }
 
-    /// Bytes that wait here.
+    /// Bytes in the queue.
     #[inline]
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Bytes that wait here, at least one a packet, so that it is zero only if none waits: by this the longest queue is found.
+    /// Size for finding the longest queue: bytes, but at least one a packet, so zero only for an
+    /// empty queue.
     #[inline]
     pub const fn size(&self) -> u64 {
         let packets = self.packets as u64;
         if self.bytes > packets { self.bytes } else { packets }
     }
 
-    /// [`size`](Self::size) of what waits behind the packet that came first. There must be one.
+    /// [`size`](Self::size) without the head packet. The queue must not be empty.
     #[inline]
     pub(crate) const fn size_behind_head(&self) -> u64 {
         let (packets, bytes) = (self.packets as u64 - 1, self.bytes - self.head.len as u64);
@@ -101,7 +108,7 @@ impl Queue {
     }
 }
 
-/// A packet and its neighbours, in a cache line of their own if the packet has no more than 48 bytes.
+/// A packet and its neighbours, in one cache line for packets of up to 48 bytes.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 struct Node<T> {
@@ -116,84 +123,177 @@ impl<T> Node<T> {
     const FREE: Self = Self { packet: None, next: Link::NONE, previous: NONE };
 }
 
-/// Storage for the packets of one scheduler, and the one place where its backlog is counted.
+/// Storage of a pool's packets. Two implementations: [`Nodes`] holds the packets themselves,
+/// [`Links`](crate::Links) holds links to packets kept by the caller.
 ///
-/// Storage of packets that have left is used again, last out first in, so that it grows with the largest backlog and nothing is
-/// allocated after that. What is free is known ahead, in an array: who is about to push several packets can ask for their places.
-#[derive(Debug, Clone)]
-pub struct Pool<T> {
-    nodes: Vec<Node<T>>,
-    /// Places of nodes without a packet; the last one is used next. It has room for all there are.
-    free: Vec<u32>,
-    bytes: u64,
+/// The [`Pool`] passes in the queues and counts their bytes.
+pub trait Places<T>: sealed::Sealed + Default {
+    /// The result of a dequeue: the packet, or a [`Departure`](crate::Departure).
+    type Leaving: Leaving;
+
+    /// Bytes for one packet, links included.
+    const BYTES_PER_PACKET: usize;
+
+    /// Packets in storage.
+    #[doc(hidden)]
+    fn packets(&self) -> u64;
+
+    /// Whether the slots exceed a near cache.
+    #[doc(hidden)]
+    fn is_far(&self) -> bool;
+
+    /// Prefetches a slot.
+    #[doc(hidden)]
+    fn prefetch(&self, place: u32);
+
+    /// Prefetches the slots of the next `packets` pushes, as far as known.
+    #[doc(hidden)]
+    fn prefetch_free(&self, packets: usize);
+
+    /// Neighbours of a packet: towards the tail, towards the head.
+    #[doc(hidden)]
+    fn neighbours(&self, place: u32) -> Option<(Link, u32)>;
+
+    /// Makes a slot for this packet. Returns whether there is one.
+    #[doc(hidden)]
+    fn make_room(&mut self, packet: &Packet<T>) -> bool;
+
+    /// Links a packet to the end of a queue. The caller updates the queue's counts.
+    #[doc(hidden)]
+    fn push(&mut self, queue: &mut Queue, packet: Packet<T>);
+
+    /// Removes the head packet and updates the queue's packet count.
+    #[doc(hidden)]
+    fn pop(&mut self, queue: &mut Queue) -> Option<Self::Leaving>;
+
+    /// Removes the tail packet and updates the queue's packet count. Also returns the packet's
+    /// length.
+    #[doc(hidden)]
+    fn pop_tail(&mut self, queue: &mut Queue) -> Option<(Self::Leaving, u32)>;
+
+    /// Moves the head packet of `from` to the end of `to`, and updates the packet count of `from`.
+    /// The caller updates the count of `to`.
+    #[doc(hidden)]
+    fn move_head(&mut self, from: &mut Queue, to: &mut Queue) -> bool;
+
+    /// The flow of a queued packet, if recorded.
+    #[doc(hidden)]
+    fn flow(&self, place: u32) -> Option<FlowId>;
+
+    /// Arrival time and ECN field of a queued packet, if recorded.
+    #[doc(hidden)]
+    fn age(&self, place: u32) -> Option<Age>;
+
+    /// Panics if this slot does not hold a packet of the link's length.
+    #[doc(hidden)]
+    fn check(&self, link: Link);
 }
 
-impl<T> Default for Pool<T> {
-    fn default() -> Self {
-        Self { nodes: Vec::new(), free: Vec::new(), bytes: 0 }
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
+/// The result of a dequeue: a [`Packet`], or the [`Departure`](crate::Departure) of a handle.
+pub trait Leaving {
+    /// The packet's flow. None for a departure.
+    fn flow(&self) -> Option<FlowId>;
+
+    /// Marks the packet: CE must be set.
+    fn mark(&mut self);
+}
+
+impl<T> Leaving for Packet<T> {
+    #[inline]
+    fn flow(&self) -> Option<FlowId> {
+        Some(self.flow)
+    }
+
+    #[inline]
+    fn mark(&mut self) {
+        self.ecn = crate::packet::Ecn::Marked;
     }
 }
 
-impl<T> Pool<T> {
-    /// Places that are few enough to stay in a near cache, where nothing is gained by asking for them: 256 KiB.
+/// Packets by value, each with its links in one cache line.
+///
+/// Slots of departed packets are reused, last out first in: storage grows to the largest backlog
+/// and is not reallocated after. The free slots are an array, so a caller about to push several
+/// packets can prefetch them.
+#[derive(Debug, Clone)]
+pub struct Nodes<T> {
+    nodes: Vec<Node<T>>,
+    /// Slots without a packet; the last one is used next. Capacity for all slots.
+    free: Vec<u32>,
+}
+
+impl<T> Default for Nodes<T> {
+    fn default() -> Self {
+        Self { nodes: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Nodes<T> {
+    /// Slots that stay in a near cache, where prefetching gains nothing: 256 KiB.
     const NEAR: usize = (1 << 18) / size_of::<Node<u32>>();
 
-    /// What waits in all queues of this pool.
-    #[inline]
-    pub const fn backlog(&self) -> Backlog {
-        Backlog { packets: (self.nodes.len() - self.free.len()) as u64, bytes: self.bytes }
+    #[cold]
+    #[inline(never)]
+    fn add_place(&mut self) -> u32 {
+        let fresh = self.nodes.len() as u32;
+        assert!(fresh != NONE, "a pool holds fewer than 2^32 - 1 packets");
+        self.nodes.push(Node::FREE);
+        self.free.reserve(self.nodes.len());
+        fresh
     }
 
-    /// Bytes of storage for one packet, links and its place among the free ones included.
-    pub const fn bytes_per_packet() -> usize {
-        size_of::<Node<T>>() + size_of::<u32>()
+    #[inline]
+    fn packet(&self, place: u32) -> Option<&Packet<T>> {
+        self.nodes.get(place as usize)?.packet.as_ref()
+    }
+}
+
+impl<T> sealed::Sealed for Nodes<T> {}
+
+impl<T> Places<T> for Nodes<T> {
+    type Leaving = Packet<T>;
+
+    /// Includes the entry in `free`.
+    const BYTES_PER_PACKET: usize = size_of::<Node<T>>() + size_of::<u32>();
+
+    #[inline]
+    fn packets(&self) -> u64 {
+        (self.nodes.len() - self.free.len()) as u64
     }
 
-    /// Whether so much is stored that it pays to ask for packets before they are needed, with the `prefetch` calls.
     #[inline]
-    pub const fn is_far(&self) -> bool {
+    fn is_far(&self) -> bool {
         self.nodes.len() > Self::NEAR
     }
 
-    /// Asks for the packet that came first, which [`pop`](Self::pop) takes.
-    #[inline]
-    pub fn prefetch_head(&self, queue: &Queue) {
-        prefetch(&self.nodes, queue.head.place as usize);
+    #[inline(always)]
+    fn prefetch(&self, place: u32) {
+        prefetch(&self.nodes, place as usize);
     }
 
-    /// Asks for the packet so many links behind the one that came first, if all of them together have no more than `most` bytes. Those before
-    /// it are looked at, and so should be there.
     #[inline]
-    pub(crate) fn prefetch_behind_head(&self, queue: &Queue, links: usize, most: u32) {
-        let (mut link, mut bytes) = (queue.head, u64::from(queue.head.len));
-        for _ in 0..links {
-            let Some(node) = self.nodes.get(link.place as usize) else { return };
-            link = node.next;
-            bytes += u64::from(link.len);
-            if bytes > most.into() {
-                return;
-            }
-        }
-        prefetch(&self.nodes, link.place as usize);
-    }
-
-    /// Asks for the packet that came last, to which [`push`](Self::push) links the next one.
-    #[inline]
-    pub fn prefetch_tail(&self, queue: &Queue) {
-        prefetch(&self.nodes, queue.tail as usize);
-    }
-
-    /// Asks for the places of the next `packets` packets that are pushed.
-    #[inline]
-    pub fn prefetch_free(&self, packets: usize) {
+    fn prefetch_free(&self, packets: usize) {
         for place in self.free.iter().rev().take(packets) {
             prefetch(&self.nodes, *place as usize);
         }
     }
 
-    /// Appends a packet.
     #[inline(always)]
-    pub fn push(&mut self, queue: &mut Queue, packet: Packet<T>) {
+    fn neighbours(&self, place: u32) -> Option<(Link, u32)> {
+        self.nodes.get(place as usize).map(|node| (node.next, node.previous))
+    }
+
+    #[inline(always)]
+    fn make_room(&mut self, _packet: &Packet<T>) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn push(&mut self, queue: &mut Queue, packet: Packet<T>) {
         let len = packet.len;
         let place = match self.free.pop() {
             Some(place) => place,
@@ -207,31 +307,24 @@ impl<T> Pool<T> {
         }
         nodes[place as usize] = Node { packet: Some(packet), next: Link::NONE, previous: queue.tail };
         queue.tail = place;
-        queue.packets += 1;
-        queue.bytes += u64::from(len);
-        self.bytes += u64::from(len);
     }
 
-    /// Takes the packet that came first.
     #[inline(always)]
-    pub fn pop(&mut self, queue: &mut Queue) -> Option<Packet<T>> {
-        let Link { place, len } = queue.head;
+    fn pop(&mut self, queue: &mut Queue) -> Option<Packet<T>> {
+        let place = queue.head.place;
         let node = self.nodes.get_mut(place as usize)?;
         queue.head = node.next;
         queue.packets -= 1;
         if queue.packets == 0 {
             queue.tail = NONE;
         }
-        queue.bytes -= u64::from(len);
-        self.bytes -= u64::from(len);
         self.free.push(place);
-        // Last, as it moves the packet to where the caller wants it.
+        // Last, as `take` moves the packet directly to the caller's memory.
         node.packet.take()
     }
 
-    /// Takes the packet that came last.
     #[inline]
-    pub fn pop_tail(&mut self, queue: &mut Queue) -> Option<Packet<T>> {
+    fn pop_tail(&mut self, queue: &mut Queue) -> Option<(Packet<T>, u32)> {
         let place = queue.tail;
         let node = self.nodes.get_mut(place as usize)?;
         let (packet, previous) = (node.packet.take()?, node.previous);
@@ -243,39 +336,180 @@ impl<T> Pool<T> {
             }
             _ => (queue.head, queue.tail) = (Link::NONE, NONE),
         }
-        queue.bytes -= u64::from(packet.len);
-        self.bytes -= u64::from(packet.len);
         self.free.push(place);
+        let len = packet.len;
+        Some((packet, len))
+    }
+
+    fn move_head(&mut self, from: &mut Queue, to: &mut Queue) -> bool {
+        self.pop(from).map(|packet| self.push(to, packet)).is_some()
+    }
+
+    #[inline]
+    fn flow(&self, place: u32) -> Option<FlowId> {
+        self.packet(place).map(|packet| packet.flow)
+    }
+
+    #[inline]
+    fn age(&self, place: u32) -> Option<Age> {
+        self.packet(place).map(|packet| Age { arrival: packet.arrival, ecn: packet.ecn })
+    }
+
+    fn check(&self, link: Link) {
+        let packet = self.packet(link.place).expect("a queued node holds a packet");
+        assert_eq!(packet.len, link.len, "a link knows the length of what it links to");
+    }
+}
+
+/// Storage for the packets of one scheduler, with the only count of the backlog: by value by
+/// default, over handles with [`Links`](crate::Links) for `P`.
+#[derive(Debug, Clone)]
+pub struct Pool<T, P = Nodes<T>> {
+    places: P,
+    bytes: u64,
+    carries: PhantomData<T>,
+}
+
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self::empty()
+    }
+}
+
+impl<T> Pool<T> {
+    /// Bytes of storage for one packet, including links and the entry in the free list.
+    pub const fn bytes_per_packet() -> usize {
+        Nodes::<T>::BYTES_PER_PACKET
+    }
+
+    /// The head packet of a queue.
+    #[inline]
+    pub fn head(&self, queue: &Queue) -> Option<&Packet<T>> {
+        self.places.packet(queue.head.place)
+    }
+}
+
+impl<T, P: Places<T>> Pool<T, P> {
+    /// An empty pool.
+    pub fn empty() -> Self {
+        Self { places: P::default(), bytes: 0, carries: PhantomData }
+    }
+
+    /// Backlog of all queues of this pool.
+    #[inline]
+    pub fn backlog(&self) -> Backlog {
+        Backlog { packets: self.places.packets(), bytes: self.bytes }
+    }
+
+    /// Whether the storage is large enough for the `prefetch` calls to pay.
+    #[inline]
+    pub fn is_far(&self) -> bool {
+        self.places.is_far()
+    }
+
+    /// Prefetches the head packet, for [`pop`](Self::pop).
+    #[inline]
+    pub fn prefetch_head(&self, queue: &Queue) {
+        self.places.prefetch(queue.head.place);
+    }
+
+    /// Prefetches the packet `links` links behind the head, if all packets up to it have at most
+    /// `most` bytes together. The packets before it are read and should be in the cache.
+    #[inline]
+    pub(crate) fn prefetch_behind_head(&self, queue: &Queue, links: usize, most: u32) {
+        let (mut link, mut bytes) = (queue.head, u64::from(queue.head.len));
+        for _ in 0..links {
+            let Some((next, _)) = self.places.neighbours(link.place) else { return };
+            link = next;
+            bytes += u64::from(link.len);
+            if bytes > most.into() {
+                return;
+            }
+        }
+        self.places.prefetch(link.place);
+    }
+
+    /// Prefetches the tail packet, to which [`push`](Self::push) links the next one.
+    #[inline]
+    pub fn prefetch_tail(&self, queue: &Queue) {
+        self.places.prefetch(queue.tail);
+    }
+
+    /// Prefetches the slots of the next `packets` pushes.
+    #[inline]
+    pub fn prefetch_free(&self, packets: usize) {
+        self.places.prefetch_free(packets);
+    }
+
+    /// Whether this packet can be pushed: false for a handle beyond
+    /// [`Handle::LARGEST`](crate::Handle::LARGEST).
+    #[inline(always)]
+    pub fn makes_room_for(&mut self, packet: &Packet<T>) -> bool {
+        self.places.make_room(packet)
+    }
+
+    /// Appends a packet. Requires [room](Self::makes_room_for).
+    #[inline(always)]
+    pub fn push(&mut self, queue: &mut Queue, packet: Packet<T>) {
+        let len = packet.len;
+        self.places.push(queue, packet);
+        queue.packets += 1;
+        queue.bytes += u64::from(len);
+        self.bytes += u64::from(len);
+    }
+
+    /// Removes the head packet.
+    #[inline(always)]
+    pub fn pop(&mut self, queue: &mut Queue) -> Option<P::Leaving> {
+        let len = u64::from(queue.head.len);
+        queue.bytes -= len;
+        self.bytes -= len;
+        self.places.pop(queue)
+    }
+
+    /// Moves the head packet of one queue to the end of another. False if there is none.
+    pub(crate) fn move_head(&mut self, from: &mut Queue, to: &mut Queue) -> bool {
+        let len = u64::from(from.head.len);
+        let moves = self.places.move_head(from, to);
+        if moves {
+            from.bytes -= len;
+            (to.packets, to.bytes) = (to.packets + 1, to.bytes + len);
+        }
+        moves
+    }
+
+    /// Removes the tail packet.
+    #[inline]
+    pub fn pop_tail(&mut self, queue: &mut Queue) -> Option<P::Leaving> {
+        let (packet, len) = self.places.pop_tail(queue)?;
+        queue.bytes -= u64::from(len);
+        self.bytes -= u64::from(len);
         Some(packet)
     }
 
-    /// The packet that came first.
+    /// The flow of the head packet. By handle only if the discipline has flows recorded.
     #[inline]
-    pub fn head(&self, queue: &Queue) -> Option<&Packet<T>> {
-        self.nodes.get(queue.head.place as usize)?.packet.as_ref()
+    pub(crate) fn head_flow(&self, queue: &Queue) -> Option<FlowId> {
+        self.places.flow(queue.head.place)
     }
 
-    #[cold]
-    #[inline(never)]
-    fn add_place(&mut self) -> u32 {
-        let fresh = self.nodes.len() as u32;
-        assert!(fresh != NONE, "a pool holds fewer than 2^32 - 1 packets");
-        self.nodes.push(Node::FREE);
-        self.free.reserve(self.nodes.len());
-        fresh
+    /// Arrival time and ECN field of the head packet. By handle only if the discipline has ages
+    /// recorded.
+    #[inline]
+    pub(crate) fn head_age(&self, queue: &Queue) -> Option<Age> {
+        self.places.age(queue.head.place)
     }
 
-    /// Walks a queue and panics if its links, its counts or its packets are not what they should be. For `check_invariants`.
+    /// Walks a queue and panics if links, counts or packets disagree. For `check_invariants`.
     pub fn check_queue(&self, queue: &Queue) {
         let (mut at, mut before, mut packets, mut bytes) = (queue.head, NONE, 0u32, 0u64);
         while at != Link::NONE {
-            let node = &self.nodes[at.place as usize];
-            let packet = node.packet.as_ref().expect("a queued node holds a packet");
-            assert_eq!(packet.len, at.len, "a link knows the length of what it links to");
-            assert!(before == NONE || node.previous == before, "links of the queue agree in both directions");
+            self.places.check(at);
+            let (next, previous) = self.places.neighbours(at.place).expect("a link leads to a place");
+            assert!(before == NONE || previous == before, "links of the queue agree in both directions");
             packets += 1;
-            bytes += u64::from(packet.len);
-            (before, at) = (at.place, node.next);
+            bytes += u64::from(at.len);
+            (before, at) = (at.place, next);
         }
         assert_eq!(before, queue.tail, "the queue ends at its tail");
         assert_eq!((packets, bytes), (queue.packets, queue.bytes), "the queue's counts are those of its packets");
@@ -306,7 +540,7 @@ mod tests {
         for len in 5..=6 {
             pool.push(&mut a, packet(len));
         }
-        assert_eq!(pool.nodes.len(), 4, "storage is used again");
+        assert_eq!(pool.places.nodes.len(), 4, "storage is used again");
         assert_eq!(core::iter::from_fn(|| pool.pop(&mut a)).map(|p| p.len).collect::<Vec<_>>(), [4, 5, 6]);
         assert_eq!(pool.pop(&mut a), None);
         assert_eq!(pool.pop_tail(&mut a), None);

@@ -1,4 +1,4 @@
-//! A scheduler, its buffer and the link: what every driver drives.
+//! Port: a scheduler, its buffer and the link.
 
 use crate::buffer::{Buffer, Limit};
 use crate::packet::Packet;
@@ -6,7 +6,7 @@ use crate::scheduler::{DropReason, Scheduler};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-/// What a port tells its driver.
+/// Receives the events of a port.
 pub trait Observer<T> {
     /// A packet got the link at `start` and leaves it at `end`.
     fn sent(&mut self, packet: Packet<T>, start: Instant, end: Instant);
@@ -15,28 +15,32 @@ pub trait Observer<T> {
     fn dropped(&mut self, packet: Packet<T>, now: Instant, reason: DropReason);
 }
 
-/// A link with a queue in front of it. Time goes in, the next event comes out; there is no clock inside.
+/// A link with a queue in front. Time is an argument and the next event a result; the port has no
+/// clock.
 ///
-/// At one instant all arrivals come first, then the link picks: a packet that arrives just as the link falls free can be picked. So a
-/// driver hands in everything that arrives at `now` before it lets time go on with [`advance`](Self::advance).
+/// At one instant all arrivals come first, then the link picks: a packet that arrives when the link
+/// becomes free can be picked. So a driver passes in all arrivals at `now` before moving time on
+/// with [`advance`](Self::advance).
 ///
 /// Decisions take no time unless [`set_decision_cost`](Self::set_decision_cost) says otherwise.
 #[derive(Debug, Clone)]
 pub struct Port<S> {
     buffer: Buffer<S>,
     rate: Rate,
-    /// When the link has sent what it sends.
+    /// End of the present transmission.
     free_at: Instant,
-    /// When the link picks next, if something waits: once it is free, or later if the discipline idles.
+    /// Time of the next pick, if the queue is not empty: when the link is free, or later if the
+    /// discipline idles.
     picks_at: Instant,
-    /// How long the link stands still while the discipline decides.
+    /// Idle time of the link for each decision of the discipline.
     decision_cost: Duration,
-    /// When the decision that was begun last is taken.
+    /// End of the decision begun last.
     decided_at: Instant,
 }
 
 impl<S> Port<S> {
-    /// A port with nothing in it and a free link, whose rate it tells the scheduler. `T`, what packets carry, follows from the scheduler.
+    /// An empty port with a free link. The scheduler is told the rate. The payload type `T` follows
+    /// from the scheduler.
     pub fn new<T>(mut scheduler: S, limit: Limit, rate: Rate) -> Self
     where
         S: Scheduler<T>,
@@ -46,11 +50,12 @@ impl<S> Port<S> {
         Self { buffer: Buffer::new(limit, scheduler), rate, free_at, picks_at, decision_cost: Duration::ZERO, decided_at }
     }
 
-    /// Has each decision of the discipline cost time: from the instant at which the link is free and a packet waits the link stands still for so long,
-    /// then the discipline picks among all that has come, and the transmission begins. Packets that follow from a decision already taken
-    /// ([`Scheduler::has_decided`]) are sent at once. Zero, as at first: decisions cost nothing.
+    /// Sets the time cost of a decision. When the link is free and a packet waits, the link idles
+    /// for `cost`; then the discipline picks among all packets arrived by then, and the
+    /// transmission starts. Packets that follow from a decision already taken
+    /// ([`Scheduler::has_decided`]) are sent at once. Zero, the default: decisions cost nothing.
     ///
-    /// Meant to be called before the first packet comes; a decision under way keeps its cost.
+    /// Call before the first packet; a decision in progress keeps its cost.
     pub const fn set_decision_cost(&mut self, cost: Duration) {
         self.decision_cost = cost;
     }
@@ -60,12 +65,12 @@ impl<S> Port<S> {
         self.buffer.scheduler()
     }
 
-    /// The scheduler, to set its flows.
+    /// Mutable access to the scheduler, to set its flows.
     pub const fn scheduler_mut(&mut self) -> &mut S {
         self.buffer.scheduler_mut()
     }
 
-    /// Changes what the buffer holds. What no longer fits is dropped.
+    /// Changes the limit of the buffer. Excess packets are dropped.
     pub fn set_limit<T>(&mut self, now: Instant, limit: Limit, observer: &mut impl Observer<T>)
     where
         S: Scheduler<T>,
@@ -78,10 +83,11 @@ impl<S> Port<S> {
         self.rate
     }
 
-    /// When the link picks the next packet, or begins to decide on it. None while nothing waits.
+    /// Time at which the link picks the next packet, or begins to decide. None while the queue is
+    /// empty.
     ///
-    /// A driver that has its own queue of events waits until then, hands in what arrives up to and at that instant, and calls
-    /// [`pick`](Self::pick):
+    /// A driver with its own event queue waits until then, passes in all arrivals up to and at this
+    /// time, and calls [`pick`](Self::pick):
     ///
     /// ```
     /// # use roundelay::{DropReason, FlowId, Instant, Limit, Observer, Packet, Port, schedulers::fifo::Fifo};
@@ -116,13 +122,14 @@ impl<S> Port<S> {
     where
         S: Scheduler<T>,
     {
-        // Even if others wait: a discipline that let the link idle may give this packet sooner.
+        // Also with other packets in the queue: a discipline that lets the link idle may send this
+        // packet sooner.
         let could_pick = self.free_at.max(now);
         self.picks_at = if self.scheduler().backlog().is_empty() { could_pick } else { self.picks_at.min(could_pick) };
         self.buffer.enqueue(now, packet, |packet, reason| observer.dropped(packet, now, reason));
     }
 
-    /// Lets the link work until just before `until`.
+    /// Runs the link up to just before `until`.
     #[inline]
     pub fn advance<T>(&mut self, until: Instant, observer: &mut impl Observer<T>)
     where
@@ -133,7 +140,8 @@ impl<S> Port<S> {
         }
     }
 
-    /// Lets the link work until nothing waits, or nothing will ever be ready. Returns when the link falls free.
+    /// Runs the link until the queue is empty or no packet will ever be ready. Returns the time at
+    /// which the link is free.
     pub fn drain<T>(&mut self, observer: &mut impl Observer<T>) -> Instant
     where
         S: Scheduler<T>,
@@ -142,7 +150,8 @@ impl<S> Port<S> {
         self.free_at
     }
 
-    /// Lets the link pick now what it picks at [`next_event`](Self::next_event), or begin to decide. Nothing happens if nothing waits.
+    /// Picks the packet due at [`next_event`](Self::next_event), or begins to decide. No effect if
+    /// the queue is empty.
     pub fn pick<T>(&mut self, observer: &mut impl Observer<T>)
     where
         S: Scheduler<T>,
@@ -161,7 +170,7 @@ impl<S> Port<S> {
         }
     }
 
-    /// Whether the discipline needs time to decide, from `start` on: the link is not free until then.
+    /// Whether the discipline needs decision time from `start` on; the link is busy until its end.
     #[cold]
     #[inline(never)]
     fn begins_to_decide<T>(&mut self, start: Instant) -> bool
@@ -178,7 +187,7 @@ impl<S> Port<S> {
         true
     }
 
-    /// When to ask again a discipline that gave nothing although packets wait.
+    /// The time of the next query of a discipline that gave nothing although packets wait.
     fn wake_up<T>(&self, asked: Instant) -> Instant
     where
         S: Scheduler<T>,

@@ -1,8 +1,10 @@
-//! A port that can interrupt a packet: the link of scheduling theory, where a packet that cannot wait does not.
+//! Preemptive port: a link that can interrupt a packet for a more urgent one, as in scheduling
+//! theory.
 //!
-//! No real link does this. Proofs about deadlines and slack need it: whatever has the link may lose it to something more urgent and gets it
-//! back later, where it left off. What is left of a packet waits in the scheduler with all others, its transmission time exact to the
-//! picosecond however often it is interrupted.
+//! No real link does this. Proofs about deadlines and slack need it: the packet on the link may
+//! lose the link to a more urgent one and continue later from the same bit. The rest of an
+//! interrupted packet waits in the scheduler with all other packets; its remaining transmission
+//! time is exact to the picosecond after any number of interruptions.
 //!
 //! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 2.1, footnote 4: preemption in theory, not in practice.
 
@@ -14,23 +16,25 @@ use crate::scheduler::{DropReason, Scheduler};
 use crate::time::{Duration, Instant, Slack};
 use crate::units::Rate;
 
-/// What the scheduler of a [`PreemptivePort`] holds: a packet's payload, and how far the packet has got.
+/// The payload in the scheduler of a [`PreemptivePort`]: the packet's own payload and the progress
+/// of its transmission.
 ///
-/// The packet around it keeps its length. Its arrival and slack are those since it last joined the queue, so that slack counts from there.
+/// The enclosing packet keeps its length. Its arrival and slack are those of its last return to the
+/// queue; slack counts from there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partial<T> {
     payload: T,
-    /// When it came to the port, and with what slack.
+    /// Arrival at the port, and the slack at arrival.
     arrival: Instant,
     slack: Slack,
-    /// When its first bit was sent.
+    /// Start of the first bit.
     start: Option<Instant>,
-    /// Time on the link that it still needs.
+    /// Transmission time left.
     remaining: Duration,
 }
 
 impl<T> Partial<T> {
-    /// Time on the link that it still needs.
+    /// Transmission time left.
     pub const fn remaining(&self) -> Duration {
         self.remaining
     }
@@ -40,17 +44,17 @@ impl<T> Partial<T> {
 #[derive(Debug, Clone)]
 struct Sending<T> {
     packet: Packet<Partial<T>>,
-    /// Since when it has the link, this time.
+    /// Start of the present transmission interval.
     since: Instant,
 }
 
 impl<T> Sending<T> {
-    /// When its last bit leaves, if nothing comes between.
+    /// End of the last bit, without further interruption.
     fn end(&self) -> Instant {
         self.since + self.packet.payload.remaining
     }
 
-    /// What is left of it at `now`, as it would join the queue.
+    /// The rest of the packet at `now`, as it would rejoin the queue.
     fn rest_at(self, now: Instant) -> Packet<Partial<T>> {
         let Packet { arrival, slack, payload, .. } = self.packet;
         let payload = Partial { remaining: payload.remaining - now.since(self.since), ..payload };
@@ -61,28 +65,31 @@ impl<T> Sending<T> {
 /// A [`Port`](crate::Port) that asks the scheduler after each arrival whether the packet on the link should give way
 /// ([`Scheduler::preempts`]).
 ///
-/// It differs in what it tells its observer: a packet is `sent` when its last bit has left, once, with the instants of its first and last
-/// bit; in between it may have waited. A scheduler that never preempts sends the same packets at the same times as in a `Port`.
+/// Difference in the calls of the observer: `sent` is called once a packet, after its last bit,
+/// with the times of first and last bit; the packet may have waited in between. A scheduler that
+/// never preempts sends the same packets at the same times as in a `Port`.
 ///
-/// The packet on the link is shown to the scheduler as what would join the queue: its whole length, and the slack that is left of it,
-/// service taken off like waiting. Arrival, slack and length then add up to the same deadline however often it was interrupted. It counts
-/// as a whole packet in the backlog when it waits again. If the limit does not hold then, the discipline gives something up; if that is the
-/// interrupted packet, the time on the link was for nothing.
+/// The scheduler sees the packet on the link as it would rejoin the queue: with its whole length
+/// and its remaining slack, from which service is subtracted like waiting. Arrival, slack and
+/// length then give the same deadline after any number of interruptions. An interrupted packet
+/// counts as a whole packet in the backlog. If the limit is then exceeded, the discipline gives up
+/// a packet; if this is the interrupted packet, its time on the link is lost.
 #[derive(Debug, Clone)]
 pub struct PreemptivePort<S, T> {
     buffer: Buffer<S>,
     rate: Rate,
     sending: Option<Sending<T>>,
-    /// For how long the link has sent, up to when the packet on it got it.
+    /// Total sending time of the link, without the present transmission interval.
     at_work: Duration,
-    /// When the link has sent what it sends.
+    /// End of the present transmission.
     free_at: Instant,
-    /// When the link decides next what to send: when it falls free, at an arrival that may preempt, or later if the discipline idles.
+    /// Next decision of the link: at the end of a packet, at an arrival that may preempt, or later
+    /// if the discipline idles.
     decides_at: Instant,
 }
 
 impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
-    /// A port with nothing in it and a free link, whose rate it tells the scheduler.
+    /// An empty port with a free link. The scheduler is told the rate.
     pub fn new(mut scheduler: S, limit: Limit, rate: Rate) -> Self {
         scheduler.set_link_rate(rate);
         let (buffer, free_at) = (Buffer::new(limit, scheduler), Instant::ZERO);
@@ -94,12 +101,12 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
         self.buffer.scheduler()
     }
 
-    /// The scheduler, to set its flows.
+    /// Mutable access to the scheduler, to set its flows.
     pub const fn scheduler_mut(&mut self) -> &mut S {
         self.buffer.scheduler_mut()
     }
 
-    /// Changes what the buffer holds. What no longer fits is dropped.
+    /// Changes the limit of the buffer. Excess packets are dropped.
     pub fn set_limit(&mut self, now: Instant, limit: Limit, observer: &mut impl Observer<T>) {
         self.buffer.set_limit(limit, |packet, reason| observer.dropped(whole(packet), now, reason));
     }
@@ -109,17 +116,18 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
         self.rate
     }
 
-    /// What waits, the packet on the link not counted.
+    /// Queued packets and bytes, without the packet on the link.
     pub fn backlog(&self) -> Backlog {
         self.scheduler().backlog()
     }
 
-    /// For how long the link has sent until `now`, which no event is before. What it has sent of a packet that it then gave up counts, too.
+    /// Total sending time of the link up to `now`; `now` must not be after the next event. Includes
+    /// the part sent of a packet dropped later.
     pub fn at_work(&self, now: Instant) -> Duration {
         self.at_work + self.sending.as_ref().map_or(Duration::ZERO, |sending| now.min(sending.end()).since(sending.since))
     }
 
-    /// When the link decides next, or sends the last bit of a packet. None while there is nothing to send.
+    /// Time of the link's next decision or end of a packet. None while there is nothing to send.
     pub fn next_event(&self) -> Option<Instant> {
         if self.sending.is_none() && self.backlog().is_empty() { None } else { Some(self.decides_at) }
     }
@@ -143,14 +151,15 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
         self.buffer.enqueue(now, packet, |packet, reason| observer.dropped(whole(packet), now, reason));
     }
 
-    /// Lets the link work until just before `until`.
+    /// Runs the link up to just before `until`.
     pub fn advance(&mut self, until: Instant, observer: &mut impl Observer<T>) {
         while self.next_event().is_some_and(|next| next < until) {
             self.pick(observer);
         }
     }
 
-    /// Lets the link work until nothing waits, or nothing will ever be ready. Returns when the link falls free.
+    /// Runs the link until the queue is empty or no packet will ever be ready. Returns the time at
+    /// which the link is free.
     pub fn drain(&mut self, observer: &mut impl Observer<T>) -> Instant {
         self.advance(Instant::MAX, observer);
         self.free_at
@@ -161,8 +170,9 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
         self.sending.as_ref().is_some_and(|sending| sending.end() <= self.decides_at)
     }
 
-    /// Ends the packet whose last bit leaves now, if one [does](Self::ends_next), and gives the link to none: [`pick`](Self::pick) does that at the same
-    /// instant, once all that arrives at it has arrived. What has left here may be among it.
+    /// Ends the packet whose last bit leaves now, if [any](Self::ends_next), and leaves the link
+    /// free. [`pick`](Self::pick) at the same instant gives the link to the next packet, after all
+    /// arrivals of the instant, possibly including the ended packet.
     pub fn end(&mut self, observer: &mut impl Observer<T>) {
         let now = self.decides_at;
         if let Some(sending) = self.sending.take_if(|sending| sending.end() <= now) {
@@ -172,7 +182,8 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
         }
     }
 
-    /// Does what is due at [`next_event`](Self::next_event): ends a packet, and gives the link to the next, or to one that preempts.
+    /// Does the work due at [`next_event`](Self::next_event): ends a packet, and gives the link to
+    /// the next or to a preempting one.
     pub fn pick(&mut self, observer: &mut impl Observer<T>) {
         self.end(observer);
         match self.sending.take() {
@@ -184,14 +195,14 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
         }
     }
 
-    /// Something has come since the packet on the link got it: the packet goes on, or gives way and waits.
+    /// After an arrival: the packet on the link continues, or is interrupted and queued.
     fn reconsider(&mut self, now: Instant, sending: Sending<T>, observer: &mut impl Observer<T>) {
         let rest = sending.rest_at(now);
         let next = if self.scheduler().preempts(now, &rest) { self.dequeue(now, observer) } else { None };
         let Some(next) = next else { return self.send(now, rest) };
         self.send(now, next);
         self.buffer.enqueue(now, rest, |packet, reason| {
-            // None of them has just come.
+            // None of the dropped packets has just arrived.
             let reason = if reason == DropReason::Full { DropReason::PushedOut } else { reason };
             observer.dropped(whole(packet), now, reason);
         });
@@ -223,7 +234,7 @@ impl<S: Scheduler<Partial<T>>, T> PreemptivePort<S, T> {
     }
 }
 
-/// The packet as it came to the port.
+/// The packet as it arrived at the port.
 fn whole<T>(packet: Packet<Partial<T>>) -> Packet<T> {
     let Packet { flow, len, ecn, priority, deadline, payload, .. } = packet;
     let Partial { payload, arrival, slack, .. } = payload;

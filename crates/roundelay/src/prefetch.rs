@@ -1,18 +1,21 @@
-//! A hint to the processor that a place in memory is read soon: whoever knows several of them asks for all before it waits for the first.
+//! Prefetch: a hint to the processor to load memory into the caches, so that a burst waits once for
+//! several loads.
 //!
-//! The one file with unsafe code. What it calls is an instruction that changes nothing but what the caches hold: it reads no value, writes
-//! none and does not fault, whatever the address. So any address will do, one outside of the slice included, and the functions here are safe.
+//! The only file with unsafe code. The prefetch instruction changes only the caches: no read value,
+//! no write, no fault at any address. Any address is allowed, even outside the slice, so the
+//! functions here are safe.
 #![allow(unsafe_code, reason = "there is no safe call for the prefetch instruction")]
 
 use alloc::vec::Vec;
 
 use crate::packet::Packet;
 
-/// Packets that are asked for together: enough that one wait for memory is shared by many, few enough that a near cache holds what they
-/// touch until it is their turn.
+/// Packets prefetched together: enough to share one wait for memory, few enough for a near cache to
+/// hold their data until their turn.
 pub(crate) const WINDOW: usize = 32;
 
-/// Enqueues a burst window by window, each asked for before its first packet is enqueued. Those that are refused stay in `packets`.
+/// Enqueues a burst window by window; `ask` prefetches a window before its first packet. Refused
+/// packets stay in `packets`.
 #[inline]
 pub(crate) fn enqueue_in_windows<S, T>(
     scheduler: &mut S,
@@ -35,15 +38,15 @@ pub(crate) fn enqueue_in_windows<S, T>(
     packets.append(&mut refused);
 }
 
-/// Takes out packets, each with `dequeue`: at most so many, until there are none. Before each [`WINDOW`] of them `ask` asks for what they touch;
-/// after each call of `dequeue` `check` looks at what it left.
+/// Calls `dequeue` up to `most` times, or until None. `ask` prefetches for each [`WINDOW`] of
+/// packets; `check` runs after each `dequeue`.
 #[inline(always)]
-pub(crate) fn dequeue_in_windows<S, T>(
+pub(crate) fn dequeue_in_windows<S, L>(
     scheduler: &mut S,
     most: usize,
-    into: &mut Vec<Packet<T>>,
+    into: &mut Vec<L>,
     ask: impl Fn(&S, usize),
-    mut dequeue: impl FnMut(&mut S) -> Option<Packet<T>>,
+    mut dequeue: impl FnMut(&mut S) -> Option<L>,
     check: impl Fn(&mut S),
 ) {
     for number in 0..most {
@@ -57,7 +60,7 @@ pub(crate) fn dequeue_in_windows<S, T>(
     }
 }
 
-/// Asks for an item of a slice. An index outside of it is no error and of no use.
+/// Prefetches an item of a slice. An index outside the slice is allowed and has no effect.
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     fetch(slice.as_ptr().wrapping_add(index).cast());
@@ -67,14 +70,16 @@ pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
 #[inline(always)]
 fn fetch(address: *const i8) {
     use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: PREFETCHT0 is a hint: it takes any address and does not fault. It is part of SSE, which each x86_64 has.
+    // SAFETY: PREFETCHT0 is a hint: any address is allowed, and there is no fault. Part of SSE,
+    // present on every x86_64.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
 }
 
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 fn fetch(address: *const i8) {
-    // SAFETY: PRFM is a hint: it takes any address and does not fault. It touches neither the stack nor the flags.
+    // SAFETY: PRFM is a hint: any address is allowed, and there is no fault. Neither stack nor
+    // flags change.
     unsafe { core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) address, options(readonly, nostack, preserves_flags)) }
 }
 

@@ -1,32 +1,40 @@
-//! The contract of a scheduler.
+//! The [`Scheduler`] trait: enqueue, dequeue, evict, per-flow settings.
 
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::ConfigError;
 use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
+use crate::pool::{Backlog, Leaving};
 use crate::time::Instant;
 use crate::units::Rate;
 
-/// Orders packets for one link. Knows no clock, no limit, no I/O.
+/// Orders packets for one link. Has no clock, no limit, no I/O.
 ///
-/// Time comes in as an argument and must not run backwards. Packets of one flow leave in the order in which they came, unless a
-/// discipline says otherwise. Where a call returns a packet, the scheduler has forgotten it.
-pub trait Scheduler<T> {
-    /// Takes a packet, or hands it back unchanged with the state as it was (longer than its flow's maximum, say).
+/// Packets are passed by value with a payload `T`. A scheduler by handle is a `Scheduler<Handle,
+/// Departure>`: the enqueued [`Packet`] carries a [`Handle`](crate::Handle) and describes a packet
+/// kept by the caller; the result of a dequeue (`L`) is a [`Departure`](crate::Departure).
+///
+/// Time is an argument and must not run backwards. Packets of one flow leave in order of arrival,
+/// unless a discipline says otherwise. A scheduler forgets each packet returned by a call.
+pub trait Scheduler<T, L: Leaving = Packet<T>> {
+    /// Takes a packet, or returns a refused packet (longer than its flow's maximum, say) unchanged,
+    /// with the state as before.
     ///
     /// # Errors
     /// The packet itself.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>>;
 
-    /// The next packet for the link. None if nothing waits, or nothing may leave before [`ready_at`](Self::ready_at).
-    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>>;
+    /// The next packet for the link. None if the queue is empty, or no packet may leave before
+    /// [`ready_at`](Self::ready_at).
+    fn dequeue(&mut self, now: Instant) -> Option<L>;
 
-    /// [`enqueue`](Self::enqueue) of each packet in turn. Those that are refused stay in `packets`, in their order.
+    /// [`enqueue`](Self::enqueue) of each packet in turn. Refused packets stay in `packets`, in
+    /// their order.
     ///
-    /// A discipline that sees several packets at once can fetch the records of their flows from memory together, where one after the
-    /// other would wait for each. What it does with them is the same. [`take_dropped`](Self::take_dropped) is for the whole burst.
+    /// With several packets at once, a discipline can fetch the records of their flows from memory
+    /// together instead of waiting for each. The result is the same.
+    /// [`take_dropped`](Self::take_dropped) covers the whole burst.
     fn enqueue_burst(&mut self, now: Instant, packets: &mut Vec<Packet<T>>) {
         let mut refused = Vec::new();
         for packet in packets.drain(..) {
@@ -35,76 +43,87 @@ pub trait Scheduler<T> {
         packets.append(&mut refused);
     }
 
-    /// [`dequeue`](Self::dequeue) up to `most` times, or until it gives nothing. Appends the packets to `into`.
-    fn dequeue_burst(&mut self, now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
+    /// [`dequeue`](Self::dequeue) up to `most` times, or until None. Appends the packets to `into`.
+    fn dequeue_burst(&mut self, now: Instant, most: usize, into: &mut Vec<L>) {
         into.extend(core::iter::from_fn(|| self.dequeue(now)).take(most));
     }
 
-    /// [`dequeue`](Self::dequeue) in a node of a hierarchy, where each child's next packet stands for the child: `refill` is asked for
-    /// another packet of the flow just chosen while the flow still counts as backlogged, so that it loses neither its place nor its times.
+    /// [`dequeue`](Self::dequeue) in a node of a hierarchy, where each child's next packet stands
+    /// for the child. `refill` returns another packet of the chosen flow while the flow still
+    /// counts as backlogged, so the flow keeps its place and its times.
     ///
-    /// Disciplines with [`INTERIOR`](crate::schedulers::Discipline::INTERIOR) keep to this; what stands here serves the others.
-    fn dequeue_refilled(&mut self, now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    /// Disciplines with [`INTERIOR`](crate::schedulers::Discipline::INTERIOR) guarantee this; the
+    /// default here serves the others. By handle the default never calls `refill`, as a departure
+    /// has no flow.
+    fn dequeue_refilled(&mut self, now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<L> {
         let packet = self.dequeue(now)?;
-        if let Some(next) = refill(packet.flow) {
+        if let Some(next) = packet.flow().and_then(refill) {
             let refused = self.enqueue(now, next).is_err();
             debug_assert!(!refused, "a node takes its children's packets");
         }
         Some(packet)
     }
 
-    /// What this discipline gives up first when the buffer is full. None only if nothing waits.
-    fn evict(&mut self) -> Option<Packet<T>>;
+    /// The packet that this discipline gives up first when the buffer is full. None only if the
+    /// queue is empty.
+    fn evict(&mut self) -> Option<L>;
 
-    /// The newest packet of a flow, for a hierarchy whose child lost what stood for it. None if the flow has none, or if the discipline
-    /// cannot be an [`INTERIOR`](crate::schedulers::Discipline::INTERIOR) node.
-    fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
+    /// The newest packet of a flow, for a hierarchy that removes a child's stand-in. None if the
+    /// flow has none, or if the discipline cannot be an
+    /// [`INTERIOR`](crate::schedulers::Discipline::INTERIOR) node.
+    fn evict_flow(&mut self, flow: FlowId) -> Option<L> {
         let _ = flow;
         None
     }
 
-    /// What waits, dropped packets that wait to be taken excluded.
+    /// Packets and bytes in the queue, without dropped packets not yet taken.
     fn backlog(&self) -> Backlog;
 
-    /// When a discipline that idles although packets wait may serve the next one. None: it never idles (work-conserving).
+    /// The time of the next service of a discipline that idles although packets wait. None: never
+    /// idles (work-conserving).
     fn ready_at(&self) -> Option<Instant> {
         None
     }
 
-    /// Whether the next packet follows from a decision already taken: of a turn, or of a service of several packets. A [`Port`](crate::Port) whose
-    /// decisions cost time asks before each [`dequeue`](Self::dequeue). False: each packet is a decision of its own.
+    /// Whether the next packet follows from a decision already taken: of a turn, or of a service of
+    /// several packets. A [`Port`](crate::Port) with a decision time asks before each
+    /// [`dequeue`](Self::dequeue). False: each packet is a decision of its own.
     fn has_decided(&self) -> bool {
         false
     }
 
-    /// A packet that the discipline dropped of its own accord in the last [`enqueue`](Self::enqueue) (the packet itself among them if
-    /// it was dropped early), [`dequeue`](Self::dequeue) or [`evict`](Self::evict), and why; oldest first. To be called until it returns
-    /// none.
-    fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
+    /// A packet dropped by the discipline itself in the last [`enqueue`](Self::enqueue) (the
+    /// arriving packet included, if dropped early), [`dequeue`](Self::dequeue) or
+    /// [`evict`](Self::evict), with the reason; oldest first. Call until None.
+    fn take_dropped(&mut self) -> Option<(L, DropReason)> {
         None
     }
 
-    /// Whether what waits should take the link from `sending`, shown as it would join the queue now: its whole length, and the slack that is
-    /// left of it. Asked by a [`PreemptivePort`](crate::PreemptivePort) only.
+    /// Whether a queued packet should take the link from `sending`. `sending` is shown as it would
+    /// rejoin the queue now: with its whole length and its remaining slack. Called by a
+    /// [`PreemptivePort`](crate::PreemptivePort) only.
     fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
         let _ = (now, sending);
         false
     }
 
-    /// Tells the rate of the link, before the first packet comes: for disciplines that reckon with what a fluid server would have done up to
-    /// an instant at which a packet is on the link. A [`Port`](crate::Port) calls it; who drives a scheduler without one can. A discipline that
-    /// is not told goes on without, and says how.
+    /// Sets the rate of the link, before the first packet. WFQ and WF2Q need the rate to advance
+    /// virtual time during a transmission. A [`Port`](crate::Port) calls this; a caller without a
+    /// port can do the same. Without a rate a discipline still works, as its documentation
+    /// describes.
     fn set_link_rate(&mut self, rate: Rate) {
         let _ = rate;
     }
 
-    /// Tells what the buffer around the scheduler holds, before the first packet comes and whenever that changes: for disciplines that go by
-    /// the free part of it. A [`Buffer`](crate::Buffer) calls it and keeps the limit itself.
+    /// Sets the limit of the buffer around the scheduler, before the first packet and after each
+    /// change: for disciplines that depend on the free part of the buffer. A
+    /// [`Buffer`](crate::Buffer) calls this and enforces the limit itself.
     fn set_buffer_limit(&mut self, limit: Limit) {
         let _ = limit;
     }
 
-    /// Adds a flow, or changes one, backlogged or not. Disciplines that treat all flows alike have nothing to set.
+    /// Adds or changes a flow, backlogged or not. Disciplines that treat all flows alike ignore the
+    /// call.
     ///
     /// # Errors
     /// A value out of its legal range, with the state as it was.
@@ -113,42 +132,44 @@ pub trait Scheduler<T> {
         Ok(())
     }
 
-    /// Forgets a flow. If packets of it wait, it keeps what was set until the last of them has left.
+    /// Removes a flow. A backlogged flow keeps its settings until its last packet has left.
     fn remove_flow(&mut self, flow: FlowId) {
         let _ = flow;
     }
 
-    /// The sum of the weights that a flow's weight is held against, if the discipline keeps one: its share is its weight over this. Weights of
-    /// flows that have left may count for a while.
+    /// The sum of all weights, if the discipline keeps one: a flow's share is its weight over this
+    /// sum. Weights of departed flows may count for a while.
     fn total_weight(&self) -> Option<u64> {
         None
     }
 
-    /// Queues (or bins) that a discipline with hashed flows gives to a flow, by number: one for each hash, in the order of the hashes, so that two
-    /// hashes that agree name a queue twice. Flows collide where these lists meet. Empty for disciplines that hash no flows, and for trees.
+    /// Queues (or bins) of a flow in a discipline with hashed flows, by number: one for each hash,
+    /// in the order of the hashes; two equal hashes name a queue twice. Flows collide where these
+    /// lists share a queue. Empty for disciplines without hashed flows, and for trees.
     ///
-    /// Bins of several levels are numbered one level after the other. Where hashes change in time (`sfq perturb`, `sfb rehash`), these are those in
-    /// force.
+    /// Bins of several levels are numbered level after level. With hashes that change over time
+    /// (`sfq perturb`, `sfb rehash`), the present hashes count.
     fn queues_of(&self, flow: FlowId) -> Vec<usize> {
         let _ = flow;
         Vec::new()
     }
 
-    /// Memory that the discipline takes beside its packets.
+    /// Memory of the discipline, packets excluded.
     fn footprint(&self) -> Footprint;
 
-    /// The same part by part: what each is for, and its bytes. They add up to [`footprint`](Self::footprint). Empty where a discipline does
-    /// not tell its parts.
+    /// The footprint in parts: name and bytes of each part. The sum is
+    /// [`footprint`](Self::footprint). Empty if the discipline does not list parts.
     fn footprint_parts(&self) -> Vec<(&'static str, Footprint)> {
         Vec::new()
     }
 
-    /// Panics if the state breaks an invariant. Debug builds call it after each public call while flows and packets are few, and now and then
-    /// when they are many; release builds never.
+    /// Panics if the state breaks an invariant. Debug builds check after each public call while
+    /// flows and packets are few, and after some calls while they are many; release builds never
+    /// check.
     fn check_invariants(&self) {}
 }
 
-/// What is set for one flow.
+/// Settings of one flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowConfig {
     /// Share of the link, relative to the other flows' weights: 1 to 1024, as in `tc qfq`.
@@ -158,9 +179,9 @@ pub struct FlowConfig {
 }
 
 impl FlowConfig {
-    /// Longest packet that can be allowed, in bytes.
+    /// Largest legal `max_packet_len`, in bytes.
     pub const MAX_PACKET_LEN: u32 = 1 << 16;
-    /// Smallest value that `max_packet_len` can be set to, in bytes.
+    /// Smallest legal `max_packet_len`, in bytes.
     pub const MIN_MAX_PACKET_LEN: u32 = 512;
     /// Largest weight.
     pub const MAX_WEIGHT: u32 = 1 << 10;
@@ -168,7 +189,7 @@ impl FlowConfig {
     /// Weight 1 and packets of up to 2048 bytes.
     pub const DEFAULT: Self = Self { weight: 1, max_packet_len: 2048 };
 
-    /// Whether a discipline with a table of flows can take this for `flow`.
+    /// Whether a discipline with a table of flows can take these settings for `flow`.
     ///
     /// # Errors
     /// A value out of its range, or a flow number beyond [`FlowId::LARGEST_TABLED`].
@@ -189,19 +210,19 @@ impl Default for FlowConfig {
 /// Memory of a discipline, packets excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Footprint {
-    /// Bytes that it takes however many flows there are.
+    /// Fixed bytes, for any number of flows.
     pub fixed_bytes: usize,
-    /// Bytes for each flow that it has seen.
+    /// Bytes for each flow seen.
     pub bytes_per_flow: usize,
 }
 
 impl Footprint {
-    /// Memory that each flow takes.
+    /// A cost for each flow only.
     pub const fn of_a_flow(bytes: usize) -> Self {
         Self { fixed_bytes: 0, bytes_per_flow: bytes }
     }
 
-    /// Memory that is taken once.
+    /// A fixed cost only.
     pub const fn fixed(bytes: usize) -> Self {
         Self { fixed_bytes: bytes, bytes_per_flow: 0 }
     }
@@ -210,13 +231,13 @@ impl Footprint {
 /// Why a packet was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DropReason {
-    /// The buffer was full and the arriving packet was given up: drop tail.
+    /// The buffer was full and the arriving packet was dropped: drop tail.
     Full,
-    /// The buffer was full and the discipline gave up a packet that had waited.
+    /// The buffer was full and the discipline dropped a packet already queued.
     PushedOut,
     /// The discipline dropped it to signal congestion: active queue management.
     Early,
-    /// The discipline would not take it.
+    /// The discipline refused the packet.
     Refused,
 }
 
@@ -224,7 +245,7 @@ impl DropReason {
     /// All reasons, in the order in which reports list them.
     pub const ALL: [Self; 4] = [Self::Full, Self::PushedOut, Self::Early, Self::Refused];
 
-    /// As reports write it.
+    /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -235,8 +256,8 @@ impl DropReason {
     }
 }
 
-/// Whether a discipline should check its invariants now: in debug builds after each call while it has few flows, and after some calls
-/// when a check would cost more than the test it is part of.
+/// Whether a discipline should check its invariants now: in debug builds after each call while
+/// flows are few, and after some calls when a check would cost more than its test.
 pub(crate) const fn is_time_to_check(flows: usize, backlog: Backlog) -> bool {
     cfg!(debug_assertions) && ((flows <= 64 && backlog.packets <= 256) || backlog.packets % 61 == 60)
 }

@@ -1,11 +1,12 @@
-//! What somebody who wrote an unknown name may have meant: a name that `tc` or the literature has for it, or one that is spelled nearly alike.
+//! "Did you mean": the known name for an unknown one, by the synonyms of `tc` and the literature, or by spelling.
 //!
-//! Distances are counted here since the core has no dependencies, and since all who read disciplines are to answer alike.
+//! Edit distances are computed here because the core has no dependencies and all parsers of names
+//! should give the same suggestions.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// What others call a discipline, and what it is called here.
+/// Other names of disciplines, with the name used here.
 const SYNONYMS: [(&str, &str); 16] = [
     ("pfifo", "fifo"),
     ("bfifo", "fifo"),
@@ -25,7 +26,7 @@ const SYNONYMS: [(&str, &str); 16] = [
     ("rpq", "lstf_levels"),
 ];
 
-/// The discipline that is meant, of these.
+/// The intended discipline among the known ones.
 pub(crate) fn discipline<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let written = as_names_are(written);
     let meant = SYNONYMS.iter().find(|(other, _)| *other == written).map_or(written.as_str(), |(_, ours)| ours);
@@ -37,15 +38,23 @@ fn as_names_are(written: &str) -> String {
     written.to_lowercase().replace('+', "_plus").replace('-', "_")
 }
 
-/// The name that takes the fewest changes of a letter, if these are few: one, or one for each three letters.
-pub(crate) fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// The known name with the fewest letter changes, up to one, or up to one for each three letters.
+///
+/// ```
+/// use roundelay::suggestion::nearest;
+///
+/// assert_eq!(nearest("durration", ["duration", "warmup"].into_iter()), Some("duration"));
+/// assert_eq!(nearest("speed", ["duration", "warmup"].into_iter()), None);
+/// ```
+pub fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let letters: Vec<char> = written.chars().collect();
     let distances = known.map(|name| (distance(&letters, &name.chars().collect::<Vec<_>>()), name));
     let (distance, name) = distances.min_by_key(|(distance, _)| *distance)?;
     (distance <= (letters.len() / 3).max(1) && letters.len() > 1).then_some(name)
 }
 
-/// Letters to put in, take out, replace or swap with their neighbour (optimal string alignment).
+/// Number of inserted, deleted, replaced or swapped neighbouring letters (optimal string
+/// alignment).
 fn distance(one: &[char], other: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=other.len()).collect();

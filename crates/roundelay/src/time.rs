@@ -1,12 +1,13 @@
-//! Real time, as an argument: nothing in this crate reads a clock.
+//! Time types: [`Instant`], [`Duration`] and [`Slack`] in picoseconds. Time is always an argument:
+//! nothing in this crate reads a clock.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
 
-/// A point in time: picoseconds since whatever the caller calls zero.
+/// A point in time: picoseconds since the caller's zero.
 ///
-/// A `u64` of picoseconds ends after 213 days. Whoever feeds a port decides at the edge what to do about longer spans; arithmetic here
-/// saturates and never wraps.
+/// A `u64` of picoseconds ends after 213 days. The driver of a port must handle longer spans;
+/// arithmetic here saturates and never wraps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Instant(u64);
 
@@ -14,7 +15,7 @@ pub struct Instant(u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Duration(u64);
 
-/// Time that a packet can lose before it is late, in picoseconds; negative once it is late.
+/// Time that a packet can still lose before being late, in picoseconds; negative for a late packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Slack(i64);
 
@@ -24,7 +25,7 @@ const PICOS_PER_SECOND: f64 = 1e12;
 impl Instant {
     /// The caller's zero.
     pub const ZERO: Self = Self(0);
-    /// The last instant that can be told: 213 days after zero.
+    /// The largest instant: 213 days after zero.
     pub const MAX: Self = Self(u64::MAX);
 
     /// The instant `picos` picoseconds after zero.
@@ -33,7 +34,7 @@ impl Instant {
         Self(picos)
     }
 
-    /// The instant `nanos` nanoseconds after zero, or [`Instant::MAX`] if that is later than can be told.
+    /// The instant `nanos` nanoseconds after zero, at most [`Instant::MAX`].
     #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos.saturating_mul(PICOS_PER_NANO))
@@ -45,7 +46,7 @@ impl Instant {
         self.0
     }
 
-    /// Seconds since zero, for people.
+    /// Seconds since zero, for display.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PICOS_PER_SECOND
     }
@@ -60,7 +61,7 @@ impl Instant {
 impl Duration {
     /// No time.
     pub const ZERO: Self = Self(0);
-    /// The longest span that can be told: 213 days.
+    /// The longest span: 213 days.
     pub const MAX: Self = Self(u64::MAX);
 
     /// A span of `picos` picoseconds.
@@ -69,31 +70,32 @@ impl Duration {
         Self(picos)
     }
 
-    /// A span of `nanos` nanoseconds, or [`Duration::MAX`].
+    /// A span of `nanos` nanoseconds, at most [`Duration::MAX`].
     #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos.saturating_mul(PICOS_PER_NANO))
     }
 
-    /// A span of `micros` microseconds, or [`Duration::MAX`].
+    /// A span of `micros` microseconds, at most [`Duration::MAX`].
     #[inline]
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros.saturating_mul(PICOS_PER_NANO * 1_000))
     }
 
-    /// A span of `millis` milliseconds, or [`Duration::MAX`].
+    /// A span of `millis` milliseconds, at most [`Duration::MAX`].
     #[inline]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(PICOS_PER_NANO * 1_000_000))
     }
 
-    /// A span of `secs` seconds, or [`Duration::MAX`].
+    /// A span of `secs` seconds, at most [`Duration::MAX`].
     #[inline]
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(PICOS_PER_NANO * 1_000_000_000))
     }
 
-    /// Whether this is [`Duration::MAX`], where arithmetic stops: what is meant may be longer, so it bounds nothing.
+    /// Whether this is [`Duration::MAX`], where arithmetic saturates: the true value may be longer,
+    /// so it is no upper bound.
     #[inline]
     pub const fn is_saturated(self) -> bool {
         self.0 == u64::MAX
@@ -111,7 +113,7 @@ impl Duration {
         self.0 / PICOS_PER_NANO
     }
 
-    /// Seconds, for people.
+    /// Seconds, for display.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PICOS_PER_SECOND
     }
@@ -127,7 +129,7 @@ impl Slack {
         Self(picos)
     }
 
-    /// So much time to lose, saturating at 106 days.
+    /// A slack of this span, saturating at 106 days.
     #[inline]
     pub const fn of(span: Duration) -> Self {
         Self(if span.0 > i64::MAX as u64 { i64::MAX } else { span.0 as i64 })
@@ -139,7 +141,7 @@ impl Slack {
         self.0
     }
 
-    /// What is left of it after a wait.
+    /// The slack left after a wait.
     #[inline]
     #[must_use]
     pub const fn after(self, wait: Duration) -> Self {
@@ -179,7 +181,7 @@ impl Sub for Duration {
 }
 
 impl fmt::Display for Duration {
-    /// The largest unit that tells the span exactly: `5ms`, `1.5s` is written `1500ms`.
+    /// In the largest unit without a fraction: `5ms`; 1.5 s is written `1500ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(&str, u64); 5] = [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
         let (unit, size) = UNITS.into_iter().find(|(_, size)| self.0.is_multiple_of(*size)).unwrap_or(UNITS[4]);

@@ -1,12 +1,15 @@
-//! A hierarchy of disciplines: classes share the link among their children, leaves hold the packets.
+//! Tree: a hierarchy of disciplines. Classes share the link among their children; leaves hold the
+//! packets.
 //!
-//! Any discipline can be a leaf. A class is a discipline whose flows are its children: for each child that has something to send, a
-//! stand-in as long as the child's next packet waits in the class's scheduler. A class that is not the root has chosen one of its children
-//! ahead, so that its own parent knows how long its next packet is. What a class does not use goes to its siblings first, then to its
-//! parent's siblings: link sharing. A child tells its class what changed; a class never infers it from a child's queue.
+//! Any discipline can be a leaf. A class is a discipline whose flows are its children: for each
+//! child with a packet to send, a stand-in of the length of the child's next packet waits in the
+//! class's scheduler. A class other than the root has chosen one child ahead, so that the parent
+//! knows the length of the class's next packet. Bandwidth unused by a class goes to its siblings
+//! first, then to its parent's siblings: link sharing. A child reports each change to its class; a
+//! class never inspects a child's queue.
 //!
-//! Source: J. Bennett, H. Zhang, "Hierarchical Packet Fair Queueing Algorithms", IEEE/ACM ToN 5(5), 1997: with WF2Q+ in each class this is
-//! their H-WF2Q+.
+//! Source: J. Bennett, H. Zhang, "Hierarchical Packet Fair Queueing Algorithms", IEEE/ACM ToN 5(5),
+//! 1997: with WF2Q+ in each class this is their H-WF2Q+.
 //!
 //! | paper | here |
 //! |---|---|
@@ -24,29 +27,39 @@
 //! | T-WFI of a first-in-first-out leaf | B over the leaf's rate | `t_wfi_stays_within_the_bound` |
 //! | a leaf that gives nothing, or lies | does not hold up its siblings | unit tests, `known_bug_38...` |
 //!
-//! **Stand-ins and places.** A class that has chosen a child takes the child's stand-in out of its scheduler, and the child's next packet is
-//! not known until this one has left. In the meantime the child must not look idle: it would lose what it is owed, each time, and a sender
-//! that keeps one packet waiting would fall behind without bound. So a packet of no length holds its place (`StandIn::Place`). It costs no
-//! virtual time and no deficit; the next stand-in goes in behind it, with S = F, as if it had waited there all the time. If there is none, the
-//! place goes in its turn, at the latest as the class falls idle. The root needs no places: what it chooses leaves at once, so it is told the
-//! next stand-in as it chooses.
+//! **Stand-ins and place holders.** A class that has chosen a child removes the child's stand-in
+//! from the scheduler, and the child's next packet is unknown until the chosen packet has left. In
+//! the meantime the child must not look idle: the child would lose its virtual time each time, and
+//! a sender with one packet waiting at a time would fall behind without bound. So a packet of no
+//! length holds the child's place (`StandIn::Place`). The place holder costs no virtual time and no
+//! deficit; the next stand-in is enqueued behind it, with S = F, as if it had waited there all the
+//! time. Without a next stand-in the place holder leaves in its turn, at the latest when the class
+//! becomes idle. The root needs no place holders: a packet chosen by the root leaves at once, so
+//! the root gets the next stand-in with its choice.
 //!
-//! **Difference from the paper: one packet ahead.** RESTART-NODE chooses when the packet before has been transmitted. Here the classes on a
-//! packet's way choose again as its transmission starts, since a scheduler is not told when it ends. So a leaf that becomes backlogged finds,
-//! in each class below the root, up to one packet of that class chosen that the paper's would not have: the bound has L(m) for it.
+//! **Difference from the paper: one packet ahead.** RESTART-NODE chooses when the previous packet
+//! has been transmitted. Here the classes on a packet's path choose again when its transmission
+//! starts, since a scheduler is not told of the end. So a newly backlogged leaf finds, in each
+//! class below the root, up to one packet of the class already chosen, unlike in the paper: the
+//! term L(m) of the bound.
 //!
-//! **Proof of the bound.** Packets of class m leave by the link in the order in which m chose them. Let a leaf n of it be backlogged over
-//! (t1, t2), W the link's service and W_m, W_n that of the two. Had m chosen when the packet before it had left, its discipline's B-WFI would
-//! say W_n >= phi W_m - alpha over (t1, t2), since it holds for a server of any, even changing, rate. Choosing as the packet before starts
-//! differs only in that n, if it became backlogged after that, is chosen among from the next choice on, as if it had come as the chosen
-//! packet starts; until then m sends the rest of what is on the link, at most L(m). So W_n >= phi (W_m - L(m)) - alpha, and with W_m >= phi_m W -
-//! B(m) for the class, which is backlogged for as long as n is, the bound follows from the root down. As a
-//! packet of a first-in-first-out leaf starts, its leaf has been backlogged since it came, with Q bytes at first, so that the link has sent no
-//! more than (Q - len + B) / phi in between: the T-WFI.
+//! **Proof of the bound.** Packets of class m leave by the link in the order in which m chose them.
+//! Let a leaf n of m be backlogged over (t1, t2), W the link's service, and W_m, W_n the service of
+//! m and n. If m chose after the previous packet had left, its discipline's B-WFI would give W_n >=
+//! phi W_m - alpha over (t1, t2), since the B-WFI holds for a server of any, even changing, rate.
+//! Choosing at the start of the previous packet has one effect: a leaf n that becomes backlogged
+//! later takes part from the next choice on, as if n had arrived at the start of the chosen packet;
+//! until then m sends the rest of the packet on the link, at most L(m). So W_n >= phi (W_m -
+//! L(m)) - alpha, and with W_m >= phi_m W - B(m) for the class, which is backlogged as long as n
+//! is, the bound follows from the root down. When a packet of a first-in-first-out leaf starts, the
+//! leaf has been backlogged since the packet's arrival, with Q bytes at first, so the link has sent
+//! at most (Q - len + B) / phi in between: the T-WFI.
 //!
-//! Cost: at each level what its discipline costs, three times below the root: place, stand-in and choice. Memory: see `footprint`.
+//! Cost: at each level the cost of its discipline, three times below the root: place holder,
+//! stand-in and choice. Memory: see `footprint`.
 //!
-//! Invariants are at `check_invariants`. What waits is counted once: by leaves as they say, and the packets chosen beside.
+//! Invariants are at `check_invariants`. The backlog is counted once: the leaves' reported backlogs
+//! plus their chosen packets.
 
 mod below;
 mod changes;
@@ -70,18 +83,19 @@ use crate::schedulers::AnyScheduler;
 use crate::time::Instant;
 use crate::units::Rate;
 
-/// What waits in the scheduler of a class.
+/// An item in the scheduler of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StandIn {
-    /// As long as the child's next packet.
+    /// Has the length of the child's next packet.
     Head,
-    /// Without length: the place of a child whose packet was chosen and has not left.
+    /// A place holder without length: keeps the place of a child whose chosen packet has not left.
     Place,
 }
 
-/// A hierarchy at work: see [`Config`] for how to build one.
+/// A working hierarchy: see [`Config`] for the construction.
 ///
-/// `L` orders the packets of a leaf and `I` the children of a class; [`Tree::with`] takes schedulers of any type.
+/// `L` orders the packets of a leaf and `I` the children of a class; [`Tree::with`] takes
+/// schedulers of any type.
 pub struct Tree<T: Send, L = AnyScheduler<T>, I = AnyScheduler<StandIn>> {
     root: Class<I>,
     below: Below<T, L, I>,
@@ -90,7 +104,8 @@ pub struct Tree<T: Send, L = AnyScheduler<T>, I = AnyScheduler<StandIn>> {
 }
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
-    /// A tree whose leaves and classes are made by these functions, from their nodes.
+    /// Builds a tree; the two functions make the scheduler of each leaf and each class from its
+    /// node.
     ///
     /// # Errors
     /// No leaf is the default, or a scheduler could not be made.
@@ -119,12 +134,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         Ok(tree)
     }
 
-    /// The tree as it is now.
+    /// The present configuration of the tree.
     pub const fn config(&self) -> &Config {
         &self.below.plan
     }
 
-    /// Sends a flow to a leaf from its next packet on. What waits of it elsewhere stays there, and may leave after that.
+    /// Sends a flow to a leaf from its next packet on. The flow's packets in another leaf stay
+    /// there and may leave later.
     ///
     /// # Errors
     /// See [`Config::assign`].
@@ -132,13 +148,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         self.below.plan.assign(flow, leaf)
     }
 
-    /// The leaf that a flow goes to.
+    /// The leaf of a flow.
     pub fn leaf_of(&self, flow: FlowId) -> &str {
         let number = self.below.plan.leaf_of(flow, self.default_leaf);
         self.below.plan.placed(number).map_or("", |placed| &placed.node.name)
     }
 
-    /// What waits below a node, itself if it is a leaf. None if there is no such node.
+    /// The backlog of a node with everything below. None if there is no such node.
     pub fn backlog_of(&self, name: &str) -> Option<Backlog> {
         let node = self.below.plan.number(name)?;
         let mut sum = Backlog::default();
@@ -167,7 +183,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         class.adopt(number, placed).map_err(|error| setting(&placed.node.name, error))
     }
 
-    /// A node has a head where it had none: its class hears of it, and if that chooses it, the class above, and so on.
+    /// A node has a new head: reports it to the class; if the class chooses it, to the class above,
+    /// and so on.
     fn activate(&mut self, leaf: usize) {
         let mut number = leaf;
         while self.below.has_head(number) {
@@ -192,7 +209,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         }
     }
 
-    /// Asks the leaves that gave nothing, if it is time.
+    /// Asks the sleeping leaves again, when due.
     fn wake(&mut self) {
         let mut at = 0;
         while let Some(&number) = self.below.asleep.get(at) {
@@ -221,7 +238,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         }
     }
 
-    /// Takes back the packet that a leaf has ready. Classes that have chosen it count it as sent.
+    /// Takes back a leaf's ready packet. Classes that have chosen the packet count it as sent.
     fn withdraw(&mut self, leaf: usize) -> Option<Packet<T>> {
         self.below.leaf(leaf)?.head.as_ref()?;
         let mut top = leaf;
@@ -272,12 +289,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         packet
     }
 
-    /// Of the leaf with the largest backlog, what its discipline gives up, or at last the packet that it has ready.
+    /// Evicts from the leaf with the largest backlog: a packet given up by its discipline, else the
+    /// leaf's ready packet.
     fn evict(&mut self) -> Option<Packet<T>> {
         let sizes = self.below.nodes.iter().map(|state| if let State::Leaf(leaf) = state { leaf.size() } else { 0 });
         let leaf = self.below.longest.find(sizes)?;
         let victim = self.evict_from(leaf);
-        // A leaf that gives nothing up must not keep others from it.
+        // A leaf that gives nothing up must not block evictions from other leaves.
         let victim = victim.or_else(|| (0..self.below.nodes.len()).find_map(|other| self.evict_from(other)));
         self.debug_check();
         victim
@@ -288,7 +306,8 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         self.below.backlog
     }
 
-    /// Unless something is ready: when the first leaf is that holds packets and gave none. One that does not say is never.
+    /// With no packet ready: the earliest time of a leaf that holds packets and gave none. A leaf
+    /// without a time is never ready.
     fn ready_at(&self) -> Option<Instant> {
         if !self.root.scheduler.backlog().is_empty() {
             return None;
@@ -301,12 +320,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         self.below.dropped.pop_front()
     }
 
-    /// Tells the root, which has the link to itself. What the others get of it changes all the time.
+    /// Tells the root, which has the whole link. The bandwidth of other classes changes all the
+    /// time.
     fn set_link_rate(&mut self, rate: Rate) {
         self.root.scheduler.set_link_rate(rate);
     }
 
-    /// Sets the flow in its leaf, and lets the nodes above have packets as long as the flow's.
+    /// Sets the flow in its leaf, and raises the longest packet of the nodes above to the flow's.
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         let number = self.below.plan.leaf_of(flow, self.default_leaf);
         if let Some((leaf, _)) = self.below.leaf_mut(number) {
@@ -339,10 +359,13 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
         Footprint { fixed_bytes: fixed + self.root.footprint().fixed_bytes + size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
-    /// 1. In a class's scheduler wait the stand-ins of the children that have a head and are not chosen, and the places held; nothing else.
-    /// 2. A class has chosen a child if any child has something to send (the root none), and has the length of the child's head.
-    /// 3. The child that is chosen holds its place. Where no child has anything to send no place is held, and nowhere in the root.
-    /// 4. What waits is what the leaves said and their heads.
+    /// 1. A class's scheduler holds exactly the stand-ins of the children with a head that are not
+    ///    chosen, and the place holders.
+    /// 2. A class other than the root has chosen a child if any child has a packet, and has the
+    ///    length of the child's head. The root has chosen none.
+    /// 3. The chosen child has a place holder. There are no place holders where no child has a
+    ///    packet, and none in the root.
+    /// 4. The backlog is the leaves' reported backlogs plus their heads.
     /// 5. A leaf is asleep if it holds packets and has no head.
     fn check_invariants(&self) {
         self.check_tree();
@@ -358,7 +381,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Scheduler<T> for Tree<T, L
 }
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
-    /// The nodes' schedulers check themselves.
+    /// The schedulers of the nodes check their own invariants.
     #[inline]
     fn debug_check(&self) {
         if is_time_to_check(self.below.nodes.len(), self.below.backlog) {

@@ -1,4 +1,4 @@
-//! Units as `tc` writes them: rates, sizes, times.
+//! Units in `tc` notation: rates, sizes, times.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -11,11 +11,11 @@ use crate::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 
-/// Bytes, for parameters that are sizes.
+/// A size in bytes, for parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(pub u64);
 
-/// A number in billionths, for parameters that are fractions: what is written in decimals is kept exactly.
+/// A number in billionths, for fractional parameters: decimal input is kept exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Billionths(pub u64);
 
@@ -24,7 +24,7 @@ impl Billionths {
     pub const ONE: Self = Self(1_000_000_000);
 }
 
-/// A number with a unit that could not be read.
+/// A number with a unit that could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitError {
     text: String,
@@ -32,7 +32,7 @@ pub struct UnitError {
 }
 
 impl UnitError {
-    /// What would have been right.
+    /// The expected notation.
     pub fn expected(&self) -> &str {
         &self.expected
     }
@@ -47,7 +47,7 @@ impl fmt::Display for UnitError {
 impl core::error::Error for UnitError {}
 
 impl Rate {
-    /// `bits` per second; none for zero, or where a bit would take longer than can be told.
+    /// `bits` per second; None for zero.
     pub const fn from_bits_per_second(bits: u64) -> Option<Self> {
         if bits == 0 { None } else { Some(Self(bits)) }
     }
@@ -58,8 +58,8 @@ impl Rate {
         self.0
     }
 
-    /// How long `bytes` bytes occupy the link, rounded up to a picosecond. It is [`Duration::MAX`] for more than can be told, and for
-    /// `u64::MAX` bytes at any rate: so many stand for a number that has saturated.
+    /// Transmission time of `bytes` bytes, rounded up to a picosecond. [`Duration::MAX`] beyond the
+    /// range, and for `u64::MAX` bytes at any rate, since `u64::MAX` stands for a saturated number.
     #[inline]
     pub const fn time_of(self, bytes: u64) -> Duration {
         const PICO_BITS_PER_BYTE: u64 = 8_000_000_000_000;
@@ -71,7 +71,7 @@ impl Rate {
     }
 }
 
-/// Suffixes and what they multiply by. The empty suffix is a bare number.
+/// Suffixes with their factors. The empty suffix is for a bare number.
 type Units = &'static [(&'static str, u64)];
 
 const RATES: Units = &[
@@ -121,7 +121,7 @@ impl FromStr for Rate {
     }
 }
 
-/// `tc` reads `mbps` as megabytes per second, people write it for megabits: neither is taken.
+/// `tc` reads `mbps` as megabytes per second, people mean megabits: both are refused.
 fn both_readings(number: &str, suffix: &str) -> Option<String> {
     let lower = suffix.to_ascii_lowercase();
     let scale = lower.strip_suffix("bps").or_else(|| lower.strip_suffix("b/s")).or_else(|| lower.strip_suffix("bit/s"))?;
@@ -163,7 +163,7 @@ impl FromStr for Duration {
     }
 }
 
-/// What a time looks like, where a bare number is in the unit `bare`.
+/// The expected notation of a time, where a bare number has the unit `bare`.
 pub(crate) fn expected_time(bare: &str, example: &str) -> String {
     format!("a number and s, ms, us or ns (a bare number is {bare}, as in tc), as in {example}")
 }
@@ -173,7 +173,8 @@ fn split(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// `number` times its unit, exactly and rounded down; none if either is not known or the product does not fit.
+/// `number` times its unit, exactly and rounded down; None if either is unknown or the product is
+/// too large.
 fn quantity(number: &str, suffix: &str, units: Units) -> Option<u64> {
     let (_, unit) = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(suffix))?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));

@@ -8,8 +8,8 @@ use crate::scheduler::FlowConfig;
 
 /// A point in virtual time: bytes served per unit of weight, with [`VirtualTime::FRACTION_BITS`] binary places.
 ///
-/// It wraps. Two points can be compared while they are less than 2^63 apart, which the bounds of each discipline see to; so there is
-/// `is_after` and, on purpose, no `Ord`.
+/// Wraps. Two points can be compared while they are less than 2^63 apart, which each discipline's
+/// bounds ensure; hence `is_after` and, on purpose, no `Ord`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct VirtualTime(u64);
 
@@ -43,7 +43,7 @@ impl VirtualTime {
         Self(self.0.wrapping_sub(span))
     }
 
-    /// How much later than `other`; negative if earlier.
+    /// Distance from `other`; negative if earlier.
     #[inline]
     pub const fn since(self, other: Self) -> i64 {
         self.0.wrapping_sub(other.0) as i64
@@ -69,7 +69,7 @@ impl VirtualTime {
         if self.is_after(other) { other } else { self }
     }
 
-    /// The start of the slot of 2^`shift` that holds this point.
+    /// The start of the slot of size 2^`shift` around this point.
     #[inline]
     #[must_use]
     pub const fn slot_start(self, shift: u32) -> Self {
@@ -77,11 +77,13 @@ impl VirtualTime {
     }
 }
 
-/// Furthest that a flow's finish time can be ahead of V: the longest packet at weight 1 takes 2^46, and no flow is served that starts after
-/// the end of its slot. What looks further ahead is a timestamp from before the clock wrapped.
+/// Largest lead of a flow's finish time over V: the longest packet at weight 1 takes 2^46, and no
+/// flow is served with a start after the end of its slot. A larger lead is a timestamp from before
+/// the clock wrapped.
 pub(crate) const MAX_AHEAD: i64 = 1 << 47;
 
-/// Virtual time that a byte of a flow of this weight takes, rounded up: [`VirtualTime::FRACTION_BITS`] binary places.
+/// Virtual time of a byte at this weight, rounded up, with [`VirtualTime::FRACTION_BITS`] binary
+/// places.
 ///
 /// Rounded up here and down in [`VirtualClock`], so that the shares of all flows never add up to more than the link (sum of phi <= 1).
 #[inline]
@@ -91,22 +93,23 @@ pub const fn byte_time(weight: u32) -> u64 {
 
 /// The system's virtual time V and its speed, 1 / sum of weights.
 ///
-/// A weight that is added counts at once. A weight that is taken away goes on counting until V has passed all that its flow was served
-/// ahead of V: dropped at once, V would run faster than what the flow has already had allows, and overtake flows that wait (the induction
-/// of Lemma 2 in the QFQ paper's appendix needs that much).
+/// An added weight counts at once. A removed weight counts until V has passed the service received
+/// ahead of V by its flow: dropped at once, V would run too fast for this service and overtake
+/// waiting flows (the induction of Lemma 2 in the QFQ paper's appendix needs this delay).
 #[derive(Debug, Clone, Default)]
 pub struct VirtualClock {
     now: VirtualTime,
     total_weight: u64,
     /// 2^62 / `total_weight`, rounded down.
     inverse: u64,
-    /// What [`advance`](Self::advance) has cut off, in 2^-64 of the unit of `now`: small packets at a large sum of weights take few units.
+    /// Remainder of [`advance`](Self::advance), in 2^-64 of the unit of `now`: small packets at a
+    /// large sum of weights take few units.
     fraction: u64,
-    /// What [`advance_exactly`](Self::advance_exactly) has left over, in units of 1 / `total_weight`.
+    /// Remainder of [`advance_exactly`](Self::advance_exactly), in units of 1 / `total_weight`.
     remainder: u64,
-    /// Flows of which a weight was taken away that still counts, by the V at which it stops counting.
+    /// Flows with a removed weight that still counts, by the V of its end.
     leaving: FlowHeap,
-    /// That weight, by flow: if the flow takes it up again it is not to be counted twice.
+    /// The removed weight by flow, so that a weight added again is not counted twice.
     leaving_weights: Vec<u64>,
 }
 
@@ -119,18 +122,18 @@ impl VirtualClock {
         self.now
     }
 
-    /// The sum of the weights that V is shared by.
+    /// The sum of the weights that share V.
     #[inline]
     pub const fn total_weight(&self) -> u64 {
         self.total_weight
     }
 
-    /// Whether a weight that was taken away from this flow still counts.
+    /// Whether a removed weight of this flow still counts.
     pub fn is_leaving(&self, flow: FlowId) -> bool {
         self.leaving.contains(flow.index())
     }
 
-    /// A flow joins with this weight, or its weight grows by it.
+    /// Adds a weight: a flow joins, or its weight grows.
     pub fn add_weight(&mut self, flow: FlowId, weight: u32) {
         let mut missing = u64::from(weight);
         if let Some(leaving) = self.leaving_weights.get_mut(flow.index()) {
@@ -144,9 +147,10 @@ impl VirtualClock {
         self.set_total_weight(self.total_weight + missing);
     }
 
-    /// A flow leaves that had this weight, or its weight shrinks by it; `finish` is its last finish time.
+    /// Removes a weight: a flow leaves, or its weight shrinks. `finish` is the flow's last finish
+    /// time.
     pub fn remove_weight(&mut self, flow: FlowId, weight: u32, finish: VirtualTime) {
-        // A finish time further ahead than any can be is one from before the clock wrapped.
+        // A finish time with a larger lead is from before the clock wrapped.
         let finish = if finish.since(self.now) <= MAX_AHEAD { finish } else { self.now };
         let mut until = finish.plus(self.span_of(FlowConfig::MAX_PACKET_LEN));
         if flow.index() >= self.leaving_weights.len() {
@@ -167,13 +171,14 @@ impl VirtualClock {
         self.inverse = (1u64 << Self::INVERSE_BITS).checked_div(total).unwrap_or(0);
     }
 
-    /// Whether weights that were taken away still count; then [`let_go`](Self::let_go) is due after each packet.
+    /// Whether removed weights still count; then [`let_go`](Self::let_go) is due after each packet.
     #[inline]
     pub const fn has_leaving(&self) -> bool {
         !self.leaving.is_empty()
     }
 
-    /// Stops counting the weights that V has passed; all of them if nothing is backlogged, for then nobody can be overtaken.
+    /// Drops the removed weights that V has passed; drops all if nothing is backlogged, since no
+    /// flow can then be overtaken.
     #[cold]
     pub fn let_go(&mut self, is_idle: bool) {
         let mut gone = 0;
@@ -188,13 +193,14 @@ impl VirtualClock {
         }
     }
 
-    /// The most that serving `len` bytes adds to V: Eq. 3's W(t1, t2) over the sum of weights, with what was cut off before.
+    /// Largest advance of V for `len` bytes: Eq. 3's W(t1, t2) over the sum of weights, plus the
+    /// largest remainder.
     #[inline]
     pub const fn span_of(&self, len: u32) -> u64 {
         self.span_after(len, u64::MAX).0
     }
 
-    /// What serving `len` bytes adds to V if so much was cut off before, and what is cut off then.
+    /// Advance of V for `len` bytes after this remainder, and the new remainder.
     #[inline]
     const fn span_after(&self, len: u32, fraction: u64) -> (u64, u64) {
         let scaled = (len as u64) << (u64::BITS + VirtualTime::FRACTION_BITS - Self::INVERSE_BITS);
@@ -202,15 +208,17 @@ impl VirtualClock {
         ((span >> u64::BITS) as u64, span as u64)
     }
 
-    /// Counts the service of `len` bytes, at the price of a multiplication. Rounded down, by less than one part in 2^30 while the sum of weights
-    /// is below 2^32, whatever the lengths: what is cut off is kept for the next.
+    /// Advances V by a service of `len` bytes, for the cost of a multiplication. Rounded down by
+    /// less than one part in 2^30 for any packet lengths while the sum of weights is below 2^32:
+    /// the remainder is kept for the next call.
     #[inline]
     pub fn advance(&mut self, len: u32) {
         let (span, fraction) = self.span_after(len, self.fraction);
         (self.now, self.fraction) = (self.now.plus(span), fraction);
     }
 
-    /// Counts the service of `len` bytes, at the price of a division: rounding never adds up.
+    /// Advances V by a service of `len` bytes, for the cost of a division: rounding errors never
+    /// add up.
     #[inline]
     pub fn advance_exactly(&mut self, len: u32) {
         let scaled = (u64::from(len) << VirtualTime::FRACTION_BITS) + self.remainder;
@@ -218,7 +226,7 @@ impl VirtualClock {
         self.remainder = scaled % self.total_weight.max(1);
     }
 
-    /// Jumps to `target` if that is later: Eq. 3's minimum over the backlogged start times.
+    /// Jumps to `target` if later: Eq. 3's minimum over the backlogged start times.
     #[inline]
     pub const fn jump_to(&mut self, target: VirtualTime) {
         if target.is_after(self.now) {
@@ -245,7 +253,7 @@ mod tests {
         assert_eq!(before.later(after), after);
     }
 
-    /// Two flows of weights 1 and 3, of which the second leaves after it was served 64 KB ahead.
+    /// Two flows of weights 1 and 3; the second leaves after a service of 64 KB ahead.
     fn one_leaving() -> VirtualClock {
         let mut clock = VirtualClock::default();
         clock.add_weight(FlowId(0), 1);
@@ -265,7 +273,8 @@ mod tests {
         assert_eq!(clock.total_weight(), 1);
     }
 
-    /// Each packet's third of a unit is kept for the next, though it is asked after each whether a weight has gone.
+    /// Each packet's third of a unit is kept for the next packet, also with a check for leaving
+    /// weights after each packet.
     #[test]
     fn where_no_weight_goes_nothing_of_v_is_lost() {
         let mut clock = VirtualClock::default();
@@ -298,7 +307,8 @@ mod tests {
         assert_eq!((clock.total_weight(), clock.has_leaving()), (3, false), "the flow's two of three, and the other's");
     }
 
-    /// Many flows that come and go while V rests, two of them over and over: entries that went together under one name were not found again.
+    /// Many flows join and leave while V rests, two of them repeatedly: regression test for several
+    /// entries of one flow.
     #[test]
     fn weights_of_many_flows_that_come_and_go_are_counted_once() {
         let mut clock = VirtualClock::default();
@@ -324,7 +334,8 @@ mod tests {
         assert_eq!(clock.total_weight(), 1);
     }
 
-    /// Rounded down, and however short the packets and large the sum of weights, by no more than the inverse is.
+    /// Rounded down by at most the rounding of the inverse, for short packets and large sums of
+    /// weights too.
     #[test]
     fn rounding_does_not_add_up() {
         for total in [1u64, 3, 64, 65_521, 734_003_200, (1 << 30) - 1, (1 << 31) - 1] {
@@ -345,7 +356,7 @@ mod tests {
         for total in [1u64, 3, 7, 1000, 999_983, 1 << 20] {
             let mut clock = VirtualClock::default();
             clock.set_total_weight(total);
-            // A flow of weight w that gets w / total of the link must not fall behind V.
+            // A flow of weight w with w / total of the link must not fall behind V.
             for weight in [1u32, 2, 3, 5, 7, 1000, 1024] {
                 if u64::from(weight) <= total {
                     let flow = u128::from(byte_time(weight)) * 1500 * u128::from(weight);

@@ -1,4 +1,4 @@
-//! The fuzzer's corpus, replayed without a fuzzer: what it once found stays found.
+//! Fuzzer corpus, replayed without a fuzzer: a regression test for faults found by fuzzing.
 
 #[path = "operations/mod.rs"]
 #[allow(dead_code, reason = "each test that includes it uses a part")]
@@ -24,14 +24,15 @@ fn schedulers_corpus() {
     assert!(count >= operations::subjects().len(), "the corpus holds {count} files");
 }
 
-/// Makes the seeds anew, one a subject; what a fuzzer added stays.
+/// Writes the seeds again, one for each subject; files added by a fuzzer stay.
 #[test]
 #[ignore = "writes into fuzz/corpus"]
 fn write_seeds() {
     fs::create_dir_all(corpus()).expect("a directory");
     for (number, subject) in (0u8..).zip(operations::subjects()) {
         let name = subject.to_string().replace(' ', "-");
-        // Arrivals of a few lengths, departures, an eviction, time, a setting, a removal: some of each, in a stride that mixes them.
+        // Some of each: arrivals of a few lengths, departures, an eviction, time, a setting, a
+        // removal, mixed by a stride.
         let calls = (0..120u8).flat_map(|call| [call.wrapping_mul(37).wrapping_add(number), call.wrapping_mul(11), call / 3]);
         let bytes: Vec<u8> = [number, 7].into_iter().chain(calls).collect();
         fs::write(corpus().join(name), bytes).expect("a file");

@@ -1,4 +1,5 @@
-//! The core stays what it is: no clock, no I/O, no ambient randomness, no dependencies; and crates depend on each other one way.
+//! Purity of the core: no clock, I/O, ambient randomness or dependencies; crates depend on each
+//! other in one direction.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,13 +15,13 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     nested.flatten().filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
 }
 
-/// A file's code: no comments, and none of the tests, which stand at its end.
+/// A file's code without comments and without the tests at the end.
 fn code(text: &str) -> Vec<&str> {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
     code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect()
 }
 
-/// What the core must not use, and why.
+/// Words that the core must not use, with reasons.
 const IMPURE: [(&str, &str); 11] = [
     ("std::", "the core is no_std"),
     ("SystemTime", "time comes in as an argument"),
@@ -35,7 +36,7 @@ const IMPURE: [(&str, &str); 11] = [
     ("f64", "state is integers"),
 ];
 
-/// Where people are told seconds.
+/// Lines with seconds for human readers.
 fn is_for_people(line: &str) -> bool {
     ["PICOS_PER_SECOND", "as_secs_f64"].iter().any(|name| line.contains(name))
 }
@@ -84,7 +85,7 @@ fn the_core_is_no_std() {
     assert!(lib.contains("no_std)]") && lib.contains("extern crate alloc;"));
 }
 
-/// Later ones may depend on earlier ones; those in one row do not know each other.
+/// Layers of crates: later rows may depend on earlier rows, crates in one row not on each other.
 const ORDER: [&[&str]; 7] = [
     &["roundelay"],
     &["roundelay-reference", "roundelay-metrics", "roundelay-tcp"],

@@ -66,7 +66,7 @@ fn rows(page: &str) -> Vec<Vec<String>> {
     section.lines().filter(|line| line.trim_start().starts_with('|')).skip(2).map(cells).collect()
 }
 
-/// What a page lacks of a parameter: its row, its default or its range.
+/// Missing parts of a parameter on a page: row, default or range.
 fn lacking(name: &str, parameter: &ParameterInfo, rows: &[Vec<String>]) -> Vec<String> {
     let lacks = |what: &str| format!("docs/schedulers/{name}.md: {}: {what}", parameter.name);
     let Some(row) = rows.iter().find(|row| row[0].split_whitespace().any(|word| word == parameter.name)) else {
@@ -79,7 +79,7 @@ fn lacking(name: &str, parameter: &ParameterInfo, rows: &[Vec<String>]) -> Vec<S
         Kind::Choice(words) => texts.extend(words),
         _ => texts.extend([min.as_str(), max]),
     }
-    // The largest time stands for "never", and nobody wants to read it.
+    // The largest time means "never", also accepted on the page.
     let never = Kind::Time.show(u64::MAX);
     let says = |text: &str| row.iter().any(|cell| cell.split([' ', ',', '(', ')', ';']).any(|word| word == text));
     let is_said = |text: &str| says(text) || text == never && says("never") || text == "0s" && says("0");
@@ -94,7 +94,7 @@ fn pages_list_the_parameters_with_their_defaults_and_ranges() {
         let page = root().join(format!("docs/schedulers/{}.md", info.name));
         let rows = rows(&fs::read_to_string(page).unwrap_or_default());
         lacks.extend(info.parameters.iter().flat_map(|parameter| lacking(info.name, parameter, &rows)));
-        // What belongs to the buffer or to flows may be explained in the same table.
+        // Settings of the buffer or of flows may be in the same table.
         let others = ["limit", "memory_limit", "weight", "maxpkt"];
         let is_known = |word: &str| others.contains(&word) || info.parameters.iter().any(|parameter| parameter.name == word);
         let unknown = rows.iter().filter(|row| !row[0].split_whitespace().any(is_known));
@@ -120,7 +120,8 @@ fn pages_show_no_more_and_no_less_than_asked() {
     assert_eq!(lacking("drr", &ParameterInfo { name: "flows", ..parameter("1", "2") }, &rows(page)).len(), 1);
 }
 
-/// Specs with one parameter at a value that is or isn't legal, as text, and what the error must name.
+/// Specs with one parameter at a legal or an illegal value, as text, and the words required in the
+/// error.
 struct Written;
 
 #[derive(Default)]
@@ -217,7 +218,7 @@ fn unknown_words_are_answered_with_the_one_that_is_meant() {
     assert!(AnyDiscipline::all().iter().all(|discipline| error("cake").contains(discipline.name())), "{}", error("cake"));
 }
 
-/// A value that cannot be read was not named, nor what is legal.
+/// Errors for unreadable values name the value and the legal range (both were missing).
 #[test]
 fn values_that_cannot_be_read_are_named_with_what_is_legal() {
     for (text, expected) in [
@@ -251,14 +252,15 @@ fn values_that_cannot_be_read_are_named_with_what_is_legal() {
     assert!(["target", "limit", "ecn", "quantum"].iter().all(|name| error(name).contains(unquoted)), "{}", error("target"));
 }
 
-/// What a page says of a parameter's range: its last two values, of which other words may say more.
+/// A parameter's range on a page: the two words around the last "to".
 fn range_on_page(rows: &[Vec<String>], parameter: &str) -> Option<(String, String)> {
     let row = rows.iter().find(|row| row[0].split_whitespace().any(|word| word == parameter))?;
     let (lower, upper) = row.get(2)?.rsplit_once(" to ")?;
     Some((lower.split_whitespace().next_back()?.to_owned(), upper.split_whitespace().next()?.to_owned()))
 }
 
-/// Of each parameter the lowest and the highest value that help and page name are taken, and what is one beyond is not.
+/// The lowest and highest values in help and pages are accepted for each parameter; values one
+/// beyond are refused.
 #[test]
 fn help_and_pages_name_the_ranges_that_are_taken() {
     let mut count = 0;
@@ -281,7 +283,7 @@ fn help_and_pages_name_the_ranges_that_are_taken() {
     assert!(count > 60, "{count} ranges");
 }
 
-/// The unit that help names for a number without one.
+/// The unit named in help for bare numbers.
 #[test]
 fn bare_numbers_are_in_the_unit_that_help_names() {
     for kind in [Kind::Size, Kind::Time, Kind::Seconds, Kind::Milliseconds, Kind::Rate] {
@@ -311,7 +313,7 @@ fn limits_are_read_in_any_order() {
     }
 }
 
-/// The last one held, silently.
+/// Before, the last value won silently.
 #[test]
 fn what_is_written_twice_is_an_error() {
     for discipline in AnyDiscipline::all() {
@@ -327,7 +329,7 @@ fn what_is_written_twice_is_an_error() {
     assert_eq!(error("fq_codel noecn ecn"), "fq_codel: noecn and ecn are opposites; expected one of them");
 }
 
-/// As in tc, where the two are parameters of their own.
+/// As in tc, with separate parameters for packets and memory.
 #[test]
 fn a_limit_in_packets_leaves_the_default_memory_and_the_other_way_round() {
     for discipline in AnyDiscipline::all() {

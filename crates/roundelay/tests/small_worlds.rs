@@ -1,4 +1,5 @@
-//! Every sequence of a few calls, on every discipline: what random calls leave out.
+//! Small worlds: every sequence of a few calls on every discipline, to cover cases missed by random
+//! calls.
 
 #[path = "operations/mod.rs"]
 #[allow(dead_code, reason = "each test that includes it uses a part")]
@@ -15,12 +16,14 @@ use roundelay_reference::Wf2qPlus as Reference;
 const FLOWS: u32 = 3;
 const PACKETS: usize = 4;
 const LENGTHS: [u32; 3] = [64, 700, 1500];
-/// Calls in a sequence, and one more where flows are alike, if time allows; what is left then is taken out.
+/// Calls in a sequence; one more for interchangeable flows in release builds. Remaining packets are
+/// drained.
 const CALLS: usize = 5;
 const CALLS_OF_ALIKE: usize = if cfg!(debug_assertions) { CALLS } else { CALLS + 1 };
 
-/// Calls `visit` with every sequence of arrivals, departures and evictions, up to four packets of each of three flows. If flows are `alike`,
-/// they are numbered in the order in which they come. A call on an empty scheduler comes first or not at all.
+/// Calls `visit` with every sequence of arrivals, departures and evictions, with up to four packets
+/// of each of three flows. If flows are `alike`, their numbers follow the order of first arrival. A
+/// departure or eviction on an empty scheduler comes first or not at all.
 fn every_sequence(alike: bool, visit: &mut impl FnMut(&[Operation])) {
     extend(&mut Vec::new(), alike, visit);
 }
@@ -82,7 +85,8 @@ impl Visitor for Explore {
     }
 }
 
-/// The registry, those that hash with fewer queues than flows, so that they meet, and small quanta.
+/// The registry, with fewer queues than flows in `sfq` and `fq_codel` for collisions, and `drr`
+/// with a quantum of 1 byte.
 fn subjects() -> Vec<AnyDiscipline> {
     let hashed = ["sfq divisor 2", "sfq divisor 4 depth 2 headdrop", "fq_codel flows 2 target 1us interval 1us", "drr quantum 1b"];
     let parse = |text: &str| text.parse::<Spec>().expect("a legal spec").discipline;
@@ -99,7 +103,8 @@ fn every_discipline_keeps_the_contract_in_every_small_world() {
     }
 }
 
-/// Round robin with bug 19: a flow that an eviction empties stays in the ring, and comes to stand there twice.
+/// Round robin with bug 19: a flow emptied by eviction stays in the ring and can enter the ring
+/// twice.
 #[derive(Default)]
 struct Twice {
     queues: [VecDeque<Packet<u64>>; FLOWS as usize],
@@ -146,7 +151,8 @@ fn a_flow_that_is_in_the_ring_twice_is_found() {
     assert!(found > 0, "no small world shows the bug");
 }
 
-/// Whether a scheduler serves the packets that the exact reference serves, in every small world; `first` is where it does not.
+/// The first small world with a difference between a scheduler and the exact reference in the
+/// packets served.
 fn first_difference<S: Scheduler<u64>>(weights: [u32; 3], build: impl Fn() -> S) -> Option<Vec<Operation>> {
     let mut first = None;
     every_sequence(false, &mut |sequence| {

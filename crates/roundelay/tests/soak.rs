@@ -1,7 +1,7 @@
-//! The conformance tests' random calls, a great many of them: `make soak`.
+//! Soak test: the conformance tests' random calls in large numbers (`make soak`).
 //!
-//! Each run of calls starts on a fresh scheduler with its own seed, which a failure names. Built with debug assertions, so that every
-//! discipline checks its invariants by itself.
+//! Each run of calls starts on a fresh scheduler with a new seed, named in a failure. Needs debug
+//! assertions: every discipline then checks its own invariants.
 
 #[path = "operations/mod.rs"]
 #[allow(dead_code, reason = "each test that includes it uses a part")]
@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-use operations::{Audited, Violation, subjects};
+use operations::{Arena, Audited, Violation, subjects};
 use roundelay::Scheduler;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
 use workload::{Mix, operations};
@@ -37,19 +37,27 @@ impl Visitor for Run {
     }
 }
 
+fn run_by_handle(discipline: &AnyDiscipline, mix: Mix, seed: u64) -> Result<(), Violation> {
+    let mut audited = Audited::new(Arena::new(discipline, seed), discipline.info().reorders);
+    audited.run(&operations(mix, seed, RUN))?;
+    audited.scheduler().check_invariants();
+    Ok(())
+}
+
 fn soak(discipline: &AnyDiscipline, calls: u64) {
     let started = Instant::now();
     let runs = calls.div_ceil(RUN as u64);
     for seed in 0..runs {
         let mix = Mix::ALL[seed as usize % Mix::ALL.len()];
-        let outcome = discipline.visit(Run { mix, seed });
+        let outcome = discipline.visit(Run { mix, seed }).and_then(|()| run_by_handle(discipline, mix, seed));
         outcome.unwrap_or_else(|violation| panic!("{discipline}, {mix:?}, seed {seed}: {violation:?}"));
     }
     let (done, seconds) = (runs * RUN as u64, started.elapsed().as_secs());
     println!("{discipline}: {done} calls, seeds 0 to {}, {seconds} s", runs - 1);
 }
 
-/// `ROUNDELAY_SOAK` calls on each discipline and setting, a million if it is not set; `ROUNDELAY_SOAK_ONLY` names one discipline.
+/// `ROUNDELAY_SOAK` calls (default: a million) on each discipline and setting, by value and by
+/// handle; `ROUNDELAY_SOAK_ONLY` names one discipline.
 #[test]
 #[ignore = "takes as long as it is told to"]
 fn every_discipline_keeps_its_invariants_for_long() {

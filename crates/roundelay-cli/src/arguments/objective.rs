@@ -1,4 +1,4 @@
-//! What the user types after `roundelay objective`.
+//! Command-line arguments of `roundelay objective`.
 
 use std::path::PathBuf;
 
@@ -10,38 +10,48 @@ use super::Runs;
 #[derive(Debug, Args)]
 #[command(mut_arg("replicas", |replicas| replicas.default_value("5")))]
 pub(crate) struct Objective {
-    /// The scenario, with a table [objective] unless --objective stands in for it; - reads standard input
+    /// Scenario file with a table [objective], or without one if --objective is given; - reads
+    /// standard input
     pub(crate) scenario: PathBuf,
 
-    /// What is to be good, whatever the file says: completion (mean flow completion time), completion-by-bytes, tail (99th percentile of delay), fairness,
-    /// weighted-fairness (Jain's index)
+    /// Objective, instead of the one in the file: completion (mean flow completion time),
+    /// completion-by-bytes, tail (99th percentile of delay), fairness, weighted-fairness (Jain's
+    /// index), deadline (part of the packets in time)
     #[arg(long, value_name = "MEASURE", value_parser = |text: &str| text.parse::<Measure>())]
     pub(crate) objective: Option<Measure>,
 
-    /// The slack that all sources write for lstf: "size 1s", "remaining 1s", "slack 1s", "fair 10mbit" [default: the file's, else that of the UPS paper]
+    /// Count only packets and flows of this source, by its name in the file [default: the file's,
+    /// else all sources]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) source: Option<String>,
+
+    /// Slack that all sources write for lstf: "size 1s", "remaining 1s", "slack 1s", "fair 10mbit",
+    /// "deadline 10ms", or "own" for each source's own urgency [default: the file's, else that of the
+    /// UPS paper]
     #[arg(long, value_name = "RULE", value_parser = |text: &str| text.parse::<SlackText>())]
     pub(crate) slack: Option<SlackText>,
 
-    /// The discipline that lstf is compared with [default: the file's, else sjf, fifo_plus, fq or wf2q_plus, by objective]
+    /// Discipline to compare lstf with [default: the file's, else sjf, fifo_plus, fq, wf2q_plus or
+    /// edf, by objective]
     #[arg(long, value_name = "DISCIPLINE", value_parser = |text: &str| text.parse::<DisciplineText>())]
     pub(crate) specialist: Option<DisciplineText>,
 
-    /// A discipline to run as well, as in "srpt"; may be repeated
+    /// Another discipline to run, as in "srpt"; may be repeated
     #[arg(long, value_name = "DISCIPLINE", value_parser = |text: &str| text.parse::<DisciplineText>())]
     pub(crate) with: Vec<DisciplineText>,
 
     #[command(flatten)]
     pub(crate) runs: Runs,
 
-    /// Print JSON in place of the table; without costs
+    /// Print JSON instead of the table; no costs unless --cost is given
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// With --json: measure what a packet costs as well, the one result that differs from run to run
+    /// With --json: also measure the cost of a packet, the only result that differs from run to run
     #[arg(long, requires = "json")]
     pub(crate) cost: bool,
 
-    /// Do not measure what a packet costs on this machine: all other results are the same on every run
+    /// Skip the cost measurement, the only result that differs from run to run
     #[arg(long, conflicts_with = "cost")]
     pub(crate) no_cost: bool,
 
@@ -51,7 +61,7 @@ pub(crate) struct Objective {
 }
 
 impl Objective {
-    /// Whether costs are measured.
+    /// True if costs are measured.
     pub(crate) const fn measures_cost(&self) -> bool {
         self.cost || !(self.json || self.no_cost)
     }

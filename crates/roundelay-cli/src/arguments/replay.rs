@@ -1,47 +1,52 @@
-//! What the user types after `roundelay replay`.
+//! Command-line arguments of `roundelay replay`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use roundelay::Duration;
 use roundelay_sim::replay::{Candidate, SlackRule};
+use roundelay_sim::scenario::parse_time;
 
 use super::Runs;
 
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
-    /// The scenario, whose run is recorded; or with --on a schedule in Parquet, as --parquet writes it
+    /// Scenario file to record; with --on: a schedule in Parquet, as written by --parquet
     pub(crate) scenario: PathBuf,
 
-    /// A discipline to replay with: lstf, "lstf preempt", edf, priority, fifo and others, or omniscient, for headers that tell when each router sent each packet;
-    /// give it several times to compare several [default: lstf]
+    /// Discipline for the replay: lstf, "lstf preempt", edf, priority, fifo and others, or
+    /// omniscient (headers with the recorded departure time at every router); repeat to compare
+    /// several [default: lstf]
     #[arg(long, value_name = "DISCIPLINE", value_parser = parse_candidate)]
     pub(crate) with: Vec<Candidate>,
 
-    /// The network for a schedule in Parquet: a scenario, whose sources do not send
+    /// Network for a schedule in Parquet: a scenario file; its sources do not send
     #[arg(long, value_name = "NETWORK")]
     pub(crate) on: Option<PathBuf>,
 
-    /// The slack that packets start with: wait, the time that each waited in the recorded run; path-end, the time until it got out; or none
+    /// Initial slack of packets: wait (time waited in the recorded run), path-end (recorded time
+    /// in the network), or none
     #[arg(long, value_name = "RULE", default_value = "wait", value_parser = parse_slack)]
     pub(crate) slack: SlackRule,
 
-    /// Round slack down to multiples of this, as in 1us [default: not at all]
+    /// Round slack down to multiples of this time, as in 1us [default: no rounding]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) resolution: Option<Duration>,
 
-    /// T: packets that are late by more are counted apart [default: the longest time that a packet takes on a link of its path]
+    /// T: packets late by more than T are counted separately [default: the longest transmission
+    /// time of a packet on a link of its path]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) threshold: Option<Duration>,
 
     #[command(flatten)]
     pub(crate) runs: Runs,
 
-    /// Also run the scenario as `roundelay simulate` does, and say on standard error what recording, replaying and comparing took beside that
+    /// Also run the scenario as `roundelay simulate` does, and print on standard error the extra
+    /// time of recording, replaying and comparing
     #[arg(long)]
     pub(crate) plain: bool,
 
-    /// Print JSON in place of the tables
+    /// Print JSON instead of the tables
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -49,7 +54,8 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write Parquet files into this folder: schedule.parquet, a row a packet, and replays.parquet, a row a packet and discipline; one schedule only
+    /// Write Parquet files into this folder: schedule.parquet (a row per packet) and
+    /// replays.parquet (a row per packet and discipline); one schedule only
     #[arg(long, value_name = "DIR")]
     pub(crate) parquet: Option<PathBuf>,
 }
@@ -60,8 +66,4 @@ fn parse_candidate(text: &str) -> Result<Candidate, String> {
 
 fn parse_slack(text: &str) -> Result<SlackRule, String> {
     text.parse()
-}
-
-fn parse_time(text: &str) -> Result<Duration, String> {
-    text.parse().map_err(|error: roundelay::UnitError| error.to_string())
 }

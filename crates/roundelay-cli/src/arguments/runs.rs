@@ -1,4 +1,4 @@
-//! What the user types about runs of a scenario: seeds, threads, progress.
+//! Command-line arguments of repeated runs: seeds, threads, progress.
 
 use std::io::{self, IsTerminal};
 
@@ -11,15 +11,15 @@ use crate::progress::Meeting;
 
 #[derive(Debug, Args)]
 pub(crate) struct Runs {
-    /// Seed of all that is drawn [default: the scenario's]
+    /// Seed of all random draws [default: the scenario's]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 
-    /// Runs, each with the seed after the one before; figures are then means with 95% confidence intervals
+    /// Number of runs, with consecutive seeds; figures are then means with 95% confidence intervals
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub(crate) replicas: u16,
 
-    /// Threads to use [default: one a core]
+    /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
 
@@ -29,10 +29,10 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// How many runs there are, the first with this seed.
+    /// The number of runs; `first_seed` is the seed of the first.
     ///
     /// # Errors
-    /// The last one's seed is none.
+    /// The seed of the last run would exceed 2^64 - 1.
     pub(crate) fn count(&self, first_seed: u64) -> Result<u64, Failure> {
         let runs = u64::from(self.replicas);
         match first_seed.checked_add(runs - 1) {
@@ -41,15 +41,15 @@ impl Runs {
         }
     }
 
-    /// The threads.
+    /// The thread pool.
     ///
     /// # Errors
-    /// The operating system has none.
+    /// The operating system cannot start the threads.
     pub(crate) fn pool(&self) -> Result<ThreadPool, Failure> {
         ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0).into()).build().map_err(Failure::run)
     }
 
-    /// The progress of so many runs, each until `end`, if anybody sees it.
+    /// Shared progress of `runs` runs, each until `end`; None with `--quiet` or without a terminal.
     pub(crate) fn meeting(&self, end: Duration, runs: u64) -> Option<Meeting> {
         (!self.quiet && io::stderr().is_terminal()).then(|| Meeting::new(end, runs))
     }

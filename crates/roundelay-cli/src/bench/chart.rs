@@ -1,4 +1,5 @@
-//! Costs against the number of flows, as charts: a panel for each memory, logarithmic both ways, as Figure 10 of the QFQ paper.
+//! Charts of cost against number of flows: a panel for each memory, both axes logarithmic, as
+//! Figure 10 of the QFQ paper.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +9,10 @@ use roundelay_report::{Axis, Chart, Curve, Point, Scaling, panels};
 use super::measure::Measured;
 use crate::failure::Failure;
 
-/// What was measured as one drawing, panels side by side on one scale.
+/// The measurements as one drawing, panels side by side on one scale.
 ///
 /// # Errors
-/// There is one number of flows, which gives no line.
+/// There is only one number of flows, too few for a line.
 pub(super) fn svg(measured: &[Measured]) -> Result<String, Failure> {
     let charts = charts(measured);
     if charts.is_empty() {

@@ -1,6 +1,8 @@
-//! Huge pages: with millions of packets each reference to memory waits for the tables of pages as well, and pages of 2 MB need few of them.
+//! Huge pages: with millions of packets, memory accesses also wait for page table walks; pages of 2
+//! MB need few of them.
 //!
-//! They are the allocator's to give. That of glibc, from version 2.35 on, does so if the environment of a program says so as it starts.
+//! The allocator decides. glibc 2.35 and later uses huge pages if an environment variable asks for
+//! them at program start.
 
 use std::env;
 use std::fs;
@@ -12,15 +14,16 @@ use crate::failure::Failure;
 
 const TUNABLES: &str = "GLIBC_TUNABLES";
 const REQUEST: &str = "glibc.malloc.hugetlb=1";
-/// glibc 2.36 now and then takes the system for one without huge pages where it has them.
+/// glibc 2.36 sometimes fails to detect huge pages on a system that has them.
 const TRIES: usize = 16;
-/// Large enough that an allocator which has huge pages takes them for it.
+/// Large enough for any allocator with huge pages to use them.
 const SAMPLE: usize = 64 << 20;
 
-/// Starts the program anew as one that has asked its allocator for huge pages, and there returns.
+/// Restarts the program with the request for huge pages in its environment; returns in the
+/// restarted program.
 ///
 /// # Errors
-/// There are none: the system gives none, or the C library is another one.
+/// No huge pages: the system has none, or the C library is not glibc.
 pub(super) fn insist() -> Result<(), Failure> {
     let tunables = tunables();
     let tries = requests();
@@ -36,12 +39,12 @@ pub(super) fn insist() -> Result<(), Failure> {
     )))
 }
 
-/// Whether this is a program that has asked.
+/// True if this process was started with the request.
 pub(super) fn are_asked_for() -> bool {
     requests() > 0
 }
 
-/// How often it has been asked: each start repeats what the one before has said.
+/// Number of requests in the environment: each restart adds one.
 fn requests() -> usize {
     tunables().split(':').filter(|tunable| *tunable == REQUEST).count()
 }
@@ -50,7 +53,7 @@ fn tunables() -> String {
     env::var(TUNABLES).unwrap_or_default()
 }
 
-/// Returns only if that fails.
+/// Returns only on failure.
 fn start_anew(tunables: &str) -> Failure {
     let all = [tunables, REQUEST].into_iter().filter(|tunable| !tunable.is_empty()).collect::<Vec<_>>().join(":");
     let error = env::current_exe().map(|program| Command::new(program).args(env::args_os().skip(1)).env(TUNABLES, all).exec());
@@ -64,7 +67,7 @@ fn gives_them() -> bool {
     bytes > 0
 }
 
-/// Bytes of this program that lie in huge pages, as far as the system says so.
+/// Bytes of this process in huge pages, if the system reports them.
 fn huge_bytes() -> u64 {
     let text = fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
     let kilobytes = text.lines().find_map(|line| line.strip_prefix("AnonHugePages:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());

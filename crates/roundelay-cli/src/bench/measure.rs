@@ -1,4 +1,4 @@
-//! Times or counts, as rows of figures.
+//! Measurements (times or counts) as rows of figures.
 
 use rayon::prelude::*;
 use roundelay_bench::{Counts, InstructionsError, Load, LoadRefused, Passed, Subject, Timing, count, time};
@@ -6,25 +6,27 @@ use roundelay_bench::{Counts, InstructionsError, Load, LoadRefused, Passed, Subj
 use crate::arguments::Bench;
 use crate::failure::Failure;
 
-/// Packets in a round, at least: long enough that the order of the free list does not matter.
+/// Minimum number of packets in a round: enough to make the initial order of the free list
+/// irrelevant.
 const PAIRS: u64 = 1_000_000;
 
-/// What subjects cost under one load.
+/// The costs of all subjects under one load.
 #[derive(Debug, Clone)]
 pub(super) struct Measured {
     pub(super) load: Load,
     pub(super) rows: Vec<Row>,
 }
 
-/// What one subject costs a packet.
+/// The cost of one subject per packet.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) subject: String,
-    /// Figures by name. The first is the one that is compared, with the generator's part in it; `net` is the same without.
+    /// Figures by name. The first is the compared figure and includes the generator's cost; `net`
+    /// is the same figure without the generator.
     pub(super) figures: Vec<(&'static str, f64)>,
     pub(super) net: f64,
     pub(super) passed: Passed,
-    /// What it cost when it was saved.
+    /// The cost in the `--against` or `--check` file.
     pub(super) saved: Option<f64>,
 }
 
@@ -34,20 +36,20 @@ impl Row {
         self.figures[0].1
     }
 
-    /// Whether any packet got through: there is no cost a packet without one.
+    /// True if any packet got through: otherwise there is no cost per packet.
     pub(super) fn sends(&self) -> bool {
         self.passed.sent > 0
     }
 
-    /// What is compared with what was saved: the generator is compared as it is.
+    /// The figure to compare with the saved one: gross for the generator, net for others.
     pub(super) fn compared(&self) -> f64 {
         if self.subject == Subject::Generator.name() { self.gross() } else { self.net }
     }
 }
 
-/// How to measure.
+/// Method of measurement.
 pub(super) enum Measure {
-    /// CPU time, of at least so many packets in each of so many rounds.
+    /// CPU time: at least `pairs` packets in each of `rounds` rounds.
     Time { pairs: u64, rounds: usize },
     /// Instructions and cache misses.
     Instructions,
@@ -61,7 +63,8 @@ impl Measure {
         Self::Time { pairs: arguments.pairs.unwrap_or(PAIRS), rounds: arguments.rounds.into() }
     }
 
-    /// Measures subjects, the generator first, under loads that differ in where packets lie.
+    /// Measures subjects, the generator first, under loads with different memory and all else
+    /// equal.
     pub(super) fn run(&self, subjects: &[Subject], loads: &[Load]) -> Result<Vec<Measured>, Failure> {
         match *self {
             Self::Instructions => counts(subjects, loads),
@@ -86,7 +89,7 @@ fn timings(subjects: &[Subject], loads: &[Load], pairs: u64, rounds: usize) -> R
     Ok(loads.iter().zip(timings).map(measured).collect())
 }
 
-/// A count is the same however busy the machine is: they are taken in parallel.
+/// Counts do not depend on the load of the machine: runs in parallel.
 fn counts(subjects: &[Subject], loads: &[Load]) -> Result<Vec<Measured>, Failure> {
     let of = |subject: &Subject, load: &Load| count(subject, load).map_err(uncounted);
     let measured = |load: &Load| {

@@ -1,4 +1,4 @@
-//! What was measured, as JSON: to be read by programs, and by a later run.
+//! Measurements as JSON: for other programs, and for `--against` and `--check` of a later run.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::measure::{Measured, Row};
 use crate::failure::Failure;
 use crate::text_file;
 
-/// All that was measured.
+/// All measurements.
 pub(super) fn json(measured: &[Measured]) -> String {
     format!("{:#}\n", Value::Array(measured.iter().map(table).collect()))
 }
@@ -42,7 +42,7 @@ fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-/// A file of such tables.
+/// A file of saved tables.
 pub(super) struct Saved {
     file: PathBuf,
     tables: Vec<Table>,
@@ -79,7 +79,7 @@ impl Saved {
         Ok(Self { file: file.to_owned(), tables })
     }
 
-    /// What the file holds, to be measured again.
+    /// The subjects and loads of the file, to measure again.
     pub(super) fn measurements(&self) -> Result<Vec<(Vec<Subject>, Load)>, Failure> {
         let measurement = |table: &Table| -> Result<_, Box<dyn std::error::Error>> {
             let load = Load {
@@ -102,7 +102,8 @@ impl Saved {
             .map_err(|error| Failure::usage(format!("{}: {error}", self.file.display())))
     }
 
-    /// Puts the saved cost beside each that was saved under the same load. Whether there was any, the generator's apart.
+    /// Adds the saved cost to each row with a saved row under the same load. Returns true if there
+    /// was any, not counting the generator's.
     pub(super) fn compare(&self, measured: &mut [Measured]) -> Result<bool, Failure> {
         let mut has_compared = false;
         for Measured { load, rows } in measured {
@@ -123,7 +124,7 @@ impl Saved {
         Ok(if row.subject == Subject::Generator.name() { gross } else { saved.net })
     }
 
-    /// Says so if another compiler made the file.
+    /// A note for the error message, if another compiler made the file.
     pub(super) fn other_compiler(&self) -> String {
         match self.tables.iter().find(|table| table.compiler != COMPILER) {
             Some(table) => {

@@ -1,13 +1,13 @@
-//! Costs as text: a row a subject, packed and scattered memory side by side.
+//! Costs as text: a row per subject, packed and scattered memory side by side.
 
 use roundelay_bench::Subject;
 
 use super::measure::{Measured, Row};
 
-/// A subject that sends less than this part of its packets is busy with dropping.
+/// A subject with a smaller share of packets sent is mostly dropping: its row gets a warning.
 const NEARLY_ALL: f64 = 0.99;
 
-/// Costs under loads that differ in where packets lie.
+/// Table of costs under loads with different memory.
 pub(super) fn text(measured: &[Measured]) -> String {
     let Some(first) = measured.first() else { return String::new() };
     let width = first.rows.iter().map(|row| row.subject.len()).max().unwrap_or(0).max("a packet".len());
@@ -38,7 +38,7 @@ fn columns_of(text: &mut String, row: &Row) {
     });
 }
 
-/// The figure that is compared, without the generator, the others, and what was saved.
+/// The compared figure, its net value, the other figures, and the saved cost.
 fn columns(row: &Row) -> Vec<(&'static str, f64)> {
     let mut columns = row.figures.clone();
     columns.insert(1, ("net", row.net));
@@ -59,7 +59,8 @@ fn warning(row: &Row) -> String {
     format!("  sent {:.1}% of the packets: no cost of forwarding", share * 100.0)
 }
 
-/// What figures cannot say by themselves, after so many rounds where they scatter: that nobody has seen how much, and that a cost may be less than that.
+/// Notes below the table: spread unknown after one round; a net cost below zero is noise. `rounds`
+/// is None for counts, which have no noise.
 pub(super) fn hints(measured: &[Measured], rounds: Option<u16>) -> String {
     let is_below_zero = measured.iter().flat_map(|measured| &measured.rows).any(|row| row.sends() && row.net < 0.0);
     let hints = [
@@ -72,14 +73,14 @@ pub(super) fn hints(measured: &[Measured], rounds: Option<u16>) -> String {
     hints.into_iter().filter(|(is_due, _)| *is_due).map(|(_, hint)| format!("{hint}\n")).collect()
 }
 
-/// What costs more or less than when it was saved, by more than so many percent, or was not saved: a line each.
+/// A line for each cost that differs from the saved one by more than `percent` or has no saved one.
 pub(super) fn beyond(measured: &[Measured], percent: f64) -> Vec<String> {
     let mut lines = Vec::new();
     for Measured { load, rows } in measured {
         for row in rows {
             let (now, saved) = (row.compared(), row.saved.unwrap_or(f64::NAN));
             let change = (now - saved) * 100.0 / saved;
-            // Not a number is beyond any bound.
+            // NaN: there is no saved cost.
             if change.is_nan() || change.abs() > percent {
                 lines.push(format!("{load}: {} was {saved:.2}, is {now:.2} ({change:+.1}%)", row.subject));
             }
@@ -116,7 +117,7 @@ mod tests {
         assert!(lines[4].contains(" 4.00") && lines[4].ends_with("sent 50.0% of the packets: no cost of forwarding"), "{text}");
     }
 
-    /// It cost 525003 ns a packet.
+    /// Without the check in `sends`, the printed cost was 525003 ns a packet.
     #[test]
     fn what_sends_nothing_has_no_cost() {
         let mut measured = measured(Memory::Packed, None);
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_generator_is_compared_as_it_is_and_others_without_it() {
-        // None costs 10 where it cost 4, RED 4 where it cost 4.
+        // The cost of none was 4 and is 10; the cost of RED was 4 and is 4.
         let measured = [measured(Memory::Packed, Some(4.0))];
         assert_eq!(beyond(&measured, 2.0), ["512 flows, small, lengths imix, bursts of 32, packed: none was 4.00, is 10.00 (+150.0%)"]);
         assert!(beyond(&measured, 150.0).is_empty());
@@ -150,7 +151,7 @@ mod tests {
     fn what_was_not_saved_is_beyond_any_bound() {
         assert_eq!(beyond(&[measured(Memory::Packed, None)], 1000.0).len(), 2);
         assert_eq!(beyond(&[measured(Memory::Packed, Some(f64::NAN))], 1000.0).len(), 2);
-        // Cheaper fails too: what is committed is to stay true.
+        // A lower cost fails too: the committed file must stay correct.
         assert_eq!(beyond(&[measured(Memory::Packed, Some(40.0))], 2.0).len(), 2);
     }
 }

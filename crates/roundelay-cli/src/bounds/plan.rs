@@ -1,4 +1,4 @@
-//! The file that `roundelay bounds` reads: flows with their token buckets, and the links on their way.
+//! Input file of `roundelay bounds`: flows with token buckets, and the links on their path.
 
 use std::collections::HashSet;
 
@@ -8,56 +8,56 @@ use roundelay_report::clean;
 use roundelay_trace::file::{Fault, Table, Text, line};
 use toml::Spanned;
 
-/// Flows and links, checked.
+/// Flows and links after validation.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) flows: Vec<Flow>,
     pub(crate) hops: Vec<Hop>,
-    /// Of all flows.
+    /// Sum over all flows.
     pub(crate) total_weight: u64,
     pub(crate) least_weight: u32,
-    /// Of the slowest link.
+    /// Rate of the slowest link.
     pub(crate) slowest: Rate,
 }
 
-/// A flow that sends through a token bucket.
+/// A flow behind a token bucket.
 #[derive(Debug, Clone)]
 pub(crate) struct Flow {
     pub(crate) name: String,
     pub(crate) weight: u32,
     pub(crate) max_packet_len: u32,
-    /// At which the bucket fills; none: the flow's smallest share of any link.
+    /// Fill rate of the token bucket; None: the flow's smallest share of any link.
     pub(crate) rate: Option<Rate>,
-    /// Bytes that the bucket holds.
+    /// Size of the token bucket in bytes.
     pub(crate) burst: u64,
 }
 
-/// A link with its queue.
+/// A link and its queue.
 #[derive(Debug, Clone)]
 pub(crate) struct Hop {
     pub(crate) rate: Rate,
-    /// Until what it sends has arrived at the next one.
+    /// Propagation delay to the next link.
     pub(crate) delay: Duration,
     pub(crate) discipline: Option<AnyDiscipline>,
-    /// Longest packet of anybody on this link.
+    /// Longest packet of any flow on this link.
     pub(crate) max_packet_len: u32,
 }
 
-/// What is given on the command line for links that the file says nothing of.
+/// Values from the command line for links without settings in the file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Defaults {
     pub(crate) rate: Option<Rate>,
     pub(crate) hops: u16,
 }
 
-/// A bucket holds a packet at least, and no more than a tebibyte.
+/// Maximum size of a token bucket, a tebibyte; the minimum is one packet.
 const MOST_BURST: u64 = 1 << 40;
 
 impl Plan {
-    /// Reads a file; `name` stands in messages.
+    /// Reads a file; `name` appears in error messages.
     ///
     /// # Errors
-    /// A sentence with the file, the line, what is wrong and what is legal.
+    /// A sentence with the file, the line, the fault and the legal range.
     pub(crate) fn from_toml(name: &str, text: &str, defaults: Defaults) -> Result<Self, String> {
         let told = |(place, message): Fault| format!("{name}:{}: {}", line(text, place.start), clean(&message));
         Self::of_file(text, defaults).map_err(told)
@@ -91,7 +91,8 @@ impl Plan {
         u64::try_from(bits).unwrap_or(u64::MAX)
     }
 
-    /// No queue stays finite where more comes than goes: neither on a link nor in a flow's share of it.
+    /// Rejects rates above the capacity of the slowest link or of a flow's share: no queue stays
+    /// finite then.
     fn check_rates(&self, rates: &[Option<Spanned<Rate>>]) -> Result<(), Fault> {
         let sum: u128 = self.flows.iter().filter_map(|flow| flow.rate).map(|rate| u128::from(rate.bits_per_second())).sum();
         let slowest = self.slowest;
@@ -110,7 +111,7 @@ impl Plan {
     }
 }
 
-/// Bits per second as people write them.
+/// Bits per second with a unit.
 fn written(bits: u128) -> String {
     u64::try_from(bits).ok().and_then(Rate::from_bits_per_second).map_or_else(|| format!("{bits}bit"), |rate| rate.to_string())
 }
@@ -120,17 +121,17 @@ fn proven(text: &str) -> Result<AnyDiscipline, String> {
     without_limit(&spec).cloned()
 }
 
-/// The discipline, where nothing limits its buffer.
+/// The discipline, if the spec sets no limit on the buffer.
 ///
 /// # Errors
-/// Something does, and no theorem holds for it.
+/// The spec sets a limit, and the theorems need a buffer without drops.
 pub(crate) fn without_limit(spec: &Spec) -> Result<&AnyDiscipline, String> {
     let name = spec.discipline.name();
     let refused = || format!("{name}: what is proven holds for a buffer that drops nothing: leave its limit out");
     if spec.limit.is_some() { Err(refused()) } else { Ok(&spec.discipline) }
 }
 
-/// The flow of a table, and its rate as it is written.
+/// The flow of a table, and its rate as written.
 fn flow(table: &Table<'_>) -> Result<(Text, Flow, Option<Spanned<Rate>>), Fault> {
     let name = table.required("name", "a name for the flow, as in name = \"calls\"")?;
     let weight = table.number("weight", 1..=FlowConfig::MAX_WEIGHT)?.map_or(1, Spanned::into_inner);
@@ -166,7 +167,7 @@ fn hop(table: &Table<'_>, longest: u32, rate: Option<Rate>) -> Result<Hop, Fault
     Ok(Hop { rate, delay, discipline, max_packet_len })
 }
 
-/// How a rate is written.
+/// Example of a rate, for error messages.
 const RATE: &str = "\"20mbit\"";
 
 fn max_packet_len(table: &Table<'_>) -> Result<Option<u32>, Fault> {
@@ -182,7 +183,7 @@ fn bytes(table: &Table<'_>, key: &str, least: u64, most: u64) -> Result<Option<u
     if is_legal { Ok(Some(bytes.0)) } else { Err(table.fault(written.span(), format!("{key} {bytes}: {legal}"))) }
 }
 
-/// A fault of the whole file, told where it begins.
+/// A fault of the whole file, reported at its first line.
 fn of_all(message: impl Into<String>) -> Fault {
     (0..0, message.into())
 }

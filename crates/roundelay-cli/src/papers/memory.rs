@@ -1,12 +1,12 @@
-//! Peak memory of this process, where the system tells (Linux).
+//! Peak memory of this process, if the system reports it (Linux).
 
-/// Begins to count anew.
+/// Resets the peak.
 pub(super) fn forget_peak() {
-    // Where that cannot be done, the peak is that since the process began.
+    // On failure, the peak counts from process start.
     drop(std::fs::write("/proc/self/clear_refs", "5"));
 }
 
-/// Most bytes in memory since then.
+/// Peak resident bytes since the reset.
 pub(super) fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.trim().strip_suffix(" kB")?;

@@ -1,4 +1,4 @@
-//! Captures for the simulator, which does not know their formats.
+//! Reads captures for the simulator, which has no code for capture formats.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -8,11 +8,11 @@ use roundelay_sim::scenario;
 use roundelay_sim::sources::trace::Entry;
 use roundelay_trace::{Capture, CaptureNotes, Classifier, FlowBy, parse};
 
-/// Most packets of a capture, which are kept in memory.
+/// Maximum number of packets of a capture: all are kept in memory.
 const MOST_PACKETS: usize = 100_000_000;
 
-/// A capture's packets before `end`: lengths, flows and times are those of `roundelay compare`, but long silences last as long as they did. What is
-/// odd about them goes to `notes`.
+/// Reads a capture's packets before `end`. Lengths, flows and times are the same as in
+/// `roundelay compare`, but long silences keep their length. Oddities go to `notes`.
 pub(super) fn read(path: &Path, by: scenario::FlowBy, end: Duration, notes: &RefCell<Vec<String>>) -> Result<Vec<Entry>, String> {
     let by = match by {
         scenario::FlowBy::FiveTuple => FlowBy::FiveTuple,
@@ -43,7 +43,7 @@ pub(super) fn read(path: &Path, by: scenario::FlowBy, end: Duration, notes: &Ref
     Ok(packets)
 }
 
-/// A sentence for each oddity that was met, as `roundelay compare` tells of them.
+/// A sentence for each oddity found, as `roundelay compare` reports them.
 fn odd(capture: &CaptureNotes, unparsable: u64, lengths: &Lengths) -> impl Iterator<Item = String> {
     let counted = [
         (unparsable, "packets whose headers could not be read share a flow of their own"),
@@ -69,7 +69,7 @@ const LONGEST: u32 = FlowConfig::MAX_PACKET_LEN - 1;
 /// The longest frame of an Ethernet without jumbo frames, with two VLAN tags.
 const LONGEST_FRAME: u32 = 1522;
 
-/// Lengths that no packet can have, or no frame.
+/// Counters of packets with an illegal length, or longer than a frame.
 #[derive(Debug, Default)]
 struct Lengths {
     superframes: u64,
@@ -86,7 +86,7 @@ impl Lengths {
     }
 }
 
-/// A capture's clock: it starts at zero and does not run backwards.
+/// Clock of a capture: starts at zero and never runs backwards.
 #[derive(Debug, Default)]
 struct Clock {
     first: Option<i64>,

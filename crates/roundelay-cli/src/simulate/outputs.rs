@@ -1,4 +1,4 @@
-//! Where results go: places that cannot be meant are told before a run.
+//! Checks of output paths before a run.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::arguments::Simulate;
 use crate::failure::Failure;
 use crate::outputs::{check_distinct, check_no_dash};
 
-/// Files in the folder of `--parquet`, and what else must be asked for to have them.
+/// Files in the folder of `--parquet`, and the option each needs.
 const COLUMNS: [(&str, Option<Asked>); 6] = [
     ("flows.parquet", None),
     ("links.parquet", None),
@@ -18,7 +18,7 @@ const COLUMNS: [(&str, Option<Asked>); 6] = [
     ("rates.parquet", Some(Asked::Rates)),
 ];
 
-/// What must be asked for.
+/// An option that adds a Parquet file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Packets,
@@ -45,7 +45,8 @@ impl Asked {
 }
 
 /// # Errors
-/// Two files are one, or one is the scenario or what it names; or `-` is meant for standard output, which has the table.
+/// Two files are the same, an output is the scenario or one of its files, or a path is `-`, where
+/// the table goes.
 pub(super) fn check(arguments: &Simulate, scenario: &Scenario) -> Result<(), Failure> {
     let (read, measures) = (&scenario.files, &scenario.measures);
     let Simulate { scenario, log, pcapng, html, parquet, .. } = arguments;
@@ -60,7 +61,8 @@ pub(super) fn check(arguments: &Simulate, scenario: &Scenario) -> Result<(), Fai
     check_distinct(scenario.map(|path| ("the scenario", path)).into_iter().chain(read), written.chain(columns))
 }
 
-/// Packets of another run beside these flows would be taken for theirs.
+/// Rejects packet files of an earlier run in the folder: they would be taken for packets of the new
+/// flows.
 fn check_stale(arguments: &Simulate, measures: &Measures) -> Result<(), Failure> {
     let Some(folder) = &arguments.parquet else { return Ok(()) };
     let unasked =
@@ -70,7 +72,7 @@ fn check_stale(arguments: &Simulate, measures: &Measures) -> Result<(), Failure>
     Err(Failure::usage(format!("{path}: left by another run with {asked}; expected {asked}, or a folder without it")))
 }
 
-/// The files that `--parquet` writes.
+/// Files written by `--parquet`.
 pub(super) fn columns(arguments: &Simulate, measures: &Measures) -> Vec<PathBuf> {
     let is_wanted = |asked: &Option<Asked>| asked.is_none_or(|asked| asked.is_met(arguments, measures));
     let names = || COLUMNS.iter().filter(|(_, asked)| is_wanted(asked)).map(|(name, _)| name);

@@ -1,4 +1,4 @@
-//! Who listens to a run: its log, its capture, and the page with what happened over time.
+//! Observers of a run: log, capture, and charts over time for the page.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::arguments::Simulate;
 use crate::failure::Failure;
 use crate::simulate::outputs::columns;
 
-/// A file that is being written, and what it is called.
+/// An open file and its path.
 type Named = (PathBuf, PartialFile);
 
-/// Files that are written while the simulation runs.
+/// Files written during the simulation.
 pub(super) struct Files {
     log: Option<Named>,
     capture: Option<Named>,
@@ -26,7 +26,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Places that cannot be written to are told before a long run, not after it.
+    /// Creates all files before the run, to report unwritable paths first.
     pub(super) fn create(arguments: &Simulate, measures: &Measures) -> Result<Self, Failure> {
         let Simulate { log, pcapng, html, packets, runs, .. } = arguments;
         let options = [("--log", log.is_some()), ("--pcapng", pcapng.is_some()), ("--packets", *packets)];
@@ -43,12 +43,12 @@ impl Files {
         if let Some(folder) = &arguments.parquet {
             std::fs::create_dir_all(folder).map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
         }
-        // Begun and given up again: they are written when all is over.
+        // Created and dropped again: these files are written after the run.
         columns(arguments, measures).iter().try_for_each(|path| PartialFile::create(path).map(drop)).map_err(Failure::run)?;
         Ok(files)
     }
 
-    /// Writes the page, and gives whole files their names.
+    /// Writes the page, and renames complete files to their final names.
     pub(super) fn finish(self, page: impl FnOnce() -> String) -> Result<(), Failure> {
         [self.log, self.capture].into_iter().flatten().try_for_each(|(_, file)| file.finish()).map_err(Failure::run)?;
         let Some((path, mut file)) = self.page else { return Ok(()) };
@@ -61,7 +61,7 @@ type Columns = (Option<SimulatedPackets>, Option<SimulatedHops>);
 type Captures<'a> = (Option<Pcapng<&'a mut PartialFile>>, Columns);
 type Listeners<'a> = (Option<Log<&'a mut PartialFile>>, Captures<'a>);
 
-/// Who listens to the first replica.
+/// Observers of the first replica.
 pub(super) struct Watch<'a> {
     listeners: Mutex<Listeners<'a>>,
     curves: OnceLock<Curves>,
@@ -91,7 +91,7 @@ impl<'a> Watch<'a> {
         Ok(Self { listeners: Mutex::new((log, (capture, columns))), curves: OnceLock::new(), paths, is_wanted })
     }
 
-    /// Runs the scenario, and listens if anybody wants to know.
+    /// Runs the scenario, with observers only if one is needed.
     pub(super) fn run(&self, scenario: &Scenario, progress: impl FnMut(Progress)) -> Result<Results, RunError> {
         if !self.is_wanted {
             return scenario.run(scenario.seed, progress);
@@ -102,7 +102,7 @@ impl<'a> Watch<'a> {
         Ok(results)
     }
 
-    /// Writes what is not written yet; what happened over time.
+    /// Completes all files and returns the curves over time.
     pub(super) fn finish(self, scenario: &Scenario) -> Result<Curves, Failure> {
         let (log, (capture, (packets, hops))) = self.listeners.into_inner().unwrap_or_else(PoisonError::into_inner);
         let [log_path, capture_path] = &self.paths;

@@ -1,22 +1,24 @@
-//! Adversarial loads against rounded timestamps: a light flow runs ahead of V and is then crowded out.
+//! Adversarial loads against rounded timestamps: a light flow runs ahead of V and is then crowded
+//! out.
 //!
-//! Random loads stay far within the bounds of QFQ and its kin. Each load here makes one kind of rounding cost as much as it can, so that
-//! measured indices exceed bounds that are a packet too small.
+//! Random loads stay far within the bounds of QFQ and related disciplines. Each load here maximises
+//! the cost of one kind of rounding: measured indices exceed any bound that is a packet too small.
 
 use super::{Lengths, Source, Workload};
 
-/// phi times the slot size of the light flow in bytes: as much as its longest packet.
+/// phi times the slot size of the light flow in bytes: equal to its longest packet.
 pub const SLOT: u32 = 2048;
 
-/// A light flow (flow 0) alone sends `ahead` packets of a slot, as far ahead of V as rounding lets it. Then a heavy flow comes that is never
-/// ineligible, and crowds it out while it has packets of the lengths `behind`, until V is as far beyond the last one as rounding lets it.
+/// A light flow (flow 0) alone sends `ahead` packets of a slot, as far ahead of V as rounding
+/// allows. Then a heavy, never ineligible flow arrives and crowds out the light flow, which still
+/// has packets of the lengths `behind`, until V is as far beyond the last one as rounding allows.
 /// No packet in `behind` should be longer than [`SLOT`]; `ahead` counts from 2.
 pub fn crowded_out(ahead: usize, behind: &[u32]) -> Workload {
     let alone = u64::from(SLOT) * ahead as u64;
     let lengths = Lengths::Listed([&[SLOT - 1], vec![SLOT; ahead.saturating_sub(1)].as_slice(), behind].concat());
     let arrivals = [vec![0; ahead], vec![alone; behind.len()]].concat();
     let light = Source { lengths, arrivals, ..Source::burst(1, SLOT, 0) };
-    // Keeps V from jumping when the light flow has run ahead.
+    // Prevents a jump of V while the light flow is ahead.
     let last_alone = alone.saturating_sub(SLOT.into());
     let slow = Source { arrivals: vec![last_alone.saturating_sub(6)], ..Source::burst(1, 1 << 16, 0) };
     let lengths = Lengths::Listed([vec![30_660], vec![65_408; 399]].concat());
@@ -24,27 +26,30 @@ pub fn crowded_out(ahead: usize, behind: &[u32]) -> Workload {
     Workload { name: "crowded_out", seed: 0, sources: vec![light, slow, heavy] }
 }
 
-/// Against exact timestamps: a packet starts a packet ahead of V, and is served when V has passed its finish.
+/// Against exact timestamps: a packet starts one packet ahead of V and is served after V has passed
+/// its finish.
 pub fn for_exact_times() -> Workload {
     crowded_out(2, &[SLOT])
 }
 
-/// Against rounded start times (QFQ): the last packet starts where a slot does.
+/// Against rounded start times (QFQ): the last packet starts at the start of a slot.
 pub fn for_start_slots() -> Workload {
     crowded_out(3, &[1, 1])
 }
 
-/// Against rounded finish times (GFQ): the last packet starts just after a slot does, and finishes just after the next one does.
+/// Against rounded finish times (GFQ): the last packet starts just after the start of a slot and
+/// finishes just after the start of the next slot.
 pub fn for_rounded_finishes() -> Workload {
     crowded_out(3, &[2, SLOT])
 }
 
-/// Against slots of twice the size (S-KPS): the light flow runs four slots ahead, and its last packet finishes just after a wide slot does.
+/// Against slots of twice the size (S-KPS): the light flow runs four slots ahead, and its last
+/// packet finishes just after the start of a wide slot.
 pub fn for_wide_slots() -> Workload {
     crowded_out(5, &[SLOT / 2 + 1, SLOT / 2 + 1, SLOT])
 }
 
-/// All of them, with their names.
+/// All adversarial loads with their names.
 pub fn all() -> [(&'static str, Workload); 4] {
     [
         ("exact times", for_exact_times()),

@@ -1,4 +1,4 @@
-//! Arrivals to come: those that are listed, and refills in answer to departures.
+//! Future arrivals of a workload: listed ones, and refills triggered by departures.
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -7,9 +7,9 @@ use roundelay::Instant;
 use super::{NANO, Source, Workload};
 
 pub(super) struct Arrivals {
-    /// Instant, flow; sorted, the next one last.
+    /// (instant, flow), sorted in reverse: the next arrival is last.
     listed: Vec<(Instant, usize)>,
-    /// From refills.
+    /// Arrivals from refills.
     answers: Vec<(Instant, usize)>,
     sent: Vec<usize>,
     refilled: Vec<u64>,
@@ -28,7 +28,7 @@ impl Arrivals {
         Self { listed, answers: Vec::new(), sent: vec![0; flows], refilled: vec![0; flows], random: Pcg64::seed_from_u64(!workload.seed) }
     }
 
-    /// The next arrival, if it comes before the link picks or as it does.
+    /// The next arrival, if at or before the time at which the link picks a packet.
     pub(super) fn take_until(&mut self, pick: Option<Instant>) -> Option<(Instant, usize)> {
         let answer = (0..self.answers.len()).min_by_key(|index| self.answers[*index].0);
         let answer_at = answer.map(|index| self.answers[index].0);
@@ -47,7 +47,7 @@ impl Arrivals {
         workload.sources[flow].lengths.of(self.sent[flow] - 1, &mut self.random)
     }
 
-    /// A packet of a flow has left at `start`, and `left` of its packets wait.
+    /// A packet of a flow has left at `start`; `left` packets of the flow wait.
     pub(super) fn served(&mut self, workload: &Workload, flow: usize, start: Instant, left: u64) {
         let Some(refill) = workload.sources[flow].refill else { return };
         if left > refill.low || self.answers.iter().any(|(_, other)| *other == flow) {

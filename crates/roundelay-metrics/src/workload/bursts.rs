@@ -1,11 +1,13 @@
-//! Bursts of light flows beside heavy ones on a fully allocated link, in exact integers: V overtakes finish times.
+//! Bursts of light flows beside heavy flows on a fully allocated link, in exact integers: V
+//! overtakes finish times.
 //!
-//! Weights are powers of two and their sum is one too, so that 1 / phi is an integer. Packet lengths are powers of two.
+//! Weights are powers of two with a power of two as their sum, so 1 / phi is an integer. Packet
+//! lengths are powers of two.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-/// Alike light flows in bursts, and a few heavy ones that take the rest of the link.
+/// Identical light flows in bursts, and a few heavy flows with the rest of the link.
 #[derive(Debug, Clone)]
 pub struct SaturatedBursts {
     random: Pcg64,
@@ -16,10 +18,10 @@ pub struct SaturatedBursts {
 }
 
 impl SaturatedBursts {
-    /// Times that [`next`](Self::next) is meant to be called in a run.
+    /// Number of calls of [`next`](Self::next) in a run.
     pub const STEPS: u64 = 60;
 
-    /// Up to 31 light flows and some heavy ones.
+    /// Up to 31 light flows and some heavy flows.
     pub fn new(seed: u64) -> Self {
         let mut random = Pcg64::seed_from_u64(seed);
         let total = 1u64 << random.random_range(2..=6);
@@ -35,7 +37,7 @@ impl SaturatedBursts {
         Self { random, shares, weights, light }
     }
 
-    /// 1 / phi and the longest packet in bytes of each flow; all packets of a flow are that long.
+    /// 1 / phi and the packet length in bytes of each flow, the same for all its packets.
     pub fn shares(&self) -> &[(u64, u64)] {
         &self.shares
     }
@@ -45,7 +47,8 @@ impl SaturatedBursts {
         &self.weights
     }
 
-    /// Packets that arrive before the next one leaves: flow, bytes. `waiting` is the number of a flow's packets.
+    /// Packets (flow, bytes) that arrive before the next departure. `waiting` gives the number of a
+    /// flow's waiting packets.
     pub fn next(&mut self, waiting: impl Fn(usize) -> usize) -> Vec<(usize, u64)> {
         let mut arrivals = Vec::new();
         if self.random.random_bool(0.15) {

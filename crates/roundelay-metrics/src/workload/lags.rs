@@ -1,6 +1,7 @@
-//! B-WFI by its definition, in exact integers.
+//! B-WFI computed by definition, in exact integers.
 
-/// The largest rise of (due - got) over a backlogged period of each flow. Each packet costs a walk over all flows.
+/// The largest rise of (due - got) over a backlogged period of each flow. Each packet costs a walk
+/// over all flows.
 #[derive(Debug, Clone)]
 pub struct Lags {
     weights: Vec<u64>,
@@ -17,22 +18,22 @@ struct Lag {
 }
 
 impl Lags {
-    /// Flows of these weights, all idle.
+    /// Idle flows with these weights.
     pub fn new(weights: &[u64]) -> Self {
         Self { weights: weights.to_vec(), total_weight: weights.iter().sum(), lags: vec![Lag::default(); weights.len()] }
     }
 
-    /// A flow becomes backlogged, `rest` bytes before the end of another's packet on the link.
+    /// A flow becomes backlogged, `rest` bytes before the end of another flow's packet on the link.
     pub fn becomes_backlogged(&mut self, flow: usize, rest: u64) {
         let lag = &mut self.lags[flow];
         lag.is_backlogged = true;
         lag.now = i128::from(self.weights[flow]) * i128::from(rest);
     }
 
-    /// A packet of `len` bytes of a flow is sent; `is_last` if the flow has no other one.
+    /// A packet of `len` bytes of a flow is sent; `is_last` if the flow has no other packet.
     pub fn serve(&mut self, served: usize, len: u64, is_last: bool) {
         for (flow, lag) in self.lags.iter_mut().enumerate().filter(|(_, lag)| lag.is_backlogged) {
-            // Before its own packet a flow is furthest behind, and after it least.
+            // A flow is furthest behind just before its own packet, and least just after.
             lag.worst = lag.worst.max(lag.now);
             let due = i128::from(self.weights[flow]) * i128::from(len);
             let got = if flow == served { i128::from(self.total_weight) * i128::from(len) } else { 0 };
@@ -41,12 +42,12 @@ impl Lags {
         self.lags[served].is_backlogged = !is_last;
     }
 
-    /// The lag of a flow in bytes; 0 while it is idle.
+    /// The lag of a flow in bytes; 0 for an idle flow.
     pub fn now(&self, flow: usize) -> f64 {
         if self.lags[flow].is_backlogged { self.lags[flow].now as f64 / self.total_weight as f64 } else { 0.0 }
     }
 
-    /// The largest lag so far of a flow, in bytes.
+    /// The largest lag of a flow, in bytes.
     pub fn worst(&self, flow: usize) -> f64 {
         self.lags[flow].worst as f64 / self.total_weight as f64
     }
@@ -56,7 +57,8 @@ impl Lags {
 mod tests {
     use super::*;
 
-    /// Flow 0 has a quarter. While flow 1 sends 300 bytes it falls behind by 75; its own 100 bytes are 75 more than its share of them.
+    /// Flow 0 has a quarter. While flow 1 sends 300 bytes, flow 0 falls behind by 75; its own 100
+    /// bytes are 75 more than its share of them.
     #[test]
     fn a_lag_is_the_share_of_what_the_others_send() {
         let mut lags = Lags::new(&[1, 3]);

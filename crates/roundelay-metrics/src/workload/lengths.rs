@@ -1,4 +1,4 @@
-//! Packet lengths of a flow.
+//! Packet lengths of a workload's flow.
 
 use rand::RngExt;
 use rand_pcg::Pcg64;
@@ -6,13 +6,13 @@ use rand_pcg::Pcg64;
 /// Lengths of a flow's packets in bytes.
 #[derive(Debug, Clone)]
 pub enum Lengths {
-    /// All alike.
+    /// All equal.
     Fixed(u32),
-    /// Shortest and longest in turn.
+    /// Shortest and longest alternate.
     Alternating(u32, u32),
-    /// Uniformly from shortest to longest.
+    /// Uniform from shortest to longest.
     Uniform(u32, u32),
-    /// These, in order, round and round. An empty list means packets of no length.
+    /// These lengths in order, repeated. An empty list means packets of length zero.
     Listed(Vec<u32>),
 }
 

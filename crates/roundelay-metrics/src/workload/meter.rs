@@ -7,20 +7,22 @@ use roundelay::{DropReason, FlowId, Instant, Observer, Packet};
 use super::{Lags, NANO, Workload, rate};
 use crate::{BitWfi, Stamp, TimeWfi};
 
-/// What a discipline made of a workload.
+/// Results of a discipline under a workload.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// Flows in the order of service.
     pub order: Vec<u32>,
     /// Largest B-WFI (QFQ paper, Eq. 7) of each flow in bytes, by [`BitWfi`].
     pub b_wfi: Vec<f64>,
-    /// The same by [`Lags`], the rest of a packet on the link counted against a flow that becomes backlogged.
+    /// Largest B-WFI by [`Lags`]: the rest of a packet on the link counts against a newly
+    /// backlogged flow.
     pub b_wfi_by_bit: Vec<f64>,
-    /// Largest T-WFI (QFQ paper, Eq. 11) of each flow in seconds; minus infinity if no packet of it left.
+    /// Largest T-WFI (QFQ paper, Eq. 11) of each flow in seconds; minus infinity if no packet of
+    /// the flow left.
     pub t_wfi: Vec<f64>,
     /// Bytes served of each flow.
     pub served: Vec<u64>,
-    /// Packets that arrived and did not leave: the indices are then of the others.
+    /// Packets that arrived and did not leave: the indices exclude them.
     pub lost: u64,
 }
 
@@ -40,18 +42,19 @@ pub enum EventKind {
     Departure,
 }
 
-/// An arrival or a departure, and the lag of the flow that is watched.
+/// An arrival or a departure, with the lag of the watched flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Event {
-    /// When.
+    /// Time of the event.
     pub at: Instant,
-    /// Whether the packet comes or goes.
+    /// Arrival or departure.
     pub kind: EventKind,
     /// The packet's flow.
     pub flow: usize,
     /// The packet's length in bytes.
     pub len: u32,
-    /// Lag of the watched flow in bytes just before a departure, just after an arrival; 0 while the flow is idle.
+    /// Lag of the watched flow in bytes just before a departure, just after an arrival; 0 while the
+    /// flow is idle.
     pub lag: f64,
 }
 
@@ -60,10 +63,10 @@ pub(super) struct Meter {
     time: TimeWfi,
     exact: Lags,
     waiting: Vec<u64>,
-    /// Departures that sources have not been told: flow, start.
+    /// Departures not yet reported to sources: flow, start.
     departures: VecDeque<(usize, Instant)>,
     on_link: VecDeque<(Instant, FlowId, Stamp)>,
-    /// The flow that is watched.
+    /// The watched flow.
     watched: Option<usize>,
     events: Vec<Event>,
     outcome: Outcome,
@@ -91,7 +94,7 @@ impl Meter {
         }
     }
 
-    /// The same with a record of events and of the lag of `flow`.
+    /// A meter that also records events and the lag of `flow`.
     pub(super) fn watching(workload: &Workload, flow: usize) -> Self {
         Self { watched: Some(flow), ..Self::new(workload) }
     }
@@ -114,7 +117,8 @@ impl Meter {
         }
     }
 
-    /// The next departure that sources have not been told: flow, start, packets left when it is told.
+    /// The next departure to report to sources: flow, start, packets left at the time of the
+    /// report.
     pub(super) fn next_departure(&mut self) -> Option<(usize, Instant, u64)> {
         let (flow, start) = self.departures.pop_front()?;
         Some((flow, start, self.waiting[flow]))
@@ -152,6 +156,6 @@ impl Observer<Stamp> for Meter {
         self.outcome.served[flow] += u64::from(packet.len);
     }
 
-    /// A packet that was dropped stays in `waiting`, and so is counted as lost.
+    /// A dropped packet stays in `waiting` and counts as lost.
     fn dropped(&mut self, _packet: Packet<Stamp>, _now: Instant, _reason: DropReason) {}
 }

@@ -1,8 +1,10 @@
-//! Workload generator for service bounds: random and adversarial loads, and the B-WFI and T-WFI that a discipline has in them.
+//! Workload generator for service bounds: random and adversarial loads, and a discipline's B-WFI
+//! and T-WFI under them.
 //!
-//! A [`Workload`] is a set of flows with weights, packet lengths and arrivals. Some flows react to service: a [`Refill`] keeps the backlog
-//! between two levels, or brings the flow back as soon as its last packet has left. [`Workload::run`] drives a discipline through a
-//! [`Port`] and measures the B-WFI and the T-WFI of each flow. The seed determines everything.
+//! A [`Workload`] is a set of flows with weights, packet lengths and arrivals. Some flows react to
+//! service: a [`Refill`] keeps the backlog between two levels, or reactivates the flow right after
+//! the departure of its last packet. [`Workload::run`] drives a discipline through a [`Port`] and
+//! measures the B-WFI and the T-WFI of each flow. The seed determines everything.
 //!
 //! | load | where |
 //! |---|---|
@@ -33,15 +35,15 @@ mod ratios;
 
 /// The link's rate in bits per second: a byte takes a nanosecond.
 pub const RATE: u64 = 8_000_000_000;
-/// Picoseconds.
+/// Picoseconds per nanosecond.
 const NANO: u64 = 1_000;
 
-/// More packets of a flow, once the scheduler has given out one of its packets and no more than `low` are left.
+/// Refill of a flow: more packets arrive after a departure that leaves at most `low` packets.
 #[derive(Debug, Clone, Copy)]
 pub struct Refill {
-    /// Largest backlog in packets at which the flow refills.
+    /// Largest backlog in packets at a refill.
     pub low: u64,
-    /// Packets that a refill brings.
+    /// Packets per refill.
     pub burst: u64,
     /// Nanoseconds from the departure to the refill.
     pub after: u64,
@@ -52,13 +54,13 @@ pub struct Refill {
 /// One flow and its traffic.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// Weight and longest packet, as the scheduler is told.
+    /// Weight and longest packet, as configured in the scheduler.
     pub config: FlowConfig,
-    /// Lengths of its packets.
+    /// Packet lengths.
     pub lengths: Lengths,
-    /// Arrivals in nanoseconds, rising: a packet each.
+    /// Arrival times in nanoseconds, ascending, one per packet.
     pub arrivals: Vec<u64>,
-    /// Packets in answer to service.
+    /// Arrivals triggered by service.
     pub refill: Option<Refill>,
 }
 
@@ -69,16 +71,16 @@ impl Source {
         Self { config, lengths: Lengths::Fixed(len), arrivals: vec![0; packets], refill: None }
     }
 
-    /// The longest packet that the flow sends, in bytes.
+    /// The flow's longest packet, in bytes.
     pub fn longest(&self) -> u32 {
         self.lengths.longest()
     }
 }
 
-/// Flows, numbered from 0, and what they send.
+/// Flows, numbered from 0, and their traffic.
 #[derive(Debug, Clone)]
 pub struct Workload {
-    /// The kind, for failures and tables.
+    /// The kind, for failure messages and tables.
     pub name: &'static str,
     /// Seed of the scheduler and of random lengths.
     pub seed: u64,
@@ -87,12 +89,13 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Sum of the weights of all flows, idle ones too.
+    /// Sum of the weights of all flows, including idle flows.
     pub fn total_weight(&self) -> u64 {
         self.sources.iter().map(|source| u64::from(source.config.weight)).sum()
     }
 
-    /// The flow's share, from which its bounds are computed. L is the longest packet that is sent, which can be less than what is allowed.
+    /// The flow's share, the input of its bounds. L is the longest packet in the traffic, which can
+    /// be below the configured limit.
     pub fn share(&self, flow: usize) -> Share {
         Share {
             weight: self.sources[flow].config.weight,
@@ -110,7 +113,7 @@ impl Workload {
         discipline.guarantees(&self.share(flow))
     }
 
-    /// A scheduler with all flows set.
+    /// A scheduler with all flows configured.
     ///
     /// # Errors
     /// A parameter, weight or longest packet out of range.
@@ -122,25 +125,25 @@ impl Workload {
         Ok(scheduler)
     }
 
-    /// Drives a discipline through the load until nothing waits.
+    /// Drives a discipline through the load until the queue is empty.
     ///
     /// # Errors
-    /// Those of [`build`](Self::build).
+    /// See [`build`](Self::build).
     pub fn run<D: Discipline>(&self, discipline: &D) -> Result<Outcome, ConfigError> {
         Ok(self.drive(self.build(discipline)?))
     }
 
-    /// The same, with each arrival and departure and the lag of one flow at it.
+    /// Runs the load and records each arrival and departure with the lag of one flow.
     ///
     /// # Errors
-    /// Those of [`build`](Self::build).
+    /// See [`build`](Self::build).
     pub fn record<D: Discipline>(&self, discipline: &D, flow: usize) -> Result<(Outcome, Vec<Event>), ConfigError> {
         let scheduler = self.build(discipline)?;
         let meter = self.drive_with(scheduler, Meter::watching(self, flow));
         Ok(meter.finish())
     }
 
-    /// Drives a scheduler, its flows already set, through the load until nothing waits.
+    /// Drives a scheduler with configured flows through the load until the queue is empty.
     pub fn drive<S: Scheduler<Stamp>>(&self, scheduler: S) -> Outcome {
         self.drive_with(scheduler, Meter::new(self)).finish().0
     }

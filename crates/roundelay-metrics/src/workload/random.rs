@@ -7,7 +7,8 @@ use roundelay::FlowConfig;
 use super::{Lengths, Refill, Source, Workload};
 
 impl Workload {
-    /// A workload of any kind, with 2 to 60 flows of any weight and longest packet, and about a hundred packets.
+    /// A workload of a random kind, with 2 to 60 flows of any weight and longest packet, and about
+    /// a hundred packets.
     pub fn random(seed: u64) -> Self {
         let mut random = Pcg64::seed_from_u64(seed);
         let kind = KINDS[random.random_range(0..KINDS.len())];
@@ -15,7 +16,7 @@ impl Workload {
     }
 }
 
-/// The kinds.
+/// The seven kinds.
 const KINDS: [fn(u64, &mut Pcg64) -> Workload; 7] = [mix, on_off, saturated, synchronized, single_packets, returning, short_and_long];
 
 /// Any weight, small ones more often.
@@ -23,7 +24,8 @@ fn weight(random: &mut Pcg64) -> u32 {
     (1 << random.random_range(0..=10)).min(random.random_range(1..=FlowConfig::MAX_WEIGHT))
 }
 
-/// Any longest packet, short ones more often, and what is set for it: the same, more, or the least that can be set.
+/// Any longest packet, short ones more often, and its configured limit: equal, larger, or the
+/// smallest legal limit.
 fn longest(random: &mut Pcg64) -> (u32, u32) {
     let octave = random.random_range(0..=10);
     let len = random.random_range(64..=64 << octave);
@@ -52,7 +54,7 @@ fn exponential(random: &mut Pcg64, packets: usize, mean: f64) -> Vec<u64> {
     (0..packets).map(|_| next()).collect()
 }
 
-/// Poisson arrivals, the link loaded from a half to twice its rate.
+/// Poisson arrivals at half to twice the link's rate.
 fn mix(seed: u64, random: &mut Pcg64) -> Workload {
     let flows = random.random_range(2..=12);
     let load = random.random_range(0.5..2.0);
@@ -92,7 +94,8 @@ fn saturated(seed: u64, random: &mut Pcg64) -> Workload {
     Workload { name: "saturated", seed, sources: sources.collect() }
 }
 
-/// Bursts of equal light flows at one instant, beside a few heavy ones that never run dry: V overtakes finish times.
+/// Simultaneous bursts of equal light flows, beside a few heavy flows with a permanent backlog: V
+/// overtakes finish times.
 fn synchronized(seed: u64, random: &mut Pcg64) -> Workload {
     let (light, heavy) = (random.random_range(2..=24), random.random_range(1..=3));
     let len = random.random_range(64..=1500);
@@ -107,7 +110,7 @@ fn synchronized(seed: u64, random: &mut Pcg64) -> Workload {
     Workload { name: "synchronized", seed, sources }
 }
 
-/// Each packet is a flow of its own.
+/// Each packet is its own flow.
 fn single_packets(seed: u64, random: &mut Pcg64) -> Workload {
     let sources = (0..60).map(|_| {
         let mut source = source(random);
@@ -117,7 +120,7 @@ fn single_packets(seed: u64, random: &mut Pcg64) -> Workload {
     Workload { name: "single_packets", seed, sources: sources.collect() }
 }
 
-/// Flows with one packet that come back at once, or a little later, when it was served.
+/// Flows of one packet that return immediately or a little later after service.
 fn returning(seed: u64, random: &mut Pcg64) -> Workload {
     let flows = random.random_range(2..=10);
     let sources = (0..flows).map(|_| {
@@ -130,7 +133,7 @@ fn returning(seed: u64, random: &mut Pcg64) -> Workload {
     Workload { name: "returning", seed, sources: sources.collect() }
 }
 
-/// The shortest and the longest packets in turn.
+/// Shortest and longest packets alternate.
 fn short_and_long(seed: u64, random: &mut Pcg64) -> Workload {
     let flows = random.random_range(2..=6);
     let sources = (0..flows).map(|_| {

@@ -1,23 +1,24 @@
-//! Measured indices over their bounds.
+//! Ratios of measured indices to their bounds.
 
 use roundelay::Guarantees;
 use roundelay::schedulers::Discipline;
 
 use super::{Outcome, RATE, Workload};
 
-/// Measured over promised: the largest of all flows. Zero where nothing is promised.
+/// Measured index divided by the promised bound: the largest ratio over all flows. Zero without a
+/// bound.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Ratios {
-    /// B-WFI as [`BitWfi`](crate::BitWfi) measures it.
+    /// B-WFI as measured by [`BitWfi`](crate::BitWfi).
     pub b_wfi: f64,
-    /// B-WFI as [`Lags`](super::Lags) measures it.
+    /// B-WFI as measured by [`Lags`](super::Lags).
     pub b_wfi_by_bit: f64,
     /// T-WFI.
     pub t_wfi: f64,
 }
 
 impl Ratios {
-    /// The larger ones of both.
+    /// The larger ratio of each pair.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self {
@@ -29,13 +30,13 @@ impl Ratios {
 }
 
 impl Workload {
-    /// How close an outcome came to the proven bounds of a discipline. `rounding` is the part of the bytes served that fixed-point arithmetic
-    /// may add to each bound.
+    /// Ratios of an outcome to the proven bounds of a discipline. `rounding` is the part of the
+    /// bytes served that fixed-point arithmetic may add to each bound.
     pub fn ratios<D: Discipline>(&self, promised_by: &D, outcome: &Outcome, rounding: f64) -> Ratios {
         self.ratios_to(outcome, rounding, |flow| self.guarantees(promised_by, flow))
     }
 
-    /// The same over the bounds as the discipline's paper prints them.
+    /// Ratios to the bounds as printed in the discipline's paper.
     pub fn ratios_as_printed<D: Discipline>(&self, promised_by: &D, outcome: &Outcome, rounding: f64) -> Ratios {
         self.ratios_to(outcome, rounding, |flow| self.guarantees(promised_by, flow).as_printed())
     }

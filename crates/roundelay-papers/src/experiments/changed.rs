@@ -1,4 +1,4 @@
-//! A scenario in a `[run]` table, and the keys of it that a column or a scheme changes.
+//! Changes of a scenario in a `[run]` table by a column or a scheme.
 
 use std::path::Path;
 
@@ -8,16 +8,17 @@ use toml::{Table, Value};
 use crate::places::{Places, Wrong};
 use crate::table::set;
 
-/// A key of a scenario that a column changes.
+/// A changed key of a scenario.
 pub(super) struct Change<'a> {
-    /// The key of `[run]` where it is written.
+    /// The key in `[run]` that has the change.
     pub(super) written: String,
-    /// Its path in the scenario.
+    /// Dotted path in the scenario.
     pub(super) path: &'a str,
     pub(super) value: &'a Value,
 }
 
-/// What an entry of a table (`columns`, `schemes`) changes: a discipline takes the keys `queues`, a table says itself.
+/// Changes by an entry of a table (`columns`, `schemes`): a discipline replaces the keys `queues`;
+/// a table lists its own keys.
 pub(super) fn changes<'a>((name, table): (&str, &'a Table), queues: &'a [String], entry: &str) -> Result<Vec<Change<'a>>, Wrong> {
     let written = format!("{name}.{entry}");
     match table.get(entry) {
@@ -29,7 +30,7 @@ pub(super) fn changes<'a>((name, table): (&str, &'a Table), queues: &'a [String]
     }
 }
 
-/// The scenario of a column.
+/// The scenario with a column's changes.
 pub(super) fn changed(mut table: Table, column: &str, changes: &[Change<'_>]) -> Result<Scenario, Wrong> {
     for Change { written, path, value } in changes {
         set(&mut table, path, (*value).clone()).map_err(|problem| Wrong::new(written, problem))?;
@@ -39,7 +40,7 @@ pub(super) fn changed(mut table: Table, column: &str, changes: &[Change<'_>]) ->
         if error.file != column || error.line == 0 {
             return Wrong::new("scenario", format!("columns.{column}: {}", error.message));
         }
-        // Messages of scenarios name no key, but the line does.
+        // Messages of scenarios have no key; the line gives it.
         let places = Places::of(&text);
         let at = places.path(error.line);
         let is_below = |path: &str| at == path || at.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));

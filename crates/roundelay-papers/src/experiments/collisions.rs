@@ -1,11 +1,16 @@
-//! Kind `collisions`: how often hashed flows share queues, by closed forms, by enumeration and by the schedulers' own hashes.
+//! Kind `collisions`: how often hashed flows share queues, by closed forms, by enumeration and by
+//! the schedulers' own hashes.
 //!
-//! Flow y meets flow x *completely* if all of y's queues are x's, *partly* if one of them is. With one hash both are the same.
+//! Flow y meets flow x *completely* if all queues of y are also queues of x, *partly* if at least
+//! one is. With one hash both are the same.
 //!
-//! Rows of each column, as curves over the number of queues: `complete, by formula` and `partial, by formula` (Georg, Jechlitschek, Gorinsky, section
-//! III; for one hash and two), `.., by enumeration` of all hash values where they are few, `.., drawn` from schedulers with keys of their own. And
-//! `complete, order` and `partial, order`: the power of 1/k with which the formula falls at the largest number of queues; `largest difference, formula to
-//! enumeration`; `largest error, deviations`, of what was drawn from the formula, in standard deviations of that many draws.
+//! Rows of each column, as curves over the number of queues: `complete, by formula` and
+//! `partial, by formula` (Georg, Jechlitschek, Gorinsky, section III; for one and two hashes),
+//! `.., by enumeration` of all hash values for small numbers of queues, `.., drawn` from schedulers
+//! with different keys. Also `complete, order` and `partial, order`: the power of 1/k at which the
+//! formula falls, at the largest number of queues; `largest difference, formula to enumeration`;
+//! `largest error, deviations`: difference of draws and formula, in standard deviations of this
+//! number of draws.
 
 use roundelay::schedulers::{AnyScheduler, Spec};
 use roundelay::{FlowId, Scheduler};
@@ -19,17 +24,17 @@ use crate::places::Wrong;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Collisions {
-    /// Columns: the paper's name, and a discipline, to which the number of queues is added.
+    /// Columns: the paper's name, and a discipline; the number of queues is appended.
     columns: Columns,
-    /// Numbers of queues, rising, 1 to 65536.
+    /// Numbers of queues, ascending, 1 to 65536.
     queues: Vec<u32>,
-    /// Schedulers for each number of queues, each with a key of its own: 1 to 10000.
+    /// Schedulers per number of queues, each with another key: 1 to 10000.
     keys: u64,
-    /// Pairs of flows in each: 1 to 10000.
+    /// Pairs of flows per scheduler: 1 to 10000.
     pairs: u32,
 }
 
-/// What two flows can do to each other.
+/// Probabilities of two flows meeting.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Meeting {
     complete: f64,
@@ -39,14 +44,15 @@ struct Meeting {
 impl Meeting {
     const NEVER: Self = Self { complete: 0.0, partial: 0.0 };
 
-    /// Of flows with these queues: 1 or 0 each. A discipline without queues of its own has one for all.
+    /// For flows with these queues: 1 or 0 each. A discipline without separate queues counts as one
+    /// queue.
     fn of(x: &[usize], y: &[usize]) -> Self {
         let is_x = |queue: &usize| x.contains(queue);
         let number = |is: bool| f64::from(u8::from(is));
         Self { complete: number(y.iter().all(is_x)), partial: number(y.is_empty() || y.iter().any(is_x)) }
     }
 
-    /// Section III: for one hash 1/k, for two 4/k^2 - 3/k^3 and 4/k - 6/k^2 + 3/k^3.
+    /// Section III: 1/k for one hash; 4/k^2 - 3/k^3 and 4/k - 6/k^2 + 3/k^3 for two.
     fn by_formula(hashes: usize, queues: u32) -> Option<Self> {
         let k = f64::from(queues);
         match hashes {
@@ -56,7 +62,7 @@ impl Meeting {
         }
     }
 
-    /// The mean over all values of both flows' hashes; none where that is more than 2^20 values.
+    /// The mean over all hash values of both flows; None for more than 2^20 values.
     fn by_enumeration(hashes: usize, queues: u32) -> Option<Self> {
         const MOST: u64 = 1 << 20;
         let values = u64::from(queues).checked_pow(2 * hashes as u32).filter(|values| *values <= MOST)?;
@@ -91,7 +97,7 @@ impl Collisions {
         self.keys as f64 * f64::from(self.pairs)
     }
 
-    /// By the hashes of schedulers whose keys come from this seed.
+    /// Mean over the hashes of schedulers with keys from this seed.
     fn drawn(&self, column: &str, queues: u32, seed: u64) -> Result<Meeting, Failed> {
         let mut sum = Meeting::NEVER;
         for key in 0..self.keys {
@@ -133,7 +139,7 @@ impl Experiment for Collisions {
     }
 }
 
-/// All that is known of one number of queues.
+/// All results for one number of queues.
 #[derive(Debug)]
 struct Point {
     queues: u32,
@@ -154,7 +160,7 @@ impl Point {
         each.map(|(figure, chance)| Row::point(run, figure, f64::from(self.queues), chance)).collect()
     }
 
-    /// The larger error of what was drawn, in standard deviations of so many draws.
+    /// The larger error of the drawn values, in standard deviations of `draws` draws.
     fn error(&self, draws: f64) -> f64 {
         let Some(formula) = self.formula else { return 0.0 };
         let errors = formula.both().into_iter().zip(self.drawn.both()).map(|((_, expected), (_, drawn))| {
@@ -170,7 +176,7 @@ impl Point {
     }
 }
 
-/// By what power of 1/k chances fall when k doubles.
+/// The power of 1/k at which probabilities fall when k doubles.
 fn orders(run: &str, hashes: usize, queues: u32) -> Vec<Row> {
     let (Some(once), Some(twice)) = (Meeting::by_formula(hashes, queues), Meeting::by_formula(hashes, 2 * queues)) else {
         return Vec::new();

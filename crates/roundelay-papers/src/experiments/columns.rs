@@ -1,4 +1,4 @@
-//! Columns of a `[run]` table: the paper's name of each, and its discipline as tc writes it.
+//! Columns of a `[run]` table: the paper's name of each column, and a discipline in tc syntax.
 
 use roundelay::schedulers::Spec;
 use serde::Deserialize;
@@ -7,13 +7,13 @@ use toml::{Table, Value};
 use super::Failed;
 use crate::places::Wrong;
 
-/// Disciplines by the names of their columns.
+/// Disciplines by column name.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Columns(Table);
 
 impl Columns {
-    /// In their order.
+    /// Column names, in order.
     pub(super) fn names(&self) -> Vec<String> {
         self.0.keys().cloned().collect()
     }
@@ -30,28 +30,28 @@ impl Columns {
     }
 
     /// # Errors
-    /// A column that is no discipline.
+    /// A column is not a discipline.
     pub(super) fn check(&self) -> Result<(), Wrong> {
         self.0.keys().try_for_each(|column| self.spec(column).map(drop))
     }
 
-    /// Puts a discipline in the place of all.
+    /// Replaces all disciplines by one.
     pub(super) fn plant(&mut self, discipline: &str) {
         self.0.iter_mut().for_each(|(_, column)| *column = Value::String(discipline.to_owned()));
     }
 }
 
-/// What is wrong with a column.
+/// An error about a column.
 pub(super) fn wrong(column: &str, problem: impl std::fmt::Display) -> Wrong {
     Wrong::new(format!("columns.{column}"), format!("columns.{column}: {problem}"))
 }
 
-/// What is wrong with a column, in words that name it.
+/// An error about a column, with a message that names the column.
 pub(super) fn named(column: &str, Failed(message): Failed) -> Wrong {
     Wrong::new(format!("columns.{column}"), message)
 }
 
-/// A discipline that a column names.
+/// Parses the discipline of a column.
 pub(super) fn spec(column: &str, text: &str) -> Result<Spec, Wrong> {
     text.parse().map_err(|error| wrong(column, error))
 }

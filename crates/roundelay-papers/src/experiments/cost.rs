@@ -1,8 +1,10 @@
-//! Kind `cost`: CPU time, or instructions and cache misses, of a packet that is enqueued and dequeued, its generation included.
+//! Kind `cost`: CPU time, or instructions and cache misses, per packet: enqueue, dequeue and
+//! generation.
 //!
-//! Rows of each series of loads, with its name before each figure and the number of flows as `x` where a series has several. `time`: `ns`, and
-//! `net ns` without what the generator costs. `instructions`: `instructions`, `D1 misses`, `LL misses`, and each `net`. Both: the first of these
-//! `over BASIS` and `net over BASIS`, the ratio to the column that others are compared with.
+//! Rows of each series of loads: the name of the series before each figure, and the number of flows
+//! as `x` if the series has several. `time`: `ns`, and `net ns` without the generator's cost.
+//! `instructions`: `instructions`, `D1 misses`, `LL misses`, and each `net`. Both: the first of
+//! these `over BASIS` and `net over BASIS`, the ratio to the column for comparison.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -16,15 +18,15 @@ use super::columns::{Columns, wrong};
 use super::{Experiment, Failed, Outcome, Row, within};
 use crate::places::{self, Wrong};
 
-/// Subjects that send less than this part of their packets are busy with dropping.
+/// Subjects with a smaller share of packets sent are mostly dropping.
 const NEARLY_ALL: f64 = 0.99;
 
-/// What is measured of which loads.
+/// Measure, columns and loads.
 #[derive(Debug, Clone)]
 pub(super) struct Cost {
     measure: Measure,
     columns: Vec<Column>,
-    /// Places in `columns`.
+    /// Indices in `columns`.
     generator: usize,
     basis: usize,
     loads: Vec<Named>,
@@ -32,7 +34,7 @@ pub(super) struct Cost {
     rounds: usize,
 }
 
-/// What is measured.
+/// The measured quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Measure {
@@ -49,41 +51,41 @@ struct Column {
     subject: Subject,
 }
 
-/// A load, and what its rows are called.
+/// A load and the series of its rows.
 #[derive(Debug, Clone)]
 struct Named {
     series: String,
-    /// Number of flows, where the series is a curve over it.
+    /// Number of flows, for a series with several.
     flows: Option<f64>,
     load: Load,
 }
 
-/// The `[run]` table as it is written.
+/// The `[run]` table as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text {
     measure: Measure,
-    /// The paper's name, and the discipline or `none`, the generator alone.
+    /// The paper's name of each column, and a discipline or `none`, the generator alone.
     columns: Columns,
-    /// The column that the others are held against.
+    /// The column for comparison.
     #[serde(default = "drr")]
     basis: String,
-    /// Where packets lie: packed or scattered.
+    /// Memory layout: packed or scattered.
     #[serde(default = "packed")]
     memory: String,
-    /// Lengths of packets, in series that have none of their own.
+    /// Packet lengths, for series without lengths.
     #[serde(default = "thousand")]
     lengths: String,
     load: Vec<Series>,
-    /// Packets of a round, at least: 1 to 10^9.
+    /// Minimum number of packets in a round: 1 to 10^9.
     #[serde(default = "million")]
     pairs: u64,
-    /// Rounds of a seed, of which the median counts: 1 to 10000.
+    /// Rounds per seed, 1 to 10000; the median counts.
     #[serde(default = "one")]
     rounds: u32,
 }
 
-/// Loads that differ in the number of flows.
+/// Loads with different numbers of flows.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Series {
@@ -93,7 +95,7 @@ struct Series {
     lengths: Option<String>,
 }
 
-/// One set of flows, or several: a curve.
+/// One set of flows, or several for a curve.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Flows {
@@ -124,12 +126,12 @@ const fn one() -> u32 {
 /// Reads the `[run]` table.
 ///
 /// # Errors
-/// The key that is wrong, and what is legal there.
+/// The faulty key and its legal values.
 pub(super) fn read(table: &Table) -> Result<Box<dyn Experiment>, Wrong> {
     Ok(Box::new(Cost::new(&places::read(table)?)?))
 }
 
-/// What a text stands for.
+/// Parses a text; errors get the path.
 fn parsed<V: FromStr<Err: Display>>(path: &str, text: &str) -> Result<V, Wrong> {
     text.parse().map_err(|error| Wrong::new(path, error))
 }
@@ -158,7 +160,7 @@ impl Column {
 
 impl Series {
     /// # Errors
-    /// The key of this series that is wrong.
+    /// The faulty key of this series.
     fn loads(&self, text: &Text) -> Result<Vec<Named>, Wrong> {
         let memory: Memory = parsed("memory", &text.memory)?;
         let pattern: Pattern = parsed("pattern", &self.pattern)?;
@@ -186,7 +188,7 @@ impl Named {
     }
 }
 
-/// A figure of every column, in their order: as it is, and without the generator's part.
+/// A figure of all columns, in order: gross, and net of the generator's part.
 struct Figure {
     name: &'static str,
     gross: Vec<f64>,
@@ -212,7 +214,7 @@ impl Cost {
         }
     }
 
-    /// Dropping is cheaper than forwarding: a column that drops has no cost of a packet.
+    /// Rejects columns that drop: a drop is cheaper than forwarding.
     fn check_passed(&self, passed: impl Iterator<Item = Passed>) -> Result<(), Failed> {
         match self.columns.iter().zip(passed).find(|(_, passed)| passed.share() < NEARLY_ALL) {
             Some((Column { name, .. }, passed)) => {
@@ -257,7 +259,7 @@ impl Cost {
     }
 }
 
-/// The middle one of the smallest, the middle and the largest.
+/// The median of `[smallest, median, largest]`.
 pub(super) const fn middle([_, middle, _]: [f64; 3]) -> f64 {
     middle
 }
@@ -272,17 +274,18 @@ pub(super) fn uncounted(error: InstructionsError) -> Failed {
 }
 
 impl Experiment for Cost {
-    /// Everything has been read.
+    /// All checks are done while reading.
     fn check(&self) -> Result<(), Wrong> {
         Ok(())
     }
 
-    /// One a load: its columns are measured in turns, so that what disturbs the machine disturbs all of them.
+    /// One part per load: its columns are measured in turns, and disturbances of the machine hit
+    /// all alike.
     fn parts(&self) -> Vec<String> {
         self.loads.iter().map(Named::part).collect()
     }
 
-    /// Seeds are repetitions: the load is the same.
+    /// Seeds are repetitions with the same load.
     fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
         let named = self.loads.iter().find(|named| named.part() == part);
         let named = named.ok_or_else(|| Failed(format!("no load is called '{part}'")))?;

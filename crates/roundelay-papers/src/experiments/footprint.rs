@@ -1,7 +1,9 @@
-//! Kind `footprint`: memory of disciplines, a flow's and what is fixed, part by part where a discipline tells its parts.
+//! Kind `footprint`: memory of disciplines, per flow and fixed, with parts for disciplines that
+//! report them.
 //!
-//! Rows of each column: `a flow, bytes`, `fixed, bytes`, and for each part that takes any `a flow, PART, bytes` or `fixed, PART, bytes`. The
-//! figures are what disciplines state; the test `footprints_are_what_is_allocated` holds that against the allocator.
+//! Rows of each column: `a flow, bytes`, `fixed, bytes`, and for each part in use
+//! `a flow, PART, bytes` or `fixed, PART, bytes`. The figures are as stated by the disciplines; the
+//! test `footprints_are_what_is_allocated` compares them with the allocator.
 
 use roundelay::{Footprint, Scheduler};
 use serde::Deserialize;

@@ -1,11 +1,15 @@
-//! Kind `hierarchy`: shares and B-WFI of classes whose next packet changes, under parents that are told of it and parents that infer it.
+//! Kind `hierarchy`: shares and B-WFI of classes whose head packet changes, under informed parents
+//! and under inferring parents.
 //!
-//! Three classes of equal weight always have packets; each gives its urgent packets first. In `grows` a short packet waits all the time and an
-//! urgent long one comes as each packet of the class begins to leave; in `shrinks` it is the other way round; in `plain` all are long. A parent
-//! that infers stamps a class by the packet that was first when the class was listed, as kernels' QFQ did.
+//! Three classes of equal weight are always backlogged; each sends its urgent packets first. In
+//! `grows` a short packet always waits, and an urgent long packet arrives whenever a packet of the
+//! class begins to leave; in `shrinks` the lengths are exchanged; in `plain` all packets are long.
+//! An inferring parent stamps a class by the head packet at the time of listing, as kernels' QFQ
+//! did.
 //!
-//! Rows of each column, curves over the length of the short packets: for each class `CLASS, shares` (1: its weight's part of the link),
-//! `CLASS, B-WFI in bounds` (over what the parent's discipline promises); `least, shares` and `most, shares`.
+//! Rows of each column, curves over the length of the short packets: for each class `CLASS, shares`
+//! (1: its weight's part of the link), `CLASS, B-WFI in bounds` (over the bound of the parent's
+//! discipline); `least, shares` and `most, shares`.
 
 use std::collections::VecDeque;
 
@@ -19,11 +23,11 @@ use super::columns::{Columns, wrong};
 use super::{Experiment, Failed, Outcome, Row, all_within, within};
 use crate::places::Wrong;
 
-/// The classes, by number.
+/// Names of the classes, by number.
 const CLASSES: [&str; 3] = ["grows", "shrinks", "plain"];
-/// Schedulers here go by the order of calls alone.
+/// Constant time: schedulers here depend only on the order of calls.
 const NOW: Instant = Instant::ZERO;
-/// Packets that a trace shows.
+/// Number of packets in a trace.
 const SHOWN: u64 = 12;
 
 /// The `[run]` table.
@@ -32,38 +36,38 @@ const SHOWN: u64 = 12;
 pub(super) struct Hierarchy {
     /// Columns: the paper's name, and the discipline of the parent.
     columns: Columns,
-    /// Columns whose parent is not told when a class has another packet first.
+    /// Columns with a parent that is not told of a class's new head packet.
     #[serde(default)]
     infer: Vec<String>,
     /// Bytes of a long packet, 64 to 65536.
     long: u32,
     /// Bytes of a short packet, 1 to `long`: a point of each curve.
     short: Vec<u32>,
-    /// Packets that leave, 1 to 100 million.
+    /// Number of departures, 1 to 100 million.
     packets: u64,
 }
 
-/// What a link with classes does: packets of a class come, the next one leaves.
+/// A link with classes: accepts packets of classes, and sends the next packet.
 trait Parent {
     fn give(&mut self, packet: Packet<Offer>);
     fn take(&mut self) -> Option<Departure>;
 }
 
-/// Whose packet it is.
+/// Payload: the class of the packet.
 #[derive(Debug, Clone, Copy)]
 struct Offer {
     class: usize,
 }
 
-/// A packet that leaves.
+/// A departure.
 struct Departure {
     class: usize,
     len: u32,
-    /// The length by which the parent ordered it.
+    /// Packet length used by the parent for ordering.
     stamped: u32,
 }
 
-/// A tree: its root is told by each class what comes first.
+/// A tree: each class reports its head packet to the root.
 impl Parent for Tree<Offer> {
     fn give(&mut self, packet: Packet<Offer>) {
         let refused = self.enqueue(NOW, packet).is_err();
@@ -80,7 +84,7 @@ impl Parent for Tree<Offer> {
 #[derive(Default)]
 struct Class {
     queues: [VecDeque<u32>; 2],
-    /// Length of the packet that the parent knows of.
+    /// Packet length known to the parent.
     stamped: u32,
 }
 
@@ -94,7 +98,8 @@ impl Class {
     }
 }
 
-/// A parent that looks at a class when it lists it, and is not told of a change until the class has been served.
+/// A parent that reads a class's head packet when listing the class, and learns of a change only
+/// after serving the class.
 struct Inferring {
     parent: AnyScheduler<()>,
     classes: [Class; CLASSES.len()],
@@ -139,7 +144,7 @@ impl Hierarchy {
         if discipline.info().interior { Ok(discipline) } else { Err(wrong(column, format!("{discipline} cannot be a class"))) }
     }
 
-    /// Lengths of a class's urgent packets and of those that wait for them.
+    /// Lengths of a class's urgent packets and of its other packets.
     fn lengths(&self, class: usize, short: u32) -> [u32; 2] {
         match CLASSES[class] {
             "grows" => [self.long, short],
@@ -175,7 +180,7 @@ impl Hierarchy {
         parent.give(Packet { priority, ..Packet::new(FlowId(class as u32), len, Offer { class }) });
     }
 
-    /// B-WFI that the parent's discipline promises each class, in bytes.
+    /// B-WFI bound of the parent's discipline for each class, in bytes.
     fn bound(&self, column: &str) -> Result<Option<f64>, Failed> {
         let config = self.config();
         let classes = CLASSES.len() as u64;
@@ -193,13 +198,13 @@ impl Hierarchy {
         Ok(self.discipline(column)?.guarantees(&share).b_wfi.map(|bound| bound.value as f64))
     }
 
-    /// Bytes and B-WFI of each class, and how the first packets left.
+    /// Bytes and B-WFI of each class, and a trace of the first departures.
     fn serve(&self, column: &str, short: u32) -> Result<(Vec<Served>, Vec<String>), Failed> {
         let mut parent = self.parent(column)?;
         let (mut served, mut meter, mut trace) = (vec![Served::default(); CLASSES.len()], BitWfi::default(), Vec::new());
         for class in 0..CLASSES.len() {
             [1, 1, 0].into_iter().for_each(|priority| self.give(&mut *parent, class, short, priority));
-            // The meter is told of more than will ever leave: classes are always backlogged.
+            // More than will ever leave: classes are always backlogged.
             meter.set_weight(FlowId(class as u32), 1);
             meter.arrive(FlowId(class as u32), u32::MAX);
         }
@@ -235,7 +240,7 @@ impl Hierarchy {
     }
 }
 
-/// What a class got.
+/// Service of a class.
 #[derive(Debug, Clone, Copy, Default)]
 struct Served {
     bytes: u64,
@@ -254,7 +259,7 @@ impl Experiment for Hierarchy {
         self.columns.names().iter().try_for_each(|column| self.discipline(column).map(drop))
     }
 
-    /// Nothing is random: all seeds give the same.
+    /// Nothing is random: all seeds give the same result.
     fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
         let mut outcome = Outcome::default();
         for (place, short) in self.short.iter().enumerate() {

@@ -1,10 +1,12 @@
-//! Kind `hold`: what a pair of a departure and an arrival costs in queues that always hold the same number of packets, in time and in instructions.
+//! Kind `hold`: cost of a departure and an arrival (a pair) in queues with a constant number of
+//! packets, in time and instructions.
 //!
 //! Figures of each column are curves over the number of packets held:
 //!
-//! * `ns` (the median of interleaved rounds), `instructions`, `D1 misses` and `LL misses`, by valgrind; the model's own part in them;
-//! * `net ns`, `net instructions`: the same without the column that is `none`;
-//! * `time over BASIS` and `instructions over BASIS`: ratios of what is net.
+//! * `ns` (the median of interleaved rounds), `instructions`, `D1 misses` and `LL misses`, by
+//!   valgrind; all include the model's own cost;
+//! * `net ns`, `net instructions`: the same minus the column `none`;
+//! * `time over BASIS` and `instructions over BASIS`: ratios of net values.
 
 use rayon::prelude::*;
 use roundelay_bench::{HoldSubject, MOST_HELD, count_hold, time_hold};
@@ -16,14 +18,15 @@ use super::cost::{middle, uncounted};
 use super::{Experiment, Failed, Outcome, Row, all_within, within};
 use crate::places::{self, Wrong};
 
-/// Pairs between the two runs whose instructions are compared: a round of the smaller queues, and enough for the mean.
+/// Difference in pairs between the two counted runs: a full turnover of the smaller queues, and
+/// enough for the mean.
 const COUNTED_PAIRS: u64 = 100_000;
 
-/// What is measured.
+/// Columns, numbers of packets, and length of the measurement.
 #[derive(Debug, Clone)]
 pub(super) struct Hold {
     columns: Vec<(String, HoldSubject)>,
-    /// Places in `columns`.
+    /// Indices in `columns`.
     model: usize,
     basis: usize,
     held: Vec<u32>,
@@ -31,26 +34,27 @@ pub(super) struct Hold {
     rounds: usize,
 }
 
-/// The `[run]` table as it is written.
+/// The `[run]` table as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text {
-    /// Queues by name: `none`, the model alone; `heap`, the standard library's; or a discipline, in which `{slot}` is a slot of a calendar for the load.
+    /// Queues by name: `none`, the model alone; `heap`, the standard library's; or a discipline,
+    /// with `{slot}` for the slot of a calendar for the load.
     columns: Columns,
-    /// The column that the others are held against.
+    /// The column for comparison.
     basis: String,
-    /// Packets held: 1 to 2^24.
+    /// Numbers of packets held: 1 to 2^24.
     held: Vec<u32>,
-    /// Pairs of a round: 1 to 10^9.
+    /// Pairs per round: 1 to 10^9.
     pairs: u64,
-    /// Rounds of a seed, of which the median counts: 1 to 10000.
+    /// Rounds per seed, 1 to 10000; the median counts.
     rounds: u32,
 }
 
 /// Reads the `[run]` table.
 ///
 /// # Errors
-/// The key that is wrong, and what is legal there.
+/// The faulty key and its legal values.
 pub(super) fn read(table: &Table) -> Result<Box<dyn Experiment>, Wrong> {
     Ok(Box::new(Hold::new(&places::read(table)?)?))
 }
@@ -96,13 +100,13 @@ impl Hold {
         .concat())
     }
 
-    /// A figure of every column.
+    /// Rows of a figure, one per column.
     fn rows(&self, held: u32, figure: &str, values: &[f64]) -> Vec<Row> {
         let row = |((name, _), value): (&(String, HoldSubject), &f64)| Row::point(name, figure, held.into(), *value);
         self.columns.iter().zip(values).map(row).collect()
     }
 
-    /// What is net, and its ratio to the basis. The model has neither.
+    /// Rows of net values and of their ratios to the basis, without the model.
     fn net_rows(&self, held: u32, [net, ratio]: [&str; 2], values: &[f64]) -> Vec<Row> {
         let over = format!("{ratio} over {}", self.columns[self.basis].0);
         let ratios: Vec<_> = values.iter().map(|value| value / values[self.basis]).collect();
@@ -113,17 +117,18 @@ impl Hold {
 }
 
 impl Experiment for Hold {
-    /// Everything has been read.
+    /// All checks are done while reading.
     fn check(&self) -> Result<(), Wrong> {
         Ok(())
     }
 
-    /// Two a number of packets: queues take turns, so that what disturbs the machine disturbs all of them.
+    /// Two parts per number of packets. The queues take turns, and disturbances of the machine hit
+    /// all alike.
     fn parts(&self) -> Vec<String> {
         ["time", "instructions"].iter().flat_map(|measure| self.held.iter().map(move |held| format!("{measure}, {held} held"))).collect()
     }
 
-    /// Seeds are repetitions: the load is the same.
+    /// Seeds are repetitions with the same load.
     fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
         let number = self.parts().iter().position(|other| other == part).ok_or_else(|| Failed(format!("no part is called '{part}'")))?;
         let held = self.held[number % self.held.len()];

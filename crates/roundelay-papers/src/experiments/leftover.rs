@@ -1,11 +1,15 @@
-//! Kind `leftover`: who gets what light flows of a group leave, the other flows of the group or all by weight.
+//! Kind `leftover`: distribution of bandwidth left by light flows of a group, among the group or
+//! among all flows by weight.
 //!
-//! Twice `members` flows of one weight and one packet length, in two groups by the order in which they join. In the first group one flow always
-//! has packets and the others are light: each sends a part of its share at a constant rate. In the second group all always have packets. With
-//! `qfq_plus` groups are aggregates; other disciplines know none.
+//! Twice `members` flows of one weight and one packet length, in two groups by the order of
+//! joining. In the first group one flow is always backlogged and the others are light: each sends a
+//! part of its share at a constant rate. In the second group all flows are always backlogged. With
+//! `qfq_plus` groups are aggregates; other disciplines have no groups.
 //!
-//! Rows of each column, curves over the part of its share that a light flow sends: `fellow, shares` (the flow among light ones), `others, shares`
-//! (mean of the second group), `light, shares`, `fellow over others`, and `fellow over its due`: its due is an equal part of what light flows leave.
+//! Rows of each column, curves over the part of its share sent by a light flow: `fellow, shares`
+//! (the backlogged flow among light ones), `others, shares` (mean of the second group),
+//! `light, shares`, `fellow over others`, and `fellow over its due`: the due is an equal part of
+//! the bandwidth left by light flows.
 
 use roundelay::schedulers::AnyScheduler;
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
@@ -15,7 +19,7 @@ use super::columns::Columns;
 use super::{Experiment, Failed, Outcome, Row, all_within, within};
 use crate::places::Wrong;
 
-/// Packets of a flow that always has some.
+/// Packets kept waiting for an always backlogged flow.
 const KEPT: usize = 2;
 
 /// The `[run]` table.
@@ -24,25 +28,25 @@ const KEPT: usize = 2;
 pub(super) struct Leftover {
     /// Columns: the paper's name, and the discipline.
     columns: Columns,
-    /// Flows of a group, 2 to 64.
+    /// Flows per group, 2 to 64.
     members: u32,
-    /// What a light flow sends, a part of its share: 0.000001 to 1; a point of each curve.
+    /// Traffic of a light flow as a part of its share, 0.000001 to 1; a point of each curve.
     light: Vec<f64>,
-    /// Bytes of a packet, 1 to 65536.
+    /// Packet length in bytes, 1 to 65536.
     len: u32,
-    /// Packets that leave, 1 to 100 million.
+    /// Number of departures, 1 to 100 million.
     packets: u64,
 }
 
-/// One run. The link sends a byte a nanosecond.
+/// One run. The link sends a byte per nanosecond.
 struct Link<'a> {
     plan: &'a Leftover,
     scheduler: AnyScheduler<()>,
-    /// Nanoseconds.
+    /// In nanoseconds.
     now: u64,
-    /// Nanoseconds between the packets of a light flow.
+    /// Nanoseconds between two packets of a light flow.
     gap: f64,
-    /// Packets that each light flow has sent.
+    /// Packets sent so far by each light flow.
     sent: Vec<u64>,
     /// Bytes served of each flow.
     served: Vec<u64>,
@@ -101,7 +105,7 @@ impl Link<'_> {
         taken.map_err(|packet| Failed(format!("a packet of {} bytes of flow {flow} was refused", packet.len)))
     }
 
-    /// Light flows' packets that are due, one after the other over a gap.
+    /// Adds the due packets of light flows, evenly staggered over a gap.
     fn arrive(&mut self) -> Result<(), Failed> {
         for flow in 1..self.plan.members {
             let phase = f64::from(flow) / f64::from(self.plan.members);
@@ -113,7 +117,7 @@ impl Link<'_> {
         Ok(())
     }
 
-    /// The next packet leaves.
+    /// Sends the next packet.
     fn step(&mut self) -> Result<(), Failed> {
         self.arrive()?;
         let packet = self.scheduler.dequeue(Instant::from_nanos(self.now));
@@ -137,7 +141,7 @@ impl Experiment for Leftover {
         all_within("light", &self.light, 1e-6..=1.0)
     }
 
-    /// Nothing is random: all seeds give the same.
+    /// Nothing is random: all seeds give the same result.
     fn run(&self, part: &str, _seed: u64) -> Result<Outcome, Failed> {
         let point = |light: &f64| Ok(self.rows(part, *light, &self.serve(part, *light)?));
         let rows: Vec<_> = self.light.iter().map(point).collect::<Result<_, Failed>>()?;

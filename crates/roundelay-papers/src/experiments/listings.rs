@@ -1,7 +1,10 @@
-//! Kind `listings`: QFQ's pseudo-code as printed, run with bursts on a fully allocated link; which claims break, in how many runs.
+//! Kind `listings`: QFQ's pseudo-code as printed, run with bursts on a fully allocated link; counts
+//! runs with violated claims.
 //!
-//! Rows of each column: `runs`; for each claim `CLAIM, runs that break it` and `CLAIM, runs that break it first`; `B-WFI over Theorem 1`, the
-//! largest. The trace is the shortest run that breaks the claim `trace`, call by call, of the first column in which one does.
+//! Rows of each column: `runs`; for each claim `CLAIM, runs that break it` and
+//! `CLAIM, runs that break it first`; `B-WFI over Theorem 1`, the largest. The trace is the
+//! shortest run that violates the claim `trace`, call by call, in the first column with a
+//! violation.
 
 use std::fmt::Write;
 
@@ -17,11 +20,11 @@ use crate::places::Wrong;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Listings {
-    /// Runs of each column: 1 to a million.
+    /// Runs per column: 1 to a million.
     runs: u64,
-    /// Readings of the listings, by name.
+    /// Readings of the listings, by column name.
     columns: toml::Table,
-    /// The claim whose shortest counterexample is traced, as [`Claim::name`] has it.
+    /// Name of the claim for the trace, as in [`Claim::name`].
     trace: Option<String>,
 }
 
@@ -29,7 +32,7 @@ pub(super) struct Listings {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Column {
-    /// A name of [`StartTime::ALL`].
+    /// A name in [`StartTime::ALL`].
     start_time: String,
     /// `rounded`, or `of head flow`: Fig. 5 to the letter.
     #[serde(default = "rounded")]
@@ -104,7 +107,7 @@ impl Experiment for Listings {
         Ok(Outcome { rows: counts.rows(part, self.runs), trace })
     }
 
-    /// The listings are no discipline of the registry: nothing is replaced.
+    /// The listings are not in the registry of disciplines: replacement is an error.
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         Err(Failed(format!("the paper's listings are run, in whose place {discipline} cannot be put")))
     }
@@ -117,16 +120,16 @@ enum Call {
     Dequeue(Option<(usize, u64)>),
 }
 
-/// What a run came to.
+/// Result of a run.
 struct Run {
-    /// Claims in the order in which they broke, with the number of calls until then.
+    /// Violated claims in order, with the number of calls up to the violation.
     broken: Vec<(Claim, usize)>,
     /// Largest B-WFI over the bound of Theorem 1.
     b_wfi: f64,
 }
 
 impl Run {
-    /// Runs bursts of a seed; `watch` hears of each call after it.
+    /// Runs the bursts of a seed; `watch` is called after each call.
     fn of(reading: Reading, seed: u64, mut watch: impl FnMut(Call, &Checked)) -> Result<Self, Failed> {
         let mut traffic = SaturatedBursts::new(seed);
         let mut checked = Checked::new(reading, traffic.shares()).map_err(Failed::from)?;
@@ -199,7 +202,7 @@ impl Counts {
     }
 }
 
-/// The first `calls` calls of a run, one line each.
+/// The first `calls` calls of a run, a line each.
 fn trace(reading: Reading, seed: u64, calls: usize, claim: Option<Claim>) -> Result<Vec<String>, Failed> {
     let mut lines = vec![flows_line(reading, seed)?];
     let mut number = 0;

@@ -1,7 +1,8 @@
 //! Kinds of experiments: a file and a line in [`KINDS`] each.
 //!
-//! A plan's `[run]` table says by `kind` which one it is; its other keys are the fields of that kind's struct. An experiment gives [`Row`]s,
-//! numbers with names, and knows nothing of what was published or claimed.
+//! The key `kind` in a plan's `[run]` table selects the kind; the other keys are the fields of its
+//! struct. An experiment returns [`Row`]s, numbers with names, without any knowledge of published
+//! numbers or claims.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -33,21 +34,21 @@ mod worked_schedule;
 mod worst_case;
 mod written;
 
-/// One number that an experiment measured with one seed.
+/// One measured number of an experiment with one seed.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Row {
-    /// What was measured: a column of the paper's table, often a discipline under the paper's name for it.
+    /// The column of the paper's table, often a discipline under the paper's name.
     pub run: String,
-    /// Which figure, with its unit where it has one: `f0 delay, ms`.
+    /// Name of the figure, with its unit: `f0 delay, ms`.
     pub figure: String,
-    /// Where on a curve, for figures that are curves: a rank, a number of flows.
+    /// Position on a curve: a rank, a number of flows. None for a scalar.
     pub x: Option<f64>,
     /// The number.
     pub value: f64,
 }
 
 impl Row {
-    /// A figure that is one number.
+    /// A figure of one number.
     pub fn scalar(run: &str, figure: impl Into<String>, value: f64) -> Self {
         Self { run: run.to_owned(), figure: figure.into(), x: None, value }
     }
@@ -58,50 +59,53 @@ impl Row {
     }
 }
 
-/// What one part of an experiment gave with one seed.
+/// Result of a part of an experiment with one seed.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Outcome {
-    /// What was measured.
+    /// Measured numbers.
     pub rows: Vec<Row>,
-    /// A counterexample, step by step, where a claim can fail for one: what happens, a line each.
+    /// A counterexample step by step, if a claim can fail by one: a line per event.
     #[serde(default)]
     pub trace: Vec<String>,
 }
 
-/// An experiment that a plan's `[run]` table describes.
+/// An experiment described by a plan's `[run]` table.
 pub trait Experiment: Send + Sync {
-    /// Whether it can be run: each number is in its range, each discipline is known.
+    /// Checks ranges of numbers and names of disciplines.
     ///
     /// # Errors
-    /// The key that is wrong, and its legal range.
+    /// The faulty key and its legal range.
     fn check(&self) -> Result<(), Wrong>;
 
-    /// Its parts, which run side by side and are cached each by itself: columns, often.
+    /// Names of the parts, often columns; parts run in parallel and are cached separately.
     fn parts(&self) -> Vec<String>;
 
-    /// Runs a part with a seed. Same part, same seed: same outcome, costs aside.
+    /// Runs a part with a seed. The same part and seed give the same outcome, except for costs.
     ///
     /// # Errors
-    /// What failed.
+    /// The reason of the failure.
     fn run(&self, part: &str, seed: u64) -> Result<Outcome, Failed>;
 
-    /// Whether nothing else may run meanwhile, as where time is measured.
+    /// True if nothing else may run at the same time, as for measurements of time.
     fn runs_alone(&self) -> bool {
         false
     }
 
-    /// The same with another discipline in the place of every one that is examined: a planted fault, which verdicts must notice. None where
-    /// there is no discipline.
+    /// Replaces every examined discipline by another one: a deliberate fault, which verdicts must
+    /// detect.
+    ///
+    /// # Errors
+    /// The experiment has no discipline to replace, or the replacement is invalid.
     fn instead(&mut self, discipline: &str) -> Result<(), Failed>;
 }
 
-/// Why an experiment could not be run, in words.
+/// Reason of a failed experiment, in words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Failed(pub String);
 
 impl Failed {
-    /// From an error that says it.
+    /// Converts any error to its text.
     pub fn from(error: impl std::fmt::Display) -> Self {
         Self(error.to_string())
     }
@@ -114,7 +118,7 @@ impl From<Wrong> for Failed {
 }
 
 /// # Errors
-/// A number outside its legal range.
+/// The number is outside its legal range.
 fn within<N: PartialOrd + Display>(path: &str, number: N, legal: RangeInclusive<N>) -> Result<(), Wrong> {
     if legal.contains(&number) {
         return Ok(());
@@ -122,7 +126,7 @@ fn within<N: PartialOrd + Display>(path: &str, number: N, legal: RangeInclusive<
     Err(Wrong::new(path, format!("{path}: {number} is out of range, {} to {}", legal.start(), legal.end())))
 }
 
-/// The same for each number of a list, which may not be empty.
+/// Checks each number of a list, and that the list is not empty.
 fn all_within<N: PartialOrd + Display + Copy>(path: &str, numbers: &[N], legal: RangeInclusive<N>) -> Result<(), Wrong> {
     if numbers.is_empty() {
         return Err(Wrong::new(path, format!("{path}: expected a number or more, each {} to {}", legal.start(), legal.end())));
@@ -136,7 +140,7 @@ fn read<E: Experiment + DeserializeOwned + 'static>(table: &Table) -> Result<Box
     Ok(Box::new(places::read::<E>(table)?))
 }
 
-/// All kinds, by their names in plans.
+/// All kinds, by name in plans.
 pub const KINDS: &[(&str, Read)] = &[
     ("collisions", read::<collisions::Collisions>),
     ("cost", cost::read),

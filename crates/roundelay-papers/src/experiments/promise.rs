@@ -1,11 +1,15 @@
-//! Kind `promise`: the delay promise of QFQ+, QFQ's completion time plus some longest packets at the class's rate, against T-WFI measured.
+//! Kind `promise`: the delay guarantee of QFQ+ (QFQ's completion time plus some longest packets at
+//! the class's rate), compared with the measured T-WFI.
 //!
-//! Two loads. `behind an aggregate`: a heavy flow with short packets comes now and then, while light flows with long packets always have some.
-//! `random`: random workloads whose flows are of a few kinds, so that they share aggregates; the worst of all counts.
+//! Two loads. `behind an aggregate`: a heavy flow with short packets sends now and then, and light
+//! flows with long packets are always backlogged. `random`: random workloads with flows of a few
+//! kinds, so that flows share aggregates; the worst workload counts.
 //!
-//! Rows of each column and load: `LOAD, T-WFI over promise`, the largest T-WFI of a flow over what the summary promises to it; and
-//! `LOAD, T-WFI over bound`, the same over what is proven of the column's discipline. Of the first load also `delay, us` and `promise, us` of the
-//! heavy flow, and its worst moments as a trace; of the other `random, part beyond promise`, the part of the workloads that exceed it.
+//! Rows of each column and load: `LOAD, T-WFI over promise`, the largest T-WFI of a flow over the
+//! summary's promise; and `LOAD, T-WFI over bound`, the same over the proven bound of the column's
+//! discipline. For the first load also `delay, us` and `promise, us` of the heavy flow, and its
+//! worst moments as a trace; for the other `random, part beyond promise`, the part of workloads
+//! beyond the promise.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -18,11 +22,11 @@ use super::columns::Columns;
 use super::{Experiment, Failed, Outcome, Row, within};
 use crate::places::Wrong;
 
-/// Part of the bytes served by which fixed-point arithmetic may move a bound.
+/// Rounding error of fixed-point bounds, as a part of the bytes served.
 const ROUNDING: f64 = 1.0 / (1_u64 << 20) as f64;
-/// Random workloads have flows of at most so many kinds.
+/// Maximum number of kinds of flows in a random workload.
 const KINDS: usize = 3;
-/// Events that a trace shows on either side of the worst moment.
+/// Number of events in a trace before and after the worst moment.
 const SHOWN: usize = 12;
 const MICROSECONDS: f64 = 1e6;
 
@@ -32,28 +36,28 @@ const MICROSECONDS: f64 = 1e6;
 pub(super) struct Promise {
     /// Columns: the paper's name, and the discipline.
     columns: Columns,
-    /// Longest packets of the flow, at its rate, that are promised beyond QFQ's completion time: 0 to 1000.
+    /// Number of longest packets, at the flow's rate, added to QFQ's completion time: 0 to 1000.
     packets: u64,
-    /// The flow that is held up, and those that hold it up.
+    /// The delayed flow, and the flows that delay it.
     heavy: Kind,
     light: Kind,
-    /// How many of the latter there are: 1 to 1024.
+    /// Number of light flows: 1 to 1024.
     lights: usize,
-    /// Random workloads a seed: 0 to a million.
+    /// Random workloads per seed: 0 to a million.
     random: u64,
 }
 
-/// Flows that are alike.
+/// Flows of equal weight and packet length.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kind {
-    /// 1 to 1024.
+    /// Weight, 1 to 1024.
     weight: u32,
-    /// Bytes of each packet, 1 to 65536.
+    /// Packet length in bytes, 1 to 65536.
     len: u32,
 }
 
-/// Drives a discipline through a workload.
+/// Visitor: runs a discipline under a workload.
 struct Run<'a>(&'a Workload);
 
 impl Visitor for Run<'_> {
@@ -64,7 +68,7 @@ impl Visitor for Run<'_> {
     }
 }
 
-/// The largest T-WFI of all flows, over what is promised and over what is proven.
+/// The largest T-WFI of all flows, over the promise and over the proven bound.
 #[derive(Debug, Clone, Copy, Default)]
 struct Ratios {
     promise: f64,
@@ -78,7 +82,8 @@ impl Ratios {
 }
 
 impl Promise {
-    /// A heavy flow comes every 50 microseconds or so, each time at another moment of the others' turns.
+    /// The heavy flow sends every 50 microseconds or so, each time at another point of the others'
+    /// turns.
     fn behind_an_aggregate(&self) -> Workload {
         let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 40 });
         let light = Source { arrivals: vec![0; 2], refill, ..Source::burst(self.light.weight, self.light.len, 0) };
@@ -87,7 +92,8 @@ impl Promise {
         Workload { name: "behind an aggregate", seed: 0, sources: [vec![heavy], vec![light; self.lights]].concat() }
     }
 
-    /// Seconds that the summary promises to a flow: QFQ's, as it was corrected, and some packets at the flow's share.
+    /// Delay in seconds promised to a flow by the summary: QFQ's corrected bound, plus some packets
+    /// at the flow's share.
     fn promised(&self, workload: &Workload, flow: usize) -> Option<f64> {
         let share = workload.share(flow);
         let Guarantees { t_wfi, .. } = workload.guarantees(&qfq::Config, flow);
@@ -132,7 +138,7 @@ impl Promise {
     }
 }
 
-/// A random workload whose flows are of a few kinds.
+/// A random workload with flows of a few kinds.
 fn alike(seed: u64) -> Workload {
     let mut workload = Workload::random(seed);
     let mut random = Pcg64Mcg::seed_from_u64(seed);
@@ -151,7 +157,7 @@ fn rows(column: &str, load: &str, ratios: Ratios) -> [Row; 2] {
     ]
 }
 
-/// The moments around the one at which the heavy flow is furthest behind.
+/// Events around the largest lag of the heavy flow.
 fn trace(column: &str, events: &[Event]) -> Vec<String> {
     let worst = (0..events.len()).max_by(|one, other| events[*one].lag.total_cmp(&events[*other].lag)).unwrap_or(0);
     let line = |event: &Event| {

@@ -1,18 +1,21 @@
-//! Kind `reordering`: packets that overtake others of their flow at one link, and what each remedy costs.
+//! Kind `reordering`: reordering within flows at one link, and the cost of each remedy.
 //!
-//! Every flow draws the length of each packet from a list, for each list of `lengths`, and sends at one mean rate with gaps that vary by half either
-//! way. Rows of each column, `LIST` being a list's name:
+//! Every flow draws the length of each packet from a list, for each list of `lengths`, and sends at
+//! one mean rate with gaps that vary by half either way. Rows of each column, with `LIST` a list's
+//! name:
 //!
-//! * `LIST: reordered`, the part of the packets that leave after a later one of their flow (RFC 4737); `LIST: three behind`, the part that three or more
-//!   later ones left before, which TCP takes for a loss; `LIST: extent, rounds`, the most bytes that left the link while an overtaken packet was still
-//!   to come, in rounds of a quantum and a longest packet for each queue;
-//! * `LIST: held at a receiver, bytes`, the most that one buffer behind the link would hold to put flows in order again, packets that were dropped not
-//!   waited for;
-//! * `LIST: delay, ms`, `LIST: longest delay, ms`, `LIST: utilisation`, and `LIST: delivered, N bytes`, the part of the packets of each length;
-//! * `example: two of 1000 bytes, overtaken` and `example: 1500 and 1000 bytes, overtaken`: the packets that others overtake in Figure 2, which the
-//!   trace tells step by step;
-//! * `model: ..`: of all small states of two queues, by Equation 1 and by the rule that puts the longest packet for p, the part in which three
-//!   packets leave out of order.
+//! * `LIST: reordered`, the part of packets that leave after a later packet of their flow (RFC
+//!   4737); `LIST: three behind`, the part that leave after three or more later packets, taken for
+//!   a loss by TCP; `LIST: extent, rounds`, the most bytes sent by the link while an overtaken
+//!   packet was still waiting, in rounds of a quantum and a longest packet for each queue;
+//! * `LIST: held at a receiver, bytes`, the maximum content of a buffer behind the link that
+//!   restores the order of flows, without waiting for dropped packets;
+//! * `LIST: delay, ms`, `LIST: longest delay, ms`, `LIST: utilisation`, and
+//!   `LIST: delivered, N bytes`, the part of the packets of each length;
+//! * `example: two of 1000 bytes, overtaken` and `example: 1500 and 1000 bytes, overtaken`: the
+//!   packets overtaken in Figure 2; the trace has the steps;
+//! * `model: ..`: the part of all small states of two queues in which three packets leave out of
+//!   order, by Equation 1 and by the rule that puts the longest packet for p.
 
 mod example;
 mod model;
@@ -37,22 +40,22 @@ pub(super) struct Reordering {
     columns: Columns,
     /// Flows at the link: 1 to 10000.
     flows: u32,
-    /// What each offers, in bits per second: 1000 to 10^9.
+    /// Offered rate of each flow, in bits per second: 1000 to 10^9.
     rate: u64,
-    /// The link, in bits per second: 1 to 10^12.
+    /// Link rate in bits per second: 1 to 10^12.
     link: u64,
-    /// Seconds: 1 to 3600.
+    /// Duration in seconds: 1 to 3600.
     duration: u64,
-    /// Bytes of a round for each queue, a quantum and a longest packet: 1 to 10^9.
+    /// Bytes of a round per queue, a quantum and a longest packet: 1 to 10^9.
     round: u64,
-    /// Queues of a round: 1 to 65536.
+    /// Queues per round: 1 to 65536.
     queues: u64,
-    /// Lengths of packets in bytes, 1 to 65536, by the list's name.
+    /// Packet lengths in bytes, 1 to 65536, by the list's name.
     lengths: BTreeMap<String, Vec<u32>>,
 }
 
 impl Reordering {
-    /// When packets of which flow and length come, in order.
+    /// Arrivals in order: time, flow and length.
     fn arrivals(&self, lengths: &[u32], seed: u64) -> Vec<(u64, FlowId, u32)> {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let end = self.duration * SECOND;
@@ -84,7 +87,7 @@ impl Reordering {
         Ok(listener)
     }
 
-    /// All packets of a run are in memory: no more than this.
+    /// Maximum packets of a run: all are in memory.
     const MOST_PACKETS: u64 = 10_000_000;
 
     fn check_packets(&self, path: &str, lengths: &[u32]) -> Result<(), Wrong> {
@@ -148,34 +151,35 @@ impl Experiment for Reordering {
 /// In nanoseconds.
 const SECOND: u64 = 1_000_000_000;
 
-/// Follows each flow's packets out of the link.
+/// Observes each flow's packets behind the link.
 #[derive(Debug, Default)]
 struct Listener {
     flows: BTreeMap<FlowId, Order>,
-    /// Bytes that have left.
+    /// Bytes sent by the link.
     left: u64,
-    /// Bytes that a resequencer behind the link would hold now, and the most that it held.
+    /// Bytes in a resequencer behind the link, now and at most.
     held: u64,
     most_held: u64,
     packets: u64,
     reordered: u64,
     three_behind: u64,
     extent: u64,
-    /// Sums of delays and the longest, in picoseconds.
+    /// Sum of delays and longest delay, in picoseconds.
     delays: u128,
     longest_delay: u64,
     busy: u64,
-    /// Came and left, by length.
+    /// Arrivals and departures, by length.
     by_length: BTreeMap<u32, [u64; 2]>,
 }
 
-/// A flow's packets by number.
+/// State of a flow: packets by number.
 #[derive(Debug, Default)]
 struct Order {
     waiting: BTreeSet<u64>,
-    /// That left before an older one which still waits: their lengths, and what had left the link before.
+    /// Packets sent before an older packet that still waits: length, and bytes sent by the link
+    /// before.
     early: BTreeMap<u64, (u32, u64)>,
-    /// That have left, from the oldest that waits on: those above a packet have overtaken it.
+    /// Packets sent, from the oldest waiting packet on: later numbers have overtaken a packet.
     left: BTreeSet<u64>,
 }
 
@@ -185,7 +189,7 @@ impl Listener {
         self.by_length.entry(len).or_default()[0] += 1;
     }
 
-    /// A packet has left the queue; later ones of its flow that were early may be in order now.
+    /// After a packet has left the queue: later packets of its flow sent early may be in order now.
     fn settle(&mut self, flow: FlowId) {
         let order = self.flows.entry(flow).or_default();
         let oldest = order.waiting.first().copied().unwrap_or(u64::MAX);

@@ -1,11 +1,15 @@
-//! Kind `replay`: schedules of a scenario recorded and replayed, as `roundelay replay` does.
+//! Kind `replay`: records and replays schedules of a scenario, as `roundelay replay` does.
 //!
-//! Rows of each column, or of `COLUMN by CANDIDATE` where there are several candidates:
+//! Rows of each column, or of `COLUMN by CANDIDATE` for several candidates:
 //!
-//! * `overdue`, `overdue > T`, `worst, us` and `not longer` (the part whose queueing delay did not grow), over all packets sent within the window;
-//! * `overdue, cut`, `overdue > T, cut` and `missing, cut`: the same over packets that got out within it, as the authors count;
-//! * `overdue by congestion points` (a curve by the number of routers at which packets waited) and `packets by congestion points`, a part of all;
-//! * `delay ratio` (a curve by the per cent of the packets): queueing delay in the replay over that recorded, Figure 1 of the UPS paper;
+//! * `overdue`, `overdue > T`, `worst, us` and `not longer` (the part with no increase in queueing
+//!   delay), over all packets sent within the window;
+//! * `overdue, cut`, `overdue > T, cut` and `missing, cut`: the same over packets that left the
+//!   network within the window, the authors' method of counting;
+//! * `overdue by congestion points` (a curve by the number of routers at which packets waited) and
+//!   `packets by congestion points`, a part of all;
+//! * `delay ratio` (a curve by percent of the packets): queueing delay in the replay over the
+//!   recorded delay, Figure 1 of the UPS paper;
 //! * `packets`, and `T, us`.
 
 use std::sync::Arc;
@@ -24,14 +28,16 @@ use crate::places::Wrong;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Replay {
-    /// Columns: keys of the scenario that differ, or a discipline that is put into `queues`; of a column `threshold` is its T.
+    /// Columns: changed keys of the scenario, or a discipline for the keys in `queues`; `threshold`
+    /// of a column is its T.
     columns: Table,
-    /// Keys of the scenario that take a column's discipline.
+    /// Keys of the scenario to set to a column's discipline.
     #[serde(default = "routers")]
     queues: Vec<String>,
-    /// Candidates: their names, and disciplines as `--with` of `roundelay replay` takes them; or tables with a `discipline` and its `slack` and `resolution`.
+    /// Candidates: names, and disciplines as for `--with` of `roundelay replay`; or tables with
+    /// `discipline`, `slack` and `resolution`.
     with: Table,
-    /// T, where it is not the longest time that a packet takes on a link of its path.
+    /// T; default: the longest transmission time of a packet on a link of its path.
     threshold: Option<String>,
     /// The scenario, as in a file for `roundelay simulate`.
     scenario: Table,
@@ -42,7 +48,7 @@ fn routers() -> Vec<String> {
 }
 
 impl Replay {
-    /// The scenario of a column, and its T if it has one.
+    /// The scenario of a column, and its T if given.
     fn scenario(&self, column: &str) -> Result<(Scenario, Option<Duration>), Wrong> {
         let (own, changes): (Vec<_>, Vec<_>) =
             changes(("columns", &self.columns), &self.queues, column)?.into_iter().partition(|change| change.path == "threshold");
@@ -70,7 +76,7 @@ impl Replay {
     }
 }
 
-/// A candidate.
+/// A candidate as written.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 enum With {
@@ -78,7 +84,7 @@ enum With {
     Table(Told),
 }
 
-/// A candidate, and what its headers tell.
+/// A candidate with the slack in its headers.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Told {

@@ -1,10 +1,15 @@
-//! Kind `replayable`: random viable schedules, replayed in the exact model of universal packet scheduling by one rule a column.
+//! Kind `replayable`: replays random viable schedules in the exact model of universal packet
+//! scheduling, by one rule per column.
 //!
-//! Rows of each column: `schedules` that count, by their congestion points; `schedules with overdue packets`, `overdue packets` and `largest lateness, units`;
-//! and what the proofs speak of: `arrivals later than in the original`, `arrivals after o(p, a)`, `late departures`, `late departures without a late arrival`,
-//! `departures with negative slack`, `departures with negative slack without a late arrival`, `departures in time with negative slack`, `decisions`, `decisions other than LSTF's`,
-//! `slacks compared`, `slacks against the equation`. The curve `schedules with overdue packets, %` is over the most congestion points of a packet, whether they count or
-//! not. The trace is the schedule of fewest packets that the rule does not replay.
+//! Rows of each column: `schedules` that count, by their congestion points;
+//! `schedules with overdue packets`, `overdue packets` and `largest lateness, units`; and figures
+//! for the proofs: `arrivals later than in the original`, `arrivals after o(p, a)`,
+//! `late departures`, `late departures without a late arrival`, `departures with negative slack`,
+//! `departures with negative slack without a late arrival`,
+//! `departures in time with negative slack`, `decisions`, `decisions other than LSTF's`,
+//! `slacks compared`, `slacks against the equation`. The curve `schedules with overdue packets, %`
+//! is over the maximum congestion points of a packet, for all schedules. The trace is the schedule
+//! with the fewest packets that the rule does not replay.
 
 use std::collections::BTreeMap;
 
@@ -18,33 +23,34 @@ use serde::Deserialize;
 use super::{Experiment, Failed, Outcome, Row, columns, within};
 use crate::places::Wrong;
 
-/// Packets for which all priorities are tried.
+/// Maximum number of packets for trying all priorities.
 const FEW: usize = 4;
-/// Schedules of so many congestion points that tell a share.
+/// Minimum number of schedules for a point of the curve.
 const ENOUGH: u64 = 50;
-/// How often a packet is held up before a hop, one in so many, and for how long at most.
+/// Extra delays before hops: one in this number of hops, and the maximum delay.
 const HELD_UP: (u64, u64) = (6, 12);
 
 /// The `[run]` table.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Replayable {
-    /// Schedules of each column, those that do not count included.
+    /// Schedules per column, including schedules that do not count.
     schedules: u64,
-    /// Nodes that packets share, and the most of them that a packet passes.
+    /// Number of shared nodes, and the maximum of these on a packet's path.
     nodes: usize,
     passes: usize,
-    /// The most packets.
+    /// Maximum number of packets.
     packets: usize,
-    /// The most congestion points of a packet in a schedule that counts; any if left out.
+    /// Maximum congestion points of a packet in a schedule that counts; None: any number.
     congestion_points: Option<usize>,
-    /// What counts as one: a name of [`Reading::ALL`].
+    /// Definition of a congestion point: a name in [`Reading::ALL`].
     #[serde(default = "can_wait")]
     counted: String,
-    /// Whether packets are held up before hops at random in the replay, as no network does: for statements about late arrivals.
+    /// True to delay packets at random before hops in the replay, unlike any network: for
+    /// statements about late arrivals.
     #[serde(default)]
     held_up: bool,
-    /// By name.
+    /// Columns by name.
     columns: toml::Table,
 }
 
@@ -52,7 +58,7 @@ fn can_wait() -> String {
     Reading::CanWait.name().to_owned()
 }
 
-/// A rule, or a table with what is different in this column.
+/// A rule, or a table of this column's settings.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 enum Column {
@@ -67,16 +73,16 @@ struct Other {
     congestion_points: Option<usize>,
 }
 
-/// Which packet goes first, and whether it may interrupt another.
+/// Order of packets, with or without preemption.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Order {
     By(Rule, bool),
-    /// All priorities, with and without preemption, the best of them counting.
+    /// The best of all priorities, with and without preemption.
     AnyPriorities,
 }
 
 impl Order {
-    /// Reads the name of a rule, `without preemption` behind it if so, or `any priorities`.
+    /// Reads a rule's name, optionally with ` without preemption` at the end, or `any priorities`.
     pub(super) fn read(text: &str) -> Result<Self, Failed> {
         if text == "any priorities" {
             return Ok(Self::AnyPriorities);
@@ -89,7 +95,7 @@ impl Order {
     }
 }
 
-/// What a column runs.
+/// Settings of a column.
 struct Examined {
     order: Order,
     at_most: Option<usize>,
@@ -111,7 +117,7 @@ impl Replayable {
         Ok(Examined { order, at_most: at_most.or(self.congestion_points), reading: reading(&self.counted)? })
     }
 
-    /// A network with a schedule of it, and how long packets are held up in the replay.
+    /// A random network with a schedule, and extra delays of packets in the replay.
     fn world(&self, seed: u64) -> Result<(Network, Schedule, Vec<Vec<u64>>), Failed> {
         let limits =
             RandomNetwork { nodes: self.nodes, passes: self.passes, packets: self.packets, transmission: 4, len: 3, propagation: 3 };
@@ -126,7 +132,7 @@ impl Replayable {
     }
 }
 
-/// A reading by its name.
+/// Finds a reading by name.
 pub(super) fn reading(name: &str) -> Result<Reading, Failed> {
     let names = Reading::ALL.map(|(name, _)| name).join("', '");
     Reading::named(name).ok_or_else(|| Failed(format!("counted = '{name}': expected one of '{names}'")))
@@ -203,7 +209,8 @@ struct Sums {
     counts: Counts,
     decisions: [usize; 2],
     slacks: [usize; 2],
-    /// By the most congestion points of a packet: schedules, and those with overdue packets.
+    /// By maximum congestion points of a packet: number of schedules, and number with overdue
+    /// packets.
     points: BTreeMap<usize, [u64; 2]>,
 }
 

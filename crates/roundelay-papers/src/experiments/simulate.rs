@@ -1,34 +1,41 @@
-//! Kind `simulate`: one scenario under several disciplines, columns of the paper's table.
+//! Kind `simulate`: one scenario under several disciplines, the columns of the paper's table.
 //!
-//! Rows of each column, or of `COLUMN by SCHEME` where there are schemes.
+//! Rows of each column, or of `COLUMN by SCHEME` with schemes.
 //!
-//! With `measures = "transfers"`, of each group of sources, over transfers that count (`[meter] started` and `complete` of the scenario, which needs
-//! `transfers = true`):
+//! With `measures = "transfers"`, for each group of sources, over transfers that count
+//! (`[meter] started` and `complete` of the scenario, which needs `transfers = true`):
 //!
-//! * `NAME completion, s` and `NAME round trip, s`: means; `.. by bytes, s`: means weighted by bytes; `NAME transfers`, and `NAME incomplete`, the part of
-//!   them that was cut off;
-//! * curves: `NAME completion, s by per cent` (of the transfers), `NAME completion, s by size` and `NAME round trip, s by size` (by the bytes of half a
-//!   decade), each with `p10` and `p99` after its name;
+//! * `NAME completion, s` and `NAME round trip, s`: means; `.. by bytes, s`: means weighted by
+//!   bytes; `NAME transfers`, and `NAME incomplete`, the part of transfers cut off;
+//! * curves: `NAME completion, s by per cent` (of the transfers), `NAME completion, s by size` and
+//!   `NAME round trip, s by size` (by the bytes of half a decade), each with `p10` and `p99` after
+//!   its name;
 //! * of packets: `NAME delay, s`, `NAME delay p99, s`, `NAME delay, s by per cent`, `NAME loss`.
 //!
-//! With `measures = "rates"`, from `[meter] rates` of the scenario: curves by the end of each interval in ms, `NAME Jain's index` (of what each flow received in
-//! it) and `NAME rate, Mbit/s` (mean over the flows).
+//! With `measures = "rates"`, from `[meter] rates` of the scenario: curves by the end of each
+//! interval in ms, `NAME Jain's index` (of the bytes received by each flow in the interval) and
+//! `NAME rate, Mbit/s` (mean over the flows).
 //!
-//! Otherwise, over flows that go on to the end:
+//! Otherwise, over flows open until the end:
 //!
-//! * of each group of sources: `NAME throughput, kbit/s`, `NAME delay, ms` and its `deviation` and `max`, `NAME loss`, `NAME Jain's index`; where a group
-//!   has several flows also `NAME least, kbit/s`, `NAME most, kbit/s` and `NAME flows below a tenth of fair`;
-//! * of all flows: `flows, kbit/s` (a curve by the flow's number), `ranks, kbit/s` (throughputs in rising order, from rank 1), `ranks, fair shares` (the same
-//!   over the fair share, by the per cent of flows), `least, kbit/s`, `most, kbit/s`, `deviation, kbit/s`, and the numbers of flows `flows below a tenth
-//!   of fair`, `flows below half of fair`, `flows above twice fair`. The fair share is the core link's rate over the number of flows;
+//! * for each group of sources: `NAME throughput, kbit/s`, `NAME delay, ms` and its `deviation` and
+//!   `max`, `NAME loss`, `NAME Jain's index`; for groups of several flows also
+//!   `NAME least, kbit/s`, `NAME most, kbit/s` and `NAME flows below a tenth of fair`;
+//! * of all flows: `flows, kbit/s` (a curve by the flow's number), `ranks, kbit/s` (throughputs in
+//!   ascending order, from rank 1), `ranks, fair shares` (the same over the fair share, by the
+//!   percent of flows), `least, kbit/s`, `most, kbit/s`, `deviation, kbit/s`, and the numbers of
+//!   flows `flows below a tenth of fair`, `flows below half of fair`, `flows above twice fair`. The
+//!   fair share is the core link's rate over the number of flows;
 //! * `utilisation` of the busiest core link;
-//! * where the core hashes flows into queues, `NAME throughput with N queues, kbit/s`: the mean of the group's flows that have so many different
-//!   queues, in runs that have such flows;
-//! * with `greedy`, `others meeting none of its queues, kbit/s`, `.. some of ..`, `.. all of ..`: means of the other groups' flows by how many of their
-//!   queues are queues of the group that this key names; and `flows meeting all of its queues`, their number;
+//! * if the core hashes flows into queues, `NAME throughput with N queues, kbit/s`: the mean of the
+//!   group's flows with N different queues, in runs with such flows;
+//! * with `greedy`, `others meeting none of its queues, kbit/s`, `.. some of ..`, `.. all of ..`:
+//!   means of the other groups' flows by how many of their queues are also queues of the named
+//!   group; and `flows meeting all of its queues`, their number;
 //! * with `counts`, a number of flows for each;
-//! * with `by_round_trip`, `throughput by round trip, kbit/s` (a curve by the propagation delay there and back, in ms), `round trip exponent` (the slope
-//!   of the logarithms) and `round trip correlation` (of the logarithms).
+//! * with `by_round_trip`, `throughput by round trip, kbit/s` (a curve by the propagation delay
+//!   there and back, in ms), `round trip exponent` (the slope of the logarithms) and
+//!   `round trip correlation` (of the logarithms).
 
 mod figures;
 mod rates;
@@ -49,35 +56,37 @@ use figures::Figures;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Simulate {
-    /// Columns: the paper's name, and the discipline that is put into `queues`, or a table of the scenario's keys that differ.
+    /// Columns: the paper's name, and a discipline for the keys in `queues`, or a table of changed
+    /// keys of the scenario.
     columns: Table,
-    /// Keys of the scenario that take a column's discipline.
+    /// Keys of the scenario to set to a column's discipline.
     #[serde(default = "core")]
     queues: Vec<String>,
-    /// Rows that count flows, by their names.
+    /// Rows with a number of flows, by name.
     #[serde(default)]
     counts: BTreeMap<String, Count>,
-    /// The group whose queues others meet.
+    /// The group for the rows of `others meeting .. of its queues`.
     greedy: Option<String>,
-    /// Whether throughput is told by round-trip time.
+    /// True to write throughput by round-trip time.
     #[serde(default)]
     by_round_trip: bool,
-    /// Schemes, where the paper's table has two dimensions: each column runs under each scheme, as part `COLUMN by SCHEME`. Written as columns are; a column's
-    /// key `SCHEME: PATH` is for that scheme alone and comes last.
+    /// Schemes, for a paper's table with two dimensions: each column runs under each scheme, as
+    /// part `COLUMN by SCHEME`. Written like columns; a column's key `SCHEME: PATH` is for this
+    /// scheme only and is applied last.
     #[serde(default)]
     schemes: Table,
-    /// What is told of flows.
+    /// The measured quantities.
     #[serde(default)]
     measures: Measures,
     /// The scenario, as in a file for `roundelay simulate`.
     scenario: Table,
 }
 
-/// What is told of flows.
+/// The measured quantities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Measures {
-    /// Throughputs of flows that go on to the end.
+    /// Throughputs of flows open until the end.
     #[default]
     Flows,
     /// Completion times of flows that end.
@@ -86,16 +95,16 @@ enum Measures {
     Rates,
 }
 
-/// Flows of a group, or of all, whose throughput is in a range.
+/// Counts flows of a group, or of all, with a throughput in a range.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Count {
     /// None: all groups.
     group: Option<String>,
-    /// Kbit/s, inclusive.
+    /// In kbit/s, inclusive.
     #[serde(default)]
     from: f64,
-    /// Kbit/s, exclusive; none: no upper end.
+    /// In kbit/s, exclusive; None: no upper limit.
     below: Option<f64>,
 }
 
@@ -104,14 +113,15 @@ fn core() -> Vec<String> {
 }
 
 impl Simulate {
-    /// The scenario of a part. Its hashes have a key of their own, so that no two parts, seeds or scenarios share their collisions.
+    /// The scenario of a part. Every part, seed and scenario has its own hash key, and thus its own
+    /// collisions.
     fn scenario(&self, part: &str, hash_seed: u64) -> Result<Scenario, Wrong> {
         let mut table = self.scenario.clone();
         table.insert("hash_seed".to_owned(), Value::Integer(hash_seed as i64));
         changed(table, part, &self.changes(part)?)
     }
 
-    /// Whether the scenario measures what is to be told.
+    /// Checks that the scenario measures the required quantities.
     fn measured(&self, measures: &scenario::Measures) -> Result<(), Wrong> {
         let needed = match self.measures {
             Measures::Transfers if !measures.transfers => "meter.transfers = true",
@@ -121,7 +131,7 @@ impl Simulate {
         Err(Wrong::new("measures", format!("measures: needs scenario.{needed}")))
     }
 
-    /// What a part changes: its scheme first, then its column.
+    /// Changes of a part: first the scheme's changes, then the column's.
     fn changes(&self, part: &str) -> Result<Vec<Change<'_>>, Wrong> {
         let of = |column: &str| changes(("columns", &self.columns), &self.queues, column);
         let Some((column, scheme)) = self.pairs().find(|pair| self.schemes.contains_key(pair.1) && name(*pair) == part) else {
@@ -138,12 +148,12 @@ impl Simulate {
         Ok(all)
     }
 
-    /// Each column with each scheme.
+    /// All pairs of column and scheme.
     fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.columns.keys().flat_map(|column| self.schemes.keys().map(move |scheme| (column.as_str(), scheme.as_str())))
     }
 
-    /// FNV-1a of all that tells this run from others, in 62 bits.
+    /// FNV-1a of part, seed and scenario, in 62 bits.
     fn hash_seed(&self, part: &str, seed: u64) -> Result<u64, Failed> {
         let scenario = toml::to_string(&self.scenario).map_err(Failed::from)?;
         let text = format!("{part}\n{seed}\n{scenario}");
@@ -152,7 +162,7 @@ impl Simulate {
     }
 }
 
-/// What a column under a scheme is called.
+/// Name of a column under a scheme.
 fn name((column, scheme): (&str, &str)) -> String {
     format!("{column} by {scheme}")
 }
@@ -186,7 +196,7 @@ impl Experiment for Simulate {
                 Value::Table(changes) => {
                     let paths: Vec<_> = changes.keys().filter(|path| self.queues.contains(path)).cloned().collect();
                     paths.into_iter().for_each(|path| drop(changes.insert(path, discipline.clone())));
-                    // Trees that no queue names any more are an error of the scenario.
+                    // Trees without a queue are an error of the scenario.
                     if !changes.values().any(|value| value.as_str().is_some_and(|text| text.starts_with("tree "))) {
                         changes.remove("trees");
                     }

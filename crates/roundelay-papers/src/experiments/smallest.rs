@@ -1,7 +1,10 @@
-//! Kind `smallest`: exhaustive searches of small networks for the smallest schedule that a rule does not replay.
+//! Kind `smallest`: exhaustive searches of small networks for the smallest schedule not replayed by
+//! a rule.
 //!
-//! Rows of each column: `found`, 1 or 0; `packets`, `nodes` and `last exit` of what was found; `loads` that were examined and `loads that fail`, of whatever congestion
-//! points; `overdue packets in the model`, when what was found is replayed by the general model. The trace has what was covered and what was found.
+//! Rows of each column: `found`, 1 or 0; `packets`, `nodes` and `last exit` of the result; `loads`
+//! examined and `loads that fail`, with any number of congestion points;
+//! `overdue packets in the model`, when the general model replays the result. The trace has the
+//! coverage and the result.
 
 use roundelay_reference::replay::search::{Bounds, Covered, Outcome as Searched, Question, Search};
 use roundelay_reference::replay::{Network, Reading, Replayer, Rule, Schedule, priorities};
@@ -15,23 +18,23 @@ use crate::places::Wrong;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Smallest {
-    /// By name.
+    /// Columns by name.
     columns: toml::Table,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Column {
-    /// A name of [`Question::ALL`].
+    /// A name in [`Question::ALL`].
     question: String,
-    /// The most congestion points of a packet.
+    /// Maximum congestion points of a packet.
     congestion_points: usize,
-    /// What counts as one: a name of [`Reading::ALL`].
+    /// Definition of a congestion point: a name in [`Reading::ALL`].
     counted: String,
-    /// Whether a node may idle in the original while packets wait.
+    /// True if nodes may idle in the original while packets wait.
     #[serde(default = "yes")]
     idling: bool,
-    /// How far to search, in order.
+    /// Limits of the search, in order.
     within: Vec<Within>,
 }
 
@@ -97,13 +100,13 @@ impl Experiment for Smallest {
         Ok(Outcome { rows, trace: trace(&search, &searched) })
     }
 
-    /// Questions are about rules: nothing is replaced.
+    /// Questions are about rules: replacement is an error.
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
         Err(Failed(format!("the search is for schedules that a given rule does not replay, in whose place {discipline} cannot be put")))
     }
 }
 
-/// The rule that fails.
+/// The rules of the question.
 fn rules(question: Question, packets: usize) -> Vec<Rule> {
     match question {
         Question::Lstf | Question::LstfFirstCome | Question::NoScheduler => vec![Rule::Lstf],
@@ -112,7 +115,7 @@ fn rules(question: Question, packets: usize) -> Vec<Rule> {
     }
 }
 
-/// Overdue packets with the best of the question's rules.
+/// Number of overdue packets with the best of the question's rules.
 fn overdue(question: Question, network: &Network, original: &Schedule) -> usize {
     let all = rules(question, network.packets().len()).into_iter();
     all.map(|rule| Replayer::new(network, original, rule).run().overdue(original).len()).min().unwrap_or(0)
@@ -147,7 +150,7 @@ fn trace(search: &Search, searched: &Searched) -> Vec<String> {
     lines
 }
 
-/// Congestion points by each reading.
+/// Congestion points under each reading.
 fn points(network: &Network, original: &Schedule, replay: &Schedule) -> Vec<String> {
     let line = |(name, reading): (&str, Reading)| {
         let points = reading.points(network, original, replay);

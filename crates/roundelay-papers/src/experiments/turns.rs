@@ -1,8 +1,10 @@
-//! Kind `turns`: a worked example, packets with deadlines that all wait, sent turn by turn.
+//! Kind `turns`: a worked example with deadlines: all packets wait at the start, and are sent turn
+//! by turn.
 //!
-//! Rows of each column: `allocated bandwidth` over flows (numbered from 1), the flow's request over all requests, times `bandwidth`; over turns
-//! (numbered from 1) `flow of turn`, `packets of turn`, `due after turn` (the deadline of the flow's next packet, where it has one). A turn is what a
-//! discipline sends on one decision: one packet, but for `afq`.
+//! Rows of each column: `allocated bandwidth` over flows (numbered from 1), the flow's request over
+//! all requests, times `bandwidth`; over turns (numbered from 1) `flow of turn`, `packets of turn`,
+//! `due after turn` (the deadline of the flow's next packet, if any). A turn is everything sent on
+//! one decision: one packet, except with `afq`.
 
 use std::collections::VecDeque;
 
@@ -19,11 +21,11 @@ use crate::places::Wrong;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Turns {
-    /// The paper's name of each column, and the discipline.
+    /// Columns: the paper's name, and the discipline.
     columns: Columns,
-    /// What flows share, in units of the example: 0 to 10^12.
+    /// Total bandwidth, in units of the example: 0 to 10^12.
     bandwidth: f64,
-    /// Bytes of each packet, where its flow does not say it: 1 to 65536.
+    /// Packet length in bytes, for flows without one: 1 to 65536.
     packet_len: u32,
     /// Flows, numbered from 1.
     flow: Vec<Flow>,
@@ -35,25 +37,25 @@ pub(super) struct Turns {
 struct Flow {
     /// Requested bandwidth, and weight: 1 to 1024.
     requested: u32,
-    /// Deadlines of its packets, in order.
+    /// Deadlines of the packets, in order.
     due: VecDeque<u64>,
-    /// Bytes of its packets.
+    /// Packet length in bytes.
     packet_len: Option<u32>,
 }
 
-/// What a discipline sends on one decision.
+/// Packets sent on one decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Turn {
-    /// From 1.
+    /// Flow number, from 1.
     flow: u32,
-    /// Deadlines of its packets.
+    /// Deadlines of the packets.
     sent: Vec<u64>,
     /// The deadline of the flow's next packet.
     next: Option<u64>,
 }
 
 impl Turns {
-    /// The discipline with all packets in it.
+    /// The discipline with all packets enqueued.
     fn filled(&self, column: &str, seed: u64) -> Result<AnyScheduler<()>, Failed> {
         let mut scheduler = self.columns.spec(column)?.discipline.build(seed).map_err(Failed::from)?;
         for (number, flow) in (0..).zip(&self.flow) {

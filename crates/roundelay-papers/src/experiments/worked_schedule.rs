@@ -1,9 +1,13 @@
-//! Kind `worked_schedule`: a table of arrivals and schedules as a paper prints it, checked and replayed in the exact model.
+//! Kind `worked_schedule`: a table of arrivals and schedules as printed in a paper, checked and
+//! replayed in the exact model.
 //!
-//! Rows of each case: `viable`, 1 or 0; `idles`, 1 if a node idles while a packet waits there; `congestion points, READING`, the most of any packet, where a reading needs a replay by LSTF; for each of `rules` `RULE: overdue
-//! packets`, `RULE: overdue NAME, units` of each packet that is; `priorities that replay it` of all `priorities`, with or without preemption, for five packets and fewer; and of two
-//! `critical` packets `as in the first case`, 1 if their input times, paths and exits are, and `NAME first: replays in time`, of all replays in which no node idles.
-//! The trace is the table with each replay.
+//! Rows of each case: `viable`, 1 or 0; `idles`, 1 if a node idles while a packet waits there;
+//! `congestion points, READING`, the maximum of any packet (a reading that needs a replay uses
+//! LSTF); for each of `rules` `RULE: overdue packets`, `RULE: overdue NAME, units` of each overdue
+//! packet; `priorities that replay it` of all `priorities`, with or without preemption, for five
+//! packets or fewer; and for two `critical` packets `as in the first case`, 1 if their input times,
+//! paths and exits are the same, and `NAME first: replays in time`, of all replays in which no node
+//! idles. The trace is the table with each replay.
 
 use roundelay_reference::replay::{Hop, Network, Node, Packet, Reading, Replayer, Rule, Schedule, TooMany, each_replay, priorities};
 use serde::Deserialize;
@@ -13,9 +17,9 @@ use super::replayable::Order;
 use super::{Experiment, Failed, Outcome, Row};
 use crate::places::Wrong;
 
-/// Packets for which all priorities are tried.
+/// Maximum number of packets for trying all priorities.
 const FEW: usize = 5;
-/// Replays that are tried at most.
+/// Maximum number of replays.
 const MOST_REPLAYS: u64 = 2_000_000;
 
 /// The `[run]` table.
@@ -30,7 +34,7 @@ pub(super) struct WorkedSchedule {
     cases: Table,
     /// Rules of replay.
     rules: Vec<String>,
-    /// Two packets that are alike in all cases and meet at their first node.
+    /// Two packets, equal in all cases, that meet at their first node.
     #[serde(default)]
     critical: Vec<String>,
 }
@@ -39,7 +43,7 @@ pub(super) struct WorkedSchedule {
 #[serde(deny_unknown_fields)]
 struct Entry {
     enters: u64,
-    /// Nodes, `+2` before one for a link with a propagation delay of 2.
+    /// Names of nodes, with `+2` before a node for a link with a propagation delay of 2.
     path: String,
 }
 
@@ -155,7 +159,8 @@ fn overdue(case: &str, rule: &str, network: &Network, original: &Schedule, repla
     rows
 }
 
-/// Of all replays in which no node idles, those in time, by which of two packets is sent first at the node where both enter.
+/// Counts the replays in time among all replays without idling nodes, by which of two packets goes
+/// first at their common first node.
 fn demands(case: &str, network: &Network, original: &Schedule, pair: [usize; 2]) -> Result<Vec<Row>, Failed> {
     let (mut in_time, mut replays) = ([0_u32; 2], 0_u32);
     let tried = each_replay(network, MOST_REPLAYS, |replay| {

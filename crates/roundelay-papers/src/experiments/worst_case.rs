@@ -1,9 +1,12 @@
-//! Kind `worst_case`: the largest B-WFI and T-WFI of disciplines over random and constructed loads, over their bounds as printed and as proven.
+//! Kind `worst_case`: the largest B-WFI and T-WFI of disciplines over random and constructed loads,
+//! over the printed and the proven bounds.
 //!
-//! Rows of each column, for `random loads` and `constructed loads`: `B-WFI over printed bound`, `B-WFI over proven bound`, and the same of the
-//! T-WFI. Of the light flow in the constructed load that comes closest to its bound: `B-WFI, bytes` and `T-WFI, ms`, each measured, printed and
-//! proven. The runs `measured`, `printed` and `proven` have the same as curves over the columns from 1, in slots of the light flow, less the
-//! part of L that all have. The trace is that load, step by step, where the printed B-WFI is exceeded.
+//! Rows of each column, for `random loads` and `constructed loads`: `B-WFI over printed bound`,
+//! `B-WFI over proven bound`, and the same for the T-WFI. For the light flow in the constructed
+//! load with its largest B-WFI: `B-WFI, bytes` and `T-WFI, ms`, each measured, printed and proven.
+//! The runs `measured`, `printed` and `proven` have the same as curves over the columns from 1, in
+//! slots of the light flow, without the term of L common to all. The trace is this load, step by
+//! step, if the printed B-WFI is exceeded.
 
 use roundelay::schedulers::{Discipline, Spec, Visitor};
 use roundelay::{ConfigError, Guarantees};
@@ -16,9 +19,10 @@ use crate::places::Wrong;
 
 mod steps;
 
-/// Weights up to 1024, twice, in units of 2^-30: the part of the service by which rounding may move V against a flow.
+/// Weights up to 1024, twice, in units of 2^-30: the part of the service by which rounding may move
+/// V against a flow.
 const ROUNDING: f64 = 1.0 / (1u64 << 19) as f64;
-/// The light flow of the constructed loads.
+/// Number of the light flow in the constructed loads.
 const LIGHT: usize = 0;
 
 /// The `[run]` table.
@@ -27,7 +31,8 @@ const LIGHT: usize = 0;
 pub(super) struct WorstCase {
     /// Random loads: 1 to a million.
     runs: u64,
-    /// The paper's name and the discipline, or a table with `discipline` and `bounds_of`: whose bounds it is held to.
+    /// The paper's name and the discipline, or a table with `discipline` and `bounds_of`, the
+    /// discipline whose bounds apply.
     columns: toml::Table,
 }
 
@@ -46,7 +51,7 @@ struct Other {
 }
 
 impl WorstCase {
-    /// The discipline that serves, and the one whose bounds count.
+    /// The discipline under test, and the discipline whose bounds apply.
     fn column(&self, name: &str) -> Result<(Spec, Spec), Wrong> {
         let value = self.columns.get(name).cloned().ok_or_else(|| wrong(name, "no such column"))?;
         let expected = || wrong(name, "expected a discipline, or { discipline = .., bounds_of = .. }");
@@ -106,14 +111,14 @@ fn ratio_rows(column: &str, loads: &str, [printed, proven]: [Ratios; 2]) -> Vec<
     ]
 }
 
-/// A discipline, and the one to whose bounds it is held.
+/// A discipline under test, and the discipline whose bounds apply.
 struct Examined {
     serves: Spec,
     promises: Spec,
 }
 
 impl Examined {
-    /// The largest ratios over loads, to the bounds as printed and as proven.
+    /// The largest ratios over all loads, to the printed and the proven bounds.
     fn largest(&self, loads: impl Iterator<Item = Workload>) -> Result<[Ratios; 2], Failed> {
         let mut largest = [Ratios::default(); 2];
         for load in loads {
@@ -124,7 +129,8 @@ impl Examined {
         Ok(largest)
     }
 
-    /// Figures of the light flow in the constructed load in which its B-WFI is largest, and the steps to it.
+    /// Figures of the light flow in the constructed load with its largest B-WFI, and the steps to
+    /// the maximum.
     fn light_flow(&self, column: &str, place: f64) -> Result<(Vec<Row>, Vec<String>), Failed> {
         let mut worst: Option<(&str, Workload, Measured)> = None;
         for (name, load) in adversaries::all() {
@@ -149,7 +155,7 @@ impl Examined {
     }
 }
 
-/// B-WFI and T-WFI of the light flow: measured, or a bound.
+/// B-WFI and T-WFI of the light flow, either measured or as bounds.
 struct Indices {
     what: &'static str,
     bytes: f64,
@@ -157,7 +163,7 @@ struct Indices {
 }
 
 impl Indices {
-    /// Measured, as printed and as proven.
+    /// Measured, printed and proven values.
     fn all(outcome: &Measured, promised: Guarantees) -> [Self; 3] {
         let bound = |what, Guarantees { b_wfi, t_wfi, .. }: Guarantees| Self {
             what,
@@ -173,7 +179,7 @@ impl Indices {
         let slot = f64::from(adversaries::SLOT);
         let of_link = 2.0 * f64::from(share.link_max_packet_len);
         let phi = f64::from(share.weight) / share.total_weight as f64;
-        // At the flow's share, in bytes.
+        // Lateness in bytes, at the flow's share.
         let late = self.seconds * share.rate.bits_per_second() as f64 / 8.0 * phi;
         let mut rows = vec![
             Row::scalar(column, format!("B-WFI {}, bytes", self.what), self.bytes),
@@ -237,7 +243,7 @@ mod tests {
         outcome.rows.iter().find(|row| row.run == run && row.figure == figure).unwrap().value
     }
 
-    /// 3 phi sigma_i + 2 phi L = 6144 + 128 bytes are printed, and 2048 more proven.
+    /// Printed are 3 phi sigma_i + 2 phi L = 6144 + 128 bytes; proven are 2048 more.
     #[test]
     fn qfq_exceeds_what_is_printed_and_keeps_what_is_proven() {
         let experiment: WorstCase = toml::from_str(PLAN).unwrap();

@@ -1,4 +1,4 @@
-//! Units in `[run]` tables: text such as `1ms` or `20mbit`, read as the type that it stands for.
+//! Units in `[run]` tables: text such as `1ms` or `20mbit`, parsed to the field's type.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -10,12 +10,12 @@ fn parsed<V: FromStr<Err: Display>, E: Error>(text: &str) -> Result<V, E> {
     text.parse().map_err(|error| E::custom(format!("{text}: {error}")))
 }
 
-/// One value.
+/// A required value.
 pub(super) fn read<'de, D: Deserializer<'de>, V: FromStr<Err: Display>>(deserializer: D) -> Result<V, D::Error> {
     parsed(&String::deserialize(deserializer)?)
 }
 
-/// A value that may be left out.
+/// An optional value.
 pub(super) fn some<'de, D: Deserializer<'de>, V: FromStr<Err: Display>>(deserializer: D) -> Result<Option<V>, D::Error> {
     read(deserializer).map(Some)
 }

@@ -1,4 +1,4 @@
-//! Variations: what a plan runs, as it stands or with one value of an open parameter.
+//! Variations of a plan: as it stands, or with one value of an open parameter.
 
 use toml::{Table, Value};
 
@@ -10,11 +10,11 @@ use crate::places::Wrong;
 pub struct Variation {
     /// `name = value`; empty for the plan as it stands.
     pub name: String,
-    /// Which of `[[open]]` it varies; none for the plan as it stands.
+    /// Index of the varied parameter in `[[open]]`; None for the plan as it stands.
     pub open: Option<usize>,
-    /// What is run, without `seeds`.
+    /// The `[run]` table without `seeds`.
     pub run: Table,
-    /// Runs with seeds 1 to this.
+    /// Number of seeds: runs have seeds 1 to this.
     pub seeds: u64,
 }
 
@@ -25,10 +25,10 @@ impl Variation {
         Ok(Self { name, open, run, seeds: seeds.ok_or_else(|| Wrong::new("run.seeds", "[run] seeds: legal range 1 to 10000"))? })
     }
 
-    /// The experiment that it describes.
+    /// The experiment of the variation.
     ///
     /// # Errors
-    /// An unknown kind, or what is wrong with its keys, by their paths in `[run]`.
+    /// An unknown kind, or the faulty key, by its path in `[run]`.
     pub fn experiment(&self) -> Result<Box<dyn Experiment>, Wrong> {
         let mut run = self.run.clone();
         let kind = run.remove("kind").and_then(|kind| kind.as_str().map(str::to_owned));
@@ -41,7 +41,7 @@ impl Variation {
         if experiment.parts().is_empty() { Err(Wrong::new("columns", "nothing to run: a column or more")) } else { Ok(experiment) }
     }
 
-    /// The text that runs are cached by: all that decides what is run.
+    /// Text for the cache key: everything that determines the runs.
     pub fn identity(&self) -> String {
         toml::to_string(&self.run).unwrap_or_else(|_| format!("{:?}", self.run))
     }

@@ -1,4 +1,4 @@
-//! Plans against the papers' numbers, and pages against plans and records.
+//! Checks plans against the papers' numbers, and pages against plans and records.
 
 mod pages;
 mod published;

@@ -1,4 +1,4 @@
-//! Pages in `docs/papers` are those that plans and records give, and what they refer to is there.
+//! Pages in `docs/papers` match plans and records, and everything referenced exists.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,7 +37,7 @@ fn each_plan_belongs_to_an_item() {
     assert_eq!(unlisted().unwrap(), Vec::<&str>::new());
 }
 
-/// Each table and figure that the papers' texts have, and each numbered theorem and lemma.
+/// Every table and figure in the papers, and every numbered theorem and lemma, is an item.
 #[test]
 fn no_item_of_the_papers_is_missing() {
     let papers = papers().unwrap();
@@ -55,7 +55,7 @@ fn no_item_of_the_papers_is_missing() {
     }
 }
 
-/// Names of tests in plans are names of functions.
+/// Test names in plans are names of functions.
 #[test]
 fn tests_that_plans_name_are_there() {
     let mut functions = BTreeSet::new();

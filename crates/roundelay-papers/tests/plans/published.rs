@@ -1,4 +1,4 @@
-//! Published values of the tables of costs: sums that a slip of a digit would change.
+//! Checksums of published costs: a wrong digit would change a sum.
 
 use roundelay_papers::catalogue::papers;
 use roundelay_papers::plan::Plan;
@@ -9,7 +9,7 @@ fn plan(paper: &str, item: &str) -> Plan {
     paper.items.iter().find(|other| other.name == item).and_then(|item| item.plan()).unwrap().0.clone()
 }
 
-/// Sum of what was published under names that begin so.
+/// Sum of the published values with names that begin with `run`.
 fn sum(plan: &Plan, run: &str) -> f64 {
     let published = plan.published.iter().filter(|published| published.figure.starts_with(run));
     published.map(|published| published.value.unwrap_or(0.0) + published.points.iter().map(|(_, value)| value).sum::<f64>()).sum()

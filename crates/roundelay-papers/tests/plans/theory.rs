@@ -1,4 +1,5 @@
-//! Plans of the theory that take no time, run and judged anew: the figures as drawn, and the search for a pair that no scheduler replays.
+//! Fast plans of the theory, run and judged again: the figures as drawn, and the search for a pair
+//! of schedules without any scheduler that replays both.
 
 use roundelay_papers::cache::Cache;
 use roundelay_papers::catalogue::papers;
@@ -6,7 +7,8 @@ use roundelay_papers::plan::Setting;
 use roundelay_papers::runner::Runner;
 use roundelay_papers::verdict::judge;
 
-/// The plan of an item after an edit of its text, judged: claims whose verdict is not that on record.
+/// Judges an item's plan after an edit of its text; returns the claims with another verdict than on
+/// record.
 fn changed(item: &str, edit: impl Fn(&str) -> String) -> Vec<String> {
     let papers = papers().unwrap();
     let paper = papers.iter().find(|paper| paper.slug == "ups").unwrap();
@@ -25,7 +27,7 @@ fn figures_8_to_10_fail_as_drawn() {
     }
 }
 
-/// A table with one time changed is another table, and its verdicts say so.
+/// A single changed time in a table changes the verdicts.
 #[test]
 fn a_slip_in_a_figure_changes_its_verdict() {
     let slip = |from: &'static str, to: &'static str| move |text: &str| text.replace(from, to);

@@ -1,13 +1,13 @@
-//! Listings with a check of each claim after each call.
+//! QFQ listings with a check of each claim after each call.
 
 use super::state::{State, bits};
 use super::{Claim, EB, ER, Flow, IB, IR, IllegalShare, QfqListings, Reading, lowest, rounded, slot_size};
 
-/// The listings, and the claims that a run has broken.
+/// The listings, and the claims violated in a run.
 #[derive(Debug, Clone)]
 pub struct Checked {
     listings: QfqListings,
-    /// In the order in which they broke.
+    /// In order of violation.
     broken: Vec<Claim>,
     /// V after its last jump.
     jumped_to: u64,
@@ -22,12 +22,13 @@ impl Checked {
         Ok(Self { listings: QfqListings::new(reading, shares)?, broken: Vec::new(), jumped_to: 0 })
     }
 
-    /// The listings as they are.
+    /// The listings in their present state.
     pub const fn listings(&self) -> &QfqListings {
         &self.listings
     }
 
-    /// Claims that broke, in the order in which they did. After the first the sets are out of order, and others may follow from it.
+    /// Violated claims, in order of violation. After the first, the sets are inconsistent, and
+    /// further violations may follow from it.
     pub fn broken(&self) -> &[Claim] {
         &self.broken
     }
@@ -85,7 +86,7 @@ impl Checked {
         self.note(Claim::Lemma4, after.backlogged().filter(|(group, ..)| is_blocked(*group)).any(late));
     }
 
-    /// Section 4.1.3 and Theorems 6 and 7.
+    /// Checks of section 4.1.3 and Theorems 6 and 7.
     fn check_sets(&mut self, after: &State) {
         let sets = self.listings.sets;
         let members = |set: u64| bits(set).filter_map(|group| after.times(group));
@@ -107,20 +108,21 @@ impl Checked {
         ends.is_none_or(|((first, _), (last, _))| (last - first) / slot_size(group) < allowed)
     }
 
-    /// Left side of Lemma 1 at V' = V, in bytes over the smallest share; larger V' only take from it.
+    /// Left side of Lemma 1 at V' = V, in bytes over the smallest share; larger V' only lower it.
     fn sum_of_late_starts(&self) -> i128 {
         let now = i128::from(self.listings.now);
         let flows = self.listings.flows.iter().filter(|flow| !flow.queue.is_empty() && flow.start >= self.listings.now);
         flows.map(|flow| (now - i128::from(flow.start)) * i128::from(self.unit() / flow.inverse_share)).sum()
     }
 
-    /// 1 / phi of the smallest share, of which the others are multiples.
+    /// 1 / phi of the smallest share; all other shares are multiples of the smallest.
     fn unit(&self) -> u64 {
         self.listings.flows.iter().map(|flow| flow.inverse_share).max().unwrap_or(1)
     }
 
-    /// Lemma 2 for each V' at which a flow comes into its sum, and for the least V', V - L: between them the left side grows by no more than
-    /// the right. Idle flows have their times moved up to `idle_from`.
+    /// Checks Lemma 2 at each V' where a flow enters the sum, and at the least V', V - L: between
+    /// these points the left side grows no faster than the right. The times of idle flows are moved
+    /// up to `idle_from`.
     fn lemma_2_holds(&self, idle_from: u64) -> bool {
         let QfqListings { now, longest, .. } = self.listings;
         let unit = self.unit();
@@ -145,7 +147,7 @@ impl Checked {
     }
 }
 
-/// What a flow adds to the sum of Lemma 2.
+/// Contribution of a flow to the sum of Lemma 2.
 struct Term {
     /// Length of the head packet; 0 if the flow is idle.
     head: u64,
@@ -164,7 +166,7 @@ impl Term {
     }
 }
 
-/// Lemma 3, with the times before the call for the groups below.
+/// Checks Lemma 3, with the times before the call for the groups below.
 fn newcomers_finish_last(before: &State, after: &State) -> bool {
     let is_new = |group: usize, finish: u64| match before.times(group) {
         None => true,
@@ -175,7 +177,7 @@ fn newcomers_finish_last(before: &State, after: &State) -> bool {
     newcomers.all(is_last)
 }
 
-/// Theorem 8, with V as it was when the group was served.
+/// Checks Theorem 8, with V at the time of the group's service.
 fn unblocks_the_groups_below(before: &State, after: &State, served: usize) -> bool {
     let Some((_, old)) = before.times(served) else { return true };
     let tied = before.backlogged().any(|(group, _, finish)| group > served && finish == old);

@@ -1,4 +1,5 @@
-//! What the QFQ paper claims of its listings: theorems, lemmas and properties that can be checked after each call.
+//! Claims of the QFQ paper about its listings: theorems, lemmas and properties, checked after each
+//! call.
 
 /// A claim of section 4 or of appendix A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,21 +14,24 @@ pub enum Claim {
     Theorem6,
     /// EB is sorted by F.
     Theorem7,
-    /// When the served group's F rises or it becomes idle, the blocked groups below it become ready, and no others.
+    /// When the served group's F rises or the group becomes idle, exactly the blocked groups below
+    /// become ready.
     Theorem8,
-    /// The sum over backlogged flows that start at V or later.
+    /// The sum over backlogged flows with S >= V.
     Lemma1,
-    /// The sum over flows that finish by V', idle flows with the times of their last packet, moved up when V jumps.
+    /// The sum over flows that finish by V'; idle flows have the times of their last packet, moved
+    /// up when V jumps.
     Lemma2,
-    /// The same with the times of idle flows moved up to V at any time.
+    /// Lemma 2 with the times of idle flows moved up to V at any time.
     Lemma2IdleAtV,
-    /// A group that becomes backlogged or eligible, or whose F falls, finishes no earlier than the groups below it.
+    /// A group that becomes backlogged or eligible, or whose F falls, finishes no earlier than the
+    /// groups below.
     Lemma3,
     /// Of two blocked groups the lower one starts no later than the higher one finishes.
     Lemma4,
     /// Section 4.1.3, items 1 and 2: IB and IR together are sorted by S and by F.
     IneligibleOrder,
-    /// Section 4.1.3: each backlogged group is in the set that its definition says.
+    /// Section 4.1.3: each backlogged group is in the set given by the definition.
     Sets,
     /// Section 4.1.3: the first group of ER finishes first of all eligible groups.
     FirstServed,
@@ -58,7 +62,7 @@ impl Claim {
         Self::WorkConserving,
     ];
 
-    /// The paper's name for it, or a short one.
+    /// Name in the paper, or a short description.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Theorem3 => "Theorem 3",

@@ -1,4 +1,4 @@
-//! State of the listings that claims are about: V, and S and F of the backlogged groups.
+//! State of the listings for the claims: V, and S and F of the backlogged groups.
 
 use super::{GROUPS, QfqListings};
 
@@ -11,7 +11,7 @@ pub(super) struct State {
     times: [(u64, u64); GROUPS],
 }
 
-/// Numbers of the bits that are set, lowest first.
+/// Numbers of the set bits, lowest first.
 pub(super) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lowest = super::lowest(set)?;
@@ -30,7 +30,7 @@ impl State {
         state
     }
 
-    /// The same groups at another V.
+    /// The same groups with another V.
     pub(super) fn at(&self, now: u64) -> Self {
         Self { now, ..*self }
     }
@@ -49,13 +49,13 @@ impl State {
         self.times(group).is_some_and(|(start, _)| start <= self.now)
     }
 
-    /// The definition of section 4.1.3: an eligible group of higher index finishes earlier.
+    /// Section 4.1.3: a group is blocked if an eligible group of higher index finishes earlier.
     pub(super) fn is_blocked(&self, group: usize) -> bool {
         let mut above = bits(self.backlogged & (u64::MAX << group << 1)).map(|other| self.times[other]);
         self.times(group).is_some_and(|(_, finish)| above.any(|(start, earlier)| start <= self.now && earlier < finish))
     }
 
-    /// Index of the set that the group belongs to by definition.
+    /// Index of the set of a group by definition.
     pub(super) fn set_of(&self, group: usize) -> usize {
         usize::from(!self.is_eligible(group)) + 2 * usize::from(self.is_blocked(group))
     }

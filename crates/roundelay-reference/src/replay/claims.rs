@@ -1,28 +1,33 @@
-//! Statements of the proofs, checked over a replay: Theorems 1 and 2 (A.2), the slack equation (A.4), EDF (A.5), and the lemmas of A.7.
+//! Statements of the UPS proofs, checked over a replay: Theorems 1 and 2 (A.2), the slack equation
+//! (A.4), EDF (A.5), and the lemmas of A.7.
 
 use super::{Network, Replayer, Rule, Schedule, Stay};
 
-/// How often the premise of a statement held in a replay, and how often the statement did not.
+/// Counts over a replay: how often the premise of a statement held, and how often the statement
+/// failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Stays that ended later than o(p, a) + T(p, a).
     pub late_ends: usize,
-    /// Those among them by whose end no packet had come to the node after its own o(p, a): against Theorem 1.
+    /// Late ends with no arrival at the node, up to the end, after the arriving packet's own o(p,
+    /// a): against Theorem 1.
     pub late_ends_alone: usize,
-    /// Stays at whose end the slack of the last bit was negative.
+    /// Stays with negative slack of the last bit at their end.
     pub negative: usize,
-    /// Those among them by whose end no packet had come to the node after its own o(p, a): against the necessary condition of A.7.2.
+    /// Stays with negative slack, and no arrival at the node, up to the end, after the arriving
+    /// packet's own o(p, a): against the necessary condition of A.7.2.
     pub negative_alone: usize,
-    /// Stays that ended by o(p, a) + T(p, a) with negative slack all the same: against Observation 1.
+    /// Stays with negative slack that still ended by o(p, a) + T(p, a): against Observation 1.
     pub negative_in_time: usize,
-    /// Arrivals after o(p, a), at nodes where some packet waits in the original or in the replay: against the key observation of A.7.1.
+    /// Arrivals after o(p, a), at nodes with a waiting packet in the original or in the replay:
+    /// against the key observation of A.7.1.
     pub arrivals_after_start: usize,
     /// Arrivals later than in the original: against Theorem 2.
     pub late_arrivals: usize,
 }
 
 impl Counts {
-    /// Adds those of another replay.
+    /// Adds the counts of another replay.
     pub const fn add(&mut self, other: &Self) {
         self.late_ends += other.late_ends;
         self.late_ends_alone += other.late_ends_alone;
@@ -34,7 +39,7 @@ impl Counts {
     }
 }
 
-/// slack(p, a, t) = o(p) - t - tmin(p, a, dest(p)) + T(p, a), as A.4 derives it.
+/// slack(p, a, t) = o(p) - t - tmin(p, a, dest(p)) + T(p, a), as derived in A.4.
 fn slack_at(network: &Network, original: &Schedule, (packet, hop): (usize, usize), now: u64) -> i64 {
     let rest = network.least_time(packet, hop) as i64 - network.transmission(packet, hop) as i64;
     original.exit(packet) as i64 - now as i64 - rest
@@ -43,7 +48,7 @@ fn slack_at(network: &Network, original: &Schedule, (packet, hop): (usize, usize
 /// Counts over all stays of a replay.
 pub fn by_arrivals(network: &Network, original: &Schedule, replay: &Schedule) -> Counts {
     let node_of = |packet: usize, hop: usize| network.packets()[packet].path[hop].node;
-    // For each node, when packets came there after their o(p, a), and whether a packet waited.
+    // For each node: times of arrivals after the packet's o(p, a), and if any packet waited.
     let mut after_start = vec![Vec::new(); network.nodes().len()];
     let mut is_congested = vec![false; network.nodes().len()];
     for (packet, hop) in replay.hops() {
@@ -69,7 +74,8 @@ pub fn by_arrivals(network: &Network, original: &Schedule, replay: &Schedule) ->
     counts
 }
 
-/// Decisions of a replay by LSTF, and those among them that `rule` takes otherwise: another instant, node or packet.
+/// Number of decisions of a replay by LSTF, and of those that `rule` takes otherwise: another
+/// instant, node or packet.
 pub fn other_decisions(network: &Network, original: &Schedule, rule: Rule, preempts: bool) -> [usize; 2] {
     let decisions = |rule: Rule| {
         let mut decisions = Vec::new();
@@ -82,7 +88,8 @@ pub fn other_decisions(network: &Network, original: &Schedule, rule: Rule, preem
     [lstf.len(), lstf.len().max(other.len()) - alike]
 }
 
-/// Keys that a rule compares in a replay, and those among them that are not the slack as A.4 derives it. LSTF's are.
+/// Number of keys compared by a rule in a replay, and of those that differ from the slack derived
+/// in A.4. For LSTF none differs.
 pub fn slack_equation(network: &Network, original: &Schedule, rule: Rule, preempts: bool) -> [usize; 2] {
     let mut counts = [0; 2];
     let replayer = Replayer { preempts, ..Replayer::new(network, original, rule) };

@@ -1,23 +1,24 @@
-//! Congestion points of packets, by each reading of the term.
+//! Congestion points of packets, under several readings of the term.
 //!
-//! The paper defines one as a node where a packet is forced to wait during a given schedule. Which packet and which schedule are open, and make a
-//! difference: in its own Figure 10 a node at which packets wait in the replay alone has to count.
+//! The paper defines a congestion point as a node where a packet is forced to wait during a given
+//! schedule. The packet and the schedule are left open, and both matter: in the paper's own Figure
+//! 10, a node where packets wait only in the replay has to count.
 
 use super::{Network, Schedule};
 
-/// Which nodes of a packet's path count.
+/// Reading of "congestion point": the nodes of a packet's path that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reading {
-    /// Where the packet itself waits in the original.
+    /// Nodes where the packet itself waits in the original.
     OwnInOriginal,
-    /// Where some packet waits in the original.
+    /// Nodes where some packet waits in the original.
     AnyInOriginal,
-    /// Where the packet itself waits in the original or in the replay.
+    /// Nodes where the packet itself waits in the original or in the replay.
     OwnInEither,
-    /// Where some packet waits in the original or in the replay.
+    /// Nodes where some packet waits in the original or in the replay.
     AnyInEither,
-    /// Where some packet can wait in some run of a work-conserving rule, or waits in the original: another packet passes the node as well, or the original
-    /// idles there.
+    /// Nodes where some packet can wait in some run of a work-conserving rule, or waits in the
+    /// original: another packet passes the node as well, or the original idles there.
     CanWait,
 }
 
@@ -31,17 +32,17 @@ impl Reading {
         ("some packet can wait", Self::CanWait),
     ];
 
-    /// The reading of a name.
+    /// Finds a reading by name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, reading)| reading)
     }
 
-    /// Its name.
+    /// Name of the reading.
     pub fn name(self) -> &'static str {
         Self::ALL.into_iter().find(|(_, reading)| *reading == self).map_or("", |(name, _)| name)
     }
 
-    /// Congestion points of each packet.
+    /// Number of congestion points of each packet.
     pub fn points(self, network: &Network, original: &Schedule, replay: &Schedule) -> Vec<usize> {
         let runs: &[&Schedule] = match self {
             Self::OwnInOriginal | Self::AnyInOriginal | Self::CanWait => &[original],
@@ -64,7 +65,7 @@ impl Reading {
         original.0.iter().enumerate().map(of_packet).collect()
     }
 
-    /// The most congestion points of any packet.
+    /// Maximum number of congestion points of a packet.
     pub fn most(self, network: &Network, original: &Schedule, replay: &Schedule) -> usize {
         self.points(network, original, replay).into_iter().max().unwrap_or(0)
     }

@@ -1,42 +1,42 @@
-//! Event loop of the model: packets through nodes whose decisions a function takes.
+//! Event loop of the model: moves packets through nodes; a callback takes the nodes' decisions.
 
 use std::collections::BTreeSet;
 
 use super::{Network, Schedule, Stay};
 
-/// A packet at a node, the one on the link included where it can be interrupted.
+/// A packet at a node, including the packet on the link if preemption is possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
-    /// The packet.
+    /// Packet number.
     pub packet: usize,
-    /// Its hop.
+    /// Index of the hop on the packet's path.
     pub hop: usize,
-    /// When it came.
+    /// Time of arrival at the node.
     pub arrival: u64,
-    /// How long it waited at the hops before, in all.
+    /// Total waiting time at earlier hops.
     pub waited: u64,
-    /// Time on the link that it still needs.
+    /// Remaining transmission time.
     pub remaining: u64,
     start: Option<u64>,
 }
 
-/// What a node does.
+/// Decision of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Sends the packet at this place of those that wait.
+    /// Sends the waiting packet with this index.
     Send(usize),
-    /// Sends nothing until then, unless another packet comes before.
+    /// Sends nothing until this time, unless another packet arrives before.
     IdleUntil(u64),
 }
 
 #[derive(Debug, Default)]
 struct Link {
-    /// In the order of arrival.
+    /// In order of arrival.
     waiting: Vec<Waiting>,
-    /// The packet on the link, and since when.
+    /// The packet on the link, and the start of its transmission.
     sending: Option<(usize, u64)>,
     wakes: Option<u64>,
-    /// Whether something has happened since the last decision.
+    /// True if something has happened since the last decision.
     is_due: bool,
 }
 
@@ -51,7 +51,7 @@ impl Link {
         self.ends().into_iter().chain(self.wakes).min()
     }
 
-    /// Takes off what the packet on the link has been sent, and gives the link to none.
+    /// Subtracts the transmitted part of the packet on the link, and frees the link.
     fn pause(&mut self, now: u64) {
         let Some((packet, since)) = self.sending.take() else { return };
         if let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.packet == packet) {
@@ -71,16 +71,18 @@ impl Link {
     }
 }
 
-/// The schedule of a network without preemption: at each instant at which a node is free and something has changed there, `decide` sees its number, the
-/// time and the packets that wait, in the order of arrival, and picks one or idles.
+/// The schedule of a network without preemption. At each instant at which a node is free and
+/// something has changed there, `decide` sees the node's number, the time and the waiting packets
+/// in order of arrival, and picks one or idles.
 ///
 /// # Panics
-/// `decide` names a place that is not there.
+/// `decide` returns an index out of range.
 pub fn record(network: &Network, decide: impl FnMut(usize, u64, &[Waiting]) -> Action) -> Schedule {
     run(network, &[], false, decide)
 }
 
-/// As [`record`], with preemption after each arrival if asked for, and packets held up before hops: `delays` by packet and hop, none where empty.
+/// As [`record`], with preemption after each arrival if `preempts`, and with extra delays of
+/// packets before hops: `delays` by packet and hop, none if empty.
 pub(super) fn run(
     network: &Network,
     delays: &[Vec<u64>],

@@ -1,8 +1,8 @@
-//! All replays of a network in which no node idles and no packet is interrupted, one by one.
+//! Enumeration of all replays of a network in which no node idles and no packet is interrupted.
 
 use super::{Action, Network, Schedule, record};
 
-/// There are more replays than were asked for.
+/// The number of replays exceeds the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooMany;
 
@@ -11,7 +11,8 @@ pub struct TooMany;
 /// # Errors
 /// There are more than `most`: the first `most` were visited.
 pub fn each_replay(network: &Network, most: u64, mut visit: impl FnMut(&Schedule)) -> Result<(), TooMany> {
-    // Of each decision of a replay, what was chosen and of how many. The next replay is the next number of these digits.
+    // For each decision of a replay, the choice and the number of choices. The next replay is the
+    // next number of these digits.
     let mut choices: Vec<[usize; 2]> = Vec::new();
     for _ in 0..most {
         let mut decisions = 0;

@@ -4,41 +4,43 @@ use core::fmt;
 
 /// Largest time and length of a network, in units.
 pub const LARGEST: u64 = 1_000_000;
-/// Most nodes, and most packets.
+/// Maximum number of nodes, and of packets.
 pub const MOST: usize = 1_000;
 
-/// A router: it stores a packet, and forwards it once the last bit is there.
+/// A store-and-forward router: forwards a packet once the last bit has arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Its name in tables and errors.
+    /// Name in tables and errors.
     pub name: String,
-    /// Time that a unit of length takes to be sent, 1 to [`LARGEST`]. Nodes of no transmission time delay no packet and are left out.
+    /// Transmission time of a unit of length, 1 to [`LARGEST`]. Nodes without transmission time
+    /// delay no packet and are left out.
     pub transmission: u64,
 }
 
 /// A node of a packet's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hop {
-    /// Its number.
+    /// Node number.
     pub node: usize,
-    /// Propagation delay from the hop before, 0 to [`LARGEST`].
+    /// Propagation delay from the previous hop, 0 to [`LARGEST`].
     pub propagation: u64,
 }
 
 /// A packet p with its i(p) and path(p).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
-    /// Its name in tables and errors.
+    /// Name in tables and errors.
     pub name: String,
-    /// i(p): when the last bit has come to the ingress, 0 to [`LARGEST`].
+    /// i(p): arrival of the last bit at the ingress, 0 to [`LARGEST`].
     pub input: u64,
     /// Length, 1 to [`LARGEST`].
     pub len: u64,
-    /// Nodes from ingress to egress, each at most once. The propagation to the first is part of no time: 0.
+    /// Nodes from ingress to egress, each at most once. The first propagation delay counts in no
+    /// time and must be 0.
     pub path: Vec<Hop>,
 }
 
-/// What is wrong with a network or a table, in words.
+/// Error in a network or a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalid(pub String);
 
@@ -50,7 +52,7 @@ impl fmt::Display for Invalid {
 
 impl core::error::Error for Invalid {}
 
-/// Nodes, and the packets that pass them.
+/// Nodes and packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
     nodes: Vec<Node>,
@@ -59,7 +61,7 @@ pub struct Network {
 
 impl Network {
     /// # Errors
-    /// A number outside its range, a path that is empty, leads to an unknown node or to one twice.
+    /// A number is out of its range; or a path is empty, has an unknown node, or has a node twice.
     pub fn new(nodes: Vec<Node>, packets: Vec<Packet>) -> Result<Self, Invalid> {
         for (what, count) in [("nodes", nodes.len()), ("packets", packets.len())] {
             if !(1..=MOST).contains(&count) {
@@ -83,12 +85,12 @@ impl Network {
         &self.packets
     }
 
-    /// The number of a node of this name.
+    /// Finds a node by name; returns its number.
     pub fn node(&self, name: &str) -> Option<usize> {
         self.nodes.iter().position(|node| node.name == name)
     }
 
-    /// The number of a packet of this name.
+    /// Finds a packet by name; returns its number.
     pub fn packet(&self, name: &str) -> Option<usize> {
         self.packets.iter().position(|packet| packet.name == name)
     }
@@ -99,7 +101,7 @@ impl Network {
         len * self.nodes[path[hop].node].transmission
     }
 
-    /// tmin(p, a, dest(p)): from a packet's arrival at a hop to its exit, without waiting.
+    /// tmin(p, a, dest(p)): time from arrival at a hop to exit, without waiting.
     pub fn least_time(&self, packet: usize, hop: usize) -> u64 {
         let path = &self.packets[packet].path;
         let of_hop = |at: usize| self.transmission(packet, at) + if at > hop { path[at].propagation } else { 0 };

@@ -1,29 +1,30 @@
-//! Random networks and random viable schedules of them, from a source of random numbers that the caller brings.
+//! Random networks and random viable schedules, from random numbers supplied by the caller.
 
 use super::{Action, Hop, Invalid, Network, Node, Packet, Schedule, record};
 
-/// Ranges of random networks. Numbers are drawn evenly.
+/// Ranges of random networks, all drawn uniformly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RandomNetwork {
-    /// Nodes that several packets may pass.
+    /// Number of nodes shared by packets.
     pub nodes: usize,
-    /// Of these, the most that a packet passes. It may pass nodes of its own besides, where it never waits.
+    /// Maximum of shared nodes on a path. A path may also have private nodes, where the packet
+    /// never waits.
     pub passes: usize,
-    /// The most packets, 2 or more.
+    /// Maximum number of packets, 2 or more.
     pub packets: usize,
-    /// The longest transmission time of a unit of length.
+    /// Maximum transmission time of a unit of length.
     pub transmission: u64,
-    /// The greatest length.
+    /// Maximum length.
     pub len: u64,
-    /// The longest propagation delay.
+    /// Maximum propagation delay.
     pub propagation: u64,
 }
 
 impl RandomNetwork {
-    /// A network. `draw(n)` is a random number below n.
+    /// Draws a network. `draw(n)` returns a random number below n.
     ///
     /// # Errors
-    /// A range that is empty or outside that of [`Network`].
+    /// A range is empty or outside the range of [`Network`].
     pub fn network(&self, draw: &mut dyn FnMut(u64) -> u64) -> Result<Network, Invalid> {
         let Self { nodes: shared, passes, packets, transmission, len, propagation } = *self;
         if shared == 0 || passes == 0 || packets < 2 || transmission == 0 || len == 0 {
@@ -32,7 +33,7 @@ impl RandomNetwork {
         let mut nodes: Vec<Node> =
             (0..shared).map(|number| Node { name: format!("α{number}"), transmission: 1 + draw(transmission) }).collect();
         let count = 2 + draw(packets as u64 - 1) as usize;
-        // Few units a packet, so that packets meet.
+        // Few units of time per packet, for frequent collisions.
         let span = 1 + draw(2 * count as u64);
         let mut of_packets = Vec::new();
         for number in 0..count {
@@ -51,7 +52,8 @@ impl RandomNetwork {
         Network::new(nodes, of_packets)
     }
 
-    /// A viable schedule in which nodes send in any order and, if `may_idle`, leave the link idle at times while packets wait.
+    /// A viable schedule: nodes send in any order and, if `may_idle`, sometimes leave the link idle
+    /// while packets wait.
     pub fn schedule(network: &Network, may_idle: bool, draw: &mut dyn FnMut(u64) -> u64) -> Schedule {
         record(network, |_, now, waiting| {
             if may_idle && draw(4) == 0 { Action::IdleUntil(now + 1 + draw(4)) } else { Action::Send(draw(waiting.len() as u64) as usize) }

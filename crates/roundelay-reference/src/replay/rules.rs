@@ -1,32 +1,35 @@
-//! Rules of replay: which packet a node sends, given what its header was initialized with.
+//! Scheduling rules of a replay: choice of the next packet by header fields.
 
 use super::engine::{Action, Waiting, run};
 use super::{Network, Schedule};
 
-/// How nodes choose. The smallest key goes first.
+/// Rule of a node's choice. The smallest key goes first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
-    /// o(p, a) of the original at each node: omniscient initialization (A.2).
+    /// Key: o(p, a) of the original at each node, omniscient initialization (A.2).
     Omniscient,
-    /// A number a packet, the same at each node: simple priorities.
+    /// Key: a number per packet, the same at each node: simple priorities.
     Static(Vec<i64>),
-    /// o(p), the same at each node.
+    /// Key: o(p), the same at each node.
     ByExit,
-    /// o(p) - tmin(p, a, dest(p)) + T(p, a) for the one node a where the packet can wait, the same at each node: the priority of A.6. Which node that is
-    /// follows from the paths of all packets; here a is the first node that another packet passes too.
+    /// Key: o(p) - tmin(p, a, dest(p)) + T(p, a) for the one node a where the packet can wait, the
+    /// same at each node: the priority of A.6. The paths of all packets determine a: here the first
+    /// node shared with another packet.
     ByExitFromCongestion,
-    /// Least slack of the last bit first; slack in the header, what was waited taken off at each node (section 2.2).
+    /// Least slack of the last bit first: slack in the header, minus the waiting time at each node
+    /// (section 2.2).
     Lstf,
-    /// o(p) - tmin(p, a, dest(p)) + T(p, a), by a header that never changes and what a node knows of the way ahead (A.5).
+    /// Key: o(p) - tmin(p, a, dest(p)) + T(p, a), from a constant header and the node's knowledge
+    /// of the remaining path (A.5).
     Edf,
-    /// First come, first served.
+    /// First in, first out.
     Fifo,
-    /// Last come, first served.
+    /// Last in, first out.
     Lifo,
 }
 
 impl Rule {
-    /// All rules that need no further numbers, by name.
+    /// All rules without further parameters, by name.
     pub const NAMED: [(&'static str, Self); 7] = [
         ("omniscient", Self::Omniscient),
         ("priority o(p)", Self::ByExit),
@@ -37,28 +40,28 @@ impl Rule {
         ("lifo", Self::Lifo),
     ];
 
-    /// The rule of a name.
+    /// Finds a rule by name.
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, rule)| rule)
     }
 }
 
-/// A decision of a node: what waited there, each with its key, and which was sent.
+/// A decision of a node: the waiting packets with their keys, and the packet sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// The node.
+    /// Node number.
     pub node: usize,
-    /// When.
+    /// Time of the decision.
     pub now: u64,
-    /// What waited, in the order of arrival.
+    /// Waiting packets in order of arrival.
     pub waiting: Vec<Waiting>,
-    /// The keys: for LSTF the slack of the last bit, now.
+    /// Keys of the waiting packets; for LSTF the present slack of the last bit.
     pub keys: Vec<i64>,
-    /// The place of what was sent.
+    /// Index of the packet sent.
     pub sent: usize,
 }
 
-/// The packets of an original schedule, under a rule.
+/// A replay: packets of an original schedule under a rule.
 #[derive(Debug, Clone)]
 pub struct Replayer<'a> {
     /// The network.
@@ -67,9 +70,10 @@ pub struct Replayer<'a> {
     pub original: &'a Schedule,
     /// The rule.
     pub rule: Rule,
-    /// Whether a packet on a link gives way to one with a smaller key.
+    /// True if a packet on a link is preempted by a packet with a smaller key.
     pub preempts: bool,
-    /// How long packets are held up before hops, by packet and hop; none where empty. Rules do not know.
+    /// Extra delays of packets before hops, by packet and hop; none if empty. Rules do not see
+    /// them.
     pub delays: &'a [Vec<u64>],
 }
 
@@ -79,12 +83,12 @@ impl<'a> Replayer<'a> {
         Self { network, original, rule, preempts: true, delays: &[] }
     }
 
-    /// The replay.
+    /// Runs the replay.
     pub fn run(&self) -> Schedule {
         self.watched(|_| ())
     }
 
-    /// The same; `watch` hears of each decision.
+    /// Runs the replay; `watch` sees each decision.
     pub fn watched(&self, mut watch: impl FnMut(Decision)) -> Schedule {
         let known = Known::new(self.network, self.original);
         run(self.network, self.delays, self.preempts, |node, now, waiting| {
@@ -96,11 +100,11 @@ impl<'a> Replayer<'a> {
     }
 }
 
-/// What headers are initialized with.
+/// Values for the initialization of headers.
 struct Known<'a> {
     network: &'a Network,
     original: &'a Schedule,
-    /// For each packet, the first hop that another packet passes as well.
+    /// For each packet, the first hop at a node shared with another packet.
     shared: Vec<usize>,
 }
 
@@ -135,14 +139,15 @@ impl<'a> Known<'a> {
     }
 }
 
-/// All ways to give packets priorities, up to their order: 1, 3, 13, 75, 541, ... for 1, 2, 3, 4, 5 packets, equal ones included.
+/// All priority assignments, up to order: 1, 3, 13, 75, 541, ... for 1, 2, 3, 4, 5 packets,
+/// including equal priorities.
 pub fn priorities(packets: usize) -> Vec<Vec<i64>> {
     let mut all = vec![Vec::new()];
     for _ in 0..packets {
         let extend = |one: &Vec<i64>| (0..packets as i64).map(|last| [one.as_slice(), &[last]].concat()).collect::<Vec<_>>();
         all = all.iter().flat_map(extend).collect();
     }
-    // No number between the least and the greatest is left out.
+    // Keep assignments that use every number from 0 to the greatest.
     all.retain(|one| (0..one.iter().max().map_or(0, |most| *most)).all(|number| one.contains(&number)));
     all
 }

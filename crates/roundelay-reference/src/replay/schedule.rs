@@ -1,4 +1,5 @@
-//! Schedules: when each packet came to each node of its path, when its first bit left and when its last one had; and which are viable.
+//! Schedules: arrival, first bit sent and last bit sent of each packet at each node of its path;
+//! and the test of viability.
 
 use core::fmt;
 
@@ -7,76 +8,76 @@ use super::Network;
 /// A packet's stay at a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stay {
-    /// i(p, a): when its last bit has come.
+    /// i(p, a): arrival of the last bit.
     pub arrival: u64,
-    /// o(p, a): when its first bit leaves.
+    /// o(p, a): departure of the first bit.
     pub start: u64,
-    /// When its last bit has left.
+    /// Departure of the last bit.
     pub end: u64,
 }
 
-/// For each packet, its stay at each hop.
+/// The stays of each packet, by hop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule(pub Vec<Vec<Stay>>);
 
-/// Why no collection of non-preemptive schedulers produces a schedule.
+/// Reason why no collection of non-preemptive schedulers produces a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotViable {
-    /// A packet has not one stay for each hop.
+    /// The number of stays of a packet differs from its number of hops.
     Hops {
-        /// The packet.
+        /// Packet name.
         packet: String,
-        /// Hops of its path.
+        /// Number of hops on the path.
         hops: usize,
-        /// Stays given.
+        /// Number of stays given.
         stays: usize,
     },
-    /// A packet's arrival does not follow from the hop before.
+    /// A packet's arrival does not match the previous hop.
     Arrival {
-        /// The packet.
+        /// Packet name.
         packet: String,
-        /// The node.
+        /// Node name.
         node: String,
-        /// The arrival given.
+        /// Arrival given.
         given: u64,
-        /// The arrival that follows: input time, or end at the hop before and propagation.
+        /// Correct arrival: the input time, or the end at the previous hop plus propagation.
         follows: u64,
     },
-    /// A packet is scheduled before its last bit is there.
+    /// A packet is sent before its last bit has arrived.
     Early {
-        /// The packet.
+        /// Packet name.
         packet: String,
-        /// The node.
+        /// Node name.
         node: String,
-        /// When it comes.
+        /// Arrival of the last bit.
         arrival: u64,
-        /// When it is scheduled.
+        /// Start of transmission.
         start: u64,
     },
     /// A packet is not sent in one piece.
     Preempted {
-        /// The packet.
+        /// Packet name.
         packet: String,
-        /// The node.
+        /// Node name.
         node: String,
-        /// When its first bit leaves.
+        /// Departure of the first bit.
         start: u64,
-        /// When its last bit has left.
+        /// Departure of the last bit.
         end: u64,
         /// T(p, a).
         transmission: u64,
     },
-    /// Two packets are on a link at once.
+    /// Two packets are on a link at the same time.
     Overlap {
-        /// The node.
+        /// Node name.
         node: String,
-        /// The packet that is scheduled first.
+        /// Name of the packet sent first.
         first: String,
-        /// When it has left.
+        /// End of its transmission.
         end: u64,
-        /// The other one.
+        /// Name of the other packet.
         second: String,
-        /// When that one is scheduled.
+        /// Start of the other packet's transmission.
         start: u64,
     },
 }
@@ -104,7 +105,8 @@ impl fmt::Display for NotViable {
 impl core::error::Error for NotViable {}
 
 impl Schedule {
-    /// The schedule with these o(p, a), for each packet and hop: arrivals and ends follow. Hops without a time are left out.
+    /// Builds a schedule from o(p, a) of each packet and hop: arrivals and ends are derived. Hops
+    /// without a time are left out.
     pub fn from_starts(network: &Network, starts: &[Vec<u64>]) -> Self {
         let of_packet = |(packet, starts): (usize, &Vec<u64>)| {
             let about = &network.packets()[packet];
@@ -120,8 +122,9 @@ impl Schedule {
         Self(starts.iter().enumerate().take(network.packets().len()).map(of_packet).collect())
     }
 
-    /// Whether some collection of non-preemptive schedulers produces it: each packet comes to a node when it follows from the hop before, is scheduled
-    /// once its last bit is there and sent in one piece, and no two packets are on a link at once. A node may idle while packets wait.
+    /// Tests if some collection of non-preemptive schedulers produces the schedule: each arrival
+    /// matches the previous hop, each packet is sent in one piece after its last bit has arrived,
+    /// and no two packets are on a link at the same time. A node may idle while packets wait.
     ///
     /// # Errors
     /// The first violation, by packets and hops, then by nodes.
@@ -175,7 +178,7 @@ impl Schedule {
         Ok(())
     }
 
-    /// Packets at a node with their stays, in the order of their first bits.
+    /// Packets at a node with their stays, ordered by departure of the first bit.
     pub(super) fn at_node(&self, network: &Network, node: usize) -> Vec<(usize, Stay)> {
         let of_packet = |(packet, stays): (usize, &Vec<Stay>)| {
             let hop = network.packets()[packet].path.iter().position(|hop| hop.node == node)?;
@@ -186,11 +189,12 @@ impl Schedule {
         stays
     }
 
-    /// Whether a node idles while a packet waits there.
+    /// True if a node idles while a packet waits there.
     pub fn idles(&self, network: &Network) -> bool {
         let at_node = |node: usize| {
             let stays = self.at_node(network, node);
-            // From a packet's arrival to its start the link has to be taken by others, one after another.
+            // From a packet's arrival to its start, other packets must occupy the link without a
+            // gap.
             stays.iter().any(|(_, waiting)| {
                 let taken_until = |now: u64, (_, other): &(usize, Stay)| if other.start <= now { now.max(other.end) } else { now };
                 stays.iter().take_while(|(_, other)| other.start < waiting.start).fold(waiting.arrival, taken_until) < waiting.start
@@ -199,38 +203,38 @@ impl Schedule {
         (0..network.nodes().len()).any(at_node)
     }
 
-    /// o(p): when a packet's last bit exits the network.
+    /// o(p): exit of a packet's last bit from the network.
     ///
     /// # Panics
-    /// The schedule has no stay of that packet.
+    /// The schedule has no stay of the packet.
     pub fn exit(&self, packet: usize) -> u64 {
         self.0[packet].last().expect("a packet passes a node").end
     }
 
-    /// slack(p) = o(p) - i(p) - tmin(p, src(p), dest(p)): what a packet waited in all.
+    /// slack(p) = o(p) - i(p) - tmin(p, src(p), dest(p)): total waiting time of a packet.
     pub fn slack(&self, network: &Network, packet: usize) -> i64 {
         self.exit(packet) as i64 - network.packets()[packet].input as i64 - network.least_time(packet, 0) as i64
     }
 
-    /// How long a packet waited at a hop, interruptions included.
+    /// Waiting time of a packet at a hop, including interruptions.
     pub fn waited(&self, network: &Network, packet: usize, hop: usize) -> u64 {
         let Stay { arrival, end, .. } = self.0[packet][hop];
         end - arrival - network.transmission(packet, hop)
     }
 
-    /// Packets that leave later than in the original, and by how much.
+    /// Packets that leave later than in the original, with the difference.
     pub fn overdue(&self, original: &Self) -> Vec<(usize, u64)> {
         let late = |packet: usize| self.exit(packet).checked_sub(original.exit(packet)).filter(|by| *by > 0).map(|by| (packet, by));
         (0..self.0.len()).filter_map(late).collect()
     }
 
-    /// Packets and hops at which they arrive later than in the original.
+    /// Pairs of packet and hop with a later arrival than in the original.
     pub fn late_arrivals(&self, original: &Self) -> Vec<(usize, usize)> {
         let is_late = |&(packet, hop): &(usize, usize)| self.0[packet][hop].arrival > original.0[packet][hop].arrival;
         self.hops().filter(is_late).collect()
     }
 
-    /// All packets and hops.
+    /// All pairs of packet and hop.
     pub(super) fn hops(&self) -> impl Iterator<Item = (usize, usize)> {
         self.0.iter().enumerate().flat_map(|(packet, stays)| (0..stays.len()).map(move |hop| (packet, hop)))
     }

@@ -1,9 +1,13 @@
-//! Exhaustive search of small networks for the smallest counterexample: by packets, then nodes, then time, then propagation delays, then hops.
+//! Exhaustive search of small networks for the smallest counterexample: by packets, then nodes,
+//! then time, then propagation delays, then hops.
 //!
-//! All packets take one unit at each node, and all times are whole units. Preemption makes no difference there: a packet on a link has left before
-//! another can come. What is examined is a *load*: input time, exit time o(p) and path of each packet, the very things that a black-box header may know.
-//! Cases that differ in names of nodes alone are examined once, as far as the order of paths tells nodes apart. Packets that share no node with others are
-//! left out, since a smaller load has the same failure. A load counts if it is viable. Congestion points of a replay are those of one in which ties go to who came first.
+//! All packets take one unit of time at each node, and all times are whole units. Preemption makes
+//! no difference then: a packet on a link has left before another can arrive. The search examines
+//! *loads*: input time, exit time o(p) and path of each packet, exactly the content of a black-box
+//! header. Loads that differ only in names of nodes are examined once, as far as the order of paths
+//! distinguishes nodes. Packets without a shared node are left out, since a smaller load has the
+//! same failure. A load counts if it is viable. Congestion points of a replay are counted with
+//! first come, first served for ties.
 
 mod load;
 mod pairs;
@@ -12,24 +16,26 @@ mod slots;
 use super::{Invalid, Network, Reading, Replayer, Rule, Schedule, priorities};
 use load::{Cell, Load};
 
-/// Most packets of which all priorities are tried.
+/// Maximum number of packets for a search over all priorities.
 const MOST_RANKED: usize = 4;
-/// More than any arrival and any rank.
+/// Larger than any arrival and any rank.
 const TIE: i32 = 256;
 
-/// What is searched for.
+/// Question of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
-    /// A viable schedule that least slack time first does not replay, however ties are broken.
+    /// A viable schedule not replayed by least slack time first under any tie-breaking.
     Lstf,
-    /// One that it does not replay with ties for who came first, and at one instant for who stands first.
+    /// A viable schedule not replayed by least slack time first, with ties by arrival, then by
+    /// position in the load.
     LstfFirstCome,
-    /// One that priorities by o(p) do not replay, however ties are broken.
+    /// A viable schedule not replayed by priorities o(p) under any tie-breaking.
     ByExit,
-    /// One that no priorities replay, if they are the same at each node.
+    /// A viable schedule not replayed by any priorities that are the same at each node.
     AnyPriorities,
-    /// Two viable schedules in which the same two packets, of like input time, exit time and path, are alone at their first node, and of which one demands
-    /// that the first packet goes first, the other that the second does.
+    /// Two viable schedules. In both, the same two packets (same input time, exit time and path)
+    /// are alone at their first node; one schedule requires the first packet to go first, the other
+    /// the second.
     NoScheduler,
 }
 
@@ -43,52 +49,52 @@ impl Question {
         ("no scheduler", Self::NoScheduler),
     ];
 
-    /// The question of a name.
+    /// Finds a question by name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, question)| question)
     }
 }
 
-/// How far to search among loads of so many packets.
+/// Limits of the search among loads with this number of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Packets, 1 to 6; 1 to 4 for [`Question::AnyPriorities`].
+    /// Number of packets, 1 to 6; 1 to 4 for [`Question::AnyPriorities`].
     pub packets: usize,
-    /// The most nodes, 1 to 6.
+    /// Maximum number of nodes, 1 to 6.
     pub nodes: usize,
-    /// The latest exit, 1 to 15.
+    /// Latest exit time, 1 to 15.
     pub exit: u64,
-    /// The longest propagation delay of a link, 0 to 4.
+    /// Maximum propagation delay of a link, 0 to 4.
     pub delay: u64,
 }
 
 /// A search.
 #[derive(Debug, Clone)]
 pub struct Search {
-    /// For what.
+    /// The question.
     pub question: Question,
-    /// The most congestion points that a packet may have.
+    /// Maximum number of congestion points of a packet.
     pub at_most: usize,
-    /// What counts as one.
+    /// Definition of a congestion point.
     pub reading: Reading,
-    /// Whether a node may idle in the original while packets wait.
+    /// True if nodes may idle in the original while packets wait.
     pub may_idle: bool,
-    /// How far, in the order in which to search.
+    /// Limits, in order of search.
     pub bounds: Vec<Bounds>,
 }
 
-/// What was examined of one size.
+/// Coverage of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Covered {
-    /// Packets.
+    /// Number of packets.
     pub packets: usize,
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: usize,
-    /// The last exit.
+    /// Latest exit time.
     pub exit: u64,
-    /// Loads.
+    /// Number of loads.
     pub loads: u64,
-    /// Loads that fail, or that demand an order, viable or not.
+    /// Number of loads, viable or not, that fail or require an order.
     pub failing: u64,
 }
 
@@ -97,24 +103,24 @@ pub struct Covered {
 pub struct Found {
     /// Networks with their original schedules.
     pub cases: Vec<(Network, Schedule)>,
-    /// Its size.
+    /// Size of the counterexample.
     pub size: Covered,
 }
 
-/// What a search came to.
+/// Result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// The smallest counterexample within the bounds, if there is one.
+    /// The smallest counterexample within the limits, if there is one.
     pub found: Option<Found>,
-    /// What was examined, in order. The last one ends at what was found.
+    /// Sizes examined, in order. The last one ends at the counterexample.
     pub covered: Vec<Covered>,
 }
 
 impl Search {
-    /// Runs it.
+    /// Runs the search.
     ///
     /// # Errors
-    /// Bounds outside their ranges, or a reading that does not fit the question.
+    /// Limits out of range, or a reading that does not fit the question.
     pub fn run(&self) -> Result<Outcome, Invalid> {
         self.check()?;
         let ranks: Vec<_> = (0..=load::MOST).map(|packets| if self.asks_for(packets) { ranks(packets) } else { Vec::new() }).collect();
@@ -159,7 +165,7 @@ impl Search {
         Ok(())
     }
 
-    /// Whether all priorities of so many packets are needed.
+    /// True if all priorities of `packets` packets are needed.
     fn asks_for(&self, packets: usize) -> bool {
         self.question == Question::AnyPriorities && self.bounds.iter().any(|bounds| bounds.packets == packets)
     }
@@ -190,7 +196,7 @@ impl Search {
         pairs.found()?.iter().map(case).collect()
     }
 
-    /// A bound on congestion points that needs no run.
+    /// A bound on congestion points without a run.
     fn may_be_within(&self, load: &Load) -> bool {
         self.reading != Reading::CanWait || load.most_shared() <= self.at_most
     }
@@ -207,7 +213,8 @@ impl Search {
         }
     }
 
-    /// A viable schedule within the limit on congestion points; one in which no node idles while packets wait, if there is one.
+    /// A viable schedule within the limit on congestion points; preferably one without a node that
+    /// idles while packets wait.
     fn original(&self, load: &Load) -> Option<Schedule> {
         let network = load.network();
         let (mut idling, mut busy) = (None, None);
@@ -237,17 +244,18 @@ impl Search {
     }
 }
 
-/// Smaller keys first, of equals who came first.
+/// Key with first come, first served for ties.
 fn first_come(key: impl Fn(usize, usize) -> i32) -> impl Fn(usize, usize, u8) -> i32 {
     move |packet, hop, arrival| key(packet, hop) * TIE + i32::from(arrival)
 }
 
-/// However ties are broken; first come first served is tried first.
+/// True if every tie-breaking fails; first come, first served is tried first.
 fn fails_by(load: &Load, key: impl Fn(usize, usize) -> i32) -> bool {
     !slots::is_on_time(load, first_come(&key)) && !slots::is_on_time_with_some_ties(load, |packet, hop, _| key(packet, hop))
 }
 
-/// All ways to rank packets: priorities, of which some may be equal, and a fixed order for those of equal priority that come at one instant.
+/// All rankings of packets: priorities, possibly equal, and a strict order for packets of equal
+/// priority that arrive at the same instant.
 fn ranks(packets: usize) -> Vec<Vec<(i32, i32)>> {
     let (priorities, ties) = (priorities(packets), priorities(packets));
     let strict: Vec<_> = ties.iter().filter(|ties| ties.iter().max().is_none_or(|most| *most + 1 == packets as i64)).collect();

@@ -1,11 +1,12 @@
-//! Tables of schedules in the notation of the paper: `a(0, 0), x(0, 1)`, packet(arrival, scheduling), a row a node.
+//! Tables of schedules in the paper's notation: `a(0, 0), x(0, 1)`, packet(arrival, scheduling), a
+//! row per node.
 
 use super::{Hop, Invalid, Network, Node, Schedule, Stay};
 
-/// Reads a path: names of nodes, `+2` before one for a link with a propagation delay of 2.
+/// Reads a path: names of nodes, with `+2` before a node for a link with a propagation delay of 2.
 ///
 /// # Errors
-/// A name that is not known, or a delay that is no number.
+/// An unknown name, or a delay that is not a number.
 pub(super) fn path(nodes: &[Node], text: &str) -> Result<Vec<Hop>, Invalid> {
     let (mut path, mut propagation) = (Vec::new(), 0);
     for word in text.split_whitespace() {
@@ -21,20 +22,23 @@ pub(super) fn path(nodes: &[Node], text: &str) -> Result<Vec<Hop>, Invalid> {
 }
 
 impl Hop {
-    /// Reads a path: names of nodes, `+2` before one for a link with a propagation delay of 2.
+    /// Reads a path: names of nodes, with `+2` before a node for a link with a propagation delay of
+    /// 2.
     ///
     /// # Errors
-    /// A name that is not known, or a delay that is no number.
+    /// An unknown name, or a delay that is not a number.
     pub fn path(nodes: &[Node], text: &str) -> Result<Vec<Self>, Invalid> {
         path(nodes, text)
     }
 }
 
 impl Schedule {
-    /// Reads rows of node and `packet(arrival, scheduling)`, separated by commas. What they say need not be viable.
+    /// Reads rows of node and `packet(arrival, scheduling)`, separated by commas. The schedule need
+    /// not be viable.
     ///
     /// # Errors
-    /// The row, and what in it cannot be read: an unknown name, a packet that does not pass the node or stands there twice, one that is missing.
+    /// The row and its fault: an unknown name, a packet that does not pass the node, a packet
+    /// listed twice or missing.
     pub fn read<'a>(network: &Network, rows: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, Invalid> {
         let mut stays: Vec<Vec<Option<Stay>>> = network.packets().iter().map(|packet| vec![None; packet.path.len()]).collect();
         for (name, row) in rows {
@@ -61,7 +65,8 @@ impl Schedule {
         Ok(Self(stays.into_iter().enumerate().map(complete).collect::<Result<_, _>>()?))
     }
 
-    /// Rows as [`Self::read`] takes them, without nodes that no packet passes; `a(0, 1 to 5)` for a packet that was interrupted.
+    /// Rows as read by [`Self::read`], without unused nodes; `a(0, 1 to 5)` for an interrupted
+    /// packet.
     pub fn rows(&self, network: &Network) -> Vec<(String, String)> {
         let row = |node: usize| {
             let entry = |(packet, stay): &(usize, Stay)| {
@@ -77,7 +82,7 @@ impl Schedule {
         (0..network.nodes().len()).map(row).filter(|(_, entries)| !entries.is_empty()).collect()
     }
 
-    /// The network and a schedule of it, a line each, to be checked by hand.
+    /// The network and a schedule, a line each, to check by hand.
     pub fn lines(&self, network: &Network) -> Vec<String> {
         let name = |node: usize| network.nodes()[node].name.as_str();
         let nodes: Vec<String> = network.nodes().iter().map(|node| format!("{} T={}", node.name, node.transmission)).collect();
@@ -96,7 +101,7 @@ impl Schedule {
         lines
     }
 
-    /// Lines of a replay of `original`: rows, and who is overdue.
+    /// Lines of a replay of `original`: rows, and the overdue packets.
     pub fn replay_lines(&self, network: &Network, original: &Self, rule: &str) -> Vec<String> {
         let mut lines = vec![format!("replay by {rule}:")];
         lines.extend(self.rows(network).into_iter().map(|(node, row)| format!("  {node}: {row}")));
@@ -107,7 +112,7 @@ impl Schedule {
     }
 }
 
-/// `a(0, 1)`: a packet, its arrival and its start.
+/// Reads `a(0, 1)`: a packet, its arrival and its start.
 fn read_entry(network: &Network, entry: &str) -> Result<(usize, (u64, u64)), String> {
     let parts =
         entry.strip_suffix(')').and_then(|entry| entry.split_once('(')).and_then(|(name, times)| Some((name, times.split_once(',')?)));

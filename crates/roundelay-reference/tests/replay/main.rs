@@ -1,4 +1,5 @@
-//! The model of "Universal Packet Scheduling": what it records and refuses, its theorems over random schedules, and exhaustive searches.
+//! The model of "Universal Packet Scheduling": recording and refusals, theorems over random
+//! schedules, and exhaustive searches.
 
 mod random;
 mod small;

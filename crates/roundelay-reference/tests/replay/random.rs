@@ -1,4 +1,5 @@
-//! The theorems of sections 2.2 and A.2 to A.7 over random viable schedules, idling ones included; each with a rule that breaks it.
+//! The theorems of sections 2.2 and A.2 to A.7 over random viable schedules, including idling ones;
+//! each with a rule that breaks it.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -8,7 +9,7 @@ use roundelay_reference::replay::{
 
 const SCHEDULES: u64 = 4_000;
 
-/// Networks with random schedules: so many nodes at most that a packet may share with others.
+/// Networks with random schedules; a packet shares at most `passes` nodes with others.
 fn worlds(passes: usize) -> impl Iterator<Item = (u64, Network, Schedule)> {
     drawn(RandomNetwork { nodes: passes + 1, passes, packets: 10, transmission: 4, len: 3, propagation: 3 }, SCHEDULES)
 }
@@ -24,7 +25,8 @@ fn drawn(limits: RandomNetwork, schedules: u64) -> impl Iterator<Item = (u64, Ne
     })
 }
 
-/// Packets that a rule makes overdue, over schedules in which no packet has more than `at_most` congestion points, and how many schedules these are.
+/// Number of packets made overdue by a rule, over schedules with at most `at_most` congestion
+/// points per packet, and number of these schedules.
 fn overdue(passes: usize, at_most: usize, reading: Reading, rule: &Rule, preempts: bool) -> (usize, usize) {
     let (mut packets, mut schedules) = (0, 0);
     for (_, network, original) in worlds(passes) {
@@ -55,7 +57,8 @@ fn omniscient_headers_replay_every_schedule() {
     assert!(overdue(3, anywhere, Reading::CanWait, &Rule::Omniscient, false).0 > 0, "nor without preemption");
 }
 
-/// Key result 1 with the priority of A.6, which has to know where the congestion point is; o(p) alone is not enough.
+/// Key result 1 with the priority of A.6, which needs the position of the congestion point; o(p)
+/// alone is not enough.
 #[test]
 fn priorities_replay_one_congestion_point_and_not_two() {
     assert_eq!(of_rule(2, 1, &Rule::ByExitFromCongestion), 0);
@@ -64,8 +67,8 @@ fn priorities_replay_one_congestion_point_and_not_two() {
     assert!(of_rule(2, 2, &Rule::ByExitFromCongestion) > 0, "two are too many");
 }
 
-/// Key result 1, second half: schedules of up to three packets that no way to give them priorities replays, with or without
-/// preemption, and that LSTF does.
+/// Key result 1, second half: schedules of up to three packets not replayed by any priorities, with
+/// or without preemption, but replayed by LSTF.
 #[test]
 fn some_schedules_of_two_congestion_points_have_no_priorities() {
     let (mut none, mut lstf) = (0, 0);
@@ -84,7 +87,8 @@ fn some_schedules_of_two_congestion_points_have_no_priorities() {
     assert!(none > 0 && lstf == 0, "{none} without priorities, {lstf} that LSTF does not replay");
 }
 
-/// Key result 2: preemptive LSTF, congestion points counted where a packet can wait, or where one waits in either run.
+/// Key result 2: preemptive LSTF, with congestion points where a packet can wait, or where a packet
+/// waits in either run.
 #[test]
 fn lstf_replays_two_congestion_points_and_not_three() {
     for reading in [Reading::CanWait, Reading::AnyInEither] {
@@ -95,7 +99,8 @@ fn lstf_replays_two_congestion_points_and_not_three() {
     }
 }
 
-/// Key result 2 where congestion points are those of the original alone, or those at which the packet itself waits: it fails.
+/// Key result 2 fails if only congestion points of the original count, or only those where the
+/// packet itself waits.
 #[test]
 fn lstf_fails_where_congestion_points_of_the_replay_do_not_count() {
     for reading in [Reading::OwnInOriginal, Reading::AnyInOriginal, Reading::OwnInEither] {
@@ -134,7 +139,7 @@ fn slack_in_the_header_is_that_of_the_equation() {
     assert!(by_exit[1] > 100_000, "{by_exit:?}");
 }
 
-/// Statements about arrivals over replays in which packets are held up before hops at random.
+/// Counts over replays with random extra delays of packets before hops.
 fn held_up(rule: &Rule, preempts: bool) -> Counts {
     let mut counts = Counts::default();
     for (seed, network, original) in worlds(4) {
@@ -147,7 +152,7 @@ fn held_up(rule: &Rule, preempts: bool) -> Counts {
     counts
 }
 
-/// A.2, Theorem 1: who leaves a node late does so because somebody came late.
+/// A.2, Theorem 1: a packet leaves a node late only after a late arrival at the node.
 #[test]
 fn theorem_1_of_omniscient_headers() {
     let counts = held_up(&Rule::Omniscient, true);
@@ -169,7 +174,7 @@ fn undisturbed(passes: usize, rule: &Rule, preempts: bool, is_counted: impl Fn(&
     counts
 }
 
-/// A.2, Theorem 2: nobody comes to any node later than in the original.
+/// A.2, Theorem 2: no packet arrives at any node later than in the original.
 #[test]
 fn theorem_2_of_omniscient_headers() {
     assert_eq!(undisturbed(4, &Rule::Omniscient, true, |_, _, _| true), Counts::default());
@@ -178,7 +183,8 @@ fn theorem_2_of_omniscient_headers() {
     }
 }
 
-/// A.7.2: negative slack at a node means that somebody came there after its o(p, a); and Observation 1.
+/// A.7.2: negative slack at a node implies an arrival there after the packet's o(p, a); and
+/// Observation 1.
 #[test]
 fn necessary_condition_of_lstf() {
     let counts = undisturbed(5, &Rule::Lstf, true, |_, _, _| true);
@@ -189,7 +195,7 @@ fn necessary_condition_of_lstf() {
     }
 }
 
-/// A.7.1: with at most two congestion points nobody comes to one after its o(p, a).
+/// A.7.1: with at most two congestion points no packet arrives at one after its o(p, a).
 #[test]
 fn key_observation_of_lstf() {
     let within = |most| {

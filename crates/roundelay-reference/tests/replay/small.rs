@@ -1,4 +1,4 @@
-//! Exhaustive searches: the smallest counterexamples, found and not drawn, and what was covered.
+//! Exhaustive searches: the smallest counterexamples, and the coverage of the search.
 
 use roundelay_reference::replay::search::{Bounds, Outcome, Question, Search};
 use roundelay_reference::replay::{Hop, Network, Node, Packet, Reading, Replayer, Rule, Schedule, TooMany, each_replay, priorities};
@@ -17,7 +17,7 @@ fn search(question: Question, at_most: usize, reading: Reading, bounds: &[Bounds
 
 type Case = (Network, Schedule);
 
-/// Packets, nodes and last exit of what was found, with its cases.
+/// Packets, nodes and last exit of the counterexample, with its cases.
 fn smallest(outcome: &Outcome) -> ((usize, usize, u64), &[Case]) {
     let found = outcome.found.as_ref().expect("within the bounds");
     ((found.size.packets, found.size.nodes, found.size.exit), &found.cases)
@@ -43,7 +43,8 @@ fn smallest_counterexample_to_lstf() {
     assert_eq!(smallest(&busy).0, (3, 3, 5), "nor does it take an original that idles");
 }
 
-/// Key result 2: none with two congestion points, unless those of the replay, or of the packets besides, are left out.
+/// Key result 2: no counterexample with two congestion points, unless those of the replay, or those
+/// of other packets, are left out.
 #[test]
 fn which_reading_of_congestion_points_lstf_needs() {
     let bounds = [within(2, 4, 6, 0), within(3, 3, 6, 0), within(3, 4, 5, 0)];
@@ -83,7 +84,8 @@ fn smallest_counterexamples_to_priorities() {
     assert!(search(Question::AnyPriorities, 1, Reading::CanWait, &[within(2, 3, 6, 0), within(3, 3, 6, 0)]).found.is_none());
 }
 
-/// Of all replays in which no node idles, those that leave nobody overdue and send `first` at its first node at 0.
+/// Number of replays without idling nodes, without overdue packets, and with `first` sent at its
+/// first node at time 0.
 fn replays_in_time((network, original): &Case, first: usize) -> usize {
     let mut in_time = 0;
     let is_in_time = |replay: &Schedule| replay.0[first][0].start == 0 && replay.overdue(original).is_empty();
@@ -129,7 +131,7 @@ fn four_packets_at_two_congestion_points() {
     assert!(search(Question::NoScheduler, 2, Reading::CanWait, &[within(3, 3, 6, 0), within(3, 4, 5, 0)]).found.is_none());
 }
 
-/// Three packets at one node in all orders, and all of two nodes' orders where they meet twice.
+/// All orders of three packets at one node, or at two nodes in a row, where packets meet only once.
 #[test]
 fn each_replay_is_visited_once() {
     let visited = |nodes: usize| {

@@ -1,4 +1,4 @@
-//! Tables: what is viable, what is read and written, and one replay worked by hand.
+//! Tables: viability, reading and writing, and one replay worked by hand.
 
 use roundelay_reference::replay::{Hop, Network, Node, Packet, Reading, Replayer, Rule, Schedule};
 
@@ -21,7 +21,8 @@ fn network(nodes: &[(&str, u64)], packets: &[(&str, u64, &str)]) -> Result<Netwo
     Network::new(nodes, packets).map_err(|error| error.0)
 }
 
-/// Section A.7.3 and its table, replayed by hand: b first, then c1 before a, and one of a and c2 has to be late.
+/// Section A.7.3 and its table, replayed by hand: b first, then c1 before a; either a or c2 must be
+/// late.
 #[test]
 fn a_replay_worked_by_hand() {
     let (network, original) = figure_10();
@@ -39,7 +40,7 @@ fn a_replay_worked_by_hand() {
     }
 }
 
-/// A unit of length takes 2 units at α0: b interrupts a, which gets the rest of the link afterwards.
+/// A unit of length takes 4 units at α0: b interrupts a; a gets the rest of the link afterwards.
 #[test]
 fn preemption_worked_by_hand() {
     let (network, original) = {

@@ -1,11 +1,11 @@
-//! The same comparison of a capture that is out to break the page and the terminal.
+//! The same comparison with names that attack the page and the terminal.
 
 use roundelay_trace::Comparison;
 
-/// Markup, a terminal's escape sequence, a slot of the template, quotes.
+/// Markup, a terminal escape sequence, a slot of the template, quotes.
 pub(crate) const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \u{1b}[2J{{script}} \"'&";
 
-/// `comparison` with that in every text that comes from a file or a user.
+/// `comparison` with the hostile text in every string from a file or a user.
 pub(crate) fn hostile(mut comparison: Comparison) -> Comparison {
     comparison.capture.name = HOSTILE.to_owned();
     comparison.capture.flow_by = HOSTILE.to_owned();

@@ -1,6 +1,7 @@
-//! Writes the HTML page of a made-up comparison, and prints its table: `cargo run -p roundelay-report --example sample_page -- page.html`.
+//! Writes the HTML page of an invented comparison, and prints its table:
+//! `cargo run -p roundelay-report --example sample_page -- page.html`.
 //!
-//! With `hostile` as a second argument its names are out to break the page.
+//! With `hostile` as a second argument, names attack the page.
 
 use std::env::args_os;
 use std::path::PathBuf;

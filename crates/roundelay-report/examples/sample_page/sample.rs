@@ -1,6 +1,8 @@
-//! A made-up comparison: a home downlink of 10 Mbit/s with downloads, a video, calls and lookups, through sketches of five disciplines.
+//! An invented comparison: a home downlink of 10 Mbit/s with downloads, a video, calls and lookups,
+//! through sketches of five disciplines.
 //!
-//! The sketches know no papers; they only make curves that look as such curves do. The same numbers come out on every run.
+//! The sketches follow no papers; they only produce curves of a typical shape. Every run gives the
+//! same numbers.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -37,9 +39,9 @@ struct Sketch {
     spec: &'static str,
     name: &'static str,
     about: &'static str,
-    /// Queues that take turns.
+    /// Queues served in turn.
     queues: usize,
-    /// Whether queues that were empty go first, and packets that waited too long are dropped.
+    /// Newly active queues go first, and packets with a long wait are dropped.
     active: bool,
     /// Bytes a turn.
     quantum: i64,
@@ -75,7 +77,7 @@ struct Packet {
     at: f64,
 }
 
-/// What became of a packet: when it left, or nothing if it was dropped.
+/// Fate of a packet: departure time, or none for a dropped packet.
 struct Record {
     packet: Packet,
     left: Option<f64>,
@@ -147,7 +149,7 @@ fn packets() -> Vec<Packet> {
     packets
 }
 
-/// The next number of a xorshift generator, from nought to one.
+/// The next number of a xorshift generator, from zero to one.
 fn uniform(state: &mut u64) -> f64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -173,11 +175,11 @@ fn summary(flow: usize, packets: &[Packet]) -> FlowSummary {
     }
 }
 
-/// Queues that take turns in front of a link.
+/// Queues served in turn before a link.
 struct Turns {
     sketch: Sketch,
     queues: BTreeMap<usize, (VecDeque<Packet>, i64)>,
-    /// Queues with something in them, in the order of their turns.
+    /// Backlogged queues, in the order of their turns.
     ring: VecDeque<usize>,
     records: Vec<Record>,
 }
@@ -190,7 +192,7 @@ impl Turns {
         self.append(packet);
     }
 
-    /// One queue refuses; several give up the tail of the longest.
+    /// A single queue drops the arrival; several queues drop from the tail of the longest.
     fn make_room(&mut self, packet: Packet) {
         let mut victim = packet;
         if self.sketch.queues > 1 {

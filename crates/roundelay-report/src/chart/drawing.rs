@@ -1,28 +1,29 @@
-//! Charts drawn as SVG: axes with ticks, a band, curves and marks with their bars, and a legend below.
+//! Draws charts as SVG: axes with ticks, a band, curves and marks with error bars, and a legend
+//! below.
 
 use std::fmt::Write;
 
 use super::scale::Scale;
 use super::{Band, Chart, Curve, Drawn, Point};
 
-/// Width of a chart by itself, and of one beside others.
+/// Width of a single chart, and of a chart beside others.
 const WIDTHS: [f64; 2] = [620.0, 400.0];
-/// Height of a chart, and of a low one.
+/// Height of a normal and of a low chart.
 const HEIGHTS: [f64; 2] = [340.0, 240.0];
-/// Room around the curves: left, right, top, bottom.
+/// Margins of the plot area: left, right, top, bottom.
 const MARGINS: [f64; 4] = [64.0, 16.0, 32.0, 48.0];
 const LEGEND_LINE: f64 = 18.0;
-/// Width of a letter, roughly.
+/// Approximate width of a letter.
 const LETTER: f64 = 6.5;
-/// The same over a long line, where wide and narrow ones even out.
+/// Approximate width of a letter in a long line, where wide and narrow letters average out.
 const LETTER_OF_MANY: f64 = 5.6;
-/// Okabe and Ito's colours, which the colour-blind can tell apart.
+/// Okabe and Ito's colours, distinguishable for colour-blind readers.
 const COLOURS: [&str; 8] = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8a8a8a"];
 const GREEN: &str = COLOURS[3];
 const ORANGE: &str = COLOURS[6];
 const RED: &str = COLOURS[2];
 
-/// Charts beside each other on the scales of all of them, with one legend for what they have in common.
+/// Charts side by side with common scales and one common legend.
 pub(super) fn svg(charts: &[Chart]) -> String {
     let Some(first) = charts.first() else { return String::new() };
     let panel_width = WIDTHS[usize::from(charts.len() > 1)];
@@ -49,7 +50,7 @@ pub(super) fn svg(charts: &[Chart]) -> String {
     text + &legend + "</svg>\n"
 }
 
-/// A chart in its place.
+/// A chart at its position.
 struct Panel<'a> {
     chart: &'a Chart,
     width: f64,
@@ -69,7 +70,7 @@ impl Panel<'_> {
         text
     }
 
-    /// Right and lower ends of the room for curves.
+    /// Right and lower ends of the plot area.
     fn ends(&self) -> [f64; 2] {
         [self.width - MARGINS[1], self.height - MARGINS[3]]
     }
@@ -124,7 +125,8 @@ impl Panel<'_> {
         text
     }
 
-    /// Whether the names of an axis have room below their ticks; numbers stand there otherwise, and the legend explains them.
+    /// Whether the names of an axis fit below their ticks; otherwise ticks have numbers, explained
+    /// in the legend.
     fn names_fit(&self) -> bool {
         let names = &self.chart.x.names;
         let room = (self.ends()[0] - MARGINS[0]) / names.len().max(1) as f64;
@@ -156,7 +158,8 @@ impl Panel<'_> {
         )
     }
 
-    /// The legend below charts that are so wide together, and how high it is: curves, the band, and names that had no room at their ticks.
+    /// The legend below charts of this total width, and its height: curves, the band, and names
+    /// without space at their ticks.
     fn legend(&self, width: f64) -> (String, f64) {
         let (mut at, mut line, mut text) = (MARGINS[0], 0.0, String::new());
         let band = self.chart.band.iter().map(|band| (&band.name, None));
@@ -209,7 +212,7 @@ fn mark(drawn: Drawn, x: f64, y: f64, colour: &str) -> String {
     }
 }
 
-/// What stands before a curve's name in the legend.
+/// The sample before a curve's name in the legend.
 fn sample(curve: &Curve, colour: &str, x: f64, y: f64) -> String {
     if curve.drawn.is_marks() {
         return mark(curve.drawn, x + 9.0, y, colour);

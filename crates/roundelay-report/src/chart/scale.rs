@@ -1,19 +1,19 @@
-//! Scales of charts: where a value lies along an axis, and which values get a tick with its label.
+//! Axis scales: position of a value, and the values with a labelled tick.
 
 use super::{Axis, Scaling};
 
-/// Bytes and flows count in these: 1k is 1024 on an axis that doubles.
+/// Unit of a doubling axis, for bytes and flows: 1k is 1024.
 const KIBI: f64 = 1024.0;
 
-/// Where values of an axis lie.
+/// Maps the values of an axis to positions.
 pub(super) struct Scale {
-    /// Values at both ends; logarithms of them where the axis is logarithmic.
+    /// Values at both ends; for a logarithmic axis, their logarithms.
     from: f64,
     to: f64,
     scaling: Scaling,
-    /// Names at 0, 1, 2.. in the place of numbers.
+    /// Number of names at 0, 1, 2.., in place of numbers.
     names: usize,
-    /// Where both ends lie.
+    /// Positions of both ends.
     ends: [f64; 2],
 }
 
@@ -27,7 +27,7 @@ impl Scale {
         let values = values.filter(|value| axis.has_place_for(*value)).map(|value| if is_logarithmic { value.log10() } else { value });
         let (least, most) = values.fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(value), most.max(value)));
         let (least, most) = if least > most { (0.0, 1.0) } else { (least, most) };
-        // A linear axis starts at zero unless that would hide what it shows.
+        // A linear axis starts at zero, unless zero would compress the curves.
         let least = if !is_logarithmic && least > 0.0 && least < most * 0.6 { 0.0 } else { least };
         let room = ((most - least) * 0.04).max(if most == least { most.abs().max(1.0) * 0.1 } else { 0.0 });
         let from = if least == 0.0 && !is_logarithmic { 0.0 } else { least - room };
@@ -40,7 +40,7 @@ impl Scale {
         self.ends[0] + part * (self.ends[1] - self.ends[0])
     }
 
-    /// Values that get a line: about eight, at most eleven powers of two, and a line for each name.
+    /// Values with a grid line: about eight, at most eleven powers of two, or one for each name.
     pub(super) fn ticks(&self) -> Vec<f64> {
         let is_within = |value: &f64| (self.from..=self.to).contains(&value.log10());
         match self.scaling {
@@ -65,7 +65,7 @@ impl Scale {
         }
     }
 
-    /// A tick's number: no more digits than it needs.
+    /// A tick's label, without superfluous digits.
     pub(super) fn number(&self, value: f64) -> String {
         match self.scaling {
             Scaling::Doubling if value >= KIBI * KIBI => format!("{}m", value / KIBI / KIBI),

@@ -1,4 +1,4 @@
-//! What the script draws from.
+//! Chart data of a comparison for the page's script.
 
 use roundelay_trace::{Comparison, Curves, FlowResult, Outcome};
 use serde::Serialize;
@@ -22,11 +22,11 @@ struct Discipline {
     spec: String,
 }
 
-/// Some of the traffic, under each discipline.
+/// A subset of the traffic, under each discipline.
 #[derive(Serialize)]
 struct View<'a> {
     label: String,
-    /// None if it is not one flow.
+    /// None unless the view is a single flow.
     flow: Option<Flow>,
     results: Vec<Served<'a>>,
 }
@@ -59,7 +59,7 @@ struct Fairness {
     pairs_bound: Option<f64>,
 }
 
-/// The page's data as JSON: of the flows only those that are charted, and no more digits than can be seen.
+/// The page's data as JSON, with charted flows only, and without invisible digits.
 pub(super) fn page(comparison: &Comparison) -> String {
     let page = Page {
         link_rate: comparison.link_rate,
@@ -85,7 +85,7 @@ fn views(comparison: &Comparison) -> Vec<View<'_>> {
     views
 }
 
-/// None if a discipline has no curves for it.
+/// None if a discipline has no curves for the flow.
 fn one_flow(comparison: &Comparison, index: usize) -> Option<View<'_>> {
     let flow = &comparison.flows[index];
     let results: Option<Vec<Served<'_>>> = comparison.disciplines.iter().map(|result| served(&result.flows[index])).collect();
@@ -100,7 +100,7 @@ fn served(result: &FlowResult) -> Option<Served<'_>> {
     Some(Served { outcome: &result.outcome, curves: result.curves.as_ref()?, fairness: Some(fairness) })
 }
 
-/// Cuts all fractions down to the digits that can be seen, and writes whole numbers as such: half the size.
+/// Rounds all fractions to the visible digits and writes whole numbers as integers: half the size.
 pub(super) fn shorten(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(shorten),
@@ -111,7 +111,8 @@ pub(super) fn shorten(value: &mut Value) {
 }
 
 fn short(number: f64) -> Number {
-    // Five digits are plenty, but of a share close to one the tail shows what is missing from one.
+    // Five digits are enough, except for a fraction close to one, with a visible difference from
+    // one.
     let decimals = if (0.9..1.0).contains(&number) { 7 } else { 4 };
     let rounded: f64 = format!("{number:.decimals$e}").parse().unwrap_or(number);
     let whole = rounded.fract() == 0.0 && rounded.abs() < 1e15;

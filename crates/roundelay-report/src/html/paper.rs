@@ -1,4 +1,4 @@
-//! One item of a paper as a page that needs nothing else: its text, and charts to point at.
+//! Page for one item of a paper, self-contained: its text, and interactive charts.
 
 use pulldown_cmark::{Options, Parser, html::push_html};
 use serde::Serialize;
@@ -10,20 +10,20 @@ const TEMPLATE: &str = include_str!("../../assets/paper.html");
 pub(super) const STYLE: &str = include_str!("../../assets/paper.css");
 pub(super) const SCRIPT: &str = include_str!("../../assets/paper.js");
 
-/// What a page of one item holds.
+/// Content of a page for one item.
 #[derive(Debug, Clone, Copy)]
 pub struct ItemPage<'a> {
     /// `QFQ, Table 2`.
     pub title: &'a str,
-    /// Verdicts and what decided them, in Markdown. Raw HTML in it stays as it is.
+    /// Verdicts and their reasons, in Markdown. Raw HTML stays unchanged.
     pub markdown: &'a str,
-    /// What there is to draw.
+    /// The charts.
     pub charts: &'a [Chart],
-    /// Of Roundelay.
+    /// Version of Roundelay.
     pub version: &'a str,
 }
 
-/// A chart as the script takes it: all curves over the same x, null where one has no point.
+/// A chart in the script's format: all curves over the same x, null for missing points.
 #[derive(Serialize)]
 struct ChartData<'a> {
     title: &'a str,
@@ -63,7 +63,7 @@ impl<'a> ChartData<'a> {
     }
 }
 
-/// The page: it loads nothing, and its content security policy forbids it to.
+/// The page: nothing is loaded, and the content security policy forbids loading.
 pub fn item_html(page: &ItemPage<'_>) -> String {
     let data: Vec<_> = page.charts.iter().map(ChartData::of).collect();
     let data = serde_json::to_string(&data).unwrap_or_else(|_| "[]".to_owned());
@@ -78,7 +78,7 @@ pub fn item_html(page: &ItemPage<'_>) -> String {
     Frame { version, title, name: title, main, footer: "", data: &data, style: STYLE, script: SCRIPT }.html()
 }
 
-/// A place for each chart; without JavaScript its drawing.
+/// A container for each chart, with the SVG drawing for readers without JavaScript.
 fn figures(charts: &[Chart]) -> String {
     let figure = |(number, chart): (usize, &Chart)| {
         format!(

@@ -1,4 +1,4 @@
-//! A simulation as one page that needs nothing else.
+//! HTML page of a simulation, self-contained.
 
 mod data;
 mod fairness;
@@ -16,20 +16,21 @@ const TEMPLATE: &str = include_str!("../../assets/simulation.html");
 pub(super) const STYLE: &str = include_str!("../../assets/simulation.css");
 pub(super) const SCRIPT: &str = include_str!("../../assets/simulation.js");
 
-/// What is on the page.
+/// Content of the page.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
-    /// What came of the scenario.
+    /// The simulation's results.
     pub simulated: &'a Simulated,
-    /// The first replica over time.
+    /// Curves over time of the first replica.
     pub curves: &'a Curves,
-    /// The scenario's file.
+    /// Text of the scenario's file.
     pub scenario: &'a str,
-    /// Where the figures come from, by name: see [`provenance`](crate::provenance).
+    /// Origin of the figures, by name: see [`provenance`](crate::provenance).
     pub provenance: &'a [(String, String)],
 }
 
-/// The simulation as one HTML page, complete in itself: it loads nothing, and its content security policy forbids it to.
+/// The simulation as one self-contained HTML page: nothing is loaded, and the content security
+/// policy forbids loading.
 pub fn simulation_html(page: &Page<'_>) -> String {
     let simulated = page.simulated;
     let name = &simulated.name;
@@ -90,7 +91,7 @@ const fn intervals(simulated: &Simulated) -> &'static str {
     }
 }
 
-/// Curves are not averaged.
+/// Names the replica of the curves, since curves are not averaged.
 fn of_first(simulated: &Simulated, what: &str) -> String {
     match &simulated.replicas[..] {
         [first, _, ..] => format!("{what} of the first replica, seed {}.", first.seed),
@@ -114,7 +115,7 @@ fn facts(simulated: &Simulated) -> String {
     lines.join("\n")
 }
 
-/// A drawing of completion times, where there are any.
+/// A chart of completion times, if there are any.
 fn completion(curves: &Curves) -> String {
     if curves.groups.iter().all(|group| group.completion.is_empty()) {
         return String::new();
@@ -129,7 +130,7 @@ fn provenance(entries: &[(String, String)]) -> String {
     entries.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Text with its lines and tabs.
+/// Escapes text and keeps its lines and tabs.
 fn escape_lines(text: &str) -> String {
     text.lines().map(|line| escape(&line.replace('\t', "    "))).collect::<Vec<_>>().join("\n")
 }

@@ -1,4 +1,4 @@
-//! The table of disciplines.
+//! HTML table of disciplines.
 
 use roundelay_trace::{Comparison, Delay, DisciplineResult};
 
@@ -6,7 +6,7 @@ use super::escape;
 use crate::table::reasons;
 use crate::units::{bytes, count, percent, rate, seconds, significant};
 
-/// A text and the number to sort it by; none goes last.
+/// A text and its sort key; cells without a key go last.
 struct Cell {
     text: String,
     sort: Option<f64>,
@@ -15,7 +15,7 @@ struct Cell {
     below: String,
 }
 
-/// A column: its heading, what the heading means, and its cells.
+/// A column: heading, explanation, cells.
 struct Column {
     head: &'static str,
     about: &'static str,
@@ -25,7 +25,7 @@ struct Column {
 const COLUMNS: [Column; 12] = [
     Column {
         head: "Sent",
-        about: "Bytes sent over the time from the first arrival to the last departure",
+        about: "Bits sent over the time from the first arrival to the last departure",
         cell: |result| cell(rate(result.total.throughput), result.total.throughput),
     },
     Column {
@@ -66,14 +66,14 @@ const COLUMNS: [Column; 12] = [
     },
 ];
 
-/// Stands behind the loss where something is reordered.
+/// Inserted after the loss if any discipline reorders packets.
 const REORDERED: Column = Column {
     head: "Reordered",
     about: "Packets that left after a later one of their flow",
     cell: |result| cell(count(result.total.reordered), result.total.reordered as f64),
 };
 
-/// The columns for these results, and how many of them tell what was sent.
+/// The columns for these results, and the number of columns on sent packets.
 fn columns(comparison: &Comparison) -> (Vec<Column>, usize) {
     let mut columns = Vec::from(COLUMNS);
     let sent = columns.iter().position(|column| column.head == "p50").unwrap_or(0);
@@ -84,7 +84,7 @@ fn columns(comparison: &Comparison) -> (Vec<Column>, usize) {
     (columns, sent + 1)
 }
 
-/// The table of disciplines, in the order asked for, with the best one marked.
+/// The table of disciplines, in the order of the options, with the best one marked.
 pub(super) fn table(comparison: &Comparison) -> String {
     let weights = comparison.flows.iter().any(|flow| flow.weight != comparison.flows[0].weight);
     let unaware = |result: &DisciplineResult| if weights && !result.weighted { " Ignores weights." } else { "" };

@@ -1,4 +1,4 @@
-//! Columns of plain values into a Parquet file: the little of the format that is needed here.
+//! Parquet column writer: plain values, and only the parts of the format needed here.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,8 @@ use parquet::schema::types::ColumnPath;
 use crate::ReportError;
 use crate::file::PartialFile;
 
-/// Rows in a group, except in the last: some megabytes of memory, and enough for a reader to skip by.
+/// Rows per group, except in the last: a few megabytes of memory, and large enough for readers to
+/// skip groups.
 pub(super) const GROUP_ROWS: usize = 128 * 1024;
 
 /// A named column.
@@ -26,13 +27,14 @@ pub(super) struct Column {
     pub(super) values: Values,
 }
 
-/// The values of a column, of one of the types that occur here.
+/// The values of a column, in one of the types used here.
 #[derive(Debug)]
 pub(super) enum Values {
-    /// Instants, which grow: stored as differences. Nanoseconds or picoseconds, as the column's name says.
+    /// Ascending instants, stored as differences. Nanoseconds or picoseconds, according to the
+    /// column's name.
     Times(Vec<i64>),
     OptionalTimes(Vec<Option<i64>>),
-    /// Unsigned, in the bits of the signed type that Parquet has.
+    /// Unsigned, stored in the bits of Parquet's signed type.
     Small(Vec<u32>),
     Counts(Vec<u64>),
     OptionalCounts(Vec<Option<u64>>),
@@ -94,7 +96,7 @@ fn write_optional<T: DataType>(group: &mut Group<'_>, values: &[Option<T::T>]) -
     write::<T>(group, &values, Some(&present))
 }
 
-/// A Parquet file that takes its name once it is whole.
+/// A Parquet file that gets its name when complete.
 pub(super) struct ColumnFile {
     writer: SerializedFileWriter<std::fs::File>,
     file: PartialFile,
@@ -102,7 +104,7 @@ pub(super) struct ColumnFile {
 }
 
 impl ColumnFile {
-    /// Starts a file with columns such as `columns`, whose values are not looked at.
+    /// Starts a file with the schema of `columns`; values are ignored.
     pub(super) fn create(path: &Path, columns: &[Column], metadata: &[(String, String)]) -> Result<Self, ReportError> {
         let file = PartialFile::create(path)?;
         let handle = file.handle().map_err(ReportError::file("create", path))?;
@@ -126,7 +128,7 @@ impl ColumnFile {
         Ok(())
     }
 
-    /// Writes the footer and gives the file its name.
+    /// Writes the footer and renames the file to its final name.
     pub(super) fn finish(self) -> Result<(), ReportError> {
         let Self { mut writer, file, path } = self;
         writer.finish().map_err(failure(&path))?;
@@ -151,7 +153,8 @@ fn properties(columns: &[Column], metadata: &[(String, String)]) -> WriterProper
     properties.build()
 }
 
-/// An error that names the file: the operating system's, where it was the cause, else the encoder's.
+/// An error with the file's name: the operating system's error if there is one, otherwise the
+/// encoder's.
 fn failure(path: &Path) -> impl FnOnce(ParquetError) -> ReportError {
     move |error| match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {

@@ -1,4 +1,4 @@
-//! One row a discipline and flow, with all figures.
+//! Parquet file of flows: one row per discipline and flow, with all figures.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use roundelay_trace::{Comparison, Delay, DisciplineResult, FlowResult, FlowSumma
 use super::column::{Column, ColumnFile, Values};
 use crate::ReportError;
 
-/// Writes one row for each discipline and flow, with the names and units of [`Comparison`] (seconds, bytes, bits per second), and `metadata`
-/// such as [`provenance`](crate::provenance) gives.
+/// Writes one row per discipline and flow, with the names and units of [`Comparison`] (seconds,
+/// bytes, bits per second), and `metadata`, for example from [`provenance`](crate::provenance).
 ///
 /// # Errors
 ///
-/// What the operating system said, with the file's name.
+/// The operating system's error, with the file's name.
 pub fn write_flows(path: &Path, comparison: &Comparison, metadata: &[(String, String)]) -> Result<(), ReportError> {
     let mut file = ColumnFile::create(path, &columns(&[]), metadata)?;
     for discipline in &comparison.disciplines {
@@ -26,7 +26,7 @@ pub fn write_flows(path: &Path, comparison: &Comparison, metadata: &[(String, St
     file.finish()
 }
 
-/// What a row is made of.
+/// Source of one row.
 struct Row<'a> {
     discipline: &'a DisciplineResult,
     index: usize,

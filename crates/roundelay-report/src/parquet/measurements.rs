@@ -1,4 +1,4 @@
-//! One row a measured number, as experiments give them.
+//! Parquet file of measurements: one row per number measured by an experiment.
 
 use std::path::Path;
 
@@ -7,26 +7,27 @@ use parquet::data_type::ByteArray;
 use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
 use crate::ReportError;
 
-/// A number that an experiment measured.
+/// A number measured by an experiment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measurement<'a> {
-    /// Which choice of open parameters; empty for the plan as it stands.
+    /// Choice of open parameters; empty for the unmodified plan.
     pub variation: &'a str,
     /// The figure, as `RUN: FIGURE`.
     pub figure: &'a str,
-    /// Where on a curve.
+    /// Position on a curve.
     pub x: Option<f64>,
-    /// With which seed.
+    /// Seed of the run.
     pub seed: u64,
     /// The number.
     pub value: f64,
 }
 
-/// Writes a row a measurement, and `metadata` such as [`provenance`](crate::provenance) gives.
+/// Writes one row per measurement, and `metadata`, for example from
+/// [`provenance`](crate::provenance).
 ///
 /// # Errors
 ///
-/// What the operating system said, with the file's name.
+/// The operating system's error, with the file's name.
 pub fn write_measurements(path: &Path, rows: &[Measurement<'_>], metadata: &[(String, String)]) -> Result<(), ReportError> {
     let mut file = ColumnFile::create(path, &columns(&[]), metadata)?;
     rows.chunks(GROUP_ROWS).try_for_each(|rows| file.write(&columns(rows)))?;

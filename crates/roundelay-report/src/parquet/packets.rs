@@ -1,4 +1,4 @@
-//! One row a packet, written as they come.
+//! Parquet file of packets: one row per packet, written during the run.
 
 use std::path::Path;
 
@@ -7,26 +7,26 @@ use parquet::data_type::ByteArray;
 use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
 use crate::ReportError;
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fate {
-    /// It was transmitted.
+    /// The packet was transmitted.
     Sent,
-    /// The buffer was full when it arrived.
+    /// Tail drop: the buffer was full on arrival.
     Full,
-    /// The buffer was full when another arrived, and this one gave way.
+    /// Push-out: dropped in favour of a later arrival when the buffer was full.
     PushedOut,
-    /// Active queue management dropped it.
+    /// Dropped by active queue management.
     Early,
-    /// The discipline would not take it.
+    /// Refused by the discipline.
     Refused,
 }
 
 impl Fate {
-    /// All of them, in the order of their declaration.
+    /// All variants, in the order of their declaration.
     pub const ALL: [Self; 5] = [Self::Sent, Self::Full, Self::PushedOut, Self::Early, Self::Refused];
 
-    /// As it is written in the column `fate`.
+    /// The value in the column `fate`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sent => "sent",
@@ -38,26 +38,27 @@ impl Fate {
     }
 }
 
-/// What became of one packet, and when. Times are in nanoseconds since the Unix epoch.
+/// Fate and times of one packet. Times are in nanoseconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketRow {
-    /// When it came to the port.
+    /// Arrival at the port.
     pub arrival_ns: i64,
     /// Index into the flows of the comparison.
     pub flow: u32,
     /// Bytes on the wire.
     pub len: u32,
-    /// What became of it.
+    /// Fate of the packet.
     pub fate: Fate,
-    /// When its transmission started; none if it was dropped.
+    /// Start of the transmission; none for a dropped packet.
     pub start_ns: Option<i64>,
-    /// When its transmission ended; none if it was dropped.
+    /// End of the transmission; none for a dropped packet.
     pub end_ns: Option<i64>,
-    /// Whether it was marked with ECN's CE.
+    /// Marked with ECN's CE.
     pub marked: bool,
 }
 
-/// A Parquet file of packets, in the making: it takes its name in [`PacketFile::finish`], and vanishes if it never comes to that.
+/// A Parquet file of packets under construction: [`PacketFile::finish`] renames the file to its
+/// final name; without `finish` the file is removed.
 #[derive(Debug)]
 pub struct PacketFile {
     file: ColumnFile,
@@ -65,30 +66,31 @@ pub struct PacketFile {
 }
 
 impl PacketFile {
-    /// Starts a file, with `metadata` such as [`provenance`](crate::provenance) gives for its footer.
+    /// Starts a file, with `metadata` for its footer, for example from
+    /// [`provenance`](crate::provenance).
     ///
     /// # Errors
     ///
-    /// What the operating system said, with the file's name.
+    /// The operating system's error, with the file's name.
     pub fn create(path: &Path, metadata: &[(String, String)]) -> Result<Self, ReportError> {
         Ok(Self { file: ColumnFile::create(path, &columns(&[]), metadata)?, rows: Vec::with_capacity(GROUP_ROWS) })
     }
 
-    /// Appends a row; every so many rows a group of them goes to the file.
+    /// Appends a row; full row groups are written to the file.
     ///
     /// # Errors
     ///
-    /// What the operating system said, with the file's name: most likely that the disk is full.
+    /// The operating system's error, with the file's name: most likely a full disk.
     pub fn write(&mut self, row: &PacketRow) -> Result<(), ReportError> {
         self.rows.push(*row);
         if self.rows.len() == GROUP_ROWS { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what is left, and gives the file its name.
+    /// Writes the remaining rows and renames the file to its final name.
     ///
     /// # Errors
     ///
-    /// What the operating system said, with the file's name.
+    /// The operating system's error, with the file's name.
     pub fn finish(mut self) -> Result<(), ReportError> {
         if !self.rows.is_empty() {
             self.flush()?;

@@ -1,4 +1,5 @@
-//! One row a replica, flow and interval in which the flow received something. Times are picoseconds of simulated time.
+//! Parquet file of rates: one row per replica, flow and interval with received bytes. Times are
+//! picoseconds of simulated time.
 
 use std::path::Path;
 
@@ -8,11 +9,12 @@ use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
 use crate::ReportError;
 use crate::simulation::Simulated;
 
-/// Writes a row for each flow and interval with bytes, and `metadata` such as [`provenance`](crate::provenance) gives.
+/// Writes a row for each flow and interval with bytes, and `metadata`, for example from
+/// [`provenance`](crate::provenance).
 ///
 /// # Errors
 ///
-/// What the operating system said, with the file's name.
+/// The operating system's error, with the file's name.
 pub fn write_simulated_rates(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
     let mut file = ColumnFile::create(path, &Rows::default().columns(), metadata)?;
     for replica in &simulated.replicas {
@@ -25,7 +27,7 @@ pub fn write_simulated_rates(path: &Path, simulated: &Simulated, metadata: &[(St
     file.finish()
 }
 
-/// Rows of a replica that are not written yet.
+/// Rows of a replica not yet written.
 #[derive(Default)]
 struct Rows {
     seed: u64,

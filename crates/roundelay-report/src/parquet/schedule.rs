@@ -1,4 +1,5 @@
-//! A schedule in columns, one row a packet, written and read; and its replays, one row a packet and candidate.
+//! Parquet files of a schedule (one row per packet, written and read) and of its replays (one row
+//! per packet and candidate).
 
 use std::fs::File;
 use std::path::Path;
@@ -14,11 +15,12 @@ use roundelay_sim::replay::{Line, Replay, Schedule};
 use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
 use crate::ReportError;
 
-/// Writes a schedule, a row a packet, and `metadata` such as [`provenance`](crate::provenance) gives.
+/// Writes a schedule with one row per packet, and `metadata`, for example from
+/// [`provenance`](crate::provenance).
 ///
 /// # Errors
 ///
-/// What the operating system said, with the file's name.
+/// The operating system's error, with the file's name.
 pub fn write_schedule(path: &Path, schedule: &Schedule, metadata: &[(String, String)]) -> Result<(), ReportError> {
     let mut file = ColumnFile::create(path, &columns(schedule, 0..0), metadata)?;
     for first in (0..schedule.packets.len()).step_by(GROUP_ROWS) {
@@ -52,11 +54,11 @@ fn columns(schedule: &Schedule, rows: std::ops::Range<usize>) -> Vec<Column> {
     ]
 }
 
-/// Writes what became of each packet under each candidate: replays in the order of their names.
+/// Writes the result of each packet under each candidate; replays are in the order of their names.
 ///
 /// # Errors
 ///
-/// What the operating system said, with the file's name.
+/// The operating system's error, with the file's name.
 pub fn write_replays(
     path: &Path,
     schedule: &Schedule,
@@ -85,16 +87,17 @@ pub fn write_replays(
     file.finish()
 }
 
-/// Columns of a schedule that are read. Those after the sixth may be missing.
+/// Columns of a schedule to read. Columns after the sixth are optional.
 const READ: [&str; 7] = ["flow", "from", "to", "length", "input_ps", "output_ps", "back"];
 const NEEDED: usize = 6;
 
-/// Reads a schedule as [`write_schedule`] writes it. Of its columns flow, from, to, back, length, `input_ps` and `output_ps` are read, numbers of any whole type;
-/// back may be missing.
+/// Reads a schedule written by [`write_schedule`]. Reads the columns flow, from, to, back, length,
+/// `input_ps` and `output_ps`, with numbers of any integer type; back is optional.
 ///
 /// # Errors
 ///
-/// It cannot be read, or has not these columns; the message names the file, the column and the row where it is one.
+/// The file is unreadable or lacks a column; the message names the file, the column and, if known,
+/// the row.
 pub fn read_schedule(path: &Path) -> Result<Vec<Line>, String> {
     let wrong = |what: String| format!("{}: {what}", path.display());
     let file = File::open(path).map_err(|error| wrong(format!("cannot read: {error}; expected a schedule in Parquet")))?;
@@ -105,7 +108,7 @@ pub fn read_schedule(path: &Path) -> Result<Vec<Line>, String> {
     (0_u64..).zip(rows).map(|(number, row)| line(row).map_err(|what| wrong(format!("row {number}: {what}")))).collect()
 }
 
-/// The columns that are read, in the order of [`READ`].
+/// The columns to read, in the order of [`READ`].
 fn columns_read(schema: &Type) -> Result<Type, String> {
     let mut fields = Vec::new();
     for (number, name) in READ.into_iter().enumerate() {
@@ -139,7 +142,7 @@ fn line(row: &Row) -> Result<Line, String> {
     })
 }
 
-/// A whole number, whatever its type in the file, in the range of the field that it is for.
+/// An integer of any type in the file, within the range of its field.
 fn whole<N: TryFrom<i128> + Bounded>((name, field): (&str, &Field)) -> Result<N, String> {
     let value: Option<i128> = match field {
         Field::Byte(value) => Some((*value).into()),
@@ -163,7 +166,7 @@ fn text((name, field): (&str, &Field)) -> Result<String, String> {
     }
 }
 
-/// Numbers of a line, with their range in words.
+/// Integers of a line, with their range as text.
 trait Bounded {
     const RANGE: &'static str;
 }
@@ -202,7 +205,7 @@ mod tests {
         path
     }
 
-    /// Whoever wrote it: any order of columns, any whole type, others beside them.
+    /// Files of other programs: any order of columns, any integer type, additional columns.
     #[test]
     fn columns_of_other_programs_are_read() {
         let path = written("others", Values::Times(vec![1500]), Some(Column { name: "note", values: Values::Texts(vec!["x".into()]) }));

@@ -1,6 +1,8 @@
-//! One row a packet and link that it got, written as links get packets: with the packets, the schedule of the run.
+//! Parquet file of hops: one row per packet and link, written when the packet gets the link.
+//! Together with the packets, this is the schedule of the run.
 //!
-//! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 2.1: path(p), i(p), o(p), and what a replay is given of each hop.
+//! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 2.1: path(p), i(p),
+//! o(p), and the input of a replay for each hop.
 
 use std::path::Path;
 
@@ -17,11 +19,12 @@ struct Row {
     packet: u64,
     link: LinkId,
     arrival: Instant,
-    /// When its first and its last bit left.
+    /// Departure of the first and of the last bit.
     span: [Instant; 2],
 }
 
-/// A Parquet file of hops, in the making: a [`Probe`]. It takes its name in [`SimulatedHops::finish`], and vanishes if it never comes to that.
+/// A Parquet file of hops under construction, as a [`Probe`]. [`SimulatedHops::finish`] renames the
+/// file to its final name; without `finish` the file is removed.
 #[derive(Debug)]
 pub struct SimulatedHops {
     file: ColumnFile,
@@ -31,21 +34,22 @@ pub struct SimulatedHops {
 }
 
 impl SimulatedHops {
-    /// Starts a file, with `metadata` such as [`provenance`](crate::provenance) gives for its footer.
+    /// Starts a file, with `metadata` for its footer, for example from
+    /// [`provenance`](crate::provenance).
     ///
     /// # Errors
     ///
-    /// What the operating system said, with the file's name.
+    /// The operating system's error, with the file's name.
     pub fn create(path: &Path, network: &Network, metadata: &[(String, String)]) -> Result<Self, ReportError> {
         let file = ColumnFile::create(path, &columns(&[], &[]), metadata)?;
         Ok(Self { file, rows: Vec::with_capacity(GROUP_ROWS), links: names(network), failure: None })
     }
 
-    /// Writes what is left, and gives the file its name.
+    /// Writes the remaining rows and renames the file to its final name.
     ///
     /// # Errors
     ///
-    /// What the operating system said, now or before, with the file's name.
+    /// The operating system's error, from this call or an earlier write, with the file's name.
     pub fn finish(mut self) -> Result<(), ReportError> {
         if !self.rows.is_empty() {
             self.flush();
@@ -71,7 +75,7 @@ impl Probe for SimulatedHops {
     }
 }
 
-/// What links are called, in the order of their numbers.
+/// Names of the links, by number.
 pub(super) fn names(network: &Network) -> Vec<ByteArray> {
     let name = |link: &roundelay_sim::LinkConfig| roundelay_sim::link_name(&network.name(link.from), &network.name(link.to));
     network.links().iter().map(|link| ByteArray::from(name(link).as_str())).collect()

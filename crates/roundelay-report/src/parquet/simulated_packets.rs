@@ -1,4 +1,5 @@
-//! One row a packet of a simulation, written as packets come to their ends; in the end those that are still on their way.
+//! Parquet file of a simulation's packets: one row per packet, written at the packet's end; packets
+//! still in the network come last.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,7 +12,7 @@ use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
 use super::simulated_hops::names;
 use crate::ReportError;
 
-/// What became of a packet, and when.
+/// Fate and times of a packet.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     packet: u64,
@@ -22,9 +23,9 @@ struct Row {
     len: u32,
     sent: Instant,
     end: Option<Instant>,
-    /// As in [`DropReason::name`], or delivered, lost, edge_dropped, on_its_way.
+    /// A name of [`DropReason::name`], or delivered, lost, edge_dropped, on_its_way.
     fate: &'static str,
-    /// Where it was dropped or lost.
+    /// The link of a drop or loss.
     link: Option<LinkId>,
 }
 
@@ -51,8 +52,9 @@ impl Row {
     }
 }
 
-/// A Parquet file of the packets of a simulation, in the making: a [`Probe`] with a row for each packet. It takes its name in
-/// [`SimulatedPackets::finish`], and vanishes if it never comes to that. Memory grows with the packets on their way.
+/// A Parquet file of a simulation's packets under construction: a [`Probe`] that writes a row for
+/// each packet. [`SimulatedPackets::finish`] renames the file to its final name; without `finish`
+/// the file is removed. Memory grows with the number of packets in the network.
 #[derive(Debug)]
 pub struct SimulatedPackets {
     file: ColumnFile,
@@ -63,21 +65,22 @@ pub struct SimulatedPackets {
 }
 
 impl SimulatedPackets {
-    /// Starts a file, with `metadata` such as [`provenance`](crate::provenance) gives for its footer.
+    /// Starts a file, with `metadata` for its footer, for example from
+    /// [`provenance`](crate::provenance).
     ///
     /// # Errors
     ///
-    /// What the operating system said, with the file's name.
+    /// The operating system's error, with the file's name.
     pub fn create(path: &Path, network: &Network, metadata: &[(String, String)]) -> Result<Self, ReportError> {
         let file = ColumnFile::create(path, &columns(&[], &[]), metadata)?;
         Ok(Self { file, on_their_way: HashMap::new(), rows: Vec::with_capacity(GROUP_ROWS), links: names(network), failure: None })
     }
 
-    /// Writes what is left, and gives the file its name.
+    /// Writes the remaining rows and renames the file to its final name.
     ///
     /// # Errors
     ///
-    /// What the operating system said, now or before, with the file's name.
+    /// The operating system's error, from this call or an earlier write, with the file's name.
     pub fn finish(mut self) -> Result<(), ReportError> {
         let mut left: Vec<_> = self.on_their_way.drain().map(|(_, row)| row).collect();
         left.sort_by_key(|row| row.packet);

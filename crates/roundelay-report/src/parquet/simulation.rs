@@ -1,4 +1,4 @@
-//! One row a replica and flow, and one a replica and link, of a simulation.
+//! Parquet files of a simulation: one row per replica and flow, and one per replica and link.
 
 use std::path::Path;
 
@@ -9,12 +9,13 @@ use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
 use crate::ReportError;
 use crate::simulation::Simulated;
 
-/// Writes a row for each flow that [`Results`] have, told or kept beyond these, with their names and units (seconds, bytes, bits per second), and
-/// `metadata` such as [`provenance`](crate::provenance) gives.
+/// Writes a row for each flow in [`Results`] (`flows` and `more_flows`), with the same names and
+/// units (seconds, bytes, bits per second), and `metadata`, for example from
+/// [`provenance`](crate::provenance).
 ///
 /// # Errors
 ///
-/// What the operating system said, with the file's name.
+/// The operating system's error, with the file's name.
 ///
 /// [`Results`]: roundelay_sim::scenario::Results
 pub fn write_simulated_flows(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
@@ -32,7 +33,7 @@ pub fn write_simulated_flows(path: &Path, simulated: &Simulated, metadata: &[(St
 ///
 /// # Errors
 ///
-/// What the operating system said, with the file's name.
+/// The operating system's error, with the file's name.
 pub fn write_simulated_links(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
     let asked = Asked::of(simulated);
     let mut file = ColumnFile::create(path, &link_columns(0, &[], asked), metadata)?;
@@ -41,7 +42,7 @@ pub fn write_simulated_links(path: &Path, simulated: &Simulated, metadata: &[(St
     file.finish()
 }
 
-/// What `[meter]` asks for: columns that are there then only.
+/// Measurements requested by `[meter]`: their columns are written only on request.
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     lives: bool,
@@ -105,6 +106,7 @@ fn plain_flow_columns(seed: u64, flows: &[&FlowResult]) -> Vec<Column> {
         counts("lost", |flow| flow.packets.lost),
         counts("edge_dropped", |flow| flow.packets.edge_dropped),
         counts("on_their_way", |flow| flow.packets.on_their_way),
+        counts("late", |flow| flow.packets.late),
         numbers("throughput", |flow| flow.throughput),
         some_numbers("delay_mean", |flow| flow.delay),
         some_numbers("delay_deviation", |flow| flow.delay_deviation),

@@ -1,4 +1,5 @@
-//! One row a replica and transfer of a simulation. Times are picoseconds of simulated time.
+//! Parquet file of transfers: one row per replica and transfer of a simulation. Times are
+//! picoseconds of simulated time.
 
 use std::path::Path;
 
@@ -11,11 +12,12 @@ use super::column::{Column, ColumnFile, GROUP_ROWS, Values};
 use crate::ReportError;
 use crate::simulation::Simulated;
 
-/// Writes a row for each transfer that [`Results`] list, and `metadata` such as [`provenance`](crate::provenance) gives.
+/// Writes a row for each transfer in [`Results`], and `metadata`, for example from
+/// [`provenance`](crate::provenance).
 ///
 /// # Errors
 ///
-/// What the operating system said, with the file's name.
+/// The operating system's error, with the file's name.
 pub fn write_simulated_transfers(path: &Path, simulated: &Simulated, metadata: &[(String, String)]) -> Result<(), ReportError> {
     let names = &simulated.node_names;
     let nothing = Rows { seed: 0, groups: Vec::new(), nodes: &[], transfers: &[] };

@@ -1,7 +1,8 @@
-// Looks at a page as a reader would: node tests/browser/check.mjs page.html [--screenshots DIR]
+// Browser test of a page: node tests/browser/check.mjs page.html [--screenshots DIR]
 //
-// In light and in dark, wide and narrow: no errors, no requests, charts that are drawn, a selector that changes them, a tooltip, and controls
-// that do what they say. The page is that of a comparison or of a simulation. CHROMIUM names the browser, /usr/bin/chromium if unset. Exits 1 if anything is amiss.
+// In light and dark themes, wide and narrow: no errors, no requests, drawn charts, a working
+// selector, a tooltip and working controls. The page is a comparison or a simulation. CHROMIUM
+// names the browser, /usr/bin/chromium if unset. Exits 1 on any failure.
 
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -16,7 +17,7 @@ const FLAGS = [
   "--disable-component-update", "--disable-sync",
 ];
 const COMPARED = { charts: ["delay", "throughput", "backlog"], table: "disciplines" };
-// A chart that is there where [meter] rates asks.
+// A chart present only with [meter] rates.
 const FAIRNESS = "fairness";
 const SIMULATED = { charts: ["delay", "completion", "utilisation", "backlog", "dropped"], table: "links" };
 
@@ -29,7 +30,8 @@ const file = resolve(positionals[0]);
 const address = pathToFileURL(file).href;
 if (options.screenshots) mkdirSync(options.screenshots, { recursive: true });
 
-// The number of pixels of a chart that differ from its first one, and something that changes when the picture does.
+// The number of pixels of a chart that differ from the first pixel, and a hash that changes with
+// the picture.
 const picture = (page, id) => page.evaluate((id) => {
   const canvas = document.querySelector(`#${id} canvas`);
   const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
@@ -95,7 +97,7 @@ const checkShape = async (page) => {
   await page.locator("#shape input[value=share]").check();
 };
 
-// Hiding the first line changes each of the charts that the legend is of, unless the line lies on the axis there.
+// Hiding the first line changes each chart of the legend, unless the line lies on the axis.
 const checkLegend = async (page, legend, charts) => {
   await settled(page);
   const before = await pictures(page, charts);
@@ -186,7 +188,7 @@ const checkSimulation = async (page) => {
   assert.match(await page.locator(".scenario").textContent(), /\[\[source\]\]/, "the scenario's text");
 };
 
-// Every size and theme in a browser of its own, with nothing remembered.
+// Each size and theme in a fresh browser profile.
 const look = async (colorScheme, width) => {
   const profile = mkdtempSync(join(tmpdir(), "roundelay-page-"));
   const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";

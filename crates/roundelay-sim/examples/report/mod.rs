@@ -1,10 +1,12 @@
-//! What the examples print: a key and its values a line, as the scripts in `peers/` do, so that runs stand side by side.
+//! Output of the examples: one key with its values a line, as in the scripts in `peers/`, for
+//! comparison of runs.
 
 use roundelay::Instant;
 use roundelay_sim::topologies::{Queues, Topology};
 use roundelay_sim::{LinkCounts, Probe, Simulation};
 
-/// Lets time go on until `end`, or until nothing is left to happen, and prints what came of flows and links and how fast that was.
+/// Runs until `end`, or until no event is left, and prints results of flows and links, and the
+/// speed.
 pub(crate) fn run<P: Probe>(simulation: &mut Simulation<P>, end: Instant) {
     let clock = std::time::Instant::now();
     simulation.run(end).expect("all nodes are connected");
@@ -21,7 +23,7 @@ pub(crate) fn run<P: Probe>(simulation: &mut Simulation<P>, end: Instant) {
     }
 }
 
-/// The largest part of memory that the process has had, where the system tells.
+/// Peak memory of the process, if the system reports it.
 fn peak_kilobytes() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.split_whitespace().next()?.parse().ok()
@@ -31,12 +33,13 @@ fn drops(link: &LinkCounts) -> u64 {
     link.dropped.iter().sum()
 }
 
-/// The number given in this place on the command line.
+/// The number at this position on the command line.
 pub(crate) fn argument<T: std::str::FromStr>(place: usize, default: T) -> T {
     std::env::args().nth(place).and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// The MQFQ paper's network: 50 senders, 50 receivers, drop tail with 100 packets before the link between.
+/// The MQFQ paper's network: 50 senders, 50 receivers, and drop tail with 100 packets at the
+/// bottleneck.
 #[allow(dead_code, reason = "not all examples are on the dumbbell")]
 pub(crate) mod dumbbell {
     use roundelay_sim::topologies::Dumbbell;
@@ -48,7 +51,8 @@ pub(crate) mod dumbbell {
         Dumbbell::default().build(&queues).expect("the paper's network")
     }
 
-    /// Starts of the flows: a line each in the file given second on the command line, in seconds. Without it all start at once.
+    /// Start times of the flows in seconds, one a line, from the file given as the second argument.
+    /// By default all flows start at once.
     pub(crate) fn starts() -> Vec<Instant> {
         let Some(path) = std::env::args().nth(2) else { return vec![Instant::ZERO; 50] };
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -58,7 +62,8 @@ pub(crate) mod dumbbell {
         starts
     }
 
-    /// Prints how many packets of each flow came, in the order of their starts, and what came of the bottleneck.
+    /// Prints the number of packets received by flow, in the order of starts, and the counts of the
+    /// bottleneck.
     pub(crate) fn report<P: Probe>(simulation: &Simulation<P>, seconds: u64, flows: &[u64]) {
         println!("flows {}", flows.iter().map(u64::to_string).collect::<Vec<_>>().join(" "));
         let bottleneck = simulation.links().next().expect("the first link");

@@ -1,4 +1,4 @@
-//! The headers of packets that have no content: IPv4, TCP, UDP. Data is taken for zeros, and checksums are those of zeros.
+//! Generated packet headers: IPv4, TCP, UDP. Checksums are for data of zeros only.
 
 use roundelay::{Ecn, Instant};
 use roundelay_tcp::{Flags, Segment};
@@ -9,23 +9,24 @@ use crate::network::NodeId;
 const INTERNET: usize = 20;
 const SEGMENT: usize = 20;
 const DATAGRAM: usize = 8;
-/// Most bytes of options that a TCP header tells of.
+/// Most bytes of options in a TCP header.
 const OPTIONS: usize = 40;
-/// Where checksums lie in their headers.
+/// Offsets of checksums in their headers.
 const INTERNET_SUM: usize = 10;
 const SEGMENT_SUM: usize = 16;
 const DATAGRAM_SUM: usize = 6;
-/// The window is not modelled: as large as it can be, times 2^14 where a SYN has room to say so.
+/// Flow control is not modelled: the largest window, scaled by 2^14 if a SYN has room for the
+/// option.
 const WINDOW: u16 = u16::MAX;
 const WINDOW_SCALE: u8 = 14;
 
-/// Headers, and the length of the IPv4 packet that they begin.
+/// Headers, and the length of the IPv4 packet.
 pub(super) struct Headers {
     pub(super) bytes: Vec<u8>,
     pub(super) len: u32,
 }
 
-/// Whose packet it is, and what its IPv4 header says of it.
+/// Ends of a packet and fields of its IPv4 header.
 pub(super) struct Origin {
     pub(super) number: u64,
     pub(super) code_point: u8,
@@ -35,7 +36,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// A datagram of `len` bytes in all; no fewer than its headers have.
+    /// A UDP datagram of `len` bytes in all; at least the length of the headers.
     pub(super) fn datagram(&self, len: u32) -> Headers {
         let len = len.max((INTERNET + DATAGRAM) as u32);
         let mut bytes = self.internet(17, len);
@@ -45,7 +46,8 @@ impl Origin {
         Headers::sealed(bytes, DATAGRAM_SUM, len)
     }
 
-    /// A segment of `len` bytes in all: what is not data is header, in words of four bytes.
+    /// A TCP segment of `len` bytes in all: all bytes beside data are header, in words of four
+    /// bytes.
     pub(super) fn segment(&self, segment: &Segment, len: u32) -> Headers {
         let room = len.saturating_sub(segment.len) as usize;
         let room = room.saturating_sub(INTERNET + SEGMENT).min(OPTIONS) & !3;
@@ -61,8 +63,8 @@ impl Origin {
         Headers::sealed(bytes, SEGMENT_SUM, len)
     }
 
-    /// An IPv4 header (RFC 791) with room for what follows. A packet that is too long for its length field has a zero there, as captures of hosts have it
-    /// whose interfaces cut segments.
+    /// An IPv4 header (RFC 791), with capacity for the next header. The length field of a packet
+    /// over 65,535 bytes is zero, as in captures of hosts with segmentation offload.
     fn internet(&self, protocol: u8, len: u32) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(INTERNET + SEGMENT + OPTIONS);
         bytes.extend_from_slice(&[0x45, self.code_point << 2 | congestion(self.ecn)]);
@@ -77,10 +79,11 @@ impl Origin {
 }
 
 impl Headers {
-    /// Both headers, with the checksum of the second, which lies at `sum_at` in it, over what it is of the first: addresses, protocol and length.
+    /// Sets the checksum of the second header, at offset `sum_at`. The sum includes addresses,
+    /// protocol and length from the IPv4 header.
     fn sealed(mut bytes: Vec<u8>, sum_at: usize, len: u32) -> Self {
         let sum = sum_of(&bytes[12..]) + u64::from(bytes[9]) + u64::from(len) - INTERNET as u64;
-        // Zero is how a datagram says that it has none; both are the same sum.
+        // A UDP checksum of zero means no checksum; 0xffff is the same sum.
         let sum = match checksum(sum) {
             0 => u16::MAX,
             sum => sum,
@@ -98,12 +101,13 @@ const fn congestion(ecn: Ecn) -> u8 {
     }
 }
 
-/// A connection's first number is its SYN's, 0, so that the first byte of data has 1.
+/// Sequence number: 0 for a SYN, 1 for the first byte of data.
 const fn sequence(segment: &Segment) -> u32 {
     if segment.is_syn() { 0 } else { (segment.sequence as u32).wrapping_add(1) }
 }
 
-/// Whether it is the first of a connection, which acknowledges nothing. All others do: data that nothing but the SYN came.
+/// Whether a segment is the first of a connection, without an acknowledgement. All others have the
+/// ACK flag: before any data arrives, they acknowledge the SYN.
 const fn is_first(segment: &Segment) -> bool {
     segment.is_syn() && !segment.flags.has(Flags::ACK)
 }
@@ -118,7 +122,8 @@ fn flags(segment: &Segment) -> u8 {
     if is_first(segment) { set } else { set | 16 }
 }
 
-/// Options, each filled up to whole words, as far as there is room for them; what is left of that says nothing.
+/// Adds options, each padded to whole words, as far as there is room; the rest is filled with
+/// no-ops.
 fn add_options(bytes: &mut Vec<u8>, segment: &Segment, room: usize) {
     let end = bytes.len() + room;
     let mut add = |option: &[u8]| {
@@ -127,7 +132,8 @@ fn add_options(bytes: &mut Vec<u8>, segment: &Segment, room: usize) {
         }
     };
     if segment.is_syn() {
-        // Segments of any size (RFC 9293), windows times 2^14 (RFC 7323), selective acknowledgements (RFC 2018).
+        // Any segment size (RFC 9293), windows times 2^14 (RFC 7323), selective acknowledgements
+        // (RFC 2018).
         add(&[2, 4, 0xff, 0xff]);
         add(&[1, 3, 3, WINDOW_SCALE]);
         add(&[1, 1, 4, 2]);
@@ -150,7 +156,7 @@ fn micros(at: Instant) -> [u8; 4] {
     ((at.as_picos() / 1_000_000) as u32).to_be_bytes()
 }
 
-/// A sum of words of 16 bits, of which headers have a whole number.
+/// Sum of the 16-bit words; the length of headers is even.
 fn sum_of(bytes: &[u8]) -> u64 {
     bytes.as_chunks().0.iter().map(|pair| u64::from(u16::from_be_bytes(*pair))).sum()
 }

@@ -1,4 +1,4 @@
-//! Candidates for a universal scheduler: a discipline, and what headers tell it.
+//! Candidates for a universal scheduler: a discipline, and the initialization of packet headers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,35 +10,38 @@ use super::schedule::{Packet, Schedule};
 use crate::fields_read::FieldsRead;
 use crate::topologies::NO_LIMIT;
 
-/// What a packet's header can tell of the recorded schedule.
+/// Information about the recorded schedule in a packet's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Headers {
-    /// Black-box initialization (section 2.1): o(p) and path(p), no more. `slack` is as [`SlackRule`] says; `priority` is o(p) in steps that fit 32 bits;
-    /// `deadline` is, at each node a, o(p) - tmin(p, a, dest(p)) + T(p, a), which routers work out of o(p) (appendix A.5).
+    /// Black-box initialization (section 2.1): only o(p) and path(p). `slack` follows
+    /// [`SlackRule`]; `priority` is o(p) in steps that fit into 32 bits; `deadline` is, at each
+    /// node a, o(p) - tmin(p, a, dest(p)) + T(p, a), computed by routers from o(p) (appendix A.5).
     #[default]
     BlackBox,
-    /// Omniscient initialization (section 2.2): at each node a the packet is ranked by o(p, a), when that node began to send it. The slack is written anew at
-    /// each node, o(p, a) less the time of arrival, so that LSTF's rank is o(p, a) and the packet's time on the link.
+    /// Omniscient initialization (section 2.2): each node a ranks packets by o(p, a), the recorded
+    /// start of the transmission there. Each node writes the slack anew as o(p, a) minus the
+    /// arrival time, so LSTF's rank is o(p, a) plus the transmission time.
     Omniscient,
 }
 
-/// The slack that a packet starts with.
+/// Rule for the initial slack of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SlackRule {
-    /// The time that the packet waited in the recorded run, o(p) - i(p) - tmin(p): the paper's.
+    /// The waiting time of the packet in the recorded run, o(p) - i(p) - tmin(p), as in the paper.
     #[default]
     Wait,
-    /// The time until it got out, o(p) - i(p): no router and no header knows how long the path takes.
+    /// The recorded time in the network, o(p) - i(p): for routers and headers without knowledge of
+    /// tmin.
     PathEnd,
-    /// None at all: packets are told apart by their arrival at the node only.
+    /// Zero: only arrival times at the node distinguish packets.
     None,
 }
 
 impl SlackRule {
-    /// All of them.
+    /// All rules.
     pub const ALL: [Self; 3] = [Self::Wait, Self::PathEnd, Self::None];
 
-    /// Its name in commands and files.
+    /// Name in commands and files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Wait => "wait",
@@ -65,23 +68,24 @@ impl FromStr for SlackRule {
     }
 }
 
-/// What orders the queues of routers in a replay, and what headers tell it.
+/// A discipline for the queues of routers in a replay, and the headers of packets.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// As it was written.
+    /// The name as written by the user.
     pub name: String,
-    /// The discipline of all queues of routers. Without a limit of its own they hold everything.
+    /// The discipline of all queues in routers. Without a limit of their own these queues are
+    /// unlimited.
     pub queue: Spec,
-    /// What headers tell.
+    /// Header initialization.
     pub headers: Headers,
-    /// The slack that packets start with.
+    /// Rule for the initial slack.
     pub slack: SlackRule,
-    /// Slack is rounded down to a multiple of this, as a header field would; 0: to the picosecond.
+    /// Slack is rounded down to a multiple of this step, as in a header field; 0: no rounding.
     pub resolution: Duration,
 }
 
 impl Candidate {
-    /// What has to be written into headers at each node.
+    /// The field that each node writes into headers, if any.
     pub(super) fn label(&self) -> Option<Label> {
         match self.headers {
             Headers::Omniscient => Some(Label::Slack),
@@ -89,17 +93,19 @@ impl Candidate {
         }
     }
 
-    /// Whether the schedule has to tell when each link began to send each packet.
+    /// Whether a replay needs the start of each transmission.
     pub const fn needs_starts(&self) -> bool {
         matches!(self.headers, Headers::Omniscient)
     }
 
-    /// Whether routers go by the slack that packets start with, and so by [`slack`](Self::slack) and [`resolution`](Self::resolution).
+    /// Whether routers read the initial slack; only then [`slack`](Self::slack) and
+    /// [`resolution`](Self::resolution) matter.
     pub fn goes_by_slack(&self) -> bool {
         self.headers == Headers::BlackBox && self.fields_read().times == Times::Slack
     }
 
-    /// Whether routers go by the priority, o(p) in steps of [`Replay::priority_step`](super::Replay::priority_step).
+    /// Whether routers read the priority, o(p) in steps of
+    /// [`Replay::priority_step`](super::Replay::priority_step).
     pub fn goes_by_priority(&self) -> bool {
         self.fields_read().priority != Priority::Unread
     }
@@ -115,22 +121,23 @@ impl Candidate {
     }
 }
 
-/// What is written into headers at each node.
+/// A header field written at each node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Label {
-    /// The deadline of the node, out of o(p).
+    /// The deadline at the node, from o(p).
     Deadline,
     /// The slack until o(p, a).
     Slack,
 }
 
-/// The word for LSTF with omniscient headers.
+/// Name of LSTF with omniscient headers.
 const OMNISCIENT: &str = "omniscient";
 
 impl FromStr for Candidate {
     type Err = String;
 
-    /// A discipline as `tc` writes it, `lstf preempt`, `edf`, `priority`, `fifo`, or `omniscient`, `omniscient preempt`.
+    /// Parses a discipline as `tc` writes it: `lstf preempt`, `edf`, `priority`, `fifo`; or
+    /// `omniscient`, `omniscient preempt`.
     fn from_str(text: &str) -> Result<Self, String> {
         let mut words = text.split_whitespace();
         let is_omniscient = words.next() == Some(OMNISCIENT);

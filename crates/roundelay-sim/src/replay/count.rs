@@ -1,4 +1,5 @@
-//! What a replay failed: packets that came out later than in the recorded schedule, and by how much.
+//! Overdue packets of a replay: how many got out later than in the recorded schedule, and how much
+//! later.
 
 use roundelay::{Duration, Instant};
 use serde::Serialize;
@@ -6,30 +7,32 @@ use serde::Serialize;
 use super::resend::Replay;
 use super::schedule::{Packet, Schedule};
 
-/// Which packets are compared.
+/// The packets compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Counting {
-    /// All that were sent within the window, whenever they got out.
+    /// All packets sent within the window, whenever they got out.
     Drained,
-    /// Those that got out within the window in both runs, as the authors count; those of the recorded run that are missing in the replay stand apart.
+    /// Packets out within the window in both runs, as the authors count; packets out in the
+    /// recorded run only are counted as missing.
     Cut,
 }
 
-/// Packets that were compared, and those that came out too late.
+/// Counts of packets compared, missing and overdue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counted {
-    /// Packets that got out in the recorded run, those missing in the replay included.
+    /// Packets out in the recorded run, including those missing in the replay.
     pub packets: u64,
-    /// Of these, packets that did not get out in the replay: dropped, or still on their way when the window ended.
+    /// Of these, packets not out in the replay: dropped, or still on their way at the end of the
+    /// window.
     pub missing: u64,
-    /// Packets that got out later than recorded.
+    /// Packets out later than recorded.
     pub overdue: u64,
-    /// By more than a nanosecond.
+    /// Packets overdue by more than a nanosecond.
     pub overdue_by_nanosecond: u64,
-    /// By more than the threshold.
+    /// Packets overdue by more than the threshold.
     pub overdue_by_threshold: u64,
-    /// The longest of these delays, in picoseconds.
+    /// The largest delay after the recorded time, in picoseconds.
     pub worst_ps: u64,
 }
 
@@ -47,7 +50,7 @@ impl Counted {
         self.worst_ps = self.worst_ps.max(late.as_picos());
     }
 
-    /// A part of the packets compared.
+    /// A count as a share of the packets compared.
     pub fn part(&self, count: u64) -> f64 {
         if self.packets == 0 { 0.0 } else { count as f64 / self.packets as f64 }
     }
@@ -55,30 +58,30 @@ impl Counted {
 
 const NANOSECOND: Duration = Duration::from_nanos(1);
 
-/// What a replay failed, in all and by congestion points.
+/// Overdue packets of a replay, in all and by congestion points.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Count {
-    /// Which packets are compared.
+    /// The packets compared.
     pub counting: Counting,
-    /// All of them.
+    /// All packets.
     pub all: Counted,
-    /// By routers at which they waited in the recorded run: 0, 1, 2 and so on.
+    /// By number of routers with waiting time in the recorded run: 0, 1, 2 and so on.
     pub by_congestion_points: Vec<Counted>,
-    /// Queueing delays in the replay over those in the recorded run.
+    /// Ratios of queueing delays, replay to recorded run.
     pub ratios: DelayRatios,
 }
 
-/// The distribution of (q' + 1 ns) / (q + 1 ns) over the packets compared, q and q' being the times that a packet waited in the recorded run and in
-/// the replay: Figure 1 of the paper.
+/// The distribution of (q' + 1 ns) / (q + 1 ns) over the packets compared: q is the waiting time of
+/// a packet in the recorded run, q' in the replay. Figure 1 of the paper.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DelayRatios {
-    /// The part of the packets whose ratio is at most 1.
+    /// The share of packets with a ratio of at most 1.
     pub not_longer: f64,
-    /// Quantiles: the part of the packets, and the ratio that so many do not exceed, within 1 %.
+    /// Quantiles: a share of the packets, and the ratio not exceeded by this share, within 1 %.
     pub quantiles: Vec<[f64; 2]>,
 }
 
-/// Bins of a factor of 1.01 from 10^-9 to 10^9.
+/// Bins by a factor of 1.01, from 10^-9 to 10^9.
 const BINS: usize = 4166;
 const BIN: f64 = 1.01;
 
@@ -113,14 +116,15 @@ impl Ratios {
 }
 
 impl Replay {
-    /// By how much a packet came out later than recorded, 0 if it did not. None: it did not get out.
+    /// How much later than recorded a packet got out; 0 if not later. None: the packet did not get
+    /// out.
     #[inline]
     pub fn late(&self, number: usize, packet: &Packet) -> Option<Duration> {
         let output = self.outputs[number];
         (output < Instant::MAX).then(|| output.since(packet.output))
     }
 
-    /// Counts the packets that came out too late.
+    /// Counts overdue packets.
     pub fn count(&self, schedule: &Schedule, counting: Counting, threshold: Duration) -> Count {
         let end = Instant::ZERO + schedule.window;
         let (mut all, mut by) = (Counted::default(), Vec::<Counted>::new());

@@ -1,4 +1,4 @@
-//! A schedule from a list of packets, such as a file has.
+//! Builds a schedule from a list of packets, as read from a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,28 +15,30 @@ use crate::sources::LONGEST_PACKET;
 /// A packet of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// Its flow: any number, the same for all packets of the flow.
+    /// The flow: any number, equal for all packets of a flow.
     pub flow: u64,
-    /// The name of its flow's source.
+    /// Name of the flow's source.
     pub from: String,
-    /// The name of its flow's destination.
+    /// Name of the flow's destination.
     pub to: String,
-    /// Whether it goes from the destination to the source.
+    /// Whether the packet goes from the destination to the source.
     pub is_back: bool,
     /// Bytes: 1 to 65,535.
     pub len: u32,
-    /// i(p), in picoseconds from the beginning.
+    /// i(p), in picoseconds from the start.
     pub input_ps: i64,
-    /// o(p), in picoseconds: i(p) and the time that it needs at least, or later.
+    /// o(p), in picoseconds: at least i(p) + tmin(p).
     pub output_ps: i64,
 }
 
 impl Schedule {
-    /// The schedule of a list, on a scenario's network; the scenario's sources do not matter. Packets are numbered by their input times, and as they stand in the
-    /// list where these are equal. How many routers a packet waited at is not known: 0 where it did not wait at all, else 1.
+    /// The schedule of a list, on a scenario's network; the scenario's sources are ignored. Packets
+    /// are numbered by input time, and in list order at equal times. The number of congestion
+    /// points is unknown: 0 for a packet without waiting time, otherwise 1.
     ///
     /// # Errors
-    /// A packet's flow has other ends than before, no such hosts, no route; its length or its times are out of their range. Messages name the row, from 0 on.
+    /// A flow has different ends in two rows, an end that is no host, or no route; a length or a
+    /// time is out of range. Messages name the row, from 0.
     pub fn listed(scenario: &Scenario, lines: Vec<Line>) -> Result<Self, ReplayError> {
         let network = scenario.network(scenario.seed);
         Self::check(&network)?;

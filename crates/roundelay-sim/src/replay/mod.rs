@@ -1,13 +1,17 @@
-//! Replay: the packets of a recorded schedule sent again at the same times, ordered by another discipline that only headers inform.
+//! Replay: sends the packets of a recorded schedule again at the same times, under another
+//! discipline with information from packet headers only.
 //!
-//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI 2016, section 2. A schedule is
-//! {(path(p), i(p), o(p))}; a discipline replays it if every packet gets out by o(p) again.
+//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI
+//! 2016, section 2. A schedule is {(path(p), i(p), o(p))}; a discipline replays a schedule if every
+//! packet gets out by o(p) again.
 //!
-//! [`Schedule::record`] runs a scenario and writes down its schedule; [`Schedule::replay`] sends the packets again under a [`Candidate`];
-//! [`Replay::count`] says how many came out too late. Sources fall silent when the scenario's duration is over, and both runs go on until the network is empty:
-//! all packets of the window have left in both.
+//! [`Schedule::record`] runs a scenario and records the schedule; [`Schedule::replay`] sends the
+//! packets again under a [`Candidate`]; [`Replay::count`] counts overdue packets. Sources stop at
+//! the end of the scenario's duration, and both runs continue until the network is empty: all
+//! packets of the window have left in both.
 //!
-//! Packet k of a [`Schedule`] is packet k of each of its replays: one sender sends all packets in the recorded order.
+//! Packet k of a [`Schedule`] is packet k of each replay: one sender sends all packets in the
+//! recorded order.
 
 mod candidate;
 mod count;
@@ -27,40 +31,41 @@ use crate::scenario::RunError;
 /// Why a schedule could not be recorded or replayed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
-    /// The run failed.
+    /// The simulation failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Some wire loses packets, or takes them different times: the time without waiting is not known.
+    /// A wire loses packets or varies in delay, or decisions cost time: the time without waiting is
+    /// unknown.
     #[error(
         "link {link}: {what}; a replay needs wires that lose nothing and take all packets the same time, and ports whose decisions cost no time"
     )]
     Uncertain {
-        /// The link's ends.
+        /// Name of the link.
         link: String,
-        /// Which it is.
+        /// The reason.
         what: &'static str,
     },
-    /// A packet of a list is not as it should be.
+    /// A packet in a list is invalid.
     #[error("row {row}: {what}")]
     Line {
-        /// Which, from 0 on.
+        /// The row, from 0.
         row: usize,
-        /// What is wrong, and what is legal.
+        /// The fault, and the legal values.
         what: String,
     },
-    /// No router's queue takes another discipline.
+    /// No link leaves a router, so no queue has a discipline to replace.
     #[error("no link leaves a router: there is no queue to replay in")]
     NoRouters,
-    /// Packets are still on their way when simulated time ends.
+    /// Packets are still on their way at the end of simulated time.
     #[error("the network is not empty after 213 days, the longest time that can be simulated: shorten the run, or slow down its sources")]
     TooLong,
-    /// Routes go by the numbers of flows, which a list does not keep.
+    /// Routes depend on flow numbers, which a list does not contain.
     #[error("[routing] spread: a schedule from a file does not tell which of several routes its flows took; legal is spread = false")]
     Spread,
-    /// Nothing was sent.
+    /// No packet got out.
     #[error("no packet got out by the end of the recording: there is nothing to replay")]
     Empty,
-    /// More flows or packets than are counted.
+    /// Too many flows or packets for 32-bit numbers.
     #[error("legal range up to {} flows and as many packets", u32::MAX)]
     TooMany,
 }

@@ -1,4 +1,4 @@
-//! Recording: a scenario's run, packet by packet.
+//! Recording: runs a scenario and records every packet.
 
 use roundelay::{DropReason, Duration, Instant, Rate};
 
@@ -12,19 +12,20 @@ use crate::probe::Probe;
 use crate::scenario::{Progress, RunError, Scenario};
 use crate::simulation::{Simulation, SimulationError};
 
-/// How often progress is told.
+/// Number of progress reports in a run.
 pub(super) const STEPS: u64 = 200;
 
-/// Writes a schedule down while it happens.
+/// Probe that records the schedule.
 struct Recorder {
     schedule: Schedule,
-    /// By link: whether packets that wait there pass a congestion point, and the rate if it interrupts packets.
+    /// By link: whether a wait there is a congestion point, and the rate of a preemptive link.
     links: Vec<(bool, Option<Rate>)>,
-    /// By group: what queues with weights are told of its flows.
+    /// By group: weight and maximum packet length of the flows.
     configs: Vec<Option<roundelay::FlowConfig>>,
-    /// By packet: the place of its first hop in the schedule's starts. None: starts are not kept.
+    /// By packet: index of the first hop in [`Schedule::starts`]. None: starts are not recorded.
     firsts: Option<Vec<u64>>,
-    /// By place in the arena of packets on their way: routers at which the packet waited. A byte a packet stays in the cache where the schedule does not.
+    /// By arena slot of a packet on its way: number of routers with waiting time. One byte a packet
+    /// stays in the cache, unlike the schedule.
     points: Vec<u8>,
     failure: Option<SimulationError>,
 }
@@ -55,7 +56,7 @@ impl Probe for Recorder {
         self.schedule.packets.push(packet);
     }
 
-    // Inlined, so that what the packet carries beside its header is not fetched where nobody asks for it.
+    // Inlined, to fetch the packet's `Cargo` only for recorded starts.
     #[inline(always)]
     fn transmitted(&mut self, link: LinkId, packet: &roundelay::Packet<Carried>, cargo: &Cargo, span: [Instant; 2]) {
         let (counts, preempted_at) = self.links[link.index()];
@@ -64,7 +65,8 @@ impl Probe for Recorder {
             *points = points.saturating_add(1);
         }
         if self.firsts.is_some() {
-            // Of a packet that was interrupted, when it would have begun to leave at the same time in one piece.
+            // For an interrupted packet: the start of an uninterrupted transmission with the same
+            // end.
             let start =
                 preempted_at.map_or(span[0], |rate| Instant::ZERO + (span[1].since(Instant::ZERO) - rate.time_of(packet.len.into())));
             self.keep_start(link, cargo, start);
@@ -78,7 +80,7 @@ impl Probe for Recorder {
         recorded.congestion_points = self.points[packet.payload.cargo as usize];
     }
 
-    /// The network has brought it there: its schedule has no edge.
+    /// The packet reached the end of its path: Edge-CoDel is not part of the schedule.
     fn edge_dropped(&mut self, now: Instant, packet: &roundelay::Packet<Carried>, cargo: &Cargo) {
         self.delivered(now, packet, cargo);
     }
@@ -103,7 +105,7 @@ impl Recorder {
         }
     }
 
-    /// Writes down when a link began to send a packet.
+    /// Records when a link began to send a packet.
     #[cold]
     #[inline(never)]
     fn keep_start(&mut self, link: LinkId, cargo: &Cargo, start: Instant) {
@@ -115,7 +117,7 @@ impl Recorder {
         }
     }
 
-    /// The schedule without packets that were dropped.
+    /// The schedule, without dropped packets.
     fn finish(self) -> Schedule {
         let mut schedule = self.schedule;
         if schedule.dropped > 0 {
@@ -131,11 +133,13 @@ impl Recorder {
 }
 
 impl Schedule {
-    /// Runs a scenario with a seed and writes down its schedule: all packets sent within its duration, until the last of them has left. `keeps_starts`:
-    /// when each link began to send each packet, which omniscient headers need; 8 bytes a packet-hop.
+    /// Runs a scenario with a seed and records the schedule: all packets sent within the duration,
+    /// until the last one has left. `keeps_starts` also records when each link began to send each
+    /// packet, for omniscient headers; 8 bytes for each hop of a packet.
     ///
     /// # Errors
-    /// The run fails, nothing gets out, or wires lose packets or vary in delay.
+    /// The run fails, no packet gets out, wires lose packets or vary in delay, or decisions cost
+    /// time.
     pub fn record(scenario: &Scenario, seed: u64, keeps_starts: bool, mut progress: impl FnMut(Progress)) -> Result<Self, ReplayError> {
         let network = scenario.network(seed);
         Self::check(&network)?;
@@ -158,7 +162,7 @@ impl Schedule {
     }
 }
 
-/// Runs until `window`, and on without agents until the network is empty.
+/// Runs until `window`, then without agents until the network is empty.
 pub(super) fn run<P: Probe>(
     simulation: &mut Simulation<P>,
     window: Duration,

@@ -1,4 +1,5 @@
-//! Replaying: one sender sends all packets of a schedule at their recorded times, with headers that tell of it.
+//! Replaying: one sender sends all packets of a schedule at their recorded times, with headers from
+//! the schedule.
 
 use std::sync::Arc;
 
@@ -15,25 +16,25 @@ use crate::probe::Probe;
 use crate::scenario::{Progress, RunError};
 use crate::simulation::{Simulation, SimulationError};
 
-/// What came of a schedule under a candidate.
+/// Result of the replay of a schedule under a candidate.
 #[derive(Debug, Clone)]
 pub struct Replay {
-    /// o'(p) by packet; the latest instant there is where the packet was dropped.
+    /// o'(p) by packet; [`Instant::MAX`] for a dropped packet.
     pub outputs: Vec<Instant>,
-    /// Packets that queues dropped.
+    /// Packets dropped by queues.
     pub dropped: u64,
     /// Events of the run.
     pub events: u64,
-    /// A step of `Packet::priority`.
+    /// The time step of `Packet::priority`.
     pub priority_step: Duration,
 }
 
-/// Sends all packets of a schedule.
+/// Agent that sends all packets of a schedule.
 struct Sender {
     schedule: Arc<Schedule>,
     candidate: Candidate,
     priority_step: u64,
-    /// Packets that each flow has not sent yet.
+    /// By flow: packets not yet sent.
     left: Vec<u32>,
     /// Flows opened so far.
     open: Vec<FlowId>,
@@ -48,7 +49,8 @@ impl Agent for Sender {
                 return context.wake_at(packet.input);
             }
             let flow = packet.flow as usize;
-            // Flows keep their numbers, which choose among equal routes.
+            // Flows are opened in the recorded order, to keep the numbers that choose among equal
+            // routes.
             while self.open.len() <= flow {
                 let Flow { from, to, config, .. } = schedule.flows[self.open.len()];
                 let id = context.open(FlowSpec { from, to, config });
@@ -61,6 +63,7 @@ impl Agent for Sender {
                 direction: packet.direction,
                 priority: (packet.output.as_picos() / self.priority_step) as u32,
                 slack: self.candidate.slack_of(&schedule, packet),
+                slack_has_path: false,
                 deadline: packet.output,
                 ..Outgoing::new(self.open[flow], packet.len)
             });
@@ -74,12 +77,12 @@ impl Agent for Sender {
     }
 }
 
-/// Writes deadlines into headers at each node, and down when packets get out.
+/// Probe that writes header fields at each node, and records output times.
 struct Exits {
     schedule: Arc<Schedule>,
     label: Option<Label>,
     outputs: Vec<Instant>,
-    /// By packet: the place of its first hop in the schedule's starts.
+    /// By packet: index of the first hop in [`Schedule::starts`].
     firsts: Vec<u64>,
     dropped: u64,
 }
@@ -116,13 +119,14 @@ impl Probe for Exits {
 }
 
 impl Schedule {
-    /// Sends the packets again under a candidate, in the queues of all links that leave a router, until the last of them has left.
+    /// Sends the packets again with the candidate in the queues of all links from routers, until
+    /// the last packet has left.
     ///
     /// # Errors
-    /// The run fails, or no link leaves a router.
+    /// The run fails, no link leaves a router, or decisions of the candidate cost time.
     ///
     /// # Panics
-    /// Omniscient headers are wanted of a schedule that was recorded without starts.
+    /// The candidate needs starts, and the schedule was recorded without starts.
     pub fn replay(self: &Arc<Self>, candidate: &Candidate, mut progress: impl FnMut(Progress)) -> Result<Replay, ReplayError> {
         assert!(!candidate.needs_starts() || !self.starts.is_empty(), "a schedule recorded with starts");
         let mut network = self.network.clone();
@@ -163,7 +167,7 @@ impl Schedule {
         Ok(Replay { outputs, dropped, events, priority_step: Duration::from_picos(priority_step) })
     }
 
-    /// By packet: the place of its first hop in the starts.
+    /// By packet: index of the first hop in `starts`.
     fn firsts(&self) -> Vec<u64> {
         let mut first = 0;
         let place = |packet: &Packet| {

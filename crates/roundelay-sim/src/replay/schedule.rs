@@ -1,4 +1,4 @@
-//! A recorded schedule: when each packet came in and got out, and which links it took.
+//! A recorded schedule: input time, output time and path of each packet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,54 +11,54 @@ use crate::network::{LinkConfig, LinkId, Network, NodeId, Route, Routes, link_na
 /// A flow of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
-    /// Its source.
+    /// The source.
     pub from: NodeId,
-    /// Its destination.
+    /// The destination.
     pub to: NodeId,
-    /// Weight and longest packet for queues that have weights.
+    /// Weight and maximum packet length for weighted queues.
     pub config: Option<FlowConfig>,
     pub(super) routes: [Route; 2],
 }
 
-/// A packet of a schedule that got out.
+/// A packet of a schedule, recorded after it got out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// i(p): when it came into the network.
+    /// i(p): when the packet entered the network.
     pub input: Instant,
-    /// o(p): when its last bit reached the end of its path.
+    /// o(p): when the last bit reached the end of the path.
     pub output: Instant,
-    /// Its flow, by its place in [`Schedule::flows`].
+    /// The flow: an index into [`Schedule::flows`].
     pub flow: u32,
-    /// Bytes, as its source sent it.
+    /// Length in bytes, as sent by the source.
     pub len: u32,
-    /// Which way it went.
+    /// The direction.
     pub direction: Direction,
-    /// Routers at which it waited.
+    /// Number of routers with waiting time.
     pub congestion_points: u8,
 }
 
-/// {(path(p), i(p), o(p))} of the packets that got out, in the order in which they were sent.
+/// {(path(p), i(p), o(p))} of the packets that got out, in the order of sending.
 #[derive(Debug)]
 pub struct Schedule {
     pub(super) network: Network,
-    /// By link: whether it leaves a router.
+    /// By link: whether the link leaves a router.
     pub(super) leaves_router: Vec<bool>,
     pub(super) routes: Routes,
-    /// In the order in which they were opened.
+    /// Flows, in the order of opening.
     pub flows: Vec<Flow>,
-    /// In the order in which they were sent.
+    /// Packets, in the order of sending.
     pub packets: Vec<Packet>,
-    /// When each link began to send each packet, hop by hop, packet by packet. Empty where it was not asked for.
+    /// When each link began to send each packet: by packet, then by hop. Empty if not requested.
     pub(super) starts: Vec<Instant>,
-    /// When sources fell silent.
+    /// When sources stop.
     pub window: Duration,
-    /// Packets sent before do not count.
+    /// Packets sent before this time are not counted.
     pub warmup: Duration,
     /// The seed of the recorded run.
     pub seed: u64,
-    /// That of its queues' hashes.
+    /// The seed of hashes in the queues of the recorded run.
     pub hash_seed: u64,
-    /// Packets that the recorded run dropped: they are not in the schedule.
+    /// Packets dropped in the recorded run, which are not in the schedule.
     pub dropped: u64,
     /// Events of the recorded run.
     pub events: u64,
@@ -85,12 +85,12 @@ impl Schedule {
         }
     }
 
-    /// The network on which it was recorded.
+    /// The network of the recording.
     pub const fn network(&self) -> &Network {
         &self.network
     }
 
-    /// path(p): the links that a packet takes.
+    /// path(p): the links on the path of a packet.
     pub fn path(&self, packet: &Packet) -> impl Iterator<Item = LinkId> + '_ {
         self.route(packet).map(|link| LinkId(link as u32))
     }
@@ -100,25 +100,26 @@ impl Schedule {
         self.routes.links(self.flows[packet.flow as usize].routes[packet.direction.index()])
     }
 
-    /// tmin(p): the time that a packet needs if it waits nowhere.
+    /// tmin(p): the time of a packet over the path without waiting.
     #[inline]
     pub fn fastest(&self, packet: &Packet) -> Duration {
         self.network.fastest(self.path(packet), packet.len)
     }
 
-    /// The time that a packet waited: o(p) - i(p) - tmin(p), the slack with which LSTF replays it.
+    /// The waiting time of a packet, o(p) - i(p) - tmin(p): the initial slack in a replay by LSTF.
     #[inline]
     pub fn waited(&self, packet: &Packet) -> Slack {
         Slack::of(packet.output.since(packet.input)).after(self.fastest(packet))
     }
 
-    /// Packets that count, by their numbers.
+    /// The packets counted (sent after the warm-up), with their numbers.
     pub fn counted(&self) -> impl Iterator<Item = (usize, &Packet)> {
         let warm = Instant::ZERO + self.warmup;
         self.packets.iter().enumerate().filter(move |(_, packet)| packet.input >= warm)
     }
 
-    /// The longest time that a packet takes on a link of its path: T, the paper's threshold, one transmission time on the bottleneck link.
+    /// The longest transmission time of any packet on a link of its path: the paper's threshold T,
+    /// one transmission time on the bottleneck link.
     pub fn bottleneck_time(&self) -> Duration {
         let mut longest = BTreeMap::<(u32, bool), u32>::new();
         for packet in &self.packets {
@@ -137,7 +138,7 @@ impl Schedule {
     }
 
     /// # Errors
-    /// The time that packets need without waiting is not certain.
+    /// The time without waiting is uncertain.
     pub(super) fn check(network: &Network) -> Result<(), ReplayError> {
         let what = |link: &LinkConfig| {
             if link.loss.0 > 0 {

@@ -1,4 +1,4 @@
-//! What happened over time, and how delays are spread: for drawings.
+//! Curves for drawings: link utilisation, drops and backlog over time, and distributions of delays.
 
 use roundelay::Duration;
 use roundelay_metrics::Delays;
@@ -14,29 +14,30 @@ use crate::simulation::Simulation;
 /// Points of a distribution.
 const POINTS: usize = 200;
 
-/// A run over time: a value for each two-hundredth of it, the warm-up included.
+/// A run over time, warm-up included: a value for each two-hundredth of the run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Curves {
     /// Seconds between two values.
     pub step: f64,
-    /// Of each link, in the order of their numbers.
+    /// One for each link, in the order of link numbers.
     pub links: Vec<LinkCurves>,
-    /// Of each group, in the order of the scenario.
+    /// One for each group, in the order of the scenario.
     pub groups: Vec<GroupCurves>,
 }
 
 /// A link over time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LinkCurves {
-    /// The part of each step for which it was at work.
+    /// The fraction of each step during which the link was sending.
     pub utilisation: Vec<f64>,
     /// Packets that its queue dropped in each step.
     pub dropped: Vec<u64>,
-    /// Bytes that waited at the end of each step, the packet on the link not counted.
+    /// Bytes waiting at the end of each step, without the packet on the link.
     pub backlog: Vec<u64>,
 }
 
-/// How a group's times are spread: seconds, and the part of all that are no longer. After the warm-up only.
+/// Distributions of a group's times after the warm-up: points of seconds and the fraction of values
+/// no longer than that.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GroupCurves {
     /// Delays of packets.
@@ -45,7 +46,7 @@ pub struct GroupCurves {
     pub completion: Vec<(f64, f64)>,
 }
 
-/// Looks at the links now and then.
+/// Samples the links at every step.
 pub(super) struct Sampler {
     pub(super) curves: Curves,
     before: Vec<LinkState>,

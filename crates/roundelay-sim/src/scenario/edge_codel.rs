@@ -7,42 +7,43 @@ use serde::Deserialize;
 use crate::edge::EdgeControl;
 use crate::written::{InWords, some};
 
-/// How signals go on when packets wait too long again.
+/// Signal rate when packets wait too long again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Resume {
-    /// As RFC 8289 has it.
+    /// As in RFC 8289.
     #[default]
     Rfc8289,
-    /// At the rate of two signals earlier: CoDel before the RFC, as in ns-2 and in the UPS experiments.
+    /// At the rate of two signals earlier: CoDel before the RFC, as in ns-2 and the UPS
+    /// experiments.
     TwoLess,
 }
 
-/// Parameters of Edge-CoDel; the defaults are those of UPS (R. Mittal et al., NSDI 2016), section 4.2.
+/// Parameters of Edge-CoDel; defaults from UPS (R. Mittal et al., NSDI 2016), section 4.2.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table, as in edge_codel = { target = \"5ms\" }")]
 pub(super) struct EdgeCodel {
-    /// Time in all queues together that is good: 1 us to 1 hour.
+    /// Target for the time in all queues together: 1 us to 1 hour.
     #[serde(deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Duration>>")]
     target: Option<Duration>,
-    /// How long packets may wait longer than that: 1 us to 1 hour.
+    /// How long packets may wait longer than `target`: 1 us to 1 hour.
     #[serde(deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Duration>>")]
     interval: Option<Duration>,
-    /// Packets sent further apart than this start a new interval: more than `target`, to 1 hour.
+    /// A gap between packets longer than this starts a new interval: more than `target`, to 1 hour.
     #[serde(deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Duration>>")]
     refresh: Option<Duration>,
-    /// How signals go on when packets wait too long again.
+    /// Signal rate when packets wait too long again.
     resume: Resume,
-    /// Whether packets are marked and not dropped: needs `tcp = { ecn = true }`.
+    /// Whether packets are marked instead of dropped: needs `tcp = { ecn = true }`.
     mark: bool,
 }
 
 impl EdgeCodel {
     /// # Errors
-    /// A parameter is out of its range: its key, and the message.
+    /// A parameter out of range: the key, and the message.
     pub(super) fn control(&self, is_ecn_capable: Option<bool>) -> Result<EdgeControl, (String, String)> {
         let wrong = |key: &str, message: &str| Err((format!("edge_codel.{key}"), message.to_owned()));
         match is_ecn_capable {
@@ -64,7 +65,8 @@ impl EdgeCodel {
         Ok(EdgeControl { codel, marks: self.mark })
     }
 
-    /// The key that is out of its range, and the message. The range of `refresh` depends on `target`, whichever of the two is written.
+    /// The key that is out of range, and the message. The range of `refresh` depends on `target`,
+    /// whichever of the two is written.
     fn of_range(&self, codel: &edge_codel::Config, error: ConfigError) -> (String, String) {
         let ConfigError::OutOfRange { parameter, value, min, max, .. } = error else {
             return ("edge_codel".to_owned(), error.to_string());

@@ -1,4 +1,4 @@
-//! A `[[source]]` of a scenario: who sends to whom, and what.
+//! A `[[source]]` table of a scenario: senders, receivers and traffic.
 
 use std::collections::BTreeSet;
 
@@ -17,6 +17,7 @@ use super::protocol::Protocol;
 use super::reader::Reader;
 use super::results::ALL;
 use super::source::SourceSpec;
+use super::suggestion::did_you_mean;
 use super::{Group, ScenarioError, unused};
 use crate::network::NodeId;
 use crate::routing::Routes;
@@ -25,14 +26,14 @@ use crate::sources::{LONGEST_PACKET, Urgency};
 use crate::topologies::Topology;
 use crate::written::{CodePoint, InWords, read, some, some_whole, whole};
 
-/// Most sources.
+/// Maximum number of sources.
 const MOST_SOURCES: u64 = 1_000_000;
-/// Most pairs of hosts that one group may join.
+/// Maximum number of host pairs of one group.
 const MOST_PAIRS: u64 = 20_000_000;
-/// Most bytes of tables of routes for one group.
+/// Maximum bytes of route tables for one group.
 const MOST_ROUTE_BYTES: u64 = 4 << 30;
 
-/// A `[[source]]` as the schema shows it.
+/// A `[[source]]` for the schema.
 #[derive(JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[allow(dead_code, reason = "the schema is made from it")]
@@ -43,58 +44,61 @@ pub(super) struct SourceTable {
     spec: SourceSpec,
 }
 
-/// What all sources have.
+/// Keys of all sources.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Placement {
-    /// What it is called in results. Left out: its kind and number.
+    /// Name in results. Left out: kind and number.
     name: Option<String>,
-    /// Hosts that send: a name, one with a `*` for any letters, numbered ones as in s0..48, or a list of these.
+    /// Sending hosts: a name, a name with `*` for any letters, numbered names as in s0..48, or a
+    /// list of these.
     from: OneOrMany,
-    /// Hosts that they send to; flows that arrive have none.
+    /// Receiving hosts; none for `arrivals` and `workload`.
     to: Option<OneOrMany>,
-    /// Who sends to whom.
+    /// Which host sends to which.
     #[serde(default)]
     pairs: Pairing,
-    /// Sources of each pair.
+    /// Sources for each pair.
     #[serde(default = "one_u32", deserialize_with = "whole::<_, _, 1, MOST_SOURCES>")]
     count: u32,
-    /// When the first starts.
+    /// When the first source starts.
     #[serde(default, deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     start: Duration,
-    /// Each starts so much later than the one before.
+    /// Time between the starts of consecutive sources.
     #[serde(default, deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     start_step: Duration,
-    /// And up to so much later again, drawn evenly.
+    /// Extra delay of each start, drawn evenly from 0 to this.
     #[serde(default, deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     start_jitter: Duration,
-    /// When all stop. Left out: never.
+    /// When all sources stop. Left out: never.
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Duration>>")]
     stop: Option<Duration>,
-    /// Its weight in queues that know weights: 1 to 1024.
+    /// Weight of each flow in weighted queues: 1 to 1024.
     #[serde(default, deserialize_with = "some_whole::<_, _, 1, 1024>")]
     #[schemars(range(min = 1, max = 1024))]
     weight: Option<u32>,
-    /// Its longest packet, for queues that go by it: 512 to 65,536 bytes.
+    /// Longest packet, for queues that need the maximum length: 512 to 65,536 bytes.
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<u32>>")]
     max_packet_len: Option<u32>,
-    /// What its packets say of their urgency.
+    /// Urgency written into packets.
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Urgency>>")]
     urgency: Option<Urgency>,
-    /// Edge-CoDel, of a source over TCP: active queue management of each flow where its packets leave the network.
+    /// Edge-CoDel, for sources over TCP: active queue management of each flow where its packets
+    /// leave the network.
     edge_codel: Option<EdgeCodel>,
-    /// The code point of Differentiated Services, by which trees may sort its flows: 0 to 63, or a name such as "ef".
+    /// Code point of Differentiated Services, which trees may classify by: 0 to 63, or a name like
+    /// "ef".
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<CodePoint>>")]
     dscp: Option<CodePoint>,
 }
 
-/// The keys of all sources, the kind last.
+/// The keys of all sources, `kind` last.
 const ALL_HAVE: [&str; 15] = [
     "name",
     "from",
@@ -134,7 +138,7 @@ const fn one_u32() -> u32 {
 }
 
 /// # Errors
-/// Anything about the sources is wrong.
+/// Any mistake in the sources.
 pub(super) fn groups<'a>(
     reader: &Reader<'a>,
     sources: Option<Spanned<DeValue<'a>>>,
@@ -171,7 +175,7 @@ pub(super) fn groups<'a>(
     Ok(groups)
 }
 
-/// A `[[source]]` that is being read.
+/// A `[[source]]` during reading.
 struct Source<'r, 'a> {
     reader: &'r Reader<'a>,
     files: &'r Files<'r>,
@@ -194,7 +198,7 @@ impl<'a> Source<'_, 'a> {
                 common.insert(key, value);
             }
         }
-        // A list would be taken for the values of the table's keys in their order.
+        // A list would be read as the table's values in the order of its keys.
         if common.get("edge_codel").is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_))) {
             return Err(self.at("edge_codel", "expected a table, as in edge_codel = { target = \"5ms\" }"));
         }
@@ -239,12 +243,15 @@ impl<'a> Source<'_, 'a> {
             Some("arrivals") => SourceSpec::Arrivals(reader.take(table)?),
             Some("workload") => SourceSpec::Workload(reader.take(table)?),
             Some("trace") => SourceSpec::Trace(self.trace(reader.take(table)?)?),
-            Some(other) => return Err(self.at("kind", format!("'{other}' is no kind of source: {}", SourceSpec::KINDS.join(", ")))),
+            Some(other) => {
+                let meant = did_you_mean(other, &SourceSpec::KINDS);
+                return Err(self.at("kind", format!("'{other}' is no kind of source{meant}: {}", SourceSpec::KINDS.join(", "))));
+            }
             None => return Err(self.at("kind", format!("a source without a kind: {}", SourceSpec::KINDS.join(", ")))),
         })
     }
 
-    /// Reads a trace's packets, those after the end of the run left out.
+    /// Reads a trace's packets, without those after the end of the run.
     fn trace(&self, mut trace: Trace) -> Result<Trace, ScenarioError> {
         let path = self.files.path(&trace.file);
         trace.is_dealt = is_capture(&path);
@@ -265,7 +272,8 @@ impl<'a> Source<'_, 'a> {
         Ok(trace)
     }
 
-    /// Reads a list of flows between hosts, those after the end of the run left out, and how many these are.
+    /// Reads a list of flows between hosts. Returns the flows before the end of the run, and the
+    /// number of later ones.
     fn workload(&self, file: &str, hosts: &[NodeId]) -> Result<(Vec<workload::Entry>, usize), ScenarioError> {
         let text = self.files.text(file, "a list of flows").map_err(|message| self.at("file", message))?;
         let names = hosts.iter().map(|host| (self.topology.network.name(*host), *host)).collect();
@@ -277,7 +285,7 @@ impl<'a> Source<'_, 'a> {
         Ok((flows, late))
     }
 
-    /// A list that sends nothing is a mistake.
+    /// Refuses a list that sends nothing.
     fn check_list(&self, group: &Group) -> Result<(), ScenarioError> {
         let (file, what, first) = match &group.source {
             SourceSpec::Trace(trace) => (&trace.file, "packet", trace.packets.first().map(|packet| packet.at)),
@@ -303,7 +311,8 @@ impl<'a> Source<'_, 'a> {
         if hosts.is_empty() { Err(self.at(key, "an empty list: one host or more")) } else { Ok(hosts) }
     }
 
-    /// What queues with weights are told, where they would take something else for granted. `longest` is the longest packet that will come.
+    /// The flow configuration for queues with weights; None if their defaults fit. `longest` is the
+    /// source's longest packet.
     fn flow(&self, placement: &Placement, longest: u32) -> Result<Option<FlowConfig>, ScenarioError> {
         let (plain, most) = (FlowConfig::default(), FlowConfig::MAX_PACKET_LEN);
         let weight = placement.weight.unwrap_or(plain.weight);
@@ -316,14 +325,14 @@ impl<'a> Source<'_, 'a> {
             let why = if least == longest { ", as its packets have up to so many bytes" } else { "" };
             return Err(self.at("max_packet_len", format!("max_packet_len {max_packet_len}: legal range {least} to {most}{why}")));
         }
-        // A link may add to a packet, and its queue is told of that as well.
+        // Queues see packet lengths with the link's overhead.
         let added = self.topology.network.links().iter().map(|link| link.overhead).max().unwrap_or(0);
         let is_plain =
             placement.weight.is_none() && placement.max_packet_len.is_none() && longest.saturating_add(added) <= plain.max_packet_len;
         Ok((!is_plain).then_some(FlowConfig { weight, max_packet_len }))
     }
 
-    /// What can be checked by making one of the sources.
+    /// Checks made by building one of the sources.
     fn check(&self, group: &Group) -> Result<(), ScenarioError> {
         if group.count == 0 {
             return Err(self.at("count", "count 0: legal range 1 to 1000000"));
@@ -350,7 +359,7 @@ impl<'a> Source<'_, 'a> {
         })
     }
 
-    /// Whoever would start after the end would send nothing.
+    /// Refuses sources with a start after the end, which would send nothing.
     fn check_times(&self, group: &Group) -> Result<(), ScenarioError> {
         if group.start >= self.duration {
             return Err(self.at("start", format!("start {}: legal range 0 to less than the duration, {}", group.start, self.duration)));
@@ -366,7 +375,7 @@ impl<'a> Source<'_, 'a> {
         Err(self.at("start_step", message))
     }
 
-    /// Refuses what would take all memory there is before the first packet is sent.
+    /// Refuses groups that would fill the memory before the first packet is sent.
     fn check_size(&self, group: &Group) -> Result<(), ScenarioError> {
         let (pairs, bytes) = (group.most_pairs(), group.route_bytes(&self.topology.network));
         if pairs > MOST_PAIRS {
@@ -387,7 +396,7 @@ impl<'a> Source<'_, 'a> {
             if from == to {
                 return Err(self.at("to", format!("'{}' sends to itself", network.name(from))));
             }
-            // What does not go over TCP sends nothing back.
+            // Only TCP sends packets back.
             let ways = if group.source.protocol().is_some() { 2 } else { 1 };
             for (from, to) in [(from, to), (to, from)].into_iter().take(ways) {
                 let route = routes.between(network, from, to);
@@ -398,7 +407,7 @@ impl<'a> Source<'_, 'a> {
     }
 }
 
-/// The key that a source's parameter is written under.
+/// The key for a source's parameter.
 fn key_of(parameter: &'static str) -> &'static str {
     let key = parameter.trim_end_matches("_bytes").trim_start_matches("mean_");
     if key.starts_with("shape_") { "shape" } else { key }

@@ -1,4 +1,4 @@
-//! What a run will take, before it runs.
+//! Estimate of a run's events and memory before it starts.
 
 use roundelay::Duration;
 
@@ -9,11 +9,11 @@ use crate::network::{LinkConfig, LinkId, Network};
 use crate::routing::Routes;
 use crate::topologies::Topology;
 
-/// A run that would take more events is refused.
+/// Maximum number of events of a run.
 pub const MOST_EVENTS: f64 = 1e12;
 
-/// What a run will take at most, or nearly: what queues drop counts as if it had gone all the way, what is drawn is taken four standard deviations
-/// above its mean, and over TCP as much is sent as the links let through.
+/// Upper estimate of a run, approximate: dropped packets count for the whole route, random amounts
+/// at four standard deviations above their mean, TCP at the rate of the links.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Packets sent.
@@ -26,49 +26,51 @@ pub struct Estimate {
     pub memory: f64,
 }
 
-/// Bytes that a packet takes in a queue, in the arena and on the wire.
+/// Bytes of a packet in a queue, in the arena and on the wire.
 const PER_PACKET: f64 = 160.0;
-/// Bytes that a source and its flow take, with what is counted of them.
+/// Bytes of a source, its flow and its counters.
 const PER_SOURCE: f64 = 1_000.0;
-/// Bytes that a link and its queue take, empty.
+/// Bytes of a link with an empty queue.
 const PER_LINK: f64 = 4_000.0;
-/// Bytes that a flow takes that is looked at over its own life, at a link that measures it, and that a packet takes which waits there.
+/// Bytes of a flow measured over its own life, of a flow at a measured link, and of a packet
+/// waiting there.
 const PER_LIFE: f64 = 200.0;
 const PER_PASSING: f64 = 300.0;
 const PER_STAMP: f64 = 50.0;
-/// Bytes that a transfer takes in the list of them, and an interval in which a flow received something in its series of rates: lists have up to twice
-/// the room that they need while they grow.
+/// Bytes of an entry in the list of transfers, and of an interval in a flow's series of rates:
+/// growing lists have up to twice the needed room.
 const PER_TRANSFER: f64 = 2.0 * size_of::<super::Transfer>() as f64;
 const PER_INTERVAL: f64 = 2.0 * size_of::<(u32, u64)>() as f64;
-/// Bytes that an interval of a run takes by group: Jain's index.
+/// Bytes of an interval for each group: Jain's index.
 const PER_INDEX: f64 = 16.0;
-/// Pairs of a group whose routes are looked at.
+/// Maximum number of a group's pairs whose routes are examined.
 const SAMPLE: usize = 1_000;
-/// Segments that are sent for each that a link lets through: a loss of a fifth is more than senders keep up for long.
+/// Segments sent for each segment through a link: senders do not sustain a loss of a fifth for
+/// long.
 const WITH_LOSSES: f64 = 1.25;
 
 impl Estimate {
-    /// Of one run of a scenario.
+    /// The estimate for one run of a scenario.
     pub fn of(scenario: &Scenario) -> Self {
         let network = &scenario.topology.network;
         let plan = Plan::new(scenario);
         let [packets, packet_hops] = plan.traffic(scenario.duration);
         let [at_once, _] = plan.traffic(scenario.duration.min(Duration::from_secs(1)));
         let lists: f64 = scenario.groups.iter().map(list_bytes).sum();
-        // Groups that join the same hosts share their tables.
+        // Groups that join the same hosts share their route tables.
         let tables = scenario.groups.iter().map(|group| group.route_bytes(network)).max().unwrap_or(0) as f64;
         let (links, sources) = (network.links().len() as f64, scenario.sources() as f64);
         let waiting = room(&scenario.topology).min(at_once);
         let measured = measured(scenario, sources, waiting) + plan.listed() + plan.rates(packets).map_or(0.0, |rates| rates.memory);
         let memory = lists + tables + links * PER_LINK + sources * PER_SOURCE + waiting * PER_PACKET + measured;
-        // A port that takes time to decide works twice for a packet.
+        // A port with decision time has one more event for each packet.
         let decides = network.links().iter().any(|link| link.decision != DecisionCost::NONE);
         let per_hop = if decides { 3.0 } else { 2.0 };
         Self { packets, packet_hops, events: per_hop * packet_hops + packets, memory }
     }
 }
 
-/// What series of rates take at most.
+/// Upper estimate of series of rates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RatesEstimate {
     pub(super) flows: f64,
@@ -78,7 +80,7 @@ pub(super) struct RatesEstimate {
 }
 
 impl RatesEstimate {
-    /// None if a scenario does not ask for them.
+    /// None if the scenario asks for no series of rates.
     pub(super) fn of(scenario: &Scenario) -> Option<Self> {
         scenario.measures.rates?;
         let plan = Plan::new(scenario);
@@ -86,7 +88,7 @@ impl RatesEstimate {
     }
 }
 
-/// The groups of a scenario and the ways that their packets go.
+/// The groups of a scenario and the routes of their packets.
 struct Plan<'a> {
     scenario: &'a Scenario,
     groups: Vec<(&'a Group, Ways)>,
@@ -110,7 +112,7 @@ impl<'a> Plan<'a> {
         self.groups.iter().map(of_group).sum::<f64>() * PER_TRANSFER
     }
 
-    /// Series of rates: a flow has received something in no more intervals than it has sent packets.
+    /// Series of rates: a flow receives packets in at most one interval for each packet sent.
     fn rates(&self, packets: f64) -> Option<RatesEstimate> {
         let (interval, duration) = (self.scenario.measures.rates?, self.scenario.duration);
         let intervals = (duration.as_secs_f64() / interval.as_secs_f64()).ceil();
@@ -121,7 +123,7 @@ impl<'a> Plan<'a> {
         Some(RatesEstimate { flows, intervals, memory })
     }
 
-    /// Packets, and packets by their hops, of so much time of each group.
+    /// Packets, and packets times hops, of all groups within `most`.
     fn traffic(&self, most: Duration) -> [f64; 2] {
         let network = &self.scenario.topology.network;
         let (mut packets, mut packet_hops, mut shared) = (0.0, 0.0, Shared::new(network));
@@ -138,12 +140,12 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The routes of some of a group's pairs, as many as stand for all.
+/// The routes of a sample of a group's pairs.
 struct Ways {
     routes: Vec<Vec<usize>>,
-    /// The least time there and back over any of them.
+    /// The shortest round trip of any route.
     round_trip: Duration,
-    /// The most that any of them lets through, in bits a second.
+    /// The highest bottleneck rate of any route, in bits a second.
     fastest: f64,
 }
 
@@ -168,16 +170,16 @@ impl Ways {
     }
 }
 
-/// Transfers over TCP, which take what links let through. All that go over a link share it, so each counts at the one of its links that leaves a flow
-/// the least.
+/// Transfers over TCP, limited by link rates. Flows share the rate of a link: a transfer counts at
+/// the link of its route with the smallest rate per flow.
 struct Shared<'a> {
     network: &'a Network,
     transfers: Vec<Transfer<'a>>,
-    /// By link: the flows that go over it.
+    /// By link: the number of flows over the link.
     flows: Vec<f64>,
 }
 
-/// What goes one way: so many full segments of so many bits, from so many sources, in so much time.
+/// Segments one way: `segments` full ones of `bits` each, from `sources` sources, in `seconds`.
 struct Transfer<'a> {
     links: &'a [usize],
     segments: f64,
@@ -186,12 +188,12 @@ struct Transfer<'a> {
     seconds: f64,
 }
 
-/// What goes over one link.
+/// Segments over one link.
 #[derive(Debug, Clone, Copy, Default)]
 struct Carried {
     segments: f64,
     segment_hops: f64,
-    /// The most that the link lets through.
+    /// The capacity of the link.
     most: f64,
     longest_way: f64,
 }
@@ -213,7 +215,7 @@ impl<'a> Shared<'a> {
         self.network.links()[link].rate.bits_per_second() as f64
     }
 
-    /// Packets, and packets by their hops: acknowledgements are as many as segments.
+    /// Packets, and packets times hops: as many acknowledgements as segments.
     fn traffic(&self) -> [f64; 2] {
         let mut carried = vec![Carried::default(); self.flows.len()];
         for transfer in &self.transfers {
@@ -222,7 +224,7 @@ impl<'a> Shared<'a> {
                 continue;
             };
             let at_rate = self.rate(narrowest) * transfer.seconds / transfer.bits;
-            // A flow sends no more than its narrowest link carries.
+            // A flow sends at most the capacity of its narrowest link.
             let segments = transfer.segments.min(at_rate * transfer.sources.max(1.0));
             let (at, hops) = (&mut carried[narrowest], transfer.links.len() as f64);
             at.segments += segments;
@@ -238,7 +240,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Bytes that lists take: as they were read, and with those who send them.
+/// Bytes of lists: as read, plus a copy for each sender.
 fn list_bytes(group: &Group) -> f64 {
     match &group.source {
         SourceSpec::Trace(trace) => size_of_val(&trace.packets[..]) as f64 * (1.0 + group.senders()),
@@ -247,7 +249,7 @@ fn list_bytes(group: &Group) -> f64 {
     }
 }
 
-/// Bytes that [`Measures`](super::Measures) take of so many flows and packets that wait.
+/// Bytes of [`Measures`](super::Measures) for `flows` flows and `waiting` packets.
 fn measured(scenario: &Scenario, flows: f64, waiting: f64) -> f64 {
     let lives = if scenario.measures.flows { flows * PER_LIFE } else { 0.0 };
     let ports = measured_class(&scenario.topology.network).filter(|_| scenario.measures.wfi);
@@ -255,7 +257,7 @@ fn measured(scenario: &Scenario, flows: f64, waiting: f64) -> f64 {
     lives + links * flows * PER_PASSING + if links > 0.0 { waiting * PER_STAMP } else { 0.0 }
 }
 
-/// Packets that fit into all queues and wires, where these are as long as a run may draw them.
+/// Capacity of all queues and wires in packets, with drawn delays at their maximum.
 fn room(topology: &Topology) -> f64 {
     let links = topology.network.links();
     let flying = |link: &LinkConfig, delay: Duration| link.rate.bits_per_second() as f64 * delay.as_secs_f64() / 8_000.0;

@@ -1,4 +1,4 @@
-//! The file of a scenario: all of it but the sources.
+//! The scenario file: all keys but the sources.
 
 use std::path::Path;
 
@@ -26,27 +26,28 @@ use crate::written::{InWords, Ordering, read, some, some_whole, whole};
 
 /// The shortest run.
 const SHORTEST: Duration = Duration::from_nanos(1);
-/// The longest run, which a `u64` of picoseconds can tell with some room.
+/// The longest run: fits into a `u64` of picoseconds with some room.
 const LONGEST: Duration = Duration::from_secs(200 * 86_400);
 
-/// A scenario: a network, what it carries and for how long.
+/// A scenario: a network, its traffic and its duration.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Roundelay scenario")]
 struct Top {
-    /// What it is called. Left out: as the file.
+    /// Name in results. Left out: the file's name.
     name: Option<String>,
-    /// Of all that is drawn: same seed, same result.
+    /// Seed of all random draws: same seed, same result.
     #[serde(default = "one", deserialize_with = "whole::<_, _, 0, { u64::MAX }>")]
     seed: u64,
-    /// Of hashes and draws of queues, and of the hash that spreads flows over routes; all runs have the same. Left out: the seed of each run.
+    /// Seed of the queues' hashes and draws, and of the hash that spreads flows over routes, the
+    /// same in all runs. Left out: the seed of each run.
     #[serde(default, deserialize_with = "some_whole::<_, _, 0, { u64::MAX }>")]
     hash_seed: Option<u64>,
-    /// How long it lasts, at most 200 days.
+    /// Length of the run, at most 200 days.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     duration: Duration,
-    /// What happens before counts for nothing: less than the duration.
+    /// Warm-up: time at the start not counted in results, less than the duration.
     #[serde(default, deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     warmup: Duration,
@@ -55,15 +56,15 @@ struct Top {
     #[schemars(with = "Option<TopologyTable>")]
     #[allow(dead_code, reason = "it is read by itself")]
     topology: Option<IgnoredAny>,
-    /// What orders queues, by class of links.
+    /// Queueing disciplines, by class of links.
     #[serde(default)]
     queue: QueueTable,
-    /// Trees of disciplines that queues name, as in core = "tree NAME".
+    /// Trees of disciplines, for queues set to core = "tree NAME".
     #[serde(default)]
     #[schemars(with = "std::collections::BTreeMap<String, TreeTable>")]
     #[allow(dead_code, reason = "it is read by itself")]
     trees: Option<IgnoredAny>,
-    /// How packets find their way.
+    /// Routing of packets.
     #[serde(default)]
     routing: RoutingTable,
     /// Nodes, where there is no [topology].
@@ -72,15 +73,15 @@ struct Top {
     /// Links, where there is no [topology].
     #[serde(default)]
     link: Vec<LinkEntry>,
-    /// What is different about some links, one way.
+    /// Settings of some links, one way.
     #[serde(default)]
     port: Vec<PortEntry>,
-    /// What is measured beside what always is.
+    /// Measurements on request.
     #[serde(default)]
     meter: Measures,
-    /// What is to be good, for `roundelay objective`; other commands ignore it.
+    /// Objective for `roundelay objective`; other commands ignore this table.
     objective: Option<Objective>,
-    /// Who sends.
+    /// Sources of traffic.
     #[serde(default)]
     #[schemars(with = "Vec<SourceTable>")]
     #[allow(dead_code, reason = "it is read by itself")]
@@ -90,15 +91,15 @@ struct Top {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct QueueTable {
-    /// Between core routers, and other outputs of routers where nothing is said of them. By default fifo limit 1000.
+    /// Queues between core routers, and the default of `edge`. By default fifo limit 1000.
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Ordering>>")]
     core: Option<Ordering>,
-    /// Other outputs of routers.
+    /// Queues of other router outputs. By default as core.
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Ordering>>")]
     edge: Option<Ordering>,
-    /// Hosts' network interfaces. By default fifo, and no limit that matters.
+    /// Queues of hosts' network interfaces. By default fifo, with a limit never reached.
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Ordering>>")]
     host: Option<Ordering>,
@@ -107,10 +108,11 @@ struct QueueTable {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RoutingTable {
-    /// What makes a route short.
+    /// Metric of the shortest routes.
     #[serde(default)]
     metric: Metric,
-    /// Whether flows are spread over all shortest routes (equal-cost multipath), by a hash that the seed keys.
+    /// Whether flows are spread over all shortest routes (equal-cost multipath), by a hash keyed by
+    /// the seed.
     #[serde(default)]
     spread: bool,
 }
@@ -126,15 +128,16 @@ pub fn schema() -> String {
 }
 
 impl Scenario {
-    /// Reads a scenario. `file` stands in messages; files that it names are looked for in `folder`.
+    /// Reads a scenario. Messages name `file`; files named in the scenario are relative to
+    /// `folder`.
     ///
     /// # Errors
-    /// The file, the line, what is wrong there and what would be legal.
+    /// The file, the line, the mistake and the legal values.
     pub fn from_toml(file: &str, text: &str, folder: &Path) -> Result<Self, ScenarioError> {
         Self::from_toml_with(file, text, folder, &no_captures)
     }
 
-    /// The same, with somebody who reads captures.
+    /// As [`Scenario::from_toml`], with a reader of captures.
     ///
     /// # Errors
     /// As above.
@@ -146,7 +149,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The same of a file whose network alone is wanted: sources may be missing.
+    /// As [`Scenario::from_toml_with`], but sources may be missing.
     ///
     /// # Errors
     /// As above.
@@ -170,6 +173,7 @@ impl Scenario {
             spread: top.routing.spread.then_some(mix(top.hash_seed.unwrap_or(top.seed))),
         });
         let groups = groups(&reader, sources, &topology, top.duration, &files)?;
+        top.objective.as_ref().map_or(Ok(()), |objective| objective.check_source(&reader, &groups))?;
         let name = top.name.unwrap_or_else(|| file.rsplit(['/', '\\']).next().unwrap_or(file).trim_end_matches(".toml").to_owned());
         let scenario = Self {
             name,
@@ -198,7 +202,7 @@ impl Scenario {
 
 impl QueueTable {
     /// # Errors
-    /// A queue is set of which there is none.
+    /// A queue is set for a class without links.
     fn check(&self, reader: &Reader<'_>, topology: &Topology) -> Result<(), ScenarioError> {
         let has = |class: LinkClass| topology.network.links().iter().any(|link| link.class == class);
         for (class, ordering) in [(LinkClass::Core, &self.core), (LinkClass::Edge, &self.edge), (LinkClass::Host, &self.host)] {
@@ -230,7 +234,7 @@ impl Top {
         Ok(())
     }
 
-    /// What orders queues of each class, and the trees among these.
+    /// The disciplines of each class of queues, and those that are trees.
     fn queues(&self) -> (Queues, Vec<(LinkClass, &str, Limit)>) {
         let QueueTable { core, edge, host } = &self.queue;
         let edge = edge.as_ref().or(core.as_ref());
@@ -247,7 +251,7 @@ impl Top {
 }
 
 /// # Errors
-/// A list stands in the place of a table: its values would be taken for those of the table's keys in their order.
+/// A list in place of a table, which would be read as the values of the table's keys in order.
 fn expect_tables(reader: &Reader<'_>, top: &DeTable<'_>) -> Result<(), ScenarioError> {
     let is_list = |key: &&str| top.get(*key).is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_)));
     match ["queue", "routing", "meter", "objective"].iter().find(|key| is_list(key)) {

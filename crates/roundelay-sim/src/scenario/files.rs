@@ -1,4 +1,4 @@
-//! Files that a scenario names.
+//! Files named in a scenario: paths, text and captures.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -10,11 +10,12 @@ use roundelay::Duration;
 use super::lists::FlowBy;
 use crate::sources::trace::Entry;
 
-/// Whoever reads captures, whose formats the simulator does not know, and is asked about each file that is no text: the packets of one up to a time,
-/// the first one at time zero, none earlier than the one before it, flows numbered from 0 in the order of first sight; or what is wrong with the file.
+/// A reader of captures, called for each binary file because the simulator does not know capture
+/// formats. Returns the packets up to a time: the first at time zero, times not decreasing, flows
+/// numbered from 0 in the order of their first packet; or the error in the file.
 pub type ReadCapture<'a> = dyn Fn(&Path, FlowBy, Duration) -> Result<Vec<Entry>, String> + 'a;
 
-/// Where files are looked for, who reads captures, and which ones were wanted.
+/// The folder of files, the reader of captures, and the files asked for.
 pub(super) struct Files<'a> {
     folder: &'a Path,
     pub(super) capture: &'a ReadCapture<'a>,
@@ -26,14 +27,14 @@ impl<'a> Files<'a> {
         Self { folder, capture, wanted: RefCell::default() }
     }
 
-    /// Where a file is that a scenario calls `name`.
+    /// The path of the file `name` of a scenario.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         let path = self.folder.join(name);
         self.wanted.borrow_mut().push(path.clone());
         path
     }
 
-    /// The text of a file that a scenario calls `name` and that should hold `what`.
+    /// The text of the file `name` of a scenario; errors say that `what` was expected.
     ///
     /// # Errors
     /// As [`text`].
@@ -41,21 +42,22 @@ impl<'a> Files<'a> {
         text(&self.path(name), name, what)
     }
 
-    /// All that were asked for.
+    /// All files asked for.
     pub(super) fn wanted(self) -> Vec<PathBuf> {
         self.wanted.into_inner()
     }
 }
 
-/// Nobody reads captures.
+/// Refuses captures: there is no reader of captures.
 pub(super) fn no_captures(path: &Path, _: FlowBy, _: Duration) -> Result<Vec<Entry>, String> {
     Err(format!("'{}' is no text, and there is nobody to read captures: Scenario::from_toml_with", path.display()))
 }
 
-/// Whether a file is one for whoever reads captures, who also knows what else it may be: its first bytes are no text. Those of captures never are.
+/// Whether the reader of captures gets a file: the first bytes are not text, as in all captures.
+/// The reader also names other binary formats.
 pub(super) fn is_capture(path: &Path) -> bool {
     let mut head = Vec::new();
-    // A pipe can be read only once, and a list may come by one.
+    // A list may come through a pipe, which can be read only once.
     path.is_file() && File::open(path).and_then(|file| file.take(64).read_to_end(&mut head)).is_ok() && !is_text(&head)
 }
 
@@ -69,10 +71,10 @@ fn is_text(head: &[u8]) -> bool {
     head[..valid].iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
 }
 
-/// The text of a file that a scenario calls `name` and that should hold `what`.
+/// The text of the file `name` of a scenario; errors say that `what` was expected.
 ///
 /// # Errors
-/// It is not there, is a folder, cannot be read, or holds no text.
+/// The file is missing, a folder, unreadable, or not text.
 pub(super) fn text(path: &Path, name: &str, what: &str) -> Result<String, String> {
     let wrong = |problem: String| format!("cannot read '{name}': {problem}; expected {what}");
     if path.is_dir() {

@@ -1,4 +1,4 @@
-//! A group of sources: which hosts they join, and on what terms.
+//! A group of sources: pairs of hosts, start and stop times, flow configuration.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use crate::headers::Marks;
 use crate::network::{Network, NodeId};
 use crate::sources::{SlackRule as _, Terms, WrittenFields, arrivals};
 
-/// TCP's number (RFC 9293).
+/// TCP's protocol number (RFC 9293).
 const TCP: u8 = 6;
 
 impl Group {
-    /// The hosts of flows that arrive, none for other sources.
+    /// The hosts of `arrivals`; none for other sources.
     pub(super) fn hosts(&self, network: &Network) -> Vec<arrivals::Host> {
         match &self.source {
             SourceSpec::Arrivals(spec) => spec.hosts(network, &self.from),
@@ -23,7 +23,7 @@ impl Group {
         }
     }
 
-    /// Pairs that may come to be: all those that must have a route.
+    /// All possible pairs: each must have a route.
     pub(super) fn possible_pairs(&self) -> Vec<(NodeId, NodeId)> {
         match (&self.source, self.pairs) {
             (SourceSpec::Workload(spec), _) => {
@@ -35,7 +35,7 @@ impl Group {
         }
     }
 
-    /// The pairs of its sources; only those of a pairing at random depend on the seed.
+    /// The pairs of the group's sources; only random pairing depends on the seed.
     pub(super) fn source_pairs(&self, seed: u64) -> Vec<(NodeId, NodeId)> {
         if self.source.is_of_many() {
             return vec![(self.from[0], self.to[0])];
@@ -43,7 +43,7 @@ impl Group {
         self.pairs.pairs(&self.from, &self.to, seed)
     }
 
-    /// How many sources it has.
+    /// The number of sources.
     pub(super) fn sources(&self) -> u64 {
         let pairs = match self.pairs {
             _ if self.source.is_of_many() => 1,
@@ -57,7 +57,7 @@ impl Group {
         pairs.saturating_mul(self.count.into())
     }
 
-    /// How many pairs may come to be, at most.
+    /// The maximum number of pairs.
     pub(super) fn most_pairs(&self) -> u64 {
         let [senders, receivers] = [&self.from, &self.to].map(|hosts| hosts.len() as u64);
         match (&self.source, self.pairs) {
@@ -67,48 +67,49 @@ impl Group {
         }
     }
 
-    /// Bytes of the tables of routes to and from its hosts.
+    /// Bytes of the route tables to and from the group's hosts.
     pub(super) fn route_bytes(&self, network: &Network) -> u64 {
         let hosts: BTreeSet<_> = self.from.iter().chain(&self.to).collect();
-        // By how routes are kept: the next link to each node, or the distance of each.
+        // Depends on how routes are kept: the next link to each node, or the distance of each.
         let entry = if network.routing().spread.is_some() { 8 } else { 4 };
         (hosts.len() * network.nodes() * entry) as u64
     }
 
-    /// How many of them send all that its kind does: pairs that share a capture are as one.
+    /// The number of senders that each send their kind's full load: pairs that share a capture
+    /// count as one.
     pub(super) fn senders(&self) -> f64 {
         let is_dealt = matches!(&self.source, SourceSpec::Trace(trace) if trace.is_dealt);
         if is_dealt { f64::from(self.count) } else { self.sources() as f64 }
     }
 
-    /// When its sources stop, at the end of the run at the latest.
+    /// When the sources stop, at the latest at the end of the run.
     pub(super) fn end(&self, duration: Duration) -> Duration {
         self.stop.map_or(duration, |stop| stop.min(duration))
     }
 
-    /// From the start of its first source until all stop.
+    /// Time from the start of the first source until all stop.
     pub(super) fn span(&self, duration: Duration) -> Duration {
         let end = self.end(duration);
         end - self.start.min(end)
     }
 
-    /// When the last of its sources starts, jitter aside.
+    /// When the last source starts, without jitter.
     pub(super) fn last_start(&self) -> Duration {
         self.start + Duration::from_picos(self.start_step.as_picos().saturating_mul(self.sources().saturating_sub(1)))
     }
 
-    /// The weight of its flows, 1 if none is said.
+    /// The weight of the group's flows, 1 by default.
     pub(super) fn weight(&self) -> u32 {
         self.flow.map_or(1, |flow| flow.weight)
     }
 
-    /// What the headers of its packets say.
+    /// Header fields of the group's packets.
     pub fn marks(&self) -> Marks {
         let plain = Marks::default();
         Marks { protocol: if self.source.protocol().is_some() { TCP } else { plain.protocol }, dscp: self.dscp }
     }
 
-    /// Header fields that its packets differ in, by its slack rule or by its list.
+    /// Header fields in which the group's packets differ, by slack rule or by list.
     pub(super) fn written(&self) -> WrittenFields {
         let rule = self.urgency.written();
         let SourceSpec::Trace(Trace { packets, .. }) = &self.source else { return rule };

@@ -1,8 +1,8 @@
-//! Means over replicas, and how far off they may be.
+//! Means over replicas and their confidence intervals.
 
 use serde::Serialize;
 
-/// A mean over replicas, and how far the true one may be from it.
+/// A mean over replicas with its 95% confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// The mean.
@@ -17,8 +17,9 @@ const STUDENT: [f64; 30] = [
     2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
-/// The 95% confidence interval of a mean by Student's t distribution ("The Probable Error of a Mean", Biometrika 6, 1908); beyond 30 degrees of
-/// freedom with its value for 30, which is a little too wide. None of no values.
+/// The 95% confidence interval of a mean by Student's t distribution ("The Probable Error of a
+/// Mean", Biometrika 6, 1908). Beyond 30 degrees of freedom the value for 30 is used, which is a
+/// little too wide. None without values.
 pub fn student_95(values: &[f64]) -> Option<Interval> {
     let count = values.len() as f64;
     if values.is_empty() {
@@ -34,7 +35,8 @@ pub fn student_95(values: &[f64]) -> Option<Interval> {
 mod tests {
     use super::*;
 
-    /// The mean of 1 to 5 is 3, its standard error sqrt(2.5 / 5), t for four degrees of freedom 2.776.
+    /// The mean of 1 to 5 is 3, the standard error sqrt(2.5 / 5), t for four degrees of freedom
+    /// 2.776.
     #[test]
     fn confidence_is_student_s() {
         let interval = student_95(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();

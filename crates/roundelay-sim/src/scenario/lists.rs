@@ -1,4 +1,4 @@
-//! Sources that send what a file lists: packets, or flows.
+//! Sources that send the packets or flows listed in a file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::sources::burst::LARGEST_FLOW;
 use crate::sources::{LONGEST_PACKET, Terms, trace, workload};
 use crate::written::{InWords, read};
 
-/// What makes packets of a capture a flow.
+/// Header fields that define a flow of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 pub enum FlowBy {
     /// Addresses, protocol and ports; the two directions of a connection are two flows.
@@ -37,25 +37,28 @@ pub enum FlowBy {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// Its path, from the folder of the scenario: a line a packet, in the order of time: seconds, bytes and, where it has any, seconds of slack, a
-    /// priority and the second at which it is needed; or a capture, pcap or pcapng.
+    /// Path, relative to the scenario's folder. A list: a line for each packet, in the order of
+    /// time, with seconds, bytes and, optionally, seconds of slack, a priority and the second of
+    /// the deadline. Or a capture: pcap or pcapng.
     pub file: String,
-    /// What makes packets of a capture a flow.
+    /// Header fields that define a flow of a capture.
     #[serde(default)]
     pub flow_by: FlowBy,
-    /// What is in it.
+    /// The packets of the file.
     #[serde(skip)]
     pub packets: Vec<trace::Entry>,
-    /// Packets that its list has beside these, after the end of the run. Of captures they are not counted.
+    /// Packets of a list after the end of the run, left out. Not counted for captures.
     #[serde(skip)]
     pub late: usize,
-    /// Whether its flows are dealt out to the pairs in turn: those of a capture are. A list is one flow, which each pair sends.
+    /// Whether flows are dealt out to the pairs in turn, as for captures. A list is one flow, sent
+    /// by each pair.
     #[serde(skip)]
     pub is_dealt: bool,
 }
 
 impl Trace {
-    /// What each pair sends, or all of them if there is but one list. Flows keep their order, but not their numbers.
+    /// The packets of each pair, or of all pairs if there is one list. Flows keep their order and
+    /// get new numbers.
     pub(super) fn deal(&self, pairs: usize) -> Vec<Vec<trace::Entry>> {
         if !self.is_dealt {
             return vec![self.packets.clone()];
@@ -74,23 +77,23 @@ impl Trace {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// Its path, from the folder of the scenario: a line a flow, when it begins in seconds, bytes, and the names of the hosts that it goes from and to,
-    /// as the UPS authors write it.
+    /// Path, relative to the scenario's folder. A line for each flow, in the UPS authors' format:
+    /// start in seconds, bytes, source host, destination host.
     pub file: String,
-    /// How flows are sent.
+    /// Transport of the flows.
     #[serde(default)]
     pub transport: Transport,
     /// Bytes of a packet of a burst: 1 to 65,535.
     #[serde(default = "full_len", deserialize_with = "read")]
     #[schemars(with = "InWords<u32>")]
     pub packet_len: u32,
-    /// What both ends do, where flows go over TCP.
+    /// TCP parameters of both ends, for flows over TCP.
     #[serde(default)]
     pub tcp: Protocol,
-    /// What is in it.
+    /// The flows of the file.
     #[serde(skip)]
     pub flows: Vec<workload::Entry>,
-    /// Flows that its list has beside these, after the end of the run.
+    /// Flows of the list after the end of the run, left out.
     #[serde(skip)]
     pub late: usize,
 }
@@ -103,7 +106,7 @@ impl Workload {
     }
 }
 
-/// A line of a list, and where it stands.
+/// A line of a list, with its file and number.
 #[derive(Clone, Copy)]
 struct Line<'a> {
     file: &'a str,
@@ -112,7 +115,7 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Those that are not empty. Some editors begin a file with a byte order mark, which is no part of it.
+    /// All lines with text. A byte order mark, which some editors put at the start, is skipped.
     fn all(file: &'a str, text: &'a str) -> impl Iterator<Item = Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let lines = (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty());
@@ -123,13 +126,13 @@ impl<'a> Line<'a> {
         ScenarioError { file: self.file.to_owned(), line: self.number, message: message.to_string() }
     }
 
-    /// When and how many bytes, the first two of its words.
+    /// The time and the number of bytes: the first two words.
     fn head(self, expected: &str, words: &[&str]) -> Result<(Instant, u64), ScenarioError> {
         let head = words.first().zip(words.get(1)).and_then(|(time, bytes)| seconds(time).zip(whole(bytes)));
         head.ok_or_else(|| self.wrong(expected))
     }
 
-    /// A packet's slack, priority and deadline, each of which may be left out.
+    /// A packet's slack, priority and deadline, each optional.
     fn fields(self, packet: trace::Entry, words: &[&str]) -> Result<trace::Entry, ScenarioError> {
         let column = |place: usize| words.get(place).copied().filter(|word| *word != "-");
         let time = |place| column(place).map(|word| seconds(word).ok_or_else(|| self.wrong(PACKET))).transpose();
@@ -165,11 +168,11 @@ fn whole(word: &str) -> Option<u64> {
     word.parse().ok().filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// What a line of a list of packets holds.
+/// The columns of a list of packets.
 const PACKET: &str =
     "seconds and bytes, as in 0.0125 1500, then if there are any seconds of slack, a priority, and the second of its deadline; - for none";
 
-/// A line a packet.
+/// Reads a list of packets, one a line.
 pub(super) fn packets(file: &str, text: &str) -> Result<Vec<trace::Entry>, ScenarioError> {
     let (mut packets, mut before) = (Vec::new(), Instant::ZERO);
     for line in Line::all(file, text) {
@@ -187,7 +190,7 @@ pub(super) fn packets(file: &str, text: &str) -> Result<Vec<trace::Entry>, Scena
     Ok(packets)
 }
 
-/// A line a flow: when it begins, bytes, its source, its destination.
+/// Reads a list of flows, one a line: start, bytes, source, destination.
 pub(super) fn flows(file: &str, text: &str, hosts: &BTreeMap<String, NodeId>) -> Result<Vec<workload::Entry>, ScenarioError> {
     const EXPECTED: &str = "seconds, bytes and two hosts, as in 0.0125 14600 host1 host2";
     let flow = |line: Line<'_>| {

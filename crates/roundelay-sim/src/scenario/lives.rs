@@ -1,4 +1,5 @@
-//! Flows over their own lives: reordering, throughput, round trips, startup latency and Bennett and Zhang's ratio, from a flow's first packet to its last.
+//! Measurements over the life of a flow, from first to last packet: reordering, throughput, round
+//! trips, startup latency and Bennett and Zhang's ratio.
 
 use roundelay::{Duration, FlowId, Instant, Packet, Rate};
 use roundelay_metrics::Reordering;
@@ -8,40 +9,43 @@ use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried};
 use crate::flows::FlowNumber;
 
-/// A flow from its first packet on, the warm-up included. Packets are those from its source to its destination, what is sent twice twice.
+/// A flow from the first packet on, warm-up included. Only packets from source to destination
+/// count; a packet sent twice counts twice.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct FlowLife {
     /// Packets sent.
     pub sent: u64,
     /// Packets received.
     pub received: u64,
-    /// Packets received after one that was sent later (RFC 4737).
+    /// Packets received after a packet that was sent later (RFC 4737).
     pub reordered: u64,
-    /// When its first packet was sent, in seconds.
+    /// When the first packet was sent, in seconds.
     pub first_sent: Option<f64>,
-    /// When its last packet was received, in seconds.
+    /// When the last packet was received, in seconds.
     pub last_received: Option<f64>,
-    /// Bits a second from the one to the other.
+    /// Bits a second from the first sent to the last received.
     pub throughput: Option<f64>,
-    /// The mean time of its packets there and of its replies back, in seconds; none without replies.
+    /// The mean time of packets there plus the mean time of replies back, in seconds; none without
+    /// replies.
     pub round_trip: Option<f64>,
-    /// Bennett and Zhang's ratio: its throughput over that of a link of its own with its source's rate. None where the source has no rate.
+    /// Bennett and Zhang's ratio: the flow's throughput, divided by the throughput on an own link
+    /// with the source's rate. None if the source has no rate.
     pub bennett_zhang: Option<f64>,
-    /// `t_f` - p / r - `t_s` of a flow that has ended, in seconds: p packets made at r a second from `t_s` on, the last received at `t_f`. None where the source
-    /// has no mean rate.
+    /// `t_f` - p / r - `t_s` of an ended flow, in seconds: p packets made at r a second from `t_s`
+    /// on, the last received at `t_f`. None if the source has no mean rate.
     pub startup_latency: Option<f64>,
 }
 
-/// What a group's sources say of themselves.
+/// The nominal rate of a group's sources.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// The rate of a source while it sends.
+    /// The rate of a source while sending.
     pub(super) rate: Option<Rate>,
-    /// Seconds from one packet to the next in the mean.
+    /// Mean seconds between packets.
     pub(super) gap: Option<f64>,
 }
 
-/// A flow as it goes on.
+/// Counters of a flow.
 #[derive(Debug, Clone, Copy, Default)]
 struct Life {
     group: u32,
@@ -51,15 +55,15 @@ struct Life {
     received_bytes: u64,
     first_sent: Option<Instant>,
     last_received: Instant,
-    /// When a link of its own would have sent all that was sent.
+    /// When an own link of the flow would have sent all packets so far.
     exclusive_end: Instant,
-    /// Sums of times, there and back, in picoseconds; and how many they are.
+    /// Sums of times, there and back, in picoseconds; and the number of summands.
     times: [u128; 2],
     arrivals: [u64; 2],
     has_ended: bool,
 }
 
-/// All flows, by their numbers: about 150 bytes each.
+/// All flows, by number: about 150 bytes each.
 #[derive(Debug)]
 pub(super) struct Lives {
     paces: Vec<Pace>,
@@ -67,7 +71,7 @@ pub(super) struct Lives {
     reordering: Reordering,
 }
 
-/// The number of a flow in tables, which have room for all flows that memory has.
+/// A flow's index in tables: 32 bits are enough for all flows that fit into memory.
 pub(super) const fn table_id(flow: FlowNumber) -> FlowId {
     FlowId(flow.0 as u32)
 }
@@ -109,12 +113,12 @@ impl Lives {
         self.flows.get_mut(flow.0 as usize).into_iter().for_each(|life| life.has_ended = true);
     }
 
-    /// Of all flows with their groups, in the order of their numbers.
+    /// Results of all flows with their groups, in the order of flow numbers.
     pub(super) fn all(&self) -> impl Iterator<Item = (u32, FlowLife)> {
         (0..).zip(&self.flows).map(|(number, life)| (life.group, self.result(number, life)))
     }
 
-    /// Of one flow.
+    /// Results of one flow.
     pub(super) fn of(&self, number: u64) -> FlowLife {
         self.flows.get(number as usize).map_or_else(FlowLife::default, |life| self.result(number, life))
     }
@@ -142,7 +146,7 @@ impl Life {
         (span > Duration::ZERO).then(|| self.received_bytes as f64 * 8.0 / span.as_secs_f64())
     }
 
-    /// Of what was sent, over a link of its own.
+    /// Throughput of the sent packets on an own link of the flow.
     fn exclusive_throughput(&self) -> Option<f64> {
         let span = self.exclusive_end.since(self.first_sent?);
         (span > Duration::ZERO).then(|| self.sent_bytes as f64 * 8.0 / span.as_secs_f64())

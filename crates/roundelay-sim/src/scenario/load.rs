@@ -1,4 +1,4 @@
-//! What a source would send if nothing stood in its way.
+//! Load of a source: packets, flows and transfers without losses or congestion.
 
 use roundelay::{Duration, Instant};
 
@@ -7,16 +7,18 @@ use super::{Arrivals, Cbr, OnOff, RequestResponse, Workload};
 use crate::sources::cbr::Gaps;
 use crate::sources::workload;
 
-/// Packets of one source: their mean, and the variance of what is drawn. Over TCP those with data, and one each way for a connection's beginning.
+/// Packets of one source: mean, and variance of random amounts. Over TCP: packets with data, plus
+/// one each way to open the connection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Load {
     mean: f64,
     variance: f64,
-    /// No source sends more.
+    /// The maximum of one source.
     most: f64,
 }
 
-/// Means of talkspurts and pauses in seconds, and packets a second in between: those of the source `voip`.
+/// Means of talkspurts and pauses in seconds, and packets a second during talkspurts, as of the
+/// source `voip`.
 const SPEECH: (f64, f64, f64) = (1.004, 1.587, 50.0);
 
 impl Load {
@@ -24,26 +26,27 @@ impl Load {
         Self { mean: packets, variance: 0.0, most: f64::INFINITY }
     }
 
-    /// So many of `each` packets, drawn one by one.
+    /// `times` random events of `each` packets, independent of each other.
     fn drawn(times: f64, each: f64) -> Self {
         Self { variance: times * each * each, ..Self::exact(times * each) }
     }
 
-    /// Exponential on- and off-times of an alternating renewal process, whose variance grows with time (D. Cox, "Renewal Theory", 1962, section 7).
+    /// Exponential on- and off-times of an alternating renewal process: the variance grows with
+    /// time (D. Cox, "Renewal Theory", 1962, section 7).
     fn by_turns(on: f64, off: f64, rate: f64, seconds: f64) -> Self {
         let cycle = (on + off).max(f64::MIN_POSITIVE);
         let variance = 2.0 * (on * off).powi(2) / cycle.powi(3) * seconds * rate * rate;
         Self { variance, ..Self::exact(rate * seconds * on / cycle) }
     }
 
-    /// At most, of so many sources: four standard deviations above the mean.
+    /// Upper estimate for `sources` sources: four standard deviations above the mean.
     pub(super) fn of(self, sources: f64) -> f64 {
-        // Without end is without end, however few there are.
+        // Exact amounts, which may be infinite, have no deviation.
         let drawn = if self.variance == 0.0 { 0.0 } else { 4.0 * (self.variance * sources).sqrt() };
         (self.mean * sources + drawn).min(self.most * sources)
     }
 
-    /// Of a source that ends after so many packets, if it does.
+    /// Limits the load of a source with a maximum number of packets.
     fn up_to(self, packets: Option<u64>) -> Self {
         Self { most: packets.map_or(f64::INFINITY, |packets| packets as f64), ..self }
     }
@@ -54,8 +57,9 @@ fn at_rate(rate: roundelay::Rate, len: f64, seconds: f64) -> f64 {
 }
 
 impl SourceSpec {
-    /// What one of them sends in `span`. `round_trip` is the least time that a request takes, `fastest` the most that a way lets through, in bits a
-    /// second; `hosts` are those of flows that arrive.
+    /// Packets that one source sends in `span`. `round_trip`: shortest time of a request.
+    /// `fastest`: highest rate of a route, in bits a second. `hosts`: number of hosts of
+    /// `arrivals`.
     pub(super) fn load(&self, span: Duration, round_trip: Duration, fastest: f64, hosts: f64) -> Load {
         let seconds = span.as_secs_f64();
         let load = match self {
@@ -82,7 +86,7 @@ impl SourceSpec {
         load.up_to(self.packets())
     }
 
-    /// Flows that one of them opens in `span`.
+    /// Flows that one source opens in `span`.
     pub(super) fn flows(&self, span: Duration, hosts: f64) -> Load {
         match self {
             Self::Arrivals(spec) => Load::drawn(spec.flows(span.as_secs_f64(), hosts), 1.0),
@@ -93,7 +97,8 @@ impl SourceSpec {
         }
     }
 
-    /// Transfers that one of them begins in `span`, at most. `round_trip` is the least time that a request takes.
+    /// Upper estimate of the transfers that one source begins in `span`. `round_trip`: shortest
+    /// time of a request.
     pub(super) fn transfers(&self, span: Duration, round_trip: Duration, hosts: f64) -> Load {
         match self {
             Self::RequestResponse(spec) => Load::drawn(spec.requests(span, round_trip), 1.0),
@@ -117,15 +122,16 @@ fn segments(bytes: u64, len: u32) -> f64 {
 }
 
 impl RequestResponse {
-    /// How often one of them asks in the mean, if each answer takes the least time that it can.
+    /// Mean number of requests of one client, with the shortest time for each answer.
     fn requests(&self, span: Duration, round_trip: Duration) -> f64 {
         span.as_secs_f64() / (self.think + round_trip).as_secs_f64().max(1e-6) + 1.0
     }
 }
 
 impl Cbr {
-    /// A renewal process: where gaps vary by a twelfth of their square, so does the number of packets by a twelfth of itself (D. Cox, "Renewal Theory",
-    /// 1962, section 3.3).
+    /// A renewal process: a variance of the gaps of a twelfth of their squared mean gives a
+    /// variance of the number of packets of a twelfth of its mean (D. Cox, "Renewal Theory", 1962,
+    /// section 3.3).
     fn load(&self, seconds: f64) -> Load {
         let mean = at_rate(self.rate, self.packet_len.into(), seconds).ceil();
         Load { variance: if self.gaps == Gaps::Random { mean / 12.0 } else { 0.0 }, ..Load::exact(mean) }
@@ -133,7 +139,7 @@ impl Cbr {
 }
 
 impl OnOff {
-    /// Pareto times may be on all the time: their variance has no bound that helps.
+    /// Pareto on-times may last for the whole run: no useful bound of the variance.
     fn load(&self, seconds: f64) -> Load {
         let rate = at_rate(self.rate, self.packet_len.into(), 1.0);
         match self.shape {
@@ -144,20 +150,22 @@ impl OnOff {
 }
 
 impl Arrivals {
-    /// In the mean.
+    /// Mean number of flows.
     fn flows(&self, seconds: f64, hosts: f64) -> f64 {
         let mean = self.sizes().map_or(f64::INFINITY, |sizes| sizes.mean().max(1.0));
         self.utilisation * self.link_rate.bits_per_second() as f64 / 8.0 / mean * seconds * hosts
     }
 
-    /// Each flow fills its last packet in part and, over TCP, begins with one without data. Flows begin evenly over the time, and one over TCP has sent
-    /// no more by the end than its way lets through.
+    /// Each flow fills its last packet in part and, over TCP, begins with a packet without data.
+    /// Starts are spread evenly over time; by the end, a flow over TCP has sent at most the
+    /// capacity of the route.
     fn load(&self, seconds: f64, hosts: f64, segment_len: u32, fastest: f64) -> Load {
         let Ok(sizes) = self.sizes() else { return Load::exact(0.0) };
         let flows = self.flows(seconds, hosts);
         let rate = if self.transport == Transport::Tcp { fastest / 8.0 } else { f64::INFINITY };
         let most = rate * seconds;
-        // A flow that would take the part t of all the time is cut off if it begins in the last t of it.
+        // A flow with a duration of the fraction t of the whole time is cut off if it begins in the
+        // last fraction t.
         let packets = |bytes: f64| (bytes / f64::from(segment_len.max(1))).ceil() + 1.0;
         let part = |size: f64| (size / most).min(1.0);
         let mean = sizes.mean_of(|size| packets(size.min(most)) * (1.0 - part(size) / 2.0));

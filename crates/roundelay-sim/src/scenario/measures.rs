@@ -1,4 +1,4 @@
-//! `[meter]` of a scenario: which transfers count, and what is measured beside what always is.
+//! `[meter]` of a scenario: counted transfers and measurements on request.
 
 use roundelay::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -9,61 +9,70 @@ use super::reader::Reader;
 use crate::sources::burst::LARGEST_FLOW;
 use crate::written::{InWords, list, some, some_two};
 
-/// Most classes of sizes.
+/// Maximum number of size classes.
 const MOST_SIZES: usize = 1_000;
-/// Most intervals of a run.
+/// Maximum number of intervals of a run.
 const MOST_INTERVALS: u64 = 1_000_000;
 
-/// What a scenario asks to be measured beside what always is, and which transfers count. Each yardstick costs memory and time.
+/// Measurements on request, and counted transfers. Each measurement costs memory and time.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Measures {
-    /// Each flow over its own life: throughput, reordering, round trips, Bennett and Zhang's ratio, startup latency; starved flows and ranks.
+    /// Each flow over its own life: throughput, reordering, round trips, Bennett and Zhang's ratio,
+    /// startup latency; starved flows and ranks.
     pub flows: bool,
-    /// B-WFI and T-WFI of each flow and Jain's index while backlogged, at links of the core; at those of the edge if there are none.
+    /// B-WFI and T-WFI of each flow and Jain's index while backlogged, at core links, or at edge
+    /// links if there is no core.
     pub wfi: bool,
-    /// Flows with less than this part of their fair share are starved: above 0, below 1.
+    /// Flows with less than this fraction of their fair share are starved: above 0, below 1.
     #[schemars(range(min = 0, max = 1))]
     pub starved_below: f64,
-    /// A list of all transfers that count: 104 bytes each.
+    /// A list of all counted transfers: 104 bytes each.
     pub transfers: bool,
-    /// Transfers count that start at the first of these times or later and before the second; of bursts, packets' delays as well. Left out: from the
-    /// warm-up to the end.
+    /// Transfers count if they start at the first of these times or later and before the second;
+    /// for bursts, so do the packets' delays. Left out: from the warm-up to the end.
     #[serde(deserialize_with = "some_two")]
     #[schemars(with = "Option<[InWords<Duration>; 2]>")]
     pub started: Option<[Duration; 2]>,
     /// When a transfer is complete.
     pub complete: Completion,
-    /// The largest transfers of each class of sizes in bytes, rising; larger ones are a class of their own. Left out: powers of ten.
+    /// The largest transfers of each size class in bytes, rising; larger transfers are a class of
+    /// their own. Left out: powers of ten.
     #[serde(deserialize_with = "list")]
     #[schemars(with = "Vec<InWords<Bytes>>", length(min = 1, max = 1_000))]
     pub sizes: Vec<Bytes>,
-    /// Bytes that each flow received in intervals of this length from time 0 on, and Jain's index in each: from a millionth of the duration to all of it.
+    /// Bytes received by each flow in intervals of this length from time 0 on, and Jain's index in
+    /// each: from a millionth of the duration to the whole duration.
     #[serde(deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Duration>>")]
     pub rates: Option<Duration>,
+    /// Packets whose delay is longer are late: results then have the part of the packets that arrive in time. Left out: none is late.
+    #[serde(deserialize_with = "some")]
+    #[schemars(with = "Option<InWords<Duration>>")]
+    pub late: Option<Duration>,
 }
 
 /// The end of a transfer's completion time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
-    /// Its receiver has all of it.
+    /// The receiver has all data.
     #[default]
     Delivered,
-    /// Its sender knows that, as in ns-2; where senders do not tell (bursts, responses, video), its receiver has all of it.
+    /// The sender knows of the delivery, as in ns-2; as `delivered` for senders without reports
+    /// (bursts, responses, video).
     Acknowledged,
 }
 
 impl Default for Measures {
     fn default() -> Self {
-        let (started, complete, sizes, rates) = (None, Completion::Delivered, Vec::new(), None);
-        Self { flows: false, wfi: false, starved_below: 0.1, transfers: false, started, complete, sizes, rates }
+        let (started, complete, sizes) = (None, Completion::Delivered, Vec::new());
+        Self { flows: false, wfi: false, starved_below: 0.1, transfers: false, started, complete, sizes, rates: None, late: None }
     }
 }
 
 impl Measures {
-    /// Transfers count that start at the first instant or later and before the second.
+    /// Transfers count if they start at the first instant or later and before the second.
     pub(super) fn window(&self, warmup: Duration, duration: Duration) -> [Instant; 2] {
         self.started.unwrap_or([warmup, duration]).map(|time| Instant::ZERO + time)
     }

@@ -1,7 +1,7 @@
-//! What is counted while a scenario runs.
+//! Meter: counts packets, delays, flows and transfers during a run.
 //!
-//! A packet counts if it is sent after the warm-up, wherever it is then; throughput is what arrives after it. Acknowledgements and other replies
-//! count at links only.
+//! Packets sent after the warm-up count, whatever their fate; throughput is all data received after
+//! the warm-up. Acknowledgements and other replies count at links only.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +17,7 @@ use crate::link::{preempts, waited};
 use crate::network::{LinkClass, LinkConfig, LinkId, Network, NodeId};
 use crate::probe::{Effort, Probe, Report};
 
-/// Flows that are told one by one in results.
+/// Maximum number of flows listed in results.
 pub(super) const TOLD_FLOWS: usize = 4096;
 
 /// Packets of a flow, or of all flows of a group.
@@ -29,11 +29,13 @@ pub(super) struct Packets {
     pub(super) lost: u64,
     pub(super) edge_dropped: u64,
     pub(super) edge_marked: u64,
+    /// Of those delivered, the late ones.
+    pub(super) late: u64,
     /// Bytes that arrived after the warm-up.
     pub(super) bytes: u64,
     /// Sum of the delays of packets that arrived, in picoseconds.
     delays: u128,
-    /// And of their squares, in square nanoseconds.
+    /// Sum of the squares of these delays, in square nanoseconds.
     squares: u128,
     pub(super) longest: Duration,
 }
@@ -46,42 +48,42 @@ impl Packets {
         self.longest = self.longest.max(delay);
     }
 
-    /// Seconds.
+    /// Mean delay in seconds.
     pub(super) fn mean(&self) -> Option<f64> {
         (self.delivered > 0).then(|| self.delays as f64 / 1e12 / self.delivered as f64)
     }
 
-    /// Standard deviation of the delays, in seconds. `timed`: how many there are; in a group fewer than packets that arrived if `[meter] started`
-    /// leaves out flows.
+    /// Standard deviation of the delays, in seconds. `timed`: the number of delays; in a group
+    /// fewer than received packets if `[meter] started` excludes flows.
     pub(super) fn deviation(&self, timed: u64) -> Option<f64> {
         let mean = |sum: u128, unit: f64| (timed > 0).then(|| sum as f64 / unit / timed as f64);
         let square = mean(self.squares, 1e18)? - mean(self.delays, 1e12)?.powi(2);
-        // To a nanosecond's rounding there may be nothing left.
+        // Rounding to nanoseconds may make the difference negative.
         Some(square.max(0.0).sqrt())
     }
 }
 
-/// How flows of a group end.
+/// The way in which flows of a group end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Ending {
-    /// By themselves, without telling: they are then complete if nothing of them was lost.
+    /// By themselves, without a report: complete if no packet was lost.
     Silent,
-    /// The same after so many packets: those that were cut off before are not complete.
+    /// As `Silent`, after a number of packets: flows cut off before are incomplete.
     After(u64),
-    /// Their agents tell of each transfer.
+    /// Agents report each transfer.
     #[default]
     Told,
-    /// They are no transfers: what their agents tell is what was sent again.
+    /// Not transfers: agents report retransmissions only.
     Never,
 }
 
 impl Ending {
-    /// Whether a flow's end is all that is told of it.
+    /// Whether the end is the only report of a flow.
     const fn is_silent(self) -> bool {
         matches!(self, Self::Silent | Self::After(_))
     }
 
-    /// Whether a flow that has ended was delivered as a whole.
+    /// Whether an ended flow was delivered completely.
     const fn is_complete(self, counts: &FlowCounts) -> bool {
         let whole = if let Self::After(packets) = self { packets } else { counts.sent };
         counts.delivered == whole
@@ -97,12 +99,13 @@ pub(super) struct FlowMeter {
     pub(super) to: NodeId,
     pub(super) opened: Instant,
     pub(super) is_open: bool,
-    /// Whether it has ended after so many others that it is one of those told only on demand.
+    /// Ended after the first 4,096 flows; listed only on request.
     pub(super) is_late: bool,
-    /// Whether its packets' delays count in its group: of bursts, those of flows that `[meter] started` leaves out do not.
+    /// Whether the group counts the delays of this flow's packets: not for bursts excluded by
+    /// `[meter] started`.
     is_timed: bool,
     pub(super) packets: Packets,
-    /// After the warm-up. None of a flow whose agent tells nothing.
+    /// Effort after the warm-up. None if the agent reports nothing.
     pub(super) repairs: Option<Effort>,
 }
 
@@ -111,28 +114,28 @@ pub(super) struct FlowMeter {
 pub(super) struct GroupMeter {
     pub(super) ending: Ending,
     pub(super) flows: u64,
-    /// Those that have ended.
+    /// Ended flows.
     pub(super) closed: u64,
     pub(super) packets: Packets,
     pub(super) delays: Delays,
-    /// Complete transfers that count.
+    /// Complete counted transfers.
     pub(super) transfers: Completed,
-    /// The same by class of size.
+    /// The same transfers by size class.
     pub(super) sizes: BTreeMap<u32, Completed>,
-    /// Such transfers that were cut off, or of which packets were lost for good.
+    /// Counted transfers, cut off or with packets lost for good.
     pub(super) incomplete: u64,
-    /// After the warm-up. None if no agent has told any.
+    /// Effort after the warm-up. None if no agent has reported any.
     pub(super) repairs: Option<Effort>,
 }
 
-/// What came to a link after the warm-up, and got it.
+/// Packets that arrived at a link after the warm-up and were transmitted.
 #[derive(Debug)]
 pub(super) struct LinkMeter {
     class: LinkClass,
-    /// Of a link that interrupts packets; None else.
+    /// The rate of a link that interrupts packets; None for others.
     preempted_at: Option<Rate>,
     packets: u64,
-    /// The sum of their waits, in picoseconds.
+    /// The sum of the packets' waits, in picoseconds.
     waits: u128,
 }
 
@@ -141,26 +144,28 @@ impl LinkMeter {
         Self { class: link.class, preempted_at: preempts(&link.queue).then_some(link.rate), packets: 0, waits: 0 }
     }
 
-    /// Seconds that a packet waited in the mean.
+    /// Mean wait of a packet in seconds.
     pub(super) fn wait(&self) -> Option<f64> {
         (self.packets > 0).then(|| self.waits as f64 / 1e12 / self.packets as f64)
     }
 }
 
-/// Who listens to a run.
+/// Observer of a run.
 #[derive(Debug)]
 pub(super) struct Meter {
     pub(super) warmup: Instant,
+    /// Packets with a longer delay are late.
+    late: Duration,
     pub(super) transfers: Counted,
     pub(super) groups: Vec<GroupMeter>,
-    /// Whether flows that have ended are kept however many there are.
+    /// Whether all ended flows are kept, however many.
     keeps_all: bool,
-    /// Those that are open, and those that have ended while there was room to tell of them.
+    /// Open flows, and ended flows listed in results.
     pub(super) flows: Vec<FlowMeter>,
-    /// Places of flows that have ended and are not told of; these have no number.
+    /// Free slots of `flows`: ended flows that are not listed, without a number.
     free: Vec<usize>,
     places: HashMap<u64, usize>,
-    /// By the number in queues: the flow that has it, and its place.
+    /// By flow number in queues: the flow and the slot in `flows`.
     seen: Vec<(u64, usize)>,
     pub(super) closed: u64,
     pub(super) links: Vec<LinkMeter>,
@@ -173,6 +178,7 @@ impl Meter {
         let group = |group: &Group| GroupMeter { ending: group.source.ending(), ..GroupMeter::default() };
         Self {
             warmup: Instant::ZERO + scenario.warmup,
+            late: scenario.measures.late.unwrap_or(Duration::MAX),
             transfers: Counted::new(&scenario.measures, scenario.warmup, scenario.duration),
             groups: scenario.groups.iter().map(group).collect(),
             keeps_all: scenario.keeps_all_flows,
@@ -186,7 +192,7 @@ impl Meter {
         }
     }
 
-    /// The place of a packet's flow.
+    /// The slot of a packet's flow in `flows`.
     #[inline]
     fn place(&mut self, queue: FlowId, flow: FlowNumber) -> usize {
         let index = queue.index();
@@ -202,7 +208,7 @@ impl Meter {
         self.seen[index].1
     }
 
-    /// Writes down a packet that counts, in its flow and in its group.
+    /// Counts a packet sent after the warm-up, for the flow and for the group.
     #[inline]
     fn count(&mut self, packet: &Packet<Carried>, cargo: &Cargo, write: impl Fn(&mut Packets)) {
         if cargo.direction != Direction::Forward || cargo.sent < self.warmup {
@@ -214,14 +220,14 @@ impl Meter {
         write(&mut self.groups[flow.group as usize].packets);
     }
 
-    /// The run ends: flows that are still on their way are cut off, of those that nobody tells of.
+    /// End of the run: cuts off open flows whose agents report nothing.
     pub(super) fn end(&mut self) {
         let is_cut_off = |flow: &&FlowMeter| flow.is_open && self.groups[flow.group as usize].ending.is_silent();
         let cut_off: Vec<_> = self.flows.iter().filter(is_cut_off).map(Transfer::cut_off).collect();
         cut_off.iter().for_each(|transfer| self.settle(transfer));
     }
 
-    /// A transfer is over.
+    /// End of a transfer.
     fn settle(&mut self, transfer: &Transfer) {
         if !self.transfers.counts(transfer.start) {
             return;
@@ -286,7 +292,8 @@ impl Probe for Meter {
         self.count(packet, cargo, |packets| packets.edge_marked += 1);
     }
 
-    // With and without other listeners there are two callers, which for the compiler is one too many.
+    // The compiler does not inline by itself: there are two callers, with and without other
+    // observers.
     #[allow(clippy::inline_always, reason = "counted: 40 instructions a packet")]
     #[inline(always)]
     fn delivered(&mut self, now: Instant, packet: &Packet<Carried>, cargo: &Cargo) {
@@ -303,6 +310,9 @@ impl Probe for Meter {
             flow.packets.delivered += 1;
             group.packets.delivered += 1;
             flow.packets.time(delay);
+            let late = u64::from(delay > self.late);
+            flow.packets.late += late;
+            group.packets.late += late;
             if flow.is_timed {
                 group.packets.time(delay);
                 group.delays.record(delay);

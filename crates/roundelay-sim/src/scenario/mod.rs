@@ -1,7 +1,8 @@
-//! Scenarios: a network, what it carries and for how long, in a TOML file.
+//! Scenarios: TOML files with a network, its traffic and a duration.
 //!
-//! [`Scenario::from_toml`] reads one and checks all that can be known before a run: whoever is named is there, every pair has a route, every number is
-//! in its range, and the work is less than 10^12 events. [`Scenario::run`] runs it with one seed. The keys are in [`schema`].
+//! [`Scenario::from_toml`] reads a scenario and checks everything known before a run: named hosts
+//! exist, every pair has a route, every number is in range, and the estimate is at most 10^12
+//! events. [`Scenario::run`] runs the scenario with one seed. [`schema`] lists the keys.
 
 mod curves;
 mod edge_codel;
@@ -27,6 +28,7 @@ mod replicas;
 mod results;
 mod run;
 mod source;
+mod suggestion;
 mod template;
 mod topology;
 mod transfers;
@@ -66,64 +68,74 @@ use crate::edge::EdgeControl;
 use crate::network::NodeId;
 use crate::sources::Urgency;
 use crate::topologies::Topology;
+use crate::written::Written as _;
 
-/// A scenario, checked.
+/// A time with a unit, as written in scenarios and commands: `5ms`.
+///
+/// # Errors
+/// Not a time, or a number without a unit.
+pub fn parse_time(text: &str) -> Result<Duration, String> {
+    Duration::from_text(text)
+}
+
+/// A scenario that passed all checks.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// What it is called.
+    /// Name in results.
     pub name: String,
-    /// Of all that is drawn.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// Of hashes and draws of queues, and of the hash that spreads flows over routes, whichever seed a run has. None: the run's seed.
+    /// Seed of the queues' hashes and draws, and of the hash that spreads flows over routes, in all
+    /// runs. None: the run's seed.
     pub hash_seed: Option<u64>,
-    /// How long it lasts.
+    /// Length of the run.
     pub duration: Duration,
-    /// What happens before counts for nothing.
+    /// Warm-up: time at the start not counted in results.
     pub warmup: Duration,
-    /// Where it plays.
+    /// The network.
     pub topology: Topology,
-    /// Who sends.
+    /// The sources.
     pub groups: Vec<Group>,
-    /// Files that it names: lists, captures, maps, trees.
+    /// Files named in the scenario: lists, captures, maps, trees.
     pub files: Vec<PathBuf>,
-    /// What is measured on request, and which transfers count.
+    /// Measurements on request, and counted transfers.
     pub measures: Measures,
-    /// What its user wants good; no run looks at it.
+    /// The user's objective; runs ignore it.
     pub objective: Option<Objective>,
-    /// Whether results keep all flows, however many end: a few hundred bytes each. If not, those beyond the first 4,096 to end are left out.
+    /// Whether results keep all ended flows, at a few hundred bytes each, or only the first 4,096.
     pub keeps_all_flows: bool,
 }
 
-/// Sources that are alike but for their ends.
+/// Sources that differ only in their hosts and start times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
-    /// What it is called in results.
+    /// Name in results.
     pub name: String,
-    /// What each of them sends.
+    /// Kind and parameters of each source.
     pub source: SourceSpec,
-    /// Hosts that they send from.
+    /// Sending hosts.
     pub from: Vec<NodeId>,
-    /// Hosts that they send to.
+    /// Receiving hosts.
     pub to: Vec<NodeId>,
-    /// Who sends to whom.
+    /// Which host sends to which.
     pub pairs: Pairing,
-    /// Sources of each pair.
+    /// Sources for each pair.
     pub count: u32,
-    /// When the first one starts.
+    /// When the first source starts.
     pub start: Duration,
-    /// Each starts so much later than the one before.
+    /// Time between the starts of consecutive sources.
     pub start_step: Duration,
-    /// And up to so much later again, drawn evenly.
+    /// Extra delay of each start, drawn evenly from 0 to this.
     pub start_jitter: Duration,
-    /// When all stop.
+    /// When all sources stop.
     pub stop: Option<Duration>,
-    /// What queues with weights are told; none: what they take for granted.
+    /// Configuration of the flows for queues with weights; none: the queues' defaults.
     pub flow: Option<roundelay::FlowConfig>,
-    /// What packets say of their urgency.
+    /// Urgency written into packets.
     pub urgency: Urgency,
-    /// Active queue management where their packets leave the network; None: there is none.
+    /// Active queue management where packets leave the network, if any.
     pub edge_codel: Option<EdgeControl>,
-    /// Their Differentiated Services code point, 0 to 63, by which trees may sort them.
+    /// Differentiated Services code point, 0 to 63, which trees may classify by.
     pub dscp: u8,
 }
 

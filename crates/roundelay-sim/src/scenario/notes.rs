@@ -1,4 +1,4 @@
-//! What is odd about a scenario that can run all the same.
+//! Notes on a scenario: sentences on ignored or odd settings in a runnable scenario.
 
 use std::collections::BTreeSet;
 
@@ -13,24 +13,39 @@ use crate::sources::{SlackRule as _, Urgency, WrittenFields};
 use crate::topologies::files::Oddities;
 
 impl Scenario {
-    /// What is odd about it, a sentence each: what its network's file says and nobody heeds, queues that go by what no packet says, weights and
-    /// urgency that no queue looks at, lists that go on after the end of the run.
+    /// Notes, a sentence each: ignored attributes of the network's file, header fields read by
+    /// queues and written by no source, weights and urgency read by no queue, list entries after
+    /// the end of the run.
     pub fn notes(&self) -> Vec<String> {
         let queues = Queues::of(self);
         let of_groups = self.groups.iter().flat_map(|group| [self.of_list(group), self.of_jitter(group), self.of_warmup(group)]);
-        let of_queues =
-            self.of_rates().into_iter().chain(queues.without_what_they_go_by(self).chain(queues.unread(self)).chain(self.of_rooms()));
+        let of_queues = self.of_rates().into_iter().chain(self.notes_on_headers()).chain(queues.unread(self)).chain(self.of_rooms());
         self.of_file().chain(of_queues).chain(self.of_links()).chain(of_groups.flatten()).collect()
     }
 
-    /// What the network's file says and nobody heeds.
+    /// Header fields read by queues, but not written by sources or the same in all packets; a
+    /// sentence each.
+    pub fn notes_on_headers(&self) -> Vec<String> {
+        Queues::of(self).without_what_they_go_by(self).chain(self.sizes_without_end()).collect()
+    }
+
+    /// Endless sources with an urgency by flow size.
+    fn sizes_without_end(&self) -> Option<String> {
+        let is_endless = |group: &&Group| group.urgency.goes_by_size() && !group.source.may_complete();
+        let names: Vec<_> = self.groups.iter().filter(is_endless).map(|group| group.name.as_str()).collect();
+        (!names.is_empty()).then(|| {
+            format!("Flows of these sources have no end, and urgency by size puts them behind all flows that end: {}.", names.join(", "))
+        })
+    }
+
+    /// Ignored attributes of the network's file.
     fn of_file(&self) -> impl Iterator<Item = String> {
         let Oddities { notes, costs } = &self.topology.oddities;
         let goes_by_cost = self.topology.network.routing().metric == Metric::Cost;
         notes.iter().chain(costs.iter().filter(move |_| !goes_by_cost)).cloned()
     }
 
-    /// Series of rates may take more memory than there is.
+    /// Large memory for series of rates.
     fn of_rates(&self) -> Option<String> {
         let RatesEstimate { flows, intervals, memory } = RatesEstimate::of(self).filter(|rates| rates.memory > MUCH_MEMORY)?;
         let interval = self.measures.rates?;
@@ -40,7 +55,7 @@ impl Scenario {
         ))
     }
 
-    /// `mqfq` drops where its own queues are full, whatever the buffer behind it holds.
+    /// `mqfq` drops when its own queues are full, even if the buffer has room.
     fn of_rooms(&self) -> Option<String> {
         let links = self.topology.network.links().iter();
         let room = |discipline: &AnyDiscipline| match discipline {
@@ -55,7 +70,7 @@ impl Scenario {
         ))
     }
 
-    /// Links beside others between the same nodes.
+    /// Parallel links between the same nodes.
     fn of_links(&self) -> Option<String> {
         let network = &self.topology.network;
         let mut met = BTreeSet::new();
@@ -68,7 +83,7 @@ impl Scenario {
         ))
     }
 
-    /// Entries that would be sent after the end, counted from the first start of a source.
+    /// List entries after the end, counted from the first start of a source.
     fn of_list(&self, group: &Group) -> Option<String> {
         let end = Instant::ZERO + (self.duration - group.start.min(self.duration));
         let (file, what, late, all) = match &group.source {
@@ -98,10 +113,10 @@ impl Scenario {
     }
 }
 
-/// Bytes of memory that are told.
+/// Memory above this gets a note, in bytes.
 const MUCH_MEMORY: f64 = 1e9;
 
-/// The disciplines of a scenario's queues, each once.
+/// The disciplines of a scenario's queues, without duplicates.
 struct Queues(Vec<FieldsRead>);
 
 impl Queues {
@@ -121,7 +136,7 @@ impl Queues {
         names.join(", ")
     }
 
-    /// Disciplines that go by what no packet says.
+    /// Disciplines whose header field no packet carries.
     fn without_what_they_go_by<'a>(&'a self, scenario: &Scenario) -> impl Iterator<Item = String> + 'a {
         let written: Vec<_> = scenario.groups.iter().map(Group::written).collect();
         let says = |what: fn(&WrittenFields) -> bool| written.iter().any(what);
@@ -142,7 +157,7 @@ impl Queues {
                 self.named(|queue| queue.priority == Priority::Remaining),
             ),
             (says(|fields| fields.deadline), "deadlines (urgency = \"deadline 50ms\")", self.named(|queue| queue.times == Times::Deadline)),
-            // FIFO+ needs none: what a packet has waited before is slack, too.
+            // FIFO+ needs no slack from sources: waits at earlier hops are slack, too.
             (
                 says(|fields| fields.slack),
                 "slack (urgency = \"slack 1s\")",
@@ -153,7 +168,7 @@ impl Queues {
         lacks.map(|(_, what, names)| format!("No source gives its packets {what}, by which these queues go: {names}."))
     }
 
-    /// What sources say and no queue looks at.
+    /// Weights and urgency of sources, not read by any queue.
     fn unread<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = String> + 'a {
         let reads = |fits: &dyn Fn(&FieldsRead) -> bool| self.0.iter().any(fits);
         let read = [
@@ -170,7 +185,7 @@ impl Queues {
         let urgent = move |group: &Group| {
             let fields = group.urgency.written();
             let is_read = fields.priority && priorities || fields.slack && slack || fields.deadline && deadlines;
-            // RC3 sends otherwise, whatever queues do.
+            // RC3 changes what is sent, with any queue.
             !is_read && !group.urgency.is_cautious() && group.urgency != Urgency::None
         };
         let named = |fits: &dyn Fn(&Group) -> bool| {

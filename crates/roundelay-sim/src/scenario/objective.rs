@@ -1,7 +1,8 @@
-//! `[objective]` of a scenario: the figure that its user wants good, and the slack with which least slack time first (LSTF) is tried for it.
+//! `[objective]` of a scenario: the figure to optimise, and the slack for least slack time first
+//! (LSTF).
 //!
-//! R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3: the network runs LSTF alone, and what the ends write into the slack decides
-//! which objective it serves.
+//! R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3: the network runs LSTF
+//! only, and the slack written by the ends selects the objective.
 
 use std::str::FromStr;
 
@@ -11,17 +12,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reader::Reader;
-use super::{Group, Results, Scenario, ScenarioError, SourceSpec};
+use super::suggestion::did_you_mean;
+use super::{Group, GroupResult, Scenario, ScenarioError, SourceSpec};
 use crate::fields_read::FieldsRead;
-use crate::sources::Urgency;
+use crate::network::LinkConfig;
+use crate::sources::{SlackRule as _, Urgency};
 use crate::written::{InWords, Ordering, Written, some};
 
-/// UPS, sections 3.1 and 3.2: one second, which is more than queues ever take.
+/// UPS, sections 3.1 and 3.2: one second, longer than any time in queues.
 const SECOND: Duration = Duration::from_secs(1);
-/// By how much LSTF may be worse than the specialist if nothing is said: 5 %.
+/// The slack text for each source's own urgency.
+const OWN: &str = "own";
+/// The default for how much worse than the specialist LSTF may be: 5 %.
 const THRESHOLD: Billionths = Billionths(50_000_000);
 
-/// The figure that is to be good.
+/// The figure to optimise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
@@ -35,13 +40,16 @@ pub enum Measure {
     Fairness,
     /// Jain's index of throughputs by weight.
     WeightedFairness,
+    /// The part of the packets that arrive within a time.
+    Deadline,
 }
 
 impl Measure {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Completion, Self::CompletionByBytes, Self::Tail, Self::Fairness, Self::WeightedFairness];
+    /// All measures.
+    pub const ALL: [Self; 6] =
+        [Self::Completion, Self::CompletionByBytes, Self::Tail, Self::Fairness, Self::WeightedFairness, Self::Deadline];
 
-    /// Its name in commands and files.
+    /// Name in commands and files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Completion => "completion",
@@ -49,10 +57,11 @@ impl Measure {
             Self::Tail => "tail",
             Self::Fairness => "fairness",
             Self::WeightedFairness => "weighted-fairness",
+            Self::Deadline => "deadline",
         }
     }
 
-    /// Figures of results that tell it: the first that all runs have counts.
+    /// The figures of the measure: the first one present in all runs counts.
     pub const fn figures(self) -> &'static [Figure] {
         match self {
             Self::Completion => &[Figure::Completion],
@@ -60,25 +69,36 @@ impl Measure {
             Self::Tail => &[Figure::DelayTail],
             Self::Fairness => &[Figure::Jain, Figure::CompletionByBytes],
             Self::WeightedFairness => &[Figure::Jain],
+            Self::Deadline => &[Figure::InTime],
         }
     }
 
-    /// The discipline that is made for it.
+    /// The discipline made for the measure.
     pub const fn specialist(self) -> &'static str {
         match self {
             Self::Completion => "sjf",
             Self::Tail => "fifo_plus",
             Self::CompletionByBytes | Self::Fairness => "fq",
             Self::WeightedFairness => "wf2q_plus",
+            Self::Deadline => "edf",
         }
     }
 
-    /// The slack that UPS gives it; none where that depends on the rate of a flow's fair share.
+    /// The slack of UPS for the measure; none if it depends on the rate of a flow's fair share or on
+    /// the deadline.
     pub const fn slack(self) -> Option<&'static str> {
         match self {
             Self::Completion => Some("size 1s"),
             Self::Tail => Some("slack 1s"),
-            Self::CompletionByBytes | Self::Fairness | Self::WeightedFairness => None,
+            Self::CompletionByBytes | Self::Fairness | Self::WeightedFairness | Self::Deadline => None,
+        }
+    }
+
+    /// The slack that a measure without a usual one needs.
+    const fn needed(self) -> &'static str {
+        match self {
+            Self::Deadline => "slack = \"deadline 10ms\": the longest delay that is in time",
+            _ => "slack = \"fair 10mbit\": the rate of a flow's fair share, or less (UPS, section 3.3)",
         }
     }
 }
@@ -92,49 +112,53 @@ impl FromStr for Measure {
 }
 
 impl Written for Measure {
-    const EXPECTED: &'static str = "an objective: completion, completion-by-bytes, tail, fairness or weighted-fairness";
+    const EXPECTED: &'static str = "an objective: completion, completion-by-bytes, tail, fairness, weighted-fairness or deadline";
 
     fn from_text(text: &str) -> Result<Self, String> {
         let measure = Self::ALL.into_iter().find(|measure| measure.name() == text);
-        measure.ok_or_else(|| format!("'{text}': expected {}", Self::EXPECTED))
+        measure.ok_or_else(|| format!("'{text}'{}: expected {}", did_you_mean(text, &Self::ALL.map(Self::name)), Self::EXPECTED))
     }
 }
 
-/// A figure of a run, over all groups of sources.
+/// A figure of a run, over all groups of sources or over one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
     /// Mean flow completion time, seconds.
     Completion,
-    /// The same weighted by bytes.
+    /// Mean flow completion time weighted by bytes, seconds.
     CompletionByBytes,
     /// 99th percentile of packets' delays, seconds.
     DelayTail,
     /// Jain's index of throughputs by weight, 0 to 1.
     Jain,
+    /// The part of the packets that arrive in time, 0 to 1.
+    InTime,
 }
 
 impl Figure {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Completion, Self::CompletionByBytes, Self::DelayTail, Self::Jain];
+    /// All figures.
+    pub const ALL: [Self; 5] = [Self::Completion, Self::CompletionByBytes, Self::DelayTail, Self::Jain, Self::InTime];
 
-    /// Its value in a run; none if the run does not have it, as the completion time of flows without an end.
-    pub fn of(self, results: &Results) -> Option<f64> {
-        let all = results.groups.last()?;
+    /// The value for a group of sources; none for a group without the figure, as the completion
+    /// time of endless flows.
+    pub fn of(self, group: &GroupResult) -> Option<f64> {
         match self {
-            Self::Completion => all.completion.mean,
-            Self::CompletionByBytes => all.completion_by_bytes,
-            Self::DelayTail => all.delay.p99,
-            Self::Jain => all.jain,
+            Self::Completion => group.completion.mean,
+            Self::CompletionByBytes => group.completion_by_bytes,
+            Self::DelayTail => group.delay.p99,
+            Self::Jain => group.jain,
+            Self::InTime => group.in_time,
         }
     }
 
     /// Whether more is better.
     pub const fn is_better_if_larger(self) -> bool {
-        matches!(self, Self::Jain)
+        matches!(self, Self::Jain | Self::InTime)
     }
 
-    /// By how much `value` is worse than `other`, as a part of `other`; below zero if it is better. None if `other` is zero.
+    /// How much worse `value` is than `other`, as a fraction of `other`; negative if better. None
+    /// if `other` is zero.
     pub fn worse(self, value: f64, other: f64) -> Option<f64> {
         let change = (value - other) / other;
         let worse = if self.is_better_if_larger() { -change } else { change };
@@ -142,26 +166,29 @@ impl Figure {
     }
 }
 
-/// The rule by which sources write slack, and how it was written.
+/// The sources' rule for slack, and the text of the rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlackText {
     /// As in `size 1s`.
     pub text: String,
-    /// The rule.
-    pub urgency: Urgency,
+    /// The rule of all sources. None (`own`): each source keeps its own urgency.
+    pub urgency: Option<Urgency>,
 }
 
 impl Written for SlackText {
-    const EXPECTED: &'static str = "a slack: \"slack 1s\", \"size 1s\", \"remaining 1s\" or \"fair 10mbit\"";
+    const EXPECTED: &'static str = "a slack: \"slack 1s\", \"size 1s\", \"remaining 1s\", \"fair 10mbit\", \"deadline 10ms\", or \"own\" for each source's own urgency";
 
     fn from_text(text: &str) -> Result<Self, String> {
+        if text == OWN {
+            return Ok(Self { text: text.to_owned(), urgency: None });
+        }
         let urgency = Urgency::from_text(text).map_err(|error| format!("{error}: expected {}", Self::EXPECTED))?;
-        // These write no slack, or change what sources send.
-        let writes_none = matches!(urgency, Urgency::None | Urgency::Priority(_) | Urgency::Deadline(_));
+        // These write no slack, or change the packets sent.
+        let writes_none = matches!(urgency, Urgency::None | Urgency::Priority(_));
         if writes_none || urgency.is_cautious() {
             return Err(format!("'{text}': expected {}", Self::EXPECTED));
         }
-        Ok(Self { text: text.to_owned(), urgency })
+        Ok(Self { text: text.to_owned(), urgency: Some(urgency) })
     }
 }
 
@@ -173,31 +200,38 @@ impl FromStr for SlackText {
     }
 }
 
-/// What `[objective]` says. `roundelay objective` reads it; runs do not.
+/// The table `[objective]`, for `roundelay objective`; runs ignore the table.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Objective {
-    /// The figure that is to be good.
+    /// The figure to optimise.
     #[serde(deserialize_with = "crate::written::read")]
     pub measure: Measure,
-    /// The slack that all sources write for LSTF: a rule as in `urgency` of a source. Left out: "size 1s" for completion, "slack 1s" for tail; the others need one.
+    /// The source whose packets and flows count. Left out: all sources.
+    #[serde(default)]
+    pub source: Option<String>,
+    /// The slack that all sources write for LSTF: a rule as in `urgency` of a source, or "own" for
+    /// each source's own urgency. Left out: "size 1s" for completion, "slack 1s" for tail; the
+    /// others need one: "fair 10mbit", "deadline 10ms".
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Urgency>>")]
     pub slack: Option<SlackText>,
-    /// The discipline that LSTF is compared with. Left out: sjf for completion, fifo_plus for tail, wf2q_plus for weighted-fairness, else fq.
+    /// The discipline to compare LSTF with. Left out: sjf for completion, fifo_plus for tail,
+    /// wf2q_plus for weighted-fairness, edf for deadline, else fq.
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Ordering>>")]
     pub specialist: Option<DisciplineText>,
-    /// By how much LSTF may be worse than the specialist and still do: a part of the specialist's figure, below 1.
+    /// How much worse than the specialist LSTF may be: a fraction of the specialist's figure, below
+    /// 1.
     #[serde(default = "usual", deserialize_with = "crate::written::read")]
     #[schemars(with = "InWords<Billionths>")]
     pub threshold: Billionths,
-    /// The line of the file where it begins; 0: it is of no file.
+    /// The first line of the table in the file; 0 without a file.
     #[serde(skip)]
     pub line: usize,
 }
 
-/// A discipline, which is no tree, and how it was written.
+/// A discipline (not a tree) and the text of it.
 #[derive(Debug, Clone)]
 pub struct DisciplineText {
     /// As in `fifo limit 5`.
@@ -228,55 +262,80 @@ const fn usual() -> Billionths {
 }
 
 impl Objective {
-    /// An objective of which nothing else is said.
+    /// An objective with defaults for everything but the measure.
     pub const fn new(measure: Measure) -> Self {
-        Self { measure, slack: None, specialist: None, threshold: THRESHOLD, line: 0 }
+        Self { measure, source: None, slack: None, specialist: None, threshold: THRESHOLD, line: 0 }
     }
 
     /// The slack for LSTF.
     ///
     /// # Errors
-    /// It depends on the network, and nothing is said of it.
+    /// The slack depends on the network and is not given.
     pub fn slack(&self) -> Result<SlackText, String> {
         let usual = || self.measure.slack().map(|text| text.parse().expect("a slack"));
-        self.slack.clone().or_else(usual).ok_or_else(|| {
-            let measure = self.measure.name();
-            format!(
-                "slack: {measure} needs one, as in slack = \"fair 10mbit\": the rate of a flow's fair share, or less (UPS, section 3.3)"
-            )
-        })
+        self.slack
+            .clone()
+            .or_else(usual)
+            .ok_or_else(|| format!("slack: {} needs one, as in {}", self.measure.name(), self.measure.needed()))
     }
 
-    /// The discipline that LSTF is compared with.
+    /// The discipline to compare LSTF with.
     pub fn specialist(&self) -> DisciplineText {
         self.specialist.clone().unwrap_or_else(|| self.measure.specialist().parse().expect("a discipline"))
     }
 
     /// # Errors
-    /// A value out of its range.
+    /// A value is out of range.
     pub(super) fn check(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
         if self.threshold >= Billionths::ONE {
             return Err(reader.at("objective.threshold", "threshold: legal range 0 to less than 1"));
         }
         Ok(())
     }
+
+    /// The longest delay of a packet that is in time: that of the slack, else `[meter] late` of the scenario.
+    pub fn late(slack: &SlackText, scenario: &Scenario) -> Option<Duration> {
+        match slack.urgency {
+            Some(Urgency::Deadline(within)) => Some(within),
+            _ => scenario.measures.late,
+        }
+    }
+
+    /// # Errors
+    /// The scenario has no source of this name.
+    pub(super) fn check_source(&self, reader: &Reader<'_>, groups: &[Group]) -> Result<(), ScenarioError> {
+        let source = self.source.as_deref();
+        source.map_or(Ok(()), |name| find(name, groups).map(drop)).map_err(|message| reader.at("objective.source", message))
+    }
 }
 
-/// What headers have to tell a discipline. None: it reads nothing that an objective may set.
+/// The urgency that a discipline needs in headers. None if the discipline reads no field of an
+/// objective.
 fn headers(discipline: &AnyDiscipline, slack: &SlackText) -> Option<Urgency> {
     let reads = FieldsRead::of(discipline);
     match (reads.priority, reads.times) {
         (Priority::FlowSize, _) => Some(Urgency::FlowSize(SECOND)),
         (Priority::Remaining, _) => Some(Urgency::Remaining(SECOND)),
         (_, Times::Slack) if reads.takes_equal_slack => Some(Urgency::Constant(SECOND)),
-        (_, Times::Slack) => Some(slack.urgency.clone()),
+        (_, Times::Slack) => slack.urgency.clone(),
+        (_, Times::Deadline) => slack.urgency.clone().filter(|urgency| urgency.written().deadline),
         _ => None,
     }
 }
 
+/// # Errors
+/// No source has this name.
+fn find<'a>(name: &str, groups: &'a [Group]) -> Result<&'a Group, String> {
+    groups.iter().find(|group| group.name == name).ok_or_else(|| {
+        let names: Vec<_> = groups.iter().map(|group| group.name.as_str()).collect();
+        format!("no source is called '{name}'{}: sources are {}", did_you_mean(name, &names), names.join(", "))
+    })
+}
+
 impl Scenario {
-    /// The scenario with a discipline in the queues of all routers and in headers what it goes by: slack as given, sizes for `sjf`, what is left for
-    /// `srpt`. Disciplines that read none of these leave the sources' own urgency.
+    /// The scenario with one discipline in all router queues and the header fields that the
+    /// discipline reads: slack as given, flow sizes for `sjf`, remaining sizes for `srpt`. Other
+    /// disciplines leave the sources' own urgency.
     ///
     /// # Errors
     /// As of [`set_queues`](Self::set_queues).
@@ -289,18 +348,36 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Whether a run may have the figure, as far as its sources show it.
-    pub fn may_have(&self, figure: Figure) -> bool {
-        let mut sources = self.groups.iter().map(|group| &group.source);
-        match figure {
+    /// Whether a run may have the figure, judged by its sources: all of them, or the source of the
+    /// given name.
+    ///
+    /// # Errors
+    /// No source has this name.
+    pub fn may_have(&self, figure: Figure, source: Option<&str>) -> Result<bool, String> {
+        let groups = match source {
+            Some(name) => std::slice::from_ref(find(name, &self.groups)?),
+            None => &self.groups[..],
+        };
+        let mut sources = groups.iter().map(|group| &group.source);
+        Ok(match figure {
             Figure::Completion | Figure::CompletionByBytes => sources.any(SourceSpec::may_complete),
-            Figure::DelayTail => true,
+            Figure::DelayTail | Figure::InTime => true,
             Figure::Jain => !sources.any(SourceSpec::always_ends),
-        }
+        })
     }
 
-    /// A sentence on sources whose urgency tells them apart from others, which the one slack of an objective does not.
+    /// Whether all queues and all sources' urgency equal those of another version of the scenario.
+    pub fn orders_as(&self, other: &Self) -> bool {
+        let queue = |link: &LinkConfig| (link.ordering(), link.queue.limit_or_default());
+        let queues = |scenario: &Self| scenario.topology.network.links().iter().map(queue).collect::<Vec<_>>();
+        let urgency = |scenario: &Self| scenario.groups.iter().map(|group| group.urgency.clone()).collect::<Vec<_>>();
+        queues(self) == queues(other) && urgency(self) == urgency(other)
+    }
+
+    /// A sentence on sources whose different urgencies are replaced by the objective's single
+    /// slack.
     pub fn flattened(&self, slack: &SlackText) -> Option<String> {
+        slack.urgency.as_ref()?;
         let groups: Vec<_> = self.groups.iter().filter(|group| !group.urgency.is_cautious()).collect();
         let differ = groups.iter().any(|group| group.urgency != groups[0].urgency);
         let has_own = |group: &&&Group| !matches!(group.urgency, Urgency::None);
@@ -311,7 +388,7 @@ impl Scenario {
         })
     }
 
-    /// Sources that send by RC3 keep it: without, they would send something else.
+    /// RC3 sources keep their urgency, as other urgencies change the packets sent.
     fn set_urgency(&mut self, urgency: &Urgency) {
         for group in self.groups.iter_mut().filter(|group| !group.urgency.is_cautious()) {
             group.urgency = urgency.clone();
@@ -335,7 +412,7 @@ mod tests {
     #[test]
     fn what_is_left_out_is_the_paper_s() {
         let objective = scenario("measure = \"completion\"").unwrap().objective.unwrap();
-        assert_eq!(objective.slack().unwrap().urgency, Urgency::FlowSize(SECOND));
+        assert_eq!(objective.slack().unwrap().urgency, Some(Urgency::FlowSize(SECOND)));
         assert_eq!((objective.specialist().text.as_str(), objective.threshold), ("sjf", THRESHOLD));
         let error = scenario("measure = \"fairness\"").unwrap().objective.unwrap().slack().unwrap_err();
         assert!(error.contains("fairness needs one, as in slack = \"fair 10mbit\""), "{error}");
@@ -345,15 +422,20 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         let cases = [
-            ("measure = \"speed\"", "mine.toml:13: 'speed': expected an objective: completion, completion-by-bytes, tail, fairness or"),
+            (
+                "measure = \"speed\"",
+                "mine.toml:13: 'speed': expected an objective: completion, completion-by-bytes, tail, fairness, weighted-fairness or deadline",
+            ),
             ("measure = [1]", "mine.toml:13: invalid type: sequence, expected an objective: completion, "),
             ("slack = \"slack 1s\"", "mine.toml:12: missing field `measure`"),
-            ("measure = \"tail\"\nslack = \"deadline 1s\"", "mine.toml:14: 'deadline 1s': expected a slack: \"slack 1s\""),
+            ("measure = \"tail\"\nslack = \"priority 1\"", "mine.toml:14: 'priority 1': expected a slack: \"slack 1s\""),
             ("measure = \"tail\"\nslack = \"cautious 1s 1gbit plus 1s\"", "mine.toml:14: 'cautious 1s 1gbit plus 1s': expected a slack"),
             ("measure = \"tail\"\nspecialist = \"sjfx\"", "mine.toml:14: "),
             ("measure = \"tail\"\nthreshold = 1", "mine.toml:14: threshold: legal range 0 to less than 1"),
             ("measure = \"tail\"\nthreshold = \"5x\"", "mine.toml:14: '5x': expected a share, legal range 0 to 1"),
-            ("measure = \"tail\"\nslak = 1", "mine.toml:14: unknown field `slak`"),
+            ("measure = \"tail\"\nslak = 1", "mine.toml:14: unknown field `slak` (did you mean 'slack'?)"),
+            ("measure = \"completon\"", "mine.toml:13: 'completon' (did you mean 'completion'?): expected an objective"),
+            ("measure = \"tail\"\nsource = \"cbr\"", "mine.toml:14: no source is called 'cbr' (did you mean 'cbr0'?): sources are cbr0"),
         ];
         for (text, expected) in cases {
             let error = scenario(text).unwrap_err().to_string();
@@ -387,7 +469,8 @@ mod tests {
         assert_eq!(under("lstf"), Urgency::Fair(rate));
     }
 
-    /// RC3 changes what sources send: no discipline's headers replace it, with a class's slack or without.
+    /// RC3 changes the packets sent: no discipline's headers replace the urgency `cautious`, with
+    /// or without a class's slack.
     #[test]
     fn cautious_sources_keep_their_rule() {
         for rule in ["cautious 1s 1gbit", "cautious 1s 1gbit plus 5s"] {
@@ -402,12 +485,29 @@ mod tests {
     }
 
     #[test]
+    fn each_source_keeps_its_own_urgency_where_the_slack_says_so() {
+        let text = format!("{NETWORK}urgency = \"slack 1s plus 5s\"\n[objective]\nmeasure = \"tail\"\nslack = \"own\"");
+        let scenario = Scenario::from_toml("mine.toml", &text, Path::new("")).unwrap();
+        let slack = scenario.objective.as_ref().unwrap().slack().unwrap();
+        let under = |queue: &str| scenario.under(&queue.parse().unwrap(), &slack).unwrap();
+        assert_eq!(under("lstf").groups[0].urgency, scenario.groups[0].urgency);
+        assert_eq!(under("sjf").groups[0].urgency, Urgency::FlowSize(SECOND));
+        assert_eq!(scenario.flattened(&slack), None);
+        assert!(under("fifo").orders_as(&scenario) == (under("fifo").topology.network.links()[0].ordering() == "fifo"));
+        assert!(!under("lstf").orders_as(&scenario) && under("lstf").orders_as(&under("lstf")));
+    }
+
+    #[test]
     fn sources_show_which_figures_there_may_be() {
         let open = scenario("measure = \"tail\"").unwrap();
-        assert_eq!(Figure::ALL.map(|figure| open.may_have(figure)), [false, false, true, true]);
+        let figures = |scenario: &Scenario, source: Option<&str>| Figure::ALL.map(|figure| scenario.may_have(figure, source).unwrap());
+        assert_eq!(figures(&open, None), [false, false, true, true, true]);
         let text = format!("{NETWORK}[[source]]\nkind = \"burst\"\nfrom = \"s0\"\nto = \"r0\"\nsize = 5000\n");
         let ends = Scenario::from_toml("mine.toml", &text, Path::new("")).unwrap();
-        assert_eq!(Figure::ALL.map(|figure| ends.may_have(figure)), [true, true, true, false]);
+        assert_eq!(figures(&ends, None), [true, true, true, false, true]);
+        assert_eq!(figures(&ends, Some("cbr0")), [false, false, true, true, true]);
+        let unknown = ends.may_have(Figure::Jain, Some("cbr")).unwrap_err();
+        assert_eq!(unknown, "no source is called 'cbr' (did you mean 'cbr0'?): sources are cbr0, burst1");
     }
 
     #[test]

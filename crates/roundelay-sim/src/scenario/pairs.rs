@@ -1,4 +1,4 @@
-//! Who sends to whom.
+//! Pairs of senders and receivers, and patterns of host names.
 
 use std::collections::BTreeSet;
 
@@ -7,26 +7,29 @@ use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::suggestion::did_you_mean;
 use crate::network::{Network, NodeId};
 use crate::random::{Drawer, stream};
 
-/// How senders and receivers are paired.
+/// The rule for pairing senders and receivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pairing {
-    /// The first of `from` sends to the first of `to`, the second to the second; a single one sends to all, or receives from all.
+    /// The first of `from` sends to the first of `to`, the second to the second; a single sender
+    /// sends to all, a single receiver receives from all.
     #[default]
     Each,
-    /// Each of `from` sends to each of `to`, itself left out.
+    /// Each of `from` sends to each of `to`, except to itself.
     All,
-    /// Each of `from` sends to one of `to` that the seed draws, itself left out.
+    /// Each of `from` sends to a random one of `to`, drawn by the seed, except to itself.
     Random,
 }
 
-/// The hosts that a pattern names: a name, one with a `*` for any letters, or numbered ones: `s0..48`.
+/// The hosts named by a pattern: a name, a name with `*` for any letters, or numbered names:
+/// `s0..48`.
 ///
 /// # Errors
-/// There is none.
+/// No host matches.
 pub(super) fn matching(network: &Network, hosts: &[NodeId], pattern: &str) -> Result<Vec<NodeId>, String> {
     if let Some(names) = numbered(pattern)? {
         let each = names.iter().map(|name| matching(network, hosts, name));
@@ -36,7 +39,7 @@ pub(super) fn matching(network: &Network, hosts: &[NodeId], pattern: &str) -> Re
         return match network.named(pattern) {
             Some(node) if hosts.contains(&node) => Ok(vec![node]),
             Some(node) => Err(format!("'{pattern}' is no host: routers send nothing; {}", behind(network, hosts, node))),
-            None => Err(format!("there is no node '{pattern}': {}", like(network, hosts))),
+            None => Err(format!("there is no node '{pattern}'{}: {}", meant(network, hosts, pattern), like(network, hosts))),
         };
     };
     let fits = |name: &str| name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail);
@@ -44,10 +47,10 @@ pub(super) fn matching(network: &Network, hosts: &[NodeId], pattern: &str) -> Re
     if found.is_empty() { Err(format!("no host is called '{pattern}': {}", like(network, hosts))) } else { Ok(found) }
 }
 
-/// `s0..48`: s0 to s48. None if it is no such pattern.
+/// The names of `s0..48`: s0 to s48. None for other patterns.
 ///
 /// # Errors
-/// It ends before it begins, or names too many.
+/// The last number is less than the first, or there are too many names.
 fn numbered(pattern: &str) -> Result<Option<Vec<String>>, String> {
     let Some((first, last)) = pattern.split_once("..") else { return Ok(None) };
     let stem = first.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -58,7 +61,7 @@ fn numbered(pattern: &str) -> Result<Option<Vec<String>>, String> {
     Ok(Some((first..=last).map(|number| format!("{stem}{number}")).collect()))
 }
 
-/// The hosts that a router has links to, or else a hint at what hosts are called.
+/// The hosts linked to a router, or a hint at host names.
 fn behind(network: &Network, hosts: &[NodeId], router: NodeId) -> String {
     const MOST: usize = 3;
     let hosts_of: BTreeSet<_> = hosts.iter().copied().collect();
@@ -73,7 +76,14 @@ fn behind(network: &Network, hosts: &[NodeId], router: NodeId) -> String {
     }
 }
 
-/// A hint at what hosts are called.
+/// A suggestion for a host name, unless only the number is wrong.
+fn meant(network: &Network, hosts: &[NodeId], written: &str) -> String {
+    let stem = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    let names = hosts.iter().map(|host| network.name(*host)).filter(|name| stem(name) != stem(written));
+    did_you_mean(written, &names.collect::<Vec<_>>().iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// A hint at host names.
 fn like(network: &Network, hosts: &[NodeId]) -> String {
     match hosts {
         [] => "the network has no host".to_owned(),
@@ -83,10 +93,10 @@ fn like(network: &Network, hosts: &[NodeId]) -> String {
 }
 
 impl Pairing {
-    /// How many pairs this makes.
+    /// The number of pairs.
     ///
     /// # Errors
-    /// The lists do not go together.
+    /// The lengths of the lists do not match.
     pub(super) fn count(self, from: &[NodeId], to: &[NodeId]) -> Result<u64, String> {
         let [senders, receivers] = [from.len() as u64, to.len() as u64];
         let meets_itself = |node: &NodeId| to == [*node];
@@ -103,7 +113,7 @@ impl Pairing {
         }
     }
 
-    /// The pairs, in order. Only `Random` draws.
+    /// The pairs, in order. Only `Random` uses the seed.
     pub(super) fn pairs(self, from: &[NodeId], to: &[NodeId], seed: u64) -> Vec<(NodeId, NodeId)> {
         match self {
             Self::Each => {
@@ -122,7 +132,7 @@ impl Pairing {
     }
 }
 
-/// One of `to` that is not `from`; there is one.
+/// A random one of `to` other than `from`; at least one exists.
 fn another(from: NodeId, to: &[NodeId], random: &mut Pcg64Mcg) -> NodeId {
     let own = to.iter().filter(|to| **to == from).count();
     let count = (to.len() - own) as u128;

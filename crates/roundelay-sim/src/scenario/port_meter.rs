@@ -1,4 +1,5 @@
-//! Worst-case fair indices (B-WFI, T-WFI) and Jain's index while backlogged, at one link of a simulation.
+//! Worst-case fair indices (B-WFI, T-WFI) and Jain's index while backlogged, at one link of a
+//! simulation.
 
 use std::collections::HashMap;
 
@@ -13,12 +14,13 @@ use crate::flows::FlowNumber;
 use crate::link::preempts;
 use crate::network::LinkConfig;
 
-/// How evenly a link served the flows that stayed backlogged: Jain's index of service by weight, window after window.
+/// Fairness of a link to flows that stayed backlogged: Jain's index of service by weight, window
+/// after window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Backlogged {
     /// Mean over the windows.
     pub mean: f64,
-    /// The smallest of a window.
+    /// The smallest index of a window.
     pub min: f64,
     /// Windows in which two flows or more stayed backlogged.
     pub windows: u64,
@@ -26,20 +28,20 @@ pub struct Backlogged {
     pub window: f64,
 }
 
-/// What is measured at a link. Flows are registered with their first packet and until they close.
+/// Measurements at a link. Flows are registered from the first packet to the close.
 #[derive(Debug)]
 pub(super) struct PortMeter {
     bits: BitWfi,
     time: TimeWfi,
     jain: JainWhileBacklogged,
     window: Duration,
-    /// Whether it tells of packets when they have left.
+    /// Whether the link reports packets after their transmission, not before.
     preempts: bool,
     /// Stamps of packets in the queue, by packet.
     stamps: HashMap<u64, Stamp>,
-    /// The packet on the link: it is complete when time has reached its end.
+    /// The packet on the link, and the end of the transmission.
     on_link: Option<(FlowNumber, Stamp, Instant)>,
-    /// Flows that have passed: whether forward, and whether they are registered now.
+    /// Flows seen: whether with forward packets, and whether registered now.
     flows: HashMap<u64, Passing>,
 }
 
@@ -49,7 +51,8 @@ struct Passing {
     is_registered: bool,
 }
 
-/// Long enough for over a hundred full packets: with fewer, whole packets make the index of the fairest queue look bad.
+/// At least 100 ms and 128 full packets: with fewer, whole packets lower the index of even the
+/// fairest queue.
 fn window(rate: Rate) -> Duration {
     Duration::from_millis(100).max(rate.time_of(128 * 1514))
 }
@@ -69,7 +72,7 @@ impl PortMeter {
         }
     }
 
-    /// The warm-up is over.
+    /// End of the warm-up.
     pub(super) fn forget(&mut self, now: Instant) {
         self.complete_until(now);
         self.bits.forget();
@@ -121,20 +124,21 @@ impl PortMeter {
         self.time.remove(now, table_id(flow));
     }
 
-    /// The run ends.
+    /// End of the run.
     pub(super) fn end(&mut self, now: Instant) {
         self.complete_until(now);
         self.jain.advance(now);
     }
 
-    /// The packet on the link has left it if that was at or before `now`.
+    /// Completes the packet on the link if its transmission has ended at or before `now`.
     fn complete_until(&mut self, now: Instant) {
         if let Some((flow, stamp, end)) = self.on_link.take_if(|(_, _, end)| *end <= now) {
             self.time.complete(end, table_id(flow), stamp);
         }
     }
 
-    /// B-WFI in bytes and T-WFI in seconds, none before a packet has left, of a flow that passed on its way forward.
+    /// B-WFI in bytes and T-WFI in seconds (none before the first packet has left) of a flow with
+    /// forward packets.
     pub(super) fn indices(&self, flow: FlowNumber) -> Option<(f64, Option<f64>)> {
         self.flows.get(&flow.0).filter(|passing| passing.goes_forward)?;
         Some((self.bits.worst(table_id(flow)), self.time.worst(table_id(flow))))

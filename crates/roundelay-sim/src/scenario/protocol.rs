@@ -1,4 +1,4 @@
-//! TCP in a scenario: a set of settings with a name, and what differs from it.
+//! TCP settings of a scenario: a named preset, with changes.
 
 use std::fmt;
 
@@ -10,17 +10,17 @@ use serde::{Deserialize, Deserializer};
 
 use crate::written::{InWords, some};
 
-/// Bytes that timestamps take in a header (RFC 7323, appendix A).
+/// Bytes of timestamps in a header (RFC 7323, appendix A).
 const TIMESTAMPS_LEN: u32 = 12;
 
-/// Which settings.
+/// A named set of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// What the RFCs ask of a host today: SACK, CUBIC, ten segments at first.
+    /// The RFCs' requirements for a host today: SACK, CUBIC, an initial window of ten segments.
     #[default]
     Rfc,
-    /// ns-2's NewReno with a sink that sends SACK, as the UPS authors set them.
+    /// ns-2's NewReno with a SACK sink, with the settings of the UPS authors.
     Ns2Newreno,
     /// ns-2's Tahoe with its own defaults: `Agent/TCP`.
     Ns2Tahoe,
@@ -28,7 +28,7 @@ pub enum Preset {
     Ns2Reno,
 }
 
-/// How losses are found and repaired.
+/// Detection and repair of losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Flavour {
@@ -42,7 +42,7 @@ pub enum Flavour {
     Sack,
 }
 
-/// How the window grows and shrinks.
+/// Growth and reduction of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Control {
@@ -52,47 +52,50 @@ pub enum Control {
     Cubic,
 }
 
-/// What both ends of a connection do.
+/// TCP settings of both ends of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Protocol {
-    /// The settings to begin with.
+    /// The preset.
     pub preset: Preset,
-    /// How losses are repaired.
+    /// Loss repair.
     pub flavour: Option<Flavour>,
-    /// How the window grows.
+    /// Window growth.
     pub control: Option<Control>,
-    /// Most data in a segment: 1 to 65,535 bytes.
+    /// Maximum data in a segment: 1 to 65,535 bytes.
     #[serde(deserialize_with = "some")]
     #[schemars(with = "Option<InWords<u32>>")]
     pub segment_len: Option<u32>,
-    /// First congestion window in segments: 1 to 1,000,000.
+    /// Initial congestion window in segments: 1 to 1,000,000.
     #[serde(deserialize_with = "initial_window")]
     pub initial_window: Option<u32>,
-    /// What the receiver takes beyond what it has acknowledged, in segments: 1 to 100,000,000.
+    /// Receive window, from the last acknowledgement, in segments: 1 to 100,000,000.
     #[serde(deserialize_with = "receive_window")]
     pub receive_window: Option<u32>,
-    /// Least retransmission timeout: from 1 us.
+    /// Minimum retransmission timeout: from 1 us.
     #[serde(deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Duration>>")]
     pub min_timeout: Option<Duration>,
-    /// Retransmission timeout before the round trip is known: from `min_timeout` to `max_timeout`.
+    /// Retransmission timeout before the first round trip is measured: from `min_timeout` to
+    /// `max_timeout`.
     #[serde(deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Duration>>")]
     pub initial_timeout: Option<Duration>,
-    /// Longest retransmission timeout, however often it has backed off: to 1 h.
+    /// Maximum retransmission timeout, even after many backoffs: to 1 h.
     #[serde(deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Duration>>")]
     pub max_timeout: Option<Duration>,
-    /// Longest time that an acknowledgement waits for a second segment, to 500 ms; 0: each segment is acknowledged.
+    /// Maximum time that an acknowledgement waits for a second segment, to 500 ms; 0: every segment
+    /// is acknowledged.
     #[serde(deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Duration>>")]
     pub delayed_acknowledgement: Option<Duration>,
-    /// Whether segments carry timestamps, 12 bytes of each header under `preset = "rfc"`; ns-2 does not count them.
+    /// Whether segments carry timestamps: 12 bytes of each header under `preset = "rfc"`; ns-2 does
+    /// not count them.
     pub timestamps: Option<bool>,
     /// Whether the first two duplicate acknowledgements let new segments go (RFC 3042).
     pub limited_transmit: Option<bool>,
-    /// Whether SYNs are exchanged before data is sent.
+    /// Whether SYNs are exchanged before data.
     pub syn_exchange: Option<bool>,
     /// Explicit congestion notification.
     pub ecn: Option<bool>,
@@ -108,7 +111,7 @@ fn receive_window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u
     deserializer.deserialize_any(Segments { key: "receive_window", most: 100_000_000 }).map(Some)
 }
 
-/// Windows are in bytes elsewhere, so that messages say what they are in here.
+/// A window in segments. Windows often have bytes, so messages name the unit.
 struct Segments {
     key: &'static str,
     most: u32,
@@ -128,7 +131,7 @@ impl Visitor<'_> for Segments {
 }
 
 impl Protocol {
-    /// The settings.
+    /// The resulting settings.
     pub fn config(&self) -> tcp::Config {
         let mut config = match self.preset {
             Preset::Rfc => tcp::Config::rfc(),
@@ -209,7 +212,7 @@ mod tests {
         assert_eq!((most.initial_window, most.receive_window, most.check()), (1_000_000, 100_000_000, Ok(())));
     }
 
-    /// What a preset sets a key to, as scenarios have it.
+    /// The value of a key in a preset, as written in scenarios.
     fn written(config: &tcp::Config, key: &str) -> String {
         let word = |shown: &dyn fmt::Debug| format!("{shown:?}").to_lowercase();
         match key {
@@ -231,7 +234,7 @@ mod tests {
         }
     }
 
-    /// The page has a row for each key of the schema but `preset`, whose values are the columns, with what each preset sets.
+    /// The page has a row for each key of the schema but `preset`, with a column for each preset.
     #[test]
     fn the_page_has_all_keys_with_their_defaults() {
         let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/simulator/scenarios.md")).unwrap();

@@ -1,20 +1,23 @@
-//! Bytes that each flow received in intervals of one length, and Jain's index of them in each interval (`[meter] rates`).
+//! Rates over time: bytes received by each flow in equal intervals, and Jain's index in each
+//! interval (`[meter] rates`).
 
 use roundelay::{Duration, Instant};
 
-/// Bytes received by flows in intervals of one length, from time 0 on: the warm-up is included. Packets count when they come to the end of their
-/// route, headers and what was sent twice included; replies do not count.
+/// Bytes received by flows in equal intervals, from time 0 on, warm-up included. Packets count at
+/// the end of their route, with headers and retransmissions; replies do not count.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rates {
-    /// The length of an interval, which has its first instant and not its last. The last interval ends with the run.
+    /// The length of an interval, which includes its start and excludes its end. The last interval
+    /// ends with the run.
     pub interval: Duration,
-    /// Intervals of the run.
+    /// Number of intervals in the run.
     pub intervals: u32,
-    /// All flows, in the order of their numbers: those that began within the run.
+    /// All flows that began within the run, in the order of their numbers.
     pub flows: Vec<FlowRates>,
-    /// Of each group in the order of the results, all of them together last where there are several: Jain's index of the bytes by weight in each interval.
-    /// A flow that has not begun or has ended counts as 0. None where nothing was received, or if there are not two flows. Of sources that ask and are
-    /// answered the answers count, not the requests.
+    /// For each group in the order of the results, and last for all groups together if there are
+    /// several: Jain's index of the bytes by weight in each interval. Flows before their start or
+    /// after their end count as 0. None without received bytes, or with fewer than two flows. Of
+    /// request-response sources only the responses count.
     pub jain: Vec<Vec<Option<f64>>>,
 }
 
@@ -23,16 +26,16 @@ pub struct Rates {
 pub struct FlowRates {
     /// The flow's number.
     pub flow: u64,
-    /// The place of its group in the scenario and in the results.
+    /// The index of the flow's group in the scenario and in the results.
     pub group: u32,
-    /// Intervals in which it received something, counted from 0 and rising, and how many bytes.
+    /// Intervals with received bytes, counted from 0 and rising, and the number of bytes.
     pub bytes: Vec<(u32, u64)>,
-    /// Whether its agent has told of it.
+    /// Whether an agent has reported on the flow.
     is_told: bool,
 }
 
 impl Rates {
-    /// When an interval begins.
+    /// Start time of an interval.
     pub fn start(&self, interval: u32) -> Instant {
         Instant::from_picos(self.interval.as_picos().saturating_mul(interval.into()))
     }
@@ -44,11 +47,11 @@ impl Rates {
         series
     }
 
-    /// Of one group, or of all.
+    /// Jain's index for one group, or for all.
     fn jain_of(&self, group: Option<u32>, weights: &[u32]) -> Vec<Option<f64>> {
         let mut tells = vec![false; weights.len()];
         self.flows.iter().for_each(|flow| tells[flow.group as usize] |= flow.is_told);
-        // Where agents tell of flows, those that they tell nothing of carry requests.
+        // If a group's agents report on flows, flows without reports carry requests.
         let is_data = |flow: &&FlowRates| flow.is_told || !tells[flow.group as usize];
         let mine = self.flows.iter().filter(is_data).filter(|flow| group.is_none_or(|group| flow.group == group));
         let (mut flows, mut sums) = (0_u64, vec![(0.0, 0.0); self.intervals as usize]);
@@ -66,26 +69,26 @@ impl Rates {
     }
 }
 
-/// Counts them.
+/// Counts bytes by flow and interval.
 #[derive(Debug)]
 pub(super) struct RateMeter {
     rates: Rates,
 }
 
 impl RateMeter {
-    /// Of a run of this `duration`, more than 0 like the interval.
+    /// For a run of this `duration`, more than 0 like the interval.
     pub(super) fn new(interval: Duration, duration: Duration) -> Self {
         let intervals = duration.as_picos().div_ceil(interval.as_picos().max(1)) as u32;
         Self { rates: Rates { interval, intervals, ..Rates::default() } }
     }
 
-    /// The next flow begins.
+    /// Start of the next flow.
     pub(super) fn open(&mut self, group: u32) {
         let flow = self.rates.flows.len() as u64;
         self.rates.flows.push(FlowRates { flow, group, ..FlowRates::default() });
     }
 
-    /// A packet of so many bytes comes to its end.
+    /// A packet of `len` bytes at the end of its route.
     pub(super) fn receive(&mut self, now: Instant, flow: u64, len: u32) {
         let interval = (now.as_picos() / self.rates.interval.as_picos().max(1)) as u32;
         let Some(flow) = self.rates.flows.get_mut(flow as usize) else { return };
@@ -95,12 +98,12 @@ impl RateMeter {
         }
     }
 
-    /// An agent tells of a flow.
+    /// An agent's report on a flow.
     pub(super) fn tell(&mut self, flow: u64) {
         self.rates.flows.get_mut(flow as usize).into_iter().for_each(|flow| flow.is_told = true);
     }
 
-    /// `weights` of flows by group.
+    /// `weights`: of flows, by group.
     pub(super) fn finish(self, weights: &[u32]) -> Rates {
         let mut rates = self.rates;
         rates.flows.iter_mut().for_each(|flow| flow.bytes.shrink_to_fit());
@@ -138,7 +141,8 @@ mod tests {
         assert_eq!(rates.jain, [vec![None; 4]], "of one flow there is none");
     }
 
-    /// 4 and 4; 6 and 2, of which a third flow has nothing: 64 / (3 x 32) and 64 / (3 x 40). By weight 6 and 2 of 3 and 1 are 2 and 2.
+    /// 4 and 4, then 6 and 2, with a third flow at 0: 64 / (3 x 32) and 64 / (3 x 40). By weights
+    /// of 3 and 1, 6 and 2 become 2 and 2.
     #[test]
     fn flows_that_have_not_begun_count_as_zero() {
         let mut meter = meter();

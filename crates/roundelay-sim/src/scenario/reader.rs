@@ -1,4 +1,4 @@
-//! Where things stand in a file, so that messages can name the line.
+//! TOML reader with positions of values, for line numbers in messages.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,11 +9,12 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
 use super::ScenarioError;
+use super::suggestion::with_suggestion;
 
-/// A scenario longer than this is refused.
+/// The maximum length of a scenario.
 const MOST_BYTES: usize = 1 << 24;
 
-/// A file and where its values begin.
+/// A file and the positions of its values.
 pub(super) struct Reader<'a> {
     name: &'a str,
     text: &'a str,
@@ -22,10 +23,10 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The reader and what it read.
+    /// The reader and the file's table.
     ///
     /// # Errors
-    /// It is no TOML.
+    /// The file is not TOML.
     pub(super) fn parse(name: &'a str, text: &'a str) -> Result<(Self, Spanned<DeTable<'a>>), ScenarioError> {
         let mut reader = Self { name, text, spans: BTreeMap::new() };
         if text.len() > MOST_BYTES {
@@ -36,7 +37,7 @@ impl<'a> Reader<'a> {
         Ok((reader, table))
     }
 
-    /// What messages call the file.
+    /// The file's name in messages.
     pub(super) const fn name(&self) -> &'a str {
         self.name
     }
@@ -59,7 +60,8 @@ impl<'a> Reader<'a> {
         1 + self.text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
     }
 
-    /// A message about a value, or about what holds it where the value is left out.
+    /// A message about a value, with its line; for a missing value, with the line of the enclosing
+    /// table.
     pub(super) fn at(&self, path: &str, message: impl fmt::Display) -> ScenarioError {
         let mut path = path;
         loop {
@@ -74,8 +76,13 @@ impl<'a> Reader<'a> {
     }
 
     /// # Errors
-    /// A key is unknown or missing, a value out of its range.
+    /// A key is unknown or missing, or a value is out of range.
     pub(super) fn take<V: DeserializeOwned>(&self, table: Spanned<DeTable<'a>>) -> Result<V, ScenarioError> {
+        self.take_plainly(table).map_err(|error| ScenarioError { message: with_suggestion(&error.message), ..error })
+    }
+
+    /// As [`Reader::take`], without a suggestion for an unknown key.
+    fn take_plainly<V: DeserializeOwned>(&self, table: Spanned<DeTable<'a>>) -> Result<V, ScenarioError> {
         let start = table.span().start;
         V::deserialize(Deserializer::from(table)).map_err(|error| match error.span() {
             Some(_) => self.no_toml(&error),
@@ -83,7 +90,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The same reader of a table that had these keys as well, which have been read.
+    /// A reader for the rest of a table from which `keys` were read already.
     pub(super) const fn beside<'r>(&'r self, keys: &'r [&'r str]) -> Beside<'r, 'a> {
         Beside { reader: self, keys }
     }
@@ -93,7 +100,7 @@ impl<'a> Reader<'a> {
         self.at_line(self.line_of(span.start), self.named(span.start, error.message()))
     }
 
-    /// A message that begins with a number, with the key of that number before it.
+    /// Puts the key before a message that begins with a number.
     fn named(&self, at: usize, message: &str) -> String {
         let before = self.spans.iter().filter(|(_, span)| span.start <= at);
         let key =
@@ -105,7 +112,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads what is left of a table.
+/// Reads the rest of a table.
 #[derive(Clone, Copy)]
 pub(super) struct Beside<'r, 'a> {
     reader: &'r Reader<'a>,
@@ -114,16 +121,17 @@ pub(super) struct Beside<'r, 'a> {
 
 impl<'a> Beside<'_, 'a> {
     /// # Errors
-    /// A key is unknown or missing, a value out of its range. Who does not know a key is told all that there are.
+    /// A key is unknown or missing, or a value is out of range. For an unknown key, all keys are
+    /// listed.
     pub(super) fn take<V: DeserializeOwned>(self, table: Spanned<DeTable<'a>>) -> Result<V, ScenarioError> {
         let keys: Vec<_> = table.get_ref().keys().map(|key| format!("unknown field `{}`", key.get_ref())).collect();
-        self.reader.take(table).map_err(|mut error| {
-            // Only if it is a key of this table and not of one within.
+        self.reader.take_plainly(table).map_err(|mut error| {
+            // Only for a key of this table, not of a nested one.
             if keys.iter().any(|key| error.message.starts_with(key)) {
                 let others: Vec<_> = self.keys.iter().map(|key| format!("`{key}`")).collect();
                 error.message += &format!("; beside {}", others.join(", "));
             }
-            error
+            ScenarioError { message: with_suggestion(&error.message), ..error }
         })
     }
 }

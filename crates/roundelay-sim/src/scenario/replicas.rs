@@ -1,4 +1,4 @@
-//! Replicas together: sorted ranks of flows' throughputs.
+//! Replicas together: flows' throughputs by rank.
 
 use roundelay_metrics::{Rank, ranks};
 use serde::Serialize;
@@ -8,11 +8,11 @@ use super::Results;
 /// The throughputs of one rank, over replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RankResult {
-    /// Their mean, bits a second.
+    /// Mean, bits a second.
     pub mean: f64,
-    /// Their standard deviation; none from one replica.
+    /// Standard deviation; none from one replica.
     pub deviation: Option<f64>,
-    /// Their two modes where they have two ([`roundelay_metrics::modes`] states the rule).
+    /// The two modes, if there are two ([`roundelay_metrics::modes`] states the rule).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modes: Option<[ModeResult; 2]>,
 }
@@ -20,14 +20,15 @@ pub struct RankResult {
 /// One of two modes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ModeResult {
-    /// The mean of the throughputs that are of this mode.
+    /// The mean of the throughputs in this mode.
     pub mean: f64,
-    /// How many replicas these are of.
+    /// The number of replicas in this mode.
     pub count: usize,
 }
 
 impl RankResult {
-    /// The flows of a group, or of all, sorted by their throughput after the warm-up, the least first: of those that are told one by one.
+    /// The listed flows of a group, or of all groups, ranked by throughput after the warm-up, the
+    /// least first.
     pub fn of(replicas: &[Results], group: Option<&str>) -> Vec<Self> {
         let mine = |name: &str| group.is_none_or(|group| group == name);
         let throughputs =

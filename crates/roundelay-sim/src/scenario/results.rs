@@ -1,4 +1,4 @@
-//! What came of a run. Times in seconds, rates in bits per second, sizes in bytes.
+//! Results of a run. Times in seconds, rates in bits per second, sizes in bytes.
 
 mod groups;
 mod links;
@@ -21,61 +21,75 @@ use super::yardsticks::{FlowIndices, GroupLives, Yardsticks};
 use crate::link::LinkCounts;
 use crate::network::{NodeId, link_name};
 
-/// Packets by what became of them. They add up to those sent.
+/// Packets by fate. The fates, all but `late`, add up to the packets sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Fates {
     /// Sent after the warm-up.
     pub sent: u64,
-    /// Arrived.
+    /// Received.
     pub delivered: u64,
-    /// The queue was full.
+    /// Dropped: the queue was full.
     pub full: u64,
-    /// The queue was full, and this one was given up for another.
+    /// Dropped from a full queue to make room for another packet.
     pub pushed_out: u64,
     /// Dropped early, to signal congestion.
     pub early: u64,
-    /// The discipline would not take it.
+    /// Refused by the discipline.
     pub refused: u64,
     /// Lost on a wire.
     pub lost: u64,
     /// Dropped by Edge-CoDel at the end of the route.
     pub edge_dropped: u64,
-    /// On its way when the run ended.
+    /// Received packets with a longer delay than `[meter] late`.
+    pub late: u64,
+    /// Still in the network at the end of the run.
     pub on_their_way: u64,
 }
 
 impl Fates {
     fn of(packets: &Packets) -> Self {
         let [full, pushed_out, early, refused] = packets.dropped;
-        let Packets { sent, delivered, lost, edge_dropped, .. } = *packets;
+        let Packets { sent, delivered, lost, edge_dropped, late, .. } = *packets;
         let gone = delivered + lost + edge_dropped + packets.dropped.iter().sum::<u64>();
-        Self { sent, delivered, full, pushed_out, early, refused, lost, edge_dropped, on_their_way: sent.saturating_sub(gone) }
+        Self { sent, delivered, full, pushed_out, early, refused, lost, edge_dropped, late, on_their_way: sent.saturating_sub(gone) }
     }
 
-    /// The part of those whose fate is known that did not arrive.
+    /// The fraction of packets not received, of all with a known fate.
     pub fn loss(&self) -> Option<f64> {
-        let gone = self.full + self.pushed_out + self.early + self.refused + self.lost + self.edge_dropped;
-        let known = self.delivered + gone;
-        (known > 0).then(|| gone as f64 / known as f64)
+        self.part(self.gone())
+    }
+
+    /// The part of those whose fate is known that arrived, and not late.
+    pub fn in_time(&self) -> Option<f64> {
+        self.part(self.delivered - self.late)
+    }
+
+    const fn gone(&self) -> u64 {
+        self.full + self.pushed_out + self.early + self.refused + self.lost + self.edge_dropped
+    }
+
+    fn part(&self, packets: u64) -> Option<f64> {
+        let known = self.delivered + self.gone();
+        (known > 0).then(|| packets as f64 / known as f64)
     }
 }
 
 /// A distribution of times.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Spread {
-    /// How many.
+    /// Number of values.
     pub count: u64,
-    /// Their mean.
+    /// Mean.
     pub mean: Option<f64>,
-    /// Half of them are no longer.
+    /// Median.
     pub p50: Option<f64>,
-    /// 9 of 10 are no longer.
+    /// 90th percentile.
     pub p90: Option<f64>,
-    /// 99 of 100 are no longer.
+    /// 99th percentile.
     pub p99: Option<f64>,
-    /// 999 of 1000 are no longer.
+    /// 99.9th percentile.
     pub p999: Option<f64>,
-    /// The longest.
+    /// Maximum.
     pub max: Option<f64>,
 }
 
@@ -87,172 +101,178 @@ impl Spread {
     }
 }
 
-/// What came of a group of sources.
+/// Results of a group of sources.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GroupResult {
-    /// Its name.
+    /// Name of the group.
     pub name: String,
-    /// What its sources are.
+    /// Kind of the sources.
     pub kind: &'static str,
-    /// Flows that it opened.
+    /// Flows opened.
     pub flows: u64,
-    /// Its packets.
+    /// Packets by fate.
     pub packets: Fates,
-    /// The part of them that did not arrive.
+    /// The fraction of packets not received.
     pub loss: Option<f64>,
-    /// Packets that Edge-CoDel marked, part of those delivered; none if it is not at work.
+    /// Part of the packets that arrived in time; none without `[meter] late`.
+    pub in_time: Option<f64>,
+    /// Received packets marked by Edge-CoDel; none without Edge-CoDel.
     pub edge_marked: Option<u64>,
-    /// What arrived after the warm-up, headers and what was sent twice included.
+    /// Data received after the warm-up, with headers and retransmissions.
     pub throughput: f64,
-    /// From an agent to the end of the route.
+    /// Packet delay from the agent to the end of the route.
     pub delay: Spread,
-    /// Of one packet's delay from the mean.
+    /// Standard deviation of the packet delay.
     pub delay_deviation: Option<f64>,
-    /// Jain's index of the throughputs by weight of its flows; none if there are not two, or if any has ended. Of sources that ask and are answered
-    /// the answers count, not the requests.
+    /// Jain's index of the flows' throughputs by weight; none for fewer than two flows, or if any
+    /// has ended. Of request-response sources only the responses count.
     pub jain: Option<f64>,
-    /// Times until transfers were complete that count, which are those that began after the warm-up or in `[meter] started`: flow completion times.
+    /// Completion times of complete transfers begun after the warm-up, or in the window
+    /// `[meter] started`.
     pub completion: Spread,
-    /// Their mean weighted by the transfers' bytes.
+    /// Mean completion time weighted by the transfers' bytes.
     pub completion_by_bytes: Option<f64>,
-    /// Mean over these transfers of their bytes by their time.
+    /// Mean goodput of these transfers: data divided by completion time.
     pub goodput: Option<f64>,
-    /// Transfers that count and were cut off, by their stop or the end of the run, or lost packets for good.
+    /// Counted transfers that were cut off, by their stop or the end of the run, or lost packets
+    /// for good.
     pub incomplete: u64,
-    /// Segments that were sent again after the warm-up, until the end of the run; none if none of its flows is over TCP.
+    /// Segments retransmitted after the warm-up, until the end of the run; none without flows over
+    /// TCP.
     pub retransmissions: Option<u64>,
-    /// Timeouts of senders, likewise.
+    /// Senders' timeouts in the same time.
     pub timeouts: Option<u64>,
-    /// Mean round trips of complete transfers over TCP, the time that receivers took not counted.
+    /// Mean round trips of complete transfers over TCP, without the time spent at receivers.
     pub round_trip: Spread,
-    /// Their mean weighted by the transfers' bytes.
+    /// Mean round trip weighted by the transfers' bytes.
     pub round_trip_by_bytes: Option<f64>,
-    /// The transfers by size, the smallest first: those that there are.
+    /// The transfers by size class, the smallest first, without empty classes.
     pub sizes: Vec<SizeResult>,
-    /// Its flows over their own lives, where the scenario asks.
+    /// The flows over their own lives, if the scenario asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lives: Option<GroupLives>,
 }
 
-/// What came of complete transfers of about one size.
+/// Results of complete transfers of one size class.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SizeResult {
-    /// They have more bytes than this,
+    /// Lower limit of the size, exclusive.
     pub above: u64,
-    /// and up to so many: a power of ten, or as `[meter] sizes` has it; none if they may have more.
+    /// Upper limit, inclusive: a power of ten, or from `[meter] sizes`; none without a limit.
     pub up_to: Option<u64>,
-    /// Their bytes in all.
+    /// Bytes of all transfers.
     pub bytes: u64,
-    /// Times until they were complete.
+    /// Completion times.
     pub completion: Spread,
-    /// Mean of their bytes by their time.
+    /// Mean goodput: data divided by completion time.
     pub goodput: f64,
-    /// Mean round trips of those over TCP.
+    /// Mean round trips of transfers over TCP.
     pub round_trip: Spread,
 }
 
-/// What came of a link.
+/// Results of a link.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LinkResult {
-    /// Where it begins.
+    /// Node at the start.
     pub from: String,
-    /// Where it ends.
+    /// Node at the end.
     pub to: String,
-    /// What kind it is.
+    /// Class of the link.
     pub class: &'static str,
-    /// What orders its queue.
+    /// Discipline of the queue.
     pub queue: String,
-    /// What its buffer holds: packets as in 1000p, or bytes; "no limit" from 100,000,000 packets on.
+    /// Buffer size: packets as in 1000p, or bytes; "no limit" from 100,000,000 packets on.
     pub buffer: String,
-    /// Its rate.
+    /// Rate of the link.
     pub rate: u64,
-    /// The part of the time that it was at work: what it has begun counts as far as it has come.
+    /// The fraction of the time spent sending, with the sent part of an unfinished packet.
     pub utilisation: f64,
-    /// Packets that came to it.
+    /// Packets that arrived at the link.
     pub arrived: u64,
-    /// Packets that got it.
+    /// Packets transmitted.
     pub packets: u64,
-    /// Packets that its queue dropped, in the order of the reasons: full, pushed out, early, refused.
+    /// Packets dropped by the queue, by reason: full, pushed out, early, refused.
     pub dropped: [u64; DropReason::ALL.len()],
-    /// Packets that were lost on its wire.
+    /// Packets lost on the wire.
     pub lost: u64,
-    /// Mean time that packets waited that came to it after the warm-up and got it; of one that was interrupted, all the time that it was not sent.
+    /// Mean wait of packets that arrived after the warm-up and were transmitted; of an interrupted
+    /// packet, all the time without transmission.
     pub wait: Option<f64>,
-    /// How evenly it served flows that stayed backlogged, where the scenario asks and two did.
+    /// Fairness to flows that stayed backlogged, if the scenario asks and there were two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backlogged: Option<Backlogged>,
 }
 
 impl LinkResult {
-    /// The part of the packets whose fate it settled after the warm-up, sent or dropped, that it dropped or lost.
+    /// The fraction of packets dropped or lost, of all sent or dropped after the warm-up.
     pub fn loss(&self) -> Option<f64> {
         links::loss([self])
     }
 
-    /// What it is called: FROM > TO.
+    /// Name of the link: FROM > TO.
     pub fn name(&self) -> String {
         link_name(&self.from, &self.to)
     }
 }
 
-/// What came of the links of a class.
+/// Results of the links of a class.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClassResult {
-    /// Its name.
+    /// Name of the class.
     pub class: &'static str,
-    /// Its links, one way each.
+    /// Number of links, one way each.
     pub links: u64,
-    /// Their mean utilisation.
+    /// Mean utilisation.
     pub utilisation: f64,
-    /// The utilisation of the busiest.
+    /// Utilisation of the busiest link.
     pub busiest: f64,
-    /// Which that is.
+    /// Name of the busiest link.
     pub busiest_link: String,
-    /// Packets that came to them.
+    /// Packets that arrived at the links.
     pub arrived: u64,
-    /// Packets that their queues dropped, in the order of the reasons: full, pushed out, early, refused.
+    /// Packets dropped by the queues, by reason: full, pushed out, early, refused.
     pub dropped: [u64; DropReason::ALL.len()],
-    /// Packets that were lost on their wires.
+    /// Packets lost on the wires.
     pub lost: u64,
-    /// The part of those whose fate they settled after the warm-up, sent or dropped, that they dropped or lost.
+    /// The fraction of packets dropped or lost, of all sent or dropped after the warm-up.
     pub loss: Option<f64>,
-    /// Times that packets waited in their queues, of the same packets as those of links.
+    /// Waits in the queues, of the same packets as [`LinkResult::wait`].
     pub wait: Spread,
 }
 
-/// What came of a flow.
+/// Results of a flow.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowResult {
-    /// Its number: flows are counted as they are opened.
+    /// Flow number, in the order of opening.
     pub number: u64,
-    /// Its group.
+    /// Name of the flow's group.
     pub group: Arc<str>,
-    /// Where it begins.
+    /// Node at the start.
     pub from: Arc<str>,
-    /// Where it ends.
+    /// Node at the end.
     pub to: Arc<str>,
-    /// When it was opened.
+    /// Time of opening.
     pub opened: f64,
-    /// Whether it was open at the end.
+    /// Whether the flow was open at the end.
     pub open: bool,
-    /// Its packets.
+    /// Packets by fate.
     pub packets: Fates,
-    /// What arrived of it after the warm-up.
+    /// Data received after the warm-up.
     pub throughput: f64,
     /// Mean delay.
     pub delay: Option<f64>,
-    /// Of one packet's delay from that.
+    /// Standard deviation of the packet delay.
     pub delay_deviation: Option<f64>,
     /// Longest delay.
     pub longest_delay: Option<f64>,
-    /// Its segments that were sent again after the warm-up; none if it is not over TCP.
+    /// Segments retransmitted after the warm-up; none without TCP.
     pub retransmissions: Option<u64>,
-    /// Timeouts of its sender, likewise.
+    /// The sender's timeouts in the same time.
     pub timeouts: Option<u64>,
-    /// Over its own life, where the scenario asks.
+    /// The flow over its own life, if the scenario asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub life: Option<FlowLife>,
-    /// How far it was behind its share, where the scenario asks and it crossed a link that is measured.
+    /// Worst-case fair indices, if the scenario asks and the flow crossed a measured link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub indices: Option<FlowIndices>,
 }
@@ -263,37 +283,39 @@ impl FlowResult {
     }
 }
 
-/// What came of a run.
+/// Results of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Results {
     /// The seed.
     pub seed: u64,
     /// Events: arrivals at the ends of links, departures, calls by time.
     pub events: u64,
-    /// Packets that links have sent, counted once a link.
+    /// Packets sent by links, once for each link.
     pub packet_hops: u64,
-    /// By group, in the order of the scenario; where there are several, their sum comes last.
+    /// By group, in the order of the scenario; the last is the sum if there are several.
     pub groups: Vec<GroupResult>,
-    /// By class of links: those that there are.
+    /// By class of links, without empty classes.
     pub classes: Vec<ClassResult>,
     /// By link.
     pub links: Vec<LinkResult>,
-    /// By flow: the first 4,096 that ended and all that are open.
+    /// By flow: the first 4,096 ended flows and all open flows.
     pub flows: Vec<FlowResult>,
-    /// Flows that have ended beyond these.
+    /// Number of other ended flows.
     pub flows_left_out: u64,
-    /// What came of them, if the [scenario](Scenario) keeps all; not in JSON.
+    /// The other ended flows, if the [scenario](Scenario) keeps all; not in JSON.
     #[serde(skip)]
     pub more_flows: Vec<FlowResult>,
-    /// Transfers that count, by flow and start, complete or not, if the scenario [asks](super::Measures::transfers); not in JSON.
+    /// Counted transfers, by flow and start, complete or not, if the scenario
+    /// [asks](super::Measures::transfers); not in JSON.
     #[serde(skip)]
     pub transfers: Vec<Transfer>,
-    /// Bytes that flows received over time, if the scenario [asks](super::Measures::rates); not in JSON.
+    /// Bytes received by flows over time, if the scenario [asks](super::Measures::rates); not in
+    /// JSON.
     #[serde(skip)]
     pub rates: Option<Rates>,
 }
 
-/// What a link had done at some instant.
+/// Counters of a link at some instant.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LinkState {
     pub(super) counts: LinkCounts,
@@ -301,7 +323,8 @@ pub(super) struct LinkState {
 }
 
 impl Results {
-    /// `before`: what links had counted at the end of the warm-up. Without lists of transfers and rates.
+    /// `before`: the links' counters at the end of the warm-up. Lists of transfers and rates stay
+    /// empty.
     pub(super) fn new(
         scenario: &Scenario,
         [seed, events]: [u64; 2],
@@ -332,7 +355,7 @@ impl Results {
     }
 }
 
-/// What groups and nodes are called: written once, however many flows there are.
+/// Names of groups and nodes, stored once for all flows.
 struct Names {
     groups: Vec<Arc<str>>,
     nodes: Vec<Arc<str>>,

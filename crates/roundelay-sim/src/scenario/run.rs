@@ -1,49 +1,48 @@
-//! A scenario at work.
+//! Run of a scenario.
 
 use std::collections::BTreeSet;
 
 use roundelay::schedulers::Spec;
-use roundelay::{Duration, Instant};
+use roundelay::{Duration, Instant, Limit};
 
 use super::curves::{Curves, Sampler};
 use super::meter::Meter;
 use super::results::LinkState;
 use super::yardsticks::Yardsticks;
 use super::{Results, Scenario};
-use crate::network::{LinkId, Network};
+use crate::network::{LinkConfig, LinkId, Network};
 use crate::probe::Probe;
 use crate::random::mix;
 use crate::routing::Routing;
 use crate::simulation::{Simulation, SimulationError};
 use crate::sources::SourceError;
-use crate::topologies::Topology;
 
-/// Why a scenario that was read could not be run to its end.
+/// An error of a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// The network is at fault.
+    /// Error of the network.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
-    /// A link's queue is, or it does not take a flow.
+    /// Error of a link's queue, or a flow that the queue refuses.
     #[error("link {from} > {to}: {error}")]
     Queue {
-        /// Where the link begins.
+        /// Node at the start of the link.
         from: String,
-        /// Where it ends.
+        /// Node at the end of the link.
         to: String,
-        /// What is wrong.
+        /// The error.
         error: Box<roundelay::ConfigError>,
     },
-    /// A source is.
+    /// Error of a source.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// Edge-CoDel is.
+    /// Error of Edge-CoDel.
     #[error(transparent)]
     Edge(#[from] roundelay::ConfigError),
 }
 
 impl RunError {
-    /// With names in place of numbers.
+    /// The error with names of nodes in place of numbers.
     pub(crate) fn of(error: SimulationError, network: &Network) -> Self {
         match error {
             SimulationError::Queue { link, error } => {
@@ -55,21 +54,21 @@ impl RunError {
     }
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Simulated time.
     pub now: Duration,
-    /// When it ends.
+    /// End of the run.
     pub end: Duration,
     /// Events so far.
     pub events: u64,
 }
 
-/// A simulation with those who count and measure, and whoever else listens.
+/// A simulation with meter, yardsticks and the caller's observer.
 type Watched<P> = Simulation<(Meter, (Option<Yardsticks>, P))>;
 
-/// How often progress is told, and links are looked at.
+/// Number of progress reports and of samples of the links.
 pub(super) const STEPS: u64 = 200;
 
 fn states<P: Probe>(simulation: &Simulation<P>) -> Vec<LinkState> {
@@ -78,18 +77,18 @@ fn states<P: Probe>(simulation: &Simulation<P>) -> Vec<LinkState> {
 }
 
 impl Scenario {
-    /// Runs it with a seed of its own or another. Same scenario, same seed: same results.
+    /// Runs the scenario with `seed`. Same scenario, same seed: same results.
     ///
     /// # Errors
-    /// A queue does not take a flow, or there are more events than can be told apart.
+    /// A queue refuses a flow, or there are too many agents or events.
     pub fn run(&self, seed: u64, progress: impl FnMut(Progress)) -> Result<Results, RunError> {
         self.go(seed, (), None, progress)
     }
 
-    /// The same, with somebody who listens, and with what happened over time.
+    /// As [`Scenario::run`], with an observer, and with curves over time.
     ///
     /// # Errors
-    /// As above.
+    /// As [`Scenario::run`].
     pub fn run_with<P: Probe>(&self, seed: u64, probe: &mut P, progress: impl FnMut(Progress)) -> Result<(Results, Curves), RunError> {
         let mut sampler = Sampler::new(self);
         let results = self.go(seed, probe, Some(&mut sampler), progress)?;
@@ -135,7 +134,8 @@ impl Scenario {
         Ok(Results { transfers, rates, ..Results::new(self, [seed, simulation.events()], meter, yardsticks.as_ref(), links) })
     }
 
-    /// The network of the run with this seed: links as long as it draws them, routes spread by its hash.
+    /// The network of the run with this seed: with drawn link delays and the hash that spreads
+    /// routes.
     pub fn network(&self, seed: u64) -> Network {
         let mut network = self.topology.drawn(seed);
         let Routing { metric, spread } = network.routing();
@@ -143,23 +143,22 @@ impl Scenario {
         network
     }
 
-    /// Sources in all.
+    /// Total number of sources.
     pub fn sources(&self) -> u64 {
         self.groups.iter().map(|group| group.sources()).sum()
     }
 
-    /// Puts a discipline into the queue of each link that leaves a router, whatever the file says of it; hosts' interfaces stay as they are. Where
-    /// `queue` has no limit of its own, each buffer stays as large as it was, so that it is disciplines that are compared. How many queues that are.
+    /// Sets the discipline of all router queues, whatever the file says; hosts' interfaces stay
+    /// unchanged. If `queue` has no limit of its own, buffer sizes stay unchanged, for a comparison
+    /// of disciplines only. Returns the number of queues.
     ///
     /// # Errors
-    /// A table of decision costs has no time for this discipline, or it cannot be where decisions cost time.
+    /// A table of decision costs has no time for this discipline, or the discipline cannot run with
+    /// decision costs.
     pub fn set_queues(&mut self, queue: &Spec) -> Result<usize, RunError> {
-        let Topology { network, hosts, .. } = &mut self.topology;
-        let hosts: BTreeSet<_> = hosts.iter().copied().collect();
-        let links = network.links().iter().enumerate().filter(|(_, link)| !hosts.contains(&link.from));
-        let limits: Vec<_> = links.map(|(number, link)| (LinkId(number as u32), link.queue.limit_or_default())).collect();
+        let limits: Vec<_> = self.router_links().map(|(number, link)| (number, link.queue.limit_or_default())).collect();
         for (link, limit) in &limits {
-            if let Some(mut link) = network.link_mut(*link) {
+            if let Some(mut link) = self.topology.network.link_mut(*link) {
                 link.set_queue(Spec { discipline: queue.discipline.clone(), limit: queue.limit.or(Some(*limit)) });
             }
         }
@@ -168,6 +167,25 @@ impl Scenario {
             checked.map_err(|error| self.named(SimulationError::Queue { link: *link, error }))?;
         }
         Ok(limits.len())
+    }
+
+    /// Disciplines and buffer sizes of router queues, without duplicates.
+    pub fn router_queues(&self) -> Vec<(String, Limit)> {
+        let mut queues = Vec::new();
+        for (_, link) in self.router_links() {
+            let queue = (link.ordering(), link.queue.limit_or_default());
+            if !queues.contains(&queue) {
+                queues.push(queue);
+            }
+        }
+        queues
+    }
+
+    /// The links from routers, by number.
+    fn router_links(&self) -> impl Iterator<Item = (LinkId, &LinkConfig)> {
+        let hosts: BTreeSet<_> = self.topology.hosts.iter().copied().collect();
+        let links = (0..).map(LinkId).zip(self.topology.network.links());
+        links.filter(move |(_, link)| !hosts.contains(&link.from))
     }
 
     fn go_on<P: Probe>(&self, simulation: &mut Watched<P>, until: Instant) -> Result<(), RunError> {
@@ -184,7 +202,7 @@ impl Scenario {
         self.simulation(seed, (meter, (yardsticks, probe)))
     }
 
-    /// The network with its sources, and whoever listens.
+    /// The network with its sources and an observer.
     pub(crate) fn simulation<P: Probe>(&self, seed: u64, probe: P) -> Result<Simulation<P>, RunError> {
         let hash_seed = self.hash_seed.unwrap_or(seed);
         let simulation = Simulation::with_hash_seed(self.network(seed), seed, hash_seed, probe);

@@ -1,4 +1,4 @@
-//! What a source sends, as plain data.
+//! Kinds of sources with their parameters.
 
 mod arrivals;
 
@@ -23,23 +23,24 @@ use crate::written::{InWords, read, some, some_whole};
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SourceSpec {
-    /// Packets of one length at a constant rate, at even or at random gaps.
+    /// Packets of one length at a constant rate, with even or random gaps.
     Cbr(Cbr),
-    /// Packets after exponential gaps.
+    /// Packets with exponential gaps.
     Poisson(Poisson),
-    /// A constant rate in on-times, nothing between: Pareto where a shape is given, exponential where none is.
+    /// A constant rate in on-times, nothing in off-times: Pareto times with a shape, else
+    /// exponential.
     OnOff(OnOff),
-    /// Speech: fifty packets a second while somebody talks.
+    /// Speech: fifty packets a second in talkspurts.
     Voip(Voip),
     /// A whole flow at once, as UPS's flows over UDP.
     Burst(Burst),
-    /// A flow over TCP, of so many bytes or without end.
+    /// A flow over TCP, with a size or without end.
     Tcp(Tcp),
     /// Requests and responses over TCP, with pauses between.
     RequestResponse(RequestResponse),
     /// Video over TCP: a segment at even intervals.
     Video(Video),
-    /// Flows that arrive by themselves, between hosts of `from` drawn at random; `to` is left out.
+    /// Flows that arrive at random, between random hosts of `from`; `to` is left out.
     Arrivals(Arrivals),
     /// A list of packets from a file.
     Trace(Trace),
@@ -51,7 +52,7 @@ pub enum SourceSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cbr {
-    /// Headers included.
+    /// Rate, headers included.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     pub rate: Rate,
@@ -59,10 +60,10 @@ pub struct Cbr {
     #[serde(default = "packet_len", deserialize_with = "read")]
     #[schemars(with = "InWords<u32>")]
     pub packet_len: u32,
-    /// How far apart packets leave.
+    /// Gaps between packets.
     #[serde(default)]
     pub gaps: Gaps,
-    /// It ends after so many packets. Left out: it has no end.
+    /// Number of packets. Left out: no end.
     #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]
     #[schemars(range(min = 1, max = 1_000_000_000_000u64))]
     pub packets: Option<u64>,
@@ -72,7 +73,7 @@ pub struct Cbr {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Lengths {
-    /// All alike.
+    /// One length.
     #[default]
     Fixed,
     /// Exponential, with the mean `packet_len`.
@@ -83,7 +84,7 @@ pub enum Lengths {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Poisson {
-    /// In the mean, headers included.
+    /// Mean rate, headers included.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     pub rate: Rate,
@@ -91,13 +92,13 @@ pub struct Poisson {
     #[serde(default = "packet_len", deserialize_with = "read")]
     #[schemars(with = "InWords<u32>")]
     pub packet_len: u32,
-    /// How packets' lengths vary.
+    /// Distribution of packet lengths.
     #[serde(default)]
     pub lengths: Lengths,
-    /// Lengths with their weights, in place of these: [[64, 7], [576, 4], [1500, 1]].
+    /// Lengths with weights, in place of these: [[64, 7], [576, 4], [1500, 1]].
     #[serde(default)]
     pub mix: Vec<(u32, u32)>,
-    /// It ends after so many packets. Left out: it has no end.
+    /// Number of packets. Left out: no end.
     #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]
     #[schemars(range(min = 1, max = 1_000_000_000_000u64))]
     pub packets: Option<u64>,
@@ -107,7 +108,7 @@ pub struct Poisson {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnOff {
-    /// While on, headers included.
+    /// Rate while on, headers included.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     pub rate: Rate,
@@ -123,10 +124,10 @@ pub struct OnOff {
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     pub off: Duration,
-    /// Of Pareto times: above 1, to 100.
+    /// Shape of Pareto times: above 1, to 100.
     #[serde(default)]
     pub shape: Option<f64>,
-    /// It ends after so many packets. Left out: it has no end.
+    /// Number of packets. Left out: no end.
     #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]
     #[schemars(range(min = 1, max = 1_000_000_000_000u64))]
     pub packets: Option<u64>,
@@ -136,11 +137,11 @@ pub struct OnOff {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Voip {
-    /// Bytes of a packet: 1 to 65,535. 200: G.711 with its headers.
+    /// Bytes of a packet: 1 to 65,535. 200: G.711 with headers.
     #[serde(default = "speech_len", deserialize_with = "read")]
     #[schemars(with = "InWords<u32>")]
     pub packet_len: u32,
-    /// It ends after so many packets. Left out: it has no end.
+    /// Number of packets. Left out: no end.
     #[serde(default, deserialize_with = "some_whole::<_, _, 1, MOST_PACKETS>")]
     #[schemars(range(min = 1, max = 1_000_000_000_000u64))]
     pub packets: Option<u64>,
@@ -154,7 +155,7 @@ pub struct Burst {
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Bytes>")]
     pub size: Bytes,
-    /// Bytes of a packet: 1 to 65,535; the last one has what is left.
+    /// Bytes of a packet: 1 to 65,535; the last packet has the rest.
     #[serde(default = "packet_len", deserialize_with = "read")]
     #[schemars(with = "InWords<u32>")]
     pub packet_len: u32,
@@ -168,7 +169,7 @@ pub struct Tcp {
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Bytes>>")]
     pub size: Option<Bytes>,
-    /// What both ends do.
+    /// TCP parameters of both ends.
     #[serde(default)]
     pub tcp: Protocol,
 }
@@ -189,7 +190,7 @@ pub struct RequestResponse {
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     pub think: Duration,
-    /// What both ends do.
+    /// TCP parameters of both ends.
     #[serde(default)]
     pub tcp: Protocol,
 }
@@ -202,11 +203,11 @@ pub struct Video {
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Bytes>")]
     pub segment: Bytes,
-    /// From one segment to the next: 1 us to 1 day.
+    /// Time between segments: 1 us to 1 day.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     pub interval: Duration,
-    /// What both ends do.
+    /// TCP parameters of both ends.
     #[serde(default)]
     pub tcp: Protocol,
 }
@@ -224,7 +225,7 @@ impl SourceSpec {
     pub const KINDS: [&'static str; 11] =
         ["cbr", "poisson", "on_off", "voip", "burst", "tcp", "request_response", "video", "arrivals", "trace", "workload"];
 
-    /// The name of its kind.
+    /// Name of the kind.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Cbr(_) => "cbr",
@@ -241,7 +242,7 @@ impl SourceSpec {
         }
     }
 
-    /// What both ends do, if it sends over TCP.
+    /// TCP parameters of both ends, for sources over TCP.
     pub(super) const fn protocol(&self) -> Option<&Protocol> {
         match self {
             Self::Tcp(Tcp { tcp, .. }) | Self::RequestResponse(RequestResponse { tcp, .. }) | Self::Video(Video { tcp, .. }) => Some(tcp),
@@ -251,7 +252,7 @@ impl SourceSpec {
         }
     }
 
-    /// Its longest packet in bytes, headers included.
+    /// The longest packet in bytes, headers included.
     pub(super) fn longest_packet(&self) -> u32 {
         if let Some(tcp) = self.protocol().map(Protocol::config) {
             return tcp.segment_len.saturating_add(tcp.header_len);
@@ -269,7 +270,7 @@ impl SourceSpec {
         }
     }
 
-    /// After how many packets a source that could go on without end ends.
+    /// Number of packets until the source ends, if set.
     pub(super) const fn packets(&self) -> Option<u64> {
         match self {
             Self::Cbr(Cbr { packets, .. })
@@ -280,7 +281,7 @@ impl SourceSpec {
         }
     }
 
-    /// The rate of one of them while it sends, headers included; none if it has none of its own.
+    /// The rate of one source while sending, headers included; none without a rate of its own.
     pub(super) fn rate(&self) -> Option<Rate> {
         match self {
             Self::Cbr(Cbr { rate, .. }) | Self::Poisson(Poisson { rate, .. }) | Self::OnOff(OnOff { rate, .. }) => Some(*rate),
@@ -289,7 +290,7 @@ impl SourceSpec {
         }
     }
 
-    /// Seconds from one packet to the next in the mean, of one that sends at one mean rate all the time.
+    /// Mean seconds between packets, for sources with one mean rate all the time.
     pub(super) fn mean_gap(&self) -> Option<f64> {
         let len = match self {
             Self::Cbr(spec) => f64::from(spec.packet_len),
@@ -299,7 +300,7 @@ impl SourceSpec {
         self.rate().map(|rate| len * 8.0 / rate.bits_per_second() as f64)
     }
 
-    /// How its flows end.
+    /// The way in which flows end.
     pub(super) fn ending(&self) -> Ending {
         if let Some(packets) = self.packets() {
             return Ending::After(packets);
@@ -313,12 +314,13 @@ impl SourceSpec {
         }
     }
 
-    /// Whether one of them begins flows between many hosts.
+    /// Whether one source begins flows between many hosts.
     pub(super) const fn is_of_many(&self) -> bool {
         matches!(self, Self::Arrivals(_) | Self::Workload(_))
     }
 
-    /// Whether anything that it sends may be complete at some time: a flow with an end, a response, a segment of video.
+    /// Whether the source may complete anything: a flow with an end, a response, a segment of
+    /// video.
     pub(super) fn may_complete(&self) -> bool {
         match self {
             Self::Cbr(_) | Self::Poisson(_) | Self::OnOff(_) | Self::Voip(_) => self.packets().is_some(),
@@ -328,12 +330,12 @@ impl SourceSpec {
         }
     }
 
-    /// Whether its flows end by themselves, however long the run is and whatever queues do.
+    /// Whether flows end by themselves, in any run and with any queues.
     pub(super) const fn always_ends(&self) -> bool {
         matches!(self, Self::Burst(_) | Self::Arrivals(_) | Self::Workload(_))
     }
 
-    /// What pairs of hosts send, where that is a list.
+    /// Lists of packets for pairs of hosts, if the source sends lists.
     pub(super) fn lists(&self, pairs: usize) -> Vec<Vec<trace::Entry>> {
         match self {
             Self::Trace(spec) => spec.deal(pairs),
@@ -341,10 +343,10 @@ impl SourceSpec {
         }
     }
 
-    /// The agent that sends this between two hosts, or a list of packets; flows that arrive do between all of `hosts`.
+    /// The agent for two hosts, or for a list of packets; `arrivals` sends between all of `hosts`.
     ///
     /// # Errors
-    /// A parameter is out of its range.
+    /// A parameter is out of range.
     pub(super) fn agent(
         &self,
         terms: Terms,

@@ -1,8 +1,8 @@
-//! Scenarios to begin with, one for each topology: `roundelay simulate --template dumbbell > mine.toml`.
+//! Scenario templates, one a topology: `roundelay simulate --template dumbbell > mine.toml`.
 
 macro_rules! templates {
     ($($name:literal,)*) => {
-        /// Names of the templates, and what they are.
+        /// Names and texts of the templates.
         pub const TEMPLATES: &[(&str, &str)] = &[$(($name, include_str!(concat!("templates/", $name, ".toml"))),)*];
     };
 }
@@ -18,7 +18,7 @@ templates! {
     "nodes",
 }
 
-/// The template of that name.
+/// The template of this name.
 pub fn template(name: &str) -> Option<&'static str> {
     TEMPLATES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }

@@ -48,7 +48,7 @@ fn read(text: &str) -> Result<Scenario, ScenarioError> {
     Scenario::from_toml("mine.toml", text, Path::new("."))
 }
 
-/// The message about the dumbbell with a piece of it replaced.
+/// The message about the dumbbell with one piece replaced.
 fn refused(piece: &str, other: &str) -> String {
     assert!(DUMBBELL.contains(piece), "no '{piece}'");
     read(&DUMBBELL.replacen(piece, other, 1)).map_or_else(|error| error.to_string(), |_| "it was read".to_owned())
@@ -88,7 +88,7 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
         ("\"2s\"", "\"0s\"", "mine.toml:2: duration 0s: legal range 1ns to 200 days"),
         ("\"2s\"", "\"400ms\"", "mine.toml:3: warmup 500ms: legal range 0 to less than the duration, 400ms"),
         ("rate = \"1mbit\"", "rate = \"1000tbit\"", "mine.toml:2: that would take "),
-        ("dumbbell", "dumbell", "mine.toml:6: 'dumbell' is no template: dumbbell, parking_lot, "),
+        ("dumbbell", "dumbell", "mine.toml:6: 'dumbell' is no template (did you mean 'dumbbell'?): dumbbell, parking_lot, "),
         (
             "pairs = 3",
             "pears = 3",
@@ -103,7 +103,7 @@ fn what_is_wrong_is_said_with_file_line_and_range() {
         ("fifo limit 100", "fito", "mine.toml:11: "),
         ("from = \"left\"", "from = \"lift\"", "mine.toml:13: no link leads from 'lift' to 'right'"),
         ("\"1%\"", "1.5", "mine.toml:17: loss: 1.5: expected a share, legal range 0 to 1"),
-        ("\"cbr\"", "\"cbx\"", "mine.toml:21: 'cbx' is no kind of source: cbr, poisson, "),
+        ("\"cbr\"", "\"cbx\"", "mine.toml:21: 'cbx' is no kind of source (did you mean 'cbr'?): cbr, poisson, "),
         ("from = \"s*\"", "from = \"x*\"", "mine.toml:22: no host is called 'x*': hosts are 's0' to 'r2'"),
         ("from = \"s*\"", "from = \"s0..3\"", "mine.toml:22: there is no node 's3': hosts are 's0' to 'r2'"),
         ("from = \"s*\"", "from = \"s3..0\"", "mine.toml:22: 's3..0': from a number to one as large or larger"),
@@ -216,7 +216,7 @@ fn files_are_looked_for_beside_the_scenario() {
     assert!(message.starts_with("mine.toml:6: cannot read 'nowhere.gml': "), "{message}");
 }
 
-/// A folder of its own with files, gone when the test ends.
+/// A temporary folder with files, removed at the end of the test.
 struct Folder(std::path::PathBuf);
 
 impl Folder {
@@ -227,7 +227,7 @@ impl Folder {
         Self(path)
     }
 
-    /// A dumbbell of two seconds with one source, whose first key is in line 6.
+    /// A dumbbell of two seconds with one source; the source's first key is in line 6.
     fn read(&self, source: &str) -> Result<Scenario, ScenarioError> {
         let text = format!("duration = \"2s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 2\n[[source]]\n{source}\nfrom = \"s*\"\n");
         Scenario::from_toml("mine.toml", &text, &self.0)
@@ -291,7 +291,7 @@ fn networks_that_are_no_text_are_refused() {
     assert_eq!(refused("."), format!("mine.toml:6: cannot read '.': a folder; {expected}"));
 }
 
-/// What an estimate counts of a list is what lies between start and stop.
+/// The estimate of a list covers the time between start and stop.
 #[test]
 fn an_estimate_of_a_list_ends_with_the_run() {
     let folder = Folder::new("estimate", &[("packets", b"0 100\n0.5 100\n1 100\n1.9 100\n"), ("flows", FLOWS)]);
@@ -301,7 +301,8 @@ fn an_estimate_of_a_list_ends_with_the_run() {
     let workload = |more: &str| estimate(&format!("file = \"flows\"\nkind = \"workload\"\npacket_len = 1000\n{more}"));
     let packets = ["", "start = \"1s\"", "start = \"250ms\"\nstop = \"1.75s\""].map(|more| workload(more).packets);
     assert_eq!(packets, [1.0 + 3.0 + 1.0, 1.0, 1.0]);
-    // After the first second, whose packets are all that the estimate takes for waiting at once.
+    // The list is after the first second: only packets of that second are estimated to wait at
+    // once.
     let long = "1.5 1 s0 s1\n".repeat(100_000);
     std::fs::write(folder.0.join("flows"), long).unwrap();
     assert!(workload("").memory > 100_000.0 * 2.0 * 24.0, "lists take memory");
@@ -315,10 +316,10 @@ fn an_estimate_counts_packets_and_hops() {
     assert!((50_000.0..1e6).contains(&estimate.memory), "{}", estimate.memory);
 }
 
-/// All packets that were sent are somewhere.
+/// All sent packets are accounted for.
 fn check_conservation(results: &Results) {
     for group in &results.groups {
-        let Fates { sent, delivered, full, pushed_out, early, refused, lost, edge_dropped, on_their_way } = group.packets;
+        let Fates { sent, delivered, full, pushed_out, early, refused, lost, edge_dropped, on_their_way, .. } = group.packets;
         assert_eq!(sent, delivered + full + pushed_out + early + refused + lost + edge_dropped + on_their_way, "{}", group.name);
     }
 }
@@ -331,7 +332,7 @@ fn templates_run() {
         let results = scenario.run(scenario.seed, |_| ()).unwrap_or_else(|error| panic!("{name}: {error}"));
         check_conservation(&results);
         assert!(results.groups.iter().all(|group| group.packets.delivered > 0), "{name}: {results:#?}");
-        // Never less than it takes, and not much more.
+        // At least the true cost, and below six times the true cost.
         let Estimate { packet_hops, events, .. } = Estimate::of(&scenario);
         let shares = [packet_hops / results.packet_hops as f64, events / results.events as f64];
         assert!(
@@ -374,7 +375,8 @@ fn what_counts_is_what_comes_after_the_warmup() {
     assert_eq!(senders, ["s0", "s1", "s2"]);
 }
 
-/// A burst of 10 packets of 1000 bytes: 10 times 8 ms on the bottleneck, then 30 ms of propagation and 80 us on each access link.
+/// A burst of 10 packets of 1000 bytes: 10 times 8 ms on the bottleneck, then 30 ms of propagation
+/// and 80 us on each access link.
 #[test]
 fn a_burst_is_complete_when_its_last_packet_arrives() {
     let text = r#"duration = "1s"
@@ -396,8 +398,8 @@ start = "100ms"
     assert_eq!((full.completion.count, full.incomplete, full.packets.delivered, full.packets.full), (0, 1, 4, 6));
 }
 
-/// MQFQ's dumbbell with drop tail and flows in step: the link carries a packet each 1.6 ms from 31.76 ms on, and 62,481 arrive within 100 s, as eight
-/// other simulators have it.
+/// MQFQ's dumbbell with drop tail and flows in step: the link carries a packet each 1.6 ms from
+/// 31.76 ms on, and 62,481 arrive within 100 s, as in eight other simulators.
 #[test]
 fn flows_in_step_are_those_of_other_simulators() {
     let text = template("dumbbell").unwrap().replace("mqfq limit 100", "fifo limit 100").replace("start_jitter = \"50ms\"", "");
@@ -408,7 +410,7 @@ fn flows_in_step_are_those_of_other_simulators() {
     assert!((group.jain.unwrap() - 0.6726).abs() < 1e-4, "{:?}", group.jain);
 }
 
-/// Each of four hosts sends to one other; which one the seed says.
+/// Each of four hosts sends to one other, drawn by the seed.
 #[test]
 fn pairs_at_random_depend_on_the_seed_alone() {
     let text = DUMBBELL.replace("to = \"r*\"", "to = \"*\"\npairs = \"random\"");
@@ -423,7 +425,7 @@ fn pairs_at_random_depend_on_the_seed_alone() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A damaged scenario is read or refused, in words.
+    /// A damaged scenario is read, or refused with a message.
     #[test]
     fn damaged_scenarios_do_no_harm(spots in prop::collection::vec((0..DUMBBELL.len(), prop::sample::select(b"\0 \n\"[]=0-9.eE*#".to_vec())), 0..6)) {
         let mut bytes = DUMBBELL.as_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! The network of a scenario: from a template, from a file, or node by node.
+//! Network of a scenario: from a template, from a file, or from nodes and links.
 
 use roundelay::{Billionths, Duration, Limit, Rate};
 use schemars::JsonSchema;
@@ -9,6 +9,7 @@ use toml::de::DeTable;
 use super::ScenarioError;
 use super::files::Files;
 use super::reader::Reader;
+use super::suggestion::did_you_mean;
 use super::trees::Trees;
 use crate::decision::DecisionCost;
 use crate::network::{LinkClass, LinkConfig, LinkId, LinkMut, Network, NodeId};
@@ -16,7 +17,7 @@ use crate::topologies::files::{self, Format, FromFile};
 use crate::topologies::{Dumbbell, FatTree, Internet2, Isp, LeafSpine, ParkingLot, QfqFigure8, Queues, Topology, TopologyError};
 use crate::written::{InWords, Ordering, read, some, some_whole};
 
-/// What `template` may be: a topology and its parameters.
+/// Values of `template`: a topology with its parameters.
 #[derive(JsonSchema)]
 #[serde(tag = "template", rename_all = "snake_case")]
 #[allow(dead_code, reason = "the schema is made from it")]
@@ -37,22 +38,22 @@ pub(super) enum Template {
     LeafSpine(LeafSpine),
 }
 
-/// A topology from a file.
+/// A topology file.
 #[derive(JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[allow(dead_code, reason = "the schema is made from it")]
 pub(super) struct File {
-    /// Its path, from the folder of the scenario.
+    /// Path, relative to the scenario's folder.
     file: String,
-    /// What it is written in. Left out: by its name.
+    /// File format. Left out: by the file's name.
     format: Option<Format>,
-    /// The second file of a format that has two: Rocketfuel's latencies, the UPS authors' hosts.
+    /// The second file, for formats with two files: Rocketfuel's latencies, the UPS authors' hosts.
     second: Option<String>,
     #[schemars(flatten)]
     rest: FromFile,
 }
 
-/// The `[topology]` table as the schema shows it.
+/// The `[topology]` table for the schema.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "the schema is made from it")]
@@ -61,46 +62,47 @@ pub(super) enum TopologyTable {
     File(File),
 }
 
-/// A node of a network that is written out.
+/// A node of a network without `[topology]`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NodeEntry {
-    /// Its name.
+    /// Name of the node.
     name: String,
-    /// Whether it sends and receives. Routers only forward.
+    /// Whether the node sends and receives. Routers only forward.
     #[serde(default)]
     host: bool,
 }
 
-/// A link of a network that is written out, both ways.
+/// A link of a network without `[topology]`, both ways.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LinkEntry {
-    /// A node.
+    /// A node at one end.
     from: String,
-    /// The other one.
+    /// The node at the other end.
     to: String,
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     rate: Rate,
-    /// Propagation delay: none if left out.
+    /// Propagation delay: 0 if left out.
     #[serde(default, deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     delay: Duration,
-    /// Only from `from` to `to`.
+    /// Whether the link goes only from `from` to `to`.
     #[serde(default)]
     one_way: bool,
-    /// What kind of link; by default `host` where it leaves a host, `edge` where it leads to one, else `core`.
+    /// Link class; by default `host` for links from a host, `edge` for links to a host, else
+    /// `core`.
     class: Option<LinkClass>,
 }
 
-/// What is different about some links, one way.
+/// Settings of some links, one way.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PortEntry {
-    /// Where the links begin: a name, or one with a `*`.
+    /// Node at the start of the links: a name, or a name with `*`.
     from: String,
-    /// Where they end.
+    /// Node at the end.
     to: String,
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Ordering>>")]
@@ -111,11 +113,11 @@ pub(super) struct PortEntry {
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Duration>>")]
     delay: Option<Duration>,
-    /// The part of its packets that the wire loses.
+    /// The fraction of packets lost on the wire.
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Billionths>>")]
     loss: Option<Billionths>,
-    /// Up to so much more delay, drawn evenly for each packet; packets keep their order.
+    /// Maximum extra delay, drawn evenly for each packet; packets keep their order.
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<Duration>>")]
     jitter: Option<Duration>,
@@ -123,29 +125,29 @@ pub(super) struct PortEntry {
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "Option<InWords<u32>>")]
     overhead: Option<u32>,
-    /// What it counts where routes go by cost.
+    /// Cost of the link for routing by cost.
     #[serde(default, deserialize_with = "some_whole::<_, _, 0, { u64::MAX }>")]
     pub(super) cost: Option<u64>,
-    /// Time that each decision of its queue takes, for which the link stands still.
+    /// Time for each decision of the queue, during which the link is idle.
     #[serde(default)]
     #[schemars(with = "Option<InWords<DecisionCost>>")]
     decision: Option<DecisionCost>,
 }
 
-/// Everything about the network but `[topology]`.
+/// The network's other tables, beside `[topology]`.
 pub(super) struct Parts<'a> {
     pub(super) nodes: &'a [NodeEntry],
     pub(super) links: &'a [LinkEntry],
     pub(super) ports: &'a [PortEntry],
     pub(super) queues: &'a Queues,
-    /// Classes of links whose queues are trees.
+    /// Link classes with trees as queues.
     pub(super) trees: &'a [(LinkClass, &'a str, Limit)],
-    /// The trees that the scenario writes out.
+    /// The trees written in the scenario.
     pub(super) written: &'a Trees,
 }
 
 /// # Errors
-/// Anything about the network is wrong.
+/// Any mistake in the network.
 pub(super) fn topology<'a>(
     reader: &Reader<'a>,
     table: Option<Spanned<DeTable<'a>>>,
@@ -192,7 +194,10 @@ fn from_template<'a>(reader: &Reader<'a>, mut table: Spanned<DeTable<'a>>, queue
         Some("isp") => build(rest.take::<Isp>(table)?.build(queues)),
         Some("fat_tree") => build(rest.take::<FatTree>(table)?.build(queues)),
         Some("leaf_spine") => build(rest.take::<LeafSpine>(table)?.build(queues)),
-        Some(name) => Err(reader.at("topology.template", format!("'{name}' is no template: {NAMES}"))),
+        Some(name) => {
+            let meant = did_you_mean(name, &NAMES.split([',', ' ']).collect::<Vec<_>>());
+            Err(reader.at("topology.template", format!("'{name}' is no template{meant}: {NAMES}")))
+        }
         None => Err(reader.at("topology.template", format!("expected a name: {NAMES}"))),
     }
 }

@@ -1,4 +1,5 @@
-//! Transfers: flow completion times, goodput and round trips of groups, and each transfer on request (`[meter] transfers`).
+//! Transfers: flow completion times, goodput and round trips of groups, and the list of transfers
+//! (`[meter] transfers`).
 
 use roundelay::{Bytes, Duration, Instant};
 use roundelay_metrics::Delays;
@@ -9,40 +10,43 @@ use crate::flows::FlowCounts;
 use crate::network::NodeId;
 use crate::probe::Report;
 
-/// A transfer that counts: a flow with an end, a response or a segment of video.
+/// A counted transfer: a flow with an end, a response or a segment of video.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// The number of its flow, which may carry several: responses, segments.
+    /// Flow number. A flow may carry several transfers: responses, segments.
     pub flow: u64,
-    /// The place of its group in the scenario and in the results.
+    /// The index of the flow's group in the scenario and in the results.
     pub group: u32,
-    /// Where its flow begins.
+    /// Node at the start of the flow.
     pub from: NodeId,
-    /// Where its flow ends.
+    /// Node at the end of the flow.
     pub to: NodeId,
-    /// When it began: its flow was opened, its request was made, its segment was made.
+    /// Start: when the flow was opened, or the request or segment was made.
     pub start: Instant,
-    /// Bytes that its receiver has, over TCP without headers: all of them if it is complete. Of responses and segments 0 if not.
+    /// Bytes received, over TCP without headers: all of a complete transfer. 0 for incomplete
+    /// responses and segments.
     pub bytes: u64,
-    /// When its receiver had all of it; none if it is not complete.
+    /// When the receiver had all bytes; none for incomplete transfers.
     pub delivered: Option<Instant>,
-    /// When its sender knew that; none if it does not tell: only flows over TCP do.
+    /// When the sender knew of the delivery; none without a report: only flows over TCP report.
     pub acknowledged: Option<Instant>,
-    /// Whether its receiver has all of it, and it was not cut off before its agent knew.
+    /// Whether the receiver has all bytes, and the agent knew before any cut-off.
     pub is_complete: bool,
-    /// Segments that were sent again; none if it is not over TCP. Of responses and segments of video: since the one before was complete.
+    /// Segments retransmitted; none without TCP. For responses and segments of video: since the
+    /// previous one was complete.
     pub retransmissions: Option<u32>,
-    /// Timeouts of its sender, likewise.
+    /// The sender's timeouts in the same time.
     pub timeouts: Option<u32>,
-    /// Mean time of its segments to the receiver and of their answers back, the time that the receiver took not counted; none if it is not over TCP.
+    /// Mean time of segments to the receiver and of answers back, without the time spent at the
+    /// receiver; none without TCP.
     pub round_trip: Option<Duration>,
 }
 
-// A run may have some 400,000 of them.
+// A run may have some 400,000 transfers.
 const _: () = assert!(size_of::<Transfer>() <= 104);
 
 impl Transfer {
-    /// From its start until it was complete; none if it is not.
+    /// Time from start to completion; none for incomplete transfers.
     pub fn completion_time(&self, complete: Completion) -> Option<Duration> {
         let delivered = self.delivered.filter(|_| self.is_complete)?;
         let end = match complete {
@@ -52,7 +56,7 @@ impl Transfer {
         Some(end.since(self.start))
     }
 
-    /// One of a flow whose agent tells of it.
+    /// A transfer reported by an agent.
     pub(super) fn of_report(flow: &FlowMeter, report: &Report) -> Self {
         let few = |number: u64| Some(u32::try_from(number).unwrap_or(u32::MAX));
         Self {
@@ -68,12 +72,12 @@ impl Transfer {
         }
     }
 
-    /// A flow that ended without being told of, at `now`.
+    /// A flow that ended at `now` without a report.
     pub(super) fn of_counts(flow: &FlowMeter, counts: &FlowCounts, is_complete: bool, now: Instant) -> Self {
         Self { bytes: counts.bytes, delivered: Some(now).filter(|_| is_complete), is_complete, ..Self::cut_off(flow) }
     }
 
-    /// A flow without an agent that tells, cut off by the end of the run.
+    /// A flow without reports, cut off by the end of the run.
     pub(super) const fn cut_off(flow: &FlowMeter) -> Self {
         Self {
             flow: flow.number,
@@ -92,7 +96,8 @@ impl Transfer {
     }
 }
 
-/// A mean of times weighted by transfers' bytes: exact, so that their order does not matter.
+/// Mean of times weighted by transfers' bytes. Sums are exact: the order of transfers does not
+/// matter.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ByBytes {
     /// Picoseconds times bytes.
@@ -111,20 +116,20 @@ impl ByBytes {
         self.bytes += other.bytes;
     }
 
-    /// Seconds.
+    /// Mean in seconds.
     pub(super) fn mean(self) -> Option<f64> {
         (self.bytes > 0).then(|| self.sum as f64 / 1e12 / self.bytes as f64)
     }
 }
 
-/// Complete transfers: of a group, or of a class of sizes.
+/// Complete transfers of a group or of a size class.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Completed {
     pub(super) times: Delays,
     pub(super) times_by_bytes: ByBytes,
-    /// Sum of their bits a second.
+    /// Sum of the transfers' bits a second.
     goodputs: f64,
-    /// Their mean round trips, of those whose agents tell.
+    /// Mean round trips of reported transfers.
     pub(super) round_trips: Delays,
     pub(super) round_trips_by_bytes: ByBytes,
 }
@@ -149,28 +154,28 @@ impl Completed {
         self.round_trips_by_bytes.merge(other.round_trips_by_bytes);
     }
 
-    /// Their bytes.
+    /// Bytes of all transfers.
     pub(super) const fn bytes(&self) -> u64 {
         self.times_by_bytes.bytes
     }
 
-    /// Mean bits a second.
+    /// Mean goodput in bits a second.
     pub(super) fn goodput(&self) -> Option<f64> {
         (self.times.count() > 0).then(|| self.goodputs / self.times.count() as f64)
     }
 }
 
-/// Classes of transfers by size, counted from 0, the smallest first.
+/// Size classes of transfers, counted from 0, the smallest first.
 #[derive(Debug, Clone)]
 pub(super) enum SizeClasses {
     /// Up to 1 byte, 10, 100, and so on.
     PowersOfTen,
-    /// Up to each of these sizes, which rise, and above the last.
+    /// Up to each of these sizes, in rising order, and above the last.
     UpTo(Vec<u64>),
 }
 
 impl SizeClasses {
-    /// As a scenario has them; powers of ten if it has none.
+    /// The scenario's size classes; powers of ten if there are none.
     pub(super) fn new(sizes: &[Bytes]) -> Self {
         if sizes.is_empty() { Self::PowersOfTen } else { Self::UpTo(sizes.iter().map(|Bytes(size)| *size).collect()) }
     }
@@ -182,7 +187,7 @@ impl SizeClasses {
         }
     }
 
-    /// The most bytes of a class; none of the last class, which has no end.
+    /// The maximum of a class in bytes; none for the last class.
     fn up_to(&self, class: u32) -> Option<u64> {
         match self {
             Self::PowersOfTen => Some(10_u64.saturating_pow(class)),
@@ -190,20 +195,20 @@ impl SizeClasses {
         }
     }
 
-    /// A class has transfers of more bytes than the first number, up to the second.
+    /// The sizes of a class: above the first number, up to the second.
     pub(super) fn range(&self, class: u32) -> (u64, Option<u64>) {
         (class.checked_sub(1).and_then(|below| self.up_to(below)).unwrap_or(0), self.up_to(class))
     }
 }
 
-/// Which transfers count, and the list of them.
+/// Selection of counted transfers, and their list.
 #[derive(Debug)]
 pub(super) struct Counted {
-    /// Those that start at the first instant or later and before the second.
+    /// Transfers count if they start at the first instant or later and before the second.
     window: [Instant; 2],
     complete: Completion,
     pub(super) sizes: SizeClasses,
-    /// In the order in which they ended; none if nobody asks.
+    /// In the order of their ends; none unless asked for.
     list: Option<Vec<Transfer>>,
 }
 
@@ -217,13 +222,14 @@ impl Counted {
         (self.window[0]..self.window[1]).contains(&start)
     }
 
-    /// A transfer that counts is over: what it took and the class of its size, if it is complete.
+    /// Records the end of a counted transfer. Returns the completion time and the size class of a
+    /// complete transfer.
     pub(super) fn settle(&mut self, transfer: &Transfer) -> Option<(Duration, u32)> {
         self.list.iter_mut().for_each(|list| list.push(*transfer));
         transfer.completion_time(self.complete).map(|took| (took, self.sizes.of(transfer.bytes)))
     }
 
-    /// The list, by flow, and those of a flow by their start. It is empty then.
+    /// Takes the list out, sorted by flow and start.
     pub(super) fn take(&mut self) -> Vec<Transfer> {
         let mut list = self.list.take().unwrap_or_default();
         list.sort_by_key(|transfer| (transfer.flow, transfer.start));

@@ -1,4 +1,4 @@
-//! Trees that order queues: in files, and written out in the scenario as `[trees.NAME]`.
+//! Trees of disciplines for queues: from files, or from `[trees.NAME]` in the scenario.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,14 +15,14 @@ use super::file::into_table;
 use super::files::Files;
 use super::reader::Reader;
 
-/// A `[trees.NAME]` as the schema shows it: a tree as files have it.
+/// A `[trees.NAME]` for the schema: same keys as in files.
 #[derive(JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[allow(dead_code, reason = "the schema is made from it")]
 pub(super) struct TreeTable {
-    /// What results call it. Left out: as the table.
+    /// Name in results. Left out: the table's name.
     name: Option<String>,
-    /// Its classes and leaves; the one without a parent is the root.
+    /// Classes and leaves; the node without a parent is the root.
     node: Vec<TreeNode>,
 }
 
@@ -31,28 +31,28 @@ pub(super) struct TreeTable {
 #[serde(deny_unknown_fields)]
 #[allow(dead_code, reason = "the schema is made from it")]
 struct TreeNode {
-    /// What errors and other nodes call it.
+    /// Name for errors and other nodes.
     name: String,
-    /// The class whose service it shares. Left out: it is the root.
+    /// The class whose service the node shares. Left out: the node is the root.
     parent: Option<String>,
-    /// How it orders its packets, or its children: as tc writes it.
+    /// Discipline for the node's packets or children, as in tc.
     discipline: String,
-    /// Its part of its parent's service, relative to its siblings': 1 to 1024.
+    /// Weight relative to siblings, for the parent's service: 1 to 1024.
     #[schemars(range(min = 1, max = 1024))]
     weight: Option<u32>,
-    /// Its longest packet in bytes: 512 to 65,536.
+    /// Longest packet in bytes: 512 to 65,536.
     maxpkt: Option<Size>,
-    /// The smaller goes first, where the parent goes by priority.
+    /// Priority among siblings, smallest first, if the parent uses priorities.
     priority: Option<u32>,
-    /// Which flows go to this leaf, as in "dscp ef".
+    /// Flows for this leaf, as in "dscp ef".
     #[serde(default)]
     flows: Vec<String>,
-    /// Whether flows that no rule matches go to this leaf.
+    /// Whether flows without a matching rule go to this leaf.
     #[serde(default)]
     default: bool,
 }
 
-/// Bytes, as a number or with their unit.
+/// Bytes, as a number or with a unit.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "the schema is made from it")]
@@ -65,7 +65,7 @@ enum Size {
 #[derive(Default)]
 pub(super) struct Trees {
     written: BTreeMap<String, Arc<TreeFile>>,
-    /// Those that a queue has asked for.
+    /// Names of trees used by queues.
     wanted: RefCell<BTreeSet<String>>,
 }
 
@@ -73,7 +73,7 @@ impl Trees {
     /// Reads the table `[trees]`.
     ///
     /// # Errors
-    /// One of them is no tree: with its line in the scenario.
+    /// A table is not a valid tree: with its line in the scenario.
     pub(super) fn read<'a>(reader: &Reader<'a>, table: Option<Spanned<DeValue<'a>>>) -> Result<Self, ScenarioError> {
         let Some(table) = table else { return Ok(Self::default()) };
         let mut written = BTreeMap::new();
@@ -86,10 +86,10 @@ impl Trees {
         Ok(Self { written, wanted: RefCell::default() })
     }
 
-    /// The tree that a queue calls `name`: of the scenario, else that of the file.
+    /// The tree `name` of a queue: from the scenario, else from a file.
     ///
     /// # Errors
-    /// There is none, or what the file describes is none.
+    /// There is no such tree or file, or the file has no valid tree.
     pub(super) fn find(&self, reader: &Reader<'_>, path: &str, name: &str, files: &Files<'_>) -> Result<Arc<TreeFile>, ScenarioError> {
         if let Some(tree) = self.written.get(name) {
             self.wanted.borrow_mut().insert(name.to_owned());
@@ -101,10 +101,10 @@ impl Trees {
         TreeFile::from_toml(name, &text).map(Arc::new).map_err(fault)
     }
 
-    /// A tree that no queue has would do nothing.
+    /// Refuses trees without effect.
     ///
     /// # Errors
-    /// There is one.
+    /// No queue uses some tree.
     pub(super) fn check_wanted(&self, reader: &Reader<'_>) -> Result<(), ScenarioError> {
         let wanted = self.wanted.borrow();
         match self.written.keys().find(|name| !wanted.contains(*name)) {

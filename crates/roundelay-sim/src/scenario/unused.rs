@@ -1,10 +1,11 @@
-//! Keys of a source that would do nothing beside others: to leave them in would be to believe that they do.
+//! Keys of a source without effect beside other keys. Users expect an effect: the reader refuses
+//! these keys.
 
 use super::source::{Arrivals, SourceSpec, Transport};
 use super::{Poisson, Workload};
 use crate::sources::Urgency;
 
-/// Keys that do nothing, and why.
+/// Keys without effect, and the reason.
 pub(super) fn keys(source: &SourceSpec, urgency: &Urgency) -> Vec<(&'static str, &'static str)> {
     let mut unused = match source {
         SourceSpec::Poisson(Poisson { mix, .. }) if !mix.is_empty() => {

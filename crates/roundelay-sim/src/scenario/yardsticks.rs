@@ -1,4 +1,5 @@
-//! Yardsticks on request (`[meter]`): flows over their own lives, worst-case fair indices and Jain's index while backlogged at links, series of rates.
+//! Yardsticks on request (`[meter]`): flows over their own lives, worst-case fair indices and
+//! Jain's index while backlogged at links, series of rates.
 
 use std::collections::BTreeMap;
 
@@ -18,47 +19,50 @@ use crate::flows::{FlowCounts, FlowNumber};
 use crate::network::{LinkClass, LinkId, Network, NodeId};
 use crate::probe::{Probe, Report};
 
-/// Worst-case fair indices of a flow: the worst over the links on its way that were measured, after the warm-up.
+/// Worst-case fair indices of a flow: the worst of the measured links on the route, after the
+/// warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FlowIndices {
-    /// B-WFI: bytes that it was behind its share at worst while backlogged.
+    /// B-WFI: the maximum lag behind the flow's share while backlogged, in bytes.
     pub b_wfi: f64,
-    /// T-WFI: seconds that a packet was later than its flow's share would have sent it; none if no packet has left.
+    /// T-WFI: the maximum lateness of a packet relative to the flow's share, in seconds; none if no
+    /// packet has left.
     pub t_wfi: Option<f64>,
 }
 
-/// What came of a group's flows over their own lives. Means are over the flows that have the figure.
+/// Results of a group's flows over their own lives. Means are over the flows with the figure.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct GroupLives {
-    /// Flows of which a packet was received.
+    /// Flows with received packets.
     pub flows: u64,
-    /// Mean of their throughputs, bits a second.
+    /// Mean throughput, bits a second.
     pub throughput: Option<f64>,
-    /// Jain's index of their throughputs by weight, whether they have ended or not.
+    /// Jain's index of throughputs by weight, of open and ended flows.
     pub jain: Option<f64>,
-    /// Jain's index of Bennett and Zhang's ratios: of throughputs by what sources ask for.
+    /// Jain's index of Bennett and Zhang's ratios: of throughputs relative to sources' demands.
     pub jain_of_ratios: Option<f64>,
-    /// Packets received after one that was sent later.
+    /// Packets received after a packet that was sent later.
     pub reordered: u64,
-    /// The part of the packets received that these are.
+    /// Fraction of reordered packets among all received.
     pub reordering: Option<f64>,
     /// Mean of the flows' mean round trips, seconds.
     pub round_trip: Option<f64>,
     /// Mean of Bennett and Zhang's ratios.
     pub bennett_zhang: Option<f64>,
-    /// The smallest of them.
+    /// The smallest ratio.
     pub bennett_zhang_min: Option<f64>,
-    /// Mean startup latency of flows that have ended, seconds.
+    /// Mean startup latency of ended flows, seconds.
     pub startup_latency: Option<f64>,
-    /// The longest.
+    /// The longest startup latency, seconds.
     pub startup_latency_max: Option<f64>,
-    /// Flows whose throughput by weight after the warm-up is less than `starved_below` of the mean one; of the flows that are told one by one.
+    /// Listed flows with a throughput by weight after the warm-up of less than `starved_below` of
+    /// the mean.
     pub starved: u64,
-    /// Pearson's correlation of these throughputs with round trips.
+    /// Pearson's correlation of listed flows' throughputs after the warm-up with their round trips.
     pub correlation: Option<f64>,
 }
 
-/// Whoever measures.
+/// Observer for the measurements on request.
 #[derive(Debug)]
 pub(super) struct Yardsticks {
     warmup: Option<Instant>,
@@ -66,12 +70,12 @@ pub(super) struct Yardsticks {
     rates: Option<RateMeter>,
     ports: BTreeMap<u32, PortMeter>,
     weights: Vec<u32>,
-    /// Of each flow, by its number; kept where ports are measured.
+    /// Group of each flow, by flow number; kept only if ports are measured.
     groups: Vec<u32>,
 }
 
 impl Yardsticks {
-    /// None if nothing is asked for.
+    /// None if the scenario asks for no measurement.
     pub(super) fn new(network: &Network, scenario: &Scenario) -> Option<Self> {
         let &Measures { flows, wfi, rates, .. } = &scenario.measures;
         let pace = |group: &Group| Pace { rate: group.source.rate(), gap: group.source.mean_gap() };
@@ -88,20 +92,20 @@ impl Yardsticks {
         })
     }
 
-    /// Time has come this far.
+    /// Ends the warm-up at ports if it is over by `now`.
     fn advance(&mut self, now: Instant) {
         if let Some(warmup) = self.warmup.take_if(|warmup| *warmup <= now) {
             self.ports.values_mut().for_each(|port| port.forget(warmup));
         }
     }
 
-    /// The run ends.
+    /// End of the run.
     pub(super) fn end(&mut self, now: Instant) {
         self.advance(now);
         self.ports.values_mut().for_each(|port| port.end(now));
     }
 
-    /// Series of rates, if they are asked for. They are gone then.
+    /// Takes the series of rates out, if the scenario asks for them.
     pub(super) fn take_rates(&mut self) -> Option<Rates> {
         Some(self.rates.take()?.finish(&self.weights))
     }
@@ -120,7 +124,7 @@ impl Yardsticks {
         self.ports.get(&(link as u32))?.backlogged()
     }
 
-    /// Of one group or of all; `told` are the flows that are told one by one.
+    /// Results of one group or of all; `told`: the listed flows.
     pub(super) fn group(&self, group: Option<u32>, told: &[&FlowMeter], starved_below: f64) -> Option<GroupLives> {
         let lives = self.lives.as_ref()?;
         let mine = |of: u32| group.is_none_or(|group| group == of);
@@ -156,7 +160,7 @@ impl Yardsticks {
     }
 }
 
-/// The class of links that are measured: the core, or the edge if there is no core.
+/// The class of measured links: core, or edge without core.
 pub(super) fn measured_class(network: &Network) -> Option<LinkClass> {
     [LinkClass::Core, LinkClass::Edge].into_iter().find(|class| network.links().iter().any(|link| link.class == *class))
 }
@@ -165,7 +169,7 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Of two flows or more.
+/// Jain's index of two values or more.
 fn index(values: &[f64]) -> Option<f64> {
     if values.len() < 2 { None } else { jain_index(values) }
 }

@@ -1,8 +1,9 @@
-//! Flows arrive as a Poisson process, each between two hosts drawn at random and of a size drawn from a distribution: an open load.
+//! Source `arrivals`: flows arrive as a Poisson process, each between two random hosts and of a
+//! random size: an open load.
 //!
-//! "Utilisation u" means that each host offers u times the rate of its link: it begins u r / (8 E(S)) flows a second, S in bytes of data,
-//! headers not counted. All hosts together are one process of that rate times their number, and the source of each flow is drawn evenly,
-//! which is the same.
+//! "Utilisation u": each host offers u times the rate of its link, by starting u r / (8 E(S)) flows
+//! a second, with S in bytes of data without headers. One process for all hosts has this rate times
+//! their number and draws the source of each flow evenly, which is equivalent.
 
 use roundelay::{FlowConfig, Instant, Rate};
 use roundelay_tcp as protocol;
@@ -16,7 +17,7 @@ use crate::sources::tcp::Tcp;
 use crate::sources::urgency::Urgency;
 use crate::sources::{Check, SourceError, burst, draw};
 
-/// A host, and the group that it belongs to. Flows go from group to group: in UPS's network to hosts of other core routers.
+/// A host and its group. Flows go between groups: in UPS's network to hosts of other core routers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Host {
     /// The host.
@@ -25,36 +26,36 @@ pub struct Host {
     pub group: u32,
 }
 
-/// How a flow's bytes are sent.
+/// Transport of a flow's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
-    /// All at once, in packets of so many bytes, 1 to 65,535.
+    /// All at once, in packets of equal length, 1 to 65,535 bytes.
     Burst {
-        /// Bytes of a packet; the last one has what is left.
+        /// Bytes of a packet; the last packet has the rest.
         packet_len: u32,
     },
     /// Over TCP.
     Tcp(protocol::Config),
 }
 
-/// What the source is to be.
+/// Parameters of the source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// Between whom: hosts of two groups at least.
+    /// Hosts of at least two groups.
     pub hosts: Vec<Host>,
     /// The rate of a host's link.
     pub link_rate: Rate,
-    /// The part of it that each host offers: above 0, up to 10.
+    /// Load of each host as a fraction of `link_rate`: above 0, up to 10.
     pub utilisation: f64,
-    /// How large flows are.
+    /// Distribution of flow sizes.
     pub sizes: Sizes,
-    /// How they are sent.
+    /// Transport of the flows.
     pub transport: Transport,
-    /// When the process begins.
+    /// Start of the process.
     pub start: Instant,
-    /// When it ends, after its start; flows under way go on.
+    /// Stop of the process, after its start; open flows go on.
     pub stop: Option<Instant>,
-    /// How urgent the packets are.
+    /// Urgency of the packets.
     pub urgency: Urgency,
     /// Weight and longest packet of each flow.
     pub flow: Option<FlowConfig>,
@@ -89,7 +90,7 @@ impl Config {
     }
 }
 
-/// What flows are made from.
+/// Prototype of a flow.
 #[derive(Debug)]
 pub(crate) enum Mould {
     Burst(u32),
@@ -97,10 +98,10 @@ pub(crate) enum Mould {
 }
 
 impl Mould {
-    /// `terms`: those of each flow, but for its ends.
+    /// `terms`: of each flow, except for its ends.
     ///
     /// # Errors
-    /// A parameter is out of its range.
+    /// A parameter is out of range.
     pub(crate) fn new(transport: Transport, terms: Terms, check: Check) -> Result<Self, SourceError> {
         Ok(match transport {
             Transport::Burst { packet_len } => {
@@ -111,7 +112,7 @@ impl Mould {
         })
     }
 
-    /// A flow of so many bytes begins.
+    /// Begins a flow of `size` bytes.
     pub(crate) fn begin(&self, spec: FlowSpec, size: u64, urgency: &Urgency, context: &mut Context<'_>) {
         match self {
             Self::Tcp(prototype) => context.spawn(Box::new(prototype.like(spec, size)), context.now()),
@@ -136,7 +137,7 @@ pub struct Arrivals {
 
 impl Arrivals {
     /// # Errors
-    /// A parameter is out of its range.
+    /// A parameter is out of range.
     pub fn new(config: Config) -> Result<Self, SourceError> {
         config.check()?;
         let node = config.hosts[0].node;
@@ -225,7 +226,7 @@ mod tests {
         assert!((web.flows_per_host() - 525.4).abs() < 0.1);
     }
 
-    /// Counts are Poisson, pairs binomial, bytes off by the sizes' deviation (2.78 means each): five sigma.
+    /// Counts are Poisson, pairs binomial, bytes deviate as sizes do (2.78 means each): five sigma.
     #[test]
     fn flows_come_as_often_as_they_should_between_groups() {
         let log = run(config(0.3, BURST), 20);

@@ -1,4 +1,4 @@
-//! Two nodes and a fast link, and whoever writes down what a source sends: for its tests.
+//! Test bench for sources: nodes with fast links, and a log of sent packets.
 
 use roundelay::{DropReason, Duration, Instant, Packet, Slack};
 
@@ -10,7 +10,7 @@ use crate::probe::{Probe, Report};
 use crate::simulation::Simulation;
 use crate::sources::Terms;
 
-/// A packet as its source sent it.
+/// A packet at its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sent {
     pub(crate) now: Instant,
@@ -22,7 +22,7 @@ pub(crate) struct Sent {
     pub(crate) direction: Direction,
 }
 
-/// What happened.
+/// Everything observed.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) sent: Vec<Sent>,
@@ -54,7 +54,7 @@ impl Probe for Log {
     }
 }
 
-/// Nodes in a ring, each a link to the next and back.
+/// A ring of nodes, each with a link to the next and back.
 #[derive(Debug)]
 pub(crate) struct Bench(pub(crate) Network);
 
@@ -81,12 +81,12 @@ impl Bench {
         Self(network)
     }
 
-    /// From the first node to the second.
+    /// Terms from the first node to the second.
     pub(crate) fn terms(&self) -> Terms {
         Terms::new(NodeId(0), NodeId(1))
     }
 
-    /// All that happens in so many seconds.
+    /// The log of `secs` seconds.
     pub(crate) fn run<A: Agent + 'static>(&self, seed: u64, secs: u64, agents: impl IntoIterator<Item = A>) -> Log {
         let mut simulation = Simulation::with_probe(self.0.clone(), seed, Log::default()).unwrap();
         for agent in agents {
@@ -96,7 +96,7 @@ impl Bench {
         std::mem::take(simulation.probe_mut())
     }
 
-    /// What is sent in so many seconds.
+    /// The packets sent in `secs` seconds.
     pub(crate) fn sent<A: Agent + 'static>(&self, seed: u64, secs: u64, agents: impl IntoIterator<Item = A>) -> Vec<Sent> {
         self.run(seed, secs, agents).sent
     }

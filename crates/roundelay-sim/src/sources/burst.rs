@@ -1,5 +1,6 @@
-//! A whole flow at once: all its packets come to the sending host's queue in one instant, and the flow is over when the last one has left
-//! the network. So UPS's flows over UDP are sent (R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, with the authors' packets of
+//! Source `burst`: a whole flow at once. All packets arrive at the sending host's queue in one
+//! instant; the flow ends when the last packet has left the network. UPS's flows over UDP work this
+//! way (R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, with the authors' packets of
 //! 1460 bytes).
 
 use roundelay::FlowId;
@@ -9,14 +10,14 @@ use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::stamp::Stamp;
 use crate::sources::{Check, SourceError};
 
-/// What the source is to be.
+/// Parameters of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Where and when.
+    /// Hosts, times and urgency.
     pub terms: Terms,
     /// Bytes of the flow, 1 to 2^40.
     pub size_bytes: u64,
-    /// Bytes of a packet, 1 to 65,535; the last one has what is left.
+    /// Bytes of a packet, 1 to 65,535; the last packet has the rest.
     pub packet_len: u32,
 }
 
@@ -29,7 +30,7 @@ pub struct Burst {
 
 impl Burst {
     /// # Errors
-    /// A parameter is out of its range.
+    /// A parameter is out of range.
     pub fn new(config: Config) -> Result<Self, SourceError> {
         let check = Check("burst");
         config.terms.check(check)?;

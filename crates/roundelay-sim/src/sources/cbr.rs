@@ -1,12 +1,14 @@
-//! Constant rate (CBR): packets of one length at even or at random gaps.
+//! Source `cbr`: constant rate, packets of one length with even or random gaps.
 //!
-//! Packet n leaves floor(n L / r) after the first one, in picoseconds, for any n: nothing drifts. Exactly periodic sources that start
-//! together stay together, and which of them a full queue drops is then decided by the order in which they were added, over and over (S.
-//! Floyd and V. Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992). Start jitter, [`Config::spread`] or
-//! random gaps take that away.
+//! Packet n leaves floor(n L / r) picoseconds after the first one, for any n: no drift. Exactly
+//! periodic sources with the same start stay in phase. A full queue then drops packets of the same
+//! sources again and again, depending on the order in which sources were added (S. Floyd and V.
+//! Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992). Start jitter,
+//! [`Config::spread`] or random gaps prevent this.
 //!
-//! Random gaps are those of ns-2's `random_` (`Application/Traffic/CBR`): each gap is drawn evenly from half the mean gap to one and a half, by itself. The
-//! mean is the even gap to the picosecond, so that the rate stays exact in the mean.
+//! Random gaps follow ns-2's `random_` (`Application/Traffic/CBR`): each gap is drawn independently
+//! and evenly from half to one and a half times the mean gap. The mean is the even gap to the
+//! picosecond, for an exact mean rate.
 
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Rate};
@@ -18,7 +20,7 @@ use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::pace::Pace;
 use crate::sources::{Check, SourceError, draw};
 
-/// How far apart packets leave.
+/// Gaps between packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Gaps {
@@ -29,18 +31,18 @@ pub enum Gaps {
     Random,
 }
 
-/// What the source is to be.
+/// Parameters of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Where and when.
+    /// Hosts, times and urgency.
     pub terms: Terms,
-    /// Its rate, headers included: up to 10^15 bits a second.
+    /// Rate, headers included: up to 10^15 bits a second.
     pub rate: Rate,
     /// Bytes of a packet, 1 to 65,535.
     pub packet_len: u32,
-    /// How far apart packets leave.
+    /// Gaps between packets.
     pub gaps: Gaps,
-    /// It ends after so many packets, 1 to 10^12. None: it has no end.
+    /// Number of packets, 1 to 10^12. None: no end.
     pub packets: Option<u64>,
 }
 
@@ -50,7 +52,8 @@ impl Config {
         Self { terms, rate, packet_len, gaps: Gaps::Even, packets: None }
     }
 
-    /// The terms of `count` such sources whose starts are spread evenly over one interval; the caller gives each its own flow.
+    /// Configurations of `count` sources with starts spread evenly over one interval; the caller
+    /// gives each source its own flow.
     pub fn spread(self, count: u32) -> impl Iterator<Item = Self> {
         let interval = u128::from(self.rate.time_of(self.packet_len.into()).as_picos());
         (0..count).map(move |place| {
@@ -71,7 +74,7 @@ pub struct Cbr {
 
 impl Cbr {
     /// # Errors
-    /// A parameter is out of its range.
+    /// A parameter is out of range.
     pub fn new(config: Config) -> Result<Self, SourceError> {
         let Config { terms, rate, packet_len, gaps, packets } = config;
         let check = Check("cbr");
@@ -79,7 +82,7 @@ impl Cbr {
         check.rate(rate)?;
         check.packet_len(packet_len)?;
         check.packets(packets)?;
-        Ok(Self { outlet: Outlet::of_packets(terms, packets, packet_len, packet_len), pace: Pace::new(rate, packet_len), packet_len, gaps })
+        Ok(Self { outlet: Outlet::of_packets(terms, packets, packet_len), pace: Pace::new(rate, packet_len), packet_len, gaps })
     }
 
     /// The time until the next packet.
@@ -113,7 +116,8 @@ mod tests {
         Config::new(bench.terms(), "150kbit".parse().unwrap(), 1000)
     }
 
-    /// 1000 bytes at 150 kbit/s are 53 1/3 ms: packet n at floor(n 8000 / 150000 s), after hours as after seconds.
+    /// 1000 bytes at 150 kbit/s are 53 1/3 ms: packet n at floor(n 8000 / 150000 s), after hours as
+    /// after seconds.
     #[test]
     fn the_rate_is_exact() {
         let bench = Bench::default();
@@ -164,8 +168,9 @@ mod tests {
         assert_eq!(error.to_string(), "cbr: packets 0: legal range 1 to 1000000000000");
     }
 
-    /// 18,750 gaps of 53 1/3 ms in the mean: within half of that, their mean within five standard errors (a third of a half, over sqrt(3)), their
-    /// variance that of an even distribution, no gap like the one before.
+    /// 18,750 gaps of 53 1/3 ms in the mean: within half of the mean, with a mean within five
+    /// standard errors (a third of a half, over sqrt(3)), the variance of an even distribution, and
+    /// no correlation of neighbours.
     #[test]
     fn random_gaps_are_even_within_half_the_mean() {
         let bench = Bench::default();

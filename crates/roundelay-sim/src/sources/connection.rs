@@ -1,4 +1,5 @@
-//! A TCP connection, both ends, as part of an agent: segments become packets of a flow, and packets become segments again.
+//! TCP connection of an agent, with both ends: turns segments into packets of a flow, and packets
+//! into segments.
 
 use roundelay::{Duration, Ecn, FlowId, Instant};
 use roundelay_tcp::rc3::Tail;
@@ -12,7 +13,7 @@ use crate::sources::SourceError;
 use crate::sources::outlet::Terms;
 use crate::sources::stamp::Stamp;
 
-/// How long packets of one direction were on their way: the sum in picoseconds, and how many they were.
+/// Delays of packets in one direction: sum in picoseconds, and number of packets.
 #[derive(Debug, Clone, Copy, Default)]
 struct Delays {
     picos: u128,
@@ -25,31 +26,31 @@ impl Delays {
     }
 }
 
-/// One connection: data goes forward, what answers it goes backward.
+/// One connection: data goes forward, answers go backward.
 #[derive(Debug, Clone)]
 pub(crate) struct Connection {
     flow: FlowId,
     sender: Sender,
     receiver: Receiver,
-    /// Bytes to be sent, so far.
+    /// Total bytes to send, so far.
     supplied: u64,
     /// By direction, like the delays.
     stamps: [Stamp; 2],
     delays: [Delays; 2],
-    /// What is sent past the window, and when its next segment goes.
+    /// RC3's tail, sent beyond the window, and the time of its next segment.
     tail: Option<Tail>,
     tail_at: Option<Instant>,
-    /// When the receiver last got ahead.
+    /// Time of the receiver's last progress.
     delivered_at: Instant,
-    /// What the sender had counted at the last report.
+    /// The sender's counters at the last report.
     reported: SenderStatistics,
 }
 
 impl Connection {
-    /// A connection that is not open yet, for so many bytes at first. Without end: `u64::MAX`.
+    /// A connection before opening, with `bytes` to send at first. Without end: `u64::MAX`.
     ///
     /// # Errors
-    /// A parameter is out of its range.
+    /// A parameter is out of range.
     pub(crate) fn new(config: Config, bytes: u64, terms: &Terms) -> Result<Self, SourceError> {
         let sender = Sender::new(config, Some(0))?;
         let mut connection = Self {
@@ -69,27 +70,28 @@ impl Connection {
         Ok(connection)
     }
 
-    /// There are `bytes` more to send, a transfer by themselves. They go with the next call of another kind, so the caller makes one.
+    /// Adds `bytes` to send, as a separate transfer, without sending: the caller makes a call of
+    /// another kind next.
     pub(crate) fn supply(&mut self, bytes: u64) {
         self.supplied = self.supplied.saturating_add(bytes);
         self.sender.supply(bytes);
         self.stamps.iter_mut().for_each(|stamp| stamp.resize(bytes));
     }
 
-    /// Goes to work over a flow.
+    /// Opens the connection on a flow and sends.
     pub(crate) fn open(&mut self, flow: FlowId, context: &mut Context<'_>) {
         (self.flow, self.delivered_at) = (flow, context.now());
         self.sender.open(context.now());
         self.send(context);
     }
 
-    /// When it wants to be woken: at the next of its timers.
+    /// The next timer: when to wake the connection.
     #[inline]
     pub(crate) fn timer(&self) -> Option<Instant> {
         earlier(earlier(self.sender.timer(), self.receiver.timer()), self.tail_at)
     }
 
-    /// Looks at its timers, and sends what there is to send.
+    /// Handles expired timers and sends.
     pub(crate) fn wake(&mut self, context: &mut Context<'_>) {
         let now = context.now();
         if self.sender.timer().is_some_and(|timer| timer <= now) {
@@ -101,7 +103,7 @@ impl Connection {
         self.send(context);
     }
 
-    /// A packet of its flow has arrived.
+    /// Handles a packet of the connection's flow.
     #[inline]
     pub(crate) fn arrive(&mut self, arrival: &Arrival, context: &mut Context<'_>) {
         let Content::Segment(segment) = &arrival.content else { return };
@@ -123,24 +125,24 @@ impl Connection {
         }
     }
 
-    /// Bytes that the receiver has, in order.
+    /// Bytes received in order.
     #[inline]
     pub(crate) fn delivered(&self) -> u64 {
         self.receiver.delivered()
     }
 
-    /// Whether the sender knows that all is delivered.
+    /// Whether the sender knows of the delivery of all bytes.
     #[inline]
     pub(crate) fn is_done(&self) -> bool {
         self.sender.is_done()
     }
 
-    /// Tells what came of the last `bytes`, with what was counted since the last report.
+    /// Reports on the last `bytes`, with the effort since the last report.
     pub(crate) fn report(&mut self, bytes: u64, start: Instant, is_complete: bool, effort: Effort, context: &mut Context<'_>) {
         self.tell(Report { bytes, start, is_complete, ..self.draft(effort, context.now()) }, context);
     }
 
-    /// Tells what was counted since the last transfer, if anything was.
+    /// Reports the effort since the last transfer, if any.
     pub(crate) fn report_rest(&mut self, effort: Effort, context: &mut Context<'_>) {
         if effort != Effort::default() {
             self.tell(Report { is_transfer: false, ..self.draft(effort, context.now()) }, context);
@@ -166,7 +168,7 @@ impl Connection {
         context.report(self.flow, report);
     }
 
-    /// What was counted since it was asked last.
+    /// Retransmissions and timeouts since the last call.
     pub(crate) fn effort(&mut self) -> Effort {
         let before = std::mem::replace(&mut self.reported, *self.sender.statistics());
         let SenderStatistics { retransmissions, timeouts, .. } = self.reported;
@@ -190,7 +192,7 @@ impl Connection {
         }
     }
 
-    /// The next segment from the flow's end, each when the first link has had the time to take the one before.
+    /// Sends the next segment from the flow's end, at most at the first link's rate.
     fn send_tail(&mut self, context: &mut Context<'_>) {
         let (now, Some(rate)) = (context.now(), self.stamps[0].tail_rate()) else { return };
         let Some(tail) = self.tail.as_mut().filter(|_| self.tail_at.is_none_or(|at| at <= now)) else { return };
@@ -222,7 +224,7 @@ impl Connection {
     }
 }
 
-/// The earlier of two times, if there is one.
+/// The earlier of two optional times.
 #[inline]
 pub(crate) fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     match (one, other) {
@@ -231,8 +233,8 @@ pub(crate) fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<In
     }
 }
 
-/// An agent's call by time, asked for only if it comes sooner than the one that was asked for before: timeouts are put off with each
-/// acknowledgement, and an agent that is called too early looks again.
+/// An agent's wake-up time, requested only if earlier than the pending request: each
+/// acknowledgement postpones timeouts, and an agent called too early checks its timers again.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Alarm(Option<Instant>);
 

@@ -1,24 +1,26 @@
-//! Distributions, written out: a run is the same on any machine and with any release of any crate.
+//! Random distributions in own code: a run is the same on any machine and with any release of any
+//! crate.
 //!
-//! All by inverse transform from 53 random bits; logarithms and powers are those of `libm`, which is Rust and no machine's own.
+//! All use the inverse transform of 53 random bits; logarithms and powers come from `libm`, which
+//! is written in Rust and the same on all machines.
 
 use rand::Rng as _;
 use rand_pcg::Pcg64Mcg;
 use roundelay::Duration;
 
-/// Evenly from 0 up to, and without, 1.
+/// Even in [0, 1).
 #[inline]
 pub(crate) fn unit(random: &mut Pcg64Mcg) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Evenly from 0 up to, and without, `count`; 0 if that is 0. Off by less than `count` in 2^64.
+/// Even in 0 to `count` - 1; 0 if `count` is 0. The bias is below `count` in 2^64.
 #[inline]
 pub(crate) fn below(random: &mut Pcg64Mcg, count: u64) -> u64 {
     ((u128::from(random.next_u64()) * u128::from(count)) >> 64) as u64
 }
 
-/// Evenly from nothing to `longest`.
+/// Even from zero to `longest`.
 pub(crate) fn up_to(random: &mut Pcg64Mcg, longest: Duration) -> Duration {
     if longest == Duration::ZERO {
         return longest;
@@ -26,7 +28,7 @@ pub(crate) fn up_to(random: &mut Pcg64Mcg, longest: Duration) -> Duration {
     Duration::from_picos(below(random, longest.as_picos().saturating_add(1)))
 }
 
-/// Evenly from half of `mean` to one and a half, both included, to the picosecond below.
+/// Even from half of `mean` to one and a half, both included, to the picosecond below.
 #[inline]
 pub(crate) fn within_half(random: &mut Pcg64Mcg, mean: Duration) -> Duration {
     let half = mean.as_picos() / 2;
@@ -34,37 +36,37 @@ pub(crate) fn within_half(random: &mut Pcg64Mcg, mean: Duration) -> Duration {
     Duration::from_picos((mean.as_picos() - half).saturating_add(drawn.as_picos()))
 }
 
-/// A span of so many picoseconds, to the nearest; what is longer than can be told is as long as can be told.
+/// A span of picoseconds, rounded to the nearest and limited to the maximum of [`Duration`].
 #[inline]
 pub(crate) fn span(picos: f64) -> Duration {
     Duration::from_picos((picos + 0.5) as u64)
 }
 
-/// An exponential span: -m ln u. Up to 37 times its mean.
+/// An exponential span: -m ln u. At most 37 times the mean.
 #[inline]
 pub(crate) fn exponential(random: &mut Pcg64Mcg, mean_picos: f64) -> Duration {
     span(-mean_picos * libm::log(1.0 - unit(random)))
 }
 
-/// How long something lasts.
+/// A distribution of spans of time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Span {
-    /// Always as long.
+    /// Always the same.
     Fixed(Duration),
     /// Exponential, with this mean.
     Exponential(Duration),
-    /// Pareto: longer than x with probability (x_m / x)^shape, where x_m = mean (shape - 1) / shape is the shortest. With a shape of 2 or
-    /// less its variance has no end.
+    /// Pareto: longer than x with probability (x_m / x)^shape; the shortest is
+    /// x_m = mean (shape - 1) / shape. With a shape of 2 or less the variance is infinite.
     Pareto {
         /// The mean.
         mean: Duration,
-        /// Above 1.
+        /// The shape, above 1.
         shape: f64,
     },
 }
 
 impl Span {
-    /// Its mean.
+    /// The mean of the distribution.
     pub const fn mean(&self) -> Duration {
         match self {
             Self::Fixed(mean) | Self::Exponential(mean) | Self::Pareto { mean, .. } => *mean,
@@ -106,7 +108,8 @@ mod tests {
         (mean, squares / f64::from(DRAWS) - mean * mean)
     }
 
-    /// Of n draws the mean is off by sigma / sqrt(n) and the variance by sigma^2 sqrt((kurtosis - 1) / n); five times that is allowed.
+    /// Of n draws the mean is off by sigma / sqrt(n) and the variance by
+    /// sigma^2 sqrt((kurtosis - 1) / n); the tolerance is five times this.
     #[test]
     fn an_exponential_has_its_mean_and_variance() {
         let (mut random, mean) = (random(), Duration::from_millis(3));
@@ -115,7 +118,8 @@ mod tests {
         assert!((variance - 1.0).abs() < 5.0 * (8.0_f64 / 200_000.0).sqrt(), "variance {variance}");
     }
 
-    /// Shape 5: variance = shape / ((shape - 1)^2 (shape - 2)) x_m^2 with x_m = 4/5 mean, that is 1/15; its kurtosis is 9 + 64.8.
+    /// Shape 5: variance = shape / ((shape - 1)^2 (shape - 2)) x_m^2 with x_m = 4/5 mean, here
+    /// 1/15; the kurtosis is 9 + 64.8.
     #[test]
     fn a_pareto_has_its_mean_and_variance() {
         let (mut random, mean) = (random(), Duration::from_millis(3));
@@ -124,7 +128,8 @@ mod tests {
         assert!((variance * 15.0 - 1.0).abs() < 5.0 * (72.8_f64 / 200_000.0).sqrt(), "variance {variance}");
     }
 
-    /// Shape 1.5 has no variance to test by, but its tail: longer than x with probability (x_m / x)^shape. Binomial counts, five sigma.
+    /// Shape 1.5 has no variance; the test checks the tail: longer than x with probability (x_m /
+    /// x)^shape. Binomial counts, five sigma.
     #[test]
     fn a_pareto_has_its_tail() {
         let (mut random, mean, shape) = (random(), Duration::from_secs(3), 1.5);

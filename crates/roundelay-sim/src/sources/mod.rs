@@ -1,6 +1,6 @@
-//! What sends: agents ready to be put into a [`Simulation`](crate::Simulation), one file each.
+//! Traffic sources: agents for a [`Simulation`](crate::Simulation), one file each.
 //!
-//! | agent | what it sends |
+//! | agent | traffic |
 //! |---|---|
 //! | [`cbr`] | packets at a constant rate |
 //! | [`poisson`] | packets after exponential gaps |
@@ -8,13 +8,16 @@
 //! | [`voip`] | speech |
 //! | [`burst`] | a whole flow at once |
 //! | [`trace`] | a list of packets |
+//! | [`workload`] | a list of flows |
 //! | [`tcp`] | one flow over TCP, finite or without end |
 //! | [`request_response`] | requests and responses over TCP, and time to think between them |
 //! | [`video`] | a segment over TCP every so often |
 //! | [`arrivals`] | flows that arrive as a Poisson process, of sizes from a distribution ([`Sizes`]) |
 //!
-//! Each has a `Config` whose values are checked by its `new`. What all have in common is in [`Terms`], how urgent their packets are in
-//! [`Urgency`], or in a [`SlackRule`] of a program's own. Random numbers come from the agent's own stream; once it is under way no agent allocates memory.
+//! Each source has a `Config`, checked by `new`. [`Terms`] has the settings of all sources;
+//! [`Urgency`], or a program's own [`SlackRule`], sets the urgency of packets. Random numbers come
+//! from the agent's own stream. In steady state agents allocate no memory, except for new flows of
+//! [`arrivals`] and [`workload`].
 
 pub mod arrivals;
 pub mod burst;
@@ -49,17 +52,17 @@ use std::ops::RangeInclusive;
 
 use roundelay::Rate;
 
-/// A parameter of a source that is out of its range.
+/// A source's parameter out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: {parameter} {value}: legal range {range}")]
 pub struct SourceError {
-    /// The source.
+    /// The kind of source.
     pub kind: &'static str,
     /// The parameter.
     pub parameter: &'static str,
-    /// Its value.
+    /// The value.
     pub value: String,
-    /// What would be legal.
+    /// The legal range.
     pub range: String,
 }
 
@@ -75,16 +78,16 @@ impl From<roundelay_tcp::ConfigError> for SourceError {
     }
 }
 
-/// Most packets after which a source ends.
+/// Maximum number of packets of a source with an end.
 pub const MOST_PACKETS: u64 = 1_000_000_000_000;
 
-/// Checks the parameters of a kind of source.
+/// Checks the parameters of one kind of source.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Check(pub(crate) &'static str);
 
 impl Check {
     /// # Errors
-    /// `value` is not in `range`; NaN is in none.
+    /// `value` is not in `range`; NaN never is.
     pub(crate) fn range<V: PartialOrd + fmt::Display>(
         self,
         parameter: &'static str,
@@ -97,12 +100,12 @@ impl Check {
         Err(SourceError::new(self.0, parameter, value, format!("{} to {}", range.start(), range.end())))
     }
 
-    /// A packet's bytes.
+    /// Checks a packet's length.
     pub(crate) fn packet_len(self, len: u32) -> Result<(), SourceError> {
         self.range("packet_len", len, 1..=LONGEST_PACKET)
     }
 
-    /// How many packets a source sends, if it ends.
+    /// Checks the number of packets.
     pub(crate) fn packets(self, packets: Option<u64>) -> Result<(), SourceError> {
         packets.map_or(Ok(()), |packets| self.range("packets", packets, 1..=MOST_PACKETS))
     }
@@ -112,10 +115,10 @@ impl Check {
     }
 }
 
-/// The longest packet that a source makes, in bytes: IPv4's.
+/// The largest packet length that sources accept as a parameter, in bytes: IPv4's.
 pub const LONGEST_PACKET: u32 = 65_535;
 
-/// The fastest source, in bits per second.
+/// The highest rate of a source, in bits per second.
 const FASTEST: u64 = 1_000_000_000_000_000;
 
 #[cfg(test)]
@@ -126,7 +129,7 @@ mod tests {
     use crate::simulation::Simulation;
     use roundelay::{Duration, Instant};
 
-    /// The packets of 100 bytes when a source of those and `others` that have other lengths are there.
+    /// The packets of 100 bytes from one source, beside `others` sources with other lengths.
     fn sent(others: usize) -> Vec<(Instant, u32)> {
         let bench = Bench::default();
         let (terms, rate) = (bench.terms(), "1mbit".parse().unwrap());

@@ -1,8 +1,9 @@
-//! On and off: a constant rate in on-times, nothing between.
+//! Source `on_off`: a constant rate in on-times, nothing in off-times.
 //!
-//! With Pareto times of a shape below 2 many such sources together are self-similar (W. Willinger, M. Taqqu, R. Sherman, D. Wilson,
-//! "Self-Similarity Through High-Variability", IEEE/ACM ToN 5(1), 1997). On-time is counted through: what an on-time leaves of the interval
-//! between packets counts for the next one, so that packets over on-time is exactly the rate, however short the on-times are.
+//! Many such sources with Pareto times of a shape below 2 are self-similar traffic (W. Willinger,
+//! M. Taqqu, R. Sherman, D. Wilson, "Self-Similarity Through High-Variability", IEEE/ACM ToN 5(1),
+//! 1997). An interval between packets that an on-time cannot finish continues in the next on-time.
+//! Packets over total on-time are thus exactly the rate, however short the on-times are.
 
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Instant, Rate};
@@ -13,20 +14,20 @@ use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::pace::Pace;
 use crate::sources::{Check, SourceError};
 
-/// What the source is to be.
+/// Parameters of the source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// Where and when. It starts with an on-time.
+    /// Hosts, times and urgency. The source starts with an on-time.
     pub terms: Terms,
-    /// Its rate while on, headers included: up to 10^15 bits a second.
+    /// Rate while on, headers included: up to 10^15 bits a second.
     pub rate: Rate,
     /// Bytes of a packet, 1 to 65,535.
     pub packet_len: u32,
-    /// How long it is on: a mean of 1 ns to 1 day, the shape of a Pareto distribution above 1 and up to 100.
+    /// On-times: a mean of 1 ns to 1 day, the shape of a Pareto distribution above 1 and up to 100.
     pub on: Span,
-    /// How long it is off: alike.
+    /// Off-times, with the same limits.
     pub off: Span,
-    /// It ends after so many packets, 1 to 10^12. None: it has no end.
+    /// Number of packets, 1 to 10^12. None: no end.
     pub packets: Option<u64>,
 }
 
@@ -41,7 +42,7 @@ impl Config {
         Self { terms, rate, packet_len, on: Span::Exponential(on), off: Span::Exponential(off), packets: None }
     }
 
-    /// What it sends in the mean, in bits a second: the rate by the part of the time that it is on.
+    /// The mean rate in bits a second: the rate times the fraction of on-time.
     pub fn mean_rate(&self) -> f64 {
         let (on, off) = (self.on.mean().as_secs_f64(), self.off.mean().as_secs_f64());
         self.rate.bits_per_second() as f64 * on / (on + off)
@@ -66,13 +67,13 @@ pub struct OnOff {
     packet_len: u32,
     on: Span,
     off: Span,
-    /// When this on-time ends, or the last one did.
+    /// End of this on-time, or of the last one.
     on_until: Instant,
 }
 
 impl OnOff {
     /// # Errors
-    /// A parameter is out of its range.
+    /// A parameter is out of range.
     pub fn new(config: Config) -> Result<Self, SourceError> {
         Self::named("on_off", config)
     }
@@ -86,7 +87,7 @@ impl OnOff {
         check_times(check, ["mean_on", "shape_on"], on)?;
         check_times(check, ["mean_off", "shape_off"], off)?;
         check.packets(packets)?;
-        let outlet = Outlet::of_packets(terms, packets, packet_len, packet_len);
+        let outlet = Outlet::of_packets(terms, packets, packet_len);
         Ok(Self { outlet, pace: Pace::new(rate, packet_len), packet_len, on, off, on_until: Instant::ZERO })
     }
 
@@ -131,7 +132,8 @@ mod tests {
         sent.iter().map(|packet| packet.now.as_picos() / 1_000_000).collect()
     }
 
-    /// A packet a millisecond while on; on for 2.5 ms, off for 10 ms: each third one comes half an interval into an on-time.
+    /// A packet a millisecond while on; on for 2.5 ms, off for 10 ms: each third packet comes half
+    /// an interval into an on-time.
     #[test]
     fn on_time_is_counted_through() {
         let (on, off) = (Duration::from_micros(2500), Duration::from_millis(10));
@@ -147,8 +149,8 @@ mod tests {
         assert_eq!(times[..3], [0, 3100, 6200]);
     }
 
-    /// On-times of 100 ms and off-times of 300 ms: after n rounds the part of time that it was on is off by a part of about
-    /// sqrt(2 / n) / 2 / (mean on + mean off) of either.
+    /// On-times of 100 ms and off-times of 300 ms: after n rounds the fraction of on-time has a
+    /// relative standard deviation of about off / (on + off) x sqrt(2 / n).
     #[test]
     fn exponential_times_give_the_mean_rate() {
         let times_of = [Duration::from_millis(100), Duration::from_millis(300)];
@@ -163,8 +165,9 @@ mod tests {
         assert_ne!(sent, times(config, 2, 4000));
     }
 
-    /// The best-effort flows of the QFQ paper: 4 Mbit/s while on, 100 ms on and off in the mean, shape 1.5. The variance has no end, so the
-    /// tolerance is wide; but gaps must be heavy-tailed: of Pareto off-times one in 100 is above 33 (100)^(2/3) ms = 718 ms.
+    /// The best-effort flows of the QFQ paper: 4 Mbit/s while on, 100 ms on and off in the mean,
+    /// shape 1.5. The variance is infinite: hence the wide tolerance. But gaps must be
+    /// heavy-tailed: of Pareto off-times one in 100 is above 33 (100)^(2/3) ms = 718 ms.
     #[test]
     fn pareto_times_give_the_mean_rate() {
         let mean = Duration::from_millis(100);

@@ -1,4 +1,4 @@
-//! What all sources of datagrams have in common: from when to when, whence and whither, how urgent.
+//! Common parts of datagram sources: hosts, start and stop, urgency, number of packets.
 
 use roundelay::{Duration, FlowId, Instant};
 
@@ -8,29 +8,29 @@ use crate::sources::stamp::Stamp;
 use crate::sources::urgency::Urgency;
 use crate::sources::{Check, SourceError, draw};
 
-/// Where a source's packets go, and when it is at work.
+/// Hosts, times and urgency of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
-    /// Its flow.
+    /// The source's flow.
     pub flow: FlowSpec,
-    /// When it begins.
+    /// Start.
     pub start: Instant,
-    /// It begins up to so much later, drawn evenly.
+    /// Extra delay of the start, drawn evenly from 0 to this.
     pub start_jitter: Duration,
-    /// When it stops, after its start: no packet is sent then or later.
+    /// Stop, after the start: no packet is sent then or later.
     pub stop: Option<Instant>,
-    /// How urgent its packets are.
+    /// Urgency of the packets.
     pub urgency: Urgency,
 }
 
 impl Terms {
-    /// From time zero on, without end, nothing urgent.
+    /// From time zero on, without end or urgency.
     pub const fn new(from: NodeId, to: NodeId) -> Self {
         let flow = FlowSpec { from, to, config: None };
         Self { flow, start: Instant::ZERO, start_jitter: Duration::ZERO, stop: None, urgency: Urgency::None }
     }
 
-    /// What stamps the packets of a flow of `size_bytes`, one way.
+    /// The stamp for packets of a flow of `size_bytes`, one way.
     pub(crate) fn stamp(&self, size_bytes: u64, packet_len: u32) -> Stamp {
         Stamp::new(self.urgency.clone(), self.flow.weight(), size_bytes, packet_len)
     }
@@ -43,70 +43,72 @@ impl Terms {
     }
 }
 
-/// Terms at work: the flow is opened at the start and closed at the stop, or when its last packet is sent.
+/// State of a source's flow: opened at the start, closed at the stop or after the last packet.
 #[derive(Debug, Clone)]
 pub(crate) struct Outlet {
     terms: Terms,
     stamp: Stamp,
     starts: Option<Instant>,
     flow: Option<FlowId>,
-    /// Packets that it may still send.
+    /// Packets still allowed.
     left: u64,
+    /// Mean length of the flow's packets in bytes.
+    packet_len: u32,
 }
 
-/// What an agent that was called has to do.
+/// The task of a woken agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Nothing: it is not its time yet, or no longer.
+    /// Nothing: before the start, or after the stop.
     Pass,
-    /// This is its start.
+    /// Start of the source.
     Start(FlowId),
-    /// Go on.
+    /// Continue.
     GoOn(FlowId),
 }
 
 impl Outlet {
-    /// For a flow of `size_bytes`, `u64::MAX` if it has no end.
+    /// For a flow of `size_bytes`, `u64::MAX` for an endless flow.
     pub(crate) fn new(terms: Terms, size_bytes: u64, packet_len: u32) -> Self {
         let stamp = terms.stamp(size_bytes, packet_len);
-        Self { terms, stamp, starts: None, flow: None, left: u64::MAX }
+        Self { terms, stamp, starts: None, flow: None, left: u64::MAX, packet_len }
     }
 
-    /// For a flow of so many packets of `packet_len` bytes, in the mean; of packets without end if there is no number. Urgency by size goes by their
-    /// bytes; `stamp_len` is the length by which fair slack goes.
-    pub(crate) fn of_packets(terms: Terms, packets: Option<u64>, packet_len: u32, stamp_len: u32) -> Self {
+    /// For a flow of `packets` packets with a mean of `packet_len` bytes; None: without end.
+    pub(crate) fn of_packets(terms: Terms, packets: Option<u64>, packet_len: u32) -> Self {
         let left = packets.unwrap_or(u64::MAX);
         let size_bytes = packets.map_or(u64::MAX, |packets| packets.saturating_mul(packet_len.into()));
-        Self { left, ..Self::new(terms, size_bytes, stamp_len) }
+        Self { left, ..Self::new(terms, size_bytes, packet_len) }
     }
 
-    /// Sends the next packet of the flow, stamped: one whose others are as long.
+    /// Sends and stamps the flow's next packet, of `len` bytes. The bytes left are those of as many
+    /// packets of mean length.
     #[inline]
     pub(crate) fn send(&mut self, flow: FlowId, len: u32, context: &mut Context<'_>) {
-        let left_bytes = if self.left == u64::MAX { u64::MAX } else { self.left.saturating_mul(len.into()) };
+        let left_bytes = if self.left == u64::MAX { u64::MAX } else { self.left.saturating_mul(self.packet_len.into()) };
         let mut packet = Outgoing::new(flow, len);
         self.stamp.mark(&mut packet, context.now(), left_bytes);
         context.send(packet);
         self.left -= u64::from(self.left != u64::MAX);
     }
 
-    /// The same between other nodes.
+    /// Changes the nodes of the flow.
     pub(crate) const fn redirect(&mut self, flow: FlowSpec) {
         self.terms.flow = flow;
     }
 
-    /// Whether it is time to stop.
+    /// Whether the stop has been reached.
     #[inline]
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         self.terms.stop.is_some_and(|stop| now >= stop)
     }
 
-    /// When to stop.
+    /// The stop.
     pub(crate) const fn stop(&self) -> Option<Instant> {
         self.terms.stop
     }
 
-    /// To be asked at each call by time.
+    /// The agent calls this at each wake-up.
     #[inline]
     pub(crate) fn turn(&mut self, context: &mut Context<'_>) -> Turn {
         if self.is_over(context.now()) {
@@ -127,7 +129,8 @@ impl Outlet {
         Turn::Start(flow)
     }
 
-    /// Wants to be called at `at`, or at the stop if that comes first; after its last packet the flow is closed.
+    /// Requests a wake-up at `at`, or at the stop if earlier; closes the flow after its last
+    /// packet.
     #[inline]
     pub(crate) fn call_at(&self, at: Instant, context: &mut Context<'_>) {
         if self.left == 0 {

@@ -1,13 +1,14 @@
-//! A steady beat whose long-run rate is exact.
+//! Pacing: intervals between packets with an exact long-run rate.
 
 use roundelay::{Duration, Rate};
 
-/// Intervals of so many bits at a rate. An interval is seldom a whole number of picoseconds: what rounding leaves is carried on, so that
-/// beat n comes floor(n bits / rate) after the first one, for any n.
+/// Intervals between packets of one length at a rate. An interval is seldom a whole number of
+/// picoseconds: the remainder is carried to the next interval. Beat n comes floor(n bits / rate)
+/// after the first one, for any n.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     whole: u64,
-    /// Parts of a picosecond, of which `rate` make one: in each interval, and so far.
+    /// Fractions of a picosecond in units of 1 / `rate`: of each interval, and carried so far.
     rest: u64,
     carried: u64,
     rate: u64,

@@ -1,7 +1,8 @@
-//! Poisson: packets after exponential gaps, each drawn for itself.
+//! Source `poisson`: packets with independent exponential gaps.
 //!
-//! With packets of one length a link behind it is an M/D/1 queue, with exponential lengths M/M/1, with others M/G/1: their mean waits are
-//! known (L. Kleinrock, "Queueing Systems", volume 1, 1975, section 5.6), which is what this source is for.
+//! This source is for tests against known mean waits (L. Kleinrock, "Queueing Systems", volume 1,
+//! 1975, section 5.6): a link is an M/D/1 queue with packets of one length, M/M/1 with exponential
+//! lengths, M/G/1 with others.
 
 use rand_pcg::Pcg64Mcg;
 use roundelay::Rate;
@@ -13,16 +14,17 @@ use crate::sources::{Check, SourceError, draw};
 /// Lengths of packets in bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lengths {
-    /// All alike.
+    /// One length.
     Fixed(u32),
-    /// Exponential with this mean, rounded up to whole bytes so that the mean stays: geometric. Up to 37 times the mean.
+    /// Geometric: exponential with this mean, rounded up to whole bytes without a change of the
+    /// mean. At most 37 times the mean.
     Exponential(u32),
-    /// One of these, in proportion to its weight.
+    /// Random among these lengths, in proportion to their weights.
     Mix(Vec<(u32, u32)>),
 }
 
 impl Lengths {
-    /// The longest there can be.
+    /// The maximum length.
     pub fn longest(&self) -> u32 {
         match self {
             Self::Fixed(len) => *len,
@@ -45,7 +47,7 @@ impl Lengths {
         }
     }
 
-    /// Their mean, in bytes.
+    /// Mean length in bytes.
     pub fn mean(&self) -> f64 {
         match self {
             Self::Fixed(len) | Self::Exponential(len) => f64::from(*len),
@@ -82,16 +84,16 @@ fn weights(lengths: &[(u32, u32)]) -> u64 {
     lengths.iter().map(|(_, weight)| u64::from(*weight)).sum()
 }
 
-/// What the source is to be.
+/// Parameters of the source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// Where and when.
+    /// Hosts, times and urgency.
     pub terms: Terms,
-    /// Its mean rate, headers included: up to 10^15 bits a second.
+    /// Mean rate, headers included: up to 10^15 bits a second.
     pub rate: Rate,
-    /// Bytes of its packets: each, or in the mean, 1 to 65,535.
+    /// Bytes of packets: fixed or mean, 1 to 65,535.
     pub lengths: Lengths,
-    /// It ends after so many packets, 1 to 10^12. None: it has no end.
+    /// Number of packets, 1 to 10^12. None: no end.
     pub packets: Option<u64>,
 }
 
@@ -105,7 +107,7 @@ pub struct Poisson {
 
 impl Poisson {
     /// # Errors
-    /// A parameter is out of its range.
+    /// A parameter is out of range.
     pub fn new(config: Config) -> Result<Self, SourceError> {
         let Config { terms, rate, lengths, packets } = config;
         let check = Check("poisson");
@@ -114,7 +116,7 @@ impl Poisson {
         lengths.check(check)?;
         check.packets(packets)?;
         let mean_gap_picos = lengths.mean() * 8e12 / rate.bits_per_second() as f64;
-        let outlet = Outlet::of_packets(terms, packets, lengths.mean().ceil() as u32, 1);
+        let outlet = Outlet::of_packets(terms, packets, lengths.mean().ceil() as u32);
         Ok(Self { outlet, mean_gap_picos, lengths })
     }
 }
@@ -139,6 +141,7 @@ impl Agent for Poisson {
 mod tests {
     use super::*;
     use crate::simulation::Simulation;
+    use crate::sources::Urgency;
     use crate::sources::bench::{Bench, seconds};
     use rand::SeedableRng as _;
     use roundelay::Instant;
@@ -147,7 +150,8 @@ mod tests {
         Config { terms: bench.terms(), rate: "8mbit".parse().unwrap(), lengths, packets: None }
     }
 
-    /// 1000 a second: the count is off by sqrt(n), the variance of the gaps is their mean's square, and half of the gaps are below ln 2.
+    /// 1000 a second: the count deviates by sqrt(n), the variance of the gaps is their mean's
+    /// square, and half of the gaps are below ln 2.
     #[test]
     fn packets_come_as_a_poisson_process() {
         let bench = Bench::default();
@@ -175,7 +179,8 @@ mod tests {
         assert!((mean(mix) / 492.8 - 1.0).abs() < 1.2 * tolerance, "sigma is 1.15 means");
     }
 
-    /// The mean wait at a link that is busy half of the time, in units of a mean packet's time: rho / (1 - rho) x E[S^2] / (2 E[S]^2).
+    /// The mean wait at a link with a load of one half, in units of a mean packet's time:
+    /// rho / (1 - rho) x E[S^2] / (2 E[S]^2).
     #[test]
     fn waits_are_those_of_pollaczek_and_khinchine() {
         let mix = Lengths::Mix(vec![(500, 2), (2000, 1)]);
@@ -189,6 +194,22 @@ mod tests {
             let wait = counts.waits as f64 / counts.packets as f64 / 0.5e9;
             assert!((wait / expected - 1.0).abs() < 0.02, "{wait} for {expected}");
         }
+    }
+
+    /// Slack counts packets, and the bytes left fall by a mean packet each time, whatever the drawn
+    /// lengths.
+    #[test]
+    fn urgency_by_size_counts_packets() {
+        let bench = Bench::default();
+        let second = roundelay::Duration::from_secs(1);
+        let slacks = |urgency: Urgency| {
+            let terms = Terms { urgency, ..bench.terms() };
+            let config = Config { terms, packets: Some(4), ..config(&bench, Lengths::Exponential(1000)) };
+            let sent = bench.sent(1, 100, [Poisson::new(config).unwrap()]);
+            sent.iter().map(|packet| packet.slack.as_picos() / second.as_picos() as i64).collect::<Vec<_>>()
+        };
+        assert_eq!(slacks(Urgency::FlowSize(second)), [4; 4]);
+        assert_eq!(slacks(Urgency::Remaining(second)), [4, 3, 2, 1]);
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! Requests and responses over TCP: a client asks, a server answers at once, the client thinks and asks again: a closed load.
+//! Source `request_response`: requests and responses over TCP, a closed load. A client sends a
+//! request, a server answers at once, the client thinks and sends the next request.
 //!
-//! Requests and responses are two flows, each one way of the connection. The requests' flow opens the connection if that is asked for, so
-//! the responses' does not. Each response reports over its own flow, from the instant of its request until the client has all of it.
-//! One that has not come at the stop or the end of the run reports that it was cut off.
+//! Requests and responses are two flows, one for each direction. If the protocol exchanges SYNs,
+//! only the requests' flow does. Each response reports over its own flow: from the instant of its
+//! request until the client has all bytes. A response missing at the stop or at the end of the run
+//! is reported as cut off.
 
 use roundelay::{FlowId, Instant};
 use roundelay_tcp as protocol;
@@ -15,18 +17,18 @@ use crate::sources::on_off::check_times;
 use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::{Check, SourceError};
 
-/// What the source is to be.
+/// Parameters of the source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// Where and when: from the client to the server.
+    /// Hosts (client to server), times and urgency.
     pub terms: Terms,
-    /// What both ends do.
+    /// TCP parameters of both ends.
     pub protocol: protocol::Config,
     /// Bytes of a request, 1 to 2^40.
     pub request_bytes: u64,
     /// Bytes of a response, 1 to 2^40.
     pub response_bytes: u64,
-    /// From a response to the next request: a mean of 1 ns to 1 day.
+    /// Time from a response to the next request: a mean of 1 ns to 1 day.
     pub think: Span,
 }
 
@@ -42,13 +44,13 @@ pub struct RequestResponse {
     asked: u64,
     answered: u64,
     asked_at: Instant,
-    /// When the client asks next. None while it waits for a response.
+    /// Time of the client's next request. None while a response is outstanding.
     asks_at: Option<Instant>,
 }
 
 impl RequestResponse {
     /// # Errors
-    /// A parameter is out of its range.
+    /// A parameter is out of range.
     pub fn new(config: Config) -> Result<Self, SourceError> {
         let check = Check("request_response");
         config.terms.check(check)?;
@@ -80,7 +82,7 @@ impl RequestResponse {
         self.responses.open(back, context);
     }
 
-    /// Asks if it is time to.
+    /// Sends the request that is due, if any.
     fn ask(&mut self, now: Instant) {
         if self.asks_at.is_some_and(|at| at <= now) {
             (self.asks_at, self.asked_at) = (None, now);
@@ -89,12 +91,12 @@ impl RequestResponse {
         }
     }
 
-    /// Of both flows.
+    /// Effort of both flows.
     fn effort(&mut self) -> Effort {
         self.requests.effort() + self.responses.effort()
     }
 
-    /// Reports a response that has not come.
+    /// Reports an outstanding response as cut off.
     fn cut_off(&mut self, context: &mut Context<'_>) {
         let effort = self.effort();
         if self.asked > self.answered {
@@ -177,7 +179,8 @@ mod tests {
         Bench::over(2, "100gbit", Duration::from_millis(10)).run(seed, 100, [RequestResponse::new(config).unwrap()])
     }
 
-    /// 10 ms each way: a round trip for the SYN, then one for each request and its response, which fit into a packet each.
+    /// 10 ms each way: a round trip for the SYN, then one for each request and its response, which
+    /// fit into a packet each.
     #[test]
     fn a_request_a_response_and_time_to_think() {
         let log = run(config(), 1);

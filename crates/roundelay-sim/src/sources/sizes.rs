@@ -1,11 +1,11 @@
-//! How large flows are: distributions given by points, those of well-known measurements among them.
+//! Flow sizes: distributions given by points, with three well-known measurements.
 
 use rand_pcg::Pcg64Mcg;
 
 use crate::sources::burst::LARGEST_FLOW;
 use crate::sources::{Check, SourceError, draw};
 
-/// Sizes of flows in bytes. At each point: a size, and the part of all flows that are as large or smaller.
+/// Sizes of flows in bytes. A point: a size, and the fraction of all flows of this size or smaller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sizes {
     points: Vec<(u64, f64)>,
@@ -15,14 +15,17 @@ pub struct Sizes {
 /// Bytes in a packet of the distributions below.
 const PACKET: u64 = 1460;
 
-/// The sizes of UPS and of RC3 ("heavy-tailed"), as the authors' public simulator has them, in packets: the sizes that their scripts name.
+/// The sizes of UPS and of RC3 ("heavy-tailed") in packets, from the scripts of the authors' public
+/// simulator.
 const UPS: &[(u64, f64)] =
     &[(1, 0.5), (2, 0.6), (3, 0.7), (5, 0.75), (7, 0.8), (40, 0.8125), (72, 0.825), (137, 0.85), (267, 0.9), (1187, 0.95), (2107, 1.0)];
 
-/// A cluster for data mining: A. Greenberg et al., "VL2", SIGCOMM 2009, with the points of the same simulator.
+/// A cluster for data mining: A. Greenberg et al., "VL2", SIGCOMM 2009, with the points of the same
+/// simulator.
 const DATA_MINING: &[(u64, f64)] = &[(1, 0.5), (2, 0.6), (3, 0.7), (7, 0.8), (267, 0.9), (2107, 0.95), (66_667, 0.99), (666_667, 1.0)];
 
-/// A cluster for web search: M. Alizadeh et al., "Data Center TCP", SIGCOMM 2010, with the points of the same simulator.
+/// A cluster for web search: M. Alizadeh et al., "Data Center TCP", SIGCOMM 2010, with the points
+/// of the same simulator.
 const WEB_SEARCH: &[(u64, f64)] = &[
     (1, 0.0),
     (6, 0.15),
@@ -42,10 +45,11 @@ impl Sizes {
     /// The names of [`Sizes::named`].
     pub const NAMES: [&'static str; 3] = ["ups", "data_mining", "web_search"];
 
-    /// Sizes at the points and none between.
+    /// Sizes at the points only.
     ///
     /// # Errors
-    /// There are no points, sizes do not grow from 1 up to 2^40, or parts do not grow from 0 up to 1.
+    /// There are no points, sizes do not grow from 1 up to 2^40, or fractions do not grow from 0 up
+    /// to 1.
     pub fn discrete(points: Vec<(u64, f64)>) -> Result<Self, SourceError> {
         let check = Check("sizes");
         check.range("points", points.len(), 1..=100_000)?;
@@ -59,21 +63,23 @@ impl Sizes {
         Ok(Self { points, is_interpolated: false })
     }
 
-    /// The same with sizes between the points too: their parts lie on straight lines. What the first point has stays there.
+    /// Adds the sizes between points, by linear interpolation. The first point's fraction stays at
+    /// its size.
     #[must_use]
     pub fn interpolated(self) -> Self {
         Self { is_interpolated: true, ..self }
     }
 
-    /// A flow has the same size as any other.
+    /// All flows have the same size.
     ///
     /// # Errors
-    /// It is not 1 to 2^40.
+    /// The size is not 1 to 2^40.
     pub fn fixed(size: u64) -> Result<Self, SourceError> {
         Self::discrete(vec![(size, 1.0)])
     }
 
-    /// One of the distributions that are built in, as its users use it: `ups` and `data_mining` discrete, `web_search` interpolated.
+    /// A built-in distribution, in its usual form: `ups` and `data_mining` discrete, `web_search`
+    /// interpolated.
     pub fn named(name: &str) -> Option<Self> {
         let (points, is_interpolated) = match name {
             "ups" => (UPS, false),
@@ -85,7 +91,8 @@ impl Sizes {
         Some(Self { points, is_interpolated })
     }
 
-    /// The mean of a function of the size in bytes, that of a point's largest where sizes between are drawn.
+    /// The mean of a function of the size in bytes. With interpolation, each size counts as the
+    /// next larger point.
     pub(crate) fn mean_of(&self, of: impl Fn(f64) -> f64) -> f64 {
         let mut before = 0.0;
         let parts = self.points.iter().map(|&(size, until)| {
@@ -139,7 +146,7 @@ mod tests {
         assert!(Sizes::NAMES.iter().all(|name| Sizes::named(name).is_some()));
     }
 
-    /// UPS's closed form rests on the size-biased mean: 1607.5 packets, by E[S^2] / E[S].
+    /// UPS's closed form is based on the size-biased mean: 1607.5 packets, by E[S^2] / E[S].
     #[test]
     fn size_biased_mean_of_ups() {
         let sizes = Sizes::named("ups").unwrap();

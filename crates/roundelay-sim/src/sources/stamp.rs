@@ -1,4 +1,4 @@
-//! A flow's stamp: writes header fields by its slack rule, and keeps what the rule may go by.
+//! Stamp of a flow: writes header fields by a slack rule, and keeps the state for the rule.
 
 use roundelay::{Instant, Rate, Slack};
 
@@ -14,11 +14,11 @@ pub struct Stamp {
     packet_len: u32,
     /// Packets stamped so far.
     number: u64,
-    /// Of the last packet: when it was sent, and its slack.
+    /// Time and slack of the last packet.
     before: Option<(Instant, Slack)>,
 }
 
-/// What is special about a packet.
+/// Special kinds of packets.
 #[derive(Debug, Clone, Copy, Default)]
 struct Kind {
     is_bare: bool,
@@ -26,23 +26,25 @@ struct Kind {
 }
 
 impl Stamp {
-    /// For a flow of that weight with `size_bytes` in packets of `packet_len`, which is at least 1. A flow without an end has `u64::MAX` bytes.
+    /// For a flow with this weight and `size_bytes` in packets of `packet_len`, at least 1. A flow
+    /// without end has `u64::MAX` bytes.
     pub const fn new(rule: Urgency, weight: u32, size_bytes: u64, packet_len: u32) -> Self {
         Self { rule, weight, size_bytes, packet_len, number: 0, before: None }
     }
 
-    /// From now on for a transfer of this size.
+    /// Sets the size of the current transfer.
     pub(crate) const fn resize(&mut self, size_bytes: u64) {
         self.size_bytes = size_bytes;
     }
 
-    /// Stamps a packet of data sent at `now`, while `left_bytes` of the flow are left, the packet's own included.
+    /// Stamps a packet of data sent at `now`, with `left_bytes` of the flow left, including this
+    /// packet.
     #[inline]
     pub fn mark(&mut self, packet: &mut Outgoing, now: Instant, left_bytes: u64) {
         self.write(packet, now, left_bytes, Kind::default());
     }
 
-    /// Stamps a packet of a tail.
+    /// Stamps a packet of RC3's tail.
     pub(crate) fn mark_tail(&mut self, packet: &mut Outgoing, now: Instant, left_bytes: u64, tail_level: u8) {
         self.write(packet, now, left_bytes, Kind { tail_level, is_bare: false });
     }
@@ -53,7 +55,7 @@ impl Stamp {
         self.write(packet, now, 0, Kind { is_bare: true, tail_level: 0 });
     }
 
-    /// The rate of a tail, if there is to be one.
+    /// The rate of RC3's tail, if the rule has one.
     pub(crate) fn tail_rate(&self) -> Option<Rate> {
         self.rule.tail_rate()
     }
@@ -63,8 +65,8 @@ impl Stamp {
         if matches!(self.rule, Urgency::None) {
             return;
         }
-        let HeaderFields { slack, priority, deadline } = self.rule.fields(&self.facts(packet.len, now, left_bytes, kind));
-        (packet.slack, packet.priority, packet.deadline) = (slack, priority, deadline);
+        let HeaderFields { slack, slack_has_path, priority, deadline } = self.rule.fields(&self.facts(packet.len, now, left_bytes, kind));
+        (packet.slack, packet.slack_has_path, packet.priority, packet.deadline) = (slack, slack_has_path, priority, deadline);
         self.before = Some((now, slack));
         self.number += 1;
     }
@@ -108,7 +110,8 @@ mod tests {
         assert_eq!((packet.slack.as_picos(), packet.priority), (i64::MAX, u32::MAX));
     }
 
-    /// At 100 Mbit/s a packet of 1460 bytes takes 116.8 us (the constant of the authors' scripts): two at once, one in time, one late.
+    /// At 100 Mbit/s a packet of 1460 bytes takes 116.8 us (the constant of the authors' scripts):
+    /// two packets at once, one in time, one late.
     #[test]
     fn the_fair_rule_step_by_step() {
         let mut fair = stamp(Urgency::Fair("100mbit".parse().unwrap()), u64::MAX);
@@ -133,7 +136,7 @@ mod tests {
         assert_eq!(of(Urgency::None), Outgoing::new(FlowId(0), 1460));
     }
 
-    /// 100 s more than without, whatever came before; so, too, where there is no data.
+    /// 100 s more than without the class, after any packets, and for packets without data.
     #[test]
     fn a_class_has_more_slack_for_every_packet() {
         let offset = Duration::from_secs(100);
@@ -150,7 +153,7 @@ mod tests {
         }
     }
 
-    /// The n-th packet of a flow has n milliseconds, and a bare one none.
+    /// The n-th packet of a flow has n milliseconds; a bare packet has none.
     #[derive(Debug)]
     struct Counting;
 

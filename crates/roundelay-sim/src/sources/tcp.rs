@@ -1,7 +1,7 @@
-//! One flow over TCP: so many bytes, or without end. Both ends are one agent.
+//! Source `tcp`: one flow over TCP, with a size or without end. Both ends are one agent.
 //!
-//! A flow of so many bytes reports when its sender knows that all is delivered, and is closed; one that is stopped, or cut off by the end of
-//! the run, reports what came until then.
+//! A flow with a size reports and closes when its sender knows of the delivery of all bytes; a flow
+//! stopped, or cut off by the end of the run, reports the bytes delivered until then.
 
 use roundelay::Instant;
 use roundelay_tcp as protocol;
@@ -12,12 +12,12 @@ use crate::sources::connection::{Alarm, Connection, earlier};
 use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::{Check, SourceError};
 
-/// What the source is to be.
+/// Parameters of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Where and when.
+    /// Hosts, times and urgency.
     pub terms: Terms,
-    /// What both ends do.
+    /// TCP parameters of both ends.
     pub protocol: protocol::Config,
     /// Bytes of data, 1 to 2^40. None: without end.
     pub size_bytes: Option<u64>,
@@ -34,7 +34,7 @@ pub struct Tcp {
 
 impl Tcp {
     /// # Errors
-    /// A parameter is out of its range.
+    /// A parameter is out of range.
     pub fn new(config: Config) -> Result<Self, SourceError> {
         let Config { terms, protocol, size_bytes } = config;
         let check = Check("tcp");
@@ -46,14 +46,14 @@ impl Tcp {
         Ok(Self { outlet, connection, alarm: Alarm::default(), start: None })
     }
 
-    /// What no flow is yet: others are made from it, each with its own ends and size.
+    /// A prototype, which is not a flow itself: flows are copies with their own ends and size.
     pub(crate) fn prototype(terms: Terms, protocol: protocol::Config) -> Result<Self, SourceError> {
         let connection = Connection::new(protocol, 0, &terms)?;
         let outlet = Outlet::new(terms, 0, protocol.segment_len);
         Ok(Self { outlet, connection, alarm: Alarm::default(), start: None })
     }
 
-    /// A flow like this one.
+    /// A flow made from this prototype.
     pub(crate) fn like(&self, flow: FlowSpec, size_bytes: u64) -> Self {
         let mut made = self.clone();
         made.outlet.redirect(flow);
@@ -68,7 +68,7 @@ impl Tcp {
         }
     }
 
-    /// Looks at what is to be done after any call.
+    /// Reports if done, else sets the alarm; after every call.
     #[inline]
     fn settle(&mut self, context: &mut Context<'_>) {
         if self.connection.is_done() {
@@ -126,7 +126,7 @@ mod tests {
         Config { terms, protocol: protocol::Config::ns2_newreno_sack1(), size_bytes: Some(packets * 1460) }
     }
 
-    /// On a link of 1 Gbit/s and 10 ms.
+    /// Runs on a link of 1 Gbit/s and 10 ms.
     fn run(config: Config) -> Log {
         Bench::over(2, "1gbit", Duration::from_millis(10)).run(1, 100, [Tcp::new(config).unwrap()])
     }
@@ -135,7 +135,8 @@ mod tests {
     const BARE: u64 = 320_000;
     const DATA: u64 = 12_080_000;
 
-    /// A round trip for the SYN, then half of one for the data, then half of one for its acknowledgement.
+    /// A round trip for the SYN, then half of one for the data and half of one for the
+    /// acknowledgement.
     #[test]
     fn one_packet() {
         let log = run(config(1));
@@ -147,14 +148,15 @@ mod tests {
         assert_eq!((Some(closed), counts.delivered, counts.bytes), (report.acknowledged, 2, 1550));
     }
 
-    /// Windows of 2, 4 and 1 packet: a round trip for each but the last. Each window starts with the first acknowledgement of the one
-    /// before.
+    /// Windows of 2, 4 and 1 packet: a round trip for each but the last. Each window starts with
+    /// the first acknowledgement of the previous one.
     #[test]
     fn seven_packets() {
         let (_, _, report) = run(config(7)).reports[0];
         let expected = 70 * MILLISECOND + 2 * BARE + 2 * (DATA + BARE) + DATA;
         assert_eq!(report.completion_time().as_picos(), expected);
-        // Mean: the data's 10 ms and its time on the link, and the wait of each second one for the one before it, then 10 ms and 40 bytes.
+        // Mean: the data's 10 ms and transmission time, and each second packet's wait for the one
+        // before, then 10 ms and 40 bytes.
         assert!(report.round_trip.as_picos() > 20 * MILLISECOND && report.round_trip.as_picos() < 20 * MILLISECOND + 3 * DATA);
     }
 
@@ -180,9 +182,10 @@ mod tests {
         assert!(bursts[2..].windows(2).any(|pair| pair[0] == pair[1]), "which they are without");
     }
 
-    /// A hundred packets on an idle path: half a round trip after the SYN has been answered all are there, two of them by the window, forty at
-    /// the first low priority and the rest at the second. The first two acknowledgements come before those that tell of the tail's last four,
-    /// which the window therefore sends again.
+    /// A hundred packets on an idle path: all are delivered half a round trip after the answer to
+    /// the SYN. The window sends two, the tail forty at the first low priority and the rest at the
+    /// second. The first two acknowledgements arrive before those of the tail's last four packets:
+    /// the window sends these four again.
     #[test]
     fn a_cautious_flow_sends_its_tail_at_once() {
         let mut cautious = config(100);

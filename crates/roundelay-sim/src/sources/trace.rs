@@ -1,6 +1,7 @@
-//! A list of packets: what a capture or another simulator recorded, sent again.
+//! Source `trace`: a list of packets, recorded by a capture or another simulator.
 //!
-//! One agent sends the packets of all flows of the list, so that those of one instant keep their order.
+//! One agent sends the packets of all flows of the list: packets of the same instant keep their
+//! order.
 
 use roundelay::{Duration, FlowId, Instant, Slack};
 
@@ -12,17 +13,19 @@ use crate::sources::{Check, SourceError, draw};
 /// A packet of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// When it is sent, counted from the start.
+    /// Sending time, counted from the start.
     pub at: Instant,
-    /// Its flow's place in [`Config::flows`].
+    /// Index of the packet's flow in [`Config::flows`].
     pub flow: u32,
-    /// Its bytes, 1 to 65,535.
+    /// Bytes of the packet, 1 to 65,535.
     pub len: u32,
-    /// Slack beyond what [`Config::urgency`] gives it: to replay a schedule, the time that it waited in all (UPS, section 2.1).
+    /// Slack added to that of [`Config::urgency`]: to replay a schedule, the packet's total wait
+    /// (UPS, section 2.1).
     pub slack: Duration,
-    /// Its priority in place of that of [`Config::urgency`].
+    /// Priority, in place of that of [`Config::urgency`].
     pub priority: Option<u32>,
-    /// When it is needed, counted from the start as [`at`](Self::at) is, in place of the deadline of [`Config::urgency`].
+    /// Deadline, counted from the start like [`at`](Self::at), in place of that of
+    /// [`Config::urgency`].
     pub deadline: Option<Instant>,
 }
 
@@ -33,20 +36,20 @@ impl Entry {
     }
 }
 
-/// What the source is to be.
+/// Parameters of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// The flows. All are opened when the agent is first called and closed after the last packet.
+    /// The flows. All are opened at the start and closed after the last packet sent.
     pub flows: Vec<FlowSpec>,
-    /// The packets, each no earlier than the one before.
+    /// The packets, in the order of time.
     pub packets: Vec<Entry>,
-    /// When the list begins.
+    /// Start of the list.
     pub start: Instant,
-    /// It begins up to so much later, drawn evenly.
+    /// Extra delay of the start, drawn evenly from 0 to this.
     pub start_jitter: Duration,
-    /// When it is cut off: no packet is sent then or later.
+    /// Cut-off: no packet is sent then or later.
     pub stop: Option<Instant>,
-    /// How urgent they are; where it takes a flow's size, that is the bytes of its packets in the list.
+    /// Urgency of the packets; the size of a flow is the bytes of its packets in the list.
     pub urgency: Urgency,
 }
 
@@ -55,15 +58,16 @@ pub struct Config {
 pub struct Trace {
     config: Config,
     next: usize,
-    /// How much later than in the list packets are sent, once that is known.
+    /// Delay of packets relative to the list, once known.
     later: Option<Duration>,
-    /// Of each flow: its number in queues, its stamp, and the bytes that it has left.
+    /// For each flow: number in queues, stamp, and bytes left.
     open: Vec<(FlowId, Stamp, u64)>,
 }
 
 impl Trace {
     /// # Errors
-    /// A packet is of no flow, has no legal length or comes before the one before: its place in the list is in the error.
+    /// A packet has no flow or an illegal length, or is earlier than the packet before: the error
+    /// has its index in the list.
     pub fn new(config: Config) -> Result<Self, SourceError> {
         for (place, packet) in config.packets.iter().enumerate() {
             let error =
@@ -163,7 +167,7 @@ mod tests {
         assert_eq!(jittered, [6, 8, 9].map(|at| seconds(at) + shift));
     }
 
-    /// Deadlines move with the list; a priority of its own goes before that of the rule.
+    /// Deadlines move with the list; a packet's own priority replaces the rule's.
     #[test]
     fn packets_have_fields_of_their_own() {
         let mut list = Config { start: seconds(5), ..config(&[(1, 0, 100), (3, 1, 50)]) };

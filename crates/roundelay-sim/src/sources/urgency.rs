@@ -1,54 +1,60 @@
-//! Slack rules: which slack, priority and deadline a packet's header gets at its source, from the packet and its flow.
+//! Slack rules: slack, priority and deadline in a packet's header, set at the source from the
+//! packet and its flow.
 //!
-//! [`Urgency`] has the rules that are built in; a program hands in its own as a [`SlackRule`], which is a function without state. The slacks
-//! are those of R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3, where one LSTF in the network does the work of many
-//! schedulers: only what the ends write differs.
+//! [`Urgency`] has the built-in rules; a program passes its own as a [`SlackRule`], a function
+//! without state. The slacks are from R. Mittal et al., "Universal Packet Scheduling", NSDI 2016,
+//! section 3: one LSTF in the network does the work of many schedulers, only the headers written by
+//! the ends differ.
 
 use std::fmt;
 use std::sync::Arc;
 
 use roundelay::{Duration, Instant, Rate, Slack};
 
-/// What a slack rule may go by: a packet that is about to leave its source, and its flow.
+/// Input of a slack rule: a packet about to leave its source, and its flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// When it leaves.
+    /// Sending time.
     pub now: Instant,
-    /// Its bytes, headers included.
+    /// Bytes of the packet, headers included.
     pub len: u32,
-    /// Whether it carries no data: a SYN, an acknowledgement.
+    /// Whether the packet carries no data: a SYN, an acknowledgement.
     pub is_bare: bool,
-    /// Its level in RC3's tail, 1 to 4; 0: it is of no tail.
+    /// Level in RC3's tail, 1 to 4; 0 outside of a tail.
     pub tail_level: u8,
-    /// Bytes of the whole flow, or of the transfer under way; `u64::MAX` without end.
+    /// Bytes of the whole flow, or of the current transfer; `u64::MAX` without end.
     pub size_bytes: u64,
-    /// Bytes of it that are left, this packet's included; over TCP those that have not been acknowledged. 0 for a bare packet.
+    /// Bytes left, including this packet; over TCP the bytes not yet acknowledged. 0 for a bare
+    /// packet.
     pub left_bytes: u64,
-    /// Bytes of a full packet; of data, over TCP.
+    /// Bytes of a full packet; over TCP, of its data.
     pub packet_len: u32,
     /// The flow's weight: 1 to 1024.
     pub weight: u32,
-    /// Packets of the flow that were sent before, this way.
+    /// Packets of the flow sent before in this direction.
     pub number: u64,
-    /// When the packet before was sent, and the slack that it got.
+    /// Time and slack of the previous packet.
     pub before: Option<(Instant, Slack)>,
 }
 
-/// Header fields by which schedulers choose.
+/// Header fields for schedulers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeaderFields {
-    /// Time that the packet can lose in queues.
+    /// Time that the packet may spend in queues.
     pub slack: Slack,
-    /// Its class, or the bytes of its flow: the smaller, the more urgent.
+    /// Whether the slack still holds the packet's time on the path without any wait; the network
+    /// subtracts that time when the packet is sent.
+    pub slack_has_path: bool,
+    /// The packet's class, or the bytes of its flow: the smaller, the more urgent.
     pub priority: u32,
-    /// When it is needed.
+    /// Time at which the packet is due.
     pub deadline: Instant,
 }
 
 /// No slack, the most urgent class, no deadline.
 impl Default for HeaderFields {
     fn default() -> Self {
-        Self { slack: Slack::ZERO, priority: 0, deadline: Instant::MAX }
+        Self { slack: Slack::ZERO, slack_has_path: false, priority: 0, deadline: Instant::MAX }
     }
 }
 
@@ -58,18 +64,19 @@ impl HeaderFields {
     }
 }
 
-/// Which header fields a rule gives a meaning: scenarios tell of queues that go by others.
+/// Header fields to which a rule gives a meaning: scenarios have notes on queues that read others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrittenFields {
     /// Whether packets differ in slack.
     pub slack: bool,
-    /// Whether they differ in priority.
+    /// Whether packets differ in priority.
     pub priority: bool,
-    /// Whether they have deadlines.
+    /// Whether packets have deadlines.
     pub deadline: bool,
 }
 
-/// A rule for header fields, the slack above all: from the packet and its flow, without a state of its own.
+/// A rule for header fields, above all the slack: a function of the packet and its flow, without
+/// state.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -90,16 +97,16 @@ pub struct WrittenFields {
 /// # let _ = urgency;
 /// ```
 pub trait SlackRule: fmt::Debug + Send + Sync {
-    /// What is written into the packet's header.
+    /// The packet's header fields.
     fn fields(&self, packet: &Facts) -> HeaderFields;
 
-    /// Which of the fields mean something. If it does not say, all of them.
+    /// The fields with a meaning. By default all.
     fn written(&self) -> WrittenFields {
         WrittenFields { slack: true, priority: true, deadline: true }
     }
 }
 
-/// A program's own rule. Two are equal if they are the same one.
+/// A program's own rule. Equal only to its clones.
 #[derive(Debug, Clone)]
 pub struct CustomRule(Arc<dyn SlackRule>);
 
@@ -117,38 +124,42 @@ impl<R: SlackRule + 'static> From<Arc<R>> for CustomRule {
     }
 }
 
-/// By which rule packets are stamped.
+/// The rule for stamping packets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Urgency {
     /// No stamp: priority 0, no slack, no deadline.
     #[default]
     None,
-    /// One priority for all: a class.
+    /// One priority for all packets: a class.
     Priority(u32),
-    /// One slack for all: LSTF then serves as FIFO+ does (section 3.2, where it is one second).
+    /// One slack for all packets: LSTF then serves as FIFO+ does (section 3.2, with one second).
     Constant(Duration),
-    /// The shortest flow first. Slack: so much for each packet of the whole flow (section 3.1: one second, which is more than queues ever
-    /// take); priority: the bytes of the flow.
+    /// The shortest flow first. Slack: this time for each packet of the whole flow (section 3.1:
+    /// one second, longer than any time in queues). Priority: the bytes of the flow.
     FlowSize(Duration),
-    /// The shortest remainder first. Slack: so much for each packet that is left, this one included; priority: the bytes left. Over TCP
-    /// what is left is what has not been acknowledged.
+    /// The shortest remainder first. Slack: this time for each packet left, including this one.
+    /// Priority: the bytes left. Over TCP, bytes are left until acknowledged.
     Remaining(Duration),
-    /// Fair queueing with this rate times its weight as the share of each flow (section 3.3): the slack of the first packet is 0, of packet i
-    /// max(0, slack of packet i - 1, plus a packet's time at that rate, minus the time since packet i - 1).
+    /// Fair queueing: each flow has a share of this rate times its weight (section 3.3). The slack
+    /// of the first packet is 0, of packet i max(0, slack of packet i - 1, plus a packet's time at
+    /// the share, minus the time since packet i - 1).
     Fair(Rate),
-    /// RC3 (R. Mittal et al., "Recursively Cautious Congestion Control", NSDI 2014; UPS, section 3.1). Over TCP with selective acknowledgements,
-    /// what the window does not allow yet is sent at once from the flow's end, as fast as the first link takes it, at the low priorities 1 to
-    /// 4; what the window sends has 0. Slack: so much for each step of priority. Other sources have no tail to send.
+    /// RC3 (R. Mittal et al., "Recursively Cautious Congestion Control", NSDI 2014; UPS, section
+    /// 3.1). Over TCP with selective acknowledgements, data beyond the window is sent at once from
+    /// the flow's end, at the first link's rate, at the low priorities 1 to 4; the window's data
+    /// has 0. Slack: this time for each step of priority. Other sources have no tail to send.
     Cautious {
         /// Slack for each step of priority: one second in UPS.
         step: Duration,
         /// The rate of the first link.
         rate: Rate,
     },
-    /// Each packet is needed so long after it was sent: a deadline.
+    /// A deadline this long after sending. Slack: the same time, less the packet's time on its path
+    /// without any wait.
     Deadline(Duration),
-    /// Another rule, with so much more slack for every packet, SYNs and acknowledgements included: a class below one without it (section 3.4).
-    /// Strict priority needs more than the largest slack of the class above and the longest wait together.
+    /// Another rule plus this slack for every packet, SYNs and acknowledgements included: a class
+    /// below the one without (section 3.4). Strict priority needs more than the largest slack of
+    /// the class above plus the longest wait.
     Plus(Arc<Self>, Duration),
     /// A program's own rule.
     Custom(CustomRule),
@@ -161,7 +172,7 @@ impl SlackRule for Urgency {
             Self::None => HeaderFields::default(),
             Self::Priority(class) => HeaderFields { priority: *class, ..HeaderFields::default() },
             Self::Constant(slack) => HeaderFields::with_slack(Slack::of(*slack)),
-            // What carries no data is the most urgent there is.
+            // Packets without data are the most urgent.
             Self::FlowSize(_) | Self::Remaining(_) if packet.is_bare => HeaderFields::default(),
             Self::FlowSize(each) => by_size(packet, packet.size_bytes, *each),
             Self::Remaining(each) => by_size(packet, packet.left_bytes, *each),
@@ -171,7 +182,9 @@ impl SlackRule for Urgency {
                 priority: packet.tail_level.into(),
                 ..HeaderFields::default()
             },
-            Self::Deadline(within) => HeaderFields { deadline: packet.now + *within, ..HeaderFields::default() },
+            Self::Deadline(within) => {
+                HeaderFields { slack: Slack::of(*within), slack_has_path: true, deadline: packet.now + *within, ..HeaderFields::default() }
+            }
             Self::Plus(rule, offset) => later(rule, *offset, packet),
             Self::Custom(CustomRule(rule)) => rule.fields(packet),
         }
@@ -183,7 +196,7 @@ impl SlackRule for Urgency {
             Self::Priority(_) => [false, true, false],
             Self::Constant(_) | Self::Fair(_) => [true, false, false],
             Self::FlowSize(_) | Self::Remaining(_) | Self::Cautious { .. } => [true, true, false],
-            Self::Deadline(_) => [false, false, true],
+            Self::Deadline(_) => [true, false, true],
             Self::Plus(rule, _) => return WrittenFields { slack: true, ..rule.written() },
             Self::Custom(CustomRule(rule)) => return rule.written(),
         };
@@ -192,7 +205,7 @@ impl SlackRule for Urgency {
 }
 
 impl Urgency {
-    /// The rate of RC3's tail, if there is to be one.
+    /// The rate of RC3's tail, if the rule has one.
     pub(crate) fn tail_rate(&self) -> Option<Rate> {
         match self {
             Self::Cautious { rate, .. } => Some(*rate),
@@ -201,12 +214,12 @@ impl Urgency {
         }
     }
 
-    /// Whether sources over TCP send by RC3, with more slack or without.
+    /// Whether sources over TCP use RC3, with more slack or without.
     pub(crate) fn is_cautious(&self) -> bool {
         self.tail_rate().is_some()
     }
 
-    /// Whether the flow's weight may change what it writes.
+    /// Whether the flow's weight may change the header fields.
     pub(crate) fn goes_by_weight(&self) -> bool {
         match self {
             Self::Fair(_) | Self::Custom(_) => true,
@@ -215,7 +228,16 @@ impl Urgency {
         }
     }
 
-    /// This rule with so much more slack.
+    /// Whether the flow's size, or its bytes left, change the header fields.
+    pub(crate) fn goes_by_size(&self) -> bool {
+        match self {
+            Self::FlowSize(_) | Self::Remaining(_) => true,
+            Self::Plus(rule, _) => rule.goes_by_size(),
+            _ => false,
+        }
+    }
+
+    /// This rule plus a constant slack.
     #[must_use]
     pub fn plus(self, offset: Duration) -> Self {
         Self::Plus(Arc::new(self), offset)
@@ -231,7 +253,8 @@ fn by_size(packet: &Facts, bytes: u64, each: Duration) -> HeaderFields {
     HeaderFields { slack: times(each, bytes.div_ceil(packet.packet_len.into())), priority, ..HeaderFields::default() }
 }
 
-/// Weights are at most 1024: faster than 2^64 bits a second is as good as no time at all.
+/// Rate times weight (at most 1024) saturates: at 2^64 bits a second a packet takes practically no
+/// time.
 fn fair_slack(packet: &Facts, rate: Rate) -> Slack {
     let Some((then, slack)) = packet.before else { return Slack::ZERO };
     let rate = Rate::from_bits_per_second(rate.bits_per_second().saturating_mul(packet.weight.into())).unwrap_or(rate);
@@ -239,7 +262,7 @@ fn fair_slack(packet: &Facts, rate: Rate) -> Slack {
     Slack::from_picos(gained).after(packet.now.since(then)).max(Slack::ZERO)
 }
 
-/// The rule within sees the slacks that it gave itself.
+/// The inner rule sees its own slacks, without the offset.
 fn later(rule: &Urgency, offset: Duration, packet: &Facts) -> HeaderFields {
     let before = packet.before.map(|(at, slack)| (at, slack.after(offset)));
     let fields = rule.fields(&Facts { before, ..*packet });

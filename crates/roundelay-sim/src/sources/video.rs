@@ -1,7 +1,8 @@
-//! Video as it is watched over the web: a segment of so many bytes over one TCP connection every so many seconds.
+//! Source `video`: video over the web, one segment over a TCP connection at even intervals.
 //!
-//! Segments queue at the sender if the network is slower. Each reports when its receiver has all of it: from the instant at which it was
-//! made to its delivery is what a player has to buffer. Those that have not come at the stop or the end of the run report that they were cut off.
+//! Segments queue at the sender if the network is slower. Each segment reports when the receiver
+//! has all bytes: the time from creation to delivery is the buffer needed by a player. Segments
+//! missing at the stop or the end of the run are reported as cut off.
 
 use roundelay::{Duration, Instant};
 use roundelay_tcp as protocol;
@@ -12,16 +13,16 @@ use crate::sources::connection::{Alarm, Connection, earlier};
 use crate::sources::outlet::{Outlet, Terms, Turn};
 use crate::sources::{Check, SourceError};
 
-/// What the source is to be.
+/// Parameters of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Where and when: from the server to the viewer.
+    /// Hosts (server to viewer), times and urgency.
     pub terms: Terms,
-    /// What both ends do.
+    /// TCP parameters of both ends.
     pub protocol: protocol::Config,
     /// Bytes of a segment, 1 to 2^40.
     pub segment_bytes: u64,
-    /// From one segment to the next, 1 us to 1 day.
+    /// Time between segments, 1 us to 1 day.
     pub interval: Duration,
 }
 
@@ -33,7 +34,7 @@ pub struct Video {
     alarm: Alarm,
     segment_bytes: u64,
     interval: Duration,
-    /// When the first segment that has not reported was made, and how many have reported.
+    /// Creation time of the first unreported segment, and number of reported segments.
     made_at: Instant,
     reported: u64,
     next_at: Instant,
@@ -41,7 +42,7 @@ pub struct Video {
 
 impl Video {
     /// # Errors
-    /// A parameter is out of its range.
+    /// A parameter is out of range.
     pub fn new(config: Config) -> Result<Self, SourceError> {
         let Config { terms, protocol, segment_bytes, interval } = config;
         let check = Check("video");
@@ -60,7 +61,7 @@ impl Video {
         })
     }
 
-    /// Makes the segment that is due.
+    /// Creates a segment if one is due.
     fn make(&mut self, now: Instant) {
         if now >= self.next_at {
             self.connection.supply(self.segment_bytes);
@@ -68,7 +69,7 @@ impl Video {
         }
     }
 
-    /// Reports segments that were made and have not come.
+    /// Reports missing segments as cut off.
     fn cut_off(&mut self, context: &mut Context<'_>) {
         while self.made_at < self.next_at {
             let effort = self.connection.effort();

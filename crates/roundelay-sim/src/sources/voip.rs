@@ -1,8 +1,8 @@
-//! Speech: fifty packets a second while somebody talks, none while he listens.
+//! Source `voip`: speech, fifty packets a second in talkspurts, none in pauses.
 //!
-//! Talkspurts and pauses are exponential, with the means of ITU-T Recommendation P.59, "Artificial Conversational Speech" (1993), table 1:
-//! 1.004 s and 1.587 s. A packet is due 150 ms after it was spoken, the one-way delay up to which most conversations do not suffer (ITU-T
-//! G.114, 2003).
+//! Talkspurts and pauses are exponential, with the means of ITU-T Recommendation P.59, "Artificial
+//! Conversational Speech" (1993), table 1: 1.004 s and 1.587 s. A packet is due within 150 ms, the
+//! one-way delay up to which most conversations do not suffer (ITU-T G.114, 2003).
 
 use roundelay::{Duration, Rate};
 
@@ -15,19 +15,19 @@ use crate::sources::urgency::Urgency;
 pub const TALKSPURT: Duration = Duration::from_millis(1004);
 /// Mean pause.
 pub const PAUSE: Duration = Duration::from_millis(1587);
-/// Between two packets of a talkspurt.
+/// Time between two packets of a talkspurt.
 pub const FRAME: Duration = Duration::from_millis(20);
-/// How long after it was spoken a packet is needed.
+/// Deadline of a packet, from its sending.
 pub const DUE_WITHIN: Duration = Duration::from_millis(150);
 
-/// What the source is to be.
+/// Parameters of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Where and when. If they say nothing of urgency, packets carry the deadline above.
+    /// Hosts, times and urgency. Without urgency, packets carry the deadline above.
     pub terms: Terms,
-    /// Bytes of a packet, 1 to 65,535. G.711 has 160 and 40 of headers.
+    /// Bytes of a packet, 1 to 65,535. G.711: 160 and 40 of headers.
     pub packet_len: u32,
-    /// It ends after so many packets, 1 to 10^12. None: it has no end.
+    /// Number of packets, 1 to 10^12. None: no end.
     pub packets: Option<u64>,
 }
 
@@ -38,15 +38,15 @@ impl Config {
     }
 }
 
-/// The rate of a talkspurt with packets of so many bytes; none without any.
+/// The rate of a talkspurt with packets of `packet_len` bytes; none for 0.
 pub(crate) fn rate(packet_len: u32) -> Option<Rate> {
     Rate::from_bits_per_second(u64::from(packet_len) * 8 * (1_000_000_000_000 / FRAME.as_picos()))
 }
 
-/// A source that talks.
+/// A source of speech.
 ///
 /// # Errors
-/// A parameter is out of its range.
+/// A parameter is out of range.
 pub fn new(config: Config) -> Result<OnOff, SourceError> {
     let Config { mut terms, packet_len, packets } = config;
     if terms.urgency == Urgency::None {

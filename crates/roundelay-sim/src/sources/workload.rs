@@ -1,4 +1,5 @@
-//! A list of flows: when each begins, between whom, and how large it is. What the UPS authors' scripts call a workload, and what a log of flows is.
+//! Source `workload`: a list of flows with start, hosts and size, as in the workloads of the UPS
+//! authors' scripts or in a log of flows.
 
 use roundelay::{Duration, FlowConfig, Instant};
 
@@ -13,30 +14,30 @@ use crate::sources::{Check, SourceError, draw};
 /// A flow of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// When it begins, counted from the start.
+    /// Start of the flow, counted from the start of the list.
     pub at: Instant,
-    /// Its source.
+    /// Source of the flow.
     pub from: NodeId,
-    /// Its destination.
+    /// Destination of the flow.
     pub to: NodeId,
-    /// Its bytes, 1 to 2^40.
+    /// Bytes of the flow, 1 to 2^40.
     pub size_bytes: u64,
 }
 
-/// What the source is to be.
+/// Parameters of the source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The flows, each no earlier than the one before.
+    /// The flows, in the order of time.
     pub flows: Vec<Entry>,
-    /// How they are sent.
+    /// Transport of the flows.
     pub transport: Transport,
-    /// When the list begins.
+    /// Start of the list.
     pub start: Instant,
-    /// It begins up to so much later, drawn evenly.
+    /// Extra delay of the start, drawn evenly from 0 to this.
     pub start_jitter: Duration,
-    /// When it is cut off, after its start; flows under way go on.
+    /// Stop of the list, after its start; open flows go on.
     pub stop: Option<Instant>,
-    /// How urgent the packets are.
+    /// Urgency of the packets.
     pub urgency: Urgency,
     /// Weight and longest packet of each flow.
     pub flow: Option<FlowConfig>,
@@ -48,13 +49,14 @@ pub struct Workload {
     config: Config,
     mould: Mould,
     next: usize,
-    /// How much later than in the list flows begin, once that is known.
+    /// Delay of flows relative to the list, once known.
     later: Option<Duration>,
 }
 
 impl Workload {
     /// # Errors
-    /// A flow has no legal size or begins before the one before: its place in the list is in the error.
+    /// A flow has an illegal size or is earlier than the flow before: the error has its index in
+    /// the list.
     pub fn new(config: Config) -> Result<Self, SourceError> {
         let check = Check("workload");
         for (place, flow) in config.flows.iter().enumerate() {

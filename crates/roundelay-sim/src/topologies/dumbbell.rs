@@ -1,7 +1,8 @@
-//! Senders, a bottleneck, receivers: the network of most papers on queues.
+//! Dumbbell: senders, a bottleneck and receivers, the network of most papers on queues.
 //!
-//! `s0`, `s1`, ... send to `r0`, `r1`, ... through routers `left` and `right`. The link between these is the core; each pair has access links of
-//! its own, and round-trip times may differ from pair to pair: by steps, or by what each run draws.
+//! `s0`, `s1`, ... send to `r0`, `r1`, ... through routers `left` and `right`. The link between
+//! these is the core; each pair has its own access links. Round-trip times may differ from pair to
+//! pair: by steps, or by random delays of each run.
 
 use roundelay::{Duration, Rate};
 use schemars::JsonSchema;
@@ -11,22 +12,23 @@ use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, 
 use crate::network::LinkClass;
 use crate::written::{InWords, read, whole};
 
-/// The dumbbell's parameters. As they are by default: that of the MQFQ paper (section V: 5 Mbit/s, a round trip of 60 ms).
+/// Parameters of the dumbbell. Defaults are from the MQFQ paper (section V: 5 Mbit/s, a round trip
+/// of 60 ms).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dumbbell {
-    /// Senders, and receivers: 1 or more.
+    /// Number of senders, and of receivers: 1 or more.
     #[serde(deserialize_with = "whole::<_, _, 1, 500_000>")]
     pub pairs: u32,
-    /// Of the link between the routers.
+    /// Rate of the link between the routers.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     pub rate: Rate,
-    /// Its propagation delay, one way.
+    /// Delay of the link between the routers, one way.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     pub delay: Duration,
-    /// Of each access link.
+    /// Rate of each access link.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     pub access_rate: Rate,
@@ -34,11 +36,11 @@ pub struct Dumbbell {
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     pub access_delay: Duration,
-    /// Sender `i` is further away by `i` times this.
+    /// Extra delay of sender `i`: `i` times this.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     pub access_delay_step: Duration,
-    /// And each sender by up to this, drawn evenly from the seed of each run.
+    /// Extra delay of each sender, drawn evenly from 0 to this by the seed of each run.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     pub access_delay_jitter: Duration,
@@ -61,10 +63,10 @@ impl Default for Dumbbell {
 }
 
 impl Dumbbell {
-    /// Builds it.
+    /// Builds the network.
     ///
     /// # Errors
-    /// There is no pair, or too many.
+    /// There are no pairs, or too many.
     pub fn build(&self, queues: &Queues) -> Result<Topology, TopologyError> {
         within("pairs", self.pairs.into(), 1, 500_000)?;
         not_too_many("pairs", 2 + 2 * u64::from(self.pairs))?;

@@ -1,9 +1,11 @@
-//! A fat-tree of switches with `k` ports (M. Al-Fares, A. Loukissas, A. Vahdat, "A Scalable, Commodity Data Center Network Architecture", SIGCOMM
-//! 2008, section 3).
+//! Fat-tree of switches with `k` ports (M. Al-Fares, A. Loukissas, A. Vahdat, "A Scalable,
+//! Commodity Data Center Network Architecture", SIGCOMM 2008, section 3).
 //!
-//! `k` pods of `k/2` edge and `k/2` aggregation switches, `(k/2)^2` core switches, `k^3/4` hosts. Switches are numbered through: `core0`,
-//! `aggregation0`, `edge0`; hosts `host0`, ... from pod to pod and from edge to edge. Aggregation switch `a` of a pod is joined to the `k/2` cores from
-//! `a * k/2` on. Routes are many and equally short: spread flows over them ([`Routing::spread`](crate::Routing)).
+//! `k` pods of `k/2` edge and `k/2` aggregation switches, `(k/2)^2` core switches, `k^3/4` hosts.
+//! Switches are numbered across pods: `core0`, `aggregation0`, `edge0`; hosts `host0`, ... from pod
+//! to pod and from edge to edge. Aggregation switch `a` of a pod is joined to the `k/2` cores from
+//! `a * k/2` on. There are many equally short routes: spread flows over them
+//! ([`Routing::spread`](crate::Routing)).
 
 use roundelay::{Duration, Rate};
 use schemars::JsonSchema;
@@ -13,14 +15,14 @@ use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, within};
 use crate::network::LinkClass;
 use crate::written::{InWords, read, whole};
 
-/// The tree's parameters.
+/// Parameters of the fat-tree.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FatTree {
     /// Ports of a switch: even, 2 to 64.
     #[serde(deserialize_with = "whole::<_, _, 2, 64>")]
     pub k: u32,
-    /// Of all links.
+    /// Rate of all links.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     pub rate: Rate,
@@ -41,7 +43,7 @@ impl Default for FatTree {
 }
 
 impl FatTree {
-    /// Builds it.
+    /// Builds the network.
     ///
     /// # Errors
     /// `k` is odd or out of range.

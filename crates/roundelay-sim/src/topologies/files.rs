@@ -1,8 +1,10 @@
-//! Networks read from files: Rocketfuel's edge lists, Topology Zoo's GraphML and GML, the UPS authors' `topo.txt`, plain edge lists.
+//! Network files: Rocketfuel's edge lists, Topology Zoo's GraphML and GML, the UPS authors'
+//! `topo.txt`, plain edge lists.
 //!
-//! Whatever a format does not tell is taken from [`FromFile`]: the rate and delay of links, and the hosts, which only the UPS authors' files have.
-//! Where nodes have coordinates and a link has no delay, it takes as long as light in fibre along the great circle. A link goes both ways unless
-//! the file lists its way back by itself.
+//! [`FromFile`] completes missing data: rate and delay of links, and hosts, which only the UPS
+//! authors' files have. A link without a delay between nodes with coordinates has the delay of
+//! light in fibre along the great circle. A link goes both ways unless the file lists the way back
+//! separately.
 
 mod edge_list;
 mod gml;
@@ -25,11 +27,11 @@ use crate::network::{LinkClass, NodeId};
 use crate::written::{InWords, read, whole};
 use place::Place;
 
-/// What a file is written in.
+/// Format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// `node node [rate] [delay] [cost]` a line.
+    /// A line for each link: `node node [rate] [delay] [cost]`.
     #[serde(rename = "edges")]
     EdgeList,
     /// Topology Zoo's GML.
@@ -43,10 +45,10 @@ pub enum Format {
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 5] = [Self::EdgeList, Self::Gml, Self::GraphMl, Self::Rocketfuel, Self::NetSys];
 
-    /// Its name in scenarios.
+    /// Name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::EdgeList => "edges",
@@ -57,7 +59,8 @@ impl Format {
         }
     }
 
-    /// By a file's name: `.gml`, `.graphml`, `.intra`, `topo.txt`, and anything else is an edge list.
+    /// The format for a file name: `.gml`, `.graphml` or `.xml`, `.intra`, `topo.txt`; any other
+    /// name is an edge list.
     pub fn of_name(name: &str) -> Self {
         let last = name.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
         match last.rsplit('.').next() {
@@ -69,7 +72,7 @@ impl Format {
         }
     }
 
-    /// What its second file holds, if it has one.
+    /// Content of the second file, for formats with two.
     pub const fn second(self) -> Option<&'static str> {
         match self {
             Self::Rocketfuel => Some("latencies"),
@@ -88,23 +91,23 @@ impl FromStr for Format {
     }
 }
 
-/// What is odd about a file that can be read all the same.
+/// Oddities of a readable file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Oddities {
-    /// A sentence each.
+    /// Notes, a sentence each.
     pub notes: Vec<String>,
-    /// Another one, true where routes do not go by cost: the file has costs.
+    /// Another note, valid if routing is not by cost: the file has costs.
     pub costs: Option<String>,
 }
 
-/// What is wrong with a file, and where.
+/// An error in a file, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
     /// The file's name.
     pub file: String,
-    /// Counted from 1; 0 for the file as a whole.
+    /// Line, counted from 1; 0 for the file as a whole.
     pub line: usize,
-    /// What is wrong, and what would be right.
+    /// The error, and the legal values.
     pub message: String,
 }
 
@@ -119,17 +122,17 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
-/// A file that has been read.
+/// A file in memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'a> {
-    /// Its name, for messages.
+    /// Name for messages.
     pub name: &'a str,
-    /// What is in it.
+    /// Text of the file.
     pub text: &'a str,
 }
 
 impl Text<'_> {
-    /// Some editors write a byte order mark.
+    /// Removes the byte order mark that some editors write.
     fn without_mark(self) -> Self {
         Self { text: self.text.trim_start_matches('\u{feff}'), ..self }
     }
@@ -138,38 +141,38 @@ impl Text<'_> {
         FileError { file: self.name.to_owned(), line, message: message.into() }
     }
 
-    /// Lines with their numbers, those that are empty or a comment left out.
+    /// Lines with their numbers, without empty lines and comments.
     fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         let lines = self.text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
         (1..).zip(lines).filter(|(_, line)| !line.is_empty())
     }
 }
 
-/// What a file does not tell.
+/// Defaults for data missing in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FromFile {
-    /// Of links without a rate.
+    /// Rate of links without a rate.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     pub rate: Rate,
-    /// Of links without a delay, and without coordinates of both ends.
+    /// Delay of links without a delay and without coordinates of both ends.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     pub delay: Duration,
-    /// Hosts to be attached to each router: `host0`, `host1`, ... from router to router. With none, and none in the file, nodes with one
-    /// neighbour are the hosts.
+    /// Hosts to attach to each router: `host0`, `host1`, ... from router to router. With 0, and no
+    /// hosts in the file, nodes with one neighbour are the hosts.
     #[serde(deserialize_with = "whole::<_, _, 0, 1_048_575>")]
     pub hosts_per_router: u32,
-    /// Of the link of a host that is attached.
+    /// Rate of an attached host's link.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     pub access_rate: Rate,
-    /// Its delay.
+    /// Delay of an attached host's link.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     pub access_delay: Duration,
-    /// What `topo.txt` counts delays in: a millisecond or, as for the long-lived flows, a microsecond.
+    /// Unit of delays in `topo.txt`: a millisecond or, as for the long-lived flows, a microsecond.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     pub delay_unit: Duration,
@@ -182,14 +185,14 @@ impl Default for FromFile {
     }
 }
 
-/// Files longer than this are refused.
+/// Maximum length of a file.
 pub const MOST_BYTES: usize = 1 << 26;
 
 impl FromFile {
-    /// Reads a network; `second` is the format's second file, if it has one.
+    /// Reads a network; `second` is the second file of formats with two.
     ///
     /// # Errors
-    /// The file is not what its format asks for, or too large.
+    /// The file does not follow the format, or is too large.
     pub fn read(&self, format: Format, first: Text<'_>, second: Option<Text<'_>>, queues: &Queues) -> Result<Topology, FileError> {
         if let Some(long) = [Some(first), second].into_iter().flatten().find(|file| file.text.len() > MOST_BYTES) {
             return Err(long.error(0, format!("{} bytes, legal range up to {MOST_BYTES}", long.text.len())));
@@ -246,7 +249,7 @@ impl FromFile {
     }
 
     /// # Errors
-    /// A node has the name that a host would get.
+    /// A node already has the name of a new host.
     fn attach(&self, routers: &[NodeId], builder: &mut Builder<'_>) -> Result<(), String> {
         let access = Wire { rate: self.access_rate, delay: self.access_delay };
         let places = routers.iter().flat_map(|router| (0..self.hosts_per_router).map(move |_| *router));
@@ -259,7 +262,7 @@ impl FromFile {
     }
 }
 
-/// What formats have in common.
+/// Network data common to all formats.
 #[derive(Debug, Default)]
 struct Graph {
     nodes: Vec<Node>,
@@ -286,7 +289,7 @@ struct Edge {
 }
 
 impl Graph {
-    /// The node of that name, new if there is none.
+    /// The node with this name, added if new.
     fn node(&mut self, name: &str) -> usize {
         if let Some(node) = self.by_name.get(name) {
             return *node;
@@ -296,7 +299,7 @@ impl Graph {
         self.nodes.len() - 1
     }
 
-    /// Links whose way back is listed as well go one way.
+    /// Links go one way if the file also lists the way back.
     fn find_ways_back(&mut self) {
         let listed: BTreeSet<_> = self.edges.iter().map(|edge| (edge.from, edge.to)).collect();
         self.edges.iter_mut().for_each(|edge| edge.one_way = listed.contains(&(edge.to, edge.from)));
@@ -312,10 +315,10 @@ impl Graph {
     }
 }
 
-/// Which links are of which class.
+/// Classes of links.
 struct Classes<'a> {
     graph: &'a Graph,
-    /// Whether a node has hosts of the file behind it.
+    /// By node: whether the file has hosts behind the node.
     has_hosts: Vec<bool>,
 }
 
@@ -329,7 +332,7 @@ impl<'a> Classes<'a> {
         Self { graph, has_hosts }
     }
 
-    /// Between a router with hosts and one without lies the edge.
+    /// A link between a router with hosts and a router without is an edge link.
     fn of(&self, from: usize, to: usize) -> LinkClass {
         match (self.graph.nodes[from].is_host, self.graph.nodes[to].is_host) {
             (true, _) => LinkClass::Host,

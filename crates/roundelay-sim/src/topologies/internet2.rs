@@ -1,12 +1,15 @@
-//! The Internet2 network of the UPS paper (R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI 2016): 10 core
-//! routers, 100 edge routers, 100 hosts.
+//! Internet2 network of the UPS paper (R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal
+//! Packet Scheduling", NSDI 2016): 10 core routers, 100 edge routers, 100 hosts.
 //!
-//! Nodes have the numbers of the authors' files: cores 0 to 9 (`core0` ...), edge routers 10 to 109 (`edge0` ...), hosts 110 to 209 (`host0` ...).
-//! `edge i` is at `core (i mod 10)`. Core links take 10 ms, others 1 ms.
+//! Nodes have the numbers of the authors' files: cores 0 to 9 (`core0` ...), edge routers 10 to 109
+//! (`edge0` ...), hosts 110 to 209 (`host0` ...). `edge i` is at `core (i mod 10)`. The delay of
+//! core links is 10 ms, of others 1 ms.
 //!
-//! **Rates of core links.** Each core has ten edge links of 1 Gbit/s, 10 Gbit/s in all, spread evenly over the nine other cores: 10/9 Gbit/s a
-//! pair. A link that `k` pairs cross, counted one way, has `ceil(k * 10000 / 9)` Mbit/s. So when each host sends at a part `u` of its edge link's
-//! rate to hosts at other cores, every core link carries `u` of its rate, too. This gives all sixteen rates of the authors' file.
+//! **Rates of core links.** Each core has ten edge links of 1 Gbit/s, 10 Gbit/s in all, spread
+//! evenly over the nine other cores: 10/9 Gbit/s a pair. A link crossed by `k` pairs, counted one
+//! way, has `ceil(k * 10000 / 9)` Mbit/s. When each host sends at a fraction `u` of its edge link's
+//! rate to hosts at other cores, the load of every core link is also `u`. This rule gives all
+//! sixteen rates of the authors' file.
 
 use roundelay::{Duration, Rate};
 use schemars::JsonSchema;
@@ -16,11 +19,11 @@ use super::{Builder, Queues, Topology, TopologyError, Wire, mbit};
 use crate::network::{LinkClass, LinkConfig, Network, NodeId};
 use crate::written::whole;
 
-/// Pairs of cores that are joined, in the order of the authors' file.
+/// Joined pairs of cores, in the order of the authors' file.
 const CORE: [(u32, u32); 16] =
     [(0, 1), (0, 2), (0, 3), (1, 2), (2, 4), (1, 5), (4, 5), (3, 5), (3, 4), (5, 6), (3, 6), (3, 7), (7, 8), (6, 8), (8, 9), (7, 9)];
 
-/// Rates of access links, as the paper's experiments vary them.
+/// Rates of access links, as varied in the paper's experiments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, JsonSchema)]
 pub enum Variant {
     /// I2:1Gbps-10Gbps, the default: 1 Gbit/s from edge to core, 10 Gbit/s from host to edge.
@@ -36,16 +39,17 @@ pub enum Variant {
     /// I2/10: a tenth of the rates of I2:1Gbps-1Gbps.
     #[serde(rename = "tenth")]
     Tenth,
-    /// For the fairness of long-lived flows: hosts at 10 Gbit/s straight at the cores, delays of 10 and 1 microseconds. Hosts are nodes 10 to 109.
+    /// For the fairness of long-lived flows: hosts at 10 Gbit/s directly at the cores, delays of 10
+    /// and 1 microseconds. Hosts are nodes 10 to 109.
     #[serde(rename = "long-lived")]
     LongLived,
 }
 
 impl Variant {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 5] = [Self::OneTen, Self::OneOne, Self::TenTen, Self::Tenth, Self::LongLived];
 
-    /// Its name in scenarios.
+    /// Name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::OneTen => "1g-10g",
@@ -69,13 +73,13 @@ impl Variant {
     }
 }
 
-/// The network's parameters.
+/// Parameters of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Internet2 {
     /// Rates of access links.
     pub variant: Variant,
-    /// Delays are this many hundredths of the paper's: 50 and 200 in its Figure 7.
+    /// Delays in percent of the paper's: 50 and 200 in its Figure 7.
     #[serde(deserialize_with = "whole::<_, _, 0, 100_000>")]
     pub delay_percent: u32,
 }
@@ -87,7 +91,7 @@ impl Default for Internet2 {
 }
 
 impl Internet2 {
-    /// Builds it.
+    /// Builds the network.
     ///
     /// # Errors
     /// The delays are out of range.
@@ -115,7 +119,7 @@ impl Internet2 {
     }
 }
 
-/// So many tenths of a rate in Mbit/s.
+/// A rate of `mbits` Mbit/s times `tenths` / 10.
 const fn scaled(mbits: u64, tenths: u64) -> Rate {
     match Rate::from_bits_per_second(mbits * tenths * 100_000) {
         Some(rate) => rate,
@@ -135,7 +139,7 @@ fn core_rates() -> [u64; 16] {
     std::array::from_fn(|link| (crossings[2 * link] * 10_000_u64).div_ceil(9))
 }
 
-/// The core alone, its links in pairs.
+/// The core only, with links in pairs.
 fn core() -> Network {
     let mut network = Network::default();
     (0..10).for_each(|_| _ = network.add_node());
@@ -179,7 +183,7 @@ mod tests {
         }
     }
 
-    /// Cores between each pair of cores, as ns-2's static routing has them.
+    /// Cores between each pair of cores, as in ns-2's static routing.
     #[test]
     fn routes_are_those_of_ns_2() {
         let expected: [&[(u32, &[u32])]; 9] = [
@@ -226,7 +230,8 @@ mod tests {
         assert_eq!(way(&topology, "host12", "host29"), ["edge12", "core2", "core0", "core3", "core7", "core9", "edge29"]);
     }
 
-    /// One-way propagation between hosts at other cores is 4 ms and 10 ms a core link: 23.78 ms on average.
+    /// One-way propagation between hosts at other cores is 4 ms and 10 ms for each core link: 23.78
+    /// ms on average.
     #[test]
     fn propagation_is_the_papers() {
         let topology = built(Variant::OneTen);

@@ -1,15 +1,21 @@
-//! A random network like that of an Internet service provider: core routers joined by preferential attachment, an edge router for each host.
+//! ISP topology: a random network like an Internet service provider's, with core routers joined by
+//! preferential attachment and an edge router for each host.
 //!
-//! It stands in for the Rocketfuel map of the UPS paper (R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI
-//! 2016, section 2.3: 83 routers, 131 core links, half of them slower than the access links), which the paper does not name; no published map
-//! has this size. Measured maps have a few routers with many links and many with one (N. Spring, R. Mahajan, D. Wetherall, "Measuring ISP
-//! Topologies with Rocketfuel", SIGCOMM 2002), as preferential attachment makes them (A.-L. Barabasi, R. Albert, "Emergence of Scaling in
-//! Random Networks", Science 286, 1999): each router joins one that is there, drawn by its links; the links that are left join two routers
-//! drawn alike. Everything is drawn from `graph_seed`, so that runs with other seeds have the same network.
+//! A substitute for the Rocketfuel map of the UPS paper (R. Mittal, R. Agarwal, S. Ratnasamy, S.
+//! Shenker, "Universal Packet Scheduling", NSDI 2016, section 2.3: 83 routers, 131 core links, half
+//! of them slower than the access links). The paper does not name its map; no published map has
+//! this size. Measured maps have a few routers with many links and many with one (N. Spring, R.
+//! Mahajan, D. Wetherall, "Measuring ISP Topologies with Rocketfuel", SIGCOMM 2002). Preferential
+//! attachment has the same result (A.-L. Barabasi, R. Albert, "Emergence of Scaling in Random
+//! Networks", Science 286, 1999): each new router joins an existing one, drawn with a probability
+//! in proportion to its links; each remaining link joins two routers drawn in the same way. All
+//! draws use `graph_seed`: runs with other seeds have the same network.
 //!
-//! **Rates of core links** are those that a link needs if each host sends at the rate of its edge link, evenly to the hosts of other routers: at a
-//! part `u` of that every link carries `u` of its rate, as in [`Internet2`](super::Internet2). Then the part `slower` of the links, those that
-//! carry least, are held below the rate of edge links, at `slower_rate` at most, and the others are no slower than that.
+//! **Rates of core links** are the loads when each host sends at the rate of its edge link, evenly
+//! to the hosts of other routers: when hosts send at a fraction `u` of this, the load of every link
+//! is `u`, as in [`Internet2`](super::Internet2). Then the fraction `slower` of the links, with the
+//! smallest loads, is limited to `slower_rate` at most, below the rate of edge links; all others
+//! get at least the rate of edge links.
 //!
 //! Nodes: `core0` ..., then `edge0` ..., then `host0` ...; `edge i` is at `core (i mod routers)`.
 
@@ -27,14 +33,14 @@ use crate::routing::Routes;
 use crate::sources::draw;
 use crate::written::{InWords, read, whole};
 
-/// More core routers than this are refused: routes between all pairs give the rates.
+/// Maximum number of core routers: routes between all pairs give the rates.
 const MOST_ROUTERS: u64 = 1_000;
-/// More hosts than this are refused: with the most core routers, a network has no room for many more nodes.
+/// Maximum number of hosts: with the most core routers, a network has no room for many more nodes.
 const MOST_HOSTS: u64 = 500_000;
-/// Draws of a pair of routers before the first pair that is not joined is taken.
+/// Draws of a pair of routers before the first free pair is taken.
 const MOST_DRAWS: u32 = 1_000;
 
-/// Its parameters.
+/// Parameters of the network.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Isp {
@@ -42,42 +48,42 @@ pub struct Isp {
     #[serde(deserialize_with = "whole::<_, _, 3, 1_000>")]
     #[schemars(range(min = 3, max = 1_000))]
     pub routers: u32,
-    /// Links between them: `routers` - 1, which is a tree, to one for each pair.
+    /// Links between core routers: from `routers` - 1, a tree, to one for each pair.
     #[serde(deserialize_with = "whole::<_, _, 2, 499_500>")]
     #[schemars(range(min = 2, max = 499_500))]
     pub links: u32,
-    /// Of all that is drawn.
+    /// Seed of all draws.
     #[serde(deserialize_with = "whole::<_, _, 0, { u64::MAX }>")]
     pub graph_seed: u64,
-    /// Hosts, dealt over the routers in turn: 2 to 500,000.
+    /// Hosts, dealt out to the routers in turn: 2 to 500,000.
     #[serde(deserialize_with = "whole::<_, _, 2, MOST_HOSTS>")]
     #[schemars(range(min = 2, max = 500_000))]
     pub hosts: u32,
-    /// Of links from edge routers to core routers.
+    /// Rate of links from edge routers to core routers.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     pub access_rate: Rate,
-    /// Of links from hosts to edge routers.
+    /// Rate of links from hosts to edge routers.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     pub host_rate: Rate,
-    /// Delay of both.
+    /// Delay of both kinds of links.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     pub access_delay: Duration,
-    /// The part of the core links that are slower than `access_rate`, to the nearest whole number of links.
+    /// The fraction of core links slower than `access_rate`, rounded to a whole number of links.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Billionths>")]
     pub slower: Billionths,
-    /// The highest rate that these have: below `access_rate`.
+    /// Maximum rate of these links: below `access_rate`.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     pub slower_rate: Rate,
-    /// Least delay of a core link. Delays are drawn evenly.
+    /// Minimum delay of a core link. Delays are drawn evenly.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     pub delay: Duration,
-    /// Longest delay of a core link.
+    /// Maximum delay of a core link.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     pub most_delay: Duration,
@@ -101,14 +107,14 @@ impl Default for Isp {
     }
 }
 
-// An edge router for each host: no network that passes the checks has too many nodes.
+// With an edge router for each host, no checked network has too many nodes.
 const _: () = assert!(MOST_ROUTERS + 2 * MOST_HOSTS <= MOST_NODES);
 
 impl Isp {
-    /// Builds it.
+    /// Builds the network.
     ///
     /// # Errors
-    /// A parameter is out of its range.
+    /// A parameter is out of range.
     pub fn build(&self, queues: &Queues) -> Result<Topology, TopologyError> {
         self.check()?;
         let mut random = stream(self.graph_seed, Drawer::Graph);
@@ -142,9 +148,10 @@ impl Isp {
         Ok(())
     }
 
-    /// Which routers are joined, the lower number first: a tree, then what is left.
+    /// Joined routers, the lower number first: a tree, then the remaining links.
     fn pairs(&self, random: &mut Pcg64Mcg) -> Vec<(usize, usize)> {
-        // Each router as often as it has links: whoever is drawn from these is drawn by its links.
+        // Each router once for each of its links: an even draw from this list is in proportion to
+        // links.
         let (mut pairs, mut ends) = (vec![(0, 1)], vec![0, 1]);
         for router in 2..self.routers as usize {
             let other = ends[draw::below(random, ends.len() as u64) as usize];
@@ -161,7 +168,7 @@ impl Isp {
         pairs
     }
 
-    /// Two routers drawn by their links that are not joined yet.
+    /// Two unjoined routers, drawn in proportion to their links.
     fn free_pair(&self, ends: &[usize], joined: &BTreeSet<(usize, usize)>, random: &mut Pcg64Mcg) -> (usize, usize) {
         let is_free = |(one, other): &(usize, usize)| one != other && !joined.contains(&(*one, *other));
         let mut drawn = || {
@@ -189,7 +196,8 @@ impl Isp {
         rates
     }
 
-    /// What each link carries on its busier way if all hosts send at `access_rate`, evenly to hosts of other routers, rounded up to whole Mbit/s.
+    /// The load of each link in its busier direction if all hosts send at `access_rate`, evenly to
+    /// hosts of other routers, rounded up to whole Mbit/s.
     fn loads(&self, pairs: &[(usize, usize)]) -> Vec<Rate> {
         const PARTS: u128 = 1 << 20;
         let network = core(self.routers, pairs);
@@ -208,7 +216,7 @@ impl Isp {
     }
 }
 
-/// The core alone, its links in pairs.
+/// The core only, with links in pairs.
 fn core(routers: u32, pairs: &[(usize, usize)]) -> Network {
     let mut network = Network::default();
     (0..routers).for_each(|_| _ = network.add_node());
@@ -262,7 +270,8 @@ mod tests {
         }
     }
 
-    /// A third of the routers have one link, a few have many: an even draw of the same number of links has neither.
+    /// A third of the routers have one link, a few have many: an even draw of the same number of
+    /// links has neither.
     #[test]
     fn links_are_dealt_as_in_maps_of_providers() {
         for graph_seed in 0..20 {
@@ -273,7 +282,8 @@ mod tests {
         }
     }
 
-    /// Core links between two hosts, and the time on all links between them in microseconds: over all ordered pairs.
+    /// Core links between two hosts, and the delay of the route in microseconds: for all ordered
+    /// pairs.
     fn ways(topology: &Topology) -> (Vec<u64>, Vec<u64>) {
         let (network, mut routes) = (&topology.network, Routes::default());
         let hosts = || topology.hosts.iter().copied();
@@ -287,7 +297,8 @@ mod tests {
         pairs.map(way).unzip()
     }
 
-    /// The table of the page. Idle round trips are 1.21, 1.16 and 1.04 times Internet2's, 47.6 ms in the mean.
+    /// The table of the page. Idle round trips are 1.21, 1.16 and 1.04 times Internet2's, 47.6 ms
+    /// in the mean.
     #[test]
     fn the_page_has_the_first_networks() {
         let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/simulator/topologies.md")).unwrap();
@@ -314,7 +325,8 @@ mod tests {
         assert_ne!(links(7), links(8));
     }
 
-    /// In a star with a host each, a host sends to each of three others a third of its rate; a leaf's link carries all that its host sends.
+    /// In a star with one host at each router, a host sends a third of its rate to each of three
+    /// others; a leaf's link carries all traffic of its host.
     #[test]
     fn rates_are_what_links_carry() {
         let isp = Isp { routers: 4, links: 3, hosts: 4, slower: Billionths(0), ..Isp::default() };

@@ -1,8 +1,9 @@
-//! Racks under leaves, leaves under spines: each leaf is joined to each spine.
+//! Leaf-spine network: racks of hosts under leaves, each leaf joined to each spine.
 //!
-//! As it is by default: the data centre of pFabric (M. Alizadeh and others, "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013,
-//! section 5: 9 racks of 16 hosts, 4 spines, 10 and 40 Gbit/s). `leaf0`, `spine0`, `host0`, ...; hosts are numbered from rack to rack. Spread flows over the
-//! spines ([`Routing::spread`](crate::Routing)).
+//! Defaults are from the data centre of pFabric (M. Alizadeh and others, "pFabric: Minimal
+//! Near-Optimal Datacenter Transport", SIGCOMM 2013, section 5: 9 racks of 16 hosts, 4 spines, 10
+//! and 40 Gbit/s). Nodes are `leaf0`, `spine0`, `host0`, ...; hosts are numbered from rack to rack.
+//! Spread flows over the spines ([`Routing::spread`](crate::Routing)).
 
 use roundelay::{Duration, Rate};
 use schemars::JsonSchema;
@@ -12,7 +13,7 @@ use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, not_too_many, 
 use crate::network::LinkClass;
 use crate::written::{InWords, read, whole};
 
-/// Its parameters.
+/// Parameters of the network.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LeafSpine {
@@ -25,11 +26,11 @@ pub struct LeafSpine {
     /// Hosts in a rack: 1 or more.
     #[serde(deserialize_with = "whole::<_, _, 1, 10_000>")]
     pub hosts_per_leaf: u32,
-    /// Of a host's link.
+    /// Rate of a host's link.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     pub host_rate: Rate,
-    /// Of a link between leaf and spine.
+    /// Rate of a link between leaf and spine.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     pub rate: Rate,
@@ -51,7 +52,7 @@ impl Default for LeafSpine {
 }
 
 impl LeafSpine {
-    /// Builds it.
+    /// Builds the network.
     ///
     /// # Errors
     /// A number is out of range.

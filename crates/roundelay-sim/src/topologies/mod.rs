@@ -1,7 +1,7 @@
-//! Networks that experiments share, one a file, and networks read from files.
+//! Topologies: networks for experiments, one a file, and networks read from files.
 //!
-//! Each is a struct of parameters with a [`Topology`] to be built from it. Links come in three classes ([`LinkClass`]), and [`Queues`] says what
-//! orders the queues of each class.
+//! Each topology is a struct of parameters that builds a [`Topology`]. Links have three classes
+//! ([`LinkClass`]); [`Queues`] sets the discipline of each class.
 
 mod dumbbell;
 mod fat_tree;
@@ -27,30 +27,31 @@ pub use leaf_spine::LeafSpine;
 pub use parking_lot::ParkingLot;
 pub use qfq_figure8::QfqFigure8;
 
-/// A network and who lives in it.
+/// A network and its hosts.
 #[derive(Debug, Clone, Default)]
 pub struct Topology {
     /// Nodes and links, by number and by name.
     pub network: Network,
-    /// The nodes that send and receive, in the order in which the topology counts them.
+    /// Nodes that send and receive, in the topology's order.
     pub hosts: Vec<NodeId>,
-    /// What is odd about the file that it was read from, if it was.
+    /// Oddities of the network's file, if any.
     pub oddities: files::Oddities,
-    /// Links whose delay each run draws.
+    /// Links with a random delay in each run.
     pub drawn: Vec<DrawnDelay>,
 }
 
 /// A link whose delay each run draws from its seed, the same both ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawnDelay {
-    /// Its two ways.
+    /// The link's two directions.
     pub links: [LinkId; 2],
-    /// Up to so much more than the network has.
+    /// Maximum extra delay.
     pub most: Duration,
 }
 
 impl Topology {
-    /// The network with delays as a run with this seed has them: each link of [`drawn`](Self::drawn) by a stream of its own.
+    /// The network with the delays of a run with this seed: each link of [`drawn`](Self::drawn)
+    /// uses its own stream.
     pub fn drawn(&self, seed: u64) -> Network {
         let mut network = self.network.clone();
         for (number, DrawnDelay { links, most }) in (0..).zip(&self.drawn) {
@@ -64,22 +65,22 @@ impl Topology {
     }
 }
 
-/// Packets that no queue ever holds: a buffer of so many is as good as one without a limit.
+/// A buffer of this many packets is never full: as good as no limit.
 pub(crate) const NO_LIMIT: u64 = 100_000_000;
 
-/// What orders the queues of each class of links.
+/// Disciplines of the queues, by class of links.
 #[derive(Debug, Clone)]
 pub struct Queues {
-    /// Between core routers.
+    /// Queues between core routers.
     pub core: Spec,
-    /// Other outputs of routers.
+    /// Queues of other router outputs.
     pub edge: Spec,
-    /// Hosts' network interfaces.
+    /// Queues of hosts' network interfaces.
     pub host: Spec,
 }
 
 impl Queues {
-    /// What orders the queues of a class.
+    /// The discipline of a class.
     pub const fn of(&self, class: LinkClass) -> &Spec {
         match class {
             LinkClass::Core => &self.core,
@@ -88,7 +89,7 @@ impl Queues {
         }
     }
 
-    /// What orders the queues of a class, to be changed.
+    /// The discipline of a class, for changes.
     pub const fn of_mut(&mut self, class: LinkClass) -> &mut Spec {
         match class {
             LinkClass::Core => &mut self.core,
@@ -97,7 +98,8 @@ impl Queues {
         }
     }
 
-    /// Routers with one discipline; hosts' interfaces first in, first out and without a limit, so that all that is lost is lost in the network.
+    /// One discipline for all routers. Hosts' interfaces are first in, first out without a limit:
+    /// losses occur only in the network.
     ///
     /// # Panics
     /// Never: the interfaces' discipline is legal.
@@ -114,13 +116,13 @@ impl Default for Queues {
     }
 }
 
-/// A parameter of a topology is out of its range.
+/// A parameter of a topology is out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{parameter}: {message}")]
 pub struct TopologyError {
     /// The parameter.
     pub parameter: &'static str,
-    /// What is wrong with it, and its legal range.
+    /// The error, and the legal range.
     pub message: String,
 }
 
@@ -130,7 +132,7 @@ impl TopologyError {
     }
 }
 
-/// More nodes than this are refused.
+/// Maximum number of nodes.
 pub const MOST_NODES: u64 = 1 << 20;
 
 /// # Errors
@@ -141,7 +143,7 @@ pub(crate) fn within(parameter: &'static str, value: u64, least: u64, most: u64)
 }
 
 /// # Errors
-/// So many nodes are more than a network may have.
+/// `nodes` is more than a network may have.
 pub(crate) fn not_too_many(parameter: &'static str, nodes: u64) -> Result<(), TopologyError> {
     if nodes <= MOST_NODES {
         return Ok(());
@@ -156,7 +158,7 @@ pub(crate) struct Wire {
     pub(crate) delay: Duration,
 }
 
-/// A topology as it grows. All names in it are its own, and links join nodes that are there.
+/// A topology under construction. Names are unique, and links join existing nodes.
 pub(crate) struct Builder<'a> {
     pub(crate) topology: Topology,
     queues: &'a Queues,
@@ -171,27 +173,27 @@ impl<'a> Builder<'a> {
         self.topology.network.add_named(name).expect("a topology uses a name once")
     }
 
-    /// A host and its access link.
+    /// Adds a host with its access link.
     pub(crate) fn host(&mut self, name: &str, router: NodeId, access: Wire) -> NodeId {
         let host = self.router(name);
         self.adopt(host, router, access);
         host
     }
 
-    /// Makes a node a host behind a router: the links to it and from it.
+    /// Makes a node a host behind a router, with links to and from the host.
     pub(crate) fn adopt(&mut self, host: NodeId, router: NodeId, access: Wire) -> [LinkId; 2] {
         self.topology.hosts.push(host);
         [self.link(host, router, access, LinkClass::Host), self.link(router, host, access, LinkClass::Edge)]
     }
 
-    /// A host whose access link is up to `most` longer, as each run draws it.
+    /// Adds a host with an access link; each run draws an extra delay up to `most`.
     pub(crate) fn host_within(&mut self, name: &str, router: NodeId, access: Wire, most: Duration) {
         let host = self.router(name);
         let links = self.adopt(host, router, access);
         self.topology.drawn.extend((most > Duration::ZERO).then_some(DrawnDelay { links, most }));
     }
 
-    /// A link between routers.
+    /// Joins routers by a link both ways.
     pub(crate) fn join(&mut self, one: NodeId, other: NodeId, wire: Wire, class: LinkClass) {
         self.link(one, other, wire, class);
         self.link(other, one, wire, class);
@@ -210,7 +212,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// A rate that is written in the code.
+/// A rate written in the code.
 pub(crate) const fn mbit(number: u64) -> Rate {
     match Rate::from_bits_per_second(number.saturating_mul(1_000_000)) {
         Some(rate) => rate,
@@ -222,7 +224,7 @@ pub(crate) const fn mbit(number: u64) -> Rate {
 pub(crate) mod tests {
     use super::*;
 
-    /// Names along a route, both ends left out.
+    /// Names along a route, without both ends.
     pub(crate) fn way(topology: &Topology, from: &str, to: &str) -> Vec<String> {
         let network = &topology.network;
         let node = |name: &str| network.named(name).unwrap_or_else(|| panic!("no node {name}"));

@@ -1,6 +1,8 @@
-//! A chain of bottlenecks: one pair of hosts talks over all of them, and each has a pair of its own.
+//! Parking lot: a chain of bottlenecks, with one pair of hosts across the whole chain and one pair
+//! for each bottleneck.
 //!
-//! Routers `r0`, `r1`, ... in a row. `s0` at the first talks to `k0` at the last; `s1` at `r0` to `k1` at `r1`, `s2` at `r1` to `k2` at `r2`, and so on.
+//! Routers `r0`, `r1`, ... are in a row. `s0` at the first sends to `k0` at the last; `s1` at `r0`
+//! to `k1` at `r1`, `s2` at `r1` to `k2` at `r2`, and so on.
 
 use roundelay::{Duration, Rate};
 use schemars::JsonSchema;
@@ -10,22 +12,22 @@ use super::{Builder, Queues, Topology, TopologyError, Wire, mbit, within};
 use crate::network::LinkClass;
 use crate::written::{InWords, read, whole};
 
-/// The chain's parameters.
+/// Parameters of the chain.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ParkingLot {
     /// Links between routers: 1 or more.
     #[serde(deserialize_with = "whole::<_, _, 1, 100_000>")]
     pub hops: u32,
-    /// Of each link between routers.
+    /// Rate of each link between routers.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     pub rate: Rate,
-    /// Its propagation delay, one way.
+    /// Delay of each link between routers, one way.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Duration>")]
     pub delay: Duration,
-    /// Of each access link.
+    /// Rate of each access link.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     pub access_rate: Rate,
@@ -43,10 +45,10 @@ impl Default for ParkingLot {
 }
 
 impl ParkingLot {
-    /// Builds it.
+    /// Builds the network.
     ///
     /// # Errors
-    /// There is no link between routers, or too many.
+    /// There are no links between routers, or too many.
     pub fn build(&self, queues: &Queues) -> Result<Topology, TopologyError> {
         within("hops", self.hops.into(), 1, 100_000)?;
         let mut builder = Builder::new(queues);

@@ -1,8 +1,10 @@
-//! Figure 8 of the QFQ paper (F. Checconi, L. Rizzo, P. Valente, "QFQ: Efficient Packet Scheduling with Tight Guarantees", IEEE/ACM Transactions
-//! on Networking 21(3), 2013), where its Tables 2 and 3 come from.
+//! Network of Figure 8 of the QFQ paper (F. Checconi, L. Rizzo, P. Valente, "QFQ: Efficient Packet
+//! Scheduling with Tight Guarantees", IEEE/ACM Transactions on Networking 21(3), 2013), used for
+//! the paper's Tables 2 and 3.
 //!
-//! Routers `R0`, `R1`, `R2` in a row, 10 Mbit/s and 10 ms between them; all other links have 100 Mbit/s and 1 ms. `S0` to `S4` send to `K0` to
-//! `K4`. The paper's text does not say where the best-effort pairs S3-K3 and S4-K4 are: `best_effort` says it here.
+//! Routers `R0`, `R1`, `R2` are in a row, with 10 Mbit/s and 10 ms between them; all other links
+//! have 100 Mbit/s and 1 ms. `S0` to `S4` send to `K0` to `K4`. The paper does not give the routers
+//! of the best-effort pairs S3-K3 and S4-K4: `best_effort` selects them.
 
 use roundelay::Duration;
 use schemars::JsonSchema;
@@ -11,27 +13,28 @@ use serde::Deserialize;
 use super::{Builder, Queues, Topology, TopologyError, Wire, mbit};
 use crate::network::LinkClass;
 
-/// Where the best-effort flows cross the row.
+/// Routes of the best-effort flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BestEffort {
-    /// One from R0 to R1, one from R1 to R2: each link has one of them. This comes nearest to the paper's delays.
+    /// One from R0 to R1, one from R1 to R2: each link has one of them. Delays are closest to the
+    /// paper's.
     #[default]
     OneEach,
     /// Both from R0 to R2.
     Both,
 }
 
-/// The figure's one parameter.
+/// The parameter of the network.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct QfqFigure8 {
-    /// Where the best-effort flows cross the row.
+    /// Routes of the best-effort flows.
     pub best_effort: BestEffort,
 }
 
 impl QfqFigure8 {
-    /// Builds it.
+    /// Builds the network.
     ///
     /// # Errors
     /// None.
@@ -73,7 +76,8 @@ mod tests {
         assert_eq!(way(&built(BestEffort::Both), "S4", "K4"), ["R0", "R1", "R2"]);
     }
 
-    /// 10 ms and 1 ms where the text says so: a packet that waits nowhere takes 22 ms and its transmissions.
+    /// 10 ms and 1 ms as in the paper's text: a packet without waits takes 22 ms plus its
+    /// transmissions.
     #[test]
     fn the_way_takes_22_ms() {
         let topology = QfqFigure8::default().build(&Queues::default()).unwrap();

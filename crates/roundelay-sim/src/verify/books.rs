@@ -1,4 +1,4 @@
-//! What a log has told so far of packets on their way, flows that are open, and links.
+//! State of a network as told by a log: packets on their way, open flows, links.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,21 +11,21 @@ use crate::link::preempts;
 use crate::log::{Event, Header, Line, LinkRecord, Order};
 use crate::network::TREE;
 
-/// Ok, or what is wrong.
+/// Ok, or a description of the fault.
 pub(super) type Check = Result<(), String>;
 
 pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Check {
     if holds { Ok(()) } else { Err(otherwise()) }
 }
 
-/// Where a packet is.
+/// Position of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// At a node, where nothing waits outside of queues.
+    /// At a node, where packets never wait outside of queues.
     Node { node: u32, since: u64 },
-    /// In a link's queue, as the so manieth that came to it.
+    /// In a link's queue; `place` is the packet's number in the order of arrival.
     Queue { link: u32, place: u64 },
-    /// On a link or behind it: it leaves the link's end at `earliest` to `latest`.
+    /// On a link: the packet must arrive at the far end between `earliest` and `latest`.
     Wire { link: u32, earliest: u64, latest: u64 },
 }
 
@@ -44,19 +44,19 @@ struct FlowState {
     on_their_way: u64,
     sent: u64,
     delivered: u64,
-    /// Something was wrong with a packet of it: its counts say nothing any more.
+    /// A packet of the flow was struck out; the counts are not checked.
     is_doubtful: bool,
 }
 
-/// Everything that the log has told so far.
+/// The state of the network, and the totals so far.
 pub(super) struct Books {
     nodes: u32,
     links: Vec<LinkState>,
     packets: BTreeMap<u64, PacketState>,
     flows: BTreeMap<u64, FlowState>,
-    /// Packets that something was wrong with: what else is told of them is not looked at.
+    /// Packets with a fault: later lines about these packets are not checked.
     struck: BTreeSet<u64>,
-    /// Numbers that the next packet and the next flow have at least.
+    /// Least numbers of the next packet and the next flow.
     next: [u64; 2],
     now: u64,
     has_ended: bool,
@@ -66,7 +66,7 @@ pub(super) struct Books {
 
 impl Books {
     /// # Errors
-    /// There is no such network.
+    /// The header describes an impossible network.
     pub(super) fn new(header: &Header) -> Result<Self, String> {
         let wrong = header.links.iter().position(|link| link.from.max(link.to) >= header.nodes || link.rate == 0);
         wrong.map_or(Ok(()), |link| Err(format!("link {link} has an end that is not there, or no rate")))?;
@@ -89,7 +89,7 @@ impl Books {
         self.has_ended
     }
 
-    /// When the log ended, what it told and what was checked.
+    /// End time, totals and checks of the log.
     pub(super) fn close(mut self) -> (u64, Verified, Checks) {
         self.totals.on_their_way = self.packets.len() as u64;
         (self.now, self.totals, self.checks)
@@ -118,7 +118,8 @@ impl Books {
         }
     }
 
-    /// The link that a faulty line is about: the one whose wire a packet is on, or the one that the line names.
+    /// The link concerned by a faulty line: the link of the packet's wire or queue, or the link in
+    /// the line.
     pub(super) fn link_of(&self, line: &Line) -> Option<u32> {
         let place = packet_of(&line.event).and_then(|packet| self.packets.get(&packet)).map(|packet| packet.place);
         match (place, &line.event) {
@@ -130,7 +131,7 @@ impl Books {
         }
     }
 
-    /// After a fault: the packet that the line is about counts for nothing any more, so that one fault is told once.
+    /// After a fault, removes the packet of the line from the state: each fault is reported once.
     pub(super) fn strike_out(&mut self, line: &Line) {
         let Some(packet) = packet_of(&line.event) else { return };
         let late = self.late(line);
@@ -138,7 +139,8 @@ impl Books {
         late.into_iter().for_each(|late| self.strike(late, line));
     }
 
-    /// A packet that should have gone before this line, and would be found fault with at each line about its link.
+    /// A packet that should have left before this line, and would cause a fault at each later line
+    /// about the same link.
     fn late(&mut self, line: &Line) -> Option<u64> {
         let (Event::Arrive { packet, link } | Event::Transmit { packet, link, .. } | Event::Drop { packet, link, .. }) = line.event else {
             return None;
@@ -169,7 +171,8 @@ impl Books {
             && sent == packet
             && let Some(link) = self.links.get_mut(link as usize)
         {
-            // It may have been the right packet at the wrong time: others are not to be blamed for the gap.
+            // Perhaps the right packet at the wrong time: the link was busy, and other packets
+            // cause no fault about a gap.
             link.fly(packet, line.time, end);
             link.forget(packet);
         }
@@ -179,7 +182,7 @@ impl Books {
         }
     }
 
-    /// What is told of a packet that was struck out is not looked at. But it has the link all the same, which does not rest.
+    /// A line about a struck packet is not checked, but the transmission keeps the link busy.
     fn pass_over(&mut self, line: &Line) {
         let (Event::Arrive { link, .. } | Event::Transmit { link, .. }) = line.event else { return };
         let Some(link) = self.links.get_mut(link as usize) else { return };
@@ -221,7 +224,7 @@ impl Books {
         self.packets.get_mut(&packet).ok_or_else(|| format!("packet {packet} is not on its way"))
     }
 
-    /// A packet has got to a node: it starts there, or comes over a link.
+    /// The node reached by a packet: the source, or the end of a link.
     fn reach(&mut self, packet: u64) -> Result<u32, String> {
         let now = self.now;
         let node = match self.packet(packet)?.place {
@@ -255,7 +258,7 @@ impl Books {
         Ok(())
     }
 
-    /// The link in whose queue a packet is, and its place there.
+    /// The link with a packet in its queue, and the packet's place there.
     fn queue(&mut self, packet: u64, link: u32) -> Result<(&mut LinkState, u64, &mut Checks), String> {
         match self.packet(packet)?.place {
             Place::Queue { link: actual, place } if actual == link => Ok((&mut self.links[link as usize], place, &mut self.checks)),
@@ -274,7 +277,7 @@ impl Books {
         Ok(())
     }
 
-    /// Takes a packet that has come to its end out of the books.
+    /// Removes a packet at the end of life.
     fn leave(&mut self, packet: u64, delivered: bool) -> Check {
         self.checks.fates += 1;
         let state = self.packets.remove(&packet).ok_or_else(|| format!("packet {packet} is not on its way"))?;
@@ -288,7 +291,7 @@ impl Books {
         let now = self.now;
         let known = DropReason::ALL.into_iter().find(|known| known.name() == reason);
         let reason = known.ok_or_else(|| format!("'{reason}' is no reason to drop a packet"))?;
-        // Whoever was struck out may wait there.
+        // After a fault the queue may hold struck packets.
         let is_known = self.struck.is_empty();
         let (state, place, checks) = self.queue(packet, link)?;
         state.does_not_rest(now, checks)?;
@@ -308,7 +311,7 @@ impl Books {
         self.leave(packet, false)
     }
 
-    /// A packet is at the end of its route, and delivered or dropped there.
+    /// A packet is delivered, or dropped at the end of the route.
     fn deliver(&mut self, packet: u64, is_delivered: bool) -> Check {
         let node = self.reach(packet)?;
         let destination = self.packet(packet)?.destination;
@@ -329,7 +332,7 @@ impl Books {
         ensure(counted == (sent, delivered), || format!("{} of its packets were sent and {} delivered", counted.0, counted.1))
     }
 
-    /// Whatever was to happen has happened.
+    /// The end of the log: no event is overdue.
     fn end(&mut self) -> Check {
         self.has_ended = true;
         self.links.iter().try_for_each(|link| link.does_not_rest(self.now, &mut self.checks).and_then(|()| link.holds(self.now, false)))?;
@@ -343,7 +346,8 @@ impl Books {
         self.conserves()
     }
 
-    /// Whether all packets together have come to one end each, or are on their way; not asked once something was wrong with one of them.
+    /// Checks conservation: each packet sent has exactly one end or is on its way. Skipped after
+    /// any fault.
     fn conserves(&self) -> Check {
         let Verified { sent, delivered, dropped, lost, .. } = self.totals;
         let on_their_way = self.packets.len() as u64;
@@ -353,7 +357,8 @@ impl Books {
     }
 }
 
-/// Whether a link's queue promises what its discipline keeps: a log could ask for less, and would get it.
+/// Checks the header's promise for a link against the registry: a log must not promise less than
+/// the discipline keeps.
 fn is_promise(link: &LinkRecord) -> Check {
     ensure(!link.preempts || link.decision == 0, || "decisions cost no time on a link that interrupts packets".to_owned())?;
     if link.queue.strip_prefix(TREE).is_some_and(|rest| rest.starts_with(' ')) {
@@ -366,12 +371,12 @@ fn is_promise(link: &LinkRecord) -> Check {
     ensure(link.preempts == preempts, || format!("{} {} packets", link.queue, if preempts { "interrupts" } else { "does not interrupt" }))
 }
 
-/// The least number of whatever begins after the one of this number.
+/// The least number allowed after `number`.
 fn after(number: u64) -> Result<u64, String> {
     number.checked_add(1).ok_or_else(|| format!("number {number} is too large: legal range 0 to {}", u64::MAX - 1))
 }
 
-/// The packet that an event is about.
+/// The packet of an event.
 const fn packet_of(event: &Event) -> Option<u64> {
     match event {
         Event::Send { packet, .. }
@@ -390,7 +395,7 @@ mod tests {
     use super::*;
     use crate::log::FORMAT;
 
-    /// No log can lead there, unless these books lose a packet themselves.
+    /// No log can cause this fault: only an error in `Books`, provoked here.
     #[test]
     fn packets_add_up_in_the_end() {
         for forgets in [false, true] {

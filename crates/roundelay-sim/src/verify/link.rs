@@ -1,4 +1,5 @@
-//! A link of a log that is being checked: who waits, who flies, and when it is free.
+//! Verification of one link in a log: packets in the queue and in flight, and when the link is
+//! free.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -16,32 +17,34 @@ struct Waiting {
     flow: u64,
     since: u64,
     len: u64,
-    /// Time that it needs on the link.
+    /// Transmission time.
     took: u128,
 }
 
 #[derive(Debug)]
 pub(super) struct LinkState {
     pub(super) record: LinkRecord,
-    /// Packets in the queue, by their places in the order in which they came.
+    /// Packets in the queue, by order of arrival.
     waiting: BTreeMap<u64, Waiting>,
-    /// The same by flow, where the order within flows is promised.
+    /// The same packets by flow, for queues with order within flows.
     by_flow: BTreeSet<(u64, u64)>,
     arrived: u64,
-    /// Packets on the link or behind it, in the order in which they will come off it.
+    /// Packets in flight, in the order of arrival at the end.
     flying: VecDeque<u64>,
     free_at: u64,
-    /// When the line that told of the last transmission was told.
+    /// Time of the line about the last transmission.
     told_at: u64,
-    /// If it interrupts packets: when it can have done the work that was told, at the earliest.
+    /// For a preemptive link: the earliest time at which all logged transmissions can be done.
     done: u128,
-    /// And when it must have done all that has come, if it never rests.
+    /// For a preemptive link: the time by which all packets so far must be sent if the link is
+    /// never idle.
     must_end: u128,
     /// Bytes in the queue.
     bytes: u64,
-    /// When a packet came to the queue last, and how many there were then.
+    /// Time of the last arrival, and the queue length after it.
     last: (u64, usize),
-    /// The discipline drops packets as a full queue does, by bounds of its own beside the queue's limit.
+    /// The discipline has bounds besides the queue's limit, and reports drops at these bounds as
+    /// `Full`.
     has_own_bounds: bool,
 }
 
@@ -53,17 +56,17 @@ impl LinkState {
         Self { record, waiting, by_flow, arrived: 0, flying, free_at: 0, told_at: 0, done, must_end, bytes: 0, last, has_own_bounds }
     }
 
-    /// Bytes that a packet takes of the link.
+    /// Length of a packet on the link, in bytes.
     fn len_of(&self, len: u32) -> u64 {
         u64::from(len) + u64::from(self.record.overhead)
     }
 
-    /// Time that so many bytes need, in picoseconds.
+    /// Transmission time of `bytes`, in picoseconds.
     fn time_of(&self, bytes: u64) -> u128 {
         (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(self.record.rate))
     }
 
-    /// A packet comes to the queue: its place there.
+    /// Adds a packet to the queue, and returns the packet's place.
     pub(super) fn enter(&mut self, packet: u64, flow: u64, len: u32, since: u64) -> u64 {
         let place = self.arrived;
         let len = self.len_of(len);
@@ -79,7 +82,7 @@ impl LinkState {
         place
     }
 
-    /// Takes a packet out of the queue, whether or not it is its turn.
+    /// Removes a packet from the queue, in any order.
     pub(super) fn take(&mut self, place: u64) {
         if let Some(Waiting { flow, len, .. }) = self.waiting.remove(&place) {
             self.by_flow.remove(&(flow, place));
@@ -87,7 +90,8 @@ impl LinkState {
         }
     }
 
-    /// After a packet has left, dropped or sent: an empty queue's link is free, and what was dropped needs no more of it than it had time for.
+    /// Removes a packet, sent or dropped: the link of an empty queue is free, and a dropped packet
+    /// needs no link time beyond the time since its arrival.
     pub(super) fn leaves(&mut self, place: u64, now: u64, is_dropped: bool) {
         if let Some(Waiting { since, took, .. }) = self.waiting.get(&place).filter(|_| is_dropped) {
             self.must_end -= took.saturating_sub(u128::from(now - since));
@@ -98,17 +102,18 @@ impl LinkState {
         }
     }
 
-    /// After it has rested: as if it began now.
+    /// After idle time: counts the link's work from now on.
     pub(super) fn begin_again(&mut self, now: u64) {
         self.must_end = u128::from(now) + self.waiting.values().map(|waiting| waiting.took).sum::<u128>();
     }
 
-    /// Something comes of which nobody knows how long it needs: if the link interrupts packets, what waits may be late for it.
+    /// A struck packet takes an unknown time: on a preemptive link the deadline for waiting packets
+    /// is lifted.
     pub(super) const fn take_your_time(&mut self) {
         self.must_end = u128::MAX / 2;
     }
 
-    /// Whether more waits than the queue holds, not counting `beside` packets.
+    /// Whether more packets wait than the queue may hold, `beside` packets not counted.
     fn overflows(&self, beside: usize) -> bool {
         let Limits { packets, bytes } = self.record.limit;
         let most = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
@@ -116,8 +121,9 @@ impl LinkState {
         self.waiting.len().saturating_sub(beside) as u64 > most(packets) || self.bytes > most(bytes) && self.bytes - longest() > most(bytes)
     }
 
-    /// Whether the queue holds what waits, before something else happens to it: what an arrival drives out goes at once. A packet that has
-    /// the link is told of at its end, if the link interrupts packets, and is in the queue no more.
+    /// Checks the queue's limit before the next change: packets pushed out by an arrival leave at
+    /// the same instant. On a preemptive link, the packet in transmission is still in this model's
+    /// queue, but no longer in the real one.
     pub(super) fn holds(&self, now: u64, is_drop: bool) -> Check {
         let has_time = is_drop && self.last.0 == now;
         ensure(has_time || !self.overflows(self.record.preempts.into()), || {
@@ -125,7 +131,7 @@ impl LinkState {
         })
     }
 
-    /// Whether there is this reason to drop a packet.
+    /// Checks that a drop reason is possible.
     pub(super) fn has_reason(&self, reason: DropReason, now: u64) -> Check {
         let arrives =
             || ensure(self.last.0 == now, || format!("nothing comes to the queue, so that nothing is dropped as {}", reason.name()));
@@ -142,17 +148,17 @@ impl LinkState {
         }
     }
 
-    /// The packet that has waited longest.
+    /// The packet with the longest wait.
     pub(super) fn first(&self) -> Option<u64> {
         self.waiting.first_key_value().map(|(_, waiting)| waiting.packet)
     }
 
-    /// The packet that came last.
+    /// The last arrival.
     pub(super) fn newest(&self) -> Option<u64> {
         self.waiting.last_key_value().map(|(_, waiting)| waiting.packet)
     }
 
-    /// A packet that should leave before the one at this place.
+    /// A waiting packet that should leave before the one at this place.
     pub(super) fn overtaken(&self, place: u64) -> Option<u64> {
         let first = match self.record.order {
             Order::Any => return None,
@@ -165,14 +171,14 @@ impl LinkState {
         self.waiting.get(&first).filter(|_| first != place).map(|waiting| waiting.packet)
     }
 
-    /// Whether it is the turn of the packet at this place.
+    /// Checks the promised order for the packet at this place.
     pub(super) fn is_in_order(&self, place: u64, checks: &mut Checks) -> Check {
         checks.fifo += u64::from(self.record.order == Order::Fifo);
         checks.in_flow += u64::from(self.record.order == Order::PerFlow);
         self.overtaken(place).map_or(Ok(()), |other| Err(format!("it overtakes packet {other} in a queue that promises order")))
     }
 
-    /// Whether a transmission is one that the link can do.
+    /// Checks that the link can do a transmission.
     pub(super) fn transmits(&mut self, place: u64, len: u32, now: u64, end: u64, checks: &mut Checks) -> Check {
         checks.transmissions += 1;
         let bytes = self.len_of(len);
@@ -188,8 +194,9 @@ impl LinkState {
         self.does_not_rest(now, checks)
     }
 
-    /// The same of a link that interrupts packets: it has had time for this one since it came, and for all together since the first of them
-    /// came. Whatever it sends from then on came no earlier, so that a rest before is worth nothing.
+    /// The same check for a preemptive link: there was time for this packet since its arrival, and
+    /// for all packets together since the first arrival. Every later transmission is of a packet
+    /// with the same arrival time or a later one: idle time before then is lost.
     fn has_transmitted(&mut self, place: u64, took: u128, now: u64, end: u64) -> Check {
         ensure(end == now, || "it ends when it is told".to_owned())?;
         let since = |waiting: Option<&Waiting>| u128::from(waiting.map_or(now, |waiting| waiting.since));
@@ -201,7 +208,7 @@ impl LinkState {
         Ok(())
     }
 
-    /// Whether it has sent until `now` if something waited.
+    /// Checks that the link was busy until `now` if packets waited.
     pub(super) fn does_not_rest(&self, now: u64, checks: &mut Checks) -> Check {
         let Some((_, first)) = self.waiting.first_key_value() else { return Ok(()) };
         checks.rests += 1;
@@ -215,7 +222,8 @@ impl LinkState {
         ensure(now <= could_send_at, || format!("the link rests from {could_send_at} on while packet {} waits", first.packet))
     }
 
-    /// A packet goes on the wire, until `end`, as is told `now`: the first and the last instant at which it can come off.
+    /// Puts a packet on the wire until `end`; the line's time is `now`. Returns the first and the
+    /// last possible instant of arrival.
     pub(super) fn fly(&mut self, packet: u64, now: u64, end: u64) -> (u64, u64) {
         self.told_at = now;
         self.free_at = end;
@@ -224,14 +232,14 @@ impl LinkState {
         (earliest, earliest.saturating_add(self.record.jitter))
     }
 
-    /// A packet comes off the wire.
+    /// Takes a packet off the wire.
     pub(super) fn land(&mut self, packet: u64) -> Check {
         ensure(self.flying.front() == Some(&packet), || "it overtakes on the wire".to_owned())?;
         self.flying.pop_front();
         Ok(())
     }
 
-    /// The packet that went on the wire last does not come off it, which is told as soon as it has left the queue.
+    /// Removes the last packet put on the wire: a loss is logged when the packet leaves the queue.
     pub(super) fn lose(&mut self, packet: u64, now: u64) -> Check {
         ensure(self.record.loses, || "this link loses nothing".to_owned())?;
         ensure(self.flying.back() == Some(&packet), || "it is not the last that was sent".to_owned())?;
@@ -240,7 +248,7 @@ impl LinkState {
         Ok(())
     }
 
-    /// As if a packet had never been on the wire.
+    /// Removes a packet from the wire.
     pub(super) fn forget(&mut self, packet: u64) {
         self.flying.retain(|flying| *flying != packet);
     }

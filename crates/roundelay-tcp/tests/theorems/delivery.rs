@@ -1,4 +1,5 @@
-//! All bytes arrive, once and in order, whatever the network does; and a sender with data in flight always has a timer.
+//! Delivery: all bytes arrive once and in order, whatever the network does; and a sender with data
+//! in flight always has a timer.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -53,7 +54,7 @@ fn random_config(random: &mut Pcg64Mcg) -> Config {
     config
 }
 
-/// What holds of a sender at any time.
+/// Invariants of a sender.
 fn check_sender(sender: &Sender, config: &Config) {
     assert!(sender.acknowledged() <= sender.highest());
     assert!(sender.highest() - sender.acknowledged() <= u64::from(config.receive_window * config.segment_len));
@@ -62,7 +63,8 @@ fn check_sender(sender: &Sender, config: &Config) {
     assert!((config.min_timeout..=config.max_timeout.max(Duration::from_secs(3))).contains(&sender.timeout()));
 }
 
-/// One connection whose application writes in pieces of any length; `arrived` is the oracle, a byte a flag.
+/// One connection with writes of random length; `arrived` is the oracle, with one flag for each
+/// byte.
 fn run_one(seed: u64) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let config = random_config(&mut random);
@@ -95,7 +97,7 @@ fn all_bytes_arrive_once_and_in_order() {
     (0..500).for_each(run_one);
 }
 
-/// A network that loses half of everything, and one that loses all acknowledgements for a minute.
+/// A network that loses thirty acknowledgements in a row: the connection recovers after timeouts.
 #[test]
 fn blackouts_end() {
     for flavour in FLAVOURS {
@@ -124,7 +126,7 @@ fn runs_repeat() {
     assert_eq!(run(), run());
 }
 
-/// A sender and a receiver that are used again are as new.
+/// A sender and a receiver after `reset` behave as new ones.
 #[test]
 fn used_again_is_as_new() {
     let config = Config { segment_len: 100, ..Config::rfc() };
@@ -144,7 +146,7 @@ fn used_again_is_as_new() {
     assert_eq!(first, again);
 }
 
-/// Queues may mark new data, and nothing else (RFC 3168, section 6.1.5).
+/// Only new data may be marked by queues (RFC 3168, section 6.1.5).
 #[test]
 fn only_new_data_may_be_marked() {
     let config = Config { ecn: true, ..Config::rfc() };
@@ -159,7 +161,7 @@ fn only_new_data_may_be_marked() {
     assert!(world.steps.iter().filter_map(|step| step.acknowledgement).all(|answer| !answer.is_ecn_capable()));
 }
 
-/// What is acknowledged but was never sent, and acknowledgements from the past, change nothing.
+/// Old acknowledgements, and acknowledgements of data never sent, have no effect.
 #[test]
 fn nonsense_is_ignored_and_counted() {
     let config = Config { syn_exchange: false, ..Config::rfc() };

@@ -1,4 +1,4 @@
-//! Laws that hold of a connection in the long run.
+//! Long-run laws of TCP throughput.
 
 use roundelay::{Duration, Instant};
 use roundelay_tcp::{Config, Control, Flavour, Segment};
@@ -24,7 +24,7 @@ fn bulk(flavour: Flavour, control: Control) -> Config {
     }
 }
 
-/// A link without queue on which `harm` befalls each `period`-th new segment.
+/// A link without queue that applies `harm` to each `period`-th new segment.
 fn periodic(round_trip: Duration, period: u64, harm: Fate) -> Link {
     let mut new = 0;
     let fate = move |_, segment: &Segment| {
@@ -34,7 +34,7 @@ fn periodic(round_trip: Duration, period: u64, harm: Fate) -> Link {
     Link { time_per_byte: Duration::from_picos(1), round_trip, fate: Box::new(fate), ..Link::default() }
 }
 
-/// Segments a round trip over twenty losses, `warm_up` of them left out before.
+/// Segments each round trip over twenty losses, after a warm-up of `warm_up` losses.
 fn throughput(config: Config, round_trip: Duration, period: u64, harm: Fate, warm_up: u64) -> f64 {
     let mut world = World::new(config, None, periodic(round_trip, period, harm));
     world.open();
@@ -48,8 +48,8 @@ fn throughput(config: Config, round_trip: Duration, period: u64, harm: Fate, war
     (20 * period) as f64 * round_trip.as_secs_f64() / to.since(from).as_secs_f64()
 }
 
-/// M. Mathis, J. Semke, J. Mahdavi, T. Ott, "The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm", 1997: sqrt(3 / 2p) segments a
-/// round trip for periodic loss.
+/// M. Mathis, J. Semke, J. Mahdavi, T. Ott, "The Macroscopic Behavior of the TCP Congestion
+/// Avoidance Algorithm", 1997: sqrt(3 / 2p) segments a round trip for periodic loss.
 fn square_root_law(period: u64) -> f64 {
     (1.5 * period as f64).sqrt()
 }
@@ -58,8 +58,10 @@ fn deviation(measured: f64, law: f64) -> f64 {
     (measured / law - 1.0).abs()
 }
 
-/// The model repairs in no time and has parts of segments. Of its W/2 round trips a cycle, W = sqrt(8 / 3p), a real one takes two more (the
-/// repair, and the first window after it), and halves are rounded down: at most 4/W less than the law, and never more than it.
+/// The model repairs in no time and allows fractions of segments. A cycle has W/2 round trips in
+/// the model, with W = sqrt(8 / 3p). A real sender takes two more (the repair, and the first window
+/// afterwards), and halves are rounded down: the throughput is at most 4/W below the law, and never
+/// above.
 fn obeys_square_root_law(measured: f64, period: u64) -> bool {
     let window = (8.0 / 3.0 * period as f64).sqrt();
     let law = square_root_law(period);
@@ -77,7 +79,7 @@ fn reno_obeys_the_square_root_law() {
     }
 }
 
-/// Marks work as losses do.
+/// Marks have the effect of losses.
 #[test]
 fn marks_obey_the_square_root_law() {
     let config = Config { ecn: true, ..bulk(Flavour::Sack, Control::Reno) };
@@ -92,7 +94,8 @@ fn cubic_law(round_trip: Duration, period: u64) -> f64 {
     1.054 * (round_trip.as_secs_f64() * period as f64).powf(0.75)
 }
 
-/// CUBIC gets more than the square-root law, by its own law, which knows no fast convergence; Tahoe, from one segment after each loss, less.
+/// CUBIC exceeds the square-root law and follows its own law, which is for CUBIC without fast
+/// convergence; Tahoe starts from one segment after each loss and stays below.
 #[test]
 fn the_square_root_law_can_fail() {
     let (config, period) = (bulk(Flavour::Sack, Control::Cubic), 10_000);
@@ -105,7 +108,8 @@ fn the_square_root_law_can_fail() {
     assert!(!obeys_square_root_law(tahoe, 6000));
 }
 
-/// CUBIC gets about what Reno gets where round trips are short or losses frequent (RFC 9438, section 4.3).
+/// CUBIC's throughput is near Reno's with short round trips or frequent losses (RFC 9438, section
+/// 4.3).
 #[test]
 fn cubic_is_reno_friendly() {
     for period in [100, 400] {
@@ -115,7 +119,8 @@ fn cubic_is_reno_friendly() {
     }
 }
 
-/// Seconds until 2900 segments have arrived, when each `period`-th new segment and every second one after it are lost, `burst` in all.
+/// Seconds until 2900 segments have arrived. Each `period`-th new segment is lost, and then every
+/// second one, `burst` in all.
 fn time_with_bursts(flavour: Flavour, burst: u64, period: u64) -> (f64, u64) {
     let mut new = 0;
     let fate = move |_, segment: &Segment| {
@@ -131,8 +136,8 @@ fn time_with_bursts(flavour: Flavour, burst: u64, period: u64) -> (f64, u64) {
     (world.now.as_secs_f64(), world.sender.statistics().timeouts)
 }
 
-/// The order that Fall and Floyd found: with one loss at a time only Tahoe suffers; with bursts Reno waits for timers, NewReno takes a round
-/// trip a loss, SACK one for all.
+/// The order found by Fall and Floyd: single losses hurt only Tahoe; with bursts of losses Reno
+/// waits for timeouts, NewReno takes a round trip for each loss, SACK one for all.
 #[test]
 fn flavours_stand_in_order() {
     let [tahoe, reno, newreno, sack] =
@@ -147,26 +152,28 @@ fn flavours_stand_in_order() {
     assert!(reno.1 >= 5 && sack.1 == 0);
 }
 
-/// A queue that overflows: the link is kept busy, no matter which flavour, and SACK loses nothing to timeouts.
+/// An overflowing queue: the link stays busy with every flavour, and SACK has no timeouts.
 #[test]
 fn a_bottleneck_is_filled() {
     for flavour in [Flavour::NewReno, Flavour::Sack] {
         for control in [Control::Reno, Control::Cubic] {
-            // 8 Mbit/s and 100 ms: 100 segments; the queue holds as many.
+            // 8 Mbit/s and 100 ms: 100 segments; the queue holds the same number.
             let link = Link { round_trip: Duration::from_millis(99), queue_limit: 100, ..Link::default() };
             let mut world = World::new(Config { initial_threshold: Some(100), ..bulk(flavour, control) }, None, link);
             world.open();
             world.run(Instant::ZERO + Duration::from_secs(60));
             let utilisation = world.receiver.delivered() as f64 / 60_000_000.0;
             println!("{flavour:?} {control:?}: {utilisation:.4}, {} overflows, {:?}", world.overflows, world.sender.statistics());
-            // CUBIC overflows by more segments at once than NewReno can repair before its timer ends.
+            // CUBIC overflows the queue by more segments at once than NewReno can repair before the
+            // timeout.
             let least = if flavour == Flavour::NewReno && control == Control::Cubic { 0.85 } else { 0.97 };
             assert!(utilisation > least && world.overflows > 0, "{flavour:?} {control:?}: {utilisation}");
         }
     }
 }
 
-/// Pacing spreads a window: no two segments closer than five sixths of their share of the round trip, retransmissions aside.
+/// Pacing spreads a window: apart from retransmissions, no two segments are closer than five sixths
+/// of their share of the round trip.
 #[test]
 fn pacing_spreads_segments() {
     let gaps = |pacing| {
@@ -184,7 +191,8 @@ fn pacing_spreads_segments() {
     assert!(deviation(paced_time, unpaced_time) < 0.1);
 }
 
-/// Seconds to the last byte's acknowledgement, and bytes, of a flow alone on a path of 1 Gbit/s with ns-2's parameters.
+/// Seconds until the acknowledgement of the last byte, and bytes, for a single flow on a path of
+/// 1 Gbit/s with ns-2's parameters.
 fn completion(segments: u64, round_trip: Duration) -> (f64, f64) {
     let config = Config::ns2_newreno_sack1();
     let bytes = segments * u64::from(config.segment_len);
@@ -195,9 +203,11 @@ fn completion(segments: u64, round_trip: Duration) -> (f64, f64) {
     (world.now.as_secs_f64(), bytes as f64)
 }
 
-/// R. Mittal et al., "Universal Packet Scheduling", NSDI 2016: its workload (sizes in segments, and the share of flows up to each) over its
-/// Internet2 (pairs of cores by the links of 10 ms between them, 4 ms for access) without any queueing. At a load of 30 % shortest job first
-/// comes close to that for the mean flow, fair queueing for the mean byte: the paper has 0.182 s and 0.537 s (figure 2, table 2).
+/// R. Mittal et al., "Universal Packet Scheduling", NSDI 2016: the paper's workload (sizes in
+/// segments, and the share of flows up to each) over the paper's Internet2 (pairs of cores by the
+/// number of 10 ms links between them, 4 ms for access) without any queueing. At a load of 30 % SJF
+/// comes close to this for the mean flow, and fair queueing for the mean byte: the paper has
+/// 0.182 s and 0.537 s (figure 2, table 2).
 #[test]
 fn flows_on_an_idle_internet2_take_what_ups_has() {
     let sizes =

@@ -1,4 +1,5 @@
-//! A sender and a receiver with one link between them: a rate, a delay, a queue, and a fate for each segment.
+//! Test network: a sender and a receiver with one link, with a rate, a delay, a queue, and a fate
+//! for each segment.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -7,19 +8,19 @@ use roundelay::{Duration, Instant};
 use roundelay_tcp::rc3::Tail;
 use roundelay_tcp::{Config, Receiver, Segment, Sender};
 
-/// What the link does to a segment.
+/// The link's action on a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Deliver,
     Drop,
     Mark,
-    /// Comes twice, the second time so much later.
+    /// Arrives twice, the second time later by this duration.
     Duplicate(Duration),
-    /// Comes so much later, others overtaking it.
+    /// Arrives later by this duration; other segments may overtake.
     Delay(Duration),
 }
 
-/// Decides on a segment, which is told with its number on the link.
+/// Decides the fate of a segment, given the segment and its number on the link.
 type Judge = Box<dyn FnMut(u64, &Segment) -> Fate>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,24 +32,24 @@ enum Event {
     ReceiverTimer,
 }
 
-/// What happened to the sender, and what it sent upon it.
+/// An event at the sender, and the segments sent in response.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     pub(crate) now: Instant,
-    /// The acknowledgement that came; none for the opening and for timers.
+    /// The acknowledgement received; None for the opening and for timers.
     pub(crate) acknowledgement: Option<Segment>,
     pub(crate) sent: Vec<Segment>,
 }
 
 pub(crate) struct Link {
     pub(crate) time_per_byte: Duration,
-    /// From the end of a segment's transmission to its acknowledgement, half of it each way.
+    /// From the end of a segment's transmission to its acknowledgement, half in each direction.
     pub(crate) round_trip: Duration,
-    /// Segments that wait, the one in transmission among them.
+    /// Most segments in the queue, including the one in transmission.
     pub(crate) queue_limit: usize,
-    /// Of data.
+    /// Fate of data.
     pub(crate) fate: Judge,
-    /// Of acknowledgements.
+    /// Fate of acknowledgements.
     pub(crate) fate_back: Judge,
 }
 
@@ -68,19 +69,19 @@ impl Default for Link {
 pub(crate) struct World {
     pub(crate) now: Instant,
     pub(crate) sender: Sender,
-    /// Sends beside the sender, at priorities of its own.
+    /// RC3 tail of the sender, at low priorities.
     pub(crate) tail: Option<Tail>,
     pub(crate) receiver: Receiver,
     pub(crate) steps: Vec<Step>,
     pub(crate) keeps_steps: bool,
-    /// If it is kept: which bytes have come.
+    /// Flags of the bytes received, if recorded.
     pub(crate) arrived: Option<Vec<bool>>,
-    /// Segments that the queue had no place for.
+    /// Segments dropped by the full queue.
     pub(crate) overflows: u64,
     link: Link,
     config: Config,
     queue: VecDeque<Segment>,
-    /// Segments of low priorities, and the one in transmission.
+    /// Queue of low-priority segments; the segments; and the segment in transmission.
     low: BinaryHeap<Reverse<(u8, u64)>>,
     low_segments: Vec<Segment>,
     transmitting: Option<Segment>,
@@ -123,13 +124,14 @@ impl World {
         self.send(None);
     }
 
-    /// Until the sender is done, nothing is left to happen, or time is over. Whether the sender is done.
+    /// Runs until the sender is done, no event is left, or time is over. Returns whether the sender
+    /// is done.
     pub(crate) fn run(&mut self, until: Instant) -> bool {
         while !self.sender.is_done() && self.step(until) {}
         self.sender.is_done()
     }
 
-    /// The next event, if there is one before `until`.
+    /// Handles the next event, if there is one before `until`.
     pub(crate) fn step(&mut self, until: Instant) -> bool {
         let Some(Reverse((at, _, event))) = self.events.pop() else { return false };
         if at > until {

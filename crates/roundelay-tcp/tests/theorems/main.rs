@@ -1,4 +1,4 @@
-//! What the RFCs promise, held against a sender and a receiver.
+//! TCP theorem tests: requirements of the RFCs, checked on a sender and a receiver.
 
 mod delivery;
 mod laws;

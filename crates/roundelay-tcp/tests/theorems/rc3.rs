@@ -1,4 +1,4 @@
-//! RC3's tail beside a sender.
+//! RC3: the tail of a flow, sent beside the usual loop.
 
 use rand::{RngExt, SeedableRng};
 use roundelay::{Duration, Instant};
@@ -20,7 +20,7 @@ fn config() -> Config {
     }
 }
 
-/// A link of 1 us a segment and 100 ms there and back.
+/// A link with 1 us for each segment and a round trip of 100 ms.
 fn fast(fate: impl FnMut(u64, &Segment) -> Fate + 'static) -> Link {
     Link { time_per_byte: Duration::from_nanos(1), round_trip: Duration::from_millis(100), fate: Box::new(fate), ..Link::default() }
 }
@@ -53,7 +53,7 @@ fn priorities_follow_the_distance_from_the_end() {
     assert_eq!(sent[4995].0.sequence, 4000, "up to what the window has sent");
 }
 
-/// Segments of the tail end at whole segments, but never overlap what the window has sent.
+/// Segments of the tail end at segment boundaries, and never overlap data sent by the window.
 #[test]
 fn a_tail_stops_where_the_window_is() {
     let (mut sender, mut tail) = (Sender::new(config(), Some(500)).expect("legal"), Tail::default());
@@ -69,9 +69,10 @@ fn a_tail_stops_where_the_window_is() {
 fn an_empty_path_takes_a_round_trip() {
     let world = run(1000, Some(Tail::default()), fast(|_, _| Fate::Deliver));
     assert!(world.now < Instant::ZERO + Duration::from_millis(102), "{}", world.now);
-    // The first four acknowledgements come before those of the tail, and each lets two segments more go, in vain.
+    // The first four acknowledgements arrive before those of the tail, and each lets two more
+    // segments go, without effect.
     assert_eq!((world.sender.statistics().segments, world.receiver.statistics().duplicate_bytes), (12, 0));
-    // Without: 4, 8, 16 .. segments a round trip.
+    // Without a tail: 4, 8, 16 .. segments each round trip.
     let world = run(1000, None, fast(|_, _| Fate::Deliver));
     assert!(world.now > Instant::ZERO + Duration::from_millis(800), "{}", world.now);
 }
@@ -81,11 +82,11 @@ fn a_lost_tail_costs_nothing() {
     let lossy = run(1000, Some(Tail::default()), fast(|_, segment| if is_tail(segment) { Fate::Drop } else { Fate::Deliver }));
     let plain = run(1000, None, fast(|_, _| Fate::Deliver));
     assert_eq!(lossy.sender.statistics().retransmissions, 0);
-    // Segments of the tail that are being transmitted hold others up by a microsecond.
+    // Segments of the tail in transmission delay others by a microsecond.
     assert!(lossy.now.since(plain.now) < Duration::from_micros(50), "{} {}", lossy.now, plain.now);
 }
 
-/// Half of the tail is lost: the window sends that half, and sees no loss in it.
+/// Half of the tail is lost: the window sends this half, without any loss detected.
 #[test]
 fn holes_in_the_tail_are_filled() {
     let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(5);
@@ -97,7 +98,7 @@ fn holes_in_the_tail_are_filled() {
     assert!((450..560).contains(&sender.segments), "{}", sender.segments);
 }
 
-/// A tail that is overtaken by the window and comes late: nothing is taken for lost.
+/// The window overtakes a tail that arrives late: no segment counts as lost.
 #[test]
 fn a_late_tail_tells_of_no_losses() {
     let late = |_, segment: &Segment| if is_tail(segment) { Fate::Delay(Duration::from_millis(350)) } else { Fate::Deliver };
@@ -124,7 +125,7 @@ fn all_bytes_arrive_whatever_is_lost() {
     }
 }
 
-/// Flows that cannot have a tail have none.
+/// Flows without the preconditions have no tail.
 #[test]
 fn a_tail_needs_an_end_and_selective_acknowledgements() {
     for (config, bytes) in

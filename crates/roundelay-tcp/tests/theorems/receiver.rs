@@ -1,4 +1,4 @@
-//! What a receiver tells: selective acknowledgements, timestamps, marks, and when.
+//! Acknowledgements of a receiver: selective blocks, timestamps, marks, and delays.
 
 use roundelay::{Duration, Instant};
 use roundelay_tcp::{Config, Flags, Receiver, Segment};
@@ -11,7 +11,8 @@ fn data(sequence: u64) -> Segment {
     Segment { sequence, len: 500, ..Segment::default() }
 }
 
-/// The examples of RFC 2018, section 4, with numbers that start at 0 instead of 5000: what comes, what is acknowledged, which blocks.
+/// The examples of RFC 2018, section 4, with numbers from 0 instead of 5000: the segment, the
+/// acknowledgement, the blocks.
 #[test]
 fn blocks_are_those_of_rfc_2018() {
     type Step = (u64, u64, &'static [(u64, u64)]);
@@ -37,7 +38,7 @@ fn blocks_are_those_of_rfc_2018() {
     }
 }
 
-/// Three blocks fit; of more, those that changed last are told.
+/// Three blocks fit; of more blocks, those changed last are sent.
 #[test]
 fn the_latest_blocks_are_told() {
     let mut receiver = receiver(Config::rfc());
@@ -48,8 +49,8 @@ fn the_latest_blocks_are_told() {
     assert_eq!(blocks, [(1000, 2500), (4000, 4500), (3000, 3500)]);
 }
 
-/// RFC 7323, section 4.3: of segments that are acknowledged together the first's timestamp comes back (A), beside a gap the last in order
-/// (B), when a gap is filled the filler's (C).
+/// RFC 7323, section 4.3: segments acknowledged together echo the first timestamp (A), segments
+/// after a gap the last timestamp in order (B), and a segment that fills a gap its own (C).
 #[test]
 fn timestamps_come_back_as_rfc_7323_says() {
     let at = |sequence, second| Segment { timestamp: Instant::ZERO + Duration::from_secs(second), ..data(sequence) };

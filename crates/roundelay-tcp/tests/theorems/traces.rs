@@ -1,4 +1,4 @@
-//! Step-by-step traces, written down as tables in `tests/traces`. `tests/traces/README.md` says how to read them.
+//! Step-by-step traces, in tables in `tests/traces`. `tests/traces/README.md` describes the format.
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,13 +16,13 @@ struct Trace {
     name: String,
     config: Config,
     segments: u64,
-    /// Segments whose first transmission is lost, and those whose second is too.
+    /// Segments lost in the first transmission; listed twice, in the second too.
     drops: Vec<u64>,
     is_closed: bool,
     rows: Vec<HashMap<String, String>>,
 }
 
-/// What the tables start from: nothing but what a table is about.
+/// Base configuration of the tables, without any optional feature.
 fn plain() -> Config {
     Config {
         flavour: Flavour::Reno,
@@ -50,7 +50,7 @@ fn traces(file: &str) -> Vec<Trace> {
 const FLAVOURS: [(&str, Flavour); 4] =
     [("tahoe", Flavour::Tahoe), ("reno", Flavour::Reno), ("newreno", Flavour::NewReno), ("sack", Flavour::Sack)];
 
-/// A section's table: once, or for each flavour.
+/// The tables of a section: one, or one for each flavour.
 fn read(file: &str, section: &str) -> Vec<Trace> {
     let setting = section.lines().find_map(|line| line.strip_prefix("Setting: ")).unwrap_or_else(|| panic!("{file}: no setting"));
     let setting = setting.trim_end_matches('.');
@@ -173,7 +173,7 @@ fn tell_state(state: State) -> &'static str {
     }
 }
 
-/// Plays a table's events to a sender, and compares what it says of the sender.
+/// Replays a table's events at a sender, and compares the sender's state with the table.
 fn play(trace: &Trace) {
     let mut sender = Sender::new(trace.config, Some(0)).expect("a legal configuration");
     sender.supply(trace.segments);
@@ -213,7 +213,7 @@ fn act(sender: &mut Sender, now: Instant, event: &str, place: &str) {
     }
 }
 
-/// Runs a sender and a receiver with the drops of a table's setting: the events must be the table's.
+/// Runs a sender and a receiver with the drops of a table: the events must be those of the table.
 fn rerun(trace: &Trace) {
     let mut drops = trace.drops.clone();
     let fate = move |_, segment: &Segment| {

@@ -1,11 +1,12 @@
-//! What a file that is no capture looks like, so that the message can say what to do about it.
+//! File formats that users mistake for captures, for an error message with advice.
 
 use super::window::Window;
 use crate::error::Fault;
 
 const EXPECTED: &str = "a pcap or pcapng capture";
 
-/// First bytes of files that people hand over instead of a capture: what they are, and the command that makes a capture of them.
+/// Magic numbers of other file formats: description, and the command that converts or unpacks the
+/// file.
 const KNOWN: &[(&[u8], &str, Option<&str>)] = &[
     (b"\x1f\x8b", "a file compressed with gzip", Some("gunzip -k")),
     (b"\x28\xb5\x2f\xfd", "a file compressed with zstd", Some("unzstd")),
@@ -30,9 +31,9 @@ const KNOWN: &[(&[u8], &str, Option<&str>)] = &[
 /// The program that converts between capture formats; it comes with Wireshark.
 const CONVERT: &str = "editcap -F pcapng";
 
-/// The error for a file whose first bytes are none of a capture's.
+/// The error for a file without a capture's magic number.
 pub(super) fn not_a_capture(window: &mut Window, name: &str) -> Fault {
-    // A file shorter than this is described by what there is.
+    // Shorter files are described by their available bytes.
     if let Err(fault) = window.fill(64) {
         return fault;
     }
@@ -43,7 +44,7 @@ pub(super) fn not_a_capture(window: &mut Window, name: &str) -> Fault {
     Fault::malformed(0, describe(&head[..head.len().min(64)], name), EXPECTED)
 }
 
-/// What the file looks like.
+/// Describes the file by its first bytes.
 fn describe(head: &[u8], name: &str) -> String {
     if let Some((_, what, command)) = KNOWN.iter().find(|(magic, ..)| head.starts_with(magic)) {
         return with_advice(what, *command, name);
@@ -55,7 +56,7 @@ fn describe(head: &[u8], name: &str) -> String {
     format!("unknown first bytes {}", first.join(" "))
 }
 
-/// What the file is, with what to type about it.
+/// The description and the command to type.
 fn with_advice(what: &str, command: Option<&str>, name: &str) -> String {
     match command {
         Some(CONVERT) => format!("{what} (convert it first: {CONVERT} {name} OUT.pcapng)"),
@@ -67,7 +68,7 @@ fn with_advice(what: &str, command: Option<&str>, name: &str) -> String {
 /// The first line, if all of it is text.
 fn as_text(head: &[u8]) -> Option<String> {
     let is_text = head.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace());
-    // The last character may be cut in the middle.
+    // The last character may be incomplete.
     let text = match str::from_utf8(head) {
         Ok(text) => text,
         Err(error) if error.error_len().is_none() => str::from_utf8(&head[..error.valid_up_to()]).ok()?,

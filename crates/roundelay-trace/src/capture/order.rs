@@ -1,4 +1,4 @@
-//! Numbers in the byte order of the machine that wrote the capture.
+//! Reads integers in the byte order of the capturing machine.
 
 /// A capture's byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Order {
         }
     }
 
-    /// The 64 bits at `at`, with a sign.
+    /// The 64 bits at `at`, signed.
     pub(super) fn i64(self, bytes: &[u8], at: usize) -> i64 {
         let (first, second) = (u64::from(self.u32(bytes, at)), u64::from(self.u32(bytes, at + 4)));
         let value = match self {

@@ -1,4 +1,5 @@
-//! The classic format: a 24-byte header, then one record a packet (draft-ietf-opsawg-pcap-05, sections 4 and 5).
+//! pcap format: a 24-byte header, then one record per packet (draft-ietf-opsawg-pcap-05, sections 4
+//! and 5).
 
 use super::order::Order;
 use super::window::Window;
@@ -7,7 +8,7 @@ use crate::error::Fault;
 
 const FILE_HEADER: usize = 24;
 
-/// What the magic number tells about the records.
+/// Record layout selected by the magic number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Variant {
     order: Order,
@@ -18,7 +19,7 @@ pub(super) struct Variant {
 }
 
 impl Variant {
-    /// The variant that these first four bytes stand for, if any.
+    /// The variant with this magic number, if any.
     pub(super) fn from_magic(magic: [u8; 4]) -> Option<Self> {
         Self::with_order(Order::Big, u32::from_be_bytes(magic)).or_else(|| Self::with_order(Order::Little, u32::from_le_bytes(magic)))
     }
@@ -27,7 +28,8 @@ impl Variant {
         let (nanos_per_fraction, record_header) = match magic {
             0xa1b2_c3d4 => (1_000, 16),
             0xa1b2_3c4d => (1, 16),
-            // Alexey Kuznetzov's libpcap: interface, protocol and packet type follow the usual four fields.
+            // Alexey Kuznetzov's libpcap: interface, protocol and packet type follow the usual four
+            // fields.
             0xa1b2_cd34 => (1_000, 24),
             _ => return None,
         };
@@ -39,7 +41,8 @@ impl Variant {
 #[derive(Debug)]
 pub(super) struct File {
     variant: Variant,
-    /// Versions before 2.4 did not agree which of the two lengths comes first; the captured one is never the longer.
+    /// Versions before 2.4 disagree on the order of the two lengths; the captured length is never
+    /// the longer one.
     lengths_may_be_swapped: bool,
     snap_length: u32,
     link: LinkType,
@@ -57,7 +60,7 @@ impl File {
         if major != 2 || minor > 4 {
             return Err(Fault::malformed(4, format!("pcap version {major}.{minor}"), "version 2.0 to 2.4"));
         }
-        // The upper 16 bits tell about the frame check sequence, or are reserved.
+        // The upper 16 bits describe the frame check sequence or are reserved.
         let link = LinkType(order.u16(header, if order == Order::Little { 20 } else { 22 }));
         let file = Self { variant, lengths_may_be_swapped: minor < 4, snap_length: order.u32(header, 16), link };
         window.advance(FILE_HEADER);
@@ -90,7 +93,7 @@ impl File {
         i64::from(seconds) * 1_000_000_000 + nanos
     }
 
-    /// The captured and the original length, checked before anyone allocates or waits for so many bytes.
+    /// The captured and the original length, checked before any allocation or read of this size.
     #[inline]
     fn lengths(&self, first: u32, second: u32, offset: u64) -> Result<(usize, u32), Fault> {
         let swapped = self.lengths_may_be_swapped && first > second;

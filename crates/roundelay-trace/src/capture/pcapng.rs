@@ -1,4 +1,4 @@
-//! The block format: sections, interfaces, packets (draft-ietf-opsawg-pcapng-03, sections 3 and 4).
+//! pcapng format: sections, interfaces, packets (draft-ietf-opsawg-pcapng-03, sections 3 and 4).
 
 use super::order::Order;
 use super::window::{Place, Window};
@@ -25,7 +25,7 @@ const OPTION_END: u16 = 0;
 const OPTION_TIME_RESOLUTION: u16 = 9;
 const OPTION_TIME_OFFSET: u16 = 14;
 
-/// A pcapng file, within a section.
+/// A pcapng file at some point within a section.
 #[derive(Debug)]
 pub(super) struct File {
     /// The section's byte order.
@@ -34,7 +34,7 @@ pub(super) struct File {
     interfaces: Vec<Interface>,
 }
 
-/// What an Interface Description Block says about its packets.
+/// Fields of an Interface Description Block that apply to its packets.
 #[derive(Debug, Clone, Copy)]
 struct Interface {
     link: LinkType,
@@ -48,18 +48,18 @@ struct Interface {
 /// The unit of an interface's timestamps.
 #[derive(Debug, Clone, Copy)]
 enum Ticks {
-    /// Each is a whole number of nanoseconds.
+    /// Each tick is a whole number of nanoseconds.
     OfNanos(u32),
-    /// So many make a second.
+    /// Number of ticks in a second.
     PerSecond(u64),
 }
 
-/// A block that is in memory as a whole, and whose two lengths agree.
+/// A block held completely in memory, with equal leading and trailing lengths.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     kind: u32,
     length: usize,
-    /// Where it starts in the file.
+    /// Start of the block in the file.
     offset: u64,
 }
 
@@ -96,7 +96,7 @@ impl File {
         }
     }
 
-    /// Takes in a block that holds no packet.
+    /// Processes a block without a packet.
     fn other(&mut self, window: &mut Window, block: Block, notes: &mut CaptureNotes) -> Result<(), Fault> {
         match block.kind {
             SECTION_HEADER => return self.section(window, block, notes),
@@ -107,7 +107,8 @@ impl File {
         Ok(())
     }
 
-    /// Brings the next block into memory and checks its frame; `None` if the file ends before the block does.
+    /// Reads the next block into memory and checks its lengths; `None` if the file ends before the
+    /// block does.
     #[inline]
     fn block(&mut self, window: &mut Window) -> Result<Option<Block>, Fault> {
         if !window.fill(MIN_BLOCK as usize)? {
@@ -128,10 +129,10 @@ impl File {
         Ok(Some(Block { kind, length: size, offset }))
     }
 
-    /// Starts a section: its byte order is known, its interfaces are not.
+    /// Starts a section: the byte order is known, the interfaces are not.
     fn section(&mut self, window: &mut Window, block: Block, notes: &mut CaptureNotes) -> Result<(), Fault> {
         let (major, minor) = (self.order.u16(window.bytes(), 12), self.order.u16(window.bytes(), 14));
-        // Minor version 2 was written by mistake and is version 0 (section 4.1).
+        // Minor version 2 was written by mistake and equals version 0 (section 4.1).
         if major != 1 || !matches!(minor, 0 | 2) {
             return Err(Fault::malformed(block.offset + 12, format!("pcapng version {major}.{minor}"), "version 1.0 or 1.2"));
         }
@@ -141,7 +142,7 @@ impl File {
         Ok(())
     }
 
-    /// Takes in an Interface Description Block (section 4.2).
+    /// Processes an Interface Description Block (section 4.2).
     fn interface(&mut self, block: &[u8], offset: u64, notes: &mut CaptureNotes) -> Result<(), Fault> {
         if self.interfaces.len() == MAX_INTERFACES {
             let found = format!("section describes more than {MAX_INTERFACES} interfaces");
@@ -159,7 +160,7 @@ impl File {
         Ok(())
     }
 
-    /// Reads the options that tell how the interface counts time; the others are passed over.
+    /// Reads the timestamp options of an interface; other options are skipped.
     fn interface_options(&self, block: &[u8], offset: u64, interface: &mut Interface) -> Result<(), Fault> {
         let (mut resolution_seen, mut offset_seen) = (false, false);
         let mut at = 16;
@@ -177,7 +178,7 @@ impl File {
         Ok(())
     }
 
-    /// The option at `at`, code and value; `None` after the last (section 3.5).
+    /// The code and value of the option at `at`; `None` after the last option (section 3.5).
     fn option<'a>(&self, block: &'a [u8], at: usize, offset: u64) -> Result<Option<(u16, &'a [u8])>, Fault> {
         let end = block.len() - 4;
         if at + 4 > end {
@@ -209,13 +210,14 @@ impl File {
         self.stamped_packet(window, block, number)
     }
 
-    /// The packet in a Packet Block, which the Enhanced one has replaced (appendix A): two counters where there is one now.
+    /// The packet in an obsolete Packet Block (appendix A; replaced by the Enhanced Packet Block),
+    /// with two counters in place of one.
     fn obsolete_packet(&self, window: &Window, block: Block) -> Result<Record, Fault> {
         let number = self.order.u16(window.bytes(), 8);
         self.stamped_packet(window, block, u32::from(number))
     }
 
-    /// The fields that both kinds of packet block have at the same places.
+    /// Reads the fields at equal offsets in both kinds of packet block.
     #[inline]
     fn stamped_packet(&self, window: &Window, block: Block, number: u32) -> Result<Record, Fault> {
         let (order, bytes) = (self.order, window.bytes());
@@ -226,7 +228,8 @@ impl File {
         Ok(interface.record(Some(time_nanos), order.u32(bytes, 24), place))
     }
 
-    /// The packet in a Simple Packet Block (section 4.4): no time, and the captured length is what the snap length leaves of the original.
+    /// The packet in a Simple Packet Block (section 4.4): no timestamp; the captured length is the
+    /// original length limited by the snap length.
     fn simple_packet(&self, window: &Window, block: Block) -> Result<Record, Fault> {
         let interface = self.described(0, block.offset)?;
         let original_len = self.order.u32(window.bytes(), 8);
@@ -235,7 +238,7 @@ impl File {
         Ok(interface.record(None, original_len, place))
     }
 
-    /// The interface of this number.
+    /// The interface with this number.
     #[inline]
     fn described(&self, number: u32, offset: u64) -> Result<&Interface, Fault> {
         self.interfaces.get(number as usize).ok_or_else(|| self.unknown_interface(number, offset))
@@ -260,7 +263,7 @@ impl Interface {
     /// Nanoseconds since the epoch.
     #[inline]
     fn time(&self, ticks: u64, offset: u64) -> Result<i64, Fault> {
-        // No product here leaves 128 bits: ticks and rates have 64, a second 30.
+        // No overflow of 128 bits: ticks and rates have 64 bits, a second 30.
         let nanos = match self.ticks {
             Ticks::OfNanos(nanos) => i128::from(ticks) * i128::from(nanos),
             Ticks::PerSecond(rate) => {
@@ -276,7 +279,7 @@ impl Interface {
     }
 }
 
-/// Which byte order a section header's third field tells.
+/// The byte order of a section, from the third field of its header.
 fn byte_order(bytes: &[u8], offset: u64) -> Result<Order, Fault> {
     if Order::Little.u32(bytes, 8) == BYTE_ORDER_MAGIC {
         Ok(Order::Little)
@@ -288,7 +291,7 @@ fn byte_order(bytes: &[u8], offset: u64) -> Result<Order, Fault> {
     }
 }
 
-/// Checks a block's length before anyone allocates or waits for so many bytes.
+/// Checks a block's length before any allocation or read of this size.
 #[inline]
 fn check_length(kind: u32, length: u32, offset: u64) -> Result<(), Fault> {
     let (least, most) = limits(kind);
@@ -299,7 +302,7 @@ fn check_length(kind: u32, length: u32, offset: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Checks that a block ends with its length once more.
+/// Checks the second copy of the length at the end of a block.
 #[inline]
 fn check_trailer(trailer: u32, length: u32, offset: u64) -> Result<(), Fault> {
     if trailer != length {
@@ -309,7 +312,7 @@ fn check_trailer(trailer: u32, length: u32, offset: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The shortest and the longest legal block of a type.
+/// The shortest and the longest legal block of this type.
 fn limits(kind: u32) -> (u32, u32) {
     match kind {
         SECTION_HEADER => (28, MAX_SECTION_HEADER),
@@ -320,7 +323,8 @@ fn limits(kind: u32) -> (u32, u32) {
     }
 }
 
-/// Where a packet's data lies: `captured` bytes from `from` on, if the block has room for them. `field` is where the length was read.
+/// Location of a packet's data: `captured` bytes starting at `from`, if they fit in the block.
+/// `field` is the offset of the length field, for the error.
 #[inline]
 fn data(window: &Window, block: Block, from: usize, captured: u32, field: u64) -> Result<Place, Fault> {
     let room = u32::try_from(block.length - from - 4).unwrap_or(u32::MAX).min(MAX_CAPTURED);
@@ -331,7 +335,7 @@ fn data(window: &Window, block: Block, from: usize, captured: u32, field: u64) -
     Ok(window.place(from, captured as usize))
 }
 
-/// Refuses an option that may be there once only.
+/// Rejects a second copy of an option.
 fn once(seen: &mut bool, place: u64, name: &str) -> Result<(), Fault> {
     if std::mem::replace(seen, true) {
         return Err(Fault::malformed(place, format!("a second {name} option"), "one for each interface"));
@@ -339,7 +343,7 @@ fn once(seen: &mut bool, place: u64, name: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The value of an if_tsresol option: 10^-n, or 2^-n with the top bit set.
+/// The value of an if_tsresol option: 10^-n, or 2^-n if the top bit is set.
 fn resolution(value: &[u8], place: u64) -> Result<Ticks, Fault> {
     let &[byte] = value else {
         return Err(Fault::malformed(place, format!("if_tsresol of {} bytes", value.len()), "1 byte"));

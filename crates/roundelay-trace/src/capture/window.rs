@@ -1,25 +1,26 @@
-//! The part of a capture that is in memory: a buffer that slides over the input and grows only as bytes arrive.
+//! Sliding read buffer over a capture; grows only as bytes arrive.
 
 use std::io::{ErrorKind, Read};
 
 use crate::error::Fault;
 
-/// Bytes read at a time: enough that the cost of a read disappears, few enough to stay in a second-level cache.
+/// Bytes per read: large enough to make the cost of a read negligible, small enough for a
+/// second-level cache.
 const READ_SIZE: usize = 1 << 20;
 
 /// A sliding window over a reader.
 pub(super) struct Window {
     reader: Box<dyn Read + Send>,
     buffer: Vec<u8>,
-    /// The first byte in `buffer` not yet consumed.
+    /// Index in `buffer` of the first byte not yet consumed.
     start: usize,
-    /// One past the last byte in `buffer` that was read.
+    /// Index in `buffer` after the last byte read.
     end: usize,
-    /// Bytes of the input that lie before `start`.
+    /// Bytes of the input before `start`.
     offset: u64,
 }
 
-/// Where a frame's bytes lie in the window. Holds until the window is filled again.
+/// Range of a frame's bytes in the window. Valid until the window is filled again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     start: usize,
@@ -43,13 +44,13 @@ impl Window {
         self.offset
     }
 
-    /// What is in memory and not yet consumed.
+    /// Bytes in memory, not yet consumed.
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Reads until `wanted` bytes are there; false if the input ends before.
+    /// Reads until `wanted` bytes are available; false if the input ends before.
     #[inline]
     pub(super) fn fill(&mut self, wanted: usize) -> Result<bool, Fault> {
         while self.end - self.start < wanted {
@@ -60,7 +61,7 @@ impl Window {
         Ok(true)
     }
 
-    /// Consumes `length` bytes, which are in memory.
+    /// Consumes `length` bytes, which must be in memory.
     #[inline]
     pub(super) fn advance(&mut self, length: usize) {
         debug_assert!(length <= self.end - self.start);
@@ -68,14 +69,14 @@ impl Window {
         self.offset += length as u64;
     }
 
-    /// Names the `length` bytes that start `from` bytes after the first one not consumed.
+    /// The range of `length` bytes, starting `from` bytes after the first unconsumed byte.
     #[inline]
     pub(super) fn place(&self, from: usize, length: usize) -> Place {
         debug_assert!(from + length <= self.end - self.start);
         Place { start: self.start + from, end: self.start + from + length }
     }
 
-    /// The bytes that [`Window::place`] named, even if consumed since.
+    /// The bytes of a range from [`Window::place`], even if consumed since.
     #[inline]
     pub(super) fn at(&self, place: Place) -> &[u8] {
         &self.buffer[place.start..place.end]
@@ -98,7 +99,8 @@ impl Window {
         }
     }
 
-    /// Moves what is not consumed to the front, and doubles a buffer that is full of it: memory follows the bytes read, no length field.
+    /// Moves unconsumed bytes to the front, and doubles a buffer full of unconsumed bytes: memory
+    /// follows the bytes read, not a length field.
     fn make_room(&mut self) {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;

@@ -1,27 +1,27 @@
-//! The parameters of `red` and `choke` as `tc` takes them, which works out from them what the kernel is told: not all that are legal here
-//! are there.
+//! Parameters of `red` and `choke` in `tc` syntax. `tc` derives the kernel's values from them, and
+//! not every legal value here is legal in `tc`.
 
 use roundelay::schedulers::{choke, red};
 use roundelay::{Billionths, Rate};
 
-/// The kernel keeps the average times 2^k in as many bits.
+/// Bits of the kernel's average, stored times 2^k.
 const AVERAGE_BITS: u32 = 32;
-/// `tc` counts rates in bytes, up to 2^32 - 1 of them a second.
+/// `tc` counts rates in bytes, at most 2^32 - 1 per second.
 const MOST_BITS_PER_SECOND: u64 = 8 * u32::MAX as u64;
-/// `tc` tells the kernel a probability of one as zero.
+/// `tc` passes a probability of one to the kernel as zero.
 const ALMOST_ONE: Billionths = Billionths(999_999_999);
 
-/// What both have; lengths are in bytes in `red` and in packets in `choke`.
+/// Parameters common to both; lengths are in bytes for `red` and in packets for `choke`.
 pub(super) struct EarlyDetection {
     pub(super) min: u64,
     pub(super) max: u64,
     avpkt: u32,
     burst: u32,
-    /// k: an arrival moves the average by a 2^k-th of what it differs from the queue by.
+    /// k: an arrival moves the average by 2^-k of its difference from the queue length.
     weight_log: u32,
     bandwidth: Rate,
     probability: Billionths,
-    /// Bytes that `tc` takes the unit of a length for.
+    /// Bytes in a unit of length, as assumed by `tc`.
     unit: u64,
 }
 
@@ -39,7 +39,7 @@ impl EarlyDetection {
         Self { min, max, avpkt, burst, weight_log: config.weight_log(), bandwidth, probability, unit }
     }
 
-    /// All of them in words; none where `tc` or the kernel does not take them.
+    /// All parameters as text; none if `tc` or the kernel does not accept the values.
     pub(super) fn words(&self) -> Option<String> {
         if !(self.average_fits() && self.slope_fits()) {
             return None;
@@ -56,22 +56,23 @@ impl EarlyDetection {
         bits + self.weight_log < AVERAGE_BITS && self.max * self.unit <= u32::MAX.into()
     }
 
-    /// `tc` wants the part of `probability` that falls to a byte between `min` and `max` to be more than 2^-31, and so not zero.
+    /// `tc` requires a slope above 2^-31 per byte between `min` and `max`, so the slope does not
+    /// round to zero.
     fn slope_fits(&self) -> bool {
         let span = u128::from((self.max - self.min) * self.unit);
         u128::from(self.probability.0) << 31 > span * u128::from(Billionths::ONE.0)
     }
 
-    /// The burst of which `tc` makes this weight: as it is written, or, where `tc` rounds to another weight or takes no burst below `min`,
-    /// one close to it.
+    /// A burst from which `tc` derives this weight: the configured burst, or a close one if `tc`
+    /// rounds to another weight or rejects a burst below `min`.
     fn burst_with_this_weight(&self) -> Option<u32> {
         let least = u32::try_from((self.min * self.unit).div_ceil(self.avpkt.into())).ok()?;
         let close = (0..3).map(|less| self.burst.saturating_sub(less)).chain([least]);
         close.into_iter().find(|burst| self.weight_log_in_tc(*burst) == Some(self.weight_log))
     }
 
-    /// The least k with burst + 1 - min / avpkt <= (1 - (1 - 2^-k)^burst) 2^k, Floyd and Jacobson's rule with the burst itself where they, and
-    /// Roundelay, have a packet more.
+    /// The least k with burst + 1 - min / avpkt <= (1 - (1 - 2^-k)^burst) 2^k, Floyd and Jacobson's
+    /// rule. The exponent is the burst; the paper and Roundelay use burst + 1.
     fn weight_log_in_tc(&self, burst: u32) -> Option<u32> {
         let excess = f64::from(burst) + 1.0 - (self.min * self.unit) as f64 / f64::from(self.avpkt);
         let weight = |log: &u32| 0.5f64.powi(*log as i32);

@@ -1,11 +1,11 @@
-//! Captures and packets written byte by byte, so that a test shows what it reads.
+//! Captures and packets written byte by byte, for readable tests.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::io::{self, Read};
 
 use roundelay_trace::{Capture, CaptureNotes};
 
-/// The byte order of what is written.
+/// The byte order of written integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     Little,
@@ -46,20 +46,20 @@ pub(crate) fn plain_pcap() -> Vec<u8> {
     pcap(Little, MICROS, (2, 4), 65_535, ETHERNET)
 }
 
-/// A pcap record whose header says what the data is.
+/// A pcap record with the correct lengths in its header.
 pub(crate) fn record(order: Order, seconds: u32, fraction: u32, data: &[u8]) -> Vec<u8> {
     let length = u32::try_from(data.len()).unwrap();
     [&record_header(order, seconds, fraction, length, length)[..], data].concat()
 }
 
-/// A pcap record's header alone, true or not.
+/// A pcap record's header alone, correct or not.
 pub(crate) fn record_header(order: Order, seconds: u32, fraction: u32, captured: u32, original: u32) -> Vec<u8> {
     [seconds, fraction, captured, original].map(|field| order.u32(field)).concat()
 }
 
 pub(crate) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 
-/// A pcapng block, padded, with both lengths right.
+/// A pcapng block, padded, with both lengths correct.
 pub(crate) fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
     let padded = body.len().next_multiple_of(4);
     let length = order.u32(u32::try_from(padded).unwrap() + 12);
@@ -93,7 +93,7 @@ pub(crate) fn if_tsoffset(order: Order, seconds: i64) -> Vec<u8> {
     option(order, 14, &order.u64(seconds.cast_unsigned()))
 }
 
-/// An Enhanced Packet Block whose lengths are right.
+/// An Enhanced Packet Block with correct lengths.
 pub(crate) fn enhanced(order: Order, interface: u32, ticks: u64, data: &[u8]) -> Vec<u8> {
     let length = u32::try_from(data.len()).unwrap();
     enhanced_with_lengths(order, interface, ticks, (length, length), data)
@@ -114,7 +114,7 @@ pub(crate) fn simple(order: Order, original: u32, data: &[u8]) -> Vec<u8> {
     block(order, 3, &[&order.u32(original), data].concat())
 }
 
-/// A section with one Ethernet interface that counts microseconds.
+/// A section with one Ethernet interface and timestamps in microseconds.
 pub(crate) fn plain_pcapng() -> Vec<u8> {
     [section(Little), interface(Little, ETHERNET, 0, &[])].concat()
 }
@@ -128,7 +128,7 @@ pub(crate) struct Owned {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// All that a capture gives: its frames, what was odd, and the error at the end, if any.
+/// The complete result of reading a capture: frames, notes, and the error at the end, if any.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
     pub(crate) frames: Vec<Owned>,
@@ -173,7 +173,7 @@ pub(crate) fn read_from(reader: impl Read + Send + 'static) -> Reading {
     reading
 }
 
-/// The error that reading ends with.
+/// The error at the end of reading.
 pub(crate) fn error(bytes: impl AsRef<[u8]>) -> String {
     read(bytes).error.expect("an error")
 }
@@ -183,12 +183,13 @@ pub(crate) fn ethernet(ether_type: u16, payload: &[u8]) -> Vec<u8> {
     [&[2; 6][..], &[4; 6], &ether_type.to_be_bytes(), payload].concat()
 }
 
-/// An IPv4 packet with the lengths right and no options.
+/// An IPv4 packet with correct lengths and no options.
 pub(crate) fn ipv4(protocol: u8, source: [u8; 4], destination: [u8; 4], payload: &[u8]) -> Vec<u8> {
     ipv4_with(0, 0, protocol, source, destination, payload)
 }
 
-/// An IPv4 packet with a traffic class and the fragment field: flags in the upper 3 bits, offset in units of 8 bytes below.
+/// An IPv4 packet with a traffic class and the fragment field: flags in the upper 3 bits, offset in
+/// units of 8 bytes below.
 pub(crate) fn ipv4_with(class: u8, fragment: u16, protocol: u8, source: [u8; 4], destination: [u8; 4], payload: &[u8]) -> Vec<u8> {
     let length = u16::try_from(20 + payload.len()).unwrap().to_be_bytes();
     let [high, low] = fragment.to_be_bytes();

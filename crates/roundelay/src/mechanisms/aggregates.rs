@@ -1,14 +1,19 @@
-//! Aggregates of flows that are alike, for `qfq_plus`: which flow goes into which, what an aggregate weighs, and what it is charged.
+//! Aggregates of flows of one kind, for `qfq_plus`: membership, weight and charge of each
+//! aggregate.
 //!
-//! Flows are known here by their kind and number of members only; who they are and whose turn it is, the discipline knows. To the groups an
-//! aggregate is one entity. Its slot is that of each of its flows alone, n budgets at n weights, so flows may come and go without moving it.
+//! This module knows flows only by kind and number of members; their identity and turn are the
+//! discipline's. The groups see an aggregate as one entity. Its slot is the slot of each single
+//! flow, n budgets at n weights, so flows may join and leave without moving the aggregate.
 //!
-//! Nor may they move it in time: while it has packets, its start time changes by service alone. What it is owed, its distance from V times its
-//! weight, must not shrink for the flows that it has, nor grow with those that come, or V would overtake others while it gets that (Theorem 4):
-//! - A flow that comes goes into an aggregate that is not late: idle, or with a start time of V or later. Of late ones it takes no more than a
-//!   place that another flow has left.
-//! - A flow that goes leaves its place, which counts on like an idle flow until the aggregate has been served a budget more, or is idle. By then
-//!   the others have had the turn that this one may have had before them; without its weight they would be charged more for theirs.
+//! Nor may members move an aggregate in time: only service changes a backlogged aggregate's start
+//! time. Its lag, (V - S) x weight, must not shrink for the present flows nor grow with a new flow,
+//! or V would overtake other aggregates while the lag is served (Theorem 4):
+//! - A new flow joins an aggregate that is not late: idle, or with a start time of V or later. A
+//!   late aggregate takes a new flow only into a vacated membership.
+//! - A leaving flow vacates its membership, which still counts like an idle flow until the
+//!   aggregate has been served one more budget or is idle. By then the other flows have had the
+//!   turn possibly due to the leaving flow; without the vacated weight they would be charged more
+//!   for their turns.
 
 use alloc::collections::BTreeSet;
 
@@ -18,10 +23,10 @@ use crate::packet::FlowId;
 use crate::virtual_time::VirtualTime;
 
 const NONE: u32 = u32::MAX;
-/// Aggregates that are asked whether they take a flow, before another one is begun.
+/// Aggregates tried for a new flow before another aggregate is created.
 const MOST_ASKED: usize = 8;
 
-/// What flows of an aggregate have in common.
+/// The common properties of an aggregate's flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FlowKind {
     /// Weight of each.
@@ -31,29 +36,29 @@ pub(crate) struct FlowKind {
 }
 
 impl FlowKind {
-    /// Flows of this kind that an aggregate of at most `most` takes: no more than 64 KB worth, or the slots of other groups would be too few
-    /// (Theorem 5).
+    /// Most flows of this kind in one aggregate, at most `most`: no more than 64 KB of budget, or
+    /// other groups would need too many slots (Theorem 5).
     pub(crate) fn capacity(self, most: u32) -> u32 {
         (MAX_SERVICE / self.max_packet_len.clamp(1, MAX_SERVICE)).min(most)
     }
 }
 
-/// Flows that are scheduled as one.
+/// Flows scheduled as one entity.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 pub(crate) struct Aggregate {
     pub(crate) entity: Entity,
-    /// The places that were left count until it has been served up to here.
+    /// Vacated memberships count until the aggregate's start time has reached this value.
     places_until: VirtualTime,
     /// Virtual time of a byte of the whole aggregate, in 2^-16 of the usual unit.
     byte_time: u64,
-    /// The flow whose turn it is, in a ring of the backlogged ones. None if the aggregate is idle.
+    /// The flow with the turn, in a ring of backlogged flows. `NONE` if the aggregate is idle.
     pub(crate) turn: u32,
-    /// What its flows have in common: longest packet and weight.
+    /// Longest packet and weight of each flow.
     max_packet_len: u32,
     weight: u16,
     members: u8,
-    /// Places that flows have left and that still count.
+    /// Vacated memberships that still count.
     left: u8,
 }
 
@@ -70,7 +75,7 @@ impl Aggregate {
         self.members as u32
     }
 
-    /// The flow whose turn it is.
+    /// The flow with the turn.
     #[inline]
     pub(crate) const fn turn(&self) -> Option<u32> {
         if self.turn == NONE { None } else { Some(self.turn) }
@@ -92,7 +97,7 @@ impl Aggregate {
         self.max_packet_len
     }
 
-    /// A longest packet for each flow, as far as packets of that length have come.
+    /// Budget: one longest packet for each flow, limited to the longest packet length seen.
     #[inline]
     pub(crate) fn budget(&self, longest_packet: u32) -> u32 {
         self.members() * self.max_packet_len.min(longest_packet)
@@ -110,18 +115,18 @@ impl Aggregate {
         (u64::from(served) * self.byte_time).div_ceil(1 << 16).min(self.span())
     }
 
-    /// F of what it sends next; of what it sent last if it is idle.
+    /// F of the next service; F of the last service if idle.
     const fn finish(&self) -> VirtualTime {
         if self.is_backlogged() { self.entity.time.plus(self.span()) } else { self.entity.time }
     }
 
-    /// A byte is charged to all places, those that were left too.
+    /// Bytes are charged over all memberships, vacated ones included.
     fn set_places(&mut self, members: u32, left: u32) {
         (self.members, self.left) = (members as u8, left as u8);
         self.byte_time = (u64::from(self.entity.byte_time()) << 16).div_ceil((members + left).max(1).into());
     }
 
-    /// Whether a flow that comes would alter what is owed.
+    /// Whether a new flow would change the lag.
     fn is_late(&self, now: VirtualTime) -> bool {
         self.is_backlogged() && now.is_after(self.entity.time)
     }
@@ -141,15 +146,16 @@ impl AsMut<Entity> for Aggregate {
     }
 }
 
-/// All aggregates by number, the backlogged ones in order of service.
+/// All aggregates by number; backlogged aggregates in service order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Aggregates {
     pub(crate) groups: Groups<Aggregate>,
-    /// Aggregates that have flows and room for more.
+    /// Aggregates with flows and room for more.
     open: BTreeSet<(FlowKind, u32)>,
-    /// Aggregates without flows. One that is taken up again by its kind goes on from where it was.
+    /// Aggregates without flows. An aggregate reused by its own kind keeps its timestamps.
     free: BTreeSet<(FlowKind, u32)>,
-    /// Where a flow that comes asks first: the number asked last, so that all open ones are asked by turns.
+    /// Start of the next search for an open aggregate: the number tried last, so that all open
+    /// aggregates are tried in turn.
     asked: u32,
 }
 
@@ -164,14 +170,14 @@ impl Aggregates {
         &mut self.groups.entities[number as usize]
     }
 
-    /// The aggregate has got its first flow with packets.
+    /// The aggregate has its first backlogged flow.
     #[inline]
     pub(crate) fn activate(&mut self, number: u32) {
         let span = self.at(number).span();
         self.groups.activate(number as usize, span);
     }
 
-    /// The aggregate has sent this much.
+    /// Charges a service of `bytes` bytes to the aggregate.
     #[inline]
     pub(crate) fn served(&mut self, number: u32, bytes: u32) {
         let aggregate = self.at(number);
@@ -193,7 +199,7 @@ impl Aggregates {
         self.let_places_go(number);
     }
 
-    /// Takes a flow in, and says where.
+    /// Admits a flow. Returns the number of the aggregate.
     pub(crate) fn enter(&mut self, kind: FlowKind, most: u32) -> u32 {
         let number = self.find_or_create(kind);
         if self.at(number).left > 0 {
@@ -205,7 +211,7 @@ impl Aggregates {
         number
     }
 
-    /// Lets a flow go that is idle, or no longer in the ring.
+    /// Removes a flow, which must be idle or no longer in the ring.
     pub(crate) fn leave(&mut self, number: u32, most: u32) {
         let aggregate = self.at_mut(number);
         aggregate.left += 1;
@@ -214,8 +220,8 @@ impl Aggregates {
         self.let_places_go(number);
     }
 
-    /// Places that were left count no longer, once the aggregate is idle or has been served far enough. Their weight does until V has come to
-    /// where they were served.
+    /// Drops vacated memberships once the aggregate is idle or has been served far enough. Their
+    /// weight counts until V has reached the finish time of their service.
     #[cold]
     fn let_places_go(&mut self, number: u32) {
         let aggregate = self.at_mut(number);
@@ -233,7 +239,7 @@ impl Aggregates {
         if let Some((_, number)) = self.free.range((kind, 0)..=(kind, NONE)).next() {
             return *number;
         }
-        // A record that still has a weight under its number in the clock is not for another kind to take up.
+        // A record with a leaving weight under its number in the clock must not go to another kind.
         let unowned = self.free.iter().take(MOST_ASKED).copied().find(|(_, number)| !self.groups.has_leaving_weight(FlowId(*number)));
         let number = unowned.map_or(self.groups.entities.len() as u32, |(_, number)| number);
         let aggregate = self.create(kind);
@@ -246,7 +252,8 @@ impl Aggregates {
         number
     }
 
-    /// An open aggregate that takes a flow: better one with a place that was left, or one that is not late. Only a few are asked.
+    /// An open aggregate for a flow: preferably with a vacated membership, else not late. Tries at
+    /// most `MOST_ASKED`.
     fn ask(&mut self, kind: FlowKind) -> Option<u32> {
         let (now, first) = (self.groups.now(), (kind, self.asked));
         let by_turns = self.open.range(first..=(kind, NONE)).chain(self.open.range((kind, 0)..first));
@@ -267,7 +274,8 @@ impl Aggregates {
         Aggregate { entity, places_until: now, byte_time: 0, turn: NONE, max_packet_len, weight, members: 0, left: 0 }
     }
 
-    /// So many flows more or less, in aggregates of at most `most`; and whether it is open or free then.
+    /// Changes the number of flows by `by`, in aggregates of at most `most`, and updates the sets
+    /// of open and free aggregates.
     pub(crate) fn resize(&mut self, number: u32, by: i32, most: u32) {
         let aggregate = self.at_mut(number);
         aggregate.set_places(aggregate.members().saturating_add_signed(by), aggregate.left.into());
@@ -284,9 +292,10 @@ impl Aggregates {
         }
     }
 
-    /// 1. The groups hold the aggregates that have packets (`Groups::check`).
-    /// 2. An aggregate has no more flows than it takes, and is open while it takes more and free when it has none.
-    /// 7. Places that were left are those of an aggregate that has packets and has not been served as far as they count.
+    /// 1. The groups hold the backlogged aggregates (`Groups::check`).
+    /// 2. An aggregate never exceeds its capacity; it is open while it has flows and room, and free
+    ///    when it has none.
+    /// 7. Vacated memberships belong to a backlogged aggregate not yet served to `places_until`.
     pub(crate) fn check(&self, members: &[u32], most: u32) {
         self.groups.check(|aggregate| aggregate.is_backlogged().then(|| aggregate.span()));
         assert_eq!(members.len(), self.groups.entities.len());
@@ -307,7 +316,7 @@ impl Aggregates {
 mod tests {
     use super::*;
 
-    /// Whatever a division by the number of flows leaves over: F is as far from S as a slot is long, not a bit further.
+    /// For any remainder of the division by the number of flows, F - S is exactly the slot length.
     #[test]
     fn a_budget_used_up_is_charged_exactly() {
         for (members, max_packet_len) in (1..=64).flat_map(|members| [512, 1000, 1024, 65_536].map(|len| (members, len))) {

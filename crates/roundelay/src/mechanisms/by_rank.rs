@@ -1,4 +1,5 @@
-//! The whole scheduler of disciplines that serve the packet of the smallest rank, where the rank follows from the packet alone.
+//! Scheduler by rank: serves the packet of the smallest rank, for disciplines with a rank that
+//! depends on the packet alone.
 
 use core::fmt::Debug;
 
@@ -8,14 +9,14 @@ use crate::pool::Backlog;
 use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
 use crate::time::Instant;
 
-/// What a discipline goes by; implemented by its configuration.
+/// The rank of a discipline; implemented by its configuration.
 pub trait Rank: Debug + Clone {
-    /// What packets are compared by.
+    /// The type of the rank.
     type Key: Ordinal + Debug + Send;
-    /// A full buffer gives up the packet that came last, not the last one by rank.
+    /// A full buffer gives up the packet that arrived last, not the last one by rank.
     const GIVES_UP_NEWEST: bool = false;
 
-    /// The packet's rank: the smallest goes first, among equals the one that came first.
+    /// The packet's rank: the smallest goes first; of equal ranks, the first arrival.
     fn key<T>(packet: &Packet<T>) -> Self::Key;
 }
 
@@ -32,7 +33,7 @@ impl<R: Rank, T> Default for ByRank<R, T> {
 }
 
 impl<R: Rank, T> Scheduler<T> for ByRank<R, T> {
-    /// Sets the packet's arrival, from which its rank may follow.
+    /// Sets the packet's arrival time, on which the rank may depend.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let packet = Packet { arrival: now, ..packet };
         self.waiting.push(R::key(&packet), packet);
@@ -46,7 +47,8 @@ impl<R: Rank, T> Scheduler<T> for ByRank<R, T> {
         packet
     }
 
-    /// The newest packet of those that would leave last; or of all, if the discipline says so.
+    /// The newest of the packets with the largest rank, or the newest of all with
+    /// `GIVES_UP_NEWEST`.
     fn evict(&mut self) -> Option<Packet<T>> {
         let packet = if R::GIVES_UP_NEWEST { self.waiting.pop_newest() } else { self.waiting.pop_last() };
         self.debug_check();
@@ -68,7 +70,7 @@ impl<R: Rank, T> Scheduler<T> for ByRank<R, T> {
         Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
 
-    /// 1. Packets are in order of rank, then of arrival, and the first one's rank is its own.
+    /// 1. Packets are in order of rank, then of arrival; the recorded rank of the first is correct.
     fn check_invariants(&self) {
         self.waiting.check();
         let first = self.waiting.first().map(|(_, first)| R::key(first));

@@ -1,7 +1,9 @@
-//! The slots of QFQ's groups: a calendar for each group, in which entities are sorted by start time as far as slots tell. Within a slot they
-//! are first come, first served; only one that leaves out of turn lets the first one take its place.
+//! Calendar of QFQ's groups: each group's entities sorted by start time into slots. Within a slot
+//! the order is first come, first served; after a removal out of turn, the slot's first entity
+//! fills the gap.
 //!
-//! A group's entities start within [`SLOTS`] slots (Theorem 5), so slot n of virtual time is bit, and list, n modulo that.
+//! A group's entities start within [`SLOTS`] slots (Theorem 5), so slot n of virtual time is bit,
+//! and list, n modulo [`SLOTS`].
 
 use crate::mechanisms::entity::{GROUPS, SLOTS, shift_of};
 use crate::mechanisms::lists::{List, Lists};
@@ -10,21 +12,21 @@ use crate::virtual_time::VirtualTime;
 /// Lists of all groups.
 const LISTS: usize = GROUPS * SLOTS as usize;
 
-/// Slots and who is in them.
+/// The slots of all groups.
 #[derive(Debug, Clone)]
 pub(crate) struct Calendar {
     groups: [Group; GROUPS],
-    /// Who is in each slot, while it is occupied.
+    /// The list of each slot, valid while the slot is occupied.
     lists_of: [List; LISTS],
     numbers: Lists,
 }
 
-/// What is known of a group.
+/// State of a group.
 #[derive(Debug, Clone, Copy, Default)]
 struct Group {
-    /// S_i: start of the first slot that holds an entity.
+    /// S_i: start of the first occupied slot.
     start: VirtualTime,
-    /// Which slots hold entities.
+    /// Bitmap of occupied slots.
     occupied: u64,
 }
 
@@ -34,7 +36,7 @@ impl Default for Calendar {
     }
 }
 
-/// The list of the slot of a group in which `time` lies.
+/// The list of a group's slot around `time`.
 #[inline]
 pub(crate) const fn list_at(time: VirtualTime, group: usize) -> u16 {
     (group as u64 * SLOTS as u64 + slot_of(time, group)) as u16
@@ -45,16 +47,16 @@ const fn slot_of(time: VirtualTime, group: usize) -> u64 {
     (time.bits() >> shift_of(group)) % SLOTS as u64
 }
 
-/// Whose list it is: group and slot.
+/// Group and slot of a list.
 #[inline]
 const fn place_of(list: u16) -> (usize, u32) {
     (list as usize / SLOTS as usize % GROUPS, list as u32 % SLOTS)
 }
 
 impl Calendar {
-    /// Memory of the lists of slots: where each begins and ends.
+    /// Memory of the lists of slots: first and last position of each.
     pub(crate) const SLOT_BYTES: usize = size_of::<[List; LISTS]>();
-    /// Memory of the groups: S_i and which slots are occupied.
+    /// Memory of the groups: S_i and the bitmap of occupied slots.
     pub(crate) const GROUP_BYTES: usize = size_of::<[Group; GROUPS]>();
 
     /// S_i.
@@ -69,38 +71,38 @@ impl Calendar {
         self.start(group).plus(2 << shift_of(group))
     }
 
-    /// Whether a group holds nobody.
+    /// Whether a group is empty.
     #[inline]
     pub(crate) const fn is_idle(&self, group: usize) -> bool {
         self.groups[group % GROUPS].occupied == 0
     }
 
-    /// Whether the slot that S_i is the start of still holds somebody.
+    /// Whether the slot at S_i is still occupied.
     #[inline]
     pub(crate) const fn has_front(&self, group: usize) -> bool {
         let Group { start, occupied } = self.groups[group % GROUPS];
         occupied >> slot_of(start, group) & 1 == 1
     }
 
-    /// The first number of a list that is not empty. None if there is no such list.
+    /// The first number of a non-empty list. None for an invalid list.
     #[inline]
     pub(crate) fn first_of(&self, list: u16) -> Option<usize> {
         self.lists_of.get(usize::from(list)).map(|list| self.numbers.at(list.head()) as usize)
     }
 
-    /// The list of the slot that S_i is the start of.
+    /// The list of the slot at S_i.
     #[inline]
     pub(crate) const fn front(&self, group: usize) -> u16 {
         list_at(self.start(group), group)
     }
 
-    /// The group has somebody who starts at `start`, before all others.
+    /// Sets S_i for an entity that starts at `start`, before all others of the group.
     #[inline]
     pub(crate) fn begin_at(&mut self, group: usize, start: VirtualTime) {
         self.groups[group % GROUPS].start = start.slot_start(shift_of(group));
     }
 
-    /// Brings S_i up to the first slot that holds somebody. Not to be called on an idle group.
+    /// Moves S_i up to the first occupied slot. The group must not be idle.
     #[inline]
     pub(crate) fn settle(&mut self, group: usize) {
         let Group { start, occupied } = &mut self.groups[group % GROUPS];
@@ -108,7 +110,7 @@ impl Calendar {
         *start = start.plus(distance << shift_of(group));
     }
 
-    /// Appends a number to a list. Says where it is.
+    /// Appends a number to a list. Returns its position.
     #[inline(always)]
     pub(crate) fn list(&mut self, list: u16, number: usize) -> u32 {
         let (group, slot) = place_of(list);
@@ -127,7 +129,8 @@ impl Calendar {
         list.head()
     }
 
-    /// Takes the first number off a list. Says where it was, and whether nobody else is there.
+    /// Removes the first number of a list. Returns its former position, and whether the list is now
+    /// empty.
     #[inline(always)]
     pub(crate) fn remove_first(&mut self, list: u16) -> (u32, bool) {
         let (group, slot) = place_of(list);
@@ -140,7 +143,8 @@ impl Calendar {
         (head, is_last)
     }
 
-    /// The number that was at `head`, which was taken off, takes a place in the same list. Says which one it is.
+    /// Moves the number just removed from `head` to position `place` in the same list. Returns the
+    /// number.
     #[cold]
     pub(crate) fn fill(&mut self, place: u32, head: u32) -> usize {
         let number = self.numbers.at(head);
@@ -148,12 +152,12 @@ impl Calendar {
         number as usize
     }
 
-    /// The first numbers of a list into `numbers`: how many there are.
+    /// Copies the first numbers of a list into `numbers`. Returns their count.
     pub(crate) fn peek(&self, list: u16, numbers: &mut [u32]) -> usize {
         self.lists_of.get(usize::from(list)).map_or(0, |list| self.numbers.peek(*list, numbers))
     }
 
-    /// All that are listed: list, place and number. For checks.
+    /// All listed entities: list, position and number. For checks.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u16, u32, u32)> {
         let is_occupied = |list: &u16| {
             let (group, slot) = place_of(*list);

@@ -1,8 +1,9 @@
-//! CoDel's decision: whether the packet that leaves the queue now should tell its sender of congestion.
+//! CoDel's decision: whether a departing packet is dropped or marked because of a standing queue.
 //!
-//! A queue is bad if it stands: if every packet of a whole `interval` has waited `target` or longer. Then one packet is signalled
-//! (dropped, or marked), and as long as the queue stands another after interval / sqrt(2), interval / sqrt(3) and so on, which makes
-//! TCP's rate fall linearly. A queue that comes to stand again soon after resumes near the rate of signals it had reached.
+//! A queue stands if every packet of a whole `interval` has waited `target` or longer. Then one
+//! packet is signalled (dropped or marked). While the queue stands, further signals follow after
+//! interval / sqrt(2), interval / sqrt(3) and so on, which reduces TCP's rate linearly. A queue
+//! that stands again soon after resumes near its former rate of signals.
 //!
 //! Source: K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management", RFC 8289, 2018, section 5.
 //!
@@ -14,15 +15,17 @@
 //! | `dodequeue` | [`Codel::is_standing`], the packet taken by the caller |
 //! | `deque` | [`Codel::judges_bad`], once a packet: the caller drops or marks the packet, and asks about the next |
 //!
-//! Number format: picoseconds. interval / sqrt(count) is the integer square root of interval^2 / count, so each step is short by less
-//! than 2 ps: no Newton iteration, no fixed point.
+//! Number format: picoseconds. interval / sqrt(count) is the integer square root of interval^2 /
+//! count, so each step is short by less than 2 ps: no Newton iteration, no fixed point.
 //!
-//! Differences from the RFC: the queue counts as too short to signal while no more waits behind the packet than the packet's own length
-//! or one frame, whichever is longer. The RFC takes the longest packet ever seen, which one 64 KB superframe would leave at 64 KB for
-//! good. State is put back at once when the queue empties, not when an empty queue is next asked for a packet: a flow of one packet a
-//! second never has a queue that stands.
+//! Differences from the RFC: the queue is too short to signal while the bytes behind the packet are
+//! at most the packet's own length or one frame, the longer of the two. The RFC uses the longest
+//! packet ever seen; one 64 KB superframe would raise the limit to 64 KB for good. State is reset
+//! at once when the queue becomes empty, not at the next dequeue from an empty queue: a flow of one
+//! packet a second never has a standing queue.
 //!
-//! Tests: `it_decides_as_the_rfc_is_written` holds it against the pseudo-code over random runs; the rest, case by case, at the end.
+//! Tests: `it_decides_as_the_rfc_is_written` compares with the RFC's pseudo-code over random runs;
+//! single cases follow below.
 
 use crate::time::{Duration, Instant};
 
@@ -32,16 +35,16 @@ const FRAME_BYTES: u64 = 1514;
 /// CoDel's two parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// Time in the queue that is good.
+    /// Acceptable time in the queue.
     pub(crate) target: Duration,
-    /// How long a queue may stand above it: a round trip's worth.
+    /// Time for which the delay may exceed the target: about a round trip.
     pub(crate) interval: Duration,
 }
 
 impl Target {
     pub(crate) const DEFAULT: Self = Self { target: Duration::from_millis(5), interval: Duration::from_millis(100) };
 
-    /// When the signal after `count` others is due.
+    /// Time of the next signal after `count` others.
     fn control_law(self, time: Instant, count: u32) -> Instant {
         let interval = u128::from(self.interval.as_picos());
         let step = (interval * interval / u128::from(count.max(1))).isqrt();
@@ -49,41 +52,45 @@ impl Target {
     }
 }
 
-/// A packet as it leaves its queue.
+/// A departing packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Leaving {
     pub(crate) len: u32,
-    /// Time that it spent in the queue.
+    /// Time in the queue.
     pub(crate) sojourn: Duration,
-    /// Bytes that wait behind it.
+    /// Bytes behind the packet in the queue.
     pub(crate) backlog_bytes: u64,
 }
 
 /// State of one queue.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Codel {
-    /// When the queue will have stood for an interval. None while it doesn't stand.
+    /// Time at which the queue will have stood for an interval. None while the queue does not
+    /// stand.
     first_above_time: Option<Instant>,
-    /// When the next signal is due, while `dropping`.
+    /// Time of the next signal, while `dropping`.
     drop_next: Instant,
-    /// Signals since it began to drop.
+    /// Signals since the start of dropping.
     count: u32,
-    /// `count` as it was when it began to drop.
+    /// `count` at the start of dropping.
     last_count: u32,
     /// Whether the queue has stood for an interval.
     dropping: bool,
-    /// A signal was given at `drop_next`, which moves on if the queue still stands at the next packet.
+    /// A signal was given at `drop_next`; `drop_next` advances if the queue still stands at the
+    /// next packet.
     signalled: bool,
     resume: Resume,
 }
 
-/// At which rate of signals a queue that stands again goes on.
+/// The signal rate of a queue that stands again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Resume {
-    /// RFC 8289: that of the signals since it last began to drop, if the last was due less than 16 intervals ago.
+    /// RFC 8289: the rate from the number of signals of the last dropping period, if the last
+    /// signal was due less than 16 intervals ago.
     #[default]
     Rfc8289,
-    /// Before the RFC (the simulator ns-2's): that of two signals earlier, if the last was due less than 8 intervals ago.
+    /// Before the RFC (as in the simulator ns-2): the rate of two signals earlier, if the last
+    /// signal was due less than 8 intervals ago.
     TwoLess,
 }
 
@@ -92,7 +99,8 @@ impl Codel {
         Self { resume, ..Self::default() }
     }
 
-    /// Whether the packet should be dropped or marked. To be asked once for each packet that leaves, in order.
+    /// Whether the packet should be dropped or marked. Call once for each departing packet, in
+    /// order.
     pub(crate) fn judges_bad(&mut self, target: Target, now: Instant, packet: Leaving) -> bool {
         let stands = self.is_standing(target, now, packet);
         match (self.dropping, stands) {
@@ -105,7 +113,7 @@ impl Codel {
         }
     }
 
-    /// The queue has no packet left: nothing stands.
+    /// The queue is empty: resets the state.
     pub(crate) fn emptied(&mut self) {
         self.first_above_time = None;
         self.dropping = false;
@@ -143,7 +151,7 @@ impl Codel {
         self.signalled
     }
 
-    /// Whether nothing is pending, as for a queue that is empty.
+    /// Whether the state is that of an empty queue.
     pub(crate) const fn is_at_rest(&self) -> bool {
         self.first_above_time.is_none() && !self.dropping
     }
@@ -165,7 +173,8 @@ mod tests {
         Leaving { len: 1000, sojourn: Duration::from_millis(millis), backlog_bytes: 100_000 }
     }
 
-    /// Millisecond by millisecond, which packets are judged bad if each has waited `sojourn` of its time.
+    /// The milliseconds at which packets are judged bad, with one packet each millisecond and
+    /// `sojourn` milliseconds in the queue.
     fn signals(codel: &mut Codel, millis: core::ops::Range<u64>, sojourn: u64) -> Vec<u64> {
         millis.filter(|&now| codel.judges_bad(Target::DEFAULT, at(now), waited(sojourn))).collect()
     }
@@ -173,11 +182,12 @@ mod tests {
     #[test]
     fn step_by_step() {
         let mut codel = Codel::default();
-        // Above from 10: an interval later the first, then 100, 100 / sqrt 2 = 70.7, 57.7, 50, 44.7, 40.8 ms apart.
+        // Above the target from 10: the first signal an interval later, then 100, 100 / sqrt 2 =
+        // 70.7, 57.7, 50, 44.7, 40.8 ms apart.
         assert_eq!(signals(&mut codel, 10..500, 6), [110, 210, 281, 339, 389, 434, 474]);
-        // A packet in time ends it, and standing again means another interval first.
+        // A packet in time ends dropping; standing again takes another interval first.
         assert!(!codel.judges_bad(Target::DEFAULT, at(500), waited(4)));
-        // count went from 1 to 7, so it resumes at six: 100 / sqrt 6 = 40.8 ms.
+        // `count` went from 1 to 7, so the rate resumes at six: 100 / sqrt 6 = 40.8 ms.
         assert_eq!(signals(&mut codel, 501..700, 6), [601, 642, 680]);
     }
 
@@ -201,7 +211,7 @@ mod tests {
             codel.judges_bad(Target::DEFAULT, at(400), waited(0));
             let again = 423 + pause - 100;
             let signals = signals(&mut codel, again..again + 250, 6);
-            // To the millisecond in which the packet comes.
+            // To the millisecond of the packet's arrival.
             assert!((step..=step + 1).contains(&(signals[1] - signals[0])), "{signals:?} after {pause} ms");
         }
     }
@@ -237,7 +247,7 @@ mod tests {
         }
     }
 
-    /// The RFC's pseudo-code over a list of packets, as it is written there: what it drops.
+    /// The RFC's pseudo-code as written, over a list of packets; yields the dropped packets.
     struct Written<'a> {
         packets: core::slice::Iter<'a, u64>,
         first_above_time: u64,

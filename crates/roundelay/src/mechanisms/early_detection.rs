@@ -1,8 +1,10 @@
-//! RED's decision: whether a packet that arrives should tell its sender that the queue has been long for a while.
+//! RED's decision: whether an arriving packet is dropped or marked because the average queue has
+//! been long.
 //!
-//! What counts is a moving average of the queue: bursts come and go without a signal. Below `min` nobody is signalled, between `min` and
-//! `max` more and more often, above it everybody. Between two signals lies a random number of packets, but not one that may be anything:
-//! all numbers up to a most are as likely, so that signals neither cluster nor stay away for long.
+//! The decision uses a moving average of the queue length: bursts cause no signal. Below `min` no
+//! packet is signalled; between `min` and `max` the probability rises; above `max` every packet is
+//! signalled. The number of packets between two signals is random and uniform up to a maximum, so
+//! signals neither cluster nor stay away for long.
 //!
 //! Source: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993;
 //! S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue Management", 2001;
@@ -17,43 +19,46 @@
 //! | q_time, s | `idle_since`, `packet_time` |
 //! | p_b, p_a | `base`, `spaced` |
 //!
-//! Number format: the average in units of 2^-48 bytes (or packets), so that it is off by less than 2^-16 of one at any weight; probabilities
-//! in units of 2^-32.
+//! Number format: the average in units of 2^-48 bytes (or packets), for an error below 2^-16 at any
+//! weight; probabilities in units of 2^-32.
 //!
-//! Differences from the paper: `count` is 0 for the packet after a signal, as in the paper's derivation; its listing has 1 there, with which
-//! the packets between two signals are uniform up to 1 / p_b - 1. Adaptive RED adapts when a packet arrives half a second or more after the
-//! last time, not by a timer.
+//! Differences from the paper: `count` is 0 for the packet after a signal, as in the paper's
+//! derivation; its listing has 1 there, with which the packets between two signals are uniform up
+//! to 1 / p_b - 1. Adaptive RED adapts at the first arrival half a second or more after the last
+//! adaptation, not by a timer.
 //!
-//! Tests: the average against the formula in exact arithmetic, distances between signals, adaptation, in `theorems/red.rs` and at the end.
+//! Tests: the average against the formula in exact arithmetic, distances between signals,
+//! adaptation, in `theorems/red.rs` and below.
 
 use crate::mechanisms::random::{Probability, Random};
 use crate::time::{Duration, Instant};
 use crate::units::Billionths;
 
-/// What a discipline sets, lengths in its unit: bytes or packets.
+/// RED's parameters; lengths in the discipline's unit, bytes or packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Thresholds {
     pub(crate) min: u64,
     pub(crate) max: u64,
-    /// Of a signal when the average reaches `max`; where adaptation starts, if it adapts.
+    /// Probability of a signal when the average reaches `max`; the initial value, if adaptive.
     pub(crate) probability: Probability,
-    /// The average takes over 2^-this of what it differs from the queue by.
+    /// The average moves by 2^-this of its difference from the queue.
     pub(crate) weight_log: u32,
-    /// For which the average forgets as much when the queue is idle.
+    /// Idle time that counts as one packet of an empty queue.
     pub(crate) packet_time: Duration,
-    /// Whether above `max` signals go on getting more likely, up to twice `max`, before everybody gets one.
+    /// Whether the probability rises further from `max` to twice `max`, before every packet is
+    /// signalled.
     pub(crate) gentle: bool,
-    /// Whether `probability` follows what keeps the average in the middle between the two.
+    /// Whether `probability` adapts to keep the average midway between the two thresholds.
     pub(crate) adaptive: bool,
 }
 
-/// What should happen to a packet.
+/// The decision on a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Keep,
-    /// It was drawn.
+    /// Drawn at random.
     Signal,
-    /// The average is beyond all probabilities.
+    /// The average is above all probabilities.
     Force,
 }
 
@@ -63,7 +68,7 @@ pub(crate) struct EarlyDetection {
     /// In units of 2^-48.
     average: u128,
     count: u64,
-    /// Since when nothing waits.
+    /// Start of the idle time.
     idle_since: Option<Instant>,
     observed_at: Instant,
     probability: Probability,
@@ -80,13 +85,14 @@ impl EarlyDetection {
         Self { average: 0, count: 0, idle_since, observed_at, probability: thresholds.probability, adapted_at }
     }
 
-    /// A packet arrives and finds `waiting` in the queue.
+    /// A packet arrives with `waiting` bytes or packets in the queue.
     pub(crate) fn observe(&mut self, thresholds: &Thresholds, now: Instant, waiting: u64) {
         if let Some(since) = self.idle_since {
             let packet_time = thresholds.packet_time.as_picos().max(1);
             let packets = now.since(since).as_picos() / packet_time;
             self.average = scaled(self.average, power(thresholds.weight_log, packets));
-            // The rest counts next time, lest arrivals that are all dropped keep the average up.
+            // The rest counts next time; otherwise arrivals that are all dropped would keep the
+            // average up.
             self.idle_since = Some(since + Duration::from_picos(packets * packet_time));
         } else {
             let difference = ((u128::from(waiting) << FRACTION_BITS) as i128) - self.average as i128;
@@ -99,17 +105,17 @@ impl EarlyDetection {
         }
     }
 
-    /// A packet was let in.
+    /// A packet has entered the queue.
     pub(crate) const fn entered(&mut self) {
         self.idle_since = None;
     }
 
-    /// Nothing waits any more. `now`: None if that is not known, which means since the last packet came.
+    /// The queue is empty. `now`: None if unknown; then the idle time starts at the last arrival.
     pub(crate) fn emptied(&mut self, now: Option<Instant>) {
         self.idle_since.get_or_insert(now.unwrap_or(self.observed_at));
     }
 
-    /// The probability has been set anew.
+    /// Restarts from a newly configured probability.
     pub(crate) const fn start_from(&mut self, thresholds: &Thresholds) {
         self.probability = thresholds.probability;
     }
@@ -118,7 +124,7 @@ impl EarlyDetection {
         self.average < (thresholds.min as u128) << FRACTION_BITS
     }
 
-    /// Whether the packet that was observed should be signalled.
+    /// The decision on the observed packet.
     pub(crate) fn judge(&mut self, thresholds: &Thresholds, random: &mut Random) -> Verdict {
         if self.is_below_min(thresholds) {
             self.count = 0;
@@ -149,7 +155,7 @@ impl EarlyDetection {
         self.probability.plus(Probability::ratio(above(max), span(0, max)).times(rest))
     }
 
-    /// p_a = p_b / (1 - count p_b): with it every distance up to 1 / p_b is as likely.
+    /// p_a = p_b / (1 - count p_b): makes every distance up to 1 / p_b equally likely.
     fn spaced(&self, base: Probability) -> Probability {
         let (units, one) = (u128::from(base.as_units()), u128::from(Probability::ALWAYS.as_units()));
         Probability::ratio(units, one.saturating_sub(units * u128::from(self.count)))
@@ -185,7 +191,7 @@ pub(crate) fn weight_log(min: u64, burst: u32, avpkt: u32) -> u32 {
     (1..MAX_WEIGHT_LOG).find(|log| excess <= forgotten(log)).unwrap_or(MAX_WEIGHT_LOG)
 }
 
-/// (1 - 2^-`log`)^`exponent` in units of 2^-64, rounded down; 2^64 - 1 for one.
+/// (1 - 2^-`log`)^`exponent` in units of 2^-64, rounded down; 1 becomes 2^64 - 1.
 fn power(log: u32, mut exponent: u64) -> u64 {
     let times = |a: u64, b: u64| ((u128::from(a) * u128::from(b)) >> 64) as u64;
     let (mut base, mut result) = ((1u64 << (64 - log)).wrapping_neg(), u64::MAX);
@@ -225,7 +231,7 @@ mod tests {
         Thresholds { probability: Billionths(probability).into(), ..THRESHOLDS }
     }
 
-    /// State in which the average is `average` bytes.
+    /// State with an average of `average` bytes.
     fn at(thresholds: &Thresholds, average: u64) -> EarlyDetection {
         EarlyDetection { average: u128::from(average) << FRACTION_BITS, ..EarlyDetection::new(thresholds) }
     }
@@ -235,7 +241,8 @@ mod tests {
     }
 
     proptest! {
-        /// avg = (1 - w) avg + w q in exact arithmetic: after n packets a whole number over 2^(n k). Ours is rounded down by less than 2^k units.
+        /// avg = (1 - w) avg + w q in exact arithmetic: after n packets a whole number over 2^(n
+        /// k). Ours is rounded down by less than 2^k units.
         #[test]
         fn the_average_is_the_papers(queue in prop::collection::vec(0u64..400_000, 1..20), k in 1u32..=3) {
             let thresholds = Thresholds { weight_log: k, ..THRESHOLDS };
@@ -249,7 +256,7 @@ mod tests {
             }
         }
 
-        /// For long runs and slow averages in floating point.
+        /// Long runs and slow averages, compared in floating point.
         #[test]
         fn the_average_does_not_stray(queue in prop::collection::vec(0u64..400_000, 1..400), weight_log in 1u32..=31) {
             let thresholds = Thresholds { weight_log, ..THRESHOLDS };
@@ -289,7 +296,7 @@ mod tests {
         #[test]
         fn a_burst_stays_below_min(min in 1u64..200_000, burst in 0u32..2_000, avpkt in 1u32..2_000) {
             let thresholds = Thresholds { weight_log: weight_log(min, burst, avpkt), ..THRESHOLDS };
-            // Over packets numbered from 1, as in the paper's sum.
+            // Packets numbered from 1, as in the paper's sum.
             let after_burst = |thresholds: &Thresholds| {
                 let mut red = EarlyDetection::new(thresholds);
                 (1..=u64::from(burst)).for_each(|packet| red.observe(thresholds, Instant::ZERO, packet * u64::from(avpkt)));
@@ -313,7 +320,7 @@ mod tests {
         // p_b is half of 0.1: distances from 1 to 20.
         let distances = distances(&with(100_000_000), 60_000, 200_000);
         let (count, longest) = (distances.len() as f64, distances.iter().max());
-        // 2^-32 is missing from p_b, so the last one has a tiny chance to be missed.
+        // p_b is short by 2^-32, so the largest distance has a tiny chance of being missed.
         assert_eq!(longest, Some(&20));
         for distance in 1..=20 {
             let hits = distances.iter().filter(|other| **other == distance).count() as f64;

@@ -1,8 +1,10 @@
-//! What QFQ's groups schedule: its time, its share and where it is listed. And which group it belongs in, by its longest packet and weight.
+//! Entity: the schedulable unit of QFQ's groups (start time, weight, list slot), and the choice of
+//! a group from longest packet and weight.
 //!
-//! Its place in order follows from the start time of what it sends next alone, so the finish time is not worked out before that is sent: then
-//! its length is at hand, while until then it would have to be looked up where nothing else is of interest. The exception is what was set
-//! anew while it waits (weight, longest packet): its next packet is still charged by what was set before.
+//! The order of entities depends on the start time of the head packet only. The finish time is
+//! computed when the head packet is sent: its length is at hand then and would cost a lookup
+//! before. Exception: after a change of weight or longest packet, the head packet is still charged
+//! at the old values.
 
 use crate::scheduler::FlowConfig;
 use crate::virtual_time::{VirtualTime, byte_time};
@@ -39,22 +41,22 @@ pub(crate) fn slot_bytes(max_packet_len: u32, weight: u32) -> u64 {
     u64::from(weight) << (shift - VirtualTime::FRACTION_BITS)
 }
 
-/// What is scheduled: its times and its place.
+/// A schedulable unit: its virtual times and its place in the calendar.
 #[derive(Debug, Clone)]
 pub(crate) struct Entity {
-    /// S of what it sends next if it is backlogged, F of what it sent last if it is idle.
+    /// S of the head packet if backlogged, F of the last packet sent if idle.
     pub(crate) time: VirtualTime,
-    /// F of what it sends next, while it is unsettled.
+    /// F of the head packet, while the entity is unsettled.
     finish: VirtualTime,
     /// Virtual time of a byte, at most 2^30.
     byte_time: u32,
-    /// Its place in the list of its slot, if it is backlogged.
+    /// Position in the list of the entity's slot, if backlogged.
     pub(crate) place: u32,
-    /// The group that it is listed in, if it is backlogged.
+    /// The group of the list, if backlogged.
     group: u8,
-    /// The group that it belongs in by what was set.
+    /// The group by configured weight and longest packet.
     home: u8,
-    /// What it sends next or after that may belong in another group.
+    /// The head packet or a later one may belong in another group.
     is_unsettled: bool,
 }
 
@@ -62,21 +64,21 @@ impl Entity {
     pub(crate) const UNKNOWN: Self =
         Self { time: VirtualTime::ZERO, finish: VirtualTime::ZERO, byte_time: 0, place: 0, group: 0, home: 0, is_unsettled: false };
 
-    /// Sets its share and its longest packet. If that is another group, it goes there when it is next listed; `next`, the span of what it sends
-    /// next, stays what it is.
+    /// Sets weight and longest packet. A change of group takes effect at the next insertion. The
+    /// head packet is still charged at the old rate; `next` is its span (virtual time).
     pub(crate) fn set(&mut self, weight: u32, max_packet_len: u32, next: u64) {
         self.unsettle(next);
         self.byte_time = byte_time(weight) as u32;
         self.home = (slot_shift(max_packet_len, weight) - MIN_SLOT_SHIFT) as u8;
     }
 
-    /// It may have to go to another group after what it sends next, which takes `next`.
+    /// The entity may move to another group after the head packet, whose span is `next`.
     pub(crate) fn unsettle(&mut self, next: u64) {
         self.finish = self.finish(next);
         self.is_unsettled = true;
     }
 
-    /// Whether what it sends has the length and the weight that its group is for.
+    /// Whether the head packet is charged by the current values, in the entity's own group.
     #[inline]
     pub(crate) const fn is_settled(&self) -> bool {
         !self.is_unsettled
@@ -93,23 +95,25 @@ impl Entity {
         len as u64 * self.byte_time as u64
     }
 
-    /// F - S of what it sends next if that takes `span` by what is set.
+    /// F - S of the head packet, given its `span` at the configured weight.
     #[inline]
     pub(crate) const fn charge(&self, span: u64) -> u64 {
         if self.is_unsettled { self.finish.since(self.time) as u64 } else { span }
     }
 
-    /// F of what it sends next if that takes `span` by what is set; F of what it sent last if it is idle, and `span` zero.
+    /// F of the head packet, given its `span` at the configured weight. If idle: F of the last
+    /// packet sent, with `span` zero.
     pub(crate) const fn finish(&self, span: u64) -> VirtualTime {
         self.time.plus(self.charge(span))
     }
 
-    /// Whether it can stay in its group with what takes `span`.
+    /// Whether the entity can stay in its group with a head packet of this `span`.
     pub(crate) const fn fits(&self, span: u64) -> bool {
         !self.is_unsettled && span <= 1 << shift_of(self.group())
     }
 
-    /// How far F of what it sent last is ahead of V. None if it is further than it can be in its group: then it is from before the clock wrapped.
+    /// Distance from V to F of the last packet sent. None beyond the largest distance of the group:
+    /// a timestamp from before the clock wrapped.
     #[inline]
     pub(crate) fn lead(&self, now: VirtualTime) -> Option<i64> {
         let lead = self.time.since(now);
@@ -121,8 +125,9 @@ impl Entity {
         self.group as usize % GROUPS
     }
 
-    /// The group by what is set, or a higher one: while what is to be sent is longer than what is now the longest, or while it is further
-    /// ahead of V than may be in that group, since it was served with a smaller weight or longer packets (Theorem 3).
+    /// The configured group, or a higher one while the head packet is longer than the configured
+    /// longest packet, or while the entity's lead over V is too large for the configured group
+    /// after service at a smaller weight or with longer packets (Theorem 3).
     #[cold]
     pub(crate) fn choose_group(&mut self, now: VirtualTime, span: u64) {
         let by_span = span.next_power_of_two().trailing_zeros().saturating_sub(MIN_SLOT_SHIFT) as u8;
@@ -132,7 +137,7 @@ impl Entity {
         self.is_unsettled = self.group > self.home;
     }
 
-    /// It becomes backlogged with what takes `span`.
+    /// Makes the entity backlogged with a head packet of this `span`.
     #[inline]
     pub(crate) fn start(&mut self, start: VirtualTime, span: u64) {
         (self.time, self.finish) = (start, start.plus(span));

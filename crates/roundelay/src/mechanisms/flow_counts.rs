@@ -1,7 +1,9 @@
-//! How many packets and bytes of each flow are in a sample of a fixed size: a hash table that never grows, however many flows there are.
+//! Packet and byte counts of each flow in a sample of fixed size: a hash table with a fixed size
+//! for any number of flows.
 //!
-//! Open addressing with linear probing, at most half full. A flow whose last packet leaves the sample leaves the table; those behind it move
-//! up, so that nothing has to be marked as deleted (D. E. Knuth, The Art of Computer Programming, volume 3, section 6.4, algorithm R).
+//! Open addressing with linear probing, at most half full. A flow leaves the table with its last
+//! packet in the sample; the entries behind move up, so no entry has to be marked as deleted (D. E.
+//! Knuth, The Art of Computer Programming, volume 3, section 6.4, algorithm R).
 
 use alloc::vec::Vec;
 
@@ -11,7 +13,7 @@ use crate::packet::FlowId;
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
     flow: FlowId,
-    /// Zero if the entry is free.
+    /// Zero for a free entry.
     packets: u32,
     bytes: u64,
 }
@@ -29,7 +31,7 @@ impl FlowCounts {
         Self { entries: alloc::vec![Entry::default(); (2 * packets as usize).next_power_of_two()], hash }
     }
 
-    /// Bytes that a table for `packets` packets takes.
+    /// Memory of a table for `packets` packets, in bytes.
     pub(crate) const fn bytes_for(packets: u32) -> usize {
         (2 * packets as usize).next_power_of_two() * size_of::<Entry>()
     }
@@ -45,7 +47,7 @@ impl FlowCounts {
         *entry = Entry { flow, packets: entry.packets + 1, bytes: entry.bytes + u64::from(len) };
     }
 
-    /// Takes out what was added.
+    /// Removes a packet added before.
     pub(crate) fn subtract(&mut self, flow: FlowId, len: u32) {
         let place = self.find(flow);
         let entry = &mut self.entries[place];
@@ -56,7 +58,7 @@ impl FlowCounts {
         }
     }
 
-    /// The flow's place, or the free one where it would go.
+    /// The flow's position, or the free position for a new entry.
     fn find(&self, flow: FlowId) -> usize {
         let mut place = self.home(flow);
         while self.entries[place].packets > 0 && self.entries[place].flow != flow {
@@ -73,7 +75,7 @@ impl FlowCounts {
         (place + 1) & (self.entries.len() - 1)
     }
 
-    /// Moves up whoever is behind `gap` because it was taken.
+    /// Moves up the entries displaced by the entry formerly at `gap`.
     fn close_gap(&mut self, mut gap: usize) {
         let mut place = self.after(gap);
         while self.entries[place].packets > 0 {
@@ -104,7 +106,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A table for eight packets, so that chains are long and wrap round.
+        /// A table for eight packets has long chains that wrap round.
         #[test]
         fn it_counts_as_a_list_does(seed in any::<u64>(), calls in prop::collection::vec((0u32..12, 0u32..2000, any::<prop::sample::Index>()), 1..200)) {
             let (mut counts, mut sample) = (FlowCounts::new(8, FlowHash::new(seed, 0)), Vec::new());

@@ -1,26 +1,34 @@
-//! Packets that wait, timed by the fluid server ([`GpsClock`]): what `wfq` and `wf2q` have in common. They differ in the [`Order`] of flows.
+//! Queued packets timed by the fluid server ([`GpsClock`]): the common part of `wfq` and `wf2q`,
+//! which differ in the [`Order`] of flows.
 //!
-//! Only the first packet of each flow has times: S = max(V as it came, F of the packet before), F = S + len / weight. They are reckoned once,
-//! as it gets there, and stay. So a weight that changes counts from the packet behind it, and what the link has sent or is about to send
-//! has been timed once and for all. If the fluid server is through with the first one by then, those behind it start anew, at V.
+//! Only the head packet of each flow has times: S = max(V at arrival, F of the previous packet), F
+//! = S + len / weight. They are computed once, when the packet becomes the head, and stay. So a new
+//! weight applies from the second packet on; packets sent or about to be sent keep their times. If
+//! the fluid server has finished the head packet by then, the packets behind start anew at V.
 //!
-//! Latency. Let p be a packet of a flow whose weight stays, and W the most that weights have come to add up to (`total_weight`, in which a
-//! larger weight counts until V has passed what was timed with it). Then p leaves L / R after GRC(p) at the latest, whoever else is pushed
-//! out, comes, goes or is given another weight:
+//! Latency. Let p be a packet of a flow with a constant weight, and W the largest sum of weights
+//! (`total_weight`, in which a larger weight counts until V has passed the times computed with it).
+//! Then p leaves at most L / R after GRC(p), for any push-outs, arrivals, departures and weight
+//! changes of other flows:
 //!
-//! (1) V reaches F_p at T <= GRC(p), since it rises by R / W or faster while the link is busy, and GRC(p) takes the same maximum and the same
-//! sum as F_p at this slope.
-//! (2) Let m be the last packet before p that the link took, at t, with an F larger than F_p; if there is none, or the fluid server has
-//! passed over time since (`catch_up`), let t be the beginning of the busy period, or when it last did so, and m nothing.
-//! (3) No packet q between m and p had been begun by the fluid server at t. In `wfq`: the first packet of q's flow at t would have had an F no
-//! less than F_m, since m was chosen; it was sent between m and p, with the same F; but those are F_p at most. So nobody of q's flow
-//! waited. In `wf2q`: it may have waited, but had not begun. As V passes over time, no packet that waits has begun.
-//! (4) By T the fluid server is through with each of these, q and p: its F is F_p at most, and nothing that happens after the link has taken
-//! it makes the fluid server later with it.
-//! (5) So in the time from t to T the fluid server has done all bytes from behind m to p, at the rate R: these are sent by T, and m takes L / R.
+//! (1) V reaches F_p at T <= GRC(p), since V rises by R / W or faster while the link is busy, and
+//! GRC(p) takes the same maximum and the same sum as F_p at this slope.
+//! (2) Let m be the last packet before p taken by the link with an F larger than F_p, at time t. If
+//! there is no m, or if the fluid server has skipped time since (`catch_up`), let t be the start of
+//! the busy period or the last skip, and m empty.
+//! (3) No packet q between m and p had been started by the fluid server at t. In `wfq`: the head
+//! packet of q's flow at t would have had F >= F_m, since m was chosen; it was sent between m and p
+//! with the same F; but F is at most F_p for packets between m and p. So q's flow had no packet at
+//! t. In `wf2q`: a packet of q's flow may have waited, but had not started. When V skips time, no
+//! waiting packet has started.
+//! (4) By T the fluid server has finished each such q and p: F is at most F_p, and no event after
+//! the link has taken a packet makes the fluid server finish the packet later.
+//! (5) So from t to T the fluid server has done all bytes from behind m up to p, at the rate R:
+//! these are sent by T, and m takes L / R.
 //!
-//! What the fluid server does for packets that are pushed out later only delays T, and (1) has room for that. A clock that jumped to make
-//! up for it would break (5): there are packets that it has done faster than at the rate R.
+//! Fluid service of packets pushed out later only delays T, and (1) has room for the delay. A clock
+//! that jumped to make up for the delay would break (5): some packets would be finished faster than
+//! at the rate R.
 
 use alloc::vec::Vec;
 use core::fmt::Debug;
@@ -35,7 +43,7 @@ use crate::time::Instant;
 use crate::units::Rate;
 use crate::virtual_time::VirtualTime;
 
-/// When the fluid server serves a packet.
+/// The fluid server's start and finish time of a packet.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Service {
     /// S.
@@ -44,45 +52,46 @@ pub struct Service {
     pub(crate) finish: VirtualTime,
 }
 
-/// Virtual times no further apart than this are equal: 2^-18 bytes per unit of weight.
+/// Virtual times no further apart than this count as equal: 2^-18 bytes per unit of weight.
 pub(crate) const TOLERANCE: u64 = 1 << ROUNDED_BITS;
 const ROUNDED_BITS: u32 = 12;
 
 impl Service {
-    /// F, such that packets that tie compare as equal.
+    /// F, rounded so that ties compare as equal.
     #[inline]
     pub(crate) const fn rounded_finish(self) -> VirtualTime {
         self.finish.plus(1 << (ROUNDED_BITS - 1)).slot_start(ROUNDED_BITS)
     }
 }
 
-/// In which order flows are sent, by their first packets.
+/// The order in which flows are sent, by their head packets.
 pub trait Order: Debug + Clone + Default + Send {
     /// The discipline.
     const NAME: &'static str;
     /// Memory for a flow.
     const BYTES_PER_FLOW: usize;
 
-    /// A flow has this first packet.
+    /// A flow gets its first head packet.
     fn insert(&mut self, flow: usize, head: Service);
 
-    /// A flow has no longer the first packet that it had.
+    /// A flow loses its head packet.
     fn remove(&mut self, flow: usize);
 
-    /// A flow has this first packet in place of another.
+    /// A flow gets a new head packet in place of another.
     fn replace(&mut self, flow: usize, head: Service);
 
-    /// The flow whose first packet the link takes; none only if no flow has one. V may have to catch up.
+    /// The flow whose head packet the link takes; None only if no flow has one. V may have to catch
+    /// up.
     fn choose(&mut self, clock: &mut GpsClock, head: impl Fn(usize) -> Service) -> Option<usize>;
 
-    /// Panics if a flow is not where its first packet belongs, or the order is broken.
+    /// Panics if a flow is in the wrong position, or the order is broken.
     fn check(&self, flow: usize, head: Option<Service>, now: VirtualTime);
 }
 
-/// A scheduler that imitates the fluid server.
+/// A scheduler that emulates the fluid server.
 #[derive(Debug, Clone)]
 pub struct Imitation<T, O> {
-    /// Packets, each with V as it came.
+    /// Packets, each with V at its arrival.
     pool: Pool<(VirtualTime, T)>,
     flows: Vec<Flow>,
     /// The fluid server.
@@ -94,18 +103,19 @@ pub struct Imitation<T, O> {
 #[derive(Debug, Clone, Default)]
 struct Flow {
     queue: Queue,
-    /// Times of the first packet.
+    /// Times of the head packet.
     head: Service,
-    /// When the next one starts, or later: F of the first, of the last one if none waits.
+    /// Earliest start of the next packet: F of the head packet; F of the last packet if the flow is
+    /// empty.
     next: VirtualTime,
-    /// What F's division left over, in units of 1 / weight.
+    /// Remainder of the division for F, in units of 1 / weight.
     remainder: u32,
-    /// It was removed and goes with its last packet.
+    /// Removed; forget the flow when its last packet leaves.
     leaves: bool,
 }
 
 impl Flow {
-    /// Times of a packet that has become the first: `came` is V as it came.
+    /// Times a new head packet; `came` is V at the packet's arrival.
     #[inline]
     fn time(&mut self, came: VirtualTime, len: u32, weight: u32) {
         if came.is_after(self.next) {
@@ -132,7 +142,7 @@ impl<T, O: Order> Imitation<T, O> {
         Self { clock: GpsClock::start_at(now), ..Self::default() }
     }
 
-    /// A flow that is not known joins with weight 1.
+    /// An unknown flow joins with weight 1.
     #[inline]
     fn know(&mut self, number: usize) {
         if number >= self.flows.len() {
@@ -198,7 +208,7 @@ impl<T, O: Order> Imitation<T, O> {
     }
 }
 
-/// The packet with something else as its payload.
+/// The packet with another payload.
 #[inline]
 fn with<T, U>(packet: Packet<T>, payload: impl FnOnce(T) -> U) -> Packet<U> {
     let Packet { flow, len, arrival, ecn, priority, slack, deadline, payload: before } = packet;
@@ -226,7 +236,7 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
         packet
     }
 
-    /// The tail of the longest backlog, which the fluid server gives up as well.
+    /// The tail packet of the longest backlog; the fluid server drops the packet too.
     fn evict(&mut self) -> Option<Packet<T>> {
         let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
         let flow = &mut self.flows[number];
@@ -272,8 +282,8 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
         self.debug_check();
     }
 
-    /// Flows that have left count until the fluid server is through with them, and so does the larger of two weights of a flow until it is
-    /// through with what was timed with it.
+    /// Departed flows count until the fluid server has finished their packets. Of two weights of a
+    /// flow the larger counts until the packets timed with it are finished.
     fn total_weight(&self) -> Option<u64> {
         Some(self.clock.known_weight())
     }
@@ -283,8 +293,9 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
-    /// 1. A flow with packets has a place in the order, one without has none.
-    /// 2. The fluid server has as much to do as the link and what it does in vain, to the last unit of work.
+    /// 1. A flow is in the order if and only if it has packets.
+    /// 2. Work is conserved to the last unit: the fluid server's backlog is the link's plus the
+    ///    excess.
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
             self.order.check(number, Some(flow.head).filter(|_| !flow.queue.is_empty()), self.clock.now());
@@ -298,7 +309,7 @@ impl<T, O: Order> Scheduler<T> for Imitation<T, O> {
 mod tests {
     use super::*;
 
-    /// Packets of whole bytes tie at whole bytes, where what is cut off in reckoning may fall on either side.
+    /// Packets of whole bytes tie at whole bytes, where rounding errors may fall on either side.
     #[test]
     fn finish_times_that_differ_by_less_than_the_tolerance_tie_at_whole_bytes() {
         let finish = |bits: u64| Service { finish: VirtualTime::from_bits(bits), ..Service::default() }.rounded_finish();

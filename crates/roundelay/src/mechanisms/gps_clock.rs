@@ -1,34 +1,39 @@
-//! The fluid server (GPS) that fair queueing imitates, as a clock: how far it is, and when it would serve each packet.
+//! The fluid server (GPS) of fair queueing as a clock: virtual time V and the virtual start and
+//! finish times of packets.
 //!
-//! The fluid server sends all flows that are backlogged in it at once, each in proportion to its weight. Virtual time V is what each of
-//! them has been sent per unit of weight; it runs at R / (sum of the weights of those flows), faster whenever one of them empties. A packet
-//! of a flow is served from S = max(V, F of the packet before it) to F = S + len / weight.
+//! The fluid server serves all its backlogged flows at once, each in proportion to its weight.
+//! Virtual time V is the service per unit of weight. V runs at R / (sum of the weights of those
+//! flows), faster after each flow that empties. A packet is served from S = max(V, F of the flow's
+//! previous packet) to F = S + len / weight.
 //!
-//! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and Simulation of a Fair Queueing Algorithm", SIGCOMM 1989; A. Parekh, R. Gallager,
-//! "A Generalized Processor Sharing Approach to Flow Control in Integrated Services Networks: The Single-Node Case", IEEE/ACM ToN 1(3),
-//! 1993.
+//! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and Simulation of a Fair Queueing
+//! Algorithm", SIGCOMM 1989; A. Parekh, R. Gallager, "A Generalized Processor Sharing Approach to
+//! Flow Control in Integrated Services Networks: The Single-Node Case", IEEE/ACM ToN 1(3), 1993.
 //!
-//! What drives it: two servers that never idle while something waits, fed alike on links of the same rate, have always sent the same number
-//! of bytes. So whenever the link asks for a packet, the fluid server has sent precisely what the link has; only while a packet is on the
-//! link does real time tell how much of it, at the link's rate. With a rate that is not the true one all is as if packets that come
-//! while another is on the link had come at another moment of its time, and nothing of that is left at the next one. Without a rate that
-//! moment is its end: a packet counts as sent once it is given out.
+//! Drive: two work-conserving servers with the same arrivals and the same link rate have always
+//! sent the same number of bytes. So at each dequeue the fluid server has sent exactly as much as
+//! the link; only during a transmission does real time, at the link's rate, give the bytes sent. A
+//! wrong rate only shifts the arrival time of packets that arrive during a transmission; the error
+//! is gone when the next one starts. Without a rate such packets arrive at the end of the
+//! transmission: a packet counts as sent once dequeued.
 //!
-//! What is pushed out the fluid server loses as well, but not the work that it has done of it: from then on it has more left to do than the
-//! link, and sends in vain what the link has sent before (`excess`). V never jumps for it, so a packet that came before is not passed by one
-//! that comes after; a V that is late in this way harms nobody, as `fluid.rs` shows. Once the link has sent all, the fluid server is through as
-//! well (`rest`); and it is not left behind so far that it works only on what the link has sent (`catch_up`).
+//! A pushed-out packet leaves the fluid server too, but not the service already done for the
+//! packet: from then on the fluid server has more left to do than the link and repeats work already
+//! sent by the link (`excess`). V never jumps for a push-out, so an earlier packet is not passed by
+//! a later one; `fluid.rs` shows that such a late V does no harm. When the link has sent
+//! everything, the fluid server is also finished (`rest`). `catch_up` keeps the fluid server from
+//! working only on packets already sent by the link.
 //!
-//! A weight counts from the packet behind the first one that waits, and not for what the link was given before: those have their times, and
-//! the link has acted on them. The fluid server serves them until then with the weights that they were given, or, if these are
-//! several, the largest.
+//! A new weight applies from the packet behind the first waiting one, not to packets already given
+//! to the link: their times are fixed and the link has acted on them. Until then the fluid server
+//! serves those packets with their old weight, or with the largest of several.
 //!
-//! Number format: V in 2^-30 bytes per unit of weight, wrapping at 2^64; work in 2^-30 bytes. Every division leaves its remainder
-//! where it counts on, so work is conserved to the last unit: what is backlogged in the fluid server is what waits, what is left of the
-//! packet on the link, and the excess (`check`).
+//! Number format: V in 2^-30 bytes per unit of weight, wrapping at 2^64; work in 2^-30 bytes. Each
+//! division keeps its remainder for later, so work is conserved to the last unit: the fluid backlog
+//! is the queued bytes, the rest of the packet on the link, and the excess (`check`).
 //!
-//! Cost: O(log N) a packet, amortised. The heap has each flow where what it had as it was last counted ends; what came since is counted when
-//! that is reached.
+//! Cost: O(log N) a packet, amortised. The heap is keyed by the finish time of each flow's counted
+//! backlog; later arrivals of a flow are counted when V reaches this time.
 
 use alloc::vec::Vec;
 
@@ -46,8 +51,8 @@ const fn work_of(len: u32) -> Work {
     (len as Work) << VirtualTime::FRACTION_BITS
 }
 
-/// Most that a flow can have backlogged in the fluid server: 4 GB. It is then through with it less than 2^62 after V, whatever the flow's
-/// weight may come to be.
+/// Largest backlog of a flow in the fluid server: 4 GB. The flow then finishes less than 2^62 after
+/// V, for every weight.
 const MOST_BACKLOG: Work = 1 << 62;
 
 /// The fluid server.
@@ -55,34 +60,34 @@ const MOST_BACKLOG: Work = 1 << 62;
 pub struct GpsClock {
     /// V.
     now: VirtualTime,
-    /// Work done that V does not show: less than a unit of V.
+    /// Work done but not yet visible in V: less than a unit of V.
     rest: Work,
     fluids: Vec<Fluid>,
-    /// Sum of the weights of the flows that are backlogged here.
+    /// Sum of the weights of the flows backlogged here.
     busy_weight: u64,
-    /// Sum of the weights of those and of all others that are known; of two weights of a flow the larger.
+    /// Sum of the weights of all known flows; the larger one of a flow with two weights.
     known_weight: u64,
-    /// The flows that are backlogged here, by when what is counted of them ends.
+    /// Flows backlogged here, by the finish time of their counted backlog.
     ending: FlowHeap,
     link: Link,
-    /// What there is to do here beyond what the link has to do.
+    /// Work left here beyond the link's own.
     excess: i128,
 }
 
 /// A flow in the fluid server.
 #[derive(Debug, Clone, Default)]
 struct Fluid {
-    /// When the part of its backlog ends that is counted.
+    /// Finish time of the counted part of the backlog.
     finish: VirtualTime,
-    /// The part behind that.
+    /// The part behind the counted one.
     later: Work,
-    /// Work that the division left over: it is done at `finish`.
+    /// Remainder of the division: this work is done at `finish`.
     remainder: u32,
     /// Until `finish`.
     weight: u32,
-    /// From then on; the same while the flow is idle. Zero: the flow is not known.
+    /// Weight from `finish` on; equal to `weight` while the flow is idle. Zero: unknown flow.
     next_weight: u32,
-    /// It is forgotten as soon as it is empty here.
+    /// Forget the flow as soon as it is empty here.
     leaves: bool,
 }
 
@@ -95,20 +100,21 @@ impl Fluid {
         self.counted_at(now) + self.later
     }
 
-    /// Finish such that this is what is counted from `now` on.
+    /// Sets `finish` for this counted work from `now` on.
     fn count(&mut self, now: VirtualTime, work: Work) {
         self.finish = now.plus(work / u64::from(self.weight));
         self.remainder = (work % u64::from(self.weight)) as u32;
     }
 
-    /// What is counted is done, and what is behind it is counted.
+    /// Ends the counted part and counts the part behind.
     fn turn(&mut self, now: VirtualTime) {
         self.weight = self.next_weight;
         let work = core::mem::take(&mut self.later);
         self.count(now, work);
     }
 
-    /// What is counted ends where `later` is what is behind it. What was behind and is now counted has times of `next_weight`.
+    /// Moves the end of the counted part, so that `later` lies behind. Work newly counted gets
+    /// times of `next_weight`.
     fn split(&mut self, now: VirtualTime, later: Work) {
         let (counted, backlog) = (self.counted_at(now), self.backlog_at(now));
         self.later = later;
@@ -127,25 +133,26 @@ impl Fluid {
     }
 }
 
-/// The packet on the link, or the last one that was.
+/// The packet on the link, or the last one sent.
 #[derive(Debug, Clone, Default)]
 struct Link {
     rate: Option<Rate>,
     since: Instant,
-    /// When the link has sent it.
+    /// End of the transmission.
     until: Instant,
     len: u32,
-    /// What the fluid server has done in its time.
+    /// Work of the fluid server during this transmission.
     done: Work,
 }
 
 impl Link {
-    /// What the link has sent of the packet at `now`.
+    /// Part of the packet sent by `now`.
     fn sent_at(&self, now: Instant) -> Work {
         /// A bit per second is 2^15 / 5^12 units of work per picosecond.
         const PICOS: u64 = 5u64.pow(12);
         match self.rate {
-            // Before it has been sent, the product is less than 8 * 10^12 times its length: that is less than 2^59.
+            // During the transmission the product is less than 8 * 10^12 times the length: less
+            // than 2^59.
             Some(rate) if now < self.until => {
                 let bits = now.since(self.since).as_picos() * rate.bits_per_second();
                 ((bits / PICOS) << 15) + ((bits % PICOS) << 15) / PICOS
@@ -159,7 +166,8 @@ impl GpsClock {
     /// Memory for a flow.
     pub(crate) const BYTES_PER_FLOW: usize = size_of::<Fluid>() + FlowHeap::BYTES_PER_FLOW;
 
-    /// What bounds lose to ties: bytes that the link sends while V passes all that counts as equal, with room for what is rounded.
+    /// Loss of bounds by ties: bytes sent by the link while V passes all timestamps that count as
+    /// equal, with room for rounding.
     pub(crate) const fn tied_bytes(share: &Share) -> u64 {
         share.total_weight.div_ceil(1 << 16)
     }
@@ -170,12 +178,12 @@ impl GpsClock {
         self.now
     }
 
-    /// The sum of the weights that the link may come to be shared by.
+    /// The sum of all weights that may share the link.
     pub(crate) const fn known_weight(&self) -> u64 {
         self.known_weight
     }
 
-    /// The weight of what comes of a flow; zero if it is not known.
+    /// The weight of a flow's next arrivals; zero if the flow is unknown.
     #[inline]
     pub(crate) fn weight(&self, flow: usize) -> u32 {
         self.fluids.get(flow).map_or(0, |fluid| if fluid.leaves { 0 } else { fluid.next_weight })
@@ -190,7 +198,7 @@ impl GpsClock {
         self.link.rate = Some(rate);
     }
 
-    /// Real time goes by: the link has sent more of its packet.
+    /// Advances real time: the link has sent more of its packet.
     #[inline]
     pub(crate) fn advance(&mut self, now: Instant) {
         let whole = work_of(self.link.len);
@@ -202,7 +210,7 @@ impl GpsClock {
         }
     }
 
-    /// The link asks for a packet: it has sent the one that it had.
+    /// Ends the transmission: the link asks for the next packet.
     #[inline]
     pub(crate) fn complete(&mut self) {
         let work = work_of(self.link.len) - self.link.done;
@@ -210,14 +218,14 @@ impl GpsClock {
         self.work(work);
     }
 
-    /// The link takes a packet.
+    /// Starts the transmission of a packet.
     #[inline]
     pub(crate) fn begin(&mut self, now: Instant, len: u32) {
         let until = self.link.rate.map_or(now, |rate| now + rate.time_of(len.into()));
         self.link = Link { since: now, until, len, done: 0, ..self.link };
     }
 
-    /// Nothing waits. If nothing is on the link either, the fluid server is through with all as well.
+    /// The queue is empty. If the link is idle too, the fluid server is finished with everything.
     pub(crate) fn rest(&mut self) {
         if self.link.done == work_of(self.link.len) {
             while let Some((at, flow)) = self.ending.first() {
@@ -228,8 +236,8 @@ impl GpsClock {
         }
     }
 
-    /// V is not before `target`, which is not after S of any packet that waits: up to there the fluid server sends only what the link has
-    /// sent, and passes over it.
+    /// Moves V to at least `target`, which is at most S of every waiting packet: up to there the
+    /// fluid server works only on packets already sent by the link, and skips that work.
     #[inline]
     pub(crate) fn catch_up(&mut self, target: VirtualTime) {
         if target.is_after(self.now) {
@@ -250,14 +258,14 @@ impl GpsClock {
         self.excess -= passed;
     }
 
-    /// Whether a packet still fits into the fluid server's arithmetic.
+    /// Whether a packet still fits the fluid server's arithmetic.
     #[inline]
     pub(crate) fn has_room_for(&self, flow: usize, len: u32) -> bool {
         let backlog = if self.ending.contains(flow) { self.fluids[flow].backlog_at(self.now) } else { 0 };
         len <= FlowConfig::MAX_PACKET_LEN && backlog + work_of(len) <= MOST_BACKLOG
     }
 
-    /// A packet of a flow that is known comes.
+    /// A packet of a known flow arrives.
     #[inline]
     pub(crate) fn arrive(&mut self, flow: usize, len: u32) {
         let fluid = &mut self.fluids[flow];
@@ -270,7 +278,8 @@ impl GpsClock {
         }
     }
 
-    /// The last packet of a flow is given up. What the fluid server has done of it already was in vain.
+    /// Removes the last packet of a flow. Work already done by the fluid server for the packet was
+    /// in vain.
     pub(crate) fn withdraw(&mut self, flow: usize, len: u32) {
         let mut work = work_of(len);
         if self.ending.contains(flow) {
@@ -288,8 +297,9 @@ impl GpsClock {
         self.excess += i128::from(work);
     }
 
-    /// Gives a flow this weight, for all but its first packet that waits and for what the link had of it before; `waiting` bytes wait behind
-    /// that packet. Returns when they start: V, if the fluid server is through with what is before them.
+    /// Sets a flow's weight for all packets behind the first waiting one; `waiting` is the number
+    /// of bytes behind the first. Returns the virtual time at which the new weight starts: V, if
+    /// the fluid server has finished the packets before.
     pub(crate) fn set_weight(&mut self, flow: usize, weight: u32, waiting: u64) -> VirtualTime {
         if flow >= self.fluids.len() {
             self.fluids.resize_with(flow + 1, Fluid::default);
@@ -313,12 +323,12 @@ impl GpsClock {
         start
     }
 
-    /// A flow leaves, once the fluid server is through with it.
+    /// Removes a flow once the fluid server has finished the flow's backlog.
     pub(crate) fn forget(&mut self, flow: usize) {
         self.change(flow, |fluid, _| fluid.leaves = true);
     }
 
-    /// Changes a flow, and puts it where it then belongs.
+    /// Changes a flow and updates its heap entry and the weight sums.
     #[cold]
     fn change(&mut self, flow: usize, change: impl FnOnce(&mut Fluid, VirtualTime)) {
         let fluid = &mut self.fluids[flow];
@@ -341,7 +351,7 @@ impl GpsClock {
         self.known_weight += fluid.known_weight();
     }
 
-    /// V has reached the end of what is counted of a flow.
+    /// V has reached the end of the counted part of a flow.
     #[inline]
     fn turn(&mut self, flow: usize) {
         let fluid = &mut self.fluids[flow];
@@ -357,12 +367,12 @@ impl GpsClock {
         }
     }
 
-    /// The fluid server does this work. Flows that empty on the way leave in order, and V runs faster from there on.
+    /// Does this much work. Emptied flows leave in order, and V runs faster after each.
     fn work(&mut self, work: Work) {
         self.rest += work;
         while let Some(at) = self.ending.first_key() {
             let ahead = at.since(self.now) as u128 * u128::from(self.busy_weight);
-            // Who it is need not be known before V is there.
+            // Only the key matters before V is there; the flow itself is not needed.
             let due = if ahead > u128::from(self.rest) { None } else { self.ending.first() };
             let Some((_, flow)) = due else { break };
             let needed = ahead + u128::from(self.fluids[flow].remainder);
@@ -377,8 +387,8 @@ impl GpsClock {
         self.rest = self.rest.checked_rem(self.busy_weight).unwrap_or(0);
     }
 
-    /// Panics if the fluid server has not as much to do as the link, which has `waiting` bytes and what is left of its packet, and the excess:
-    /// work is conserved.
+    /// Panics unless work is conserved: the fluid backlog must equal the `waiting` bytes, the rest
+    /// of the packet on the link, and the excess.
     pub(crate) fn check(&self, waiting: u64) {
         let unit = 1i128 << VirtualTime::FRACTION_BITS;
         let backlogged = || self.fluids.iter().enumerate().filter(|(flow, _)| self.ending.contains(*flow)).map(|(_, fluid)| fluid);
@@ -424,7 +434,7 @@ mod tests {
         clock.begin(Instant::from_nanos(nanos), len);
     }
 
-    /// A packet comes; returns when the fluid server is through with what is counted of its flow.
+    /// A packet arrives; returns the finish time of its flow's counted part.
     fn arrive(clock: &mut GpsClock, flow: usize, len: u32) -> f64 {
         if clock.weight(flow) == 0 {
             clock.set_weight(flow, 1, 0);
@@ -441,7 +451,7 @@ mod tests {
         send(&mut clock, 0, 150);
         clock.advance(Instant::from_nanos(100));
         assert_eq!(bytes(clock.now()), 25.0, "100 bytes for weights of 4");
-        // Flow 1 is through after 200 bytes, and flow 0 has the link alone.
+        // Flow 1 finishes after 200 bytes; then flow 0 has the link alone.
         send(&mut clock, 150, 100);
         clock.advance(Instant::from_nanos(225));
         assert_eq!(bytes(clock.now()), 75.0);
@@ -480,7 +490,8 @@ mod tests {
         assert_eq!((bytes(clock.now()), clock.excess), (50.0, 50 << VirtualTime::FRACTION_BITS), "half of the first was");
         clock.check(0);
         assert_eq!(arrive(&mut clock, 1, 7), 57.0, "V has not moved");
-        // The fluid server still has 50 bytes of the packet that the link has sent; it passes over some, and rests when the link does.
+        // The fluid server still has 50 bytes of a packet already sent by the link: a part is
+        // skipped, and the rest ends when the link idles.
         clock.catch_up(clock.now().plus(20 << VirtualTime::FRACTION_BITS));
         clock.check(7);
         send(&mut clock, 100, 0);
@@ -495,14 +506,15 @@ mod tests {
         for _ in 0..3 {
             arrive(&mut clock, 1, 60);
         }
-        // The first packet keeps its weight of 1, the second and third are served at a weight of 4.
+        // The first packet keeps its weight of 1; the second and third are served at a weight of 4.
         assert_eq!(bytes(clock.set_weight(1, 4, 120)), 60.0);
         assert_eq!((clock.known_weight(), clock.busy_weight), (5, 2));
         send(&mut clock, 0, 100);
         send(&mut clock, 100, 60);
         clock.advance(Instant::from_nanos(140));
         assert_eq!(bytes(clock.now()), 64.0, "120 bytes for weights of 2, 20 for weights of 5");
-        // The second and half of the third have been sent ahead, as the weight falls: both weights count until V is there.
+        // The second packet and half of the third were sent ahead at the lower weight: both weights
+        // count until V is there.
         clock.check(120);
         assert_eq!((bytes(clock.set_weight(1, 1, 60)), clock.known_weight()), (75.0, 5));
         send(&mut clock, 160, 60);
@@ -526,7 +538,7 @@ mod tests {
         assert!(clock.has_room_for(0, 1 << 16));
         arrive(&mut clock, 0, 1 << 16);
         assert!(!clock.has_room_for(0, 1) && clock.has_room_for(1, 1 << 16) && !clock.has_room_for(1, (1 << 16) + 1));
-        // Nor does it lose its place when its weight changes.
+        // A change of weight does not lose the flow's position either.
         for weight in [1024, 1, 7, 1] {
             clock.set_weight(0, weight, (1 << 32) - (1 << 16));
             clock.check(1 << 32);

@@ -1,17 +1,21 @@
-//! QFQ's groups, slots and sets: finds, in constant time, who of all that is backlogged has begun in a fluid server and would finish first.
+//! QFQ's groups, slots and sets: finds in constant time the backlogged entity that has started in a
+//! fluid server and would finish first.
 //!
-//! What is scheduled is an [`Entity`] with a start and a finish time: a flow in `qfq`, an aggregate of flows in `qfq_plus`. Entities with
-//! like ratios of longest packet to weight form a group. In a group start times are rounded to slots, so that sorting is an index into an
-//! array (`calendar.rs`). Groups are in one of four sets, bitmaps of a machine word: eligible or ineligible (has the fluid server begun it?),
-//! and ready or blocked (is there an eligible group of higher index that finishes earlier?). In the set of the eligible and ready ones the
-//! index sorts by finish time, so the first bit set is the group to serve; and whole sets move by AND, OR and XOR.
+//! The scheduled unit is an [`Entity`] with a start and a finish time: a flow in `qfq`, an
+//! aggregate of flows in `qfq_plus`. Entities with like ratios of longest packet to weight form a
+//! group. Start times in a group are rounded to slots, so sorting is an index into an array
+//! (`calendar.rs`). Each group is in one of four sets, bitmaps of a machine word: eligible or
+//! ineligible (has the fluid server started the group?), and ready or blocked (does an eligible
+//! group of higher index finish earlier?). In the set of eligible and ready groups the index sorts
+//! by finish time: the first bit set is the group to serve. Whole sets move by AND, OR and XOR.
 //!
-//! Most packets change none of that: while the first slot of the first group holds entities, who is served goes from there to a later slot and
-//! V counts on. So that slot is kept (`front`), and the sets are looked at when it empties, when V may make groups eligible, and when
-//! something becomes backlogged before all others of its group.
+//! Most packets leave the sets alone: while the first slot of the first group holds entities, a
+//! served entity moves to a later slot and V advances. So this slot is kept (`front`). The sets are
+//! updated when the slot empties, when V may make groups eligible, and when an entity becomes
+//! backlogged with an earlier start than the rest of its group.
 //!
-//! Source: F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees", section 4
-//! and appendix A.
+//! Source: F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight
+//! Bandwidth Distribution Guarantees", section 4 and appendix A.
 //!
 //! | paper | here |
 //! |---|---|
@@ -22,20 +26,24 @@
 //! | ER, IR, EB, IB | `sets` |
 //! | L | the most that is served between two calls of [`Groups::served`] |
 //!
-//! What was served need not be a single packet, nor first in its slot by then: an aggregate sends several while others come. To the groups it
-//! is one long packet, and Theorems 3 to 8 hold with its length for L. They are the numbered invariants below.
+//! A service need not be a single packet, nor the first of its slot by then: an aggregate sends
+//! several packets while others arrive. The groups see one long packet, and Theorems 3 to 8 hold
+//! with its length for L. The theorems are the numbered invariants below.
 //!
 //! Differences from the paper:
-//! - The start time of whatever becomes backlogged is Eq. 29's. The listing (Fig. 4) omits it, and the text applies it only where the group
-//!   was idle: both break Theorems 6 and 7 when V uses the true sum of weights and the link is fully allocated.
-//! - Fig. 5 takes a group's times from its head; they are the rounded ones (Eq. 6).
-//! - Fig. 4 adds a group to its new set without clearing the old one; here it is in one set.
-//! - Fig. 6 takes the group that was served for the lowest one that is eligible and ready. A lower one may have become so since it was
-//!   chosen, so those that can block are looked for above it (`unblock`).
-//! - An entity whose group changes is taken out and comes back as a newly backlogged one when it has been served, so that no list is
-//!   searched. While it is further ahead of V than entities of its new group may be (Theorem 3), it stays in a higher one.
-//! - Packets below 1088 bytes are grouped as if they were that long: then 2 + L / sigma_i <= 64 slots (Theorem 5) suffice however much others
-//!   are served at a time, up to 64 KB.
+//! - The start time of every newly backlogged entity follows Eq. 29. The listing (Fig. 4) omits Eq.
+//!   29, and the text applies it only to an idle group: both break Theorems 6 and 7 when V uses the
+//!   true sum of weights and the link is fully allocated.
+//! - Fig. 5 takes a group's times from its head entity; here they are the rounded ones (Eq. 6).
+//! - Fig. 4 adds a group to its new set without clearing the old one; here a group is in one set.
+//! - Fig. 6 assumes that the served group is the lowest eligible and ready one. A lower group may
+//!   have become ready since the choice, so blocking groups are searched above the served one
+//!   (`unblock`).
+//! - An entity with a new group is removed and, after its service, inserted as newly backlogged, so
+//!   no list is searched. While its lead over V is too large for the new group (Theorem 3), the
+//!   entity stays in a higher one.
+//! - Packets below 1088 bytes are grouped as if they were 1088 bytes long: then 2 + L / sigma_i <=
+//!   64 slots (Theorem 5) suffice for services of other entities of up to 64 KB.
 
 mod invariants;
 
@@ -51,50 +59,50 @@ type Set = u32;
 
 const _: () = assert!(GROUPS <= Set::BITS as usize);
 
-/// Places in [`Groups::sets`]: bit 0 for ineligible, bit 1 for blocked, so that a state is computed by adding.
+/// Indices of [`Groups::sets`]: bit 0 for ineligible, bit 1 for blocked; a state is a sum.
 const ER: usize = 0;
 const IR: usize = 1;
 const EB: usize = 2;
 const IB: usize = 3;
 
-/// What an entity was sent.
+/// A service: bytes, charge, and the entity's next state.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Service {
     pub(crate) len: u32,
-    /// What it is charged, in virtual time.
+    /// The charge in virtual time.
     pub(crate) charge: u64,
     pub(crate) next: Next,
 }
 
-/// What becomes of it then.
+/// The entity's state after a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     Idle,
-    /// It goes on in its group.
+    /// Stays backlogged in its group.
     Stays,
-    /// It belongs in another group, or may; what it sends next takes so long.
+    /// May belong in another group; the value is the span of its next service.
     Moves(u64),
 }
 
-/// Entities by number, the backlogged ones in order of service.
+/// Entities by number; backlogged entities in service order.
 #[derive(Debug, Clone)]
 pub(crate) struct Groups<E> {
-    /// All of them, idle ones too.
+    /// All entities, idle ones included.
     pub(crate) entities: Vec<E>,
     clock: VirtualClock,
     sets: [Set; 4],
     calendar: Calendar,
-    /// The first slot of the first group that is eligible and ready. Most packets leave it as it is.
+    /// The first slot of the first eligible and ready group. Most packets do not change it.
     front: Front,
-    /// Largest step of V since nothing was backlogged: L in Theorems 4 and 5. Kept in debug builds.
+    /// Largest step of V since the last idle period: L in Theorems 4 and 5. Kept in debug builds.
     largest_step: u64,
 }
 
-/// Where those are that are to be served.
+/// Location of the entities to serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Front {
     group: u8,
-    /// No list if nothing is backlogged.
+    /// An invalid list if nothing is backlogged.
     list: u16,
 }
 
@@ -109,7 +117,7 @@ impl<E> Default for Groups<E> {
     }
 }
 
-/// Weights, and what the discipline asks.
+/// Weights and queries.
 impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     #[inline]
     fn entity(&self, number: usize) -> &Entity {
@@ -121,7 +129,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         self.clock.now()
     }
 
-    /// The sum of the weights that V is shared by.
+    /// The sum of the weights that share V.
     pub(crate) const fn total_weight(&self) -> u64 {
         self.clock.total_weight()
     }
@@ -132,12 +140,13 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         self.sets[ER] == 0
     }
 
-    /// Whether a weight that was taken away still counts under this name.
+    /// Whether a removed weight of this owner still counts.
     pub(crate) fn has_leaving_weight(&self, owner: FlowId) -> bool {
         self.clock.is_leaving(owner)
     }
 
-    /// A weight changes. `owner` is whose it is, wherever it is taken up again; `finish` is its last finish time.
+    /// Changes a weight. `owner` identifies the weight if added again; `finish` is the owner's last
+    /// finish time.
     pub(crate) fn change_weight(&mut self, owner: FlowId, before: u32, after: u32, finish: VirtualTime) {
         if after > before {
             self.clock.add_weight(owner, after - before);
@@ -155,9 +164,9 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     }
 }
 
-/// Fig. 4: something becomes backlogged.
+/// Fig. 4: an entity becomes backlogged.
 impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
-    /// Stamps and lists an idle entity that is to send what takes `span`.
+    /// Stamps and lists an idle entity with a next service of this `span`.
     #[inline(never)]
     pub(crate) fn activate(&mut self, number: usize, span: u64) {
         let now = self.clock.now();
@@ -177,7 +186,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         }
     }
 
-    /// The group was idle, or its start time comes down to that of an entity that comes: its state may change.
+    /// The group was idle, or a new entity lowers its start time: the group's state may change.
     #[inline(never)]
     fn bring_down(&mut self, group: usize, number: usize) {
         self.leave_sets(group);
@@ -185,7 +194,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         self.calendar.begin_at(group, entity.time);
         list(&mut self.calendar, entity, number, group);
         if self.sets[ER] == 0 {
-            // Nothing else is backlogged if nothing is eligible: V comes up to the group (Eq. 3).
+            // No eligible group means that nothing else is backlogged: V jumps to the group's start
+            // (Eq. 3).
             self.clock.jump_to(self.calendar.start(group));
         }
         self.sets[self.state_of(group)] |= 1 << group;
@@ -195,7 +205,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
 
 /// Eq. 29: S = max(min(V, F_b), F), with b the lowest group above its own that is eligible and ready: here the minimum.
 ///
-/// Without it, a group that becomes backlogged while V is beyond F_b would be out of order among the blocked ones.
+/// Without Eq. 29, a group that becomes backlogged while V is beyond F_b would break the order of
+/// the blocked groups.
 #[inline]
 fn earliest_start(now: VirtualTime, above: Set, calendar: &Calendar) -> VirtualTime {
     lowest(above).map_or(now, |b| now.earlier(calendar.finish_of(b)))
@@ -207,21 +218,23 @@ fn list(calendar: &mut Calendar, entity: &mut Entity, number: usize, group: usiz
     entity.place = calendar.list(list_at(entity.time, group), number);
 }
 
-/// Fig. 5: the link is free.
+/// Fig. 5: the link asks for a packet.
 impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
-    /// Who is to be served.
+    /// The entity to serve.
     #[inline]
     pub(crate) fn first(&self) -> Option<usize> {
         self.calendar.first_of(self.front.list)
     }
 
-    /// Those that are to be served one after the other, as far as they are in one slot, and into `numbers`: how many there are.
+    /// Writes the next entities of the front slot, in service order, into `numbers`. Returns their
+    /// count.
     pub(crate) fn peek(&self, numbers: &mut [u32]) -> usize {
         self.calendar.peek(self.front.list, numbers)
     }
 
-    /// Serves the [`first`](Self::first): `send` takes what is sent out of its record and says how long that was and whether there is more; or
-    /// nothing, if the rest is left to [`served`](Self::served). Whether it was not.
+    /// Fast path: serves the [`first`](Self::first). `send` removes the packet and returns (length,
+    /// still backlogged), or None to leave the work to [`served`](Self::served). Returns true if no
+    /// call of `served` is needed.
     #[inline(always)]
     pub(crate) fn serve_first(&mut self, number: usize, send: impl FnOnce(&mut E) -> Option<(u32, bool)>) -> bool {
         let record = &mut self.entities[number];
@@ -237,7 +250,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         true
     }
 
-    /// A backlogged entity was served, the first one or not.
+    /// Accounts for a service of a backlogged entity, first or not.
     #[inline]
     pub(crate) fn served(&mut self, number: usize, service: Service) {
         let (group, is_vacated) = self.unlist(number);
@@ -254,8 +267,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         self.let_weights_go();
     }
 
-    /// Takes an entity off its list: if it is not the first one there, the first one takes its place. Says in which group that was, and whether
-    /// nobody else is in its slot.
+    /// Removes an entity from its list; the first entity of the list fills the gap. Returns the
+    /// group and whether the slot is now empty.
     #[inline]
     fn unlist(&mut self, number: usize) -> (usize, bool) {
         let entity = self.entity(number);
@@ -268,7 +281,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         (group, is_vacated)
     }
 
-    /// V and the sets count a service of `len` bytes to a group.
+    /// Advances V for a service of `len` bytes and updates the sets.
     #[inline(always)]
     fn count(&mut self, group: usize, len: u32, is_vacated: bool) {
         let before = self.clock.now();
@@ -282,7 +295,7 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         }
     }
 
-    /// V counts the service.
+    /// Advances V.
     #[inline(always)]
     fn advance(&mut self, len: u32) {
         if cfg!(debug_assertions) {
@@ -291,8 +304,9 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         self.clock.advance(len);
     }
 
-    /// The first slot of a group that was served has emptied: its finish time rises, or it is idle. The group has been in ER since it was chosen:
-    /// who comes meanwhile blocks no group that is eligible.
+    /// The first slot of a served group is empty: the group's finish time rises, or the group is
+    /// idle. The group has been in ER since the choice: a group that arrives meanwhile blocks no
+    /// eligible group.
     #[inline(never)]
     fn come_up(&mut self, group: usize) {
         let old_finish = self.calendar.finish_of(group);
@@ -305,11 +319,11 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         self.front = self.find_front();
     }
 
-    /// Fig. 6, `unblock_groups`: a group was served and its finish time rose. If no eligible group above still finishes as early, all groups
-    /// below it are ready again (Theorem 8).
+    /// Fig. 6, `unblock_groups`: the finish time of a served group rose. If no eligible group above
+    /// finishes as early, all groups below become ready (Theorem 8).
     ///
-    /// Below it there may be a group that is eligible and ready since this one was chosen. It finishes no earlier than the groups below it do
-    /// (Lemma 3), so it blocks none of them.
+    /// A group below may have become eligible and ready since the choice. Its finish time is no
+    /// earlier than those of the groups below it (Lemma 3), so it blocks none.
     #[inline]
     fn unblock(&mut self, group: usize, old_finish: VirtualTime) {
         let blocker = lowest(self.sets[ER] & above(group));
@@ -320,7 +334,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         }
     }
 
-    /// Fig. 6, `make_eligible`: V has moved from `before`. A group has entered a new slot if a bit of V at or above its slot size changed.
+    /// Fig. 6, `make_eligible`: V has moved from `before`. A group has entered a new slot if V
+    /// changed in a bit at or above the group's slot size.
     #[inline(never)]
     fn make_eligible(&mut self, before: VirtualTime, ineligible: Set) {
         if self.sets[ER] == 0
@@ -365,7 +380,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         lowest(self.sets[ER]).map_or(Front::NONE, |group| Front { group: group as u8, list: self.calendar.front(group) })
     }
 
-    /// Takes out an entity that was not served. It is not charged. Rare, so the sets are rebuilt from their definitions.
+    /// Removes an entity without service and without charge. Rare, so the sets are rebuilt from
+    /// their definitions.
     #[cold]
     pub(crate) fn withdraw(&mut self, number: usize) {
         self.unlist(number);
@@ -429,7 +445,8 @@ mod tests {
         Plain(entity)
     }
 
-    /// V has gone once around while an entity was idle, and stands a little before where it left: further than its group allows.
+    /// V has wrapped once while an entity was idle and is a little before the entity's finish time:
+    /// a larger lead than the group allows.
     #[test]
     fn a_finish_time_from_before_the_wrap_is_forgotten() {
         let mut groups = Groups { entities: alloc::vec![plain(1024, 1024), plain(1, 1 << 16)], ..Groups::default() };

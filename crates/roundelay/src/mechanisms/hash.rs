@@ -1,10 +1,12 @@
-//! A keyed hash of flow numbers, for disciplines that put flows into buckets.
+//! Keyed hash of flow numbers, for disciplines that hash flows into buckets.
 //!
-//! Whoever chooses flow numbers (or the addresses behind them) can make them meet in one bucket of an unkeyed hash. SipHash is made so
-//! that this takes the key, and nobody outside has it.
+//! With an unkeyed hash, a sender who chooses flow numbers (or the addresses behind them) can make
+//! flows collide. SipHash prevents this without knowledge of the key, and only the scheduler has
+//! the key.
 //!
-//! Source: J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012; with one round a word and three at the
-//! end (SipHash-1-3). A flow number is a message of four bytes, so all of it is in the last word, beside the length.
+//! Source: J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012; with
+//! one round a word and three at the end (SipHash-1-3). A flow number is a message of four bytes,
+//! contained in the last word together with the length.
 
 use crate::packet::FlowId;
 
@@ -14,12 +16,12 @@ pub(crate) struct FlowHash {
     key: [u64; 2],
 }
 
-/// "somepseudorandomlygeneratedbytes", as the paper has it.
+/// "somepseudorandomlygeneratedbytes", as in the paper.
 const INITIAL: [u64; 4] = [0x736f_6d65_7073_6575, 0x646f_7261_6e64_6f6d, 0x6c79_6765_6e65_7261, 0x7465_6462_7974_6573];
 const MESSAGE_BYTES: u64 = 4;
 
 impl FlowHash {
-    /// The hash whose key is the `generation`th drawn from a seed.
+    /// The hash with key number `generation` of a seed.
     pub(crate) const fn new(seed: u64, generation: u64) -> Self {
         let first = Self { key: [seed, generation] };
         Self { key: [first.of(FlowId(0)), first.of(FlowId(1))] }
@@ -39,7 +41,8 @@ impl FlowHash {
         state[0] ^ state[1] ^ state[2] ^ state[3]
     }
 
-    /// A flow's bucket among `buckets`, of which there may be any number: the hash's upper half scaled, so no division.
+    /// A flow's bucket among any number of `buckets`: the hash's upper half scaled, without a
+    /// division.
     #[inline]
     pub(crate) const fn bucket(self, flow: FlowId, buckets: u32) -> u32 {
         (((self.of(flow) >> 32) * buckets as u64) >> 32) as u32

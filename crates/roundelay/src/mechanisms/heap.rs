@@ -1,23 +1,26 @@
-//! Who comes first: a tree in which a key can be put at any place, taken away or changed, and the place of the smallest is known.
+//! Priority queue as a tournament tree: a key can be inserted, changed or removed at any position;
+//! the position of the smallest key is found by descent.
 //!
-//! It is a tournament. Keys stand in an array, a place each; every eight of them send the smallest one up to a place of the next level, and
-//! so on to a single one. A change climbs only as far as it changes who is smallest, and a level costs the same whoever wins: eight loads and
-//! seven selections from one or two cache lines, no branch that depends on keys. A place knows its key without an index beside the tree.
+//! Keys stand in an array. Each family of eight sends its smallest key up to a position of the next
+//! level, and so on to a single key. A change climbs only as far as it changes the smallest key. A
+//! level costs the same for every winner: eight loads and seven selections from one or two cache
+//! lines, with no branch that depends on keys. No index from keys to positions is needed.
 //!
-//! Cost: a level for each factor of eight in the number of places, for what changes the smallest; less for the rest. It is the number of all
-//! places that counts, not of those that hold a key. Of equal keys the one at the smallest place wins, so while many are alike a change
-//! mostly ends on the level where it began. Memory: 8/7 of a key for each place.
+//! Cost: one level for each factor of eight in the number of positions, for changes of the smallest
+//! key; less for others. All positions count, also those without a key. Of equal keys the smallest
+//! position wins, so with many equal keys a change mostly ends on its first level. Memory: 8/7 of a
+//! key for each position.
 
 use alloc::vec::Vec;
 
 use crate::virtual_time::VirtualTime;
 
-/// Places that play for one of the next level.
+/// Positions of a family, which compete for one position of the next level.
 const ARITY: usize = 8;
 
-/// What is sorted.
+/// A sortable key.
 pub(crate) trait Key: Copy + Ord {
-    /// Comes after all keys: nothing is there.
+    /// Larger than all keys: an empty position.
     const NONE: Self;
 }
 
@@ -31,14 +34,14 @@ impl Key for u128 {
 
 type Family<K> = [K; ARITY];
 
-/// Places by key, smallest first; of equal keys the one at the smaller place.
+/// Positions by key, smallest first; of equal keys the smaller position.
 #[derive(Debug, Clone)]
 pub(crate) struct Heap<K> {
-    /// The key of each place.
+    /// The key of each position.
     keys: Vec<Family<K>>,
-    /// Above them, level by level, the smallest of each family of the level below.
+    /// Level by level, the smallest key of each family of the level below.
     winners: Vec<Vec<Family<K>>>,
-    /// The smallest of all.
+    /// The smallest key of all.
     first: K,
 }
 
@@ -54,7 +57,7 @@ fn smallest<K: Key>(&[a, b, c, d, e, f, g, h]: &Family<K>) -> K {
 }
 
 impl<K: Key> Heap<K> {
-    /// Memory for each place, those of higher levels included.
+    /// Memory for each position, higher levels included.
     pub(crate) const BYTES_PER_PLACE: usize = size_of::<Family<K>>().div_ceil(ARITY - 1);
 
     /// The smallest key.
@@ -63,7 +66,7 @@ impl<K: Key> Heap<K> {
         (self.first != K::NONE).then_some(self.first)
     }
 
-    /// The smallest key and its place.
+    /// The smallest key and its position.
     #[inline]
     pub(crate) fn first(&self) -> Option<(K, usize)> {
         let (first, family) = (self.first_key()?, self.family_of_first());
@@ -76,14 +79,14 @@ impl<K: Key> Heap<K> {
         self.winners.iter().rev().fold(0, down)
     }
 
-    /// The key at a place.
+    /// The key at a position.
     #[inline]
     pub(crate) fn key(&self, place: usize) -> Option<K> {
         let key = self.keys.get(place / ARITY)?[place % ARITY];
         (key != K::NONE).then_some(key)
     }
 
-    /// Puts a key where none is.
+    /// Inserts a key at an empty position.
     #[inline]
     pub(crate) fn insert(&mut self, place: usize, key: K) {
         debug_assert!(self.key(place).is_none() && key != K::NONE);
@@ -93,7 +96,7 @@ impl<K: Key> Heap<K> {
         self.lower(place, key);
     }
 
-    /// Puts another key in the place of one.
+    /// Replaces the key at a position.
     #[inline]
     pub(crate) fn change(&mut self, place: usize, key: K) {
         if key < self.keys[place / ARITY][place % ARITY] {
@@ -103,7 +106,7 @@ impl<K: Key> Heap<K> {
         }
     }
 
-    /// Takes a key away, if one is there.
+    /// Removes the key at a position, if any.
     #[inline]
     pub(crate) fn remove(&mut self, place: usize) {
         if self.key(place).is_some() {
@@ -111,7 +114,7 @@ impl<K: Key> Heap<K> {
         }
     }
 
-    /// Takes away all keys up to `limit`, and names their places, in no order.
+    /// Removes all keys up to `limit` and reports their positions, in no order.
     #[inline]
     pub(crate) fn take_up_to(&mut self, limit: K, mut take: impl FnMut(usize)) {
         debug_assert!(limit != K::NONE);
@@ -129,7 +132,7 @@ impl<K: Key> Heap<K> {
         }
     }
 
-    /// A key no larger than the one that is there.
+    /// Sets a key that is at most the present one.
     #[inline]
     fn lower(&mut self, mut place: usize, key: K) {
         self.keys[place / ARITY][place % ARITY] = key;
@@ -144,7 +147,7 @@ impl<K: Key> Heap<K> {
         self.first = self.first.min(key);
     }
 
-    /// A key no smaller than the one that is there.
+    /// Sets a key that is at least the present one.
     #[inline]
     fn raise(&mut self, place: usize, key: K) {
         let family = &mut self.keys[place / ARITY];
@@ -153,7 +156,7 @@ impl<K: Key> Heap<K> {
         self.settle(place / ARITY, winner);
     }
 
-    /// `winner` is the smallest of this family of keys.
+    /// Propagates `winner`, the smallest key of this family.
     fn settle(&mut self, mut family: usize, mut winner: K) {
         for level in &mut self.winners {
             let rivals = &mut level[family / ARITY];
@@ -167,7 +170,7 @@ impl<K: Key> Heap<K> {
         self.first = winner;
     }
 
-    /// Makes room for so many families of keys.
+    /// Makes room for `families` families of keys.
     #[cold]
     fn grow(&mut self, mut families: usize) {
         const fn empty<K: Key>() -> Family<K> {
@@ -188,14 +191,14 @@ impl<K: Key> Heap<K> {
         }
     }
 
-    /// Every key goes through this, which leaves their order as it is.
+    /// Maps every key with a function that preserves their order.
     #[cold]
     fn change_all(&mut self, change: impl Fn(K) -> K) {
         let keys = self.winners.iter_mut().chain([&mut self.keys]).flatten().flatten();
         keys.chain([&mut self.first]).filter(|key| **key != K::NONE).for_each(|key| *key = change(*key));
     }
 
-    /// How many keys there are: O(n), for `check_invariants`.
+    /// Number of keys: O(n), for `check_invariants`.
     pub(crate) fn len(&self) -> usize {
         self.keys.iter().flatten().filter(|key| **key != K::NONE).count()
     }
@@ -213,21 +216,22 @@ impl<K: Key> Heap<K> {
     }
 }
 
-/// Which of a family this key is, the first of several.
+/// The position of this key in a family, the first of several.
 #[inline]
 fn place_in<K: Key>(family: &Family<K>, key: K) -> usize {
     (0..ARITY - 1).find(|place| family[*place] == key).unwrap_or(ARITY - 1)
 }
 
-/// Flows by virtual time, which wraps: at most 2^62 lie between any two.
+/// Flows by virtual time, which wraps: any two times must be within 2^62.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FlowHeap {
-    /// Times from `origin` on.
+    /// Times relative to `origin`.
     tree: Heap<u64>,
     origin: VirtualTime,
 }
 
-/// Times that far from the origin are still in order, and the origin is put no further from them.
+/// `REACH`: times up to this far from the origin are in order. `ROOM`: a new origin is half of this
+/// before the first time.
 const REACH: u64 = 1 << 63;
 const ROOM: u64 = 1 << 62;
 
@@ -235,7 +239,7 @@ impl FlowHeap {
     /// Memory for a flow.
     pub(crate) const BYTES_PER_FLOW: usize = Heap::<u64>::BYTES_PER_PLACE;
 
-    /// The first time, and its flow: of several the one with the smallest number.
+    /// The first time and its flow; of equal times the smallest flow number.
     #[inline]
     pub(crate) fn first(&self) -> Option<(VirtualTime, usize)> {
         self.tree.first().map(|(span, flow)| (self.origin.plus(span), flow))
@@ -252,39 +256,39 @@ impl FlowHeap {
         self.tree.first == u64::NONE
     }
 
-    /// The flow's time, if it is in this heap.
+    /// The flow's time, if present.
     #[inline]
     pub(crate) fn key(&self, flow: usize) -> Option<VirtualTime> {
         self.tree.key(flow).map(|span| self.origin.plus(span))
     }
 
-    /// Whether the flow is in this heap.
+    /// Whether the flow is present.
     #[inline]
     pub(crate) fn contains(&self, flow: usize) -> bool {
         self.tree.key(flow).is_some()
     }
 
-    /// Puts in a flow that is not in it.
+    /// Inserts a flow that is not present.
     #[inline]
     pub(crate) fn insert(&mut self, flow: usize, time: VirtualTime) {
         let span = self.span_to(time);
         self.tree.insert(flow, span);
     }
 
-    /// Gives a flow that is in it another time.
+    /// Changes the time of a present flow.
     #[inline]
     pub(crate) fn change(&mut self, flow: usize, time: VirtualTime) {
         let span = self.span_to(time);
         self.tree.change(flow, span);
     }
 
-    /// Takes a flow out, if it is in it.
+    /// Removes a flow, if present.
     #[inline]
     pub(crate) fn remove(&mut self, flow: usize) {
         self.tree.remove(flow);
     }
 
-    /// Takes out all flows with times up to `limit`, and names them, in no order.
+    /// Removes all flows with times up to `limit` and reports them, in no order.
     #[inline]
     pub(crate) fn take_up_to(&mut self, limit: VirtualTime, take: impl FnMut(usize)) {
         let span = self.span_to(limit);
@@ -297,7 +301,8 @@ impl FlowHeap {
         if span >= REACH { self.move_origin(time) } else { span }
     }
 
-    /// Puts the origin so far before all times that each of them, and those that come for a long time, are in reach of it.
+    /// Moves the origin so far before all times that present and future times stay within reach for
+    /// long.
     #[cold]
     fn move_origin(&mut self, time: VirtualTime) -> u64 {
         let first = self.first_key().map_or(time, |first| first.earlier(time));
@@ -358,7 +363,8 @@ mod tests {
             prop_assert!(heap.is_empty());
         }
 
-        /// Steps of a quarter of what may lie between two times, for several turns of the clock.
+        /// Steps of a quarter of the largest distance between two times, for several wraps of the
+        /// clock.
         #[test]
         fn times_go_round_and_round(steps in prop::collection::vec((0usize..100, 0u64..1 << 60), 1..300)) {
             let (mut heap, mut now, mut expected) = (FlowHeap::default(), VirtualTime::ZERO, Vec::new());

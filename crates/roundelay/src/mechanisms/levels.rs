@@ -1,8 +1,10 @@
-//! Priority levels: a row of FIFO queues, and which of them is the first or the last that holds packets, by find-first-set.
+//! Priority levels: an array of FIFO queues, with the first and the last backlogged queue found by
+//! find-first-set.
 //!
-//! A switch's port has such a row, served in strict priority; `sp_pifo` and `lstf_levels` choose the queue of a packet. The row may be read as a
-//! ring that begins at any queue: a calendar that rotates. One bit a queue tells whether it holds packets, and one bit a word of those
-//! whether the word is zero, so that two find-first-set instructions find a queue.
+//! A switch port has such an array, served in strict priority; `sp_pifo` and `lstf_levels` choose
+//! the queue of a packet. The array may be read as a ring from any queue: a rotating calendar. One
+//! bit a queue marks a backlogged queue, and one bit a word marks a non-zero word: two
+//! find-first-set instructions find a queue.
 //!
 //! Cost: O(1) for each call, for up to [`MOST`] queues. Memory: 24 bytes and a bit a queue.
 
@@ -11,7 +13,7 @@ use alloc::vec::Vec;
 use crate::packet::Packet;
 use crate::pool::{Backlog, Pool, Queue};
 
-/// Most queues: a word of words.
+/// Largest number of queues: one word of words.
 pub(crate) const MOST: u32 = WORD * WORD;
 
 const WORD: u32 = u64::BITS;
@@ -21,14 +23,14 @@ const WORD: u32 = u64::BITS;
 pub(crate) struct Levels<T> {
     pool: Pool<T>,
     queues: Vec<Queue>,
-    /// Which queues hold packets: bit `n % 64` of word `n / 64`.
+    /// Backlogged queues: bit `n % 64` of word `n / 64`.
     backlogged: Vec<u64>,
-    /// Which of these words are not zero.
+    /// The non-zero words.
     summary: u64,
 }
 
 impl<T> Levels<T> {
-    /// So many empty queues: 1 to [`MOST`].
+    /// `queues` empty queues: 1 to [`MOST`].
     pub(crate) fn new(queues: u32) -> Self {
         let queues = queues.clamp(1, MOST);
         let words = alloc::vec![0; queues.div_ceil(WORD) as usize];
@@ -40,19 +42,19 @@ impl<T> Levels<T> {
         size_of_val(self.queues.as_slice()) + size_of_val(self.backlogged.as_slice())
     }
 
-    /// How many queues there are.
+    /// Number of queues.
     #[inline]
     pub(crate) fn count(&self) -> usize {
         self.queues.len()
     }
 
-    /// What waits in all queues.
+    /// Backlog of all queues.
     #[inline]
-    pub(crate) const fn backlog(&self) -> Backlog {
+    pub(crate) fn backlog(&self) -> Backlog {
         self.pool.backlog()
     }
 
-    /// Appends a packet to a queue. A number beyond the last queue stands for that one.
+    /// Appends a packet to a queue. A number beyond the last queue means the last queue.
     #[inline]
     pub(crate) fn push(&mut self, number: usize, packet: Packet<T>) {
         let number = number.min(self.queues.len() - 1);
@@ -61,7 +63,7 @@ impl<T> Levels<T> {
         self.summary |= bit(number / WORD as usize);
     }
 
-    /// Takes the packet that came first out of a queue.
+    /// Removes the head packet of a queue.
     #[inline]
     pub(crate) fn pop(&mut self, number: usize) -> Option<Packet<T>> {
         let packet = self.pool.pop(self.queues.get_mut(number)?);
@@ -69,7 +71,7 @@ impl<T> Levels<T> {
         packet
     }
 
-    /// Takes the packet that came last out of a queue.
+    /// Removes the tail packet of a queue.
     pub(crate) fn pop_tail(&mut self, number: usize) -> Option<Packet<T>> {
         let packet = self.pool.pop_tail(self.queues.get_mut(number)?);
         self.note_emptiness(number);
@@ -88,18 +90,18 @@ impl<T> Levels<T> {
         }
     }
 
-    /// The packet that came first into a queue.
+    /// The head packet of a queue.
     pub(crate) fn head(&self, number: usize) -> Option<&Packet<T>> {
         self.pool.head(self.queues.get(number)?)
     }
 
-    /// The first queue that holds packets in the ring that begins at `from`.
+    /// The first backlogged queue in the ring from `from`.
     #[inline]
     pub(crate) fn first_from(&self, from: usize) -> Option<usize> {
         self.at_or_after(from).or_else(|| self.at_or_after(0))
     }
 
-    /// The last queue that holds packets in the ring that begins at `from`.
+    /// The last backlogged queue in the ring from `from`.
     pub(crate) fn last_from(&self, from: usize) -> Option<usize> {
         self.before(from).or_else(|| self.before(self.queues.len()))
     }
@@ -116,7 +118,7 @@ impl<T> Levels<T> {
         Some(lowest(word, self.backlogged[word]))
     }
 
-    /// The highest number below this one.
+    /// The highest backlogged number below this one.
     fn before(&self, number: usize) -> Option<usize> {
         let last = number.checked_sub(1)?;
         let word = last / WORD as usize;
@@ -170,7 +172,7 @@ mod tests {
         Packet::new(FlowId(0), 100, number)
     }
 
-    /// The queue that holds packets and comes first in this order.
+    /// The first backlogged queue in this order.
     fn found(model: &[VecDeque<u64>], mut order: impl Iterator<Item = usize>) -> Option<usize> {
         order.find(|number| !model[*number].is_empty())
     }

@@ -1,16 +1,18 @@
-//! Numbers in first-in-first-out lists that share their storage: who comes next, and after that, can be read ahead without a look at what
-//! the numbers stand for.
+//! FIFO lists of numbers with shared storage. The next numbers of a list can be read ahead without
+//! a look at the records behind the numbers.
 //!
-//! A list is a chain of chunks, each a cache line: fifteen numbers and which chunk is next. A list that is empty has no chunk, one that is
-//! not has one or two that are not full, and chunks that became empty are used again, last out first in.
+//! A list is a chain of chunks of one cache line: fifteen numbers and the link to the next chunk.
+//! An empty list has no chunk; a non-empty list has one or two partly filled chunks. Emptied chunks
+//! are reused, last out first in.
 
 use alloc::vec::Vec;
 
 const NONE: u32 = u32::MAX;
-/// Words of a chunk. The first one is the link to the next chunk; in the free list, to the next free one.
+/// Words of a chunk. The first word links to the next chunk or, in the free list, to the next free
+/// chunk.
 const CHUNK: u32 = 16;
 
-/// The places of its first and last number, none of them 0; both 0 if the list is empty.
+/// Positions of the first and last number, never 0; both 0 if the list is empty.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct List {
     head: u32,
@@ -23,7 +25,7 @@ impl List {
         self.head == 0
     }
 
-    /// Where its first number is.
+    /// Position of the first number.
     #[inline]
     pub(crate) const fn head(self) -> u32 {
         self.head
@@ -45,16 +47,16 @@ impl Default for Lists {
 }
 
 impl Lists {
-    /// Memory for a number among many, chunks that are not full included.
+    /// Average memory for a number, partly filled chunks included.
     pub(crate) const BYTES_PER_NUMBER: usize = 2 * size_of::<u32>();
 
-    /// The number at a place.
+    /// The number at a position.
     #[inline]
     pub(crate) fn at(&self, place: u32) -> u32 {
         self.words[place as usize]
     }
 
-    /// Begins a list. Says where the number is.
+    /// Starts a list with one number.
     #[inline]
     pub(crate) fn begin(&mut self, number: u32) -> List {
         let place = self.take_chunk() + 1;
@@ -62,7 +64,7 @@ impl Lists {
         List { head: place, tail: place }
     }
 
-    /// Appends to a list that is not empty. Says where the number is.
+    /// Appends to a non-empty list. Returns the position of the number.
     #[inline(always)]
     pub(crate) fn append(&mut self, list: &mut List, number: u32) -> u32 {
         let mut place = list.tail + 1;
@@ -74,7 +76,7 @@ impl Lists {
         place
     }
 
-    /// The first place of a new chunk, behind a last place that has nothing behind it in its own.
+    /// Appends a chunk behind a full last chunk. Returns the first position.
     #[inline(never)]
     fn extend(&mut self, tail: u32) -> u32 {
         let place = self.take_chunk() + 1;
@@ -82,7 +84,7 @@ impl Lists {
         place
     }
 
-    /// Takes the first number off a list. Whether the list is empty then.
+    /// Removes the first number of a list. Returns whether the list is then empty.
     #[inline(always)]
     pub(crate) fn remove_first(&mut self, list: &mut List) -> bool {
         let head = list.head;
@@ -98,7 +100,7 @@ impl Lists {
         false
     }
 
-    /// Up to `into.len()` numbers of a list that is not empty, from the first one on; how many there were.
+    /// Copies up to `into.len()` numbers from the front of a non-empty list. Returns their count.
     pub(crate) fn peek(&self, list: List, into: &mut [u32]) -> usize {
         let mut from = list.head;
         for (taken, number) in into.iter_mut().enumerate() {
@@ -111,20 +113,20 @@ impl Lists {
         into.len()
     }
 
-    /// The place that follows.
+    /// The next position.
     #[inline]
     fn after(&self, place: u32) -> u32 {
         let next = place + 1;
         if next.is_multiple_of(CHUNK) { self.at(place / CHUNK * CHUNK) } else { next }
     }
 
-    /// All numbers of a list that is not empty, with their places. For checks.
+    /// All numbers of a non-empty list with their positions. For checks.
     pub(crate) fn iter(&self, list: List) -> impl Iterator<Item = (u32, u32)> {
         let next = move |place: &u32| (*place != list.tail).then(|| self.after(*place));
         core::iter::successors(Some(list.head), next).map(|place| (place, self.at(place)))
     }
 
-    /// Replaces the number at a place.
+    /// Replaces the number at a position.
     pub(crate) fn put(&mut self, place: u32, number: u32) {
         self.words[place as usize] = number;
     }
@@ -144,7 +146,7 @@ impl Lists {
         fresh
     }
 
-    /// Says what it was linked to.
+    /// Frees a chunk. Returns the chunk's former link.
     #[inline(never)]
     fn free_chunk(&mut self, place: u32) -> u32 {
         let chunk = place / CHUNK * CHUNK;
@@ -161,7 +163,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Two lists that grow and shrink are two queues; and storage is used again.
+        /// Two growing and shrinking lists behave as two queues, and storage is reused.
         #[test]
         fn lists_are_queues(steps in prop::collection::vec((0usize..2, 0u8..9), 0..400)) {
             let (mut lists, mut pair, mut models) = (Lists::default(), [List::default(); 2], [const { VecDeque::new() }; 2]);

@@ -1,22 +1,24 @@
-//! Which flow has the longest backlog: for disciplines that push out its tail when the buffer is full.
+//! Index of the flow with the longest backlog, for disciplines that push out its tail packet when
+//! the buffer is full.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 const NONE: u32 = u32::MAX;
-/// Backlogs that differ by less than one part in 2^5 are taken for equally long.
+/// Backlogs that differ by less than one part in 2^5 count as equally long.
 const MANTISSA_BITS: u32 = 5;
 const BUCKETS: usize = ((64 - MANTISSA_BITS as usize) + 1) << MANTISSA_BITS;
 const WORDS: usize = BUCKETS.div_ceil(64);
 
 /// Flows in buckets by backlog, a find-first-set over the buckets.
 ///
-/// It sleeps, and costs one branch per change, until the longest flow is first asked for: a port that never overflows does not pay.
-/// From then on every change moves a flow between buckets in constant time. Buckets are logarithmic with 32 steps an octave, so the
-/// flow that is found is within 1/32 of the longest, exact below 64 bytes.
+/// The index sleeps, for the cost of one branch a change, until the first search: a port that never
+/// overflows does not pay. From then on each change moves a flow between buckets in constant time.
+/// Buckets are logarithmic with 32 steps an octave: the flow found is within 1/32 of the longest,
+/// and exact below 64 bytes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Longest {
-    /// None while it sleeps.
+    /// None while asleep.
     index: Option<Box<Index>>,
 }
 
@@ -47,9 +49,9 @@ const fn bucket_of(bytes: u64) -> usize {
 }
 
 impl Longest {
-    /// Memory that it takes once it is awake, however many queues there are.
+    /// Memory once awake, for any number of queues.
     pub(crate) const FIXED_BYTES: usize = size_of::<Index>();
-    /// Memory that it takes once it is awake for each queue.
+    /// Memory for each queue once awake.
     pub(crate) const BYTES_PER_QUEUE: usize = size_of::<Link>();
 
     /// The backlog of `flow` is now `bytes` ([`Queue::size`](crate::Queue::size): zero only if no packet waits).
@@ -66,8 +68,8 @@ impl Longest {
         self.index.is_some()
     }
 
-    /// A flow with the longest backlog, or none if nothing waits. `backlogs` are all flows' bytes in the order of their numbers; only
-    /// the first call reads them.
+    /// A flow with the longest backlog. None if all are empty. `backlogs` are all flows' bytes in
+    /// order of their numbers; only the first call reads them.
     pub(crate) fn find(&mut self, backlogs: impl Iterator<Item = u64>) -> Option<usize> {
         self.index.get_or_insert_with(|| Index::of(backlogs)).longest()
     }

@@ -1,7 +1,9 @@
-//! Packets in a line of which any can be drawn: first in first out, each as likely in a draw, everything in constant time.
+//! FIFO queue with random draws: each packet is equally likely in a draw, and all calls take
+//! constant time.
 //!
-//! The packets lie side by side in one table without holes, so that a number below their count is a packet; in which order they came is
-//! told by links between them. Whoever leaves has his place taken by the last of the table, whose neighbours are told.
+//! The packets lie in one table without holes, so every number below the packet count is a packet.
+//! Links between packets give their order of arrival. The last packet of the table fills the slot
+//! of a removed one, and its neighbours' links are updated.
 
 use alloc::vec::Vec;
 
@@ -14,13 +16,13 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone)]
 struct Place<T> {
     packet: Packet<T>,
-    /// Who came after it.
+    /// The next arrival.
     next: u32,
-    /// Who came before it.
+    /// The previous arrival.
     previous: u32,
 }
 
-/// The line.
+/// The queue.
 #[derive(Debug, Clone)]
 pub(crate) struct Lottery<T> {
     places: Vec<Place<T>>,
@@ -57,13 +59,14 @@ impl<T> Lottery<T> {
         self.remove(self.newest)
     }
 
-    /// A packet, each as likely: its number, good until one is taken, and the packet. None if nothing waits.
+    /// A random packet, each equally likely, with its number. The number is valid until the next
+    /// removal. None if the queue is empty.
     pub(crate) fn draw(&self, random: &mut Random) -> Option<(u32, &Packet<T>)> {
         let drawn = random.below(self.places.len() as u32);
         self.places.get(drawn as usize).map(|place| (drawn, &place.packet))
     }
 
-    /// Takes the packet of this number.
+    /// Removes the packet with this number.
     pub(crate) fn remove(&mut self, number: u32) -> Option<Packet<T>> {
         let &Place { next, previous, .. } = self.places.get(number as usize)?;
         self.link(previous, next);
@@ -78,7 +81,7 @@ impl<T> Lottery<T> {
         Some(packet)
     }
 
-    /// Lets `next` come after `previous`, or be the oldest if there is none.
+    /// Links `next` behind `previous`, or makes `next` the oldest if there is no previous.
     fn link(&mut self, previous: u32, next: u32) {
         if previous == NONE {
             self.oldest = next;
@@ -87,7 +90,8 @@ impl<T> Lottery<T> {
         }
     }
 
-    /// The last place was moved to `to`, unless it was that one.
+    /// Updates the links after the last packet has moved to slot `to`. No effect if slot `to` was
+    /// the last.
     fn moved(&mut self, from: u32, to: u32) {
         let Some(&Place { next, previous, .. }) = self.places.get(to as usize) else { return };
         debug_assert!(from != to, "the last place is not filled");
@@ -121,7 +125,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Beside a plain list.
+        /// Compared with a plain list.
         #[test]
         fn it_is_a_line_from_which_any_can_go(calls in prop::collection::vec((0u8..8, any::<u64>()), 1..300)) {
             let (mut line, mut plain) = (Lottery::default(), VecDeque::new());

@@ -1,18 +1,18 @@
-//! What several disciplines are made of, one mechanism a file.
+//! Mechanisms shared by several disciplines, one a file.
 //!
 //! | for | there is |
 //! |---|---|
-//! | turns by bytes | [`ring`] |
-//! | virtual time in groups and slots | [`groups`] (QFQ's sets), [`calendar`] (its slots), [`entity`] (who is in them), [`aggregates`] (QFQ+'s budgets), [`strata`] (GFQ and S-KPS) |
-//! | who comes next in a slot | [`lists`] |
-//! | the fluid server | [`gps_clock`] (how far it is), [`fluid`] (packets timed by it) |
-//! | order by a key | [`heap`] (the tree, flows), [`ranked`] (packets), [`by_rank`] (the scheduler around them), [`rank_by`] (the key) |
+//! | turns by bytes | [`ring`] (deficit round robin), [`round`] (the order of its queues) |
+//! | virtual time in groups and slots | [`groups`] (QFQ's sets), [`calendar`] (its slots), [`entity`] (a flow or aggregate in a slot), [`aggregates`] (QFQ+'s budgets), [`strata`] (GFQ and S-KPS) |
+//! | order within a slot | [`lists`] |
+//! | the fluid server | [`gps_clock`] (virtual time), [`fluid`] (packet times) |
+//! | order by a key | [`heap`] (the tree, flows), [`ranked`] (packets), [`by_rank`] (a scheduler), [`rank_by`] (the key) |
 //! | order by a key, roughly | [`levels`] (FIFO queues in strict priority) |
-//! | who has most | [`longest`] |
+//! | the longest backlog | [`longest`] |
 //! | flows into buckets, counts of flows | [`hash`], [`flow_counts`] |
-//! | chance | [`random`], [`lottery`] |
+//! | random numbers | [`random`], [`lottery`] |
 //! | signals of congestion | [`codel`], [`early_detection`], [`signalling`] |
-//! | order restored | [`resequencer`] |
+//! | packet order restored | [`resequencer`] |
 
 pub(crate) mod aggregates;
 pub(crate) mod by_rank;

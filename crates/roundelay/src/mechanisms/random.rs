@@ -1,8 +1,9 @@
-//! Chance, from a seed: for disciplines that draw lots.
+//! Pseudo-random numbers from a seed: the generator of disciplines with random decisions.
 //!
-//! Nothing in this crate is random by itself. A discipline that draws takes its generator from the seed that it is built with, so that the
-//! same calls give the same packets. SplitMix64 is a counter and a mixing function: eight bytes of state, every seed as good as another, and
-//! a period of 2^64. It is not for secrets; what must not be guessed from outside is hashed with a key (`hash.rs`).
+//! This crate has no source of randomness of its own. A discipline gets its generator from its
+//! build seed, so the same calls give the same packets. SplitMix64 is a counter and a mixing
+//! function: eight bytes of state, all seeds equally good, and a period of 2^64. It is not for
+//! secrets: values that must not be guessed are hashed with a key (`hash.rs`).
 //!
 //! Source: G. L. Steele, D. Lea, C. H. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014, with the constants of variant 13
 //! of D. Stafford's mixing functions.
@@ -23,7 +24,7 @@ impl Random {
         Self { state: seed }
     }
 
-    /// 64 bits, all as likely.
+    /// 64 uniform bits.
     #[inline]
     pub(crate) const fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GOLDEN_GAMMA);
@@ -32,13 +33,13 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `n`, each as likely to within n / 2^64; 0 if `n` is 0.
+    /// A number below `n`, uniform to within n / 2^64; 0 if `n` is 0.
     #[inline]
     pub(crate) const fn below(&mut self, n: u32) -> u32 {
         ((self.next() as u128 * n as u128) >> 64) as u32
     }
 
-    /// True once in `n` times; never if `n` is 0.
+    /// True with probability 1 / `n`; never if `n` is 0.
     #[inline]
     pub(crate) const fn one_in(&mut self, n: u32) -> bool {
         n > 0 && self.below(n) == 0
@@ -59,12 +60,12 @@ impl Probability {
     pub(crate) const NEVER: Self = Self(0);
     pub(crate) const ALWAYS: Self = Self(1 << 32);
 
-    /// `part / whole`, rounded down; one if `part` is as large as `whole`.
+    /// `part / whole`, rounded down; one if `part` is at least `whole`.
     pub(crate) const fn ratio(part: u128, whole: u128) -> Self {
         if part >= whole {
             return Self::ALWAYS;
         }
-        // What is shifted out of a large ratio is less than the result can tell.
+        // The bits shifted out of a large ratio are below the precision of the result.
         let excess = 32u32.saturating_sub(whole.leading_zeros());
         Self((((part >> excess) << 32) / (whole >> excess)) as u64)
     }
@@ -79,20 +80,20 @@ impl Probability {
         Self(((self.0 as u128 * other.0 as u128) >> 32) as u64)
     }
 
-    /// The sum, one at most.
+    /// The sum, at most one.
     pub(crate) const fn plus(self, other: Self) -> Self {
         let sum = self.0 + other.0;
         if sum > Self::ALWAYS.0 { Self::ALWAYS } else { Self(sum) }
     }
 
-    /// The difference, zero at least.
+    /// The difference, at least zero.
     pub(crate) const fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 }
 
 impl From<Billionths> for Probability {
-    /// Rounded down; one for whatever is larger.
+    /// Rounded down; one for all larger values.
     fn from(value: Billionths) -> Self {
         Self::ratio(value.0.into(), Billionths::ONE.0.into())
     }
@@ -103,7 +104,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The first outputs for two seeds, as Rosetta Code and the Java library's documents list them.
+    /// The first outputs for two seeds, as listed by Rosetta Code and the documentation of the Java
+    /// library.
     #[test]
     fn it_gives_the_published_sequence() {
         let first = |seed| {
@@ -121,7 +123,7 @@ mod tests {
         assert_eq!(first(0)[0], 0xe220_a839_7b1d_cdaf);
     }
 
-    /// Whether `hits` of `trials` is what `p` gives, to within five standard deviations.
+    /// Whether `hits` of `trials` match probability `p` to within five standard deviations.
     fn is_as_chance_has_it(hits: u32, trials: u32, p: f64) -> bool {
         let trials = f64::from(trials);
         (f64::from(hits) - trials * p).abs() <= 5.0 * (trials * p * (1.0 - p)).sqrt()

@@ -1,16 +1,18 @@
-//! Ranks as programmable schedulers take them: one number a packet, the smaller the more urgent, from slack, priority or deadline.
+//! Packet ranks for programmable schedulers: one number a packet, smaller is more urgent, from
+//! slack, priority or deadline.
 //!
-//! `sp_pifo` and `aifo` approximate a queue sorted by rank, whatever the rank stands for; `lstf` and `lstf_levels` have slack alone.
+//! `sp_pifo` and `aifo` approximate a queue sorted by any of these ranks; `lstf` and `lstf_levels`
+//! use slack only.
 
 use crate::packet::Packet;
 use crate::schedulers::{Priority, Times};
 use crate::time::Instant;
 use crate::units::Rate;
 
-/// What a packet's rank follows from.
+/// The source of a packet's rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RankBy {
-    /// The instant at which the last bit is due, in picoseconds: LSTF's key.
+    /// The time at which the last bit is due, in picoseconds: LSTF's key.
     Slack,
     /// [`Packet::priority`].
     Priority,
@@ -19,21 +21,21 @@ pub enum RankBy {
 }
 
 impl RankBy {
-    /// As the user writes them, in the order of [`place`](Self::place).
+    /// The words in user input, in the order of [`place`](Self::place).
     pub(crate) const WORDS: &'static [&'static str] = &["slack", "priority", "deadline"];
     const ALL: [Self; 3] = [Self::Slack, Self::Priority, Self::Deadline];
 
-    /// Its place in [`WORDS`](Self::WORDS).
+    /// Index in [`WORDS`](Self::WORDS).
     pub(crate) fn place(self) -> u64 {
         Self::ALL.iter().position(|other| *other == self).unwrap_or(0) as u64
     }
 
-    /// The one at a place, if there is one.
+    /// The value at an index, if any.
     pub(crate) fn at(place: u64) -> Option<Self> {
         Self::ALL.get(usize::try_from(place).ok()?).copied()
     }
 
-    /// The rank of a packet that arrives at `now` at a link of this rate, if the rate is known.
+    /// The rank of a packet that arrives at `now`, on a link of this rate if known.
     #[inline]
     pub(crate) fn rank<T>(self, packet: &Packet<T>, now: Instant, link_rate: Option<Rate>) -> i128 {
         match self {
@@ -43,12 +45,12 @@ impl RankBy {
         }
     }
 
-    /// What a rank by priority takes a packet's priority for.
+    /// The meaning of a packet's priority for this rank.
     pub(crate) const fn priority(self) -> Priority {
         if matches!(self, Self::Priority) { Priority::Class } else { Priority::Unread }
     }
 
-    /// The time of a packet that is read.
+    /// The packet's time field read by this rank.
     pub(crate) const fn times(self) -> Times {
         match self {
             Self::Slack => Times::Slack,
@@ -58,8 +60,9 @@ impl RankBy {
     }
 }
 
-/// LSTF's key (section 5 of the UPS paper), in picoseconds: when the last bit of a packet is due that had this slack at `since`. T(p, a), the time
-/// on the link, is zero as long as the rate is not known.
+/// LSTF's key (section 5 of the UPS paper), in picoseconds: the time at which the last bit of a
+/// packet with this slack at `since` is due. T(p, a), the transmission time, is zero without a
+/// known rate.
 #[inline]
 pub(crate) fn last_bit_due<T>(packet: &Packet<T>, since: Instant, link_rate: Option<Rate>) -> i128 {
     let transmission_time = link_rate.map_or(0, |rate| rate.time_of(packet.len.into()).as_picos());

@@ -1,13 +1,16 @@
-//! Packets by rank: the queue of every discipline that serves the smallest key first (a class, a size, a deadline, a slack).
+//! Sorted packet queue: serves the smallest key first (a class, a size, a deadline, a slack). The
+//! queue of all disciplines by rank.
 //!
-//! The smallest key leaves first, among equal keys the packet that came first. A full buffer takes the largest, among equals the newest:
-//! the packet that would have waited longest. Packets lie in a slab and do not move; a [`Heap`] has the rank of each at the same place. The
-//! one that finds the largest sleeps until it is first asked, so that a port that never overflows does not pay for it.
+//! The smallest key leaves first, among equal keys the first arrival. A full buffer takes the
+//! largest key, among equal keys the newest packet: the one with the longest wait ahead. Packets
+//! lie in a slab and do not move; a [`Heap`] has the rank of each at the same position. The heap
+//! for the largest key sleeps until its first use: a port that never overflows does not pay.
 //!
-//! A rank is one number, the key and behind it the number of the packet's arrival, so that one comparison decides. Its complement ranks the
-//! other way round.
+//! A rank is one number, the key followed by the arrival number, so one comparison decides. The
+//! complement of a rank sorts in the opposite order.
 //!
-//! Cost: O(log n) to put in and take out, with n the most packets that have waited; nothing is allocated once there have been as many.
+//! Cost: O(log n) for insertion and removal, with n the largest number of packets so far; no
+//! allocation below this number.
 
 use alloc::vec::Vec;
 
@@ -18,10 +21,10 @@ use crate::time::Instant;
 
 const NONE: u32 = u32::MAX;
 
-/// Of a rank: more than ever come.
+/// Bits of the arrival number in a rank: more arrivals than ever occur.
 const ARRIVAL_BITS: u32 = 62;
 
-/// What packets are ranked by.
+/// A key type for ranks.
 pub trait Ordinal: Copy + Ord {
     /// A number below 2^66 in the same order.
     fn ordinal(self) -> u128;
@@ -56,29 +59,30 @@ fn rank(key: impl Ordinal, arrival: u64) -> u128 {
     key.ordinal() << ARRIVAL_BITS | u128::from(arrival)
 }
 
-/// Where a packet lies as long as it waits.
+/// Slot of a packet while queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place(u32);
 
 impl Place {
-    /// As an index into a table beside the packets.
+    /// Index into a table beside the packets.
     #[inline]
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Packets that wait, by key and then by arrival.
+/// Queued packets, by key and then by arrival.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranked<K, T> {
     nodes: Vec<Node<K, T>>,
     free: u32,
     newest: u32,
-    /// Of what waits, at the packet's place.
+    /// Ranks, at the packets' slots.
     smallest: Heap<u128>,
-    /// The complements. None while it sleeps.
+    /// Complements of the ranks. None while asleep.
     largest: Option<Heap<u128>>,
-    /// The number of the packet that comes next. They begin at 1: the complement of a rank of 0 would stand for none.
+    /// Number of the next arrival, starting at 1: the complement of a rank of 0 would stand for an
+    /// empty slot.
     arrivals: u64,
     backlog: Backlog,
 }
@@ -87,7 +91,7 @@ pub(crate) struct Ranked<K, T> {
 struct Node<K, T> {
     packet: Option<Packet<T>>,
     key: K,
-    /// The packet that came before; in the free list, the next free node.
+    /// The previous arrival; in the free list, the next free node.
     older: u32,
     newer: u32,
 }
@@ -100,13 +104,13 @@ impl<K, T> Default for Ranked<K, T> {
 }
 
 impl<K: Ordinal, T> Ranked<K, T> {
-    /// What waits.
+    /// Queued packets and bytes.
     #[inline]
     pub(crate) const fn backlog(&self) -> Backlog {
         self.backlog
     }
 
-    /// Puts in a packet, behind all that wait with the same key.
+    /// Inserts a packet behind all packets with the same key.
     pub(crate) fn push(&mut self, key: K, packet: Packet<T>) -> Place {
         let rank = rank(key, self.arrivals);
         self.arrivals += 1;
@@ -124,14 +128,14 @@ impl<K: Ordinal, T> Ranked<K, T> {
         Place(place)
     }
 
-    /// The packet that leaves next, and where it lies.
+    /// The next packet to leave, with its slot.
     #[inline]
     pub(crate) fn first(&self) -> Option<(Place, &Packet<T>)> {
         let place = Place(self.smallest.first()?.1 as u32);
         Some((place, self.packet(place)?))
     }
 
-    /// The packet that lies there.
+    /// The packet in a slot.
     #[inline]
     pub(crate) fn packet(&self, place: Place) -> Option<&Packet<T>> {
         self.nodes.get(place.index())?.packet.as_ref()
@@ -143,14 +147,14 @@ impl<K: Ordinal, T> Ranked<K, T> {
         self.smallest.first().map(|(_, place)| self.nodes[place].key)
     }
 
-    /// Takes the packet with the smallest key, of several the one that came first.
+    /// Removes the packet with the smallest key; of equal keys, the first arrival.
     #[inline]
     pub(crate) fn pop_first(&mut self) -> Option<Packet<T>> {
         let (_, place) = self.smallest.first()?;
         self.take(Place(place as u32))
     }
 
-    /// Where the packet with the largest key lies, of several the one that came last.
+    /// Slot of the packet with the largest key; of equal keys, the last arrival.
     pub(crate) fn last(&mut self) -> Option<Place> {
         let waking = || {
             let mut heap = Heap::default();
@@ -162,18 +166,18 @@ impl<K: Ordinal, T> Ranked<K, T> {
         self.largest.get_or_insert_with(waking).first().map(|(_, place)| Place(place as u32))
     }
 
-    /// Takes the packet with the largest key, of several the one that came last.
+    /// Removes the packet with the largest key; of equal keys, the last arrival.
     pub(crate) fn pop_last(&mut self) -> Option<Packet<T>> {
         let place = self.last()?;
         self.take(place)
     }
 
-    /// Takes the packet that came last.
+    /// Removes the packet that arrived last.
     pub(crate) fn pop_newest(&mut self) -> Option<Packet<T>> {
         self.take(Place(self.newest))
     }
 
-    /// Takes the newest packet of a flow, which it looks for from the newest of all: O(n).
+    /// Removes the newest packet of a flow, searching from the newest packet of all: O(n).
     pub(crate) fn pop_newest_of(&mut self, flow: FlowId) -> Option<Packet<T>> {
         let mut place = self.newest;
         while let Some(node) = self.nodes.get(place as usize) {
@@ -185,7 +189,7 @@ impl<K: Ordinal, T> Ranked<K, T> {
         self.take(Place(place))
     }
 
-    /// Takes a packet out, wherever it stands.
+    /// Removes the packet in a slot.
     pub(crate) fn take(&mut self, Place(place): Place) -> Option<Packet<T>> {
         let node = self.nodes.get_mut(place as usize)?;
         let packet = node.packet.take()?;
@@ -270,7 +274,7 @@ mod tests {
         ]
     }
 
-    /// What waits in a sorted `Vec`: key, number, flow, place.
+    /// Queued packets in a sorted `Vec`: key, number, flow, slot.
     type Model = Vec<(u32, u64, u32, Place)>;
 
     fn newest(model: &Model, of: impl Fn(u32) -> bool) -> Option<usize> {

@@ -1,12 +1,13 @@
-//! Where packets wait whose places in line are held by tickets: it puts a flow's packets back into the order in which they came, and
-//! packets together that were served in pieces.
+//! Resequencer: packet storage behind queues of tickets. Restores the packet order of each flow,
+//! and reassembles packets served in pieces.
 //!
-//! A discipline that spreads a flow over several queues (`mqfq`) queues tickets, one for each piece of a packet. A packet is complete when its
-//! last ticket was picked. If order is kept, a complete packet is held until its flow's older packets have left, be it that they were sent
-//! or dropped, and is ready then; so what is held always waits for a packet that is still in line.
+//! A discipline that spreads a flow over several queues (`mqfq`) queues tickets, one for each piece
+//! of a packet. A packet is complete when its last ticket is picked. With order kept, a complete
+//! packet is held until its flow's older packets have been sent or dropped, and is ready then; a
+//! held packet therefore always waits for a packet with tickets in a queue.
 //!
-//! To know a flow's older packets takes no record of the flow: its packets are linked by age, and the newest one is found by its flow's keyed
-//! hash. So memory grows with the packets that wait, and not with flows.
+//! No record of a flow is needed: the packets of a flow are linked by age, and the newest packet is
+//! found by a keyed hash of the flow. Memory grows with the queued packets, not with the flows.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -17,7 +18,7 @@ use crate::pool::Backlog;
 
 const NONE: u32 = u32::MAX;
 
-/// Names a packet until it leaves.
+/// Identifies a packet until its departure.
 pub(crate) type Ticket = u32;
 
 #[derive(Debug, Clone)]
@@ -25,7 +26,7 @@ pub(crate) struct Resequencer<T> {
     entries: Vec<Entry<T>>,
     free: u32,
     backlog: Backlog,
-    /// Complete packets whose flow's older ones have left. Empty unless order is kept.
+    /// Complete packets without older packets of their flow. Empty unless order is kept.
     ready: VecDeque<Ticket>,
     newest: Option<Newest>,
 }
@@ -33,23 +34,25 @@ pub(crate) struct Resequencer<T> {
 #[derive(Debug, Clone)]
 struct Entry<T> {
     packet: Option<Packet<T>>,
-    /// Tickets in line. Zero: it is complete.
+    /// Tickets still queued. Zero: the packet is complete.
     pieces: u32,
-    /// The flow's packets that came just before and just after. None if order is not kept.
+    /// The flow's previous and next packet. `NONE` if order is not kept.
     older: Ticket,
     newer: Ticket,
-    /// Of a flow's newest packet: that of another flow with the same hash. Of a free entry: another free one.
+    /// For a flow's newest packet: the newest packet of another flow in the same hash chain. For a
+    /// free entry: the next free entry.
     next: u32,
 }
 
-/// The newest packet of each flow that has one, in chains by hash.
+/// The newest packet of each flow with packets, in chains by hash.
 #[derive(Debug, Clone)]
 struct Newest {
     heads: Vec<u32>,
     hash: FlowHash,
 }
 
-/// A flow's place in its chain: the chain, the entry before the place, and the flow's newest packet if it has one.
+/// A flow's position in its chain: the chain, the entry before, and the flow's newest packet if
+/// any.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     chain: usize,
@@ -58,19 +61,20 @@ struct Place {
 }
 
 impl<T> Resequencer<T> {
-    /// With a hash it keeps flows in order; without, it gives out packets as soon as they are complete.
+    /// With a hash: keeps the order of each flow. Without: returns packets as soon as they are
+    /// complete.
     pub(crate) fn new(hash: Option<FlowHash>) -> Self {
         let newest = hash.map(|hash| Newest { heads: Vec::new(), hash });
         Self { entries: Vec::new(), free: NONE, backlog: Backlog::default(), ready: VecDeque::new(), newest }
     }
 
-    /// All packets that are here.
+    /// All packets in storage.
     #[inline]
     pub(crate) const fn backlog(&self) -> Backlog {
         self.backlog
     }
 
-    /// Takes a packet of so many pieces.
+    /// Stores a packet of `pieces` pieces.
     pub(crate) fn admit(&mut self, packet: Packet<T>, pieces: u32) -> Ticket {
         let flow = packet.flow;
         self.backlog.packets += 1;
@@ -91,26 +95,27 @@ impl<T> Resequencer<T> {
         ticket
     }
 
-    /// A ticket was picked. Gives its packet if that is complete and its flow's next.
+    /// A ticket was picked. Returns the packet if complete and the next of its flow.
     pub(crate) fn picked(&mut self, ticket: Ticket) -> Option<Packet<T>> {
         let entry = &mut self.entries[ticket as usize];
         entry.pieces -= 1;
         if entry.pieces == 0 && entry.older == NONE { self.remove(ticket) } else { None }
     }
 
-    /// A packet that was held until now.
+    /// The next held packet that is ready.
     pub(crate) fn next_ready(&mut self) -> Option<Packet<T>> {
         let ticket = self.ready.pop_front()?;
         self.remove(ticket)
     }
 
-    /// The packet that was held and would leave last.
+    /// Gives up the ready packet that would leave last.
     pub(crate) fn give_up_ready(&mut self) -> Option<Packet<T>> {
         let ticket = self.ready.pop_back()?;
         self.remove(ticket)
     }
 
-    /// Takes out a packet that is in line, or that is complete and its flow's next. Its tickets must be out of line.
+    /// Removes a packet with queued tickets, or a complete packet that is the next of its flow. The
+    /// caller must have removed the tickets from the queues.
     pub(crate) fn remove(&mut self, ticket: Ticket) -> Option<Packet<T>> {
         let flow = self.entries[ticket as usize].packet.as_ref()?.flow;
         self.unlink(flow, ticket);
@@ -123,7 +128,7 @@ impl<T> Resequencer<T> {
         Some(packet)
     }
 
-    /// Puts the newest packet of its flow into the flow's order.
+    /// Appends a flow's newest packet to the flow's order.
     fn link(&mut self, flow: FlowId, ticket: Ticket) {
         let Some(place) = self.place_of(flow) else { return };
         self.entries[ticket as usize].older = place.newest;
@@ -135,7 +140,7 @@ impl<T> Resequencer<T> {
         self.set_next(place, ticket);
     }
 
-    /// Takes a packet out of its flow's order. If it was the oldest, the one behind it may be ready.
+    /// Removes a packet from its flow's order. After the oldest packet, the next one may be ready.
     fn unlink(&mut self, flow: FlowId, ticket: Ticket) {
         let Entry { older, newer, next, .. } = self.entries[ticket as usize];
         if newer == NONE {
@@ -154,7 +159,8 @@ impl<T> Resequencer<T> {
         }
     }
 
-    /// Where a flow's newest packet is in its chain, or where it will be. None if order is not kept.
+    /// The position of a flow's newest packet in its chain, or of a future one. None if order is
+    /// not kept.
     fn place_of(&self, flow: FlowId) -> Option<Place> {
         let chains = self.newest.as_ref()?;
         let chain = chains.hash.bucket(flow, chains.heads.len() as u32) as usize;
@@ -176,7 +182,7 @@ impl<T> Resequencer<T> {
         }
     }
 
-    /// Twice as many chains as soon as there are fewer than packets.
+    /// Doubles the chains when they are fewer than the packets.
     fn grow_chains(&mut self, packets: usize) {
         let Some(newest) = &mut self.newest else { return };
         if packets <= newest.heads.len() {
@@ -192,21 +198,22 @@ impl<T> Resequencer<T> {
         }
     }
 
-    /// Tickets in line. Walks all packets: for `check_invariants`.
+    /// Tickets still queued. Walks all packets: for `check_invariants`.
     pub(crate) fn pieces(&self) -> u64 {
         self.entries.iter().filter(|entry| entry.packet.is_some()).map(|entry| u64::from(entry.pieces)).sum()
     }
 
-    /// Bytes of complete packets that wait for others. Walks all packets: for tests.
+    /// Bytes of complete packets held for order. Walks all packets: for tests.
     #[cfg(test)]
     pub(crate) fn held_bytes(&self) -> u64 {
         let complete = self.entries.iter().filter(|entry| entry.pieces == 0);
         complete.filter_map(|entry| entry.packet.as_ref()).map(|packet| u64::from(packet.len)).sum()
     }
 
-    /// 1. A complete packet is behind an older one of its flow that waits, or is ready.
-    /// 2. Chains lead to each packet that waits exactly once, if order is kept, and links agree in both directions.
-    /// 3. What waits is counted.
+    /// 1. A complete packet is behind an older stored packet of its flow, or is ready.
+    /// 2. With order kept, chains lead to each stored packet exactly once, and links agree in both
+    ///    directions.
+    /// 3. The backlog counts the stored packets.
     pub(crate) fn check_invariants(&self) {
         let waiting = || self.entries.iter().enumerate().filter_map(|(ticket, entry)| Some((ticket as u32, entry, entry.packet.as_ref()?)));
         for (ticket, entry, _) in waiting().filter(|(_, entry, _)| entry.pieces == 0) {
@@ -226,7 +233,7 @@ impl<T> Resequencer<T> {
         assert_eq!(backlog, self.backlog, "resequencer, invariant 3: what waits is counted");
     }
 
-    /// From a flow's newest packet to its oldest. Returns how many there are.
+    /// Walks from a flow's newest packet to the oldest. Returns the number of packets.
     fn walk(&self, newest: Ticket) -> u64 {
         let (mut at, mut newer, mut packets) = (newest, NONE, 0);
         while at != NONE {
@@ -275,7 +282,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a list of what waits: picks and drops in any order.
+        /// Compares with a list as the model: picks and drops in any order.
         #[test]
         fn flows_leave_in_order_and_nothing_is_held_for_nobody(
             steps in prop::collection::vec((0u32..6, 0usize..40, 0u32..10), 1..300),
@@ -311,7 +318,7 @@ mod tests {
         }
     }
 
-    /// Flow numbers that an unkeyed hash of their low bits puts into one chain.
+    /// Flow numbers that share one chain under an unkeyed hash of their low bits.
     #[test]
     fn chosen_flow_numbers_do_not_make_long_chains() {
         let mut waiting = ordered();

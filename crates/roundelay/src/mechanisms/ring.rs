@@ -1,18 +1,24 @@
-//! Deficit round robin over numbered queues: what `drr`, `sfq` and `mqfq` share. They differ in who gets which queue.
+//! Deficit round robin over numbered queues, shared by `drr`, `sfq` and `mqfq`, which differ in the
+//! assignment of flows to queues.
 //!
-//! Queues with packets stand in a ring. The one at the front sends while its deficit covers its head packet, then is credited with its
-//! quantum for the next turn and goes to the back. One that empties leaves and carries nothing. Rounds in which nobody can send are
-//! counted, not walked, so that a packet costs a few walks of the ring at most, whatever the quantum.
+//! Backlogged queues stand in a ring. The front queue sends while its deficit covers the head
+//! packet; then the deficit grows by the quantum for the next turn and the queue goes to the back.
+//! An emptied queue leaves the ring and loses its deficit. Rounds in which no queue can send are
+//! counted, not walked: a packet costs at most a few walks of the ring, for any quantum.
 //!
-//! A queue's record is half a cache line, and who stands in the ring is an array, so that the records and packets of coming turns can be
-//! asked for before they are needed: [`prefetch_pushes`](Ring::prefetch_pushes) and [`prefetch_sends`](Ring::prefetch_sends) do that for a
-//! burst; single packets look ahead by themselves. Both keep out of the way while the packets fit a near cache.
+//! A queue's record is half a cache line, and the ring order is an array, so the records and
+//! packets of coming turns can be prefetched. [`prefetch_pushes`](Ring::prefetch_pushes) and
+//! [`prefetch_sends`](Ring::prefetch_sends) prefetch for a burst; sends of single packets look
+//! ahead on their own. Both do nothing while the packets fit a near cache.
 //!
-//! Source: M. Shreedhar, G. Varghese, "Efficient Fair Queueing Using Deficit Round-Robin", IEEE/ACM ToN 4(3), 1996.
+//! Source: M. Shreedhar, G. Varghese, "Efficient Fair Queueing Using Deficit Round-Robin", IEEE/ACM
+//! ToN 4(3), 1996.
 //!
-//! A queue that is emptied by push-out keeps its place until its turn, so that leaving needs no search: if packets come before that, it has
-//! lost no more than its packet and what it carried. If the turn was its own, that is over, lest it comes back to an open turn with new
-//! credit. A quantum that is changed while packets wait counts from the next turn on, and a smaller one in the turn that has begun, too.
+//! A queue emptied by push-out keeps its position until its turn, so leaving needs no search: if
+//! packets arrive earlier, the queue has lost only the packet and its deficit. If the emptied queue
+//! held the current turn, the turn ends; otherwise a refilled queue would get a second quantum in
+//! one turn. A change of the quantum while packets wait takes effect at the next turn; a smaller
+//! quantum also cuts the current turn.
 
 use alloc::vec::Vec;
 
@@ -20,57 +26,59 @@ use crate::config::saturated;
 use crate::mechanisms::longest::Longest;
 use crate::mechanisms::round::Round;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Pool, Queue};
+use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::prefetch::prefetch;
 
 /// The queues, their turns and their packets.
 #[derive(Debug, Clone)]
-pub(crate) struct Ring<T> {
-    pool: Pool<T>,
+pub(crate) struct Ring<T, P = Nodes<T>> {
+    pool: Pool<T, P>,
     members: Vec<Member>,
-    /// Members that wait for their turn; the front one has it.
+    /// Members waiting for a turn; the front member has the turn.
     order: Round,
-    /// Turns, since rounds were last counted, whose credit for the next turn did not cover the head either.
+    /// Turns since the last count of rounds whose new credit did not cover the head packet.
     short_turns: usize,
     longest: Longest,
     /// Of a member of weight 1.
     quantum: u32,
-    /// When each member last went to the back, by `moves`: who stands before whom. Empty unless asked for.
+    /// For each member the value of `moves` when it last went to the back: gives the order in the
+    /// ring. Empty unless requested.
     places: Vec<u64>,
-    /// Members that have gone to the back.
+    /// Moves of members to the back, in total.
     moves: u64,
 }
 
-/// Half a cache line: all that a packet touches of its queue.
+/// A queue's record, half a cache line: everything that a packet touches of its queue.
 #[derive(Debug, Clone)]
 #[repr(align(32))]
 struct Member {
     queue: Queue,
-    /// Bytes that it may still send in this turn, or has for its next. Never more than `u32::MAX`, which is enough for any packet.
+    /// Bytes left for this turn or credited for the next. At most `u32::MAX`, enough for any
+    /// packet.
     deficit: u32,
     weight: u16,
     in_ring: bool,
-    /// Its weight is to be forgotten with its last packet.
+    /// Reset the weight when the last packet leaves.
     leaves: bool,
 }
 
-/// Which packet a queue gives up.
+/// The packet to give up: oldest or newest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Oldest,
     Newest,
 }
 
-impl<T> Ring<T> {
-    /// Memory for each queue, the index of the longest included.
+impl<T, P: Places<T>> Ring<T, P> {
+    /// Memory for each queue, including the index of the longest queue.
     pub(crate) const BYTES_PER_QUEUE: usize = size_of::<Member>() + size_of::<u32>() + Longest::BYTES_PER_QUEUE;
-    /// Memory of the index of the longest, once it is awake.
+    /// Memory of the index of the longest queue, once awake.
     pub(crate) const FIXED_BYTES: usize = Longest::FIXED_BYTES;
 
     /// `queues` empty queues, each with `quantum` bytes a turn.
-    pub(crate) fn new(quantum: u32, queues: usize) -> Self {
+    pub(crate) fn empty(quantum: u32, queues: usize) -> Self {
         let mut ring = Self {
-            pool: Pool::default(),
+            pool: Pool::empty(),
             members: Vec::new(),
             order: Round::with_room(queues),
             short_turns: 0,
@@ -84,13 +92,13 @@ impl<T> Ring<T> {
         ring
     }
 
-    /// Keeps what [`place`](Self::place) needs, for the queues that there are now.
+    /// Records the order for [`place`](Self::place), for the present queues.
     pub(crate) fn with_places(mut self) -> Self {
         self.places = alloc::vec![0; self.members.len()];
         self
     }
 
-    /// Adds queues until there is this one.
+    /// Adds queues up to this number.
     #[cold]
     #[inline(never)]
     pub(crate) fn add_up_to(&mut self, number: usize) {
@@ -99,26 +107,36 @@ impl<T> Ring<T> {
         }
     }
 
-    /// How many queues there are.
+    /// Number of queues.
     pub(crate) fn queues(&self) -> usize {
         self.members.len()
     }
 
-    /// One of them, to look at.
+    /// Read access to one queue.
     pub(crate) fn queue(&self, number: usize) -> &Queue {
         &self.members[number].queue
     }
 
-    /// What waits in all of them.
+    /// Backlog of all queues.
     #[inline]
-    pub(crate) const fn backlog(&self) -> Backlog {
+    pub(crate) fn backlog(&self) -> Backlog {
         self.pool.backlog()
     }
 
-    /// Puts a packet at the end of a queue, or hands it back if there is no such queue.
+    /// Appends a packet to a queue, or returns the packet if the queue does not exist.
     #[inline(always)]
     pub(crate) fn push(&mut self, number: usize, packet: Packet<T>) -> Result<(), Packet<T>> {
-        let Some(member) = self.members.get_mut(number) else { return Err(packet) };
+        if number >= self.members.len() || !self.pool.makes_room_for(&packet) {
+            return Err(packet);
+        }
+        self.append(number, |pool, queue| pool.push(queue, packet));
+        Ok(())
+    }
+
+    /// Appends a packet to a queue. A queue without packets joins the ring.
+    #[inline(always)]
+    fn append(&mut self, number: usize, put: impl FnOnce(&mut Pool<T, P>, &mut Queue)) {
+        let member = &mut self.members[number];
         if member.queue.is_empty() {
             member.deficit = member.quantum(self.quantum);
             if !member.in_ring {
@@ -127,14 +145,13 @@ impl<T> Ring<T> {
                 moved_back(&mut self.places, &mut self.moves, number);
             }
         }
-        self.pool.push(&mut member.queue, packet);
+        put(&mut self.pool, &mut member.queue);
         if self.longest.is_awake() {
             self.measure(number);
         }
-        Ok(())
     }
 
-    /// The queue that sends next.
+    /// The next queue to send.
     #[inline]
     pub(crate) fn turn(&mut self) -> Option<usize> {
         loop {
@@ -151,15 +168,16 @@ impl<T> Ring<T> {
         }
     }
 
-    /// The packet of the queue that has the [`turn`](Self::turn).
+    /// Sends a packet of the queue that has the [`turn`](Self::turn).
     #[inline(always)]
-    pub(crate) fn send(&mut self) -> Option<Packet<T>> {
+    pub(crate) fn send(&mut self) -> Option<P::Leaving> {
         self.send_next(self.pool.is_far())
     }
 
-    /// [`send`](Self::send), which looks ahead at what the next turns touch unless [`prefetch_sends`](Self::prefetch_sends) has done so.
+    /// [`send`](Self::send) with prefetching for the next turns, unless
+    /// [`prefetch_sends`](Self::prefetch_sends) has been called.
     #[inline(always)]
-    pub(crate) fn send_next(&mut self, looks_ahead: bool) -> Option<Packet<T>> {
+    pub(crate) fn send_next(&mut self, looks_ahead: bool) -> Option<P::Leaving> {
         loop {
             let number = self.order.front();
             let member = self.members.get_mut(number)?;
@@ -181,13 +199,13 @@ impl<T> Ring<T> {
                 self.prepare(number, looks_ahead);
                 return self.pool.pop(&mut self.members[number].queue);
             }
-            // Last, as it moves the packet to where the caller wants it.
+            // Last, as the call moves the packet directly to the caller's memory.
             return self.pool.pop(&mut member.queue);
         }
     }
 
-    /// Asks for all that pushes of packets into these queues touch: the queues, the places that are free, then, of each queue, the packet that
-    /// came last.
+    /// Prefetches the memory touched by pushes into these queues: the queues' records, the free
+    /// slots, then the tail packet of each queue.
     pub(crate) fn prefetch_pushes(&self, numbers: impl Iterator<Item = usize> + Clone) {
         if !self.pool.is_far() {
             return;
@@ -197,8 +215,9 @@ impl<T> Ring<T> {
         numbers.filter_map(|number| self.members.get(number)).for_each(|member| self.pool.prefetch_tail(&member.queue));
     }
 
-    /// Asks for all that the next packets, so many, touch: the packets that came first in the queues that have the next turns, then the second
-    /// ones that the same turns send; and for the queues that come after those, so that they are there when this is called again.
+    /// Prefetches the memory touched by the next `packets` sends: the head packets of the queues
+    /// with the next turns, then the second packets of the same turns; also the records of the
+    /// queues after those, for the next call.
     pub(crate) fn prefetch_sends(&self, packets: usize) {
         if !self.pool.is_far() {
             return;
@@ -210,7 +229,8 @@ impl<T> Ring<T> {
         members().for_each(|member| self.pool.prefetch_behind_head(&member.queue, 1, member.deficit));
     }
 
-    /// Looks at what comes after the packet that this queue is about to send, and tells how long the queue is without it.
+    /// Prefetches for later turns, and reports the length of this queue without the packet about to
+    /// leave.
     #[inline(never)]
     fn prepare(&mut self, number: usize, looks_ahead: bool) {
         let Member { queue, deficit, .. } = &self.members[number];
@@ -222,7 +242,8 @@ impl<T> Ring<T> {
         self.longest.changed(number, queue.size_behind_head());
     }
 
-    /// Turns ahead of its own at which a queue's record is asked for, then its first packet, then the second and the third if it may send them.
+    /// Distances in turns at which a queue's record is prefetched, then its first packet, then the
+    /// second and the third if its deficit allows.
     const RECORDS_AHEAD: usize = 32;
     const HEADS_AHEAD: usize = 20;
     const SECONDS_AHEAD: usize = 12;
@@ -239,7 +260,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// The queue that has the turn is credited for its next one and goes to the back.
+    /// Ends a turn: credits the queue for its next turn and moves the queue to the back.
     #[inline]
     fn end_turn(&mut self, number: usize) {
         let member = &mut self.members[number];
@@ -252,7 +273,8 @@ impl<T> Ring<T> {
         }
     }
 
-    /// So many turns of those whose quantum is less than a packet are walked, then rounds are counted.
+    /// After more short turns (quantum below the head packet) than queues in the ring, counts
+    /// rounds instead of walking them.
     #[cold]
     #[inline(never)]
     fn count_short_turn(&mut self) {
@@ -263,20 +285,21 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Tells how long a queue is now.
+    /// Reports a queue's present length to the index of the longest queue.
     #[cold]
     #[inline(never)]
     fn measure(&mut self, number: usize) {
         self.longest.changed(number, self.members[number].queue.size());
     }
 
-    /// As [`send`](Self::send), but if `refill` gives another packet the queue has not been empty.
-    pub(crate) fn send_refilled(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    /// [`send`](Self::send), with a packet of the same flow from `refill` appended before the queue
+    /// can count as empty. The queue number is the flow number.
+    pub(crate) fn send_refilled(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let number = self.turn()?;
         let member = &mut self.members[number];
+        member.deficit -= member.queue.head_len();
         let packet = self.pool.pop(&mut member.queue)?;
-        member.deficit -= packet.len;
-        if let Some(next) = refill(packet.flow) {
+        if let Some(next) = refill(FlowId(number as u32)).filter(|next| self.pool.makes_room_for(next)) {
             self.pool.push(&mut member.queue, next);
         }
         self.longest.changed(number, member.queue.size());
@@ -286,8 +309,8 @@ impl<T> Ring<T> {
         Some(packet)
     }
 
-    /// Takes a packet out of a queue without a turn.
-    pub(crate) fn give_up(&mut self, number: usize, end: End) -> Option<Packet<T>> {
+    /// Removes a packet without a turn (push-out).
+    pub(crate) fn give_up(&mut self, number: usize, end: End) -> Option<P::Leaving> {
         let queue = &mut self.members.get_mut(number)?.queue;
         let packet = match end {
             End::Oldest => self.pool.pop(queue),
@@ -300,27 +323,12 @@ impl<T> Ring<T> {
         packet
     }
 
-    /// Takes all packets out of a queue for which `goes` says so: the one call here that walks a queue.
-    pub(crate) fn give_up_all(&mut self, number: usize, mut goes: impl FnMut(&Packet<T>) -> bool) {
-        let queue = &mut self.members[number].queue;
-        let before = queue.packets();
-        for _ in 0..before {
-            if let Some(packet) = self.pool.pop(queue).filter(|packet| !goes(packet)) {
-                self.pool.push(queue, packet);
-            }
-        }
-        if before > 0 && queue.is_empty() {
-            self.end_backlog(number);
-        }
-        self.longest.changed(number, self.members[number].queue.size());
-    }
-
-    /// The queue with the most bytes, or none if all are empty.
+    /// The queue with the most bytes. None if all are empty.
     pub(crate) fn longest(&mut self) -> Option<usize> {
         self.longest.find(self.members.iter().map(|member| member.queue.size()))
     }
 
-    /// Gives all queues this quantum, times their weights.
+    /// Sets the quantum of all queues, to be multiplied by their weights.
     pub(crate) fn set_quantum(&mut self, quantum: u32) {
         let before = core::mem::replace(&mut self.quantum, quantum);
         for number in 0..self.members.len() {
@@ -328,7 +336,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Gives a queue `weight` times the quantum.
+    /// Sets a queue's weight: `weight` times the quantum a turn.
     pub(crate) fn set_weight(&mut self, number: usize, weight: u32) {
         self.add_up_to(number);
         let member = &mut self.members[number];
@@ -337,8 +345,9 @@ impl<T> Ring<T> {
         self.change_quantum(number, before);
     }
 
-    /// A queue that waits for its turn will have the new quantum in it. A turn that has begun is cut as if it had begun with a smaller one, but
-    /// grows with none: what has been sent beyond a quantum is not known any more, so lowering and raising it would add to the turn each time.
+    /// A queue waiting for its turn gets the new quantum in that turn. A turn already begun is cut
+    /// by a smaller quantum but does not grow with a larger one: the bytes already sent of the turn
+    /// are not known, so each lowering and raising would add to the turn.
     fn change_quantum(&mut self, number: usize, before: u32) {
         let has_turn = self.order.front() == number;
         let member = &mut self.members[number];
@@ -350,7 +359,7 @@ impl<T> Ring<T> {
         member.deficit = saturated(deficit);
     }
 
-    /// Gives a queue weight 1 again, once it is empty.
+    /// Resets a queue's weight to 1 once the queue is empty.
     pub(crate) fn forget_weight(&mut self, number: usize) {
         let Some(member) = self.members.get_mut(number) else { return };
         member.leaves = true;
@@ -359,8 +368,8 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Rounds that go by before a packet of `len` bytes is sent that is put into this queue now: 0 if it goes with the queue's next turn,
-    /// or with the one that it has.
+    /// Rounds before a packet of `len` bytes, pushed now, would be sent: 0 if sent in the queue's
+    /// next turn or in the current one.
     pub(crate) fn rounds_before_service(&self, number: usize, len: u32) -> u64 {
         let member = &self.members[number];
         let quantum = u64::from(member.quantum(self.quantum));
@@ -368,17 +377,17 @@ impl<T> Ring<T> {
         (member.queue.bytes() + u64::from(len)).saturating_sub(credit).div_ceil(quantum)
     }
 
-    /// Of two queues the one with the smaller place has its turn sooner; one that is not in the ring would come last.
+    /// Order of two queues in the ring: the smaller value has the earlier turn. A queue outside the
+    /// ring would come last.
     pub(crate) fn place(&self, number: usize) -> u64 {
         if self.members[number].in_ring { self.places[number] } else { u64::MAX }
     }
 
-    /// Empties all queues into one, a packet of each in turn.
+    /// Merges all queues into one, taking a packet from each in turn.
     pub(crate) fn drain_in_turns(&mut self) -> Queue {
         let mut all = Queue::default();
         while let Some(member) = self.members.get_mut(self.order.front()) {
-            if let Some(packet) = self.pool.pop(&mut member.queue) {
-                self.pool.push(&mut all, packet);
+            if self.pool.move_head(&mut member.queue, &mut all) {
                 self.order.rotate();
             } else {
                 (member.deficit, member.in_ring) = (0, false);
@@ -389,12 +398,18 @@ impl<T> Ring<T> {
         all
     }
 
-    /// The next packet of a queue that was [drained](Self::drain_in_turns).
-    pub(crate) fn next_drained(&mut self, all: &mut Queue) -> Option<Packet<T>> {
-        self.pool.pop(all)
+    /// The flow of the next packet of a [drained](Self::drain_in_turns) queue.
+    pub(crate) fn next_drained(&self, all: &Queue) -> Option<FlowId> {
+        self.pool.head_flow(all)
     }
 
-    /// The queue has lost its last packet: it forfeits its credit, and its turn if it has it.
+    /// Moves the next drained packet to the end of an existing queue.
+    pub(crate) fn put_back(&mut self, all: &mut Queue, number: usize) {
+        self.append(number, |pool, queue| _ = pool.move_head(all, queue));
+    }
+
+    /// The queue has lost its last packet: the queue forfeits its deficit and, if it has the turn,
+    /// the turn.
     fn end_backlog(&mut self, number: usize) {
         let member = &mut self.members[number];
         member.end_backlog();
@@ -404,7 +419,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Credits all with the rounds that would go by in which nobody can send, at once.
+    /// Credits all queues at once for the rounds in which no queue can send.
     fn skip_rounds(&mut self) {
         let rounds_short = |number| {
             let member = &self.members[number as usize];
@@ -419,12 +434,14 @@ impl<T> Ring<T> {
         }
     }
 
-    /// 1. A queue is in the ring exactly once if it is marked so, and it is if it has packets.
-    /// 2. Lemma 1 of the paper: an empty queue carries nothing.
-    /// 3. The head of a queue is where `is_at_home` says that it belongs.
-    /// 4. Who stands further back has the larger place.
-    /// 5. Who waits for its turn has at least its quantum for it. (And less than a packet more: what it carries did not cover one.)
-    pub(crate) fn check_invariants(&self, is_at_home: impl Fn(usize, &Packet<T>) -> bool) {
+    /// 1. A queue is in the ring exactly once if `in_ring` is set; a backlogged queue has `in_ring`
+    ///    set.
+    /// 2. Lemma 1 of the paper: an empty queue has no deficit.
+    /// 3. The head packet of a queue is in the right queue by `is_at_home`, if its flow is known.
+    /// 4. Positions (`places`) rise from front to back.
+    /// 5. A backlogged queue waiting for its turn has at least its quantum. (And less than a packet
+    ///    more: the carried deficit did not cover one packet.)
+    pub(crate) fn check_invariants(&self, is_at_home: impl Fn(usize, FlowId) -> bool) {
         let mut stands = alloc::vec![0; self.members.len()];
         self.order.iter().for_each(|number| stands[number as usize] += 1);
         for (number, (member, stands)) in self.members.iter().zip(stands).enumerate() {
@@ -433,8 +450,8 @@ impl<T> Ring<T> {
             assert!(!member.queue.is_empty() || member.deficit == 0, "ring, invariant 2: an empty queue carries nothing");
             let waits = !member.queue.is_empty() && self.order.front() != number;
             assert!(!waits || member.deficit >= member.quantum(self.quantum), "ring, invariant 5: a quantum for the next turn");
-            let head = self.pool.head(&member.queue);
-            assert!(head.is_none_or(|head| is_at_home(number, head)), "ring, invariant 3: packets are where they belong");
+            let flow = self.pool.head_flow(&member.queue);
+            assert!(flow.is_none_or(|flow| is_at_home(number, flow)), "ring, invariant 3: packets are where they belong");
             self.pool.check_queue(&member.queue);
         }
         let places = self.order.iter().filter_map(|number| self.places.get(number as usize));
@@ -444,16 +461,39 @@ impl<T> Ring<T> {
     }
 }
 
+/// By value.
+impl<T> Ring<T> {
+    /// [`empty`](Self::empty).
+    pub(crate) fn new(quantum: u32, queues: usize) -> Self {
+        Self::empty(quantum, queues)
+    }
+
+    /// Removes all packets selected by `goes` from a queue: the only call that walks a queue.
+    pub(crate) fn give_up_all(&mut self, number: usize, mut goes: impl FnMut(&Packet<T>) -> bool) {
+        let queue = &mut self.members[number].queue;
+        let before = queue.packets();
+        for _ in 0..before {
+            if let Some(packet) = self.pool.pop(queue).filter(|packet| !goes(packet)) {
+                self.pool.push(queue, packet);
+            }
+        }
+        if before > 0 && queue.is_empty() {
+            self.end_backlog(number);
+        }
+        self.longest.changed(number, self.members[number].queue.size());
+    }
+}
+
 impl Member {
     const EMPTY: Self = Self { queue: Queue::EMPTY, deficit: 0, weight: 1, in_ring: false, leaves: false };
 
-    /// What it is credited with for a turn.
+    /// The credit for a turn.
     #[inline]
     const fn quantum(&self, of_weight_1: u32) -> u32 {
         self.weight as u32 * of_weight_1
     }
 
-    /// Without packets it forfeits its credit, and its weight if that was to be forgotten.
+    /// Without packets the queue forfeits its deficit, and also its weight if marked `leaves`.
     #[inline]
     const fn end_backlog(&mut self) {
         self.deficit = 0;
@@ -463,7 +503,7 @@ impl Member {
     }
 }
 
-/// A queue has gone to the back, if anyone wants to know.
+/// Records a move to the back, if positions are tracked.
 #[inline]
 fn moved_back(places: &mut [u64], moves: &mut u64, number: usize) {
     if let Some(place) = places.get_mut(number) {
@@ -490,7 +530,7 @@ mod tests {
     fn send(ring: &mut Ring<()>) -> Option<(usize, u32)> {
         let number = ring.turn()?;
         let packet = ring.send()?;
-        ring.check_invariants(|number, packet| packet.flow.index() == number);
+        ring.check_invariants(|number, flow| flow.index() == number);
         Some((number, packet.len))
     }
 
@@ -505,7 +545,8 @@ mod tests {
         assert_eq!((ring.turn(), ring.members[0].deficit), (Some(1), 1100), "100 left of this turn, and those of the next");
     }
 
-    /// With more packets than a near cache holds, rings look ahead. It changes nothing but when memory is asked for.
+    /// Rings with more packets than a near cache holds prefetch. Prefetching must not change the
+    /// order of service.
     #[test]
     fn what_is_far_is_served_in_the_same_order() {
         let rings = [false, true].map(|in_bursts| {
@@ -526,7 +567,7 @@ mod tests {
                 }
                 order.extend(if in_bursts { ring.send_next(false) } else { ring.send() }.map(|packet| packet.payload));
                 if order.len() % 1000 == 0 {
-                    ring.check_invariants(|number, packet| packet.flow.index() == number);
+                    ring.check_invariants(|number, flow| flow.index() == number);
                 }
             }
             order
@@ -536,7 +577,8 @@ mod tests {
     }
 
     proptest! {
-        /// Two packets, put into two queues at once, leave in the order that rounds and places tell.
+        /// Two packets pushed into two queues at once leave in the order given by rounds and
+        /// positions.
         #[test]
         fn rounds_and_places_tell_who_is_served_sooner(
             (quantum, weights) in (1u32..3000, [1u32..4, 1..4, 1..4]),
@@ -566,7 +608,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happens, quanta that change included: nobody has more for a turn than its quantum and less than a packet.
+        /// Under any sequence of calls, including changes of the quantum, a turn is at most the
+        /// quantum plus less than a packet.
         #[test]
         fn a_turn_is_a_quantum_and_less_than_a_packet(
             steps in prop::collection::vec((0u8..12, 0usize..3, 0u32..1600), 0..200),
@@ -580,7 +623,7 @@ mod tests {
                     10 => ring.set_quantum(1 + value),
                     _ => drop(ring.give_up(number, if value % 2 == 0 { End::Oldest } else { End::Newest })),
                 }
-                ring.check_invariants(|number, packet| packet.flow.index() == number);
+                ring.check_invariants(|number, flow| flow.index() == number);
                 for member in &ring.members {
                     prop_assert!(member.deficit < member.quantum(ring.quantum) + 1600, "{member:?}");
                 }

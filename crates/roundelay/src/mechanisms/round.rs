@@ -1,21 +1,23 @@
-//! Who stands in a round: numbers in an array, so that those who come next are known without a look at any of them.
+//! Ring order of a round robin: flow numbers in an array, so that the next flows can be read ahead
+//! without a look at their records.
 //!
-//! A list through the records of the flows would tell the second only to who has read the first, one wait for memory after the other.
+//! With links inside the records, each next number would be known only after a read of the record
+//! before: one wait for memory after the other.
 
 use alloc::vec::Vec;
 
-/// In place of a number: nobody.
+/// Stands for "no number".
 const NOBODY: u32 = u32::MAX;
 
 /// A first-in-first-out queue of numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct Round {
-    /// A power of two of slots, or none.
+    /// The length is a power of two, or zero.
     slots: Vec<u32>,
-    /// The front's slot, counted without end: what is beyond the last slot is in the first ones.
+    /// The front's slot, counted without wrapping; the index is this modulo the length.
     first: usize,
     len: usize,
-    /// Who stands there, or nobody.
+    /// The front number, or `NOBODY`.
     front: u32,
 }
 
@@ -26,7 +28,7 @@ impl Default for Round {
 }
 
 impl Round {
-    /// With room for so many, at least.
+    /// With room for at least `numbers` numbers.
     pub(crate) fn with_room(numbers: usize) -> Self {
         Self { slots: alloc::vec![0; numbers.next_power_of_two()], ..Self::default() }
     }
@@ -36,13 +38,13 @@ impl Round {
         self.len
     }
 
-    /// Who stands in front; if nobody does, a number too large for any table.
+    /// The front number; a number too large for any table if the round is empty.
     #[inline]
     pub(crate) const fn front(&self) -> usize {
         self.front as usize
     }
 
-    /// Who stands so many places behind the front.
+    /// The number `behind` positions after the front.
     #[inline]
     pub(crate) fn get(&self, behind: usize) -> Option<usize> {
         (behind < self.len).then(|| self.slots[self.slot(behind)] as usize)
@@ -73,7 +75,7 @@ impl Round {
         self.front = if self.len == 0 { NOBODY } else { self.slots[self.slot(0)] };
     }
 
-    /// The front goes to the back. There must be one.
+    /// Moves the front to the back. The round must not be empty.
     #[inline]
     pub(crate) fn rotate(&mut self) {
         let (back, next) = (self.slot(self.len), self.slot(1));

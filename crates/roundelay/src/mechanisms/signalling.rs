@@ -1,6 +1,7 @@
-//! One queue, first in first out, that can tell a sender of congestion: by a mark if the packet may carry one, else by losing it.
+//! FIFO queue with congestion signals: a mark if the packet is ECN-capable, else a drop.
 //!
-//! What the disciplines have in common that keep one queue short (`red`, `codel`, `sfb`, `afd`): they differ in when they signal.
+//! Shared by the disciplines that keep one queue short (`red`, `codel`, `sfb`, `afd`), which differ
+//! in the time of the signal.
 
 use alloc::collections::VecDeque;
 
@@ -8,7 +9,7 @@ use crate::packet::{Ecn, Packet};
 use crate::pool::{Backlog, Pool, Queue};
 use crate::scheduler::DropReason;
 
-/// The queue, and the packets that were dropped until they are taken.
+/// The queue, and the dropped packets until the caller takes them.
 #[derive(Debug, Clone)]
 pub(crate) struct SignallingQueue<T> {
     pool: Pool<T>,
@@ -38,11 +39,11 @@ impl<T> SignallingQueue<T> {
     }
 
     #[inline]
-    pub(crate) const fn backlog(&self) -> Backlog {
+    pub(crate) fn backlog(&self) -> Backlog {
         self.pool.backlog()
     }
 
-    /// Shows each packet that waits, oldest first.
+    /// Shows each queued packet, oldest first.
     pub(crate) fn for_each(&mut self, mut show: impl FnMut(&Packet<T>)) {
         for _ in 0..self.queue.packets() {
             if let Some(packet) = self.pop() {
@@ -52,7 +53,7 @@ impl<T> SignallingQueue<T> {
         }
     }
 
-    /// Marks the packet and gives it back if it may be marked; else it is dropped early.
+    /// Marks and returns the packet if marking is allowed; else drops the packet early.
     #[inline]
     pub(crate) fn signal(&mut self, mut packet: Packet<T>, marks: bool) -> Option<Packet<T>> {
         if marks && mark(&mut packet) {
@@ -78,7 +79,7 @@ impl<T> SignallingQueue<T> {
     }
 }
 
-/// Marks a packet if it may be marked, and says whether it is.
+/// Marks an ECN-capable packet. Returns whether the packet is marked.
 pub(crate) fn mark<T>(packet: &mut Packet<T>) -> bool {
     if packet.ecn == Ecn::Capable {
         packet.ecn = Ecn::Marked;

@@ -1,8 +1,10 @@
-//! Flows stratified by how long their packets take at their weight: what `gfq` and `s_kps` share. Each adds its own order of the slots.
+//! Strata: flows grouped by the virtual time of their longest packet, shared by `gfq` and `s_kps`.
+//! Each of the two adds its own order of the slots.
 //!
-//! A group has all flows for which L_k / phi, rounded up to a power of two, is the same; that power is its slot size sigma_i. Here are the
-//! flows' records with their exact times (Eq. 2 of the QFQ paper), the choice of the group, and lists of flows: one for each place, a place
-//! being what a discipline takes for a slot.
+//! A group has all flows with the same L_k / phi after rounding up to a power of two; this power is
+//! the group's slot size sigma_i. This module holds the flows' records with their exact times (Eq.
+//! 2 of the QFQ paper), the choice of the group, and one list of flows for each place. A place is
+//! an index chosen by the discipline for a slot.
 
 use alloc::vec::Vec;
 
@@ -11,27 +13,27 @@ use crate::guarantees::Share;
 use crate::mechanisms::lists::{List, Lists};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Pool, Queue};
+use crate::pool::{Nodes, Places, Pool, Queue};
 use crate::scheduler::FlowConfig;
 use crate::virtual_time::{VirtualClock, VirtualTime, byte_time};
 
 /// Slots of a group, one bit each.
 pub(crate) const SLOTS: u32 = u64::BITS;
-/// Flows are grouped as if their longest packet had at least this many bytes: then 2 + L / sigma_i, and one, are no more than [`SLOTS`]
-/// however long the packets of other flows are.
+/// Flows are grouped as if their longest packet had at least this many bytes: then 2 + L / sigma_i,
+/// plus one, is at most [`SLOTS`] for any packet length of the other flows.
 const MIN_GROUPED_LEN: u32 = 1088;
 /// Group 0 has slots of 2 to this: the shortest packets at the largest weight.
 pub(crate) const MIN_SLOT_SHIFT: u32 = slot_shift(MIN_GROUPED_LEN, charge(FlowConfig::MAX_WEIGHT));
 /// The last group has the longest packets at the smallest weight.
 pub(crate) const GROUPS: usize = (slot_shift(FlowConfig::MAX_PACKET_LEN, charge(1)) - MIN_SLOT_SHIFT + 1) as usize;
-/// Weights count this many times, for flows and for V alike, so that four of the largest slots are not beyond
+/// Factor on all weights, for flows and for V alike, so that four of the largest slots stay within
 /// [`MAX_AHEAD`](crate::virtual_time::MAX_AHEAD).
 const SCALE: u32 = 2;
 
 const _: () = assert!(2 + FlowConfig::MAX_PACKET_LEN.div_ceil(MIN_GROUPED_LEN) <= SLOTS, "Theorem 5 of the QFQ paper");
 const _: () = assert!(4 << shift_of(GROUPS - 1) <= crate::virtual_time::MAX_AHEAD, "four slots are no stale timestamp");
 
-/// Virtual time that a byte takes at this weight.
+/// Virtual time of a byte at this weight.
 const fn charge(weight: u32) -> u64 {
     byte_time(SCALE * weight)
 }
@@ -58,7 +60,7 @@ pub(crate) fn own_slot(share: &Share) -> u64 {
     u64::from(SCALE * share.weight) << (shift_of(group) - VirtualTime::FRACTION_BITS)
 }
 
-/// What a packet touches of its flow: a cache line.
+/// A flow's record, one cache line: everything that a packet touches of its flow.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 pub(crate) struct Flow {
@@ -68,18 +70,18 @@ pub(crate) struct Flow {
     /// F^k of the head packet; of the last one if the flow is idle.
     pub(crate) finish: VirtualTime,
     byte_time: u32,
-    /// Packets shorter than this are taken. Zero: the flow is not known.
+    /// Packets shorter than this are accepted. Zero: unknown flow.
     shorter_than: u32,
-    /// Where it stands in the list of its place, if it is backlogged.
+    /// Position in the list of the flow's place, if backlogged.
     stands: u32,
     weight: u16,
-    /// The place that it is listed in, if it is backlogged.
+    /// The place of the list, if backlogged.
     place: u16,
-    /// The group that its times are rounded in.
+    /// The group used for rounding the flow's times.
     group: u8,
-    /// What was set since may belong in another group.
+    /// The settings have changed and may require another group.
     regroup: bool,
-    /// It was removed and goes with its last packet.
+    /// Removed; forget the flow when its last packet leaves.
     leaves: bool,
 }
 
@@ -105,7 +107,7 @@ impl Flow {
         len as u64 * self.byte_time as u64
     }
 
-    /// Its next times, if its next packet fits its group.
+    /// Stamps the next packet, if it fits the flow's group.
     #[inline(always)]
     fn restamp(&mut self) -> Next {
         if self.queue.is_empty() {
@@ -126,42 +128,42 @@ impl Flow {
         self.group as usize
     }
 
-    /// log2 of its slot size.
+    /// log2 of the flow's slot size.
     #[inline]
     pub(crate) const fn shift(&self) -> u32 {
         shift_of(self.group as usize)
     }
 
-    /// The longest backlog has the most of this.
+    /// The key for finding the longest backlog.
     const fn size(&self) -> u64 {
         self.queue.size()
     }
 }
 
-/// What is to be done with a flow that was served.
+/// The next step for a served flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     Idle,
-    /// It has its next times, and is to be listed.
+    /// Already stamped; to be listed.
     Stays,
-    /// It belongs in another group, once V has counted the packet; its head packet has so many bytes.
+    /// To be moved to another group after V has advanced; the value is the head packet's bytes.
     Moves(u32),
 }
 
-/// A packet that leaves, and its flow.
+/// A departing packet and its flow.
 #[derive(Debug)]
-pub(crate) struct Served<T> {
-    pub(crate) packet: Option<Packet<T>>,
-    /// Its bytes. Where nothing looks into the packet before it leaves, it is moved whole.
+pub(crate) struct Served<L> {
+    pub(crate) packet: Option<L>,
+    /// Bytes of the packet. Kept here so that the packet itself is moved whole, without a read.
     len: u32,
     pub(crate) flow: usize,
-    /// Its place has no other flow.
+    /// The flow's place has no other flow.
     pub(crate) is_vacated: bool,
     next: Next,
 }
 
-impl<T> Served<T> {
-    /// Whether the flow goes on in its group.
+impl<L> Served<L> {
+    /// Whether the flow stays backlogged in its group.
     pub(crate) fn stays(&self) -> bool {
         self.next == Next::Stays
     }
@@ -169,24 +171,25 @@ impl<T> Served<T> {
 
 /// Flows in lists, and V.
 #[derive(Debug, Clone)]
-pub(crate) struct Strata<T> {
-    pub(crate) pool: Pool<T>,
+pub(crate) struct Strata<T, P = Nodes<T>> {
+    pub(crate) pool: Pool<T, P>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) clock: VirtualClock,
     /// Flows with the same rounded times, first come, first served: a list for each place.
     lists: Vec<List>,
     numbers: Lists,
     longest: Longest,
-    /// No flow's F is ahead of V by more than 2 to this slots.
+    /// No flow's F is ahead of V by more than 2^reach slots.
     reach: u32,
-    /// Largest step of V since the scheduler was last empty: L of the theorems. Kept in debug builds.
+    /// Largest step of V since the scheduler was last empty: L of the theorems. Kept in debug
+    /// builds.
     largest_step: u64,
 }
 
-impl<T> Strata<T> {
+impl<T, P: Places<T>> Strata<T, P> {
     pub(crate) fn new(places: usize, reach: u32) -> Self {
         Self {
-            pool: Pool::default(),
+            pool: Pool::empty(),
             flows: Vec::new(),
             clock: VirtualClock::default(),
             lists: alloc::vec![List::default(); places],
@@ -205,7 +208,7 @@ impl<T> Strata<T> {
     /// Memory for each flow.
     pub(crate) const BYTES_PER_FLOW: usize = size_of::<Flow>() + Lists::BYTES_PER_NUMBER + Longest::BYTES_PER_QUEUE;
 
-    /// The sum of the weights that V is shared by.
+    /// The sum of the weights that share V.
     pub(crate) const fn total_weight(&self) -> u64 {
         self.clock.total_weight() / SCALE as u64
     }
@@ -217,8 +220,8 @@ impl<T> Strata<T> {
 }
 
 /// Flows and their weights.
-impl<T> Strata<T> {
-    /// The flow's record; a flow that is not known joins with what [`FlowConfig::DEFAULT`] says.
+impl<T, P: Places<T>> Strata<T, P> {
+    /// The flow's record; an unknown flow joins with [`FlowConfig::DEFAULT`].
     #[inline]
     fn know(&mut self, flow: usize) -> &mut Flow {
         if self.flows.get(flow).is_none_or(|flow| flow.weight == 0) {
@@ -240,7 +243,7 @@ impl<T> Strata<T> {
         config.check(discipline, flow)?;
         let record = self.know(flow.index());
         record.leaves = false;
-        // What is as it was must not be taken for a change: that would cost a flow that is behind what it is due.
+        // Unchanged settings must not count as a change, which would cost a late flow its lag.
         if (u32::from(record.weight), record.shorter_than) != (config.weight, config.max_packet_len + 1) {
             record.shorter_than = config.max_packet_len + 1;
             record.regroup = true;
@@ -290,10 +293,13 @@ impl<T> Strata<T> {
 }
 
 /// Packets and times.
-impl<T> Strata<T> {
-    /// Takes a packet. If its flow was idle it is returned, with its times, to be listed.
+impl<T, P: Places<T>> Strata<T, P> {
+    /// Enqueues a packet. A flow that was idle is returned with its times, to be listed.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, packet: Packet<T>) -> Result<Option<usize>, Packet<T>> {
+        if !self.pool.makes_room_for(&packet) {
+            return Err(packet);
+        }
         let (number, len) = (packet.flow.index(), packet.len);
         let flow = match self.flows.get_mut(number) {
             Some(flow) if len < flow.shorter_than => flow,
@@ -313,7 +319,7 @@ impl<T> Strata<T> {
         Ok(was_idle.then_some(number))
     }
 
-    /// Whether this is a packet of a flow that joins with it, and not one that is too long.
+    /// Whether the packet is of a new flow that joins now and is not too long.
     #[cold]
     fn welcomes(&mut self, flow: FlowId, len: u32) -> bool {
         let is_known = self.flows.get(flow.index()).is_some_and(|flow| flow.weight > 0);
@@ -324,7 +330,7 @@ impl<T> Strata<T> {
         joins
     }
 
-    /// Eq. 2 on a newly backlogged flow: S = max(V, F).
+    /// Eq. 2 for a newly backlogged flow: S = max(V, F).
     #[inline]
     fn stamp(&mut self, number: usize, len: u32) {
         if self.flows[number].regroup {
@@ -337,7 +343,8 @@ impl<T> Strata<T> {
         flow.finish = flow.start.plus(flow.span_of(len));
     }
 
-    /// How far F is ahead of V. None if it is further than a flow of its group can be: then it is from before the clock wrapped.
+    /// Lead of F over V. None beyond the largest lead of the flow's group: a timestamp from before
+    /// the clock wrapped.
     #[inline]
     fn lead(&self, number: usize) -> Option<i64> {
         let flow = &self.flows[number];
@@ -345,8 +352,9 @@ impl<T> Strata<T> {
         (lead <= 1 << (flow.shift() + self.reach)).then_some(lead)
     }
 
-    /// The group by what is set for the flow, or a higher one: while its head packet is longer than what is now its longest, or while it is
-    /// further ahead of V than a flow of that group may be, since it was served with a smaller weight or longer packets.
+    /// The configured group, or a higher one while the head packet is longer than the configured
+    /// longest packet, or while the flow's lead over V is too large for the configured group after
+    /// service at a smaller weight or with longer packets.
     #[cold]
     fn choose_group(&mut self, number: usize, len: u32) {
         let lead = self.lead(number).unwrap_or(0).max(0) >> (self.reach - 1);
@@ -358,9 +366,10 @@ impl<T> Strata<T> {
         flow.regroup = flow.group > by_config;
     }
 
-    /// Takes the first packet of the first flow of a place that has one, and gives the flow its next times. There must be one.
+    /// Sends the head packet of the first flow of a place, and stamps the flow's next packet. The
+    /// place must have a flow.
     #[inline(always)]
-    pub(crate) fn serve(&mut self, place: usize) -> Served<T> {
+    pub(crate) fn serve(&mut self, place: usize) -> Served<P::Leaving> {
         let list = &mut self.lists[place];
         let number = self.numbers.at(list.head()) as usize;
         let flow = &mut self.flows[number];
@@ -371,9 +380,10 @@ impl<T> Strata<T> {
         Served { packet, len, flow: number, is_vacated, next: flow.restamp() }
     }
 
-    /// V counts a packet; after that flows that leave take their weights with them. Whether the flow is to be listed in another group.
+    /// Advances V by a served packet; then leaving flows remove their weights. Returns whether the
+    /// flow must be listed in another group.
     #[inline(always)]
-    pub(crate) fn advance(&mut self, served: &Served<T>) -> bool {
+    pub(crate) fn advance(&mut self, served: &Served<P::Leaving>) -> bool {
         if cfg!(debug_assertions) {
             self.largest_step = self.largest_step.max(self.clock.span_of(served.len));
         }
@@ -387,8 +397,8 @@ impl<T> Strata<T> {
         matches!(served.next, Next::Moves(_))
     }
 
-    /// The tail of the longest backlog, and whose it was.
-    pub(crate) fn evict(&mut self) -> Option<(Packet<T>, usize)> {
+    /// The tail packet of the longest backlog, and its flow.
+    pub(crate) fn evict(&mut self) -> Option<(P::Leaving, usize)> {
         let number = self.longest.find(self.flows.iter().map(Flow::size))?;
         let flow = &mut self.flows[number];
         let packet = self.pool.pop_tail(&mut flow.queue)?;
@@ -396,7 +406,8 @@ impl<T> Strata<T> {
         Some((packet, number))
     }
 
-    /// A flow lost its last packet without being served, and is not charged for it. Whether its place has no other flow.
+    /// A flow has lost its last packet without service and without charge. Returns whether its
+    /// place is now empty.
     pub(crate) fn withdraw(&mut self, number: usize) -> bool {
         let is_vacated = self.unlist(number);
         self.flows[number].finish = self.flows[number].start;
@@ -406,8 +417,8 @@ impl<T> Strata<T> {
 }
 
 /// Lists.
-impl<T> Strata<T> {
-    /// Appends a flow to the list of a place. Whether it is the first one there.
+impl<T, P: Places<T>> Strata<T, P> {
+    /// Appends a flow to the list of a place. Returns whether the flow is the first there.
     #[inline(always)]
     pub(crate) fn list(&mut self, number: usize, place: usize) -> bool {
         let (list, flow) = (&mut self.lists[place], &mut self.flows[number]);
@@ -422,7 +433,8 @@ impl<T> Strata<T> {
         is_first
     }
 
-    /// Takes a flow off its list: if it is not the first one there, the first one takes its place. Whether nobody else is there.
+    /// Removes a flow from its list; the first flow of the list fills the gap. Returns whether the
+    /// place is now empty.
     fn unlist(&mut self, number: usize) -> bool {
         let Flow { place, stands, .. } = self.flows[number];
         let list = &mut self.lists[usize::from(place)];
@@ -436,20 +448,20 @@ impl<T> Strata<T> {
         is_vacated
     }
 
-    /// Lists that are not empty, for checks.
+    /// Number of non-empty lists, for checks.
     pub(crate) fn occupied_places(&self) -> usize {
         self.lists.iter().filter(|list| !list.is_empty()).count()
     }
 
-    /// Flows that have packets, by number.
+    /// Backlogged flows, by number.
     pub(crate) fn backlogged(&self) -> impl Iterator<Item = &Flow> {
         self.flows.iter().filter(|flow| !flow.queue.is_empty())
     }
 }
 
 /// Invariants.
-impl<T> Strata<T> {
-    /// To be called after each public call.
+impl<T, P: Places<T>> Strata<T, P> {
+    /// Call after each public call.
     #[inline]
     pub(crate) fn note_emptiness(&mut self) {
         if cfg!(debug_assertions) && self.pool.backlog().is_empty() {
@@ -457,7 +469,8 @@ impl<T> Strata<T> {
         }
     }
 
-    /// 1. A flow is on the list of its place once if it is backlogged, and on none if it is idle, and knows where it stands.
+    /// 1. A backlogged flow is once on the list of its place, at its recorded position; an idle
+    ///    flow is on no list.
     /// 2. A packet fits its slot: 0 <= F - S <= sigma.
     pub(crate) fn check(&self, place_of: impl Fn(&Flow) -> usize) {
         let mut listed = alloc::vec![0; self.flows.len()];
@@ -490,7 +503,7 @@ mod tests {
             for max_packet_len in [1088, 1500, 2048, 2049, 9000, 1 << 16] {
                 let share =
                     Share { weight, total_weight: 1 << 20, least_weight: 1, flows: 1, max_packet_len, link_max_packet_len: 1, rate };
-                // Byte times are rounded up, so that what fits exactly can take the next slot size.
+                // Byte times are rounded up, so an exact fit can take the next slot size.
                 let (len, slot) = (u64::from(max_packet_len), own_slot(&share));
                 assert!((len..=2 * len).contains(&slot), "weight {weight}, {len} bytes: {slot}");
             }

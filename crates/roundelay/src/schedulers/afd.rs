@@ -1,8 +1,9 @@
-//! Approximate fair dropping: one queue, and each flow dropped from as much as it sends beyond a fair rate.
+//! Approximate fair dropping (AFD): one queue; each flow loses its excess over a fair rate.
 //!
-//! How fast flows send is estimated from a sample of recent arrivals, the shadow buffer: a flow's part of it is its part of the load. A
-//! flow with more of the sample than the fair amount loses what is beyond: of m_i bytes where m_fair are fair, the part 1 - m_fair / m_i. What
-//! is fair follows from the queue, which is kept around a target length. Slow flows, which most are, lose nothing and need no state.
+//! Flow rates are estimated from a sample of recent arrivals, the shadow buffer: a flow's part of
+//! the sample is its part of the load. A flow beyond the fair amount loses the excess: of m_i bytes
+//! where m_fair are fair, the part 1 - m_fair / m_i. The fair amount follows from the queue, which
+//! is kept around a target length. Slow flows, the majority, lose nothing and need no state.
 //!
 //! Source: R. Pan, L. Breslau, B. Prabhakar, S. Shenker, "Approximate Fairness through Differential Dropping", ACM SIGCOMM Computer
 //! Communication Review 33(2), 2003.
@@ -17,24 +18,28 @@
 //!
 //! | guarantee | value | test in `theorems/afd.rs` |
 //! |---|---|---|
-//! | flows that do not respond | get about equal shares, slower ones what they ask for | `unequal_senders_get_max_min_fair_rates` |
+//! | unresponsive flows | get about equal shares, slower ones their full demand | `unequal_senders_get_max_min_fair_rates` |
 //! | flow below the fair rate | loses next to nothing | `slow_flows_are_left_alone` |
 //! | drops of a flow with m_i of the sample | 1 - m_fair / m_i | `a_flow_loses_what_is_beyond_the_fair_amount`, at the end |
 //! | queue | around the target, under a load that lasts | `the_queue_stays_around_its_target` |
 //! | memory | constant, however many flows | `memory_does_not_grow_with_flows` |
 //!
-//! Number format: m_fair in billionths of a byte, so that both gains are exact.
+//! Number format: m_fair in billionths of a byte: both gains are exact.
 //!
 //! Cost: O(1) a packet. Memory: 8 bytes a packet of the sample and 32 to 64 for the table beside it, taken at the start.
 //!
-//! Differences from the paper: all amounts are bytes. m_fair is updated when a packet comes or goes, as often as intervals have gone by, which
-//! is the same as by a timer since the queue does not change in between. It is no more than the whole sample, so that it comes down in
-//! time after a quiet spell; where the paper's figures were not at hand (`shadow`, `sample`, `target`) the defaults are ours.
+//! Differences from the paper: all amounts are bytes. m_fair is updated on arrivals and departures,
+//! once for each elapsed interval; a timer would give the same, since the queue does not change in
+//! between. m_fair is limited to the whole sample, in order to come down in time after a quiet
+//! spell; where the paper's figures were not at hand (`shadow`, `sample`, `target`) the defaults
+//! are ours.
 
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::links::Handle;
 use crate::mechanisms::flow_counts::FlowCounts;
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::random::{Probability, Random};
@@ -49,17 +54,18 @@ use crate::units::Billionths;
 /// Parameters of AFD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Bytes that should wait under load: 1 to 2^32.
+    /// Target queue length under load, in bytes: 1 to 2^32.
     pub target: u64,
     /// Packets of the sample: 1 to 65536.
     pub shadow: u32,
-    /// One arrival in so many is sampled: 1 to 2^20.
+    /// One arrival in this many is sampled: 1 to 2^20.
     pub sample: u32,
     /// Time between two updates of the fair amount: 1 us to 1 hour.
     pub interval: Duration,
-    /// How much the queue at the last update counts: 0 to 1000.
+    /// Gain of the queue length at the last update: 0 to 1000.
     pub alpha: Billionths,
-    /// How much the queue now counts: 0 to 1000. More than `alpha`, or the queue strays from its target.
+    /// Gain of the current queue length: 0 to 1000. More than `alpha`, or the queue strays from the
+    /// target.
     pub beta: Billionths,
 }
 
@@ -140,9 +146,15 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Afd<T>;
+    /// By copy. A mark is set on arrival and reported on departure.
+    type ByHandle = ByCopy<Afd<Handle>>;
 
     fn build<T: Send>(&self, seed: u64) -> Result<Afd<T>, ConfigError> {
         Afd::new(*self, seed)
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
     }
 
     fn configuration<T: Send>(scheduler: &mut Afd<T>) -> Option<&mut Self> {
@@ -158,9 +170,9 @@ pub struct Afd<T> {
     sample: Vec<(FlowId, u32)>,
     sample_bytes: u64,
     counts: FlowCounts,
-    /// Bytes of the sample that a flow may have before it is dropped from, in billionths.
+    /// Bytes of the sample a flow may have without drops, in billionths.
     fair: i128,
-    /// Bytes that waited at the last update.
+    /// Waiting bytes at the last update.
     waited: u64,
     updated_at: Instant,
     random: Random,
@@ -207,7 +219,7 @@ impl<T> Afd<T> {
         if beyond <= 0 { Probability::NEVER } else { Probability::ratio(beyond as u128, of_flow as u128) }
     }
 
-    /// An arrival takes the place of a sampled one, any of them.
+    /// An arrival replaces a random entry of the full sample.
     fn take_into_sample(&mut self, flow: FlowId, len: u32) {
         if self.sample.len() == self.config.shadow as usize {
             let (old, old_len) = self.sample.swap_remove(self.random.below(self.config.shadow) as usize);
@@ -219,7 +231,7 @@ impl<T> Afd<T> {
         self.sample_bytes += u64::from(len);
     }
 
-    /// m_fair += alpha (q_old - q_target) - beta (q - q_target), once for each interval that has gone by.
+    /// m_fair += alpha (q_old - q_target) - beta (q - q_target), once for each elapsed interval.
     fn update(&mut self, now: Instant) {
         let Config { target, interval, alpha, beta, .. } = self.config;
         let intervals = now.since(self.updated_at).as_picos() / interval.as_picos();
@@ -236,7 +248,8 @@ impl<T> Afd<T> {
         self.waited = waiting;
     }
 
-    /// With as much no flow is dropped from: the whole sample, taken as if it were full.
+    /// Upper limit of m_fair, at which no flow loses packets: the bytes of the sample, scaled up to
+    /// a full one.
     fn most_fair(&self) -> i128 {
         let packets = self.sample.len() as u64;
         if packets == 0 {
@@ -268,7 +281,7 @@ impl<T> Scheduler<T> for Afd<T> {
         packet
     }
 
-    /// The newest: drop tail.
+    /// Drop tail: the newest packet.
     fn evict(&mut self) -> Option<Packet<T>> {
         let packet = self.queue.pop_tail();
         self.debug_check();
@@ -292,7 +305,7 @@ impl<T> Scheduler<T> for Afd<T> {
 
     /// 1. Flows' counts are those of the sample.
     /// 2. The fair amount is not negative.
-    /// 3. What waits is one queue.
+    /// 3. All waiting packets are in one queue.
     fn check_invariants(&self) {
         self.counts.check(&self.sample);
         assert!(self.sample.len() <= self.config.shadow as usize, "invariant 1: the sample has its size");

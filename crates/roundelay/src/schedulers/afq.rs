@@ -1,9 +1,12 @@
-//! Approximate Fair Queueing of Ghosh and Givargis, not the AFQ of NSDI 2018: the flow whose head packet is due first sends a credit of bytes.
+//! Approximate Fair Queueing (AFQ) of Ghosh and Givargis, not the AFQ of NSDI 2018: the flow with
+//! the earliest head deadline sends a credit of bytes.
 //!
-//! A flow is as urgent as the packet at its head. Of the backlogged flows the most urgent one is taken, and it sends as many packets in a
-//! row as its credit, which is proportional to its weight, covers; then its next head says how urgent it is. Flows are sorted once a turn
-//! and not once a packet, which is what the authors are after. Deadlines are what the senders say: who stamps earlier ones goes first, so
-//! this is earliest deadline first with turns, and fair only among those that tie.
+//! The urgency of a flow is the deadline of the head packet. The most urgent backlogged flow gets a
+//! turn and sends packets in a row as far as the credit reaches. The credit is proportional to the
+//! flow's weight. After the turn, the next head sets the urgency. Flows are sorted once a turn and
+//! not once a packet: the authors' goal. Senders choose the deadlines, and earlier deadlines go
+//! first. AFQ is thus earliest deadline first with turns, fair only among flows with equal
+//! deadlines.
 //!
 //! Source: A. Ghosh, T. Givargis, "Approximate Fair Queueing: A Low Complexity Packet Scheduler for Embedded Networks", technical report
 //! CECS-09-02, University of California, Irvine, 2009.
@@ -12,38 +15,46 @@
 //! |---|---|
 //! | deadline of a flow | [`Packet::deadline`] of its head |
 //! | r_i, requested bandwidth | `Flow::weight` |
-//! | b_i, allocated bandwidth | what the weight comes to among the others; it is not computed |
+//! | b_i, allocated bandwidth | the weight relative to the other weights; not computed |
 //! | c_i, credit, proportional to b_i | weight x `Config::quantum`, added to `Flow::deficit` |
 //! | num_i = floor(c_i / p) | packets in a row while `Flow::deficit` covers the head |
 //!
 //! | property | value | test in `theorems/afq.rs` |
 //! |---|---|---|
-//! | each turn is that of the flow with the earliest head | | `equals_its_definition` |
+//! | each turn goes to the flow with the earliest head | | `equals_its_definition` |
 //! | m turns of a flow send at most m c_i bytes | | `turns_stay_within_their_credit` |
 //! | decisions | one a turn, at most one a packet | `flows_are_sorted_once_a_turn` |
-//! | shares | by weight among flows that tie, to within a credit and a packet each | `flows_that_tie_share_by_weight` |
-//! | wait of a packet | turns that begin with a packet due no later, and the turn that it finds | `a_packet_waits_for_turns_due_no_later` |
+//! | shares | by weight among flows with equal deadlines, to within a credit and a packet each | `flows_that_tie_share_by_weight` |
+//! | wait of a packet | turns that begin with a packet due no later, and the turn in progress on arrival | `a_packet_waits_for_turns_due_no_later` |
 //!
-//! No B-WFI, no T-WFI, no latency, no fairness: each would bound one flow's service whatever the others stamp, and
-//! `earlier_deadlines_starve_everybody_else` shows that there is no such bound.
+//! No B-WFI, no T-WFI, no latency, no fairness: each would bound one flow's service for any
+//! deadlines of the others. `earlier_deadlines_starve_everybody_else` shows the absence of such a
+//! bound.
 //!
 //! Cost: one insertion and one removal in a heap a turn, O(log N); constant for the other packets of a turn. Memory: one record a flow,
 //! see `footprint`.
 //!
-//! What the report leaves open, and what is done here:
+//! Open points of the report, and the choices here:
 //!
-//! * *Credit.* "Similar to deficit round robin": what a turn leaves is carried to the flow's next one, and a flow that empties forfeits it.
-//! * *A credit below the head packet.* The flow would be taken again and again, its deadline being what it was, and gain a credit each
-//!   time. It gets these credits at once. Among flows that tie it takes that many rounds for them, so that shares hold.
-//! * *Equal deadlines.* Round robin: of flows whose heads are due alike, the one of the earlier round, then of the smaller number.
-//! * *No deadline.* Such packets come after all that have one. Without any deadlines this is deficit round robin.
-//! * *A packet that becomes more urgent than the flow whose turn it is* waits for the end of the turn.
-//! * *Figures.* The captions give f_1 a requested bandwidth of 4 where the figure's is 3, and f_3 an allocated one of 4 where the text's is
-//!   8. That f_3 sends 4 packets of 2 units with b_3 = 8 needs a credit of at least 1 a unit of b; then f_1 and f_4, with b = 6, may send 3,
-//!   not 2. The figures agree with the rule if they have 2 packets (`tests/traces/afq-figures.md`).
+//! * *Credit.* "Similar to deficit round robin": the rest of a turn's credit is carried to the
+//!   flow's next turn, and an emptied flow forfeits the rest.
+//! * *A credit below the head packet.* The flow would be selected again and again, with an
+//!   unchanged deadline, and gain a credit each time. Here the flow gets these credits at once.
+//!   Among flows with equal deadlines the flow waits as many rounds as credits, to keep the shares.
+//! * *Equal deadlines.* Round robin: among equal head deadlines, the flow of the earlier round,
+//!   then of the smaller number.
+//! * *No deadline.* Packets without a deadline come last. Without any deadlines, AFQ is deficit
+//!   round robin.
+//! * *A packet more urgent than the flow in turn* waits for the end of the turn.
+//! * *Figures.* The captions give f_1 a requested bandwidth of 4 (3 in the figure), and f_3 an
+//!   allocated bandwidth of 4 (8 in the text). For f_3 to send 4 packets of 2 units with b_3 = 8,
+//!   the credit must be at least 1 a unit of b. Then f_1 and f_4, with b = 6, may send 3, not 2.
+//!   The figures agree with the rule if f_1 and f_4 have 2 packets (`tests/traces/afq-figures.md`).
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::links::Handle;
 use crate::mechanisms::heap::{Heap, Key};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
@@ -87,9 +98,15 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Afq<T>;
+    /// By copy. The deadline of a packet is read when the packet becomes the flow's head.
+    type ByHandle = ByCopy<Afq<Handle>>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Afq<T>, ConfigError> {
         Afq::new(*self)
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
     }
 
     fn configuration<T: Send>(scheduler: &mut Afq<T>) -> Option<&mut Self> {
@@ -102,9 +119,9 @@ impl Discipline for Config {
 pub struct Afq<T> {
     pool: Pool<T>,
     flows: Vec<Flow>,
-    /// Backlogged flows that wait for a turn.
+    /// Backlogged flows waiting for a turn.
     waiting: Heap<Urgency>,
-    /// The flow whose turn it is: its credit covers its head.
+    /// The flow in turn; the flow's credit covers the head packet.
     in_turn: Option<u32>,
     /// The latest round in which a flow had a turn.
     round: u64,
@@ -116,10 +133,10 @@ pub struct Afq<T> {
 #[derive(Debug, Clone)]
 struct Flow {
     queue: Queue,
-    /// Bytes that it may send in its turn: of a backlogged flow at least those of its head.
+    /// Bytes the flow may send in a turn; for a backlogged flow, at least the head packet's length.
     deficit: u64,
     weight: u32,
-    /// It was removed and loses its weight with its last packet.
+    /// Removed: the weight is dropped with the last packet.
     leaves: bool,
 }
 
@@ -127,12 +144,12 @@ impl Flow {
     const UNKNOWN: Self = Self { queue: Queue::EMPTY, deficit: 0, weight: FlowConfig::DEFAULT.weight, leaves: false };
 }
 
-/// By what the next turn is given.
+/// Key of a flow waiting for a turn; the smallest key is next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Urgency {
-    /// Of the head packet.
+    /// Deadline of the head packet.
     deadline: Instant,
-    /// In which the flow's credit will have come to cover it.
+    /// Round in which the flow's credit covers the head packet.
     round: u64,
 }
 
@@ -149,7 +166,7 @@ impl<T> Afq<T> {
         Ok(Self { pool, flows, waiting, in_turn: None, round: 0, decisions: 0, longest, config })
     }
 
-    /// How often flows were sorted to find the next one: the turns given so far.
+    /// Turns given so far; each turn sorts the flows once.
     pub const fn decisions(&self) -> u64 {
         self.decisions
     }
@@ -173,7 +190,8 @@ impl<T> Afq<T> {
         }
     }
 
-    /// Credits a backlogged flow until it can send its head, and sorts it in.
+    /// Adds at least one credit to a backlogged flow, as many as the head packet needs, and inserts
+    /// the flow into `waiting`.
     fn await_turn(&mut self, number: usize) {
         let flow = &mut self.flows[number];
         let Some(head) = self.pool.head(&flow.queue) else { return };
@@ -184,7 +202,7 @@ impl<T> Afq<T> {
         self.waiting.insert(number, Urgency { deadline: head.deadline, round: self.round + rounds });
     }
 
-    /// The flow whose turn it is; if that is over, the most urgent one.
+    /// The flow in turn; between turns, the most urgent flow, which gets the next turn.
     fn take_turn(&mut self) -> Option<usize> {
         if let Some(number) = self.in_turn {
             return Some(number as usize);
@@ -217,7 +235,7 @@ impl<T> Afq<T> {
         Some(packet)
     }
 
-    /// The flow has lost its last packet: it forfeits its credit, and its turn if it has it.
+    /// Ends the backlog of an empty flow: the credit is forfeited, and a current turn ends.
     fn end_backlog(&mut self, number: usize) {
         self.waiting.remove(number);
         self.in_turn = self.in_turn.filter(|flow| *flow as usize != number);
@@ -279,7 +297,7 @@ impl<T> Scheduler<T> for Afq<T> {
         self.evict_tail(flow.index())
     }
 
-    /// Within a turn.
+    /// True within a turn.
     fn has_decided(&self) -> bool {
         self.in_turn.is_some()
     }
@@ -289,7 +307,7 @@ impl<T> Scheduler<T> for Afq<T> {
         self.pool.backlog()
     }
 
-    /// A weight that changes counts from the flow's next credit on.
+    /// A new weight counts from the flow's next credit on.
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)?;
         let flow = self.flow_mut(flow.index());
@@ -313,9 +331,9 @@ impl<T> Scheduler<T> for Afq<T> {
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
-    /// 1. A backlogged flow waits for its turn or has it; an idle one does neither.
-    /// 2. The credit of a backlogged flow covers its head; an idle one carries nothing.
-    /// 3. Flows wait under their heads' deadlines, in order.
+    /// 1. A backlogged flow either waits for a turn or is in turn; an idle flow does neither.
+    /// 2. The credit of a backlogged flow covers the head packet; an idle flow has no credit.
+    /// 3. Flows wait in order of their heads' deadlines (checked for the first).
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
             let places = usize::from(self.waiting.key(number).is_some()) + usize::from(self.in_turn == Some(number as u32));
@@ -337,7 +355,7 @@ impl<T> Scheduler<T> for Afq<T> {
 mod tests {
     use super::*;
 
-    /// Flows with these deadlines at their heads and 100-byte packets; the order of service.
+    /// Order of service for 100-byte packets, each given as (flow, deadline).
     fn order(quantum: u32, heads: &[(u32, u64)]) -> Vec<u32> {
         let mut scheduler = Afq::new(Config { quantum }).unwrap();
         for &(flow, deadline) in heads {

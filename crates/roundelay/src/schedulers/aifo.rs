@@ -1,16 +1,18 @@
-//! AIFO: one FIFO queue that lets in what a queue sorted by rank would have kept (admission-in first-out).
+//! AIFO (admission-in first-out): a FIFO queue that admits what a queue sorted by rank would keep.
 //!
-//! A sorted queue that is full gives up its largest rank, so that in the long run the smallest ranks get through, as many as the link can send. One
-//! FIFO queue can let the same packets through, in another order, if it refuses the others at its door. AIFO remembers the ranks of the packets
-//! that came last and asks which part of them is smaller than that of an arrival: the packet is let in if this part is no more than the part of
-//! the buffer that is free. While the buffer is nearly empty everything is let in; as it fills, only ever smaller ranks.
+//! A full sorted queue drops the largest rank: in the long run the smallest ranks pass, as many as
+//! the link can send. One FIFO queue can pass the same packets, in another order, by refusing the
+//! others on arrival. AIFO remembers the ranks of recent packets and computes the part of them
+//! below the rank of an arrival: the packet is admitted if this part is no more than the free part
+//! of the buffer. While the buffer is nearly empty every packet is admitted; as the buffer fills,
+//! only ever smaller ranks.
 //!
 //! Source: Z. Yu, C. Hu, J. Wu, X. Sun, V. Braverman, M. Chowdhury, Z. Liu, X. Jin, "Programmable Packet Scheduling with a Single Queue",
 //! SIGCOMM 2021; behaviour checked against the authors' simulator, github.com/netx-repo/AIFO.
 //!
 //! | paper | here |
 //! |---|---|
-//! | C, c | the buffer's limit, which the [`Buffer`](crate::Buffer) tells; what waits |
+//! | C, c | the buffer's limit, from the [`Buffer`](crate::Buffer); the waiting packets or bytes |
 //! | k | [`Config::headroom`] |
 //! | W, sampling rate | [`Config::window`], [`Config::sample`] |
 //! | W.quantile(p) | `smaller` / `recent.len()` |
@@ -21,7 +23,7 @@
 //! | c up to k C | everything is let in | `an_empty_queue_lets_everything_in` |
 //! | c beyond | the inequality above, and nothing else | `admission_is_the_inequality` |
 //! | the smallest rank of the window | let in as long as there is room | `the_smallest_rank_gets_in` |
-//! | overload, ranks alike distributed over time | lets through about those ranks that a sorted queue keeps | `it_admits_what_a_sorted_queue_keeps` |
+//! | overload, identical distribution of ranks over time | passes about the same ranks as a sorted queue | `it_admits_what_a_sorted_queue_keeps` |
 //! | equal ranks, or no limit | the decisions of `fifo` | `equal_ranks_are_a_fifo`, `without_a_limit_it_is_fifo` |
 //! | order | first in first out | conformance |
 //!
@@ -29,15 +31,18 @@
 //!
 //! Cost: O(window) for each packet: a comparison with each rank remembered. Memory: 16 bytes a rank, no state per flow.
 //!
-//! Differences from the paper: the buffer's limit may count bytes, or both, in which case the smaller free part decides. Packets that find no room
-//! count as dropped by the full buffer, those that are refused for their rank as dropped early. The authors' program lets a packet in
-//! beyond k C if its part is less than, the paper if it is no more than the bound; here it is as in the paper. Nothing is known of ranks at
-//! first: until a packet has come everything is let in.
+//! Differences from the paper: the buffer's limit may count bytes, or both, in which case the
+//! smaller free part decides. Packets without room count as dropped by the full buffer, packets
+//! refused for their rank as dropped early. Beyond k C the authors' program admits a packet if its
+//! part is less than the bound, the paper if no more than the bound; here as in the paper. At first
+//! no ranks are known: every packet is admitted until one has arrived.
 
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::links::Handle;
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
@@ -49,13 +54,13 @@ use crate::units::{Billionths, Rate};
 /// Parameters of AIFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// What packets are ranked by.
+    /// The rank of packets.
     pub rank: RankBy,
-    /// Ranks that are remembered: 1 to 4096.
+    /// Number of remembered ranks: 1 to 4096.
     pub window: u32,
-    /// One packet in so many is remembered: 1 to 65536.
+    /// One packet in this many is remembered: 1 to 65536.
     pub sample: u32,
-    /// The part of the buffer that is filled before any packet is refused: 0 to 0.99.
+    /// The filled part of the buffer up to which no packet is refused: 0 to 0.99.
     pub headroom: Billionths,
 }
 
@@ -65,7 +70,7 @@ impl Default for Config {
     }
 }
 
-/// Most ranks that are remembered.
+/// Largest number of remembered ranks.
 const MOST_RANKS: u32 = 1 << 12;
 
 impl Discipline for Config {
@@ -116,9 +121,15 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(window)";
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Aifo<T>;
+    /// By copy. The queue type shared with `red` keeps marks and flows.
+    type ByHandle = ByCopy<Aifo<Handle>>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Aifo<T>, ConfigError> {
         Aifo::new(*self)
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
     }
 
     fn configuration<T: Send>(scheduler: &mut Aifo<T>) -> Option<&mut Self> {
@@ -138,20 +149,20 @@ impl Discipline for Config {
 #[derive(Debug, Clone)]
 pub struct Aifo<T> {
     queue: SignallingQueue<T>,
-    /// C. The default until a buffer tells it.
+    /// C. The default until the buffer sets the limit.
     limit: Limit,
-    /// Ranks of the packets that came last, let in or not.
+    /// Ranks of recent packets, admitted or not.
     recent: Vec<i128>,
-    /// Where the oldest of them is, once there are as many as are remembered.
+    /// Index of the oldest rank, once the window is full.
     oldest: usize,
-    /// Packets that come before the next one that is remembered.
+    /// Arrivals before the next remembered one.
     until_sample: u32,
     link_rate: Option<Rate>,
     config: Config,
 }
 
 impl<T> Aifo<T> {
-    /// A scheduler with nothing in it, for a link of unknown rate and a buffer of the default limit.
+    /// An empty scheduler, for a link of unknown rate and a buffer of the default limit.
     ///
     /// # Errors
     /// A parameter is out of its range.
@@ -161,14 +172,16 @@ impl<T> Aifo<T> {
         Ok(Self { queue, limit: Config::DEFAULT_LIMIT, recent, oldest: 0, until_sample: 0, link_rate: None, config })
     }
 
-    /// Whether a packet of this rank is let in: its quantile among the recent ranks is no more than the free part of the buffer over 1 - k.
+    /// Whether a packet of this rank is admitted: its quantile among the recent ranks is no more
+    /// than the free part of the buffer over 1 - k.
     fn admits(&self, rank: i128) -> bool {
         let smaller = self.recent.iter().filter(|recent| **recent < rank).count();
         let backlog = self.queue.backlog();
         self.is_free(smaller, backlog.packets, self.limit.packets) && self.is_free(smaller, backlog.bytes, self.limit.bytes)
     }
 
-    /// smaller / |W| <= (C - c) / ((1 - k) C), without the divisions. Nothing is refused where there is no limit.
+    /// smaller / |W| <= (C - c) / ((1 - k) C), without the divisions. Without a limit no packet is
+    /// refused.
     fn is_free(&self, smaller: usize, waiting: u64, capacity: u64) -> bool {
         if capacity == u64::MAX {
             return true;
@@ -178,7 +191,8 @@ impl<T> Aifo<T> {
         needed <= self.recent.len() as u128 * one * u128::from(capacity.saturating_sub(waiting))
     }
 
-    /// Remembers the rank of one packet in `sample`, in place of the oldest one if the window is full.
+    /// Remembers the rank of one packet in `sample`, in place of the oldest one if the window is
+    /// full.
     fn remember(&mut self, rank: i128) {
         if self.until_sample > 0 {
             self.until_sample -= 1;
@@ -201,7 +215,7 @@ impl<T> Aifo<T> {
 }
 
 impl<T> Scheduler<T> for Aifo<T> {
-    /// Sets the packet's arrival, from which on its slack is spent.
+    /// Sets the packet's arrival, the instant from which slack is spent.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let packet = Packet { arrival: now, ..packet };
         let rank = self.config.rank.rank(&packet, now, self.link_rate);
@@ -221,7 +235,7 @@ impl<T> Scheduler<T> for Aifo<T> {
         packet
     }
 
-    /// The newest: drop tail.
+    /// Drop tail: the newest packet.
     fn evict(&mut self) -> Option<Packet<T>> {
         let packet = self.queue.pop_tail();
         self.debug_check();
@@ -237,7 +251,7 @@ impl<T> Scheduler<T> for Aifo<T> {
         self.queue.take_dropped()
     }
 
-    /// Ranks by slack follow from it, for packets that come from now on.
+    /// Ranks by slack depend on the rate; packets already in the queue keep their rank.
     fn set_link_rate(&mut self, rate: Rate) {
         self.link_rate = Some(rate);
     }
@@ -252,7 +266,7 @@ impl<T> Scheduler<T> for Aifo<T> {
     }
 
     /// 1. No more ranks are remembered than there is room for, and the oldest is one of them.
-    /// 2. What waits is one queue.
+    /// 2. All waiting packets are in one queue.
     fn check_invariants(&self) {
         assert!(
             self.recent.len() <= self.config.window as usize
@@ -269,7 +283,8 @@ mod tests {
     use super::*;
     use crate::packet::FlowId;
 
-    /// A queue of ten packets with `window` 4 and k = 0.2, so many of which wait, and the ranks that came last.
+    /// A queue of ten packets with `window` 4 and k = 0.2, with this many waiting packets and these
+    /// recent ranks.
     fn holding(waiting: u32, recent: &[u32]) -> Aifo<u32> {
         let config = Config { window: 4, headroom: Billionths(200_000_000), ..Config::default() };
         let mut scheduler = Aifo::new(config).expect("legal");
@@ -279,7 +294,8 @@ mod tests {
         scheduler
     }
 
-    /// Of ranks 1, 2, 3 and 4 a packet of rank 3 is above a half: (10 - c) / 8 is that much up to c = 6. Rank 5 is above all: c = 2. Rank 1: c = 10.
+    /// Of ranks 1, 2, 3 and 4 rank 3 is above a half: (10 - c) / 8 is at least a half up to c = 6.
+    /// Rank 5 is above all: c = 2. Rank 1: c = 10.
     #[test]
     fn the_inequality_worked_by_hand() {
         let most_waiting = |rank: i128| (0..=10).filter(|waiting| holding(*waiting, &[4, 1, 3, 2]).admits(rank)).max();
@@ -309,7 +325,8 @@ mod tests {
             Scheduler::<u32>::set_buffer_limit(&mut scheduler, limit);
             scheduler.admits(4)
         };
-        // Three quarters are smaller: 0.6 of the buffer must be free. Four packets of 100 bytes wait.
+        // Three quarters are smaller: 0.6 of the buffer must be free. Four packets of 100 bytes
+        // wait.
         assert!(admits(Limit::of_packets(10)) && admits(Limit::of_bytes(1000)) && admits(Limit::UNBOUNDED));
         assert!(!admits(Limit::of_packets(9)) && !admits(Limit { packets: 10, bytes: 999 }) && !admits(Limit { packets: 9, bytes: 1000 }));
     }

@@ -1,8 +1,10 @@
-//! CHOKe: each packet that arrives is compared with one that waits, drawn at random; if both are of one flow, both go.
+//! CHOKe: each arriving packet is compared with a random waiting packet; if both are of one flow,
+//! both are dropped.
 //!
-//! A flow that takes more than its share of a link also has more of the queue, so its packets meet their like more often. Without any
-//! state for flows the queue holds down those that do not respond: the more they send, the more they lose. While the queue is short nothing
-//! is compared, and what passes the comparison is treated as in `red`.
+//! A flow with more than its share of a link also has more of the queue, so an arrival of the flow
+//! is more often drawn against a packet of the same flow. The queue limits unresponsive flows
+//! without flow state: the more packets a flow sends, the more it loses. A short queue makes no
+//! comparison. Packets left by the comparison are treated as in `red`.
 //!
 //! Source: R. Pan, B. Prabhakar, K. Psounis, "CHOKe: A Stateless Active Queue Management Scheme for Approximating Fair Bandwidth Allocation",
 //! INFOCOM 2000; parameters as in tc-choke(8). RED's decision: `early_detection.rs`.
@@ -15,22 +17,26 @@
 //!
 //! | guarantee | value | test in `theorems/choke.rs` |
 //! |---|---|---|
-//! | flow with a part h of the queue | loses an arrival with probability h and a waiting packet with it | `an_arrival_meets_its_like_as_often_as_the_queue_holds_it` |
-//! | flow that does not respond | gets less than in RED, and less the more it sends beyond a point | `an_unresponsive_flow_is_held_down` |
+//! | flow with a part h of the queue | loses an arrival, together with a waiting packet, with probability h | `an_arrival_meets_its_like_as_often_as_the_queue_holds_it` |
+//! | unresponsive flow | gets less than in RED, and beyond a point less for more packets sent | `an_unresponsive_flow_is_held_down` |
 //! | average below `min` | no packet is dropped | `short_queues_are_not_drawn_from` |
 //! | order | first in first out | conformance |
 //!
-//! Cost: O(1) a packet. Memory: constant; packets lie in a table without holes (`lottery.rs`), so that a draw is one index.
+//! Cost: O(1) a packet. Memory: constant; packets lie in a table without holes (`lottery.rs`), for
+//! a draw by one index.
 //!
-//! Differences from the paper: one candidate for each arrival, as its basic form has it. From tc: a draw is uniform and needs no second try;
-//! `min` and `max` do not depend on the limit, see `red`.
+//! Differences from the paper: one candidate for each arrival, as in the paper's basic form. From
+//! tc: a draw is uniform and needs no second try; `min` and `max` do not depend on the limit, see
+//! `red`.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
 use alloc::format;
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::links::Handle;
 use crate::mechanisms::early_detection::{EarlyDetection, Thresholds, Verdict, weight_log};
 use crate::mechanisms::lottery::Lottery;
 use crate::mechanisms::random::Random;
@@ -45,19 +51,21 @@ use crate::units::{Billionths, Rate};
 /// Parameters of CHOKe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Average packets below which nothing is dropped: up to 2^20. 0: a third of `max`.
+    /// Average queue in packets below which nothing is dropped: up to 2^20. 0: a third of `max`.
     pub min: u32,
-    /// Average packets from which everything is dropped: up to 2^22. 0: three times `min`, or 250 if that is 0 too.
+    /// Average queue in packets from which everything is dropped: up to 2^22. 0: three times `min`,
+    /// or 250 if `min` is 0 too.
     pub max: u32,
     /// Bytes of an average packet: 1 to 65536.
     pub avpkt: u32,
-    /// Packets of a burst that should pass: up to 2^20. 0: (2 `min` + `max`) / 3.
+    /// Packets of a tolerated burst: up to 2^20. 0: (2 `min` + `max`) / 3.
     pub burst: u32,
-    /// The link's rate, by which the average falls while nothing waits: 1 kbit/s to 10 Tbit/s.
+    /// The link's rate, for the decay of the average while the queue is empty: 1 kbit/s to 10
+    /// Tbit/s.
     pub bandwidth: Rate,
-    /// Probability of a drop when the average reaches `max`: 0 to 1.
+    /// Drop probability when the average reaches `max`: 0 to 1.
     pub probability: Billionths,
-    /// Whether packets that are capable of ECN are marked where RED would drop them.
+    /// Whether ECN-capable packets are marked where RED would drop them.
     pub ecn: bool,
 }
 
@@ -144,9 +152,15 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(4 * DEFAULT_MAX as u64);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Choke<T>;
+    /// By copy. Packets in the middle of the queue are compared by flow and removed.
+    type ByHandle = ByCopy<Choke<Handle>>;
 
     fn build<T: Send>(&self, seed: u64) -> Result<Choke<T>, ConfigError> {
         Choke::new(*self, seed)
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
     }
 
     fn configuration<T: Send>(scheduler: &mut Choke<T>) -> Option<&mut Self> {
@@ -170,7 +184,7 @@ impl Discipline for Config {
 }
 
 impl Config {
-    /// `min`, `max` and `burst`, or what follows from the others.
+    /// `min`, `max` and `burst`, with zeros replaced by values computed from the others.
     pub const fn lengths(&self) -> (u32, u32, u32) {
         let max = match (self.min, self.max) {
             (0, 0) => DEFAULT_MAX,
@@ -181,12 +195,12 @@ impl Config {
         (min, max, if self.burst == 0 { (2 * min + max) / 3 } else { self.burst })
     }
 
-    /// k: an arrival moves the average by a 2^k-th of what it differs from the queue by.
+    /// k: an arrival moves the average by 2^-k of the difference between queue and average.
     pub fn weight_log(&self) -> u32 {
         self.thresholds().weight_log
     }
 
-    /// What follows from the parameters.
+    /// RED thresholds computed from the parameters.
     fn thresholds(&self) -> Thresholds {
         let (min, max, burst) = self.lengths();
         Thresholds {
@@ -207,14 +221,14 @@ pub struct Choke<T> {
     queue: Lottery<T>,
     dropped: VecDeque<Packet<T>>,
     detection: EarlyDetection,
-    /// Of `config`.
+    /// Computed from `config`.
     thresholds: Thresholds,
     random: Random,
     config: Config,
 }
 
 impl<T> Choke<T> {
-    /// An empty scheduler that draws by `seed`.
+    /// An empty scheduler with random draws from `seed`.
     ///
     /// # Errors
     /// A parameter is out of its range, or `min` is not below `max`.
@@ -238,7 +252,8 @@ impl<T> Choke<T> {
         self.queue.push(packet);
     }
 
-    /// Draws a packet that waits. If it is of the arriving packet's flow it is dropped.
+    /// Draws a waiting packet. Drops the packet and returns true if the flow is that of the
+    /// arriving packet.
     fn drops_candidate_of(&mut self, packet: &Packet<T>) -> bool {
         let Some((number, _)) = self.queue.draw(&mut self.random).filter(|(_, candidate)| candidate.flow == packet.flow) else {
             return false;
@@ -252,7 +267,7 @@ impl<T> Choke<T> {
         self.left(Some(now));
     }
 
-    /// A packet has left, if any waited.
+    /// Called after a packet has left: starts the idle time of the average if the queue is empty.
     fn left(&mut self, now: Option<Instant>) {
         if self.queue.backlog().is_empty() {
             self.detection.emptied(now);
@@ -281,7 +296,7 @@ impl<T> Scheduler<T> for Choke<T> {
         Some(packet)
     }
 
-    /// The newest: drop tail.
+    /// Drop tail: the newest packet.
     fn evict(&mut self) -> Option<Packet<T>> {
         let packet = self.queue.pop_newest()?;
         self.left(None);
@@ -302,8 +317,8 @@ impl<T> Scheduler<T> for Choke<T> {
         Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
 
-    /// 1. `min` is below `max`, and thresholds are those of the parameters.
-    /// 2. What waits is in the line, once, and in the order in which it came.
+    /// 1. `min` is below `max`, and the thresholds are those of the parameters.
+    /// 2. Each waiting packet is in the line, once, in order of arrival.
     fn check_invariants(&self) {
         self.detection.check(&self.thresholds);
         assert_eq!(self.thresholds, self.config.thresholds(), "invariant 1: thresholds are those of the parameters");

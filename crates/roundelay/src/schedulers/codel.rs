@@ -1,8 +1,9 @@
-//! CoDel: one queue, first in first out, that drops (or marks) from its head while it stands.
+//! CoDel: one FIFO queue with drops (or marks) at the head while a standing queue persists.
 //!
-//! A queue that absorbs a burst is good, one that never empties is only delay. CoDel goes by the time that packets spend in the queue: if
-//! all of a whole `interval` have waited `target` or longer, it drops one, and as long as that goes on another after ever shorter times.
-//! It needs no knowledge of the link's rate, and its two times suit most paths.
+//! A queue that absorbs a burst is good; a queue that never empties is only delay. CoDel measures
+//! the packets' time in the queue: if all packets of a whole `interval` have waited `target` or
+//! longer, one is dropped, and while this lasts another after ever shorter times. No knowledge of
+//! the link's rate is needed, and the two times suit most paths.
 //!
 //! Source: K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management", RFC 8289, 2018; parameters as in
 //! tc-codel(8). The decision itself: `mechanisms/codel.rs`, shared with `fq_codel`.
@@ -22,11 +23,14 @@
 //!
 //! Cost: O(1) a packet, and a square root for each drop. Memory: constant.
 //!
-//! Differences from the RFC: those of `mechanisms/codel.rs`: it does not drop while less than a frame, or less than the packet's own length, waits
-//! behind the packet (the RFC: the longest packet ever seen).
+//! Differences from the RFC: those of `mechanisms/codel.rs`: no drops while less than a frame, or
+//! less than the packet's own length, waits behind the packet (the RFC: the longest packet ever
+//! seen).
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Kind, Parameter};
+use crate::links::Handle;
 use crate::mechanisms::codel::{Codel, Leaving, Target};
 use crate::mechanisms::signalling::{SignallingQueue, mark};
 use crate::packet::Packet;
@@ -38,13 +42,14 @@ use crate::time::{Duration, Instant};
 /// Parameters of CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Time in the queue that is good: 1 us to 1 hour.
+    /// Acceptable time in the queue: 1 us to 1 hour.
     pub target: Duration,
-    /// How long the queue may stand above the target, a round trip's worth: 1 us to 1 hour.
+    /// How long the queue may stand above the target: about a round trip time: 1 us to 1 hour.
     pub interval: Duration,
-    /// Whether packets that are capable of ECN are marked where others are dropped.
+    /// Whether ECN-capable packets are marked where others are dropped.
     pub ecn: bool,
-    /// Time in the queue above which each packet that is capable of ECN is marked, whatever CoDel says. None: never.
+    /// Time in the queue above which each ECN-capable packet is marked, whatever CoDel says. None:
+    /// never.
     pub ce_threshold: Option<Duration>,
 }
 
@@ -57,7 +62,7 @@ impl Default for Config {
 
 const MICROSECOND: u64 = Duration::from_micros(1).as_picos();
 const HOUR: u64 = Duration::from_secs(3600).as_picos();
-/// As a parameter, no `ce_threshold`.
+/// Value of the parameter for no `ce_threshold`.
 const NEVER: u64 = Duration::MAX.as_picos();
 
 impl Discipline for Config {
@@ -108,9 +113,15 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = CodelQueue<T>;
+    /// By copy. The queue type shared with `red` keeps marks and flows.
+    type ByHandle = ByCopy<CodelQueue<Handle>>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<CodelQueue<T>, ConfigError> {
         CodelQueue::new(*self)
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
     }
 
     fn configuration<T: Send>(scheduler: &mut CodelQueue<T>) -> Option<&mut Self> {
@@ -136,7 +147,7 @@ impl<T> CodelQueue<T> {
         Ok(Self { queue: SignallingQueue::default(), codel: Codel::default(), config })
     }
 
-    /// The next packet, past those that CoDel drops.
+    /// The next packet, past CoDel's drops.
     fn dequeue_packet(&mut self, now: Instant) -> Option<Packet<T>> {
         let Config { target, interval, ecn, ce_threshold } = self.config;
         while let Some(packet) = self.queue.pop() {
@@ -170,7 +181,7 @@ impl<T> CodelQueue<T> {
 }
 
 impl<T> Scheduler<T> for CodelQueue<T> {
-    /// Sets the packet's arrival, since CoDel decides by it.
+    /// Sets the packet's arrival time for CoDel.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.queue.push(Packet { arrival: now, ..packet });
         self.debug_check();
@@ -183,7 +194,7 @@ impl<T> Scheduler<T> for CodelQueue<T> {
         packet
     }
 
-    /// The newest: drop tail.
+    /// Drop tail: the newest packet.
     fn evict(&mut self) -> Option<Packet<T>> {
         let packet = self.queue.pop_tail();
         self.shortened();
@@ -205,7 +216,7 @@ impl<T> Scheduler<T> for CodelQueue<T> {
     }
 
     /// 1. CoDel has nothing pending while nothing waits.
-    /// 2. What waits is one queue.
+    /// 2. All waiting packets are in one queue.
     fn check_invariants(&self) {
         assert!(!self.queue.backlog().is_empty() || self.codel.is_at_rest(), "invariant 1: CoDel rests while the queue is empty");
         self.queue.check();

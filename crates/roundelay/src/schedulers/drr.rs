@@ -1,8 +1,9 @@
-//! Deficit round robin: each backlogged flow in turn sends a quantum of bytes, and what is left of it counts in its next turn.
+//! Deficit round robin: each flow in turn sends a quantum of bytes; the rest counts next turn.
 //!
-//! Backlogged flows stand in a ring. A flow at the front is credited with its quantum, sends while its credit (the deficit counter)
-//! covers the head packet, and goes to the back with what is left; a flow that empties leaves and forfeits it. Cheap, and fair in the
-//! long run; but between two turns of a flow all others have theirs, so delay grows with the number of flows.
+//! Backlogged flows stand in a ring. A flow at the front is credited with its quantum, sends while
+//! the credit (the deficit counter) covers the head packet, and goes to the back with the rest; a
+//! flow that empties leaves and forfeits the rest. Cheap, and fair in the long run; but all other
+//! flows have a turn between two turns of a flow: delay grows with the number of flows.
 //!
 //! Source: M. Shreedhar, G. Varghese, "Efficient Fair Queueing Using Deficit Round-Robin", IEEE/ACM ToN 4(3), 1996; parameters as in
 //! tc-drr(8).
@@ -21,32 +22,39 @@
 //! | latency after GRC | (F - Q_k + (N - 1) L + L_k) / R | `latency_stays_within_the_bound` |
 //! | fairness between flows k and j | (F + L_k / phi_k + L_j / phi_j) / R | `backlogged_flows_are_served_alike` |
 //! | as a node of a hierarchy | a flow that is refilled keeps its turn and its deficit | `a_refilled_flow_is_one_that_was_never_empty` |
-//! | weights and quanta that change | the new latency for what comes after: a turn that has begun is cut | `what_comes_after_a_change_has_the_new_latency` |
+//! | weights and quanta that change | the new latency for later packets: a turn in progress is cut | `what_comes_after_a_change_has_the_new_latency` |
 //!
-//! All follow from Lemma 2, for quanta of any size, with phi = Q_k / F. B-WFI: in an interval with m whole turns of flow k every other
-//! flow has at most m + 1. Fairness: while both are backlogged neither has more than one turn more than the other, and neither carries more
-//! than a packet into the interval or out of it. Latency: a packet that ends S bytes after the flow became backlogged goes with the m-th
-//! turn from then, m < S / Q_k + 1. Before it each other flow j has m turns, which send less than m Q_j + L_j, the packet found on the link
-//! among them; that packet may also be an earlier one of the flow, of L_k. So it leaves within S / (phi R) of the beginning, which GRC allows,
-//! and (F - Q_k + (N - 1) L + L_k) / R. With quanta of at least L that is less than the (3 F - 2 Q_k) / R of Stiliadis and Varma ("Latency-Rate
-//! Servers", IEEE/ACM ToN 6(5), 1998). No T-WFI: it would be O(N L) as well.
+//! All follow from Lemma 2, for quanta of any size, with phi = Q_k / F. B-WFI: in an interval with
+//! m whole turns of flow k every other flow has at most m + 1. Fairness: while both are backlogged
+//! neither has more than one turn more than the other, and neither carries more than a packet into
+//! the interval or out of it. Latency: a packet that ends S bytes after the flow became backlogged
+//! goes with the m-th turn from then, m < S / Q_k + 1. Before that turn each other flow j has m
+//! turns, of less than m Q_j + L_j bytes, including the packet found on the link; that packet may
+//! also be an earlier one of the flow, of L_k. The packet leaves within S / (phi R) of the
+//! beginning, which GRC allows, and (F - Q_k + (N - 1) L + L_k) / R. With quanta of at least L this
+//! is less than the (3 F - 2 Q_k) / R of Stiliadis and Varma ("Latency-Rate Servers", IEEE/ACM ToN
+//! 6(5), 1998). No T-WFI: the bound would be O(N L) as well.
 //!
-//! Cost: O(1) a packet if the quantum is at least the longest packet. With smaller quanta a packet may take several rounds; rounds in
-//! which nobody could send are not walked one by one but counted (`skip_rounds`), so that one packet costs a few rounds at most.
-//! Memory: one record of 32 bytes a flow, its place in the ring and in the index of the longest, see `footprint`. A packet touches the
-//! record twice and three lines of packets: its own when it comes and when it goes, and that of the one before it, which links to it.
+//! Cost: O(1) a packet if the quantum is at least the longest packet. With smaller quanta a packet
+//! may take several rounds; rounds in which no flow could send are counted, not walked
+//! (`skip_rounds`): one packet costs a few rounds at most. Memory: one record of 32 bytes a flow, a
+//! slot in the ring and one in the index of the longest, see `footprint`. A packet touches the
+//! record twice and three packet cache lines: the packet's own on arrival and on departure, and the
+//! link in the packet before.
 //!
-//! Differences from the paper: weights multiply the quantum. A flow whose last packet was pushed out keeps its place in the ring until
-//! its turn, without credit, so that leaving needs no search; if the turn was its own, that is over.
+//! Differences from the paper: weights multiply the quantum. A flow whose last packet was pushed
+//! out keeps its position in the ring until its turn, without credit, since leaving would need a
+//! search; a turn in progress ends.
 
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
 use crate::guarantees::{Bound, Guarantees, Share};
+use crate::links::{Handle, Links};
 use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
+use crate::pool::{Backlog, Nodes, Places};
 use crate::prefetch::{dequeue_in_windows, enqueue_in_windows};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
@@ -84,9 +92,14 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(1)";
     const INTERIOR: bool = true;
     type Scheduler<T: Send> = Drr<T>;
+    type ByHandle = Drr<Handle, Links>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Drr<T>, ConfigError> {
         Drr::new(*self)
+    }
+
+    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        Drr::empty(*self)
     }
 
     fn configuration<T: Send>(scheduler: &mut Drr<T>) -> Option<&mut Self> {
@@ -124,9 +137,9 @@ impl Discipline for Config {
 
 /// The scheduler.
 #[derive(Debug, Clone)]
-pub struct Drr<T> {
+pub struct Drr<T, P = Nodes<T>> {
     /// A queue for each flow.
-    ring: Ring<T>,
+    ring: Ring<T, P>,
     config: Config,
 }
 
@@ -134,12 +147,18 @@ impl<T> Drr<T> {
     /// # Errors
     /// A parameter is out of its range.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
-        config.check()?;
-        Ok(Self { ring: Ring::new(config.quantum, 0), config })
+        Self::empty(config)
     }
 }
 
-impl<T> Scheduler<T> for Drr<T> {
+impl<T, P: Places<T>> Drr<T, P> {
+    fn empty(config: Config) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self { ring: Ring::empty(config.quantum, 0), config })
+    }
+}
+
+impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Drr<T, P> {
     #[inline(always)]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let pushed = self.ring.push(packet.flow.index(), packet);
@@ -149,7 +168,7 @@ impl<T> Scheduler<T> for Drr<T> {
     }
 
     #[inline(always)]
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+    fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
         let packet = self.ring.send();
         self.debug_check();
         packet
@@ -160,24 +179,24 @@ impl<T> Scheduler<T> for Drr<T> {
         enqueue_in_windows(self, packets, ask, |drr, packet| drr.enqueue(now, packet));
     }
 
-    fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
+    fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<P::Leaving>) {
         let ask = |scheduler: &Self, packets| scheduler.ring.prefetch_sends(packets);
         dequeue_in_windows(self, most, into, ask, |scheduler| scheduler.ring.send_next(false), |scheduler| scheduler.debug_check());
     }
 
-    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let packet = self.ring.send_refilled(refill);
         self.debug_check();
         packet
     }
 
     /// The tail of the longest backlog.
-    fn evict(&mut self) -> Option<Packet<T>> {
+    fn evict(&mut self) -> Option<P::Leaving> {
         let flow = self.ring.longest()?;
         self.evict_flow(FlowId(flow as u32))
     }
 
-    fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
+    fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
         let packet = self.ring.give_up(flow.index(), End::Newest);
         self.debug_check();
         packet
@@ -200,16 +219,16 @@ impl<T> Scheduler<T> for Drr<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>() + Ring::<T>::FIXED_BYTES, bytes_per_flow: Ring::<T>::BYTES_PER_QUEUE }
+        Footprint { fixed_bytes: size_of::<Self>() + Ring::<T, P>::FIXED_BYTES, bytes_per_flow: Ring::<T, P>::BYTES_PER_QUEUE }
     }
 
     /// Those of the ring; flows are at home in the queue of their number.
     fn check_invariants(&self) {
-        self.ring.check_invariants(|number, packet| packet.flow.index() == number);
+        self.ring.check_invariants(|number, flow| flow.index() == number);
     }
 }
 
-impl<T> Drr<T> {
+impl<T, P: Places<T>> Drr<T, P> {
     /// A packet of a flow that has no queue yet.
     #[cold]
     #[inline(never)]

@@ -1,8 +1,9 @@
-//! Earliest deadline first: the packet that is needed soonest leaves first.
+//! Earliest deadline first: the packet with the earliest deadline leaves first.
 //!
-//! Each packet comes with the instant by which its last bit should have left this port. Of packets that wait together, serving the earliest
-//! deadline first meets all of them if any order does, and if none does it keeps the worst lateness as small as can be. It cannot know what
-//! is still to come: a long packet that has the link is not interrupted. How deadlines are chosen is the driver's affair.
+//! A packet's deadline is the instant by which the last bit should have left this port. Among
+//! packets waiting together, earliest deadline first meets all deadlines if any order does;
+//! otherwise the worst lateness is the smallest possible. EDF does not know future arrivals: a long
+//! packet on the link is not interrupted. The driver chooses the deadlines.
 //!
 //! Source: C. L. Liu, J. W. Layland, "Scheduling Algorithms for Multiprogramming in a Hard-Real-Time Environment", Journal of the ACM
 //! 20(1), 1973; for a network R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, appendix A.5.
@@ -14,9 +15,10 @@
 //! | tmin(p, a, b), time from a to b in an empty network, transmission at both included | the driver's |
 //! | T(p, a), transmission time at a | the driver's |
 //!
-//! So a driver that knows when a packet should leave the network, o(p), writes at each node what is left for this node: o(p) less the time
-//! that the packet takes behind this node if it waits nowhere. That is the same instant for a packet however long it has waited, which is
-//! why EDF needs no state in the packet but a table of paths in each node, and LSTF the other way round.
+//! A driver that knows o(p), when a packet should leave the network, writes this node's deadline:
+//! o(p) less the packet's time behind this node without any waiting. This instant does not depend
+//! on the packet's earlier waits: EDF needs no state in the packet but a table of paths in each
+//! node, and LSTF the other way round.
 //!
 //! | guarantee | value | test in `theorems/edf.rs` |
 //! |---|---|---|
@@ -25,19 +27,21 @@
 //! | UPS, A.5 | the same decisions as `lstf`, packet by packet | `theorems/lstf.rs`: `edf_with_static_deadlines_decides_as_lstf_does` |
 //! | push-out | the newest packet with the latest deadline | `a_full_buffer_gives_up_the_latest_deadline` |
 //!
-//! Cost: O(log n) with n packets that wait. Memory: a packet's key and its place, no state per flow.
+//! Cost: O(log n) with n waiting packets. Memory: a key and a slot a packet, no state per flow.
 //!
-//! Differences from the paper: packets without a deadline ([`Instant::MAX`]) go last, in order. A deadline that has passed is one as any
-//! other: late packets are sent, not dropped.
+//! Differences from the paper: packets without a deadline ([`Instant::MAX`]) go last, in order. A
+//! past deadline is treated like any other: late packets are sent, not dropped.
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
+use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
 use crate::schedulers::{Discipline, Times};
 use crate::time::Instant;
 
-/// EDF has no parameters but its buffer's limit.
+/// EDF has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -52,9 +56,15 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(log n)";
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Edf<T>;
+    /// By copy. Slots belong to ranks, not to packets in queues.
+    type ByHandle = ByCopy<Edf<Handle>>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Edf<T>, ConfigError> {
         Ok(Edf::default())
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
     }
 }
 

@@ -1,31 +1,34 @@
-//! First in, first out, with drop tail: what a queue is when nobody chose one.
+//! FIFO: first in, first out, with drop tail; the default of a queue without a chosen discipline.
 //!
-//! All packets wait in one queue in the order in which they came. When the buffer is full the arriving packet is dropped. It costs
-//! nothing, and gives every flow whatever it takes: a flow that sends more than its share delays all others by as much as the buffer
-//! holds.
+//! All packets wait in one queue in order of arrival. A full buffer drops the arriving packet. FIFO
+//! costs nothing and limits no flow: a flow with more than its share delays all others by as much
+//! as the buffer holds.
 //!
 //! Source: tc-pfifo(8), tc-bfifo(8): the limit counts packets (`limit 1000`) or bytes (`limit 150kb`).
 //!
 //! | guarantee | value | test |
 //! |---|---|---|
-//! | order | packets leave as they came, over all flows | `theorems/fifo.rs` |
+//! | order | packets leave in order of arrival, over all flows | `theorems/fifo.rs` |
 //! | delay | at most the buffer's bytes at the link's rate | `theorems/fifo.rs` |
 //! | fairness | none | `theorems/fifo.rs` shows a flow starving another |
 //!
-//! Cost: O(1), no state per flow. Packets lie side by side in the order in which they come and go, which no memory is slow at.
+//! Cost: O(1), no state per flow. Packets are contiguous in memory, in order of arrival: sequential
+//! access.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
+use crate::links::{Handle, InLine};
 use crate::packet::Packet;
-use crate::pool::Backlog;
+use crate::pool::{Backlog, Leaving};
 use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
 
-/// FIFO has no parameters but its buffer's limit.
+/// FIFO has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -38,71 +41,142 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fifo<T>;
+    type ByHandle = Fifo<Handle, InLine>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Fifo<T>, ConfigError> {
         Ok(Fifo::default())
     }
+
+    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        Ok(Fifo::empty())
+    }
 }
 
-/// One queue: packets side by side, in the order in which they came.
+/// Entry of the queue: the packet, or the packet's handle and length.
+pub trait Waits<T>: Sized {
+    /// Type of a leaving packet.
+    type Leaving: Leaving;
+
+    #[doc(hidden)]
+    fn from_packet(packet: Packet<T>) -> Self;
+
+    #[doc(hidden)]
+    fn bytes(&self) -> u32;
+
+    #[doc(hidden)]
+    fn leave(self) -> Self::Leaving;
+
+    #[doc(hidden)]
+    fn extend(line: &mut VecDeque<Self>, packets: &mut Vec<Packet<T>>) {
+        line.extend(packets.drain(..).map(Self::from_packet));
+    }
+
+    /// Moves the first `most` entries to `into` and returns their bytes.
+    #[doc(hidden)]
+    fn leave_together(line: &mut VecDeque<Self>, most: usize, into: &mut Vec<Self::Leaving>) -> u64 {
+        let bytes = line.range(..most).map(|waits| u64::from(waits.bytes())).sum();
+        into.extend(line.drain(..most).map(Self::leave));
+        bytes
+    }
+}
+
+/// Bursts are moved without conversion.
+impl<T> Waits<T> for Packet<T> {
+    type Leaving = Self;
+
+    #[inline(always)]
+    fn from_packet(packet: Self) -> Self {
+        packet
+    }
+
+    #[inline(always)]
+    fn bytes(&self) -> u32 {
+        self.len
+    }
+
+    #[inline(always)]
+    fn leave(self) -> Self {
+        self
+    }
+
+    #[inline]
+    fn extend(line: &mut VecDeque<Self>, packets: &mut Vec<Self>) {
+        line.extend(packets.drain(..));
+    }
+
+    #[inline]
+    fn leave_together(line: &mut VecDeque<Self>, most: usize, into: &mut Vec<Self>) -> u64 {
+        let before = into.len();
+        into.extend(line.drain(..most));
+        into[before..].iter().map(|packet| u64::from(packet.len)).sum()
+    }
+}
+
+/// One queue: contiguous packets in order of arrival.
 #[derive(Debug, Clone)]
-pub struct Fifo<T> {
-    packets: VecDeque<Packet<T>>,
+pub struct Fifo<T, W = Packet<T>> {
+    line: VecDeque<W>,
     bytes: u64,
+    carries: PhantomData<T>,
 }
 
 impl<T> Default for Fifo<T> {
     fn default() -> Self {
-        Self { packets: VecDeque::new(), bytes: 0 }
+        Self::empty()
     }
 }
 
-impl<T> Scheduler<T> for Fifo<T> {
+impl<T, W: Waits<T>> Fifo<T, W> {
+    const fn empty() -> Self {
+        Self { line: VecDeque::new(), bytes: 0, carries: PhantomData }
+    }
+}
+
+impl<T, W: Waits<T>> Scheduler<T, W::Leaving> for Fifo<T, W> {
     #[inline]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.bytes += u64::from(packet.len);
-        self.packets.push_back(packet);
+        self.line.push_back(W::from_packet(packet));
         Ok(())
     }
 
     #[inline]
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        self.bytes -= u64::from(self.packets.front()?.len);
-        self.packets.pop_front()
+    fn dequeue(&mut self, _now: Instant) -> Option<W::Leaving> {
+        self.bytes -= u64::from(self.line.front()?.bytes());
+        self.line.pop_front().map(W::leave)
     }
 
     #[inline]
     fn enqueue_burst(&mut self, _now: Instant, packets: &mut Vec<Packet<T>>) {
         self.bytes += packets.iter().map(|packet| u64::from(packet.len)).sum::<u64>();
-        self.packets.extend(packets.drain(..));
+        W::extend(&mut self.line, packets);
     }
 
     #[inline]
-    fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
-        let before = into.len();
-        into.extend(self.packets.drain(..most.min(self.packets.len())));
-        self.bytes -= into[before..].iter().map(|packet| u64::from(packet.len)).sum::<u64>();
+    fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<W::Leaving>) {
+        let most = most.min(self.line.len());
+        self.bytes -= W::leave_together(&mut self.line, most, into);
     }
 
-    /// The newest: drop tail.
-    fn evict(&mut self) -> Option<Packet<T>> {
-        let packet = self.packets.pop_back()?;
-        self.bytes -= u64::from(packet.len);
-        Some(packet)
+    /// Drop tail: the newest packet.
+    fn evict(&mut self) -> Option<W::Leaving> {
+        let packet = self.line.pop_back()?;
+        self.bytes -= u64::from(packet.bytes());
+        Some(packet.leave())
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.packets.len() as u64, bytes: self.bytes }
+        Backlog { packets: self.line.len() as u64, bytes: self.bytes }
     }
 
     fn footprint(&self) -> Footprint {
         Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
 
-    /// The bytes are those of the packets.
+    /// `bytes` is the sum of the packets' lengths.
     fn check_invariants(&self) {
-        let bytes: u64 = self.packets.iter().map(|packet| u64::from(packet.len)).sum();
+        let bytes: u64 = self.line.iter().map(|packet| u64::from(packet.bytes())).sum();
         assert_eq!(bytes, self.bytes, "the bytes are those of the packets");
     }
 }

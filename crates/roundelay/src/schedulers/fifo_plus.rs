@@ -1,12 +1,14 @@
-//! FIFO+: a FIFO queue for a whole path: first who would have come first had all waited alike upstream.
+//! FIFO+: FIFO for a whole path, in the order of arrival with equal waiting times upstream.
 //!
-//! At a single queue FIFO gives all packets alike the same share of a burst's delay, which makes the worst delay small. Over several queues
-//! a packet can be unlucky at each. FIFO+ lets it pass those that have been luckier: it carries what it has waited so far, and is served as
-//! if it had arrived so much earlier. The mean delay is that of FIFO, the tail is shorter.
+//! At a single queue, FIFO gives all packets the same share of a burst's delay: the worst delay is
+//! small. Over several queues a packet can be unlucky at each. FIFO+ lets an unlucky packet pass
+//! luckier packets: each packet carries the waiting time so far, and counts as arrived earlier by
+//! this time. The mean delay is that of FIFO, the tail is shorter.
 //!
-//! Source: D. D. Clark, S. Shenker, L. Zhang, "Supporting Real-Time Applications in an Integrated Services Packet Network: Architecture and
-//! Mechanism", SIGCOMM 1992; as in R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 3.2, where it is LSTF
-//! with the same slack for all packets at the ingress.
+//! Source: D. D. Clark, S. Shenker, L. Zhang, "Supporting Real-Time Applications in an Integrated
+//! Services Packet Network: Architecture and Mechanism", SIGCOMM 1992. Here as in R. Mittal et al.,
+//! "Universal Packet Scheduling", NSDI 2016, section 3.2: LSTF with the same slack for all packets
+//! at the ingress.
 //!
 //! | paper | here |
 //! |---|---|
@@ -21,20 +23,23 @@
 //! | tail over several hops | the worst delay of a packet is less than with FIFO | `the_tail_over_several_hops_is_shorter_than_with_fifo` |
 //! | push-out | the arriving packet: drop tail | `a_full_buffer_drops_the_tail` |
 //!
-//! Cost: O(log n) with n packets that wait. Memory: a packet's key and its place, no state per flow.
+//! Cost: O(log n) with n waiting packets. Memory: a key and a slot a packet, no state per flow.
 //!
-//! Differences from the paper of 1992: what a packet carries there is its delay less the average delay of its class at each hop, which the
-//! hop measures; here it is the delay itself. Packets that have passed the same hops compare alike; of two that have not, the one with more
-//! hops behind it goes first. That is how the paper of 2016 has it. There the full buffer of LSTF drops the largest key; FIFO+ is a FIFO,
-//! and drops what comes last. What a packet waits at this queue is taken off its slack by whoever carries it on.
+//! Differences from the paper of 1992: there a packet carries the delay less the average delay of
+//! the packet's class at each hop, measured by the hop; here the delay itself. Packets with the
+//! same hops behind them compare alike; otherwise the packet with more hops goes first, as in the
+//! paper of 2016. There a full buffer of LSTF drops the largest key; FIFO+ is a FIFO and drops the
+//! newest packet. The caller subtracts the wait at this queue from the packet's slack.
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
+use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
 use crate::schedulers::{Discipline, Times};
 
-/// FIFO+ has no parameters but its buffer's limit.
+/// FIFO+ has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -49,9 +54,15 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(log n)";
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = FifoPlus<T>;
+    /// By copy. Slots belong to ranks, not to packets in queues.
+    type ByHandle = ByCopy<FifoPlus<Handle>>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<FifoPlus<T>, ConfigError> {
         Ok(FifoPlus::default())
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
     }
 }
 
@@ -59,11 +70,11 @@ impl Discipline for Config {
 pub type FifoPlus<T> = ByRank<Config, T>;
 
 impl Rank for Config {
-    /// Arrival and slack in picoseconds, whose sum needs more than 64 bits.
+    /// Arrival plus slack in picoseconds: more than 64 bits.
     type Key = i128;
     const GIVES_UP_NEWEST: bool = true;
 
-    /// When the packet would have come had it waited upstream as others did, but for the initial slack.
+    /// Arrival less the time waited upstream, plus the initial slack.
     fn key<T>(packet: &Packet<T>) -> i128 {
         i128::from(packet.arrival.as_picos()) + i128::from(packet.slack.as_picos())
     }

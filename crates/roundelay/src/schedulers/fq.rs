@@ -1,12 +1,14 @@
-//! Fair queueing, packet by packet: flows hashed into bins, bins served in turn, a packet each, those that were idle first.
+//! Fair queueing (FQ) by packets: flows hashed into bins, served round robin with one packet a
+//! turn, new bins first.
 //!
-//! What FQ-CoDel is without CoDel and without byte counts. A bin that was idle is new and has its turn before those that are not; after a
-//! packet it is old. It is idle again only when its turn comes and finds it empty, so that falling silent for a moment and coming back
-//! gains nothing. Fair in packets: where lengths differ, a flow of long packets gets more of the link.
+//! FQ-CoDel without CoDel and without byte counts. A bin that was idle is new and goes before all
+//! old bins; after a packet the bin is old. An old bin becomes idle only in a turn without a
+//! packet, so a short silence gains nothing. Fair in packets: where lengths differ, a flow of long
+//! packets gets more of the link.
 //!
-//! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, sections 2.3, 3.3 and 4, whose FQ is a stochastic fair queue with
-//! new flows first; the round robin is that of J. Nagle, "On Packet Switches with Infinite Storage", RFC 970, 1985, and the rule for bins
-//! that empty is that of RFC 8290, section 4.2.
+//! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, sections 2.3, 3.3 and 4: FQ
+//! there is a stochastic fair queue with new flows first. Round robin: J. Nagle, "On Packet
+//! Switches with Infinite Storage", RFC 970, 1985. Rule for emptied bins: RFC 8290, section 4.2.
 //!
 //! | paper | here |
 //! |---|---|
@@ -15,31 +17,35 @@
 //!
 //! | guarantee | value | test in `theorems/fq.rs` |
 //! |---|---|---|
-//! | two bins that have packets throughout | served alike but for 1 packet | `backlogged_bins_share_evenly` |
+//! | two bins backlogged throughout | service differs by at most 1 packet | `backlogged_bins_share_evenly` |
 //! | on-off flow among n, packets of one length | of T packets at most T / n + 2 | `known_bug_30_on_off_flow_gets_its_share` |
-//! | first packet of an idle flow | waits for one packet of each bin that is new by then | `idle_flows_go_first` |
-//! | order | a flow's packets leave as they came | conformance |
+//! | first packet of an idle flow | waits for one packet of each bin already new | `idle_flows_go_first` |
+//! | order | packets of a flow leave in order of arrival | conformance |
 //! | push-out | the newest packet of the bin with the most bytes | `the_longest_bin_gives_up_its_newest` |
 //!
-//! The first: a bin that has packets stays in the lists. Its turn as a new one puts it behind all old ones, and from then on the old ones
-//! follow each other in an order that does not change, so that of two bins neither has two turns between two of the other.
+//! Reason for the first: a backlogged bin stays in the lists. The turn as a new bin puts the bin
+//! behind all old bins. From then on the order of the old bins does not change, so the turns of two
+//! bins alternate.
 //!
-//! As a class of a tree it has a bin for each child, by its number and not by a hash, so that children never meet: round robin, a packet of each
-//! child in turn (section 3.4 of the paper has two classes served so). A place that is held for a child takes no turn.
+//! As a class of a tree, FQ has a bin for each child, by number and not by hash, so children never
+//! collide. Round robin, a packet of each child in turn (the two classes in section 3.4 of the
+//! paper). A placeholder packet of a child takes no turn.
 //!
-//! Cost: O(1) a packet. Memory: the bins, taken at the start, however many flows there are; as a class one a child.
+//! Cost: O(1) a packet. Memory: the bins, allocated at the start for any number of flows; as a
+//! class, one bin a child.
 //!
-//! Differences from the paper: the hash has a key, so that nobody can choose flows that meet.
+//! Differences from the paper: the hash has a key, so nobody can choose colliding flows.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::links::{Handle, Links};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Pool, Queue};
+use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
@@ -47,7 +53,7 @@ use crate::time::Instant;
 /// Parameters of FQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Bins that flows are hashed into: 1 to 65536.
+    /// Number of bins: 1 to 65536.
     pub flows: u32,
 }
 
@@ -75,9 +81,14 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Fq<T>;
+    type ByHandle = Fq<Handle, Links<FlowId>>;
 
     fn build<T: Send>(&self, seed: u64) -> Result<Fq<T>, ConfigError> {
         Fq::new(*self, seed)
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        Fq::empty(*self, seed)
     }
 
     fn build_class<T: Send>(&self, _seed: u64) -> Result<Fq<T>, ConfigError> {
@@ -91,13 +102,13 @@ impl Discipline for Config {
 
 /// The scheduler.
 #[derive(Debug, Clone)]
-pub struct Fq<T> {
-    pool: Pool<T>,
+pub struct Fq<T, P = Nodes<T>> {
+    pool: Pool<T, P>,
     bins: Vec<Bin>,
     new_bins: VecDeque<u32>,
     old_bins: VecDeque<u32>,
     longest: Longest,
-    /// None: each flow has the bin of its number.
+    /// None: a flow's bin is the flow's number.
     hash: Option<FlowHash>,
     config: Config,
 }
@@ -105,20 +116,36 @@ pub struct Fq<T> {
 #[derive(Debug, Clone, Default)]
 struct Bin {
     queue: Queue,
-    /// It is in one of the lists: not idle, though it may be empty.
+    /// The bin is in a list: not idle, but possibly empty.
     is_listed: bool,
 }
 
 impl<T> Fq<T> {
-    /// A scheduler with nothing in it, its hash keyed by `seed`.
+    /// An empty scheduler with a hash keyed by `seed`.
     ///
     /// # Errors
     /// A parameter is out of its range.
     pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
+        Self::empty(config, seed)
+    }
+
+    /// An empty scheduler for a class of a tree: a bin for each child, regardless of `flows`.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn of_children(config: Config) -> Result<Self, ConfigError> {
+        config.check()?;
+        let (new_bins, old_bins) = (VecDeque::new(), VecDeque::new());
+        Ok(Self { pool: Pool::empty(), bins: Vec::new(), new_bins, old_bins, longest: Longest::default(), hash: None, config })
+    }
+}
+
+impl<T, P: Places<T>> Fq<T, P> {
+    fn empty(config: Config, seed: u64) -> Result<Self, ConfigError> {
         config.check()?;
         let bins = config.flows as usize;
         Ok(Self {
-            pool: Pool::default(),
+            pool: Pool::empty(),
             bins: alloc::vec![Bin::default(); bins],
             new_bins: VecDeque::with_capacity(bins),
             old_bins: VecDeque::with_capacity(bins),
@@ -126,16 +153,6 @@ impl<T> Fq<T> {
             hash: Some(FlowHash::new(seed, 0)),
             config,
         })
-    }
-
-    /// The same for a class of a tree: a bin for each child, however many `flows` there are to be.
-    ///
-    /// # Errors
-    /// A parameter is out of its range.
-    pub fn of_children(config: Config) -> Result<Self, ConfigError> {
-        config.check()?;
-        let (new_bins, old_bins) = (VecDeque::new(), VecDeque::new());
-        Ok(Self { pool: Pool::default(), bins: Vec::new(), new_bins, old_bins, longest: Longest::default(), hash: None, config })
     }
 
     fn bin(&self, flow: FlowId) -> u32 {
@@ -156,30 +173,33 @@ impl<T> Fq<T> {
         self.longest.changed(number as usize, bin.queue.size());
     }
 
-    fn dequeue_packet(&mut self) -> Option<Packet<T>> {
+    /// The next packet with flow and length.
+    #[inline]
+    fn dequeue_packet(&mut self) -> Option<(P::Leaving, Option<FlowId>, u32)> {
         loop {
             let was_new = !self.new_bins.is_empty();
             let number = self.new_bins.pop_front().or_else(|| self.old_bins.pop_front())?;
             let bin = &mut self.bins[number as usize];
+            let (flow, len) = (self.pool.head_flow(&bin.queue), bin.queue.head_len());
             let packet = self.pool.pop(&mut bin.queue);
             if packet.is_some() || was_new {
-                // Even if it is empty now, lest it come back as a new one.
+                // Also when empty now: the bin must not come back as a new one.
                 self.old_bins.push_back(number);
             } else {
                 bin.is_listed = false;
             }
-            if packet.is_some() {
+            if let Some(packet) = packet {
                 self.longest.changed(number as usize, bin.queue.size());
-                return packet;
+                return Some((packet, flow, len));
             }
         }
     }
 }
 
-impl<T> Scheduler<T> for Fq<T> {
+impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Fq<T, P> {
     /// Refuses children beyond [`FlowId::LARGEST_TABLED`].
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if self.hash.is_none() && packet.flow > FlowId::LARGEST_TABLED {
+        if self.hash.is_none() && packet.flow > FlowId::LARGEST_TABLED || !self.pool.makes_room_for(&packet) {
             return Err(packet);
         }
         self.enqueue_packet(packet);
@@ -187,19 +207,19 @@ impl<T> Scheduler<T> for Fq<T> {
         Ok(())
     }
 
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet();
+    fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
+        let next = self.dequeue_packet();
         self.debug_check();
-        packet
+        next.map(|(packet, ..)| packet)
     }
 
-    /// A packet without length holds the place of a child: the bin has its turn still.
-    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
-        let packet = self.dequeue_packet()?;
-        let next = refill(packet.flow);
+    /// A packet without length is a child's placeholder: the bin keeps the turn.
+    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
+        let (packet, flow, len) = self.dequeue_packet()?;
+        let next = flow.and_then(refill).filter(|next| self.pool.makes_room_for(next));
         next.into_iter().for_each(|next| self.enqueue_packet(next));
-        if packet.len == 0 && self.hash.is_none() {
-            // It went behind all others as its packet left.
+        if len == 0 && self.hash.is_none() {
+            // The bin went behind all others when the packet left.
             self.old_bins.pop_back().into_iter().for_each(|bin| self.old_bins.push_front(bin));
         }
         self.debug_check();
@@ -207,7 +227,7 @@ impl<T> Scheduler<T> for Fq<T> {
     }
 
     /// The tail of the longest bin.
-    fn evict(&mut self) -> Option<Packet<T>> {
+    fn evict(&mut self) -> Option<P::Leaving> {
         let number = self.longest.find(self.bins.iter().map(|bin| bin.queue.size()))?;
         let bin = &mut self.bins[number];
         let packet = self.pool.pop_tail(&mut bin.queue);
@@ -216,8 +236,8 @@ impl<T> Scheduler<T> for Fq<T> {
         packet
     }
 
-    /// As a class only, where a bin is a flow's own.
-    fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
+    /// As a class only, with a bin for each flow.
+    fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
         let bin = self.bins.get_mut(flow.index()).filter(|_| self.hash.is_none())?;
         let packet = self.pool.pop_tail(&mut bin.queue);
         self.longest.changed(flow.index(), bin.queue.size());
@@ -234,21 +254,23 @@ impl<T> Scheduler<T> for Fq<T> {
         alloc::vec![self.bin(flow) as usize]
     }
 
-    /// The bins, their places in both lists and, from the first time that the buffer is full, the index that finds the longest.
+    /// The bins, their slots in both lists and, from the first full buffer on, the index for the
+    /// longest bin.
     fn footprint(&self) -> Footprint {
         let bytes_per_bin = size_of::<Bin>() + 2 * size_of::<u32>() + Longest::BYTES_PER_QUEUE;
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES + self.bins.len() * bytes_per_bin, bytes_per_flow: 0 }
     }
 
-    /// 1. A bin is in one list, once, if it is marked so, else in none; it is if it has packets.
-    /// 2. A packet is in the bin that its flow hashes to, or that has its flow's number.
+    /// 1. A bin marked as listed is in one list, once; other bins are in none. Bins with packets
+    ///    are listed.
+    /// 2. A packet is in the bin of the flow's hash, or of the flow's number.
     fn check_invariants(&self) {
         let mut places = alloc::vec![0; self.bins.len()];
         self.new_bins.iter().chain(&self.old_bins).for_each(|number| places[*number as usize] += 1);
         for (number, (bin, places)) in self.bins.iter().zip(places).enumerate() {
             assert_eq!(places, usize::from(bin.is_listed), "invariant 1: in one list, once");
             assert!(bin.is_listed || bin.queue.is_empty(), "invariant 1: a backlogged bin is in a list");
-            let home = self.pool.head(&bin.queue).map(|head| self.bin(head.flow));
+            let home = self.pool.head_flow(&bin.queue).map(|flow| self.bin(flow));
             assert!(home.is_none_or(|home| home as usize == number), "invariant 2: a packet is where its flow hashes to");
             self.pool.check_queue(&bin.queue);
         }
@@ -257,7 +279,7 @@ impl<T> Scheduler<T> for Fq<T> {
     }
 }
 
-impl<T> Fq<T> {
+impl<T, P: Places<T>> Fq<T, P> {
     #[inline]
     fn debug_check(&self) {
         if is_time_to_check(self.bins.len() / 16, self.pool.backlog()) {

@@ -1,13 +1,17 @@
-//! Group fair queueing: WF2Q+ with rounded times, a calendar for each group of like flows, and a look at every group for each packet.
+//! GFQ (group fair queueing): WF2Q+ with rounded times, a calendar for each group of like flows,
+//! and a scan over the groups for each packet.
 //!
-//! Flows with like ratios of packet length to weight form a group, so that their times can be rounded to slots that all of them share. In a
-//! group's calendar flows lie in the order of their rounded start and finish times. What is left to sort are the groups: each packet takes
-//! a scan over them, for the earliest finish among those whose first slot V has reached. Quick fair queueing is this without the scan.
+//! Flows with like ratios of packet length to weight form a group with common slots, to which their
+//! times are rounded. In a group's calendar flows lie in the order of their rounded start and
+//! finish times. Only the groups remain to be sorted: each packet takes a scan for the earliest
+//! finish among the groups whose first slot V has reached. Quick fair queueing (QFQ) replaces the
+//! scan by bit operations.
 //!
-//! Source: D. C. Stephens, J. C. R. Bennett, H. Zhang, "Implementing Scheduling Algorithms in High-Speed Networks", IEEE JSAC 17(6), 1999,
-//! in the outline of F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees",
-//! sections 2 and 5 ("the QFQ paper"). **A reconstruction**: the outline says what is rounded and how far, what a group keeps and what a
-//! packet costs; all else is of this file.
+//! Source: D. C. Stephens, J. C. R. Bennett, H. Zhang, "Implementing Scheduling Algorithms in
+//! High-Speed Networks", IEEE JSAC 17(6), 1999, in the outline of F. Checconi, P. Valente, L.
+//! Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees", sections
+//! 2 and 5 ("the QFQ paper"). **A reconstruction**: the outline states which times are rounded and
+//! how far, the state of a group and the cost of a packet; everything else was designed here.
 //!
 //! | QFQ paper | here |
 //! |---|---|
@@ -23,45 +27,52 @@
 //! | T-WFI and latency | (2 sigma_i + L_k / phi + 2 L) / R | the same |
 //! | V <= F^k rounded + L | Lemma 3 of S-KPS, Theorem 4 of the QFQ paper | invariants, `invariants_hold_after_each_operation` |
 //!
-//! **Proof.** Let S and F stand for the exact times, S' and F' for the rounded ones: S - S' < sigma, F' - F <= sigma, and F - S <= L_k / phi.
-//! A flow is served when S' <= V, so that after it F < S' + sigma + L_k / phi, and at all times (a) S <= V + sigma + L_k / phi. Served is the
-//! smallest F' among the eligible, so (b) V <= F' + L, also just after the packet was counted: the proof of Theorem 4 in the QFQ paper asks
-//! for no more than S' <= S and F <= F'. From (b), S >= F - L_k / phi >= F' - sigma - L_k / phi >= V - sigma - L_k / phi - L. In an interval
-//! that the flow is backlogged in it gets phi times the rise of S, at least phi (rise of V - 2 sigma - 2 L_k / phi - L), and V rises by what
-//! the link sends but for a packet, L: the B-WFI. A packet that finds (or makes) a backlog of Q bytes at `t` has F = S(t) + Q / phi, and
-//! leaves before V is beyond F + sigma + L; V is at most L behind the link. With (a) for S(t): the T-WFI. If the backlog began at `t`, Q / phi
-//! is no more than what a link of the flow's share takes: the latency.
+//! **Proof.** Let S and F be the exact times, S' and F' the rounded ones: S - S' < sigma, F' - F <=
+//! sigma, and F - S <= L_k / phi. A flow is served when S' <= V. After service F < S' + sigma + L_k
+//! / phi, and at all times (a) S <= V + sigma + L_k / phi. The eligible flow with the smallest F'
+//! is served, and therefore (b) V <= F' + L, also just after the packet was counted: the proof of
+//! Theorem 4 in the QFQ paper needs only S' <= S and F <= F'. From (b), S >= F - L_k / phi >= F' -
+//! sigma - L_k / phi >= V - sigma - L_k / phi - L. In an interval in which the flow is backlogged
+//! the flow gets phi times the rise of S, at least phi (rise of V - 2 sigma - 2 L_k / phi - L), and
+//! V rises by the bytes sent on the link except for a packet, L: the B-WFI. A packet that finds (or
+//! makes) a backlog of Q bytes at `t` has F = S(t) + Q / phi, and leaves before V is beyond F +
+//! sigma + L; V is at most L behind the link. With (a) for S(t): the T-WFI. If the backlog began at
+//! `t`, Q / phi is at most the time on a link of the flow's share: the latency.
 //!
-//! The QFQ paper has sigma_i for the one and sigma_i + L for the other distance from V, and with them a B-WFI of phi sigma_i less than that
-//! of QFQ. With L_k put in where it is missing, as in `qfq.rs`, the T-WFI is indeed sigma_i / R less; the B-WFI is phi sigma_i - L_k less,
-//! which is nothing for packets that fill a slot (`the_b_wfi_is_not_a_whole_slot_below_that_of_qfq`).
+//! The QFQ paper has sigma_i for the one and sigma_i + L for the other distance from V, and derives
+//! a B-WFI of phi sigma_i less than that of QFQ. With the missing L_k added, as in `qfq.rs`, the
+//! T-WFI is indeed sigma_i / R less; the B-WFI is phi sigma_i - L_k less: no difference for packets
+//! that fill a slot (`the_b_wfi_is_not_a_whole_slot_below_that_of_qfq`).
 //!
-//! Number format: virtual time in 2^-30 bytes per unit of *twice* the weight, wrapping at 2^64. A flow's bytes are charged rounded up, by less
-//! than one part in 2^19, and V advances rounded down, by less than one part in 2^30: what a step cuts off is kept for the next.
+//! Number format: virtual time in 2^-30 bytes per unit of *twice* the weight, wrapping at 2^64. A
+//! flow's bytes are charged rounded up, by less than one part in 2^19, and V advances rounded down,
+//! by less than one part in 2^30: the rounded-off part is kept for the next step.
 //!
 //! Cost: O(groups), 16 at most. Memory: one record a flow, and the calendars.
 //!
-//! Beyond the outline: S = max(V, F) for every newly backlogged flow; the back-shift that QFQ needs for the order of its blocked groups has
-//! no use where groups are scanned. Of two groups with the same finish the one with the shorter slots goes first. Flows change groups, and
-//! weights leave, as in `qfq.rs`.
+//! Beyond the outline: S = max(V, F) for every newly backlogged flow; QFQ's back-shift keeps the
+//! order of blocked groups and has no use with a scan. Of two groups with the same finish the one
+//! with the shorter slots goes first. Flows change groups, and weights leave, as in `qfq.rs`.
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
+use crate::links::{Handle, Links};
 use crate::mechanisms::strata::{Flow, GROUPS, SLOTS, Strata, own_slot, shift_of};
 use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
+use crate::pool::{Backlog, Nodes, Places};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
 
-/// Places of a group: each slot has one for flows that finish in it, and one for those that finish in the next.
+/// Lists of a group: each slot has one for flows that finish in the slot, and one for flows that
+/// finish in the next.
 const HALVES: u32 = 2 * SLOTS;
-/// Served in its slot a flow finishes no later than two slots after the start of it.
+/// A flow served in its slot finishes no later than two slots after the start of the slot.
 const REACH: u32 = 1;
 
-/// GFQ has no parameters but its flows' weights and longest packets.
+/// GFQ has no parameters besides the flows' weights and longest packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -74,9 +85,14 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(groups)";
     type Scheduler<T: Send> = Gfq<T>;
+    type ByHandle = Gfq<Handle, Links>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Gfq<T>, ConfigError> {
         Ok(Gfq::default())
+    }
+
+    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        Ok(Gfq::empty())
     }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
@@ -97,19 +113,20 @@ impl Discipline for Config {
 
 /// The scheduler.
 #[derive(Debug, Clone)]
-pub struct Gfq<T> {
-    strata: Strata<T>,
+pub struct Gfq<T, P = Nodes<T>> {
+    strata: Strata<T, P>,
     groups: [Group; GROUPS],
-    /// Which groups hold flows, one bit each: no others are scanned.
+    /// Groups with flows, one bit each: only these are scanned.
     busy: u32,
 }
 
-/// A calendar.
+/// The calendar of a group.
 #[derive(Debug, Clone, Copy, Default)]
 struct Group {
     /// Start of the first slot that holds a flow.
     start: VirtualTime,
-    /// Which halves of slots hold flows: slot n of virtual time has the bits 2 n and 2 n + 1, modulo [`HALVES`].
+    /// Halves of slots with flows: slot n of virtual time has the bits 2 n and 2 n + 1, modulo
+    /// [`HALVES`].
     occupied: u128,
 }
 
@@ -118,7 +135,7 @@ impl Group {
         self.occupied == 0
     }
 
-    /// How many halves after the beginning of `start` the first occupied one is.
+    /// Distance of the first occupied half from the beginning of `start`, in halves.
     fn first_half(self, shift: u32) -> u32 {
         let front = (self.start.bits() >> shift) as u32 % SLOTS;
         self.occupied.rotate_right(2 * front).trailing_zeros()
@@ -131,13 +148,14 @@ impl Group {
         }
     }
 
-    /// The earliest rounded finish time: flows of the first half finish with their slot, those of the second with the next.
+    /// The earliest rounded finish time: flows of the first half finish with their slot, flows of
+    /// the second half with the next slot.
     fn finish(self, shift: u32) -> VirtualTime {
         self.start.plus(u64::from(1 + self.first_half(shift)) << shift)
     }
 }
 
-/// The half of a slot in which a flow lies: the slot of S, and the second half if F is beyond it.
+/// The half of a slot for a flow: the slot of S, and the second half if F is beyond the slot.
 fn half_of(flow: &Flow) -> u32 {
     let shift = flow.shift();
     let is_late = flow.finish.since(flow.start.slot_start(shift)) > 1 << shift;
@@ -155,11 +173,18 @@ fn rounded_finish(flow: &Flow) -> VirtualTime {
 
 impl<T> Default for Gfq<T> {
     fn default() -> Self {
+        Self::empty()
+    }
+}
+
+impl<T, P: Places<T>> Gfq<T, P> {
+    /// An empty scheduler.
+    fn empty() -> Self {
         Self { strata: Strata::new(GROUPS * HALVES as usize, REACH), groups: [Group::default(); GROUPS], busy: 0 }
     }
 }
 
-impl<T> Gfq<T> {
+impl<T, P: Places<T>> Gfq<T, P> {
     /// Puts a flow with its times into its group's calendar.
     fn list(&mut self, number: usize) {
         let flow = &self.strata.flows[number];
@@ -198,14 +223,15 @@ impl<T> Gfq<T> {
         }
     }
 
-    /// The scan: of the groups whose first slot has begun, the one with the earliest finish.
+    /// The scan: among the groups whose first slot has begun, finds the one with the earliest
+    /// finish.
     fn first_group(&self) -> Option<usize> {
         let (now, finish) = (self.strata.clock.now(), |group: usize| self.groups[group].finish(shift_of(group)));
         let eligible = self.busy_groups().filter(|group| !self.groups[*group].start.is_after(now));
         eligible.reduce(|first, group| if finish(first).is_after(finish(group)) { group } else { first })
     }
 
-    fn dequeue_packet(&mut self) -> Option<Packet<T>> {
+    fn dequeue_packet(&mut self) -> Option<P::Leaving> {
         let group = self.first_group()?;
         let shift = shift_of(group);
         let front = (self.groups[group].start.bits() >> shift) as u32 % SLOTS;
@@ -233,7 +259,7 @@ impl<T> Gfq<T> {
     }
 }
 
-impl<T> Scheduler<T> for Gfq<T> {
+impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Gfq<T, P> {
     #[inline]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         if let Some(number) = self.strata.arrive(packet)? {
@@ -245,14 +271,15 @@ impl<T> Scheduler<T> for Gfq<T> {
     }
 
     #[inline]
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+    fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
         let packet = self.dequeue_packet();
         self.debug_check();
         packet
     }
 
-    /// The tail of the longest backlog. A flow that it empties is not charged for a packet that was not sent.
-    fn evict(&mut self) -> Option<Packet<T>> {
+    /// The tail of the longest backlog. An emptied flow is not charged for the packet, which was
+    /// not sent.
+    fn evict(&mut self) -> Option<P::Leaving> {
         let (packet, number) = self.strata.evict()?;
         let flow = &self.strata.flows[number];
         if flow.queue.is_empty() {
@@ -287,10 +314,10 @@ impl<T> Scheduler<T> for Gfq<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint { fixed_bytes: size_of::<Self>() + self.strata.heap_bytes(), bytes_per_flow: Strata::<T>::BYTES_PER_FLOW }
+        Footprint { fixed_bytes: size_of::<Self>() + self.strata.heap_bytes(), bytes_per_flow: Strata::<T, P>::BYTES_PER_FLOW }
     }
 
-    /// 1 and 2 are those of `mechanisms/strata.rs`.
+    /// 1 and 2 are the invariants of `mechanisms/strata.rs`.
     fn check_invariants(&self) {
         self.strata.check(place_of);
         (0..GROUPS).for_each(|group| self.check_group(group));
@@ -300,8 +327,9 @@ impl<T> Scheduler<T> for Gfq<T> {
 }
 
 /// Invariants.
-impl<T> Gfq<T> {
-    /// 3. A half is marked if a flow lies in it, and a group starts with its first marked half or the one before.
+impl<T, P: Places<T>> Gfq<T, P> {
+    /// 3. A half is marked if a flow lies there, and a group starts with its first marked half or
+    ///    the half before.
     fn check_group(&self, group: usize) {
         let (state, shift) = (self.groups[group], shift_of(group));
         let flows = || self.strata.backlogged().filter(|flow| flow.group() == group);
@@ -314,8 +342,8 @@ impl<T> Gfq<T> {
     }
 
     /// 4. F is rounded up, by no more than a slot.
-    /// 5. Theorem 3: no flow is further ahead of V than to the end of the slot that V is in.
-    /// 6. Theorem 4: V <= F rounded + L, in debug builds, which keep L.
+    /// 5. Theorem 3: no flow is further ahead of V than the end of V's slot.
+    /// 6. Theorem 4: V <= F rounded + L, in debug builds, where L is kept.
     fn check_flow(&self, flow: &Flow) {
         let (now, shift, finish) = (self.strata.clock.now(), flow.shift(), rounded_finish(flow));
         assert!((0..=1 << shift).contains(&finish.since(flow.finish)), "invariant 4");
@@ -353,7 +381,8 @@ mod tests {
         core::iter::from_fn(|| gfq.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect()
     }
 
-    /// Two flows in one slot: the one that finishes in it goes before the one that finishes in the next, though it came later.
+    /// Two flows in one slot: the flow that finishes in the slot goes before the flow that finishes
+    /// in the next, though backlogged later.
     #[test]
     fn within_a_slot_the_earlier_finish_goes_first() {
         let mut gfq = Gfq::default();
@@ -361,11 +390,13 @@ mod tests {
             gfq.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 500, ())).expect("short");
             gfq.enqueue(Instant::ZERO, Packet::new(FlowId(flow), len + 1_000, ())).expect("short");
         }
-        // All have slots of 2048 bytes. The second packets start at 500 and finish at 2500, 2500 and 1600.
+        // All have slots of 2048 bytes. The second packets start at 500 and finish at 2500, 2500
+        // and 1600.
         assert_eq!(order(&mut gfq), [0, 1, 2, 2, 0, 1]);
     }
 
-    /// V has gone once around while the flow was idle, and stands a little before where the flow left: further than its group allows.
+    /// V has wrapped once while the flow was idle, and stands a little before the flow's last
+    /// finish: further away than its group allows.
     #[test]
     fn a_finish_time_from_before_the_wrap_is_forgotten() {
         let mut gfq = Gfq::default();

@@ -1,31 +1,34 @@
 //! Last in, first out: the newest packet leaves first.
 //!
-//! A stack. The newest packet never waits for an older one, and what was not served at once waits for a pause in the arrivals, however long
-//! that takes. Nobody wants such a queue for all traffic; but it is as different from FIFO as an order can be, which makes it one of the
-//! schedules that a universal scheduler must be able to replay, and the hardest of those tried.
+//! A stack. The newest packet never waits for an older one; a packet not served at once waits for a
+//! pause in the arrivals, however long. LIFO is no queue for all traffic, but of all orders the
+//! most different from FIFO: one of the schedules that a universal scheduler must be able to
+//! replay, and the hardest of those tried.
 //!
 //! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 2.3 (Table 1).
 //!
 //! | guarantee | value | test in `theorems/lifo.rs` |
 //! |---|---|---|
 //! | order | no packet leaves while a newer one waits | `the_newest_leaves_first` |
-//! | delay of the first | an arrival waits for the packet on the link and for those that come after it | `an_arrival_passes_whatever_waits` |
-//! | fairness | none; who sends steadily above the link's rate starves what came before | `what_came_first_starves` |
+//! | delay of the first | an arrival waits for the packet on the link and for later arrivals | `an_arrival_passes_whatever_waits` |
+//! | fairness | none; a flow above the link's rate starves earlier packets | `what_came_first_starves` |
 //! | push-out | the oldest packet | `a_full_buffer_gives_up_the_oldest` |
 //!
 //! Cost: O(1), no state per flow.
 //!
-//! Differences from the paper: its queues never overflow. Here a full buffer gives up the oldest packet, which would leave last.
+//! Differences from the paper: its queues never overflow. Here a full buffer drops the oldest
+//! packet, the last to leave.
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
+use crate::links::{Handle, Links};
 use crate::packet::Packet;
-use crate::pool::{Backlog, Pool, Queue};
+use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
 
-/// LIFO has no parameters but its buffer's limit.
+/// LIFO has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -40,39 +43,54 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(1)";
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Lifo<T>;
+    type ByHandle = Lifo<Handle, Links>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Lifo<T>, ConfigError> {
         Ok(Lifo::default())
+    }
+
+    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        Ok(Lifo::empty())
     }
 }
 
 /// One queue, served from its tail.
 #[derive(Debug, Clone)]
-pub struct Lifo<T> {
-    pool: Pool<T>,
+pub struct Lifo<T, P = Nodes<T>> {
+    pool: Pool<T, P>,
     queue: Queue,
 }
 
 impl<T> Default for Lifo<T> {
     fn default() -> Self {
-        Self { pool: Pool::default(), queue: Queue::EMPTY }
+        Self::empty()
     }
 }
 
-impl<T> Scheduler<T> for Lifo<T> {
+impl<T, P: Places<T>> Lifo<T, P> {
+    /// An empty scheduler.
+    fn empty() -> Self {
+        Self { pool: Pool::empty(), queue: Queue::EMPTY }
+    }
+}
+
+impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Lifo<T, P> {
     #[inline]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+        if !self.pool.makes_room_for(&packet) {
+            return Err(packet);
+        }
         self.pool.push(&mut self.queue, packet);
         Ok(())
     }
 
     #[inline]
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+    fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
         self.pool.pop_tail(&mut self.queue)
     }
 
     /// The oldest.
-    fn evict(&mut self) -> Option<Packet<T>> {
+    fn evict(&mut self) -> Option<P::Leaving> {
         self.pool.pop(&mut self.queue)
     }
 

@@ -1,12 +1,15 @@
-//! Least slack time first: the packet that can least afford to wait leaves first.
+//! LSTF (least slack time first): the packet with the least slack left leaves first.
 //!
-//! A packet carries its slack, the time that it may still lose in queues, and each node takes off what it waited there: what was lost at
-//! one node can be made up for at the next. Slack set to what a packet lost under another scheduler makes LSTF reproduce that scheduler's
-//! network: exactly, if it may interrupt packets and no packet passes more than two congestion points, which no other scheduler with as
-//! little knowledge betters. Slack set by a rule of thumb makes it fair, or short for short flows, or short in the tail.
+//! A packet carries its slack, the time that it may still lose in queues, and each node subtracts
+//! the wait there: a delay at one node can be made up for at the next. With slack set to the delay
+//! under another scheduler, LSTF replays the schedule of that network: exactly, if packets may be
+//! interrupted and no packet passes more than two congestion points; no other scheduler with
+//! equally little knowledge does better. Slack set by simple heuristics gives fairness, short
+//! completion times or short tails.
 //!
-//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI 2016, sections 2, 5 and appendix A;
-//! J. Y.-T. Leung, "A New Algorithm for Scheduling Periodic Real-Time Tasks", Algorithmica 4, 1989.
+//! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI
+//! 2016, sections 2, 5 and appendix A; J. Y.-T. Leung, "A New Algorithm for Scheduling Periodic
+//! Real-Time Tasks", Algorithmica 4, 1989.
 //!
 //! | paper | here |
 //! |---|---|
@@ -15,32 +18,39 @@
 //! | T(p, a), transmission time | a part of `last_bit_due`, zero as long as [`Scheduler::set_link_rate`] has not been called |
 //! | slack(p, a) + i(p, a) + T(p, a), the deciding term (section 5) | `last_bit_due`, the key |
 //!
-//! The key is the instant by which the last bit has to be sent. The paper ranks by the slack of the last bit, slack - (t - i) + T at time
-//! t, and t is the same for all that are compared. T matters where lengths differ: of two packets with the same slack the short one has to
-//! be gone sooner. It also makes LSTF the same as earliest deadline first (A.5), which meets all deadlines of a node whenever that is
-//! possible; without T it is not. A port tells the scheduler its rate. Untold, driven without a port, it ranks by slack + arrival alone,
-//! which is the paper's order wherever packets on a link have one length.
+//! The key is the instant by which the last bit must be sent. The paper ranks by the slack of the
+//! last bit, slack - (t - i) + T at time t, and t is the same for all compared packets. T matters
+//! where lengths differ: of two packets with the same slack the short one must leave sooner. With
+//! T, LSTF also equals earliest deadline first (A.5), which meets all deadlines of a node whenever
+//! any order does; without T, LSTF does not. A port tells the scheduler its rate. Without a port,
+//! LSTF ranks by slack + arrival alone: the paper's order wherever packets on a link have one
+//! length.
 //!
 //! | guarantee | value | test in `theorems/lstf.rs` |
 //! |---|---|---|
 //! | order | no packet leaves while one has less slack left; equals are FIFO | `it_decides_as_the_reference_sorts` |
 //! | A.5 | the decisions of `edf` with deadlines o(p) - tmin + T | `edf_with_static_deadlines_decides_as_lstf_does` |
 //! | 3.2 | the decisions of `fifo_plus`, if all packets start with the same slack | `theorems/fifo_plus.rs` |
-//! | replay, at most two congestion points a packet, `preempt` | none overdue | `two_congestion_points_are_replayed` |
+//! | replay, at most two congestion points a packet, `preempt` | no packet overdue | `two_congestion_points_are_replayed` |
 //! | replay, three | can fail | `figure_10`, `three_congestion_points_can_fail` |
 //! | push-out | the newest packet with the most slack left, the arriving one only if it has | `a_full_buffer_gives_up_the_most_slack` |
 //!
-//! Number format: keys are i128 picoseconds, since neither 64 bits hold the sum of an instant and a slack: nothing saturates.
+//! Number format: keys are i128 picoseconds, because 64 bits do not hold the sum of an instant and
+//! a slack: nothing saturates.
 //!
-//! Cost: O(log n) with n packets that wait. Memory: a packet's key and its place, no state per flow.
+//! Cost: O(log n) with n waiting packets. Memory: a key and a slot a packet, no state per flow.
 //!
-//! Differences from the paper: slack in picoseconds, not nanoseconds. The scheduler does not write a packet's slack as it leaves: like all
-//! others it hands packets out as they came, and whoever carries a packet on takes off what it waited, at nodes of any discipline alike
-//! (the paper's fair queues keep slack as well); waiting is end - arrival - T, preempted or not. With `preempt` a
-//! [`PreemptivePort`](crate::PreemptivePort) interrupts the packet on the link for one whose last bit is due earlier, never for an equal.
+//! Differences from the paper: slack in picoseconds, not nanoseconds. The scheduler does not update
+//! a packet's slack on departure: like all disciplines here LSTF hands packets out unchanged, and
+//! the driver subtracts the wait, at nodes of any discipline (the paper's fair queues keep slack as
+//! well); the wait is end - arrival - T, preempted or not. With `preempt` a
+//! [`PreemptivePort`](crate::PreemptivePort) interrupts the packet on the link for one whose last
+//! bit is due earlier, never for an equal.
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Kind, Parameter};
+use crate::links::Handle;
 use crate::mechanisms::rank_by::last_bit_due;
 use crate::mechanisms::ranked::Ranked;
 use crate::packet::Packet;
@@ -53,7 +63,8 @@ use crate::units::Rate;
 /// Parameters of LSTF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config {
-    /// Whether a packet may be interrupted for one with less slack left, in a port that can.
+    /// Whether a packet with less slack left may interrupt the packet on the link, in a preemptive
+    /// port.
     pub preempt: bool,
 }
 
@@ -77,9 +88,15 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(log n)";
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Lstf<T>;
+    /// By copy. Slots belong to ranks, not to packets in queues.
+    type ByHandle = ByCopy<Lstf<Handle>>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Lstf<T>, ConfigError> {
         Ok(Lstf::new(*self))
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
     }
 
     fn configuration<T: Send>(scheduler: &mut Lstf<T>) -> Option<&mut Self> {
@@ -97,19 +114,19 @@ pub struct Lstf<T> {
 }
 
 impl<T> Lstf<T> {
-    /// A scheduler with nothing in it, for a link of unknown rate.
+    /// An empty scheduler, for a link of unknown rate.
     pub fn new(config: Config) -> Self {
         Self { waiting: Ranked::default(), link_rate: None, config }
     }
 
-    /// The deciding term: when the last bit of a packet is due that had this slack at `since`.
+    /// The deciding term: when the last bit of a packet is due, given its slack at `since`.
     fn last_bit_due(&self, packet: &Packet<T>, since: Instant) -> i128 {
         last_bit_due(packet, since, self.link_rate)
     }
 }
 
 impl<T> Scheduler<T> for Lstf<T> {
-    /// Sets the packet's arrival, from which on its slack is spent.
+    /// Sets the packet's arrival, the instant from which slack is spent.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.waiting.push(self.last_bit_due(&packet, now), Packet { arrival: now, ..packet });
         self.debug_check();
@@ -134,13 +151,15 @@ impl<T> Scheduler<T> for Lstf<T> {
         self.waiting.backlog()
     }
 
-    /// Whether the last bit of one that waits is due before that of `sending`, whose slack is what is left of it now.
+    /// Whether the last bit of a waiting packet is due before the last bit of `sending`, whose
+    /// slack is as of now.
     fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
         let due = self.last_bit_due(sending, now);
         self.config.preempt && self.waiting.first_key().is_some_and(|first| first < due)
     }
 
-    /// From it follows how much sooner than a long packet a short one has to be sent. It counts for packets that come from now on.
+    /// The rate decides how much sooner a short packet must leave than a long one. Applies to
+    /// packets that arrive later.
     fn set_link_rate(&mut self, rate: Rate) {
         self.link_rate = Some(rate);
     }

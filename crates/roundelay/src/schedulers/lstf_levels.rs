@@ -1,9 +1,11 @@
-//! LSTF on priority levels: least slack time first with as many FIFO queues in strict priority as a switch has.
+//! LSTF on priority levels: least slack time first on FIFO queues in strict priority.
 //!
-//! LSTF needs a queue sorted by rank. The ports of switches have 8 to 64 FIFO queues instead. A step of time is what a queue stands for: `map
-//! uniform` and `map exponential` choose it by the slack that is left when a packet arrives, and `map rotating` by the instant at which its
-//! last bit is due. The first two are plain strict priority: a packet that has waited long stays behind those that came with less slack.
-//! The third is a calendar that turns with time, a rotating priority queue: what waits moves up as its time comes.
+//! LSTF needs a queue sorted by rank. Switch ports have 8 to 64 FIFO queues instead, and each queue
+//! stands for a step of time: `map uniform` and `map exponential` choose the queue by the slack
+//! left on arrival, `map rotating` by the instant at which the packet's last bit is due. The first
+//! two are plain strict priority: a packet with a long wait stays behind later arrivals with less
+//! slack. The third is a calendar (a rotating priority queue): waiting packets move up as their
+//! time comes.
 //!
 //! Source: R. Mittal, R. Agarwal, S. Ratnasamy, S. Shenker, "Universal Packet Scheduling", NSDI 2016, section 5, for the rank. J. Liebeherr, D. E.
 //! Wrege, "Priority Queue Schedulers with Approximate Sorting in Output-Buffered Switches", IEEE JSAC 17(6), 1999, for FIFO queues that
@@ -15,7 +17,7 @@
 //! | slack(p, a) + i(p, a) + T(p, a), LSTF's rank | `last_bit_due` |
 //! | Delta of rotating priority queues, bucket of a calendar queue | [`Config::step`] |
 //! | the rank in steps | `slot` |
-//! | label 0, head of the calendar | `base`: the slot that the first queue stands for |
+//! | label 0, head of the calendar | `base`: the slot of the first queue |
 //!
 //! | guarantee | value | test in `theorems/lstf_levels.rs` |
 //! |---|---|---|
@@ -30,19 +32,25 @@
 //! Levels are numbered from 0. With `uniform`, level i takes slack from i `step` to below (i + 1) `step`; with `exponential`, level 0 takes slack
 //! below `step` and level i from 2^(i - 1) `step` to below 2^i `step`. Slack below zero is level 0, and the last level takes the rest.
 //!
-//! **The calendar.** Queue s modulo `queues` stands for slot s, for the `queues` slots from `base` on. A packet that is due before them goes into the
-//! first, one that is due after them into the last. `base` follows the clock, but not past a slot whose queue holds packets: such a queue
-//! would become the last one, its overdue packets with it. Where a port is behind, the horizon is therefore nearer than `queues` steps.
+//! **The calendar.** Queue s modulo `queues` stands for slot s, for the `queues` slots from `base`
+//! on. A packet due earlier goes into the first queue, a packet due later into the last. `base`
+//! follows the clock, but not past a slot whose queue holds packets: such a queue would become the
+//! last one, with its overdue packets. Where the port is behind, the horizon is nearer than
+//! `queues` steps.
 //!
 //! Cost: O(1) for each packet, two find-first-set instructions. Memory: 24 bytes a queue, no state per flow.
 //!
-//! Differences from the sources: the level is by the slack of the last bit, T included, as LSTF's rank is. Rotating priority queues serve the first
-//! two queues in a way that keeps deadlines when the labels change; here an overdue queue keeps its place until it is empty. Where a
-//! switch drops what comes to a full queue, the one buffer of all queues gives up the tail of the last one: LSTF's push-out, roughly.
-//! The scheduler does not write a packet's slack as it leaves; whoever carries it on takes off what it waited, as for `lstf`.
+//! Differences from the sources: the level follows from the slack of the last bit, T included, as
+//! LSTF's rank does. Rotating priority queues serve the first two queues in an order that keeps
+//! deadlines when the labels change; here an overdue queue keeps its position until empty. Where a
+//! switch drops arrivals to a full queue, the shared buffer drops the tail of the last queue:
+//! LSTF's push-out, roughly. The scheduler does not update the slack of a departing packet; the
+//! driver subtracts the wait, as for `lstf`.
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::links::Handle;
 use crate::mechanisms::levels::{self, Levels};
 use crate::mechanisms::rank_by::last_bit_due;
 use crate::packet::Packet;
@@ -57,18 +65,18 @@ use crate::units::Rate;
 pub struct Config {
     /// FIFO queues: 1 to 4096.
     pub queues: u32,
-    /// Time that a queue stands for, with `exponential` the first one: 1 ns to 1000 s.
+    /// Time step of a queue, with `exponential` of the first one: 1 ns to 1000 s.
     pub step: Duration,
-    /// How a packet's queue follows from its slack.
+    /// Mapping of packets to queues.
     pub map: Map,
 }
 
-/// How a packet's queue follows from its slack.
+/// Mapping of packets to queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Map {
     /// By the slack on arrival, in equal steps.
     Uniform,
-    /// By the slack on arrival, in steps that double.
+    /// By the slack on arrival, in doubling steps.
     Exponential,
     /// By the instant at which the last bit is due: a calendar.
     Rotating,
@@ -124,9 +132,15 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(1)";
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = LstfLevels<T>;
+    /// By copy for now: only `mechanisms/levels.rs` would have to change to use links.
+    type ByHandle = ByCopy<LstfLevels<Handle>>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<LstfLevels<T>, ConfigError> {
         LstfLevels::new(*self)
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
     }
 
     fn configuration<T: Send>(scheduler: &mut LstfLevels<T>) -> Option<&mut Self> {
@@ -138,14 +152,15 @@ impl Discipline for Config {
 #[derive(Debug, Clone)]
 pub struct LstfLevels<T> {
     levels: Levels<T>,
-    /// The slot that the first queue of the calendar stands for; 0 without one. No later than that of the clock.
+    /// The slot of the calendar's first queue; 0 without a calendar. Never later than the clock's
+    /// slot.
     base: u64,
     link_rate: Option<Rate>,
     config: Config,
 }
 
 impl<T> LstfLevels<T> {
-    /// A scheduler with nothing in it, for a link of unknown rate.
+    /// An empty scheduler, for a link of unknown rate.
     ///
     /// # Errors
     /// A parameter is out of its range.
@@ -154,7 +169,8 @@ impl<T> LstfLevels<T> {
         Ok(Self { levels: Levels::new(config.queues), base: 0, link_rate: None, config })
     }
 
-    /// The queue of a packet that has so much slack, the time on the link included, or is due at that instant of the calendar.
+    /// The queue for a packet with this slack, the time on the link included, or due at this
+    /// instant of the calendar.
     fn queue_of(&self, slack: i128, due: i128) -> usize {
         let (step, last) = (i128::from(self.config.step.as_picos()), self.levels.count() - 1);
         let bounded = |level: i128| level.clamp(0, last as i128) as usize;
@@ -165,7 +181,7 @@ impl<T> LstfLevels<T> {
         }
     }
 
-    /// The queue that is served first: of the calendar that of slot `base`.
+    /// The queue served first: with a calendar the queue of slot `base`.
     #[inline]
     fn first_queue(&self) -> usize {
         (self.base % self.levels.count() as u64) as usize
@@ -191,7 +207,7 @@ impl<T> LstfLevels<T> {
 }
 
 impl<T> Scheduler<T> for LstfLevels<T> {
-    /// Sets the packet's arrival, from which on its slack is spent.
+    /// Sets the packet's arrival, the instant from which slack is spent.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.turn(now);
         let due = last_bit_due(&packet, now, self.link_rate);
@@ -208,7 +224,7 @@ impl<T> Scheduler<T> for LstfLevels<T> {
         packet
     }
 
-    /// The newest packet of the last queue that holds any.
+    /// The newest packet of the last queue with packets.
     fn evict(&mut self) -> Option<Packet<T>> {
         let packet = self.levels.pop_tail(self.levels.last_from(self.first_queue())?);
         self.debug_check();
@@ -220,7 +236,7 @@ impl<T> Scheduler<T> for LstfLevels<T> {
         self.levels.backlog()
     }
 
-    /// T(p, a) follows from it, for packets that come from now on.
+    /// T(p, a) follows from the rate, for later arrivals.
     fn set_link_rate(&mut self, rate: Rate) {
         self.link_rate = Some(rate);
     }
@@ -230,7 +246,8 @@ impl<T> Scheduler<T> for LstfLevels<T> {
     }
 
     /// 1. Only a calendar turns.
-    /// 2. Without a calendar, a packet is on no level before that of its slack; the time on the link may put it on a later one.
+    /// 2. Without a calendar, a packet is on no level before that of its slack; the time on the
+    ///    link may put the packet on a later level.
     fn check_invariants(&self) {
         self.levels.check();
         if self.config.map == Map::Rotating {
@@ -303,7 +320,8 @@ mod tests {
         assert_eq!((calendar.base, calendar.first_queue()), (100, 0));
     }
 
-    /// A packet with much slack waits while others come with less, but never as much less as it has waited already.
+    /// A packet with 5 ms of slack waits for 4 ms; then one with 3 ms arrives, more than the 1 ms
+    /// left.
     #[test]
     fn what_waits_moves_up_in_a_calendar_only() {
         let leaves_first = |text: &str| {

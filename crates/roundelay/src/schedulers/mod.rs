@@ -1,7 +1,7 @@
-//! The registry: every discipline, by name.
+//! Registry of scheduling disciplines, by name.
 //!
-//! To add one, write its file beside this one, and add its `mod` line and its line in `registry!`. Tests, documents and drivers find it
-//! from there.
+//! To add a discipline, write a file in this folder, then add a `mod` line and a line in
+//! `registry!`. Tests, documents and drivers read the registry.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -14,6 +14,7 @@ use core::str::FromStr;
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, alternatives, is_bare};
 use crate::guarantees::{Guarantees, Share};
+use crate::links::{Departure, Handle};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
@@ -56,45 +57,55 @@ pub mod wf2q;
 pub mod wf2q_plus;
 pub mod wfq;
 
-/// A discipline as the registry knows it: implemented by its configuration.
+/// A discipline in the registry. The discipline's configuration implements this trait.
 pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
-    /// As the user writes it; also the name of its file, its page and its tests.
+    /// Name in configurations; also the name of the file, the page and the tests.
     const NAME: &'static str;
-    /// What it does, in a line.
+    /// Description, one line.
     const ABOUT: &'static str;
-    /// Where it was published.
+    /// Publications.
     const SOURCE: &'static str;
-    /// Its parameters, `limit` and `memory_limit` excluded, which all have.
+    /// Parameters, without `limit` and `memory_limit`, which all disciplines have.
     const PARAMETERS: &'static [Parameter<Self>];
-    /// Names of the parameters that can change while packets wait.
+    /// Names of the parameters changeable while packets wait.
     const LIVE: &'static [&'static str] = &[];
     /// Whether flows can have weights.
     const WEIGHTED: bool;
-    /// Whether packets of one flow can leave in another order than they came.
+    /// Whether packets of one flow can leave out of arrival order.
     const REORDERS: bool = false;
-    /// Steps that a packet costs: `O(1)`, `O(log N)` with N flows, `O(log n)` with n packets that wait.
+    /// Steps for each packet: `O(1)`, `O(log N)` with N flows, `O(log n)` with n waiting packets.
     const COMPLEXITY: &'static str;
-    /// What the discipline takes [`Packet::priority`] for.
+    /// Meaning of [`Packet::priority`] for the discipline.
     const PRIORITY: Priority = Priority::Unread;
-    /// Which of the times that a packet carries it goes by.
+    /// Time field of a packet used by the discipline.
     const TIMES: Times = Times::Unread;
-    /// Whether it is there to compare others with: nobody would have it at a port.
+    /// Whether the discipline is only a baseline for comparisons, not for use at a port.
     const YARDSTICK: bool = false;
-    /// Whether it can share a link among the children of a node in a hierarchy: it keeps
-    /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`].
+    /// Whether the discipline can share a link among the children of a node in a hierarchy, with
+    /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`] as specified.
     const INTERIOR: bool = false;
-    /// How much its buffer holds if nothing is said: `tc`'s default.
+    /// Buffer limit if the user gives none: `tc`'s default.
     const DEFAULT_LIMIT: Limit;
-    /// The scheduler that it configures. It can go to another thread, with its packets.
+    /// The configured scheduler. The scheduler and its packets can move to another thread.
     type Scheduler<T: Send>: Scheduler<T> + Send;
+    /// The same scheduler for handles in place of packets.
+    type ByHandle: Scheduler<Handle, Departure> + Send;
 
-    /// A scheduler with nothing in it. `seed` keys whatever is random or hashed: same seed, same behaviour.
+    /// An empty scheduler. `seed` is the key of random draws and hashes: same seed, same behaviour.
     ///
     /// # Errors
     /// A parameter is out of its range.
     fn build<T: Send>(&self, seed: u64) -> Result<Self::Scheduler<T>, ConfigError>;
 
-    /// A scheduler for a node of a hierarchy, whose flows are its children, numbered from 0: disciplines that hash flows tell children apart instead.
+    /// An empty scheduler of handles, in the same order as the packets of [`build`](Self::build)'s
+    /// scheduler.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError>;
+
+    /// A scheduler for a node of a hierarchy. The flows are the node's children, numbered from 0.
+    /// Disciplines with hashed flows keep children apart instead.
     ///
     /// # Errors
     /// A parameter is out of its range.
@@ -102,16 +113,18 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         self.build(seed)
     }
 
-    /// What is proven about it.
+    /// Proven guarantees.
     fn guarantees(&self, share: &Share) -> Guarantees {
         let _ = share;
         Guarantees::default()
     }
 
-    /// Changes the parameters of a scheduler at work to these, as far as they can change while packets wait.
+    /// Applies these parameters to a scheduler at work. Only [`LIVE`](Self::LIVE) parameters may
+    /// differ.
     ///
     /// # Errors
-    /// A parameter is out of its range, or it differs and cannot change at run time; the scheduler is then as it was.
+    /// A parameter is out of its range, or a fixed parameter differs. The scheduler is then
+    /// unchanged.
     fn reconfigure<T: Send>(&self, scheduler: &mut Self::Scheduler<T>) -> Result<(), ConfigError> {
         self.check()?;
         let Some(current) = Self::configuration(scheduler) else { return Ok(()) };
@@ -125,23 +138,26 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         Ok(())
     }
 
-    /// The configuration that a scheduler goes by. None: it has no parameters.
+    /// Configuration in use by a scheduler. None: the discipline has no parameters.
     fn configuration<T: Send>(scheduler: &mut Self::Scheduler<T>) -> Option<&mut Self> {
         let _ = scheduler;
         None
     }
 
-    /// Brings the state in line with a configuration that has changed from `before` in [`LIVE`](Self::LIVE) parameters.
+    /// Adapts the state to a configuration changed from `before` in [`LIVE`](Self::LIVE)
+    /// parameters.
     fn adopt<T: Send>(scheduler: &mut Self::Scheduler<T>, before: &Self) {
         let _ = (scheduler, before);
     }
 
-    /// What this configuration takes [`Packet::priority`] for: [`PRIORITY`](Self::PRIORITY), unless a parameter says otherwise.
+    /// Meaning of [`Packet::priority`] in this configuration: [`PRIORITY`](Self::PRIORITY), unless
+    /// a parameter selects another.
     fn priority(&self) -> Priority {
         Self::PRIORITY
     }
 
-    /// Which time of a packet this configuration goes by: [`TIMES`](Self::TIMES), unless a parameter says otherwise.
+    /// Time field of a packet used in this configuration: [`TIMES`](Self::TIMES), unless a
+    /// parameter selects another.
     fn times(&self) -> Times {
         Self::TIMES
     }
@@ -153,20 +169,20 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// What a discipline takes a packet's priority for, so that whoever makes packets knows what to write there.
+/// Meaning of [`Packet::priority`] for a discipline: the value to write into new packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
-    /// Nothing.
+    /// Not read.
     Unread,
     /// The caller's classes: smaller goes first.
     Class,
     /// Bytes of the packet's whole flow.
     FlowSize,
-    /// Bytes of its flow that are still to be sent, the packet's own among them.
+    /// Bytes of the flow still to be sent, including this packet.
     Remaining,
 }
 
-/// Which time of a packet a discipline goes by, beside its arrival.
+/// Time field of a packet used by a discipline, beside the arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Times {
     /// None.
@@ -177,11 +193,11 @@ pub enum Times {
     Deadline,
 }
 
-/// What can be done with any discipline, its type known while it is done.
+/// An operation on any discipline, with the discipline's static type.
 pub trait Visitor {
-    /// What comes of it.
+    /// Result of the operation.
     type Output;
-    /// Does it.
+    /// Runs the operation.
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output;
 }
 
@@ -227,7 +243,7 @@ impl FromStr for Spec {
     }
 }
 
-/// `limit` and `memory_limit`, which every discipline has since they belong to its buffer.
+/// Reader of `limit` and `memory_limit`: parameters of the buffer, common to all disciplines.
 struct LimitReader {
     discipline: &'static str,
     default: Limit,
@@ -236,7 +252,7 @@ struct LimitReader {
 }
 
 impl LimitReader {
-    /// Which of the two `word` is; if it is one its value has been read from `words`.
+    /// The parameter named by `word`, if one of the two; the value is then read from `words`.
     fn read<'a>(&mut self, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<Option<&'static str>, ConfigError> {
         let (discipline, parameter) =
             (self.discipline, |value: Option<&str>| value.map_or(word.to_owned(), |value| format!("{word} {value}")));
@@ -263,8 +279,9 @@ impl LimitReader {
         }
     }
 
-    /// What has been read, in whatever order, over the default: `limit` in packets leaves the default's bytes, in bytes it replaces both;
-    /// `memory_limit` replaces the default's bytes. None if neither was written.
+    /// The parameters read, in any order, over the default: `limit` in packets keeps the default's
+    /// bytes, in bytes it replaces both; `memory_limit` replaces the default's bytes. None if
+    /// neither was written.
     fn over_default(&self) -> Option<Limit> {
         let default = self.default;
         if self.limit.is_none() && self.memory_bytes.is_none() {
@@ -286,7 +303,8 @@ impl Visitor for Check {
     }
 }
 
-/// A buffer's limit: `1000` or `1000p` packets, `150kb` bytes. Bytes need their unit, lest `1.5` be a byte.
+/// A buffer's limit: `1000` or `1000p` packets, `150kb` bytes. Bytes need a unit; otherwise `1.5`
+/// would be a byte.
 pub fn parse_limit(text: &str) -> Option<Limit> {
     let number = text.strip_suffix('p').unwrap_or(text);
     if number.ends_with(|c: char| c.is_ascii_digit()) {
@@ -298,20 +316,20 @@ pub fn parse_limit(text: &str) -> Option<Limit> {
 /// A parameter without the type of its configuration, for lists and help.
 #[derive(Debug, Clone)]
 pub struct ParameterInfo {
-    /// As the user writes it.
+    /// Name in configurations.
     pub name: &'static str,
-    /// Its value, with its unit.
+    /// Value with unit.
     pub value: String,
-    /// Smallest and largest legal value, with their units.
+    /// Smallest and largest legal value, with units.
     pub range: (String, String),
-    /// What values it takes.
+    /// Kind of value.
     pub kind: Kind,
-    /// What it does, in a line.
+    /// Description, one line.
     pub about: &'static str,
 }
 
 impl ParameterInfo {
-    /// Its legal values in words: `1b to 1mb`, `slack, priority or deadline`, `ecn or noecn`.
+    /// Legal values in words: `1b to 1mb`, `slack, priority or deadline`, `ecn or noecn`.
     pub fn legal(&self) -> String {
         match (self.kind, &self.range) {
             (Kind::Switch, _) => format!("{0} or no{0}", self.name),
@@ -332,7 +350,8 @@ fn parameters_of<D: Discipline>(config: &D) -> Vec<ParameterInfo> {
     D::PARAMETERS.iter().map(describe).collect()
 }
 
-/// Reads one parameter, its name already read into `word`, and says which one it was.
+/// Reads the parameter named by `word`, with the value from `words`, and returns the parameter's
+/// name.
 fn set_parameter<'a, D: Discipline>(
     config: &mut D,
     word: &str,
@@ -356,7 +375,7 @@ fn set_parameter<'a, D: Discipline>(
     Err(unknown_parameter::<D>(word))
 }
 
-/// A value that is missing or cannot be read, with what is legal.
+/// Error for a missing or unreadable value, with the legal values.
 fn bad_value<D: Discipline>(parameter: &Parameter<D>, written: String, expected: String) -> ConfigError {
     let expected = match parameter.kind {
         Kind::Choice(words) => alternatives(words),
@@ -379,7 +398,7 @@ fn unknown_discipline(name: &str) -> ConfigError {
     ConfigError::UnknownDiscipline { name: name.to_owned(), is_parameter, meant, known: known.join(", ") }
 }
 
-/// The error with the value that the user wrote, in place of what was left of it in the configuration.
+/// The error with the user's text in place of the configuration's value, which may be saturated.
 fn as_written(mut error: ConfigError, written: &str) -> ConfigError {
     if let ConfigError::OutOfRange { value, .. } = &mut error {
         *value = written.to_owned();
@@ -387,7 +406,8 @@ fn as_written(mut error: ConfigError, written: &str) -> ConfigError {
     error
 }
 
-/// Writes the configuration as the user would: the name, then each parameter that differs from its default.
+/// Writes the configuration in the user's syntax: the name, then each parameter with a value other
+/// than the default.
 fn write_config<D: Discipline>(config: &D, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(D::NAME)?;
     let default = D::default();
@@ -405,7 +425,8 @@ fn write_config<D: Discipline>(config: &D, f: &mut fmt::Formatter<'_>) -> fmt::R
     Ok(())
 }
 
-/// One line a discipline: `Variant = module`, the module being the discipline's file with its `Config`.
+/// One line a discipline: `Variant = module`. The module is the discipline's file with the
+/// `Config`.
 macro_rules! registry {
     ($($variant:ident = $module:ident),* $(,)?) => {
         /// Any discipline, configured.
@@ -424,7 +445,7 @@ macro_rules! registry {
             /// The discipline of this name with its default parameters.
             ///
             /// # Errors
-            /// There is none.
+            /// No discipline has this name.
             pub fn named(name: &str) -> Result<Self, ConfigError> {
                 match name {
                     $($module::Config::NAME => Ok(Self::$variant($module::Config::default())),)*
@@ -432,14 +453,16 @@ macro_rules! registry {
                 }
             }
 
-            /// Does something with the discipline, its type known: a driver picks it here, once a run, and its loop is compiled for it.
+            /// Runs `visitor` with the discipline's static type. A driver calls this once a run,
+            /// and the driver's loop is compiled for each discipline.
             pub fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
                 match self {
                     $(Self::$variant(config) => visitor.visit(config),)*
                 }
             }
 
-            /// A scheduler of this discipline, its type not known: for networks of mixed routers.
+            /// A scheduler of this discipline in an [`AnyScheduler`], for networks of mixed
+            /// routers.
             ///
             /// # Errors
             /// A parameter is out of its range.
@@ -449,7 +472,7 @@ macro_rules! registry {
                 })
             }
 
-            /// The same for a node of a hierarchy: see [`Discipline::build_class`].
+            /// A scheduler for a node of a hierarchy: see [`Discipline::build_class`].
             ///
             /// # Errors
             /// A parameter is out of its range.
@@ -459,16 +482,16 @@ macro_rules! registry {
                 })
             }
 
-            /// What is promised to a flow: see [`Discipline::guarantees`].
+            /// Guarantees to a flow: see [`Discipline::guarantees`].
             pub fn guarantees(&self, share: &Share) -> Guarantees {
                 match self { $(Self::$variant(config) => config.guarantees(share),)* }
             }
 
-            /// Changes the parameters of a scheduler of this discipline to these, as far as they can change while packets wait.
+            /// Applies these parameters to a scheduler at work: see [`Discipline::reconfigure`].
             ///
             /// # Errors
-            /// The scheduler is of another discipline, a parameter is out of its range, or it differs and cannot change at run time; the
-            /// scheduler is then as it was.
+            /// The scheduler is of another discipline, a parameter is out of its range, or a fixed
+            /// parameter differs. The scheduler is then unchanged.
             pub fn reconfigure<T: Send>(&self, scheduler: &mut AnyScheduler<T>) -> Result<(), ConfigError> {
                 match (self, scheduler) {
                     $((Self::$variant(config), AnyScheduler::$variant(scheduler)) => config.reconfigure(scheduler),)*
@@ -491,7 +514,8 @@ macro_rules! registry {
             }
         }
 
-        /// A scheduler of any discipline. In a box: they differ much in size, and a network has thousands of ports.
+        /// A scheduler of any discipline. Boxed: sizes differ much, and a network has thousands of
+        /// ports.
         #[non_exhaustive]
         pub enum AnyScheduler<T: Send> {
             $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant(Box<<$module::Config as Discipline>::Scheduler<T>>),)*
@@ -620,7 +644,7 @@ registry! {
     FqCodel = fq_codel,
 }
 
-/// What the registry knows of a discipline, its type left behind.
+/// Registry data of a discipline, without the type.
 #[derive(Debug, Clone)]
 pub struct DisciplineInfo {
     /// [`Discipline::NAME`].
@@ -639,7 +663,7 @@ pub struct DisciplineInfo {
     pub interior: bool,
     /// [`Discipline::DEFAULT_LIMIT`].
     pub default_limit: Limit,
-    /// Its parameters with their values.
+    /// Parameters with values.
     pub parameters: Vec<ParameterInfo>,
 }
 
@@ -664,17 +688,17 @@ impl Visitor for Describe {
 }
 
 impl AnyDiscipline {
-    /// What the registry knows of it.
+    /// Registry data of the discipline.
     pub fn info(&self) -> DisciplineInfo {
         self.visit(Describe)
     }
 
-    /// Its name.
+    /// Name of the discipline.
     pub fn name(&self) -> &'static str {
         self.info().name
     }
 
-    /// Its buffer's limit if nothing is said.
+    /// Buffer limit if the user gives none.
     pub fn default_limit(&self) -> Limit {
         self.info().default_limit
     }

@@ -1,10 +1,14 @@
-//! Multi-queue fair queueing, not ATC'19's MQFQ: stochastic fairness queueing in which each flow may use several of the queues.
+//! Multi-queue fair queueing (IWQoS 2007; not the MQFQ of ATC'19): stochastic fairness queueing
+//! with several queues for each flow.
 //!
-//! Several keyed hashes give each flow its queues. A packet goes into that of them that will serve it soonest; queues take turns by deficit
-//! round robin. A flow that meets a greedy one in one queue goes through another, and only who meets it in all of them suffers. The price
-//! is that the greedy flow has several queues' shares as well. Memory is that of the queues, however many flows there are.
+//! Several keyed hashes select each flow's queues. A packet goes into the flow's queue with the
+//! fewest rounds before service; queues take turns by deficit round robin. A flow that shares one
+//! queue with a greedy flow uses another, and only a flow that shares all queues with the greedy
+//! one suffers. The price: the greedy flow has the shares of several queues as well. Memory depends
+//! on the number of queues, not of flows.
 //!
-//! Source: M. Georg, C. Jechlitschek, S. Gorinsky, "Improving Individual Flow Performance with Multiple Queue Fair Queuing", IWQoS 2007.
+//! Source: M. Georg, C. Jechlitschek, S. Gorinsky, "Improving Individual Flow Performance with
+//! Multiple Queue Fair Queuing", IWQoS 2007.
 //!
 //! | paper | here |
 //! |---|---|
@@ -12,11 +16,11 @@
 //! | hash functions per flow (MQFQ3 has 3) | `Config::hashes` |
 //! | w, weight of a queue | `Config::quantum` |
 //! | RBS, rounds before service, Eq. 1 | `Ring::rounds_before_service` |
-//! | d + w, deficit and what the next turn adds | `deficit` in `mechanisms/ring.rs` |
+//! | d + w, deficit and the credit of the next turn | `deficit` in `mechanisms/ring.rs` |
 //! | shared memory with fair shares | `Config::buffer`, `has_room` |
 //! | buffer at the output port | `Config::resequence`, `mechanisms/resequencer.rs` |
 //! | cells, reassembly | `Config::cells`, `mechanisms/resequencer.rs` |
-//! | room that cells share: not told | `packets_in`, `Config::count_cells` |
+//! | room shared by cells: not specified | `packets_in`, `Config::count_cells` |
 //!
 //! | guarantee | value | test in `theorems/mqfq.rs`, or below |
 //! |---|---|---|
@@ -25,34 +29,42 @@
 //! | order with `cells` | if nothing is pushed out | `cells_keep_order` |
 //! | short packets beside long ones in cells | have room as without cells, unless `count_cells` | `cells_do_not_starve_short_packets` |
 //! | reordering, quanta of at least the longest packet | by less than a round, if nothing is pushed out | `no_packet_is_overtaken_by_more_than_a_round` |
-//! | what `resequence` holds, the same | less than k (w + L) bytes: a round | `less_than_a_round_is_held` below |
+//! | bytes held by `resequence`, the same | less than k (w + L) bytes: a round | `less_than_a_round_is_held` below |
 //! | two flows share all their queues | 4 / k^2 - 3 / k^3 of all seeds, with two hashes | `flows_meet_as_often_as_the_paper_says` below |
-//! | they share at least one | 4 / k - 6 / k^2 + 3 / k^3 | the same |
+//! | two flows share at least one queue | 4 / k - 6 / k^2 + 3 / k^3 | the same |
 //! | a greedy flow | has its queues' shares | `a_greedy_flow_gets_no_more_than_its_queues_shares` |
-//! | on-off flow among n that fill their queues, packets of one length | of T bytes at most T / n and two quanta a hash | `known_bug_30_on_off_flow_gets_its_share` |
-//! | chosen flow numbers | do not meet more than others | `chosen_flow_numbers_spread` below |
-//! | memory | the queues and what waits, however many flows | `memory_does_not_grow_with_flows` |
+//! | on-off flow among n flows that fill their queues, packets of one length | of T bytes at most T / n and two quanta a hash | `known_bug_30_on_off_flow_gets_its_share` |
+//! | chosen flow numbers | collide no more than others | `chosen_flow_numbers_spread` below |
+//! | memory | the queues and the waiting packets, however many flows | `memory_does_not_grow_with_flows` |
 //!
-//! Nothing is promised to one flow: it can meet another in all of its queues. A `quantum` that changes while packets wait may cost order as
-//! push-outs do: what was to be served soonest is so no more.
+//! There is no guarantee for one flow: another flow can share all of its queues. A change of
+//! `quantum` while packets wait can cost order, as push-outs do: the queue chosen as the soonest
+//! may no longer be the soonest.
 //!
-//! Cost: O(1) a packet, with as many hashes as there are; as in `drr` for small quanta too. With `resequence` that is an average: a departure
-//! may hold several packets before it finds one, but each packet is held once. With `cells` each cell costs that, and pushing out a packet
-//! walks the queues of its flow. Memory: the queues, taken at the start; for each packet a ticket (one a cell) beside it.
+//! Cost: O(1) a packet, times the number of hashes; for small quanta as in `drr`. With `resequence`
+//! the cost is an average: a departure may hold several packets before one can leave, but each
+//! packet is held once. With `cells` each cell has this cost, and pushing out a packet walks the
+//! queues of the flow. Memory: the queues, allocated at the start; for each packet a ticket (one a
+//! cell).
 //!
-//! Differences from the paper: queues stand in the ring in the order in which they became backlogged, not in that of their numbers. All
-//! weights are alike. The output buffer delays nothing but what would overtake: a packet that the ring picks before an older one of its flow
-//! is held, its turn paid for, and the ring goes on, so that the link never waits; it leaves right after the older one. The limit of
-//! the buffer lies outside of a discipline here, so the paper's rule of admission has its own, `buffer`; where a smaller limit pushes
-//! packets out after all, the longest queue gives up its newest, which can make room for a packet to overtake unless `resequence` is set.
-//! The rule of admission is as the paper words it; ns-2's code seems to ask for twice the queue plus two (`ns2`). With one hash that is ns-2's SFQ.
+//! Differences from the paper: queues stand in the ring in the order of becoming backlogged, not of
+//! their numbers. All weights are alike. The output buffer delays only packets that would overtake:
+//! a packet picked by the ring before an older one of the flow is held, the turn is charged for it,
+//! and the ring goes on. The link never waits; the held packet leaves right after the older one.
+//! The buffer's limit is outside of a discipline here, and the paper's rule of admission has a
+//! separate limit, `buffer`. Where a smaller buffer limit pushes packets out after all, the longest
+//! queue gives up its newest packet, which can let a later packet overtake unless `resequence` is
+//! set. The rule of admission follows the paper's text; ns-2's code seems to ask for twice the
+//! queue plus two (`ns2`). With one hash this is ns-2's SFQ.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::links::Handle;
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::resequencer::{Resequencer, Ticket};
 use crate::mechanisms::ring::{End, Ring};
@@ -65,24 +77,28 @@ use crate::time::Instant;
 /// Parameters of MQFQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Queues that all flows share: 1 to 65536.
+    /// Queues shared by all flows: 1 to 65536.
     pub queues: u32,
-    /// Queues that a flow may use: 1 (which is stochastic fairness queueing) to 16. Fewer if its hashes meet.
+    /// Queues of each flow: 1 (stochastic fairness queueing) to 16. Fewer if hashes collide.
     pub hashes: u32,
     /// Bytes that a queue may send in a turn: 1 to 2^20.
     pub quantum: u32,
-    /// Packets that the queues share room for: up to 2^20. A packet is dropped that would make its queue larger than its fair share of that
-    /// while there is not room for as much again and two packets. Zero: only the buffer's limit counts.
+    /// Room shared by the queues, in packets: up to 2^20. A packet is dropped if the queue would
+    /// grow beyond its fair share of the room while the free room is less than the queue and two
+    /// packets. Zero: only the buffer's limit counts.
     pub buffer: u32,
-    /// Whether it takes room for twice as much and two packets, and queues beyond their share are stopped only when less than a packet a queue
-    /// is free or that room is lacking: ns-2's rule.
+    /// Whether ns-2's rule applies: the free room must hold twice the queue and two packets, and
+    /// queues beyond their share are stopped only when less than a packet a queue is free or that
+    /// room is lacking.
     pub ns2: bool,
     /// Whether packets are put back into the order of their flow.
     pub resequence: bool,
-    /// Bytes of the cells that packets are queued as, each by itself: 32 to 65536. Zero: packets are queued whole.
+    /// Size of the cells, in bytes; each cell is queued by itself: 32 to 65536. Zero: packets are
+    /// queued whole.
     pub cells: u32,
-    /// Whether a queue of cells counts, where room is shared, as as many packets as the arriving packet's number of cells goes into it. That
-    /// starves short packets beside long ones. If not, a packet counts as one, in the queue that has its first cell.
+    /// Whether a queue's cells, divided by the number of cells of the arriving packet, count as its
+    /// packets where room is shared. This starves short packets beside long ones. If not, a packet
+    /// counts as one, in the queue of its first cell.
     pub count_cells: bool,
 }
 
@@ -95,10 +111,10 @@ impl Default for Config {
 impl Config {
     const MAX_HASHES: usize = 16;
     const MIN_CELL: u32 = 32;
-    /// Longest packet that is cut into cells, in bytes.
+    /// Longest packet cut into cells, in bytes.
     const MAX_CUT: u32 = FlowConfig::MAX_PACKET_LEN;
 
-    /// Cells that a packet takes.
+    /// Cells of a packet.
     const fn pieces(&self, len: u32) -> u32 {
         if self.cells == 0 || len == 0 { 1 } else { len.div_ceil(self.cells) }
     }
@@ -190,9 +206,15 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(100);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Mqfq<T>;
+    /// By copy. Tickets wait in the ring; the resequencer finds packets by flow.
+    type ByHandle = ByCopy<Mqfq<Handle>>;
 
     fn build<T: Send>(&self, seed: u64) -> Result<Mqfq<T>, ConfigError> {
         Mqfq::new(*self, seed)
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
     }
 
     fn configuration<T: Send>(scheduler: &mut Mqfq<T>) -> Option<&mut Self> {
@@ -213,19 +235,19 @@ impl Discipline for Config {
     }
 }
 
-/// What a ticket's `priority` tells: how many packets begin with this cell.
+/// The `priority` of a ticket: how many packets begin with this cell.
 const FIRST_CELL: u32 = 1;
 const LATER_CELL: u32 = 0;
 
 /// The scheduler.
 #[derive(Debug, Clone)]
 pub struct Mqfq<T> {
-    /// Tickets of the packets that wait, one for each cell.
+    /// Tickets of the waiting packets, one for each cell.
     ring: Ring<Ticket>,
     waiting: Resequencer<T>,
-    /// First cells that wait in each queue. Empty if packets are queued whole.
+    /// First cells waiting in each queue. Empty if packets are queued whole.
     first_cells: Vec<u32>,
-    /// Packets that there was no room for, until they are taken.
+    /// Packets refused for lack of room, until taken.
     dropped: VecDeque<Packet<T>>,
     hashes: Vec<FlowHash>,
     config: Config,
@@ -285,14 +307,15 @@ impl<T> Mqfq<T> {
         debug_assert!(pushed.is_ok(), "a hash names a queue that there is");
     }
 
-    /// That of the queues which will serve a packet, or a cell, after the fewest rounds, and of several the one that stands first in the
-    /// ring. Idle ones would stand last.
+    /// The queue that will serve a packet, or a cell, after the fewest rounds; among equals the
+    /// first in the ring. Idle queues count as last.
     fn soonest(&self, queues: &[usize], len: u32) -> usize {
         let when = |queue: &usize| (self.ring.rounds_before_service(*queue, len), self.ring.place(*queue));
         queues.iter().copied().min_by_key(when).unwrap_or(0)
     }
 
-    /// Packets in a queue. In cells, those whose first cell waits there; or, with `count_cells`, as many as have the arriving one's number of cells.
+    /// Packets in a queue. In cells: the packets whose first cell waits there; or, with
+    /// `count_cells`, the cells divided by the arriving packet's number of cells.
     fn packets_in(&self, queue: usize, pieces: u32) -> u64 {
         let queued = self.ring.queue(queue).packets();
         match self.first_cells.get(queue) {
@@ -333,7 +356,8 @@ impl<T> Mqfq<T> {
         Some(cell)
     }
 
-    /// The packet whose ticket, or whose last one, is the newest in the longest queue; if no ticket waits, one that is ready to leave.
+    /// Pushes out the packet of the newest ticket in the longest queue; if no ticket waits, a
+    /// packet ready to leave.
     fn evict_packet(&mut self) -> Option<Packet<T>> {
         let Some(longest) = self.ring.longest() else {
             return self.waiting.give_up_ready();
@@ -392,19 +416,21 @@ impl<T> Scheduler<T> for Mqfq<T> {
         self.each_queue_of(flow).collect()
     }
 
-    /// The queues, their places in the ring and, from the first time that the buffer is full, the index that finds the longest.
+    /// The queues, their positions in the ring and, once the buffer has been full, the index of the
+    /// longest queue.
     fn footprint(&self) -> Footprint {
         let queues = self.ring.queues() * (Ring::<Ticket>::BYTES_PER_QUEUE + size_of::<u64>());
         let hashes = self.hashes.len() * size_of::<FlowHash>() + self.first_cells.len() * size_of::<u32>();
         Footprint { fixed_bytes: size_of::<Self>() + Ring::<Ticket>::FIXED_BYTES + queues + hashes, bytes_per_flow: 0 }
     }
 
-    /// 1. Those of the ring; a ticket is in one of its flow's queues.
-    /// 2. Those of the resequencer, where the packets are.
-    /// 3. As many tickets wait as packets have pieces that were not picked.
-    /// 4. No more first cells wait in a queue than cells, nor in all than packets.
+    /// 1. The ring's invariants; a ticket is in one of its flow's queues.
+    /// 2. The resequencer's invariants; the resequencer holds the packets.
+    /// 3. The number of waiting tickets equals the number of pieces not yet picked.
+    /// 4. A queue holds no more first cells than cells, and all queues no more first cells than
+    ///    packets.
     fn check_invariants(&self) {
-        self.ring.check_invariants(|queue, ticket| self.each_queue_of(ticket.flow).any(|home| home == queue));
+        self.ring.check_invariants(|queue, flow| self.each_queue_of(flow).any(|home| home == queue));
         let counts = || self.first_cells.iter().copied();
         assert!(counts().enumerate().all(|(queue, count)| count <= self.ring.queue(queue).packets()), "invariant 4: first cells are cells");
         assert!(counts().map(u64::from).sum::<u64>() <= self.waiting.backlog().packets, "invariant 4: one first cell a packet");
@@ -437,13 +463,13 @@ mod tests {
         mqfq.enqueue(NOW, Packet::new(flow, len, number)).expect("takes every packet");
     }
 
-    /// A flow whose hashes give exactly these queues.
+    /// A flow hashed to exactly these queues.
     fn flow_with(mqfq: &Mqfq<u32>, queues: &[usize]) -> FlowId {
         let fits = |flow: &FlowId| mqfq.each_queue_of(*flow).eq(queues.iter().copied());
         (0..100_000).map(FlowId).find(fits).expect("some flow's hashes do")
     }
 
-    /// The rows of a Markdown file's tables, headings and rules left out.
+    /// The rows of a Markdown file's tables, without headings and rules.
     fn rows(markdown: &str) -> impl Iterator<Item = Vec<&str>> {
         let tables = markdown
             .lines()
@@ -451,7 +477,8 @@ mod tests {
         tables.map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
     }
 
-    /// With one hash and `ns2` it admits what ns-2's SFQ does: not if no room is free, if its bucket has half of what is free, or if that is less than a
+    /// With one hash and `ns2` the rule of admission is that of ns-2's SFQ. A packet is refused if
+    /// no room is free, if its bucket has half of the free room, or if the free room is less than a
     /// packet a bucket and the bucket has more than its share.
     #[test]
     fn one_hash_and_ns2_is_the_rule_of_ns_2_s_sfq() {
@@ -556,7 +583,8 @@ mod tests {
         assert_eq!(waiting(&mqfq), [3, 3], "3 rounds each, and 2 still stands before 0");
     }
 
-    /// Shares of seeds under which two flows meet with one hash, in at least one of the queues of two hashes, and in all of them.
+    /// Shares of seeds with a collision of two flows: with one hash, in at least one of the queues
+    /// of two hashes, and in all of them.
     fn meetings(queues: u32, seeds: u64, queues_of: impl Fn(&Mqfq<u32>, FlowId) -> [usize; 2]) -> [f64; 3] {
         let config = Config { queues, ..Config::default() };
         let mut met = [0.0; 3];
@@ -564,7 +592,8 @@ mod tests {
             let mqfq = build(config, seed);
             let (x, y) = (queues_of(&mqfq, FlowId(3)), queues_of(&mqfq, FlowId(4)));
             let shared = |queue: &usize| x.contains(queue);
-            // Section III: y suffers completely if all of its queues are x's, and partially if one is.
+            // Section III: y suffers completely if all of its queues are x's, and partially if one
+            // is.
             for (met, is) in met.iter_mut().zip([x[0] == y[0], y.iter().any(shared), y.iter().all(shared)]) {
                 *met += f64::from(u8::from(is)) / seeds as f64;
             }
@@ -595,32 +624,33 @@ mod tests {
             println!("{queues} queues: one hash, partly, wholly: {measured:.4?}; by the formulas {:.4?}", expected(queues));
             assert!(agree(measured, expected(queues), SEEDS));
         }
-        // Hashes that are not independent: the second queue is the one beside the first.
+        // Dependent hashes: the second queue is the neighbour of the first.
         let beside = |mqfq: &Mqfq<u32>, flow| [ours(mqfq, flow)[0], (ours(mqfq, flow)[0] + 1) % 16];
         assert!(!agree(meetings(16, SEEDS, beside), expected(16), SEEDS));
     }
 
-    /// A hundred thousand flow numbers that meet in one queue of 1024 under a hash of their low bits.
+    /// A hundred thousand flow numbers, all in one queue of 1024 under a hash of their low bits.
     #[test]
     fn chosen_flow_numbers_spread() {
         for hashes in [1, 2] {
             let mut mqfq = build(Config { queues: 1024, hashes, buffer: 0, resequence: true, ..Config::default() }, 1);
             for number in 0..100_000u32 {
-                // Not through `put`, which checks invariants.
+                // `put` would check invariants each time.
                 let taken = mqfq.enqueue_packet(Packet::new(FlowId(number.wrapping_mul(1024)), 1000, number));
                 assert!(taken.is_ok());
             }
             let lengths = || (0..1024).map(|queue| mqfq.ring.queue(queue).packets());
             let (least, most) = (lengths().min(), lengths().max());
             println!("{hashes} hashes: {least:?} to {most:?} packets a queue, 97.7 on average");
-            // With one hash the standard deviation is 9.9; with two, each into the shorter queue, queues are nearly even.
+            // With one hash the standard deviation is 9.9; with two, each into the shorter queue,
+            // queues are nearly even.
             assert!(least >= Some(50) && most <= Some([160, 103][hashes as usize - 1]));
         }
         let by_low_bits = (0..100_000u32).filter(|number| number.wrapping_mul(1024) % 1024 == 0).count();
         assert_eq!(by_low_bits, 100_000, "the check finds a hash without a key");
     }
 
-    /// What random traffic makes the resequencer hold, at most, in bytes.
+    /// The most bytes held by the resequencer under random traffic.
     fn most_held(config: Config, steps: &[(u32, u32, bool)], longest: u32) -> u64 {
         let mut mqfq = build(config, 1);
         let mut most = 0;
@@ -651,7 +681,8 @@ mod tests {
         }
     }
 
-    /// A flow's packets put into its two queues in turn, whatever waits there, is not held to a round.
+    /// Packets of a flow alternate between its two queues, whatever waits there: the bytes held
+    /// exceed a round.
     #[test]
     fn more_than_a_round_is_held_without_the_soonest_queue() {
         let (mut ring, mut waiting) = (Ring::new(1514, 2), Resequencer::new(Some(FlowHash::new(1, 0))));

@@ -1,11 +1,14 @@
-//! Strict priority: of all packets that wait, one of the most urgent class leaves; a class waits for as long as a more urgent one has any.
+//! Strict priority: the most urgent class with waiting packets goes first; a class waits as long as
+//! a more urgent class has packets.
 //!
-//! Each packet carries its class as a number, smaller first, and packets of one class leave as they came. Nothing is shared: the first
-//! class has the link whenever it wants it, and the others get what it leaves, possibly nothing. That is what it is for, and why everything
-//! that must not starve needs a limit on those before it.
+//! Each packet carries a class number, smaller first; packets of one class leave in order of
+//! arrival. No sharing: the first class has the link at any time, and the other classes get the
+//! rest, possibly nothing. This is the purpose of strict priority, and the reason for limits on
+//! urgent classes wherever a later class must not starve.
 //!
-//! Source: tc-prio(8) for the discipline; R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, sections 2.2 and 3.1, for classes
-//! that the ingress writes into each packet ("simple priority scheduling").
+//! Source: tc-prio(8) for the discipline; R. Mittal et al., "Universal Packet Scheduling", NSDI
+//! 2016, sections 2.2 and 3.1, for classes written into each packet by the ingress ("simple
+//! priority scheduling").
 //!
 //! | paper | here |
 //! |---|---|
@@ -14,27 +17,30 @@
 //! | guarantee | value | test in `theorems/priority.rs` |
 //! |---|---|---|
 //! | order | no packet leaves while one of a smaller class waits; a class is FIFO | `the_most_urgent_leaves_first_and_a_class_is_fifo` |
-//! | isolation | a class waits for no later one but for the packet on the link | `a_class_does_not_feel_those_behind_it` |
-//! | starvation | none against it: a greedy class stops all behind it | `known_bug_fperf_a_busy_class_starves_those_behind_it` |
+//! | isolation | a class waits for no later class except for the packet on the link | `a_class_does_not_feel_those_behind_it` |
+//! | starvation | no protection: a greedy class stops all later classes | `known_bug_fperf_a_busy_class_starves_those_behind_it` |
 //! | push-out | the newest packet of the last class | `a_full_buffer_gives_up_the_newest_of_the_last_class` |
 //!
-//! In a hierarchy a child's packet carries the child's class, and the newest child of a class waits behind the others of it, so that
-//! children of one class take turns packet by packet. There is no state of a flow, so a refill is an arrival:
-//! `Scheduler::dequeue_refilled` is as the trait has it.
+//! In a hierarchy a child's packet carries the child's class. The newest child of a class waits
+//! behind the other children of the class, so children of one class take turns packet by packet.
+//! Without flow state a refill is an arrival: `Scheduler::dequeue_refilled` is the trait's default.
 //!
-//! Cost: O(log n) with n packets that wait, for any number of classes; `Scheduler::evict_flow` looks for its packet: O(n), which in a
-//! node is the number of children that wait. Memory: a packet's key and its place, no state per flow or class.
+//! Cost: O(log n) with n waiting packets, for any number of classes; `Scheduler::evict_flow`
+//! searches for the packet: O(n), in a node the number of waiting children. Memory: a key and a
+//! slot a packet, no state per flow or class.
 //!
-//! Differences from tc-prio(8): classes are numbers of 32 bits in the packet, not bands with filters; what each class holds is not
-//! configured, and the last class gives way in a full buffer.
+//! Differences from tc-prio(8): classes are 32-bit numbers in the packet, not bands with filters;
+//! classes have no limits of their own, and a full buffer drops from the last class.
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
+use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
 use crate::schedulers::{self, Discipline};
 
-/// Strict priority has no parameters but its buffer's limit.
+/// Strict priority has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -50,9 +56,15 @@ impl Discipline for Config {
     const INTERIOR: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Priority<T>;
+    /// By copy. Slots belong to ranks, not to packets in queues.
+    type ByHandle = ByCopy<Priority<Handle>>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Priority<T>, ConfigError> {
         Ok(Priority::default())
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
     }
 }
 

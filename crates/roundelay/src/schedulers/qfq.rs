@@ -1,15 +1,18 @@
-//! Quick fair queueing: WF2Q+ to within a few packets, at a cost that depends neither on flows, nor on groups, nor on lengths.
+//! QFQ (quick fair queueing): WF2Q+ to within a few packets, at a cost independent of the numbers
+//! of flows and groups and of packet lengths.
 //!
-//! Each backlogged flow has a virtual start and finish time, as in WF2Q+, but they are sorted only as far as the index of a group, a slot of
-//! the group and a bit in one of four sets tell: the next packet is found by find-first-set. Groups, slots and sets are in
-//! `mechanisms/groups.rs`; here flows are what they schedule, packet by packet.
+//! Each backlogged flow has a virtual start and finish time, as in WF2Q+, but is sorted only by the
+//! index of a group, a slot of the group and a bit in one of four sets: find-first-set finds the
+//! next packet. Groups, slots and sets are in `mechanisms/groups.rs`; this file schedules flows in
+//! them, packet by packet.
 //!
-//! Source: F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees", sections 4
-//! and 5 and appendix A; weights and lengths in the ranges of tc-qfq(8).
+//! Source: F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight
+//! Bandwidth Distribution Guarantees", sections 4 and 5 and appendix A; weights and lengths in the
+//! ranges of tc-qfq(8).
 //!
 //! | paper | here |
 //! |---|---|
-//! | S^k (Eq. 2, 29) | `Entity::time`; F^k is worked out when the packet leaves |
+//! | S^k (Eq. 2, 29) | `Entity::time`; F^k is computed on departure |
 //! | sigma_i, S_i, F_i, V(t), ER, IR, EB, IB | in `mechanisms/groups.rs` |
 //! | phi_k | weight over the sum of all flows' weights |
 //! | L_k, L | `Flow::max_packet_len()`; the longest packet of any flow |
@@ -21,41 +24,49 @@
 //! | latency: the B-WFI at the flow's share | the same as T-WFI | `latency_is_that_of_the_b_wfi` |
 //! | Theorems 3 to 8 | order of the sets, range of the slots | `theorems_3_to_8_hold_after_each_operation` |
 //!
-//! The latency: since its backlog began, a flow has had its share but for the B-WFI; a flow alone on a link of that share has had no more.
+//! The latency: since its backlog began, a flow has received its share except for the B-WFI; a flow
+//! alone on a link of this share has received no more.
 //!
-//! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. A flow's bytes are charged rounded up, by less than one
-//! part in 2^20 with weights up to 1024, and V advances rounded down, by less than one part in 2^30 whatever the lengths and the sum of weights
-//! (what a step cuts off is kept for the next); so shares never add up to more than the link.
+//! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. A flow's bytes
+//! are charged rounded up, by less than one part in 2^20 with weights up to 1024, and V advances
+//! rounded down, by less than one part in 2^30 whatever the lengths and the sum of weights (the
+//! rounded-off part is kept for the next step); shares therefore never add up to more than the
+//! link.
 //!
-//! Cost: O(1), no loop but over dropped weights. A packet touches four cache lines that no other packet may have touched of late: its flow's
-//! record and its own place, both when it comes and when it leaves, and the place of the one before it. Bursts ask for them ahead.
-//! Memory: one record a flow and its number in a list, and the groups.
+//! Cost: O(1), no loop except over dropped weights. A packet touches four cache lines unlikely to
+//! be in the cache: the flow's record and the packet's own slot, both on arrival and on departure,
+//! and the slot of the packet before. Bursts prefetch these lines. Memory: one record a flow and
+//! its number in a list, and the groups.
 //!
 //! Differences from the paper, besides those of `mechanisms/groups.rs`:
-//! - Its Theorems 1 and 2 lack L_k and L_k / phi. Their proofs take a flow to be at most sigma_i ahead of V; but a flow is eligible when its
-//!   slot is, so its packet may start sigma_i ahead of V, and the flow is then ahead by that and its packet, L_k / phi. The test
-//!   `theorems_1_and_2_as_printed_are_exceeded` shows a flow that falls behind by a quarter more than they allow.
-//! - The start time of a newly backlogged flow is Eq. 29's for every flow. The experiment that decides between the paper's two rules is in
-//!   `theorems/qfq_start_time.rs`, the finding in `docs/schedulers/qfq.md`.
+//! - Theorems 1 and 2 of the paper lack L_k and L_k / phi. The proofs assume a flow at most sigma_i
+//!   ahead of V; but a flow is eligible with its slot. Its packet may start sigma_i ahead of V, and
+//!   the flow is then ahead by sigma_i and the packet, L_k / phi. The test
+//!   `theorems_1_and_2_as_printed_are_exceeded` shows a flow a quarter further behind than the
+//!   printed bounds allow.
+//! - The start time of a newly backlogged flow is Eq. 29's for every flow. The experiment that
+//!   decides between the paper's two rules is in `theorems/qfq_start_time.rs`, the finding in
+//!   `docs/schedulers/qfq.md`.
 
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
+use crate::links::{Handle, Links};
 use crate::mechanisms::calendar::Calendar;
 use crate::mechanisms::entity::{Entity, slot_bytes};
 use crate::mechanisms::groups::{Groups, Next, Service};
 use crate::mechanisms::lists::Lists;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Pool, Queue};
+use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
 
-/// QFQ has no parameters but its flows' weights and longest packets.
+/// QFQ has no parameters besides the flows' weights and longest packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -69,9 +80,14 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Qfq<T>;
+    type ByHandle = Qfq<Handle, Links>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Qfq<T>, ConfigError> {
         Ok(Qfq::default())
+    }
+
+    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        Ok(Qfq::empty())
     }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
@@ -96,8 +112,8 @@ impl Discipline for Config {
 
 /// The scheduler.
 #[derive(Debug, Clone)]
-pub struct Qfq<T> {
-    pool: Pool<T>,
+pub struct Qfq<T, P = Nodes<T>> {
+    pool: Pool<T, P>,
     groups: Groups<Flow>,
     longest: Longest,
 }
@@ -108,12 +124,12 @@ struct Flow {
     queue: Queue,
     /// S of the head packet.
     entity: Entity,
-    /// Packets shorter than this are taken. Zero: the flow is not known.
+    /// Packets shorter than this are accepted. Zero: unknown flow.
     shorter_than: u32,
     weight: u16,
-    /// It was removed and goes with its last packet.
+    /// Removed: forgotten with the last packet.
     leaves: bool,
-    /// Packets that wait may be longer than what is now taken.
+    /// Waiting packets may be longer than the present limit.
     has_longer: bool,
 }
 
@@ -123,19 +139,19 @@ impl Flow {
     const UNKNOWN: Self =
         Self { queue: Queue::EMPTY, entity: Entity::UNKNOWN, shorter_than: 0, weight: 0, leaves: false, has_longer: false };
 
-    /// Longest packet that is taken.
+    /// Longest accepted packet.
     const fn max_packet_len(&self) -> u32 {
         self.shorter_than.saturating_sub(1)
     }
 
-    /// Virtual time of a packet. What a node of a hierarchy refills may be of any length.
+    /// Virtual time of a packet. A packet refilled by a node of a hierarchy may have any length.
     #[inline]
     fn span_of(&self, len: u32) -> u64 {
         self.entity.span_of(len.min(FlowConfig::MAX_PACKET_LEN))
     }
 
-    /// Whether nothing was set anew, all that waits is as short as what is taken now, and the flow does not leave: then what it sends next
-    /// need not be looked at.
+    /// Whether the fast path applies: no change of settings, no waiting packets above the present
+    /// limit, and no removal. The next packet then needs no check.
     #[inline]
     const fn is_as_ever(&self) -> bool {
         self.entity.is_settled() & !self.has_longer & !self.leaves
@@ -158,13 +174,20 @@ impl AsMut<Entity> for Flow {
 
 impl<T> Default for Qfq<T> {
     fn default() -> Self {
-        Self { pool: Pool::default(), groups: Groups::default(), longest: Longest::default() }
+        Self::empty()
+    }
+}
+
+impl<T, P: Places<T>> Qfq<T, P> {
+    /// An empty scheduler.
+    fn empty() -> Self {
+        Self { pool: Pool::empty(), groups: Groups::default(), longest: Longest::default() }
     }
 }
 
 /// Flows and their weights.
-impl<T> Qfq<T> {
-    /// The flow's record; a flow that is not known joins with what [`FlowConfig::DEFAULT`] says.
+impl<T, P: Places<T>> Qfq<T, P> {
+    /// The flow's record; an unknown flow joins with [`FlowConfig::DEFAULT`].
     #[inline]
     fn know(&mut self, flow: usize) -> &mut Flow {
         if self.groups.entities.get(flow).is_none_or(|flow| flow.weight == 0) {
@@ -210,10 +233,13 @@ impl<T> Qfq<T> {
     }
 }
 
-/// Packets come and go.
-impl<T> Qfq<T> {
+/// Arrival and departure of packets.
+impl<T, P: Places<T>> Qfq<T, P> {
     #[inline(always)]
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+        if !self.pool.makes_room_for(&packet) {
+            return Err(packet);
+        }
         let (number, len) = (packet.flow.index(), packet.len);
         let flow = match self.groups.entities.get_mut(number) {
             Some(flow) if len < flow.shorter_than => flow,
@@ -234,7 +260,7 @@ impl<T> Qfq<T> {
         Ok(())
     }
 
-    /// Whether this is a packet of a flow that joins with it, and not one that is too long.
+    /// Whether the packet is accepted: it makes an unknown flow join, and is not too long.
     #[cold]
     fn welcomes(&mut self, flow: FlowId, len: u32) -> bool {
         let is_known = self.groups.entities.get(flow.index()).is_some_and(|flow| flow.weight > 0);
@@ -246,13 +272,13 @@ impl<T> Qfq<T> {
     }
 
     #[inline(always)]
-    fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let number = self.groups.first()?;
         let (mut packet, mut len) = (None, 0);
         let is_done = self.groups.serve_first(number, |flow| {
             len = flow.queue.head_len();
             packet = self.pool.pop(&mut flow.queue);
-            if let Some(next) = refill(FlowId(number as u32)) {
+            if let Some(next) = refill(FlowId(number as u32)).filter(|next| self.pool.makes_room_for(next)) {
                 flow.has_longer |= next.len >= flow.shorter_than;
                 self.pool.push(&mut flow.queue, next);
             }
@@ -265,7 +291,7 @@ impl<T> Qfq<T> {
         packet
     }
 
-    /// A flow was served that is not as ever.
+    /// Slow path: the served flow is not as ever.
     #[cold]
     fn served_otherwise(&mut self, number: usize, len: u32) {
         let flow = &mut self.groups.entities[number];
@@ -282,7 +308,8 @@ impl<T> Qfq<T> {
         }
     }
 
-    /// Asks for what enqueueing these packets touches: their flows, then their places and those that they are linked to.
+    /// Prefetches memory for enqueueing these packets: flows first, then free slots and the tails
+    /// of queues.
     fn ask_for_arrivals(&self, packets: &[Packet<T>]) {
         if !self.pool.is_far() {
             return;
@@ -293,8 +320,8 @@ impl<T> Qfq<T> {
         packets.iter().filter_map(|packet| flows.get(packet.flow.index())).for_each(|flow| self.pool.prefetch_tail(&flow.queue));
     }
 
-    /// Asks for what dequeueing so many packets touches: heads of flows that are served one after the other. And for the flows that are served
-    /// after those, so that they are there when this is called again.
+    /// Prefetches memory for dequeueing this many packets: the heads of the next flows in the order
+    /// of service, and the records of the flows after those, for the next call.
     fn ask_for_departures(&self, packets: usize) {
         if !self.pool.is_far() {
             return;
@@ -306,8 +333,9 @@ impl<T> Qfq<T> {
         next.iter().for_each(|number| self.pool.prefetch_head(&flows[*number as usize].queue));
     }
 
-    /// The newest packet of a flow. A flow that loses its last one is not charged for a packet that was not sent.
-    fn evict_from(&mut self, number: usize) -> Option<Packet<T>> {
+    /// The newest packet of a flow. An emptied flow is not charged for the packet, which was not
+    /// sent.
+    fn evict_from(&mut self, number: usize) -> Option<P::Leaving> {
         let flow = self.groups.entities.get_mut(number)?;
         let packet = self.pool.pop_tail(&mut flow.queue)?;
         self.longest.changed(number, flow.queue.size());
@@ -328,7 +356,7 @@ impl<T> Qfq<T> {
     }
 }
 
-impl<T> Scheduler<T> for Qfq<T> {
+impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Qfq<T, P> {
     #[inline(always)]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let result = self.enqueue_packet(packet);
@@ -337,7 +365,7 @@ impl<T> Scheduler<T> for Qfq<T> {
     }
 
     #[inline(always)]
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+    fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
         let packet = self.dequeue_packet(|_| None);
         self.debug_check();
         packet
@@ -348,23 +376,23 @@ impl<T> Scheduler<T> for Qfq<T> {
         self.debug_check();
     }
 
-    fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
+    fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<P::Leaving>) {
         dequeue_in_windows(self, most, into, Self::ask_for_departures, |scheduler| scheduler.dequeue_packet(|_| None), Self::debug_check);
     }
 
-    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let packet = self.dequeue_packet(refill);
         self.debug_check();
         packet
     }
 
     /// The tail of the longest backlog.
-    fn evict(&mut self) -> Option<Packet<T>> {
+    fn evict(&mut self) -> Option<P::Leaving> {
         let number = self.longest.find(self.groups.entities.iter().map(|flow| flow.queue.size()))?;
         self.evict_from(number)
     }
 
-    fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
+    fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
         self.evict_from(flow.index())
     }
 
@@ -378,7 +406,8 @@ impl<T> Scheduler<T> for Qfq<T> {
         let record = self.know(flow.index());
         record.leaves = false;
         if (u32::from(record.weight), record.max_packet_len()) == (config.weight, config.max_packet_len) {
-            // Taken for a change, it would cost a flow that is behind what it is due.
+            // Treated as a change, the call would take from a flow with a lag the service still
+            // due.
             return Ok(());
         }
         record.has_longer |= config.max_packet_len < record.max_packet_len();
@@ -408,7 +437,7 @@ impl<T> Scheduler<T> for Qfq<T> {
         }
     }
 
-    /// The queue is that of the packets, which the paper does not count; settings fill up a cache line.
+    /// Separates the queue, which the paper does not count; the settings fill up a cache line.
     fn footprint_parts(&self) -> Vec<(&'static str, Footprint)> {
         let settings = size_of::<Flow>() - size_of::<Queue>() - size_of::<Entity>();
         let rest = size_of::<Self>() - Calendar::SLOT_BYTES - Calendar::GROUP_BYTES;
@@ -426,9 +455,9 @@ impl<T> Scheduler<T> for Qfq<T> {
     }
 
     /// 1. The groups hold the flows with packets (`Groups::check`).
-    /// 2. Queues are whole, and their bytes are those of the backlog.
+    /// 2. Queues are consistent, and their bytes add up to the backlog.
     fn check_invariants(&self) {
-        self.groups.check(|flow| self.pool.head(&flow.queue).map(|head| flow.span_of(head.len)));
+        self.groups.check(|flow| flow.queue.next_len().map(|len| flow.span_of(len)));
         self.groups.entities.iter().for_each(|flow| self.pool.check_queue(&flow.queue));
         let bytes: u64 = self.groups.entities.iter().map(|flow| flow.queue.bytes()).sum();
         assert_eq!(bytes, self.pool.backlog().bytes, "invariant 2: flows' backlogs add up");

@@ -1,25 +1,30 @@
-//! QFQ+: quick fair queueing among aggregates of flows that are alike, round robin inside: several packets for the price of one decision.
+//! QFQ+: quick fair queueing among aggregates of like flows with DRR inside each aggregate: one
+//! scheduling decision for several packets.
 //!
-//! Flows of the same weight and the same longest packet share aggregates of at most M. QFQ schedules the aggregates, each with the weights
-//! of its flows added up. The aggregate chosen is served until its budget, a longest packet for each of its flows, cannot take its next
-//! packet, or until nothing of it waits; then it is charged for what it sent. Inside, its flows take turns by DRR. The times of an aggregate
-//! depend on what it has sent, not on what it will send, so whoever stands behind a flow may change its mind about the next packet: QFQ+ is
-//! right inside a hierarchy too.
+//! Flows of the same weight and the same longest packet share aggregates of at most M flows. QFQ
+//! schedules the aggregates; the weight of an aggregate is the sum of its flows' weights. The
+//! chosen aggregate is served until its budget (one longest packet for each of its flows) cannot
+//! cover the next packet, or until the aggregate is empty; then the aggregate is charged for the
+//! bytes sent. Inside, flows take turns by DRR. The times of an aggregate depend on bytes already
+//! sent, not on the next packet. A class may therefore still replace its next packet: QFQ+ is also
+//! correct inside a hierarchy.
 //!
-//! Source: P. Valente, "Reducing the Execution Time of Fair-Queueing Packet Schedulers", Computer Communications 47, 2014, by the author's
-//! summary that came with Linux's `sch_qfq`; the paper itself was not at hand, so the proofs are ours. Groups, slots and sets are QFQ's
-//! (`mechanisms/groups.rs`); who shares an aggregate is `mechanisms/aggregates.rs`.
+//! Source: P. Valente, "Reducing the Execution Time of Fair-Queueing Packet Schedulers", Computer
+//! Communications 47, 2014, by the author's summary in Linux's `sch_qfq`; the paper itself was not
+//! at hand, and the proofs are our own. Groups, slots and sets are QFQ's (`mechanisms/groups.rs`);
+//! `mechanisms/aggregates.rs` assigns flows to aggregates.
 //!
 //! | paper | here |
 //! |---|---|
 //! | M | `Config::aggregate` |
-//! | aggregate: S, F | `Aggregate`: `Entity::time`; F is worked out when it has been served |
+//! | aggregate: S, F | `Aggregate`: `Entity::time`; F is computed at the end of a service |
 //! | budget | `Aggregate::budget` |
 //! | quantum, deficit | `FlowKind::max_packet_len`, `Flow::deficit` |
-//! | aggregate in service, what it has used | `in_service`, `served` |
+//! | aggregate in service, budget used so far | `in_service`, `served` |
 //!
-//! With n <= M flows in the aggregate, sigma the slot size of each of its flows under QFQ (n budgets at n weights make the same slot), L the
-//! longest packet of any flow and B <= M L the largest budget:
+//! With n <= M flows in the aggregate, sigma the slot size of each of its flows under QFQ (n
+//! budgets at n weights make the same slot), L the longest packet of any flow and B <= M L the
+//! largest budget:
 //!
 //! | guarantee | value | test in `theorems/qfq_plus.rs` |
 //! |---|---|---|
@@ -27,35 +32,45 @@
 //! | T-WFI | (3 sigma + L_k / phi + B + L) / R + 3 L_k (n - 1) / (n phi R) | `t_wfi_stays_within_the_bound` |
 //! | latency: the B-WFI at the flow's share | the same as T-WFI | `latency_is_that_of_the_b_wfi` |
 //! | Theorems 3 to 8 of QFQ | with B for L | `theorems_3_to_8_of_qfq_hold_after_each_operation` |
-//! | sharing what light flows leave | by weight within their aggregate; none of it to flows of others | `what_a_light_flow_leaves_goes_to_its_aggregate` |
+//! | share unused by light flows | goes by weight to flows of the same aggregate; none of it to other aggregates | `what_a_light_flow_leaves_goes_to_its_aggregate` |
 //!
-//! Proof: to QFQ a service is one packet of up to B bytes, so an aggregate of share n phi stays within QFQ's bound, 3 n phi sigma + n L_k +
-//! n phi (B + L), L being the rest of a packet on the link. A flow with c whole turns in an interval has sent more than (c - 1) L_k, each
-//! other flow of the aggregate less than (c + 2) L_k: so the flow is less than 3 L_k (n - 1) / n behind the mean of its aggregate.
+//! Proof: to QFQ a service is one packet of up to B bytes. An aggregate of share n phi therefore
+//! stays within QFQ's bound, 3 n phi sigma + n L_k + n phi (B + L), where L is the rest of a packet
+//! on the link. A flow with c whole turns in an interval has sent more than (c - 1) L_k, each other
+//! flow of the aggregate less than (c + 2) L_k: the flow is less than 3 L_k (n - 1) / n behind the
+//! mean of its aggregate.
 //!
-//! Number format: as in `qfq`; the virtual time of a byte of an aggregate has 16 binary places more.
+//! Number format: as in `qfq`; the virtual time of a byte of an aggregate has 16 binary places
+//! more.
 //!
-//! Cost: O(1), and most packets cost no more than a turn of DRR. Settings cost O(log N) to find an aggregate. Memory: a record a flow and one
-//! an aggregate.
+//! Cost: O(1), and most packets cost no more than a turn of DRR. Settings cost O(log N) to find an
+//! aggregate. Memory: a record a flow and one an aggregate.
 //!
 //! Differences from the paper, and from Linux:
-//! - The summary promises QFQ's bound and 3 L_k / (phi R). On a bare link B - L has to be added, since nobody else is served while an aggregate
-//!   is: `the_summarys_bound_is_exceeded_on_a_bare_link`. Linux has M <= `txqueuelen` + 1, so that the device's own queue is as long.
-//! - As in the paper, an aggregate keeps the weights of all its flows while one of them has packets. So the shares of flows that have packets
-//!   are by weight within aggregates only, unless M = 1.
-//! - An aggregate in service stays in its group and V rests until it has been served; then group and V move as for one packet. So there is no
-//!   state in which the sets know nothing of whom is served: V cannot jump and nobody is unblocked too early. Flows that come meanwhile start
-//!   at the V of the service's begin.
-//! - A service ends as soon as it must, not when the next packet is asked for; and with any change of flows or weights, so that each service
-//!   is charged at one weight.
-//! - A budget is at most 64 KB: flows with very long packets share aggregates of fewer. With 512 KB of eight such flows the slots would have to
-//!   be eight times as long for all others (Theorem 5).
-//! - Packets longer than any that has come do not count in budgets, so that a `maxpkt` set too large holds up nobody.
-//! - A flow whose longest packet is lowered stands with longer packets until those that wait have left, so that a budget is always enough for
-//!   the next packet.
-//! - Who comes and goes takes nothing from an aggregate that is owed something: a flow that comes goes into one that is not late, if need be a
-//!   new one, and one that goes leaves its place for a while (`mechanisms/aggregates.rs`).
-//! - A flow with packets that is set anew stays where it is for one more packet, so that settings do not cost it its turn.
+//! - The summary promises QFQ's bound and 3 L_k / (phi R). On a bare link B - L must be added,
+//!   because an aggregate in service excludes all others:
+//!   `the_summarys_bound_is_exceeded_on_a_bare_link`. Linux has M <= `txqueuelen` + 1, which makes
+//!   the device's own queue as long.
+//! - As in the paper, an aggregate keeps the weights of all its flows while one of the flows has
+//!   packets. Backlogged flows therefore share by weight only within aggregates, unless M = 1.
+//! - An aggregate in service stays in its group, and V rests until the service ends; then group and
+//!   V move as for one packet. There is no state in which the sets ignore the served aggregate: V
+//!   cannot jump, and no group is unblocked too early. Flows that arrive in the meantime start at V
+//!   as of the beginning of the service.
+//! - A service ends as soon as necessary, not at the next dequeue; any change of flows or weights
+//!   also ends the service, because each service is charged at one weight.
+//! - A budget is at most 64 KB: flows with very long packets share aggregates of fewer flows. With
+//!   512 KB for eight flows of this kind the slots of all others would have to be eight times as
+//!   long (Theorem 5).
+//! - Budgets count packet lengths only up to the longest packet seen. A `maxpkt` set too large
+//!   delays no other flow.
+//! - A flow with a lowered longest packet stays among flows with longer packets until the waiting
+//!   packets have left: a budget must always cover the next packet.
+//! - Flows that come and go must not reduce the lag of an aggregate: a new flow joins an aggregate
+//!   that is not late, or a new one, and a leaving flow keeps its place reserved for a while
+//!   (`mechanisms/aggregates.rs`).
+//! - A reconfigured flow with packets stays in its aggregate for one more packet: settings do not
+//!   cost a flow its turn.
 
 mod invariants;
 mod members;
@@ -65,12 +80,13 @@ use alloc::vec::Vec;
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
+use crate::links::{Handle, Links};
 use crate::mechanisms::aggregates::{Aggregate, Aggregates, FlowKind};
 use crate::mechanisms::entity::{MAX_SERVICE, slot_bytes};
 use crate::mechanisms::lists::Lists;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Pool, Queue};
+use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler};
 use crate::schedulers::Discipline;
@@ -81,7 +97,7 @@ const NONE: u32 = u32::MAX;
 /// Parameters of QFQ+.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// M, the most flows of an aggregate: 1 to 64.
+    /// M, the largest number of flows in an aggregate: 1 to 64.
     pub aggregate: u32,
 }
 
@@ -111,9 +127,14 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = QfqPlus<T>;
+    type ByHandle = QfqPlus<Handle, Links>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<QfqPlus<T>, ConfigError> {
         QfqPlus::new(*self)
+    }
+
+    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        QfqPlus::empty(*self)
     }
 
     fn configuration<T: Send>(scheduler: &mut QfqPlus<T>) -> Option<&mut Self> {
@@ -148,17 +169,17 @@ impl Discipline for Config {
 
 /// The scheduler.
 #[derive(Debug, Clone)]
-pub struct QfqPlus<T> {
-    pool: Pool<T>,
+pub struct QfqPlus<T, P = Nodes<T>> {
+    pool: Pool<T, P>,
     flows: Vec<Flow>,
     aggregates: Aggregates,
-    /// The aggregate in service; it has packets.
+    /// The aggregate in service, backlogged.
     in_service: u32,
-    /// Bytes that it has been served since it was chosen.
+    /// Bytes sent in the present service.
     served: u32,
-    /// While it has been served less, its next packet is within its budget, however long.
+    /// While `served` is less, the next packet is within the budget, however long.
     roomy_below: u32,
-    /// The longest packet that has come.
+    /// The longest packet seen.
     longest_packet: u32,
     longest: Longest,
     config: Config,
@@ -169,19 +190,19 @@ pub struct QfqPlus<T> {
 struct Flow {
     queue: Queue,
     aggregate: u32,
-    /// Neighbours in the ring of its aggregate, if it is backlogged.
+    /// Neighbours in the ring of its aggregate, if backlogged.
     next: u32,
     previous: u32,
-    /// Bytes that it may still send in this turn, or carries to its next.
+    /// Bytes left in this turn, or carried to the next.
     deficit: u32,
-    /// Packets shorter than this are taken. Zero: the flow is not known.
+    /// Packets shorter than this are accepted. Zero: unknown flow.
     shorter_than: u32,
-    /// Packets at its head that came while longer ones were taken.
+    /// Packets at the head accepted under a larger limit.
     longer: u32,
-    /// It was set anew and goes where it belongs when it has sent a packet.
+    /// Reconfigured: moves to its new aggregate after the next packet.
     moves: bool,
     weight: u16,
-    /// It was removed and goes with its last packet.
+    /// Removed: forgotten with the last packet.
     leaves: bool,
 }
 
@@ -201,13 +222,13 @@ impl Flow {
         leaves: false,
     };
 
-    /// Whether it is somewhere else than where it belongs, or will be.
+    /// Whether the flow's aggregate differs from its kind, or will.
     #[inline]
     const fn is_unsettled(&self) -> bool {
         (self.longer > 0) | self.moves | self.leaves
     }
 
-    /// The flow, which has packets, has had its turn when its deficit does not cover the next one.
+    /// Ends the turn of a backlogged flow if the deficit does not cover the next packet.
     #[inline(always)]
     const fn end_turn_if_over(&mut self, aggregate: &mut Aggregate) {
         if self.queue.head_len() > self.deficit {
@@ -216,7 +237,7 @@ impl Flow {
         }
     }
 
-    /// What it is by what was set for it.
+    /// The flow's kind: configured weight and maximum packet length.
     const fn kind(&self) -> FlowKind {
         FlowKind { weight: self.weight, max_packet_len: self.shorter_than.saturating_sub(1) }
     }
@@ -226,16 +247,22 @@ impl<T> QfqPlus<T> {
     /// # Errors
     /// A parameter is out of its range.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
+        Self::empty(config)
+    }
+}
+
+impl<T, P: Places<T>> QfqPlus<T, P> {
+    fn empty(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
-        let (pool, flows, aggregates, longest) = (Pool::default(), Vec::new(), Aggregates::default(), Longest::default());
+        let (pool, flows, aggregates, longest) = (Pool::empty(), Vec::new(), Aggregates::default(), Longest::default());
         Ok(Self { pool, flows, aggregates, in_service: NONE, served: 0, roomy_below: 0, longest_packet: 0, longest, config })
     }
 }
 
 /// QFQ among aggregates.
-impl<T> QfqPlus<T> {
+impl<T, P: Places<T>> QfqPlus<T, P> {
     #[inline(always)]
-    fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         if self.in_service == NONE {
             self.begin_service();
         }
@@ -245,7 +272,7 @@ impl<T> QfqPlus<T> {
         let flow = self.flows.get_mut(number)?;
         let len = flow.queue.head_len();
         let packet = self.pool.pop(&mut flow.queue);
-        let refilled = refill(FlowId(number as u32));
+        let refilled = refill(FlowId(number as u32)).filter(|next| self.pool.makes_room_for(next));
         let refilled_len = refilled.as_ref().map_or(0, |next| next.len);
         if let Some(next) = refilled {
             self.pool.push(&mut flow.queue, next);
@@ -259,7 +286,7 @@ impl<T> QfqPlus<T> {
         flow.deficit -= len;
         if flow.queue.is_empty() {
             if flow.next as usize == number {
-                // Nobody else has packets.
+                // No other flow has packets.
                 self.roomy_below = 0;
             }
             self.leave_ring(number);
@@ -272,7 +299,7 @@ impl<T> QfqPlus<T> {
         packet
     }
 
-    /// Chooses the next aggregate, if one has packets.
+    /// Chooses the next aggregate, if any has packets.
     #[inline(never)]
     fn begin_service(&mut self) {
         if let Some(place) = self.aggregates.groups.first() {
@@ -283,7 +310,7 @@ impl<T> QfqPlus<T> {
         }
     }
 
-    /// A flow has sent a packet that is somewhere else than where it belongs, or may be after what was refilled.
+    /// Slow path of `dequeue_packet`: the flow is unsettled, or was refilled.
     #[cold]
     fn sent_otherwise(&mut self, number: usize, len: u32, refilled_len: u32) {
         self.served = self.served.saturating_add(len).min(MAX_SERVICE);
@@ -305,7 +332,7 @@ impl<T> QfqPlus<T> {
         }
     }
 
-    /// What a node of a hierarchy refills may be longer than what the flow was set for.
+    /// A packet refilled by a node of a hierarchy may exceed the flow's configured length.
     fn make_room(&mut self, number: usize, len: u32) {
         let len = len.min(FlowConfig::MAX_PACKET_LEN);
         if len > self.longest_packet {
@@ -319,7 +346,7 @@ impl<T> QfqPlus<T> {
         }
     }
 
-    /// A service is over when nothing waits in the aggregate or its next packet is beyond its budget.
+    /// Ends the service if the aggregate is empty or its next packet is beyond the budget.
     #[inline(never)]
     fn end_service_if_over(&mut self) {
         let aggregate = self.aggregates.at(self.in_service);
@@ -330,7 +357,7 @@ impl<T> QfqPlus<T> {
         }
     }
 
-    /// Charges the aggregate in service, if one is, for what it was served, and gives it its new place.
+    /// Charges the aggregate in service, if any, for the bytes sent, and gives it a new position.
     fn end_service(&mut self) {
         let place = core::mem::replace(&mut self.in_service, NONE);
         if place != NONE {
@@ -341,6 +368,9 @@ impl<T> QfqPlus<T> {
 
     #[inline(always)]
     fn enqueue_packet(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+        if !self.pool.makes_room_for(&packet) {
+            return Err(packet);
+        }
         let (number, len) = (packet.flow.index(), packet.len);
         let flow = match self.flows.get_mut(number) {
             Some(flow) if len < flow.shorter_than => flow,
@@ -363,7 +393,7 @@ impl<T> QfqPlus<T> {
         Ok(())
     }
 
-    /// Whether this is a packet of a flow that joins with it, and not one that is too long.
+    /// Whether the packet is accepted: it makes an unknown flow join, and is not too long.
     #[cold]
     fn welcomes(&mut self, flow: FlowId, len: u32) -> bool {
         let joins = !self.is_known(flow.index()) && len <= FlowConfig::DEFAULT.max_packet_len && flow.fits_a_table();
@@ -373,7 +403,8 @@ impl<T> QfqPlus<T> {
         joins
     }
 
-    /// Asks for what enqueueing these packets touches: their flows, then their places and those that they are linked to.
+    /// Prefetches memory for enqueueing these packets: flows first, then free slots and the tails
+    /// of queues.
     fn ask_for_arrivals(&self, packets: &[Packet<T>]) {
         if !self.pool.is_far() {
             return;
@@ -384,8 +415,8 @@ impl<T> QfqPlus<T> {
         flows.for_each(|flow| self.pool.prefetch_tail(&flow.queue));
     }
 
-    /// Asks for what dequeueing so many packets touches: aggregates that are served one after the other, then a flow of each with its head, then
-    /// the next flow of each.
+    /// Prefetches memory for dequeueing this many packets: aggregates in the order of service, then
+    /// a flow of each with its head, then the next flow of each.
     fn ask_for_departures(&self, packets: usize) {
         if !self.pool.is_far() {
             return;
@@ -409,8 +440,9 @@ impl<T> QfqPlus<T> {
         }
     }
 
-    /// The newest packet of a flow. An aggregate that loses its last one is not charged for a packet that was not sent.
-    fn evict_from(&mut self, number: usize) -> Option<Packet<T>> {
+    /// The newest packet of a flow. An emptied aggregate is not charged for the packet, which was
+    /// not sent.
+    fn evict_from(&mut self, number: usize) -> Option<P::Leaving> {
         let flow = self.flows.get_mut(number)?;
         let packet = self.pool.pop_tail(&mut flow.queue)?;
         self.longest.changed(number, flow.queue.size());
@@ -432,7 +464,7 @@ impl<T> QfqPlus<T> {
     }
 }
 
-impl<T> Scheduler<T> for QfqPlus<T> {
+impl<T, P: Places<T>> Scheduler<T, P::Leaving> for QfqPlus<T, P> {
     #[inline(always)]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let result = self.enqueue_packet(packet);
@@ -441,7 +473,7 @@ impl<T> Scheduler<T> for QfqPlus<T> {
     }
 
     #[inline(always)]
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+    fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
         let packet = self.dequeue_packet(|_| None);
         self.debug_check();
         packet
@@ -452,27 +484,27 @@ impl<T> Scheduler<T> for QfqPlus<T> {
         self.debug_check();
     }
 
-    fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
+    fn dequeue_burst(&mut self, _now: Instant, most: usize, into: &mut Vec<P::Leaving>) {
         dequeue_in_windows(self, most, into, Self::ask_for_departures, |scheduler| scheduler.dequeue_packet(|_| None), Self::debug_check);
     }
 
-    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let packet = self.dequeue_packet(refill);
         self.debug_check();
         packet
     }
 
     /// The tail of the longest backlog.
-    fn evict(&mut self) -> Option<Packet<T>> {
+    fn evict(&mut self) -> Option<P::Leaving> {
         let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
         self.evict_from(number)
     }
 
-    fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
+    fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
         self.evict_from(flow.index())
     }
 
-    /// Within the service of an aggregate.
+    /// During the service of an aggregate.
     fn has_decided(&self) -> bool {
         self.in_service != NONE
     }
@@ -491,7 +523,8 @@ impl<T> Scheduler<T> for QfqPlus<T> {
             let record = &mut self.flows[number];
             record.leaves = false;
             if (u32::from(record.weight), record.shorter_than) == (config.weight, config.max_packet_len + 1) {
-                // Taken for a change, it would count what came since the last one as longer than the flow's longest packet.
+                // Treated as a change, the call would count recent packets as longer than the
+                // flow's longest packet.
                 return Ok(());
             }
             let taken = self.aggregates.at(record.aggregate).kind().max_packet_len;
@@ -524,12 +557,13 @@ impl<T> Scheduler<T> for QfqPlus<T> {
 
     /// If flows are alike and fill their aggregates.
     fn footprint(&self) -> Footprint {
-        // Flows of a kind each, or that come while others of their kind are owed something, have an aggregate each.
+        // Flows of different kinds, or flows that come while others of their kind have a lag, have
+        // an aggregate each.
         let bytes_per_flow = size_of::<Flow>() + size_of::<Aggregate>() + Lists::BYTES_PER_NUMBER + Longest::BYTES_PER_QUEUE;
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
-    /// 1. and 2. are those of the aggregates.
+    /// 1. and 2. are the invariants of the aggregates.
     fn check_invariants(&self) {
         let mut members = alloc::vec![0; self.aggregates.groups.entities.len()];
         for flow in self.flows.iter().filter(|flow| flow.weight > 0) {

@@ -1,26 +1,30 @@
-//! Random order: whenever the link is free, any packet that waits is as likely to leave as any other.
+//! Random order: whenever the link is free, every waiting packet is equally likely to leave.
 //!
-//! It stands for an arbitrary schedule: it follows no rule that another scheduler could exploit to replay it, which makes it the default
-//! original schedule of the universal-scheduling experiments. A packet that has waited long has no better chance than one that just came,
-//! so the delay of a packet has a long tail, but none starves: with n packets waiting at each decision it waits n transmissions on average.
+//! A model of an arbitrary schedule: no rule for another scheduler to exploit in a replay. Random
+//! order is therefore the default original schedule of the universal-scheduling experiments. An old
+//! packet has no better chance than a new packet, so the delay has a long tail. No packet starves:
+//! with n packets waiting at each decision, the average wait is n transmissions.
 //!
 //! Source: R. Mittal et al., "Universal Packet Scheduling", NSDI 2016, section 2.3.
 //!
 //! | guarantee | value | test in `theorems/random.rs` |
 //! |---|---|---|
-//! | order | each of n packets that wait leaves next with probability 1 / n, whatever came before | `each_packet_is_as_likely_as_any_other` |
+//! | order | each of n waiting packets leaves next with probability 1 / n, independent of earlier draws | `each_packet_is_as_likely_as_any_other` |
 //! | repeatability | the same seed and the same calls give the same order | `a_seed_is_an_order` |
-//! | fairness | a flow is served in proportion to what it has waiting, not to its share | `a_greedy_flow_gets_what_it_brings` |
-//! | push-out | any packet, each as likely | `a_full_buffer_gives_up_any_packet` |
+//! | fairness | service of a flow is proportional to the flow's waiting packets, not to a share | `a_greedy_flow_gets_what_it_brings` |
+//! | push-out | any packet, all equally likely | `a_full_buffer_gives_up_any_packet` |
 //!
 //! Cost: O(1), no state per flow.
 //!
-//! Differences from the paper: its queues never overflow. Here a full buffer gives up a packet drawn like those that leave.
+//! Differences from the paper: queues there never overflow. Here a full buffer drops a packet drawn
+//! in the same way as for departures.
 
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
+use crate::links::Handle;
 use crate::mechanisms::random::Random as Generator;
 use crate::packet::Packet;
 use crate::pool::Backlog;
@@ -28,7 +32,7 @@ use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
 
-/// Random order has no parameters but its buffer's limit.
+/// Random order has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -43,28 +47,34 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(1)";
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Random<T>;
+    /// By copy. Any packet of a plain array may be the next.
+    type ByHandle = ByCopy<Random<Handle>>;
 
     fn build<T: Send>(&self, seed: u64) -> Result<Random<T>, ConfigError> {
         Ok(Random::new(seed))
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
     }
 }
 
 /// The scheduler.
 #[derive(Debug, Clone)]
 pub struct Random<T> {
-    /// In no order that means anything.
+    /// In arbitrary order.
     waiting: Vec<Packet<T>>,
     bytes: u64,
     generator: Generator,
 }
 
 impl<T> Random<T> {
-    /// A scheduler with nothing in it, its draws following from `seed`.
+    /// An empty scheduler with random draws from `seed`.
     pub const fn new(seed: u64) -> Self {
         Self { waiting: Vec::new(), bytes: 0, generator: Generator::new(seed) }
     }
 
-    /// Takes any packet, each as likely.
+    /// Removes a random packet, all equally likely.
     fn draw(&mut self) -> Option<Packet<T>> {
         if self.waiting.is_empty() {
             return None;
@@ -110,7 +120,7 @@ impl<T> Scheduler<T> for Random<T> {
         Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
 
-    /// 1. Bytes are counted.
+    /// 1. `bytes` is the sum of the packets' lengths.
     fn check_invariants(&self) {
         let bytes: u64 = self.waiting.iter().map(|packet| u64::from(packet.len)).sum();
         assert_eq!(bytes, self.bytes, "invariant 1: bytes are counted");

@@ -1,8 +1,10 @@
-//! RED: one queue that signals, at random and before it is full, more often the longer it has been on average.
+//! RED (random early detection): one queue with random drops or marks before the queue is full.
 //!
-//! A full queue tells all senders at once, and they all go back and return together. RED tells a few of them while there is room: it keeps
-//! a moving average of the queue, leaves everybody alone below `min`, and between `min` and `max` drops (or marks) a part of the packets
-//! that grows linearly up to `probability`. Since who has more packets is hit more often, senders that respond pay about as they send.
+//! A full queue signals all senders at once, and all back off and return together. RED signals a
+//! few senders while there is room: no signals while the moving average of the queue is below
+//! `min`; between `min` and `max` the part of dropped (or marked) packets grows linearly up to
+//! `probability`. Flows with more packets are hit more often: responsive senders pay about in
+//! proportion to their rate.
 //!
 //! Source: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993.
 //! Adaptive RED: S. Floyd, R. Gummadi, S. Shenker, 2001. Parameters as in tc-red(8). The decision itself: `early_detection.rs`.
@@ -20,20 +22,23 @@
 //! | distances between drops | uniform from 1 to 1 / p_b | `drops_are_spaced_uniformly_not_geometrically` |
 //! | average above `max` | every packet | `a_queue_beyond_max_takes_nothing` |
 //! | ECN | capable packets are marked where others are dropped, or let in with `nodrop` | `capable_packets_are_marked_not_dropped` |
-//! | senders that back off | are not all told at once | `senders_do_not_go_back_all_together` |
+//! | senders that back off | are not all signalled at once | `senders_do_not_go_back_all_together` |
 //!
 //! Cost: O(1) a packet, with a division while the average is above `min`. Memory: constant.
 //!
-//! Differences from the paper: lengths are in bytes, as in tc, but a long packet is as likely to be dropped as a short one. w_q is the largest
-//! power of two that lets a burst of `burst` packets through, as in tc. From tc: the power of an idle time is exact and not from a table;
-//! `min` defaults to a third of `max` and `max` to three times `min`, since a discipline does not know its buffer's limit; a `burst` below
-//! `min` is legal; `gentle` is new.
+//! Differences from the paper: lengths are in bytes, as in tc, but a long packet is as likely to be
+//! dropped as a short one. w_q is the largest power of two with room for a burst of `burst`
+//! packets, as in tc. Different from tc: the power of an idle time is exact and not from a table;
+//! `min` defaults to a third of `max` and `max` to three times `min`, since a discipline does not
+//! know its buffer's limit; a `burst` below `min` is legal; `gentle` is new.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::links::Handle;
 use crate::mechanisms::early_detection::{EarlyDetection, Thresholds, Verdict, weight_log};
 use crate::mechanisms::random::Random;
 use crate::mechanisms::signalling::SignallingQueue;
@@ -47,27 +52,31 @@ use crate::units::{Billionths, Bytes, Rate};
 /// Parameters of RED.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Average bytes below which nothing is dropped: up to 2^30. 0: a third of `max`.
+    /// Average bytes below which no packet is dropped: up to 2^30. 0: a third of `max`.
     pub min: u64,
-    /// Average bytes from which everything is dropped: up to 2^32. 0: three times `min`, or 90000 if that is 0 too.
+    /// Average bytes from which all packets are dropped: up to 2^32. 0: three times `min`, or 90000
+    /// if `min` is 0 too.
     pub max: u64,
     /// Bytes of an average packet: 1 to 65536.
     pub avpkt: u32,
     /// Packets of a burst that should pass: up to 2^20. 0: (2 `min` + `max`) / (3 `avpkt`).
     pub burst: u32,
-    /// The link's rate, by which the average falls while nothing waits: 1 kbit/s to 10 Tbit/s.
+    /// The link's rate, by which the average decays while the queue is empty: 1 kbit/s to 10
+    /// Tbit/s.
     pub bandwidth: Rate,
-    /// Probability of a drop when the average reaches `max`: 0 to 1.
+    /// Drop probability when the average reaches `max`: 0 to 1.
     pub probability: Billionths,
-    /// Whether packets that are capable of ECN are marked where others are dropped.
+    /// Whether ECN-capable packets are marked where others are dropped.
     pub ecn: bool,
-    /// With `ecn`: whether beyond `max` all packets are dropped all the same.
+    /// With `ecn`: whether all packets are dropped beyond `max`.
     pub harddrop: bool,
-    /// With `ecn`: whether packets that are not capable of it are left alone; beyond `max`, too, but for `harddrop`.
+    /// With `ecn`: whether packets without ECN capability are never dropped, not even beyond `max`
+    /// unless `harddrop` is set.
     pub nodrop: bool,
-    /// Whether `probability` is adapted, twice a second, to keep the average half-way between `min` and `max`.
+    /// Whether `probability` is adapted, twice a second, to keep the average half-way between `min`
+    /// and `max`.
     pub adaptive: bool,
-    /// Whether above `max` the probability grows on, up to one at twice `max`.
+    /// Whether the probability keeps growing above `max`, up to one at twice `max`.
     pub gentle: bool,
 }
 
@@ -204,9 +213,15 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_bytes(4 * DEFAULT_MAX);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Red<T>;
+    /// By copy. A mark is set on arrival and reported on departure.
+    type ByHandle = ByCopy<Red<Handle>>;
 
     fn build<T: Send>(&self, seed: u64) -> Result<Red<T>, ConfigError> {
         Red::new(*self, seed)
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
     }
 
     fn configuration<T: Send>(scheduler: &mut Red<T>) -> Option<&mut Self> {
@@ -216,7 +231,7 @@ impl Discipline for Config {
     fn adopt<T: Send>(scheduler: &mut Red<T>, before: &Self) {
         scheduler.thresholds = scheduler.config.thresholds();
         let Self { probability, adaptive, .. } = scheduler.config;
-        // Whatever else changes, what adaptation has found stays.
+        // Adapted values survive all other changes.
         if (probability, adaptive) != (before.probability, before.adaptive) {
             scheduler.detection.start_from(&scheduler.thresholds);
         }
@@ -234,7 +249,7 @@ impl Discipline for Config {
 }
 
 impl Config {
-    /// `min`, `max` and `burst`, or what follows from the others.
+    /// `min`, `max` and `burst`; a value of zero is derived from the others.
     pub fn lengths(&self) -> (u64, u64, u32) {
         let max = match (self.min, self.max) {
             (0, 0) => DEFAULT_MAX,
@@ -246,12 +261,12 @@ impl Config {
         (min, max, if self.burst == 0 { guideline } else { self.burst })
     }
 
-    /// k: an arrival moves the average by a 2^k-th of what it differs from the queue by.
+    /// k: an arrival moves the average by a 2^k-th of the distance to the queue length.
     pub fn weight_log(&self) -> u32 {
         self.thresholds().weight_log
     }
 
-    /// What follows from the parameters.
+    /// Thresholds derived from the parameters.
     fn thresholds(&self) -> Thresholds {
         let (min, max, burst) = self.lengths();
         Thresholds {
@@ -271,7 +286,7 @@ impl Config {
 pub struct Red<T> {
     queue: SignallingQueue<T>,
     detection: EarlyDetection,
-    /// Of `config`.
+    /// Derived from `config`.
     thresholds: Thresholds,
     random: Random,
     config: Config,
@@ -338,7 +353,7 @@ impl<T> Scheduler<T> for Red<T> {
         Some(packet)
     }
 
-    /// The newest: drop tail.
+    /// Drop tail: the newest packet.
     fn evict(&mut self) -> Option<Packet<T>> {
         let packet = self.queue.pop_tail()?;
         self.left(None);
@@ -359,8 +374,8 @@ impl<T> Scheduler<T> for Red<T> {
         Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: 0 }
     }
 
-    /// 1. `min` is below `max`, and what adapts stays a probability.
-    /// 2. What waits is one queue.
+    /// 1. `min` is below `max`, and adapted values stay probabilities.
+    /// 2. All waiting packets are in one queue.
     fn check_invariants(&self) {
         self.detection.check(&self.thresholds);
         assert_eq!(self.thresholds, self.config.thresholds(), "invariant 1: thresholds are those of the parameters");

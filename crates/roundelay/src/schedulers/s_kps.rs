@@ -1,15 +1,19 @@
-//! S-KPS: WF2Q+ on timer wheels whose slots interleave like the marks of a ruler, so that the next flow is the next mark.
+//! S-KPS: WF2Q+ on interleaved timer wheels; slots interleave like the marks of a ruler.
 //!
-//! Flows with like ratios of packet length to weight form a group, and each group's slots end at ticks of their own: group 0 at every odd
-//! tick, group 1 at 2, 6, 10, ..., group 2 at 4, 12, 20, ...: no tick belongs to two groups. Two containers hold the ticks of slots that have
-//! flows: the ineligible one by rounded start, the eligible one by rounded finish. As V comes to a tick of the first, the whole slot moves to
-//! the second; what is served next is the first tick of that one. Both are bitmaps in which the first tick is found by find-first-set.
+//! Flows with similar ratios of packet length to weight form a group, and each group's slots end at
+//! separate ticks: group 0 at every odd tick, group 1 at 2, 6, 10, ..., group 2 at 4, 12, 20, ...:
+//! no tick belongs to two groups. Two containers hold the ticks of slots with flows: the ineligible
+//! one by rounded start, the eligible one by rounded finish. When V reaches a tick of the first,
+//! the whole slot moves to the second; the first tick of the second is served next. Both are
+//! bitmaps with find-first-set for the first tick.
 //!
-//! Source: M. Karsten, "SI-WF2Q: WF2Q Approximation with Small Constant Execution Overhead", INFOCOM 2006; "Approximation of Generalized
-//! Processor Sharing with Interleaved Stratified Timer Wheels", IEEE/ACM ToN 18(3), 2010. **A reconstruction** from what F. Checconi,
-//! P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees" ("the QFQ paper") says of it in
-//! sections 2 and 5: two containers of interleaved stratified timer wheels, start times rounded down by at most 4 sigma_i and finish times up
-//! by at most 2 sigma_i, a cost that does not depend on the groups, and slots moved in proportion to the packet's length.
+//! Source: M. Karsten, "SI-WF2Q: WF2Q Approximation with Small Constant Execution Overhead",
+//! INFOCOM 2006; "Approximation of Generalized Processor Sharing with Interleaved Stratified Timer
+//! Wheels", IEEE/ACM ToN 18(3), 2010. **A reconstruction** from sections 2 and 5 of F. Checconi, P.
+//! Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution
+//! Guarantees" ("the QFQ paper"): two containers of interleaved stratified timer wheels, start
+//! times rounded down by at most 4 sigma_i and finish times up by at most 2 sigma_i, a cost
+//! independent of the number of groups, and slots moved in proportion to the packet's length.
 //!
 //! | QFQ paper | here |
 //! |---|---|
@@ -25,39 +29,48 @@
 //! | T-WFI and latency | (6 sigma_i + 2 L) / R | the same |
 //! | V <= F^k rounded + L | Lemma 3 of S-KPS, Theorem 4 of the QFQ paper | invariants, `invariants_hold_after_each_operation` |
 //!
-//! **Why two slots of twice sigma_i.** A slot that moves as a whole has one rounded start and one rounded finish for all its flows. If F is
-//! rounded up to the end of a slot of width w, F' - F < w, and F - S <= sigma_i, then w + sigma_i before F' is not after S. The next tick of
-//! the group is F' - 2 w; with w = 2 sigma_i this is what is quoted: F' - F < 2 sigma_i, S - S' <= 4 sigma_i.
+//! **Why two slots of twice sigma_i.** A slot moves as a whole, with one rounded start and one
+//! rounded finish for all its flows. If F is rounded up to the end of a slot of width w, F' - F <
+//! w, and F - S <= sigma_i, then w + sigma_i before F' is not after S. The next tick of the group
+//! is F' - 2 w; with w = 2 sigma_i this gives the quoted bounds: F' - F < 2 sigma_i, S - S' <= 4
+//! sigma_i.
 //!
-//! **Proof.** S and F are exact, S' and F' rounded. A flow is served when S' <= V, and then has F <= F' = S' + 4 sigma, so that at all times
-//! (a) S <= V + 4 sigma. Served is the smallest F' among the eligible, so (b) V <= F' + L, also just after the packet was counted: the proof of
-//! Theorem 4 in the QFQ paper asks for no more than S' <= S and F <= F'. From (b), S >= F - L_k / phi >= F' - 2 sigma - L_k / phi, and so
-//! S >= V - 2 sigma - L_k / phi - L. In an interval that the flow is backlogged in it gets phi times the rise of S, at least
-//! phi (rise of V - 6 sigma - L_k / phi - L), and V rises by what the link sends but for a packet, L: the B-WFI. A packet that finds (or makes)
-//! a backlog of Q bytes at `t` has F = S(t) + Q / phi, and leaves before V is beyond F + 2 sigma + L; V is at most L behind the link. With (a)
-//! for S(t): the T-WFI. If the backlog began at `t`, Q / phi is no more than what a link of the flow's share takes: the latency.
+//! **Proof.** S and F are exact, S' and F' rounded. A flow is served when S' <= V, and then has F
+//! <= F' = S' + 4 sigma; at all times (a) S <= V + 4 sigma. The smallest F' among the eligible is
+//! served, hence (b) V <= F' + L, also just after the packet was counted: the proof of Theorem 4 in
+//! the QFQ paper asks for no more than S' <= S and F <= F'. From (b), S >= F - L_k / phi >= F' - 2
+//! sigma - L_k / phi, and therefore S >= V - 2 sigma - L_k / phi - L. In a backlogged interval the
+//! flow gets phi times the rise of S, at least phi (rise of V - 6 sigma - L_k / phi - L), and V
+//! rises by the bytes sent but for a packet, L: the B-WFI. A packet that finds (or makes) a backlog
+//! of Q bytes at `t` has F = S(t) + Q / phi, and leaves before V is beyond F + 2 sigma + L; V is at
+//! most L behind the link. With (a) for S(t): the T-WFI. If the backlog began at `t`, Q / phi is no
+//! more than the time on a link of the flow's share: the latency.
 //!
-//! So the B-WFI is that of QFQ, as corrected in `qfq.rs`, and 3 phi sigma_i; the T-WFI is that of the QFQ paper and 3 sigma_i / R, for here
-//! the 4 sigma in (a) have the packet in them.
+//! The B-WFI is that of QFQ, as corrected in `qfq.rs`, plus 3 phi sigma_i; the T-WFI is that of the
+//! QFQ paper plus 3 sigma_i / R, for here the 4 sigma in (a) include the packet.
 //!
-//! Number format: virtual time in 2^-30 bytes per unit of *twice* the weight, wrapping at 2^64. A flow's bytes are charged rounded up, by less
-//! than one part in 2^19, and V advances rounded down, by less than one part in 2^30: what a step cuts off is kept for the next.
+//! Number format: virtual time in 2^-30 bytes per unit of *twice* the weight, wrapping at 2^64. A
+//! flow's bytes are charged rounded up, by less than one part in 2^19, and V advances rounded down,
+//! by less than one part in 2^30: the remainder of a step is kept for the next.
 //!
-//! Cost: O(1) for what a packet does to its flow and for finding the next one, whatever the number of groups; beside that, a step for each
-//! slot that V passes, which are in proportion to the packet's length over that of the shortest slots. Memory: one record a flow, the lists,
-//! and 66 KB for the two containers.
+//! Cost: O(1) for updating the packet's flow and finding the next one, whatever the number of
+//! groups; in addition a step for each slot passed by V, in proportion to the packet's length over
+//! that of the shortest slots. Memory: one record a flow, the lists, and 66 KB for the two
+//! containers.
 //!
-//! Beyond what is quoted: S = max(V, F) for every newly backlogged flow. Slots are moved when the packet is taken, not while it is sent. A
-//! wheel's slots need not be few, as nothing walks them. Flows change groups, and weights leave, as in `qfq.rs`.
+//! Beyond the quoted text: S = max(V, F) for every newly backlogged flow. Slots are moved when the
+//! packet is taken, not during transmission. A wheel's slots need not be few, as no code walks
+//! them. Flows change groups, and weights leave, as in `qfq.rs`.
 
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
+use crate::links::{Handle, Links};
 use crate::mechanisms::strata::{Flow, GROUPS, MIN_SLOT_SHIFT, SLOTS, Strata, own_slot, shift_of};
 use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
+use crate::pool::{Backlog, Nodes, Places};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
@@ -66,7 +79,7 @@ use crate::virtual_time::VirtualTime;
 /// A flow runs no further ahead of V than 2 to this times sigma.
 const REACH: u32 = 2;
 
-/// S-KPS has no parameters but its flows' weights and longest packets.
+/// S-KPS has no parameters besides the flows' weights and longest packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -79,9 +92,14 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = SKps<T>;
+    type ByHandle = SKps<Handle, Links>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<SKps<T>, ConfigError> {
         Ok(SKps::default())
+    }
+
+    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        Ok(SKps::empty())
     }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
@@ -97,27 +115,27 @@ impl Discipline for Config {
 
 /// The scheduler.
 #[derive(Debug, Clone)]
-pub struct SKps<T> {
-    strata: Strata<T>,
-    /// Slots whose rounded start V has not reached, by it.
+pub struct SKps<T, P = Nodes<T>> {
+    strata: Strata<T, P>,
+    /// Slots with a rounded start after V, by rounded start.
     ineligible: Ticks,
-    /// The other slots that hold flows, by rounded finish.
+    /// The other slots with flows, by rounded finish.
     eligible: Ticks,
 }
 
-/// A set of ticks, points of virtual time that are multiples of the smallest slot size, within a window of [`Ticks::WINDOW`]: a bitmap, over it
-/// one of the words that are not zero, and over that another.
+/// A set of ticks (points of virtual time, multiples of the smallest slot size) within a window of
+/// [`Ticks::WINDOW`]: a bitmap, a bitmap of its non-zero words, and a third bitmap over the second.
 #[derive(Debug, Clone)]
 struct Ticks {
     words: Vec<u64>,
     blocks: [u64; 64],
     top: u64,
-    /// The first one, unless there is none.
+    /// The first tick; meaningless if the set is empty.
     first: VirtualTime,
 }
 
 impl Ticks {
-    /// Ticks whose order is known: those from [`BEFORE`](Self::BEFORE) before V.
+    /// Range of comparable ticks, starting [`BEFORE`](Self::BEFORE) before V.
     const WINDOW: u64 = 1 << 18;
     /// V passes a rounded finish by at most 2^15 ticks: 64 KB at weight 1.
     const BEFORE: u64 = 1 << 16;
@@ -159,7 +177,7 @@ impl Ticks {
         }
     }
 
-    /// The first one.
+    /// The first tick.
     #[inline]
     fn first(&self) -> Option<VirtualTime> {
         (!self.is_empty()).then_some(self.first)
@@ -170,7 +188,7 @@ impl Ticks {
         self.words[place / 64] >> (place % 64) & 1 == 1
     }
 
-    /// How many there are, for checks.
+    /// Number of ticks, for checks.
     fn count(&self) -> u32 {
         let words = |block: usize| (0..64).filter(move |word| self.blocks[block] >> word & 1 == 1).map(move |word| block * 64 + word);
         (0..64).filter(|block| self.top >> block & 1 == 1).flat_map(words).map(|word| self.words[word].count_ones()).sum()
@@ -234,7 +252,7 @@ const fn rounded_finish(flow: &Flow) -> VirtualTime {
     flow.finish.plus(slot_size - 1).slot_start(flow.shift() + 1).plus(slot_size)
 }
 
-/// S rounded down, by way of F: two slots before the flow's ends.
+/// S rounded down, derived from F: two slots before the end of the flow's slot.
 #[inline]
 const fn rounded_start(flow: &Flow) -> VirtualTime {
     rounded_finish(flow).minus(4 << flow.shift())
@@ -249,11 +267,18 @@ const fn place_of(flow: &Flow) -> usize {
 
 impl<T> Default for SKps<T> {
     fn default() -> Self {
+        Self::empty()
+    }
+}
+
+impl<T, P: Places<T>> SKps<T, P> {
+    /// An empty scheduler.
+    fn empty() -> Self {
         Self { strata: Strata::new(GROUPS * SLOTS as usize, REACH), ineligible: Ticks::new(), eligible: Ticks::new() }
     }
 }
 
-impl<T> SKps<T> {
+impl<T, P: Places<T>> SKps<T, P> {
     /// Puts a flow with its times into its slot.
     #[inline(always)]
     fn list(&mut self, number: usize) {
@@ -264,7 +289,7 @@ impl<T> SKps<T> {
         }
     }
 
-    /// Puts a slot that a flow is the first in into its container.
+    /// Puts the slot of a first flow into a container.
     #[inline(never)]
     fn hold_slot(&mut self, number: usize) {
         let flow = &self.strata.flows[number];
@@ -282,7 +307,8 @@ impl<T> SKps<T> {
         self.update_eligible();
     }
 
-    /// V has come to where it is, or nobody is eligible and it comes up to the first start (Eq. 3): slots that it has reached move as they are.
+    /// Moves the slots reached by V, whole. If no flow is eligible, V first jumps to the first
+    /// start (Eq. 3).
     #[inline]
     fn update_eligible(&mut self) {
         while let Some(start) = self.ineligible.first() {
@@ -303,7 +329,7 @@ impl<T> SKps<T> {
     }
 
     #[inline(always)]
-    fn dequeue_packet(&mut self) -> Option<Packet<T>> {
+    fn dequeue_packet(&mut self) -> Option<P::Leaving> {
         let tick = self.eligible.first()?;
         let served = self.strata.serve(place_at(tick));
         if served.is_vacated {
@@ -319,7 +345,7 @@ impl<T> SKps<T> {
         served.packet
     }
 
-    /// Takes out a flow that lost its last packet without being served.
+    /// Removes a flow whose last packet was dropped, not served.
     fn withdraw(&mut self, number: usize) {
         let flow = &self.strata.flows[number];
         let (start, finish) = (rounded_start(flow), rounded_finish(flow));
@@ -343,7 +369,7 @@ impl<T> SKps<T> {
     }
 }
 
-impl<T> Scheduler<T> for SKps<T> {
+impl<T, P: Places<T>> Scheduler<T, P::Leaving> for SKps<T, P> {
     #[inline(always)]
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         if let Some(number) = self.strata.arrive(packet)? {
@@ -354,14 +380,14 @@ impl<T> Scheduler<T> for SKps<T> {
     }
 
     #[inline(always)]
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+    fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
         let packet = self.dequeue_packet();
         self.debug_check();
         packet
     }
 
-    /// The tail of the longest backlog. A flow that it empties is not charged for a packet that was not sent.
-    fn evict(&mut self) -> Option<Packet<T>> {
+    /// The tail of the longest backlog. An emptied flow is not charged: the packet was not sent.
+    fn evict(&mut self) -> Option<P::Leaving> {
         let (packet, number) = self.strata.evict()?;
         if self.strata.flows[number].queue.is_empty() {
             self.withdraw(number);
@@ -393,7 +419,7 @@ impl<T> Scheduler<T> for SKps<T> {
     fn footprint(&self) -> Footprint {
         let containers = 2 * size_of_val(self.eligible.words.as_slice());
         let fixed_bytes = size_of::<Self>() + containers + self.strata.heap_bytes();
-        Footprint { fixed_bytes, bytes_per_flow: Strata::<T>::BYTES_PER_FLOW }
+        Footprint { fixed_bytes, bytes_per_flow: Strata::<T, P>::BYTES_PER_FLOW }
     }
 
     /// 1 and 2 are those of `mechanisms/strata.rs`.
@@ -405,7 +431,7 @@ impl<T> Scheduler<T> for SKps<T> {
 }
 
 /// Invariants.
-impl<T> SKps<T> {
+impl<T, P: Places<T>> SKps<T, P> {
     /// 3. F is rounded up by less than 2 sigma, S down by at most 4 sigma, and no slot is two slots.
     /// 4. A flow starts no more than 4 sigma after V.
     /// 5. V <= F rounded + L (Lemma 3 of S-KPS, Theorem 4 of the QFQ paper), in debug builds, which keep L.
@@ -419,10 +445,11 @@ impl<T> SKps<T> {
         assert!(!cfg!(debug_assertions) || !now.is_after(latest), "invariant 5");
     }
 
-    /// 6. The containers hold the slots of backlogged flows and nothing else: the ineligible one those that start after V.
+    /// 6. The containers hold exactly the slots of backlogged flows: the ineligible one those with
+    ///    a rounded start after V.
     /// 7. Work conservation: if a flow is backlogged, one is eligible.
     /// 8. The first tick is the earliest finish among all flows whose slot has begun.
-    /// 9. The first tick of the ineligible ones is the earliest of them.
+    /// 9. The first tick of the ineligible container is the earliest one there.
     fn check_containers(&self) {
         let now = self.strata.clock.now();
         let is_late = |flow: &&Flow| rounded_start(flow).is_after(now);
@@ -439,7 +466,8 @@ impl<T> SKps<T> {
         assert_eq!(self.ineligible.first(), self.ineligible.find_first(now), "invariant 9");
     }
 
-    /// All slots of a group lie between L before V, rounded finishes counting, and 3.5 slots after it: fewer than [`SLOTS`].
+    /// All slots of a group lie between L before V, rounded finishes counting, and 3.5 slots after
+    /// V: fewer than [`SLOTS`].
     fn is_in_range(&self, flow: &Flow) -> bool {
         let ahead = rounded_finish(flow).since(self.strata.clock.now());
         let slots = (i64::from(SLOTS) - 8) << (flow.shift() + 1);

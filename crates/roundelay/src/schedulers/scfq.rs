@@ -1,9 +1,10 @@
-//! SCFQ: fair queueing without a fluid server; the packet on the link tells what time it is.
+//! SCFQ: self-clocked fair queueing; virtual time is the finish tag of the packet on the link.
 //!
-//! Each packet has a finish time, that of the packet before it in its flow plus its length over the flow's weight; the smallest goes first.
-//! A flow that comes anew starts from the finish time of the packet on the link. That is as simple as a clock can be, and keeps flows that
-//! have packets as close together as any discipline can. But a clock that jumps from packet to packet runs ahead: who comes anew may have
-//! to wait for a packet of every other flow.
+//! A packet's finish time is that of the flow's previous packet plus length over weight; the
+//! smallest goes first. A newly backlogged flow starts from the finish time of the packet on the
+//! link. This is the simplest possible clock, and keeps backlogged flows as close together as any
+//! discipline can. But a clock that jumps from packet to packet runs ahead: a newly backlogged flow
+//! may have to wait for a packet of every other flow.
 //!
 //! Source: S. J. Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications", INFOCOM 1994; delay: P. Goyal, S. Lam, H.
 //! Vin, "Determining End-to-End Delay Bounds in Heterogeneous Networks", NOSSDAV 1995.
@@ -14,7 +15,7 @@
 //! | F_k^i, of the head packet | `Flow::finish` |
 //! | r_k, rate | weight over the sum of all weights, of the link's rate |
 //!
-//! With phi a flow's share, L_k its longest packet, L anybody's, and N flows:
+//! With phi a flow's share, L_k its longest packet, L the longest of all flows, and N flows:
 //!
 //! | guarantee | value | test in `theorems/scfq.rs` |
 //! |---|---|---|
@@ -24,36 +25,40 @@
 //! | B-WFI | L_k + (N - 1) phi L | `wfi_stay_within_the_bounds` |
 //! | order | each packet sent has the smallest time of all, and times never fall | `times_never_fall` |
 //!
-//! Latency and T-WFI: from the arrival of a packet at V to its departure, only packets with times up to its own, F, are sent. Of each other
-//! flow these are w_n (F - V) bytes and one packet: either what is left of the one on the link or one that started before V. With F - V =
-//! (the flow's own bytes) / w_k that is both bounds. B-WFI: by the same count, while k has packets W_n / w_n <= W_k / w_k + L_k / w_k + L_n
-//! / w_n for each other flow; the sum over all of them is (1 - phi) L_k and phi L_n of each.
+//! Latency and T-WFI: from the arrival of a packet at V to its departure, only packets with times
+//! up to its own, F, are sent. Each other flow sends w_n (F - V) bytes and one packet: either the
+//! rest of the packet on the link or a packet that started before V. With F - V = (the flow's own
+//! bytes) / w_k, both bounds follow. B-WFI: by the same count, while k is backlogged W_n / w_n <=
+//! W_k / w_k + L_k / w_k + L_n / w_n for each other flow; the sum over all flows is (1 - phi) L_k
+//! and phi L_n of each.
 //!
 //! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. Divisions keep their remainders while a flow has
 //! packets. Times are rounded down by less than a unit; ties are by the rounded times.
 //!
 //! Cost: one move in a heap a packet, O(log N). Memory: one record a flow, see `footprint`.
 //!
-//! Differences from the paper: V is not set back when the link falls idle. It need not be, since no finish time that counts is behind it: a
-//! flow without packets starts at V whatever it was sent, its last time being no later. Ties go to the flow with the smaller number. A
-//! weight that changes counts from the flow's next head packet on. Packets longer than 65536 bytes are refused, which bounds the distance
-//! of times.
+//! Differences from the paper: V is not reset when the link falls idle. No reset is needed, since
+//! no relevant finish time is behind V: an idle flow starts at V whatever was sent before, since
+//! its last finish time is no later. Ties go to the flow with the smaller number. A changed weight
+//! counts from the flow's next head packet on. Packets longer than 65536 bytes are refused, which
+//! bounds the distance of times.
 
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
+use crate::links::{Handle, Links};
 use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Pool, Queue};
+use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
 
-/// SCFQ has no parameters but its flows' weights.
+/// SCFQ has no parameters besides the flows' weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -67,9 +72,14 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Scfq<T>;
+    type ByHandle = Scfq<Handle, Links>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Scfq<T>, ConfigError> {
         Ok(Scfq::default())
+    }
+
+    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        Ok(Scfq::empty())
     }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
@@ -92,10 +102,10 @@ impl Discipline for Config {
 
 /// The scheduler.
 #[derive(Debug, Clone)]
-pub struct Scfq<T> {
-    pool: Pool<T>,
+pub struct Scfq<T, P = Nodes<T>> {
+    pool: Pool<T, P>,
     flows: Vec<Flow>,
-    /// v(t): F of the packet on the link, or of the last one that was.
+    /// v(t): F of the packet on the link, or of the last packet sent.
     now: VirtualTime,
     /// Flows with packets, by F of the first.
     backlogged: FlowHeap,
@@ -105,13 +115,13 @@ pub struct Scfq<T> {
 #[derive(Debug, Clone, Default)]
 struct Flow {
     queue: Queue,
-    /// F of the head packet. Of no meaning while the flow is idle.
+    /// F of the head packet; meaningless while the flow is idle.
     finish: VirtualTime,
-    /// What F's division left over, in units of 1 / weight.
+    /// Remainder of F's division, in units of 1 / weight.
     remainder: u64,
-    /// Zero: the flow is not known.
+    /// Zero: unknown flow.
     weight: u32,
-    /// It was removed and goes with its last packet.
+    /// Removed: the record goes with the last packet.
     leaves: bool,
 }
 
@@ -128,13 +138,20 @@ impl Flow {
 
 impl<T> Default for Scfq<T> {
     fn default() -> Self {
-        let (pool, flows, now) = (Pool::default(), Vec::new(), VirtualTime::ZERO);
+        Self::empty()
+    }
+}
+
+impl<T, P: Places<T>> Scfq<T, P> {
+    /// An empty scheduler.
+    fn empty() -> Self {
+        let (pool, flows, now) = (Pool::empty(), Vec::new(), VirtualTime::ZERO);
         Self { pool, flows, now, backlogged: FlowHeap::default(), longest: Longest::default() }
     }
 }
 
-impl<T> Scfq<T> {
-    /// Gives a flow a record; one that is not known joins with weight 1.
+impl<T, P: Places<T>> Scfq<T, P> {
+    /// Gives a flow a record; an unknown flow joins with weight 1.
     fn know(&mut self, flow: usize) {
         if flow >= self.flows.len() {
             self.flows.resize_with(flow + 1, Flow::default);
@@ -164,14 +181,14 @@ impl<T> Scfq<T> {
         self.longest.changed(number, flow.queue.size());
     }
 
-    /// `refill` is asked for another packet of the flow while it counts as backlogged.
+    /// `refill` is asked for the flow's next packet while the flow still counts as backlogged.
     #[inline]
-    fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let (finish, number) = self.backlogged.first()?;
         let flow = &mut self.flows[number];
         let packet = self.pool.pop(&mut flow.queue)?;
-        if let Some(more) = refill(packet.flow) {
-            debug_assert!(more.flow == packet.flow && more.len <= FlowConfig::MAX_PACKET_LEN, "a node takes its children's packets");
+        if let Some(more) = refill(FlowId(number as u32)).filter(|more| self.pool.makes_room_for(more)) {
+            debug_assert!(more.flow.index() == number && more.len <= FlowConfig::MAX_PACKET_LEN, "a node takes its children's packets");
             self.pool.push(&mut flow.queue, more);
         }
         self.now = finish;
@@ -186,8 +203,8 @@ impl<T> Scfq<T> {
         Some(packet)
     }
 
-    /// The flow's newest packet. One that it was left without was not sent and leaves V as it is.
-    fn drop_tail(&mut self, number: usize) -> Option<Packet<T>> {
+    /// Removes the flow's newest packet. V does not change: the packet was not sent.
+    fn drop_tail(&mut self, number: usize) -> Option<P::Leaving> {
         let flow = self.flows.get_mut(number)?;
         let packet = self.pool.pop_tail(&mut flow.queue)?;
         self.longest.changed(number, flow.queue.size());
@@ -212,9 +229,9 @@ impl<T> Scfq<T> {
     }
 }
 
-impl<T> Scheduler<T> for Scfq<T> {
+impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Scfq<T, P> {
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if packet.len > FlowConfig::MAX_PACKET_LEN || !packet.flow.fits_a_table() {
+        if packet.len > FlowConfig::MAX_PACKET_LEN || !packet.flow.fits_a_table() || !self.pool.makes_room_for(&packet) {
             return Err(packet);
         }
         self.enqueue_packet(packet);
@@ -222,27 +239,27 @@ impl<T> Scheduler<T> for Scfq<T> {
         Ok(())
     }
 
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+    fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
         let packet = self.dequeue_packet(|_| None);
         self.debug_check();
         packet
     }
 
-    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let packet = self.dequeue_packet(refill);
         self.debug_check();
         packet
     }
 
     /// The tail of the longest backlog.
-    fn evict(&mut self) -> Option<Packet<T>> {
+    fn evict(&mut self) -> Option<P::Leaving> {
         let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
         let packet = self.drop_tail(number);
         self.debug_check();
         packet
     }
 
-    fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
+    fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
         let packet = self.drop_tail(flow.index());
         self.debug_check();
         packet
@@ -277,7 +294,7 @@ impl<T> Scheduler<T> for Scfq<T> {
     }
 
     /// 1. A flow is in the heap if it has packets; the heap is in order.
-    /// 2. No packet that waits finishes before V, and none of a head's length more than that after it.
+    /// 2. F of a head packet is 0 to `MAX_PACKET_LEN` bytes, at weight 1, after V.
     /// 3. Flows with packets are known.
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
@@ -305,8 +322,9 @@ mod tests {
         core::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect()
     }
 
-    /// A packet that comes while another is on the link starts at that one's finish time: after flow 1's 100 bytes that is 100, and flow
-    /// 2's 50 bytes end at 150, behind flow 0's at 120.
+    /// A packet that arrives during a transmission starts at the finish time of the packet on the
+    /// link: after flow 1's 100 bytes that is 100, and flow 2's 50 bytes end at 150, behind flow
+    /// 0's at 120.
     #[test]
     fn the_packet_on_the_link_is_the_clock() {
         for start in [0, u64::MAX - 1_000] {
@@ -319,7 +337,8 @@ mod tests {
         }
     }
 
-    /// The child's next packet comes while the node still counts it as backlogged: it keeps its place behind the packet before.
+    /// The child's next packet arrives while the node still counts the child as backlogged: it
+    /// starts at the previous finish time.
     #[test]
     fn a_refilled_flow_goes_on_where_it_was() {
         let mut scheduler = Scfq::default();

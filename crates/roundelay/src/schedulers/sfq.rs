@@ -1,11 +1,12 @@
-//! Stochastic fairness queueing: flows are hashed into a fixed number of buckets, and buckets are served by deficit round robin.
+//! Stochastic fairness queueing (SFQ): flows hashed into a fixed number of buckets, served by
+//! deficit round robin.
 //!
-//! However many flows there are, memory is that of the buckets. Flows that meet in a bucket share its turn, first in first out; who
-//! meets whom depends on a key that outsiders don't have, and that can be changed from time to time (`perturb`) so that nobody stays in
-//! bad company. When the buffer is full the longest bucket pays.
+//! Memory is that of the buckets, for any number of flows. Flows in one bucket share a turn, first
+//! in first out. Collisions depend on a secret key, and a change of the key from time to time
+//! (`perturb`) ends unlucky collisions. A full buffer drops from the longest bucket.
 //!
-//! Source: P. E. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990; parameters as in tc-sfq(8). Not start-time fair queueing,
-//! which is abbreviated alike.
+//! Source: P. E. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990; parameters as in
+//! tc-sfq(8). Not start-time fair queueing, with the same abbreviation.
 //!
 //! | paper, tc | here |
 //! |---|---|
@@ -16,24 +17,25 @@
 //!
 //! | guarantee | value | test in `theorems/sfq.rs` |
 //! |---|---|---|
-//! | memory | constant, however many flows | `memory_does_not_grow_with_flows` |
-//! | collision | two flows meet with probability 1 / divisor over all seeds | `two_flows_meet_in_one_of_divisor_seeds` |
-//! | chosen flow numbers | do not meet more than others | `chosen_flow_numbers_spread` below |
-//! | two buckets, both backlogged for an interval | served alike but for Q + 2 L bytes | `buckets_share_within_the_bound` |
+//! | memory | constant for any number of flows | `memory_does_not_grow_with_flows` |
+//! | collision | two flows collide with probability 1 / divisor over all seeds | `two_flows_meet_in_one_of_divisor_seeds` |
+//! | chosen flow numbers | collide no more than others | `chosen_flow_numbers_spread` below |
+//! | two buckets, both backlogged for an interval | service differs by at most Q + 2 L bytes | `buckets_share_within_the_bound` |
 //! | on-off flow among n, packets of one length | of T bytes at most T / n + 2 Q | `known_bug_30_new_flow_does_not_starve_others` |
 //! | order | first in first out in each flow, also across a perturbation | `known_bug_31_perturbation_keeps_order` |
 //!
-//! The bound on two buckets is Shreedhar and Varghese's for deficit round robin (`drr.rs`), L being the longest packet. Nothing is
-//! promised to one flow: it can meet another.
+//! The bound for two buckets is Shreedhar and Varghese's for deficit round robin (`drr.rs`), with L
+//! the longest packet. A single flow has no guarantee, because of collisions.
 //!
-//! Cost: O(1) a packet, as in `drr` for small quanta too; a perturbation moves all packets that wait, once. Memory: the buckets, taken
-//! at the start, see `footprint`.
+//! Cost: O(1) a packet, as in `drr` for small quanta too; a perturbation moves all waiting packets,
+//! once. Memory: the buckets, allocated at the start, see `footprint`.
 //!
-//! Differences from the paper: buckets take turns by bytes, as in tc, not by packets. From tc: a bucket sends when its deficit covers
-//! the packet (tc: as long as it isn't used up), so that leaving and coming back does not pay off; the longest bucket is that with the
-//! most bytes, not packets, so that small packets aren't punished; a perturbation drops nothing, so `depth` and `flows` can be exceeded
-//! after it until the surplus is sent; `perturb` is a period of the caller's time, not jittered. What ns-2 calls SFQ drops nothing from the longest
-//! queue: its rule is `mqfq hashes 1 ns2`.
+//! Differences from the paper: buckets take turns by bytes, as in tc, not by packets. From tc: a
+//! bucket sends when the deficit covers the packet (tc: until the deficit is used up), so leaving
+//! and returning gains nothing. The longest bucket is the one with the most bytes, not packets, to
+//! protect small packets. A perturbation drops nothing, so `depth` and `flows` can be exceeded
+//! afterwards until the surplus is sent. `perturb` is a period of the caller's time, not jittered.
+//! The SFQ of ns-2 drops nothing from the longest queue: that rule is `mqfq hashes 1 ns2`.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
@@ -41,10 +43,11 @@ use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::links::{Handle, Links};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
-use crate::pool::Backlog;
+use crate::pool::{Backlog, Nodes, Places};
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::{Duration, Instant};
@@ -52,17 +55,18 @@ use crate::time::{Duration, Instant};
 /// Parameters of SFQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Bytes that a bucket may send in a turn: 1 to 2^20.
+    /// Bytes a bucket may send in a turn: 1 to 2^20.
     pub quantum: u32,
     /// Time between two changes of the hash's key: 1 ms to 1 hour, or zero for never.
     pub perturb: Duration,
     /// Buckets: a power of two up to 65536.
     pub divisor: u32,
-    /// Most buckets that may have packets at a time: 1 to 65408. A packet that would need another is refused.
+    /// Most buckets with packets at a time: 1 to 65408. A packet for one more bucket is refused.
     pub flows: u32,
-    /// Most packets that may wait in a bucket: 1 to 65535.
+    /// Most packets waiting in a bucket: 1 to 65535.
     pub depth: u32,
-    /// Whether a bucket at its depth, or the longest one in a full buffer, gives up its oldest packet and not its newest.
+    /// Whether a bucket at `depth`, or the longest bucket in a full buffer, drops the oldest packet
+    /// and not the newest.
     pub headdrop: bool,
 }
 
@@ -143,9 +147,14 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(127);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Sfq<T>;
+    type ByHandle = Sfq<Handle, Links<FlowId>>;
 
     fn build<T: Send>(&self, seed: u64) -> Result<Sfq<T>, ConfigError> {
         Sfq::new(*self, seed)
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        Sfq::empty(*self, seed)
     }
 
     fn configuration<T: Send>(scheduler: &mut Sfq<T>) -> Option<&mut Self> {
@@ -175,31 +184,37 @@ impl Discipline for Config {
 
 /// The scheduler.
 #[derive(Debug, Clone)]
-pub struct Sfq<T> {
+pub struct Sfq<T, P: Places<T> = Nodes<T>> {
     /// A queue for each bucket.
-    ring: Ring<T>,
-    /// Buckets that have packets.
+    ring: Ring<T, P>,
+    /// Number of buckets with packets.
     backlogged: u32,
-    /// Packets given up for newer ones of their bucket, until they are taken.
-    dropped: VecDeque<Packet<T>>,
+    /// Packets dropped for newer packets of the same bucket, not yet taken by the caller.
+    dropped: VecDeque<P::Leaving>,
     hash: FlowHash,
     seed: u64,
-    /// How often the key has been changed.
+    /// Number of key changes.
     generation: u64,
-    /// When that was last.
+    /// Time of the last key change.
     perturbed_at: Instant,
     config: Config,
 }
 
 impl<T> Sfq<T> {
-    /// An empty scheduler, its hash keyed by `seed`.
+    /// An empty scheduler with a hash keyed by `seed`.
     ///
     /// # Errors
     /// A parameter is out of its range.
     pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
+        Self::empty(config, seed)
+    }
+}
+
+impl<T, P: Places<T>> Sfq<T, P> {
+    fn empty(config: Config, seed: u64) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
-            ring: Ring::new(config.quantum, config.divisor as usize),
+            ring: Ring::empty(config.quantum, config.divisor as usize),
             backlogged: 0,
             dropped: VecDeque::new(),
             hash: FlowHash::new(seed, 0),
@@ -221,22 +236,18 @@ impl<T> Sfq<T> {
         if waiting == 0 && self.backlogged >= self.config.flows || is_deep && !self.config.headdrop {
             return Err(packet);
         }
-        self.append(bucket, packet);
+        let was_empty = self.ring.queue(bucket).is_empty();
+        self.ring.push(bucket, packet)?;
+        self.backlogged += u32::from(was_empty);
         if is_deep {
-            // After the new one has come, so that the bucket is not empty in between and keeps its credit.
+            // After the push, so the bucket is not empty in between and keeps the credit.
             let oldest = self.ring.give_up(bucket, End::Oldest);
             self.dropped.extend(oldest);
         }
         Ok(())
     }
 
-    fn append(&mut self, bucket: usize, packet: Packet<T>) {
-        self.backlogged += u32::from(self.ring.queue(bucket).is_empty());
-        let pushed = self.ring.push(bucket, packet);
-        debug_assert!(pushed.is_ok(), "there is a queue for each bucket");
-    }
-
-    fn dequeue_packet(&mut self) -> Option<Packet<T>> {
+    fn dequeue_packet(&mut self) -> Option<P::Leaving> {
         let bucket = self.ring.turn()?;
         let packet = self.ring.send();
         self.backlogged -= u32::from(self.ring.queue(bucket).is_empty());
@@ -250,20 +261,22 @@ impl<T> Sfq<T> {
         }
     }
 
-    /// Changes the key and moves all packets to their new buckets, one of each old bucket in turn. A flow's packets come from one bucket
-    /// and go to one bucket, so their order stays.
+    /// Changes the key and moves all packets to new buckets, one of each old bucket in turn. A
+    /// flow's packets come from one bucket and go to one bucket, so their order stays.
     fn perturb(&mut self) {
         self.generation += 1;
         self.hash = FlowHash::new(self.seed, self.generation);
         let mut moving = self.ring.drain_in_turns();
         self.backlogged = 0;
-        while let Some(packet) = self.ring.next_drained(&mut moving) {
-            self.append(self.bucket_of(packet.flow), packet);
+        while let Some(flow) = self.ring.next_drained(&moving) {
+            let bucket = self.bucket_of(flow);
+            self.backlogged += u32::from(self.ring.queue(bucket).is_empty());
+            self.ring.put_back(&mut moving, bucket);
         }
     }
 }
 
-impl<T> Scheduler<T> for Sfq<T> {
+impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Sfq<T, P> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         self.perturb_if_due(now);
         let outcome = self.enqueue_packet(packet);
@@ -271,15 +284,15 @@ impl<T> Scheduler<T> for Sfq<T> {
         outcome
     }
 
-    fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
+    fn dequeue(&mut self, now: Instant) -> Option<P::Leaving> {
         self.perturb_if_due(now);
         let packet = self.dequeue_packet();
         self.debug_check();
         packet
     }
 
-    /// The tail of the longest bucket; with `headdrop` its head.
-    fn evict(&mut self) -> Option<Packet<T>> {
+    /// The tail of the longest bucket; the head with `headdrop`.
+    fn evict(&mut self) -> Option<P::Leaving> {
         let bucket = self.ring.longest()?;
         let packet = self.ring.give_up(bucket, if self.config.headdrop { End::Oldest } else { End::Newest });
         self.backlogged -= u32::from(self.ring.queue(bucket).is_empty());
@@ -292,7 +305,7 @@ impl<T> Scheduler<T> for Sfq<T> {
         self.ring.backlog()
     }
 
-    fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
+    fn take_dropped(&mut self) -> Option<(P::Leaving, DropReason)> {
         self.dropped.pop_front().map(|packet| (packet, DropReason::PushedOut))
     }
 
@@ -300,22 +313,23 @@ impl<T> Scheduler<T> for Sfq<T> {
         alloc::vec![self.bucket_of(flow)]
     }
 
-    /// The buckets, their places in the ring and, from the first time that the buffer is full, the index that finds the longest.
+    /// The buckets, their slots in the ring and, from the first full buffer on, the index for the
+    /// longest bucket.
     fn footprint(&self) -> Footprint {
-        let buckets = self.ring.queues() * Ring::<T>::BYTES_PER_QUEUE;
-        Footprint { fixed_bytes: size_of::<Self>() + Ring::<T>::FIXED_BYTES + buckets, bytes_per_flow: 0 }
+        let buckets = self.ring.queues() * Ring::<T, P>::BYTES_PER_QUEUE;
+        Footprint { fixed_bytes: size_of::<Self>() + Ring::<T, P>::FIXED_BYTES + buckets, bytes_per_flow: 0 }
     }
 
-    /// 1. Those of the ring; a packet is in the bucket that its flow hashes to.
-    /// 2. As many buckets have packets as are counted.
+    /// 1. The ring's invariants; a packet is in the bucket of the flow's hash.
+    /// 2. `backlogged` is the number of buckets with packets.
     fn check_invariants(&self) {
-        self.ring.check_invariants(|bucket, packet| self.bucket_of(packet.flow) == bucket);
+        self.ring.check_invariants(|bucket, flow| self.bucket_of(flow) == bucket);
         let backlogged = (0..self.ring.queues()).filter(|bucket| !self.ring.queue(*bucket).is_empty()).count();
         assert_eq!(backlogged, self.backlogged as usize, "invariant 2: backlogged buckets are counted");
     }
 }
 
-impl<T> Sfq<T> {
+impl<T, P: Places<T>> Sfq<T, P> {
     #[inline]
     fn debug_check(&self) {
         if is_time_to_check(self.ring.queues() / 16, self.ring.backlog()) {
@@ -329,13 +343,13 @@ mod tests {
     use super::*;
     use crate::packet::FlowId;
 
-    /// A hundred thousand flow numbers that meet in one bucket of 1024 under a hash of their low bits.
+    /// 100,000 flow numbers, all in one of 1024 buckets under a hash of the low bits.
     #[test]
     fn chosen_flow_numbers_spread() {
         let config = Config { flows: 65_408, depth: 65_535, ..Config::default() };
         let mut scheduler = Sfq::new(config, 1).expect("legal");
         for number in 0..100_000u32 {
-            // Not through `enqueue`, which checks invariants.
+            // `enqueue` would check invariants each time.
             let taken = scheduler.enqueue_packet(Packet::new(FlowId(number.wrapping_mul(1024)), 1514, number));
             assert!(taken.is_ok());
         }

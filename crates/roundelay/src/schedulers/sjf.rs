@@ -1,15 +1,16 @@
-//! Shortest job first: packets of the smallest flow leave first, so that short flows do not wait for long ones.
+//! Shortest job first: packets of the smallest flow leave first; short flows pass long ones.
 //!
-//! Whoever makes a packet writes the size of its whole flow into it. If flow completion time is what counts, serving the smallest flow
-//! first costs the large ones little (each is passed only by what is smaller) and spares the small ones everything. Nothing protects a
-//! large flow from an endless stream of small ones.
+//! The driver writes the size of the whole flow into each packet. For flow completion time, serving
+//! the smallest flow first costs the large flows little (each is passed only by smaller ones) and
+//! removes most waiting of the small ones. A large flow has no protection from an endless stream of
+//! small ones.
 //!
 //! Source: M. Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013; as in R. Mittal et al., "Universal
 //! Packet Scheduling", NSDI 2016, section 3.1, where the size is a static priority.
 //!
 //! | paper | here |
 //! |---|---|
-//! | fs(p), size of the flow to which p belongs | [`Packet::priority`], bytes |
+//! | fs(p), size of the packet's flow | [`Packet::priority`], bytes |
 //!
 //! | guarantee | value | test in `theorems/sjf.rs` |
 //! |---|---|---|
@@ -18,20 +19,23 @@
 //! | starvation | none against it | `small_flows_starve_a_large_one` |
 //! | push-out | the newest packet of the largest flow | `a_full_buffer_gives_up_the_largest_flow` |
 //!
-//! The second is Smith's rule: exchanging two flows that are served one after the other, the larger one first, makes the sum of completion
-//! times smaller.
+//! The second is Smith's rule: if a larger flow is served directly before a smaller one, exchanging
+//! the two reduces the sum of completion times.
 //!
-//! Cost: O(log n) with n packets that wait. Memory: a packet's key and its place, no state per flow.
+//! Cost: O(log n) with n waiting packets. Memory: a key and a slot a packet, no state per flow.
 //!
-//! Differences from the paper: sizes count bytes, not packets. Any other number that puts flows in the same order does as well.
+//! Differences from the paper: sizes count bytes, not packets. Any other number with the same order
+//! of flows works as well.
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
+use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
 use crate::schedulers::{Discipline, Priority};
 
-/// SJF has no parameters but its buffer's limit.
+/// SJF has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -46,9 +50,15 @@ impl Discipline for Config {
     const PRIORITY: Priority = Priority::FlowSize;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Sjf<T>;
+    /// By copy. Slots belong to ranks, not to packets in queues.
+    type ByHandle = ByCopy<Sjf<Handle>>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Sjf<T>, ConfigError> {
         Ok(Sjf::default())
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
     }
 }
 

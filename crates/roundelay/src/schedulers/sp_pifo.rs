@@ -1,10 +1,12 @@
-//! SP-PIFO: a queue sorted by rank (push-in first-out), approximated by FIFO queues in strict priority whose bounds follow the ranks that come.
+//! SP-PIFO: a queue sorted by rank (PIFO), approximated by FIFO queues in strict priority.
 //!
-//! Each queue takes packets from its bound on. A packet goes into the last queue whose bound it reaches, and becomes that queue's bound (push-up):
-//! the next packet of a smaller rank will not stand behind it. A packet below the first bound stands in the first queue, behind packets of
-//! larger rank; all bounds then fall by as much as it was below (push-down), so that fewer packets come to the first queue. No knowledge of the
-//! distribution of ranks is needed. Bounds follow ranks that grow with time, as those of LSTF do, but packets that wait do not: in a queue that never
-//! empties, packets of large rank starve (`what_waits_does_not_move_up`).
+//! A queue takes packets with ranks from its bound on. A packet goes into the last queue whose
+//! bound is not above the rank, and the rank becomes the queue's bound (push-up): the next packet
+//! of smaller rank will not stand behind this one. A packet below the first bound goes into the
+//! first queue, behind packets of larger rank; all bounds then fall by the difference (push-down),
+//! and fewer packets come to the first queue. No knowledge of the distribution of ranks is needed.
+//! Bounds follow ranks that grow with time, as LSTF's do, but waiting packets do not move: in a
+//! queue that never empties, packets of large rank starve (`what_waits_does_not_move_up`).
 //!
 //! Source: A. Gran Alcoz, A. Dietmüller, L. Vanbever, "SP-PIFO: Approximating Push-In First-Out Behaviors using Strict-Priority Queues", NSDI
 //! 2020; behaviour checked against the authors' simulator, github.com/nsg-ethz/SP-PIFO. PIFO: A. Sivaraman et al., "Programmable
@@ -25,21 +27,23 @@
 //! | more queues | fewer inversions, more than a PIFO's none | `inversions_fall_with_the_number_of_queues` |
 //! | push-out | the newest packet of the last queue that holds any | `a_full_buffer_gives_up_the_newest_of_the_last_queue` |
 //!
-//! No bound on inversions is proven. Ranks that fall from packet to packet leave in the order of arrival, all but as many as there are queues:
-//! `falling_ranks_are_reversed`.
+//! No bound on inversions is proven. Packets of falling ranks leave in the order of arrival, all
+//! but as many as there are queues: `falling_ranks_are_reversed`.
 //!
 //! Number format: ranks and bounds are i128, picoseconds where they are times: neither wraps in 2^60 packets.
 //!
 //! Cost: O(log queues) to find the queue, and a step a queue in a push-down; O(1) to take a packet. Memory: 40 bytes a queue, no state per flow.
 //!
-//! Differences from the paper: ranks from slack are LSTF's key, T included. A packet that the one buffer of all queues drops has moved the bounds
-//! already; in a switch a full queue drops it and the bounds stay. A full buffer gives up the tail of the last queue, not what
-//! comes to a full one.
+//! Differences from the paper: ranks from slack are LSTF's key, T included. A packet dropped by the
+//! shared buffer has moved the bounds already; in a switch a full queue drops the packet and the
+//! bounds stay. A full buffer drops the tail of the last queue, not the arrival to a full one.
 
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::links::Handle;
 use crate::mechanisms::levels::{self, Levels};
 use crate::packet::Packet;
 use crate::pool::Backlog;
@@ -53,7 +57,7 @@ use crate::units::Rate;
 pub struct Config {
     /// FIFO queues: 1 to 4096.
     pub queues: u32,
-    /// What packets are ranked by.
+    /// The rank of packets.
     pub rank: RankBy,
 }
 
@@ -94,9 +98,15 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(queues)";
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = SpPifo<T>;
+    /// By copy for now: only `mechanisms/levels.rs` would have to change to use links.
+    type ByHandle = ByCopy<SpPifo<Handle>>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<SpPifo<T>, ConfigError> {
         SpPifo::new(*self)
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
     }
 
     fn configuration<T: Send>(scheduler: &mut SpPifo<T>) -> Option<&mut Self> {
@@ -116,14 +126,14 @@ impl Discipline for Config {
 #[derive(Debug, Clone)]
 pub struct SpPifo<T> {
     levels: Levels<T>,
-    /// The smallest rank that each queue takes, the first queue aside, which takes all.
+    /// The smallest rank of each queue; the first queue takes all ranks.
     bounds: Vec<i128>,
     link_rate: Option<Rate>,
     config: Config,
 }
 
 impl<T> SpPifo<T> {
-    /// A scheduler with nothing in it, for a link of unknown rate.
+    /// An empty scheduler, for a link of unknown rate.
     ///
     /// # Errors
     /// A parameter is out of its range.
@@ -133,7 +143,7 @@ impl<T> SpPifo<T> {
         Ok(Self { bounds: alloc::vec![0; levels.count()], levels, link_rate: None, config })
     }
 
-    /// The queue for a rank, and the bounds with it.
+    /// Returns the queue for a rank and updates the bounds.
     fn admit(&mut self, rank: i128) -> usize {
         let reached = self.bounds.partition_point(|bound| *bound <= rank);
         let queue = reached.saturating_sub(1);
@@ -154,7 +164,7 @@ impl<T> SpPifo<T> {
 }
 
 impl<T> Scheduler<T> for SpPifo<T> {
-    /// Sets the packet's arrival, from which on its slack is spent.
+    /// Sets the packet's arrival, the instant from which slack is spent.
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let rank = self.config.rank.rank(&packet, now, self.link_rate);
         let queue = self.admit(rank);
@@ -169,7 +179,7 @@ impl<T> Scheduler<T> for SpPifo<T> {
         packet
     }
 
-    /// The newest packet of the last queue that holds any.
+    /// The newest packet of the last queue with packets.
     fn evict(&mut self) -> Option<Packet<T>> {
         let packet = self.levels.pop_tail(self.levels.last_from(0)?);
         self.debug_check();
@@ -181,7 +191,7 @@ impl<T> Scheduler<T> for SpPifo<T> {
         self.levels.backlog()
     }
 
-    /// Ranks by slack follow from it, for packets that come from now on.
+    /// Ranks by slack depend on the rate; packets already in the queue keep their rank.
     fn set_link_rate(&mut self, rate: Rate) {
         self.link_rate = Some(rate);
     }
@@ -191,7 +201,7 @@ impl<T> Scheduler<T> for SpPifo<T> {
     }
 
     /// 1. Bounds never fall from one queue to the next.
-    /// 2. There is a bound for each queue.
+    /// 2. Each queue has a bound.
     fn check_invariants(&self) {
         self.levels.check();
         assert!(self.bounds.is_sorted(), "invariant 1: {:?}", self.bounds);
@@ -209,13 +219,14 @@ mod tests {
         SpPifo::new(Config { queues, rank }).expect("legal")
     }
 
-    /// Sends packets of these priorities and says which queue each one got and what the bounds were after it.
+    /// Enqueues packets of these priorities; returns the queue of each and the bounds afterwards.
     fn bounds_after(queues: u32, ranks: &[u32]) -> Vec<(usize, Vec<i128>)> {
         let mut scheduler = build(queues, RankBy::Priority);
         ranks.iter().map(|rank| (scheduler.admit((*rank).into()), scheduler.bounds.clone())).collect()
     }
 
-    /// Three queues. Ranks 1, 3 and 2 push up; 1 reaches the first bound; 0 is one below it: bounds fall by 1.
+    /// Three queues. Ranks 1, 3 and 2 push up; 1 reaches the first bound; 0 is one below the bound:
+    /// all bounds fall by 1.
     #[test]
     fn push_up_and_push_down_worked_by_hand() {
         let expected = [
@@ -232,7 +243,8 @@ mod tests {
         assert_eq!(found, expected.map(|(queue, bounds)| (queue, bounds.to_vec())));
     }
 
-    /// Ranks 1 and 3 stand in the last queue, 2 in the second, 1 and 0 in the first: two inversions.
+    /// Ranks 1 and 3 stand in the last queue, 2 in the second, 1 and 0 in the first: two
+    /// inversions.
     #[test]
     fn what_leaves_is_the_first_of_the_first_queue() {
         let mut scheduler = build(3, RankBy::Priority);

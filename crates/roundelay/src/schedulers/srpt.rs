@@ -1,9 +1,12 @@
-//! Shortest remaining processing time first: the flow with the least left to send goes first, its packets in order.
+//! Shortest remaining processing time (SRPT) first: the flow with the fewest bytes left goes first,
+//! with packets in order.
 //!
-//! Each packet says how many bytes of its flow were still to be sent when it was, its own among them. The smallest of these numbers tells
-//! the flow that completes soonest; not that packet leaves but the one of its flow that came first, for the flow is complete only with it,
-//! and packets that a retransmission put behind would otherwise wait for ever (pFabric's starvation prevention). Least mean completion time
-//! of all orders on one link where what a packet says is true of its flow; a long flow waits for all that have less left.
+//! Each packet carries the bytes of the flow still to be sent when the packet was sent, including
+//! the packet. The smallest of these numbers gives the flow with the earliest completion. The
+//! oldest packet of this flow leaves, because the flow completes only with all packets; packets put
+//! behind by a retransmission would otherwise wait for ever (pFabric's starvation prevention). On
+//! one link, SRPT has the least mean completion time of all orders if the packets' numbers are
+//! true; a long flow waits for all flows with less left.
 //!
 //! Source: L. Schrage, "A Proof of the Optimality of the Shortest Remaining Processing Time Discipline", Operations Research 16(3), 1968;
 //! M. Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013; as in R. Mittal et al., "Universal
@@ -18,25 +21,29 @@
 //! | guarantee | value | test in `theorems/srpt.rs` |
 //! |---|---|---|
 //! | order | the flow served has the packet with the least remaining of all | `no_flow_has_less_left_than_the_one_served` |
-//! | order within a flow | as they came, whatever they say | `starvation_prevention_keeps_flows_in_order` |
+//! | order within a flow | order of arrival, for any remaining | `starvation_prevention_keeps_flows_in_order` |
 //! | mean completion time | least of all orders, see below | `flows_that_start_together_complete_as_early_as_can_be` |
-//! | starvation | a long flow waits for shorter ones as long as they come | `short_flows_starve_a_long_one` |
+//! | starvation | a long flow waits for shorter flows as long as more arrive | `short_flows_starve_a_long_one` |
 //! | push-out | the newest packet with the most remaining | `a_full_buffer_gives_up_the_most_remaining` |
 //!
-//! Cost: O(log n) with n packets that wait. Memory: a packet's key, its place and its links, and the ends of each flow's list.
+//! Cost: O(log n) with n waiting packets. Memory: key, slot and links of each packet, and the ends
+//! of each flow's list.
 //!
-//! Flows that start together, a packet of each in the queue at a time, complete on average as early as in any order. But a flow is known by
-//! its packet with the least remaining, which is the last one that waits. If all of a flow waits, that is its last packet, whose remaining is
-//! its own length: whole flows that wait are served in the order of their last packets, not of their sizes
-//! (`a_flow_that_waits_whole_is_taken_for_its_last_packet`). With a window much smaller than the flow that happens at its end only; `sjf`
-//! does not mind it.
+//! Flows that start together, with a packet of each in the queue at a time, complete on average as
+//! early as in any order. But the key of a flow is the least remaining of the waiting packets: that
+//! of the last waiting packet. If the whole flow waits, the last packet's remaining is only that
+//! packet's own length: fully queued flows are served in the order of their last packets, not of
+//! their sizes (`a_flow_that_waits_whole_is_taken_for_its_last_packet`). With a window much smaller
+//! than the flow, this happens at the flow's end only; `sjf` is not affected.
 //!
 //! Differences from the paper: bytes, not packets. pFabric also drops by priority, as here.
 
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
+use crate::links::Handle;
 use crate::mechanisms::ranked::{Place, Ranked};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
@@ -44,7 +51,7 @@ use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::{Discipline, Priority};
 use crate::time::Instant;
 
-/// SRPT has no parameters but its buffer's limit.
+/// SRPT has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -58,18 +65,24 @@ impl Discipline for Config {
     const PRIORITY: Priority = Priority::Remaining;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     type Scheduler<T: Send> = Srpt<T>;
+    /// By copy. Slots belong to ranks, not to packets in queues.
+    type ByHandle = ByCopy<Srpt<Handle>>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Srpt<T>, ConfigError> {
         Ok(Srpt::default())
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
     }
 }
 
 /// The scheduler.
 #[derive(Debug, Clone)]
 pub struct Srpt<T> {
-    /// By what remains.
+    /// Packets by remaining bytes.
     waiting: Ranked<u32, T>,
-    /// Neighbours of each packet in the list of its flow, by its place in `waiting`.
+    /// Neighbours of each packet in the flow's list, by slot in `waiting`.
     links: Vec<Links>,
     flows: Vec<Flow>,
 }
@@ -112,7 +125,7 @@ impl<T> Srpt<T> {
         flow.newest = Some(place);
     }
 
-    /// The oldest packet of the flow that has the packet with the least remaining.
+    /// Takes the oldest packet of the flow with the least remaining.
     fn dequeue_packet(&mut self) -> Option<Packet<T>> {
         let (_, shortest) = self.waiting.first()?;
         let oldest = self.flows[shortest.flow.index()].oldest?;
@@ -164,7 +177,7 @@ impl<T> Scheduler<T> for Srpt<T> {
         self.waiting.backlog()
     }
 
-    /// All flows are alike; but what has no place in the table cannot be set either.
+    /// All flows are alike; flow numbers beyond the table are refused.
     fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
         config.check(Config::NAME, flow)
     }
@@ -173,7 +186,7 @@ impl<T> Scheduler<T> for Srpt<T> {
         Footprint { fixed_bytes: size_of::<Self>(), bytes_per_flow: size_of::<Flow>() }
     }
 
-    /// 1. Each packet is in the list of its flow, once, in the order of arrival.
+    /// 1. Each packet is in the list of the flow, once, in order of arrival.
     fn check_invariants(&self) {
         self.waiting.check();
         let mut packets = 0;

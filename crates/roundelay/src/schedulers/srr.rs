@@ -1,17 +1,21 @@
-//! Smoothed round robin: weights in binary, and a flow's turns spread over the round instead of taken at once.
+//! Smoothed round robin (SRR): a flow's turns are spread over the round by the binary digits of the
+//! weight.
 //!
-//! A round robin that gives a flow of weight w as many quanta in one turn sends a burst, and then nothing until all others had theirs. Here
-//! a flow of weight w has w turns of one quantum in a round. Each bit of the weight puts the flow into a column: the column of bit b is
-//! visited 2^b times a round, evenly spaced, and in each visit all of its flows have a turn. Which column is next is the number of trailing
-//! zeros of a counter. Cheap as DRR and smoother; but a visit is to *all* flows of a column, so delay grows with the number of flows.
+//! A round robin with w quanta in one turn for a flow of weight w sends a burst, and then nothing
+//! until all other flows had their turns. Under SRR a flow of weight w has w turns of one quantum
+//! in a round. Each set bit of the weight puts the flow into a column: the column of bit b is
+//! visited 2^b times a round, evenly spaced, and each visit gives all flows of the column a turn.
+//! The trailing zeros of a counter select the next column. SRR is as cheap as DRR and smoother. But
+//! a visit serves *all* flows of a column, and therefore delay grows with the number of flows.
 //!
-//! Source: C. Guo, "SRR: An O(1) Time-Complexity Packet Scheduler for Flows in Multiservice Packet Networks", SIGCOMM 2001, IEEE/ACM ToN
-//! 12(6), 2004. Its text was not at hand: the sequence and the matrix are as they are commonly told, the bounds are of this file.
+//! Source: C. Guo, "SRR: An O(1) Time-Complexity Packet Scheduler for Flows in Multiservice Packet
+//! Networks", SIGCOMM 2001, IEEE/ACM ToN 12(6), 2004. The text of the paper was not at hand: the
+//! sequence and the matrix follow common descriptions; the bounds are derived in this file.
 //!
 //! | paper | here |
 //! |---|---|
 //! | weight spread sequence: S_1 = 1; S_k = S_(k-1), k, S_(k-1) | term n is 1 + the trailing zeros of n; `next_term` |
-//! | order of the sequence, k_max | by the highest column that has flows; the counter moves in steps of `PERIOD` / 2^k_max |
+//! | order of the sequence, k_max | the highest column with flows; the counter moves in steps of `PERIOD` / 2^k_max |
 //! | weight matrix: row of a flow, column of a bit | `Flow::weight`, `columns` |
 //! | deficit | `Flow::deficit` |
 //!
@@ -23,46 +27,56 @@
 //! | T-WFI and latency | (B-WFI / phi + L) / R | the same |
 //! | fairness | (Q B_k + L_k) / r_k + (Q B_j + L_j) / r_j | the same |
 //!
-//! Q is the quantum, B_k the number of bits that are one in the weight w_k (at most 10, at most w_k), h the highest of them; sums are over the
-//! other flows. r = phi R.
+//! Q is the quantum, B_k the number of set bits in the weight w_k (at most 10, at most w_k), h the
+//! highest of these bits; sums are over the other flows. r = phi R.
 //!
-//! **Proof.** Count terms as if no column were ever empty: an empty one has no turns, so skipping it changes nothing. With 2^11 terms a round,
-//! the last of them without a column, the column of bit b comes at every 2^(11 - b)-th term exactly, rounds and all. In x terms in a row it
-//! comes at least (x + 1) / 2^(11 - b) - 1 times and at most (x - 1) / 2^(11 - b) + 1 times. Take an interval, and y terms from the one that it
-//! begins in to the one that it ends in, the first not counted. Flow k, backlogged throughout, has its turns in the y - 1 terms within, so at
-//! least m = w_k y / 2^11 - B_k, and flow j has turns in the y + 1 terms touched, so at most w_j y / 2^11 + B_j: of these w_j / w_k (m + B_k) + B_j.
-//! In m turns flow k sends more than m Q - L_k bytes, as it carries over less than a packet; in n turns flow j sends less than n Q + L_j.
-//! Weighed with phi and 1 - phi, the terms with m cancel: the B-WFI. The difference of both, divided by the weights: the fairness. Before a
-//! packet is taken the link has sent at most (bytes of the flow before it + B-WFI) / phi and the rest of a packet; take from that what a link of
-//! the flow's share needs: T-WFI and latency. The bound of B_j by w_j makes the sum no larger than that of the other weights.
+//! **Proof.** Count terms as if no column were ever empty: an empty column has no turns, and
+//! skipping one changes nothing. With 2^11 terms a round, the last of them without a column, the
+//! column of bit b comes at every 2^(11 - b)-th term exactly, also across rounds. In x consecutive
+//! terms the column comes at least (x + 1) / 2^(11 - b) - 1 times and at most (x - 1) / 2^(11 -
+//! b) + 1 times. Take an interval with y terms between the term of its beginning (not counted) and
+//! the term of its end. Flow k, backlogged throughout, has its turns in the y - 1 terms within: at
+//! least m = w_k y / 2^11 - B_k. Flow j has turns in the y + 1 terms touched: at most w_j y /
+//! 2^11 + B_j = w_j / w_k (m + B_k) + B_j. In m turns flow k sends more than m Q - L_k bytes,
+//! because the deficit carried over is less than a packet; in n turns flow j sends less than n Q +
+//! L_j. Weighted with phi and 1 - phi, the terms with m cancel: the B-WFI. The difference of both,
+//! divided by the weights: the fairness. Before a packet is taken the link has sent at most (bytes
+//! of the flow before this packet + B-WFI) / phi and the rest of a packet; subtract the time that a
+//! link of the flow's share needs: T-WFI and latency. Since B_j <= w_j, the sum is at most the sum
+//! of the other weights.
 //!
-//! DRR has Q w_k where this has Q B_k; it has no other term with Q, as a flow there has one turn a round. So the gain is for flows of large
-//! weights, as long as there are not many others; all bounds are O(N), like those of any round robin.
+//! DRR has Q w_k in place of Q B_k here; DRR has no other term with Q, because each flow there has
+//! one turn a round. The gain is for flows of large weights among few other flows; all bounds are
+//! O(N), like the bounds of any round robin.
 //!
-//! Cost: O(1) a packet if the quantum is at least the longest packet: of two terms in a row one is that of the highest column. A longer packet
-//! costs O(B) for B backlogged flows, be the quantum a byte: when more turns in a row have sent nothing than there are such flows, what follows
-//! until somebody can send is counted, not walked (`skip_terms`). In all that is at most 4 B and some terms and turns, and two walks of the columns'
-//! lists, which have each of these flows once for each bit of its weight; idle flows cost nothing. Memory: one record and eleven pairs of
-//! links a flow, see `footprint`.
+//! Cost: O(1) a packet if the quantum is at least the longest packet: of two consecutive terms one
+//! belongs to the highest column. A longer packet costs O(B) for B backlogged flows, even with a
+//! quantum of one byte: after more fruitless turns than backlogged flows, the terms until some flow
+//! can send are counted, not walked (`skip_terms`). The total is at most about 4 B terms and turns,
+//! and two walks of the columns' lists, which contain each of these flows once for each set bit of
+//! the weight; idle flows cost nothing. Memory: one record and eleven pairs of links a flow, see
+//! `footprint`.
 //!
-//! Beyond what is told of the paper: the position counts on through changes of the order, so that flows that come and go cannot hold up the
-//! light ones. A flow that becomes backlogged is put before those that the present visit has still to come to, and waits for the next one:
-//! coming back at once gains no turn. A flow whose weight changes stays where it is in the columns that it keeps.
+//! Beyond the published description: the position counts on when the order changes; otherwise flows
+//! that come and go could hold up the light flows. A newly backlogged flow is put before the flows
+//! still to be served in the present visit, and waits for the next visit: an immediate return gains
+//! no turn. A flow with a new weight keeps its position in the columns common to both weights.
 
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Kind, Parameter, saturated};
 use crate::guarantees::{Bound, Guarantees, Share};
+use crate::links::{Handle, Links};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Pool, Queue};
+use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
 
 const NONE: u32 = u32::MAX;
-/// One for each bit of the largest weight.
+/// Columns: one for each bit of the largest weight.
 const COLUMNS: usize = FlowConfig::MAX_WEIGHT.ilog2() as usize + 1;
 /// Terms of a round, the last of them without a column.
 const PERIOD: u32 = 1 << COLUMNS;
@@ -99,16 +113,21 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(1)";
     type Scheduler<T: Send> = Srr<T>;
+    type ByHandle = Srr<Handle, Links>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Srr<T>, ConfigError> {
         Srr::new(*self)
+    }
+
+    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        Srr::empty(*self)
     }
 
     fn configuration<T: Send>(scheduler: &mut Srr<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
     }
 
-    /// A turn that has begun is cut as if it had begun with a smaller quantum.
+    /// A turn in progress is cut as if begun with the smaller quantum.
     fn adopt<T: Send>(scheduler: &mut Srr<T>, before: &Self) {
         if let Some(flow) = scheduler.flows.get_mut(scheduler.serving as usize) {
             flow.deficit = flow.deficit.saturating_sub(before.quantum.saturating_sub(scheduler.config.quantum).into());
@@ -137,11 +156,12 @@ impl Discipline for Config {
     }
 }
 
-/// Most bits that are one in a weight: in 1023.
+/// Largest number of set bits in a weight: that of 1023.
 const MOST_BITS: u64 = FlowConfig::MAX_WEIGHT.ilog2() as u64;
 
 impl Config {
-    /// Q B_k + L_k: how far a flow's bytes can be from what the terms that went by are worth to it.
+    /// Q B_k + L_k: the largest distance between a flow's bytes and the flow's share of the past
+    /// terms.
     fn around(self, weight: u32, max_packet_len: u32) -> u64 {
         u64::from(self.quantum) * u64::from(weight.count_ones()) + u64::from(max_packet_len)
     }
@@ -149,27 +169,27 @@ impl Config {
 
 /// The scheduler.
 #[derive(Debug, Clone)]
-pub struct Srr<T> {
-    pool: Pool<T>,
+pub struct Srr<T, P = Nodes<T>> {
+    pool: Pool<T, P>,
     flows: Vec<Flow>,
     /// Each flow's neighbours in the columns of its weight, while it is backlogged.
     links: Vec<[Link; COLUMNS]>,
-    /// First flow of each column; column b is that of bit b.
+    /// First flow of each column; column b stands for bit b.
     columns: [u32; COLUMNS],
-    /// Columns that have flows, one bit each.
+    /// Columns with flows, one bit each.
     occupied: u32,
     /// Number of the present term in its round, below [`PERIOD`].
     position: u32,
-    /// Who comes after the present turn in the visit to this term's column.
+    /// Flow with the next turn in the visit to this term's column.
     cursor: u32,
-    /// Whose turn it is.
+    /// Flow with the present turn.
     serving: u32,
     backlogged: usize,
-    /// Turns since a packet was last sent that sent nothing.
+    /// Turns without a packet since the last packet.
     fruitless_turns: usize,
     longest: Longest,
     config: Config,
-    /// Terms, turns and links that were walked.
+    /// Terms, turns and links walked.
     #[cfg(test)]
     steps: u64,
 }
@@ -177,10 +197,10 @@ pub struct Srr<T> {
 #[derive(Debug, Clone)]
 struct Flow {
     queue: Queue,
-    /// Bytes that it may still send in this turn, or carries to its next.
+    /// Bytes left in this turn, or carried to the next.
     deficit: u64,
     weight: u32,
-    /// It was removed and loses its weight with its last packet.
+    /// Removed: the weight is dropped with the last packet.
     leaves: bool,
 }
 
@@ -192,13 +212,13 @@ struct Link {
 
 const UNLINKED: [Link; COLUMNS] = [Link { previous: NONE, next: NONE }; COLUMNS];
 
-/// The column of a term. None: the last one of a round.
+/// The column of a term. None: the last term of a round.
 #[inline]
 const fn column_of(position: u32) -> Option<usize> {
     if position == 0 { None } else { Some(COLUMNS - 1 - position.trailing_zeros() as usize) }
 }
 
-/// Columns of a weight: its bits that are one.
+/// Columns of a weight: the set bits.
 fn bits(mut weight: u32) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         let bit = weight.checked_ilog2()?;
@@ -217,9 +237,15 @@ impl<T> Srr<T> {
     /// # Errors
     /// A parameter is out of its range.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
+        Self::empty(config)
+    }
+}
+
+impl<T, P: Places<T>> Srr<T, P> {
+    fn empty(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
-            pool: Pool::default(),
+            pool: Pool::empty(),
             flows: Vec::new(),
             links: Vec::new(),
             columns: [NONE; COLUMNS],
@@ -258,7 +284,7 @@ impl<T> Srr<T> {
         }
     }
 
-    fn dequeue_packet(&mut self) -> Option<Packet<T>> {
+    fn dequeue_packet(&mut self) -> Option<P::Leaving> {
         loop {
             if let Some(flow) = self.flows.get(self.serving as usize) {
                 if u64::from(flow.queue.next_len()?) <= flow.deficit {
@@ -272,10 +298,10 @@ impl<T> Srr<T> {
         }
     }
 
-    fn send(&mut self, number: usize) -> Option<Packet<T>> {
+    fn send(&mut self, number: usize) -> Option<P::Leaving> {
         let flow = &mut self.flows[number];
+        flow.deficit -= u64::from(flow.queue.head_len());
         let packet = self.pool.pop(&mut flow.queue)?;
-        flow.deficit -= u64::from(packet.len);
         self.longest.changed(number, flow.queue.size());
         self.fruitless_turns = 0;
         if flow.queue.is_empty() {
@@ -284,7 +310,7 @@ impl<T> Srr<T> {
         Some(packet)
     }
 
-    /// The flow has lost its last packet: it forfeits its credit, and its turn if it has it.
+    /// The flow has lost its last packet: the credit is forfeited, and the turn if the flow has it.
     fn end_backlog(&mut self, number: usize) {
         bits(self.flows[number].weight).for_each(|column| self.unlink(number, column));
         self.backlogged -= 1;
@@ -299,7 +325,7 @@ impl<T> Srr<T> {
         }
     }
 
-    /// Whose turn is next: in the present visit, or in the next one.
+    /// The flow with the next turn: in the present visit, or in the next one.
     fn next_turn(&mut self) -> Option<u32> {
         while self.cursor == NONE {
             if self.fruitless_turns > self.backlogged {
@@ -317,7 +343,8 @@ impl<T> Srr<T> {
         Some(number)
     }
 
-    /// The next term of the sequence of the order that the highest column asks for, a multiple of what separates them in the longest sequence.
+    /// Moves to the next term of the sequence. The highest column sets the order; the step is the
+    /// distance between its terms in the longest sequence.
     fn next_term(&mut self) -> Option<()> {
         let step = PERIOD >> (self.occupied.checked_ilog2()? + 1);
         self.position = (self.position / step + 1) * step % PERIOD;
@@ -329,7 +356,8 @@ impl<T> Srr<T> {
         Some(())
     }
 
-    /// Nobody could send for as many turns as there are flows: all terms before the first in which somebody can are counted at once.
+    /// After as many fruitless turns as flows: counts at once all terms before the first one in
+    /// which a flow can send.
     #[cold]
     fn skip_terms(&mut self) {
         self.fruitless_turns = 0;
@@ -341,14 +369,15 @@ impl<T> Srr<T> {
         self.position = (to % u64::from(PERIOD)) as u32;
     }
 
-    /// Shows each backlogged flow and the length of its head once: when the column of its highest bit is walked.
+    /// Shows each backlogged flow and the length of its head once: on the walk of the flow's
+    /// highest column.
     fn for_each_backlogged(&mut self, mut show: impl FnMut(&mut Flow, u32)) {
         for (column, first) in self.columns.into_iter().enumerate() {
             let mut at = first;
             while let Some(flow) = self.flows.get_mut(at as usize) {
                 at = self.links[at as usize][column].next;
-                if let Some(head) = self.pool.head(&flow.queue).filter(|_| flow.weight.ilog2() as usize == column) {
-                    show(flow, head.len);
+                if let Some(len) = flow.queue.next_len().filter(|_| flow.weight.ilog2() as usize == column) {
+                    show(flow, len);
                 }
                 #[cfg(test)]
                 {
@@ -360,13 +389,13 @@ impl<T> Srr<T> {
 }
 
 impl Flow {
-    /// After how many terms, beginning with that after `from`, it can send a packet of `len` bytes.
+    /// Number of terms after `from` until the flow can send a packet of `len` bytes.
     fn terms_short(&self, len: u32, from: u64, quantum: u32) -> u64 {
         let short = u64::from(len).saturating_sub(self.deficit);
         let turns_short = short.div_ceil(quantum.into()).max(1) - 1;
         let (rounds, rest) = (turns_short / u64::from(self.weight), turns_short % u64::from(self.weight));
         let has_turns = |terms: u64| turns(self.weight, from + terms) - turns(self.weight, from) > rest;
-        // Bisection: a round has all turns, no term has none.
+        // Bisection: a whole round has enough turns, zero terms have none.
         let (mut too_few, mut enough) = (0, u64::from(PERIOD));
         while enough - too_few > 1 {
             let middle = u64::midpoint(too_few, enough);
@@ -381,8 +410,9 @@ impl Flow {
 }
 
 /// Columns.
-impl<T> Srr<T> {
-    /// Puts a flow into a column, first: if that column is being visited the flow waits for the next visit.
+impl<T, P: Places<T>> Srr<T, P> {
+    /// Puts a flow at the front of a column: if the column is being visited, the flow waits for the
+    /// next visit.
     fn link(&mut self, number: usize, column: usize) {
         let next = self.columns[column];
         self.links[number][column] = Link { previous: NONE, next };
@@ -427,9 +457,9 @@ impl<T> Srr<T> {
     }
 }
 
-impl<T> Scheduler<T> for Srr<T> {
+impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Srr<T, P> {
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if !packet.flow.fits_a_table() {
+        if !packet.flow.fits_a_table() || !self.pool.makes_room_for(&packet) {
             return Err(packet);
         }
         self.enqueue_packet(packet);
@@ -437,14 +467,14 @@ impl<T> Scheduler<T> for Srr<T> {
         Ok(())
     }
 
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+    fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
         let packet = self.dequeue_packet();
         self.debug_check();
         packet
     }
 
     /// The tail of the longest backlog.
-    fn evict(&mut self) -> Option<Packet<T>> {
+    fn evict(&mut self) -> Option<P::Leaving> {
         let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
         let flow = &mut self.flows[number];
         let packet = self.pool.pop_tail(&mut flow.queue);
@@ -483,10 +513,10 @@ impl<T> Scheduler<T> for Srr<T> {
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
-    /// 1. A flow is once in each column of its weight if it is backlogged, and in none else; columns are linked both ways and known to be
-    ///    occupied.
-    /// 2. An idle flow carries nothing and has no turn.
-    /// 3. The cursor is on a flow of the column that is being visited.
+    /// 1. A backlogged flow is once in each column of its weight and in no other, an idle flow in
+    ///    none; columns are doubly linked and marked in `occupied`.
+    /// 2. An idle flow has no deficit and no turn.
+    /// 3. The cursor is on a flow of the visited column.
     fn check_invariants(&self) {
         let mut found = alloc::vec![0; self.flows.len()];
         for (column, first) in self.columns.iter().enumerate() {
@@ -536,7 +566,7 @@ mod tests {
         }
     }
 
-    /// Idle flows, however many are known, add nothing to what a packet costs that is longer than the quantum.
+    /// Idle flows, however many, add nothing to the cost of a packet longer than the quantum.
     #[test]
     fn a_long_packet_costs_a_look_at_the_flows_that_are_backlogged() {
         for (known, backlogged, weight, quantum) in

@@ -1,8 +1,9 @@
-//! WF2Q: of the packets that a fluid server would have begun to send, the one that it would finish first.
+//! WF2Q: earliest fluid finish time first, among packets whose fluid service has begun.
 //!
-//! The fluid server (GPS) sends all flows that have something at once, each by its weight, to the bit; it runs along as a clock. Like `wfq`
-//! the link takes the smallest finish time, but only among packets whose service in the fluid server has begun. So nobody is sent ahead of
-//! his share by more than one packet, nor behind it, and nobody has to wait until that is made good.
+//! The fluid server (GPS) serves all backlogged flows at once by weight, bit by bit, and acts as a
+//! clock. As in `wfq`, the link takes the smallest finish time, but only among packets whose fluid
+//! service has begun. No flow gets ahead of its share, or behind, by more than one packet, and no
+//! flow has to wait until an advance is made up.
 //!
 //! Source: J. Bennett, H. Zhang, "WF2Q: Worst-case Fair Weighted Fair Queueing", INFOCOM 1996.
 //!
@@ -12,7 +13,7 @@
 //! | S_i^k, F_i^k | `Service::start`, `Service::finish`, of the first packet of each flow |
 //! | phi_i | weight over the sum of all flows' weights |
 //!
-//! With L_k the longest packet of flow k and L of anybody:
+//! With L_k the longest packet of flow k and L of all flows:
 //!
 //! | guarantee | value | test in `theorems/wf2q.rs` |
 //! |---|---|---|
@@ -24,34 +25,41 @@
 //! | the same while weights change and packets are pushed out | L / R | `theorems/upheaval.rs`: `latency_holds_for_flows_whose_weights_stay` |
 //! | service order | that of the exact reference | `serves_in_the_order_of_exact_finish_times` |
 //!
-//! It never idles: whenever the link picks, some packet that waits has begun in the fluid server. Otherwise that one would still be at work
-//! on packets that have left, and so have sent less than the link; but it has sent as much. In whole numbers this holds to the last unit
-//! (`GpsClock` conserves work). Where part of the fluid server's work was in vain, for packets that were pushed out or whose weight has
-//! changed, it may indeed be late, and V catches up with the smallest start time. That the latency holds in spite of both is proven in
-//! `fluid.rs`.
+//! Work conservation: whenever the link picks, the fluid service of some waiting packet has begun.
+//! Otherwise the fluid server would still be at work on departed packets and would have sent less
+//! than the link; but both have sent the same. In whole numbers this holds to the last unit
+//! (`GpsClock` conserves work). Fluid work on packets that were pushed out, or whose weight has
+//! changed, can be lost; the fluid server may then be late, and V catches up with the smallest
+//! start time. `fluid.rs` proves that the latency holds in spite of both.
 //!
-//! No B-WFI and no fairness over intervals in which a flow has packets waiting: none is bounded. A flow whose first packet may not start
-//! yet lets a long one pass. While that is sent the fluid server finishes all that the flow has, and takes the flow for idle although its
-//! packets wait; its next packet starts anew at V. What it missed is not made up for, and a flow that keeps one packet waiting in this way
-//! can get far less than its share for ever (`a_flow_that_always_has_a_packet_may_get_less_than_its_share`). `wf2q_plus`, where S = F of
-//! the packet before while packets wait, has a bound. The paper defines fairness by delay, as T-WFI here, and that holds.
+//! Neither B-WFI nor fairness over intervals of packet backlog is bounded. A flow whose first
+//! packet is not yet eligible lets a long packet pass. Meanwhile the fluid server finishes all of
+//! the flow's packets and takes the flow for idle although packets wait; the flow's next packet
+//! starts anew at V. The lost service is not made up for, and a flow that keeps one packet waiting
+//! in this way can get far less than its share for ever
+//! (`a_flow_that_always_has_a_packet_may_get_less_than_its_share`). `wf2q_plus`, where S = F of the
+//! packet before while packets wait, has a bound. The paper defines fairness by delay, as T-WFI
+//! here, and the T-WFI bound holds.
 //!
-//! Number format: see `GpsClock`. Virtual times that differ by less than 2^-18 bytes count as equal.
+//! Number format: see `GpsClock`. Virtual times that differ by less than 2^-18 bytes count as
+//! equal.
 //!
 //! Cost: O(log N) a packet, amortised: a flow moves through three heaps. Memory: one record a flow, and 8 bytes a packet for V as it came.
 //!
 //! Differences from the paper: those of `wfq`.
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
+use crate::links::Handle;
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
 use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::heap::FlowHeap;
 use crate::schedulers::Discipline;
 use crate::virtual_time::VirtualTime;
 
-/// WF2Q has no parameters but its flows' weights.
+/// WF2Q has no parameters besides the flows' weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -64,15 +72,22 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Wf2q<T>;
+    /// By copy. Each packet carries the V of its arrival.
+    type ByHandle = ByCopy<Wf2q<Handle>>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Wf2q<T>, ConfigError> {
         Ok(Wf2q::default())
     }
 
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
+    }
+
     fn guarantees(&self, share: &Share) -> Guarantees {
         let (own, any) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));
         let tied = GpsClock::tied_bytes(share);
-        // L is no less than L_k where both are lengths of packets that were sent; what is allowed may be more.
+        // L is no less than L_k where both are lengths of sent packets; the allowed maximum may be
+        // more.
         let late = share.rate.time_of(share.per_share(own) + any.saturating_sub(own) + tied);
         let latency = share.rate.time_of(any + tied);
         Guarantees {
@@ -86,10 +101,10 @@ impl Discipline for Config {
 /// The scheduler.
 pub type Wf2q<T> = Imitation<T, ByFinishOfBegun>;
 
-/// Flows by whether their first packets have begun in the fluid server.
+/// Flows, by whether fluid service of the first packet has begun.
 #[derive(Debug, Clone, Default)]
 pub struct ByFinishOfBegun {
-    /// Those that had as the link last picked, by F.
+    /// Flows whose first packet had begun at the link's last pick, by F.
     eligible: FlowHeap,
     /// The others, by S.
     ineligible: FlowHeap,
@@ -136,7 +151,7 @@ impl Order for ByFinishOfBegun {
         self.insert(flow, head);
     }
 
-    /// If nobody has begun, V catches up with the first who will.
+    /// If no flow is eligible, V catches up with the smallest S.
     fn choose(&mut self, clock: &mut GpsClock, head: impl Fn(usize) -> Service) -> Option<usize> {
         self.update_eligible(clock.now(), &head);
         if self.eligible.is_empty() {
@@ -166,7 +181,7 @@ mod tests {
     use crate::time::Instant;
     use alloc::vec::Vec;
 
-    /// Flow 0 has half of the link, ten others a twentieth each: it is sent every other time.
+    /// Flow 0 has half of the link, ten others a twentieth each: flow 0 sends every other packet.
     #[test]
     fn a_heavy_flow_takes_turns_with_the_light_ones() {
         for start in [0, u64::MAX - 1_000] {

@@ -1,8 +1,9 @@
-//! WF2Q+: of the packets that a fluid server would have begun to send, the one that it would finish first.
+//! WF2Q+: earliest virtual finish time first, among flows with a start no later than V.
 //!
-//! Each backlogged flow has a virtual start and finish time, in bytes of service divided by weight. A system virtual time V tells how far a
-//! perfectly fair fluid server would be; flows that start no later than V are eligible, and of these the one with the smallest finish time
-//! is served. No scheduler that sends whole packets comes closer to its shares; the price is sorting, O(log N) a packet.
+//! Each backlogged flow has a virtual start and finish time, in bytes of service divided by weight.
+//! The system virtual time V is the progress of a perfectly fair fluid server; flows with a start
+//! no later than V are eligible, and the eligible flow with the smallest finish time is served. No
+//! scheduler of whole packets comes closer to its shares; the price is sorting, O(log N) a packet.
 //!
 //! Source: J. Bennett, H. Zhang, "Hierarchical Packet Fair Queueing Algorithms", IEEE/ACM ToN 5(5), 1997, in the form of the QFQ paper
 //! (F. Checconi, P. Valente, L. Rizzo, "QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees"), section 3.1.
@@ -21,43 +22,52 @@
 //! | latency | (L_k / phi - L_k + 2 L) / R | `latency_stays_within_the_bound` |
 //! | fairness | 2 (L_k / phi - L_k + L / smallest phi) / R | `fairness_stays_within_the_bound` |
 //!
-//! Latency and fairness follow from where V can be, the weights adding up to w and staying as they are. A flow is served with S <= V, and V
-//! rises by its packet over w: the next S is at most L_k (1/w_k - 1/w) after V. Nor does V leave a waiting packet of length l behind: it is
-//! at most (L - l) / w after its F. For let u be the last instant before at which a packet with a later F was chosen, or V jumped: all that
-//! is served after it starts after V(u) and finishes by F, which is at most w (F - V(u)) - l bytes, and the packet chosen at u is one L.
-//! Latency: from the instant a at which the flow became backlogged until its packet p begins, V rises by no more than (L_k / phi - L_k) / w
-//! from V(a) to the first S, then by the flow's bytes up to p over w_k, then by (L - l) / w; the link sends w bytes for each unit, it may have
-//! had to finish a packet at a, and p takes l. Fairness: while a flow stays backlogged it gets w_k bytes for each unit that S rises, and S
-//! stays within L_k (1/w_k - 1/w) after V and (L - l) / w + l / w_k before it; the width of that, for both flows, is the bound.
+//! Latency and fairness follow from the range of V, with weights that add up to w and stay
+//! constant. A flow is served with S <= V, and V rises by its packet over w: the next S is at most
+//! L_k (1/w_k - 1/w) after V. Nor does V leave a waiting packet of length l behind: V is at most
+//! (L - l) / w after its F. For let u be the last earlier instant at which a packet with a later F was
+//! chosen, or V jumped: all later service up to the packet starts after V(u) and finishes by F,
+//! which is at most w (F - V(u)) - l bytes, and the packet chosen at u is one L. Latency: from the
+//! instant a at which the flow became backlogged until its packet p begins, V rises by no more than
+//! (L_k / phi - L_k) / w from V(a) to the first S, then by the flow's bytes up to p over w_k, then
+//! by (L - l) / w; the link sends w bytes for each unit, a packet may still be on the link at a,
+//! and p takes l. Fairness: a backlogged flow gets w_k bytes for each unit of S, and S stays within
+//! L_k (1/w_k - 1/w) after V and (L - l) / w + l / w_k before V; the width of this range, for both
+//! flows, is the bound.
 //!
-//! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. Divisions keep their remainders, so rounding does not
-//! add up: S, F and V are each less than a few units off. Times that differ by less than 2^-18 bytes are taken for equal, so that flows that
-//! are exactly on time, or exactly tied, are seen as such whatever the weights.
+//! Number format: virtual time in 2^-30 bytes per unit of weight, wrapping at 2^64. Divisions keep
+//! their remainders, and rounding does not add up: S, F and V are each less than a few units off.
+//! Times that differ by less than 2^-18 bytes count as equal, in order to recognise flows exactly
+//! on time, or exactly tied, whatever the weights.
 //!
-//! Cost: two moves between heaps a packet, O(log N). The minimum in Eq. 3 costs nothing: while a flow is eligible it is not above V, and
-//! when none is, it is the first of the ineligible ones. Memory: one record a flow, see `footprint`.
+//! Cost: two moves between heaps a packet, O(log N). The minimum in Eq. 3 costs nothing: while a
+//! flow is eligible the minimum is not above V, and otherwise the first ineligible flow has it.
+//! Memory: one record a flow, see `footprint`.
 //!
-//! The paper states the B-WFI as L_k + 2 phi L (section 5.1). That holds for intervals that end as a packet of the flow has been sent; for
-//! intervals that end at any time, as in its Eq. 7, the same steps give one L_k more, and there are workloads that need it.
+//! The paper states the B-WFI as L_k + 2 phi L (section 5.1). This holds for intervals that end
+//! just after a packet of the flow was sent; for intervals that end at any time, as in the paper's
+//! Eq. 7, the same steps give one L_k more, and some workloads need the extra L_k.
 //!
-//! Differences from the paper: ties go to the flow with the smaller number. A weight that changes counts from the flow's next head packet
-//! on. Packets longer than 65536 bytes are refused, which bounds the distance of timestamps.
+//! Differences from the paper: ties go to the flow with the smaller number. A changed weight counts
+//! from the flow's next head packet on. Packets longer than 65536 bytes are refused, which bounds
+//! the distance of timestamps.
 
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
+use crate::links::{Handle, Links};
 use crate::mechanisms::heap::FlowHeap;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
-use crate::pool::{Backlog, Pool, Queue};
+use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
 use crate::virtual_time::{MAX_AHEAD, VirtualClock, VirtualTime};
 
-/// WF2Q+ has no parameters but its flows' weights.
+/// WF2Q+ has no parameters besides the flows' weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -71,9 +81,14 @@ impl Discipline for Config {
     const COMPLEXITY: &'static str = "O(log N)";
     const INTERIOR: bool = true;
     type Scheduler<T: Send> = Wf2qPlus<T>;
+    type ByHandle = Wf2qPlus<Handle, Links>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Wf2qPlus<T>, ConfigError> {
         Ok(Wf2qPlus::default())
+    }
+
+    fn build_by_handle(&self, _seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        Ok(Wf2qPlus::empty())
     }
 
     fn guarantees(&self, share: &Share) -> Guarantees {
@@ -93,11 +108,11 @@ impl Discipline for Config {
 
 /// The scheduler.
 #[derive(Debug, Clone)]
-pub struct Wf2qPlus<T> {
-    pool: Pool<T>,
+pub struct Wf2qPlus<T, P = Nodes<T>> {
+    pool: Pool<T, P>,
     flows: Vec<Flow>,
     clock: VirtualClock,
-    /// Backlogged flows that start no later than V, by finish time.
+    /// Backlogged flows with a start no later than V, by finish time.
     eligible: FlowHeap,
     /// The other backlogged flows, by start time.
     ineligible: FlowHeap,
@@ -109,13 +124,13 @@ struct Flow {
     queue: Queue,
     /// S of the head packet.
     start: VirtualTime,
-    /// F of the head packet; of the last one if the flow is idle.
+    /// F of the head packet; of the last packet if the flow is idle.
     finish: VirtualTime,
-    /// What F's division left over, in units of 1 / weight.
+    /// Remainder of F's division, in units of 1 / weight.
     remainder: u64,
-    /// Zero: the flow is not known.
+    /// Zero: unknown flow.
     weight: u32,
-    /// It was removed and goes with its last packet.
+    /// Removed: the record goes with the last packet.
     leaves: bool,
 }
 
@@ -133,7 +148,7 @@ impl Flow {
         self.remainder = scaled % weight;
     }
 
-    /// F, such that flows that tie compare as equal.
+    /// F, rounded: tied flows compare as equal.
     #[inline]
     const fn rounded_finish(&self) -> VirtualTime {
         self.finish.plus(1 << (ROUNDED_BITS - 1)).slot_start(ROUNDED_BITS)
@@ -142,13 +157,20 @@ impl Flow {
 
 impl<T> Default for Wf2qPlus<T> {
     fn default() -> Self {
-        let (eligible, ineligible) = (FlowHeap::default(), FlowHeap::default());
-        Self { pool: Pool::default(), flows: Vec::new(), clock: VirtualClock::default(), eligible, ineligible, longest: Longest::default() }
+        Self::empty()
     }
 }
 
-impl<T> Wf2qPlus<T> {
-    /// The flow's record; a flow that is not known joins with weight 1.
+impl<T, P: Places<T>> Wf2qPlus<T, P> {
+    /// An empty scheduler.
+    fn empty() -> Self {
+        let (eligible, ineligible) = (FlowHeap::default(), FlowHeap::default());
+        Self { pool: Pool::empty(), flows: Vec::new(), clock: VirtualClock::default(), eligible, ineligible, longest: Longest::default() }
+    }
+}
+
+impl<T, P: Places<T>> Wf2qPlus<T, P> {
+    /// The flow's record; an unknown flow joins with weight 1.
     fn know(&mut self, flow: usize) -> &mut Flow {
         if flow >= self.flows.len() {
             self.flows.resize_with(flow + 1, Flow::default);
@@ -205,7 +227,7 @@ impl<T> Wf2qPlus<T> {
         start.since(self.clock.now()) <= TOLERANCE as i64
     }
 
-    /// Eq. 3's minimum, and whoever has become eligible.
+    /// Eq. 3's minimum; moves newly eligible flows.
     #[inline]
     fn update_eligible(&mut self) {
         let Some(first) = self.ineligible.first_key() else { return };
@@ -224,14 +246,15 @@ impl<T> Wf2qPlus<T> {
         self.ineligible.take_up_to(limit, |number| eligible.insert(number, flows[number].rounded_finish()));
     }
 
-    /// `refill` comes before the flow is judged: with a packet from there it stays backlogged, and S = F.
+    /// `refill` comes before the test for an empty queue: with a new packet the flow stays
+    /// backlogged, and S = F.
     #[inline]
-    fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    fn dequeue_packet(&mut self, mut refill: impl FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let (_, number) = self.eligible.first()?;
         let flow = &mut self.flows[number];
         let len = flow.queue.head_len();
         let packet = self.pool.pop(&mut flow.queue);
-        if let Some(next) = refill(FlowId(number as u32)) {
+        if let Some(next) = refill(FlowId(number as u32)).filter(|next| self.pool.makes_room_for(next)) {
             debug_assert!(next.flow.index() == number && next.len <= FlowConfig::MAX_PACKET_LEN);
             self.pool.push(&mut flow.queue, next);
         }
@@ -250,7 +273,7 @@ impl<T> Wf2qPlus<T> {
         packet
     }
 
-    /// Eq. 2 on a flow that has been served and has another packet: S = F.
+    /// Eq. 2 on a served flow with another packet: S = F.
     #[inline]
     fn go_on(&mut self, number: usize, len: u32) {
         let flow = &mut self.flows[number];
@@ -265,8 +288,8 @@ impl<T> Wf2qPlus<T> {
         }
     }
 
-    /// The tail of a flow's queue. A flow that it empties is not charged for a packet that was not sent.
-    fn evict_from(&mut self, number: usize) -> Option<Packet<T>> {
+    /// Removes the tail of a flow's queue. An emptied flow is not charged: the packet was not sent.
+    fn evict_from(&mut self, number: usize) -> Option<P::Leaving> {
         let flow = self.flows.get_mut(number)?;
         let packet = self.pool.pop_tail(&mut flow.queue)?;
         self.longest.changed(number, flow.queue.size());
@@ -302,9 +325,9 @@ impl<T> Wf2qPlus<T> {
     }
 }
 
-impl<T> Scheduler<T> for Wf2qPlus<T> {
+impl<T, P: Places<T>> Scheduler<T, P::Leaving> for Wf2qPlus<T, P> {
     fn enqueue(&mut self, _now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
-        if packet.len > FlowConfig::MAX_PACKET_LEN || !packet.flow.fits_a_table() {
+        if packet.len > FlowConfig::MAX_PACKET_LEN || !packet.flow.fits_a_table() || !self.pool.makes_room_for(&packet) {
             return Err(packet);
         }
         let (number, len) = (packet.flow.index(), packet.len);
@@ -320,27 +343,27 @@ impl<T> Scheduler<T> for Wf2qPlus<T> {
         Ok(())
     }
 
-    fn dequeue(&mut self, _now: Instant) -> Option<Packet<T>> {
+    fn dequeue(&mut self, _now: Instant) -> Option<P::Leaving> {
         let packet = self.dequeue_packet(|_| None);
         self.debug_check();
         packet
     }
 
-    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+    fn dequeue_refilled(&mut self, _now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<P::Leaving> {
         let packet = self.dequeue_packet(refill);
         self.debug_check();
         packet
     }
 
     /// The tail of the longest backlog.
-    fn evict(&mut self) -> Option<Packet<T>> {
+    fn evict(&mut self) -> Option<P::Leaving> {
         let number = self.longest.find(self.flows.iter().map(|flow| flow.queue.size()))?;
         let packet = self.evict_from(number);
         self.debug_check();
         packet
     }
 
-    fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
+    fn evict_flow(&mut self, flow: FlowId) -> Option<P::Leaving> {
         let packet = self.evict_from(flow.index());
         self.debug_check();
         packet
@@ -377,9 +400,11 @@ impl<T> Scheduler<T> for Wf2qPlus<T> {
         Footprint { fixed_bytes: size_of::<Self>() + Longest::FIXED_BYTES, bytes_per_flow }
     }
 
-    /// 1. A backlogged flow is in one heap, by whether its start is after V; an idle flow is in none.
+    /// 1. A backlogged flow is in one heap, chosen by its start relative to V; an idle flow is in
+    ///    none.
     /// 2. Work conservation: if a flow is backlogged, one is eligible.
-    /// 3. Both heaps are in order, and F = S plus the head packet's bytes over the weight at the time it became head.
+    /// 3. Both heaps are in order, and F = S plus the head packet's bytes over the weight when the
+    ///    packet became head.
     fn check_invariants(&self) {
         for (number, flow) in self.flows.iter().enumerate() {
             let (early, late) = (self.eligible.contains(number), self.ineligible.contains(number));
@@ -412,7 +437,7 @@ mod tests {
         }
     }
 
-    /// The clock turns half-way while flow 0 is idle, and its old finish time comes to look like one far ahead.
+    /// The clock turns half-way while flow 0 is idle: the old finish time then looks far ahead.
     #[test]
     fn a_flow_that_was_idle_for_half_a_turn_of_the_clock_is_not_starved() {
         let mut scheduler = Wf2qPlus::default();
@@ -428,7 +453,8 @@ mod tests {
         assert_eq!(order, [0, 1, 1, 1]);
     }
 
-    /// A child of a class hands its packets over one by one, and they leave as if all of them waited.
+    /// A class's child supplies packets one by one; the order is the same as with all of them
+    /// waiting.
     #[test]
     fn packets_that_refill_leave_as_those_that_wait() {
         let lens = [[1000, 300, 700, 1500], [64, 64, 1500, 800], [1500, 1500, 10, 0]];

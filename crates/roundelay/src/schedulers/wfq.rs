@@ -1,9 +1,10 @@
-//! WFQ, or PGPS: of the packets that wait, the one that a fluid server would have sent first.
+//! WFQ, or PGPS: among the waiting packets, the earliest finish time in a fluid server goes first.
 //!
-//! The fluid server (GPS) sends all flows that have something at once, each by its weight, to the bit. It runs along as a clock, on the
-//! link's real rate, and tells when each packet finishes. The link takes the smallest finish time: no packet leaves later than from the
-//! fluid server by more than the time of one packet. It may leave much earlier, though: a heavy flow alone among many light ones is sent
-//! far ahead of its share, and then waits for all of them. `wf2q` mends that.
+//! The fluid server (GPS) serves all backlogged flows at once by weight, bit by bit, acts as a
+//! clock at the link's real rate, and gives each packet's finish time. The link takes the smallest:
+//! no packet leaves later than from the fluid server by more than the time of one packet. A packet
+//! may leave much earlier, though: a heavy flow alone among many light ones is sent far ahead of
+//! its share, and then waits for all of them. `wf2q` mends this.
 //!
 //! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and Simulation of a Fair Queueing Algorithm", SIGCOMM 1989; A. Parekh, R. Gallager,
 //! "A Generalized Processor Sharing Approach to Flow Control in Integrated Services Networks: The Single-Node Case", IEEE/ACM ToN 1(3),
@@ -15,7 +16,8 @@
 //! | S_i^k, F_i^k | `Service::start`, `Service::finish`, of the first packet of each flow |
 //! | phi_i | weight over the sum of all flows' weights |
 //!
-//! With L the longest packet of anybody, C the largest L_n / w_n of all flows and W the sum of all weights:
+//! With L the longest packet of all flows, C the largest L_n / w_n of all flows and W the sum of
+//! all weights:
 //!
 //! | guarantee | value | test in `theorems/wfq.rs` |
 //! |---|---|---|
@@ -28,37 +30,45 @@
 //! | B-WFI | (1 - phi)(L_k + w_k C) | `wfi_stay_within_the_bounds` |
 //! | T-WFI | (W C + L) / R | `wfi_stay_within_the_bounds` |
 //!
-//! Latency: the fluid server gives a flow at least phi R while it has something, so it is never later than GRC; with weights that change and
-//! packets that are pushed out see `fluid.rs`. The last three are our own, since the papers state none. (1) Whenever the link picks, V is not
-//! before F - C of what is sent: some packet that waits has S <= V, otherwise the fluid server would still be at work on packets that have
-//! left, and so have sent less than the link; but it has sent as much. Where it has not, since some of its work was for packets that
-//! were pushed out, V catches up. (2) So whatever is sent has F <= V + C.
-//! (3) A flow k has packets from t on, the first starting at S: then S >= F - C for each F sent before t, since that packet was there
-//! already and F is not larger than its own, or it came when V had reached F - C. (4) V passes the F of a packet of k before it is sent
-//! only while the link makes up for having been ahead, with times smaller than k's; so gaps between times of k's packets end at the largest
-//! F sent before t. With (3) and (4) each other flow is sent W_j / w_j <= W_k / w_k + L_k / w_k + C in the meantime. The sum over all flows
-//! is the B-WFI. (2) bounds how far k is ahead of the fluid server, which with Theorem 1 is the T-WFI. C grows with the number of flows: of
-//! N that share a link, someone has W / N or less.
+//! Latency: the fluid server gives a backlogged flow at least phi R, and is therefore never later
+//! than GRC; for changing weights and packets pushed out see `fluid.rs`. The last three are our
+//! own, since the papers state none. (1) Whenever the link picks, V is not before F - C of the sent
+//! packet: some waiting packet has S <= V, otherwise the fluid server would still be at work on
+//! departed packets and would have sent less than the link; but both have sent the same. Where the
+//! fluid server has sent less, since some work was for packets pushed out, V catches up. (2) Every
+//! sent packet has F <= V + C. (3) A flow k has packets from t on, the first starting at S: then
+//! S >= F - C for each F sent before t, since k's packet was there already and F is not larger than
+//! its finish time, or the packet came when V had reached F - C. (4) V passes the F of a packet of
+//! k before its transmission only while the link makes up for having been ahead, with times smaller
+//! than k's; hence gaps between times of k's packets end at the largest F sent before t. With (3)
+//! and (4) each other flow is sent W_j / w_j <= W_k / w_k + L_k / w_k + C in the meantime. The sum
+//! over all flows is the B-WFI. (2) bounds how far k is ahead of the fluid server; with Theorem 1
+//! this is the T-WFI. C grows with the number of flows: of N flows on a link, one has W / N or
+//! less.
 //!
 //! Number format: see `GpsClock`. Finish times that differ by less than 2^-18 bytes count as tied.
 //!
-//! Cost: O(log N) a packet, amortised: a flow in two heaps. Memory: one record a flow, and 8 bytes a packet for V as it came.
+//! Cost: O(log N) a packet, amortised: a flow in two heaps. Memory: one record a flow, and 8 bytes
+//! a packet for V on arrival.
 //!
-//! Differences from the papers: V does not start again when the link is idle; it wraps. Ties go to the flow with the smaller number. What
-//! the fluid server has done of a packet that is pushed out was in vain. A weight that changes counts from the packet behind the flow's
-//! first one on, as of the last arrival or departure. The link's rate is told by the port; without one a
-//! packet counts as sent when it is given out. Packets longer than 65536 bytes, and more than 4 GB of one flow, are refused.
+//! Differences from the papers: V is not reset when the link is idle; V wraps. Ties go to the flow
+//! with the smaller number. Fluid work on a packet is lost if the packet is pushed out. A changed
+//! weight counts from the packet behind the flow's first one on, as of the last arrival or
+//! departure. The port sets the link's rate; without one a packet counts as sent on dequeue.
+//! Packets longer than 65536 bytes, and more than 4 GB of one flow, are refused.
 
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
+use crate::links::Handle;
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
 use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::heap::FlowHeap;
 use crate::schedulers::Discipline;
 use crate::virtual_time::VirtualTime;
 
-/// WFQ has no parameters but its flows' weights.
+/// WFQ has no parameters besides the flows' weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config;
 
@@ -71,14 +81,20 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(log N)";
     type Scheduler<T: Send> = Wfq<T>;
+    /// By copy. Each packet carries the V of its arrival.
+    type ByHandle = ByCopy<Wfq<Handle>>;
 
     fn build<T: Send>(&self, _seed: u64) -> Result<Wfq<T>, ConfigError> {
         Ok(Wfq::default())
     }
 
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
+    }
+
     fn guarantees(&self, share: &Share) -> Guarantees {
         let (own, any) = (u64::from(share.max_packet_len), u64::from(share.link_max_packet_len));
-        // Of the lightest flow: C in bytes of the link's, and in bytes of this flow's.
+        // C of the lightest flow: in bytes of the link's, and in bytes of this flow's.
         let lightest = Share { weight: share.least_weight, ..*share };
         let (ahead, own_ahead) = (lightest.per_share(any), (any * u64::from(share.weight)).div_ceil(share.least_weight.max(1).into()));
         let tied = GpsClock::tied_bytes(share);
@@ -102,7 +118,7 @@ pub type Wfq<T> = Imitation<T, ByFinish>;
 #[derive(Debug, Clone, Default)]
 pub struct ByFinish {
     backlogged: FlowHeap,
-    /// The largest F - S that a first packet has had since none was there.
+    /// The largest F - S of a first packet since the heap was last empty.
     longest: u64,
 }
 
@@ -128,7 +144,8 @@ impl Order for ByFinish {
         self.backlogged.change(flow, head.rounded_finish());
     }
 
-    /// Nothing is sent whose F is after V + C: all that wait have an S after V then.
+    /// Every sent packet has F <= V + C: if not, all waiting packets have an S after V, and V
+    /// catches up.
     #[inline]
     fn choose(&mut self, clock: &mut GpsClock, _: impl Fn(usize) -> Service) -> Option<usize> {
         let (finish, flow) = self.backlogged.first()?;
@@ -153,7 +170,8 @@ mod tests {
     use crate::time::Instant;
     use alloc::vec::Vec;
 
-    /// Flow 0 has half of the link, ten others a twentieth each: of packets that come at once it is sent ten in a row.
+    /// Flow 0 has half of the link, ten others a twentieth each: of simultaneous arrivals flow 0
+    /// sends ten in a row.
     #[test]
     fn a_heavy_flow_is_sent_ahead_of_its_share() {
         for start in [0, u64::MAX - 1_000] {

@@ -1,4 +1,5 @@
-//! All nodes but the root: packets wait in leaves, and move up from node to node as they are chosen.
+//! The nodes below the root: packets wait in leaves and move up from class to class as they are
+//! chosen.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -13,22 +14,22 @@ use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Scheduler};
 use crate::time::Instant;
 
-/// Packets dropped and why, oldest first.
+/// Dropped packets with the reason, oldest first.
 type Dropped<T> = VecDeque<(Packet<T>, DropReason)>;
 
-/// All nodes but the root.
+/// The nodes below the root.
 pub(super) struct Below<T, L, I> {
     pub(super) plan: Config,
     /// By number, as in `plan`.
     pub(super) nodes: Vec<State<T, L, I>>,
     pub(super) backlog: Backlog,
-    /// Leaves by what waits in them.
+    /// Leaves by backlog.
     pub(super) longest: Longest,
-    /// Leaves that hold packets and gave none when asked.
+    /// Leaves that hold packets but gave none when asked.
     pub(super) asleep: Vec<usize>,
-    /// Packets dropped, until they are taken.
+    /// Dropped packets, until the caller takes them.
     pub(super) dropped: Dropped<T>,
-    /// The latest time that a call came with.
+    /// The latest time argument of all calls.
     pub(super) now: Instant,
 }
 
@@ -42,9 +43,10 @@ pub(super) enum State<T, L, I> {
 
 pub(super) struct Leaf<T, L> {
     pub(super) buffer: Buffer<L>,
-    /// Taken out of the buffer: the next to leave. Its stand-in waits in its class, or is chosen there.
+    /// The next packet to leave, already out of the buffer. Its stand-in is queued in the class, or
+    /// chosen there.
     pub(super) head: Option<Packet<T>>,
-    /// The scheduler's backlog when it was last asked.
+    /// The scheduler's backlog at the last query.
     pub(super) told: Backlog,
     pub(super) is_asleep: bool,
 }
@@ -83,7 +85,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         if let Some(State::Leaf(leaf)) = self.nodes.get(number) { Some(leaf) } else { None }
     }
 
-    /// The leaf, and where what it drops goes.
+    /// The leaf, and the list for its dropped packets.
     pub(super) fn leaf_mut(&mut self, number: usize) -> Option<(&mut Leaf<T, L>, &mut Dropped<T>)> {
         if let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) { Some((leaf, &mut self.dropped)) } else { None }
     }
@@ -96,7 +98,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         }
     }
 
-    /// Hands a packet to a leaf, or back.
+    /// Enqueues a packet in a leaf. A refused packet is returned.
     pub(super) fn arrive(&mut self, number: usize, packet: Packet<T>) -> Result<(), Packet<T>> {
         let (now, arrival) = (self.now, packet.arrival);
         let Some((leaf, dropped)) = self.leaf_mut(number) else { return Err(packet) };
@@ -109,7 +111,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Hears what a leaf holds after a call to it.
+    /// Updates a leaf's recorded backlog after a call to its scheduler.
     pub(super) fn listen(&mut self, number: usize) {
         let Some(State::Leaf(leaf)) = self.nodes.get_mut(number) else { return };
         let told = leaf.buffer.scheduler().backlog();
@@ -127,7 +129,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         }
     }
 
-    /// Takes a leaf's next packet out of its buffer, if it gives one.
+    /// Moves a leaf's next packet from its buffer to `head`, if the leaf gives one.
     pub(super) fn commit(&mut self, number: usize) {
         let now = self.now;
         let Some((leaf, dropped)) = self.leaf_mut(number) else { return };
@@ -140,7 +142,8 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         self.listen(number);
     }
 
-    /// Takes a node's next packet. The leaf that it comes from has its next one ready, and the classes on the way have chosen again.
+    /// Takes a node's head packet. Its leaf then prepares the next packet, and the classes on the
+    /// path choose again.
     pub(super) fn take_head(&mut self, number: usize) -> Option<Packet<T>> {
         match self.nodes.get_mut(number)? {
             State::Absent => None,
@@ -163,7 +166,8 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         }
     }
 
-    /// What stands for a node at its parent. Packets longer than the node may send by now are dropped on the way.
+    /// A node's stand-in for its parent. Packets longer than the node's present limit are dropped
+    /// on the way.
     pub(super) fn stand_in(&mut self, number: usize) -> Option<Packet<StandIn>> {
         loop {
             let Placed { node, place, .. } = self.plan.placed(number)?;
@@ -185,7 +189,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         self.dropped.extend(packet.map(|packet| (packet, DropReason::Refused)));
     }
 
-    /// A child of a class tells it what stands for it now.
+    /// Reports a child's new stand-in to its class.
     pub(super) fn report(&mut self, child: usize) {
         loop {
             let (now, parent, stand_in) = (self.now, self.parent(child), self.stand_in(child));
@@ -196,7 +200,7 @@ impl<T, L: Scheduler<T>, I: Scheduler<StandIn>> Below<T, L, I> {
         }
     }
 
-    /// What a leaf gives up of what is not chosen.
+    /// Evicts a packet from a leaf's scheduler; the leaf's head packet stays.
     pub(super) fn evict_waiting(&mut self, number: usize) -> Option<Packet<T>> {
         let (leaf, dropped) = self.leaf_mut(number)?;
         let scheduler = leaf.buffer.scheduler_mut();

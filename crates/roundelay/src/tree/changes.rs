@@ -1,4 +1,4 @@
-//! A tree that changes while packets wait.
+//! Changes of a tree while packets wait: add, set and remove nodes.
 
 use super::below::State;
 use super::class::{Child, Class};
@@ -10,7 +10,7 @@ use crate::scheduler::{DropReason, FlowConfig, Scheduler};
 use crate::schedulers::{AnyScheduler, Discipline};
 
 impl<T: Send> Tree<T> {
-    /// A tree with nothing in it. `seed` keys whatever is random or hashed.
+    /// An empty tree. `seed` keys all random numbers and hashes.
     ///
     /// # Errors
     /// No leaf is the default.
@@ -22,7 +22,7 @@ impl<T: Send> Tree<T> {
     /// Adds a class below another one, or below the root.
     ///
     /// # Errors
-    /// See [`Config::add_class`]; the tree is then as it was.
+    /// See [`Config::add_class`]; the tree stays as before.
     pub fn add_class(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
         let scheduler = node.spec.discipline.build_class(self.seed).map_err(|error| setting(&node.name, error))?;
         self.add(parent, node, State::Class(Class::new(scheduler)))
@@ -31,7 +31,7 @@ impl<T: Send> Tree<T> {
     /// Adds a leaf below a class.
     ///
     /// # Errors
-    /// See [`Config::add_leaf`]; the tree is then as it was.
+    /// See [`Config::add_leaf`]; the tree stays as before.
     pub fn add_leaf(&mut self, parent: &str, node: Node) -> Result<(), TreeError> {
         let scheduler = node.spec.discipline.build(self.seed).map_err(|error| setting(&node.name, error))?;
         let state = State::leaf(&node, scheduler);
@@ -52,12 +52,13 @@ impl<T: Send> Tree<T> {
         adopted
     }
 
-    /// Gives the node of this name another weight, longest packet, priority, limit, or other parameters of its discipline, from its next
-    /// packet on. Of the root only its discipline's parameters count. What waits and is longer than the new longest packet is dropped when
-    /// its turn comes.
+    /// Changes weight, longest packet, priority, limit or discipline parameters of the node of this
+    /// name, from its next packet on. The root has discipline parameters only. Queued packets
+    /// longer than a new longest packet are dropped in their turn.
     ///
     /// # Errors
-    /// There is no such node, a value is out of its range, or a parameter cannot change at run time; the tree is then as it was.
+    /// There is no such node, a value is out of range, or a parameter cannot change at run time;
+    /// the tree stays as before.
     pub fn set_node(&mut self, node: Node) -> Result<(), TreeError> {
         let Some(number) = self.below.plan.number(&node.name) else { return Err(problem(&node.name, Problem::Unknown)) };
         let fails = |error| setting(&node.name, error);
@@ -95,7 +96,8 @@ impl<T: Send> Tree<T> {
         }
     }
 
-    /// What stands for a node goes out of its class's scheduler and comes in again with this priority.
+    /// Removes a node's stand-in from its class's scheduler and enqueues a new one with this
+    /// priority.
     fn enter_anew(&mut self, number: usize, priority: u32) {
         let (now, parent, place) = (self.below.now, self.below.parent(number), self.below.place(number));
         let Some(class) = self.class_mut(parent) else { return };
@@ -114,11 +116,12 @@ impl<T: Send> Tree<T> {
 }
 
 impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
-    /// Removes a leaf, or a class and all below it. Their packets are dropped, to be taken as pushed out, and their flows go to the default
-    /// leaf.
+    /// Removes a leaf, or a class with everything below. The packets are dropped with reason
+    /// `PushedOut`, and the flows go to the default leaf.
     ///
     /// # Errors
-    /// There is no such node, it is the root, or the default leaf is in it; the tree is then as it was.
+    /// There is no such node, the node is the root, or contains the default leaf; the tree stays as
+    /// before.
     pub fn remove(&mut self, name: &str) -> Result<(), TreeError> {
         for number in self.below.plan.subtree(name)? {
             self.empty(number);
@@ -144,7 +147,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         while let Some(packet) = self.withdraw(leaf) {
             self.below.dropped.push_back((packet, DropReason::PushedOut));
         }
-        // What a leaf says that it holds and does not give goes with it.
+        // Packets reported by the leaf but never given out leave the backlog with the leaf.
         if let Some((leaf, _)) = self.below.leaf_mut(leaf) {
             let told = core::mem::take(&mut leaf.told);
             self.below.backlog.packets = self.below.backlog.packets.wrapping_sub(told.packets);
@@ -166,7 +169,7 @@ impl<T: Send, L: Scheduler<T>, I: Scheduler<StandIn>> Tree<T, L, I> {
         class.map_or(Ok(()), |class| class.scheduler.set_flow(place, config))
     }
 
-    /// Lets a leaf, and all nodes on its way, have packets of this length.
+    /// Raises the longest packet of a leaf, and of all nodes on its path, to `len`.
     pub(super) fn lengthen(&mut self, leaf: usize, len: u32) -> Result<(), ConfigError> {
         let mut number = leaf;
         while number != ROOT {

@@ -1,4 +1,5 @@
-//! A class and its children: who stands in its scheduler, and whom it has chosen.
+//! A class node of the tree: its scheduler, the children's stand-ins in there, and the child chosen
+//! ahead.
 
 use alloc::vec::Vec;
 
@@ -11,9 +12,10 @@ use crate::time::Instant;
 
 pub(super) struct Class<I> {
     pub(super) scheduler: I,
-    /// By place.
+    /// By position (the child's flow number in the scheduler).
     pub(super) children: Vec<Child>,
-    /// The stand-in of the child that it has chosen. The root's is none: what it chooses is gone.
+    /// The stand-in of the chosen child. Always `None` in the root, where a chosen packet leaves at
+    /// once.
     pub(super) head: Option<Packet<StandIn>>,
 }
 
@@ -21,14 +23,15 @@ pub(super) struct Class<I> {
 pub(super) struct Child {
     pub(super) node: u32,
     pub(super) priority: u32,
-    /// A packet without length holds its place in the scheduler.
+    /// A packet without length holds the child's position in the scheduler.
     pub(super) holds_place: bool,
 }
 
 impl Child {
     pub(super) const ABSENT: Self = Self { node: NONE, priority: 0, holds_place: false };
 
-    /// What comes into the queue for what goes out of it: its place for its stand-in, and for its place nothing.
+    /// The packet to enqueue in exchange for the dequeued one: a place holder for a stand-in, and
+    /// nothing for a place holder.
     pub(super) fn take_turns(&mut self, place: FlowId) -> Option<Packet<StandIn>> {
         self.holds_place = !self.holds_place;
         self.holds_place.then(|| Packet { priority: self.priority, ..Packet::new(place, 0, StandIn::Place) })
@@ -48,19 +51,19 @@ impl<I: Scheduler<StandIn>> Class<I> {
         Ok(())
     }
 
-    /// A child tells what stands for it from now on: nothing if it has nothing to send. A place that is held for it then goes in its turn.
-    /// False if the discipline does not take the stand-in.
+    /// Enqueues a child's new stand-in, or nothing if the child is empty; a place holder then
+    /// leaves in its turn. False if the discipline refuses the stand-in.
     pub(super) fn hear(&mut self, now: Instant, stand_in: Option<Packet<StandIn>>) -> bool {
         stand_in.is_none_or(|stand_in| self.scheduler.enqueue(now, stand_in).is_ok())
     }
 
-    /// Takes out all that stands for a child.
+    /// Removes the child's stand-in and place holder.
     pub(super) fn withdraw(&mut self, place: FlowId) {
         while self.scheduler.evict_flow(place).is_some() {}
         self.children[place.index()].holds_place = false;
     }
 
-    /// Chooses a child ahead. None if no child has anything.
+    /// Chooses a child ahead. `head` stays `None` if no child has a packet.
     pub(super) fn choose(&mut self, now: Instant) {
         while self.head.is_none() {
             let children = &mut self.children;

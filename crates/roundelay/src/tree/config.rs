@@ -1,4 +1,4 @@
-//! A tree as data: nodes by name, each checked as it is added.
+//! Tree configuration as data: named nodes, each checked when added.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -8,31 +8,35 @@ use core::fmt;
 
 use super::{StandIn, Tree};
 use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
 use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
+use crate::links::Handle;
 use crate::packet::{FlowId, Packet};
 use crate::scheduler::{FlowConfig, Scheduler};
 use crate::schedulers::{AnyDiscipline, Discipline, Spec, Visitor, fifo, wf2q_plus};
 use crate::time::Instant;
 use crate::units::Rate;
 
-/// No node.
+/// Stands for "no node".
 pub(super) const NONE: u32 = u32::MAX;
 /// The root's number.
 pub(super) const ROOT: usize = 0;
 
-/// One node of a tree: a class, which shares what it gets among its children, or a leaf, where packets wait.
+/// A node of a tree: a class shares its service among its children; a leaf holds packets.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// By this it is spoken of; no two nodes of a tree have the same.
+    /// The node's name, unique in the tree.
     pub name: String,
-    /// How it orders its packets or its children. A limit is the leaf's own, beside that of the buffer in front of the tree.
+    /// The discipline for the packets or the children. A limit is the leaf's own, in addition to
+    /// the buffer in front of the tree.
     pub spec: Spec,
-    /// Share of its parent's service, relative to its siblings' weights: 1 to 1024.
+    /// Share of the parent's service, relative to the siblings' weights: 1 to 1024.
     pub weight: u32,
-    /// Longest packet in bytes, 512 to 65536: longer ones are refused until a flow is set that has them.
+    /// Longest packet in bytes, 512 to 65536. Longer packets are refused, unless a flow with a
+    /// larger maximum is set.
     pub max_packet_len: u32,
-    /// Smaller goes first, where the parent's discipline goes by it.
+    /// Smaller goes first, if the parent's discipline uses priorities.
     pub priority: u32,
 }
 
@@ -52,22 +56,22 @@ impl Node {
     }
 }
 
-/// A node in its place.
+/// A node with its position in the tree.
 #[derive(Debug, Clone)]
 pub(super) struct Placed {
     pub(super) node: Node,
-    /// The root's is itself.
+    /// The root is its own parent.
     pub(super) parent: usize,
-    /// Which flow of its parent's scheduler it is.
+    /// The node's flow number in the parent's scheduler.
     pub(super) place: FlowId,
     pub(super) is_class: bool,
-    /// The root's is zero.
+    /// Zero for the root.
     depth: usize,
-    /// Longest packet that every node on its way to the root takes.
+    /// Longest packet accepted by every node on the path to the root.
     pub(super) longest: u32,
 }
 
-/// A tree to be built: a root, classes and leaves below it, and which flow goes to which leaf.
+/// The configuration of a tree: a root, classes and leaves below, and the leaf of each flow.
 ///
 /// ```
 /// use roundelay::tree::{Config, Node};
@@ -85,14 +89,14 @@ pub(super) struct Placed {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// By number; none where a node was removed.
+    /// By number; None for a removed node.
     pub(super) nodes: Vec<Option<Placed>>,
     default_leaf: Option<usize>,
     /// The leaf of each flow; [`NONE`] for the default one.
     flows: Vec<u32>,
 }
 
-/// A link that one queue has to itself: a WF2Q+ root with one leaf, first in, first out.
+/// A WF2Q+ root with one first-in-first-out leaf: a link with a single queue.
 impl Default for Config {
     fn default() -> Self {
         let spec = |discipline| Spec { discipline, limit: None };
@@ -113,10 +117,10 @@ impl Placed {
 }
 
 impl Config {
-    /// Levels below the root that a tree can have.
+    /// Largest number of levels below the root.
     pub const MOST_LEVELS: usize = 8;
 
-    /// A tree of a root alone, which shares the link among what is added to it.
+    /// A tree with a root only, which shares the link among nodes added later.
     ///
     /// # Errors
     /// The root cannot be a class, or a value is out of its range.
@@ -125,7 +129,7 @@ impl Config {
         Ok(Self { nodes: alloc::vec![Some(Placed::root(root))], default_leaf: None, flows: Vec::new() })
     }
 
-    /// Adds a class, which shares what it gets of `parent` among what is added to it.
+    /// Adds a class, which shares its part of `parent` among its own children.
     ///
     /// # Errors
     /// See [`Problem`]; nothing is added.
@@ -133,7 +137,7 @@ impl Config {
         self.add(parent, node, true).map(|_| ())
     }
 
-    /// Adds a leaf, where packets wait.
+    /// Adds a leaf, which holds packets.
     ///
     /// # Errors
     /// See [`Problem`]; nothing is added.
@@ -141,7 +145,7 @@ impl Config {
         self.add(parent, node, false).map(|_| ())
     }
 
-    /// Sends the flows that are assigned nowhere to this leaf.
+    /// Sends all flows without an assigned leaf to this leaf.
     ///
     /// # Errors
     /// There is no such leaf.
@@ -165,7 +169,7 @@ impl Config {
         Ok(())
     }
 
-    /// A tree with nothing in it. `seed` keys whatever is random or hashed.
+    /// An empty tree. `seed` keys all random numbers and hashes.
     ///
     /// # Errors
     /// No leaf is the default.
@@ -184,9 +188,10 @@ impl Config {
         order.into_iter().filter_map(|number| self.placed(number).map(|placed| &placed.node))
     }
 
-    /// What is proven of a leaf as a whole, whatever its siblings and the other classes do, on a link of this rate: of its service, and if
-    /// it is first in, first out of its packets' delay. It holds for what stays in the tree: a packet that is pushed out after its leaf
-    /// was chosen is counted as sent. `tree.rs` has the proof.
+    /// Proven guarantees of a leaf on a link of this rate, for any behaviour of siblings and other
+    /// classes: of its service, and for a first-in-first-out leaf also of its packets' delay. The
+    /// guarantees hold for packets that stay in the tree: a packet pushed out after the choice of
+    /// its leaf counts as sent. The proof is in `tree.rs`.
     ///
     /// # Errors
     /// There is no such leaf.
@@ -201,7 +206,8 @@ impl Config {
         Ok(Guarantees { b_wfi: Some(b_wfi), t_wfi, ..Guarantees::default() })
     }
 
-    /// B(n) = alpha(n) + phi(n) (B(m) + L(m)) with m the parent; of the root's children alpha(n) alone.
+    /// B(n) = alpha(n) + phi(n) (B(m) + L(m)) with m the parent; alpha(n) alone for the root's
+    /// children.
     fn b_wfi(&self, number: usize, rate: Rate) -> Option<u64> {
         let Placed { parent, .. } = *self.placed(number)?;
         let (share, class) = (self.share(number, rate), self.placed(parent)?);
@@ -212,7 +218,7 @@ impl Config {
         Some(own.saturating_add(share.of(self.b_wfi(parent, rate)?.saturating_add(class.node.max_packet_len.into()))))
     }
 
-    /// What a node is to its parent.
+    /// A node's share in its parent.
     fn share(&self, number: usize, rate: Rate) -> Share {
         let of = |number: usize| self.placed(number).map_or(FlowConfig::DEFAULT, |placed| placed.node.flow_config());
         let parent = self.placed(number).map_or(ROOT, |placed| placed.parent);
@@ -228,7 +234,7 @@ impl Config {
         }
     }
 
-    /// The node's number, its number's flow at `parent` and everything else in place.
+    /// Adds a checked node. Returns its number.
     pub(super) fn add(&mut self, parent: &str, node: Node, is_class: bool) -> Result<usize, TreeError> {
         let fails = |what: Problem| problem(&node.name, what);
         check_node(&node, is_class)?;
@@ -254,7 +260,8 @@ impl Config {
         Ok(number)
     }
 
-    /// The node that would go if `name` went, and all below it, children before their parents.
+    /// The nodes removed together with `name`: the node and everything below, children before their
+    /// parents.
     pub(super) fn subtree(&self, name: &str) -> Result<Vec<usize>, TreeError> {
         let number = self.number(name).ok_or_else(|| problem(name, Problem::Unknown))?;
         let below = |candidate: &usize| self.path(*candidate).any(|node| node == number) && *candidate != ROOT;
@@ -269,14 +276,14 @@ impl Config {
         Ok(gone)
     }
 
-    /// Forgets a node without children. Its flows go to the default leaf.
+    /// Removes a node without children. Its flows go to the default leaf.
     pub(super) fn forget(&mut self, number: usize) {
         self.nodes[number] = None;
         self.flows.iter_mut().filter(|leaf| **leaf as usize == number).for_each(|leaf| *leaf = NONE);
         self.find_longest();
     }
 
-    /// What the nodes' longest packets leave of each other.
+    /// Recomputes `longest` for all nodes: the minimum over the path to the root.
     pub(super) fn find_longest(&mut self) {
         for number in 0..self.nodes.len() {
             let lens = self.path(number).filter_map(|node| self.placed(node)).map(|placed| placed.node.max_packet_len);
@@ -322,7 +329,7 @@ impl Config {
         self.nodes.iter().enumerate().filter(is_child).map(|(number, _)| number)
     }
 
-    /// The node and those above it, the root excluded.
+    /// The node and its ancestors, the root excluded.
     pub(super) fn path(&self, number: usize) -> impl Iterator<Item = usize> {
         let above = |number: &usize| self.placed(*number).map(|placed| placed.parent);
         core::iter::successors(Some(number), above).take_while(|number| *number != ROOT)
@@ -344,15 +351,21 @@ impl Discipline for Config {
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
     const COMPLEXITY: &'static str = "O(depth)";
     type Scheduler<T: Send> = Tree<T>;
+    /// By copy. Leaves over links would each need a table as long as the largest handle.
+    type ByHandle = ByCopy<Tree<Handle>>;
 
     fn build<T: Send>(&self, seed: u64) -> Result<Tree<T>, ConfigError> {
         let bad =
             |error: TreeError| ConfigError::BadValue { discipline: Self::NAME, parameter: error.node, expected: error.problem.to_string() };
         self.build_tree(seed).map_err(bad)
     }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
+        self.build(seed).map(ByCopy::new)
+    }
 }
 
-/// What a discipline promises a share.
+/// Computes a discipline's guarantees for a share.
 struct Promise<'a>(&'a Share);
 
 impl Visitor for Promise<'_> {
@@ -386,20 +399,20 @@ fn takes(discipline: &AnyDiscipline, child: &Node) -> bool {
     scheduler.set_flow(FlowId(0), child.flow_config()).is_ok() && scheduler.enqueue(Instant::ZERO, packet).is_ok()
 }
 
-/// What is wrong with a tree, and with which node.
+/// An error in a tree: the node and the problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeError {
     /// The node's name.
     pub node: String,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// What can be wrong with a node.
+/// Problems of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A name is empty or has control characters in it.
+    /// A name is empty or contains control characters.
     BadName,
     /// Another node has the name.
     NameTaken,
@@ -412,7 +425,7 @@ pub enum Problem {
     },
     /// A leaf was named as the parent.
     ParentIsLeaf,
-    /// It would be more than [`Config::MOST_LEVELS`] below the root.
+    /// The node would be more than [`Config::MOST_LEVELS`] below the root.
     TooDeep,
     /// The discipline cannot share a link among children.
     NotInterior {
@@ -421,7 +434,7 @@ pub enum Problem {
     },
     /// A class holds no packets.
     LimitOfClass,
-    /// The parent's discipline does not take its longest packet.
+    /// The parent's discipline does not accept the node's longest packet.
     NotTaken {
         /// The parent.
         parent: String,
@@ -430,15 +443,15 @@ pub enum Problem {
     IsClass,
     /// The root cannot be removed or changed like this.
     IsRoot,
-    /// The default leaf is in it.
+    /// The node contains the default leaf.
     HoldsDefault,
     /// No leaf is the default.
     NoDefault,
-    /// A value is out of its range, or a discipline will not have it.
+    /// A value is out of range, or the discipline rejects a setting.
     Setting(Box<ConfigError>),
 }
 
-/// A value that is out of its range.
+/// Wraps a configuration error.
 pub(super) fn setting(node: &str, error: ConfigError) -> TreeError {
     problem(node, Problem::Setting(Box::new(error)))
 }

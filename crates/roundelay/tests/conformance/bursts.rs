@@ -1,11 +1,11 @@
-//! Bursts are the single calls, one after the other.
+//! Bursts: `enqueue_burst` and `dequeue_burst` equal single calls in the same order.
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Packet, Scheduler, Slack};
 
 use crate::operations::subjects;
 
-/// What came of a packet.
+/// The outcome of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Sent(u64),
@@ -13,13 +13,13 @@ enum Fate {
     Dropped(u64, DropReason),
 }
 
-/// Numbers that look like chance, the same ones each time.
+/// Pseudo-random numbers, the same in each run.
 fn draw(state: &mut u64) -> u64 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *state >> 33
 }
 
-/// Packets that arrive together, with some that no table of flows takes.
+/// Packets with one arrival time, some with flow numbers beyond the flow tables.
 fn arrivals(random: &mut u64, serial: &mut u64, now: Instant) -> Vec<Packet<u64>> {
     let packets = draw(random) % 40;
     let mut packet = || {
@@ -36,7 +36,8 @@ fn take_dropped(scheduler: &mut impl Scheduler<u64>, fates: &mut Vec<Fate>) {
     fates.extend(core::iter::from_fn(|| scheduler.take_dropped()).map(|(packet, reason)| Fate::Dropped(packet.payload, reason)));
 }
 
-/// Runs the same arrivals and departures in bursts or one by one. What was dropped in a burst follows it.
+/// Runs the same arrivals and departures in bursts or one by one. Packets dropped in a burst are
+/// listed after the burst.
 fn fates(discipline: &AnyDiscipline, in_bursts: bool) -> Vec<Fate> {
     let mut scheduler = discipline.build(1).expect("legal parameters");
     let weights = (0..90).map(|flow| (FlowId(flow), FlowConfig { weight: 1 + flow % 5, ..FlowConfig::DEFAULT }));

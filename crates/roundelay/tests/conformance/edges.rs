@@ -9,7 +9,8 @@ fn build(discipline: &AnyDiscipline) -> AnyScheduler<u64> {
     discipline.build(9).expect("legal parameters")
 }
 
-/// Known bug 20: a number that meant "none" inside was taken for a flow's. Each number is taken or refused, and what is taken comes out.
+/// Known bug 20: one flow number meant "none" internally. Each flow number is accepted or refused,
+/// and accepted packets come out.
 #[test]
 fn known_bug_20_no_flow_number_is_special() {
     let largest = FlowId::LARGEST_TABLED.0;
@@ -29,7 +30,8 @@ fn known_bug_20_no_flow_number_is_special() {
     }
 }
 
-/// A discipline that keeps a table of flows keeps none for numbers beyond it: a stray one must not cost all memory.
+/// Disciplines with a flow table refuse flow numbers beyond the table: a stray number must not cost
+/// all memory.
 #[test]
 fn disciplines_that_count_memory_by_flows_refuse_numbers_beyond_the_table() {
     let mut with_tables = 0;
@@ -61,7 +63,8 @@ impl Observer<u64> for Count {
     }
 }
 
-/// Known bug 46 and its kin: rates at which a division or a product ends. A packet may take longer than time can tell.
+/// Known bug 46 and similar: rates at the limits of a division or product. A transmission may end
+/// after the largest `Instant`.
 #[test]
 fn known_bug_46_rates_and_instants_at_the_edges() {
     for discipline in subjects() {
@@ -83,7 +86,7 @@ fn known_bug_46_rates_and_instants_at_the_edges() {
     }
 }
 
-/// Time that steps back is the caller's fault and must not be the scheduler's end.
+/// Backward steps of time are the caller's fault; the scheduler must not panic or lose packets.
 #[test]
 fn time_that_runs_backwards_loses_nothing() {
     for discipline in subjects() {

@@ -1,10 +1,11 @@
-//! Flows that are removed while they wait: what was set for them holds until their last packet has left, and no longer.
+//! Removal of backlogged flows: a flow's settings hold until its last packet has left, and no
+//! longer.
 
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
 use roundelay::{Duration, FlowConfig, FlowId, Instant, Packet, Rate, Scheduler};
 
 const LEN: u32 = 1_000;
-/// Packets of which departures are counted, fewer than wait.
+/// Counted departures, fewer than the waiting packets.
 const DEPARTURES: u64 = 60;
 const HEAVY: u32 = 900;
 
@@ -35,7 +36,7 @@ fn arrive(scheduler: &mut AnyScheduler<u64>, flow: u32, packets: u64) {
     }
 }
 
-/// How many of the next packets are the heavy flow's.
+/// The number of the heavy flow's packets among the next [`DEPARTURES`].
 fn heavy_of_next(scheduler: &mut AnyScheduler<u64>) -> u64 {
     (0..DEPARTURES).filter(|_| scheduler.dequeue(Instant::ZERO).is_some_and(|packet| packet.flow == FlowId(1))).count() as u64
 }
@@ -60,7 +61,7 @@ fn a_removed_flow_keeps_its_weight_while_it_waits_and_comes_back_without() {
     }
 }
 
-/// The same where the flow has nothing, and where its last packet is given up instead of sent.
+/// The same for an empty flow, and for a flow whose last packet is evicted instead of sent.
 #[test]
 fn a_flow_without_packets_is_forgotten_at_once() {
     for packets in [0, 1] {
@@ -76,7 +77,7 @@ fn a_flow_without_packets_is_forgotten_at_once() {
     }
 }
 
-/// A flow that is set again before it has left stays, with what was set.
+/// A removed flow keeps new settings made before its last packet left.
 #[test]
 fn a_flow_that_is_set_again_stays() {
     for (name, mut scheduler) in weighted() {
@@ -91,7 +92,7 @@ fn a_flow_that_is_set_again_stays() {
     }
 }
 
-/// Of disciplines that keep one: those whose fluid server shares by it.
+/// Only for disciplines with a sum of weights, by which their fluid server shares.
 #[test]
 fn the_sum_of_weights_is_that_of_the_flows_that_wait() {
     let mut telling = Vec::new();
@@ -108,7 +109,7 @@ fn the_sum_of_weights_is_that_of_the_flows_that_wait() {
     assert_eq!(telling, ["wfq", "wf2q", "wf2q_plus", "gfq", "qfq", "qfq_plus", "s_kps"]);
 }
 
-/// A weight that was taken away counts no longer once nobody waits and the fluid server, where there is one, is through as well.
+/// A reduced weight leaves the sum once no packet waits and the fluid server, if any, is idle.
 #[test]
 fn a_weight_that_shrinks_counts_no_longer_when_the_link_has_rested() {
     let hour = |hour: u64| Instant::ZERO + Duration::from_secs(3_600 * hour);

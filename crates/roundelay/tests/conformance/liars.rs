@@ -1,4 +1,4 @@
-//! Schedulers that break the contract, each in one way: the checks must see it.
+//! Schedulers with one contract violation each, to be found by the checks.
 
 use roundelay::schedulers::fifo::Fifo;
 use roundelay::{Backlog, Footprint, Instant, Packet, Pool, Queue, Scheduler};
@@ -7,31 +7,31 @@ use crate::operations::Violation;
 use crate::workload::{Mix, operations};
 use crate::{LENGTH, audit};
 
-/// What a liar does, every few calls.
+/// A violation of the contract, on some calls.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Lie {
     None,
-    /// Says that it took a packet, and did not.
+    /// Accepts a packet and loses the packet.
     Loses,
-    /// Loses a packet, and goes on counting it.
+    /// Loses a packet but keeps counting the packet.
     LosesAndCounts,
     /// Sends the newest packet first.
     Reorders,
-    /// Gives nothing although packets wait.
+    /// Dequeues nothing although packets wait.
     Idles,
     /// Sends a packet twice.
     Duplicates,
     /// Shortens a packet on the way.
     Trims,
-    /// Hands a packet back that is not the one that came.
+    /// Returns a changed packet when refusing one.
     RefusesAnother,
-    /// Refuses a packet and takes it all the same.
+    /// Refuses a packet but stores the packet.
     RefusesAndTakes,
-    /// Has nothing to give up.
+    /// Evicts nothing.
     Hoards,
 }
 
-/// FIFO, with a lie in every tenth call.
+/// FIFO with one kind of lie, told if the count of checks in `lies` is a multiple of ten.
 struct Liar {
     lie: Lie,
     calls: u64,
@@ -99,7 +99,7 @@ impl Scheduler<u64> for Liar {
     }
 }
 
-/// What the audit says of a lie: the first violation that a workload brings out.
+/// The first violation found by the audit in any mix of calls.
 fn found(lie: Lie) -> Option<Violation> {
     Mix::ALL.into_iter().find_map(|mix| audit(Liar::new(lie), false, &operations(mix, 1, LENGTH)).err())
 }
@@ -113,7 +113,7 @@ fn the_truth_is_believed() {
 #[test]
 fn a_scheduler_that_loses_packets_is_caught() {
     assert!(matches!(found(Lie::Loses), Some(Violation::WrongBacklog { .. })));
-    // Whether the gap shows as a packet that overtakes or as one that never comes is up to the calls.
+    // The calls decide whether the gap shows as a reordered packet or as an idle scheduler.
     assert!(matches!(found(Lie::LosesAndCounts), Some(Violation::Idle | Violation::Reordered(_))));
 }
 

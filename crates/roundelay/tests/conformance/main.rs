@@ -1,4 +1,4 @@
-//! The contract of a scheduler, held against every discipline in the registry. Nothing here knows one by name.
+//! Scheduler contract, tested on every discipline in the registry; this file names no discipline.
 
 #[path = "../operations/mod.rs"]
 #[allow(dead_code, reason = "each test that includes it uses a part")]
@@ -6,6 +6,7 @@ mod operations;
 
 mod bursts;
 mod edges;
+mod handles;
 mod leaving;
 mod liars;
 mod memory;
@@ -13,7 +14,7 @@ mod port;
 mod reconfiguration;
 mod workload;
 
-use operations::{Audited, Event, Operation, Violation, subjects};
+use operations::{Arena, Audited, Event, Operation, Violation, subjects};
 use roundelay::Scheduler;
 use roundelay::schedulers::{Discipline, Visitor};
 use workload::{Mix, operations};
@@ -21,7 +22,8 @@ use workload::{Mix, operations};
 const SEEDS: u64 = 6;
 const LENGTH: usize = 3_000;
 
-/// Runs the operations, drains, and runs them again on what should be as good as new.
+/// Runs the operations twice, with a drain after each run: the drained scheduler should be as good
+/// as new.
 fn audit<S: Scheduler<u64>>(scheduler: S, reorders: bool, operations: &[Operation]) -> Result<Vec<Event>, Violation> {
     let mut audited = Audited::new(scheduler, reorders);
     audited.run(operations)?;
@@ -43,7 +45,8 @@ impl Visitor for Audit<'_> {
     }
 }
 
-/// Packets and bytes are conserved, flows keep their order, nothing idles, and the registry's two ways in lead to the same scheduler.
+/// Packets and bytes are conserved, flows keep their order, no backlogged scheduler idles, and both
+/// ways to build a discipline give the same events, as does the scheduler by handle.
 #[test]
 fn every_discipline_keeps_the_contract_and_repeats_itself() {
     for discipline in subjects() {
@@ -54,16 +57,19 @@ fn every_discipline_keeps_the_contract_and_repeats_itself() {
             assert!(events.iter().any(|event| matches!(event, Event::Sent(_))), "{discipline}, {mix:?}: nothing was sent");
             let again = audit(discipline.build(seed).expect("legal parameters"), discipline.info().reorders, &operations);
             assert_eq!(again.as_ref(), Ok(&events), "{discipline}, {mix:?}, seed {seed}");
+            let by_handle = audit(Arena::new(&discipline, seed), discipline.info().reorders, &operations);
+            assert_eq!(by_handle.as_ref(), Ok(&events), "{discipline} by handle, {mix:?}, seed {seed}");
         }
     }
 }
 
-/// The same calls without those that were refused give the same packets: a refusal changed nothing.
+/// A refusal changes nothing: the same calls without the refused ones give the same packets.
 #[test]
 fn a_refusal_leaves_no_trace() {
     let mut refusals = 0;
     for discipline in subjects() {
-        // A perturbation is due with a call at or after its time, so that a call left out shifts the next one.
+        // A perturbation happens in the first call at or after its time: a missing call would shift
+        // the next perturbation.
         if discipline.to_string().contains("perturb") {
             continue;
         }
@@ -88,7 +94,7 @@ fn a_refusal_leaves_no_trace() {
     assert!(refusals > 1_000, "only {refusals} refusals were tested");
 }
 
-/// Another seed may give another order, but breaks no less of the contract; a discipline that draws nothing must not care.
+/// Another seed may change the order, but the contract holds.
 #[test]
 fn seeds_that_differ_are_as_good() {
     let operations = operations(Mix::ManyFlows, 3, LENGTH);

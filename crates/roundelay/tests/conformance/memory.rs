@@ -1,4 +1,4 @@
-//! Memory: nothing is allocated once the backlog has been as large as it gets, and what is taken is what `footprint` says.
+//! Memory: no allocation below the largest backlog so far, and memory use as given by `footprint`.
 
 use allocation_counter::measure;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
@@ -6,7 +6,8 @@ use roundelay::{FlowConfig, FlowId, Instant, Packet, Pool, Scheduler};
 
 use crate::operations::subjects;
 
-/// Debug builds check invariants, which allocates, but not with so many flows and packets unless the packets are a multiple of 61.
+/// Debug builds allocate in the invariant checks; at these numbers of flows and packets, checks run
+/// only at packet counts of 60 modulo 61.
 const FLOWS: u32 = 128;
 const FEWEST_PACKETS: u64 = 310;
 const MOST_PACKETS: u64 = 360;
@@ -19,7 +20,7 @@ fn take_dropped<S: Scheduler<u64>>(scheduler: &mut S) {
     while scheduler.take_dropped().is_some() {}
 }
 
-/// Enqueues a packet, and dequeues others while more wait than `most`.
+/// Enqueues a packet, then dequeues while more than `most` packets wait.
 fn admit<S: Scheduler<u64>>(scheduler: &mut S, packet: Packet<u64>, most: u64) {
     let _ = scheduler.enqueue(Instant::ZERO, packet);
     take_dropped(scheduler);
@@ -34,15 +35,16 @@ fn admit<S: Scheduler<u64>>(scheduler: &mut S, packet: Packet<u64>, most: u64) {
     }
 }
 
-/// Enqueues and dequeues by turns, the backlog moving between the two marks.
+/// Enqueues and dequeues in turn; the backlog moves between the two marks.
 fn churn<S: Scheduler<u64>>(scheduler: &mut S, pairs: u32) {
     for number in 0..pairs {
-        // Prime strides, so that flows meet in changing company.
+        // Prime strides vary the combinations of flows.
         admit(scheduler, packet(number.wrapping_mul(7919)), if number / 1000 % 2 == 0 { FEWEST_PACKETS } else { MOST_PACKETS });
     }
 }
 
-/// Allocations that a hundred thousand packets cost after a warm-up. None if they cannot be told from those of the checks.
+/// Allocations for a hundred thousand packets after a warm-up. None if the checks' own allocations
+/// hide them.
 struct SteadyState;
 
 impl Visitor for SteadyState {
@@ -63,7 +65,8 @@ fn nothing_is_allocated_in_steady_state() {
     }
 }
 
-/// Allocations that a full buffer costs while it pushes out packets, most of them the only ones of their flows. None as above.
+/// Allocations of a full buffer during push-outs, most of them of a flow's only packet. None as
+/// above.
 struct PushOuts;
 
 impl Visitor for PushOuts {
@@ -71,7 +74,7 @@ impl Visitor for PushOuts {
 
     fn visit<D: Discipline>(self, discipline: &D) -> Option<u64> {
         let (mut scheduler, flows, most) = (discipline.build::<u64>(1).expect("legal parameters"), 1024, MOST_PACKETS - 20);
-        // Says how few packets waited, once the buffer was full.
+        // Returns the fewest queued packets once the buffer was full.
         let mut push = |packets: u32| {
             let (mut is_full, mut fewest) = (false, u64::MAX);
             for number in 0..packets {
@@ -109,7 +112,7 @@ fn nothing_is_allocated_when_packets_are_pushed_out() {
     assert!(told > all / 2, "only {told} of {all} keep a buffer full");
 }
 
-/// Bytes that a discipline takes for flows beyond those that it has, and what it says of them.
+/// Bytes allocated for additional flows, and the bytes given by `footprint`.
 struct Growth;
 
 impl Visitor for Growth {
@@ -123,7 +126,7 @@ impl Visitor for Growth {
                 let _ = scheduler.set_flow(FlowId(flow), FlowConfig::DEFAULT);
                 admit(&mut scheduler, Packet { flow: FlowId(flow), ..packet(flow) }, MOST_PACKETS);
             }
-            // The index of the longest queue comes to life.
+            // Wakes the index of the longest queue.
             scheduler.evict();
             take_dropped(&mut scheduler);
         });
@@ -131,7 +134,8 @@ impl Visitor for Growth {
     }
 }
 
-/// Tables double when they are full, so up to twice what the flows need can be taken; the packets' pool and what is rounded up come on top.
+/// Full tables double, so up to twice the flows' memory can be allocated; the packet pool and
+/// rounding are added.
 #[test]
 fn what_is_taken_for_flows_is_what_the_footprint_says() {
     let fixed = 4 * MOST_PACKETS as usize * Pool::<u64>::bytes_per_packet() + (64 << 10);
@@ -142,7 +146,8 @@ fn what_is_taken_for_flows_is_what_the_footprint_says() {
     }
 }
 
-/// What an empty scheduler takes is part of what it says, and a discipline that hashes takes no more for any number of flows.
+/// An empty scheduler allocates at most its footprint; a discipline with hashed flows allocates no
+/// more for any number of flows.
 #[test]
 fn an_empty_scheduler_takes_no_more_than_it_says() {
     for discipline in AnyDiscipline::all() {
@@ -153,7 +158,8 @@ fn an_empty_scheduler_takes_no_more_than_it_says() {
     }
 }
 
-/// Bytes of a discipline itself, those that it takes beside with one flow, and those that it says are fixed.
+/// Size of a discipline itself, bytes allocated with one flow, and fixed bytes given by
+/// `footprint`.
 struct Fixed;
 
 impl Visitor for Fixed {
@@ -164,7 +170,7 @@ impl Visitor for Fixed {
         let taken = measure(|| {
             let mut scheduler = discipline.build::<u64>(1).expect("legal parameters");
             let _ = scheduler.enqueue(Instant::ZERO, packet(0));
-            // The index of the longest queue comes to life.
+            // Wakes the index of the longest queue.
             scheduler.evict();
             take_dropped(&mut scheduler);
             built = Some(scheduler);
@@ -174,7 +180,7 @@ impl Visitor for Fixed {
     }
 }
 
-/// What one flow and one packet take comes on top.
+/// The memory of one flow and one packet is added.
 #[test]
 fn what_is_fixed_is_what_the_footprint_says() {
     for discipline in subjects() {
@@ -184,7 +190,7 @@ fn what_is_fixed_is_what_the_footprint_says() {
     }
 }
 
-/// Weights that go up and down while nobody sends must not pile up, in memory or in time.
+/// Weights changed back and forth without traffic must not accumulate, in memory or in time.
 #[test]
 fn settings_that_change_back_and_forth_take_no_memory() {
     for discipline in subjects() {
@@ -204,7 +210,8 @@ fn settings_that_change_back_and_forth_take_no_memory() {
     }
 }
 
-/// A stray flow number costs no table: its packets are refused, or hashed, and it cannot be set where there is a table.
+/// A stray flow number costs no table: its packets are refused or hashed, and a discipline with a
+/// table refuses its settings.
 #[test]
 fn a_stray_flow_number_takes_no_memory() {
     struct Stray(FlowId);

@@ -1,4 +1,4 @@
-//! Ports and buffers, with every discipline in them.
+//! Ports and buffers, tested with every discipline.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use roundelay::{
 
 use crate::operations::subjects;
 
-/// What happened on a link, and what became of each packet.
+/// Transmissions on a link, and drops.
 #[derive(Debug, Default)]
 struct Log {
     sent: Vec<(Packet<u64>, Instant, Instant)>,
@@ -46,7 +46,8 @@ fn mbit(rate: u64) -> Rate {
     Rate::from_bits_per_second(rate * 1_000_000).expect("not zero")
 }
 
-/// Arrivals in the order of time: bursts at one instant, pauses that let the link run dry, lengths from 0 to 64 KB.
+/// Arrivals in the order of time: bursts at one instant, pauses that empty the port, lengths from 0
+/// to 70,000 bytes.
 fn arrivals(seed: u64, count: u64) -> Vec<(Instant, Packet<u64>)> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut now = Instant::ZERO;
@@ -82,7 +83,8 @@ fn play<S: Scheduler<u64>>(scheduler: S, limit: Limit, arrivals: &[(Instant, Pac
     log
 }
 
-/// A packet occupies the link for exactly its time, one after another, and the link rests only until something arrives.
+/// Each packet occupies the link for exactly its transmission time, without overlap; an idle link
+/// starts only at an arrival.
 fn check_link(log: &Log, arrivals: &[(Instant, Packet<u64>)]) {
     let mut free = Instant::ZERO;
     for (packet, start, end) in &log.sent {
@@ -93,7 +95,7 @@ fn check_link(log: &Log, arrivals: &[(Instant, Packet<u64>)]) {
     }
 }
 
-/// Each packet is sent or dropped, once, as it came.
+/// Each packet is sent or dropped once, unchanged.
 fn check_fates(log: &Log, arrivals: &[(Instant, Packet<u64>)]) {
     let fates = log.sent.iter().map(|(packet, ..)| *packet).chain(log.dropped.iter().map(|(packet, ..)| *packet));
     let mut fates: Vec<_> = fates.collect();
@@ -136,13 +138,14 @@ fn packet(flow: u32, len: u32, payload: u64) -> Packet<u64> {
     Packet::new(FlowId(flow), len, payload)
 }
 
-/// Packets at the instant 0, all of them before the link picks.
+/// Packets at instant 0, all enqueued before the link picks.
 fn burst<S: Scheduler<u64>>(scheduler: S, limit: Limit, packets: &[Packet<u64>]) -> Log {
     let at_once: Vec<_> = packets.iter().map(|packet| (Instant::ZERO, *packet)).collect();
     play(scheduler, limit, &at_once)
 }
 
-/// Starts of transmissions in milliseconds where packets of 1,000 bytes come at these and a decision takes so long, at 8 Mbit/s.
+/// Start times in milliseconds of packets of 1,000 bytes at 8 Mbit/s. Arrival times and the
+/// decision cost are in milliseconds.
 fn starts<S: Scheduler<u64>>(scheduler: S, cost: u64, arrivals: &[(u64, Packet<u64>)]) -> Vec<(u64, u64)> {
     let (mut port, mut log) = (Port::new(scheduler, Limit::UNBOUNDED, mbit(8)), Log::default());
     port.set_decision_cost(Duration::from_millis(cost));
@@ -178,8 +181,8 @@ fn what_comes_while_the_port_decides_can_be_chosen() {
     assert_eq!(starts(edf(), 0, &[(0, due(9, 0)), (1, due(5, 1))]), [(0, 0), (1, 1)]);
 }
 
-/// Each discipline sends or drops each packet once, and the time for which its link stands still is its decisions' by the contract: those that it was asked
-/// for with nothing decided.
+/// Each discipline sends or drops each packet once. By the contract, the link stands still only for
+/// calls of `dequeue` with no packet decided before.
 #[test]
 fn decisions_cost_no_packets() {
     let cost = Duration::from_micros(3);
@@ -215,7 +218,8 @@ fn a_packet_longer_than_the_limit_costs_no_other_packet() {
     let log = burst(fifo(), Limit::of_bytes(1_000), &[packet(0, 600, 0), packet(0, 1_001, 1), packet(0, 400, 2), packet(0, 1, 3)]);
     assert_eq!(log.order(), [0, 2]);
     assert_eq!(log.reasons(), BTreeMap::from([(DropReason::Full, 2)]));
-    // Nor where it is not the arriving packet that is given up, and one that fits exactly is taken.
+    // The same if eviction would take another packet; a packet exactly as long as the limit is
+    // accepted.
     let log = burst(Stack::default(), Limit::of_bytes(1_000), &[packet(0, 1_000, 0), packet(0, 1_001, 1)]);
     assert_eq!((log.order(), log.reasons()), (vec![0], BTreeMap::from([(DropReason::Full, 1)])));
 }
@@ -234,7 +238,7 @@ fn what_a_discipline_will_not_take_is_refused_not_lost() {
     assert_eq!((log.order(), log.reasons()), (vec![0], BTreeMap::from([(DropReason::Refused, 1)])));
 }
 
-/// Last in, first out: who came last shows what the link could choose from.
+/// Last in, first out: the first departure shows the latest packet available to the link.
 #[derive(Default)]
 struct Stack(Pool<u64>, Queue);
 
@@ -280,7 +284,7 @@ fn all_arrivals_of_an_instant_come_before_the_link_picks() {
 
 #[test]
 fn the_pushed_out_and_the_arriving_are_told_apart() {
-    // The stack gives up its oldest: packet 0 was there before, packet 1 arrives.
+    // The stack evicts its oldest packet: packet 0 was there before, packet 1 arrives.
     let (mut port, mut log) = (Port::new(Stack::default(), Limit::of_packets(1), mbit(1)), Log::default());
     port.arrive(Instant::ZERO, packet(0, 100, 0), &mut log);
     port.arrive(Instant::ZERO, packet(1, 100, 1), &mut log);
@@ -338,7 +342,7 @@ fn a_link_that_was_told_to_wait_sends_what_is_ready_sooner() {
     port.advance(at(100), &mut log);
     let starts: Vec<_> = log.sent.iter().map(|(packet, start, _)| (packet.payload, *start)).collect();
     assert_eq!(starts, [(2, at(2)), (3, at(7)), (0, at(20))]);
-    // What will never be ready does not keep a drain from ending, nor what comes after it from leaving.
+    // A packet that is never ready blocks neither the end of a drain nor later packets.
     port.drain(&mut log);
     port.arrive(at(200), packet(0, 100, 4), &mut log);
     assert_eq!(port.drain(&mut log), at(200) + mbit(1_000).time_of(100), "the link falls free when its last packet has left");

@@ -1,4 +1,4 @@
-//! Parameters that change while packets wait, and those that cannot.
+//! Reconfiguration: changes of parameters while packets wait, and parameters fixed at run time.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ fn phases() -> [Vec<Operation>; 2] {
     [operations(Mix::FewFlows, 11, LENGTH), operations(Mix::FewFlows, 12, LENGTH)]
 }
 
-/// What comes of the calls if in their midst the scheduler is changed to `config`; None is no change.
+/// Events of the calls, with a change of the scheduler to `config` in the middle; None: no change.
 fn events<D: Discipline>(discipline: &D, config: Option<&D>) -> (Vec<Event>, Result<(), ConfigError>) {
     let [before, after] = phases();
     let mut audited = Audited::new(discipline.build(5).expect("legal parameters"), D::REORDERS);
@@ -56,7 +56,7 @@ impl Visitor for TryAll {
         let kept = D::configuration(&mut scheduler).map(|config| format!("{config:?}"));
         assert_eq!(kept.is_none(), D::PARAMETERS.is_empty(), "{}: a scheduler knows its parameters", D::NAME);
         for parameter in D::PARAMETERS {
-            // Beyond the range too: what no discipline may take.
+            // Also values just beyond the range, which every discipline must refuse.
             let beyond = parameter.max.checked_add(1).into_iter().chain(parameter.min.checked_sub(1));
             let legal = [parameter.min, parameter.max, (parameter.read)(discipline)];
             legal.into_iter().chain(beyond).for_each(|value| try_parameter(discipline, parameter, value));
@@ -115,7 +115,8 @@ struct SayAgain;
 impl Visitor for SayAgain {
     type Output = ();
 
-    /// Two schedulers with the same calls, one of which is told what its flows' settings are again before each of them.
+    /// Two schedulers with the same calls; one of the two gets all flow settings again before each
+    /// call.
     fn visit<D: Discipline>(self, discipline: &D) {
         for seed in 0..4 {
             let build = || discipline.build::<u64>(5).expect("legal parameters");
@@ -139,7 +140,7 @@ impl Visitor for SayAgain {
     }
 }
 
-/// A program that writes a flow's settings anew, although they are what they were, costs that flow nothing.
+/// Setting a flow again to its present values costs the flow nothing.
 #[test]
 fn a_setting_that_is_said_again_changes_nothing() {
     for discipline in AnyDiscipline::all() {

@@ -6,7 +6,7 @@ use roundelay::{Duration, Ecn, FlowConfig};
 
 use crate::operations::Operation;
 
-/// What kind of calls.
+/// The mix of calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Mix {
     /// Up to four flows, lengths of frames.
@@ -41,7 +41,7 @@ impl Mix {
         }
     }
 
-    /// Of a hundred calls: how many set or forget a flow, and how many evict.
+    /// Of a hundred calls: changes of flows (set or removed), and evictions.
     const fn rare(self) -> (u32, u32) {
         match self {
             Self::Restless => (30, 5),
@@ -51,7 +51,7 @@ impl Mix {
     }
 }
 
-/// `count` calls in phases, in which the backlog swells and shrinks.
+/// `count` calls in phases of growing and shrinking backlog.
 pub(crate) fn operations(mix: Mix, seed: u64, count: usize) -> Vec<Operation> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut swells = true;

@@ -1,11 +1,11 @@
-//! Operations out of bytes, for a fuzzer: any bytes are some sequence.
+//! Fuzzer input: any bytes decode to a sequence of operations.
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor};
 use roundelay::{Duration, Ecn, FlowConfig, Scheduler};
 
 use super::{Audited, Operation, Violation};
 
-/// Beside every discipline with its defaults: what brings out limits, collisions and small quanta.
+/// Settings besides the defaults, for limits, collisions and small quanta.
 const SPECS: &[&str] = &[
     "afq quantum 1b",
     "afq quantum 3kb",
@@ -60,7 +60,8 @@ pub(crate) fn subjects() -> Vec<AnyDiscipline> {
     AnyDiscipline::all().into_iter().chain(others).collect()
 }
 
-/// Reads a discipline and what is done to it. The first byte is the discipline, the second how many flows there are.
+/// Decodes a discipline and its operations. The first byte selects the discipline, the second the
+/// number of flows.
 fn decode(data: &[u8]) -> (AnyDiscipline, Vec<Operation>) {
     let mut bytes = data.iter().copied();
     let mut subjects = subjects();
@@ -69,7 +70,7 @@ fn decode(data: &[u8]) -> (AnyDiscipline, Vec<Operation>) {
     (subject, std::iter::from_fn(|| operation(&mut bytes, flows)).collect())
 }
 
-/// Half of all are arrivals, and of the rest half are departures.
+/// Half of all operations are arrivals, a quarter departures.
 fn operation(bytes: &mut impl Iterator<Item = u8>, flows: u32) -> Option<Operation> {
     let kind = bytes.next()?;
     let mut next = || bytes.next().unwrap_or(0);
@@ -119,7 +120,7 @@ impl Visitor for Run<'_> {
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
         let mut audited = Audited::new(discipline.build(1).expect("legal parameters"), D::REORDERS);
-        // Debug builds and the fuzzer's check the invariants after each call, by themselves.
+        // Debug builds and the fuzzer's builds check the invariants after each call.
         for (number, operation) in self.0.iter().enumerate() {
             audited.apply(*operation).map_err(|violation| (number, violation))?;
         }
@@ -128,7 +129,7 @@ impl Visitor for Run<'_> {
     }
 }
 
-/// What must hold for any bytes: no discipline breaks its contract or its invariants.
+/// Panics if the bytes make a discipline break its contract or its invariants.
 pub(crate) fn check(data: &[u8]) {
     let (discipline, operations) = decode(data);
     if let Err((number, violation)) = discipline.visit(Run(&operations)) {

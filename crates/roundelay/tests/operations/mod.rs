@@ -1,18 +1,22 @@
-//! Calls to schedulers, and what must hold after each: for the conformance tests, the small worlds, the fuzzer and its corpus.
+//! Calls to schedulers with checks after each call: for the conformance tests, the small worlds,
+//! the fuzzer and its corpus.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use roundelay::{Backlog, Duration, Ecn, FlowConfig, FlowId, Instant, Packet, Scheduler, Slack};
 
+mod arena;
 mod decode;
 
 #[allow(unused_imports, reason = "each test that includes it uses a part")]
+pub(crate) use arena::{Arena, by_handle};
+#[allow(unused_imports, reason = "each test that includes it uses a part")]
 pub(crate) use decode::{check, subjects};
 
-/// What identifies a packet: each one gets another number.
+/// A packet's unique number.
 pub(crate) type Serial = u64;
 
-/// One call to a scheduler, or time that goes by.
+/// One call to a scheduler, or a step of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
     Enqueue { flow: u32, len: u32, ecn: Ecn, urgency: u8 },
@@ -23,24 +27,24 @@ pub(crate) enum Operation {
     RemoveFlow { flow: u32 },
 }
 
-/// How a scheduler broke its contract.
+/// A violation of the scheduler contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Violation {
-    /// It handed out a packet that it did not hold: one that it had handed out before, or that never came.
+    /// The scheduler returned a packet not in its queue: returned before, or never enqueued.
     NotHeld(Serial),
-    /// A packet came out other than it went in.
+    /// A packet was changed in the queue.
     Altered(Serial),
-    /// A packet left before one of its flow that came earlier.
+    /// A packet left before an earlier packet of its flow.
     Reordered(Serial),
-    /// Its backlog is not what came, less what left and what was dropped.
+    /// The backlog is not arrivals less departures and drops.
     WrongBacklog { told: Backlog, expected: Backlog },
-    /// It gave nothing although packets wait, and did not say when it would.
+    /// No packet and no `ready_at` time although packets wait.
     Idle,
-    /// It had nothing to give up although packets wait.
+    /// No packet evicted although packets wait.
     GaveNothingUp,
-    /// A packet that it refused came back changed.
+    /// A refused packet was returned changed.
     AlteredRefused(Serial),
-    /// It refused a legal setting.
+    /// A legal setting was refused.
     RefusedSetting,
 }
 
@@ -60,7 +64,7 @@ pub(crate) fn urgent<T>(flow: FlowId, len: u32, payload: T, now: Instant, urgenc
     }
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
     Sent(Serial),
@@ -69,7 +73,7 @@ pub(crate) enum Event {
     Refused(Serial),
 }
 
-/// A scheduler, and beside it the books.
+/// A scheduler with a record of its packets.
 pub(crate) struct Audited<S> {
     scheduler: S,
     reorders: bool,
@@ -81,13 +85,13 @@ pub(crate) struct Audited<S> {
 }
 
 impl<S: Scheduler<Serial>> Audited<S> {
-    /// `reorders`: whether packets of a flow may leave in another order than they came.
+    /// `reorders`: whether packets of a flow may leave out of order.
     pub(crate) fn new(scheduler: S, reorders: bool) -> Self {
         let (waiting, backlog, events) = (BTreeMap::new(), Backlog::default(), Vec::new());
         Self { scheduler, reorders, now: Instant::ZERO, next: 0, waiting, backlog, events }
     }
 
-    /// What has come of all calls.
+    /// The events of all calls.
     pub(crate) fn events(&self) -> &[Event] {
         &self.events
     }
@@ -97,12 +101,12 @@ impl<S: Scheduler<Serial>> Audited<S> {
         &self.scheduler
     }
 
-    /// The scheduler, to change its parameters.
+    /// Mutable access to the scheduler, to change its parameters.
     pub(crate) fn scheduler_mut(&mut self) -> &mut S {
         &mut self.scheduler
     }
 
-    /// Does one operation and checks all that can be seen from outside.
+    /// Executes one operation and checks all visible effects.
     pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Violation> {
         match operation {
             Operation::Enqueue { flow, len, ecn, urgency } => self.enqueue(FlowId(flow), len, ecn, urgency)?,
@@ -117,13 +121,13 @@ impl<S: Scheduler<Serial>> Audited<S> {
         self.check()
     }
 
-    /// Does all operations, then takes out what is left.
+    /// Executes all operations, then drains the scheduler.
     pub(crate) fn run(&mut self, operations: &[Operation]) -> Result<(), Violation> {
         operations.iter().try_for_each(|operation| self.apply(*operation))?;
         self.drain()
     }
 
-    /// Dequeues until nothing waits: each packet that is in the books must come out.
+    /// Dequeues until the queue is empty: each recorded packet must come out.
     pub(crate) fn drain(&mut self) -> Result<(), Violation> {
         while !self.backlog.is_empty() {
             self.apply(Operation::Dequeue)?;
@@ -132,7 +136,7 @@ impl<S: Scheduler<Serial>> Audited<S> {
         Ok(())
     }
 
-    /// Counts a packet's number as used, without a call.
+    /// Marks a packet number as used, without a call.
     pub(crate) fn skip_serial(&mut self) {
         self.next += 1;
     }
@@ -187,7 +191,7 @@ impl<S: Scheduler<Serial>> Audited<S> {
         Ok(())
     }
 
-    /// Takes a packet out of the books. Returns how many of its flow had come before it.
+    /// Removes a packet from the record. Returns the number of earlier packets of its flow.
     fn strike(&mut self, packet: &Packet<Serial>) -> Result<usize, Violation> {
         let not_held = Violation::NotHeld(packet.payload);
         let queue = self.waiting.get_mut(&packet.flow).ok_or(not_held)?;

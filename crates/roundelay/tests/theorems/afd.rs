@@ -1,4 +1,5 @@
-//! What `afd.rs` claims, and disciplines that break it. Drop probabilities and missed updates are tested beside the code.
+//! AFD: claims of `afd.rs`, and disciplines that break them. Drop probabilities and missed updates
+//! are tested beside the code.
 
 use roundelay::schedulers::{Discipline, Spec, afd, drr, fifo};
 use roundelay::{FlowId, Instant, Limit, Packet, Scheduler};
@@ -10,7 +11,7 @@ fn build(config: afd::Config) -> afd::Afd<u64> {
     config.build(1).expect("legal parameters")
 }
 
-/// Twelve senders from a tenth to three times what would be fair if all wanted it, at 10 Mbit/s: a load of 1.6.
+/// Twelve senders from 0.1 to 4.3 times an equal share of 10 Mbit/s: a load of 1.6.
 const RATES: [u64; 12] = [80, 120, 200, 400, 600, 1000, 1200, 1500, 1900, 2400, 3000, 3600];
 
 fn scene() -> Scene {
@@ -23,7 +24,8 @@ fn scene() -> Scene {
     }
 }
 
-/// Max-min fair rates: the fair rate is what is left over flows that want more.
+/// Max-min fair rates: the fair rate is an equal share, among the flows that want more, of the
+/// bandwidth left by the others.
 fn max_min(rates: &[u64], link: u64) -> Vec<f64> {
     let mut sorted = rates.to_vec();
     sorted.sort_unstable();
@@ -38,7 +40,7 @@ fn max_min(rates: &[u64], link: u64) -> Vec<f64> {
     rates.iter().map(|rate| (*rate as f64).min(fair)).collect()
 }
 
-/// Jain's index of what flows got over what they should have, and the largest deviation from it.
+/// Jain's index of the flows' rates over their fair rates, and the largest deviation.
 fn fairness(scene: &Scene, traffic: &Traffic) -> (f64, f64) {
     let seconds = (scene.seconds - scene.settle) as f64;
     let got = traffic.sent.iter().map(|bytes| *bytes as f64 * 8.0 / seconds);
@@ -77,7 +79,8 @@ fn the_queue_stays_around_its_target() {
     }
 }
 
-/// Senders that respond and one that does not, which gets twice what is fair: those that respond stay below it half of the time.
+/// Responsive senders and one unresponsive sender: the latter gets twice the fair rate, since
+/// responsive senders stay below the fair rate half of the time.
 #[test]
 fn an_unresponsive_flow_gets_little_more_than_the_others() {
     let scene = Scene { constant: vec![5_000_000], responsive: 19, link: 10_000_000, limit: Limit::of_packets(300), ..Default::default() };

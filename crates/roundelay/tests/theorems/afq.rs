@@ -1,4 +1,5 @@
-//! AFQ: its definition, turns and decisions, shares of flows that tie, what a deadline promises and what it does not, the report's figures.
+//! AFQ: definition, turns and decisions, shares of flows with equal deadlines, the limits of
+//! deadline guarantees, and the report's figures.
 
 use std::collections::VecDeque;
 
@@ -29,7 +30,7 @@ fn pull<S: Scheduler<()>>(scheduler: &mut S) -> Option<(u32, u32, u64)> {
     scheduler.dequeue(NOW).map(|packet| (packet.flow.0, packet.len, packet.deadline.as_picos()))
 }
 
-/// The report's rule with the gaps filled as the header says, by looking at all flows.
+/// The report's rule, with the gaps filled as in the module header, by a scan of all flows.
 struct Model {
     quantum: u64,
     round: u64,
@@ -105,12 +106,12 @@ impl Model {
     }
 }
 
-/// Deadlines that often tie, and none now and then.
+/// Deadlines that are often equal, and sometimes none.
 fn deadline(random: &mut Pcg64Mcg) -> u64 {
     if random.random_bool(0.2) { NEVER } else { random.random_range(0..20) }
 }
 
-/// Random calls to both, and how often another packet came out.
+/// Random calls to both schedulers; returns the number of different packets dequeued.
 fn disagreements<S: Scheduler<()>>(scheduler: &mut S, quantum: u32, seed: u64) -> u32 {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let flows = random.random_range(2..=9);
@@ -148,7 +149,8 @@ fn equals_its_definition() {
     assert!(disagreements(&mut drr, 1514, 1) > 100, "another discipline must differ");
 }
 
-/// What each turn of each flow sent while all flows stayed backlogged: turns are told by what counts them.
+/// The bytes sent in each turn of each flow while all flows stay backlogged; turns are identified
+/// by the scheduler's counters.
 fn turns(quantum: u32, weights: &[u32], random: &mut Pcg64Mcg) -> Vec<Vec<u64>> {
     let mut scheduler = scheduler(quantum);
     for (flow, weight) in (0..).zip(weights) {
@@ -168,7 +170,8 @@ fn turns(quantum: u32, weights: &[u32], random: &mut Pcg64Mcg) -> Vec<Vec<u64>> 
     turns
 }
 
-/// num_i = floor(c_i / p), with what is left carried on: m turns send m credits, less than a packet excepted.
+/// num_i = floor(c_i / p), with the remainder carried on: m turns send m credits, to within a
+/// packet.
 #[test]
 fn turns_stay_within_their_credit() {
     let mut random = Pcg64Mcg::seed_from_u64(1);
@@ -198,7 +201,8 @@ fn a_turn_is_as_many_packets_as_its_credit_holds() {
     }
 }
 
-/// How often a discipline goes from one flow to another in 10 000 packets of 100 bytes, with `flows` that never rest.
+/// The number of changes from one flow to another in 10 000 packets of 100 bytes, with `flows`
+/// backlogged flows.
 fn switches<S: Scheduler<()>>(scheduler: &mut S, flows: u32) -> u32 {
     (0..flows * 40).for_each(|number| push(scheduler, number % flows, 100, (number / flows).into()));
     let (mut switches, mut last) = (0, None);
@@ -210,7 +214,8 @@ fn switches<S: Scheduler<()>>(scheduler: &mut S, flows: u32) -> u32 {
     switches
 }
 
-/// The report's point: flows are sorted once a turn. WF2Q+ sorts with each packet, and has to: each is of another flow.
+/// The report's point: flows are sorted once a turn. WF2Q+ must sort for each packet: each is of
+/// another flow.
 #[test]
 fn flows_are_sorted_once_a_turn() {
     for (quantum, packets) in [(50, 1), (100, 1), (400, 4), (1_600, 16)] {
@@ -227,7 +232,8 @@ fn flows_are_sorted_once_a_turn() {
     assert!(of_wf2q > 9_000, "the other discipline decides once a packet");
 }
 
-/// Largest |W_i / w_i - W_j / w_j|, over all intervals, of flows that never rest and all of whose packets are due at `due`; over its bound.
+/// Largest |W_i / w_i - W_j / w_j|, over all intervals, of always backlogged flows with all packets
+/// due at `due`; over its bound.
 fn unfairness<S: Scheduler<()>>(scheduler: &mut S, weights: &[u32], quantum: u32, due: u64, random: &mut Pcg64Mcg) -> f64 {
     let flows = weights.len();
     let normalised = |bytes: f64, flow: usize| bytes / f64::from(weights[flow]);
@@ -251,8 +257,8 @@ fn unfairness<S: Scheduler<()>>(scheduler: &mut S, weights: &[u32], quantum: u32
     ratios.fold(0.0, f64::max)
 }
 
-/// A flow that has had its turn of round r has sent r credits, but for less than a packet; none is more than a round ahead. Hence the
-/// bound: two credits, and a packet of each.
+/// A flow that has had its turn of round r has sent r credits, to within a packet; no flow is more
+/// than a round ahead. Hence the bound: two credits, and a packet of each.
 #[test]
 fn flows_that_tie_share_by_weight() {
     let mut random = Pcg64Mcg::seed_from_u64(2);
@@ -269,18 +275,19 @@ fn flows_that_tie_share_by_weight() {
     assert!(largest > 0.3);
 }
 
-/// A packet with its deadline, what was sent before it came, and what came with it in the queues.
+/// A waiting packet.
 #[derive(Clone, Copy)]
 struct Waits {
     deadline: u64,
-    /// Bytes sent before it came.
+    /// Bytes sent before the packet arrived.
     sent: u64,
-    /// Turns that can begin before its own: one for each packet due no later that waited when it came.
+    /// Turns that can begin earlier: one for each packet due no later and waiting at the arrival.
     rivals: u64,
 }
 
-/// Random flows, deadlines by `slack` after arrival. Counts turns that began although a flow waited that was due earlier, and packets that
-/// waited longer than for the turns due no later than they were when they came and the turn that they found.
+/// Random flows, deadlines by `slack` after arrival. Counts turns that began although another
+/// waiting flow was due earlier, and packets with too long a wait: longer than the turn in progress
+/// at the arrival and the turns due no later at the arrival.
 fn judge<S: Scheduler<()>>(scheduler: &mut S, credit: u64, seed: u64, slack: impl Fn(u32, &mut Pcg64Mcg) -> u64) -> (u32, u32) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut queues: Vec<VecDeque<Waits>> = vec![VecDeque::new(); 6];
@@ -298,7 +305,7 @@ fn judge<S: Scheduler<()>>(scheduler: &mut S, credit: u64, seed: u64, slack: imp
         let Some((served, len, deadline)) = pull(scheduler) else { continue };
         let served = served as usize;
         let earliest = queues.iter().filter_map(|queue| queue.front()).map(|head| head.deadline).min();
-        // The flow of the packet before may go on with its turn.
+        // The flow of the previous packet may continue its turn.
         unjust += u32::from(served != before && earliest < Some(deadline));
         before = served;
         let waits = queues[served].pop_front().expect("it came");
@@ -308,8 +315,9 @@ fn judge<S: Scheduler<()>>(scheduler: &mut S, credit: u64, seed: u64, slack: imp
     (unjust, late)
 }
 
-/// With the same slack for all, as in the report's evaluation, whoever comes later is due later, so a packet waits only for turns headed by
-/// packets that were there when it came: at most one each, and the turn that it found.
+/// With the same slack for all, as in the report's evaluation, later packets are due later. A
+/// packet waits only for turns headed by packets already present at its arrival, at most one each,
+/// and for the turn in progress.
 #[test]
 fn a_packet_waits_for_turns_due_no_later() {
     let (mut of_drr, mut of_stampers) = ((0, 0), 0);
@@ -328,8 +336,9 @@ fn a_packet_waits_for_turns_due_no_later() {
     assert!(of_stampers > 0, "the bound on the wait needs equal slack");
 }
 
-/// The report wants shares that others' misbehaviour does not touch. Who stamps ever earlier deadlines has the link for as long as it likes,
-/// its weight notwithstanding; DRR gives it its share.
+/// The report wants shares that the misbehaviour of other flows does not touch. A flow with ever
+/// earlier deadlines holds the link without limit, whatever its weight; DRR keeps the other flow's
+/// share.
 #[test]
 fn earlier_deadlines_starve_everybody_else() {
     fn served_of_victim<S: Scheduler<()>>(scheduler: &mut S) -> u32 {
@@ -337,7 +346,8 @@ fn earlier_deadlines_starve_everybody_else() {
         push(scheduler, 1, 100, 50_000);
         let mut served = 0;
         for time in 0..20_000u64 {
-            // Due as late as the packet sent before it: the flow is backlogged all the time, and empties if served twice.
+            // Due as late as the previously sent packet: the flow is always backlogged, and would
+            // be empty after two services in a row.
             push(scheduler, 0, 100, 40_000 - time);
             let (flow, ..) = pull(scheduler).expect("backlogged");
             served += flow;
@@ -352,8 +362,8 @@ fn earlier_deadlines_starve_everybody_else() {
     assert!(of_drr > 9_000, "{of_drr}");
 }
 
-/// What deadlines do bound: a flow whose packets are due as soon as they come delays a packet due later by what it brings until then, and
-/// not beyond.
+/// The guarantee of deadlines: a flow with packets due at once delays a packet due later by the
+/// flow's arrivals until then, and not beyond.
 #[test]
 fn a_flow_that_is_always_urgent_is_so_until_others_are_due() {
     let mut scheduler = scheduler(100);
@@ -370,7 +380,8 @@ fn a_flow_that_is_always_urgent_is_so_until_others_are_due() {
     assert_eq!(served_at, Some(1_000));
 }
 
-/// Found by FPerf (NSDI 2023) in fair queues that forget a flow as soon as it is empty. Among flows that tie it gains nothing by returning.
+/// Found by FPerf (NSDI 2023) in fair queues that forget a flow as soon as the flow is empty. Among
+/// flows with equal deadlines, a returning flow gains nothing.
 #[test]
 fn an_on_off_flow_among_flows_that_tie_gets_its_share() {
     for (start, gap) in [(4, 2), (5, 1), (3, 3)] {
@@ -389,7 +400,8 @@ fn an_on_off_flow_among_flows_that_tie_gets_its_share() {
     }
 }
 
-/// The same slack for all makes first come, first served of it: under overload shares follow what flows offer and not their weights.
+/// The same slack for all turns AFQ into first come, first served: under overload shares follow the
+/// offered load and not the weights.
 #[test]
 fn overload_with_equal_slack_is_shared_by_arrivals_and_not_by_weight() {
     fn of_the_modest<S: Scheduler<()>>(scheduler: &mut S) -> u32 {
@@ -410,7 +422,8 @@ fn overload_with_equal_slack_is_shared_by_arrivals_and_not_by_weight() {
     assert!(of_wf2q > 1_950, "what it asks for, which is its half of the link: {of_wf2q}");
 }
 
-/// Section 3.3: three flows, packets of 1500, 500 and 500 bytes; the long one is the most urgent, which GPS does not look at.
+/// Section 3.3: three flows, packets of 1500, 500 and 500 bytes; the long packet is the most
+/// urgent, and GPS ignores urgency.
 #[test]
 fn the_example_of_section_3_3() {
     fn order<S: Scheduler<()>>(mut scheduler: S) -> Vec<u32> {
@@ -445,7 +458,8 @@ fn quanta_at_the_edges_are_refused_or_work() {
     }
 }
 
-/// A flow's place among its equals: in a node of a hierarchy a flow whose next packet comes as the last one leaves keeps what it carries.
+/// A flow's place among flows with equal deadlines: in a node of a hierarchy, a flow refilled as
+/// its last packet leaves keeps its remaining credit.
 #[test]
 fn a_refilled_flow_keeps_its_turn() {
     let mut scheduler = scheduler(250);
@@ -458,7 +472,7 @@ fn a_refilled_flow_keeps_its_turn() {
     assert_eq!(scheduler.evict_flow(FlowId(99)), None);
 }
 
-/// The rows of a Markdown file's tables, headings and rules left out.
+/// The rows of a Markdown file's tables, without headings and rules.
 fn rows(markdown: &str) -> impl Iterator<Item = Vec<&str>> {
     let tables = markdown.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| flow") && !line.starts_with("| call"));
     tables.map(|line| line.trim_matches('|').split('|').map(str::trim).collect())

@@ -1,4 +1,4 @@
-//! What `aifo.rs` claims, and disciplines that do otherwise.
+//! AIFO: the claims of `aifo.rs`, and disciplines that break them.
 
 use std::collections::VecDeque;
 
@@ -15,14 +15,15 @@ fn build(window: u32, tenths_of_headroom: u64) -> Aifo<u64> {
     Aifo::new(Config { window, headroom: Billionths(tenths_of_headroom * 100_000_000), ..Config::default() }).expect("legal")
 }
 
-/// What came of a packet.
+/// The result of offering a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Admitted,
     Dropped(DropReason),
 }
 
-/// Sends packets of these ranks through a buffer of `limit` packets, one leaving after every `every`th, and says what came of each.
+/// Sends packets of these ranks through a buffer of `limit` packets, one leaving after every
+/// `every`th, and returns each packet's fate.
 fn fates(scheduler: impl Scheduler<u64>, limit: u64, every: u64, ranks: &[u32]) -> Vec<Fate> {
     let mut buffer = Buffer::new(Limit::of_packets(limit), scheduler);
     let mut fates = vec![Fate::Admitted; ranks.len()];
@@ -36,7 +37,7 @@ fn fates(scheduler: impl Scheduler<u64>, limit: u64, every: u64, ranks: &[u32]) 
     fates
 }
 
-/// The paper's rule, its fractions brought to whole numbers: (1 - k) = tenths / 10.
+/// The paper's rule, with its fractions scaled to whole numbers: (1 - k) = tenths / 10.
 fn expected(window: usize, headroom: u64, limit: u64, every: u64, ranks: &[u32]) -> Vec<Fate> {
     let (mut recent, mut waiting, mut fates) = (VecDeque::new(), 0u64, Vec::new());
     for (number, rank) in (0u64..).zip(ranks) {
@@ -115,7 +116,7 @@ fn equal_ranks_are_a_fifo() {
     assert!(found.contains(&Fate::Dropped(DropReason::Full)) && !found.contains(&Fate::Dropped(DropReason::Early)));
 }
 
-/// One packet in two leaves, so that the half with the smaller ranks should get through.
+/// One packet in two leaves: the half with the smaller ranks should be admitted.
 #[test]
 fn it_admits_what_a_sorted_queue_keeps() {
     let mut random = Pcg64::seed_from_u64(1);
@@ -131,7 +132,7 @@ fn it_admits_what_a_sorted_queue_keeps() {
     assert!(admission > 0.85 && longer > admission, "{admission} with 20 ranks, {longer} with 200");
 }
 
-/// The limit that counts is the buffer's, also once it has changed.
+/// The buffer's limit counts, also after a change.
 #[test]
 fn a_limit_that_changes_is_told() {
     let mut buffer = Buffer::new(Limit::of_packets(1_000_000), build(4, 0));
@@ -143,7 +144,8 @@ fn a_limit_that_changes_is_told() {
         }
         early
     };
-    // Ranks rise, so that all those remembered are smaller: with k = 0 such a packet needs an empty buffer.
+    // Ranks rise, and all ranks in the window are smaller: with k = 0 a packet of larger rank needs
+    // an empty buffer.
     assert_eq!([put(&mut buffer, 1), put(&mut buffer, 11)], [0, 10], "rank 0 is not above itself");
     buffer.set_limit(Limit::UNBOUNDED, |_, _| panic!("nothing has to go"));
     assert_eq!(put(&mut buffer, 11), 10, "no more are dropped early");

@@ -1,4 +1,4 @@
-//! What `choke.rs` claims, and disciplines that break it.
+//! CHOKe: the claims of `choke.rs`, and disciplines that break them.
 
 use roundelay::schedulers::{Discipline, Spec, choke, fifo, red};
 use roundelay::{Billionths, DropReason, Ecn, FlowId, Instant, Limit, Packet, Scheduler};
@@ -9,13 +9,14 @@ fn build(config: choke::Config, seed: u64) -> choke::Choke<u64> {
     config.build(seed).expect("legal parameters")
 }
 
-/// RED's part does nothing.
+/// A configuration with no RED drops.
 fn plain() -> choke::Config {
     choke::Config { min: 100, max: 200, probability: Billionths(0), ..Default::default() }
 }
 
-/// Of so many seeds, those with which a packet of flow 0 is dropped together with one that waits, if `of_flow` of a hundred are of flow 0. The
-/// queue fills while it counts as short.
+/// The number of seeds, of `seeds`, for which a packet of flow 0 is dropped together with a waiting
+/// one, if `of_flow` of a hundred waiting packets are of flow 0. The queue fills while it counts as
+/// short.
 fn matches(of_flow: u64, seeds: u64) -> u64 {
     let mut matches = 0;
     for seed in 0..seeds {
@@ -35,7 +36,7 @@ fn matches(of_flow: u64, seeds: u64) -> u64 {
     matches
 }
 
-/// Whether `hits` of `trials` is what `p` gives, to within five standard deviations.
+/// Whether `hits` of `trials` matches `p`, to within five standard deviations.
 pub(crate) fn is_as_chance_has_it(hits: u64, trials: u64, p: f64) -> bool {
     let trials = trials as f64;
     (hits as f64 - trials * p).abs() <= 5.0 * (trials * p * (1.0 - p)).sqrt()
@@ -59,7 +60,8 @@ fn an_arrival_meets_its_like_as_often_as_the_queue_holds_it() {
     assert!(!is_as_chance_has_it(matches(30, SEEDS), SEEDS, 0.4), "the check finds another share");
 }
 
-/// The paper's scene: 32 senders that respond at a link of 1 Mbit/s, and one that sends what it likes; room for 300 packets.
+/// The paper's scene: 32 responsive senders at a link of 1 Mbit/s, and one of constant rate; room
+/// for 300 packets.
 fn scene(rate: u64) -> Scene {
     let round_trip = roundelay::Duration::from_millis(200);
     Scene { link: 1_000_000, limit: Limit::of_packets(300), constant: vec![rate], responsive: 32, round_trip, seconds: 150, settle: 50 }
@@ -79,7 +81,7 @@ fn share(traffic: &Traffic) -> f64 {
 
 #[test]
 fn an_unresponsive_flow_is_held_down() {
-    // At twice the link's rate the paper has 23 % or so, RED over 90 %.
+    // At twice the link's rate the paper has about 23 %, RED over 90 %.
     let choke = share(&scene(2_000_000).run(&choke_of_the_paper(), 1));
     let red = share(&scene(2_000_000).run(&red_of_the_paper(), 1));
     let fifo = share(&scene(2_000_000).run(&fifo::Config, 1));
@@ -88,8 +90,8 @@ fn an_unresponsive_flow_is_held_down() {
     assert!(is_held_down(choke) && !is_held_down(red) && !is_held_down(fifo));
 }
 
-/// A. Tang, J. Wang, S. Low, "Understanding CHOKe", 2004: the share of the unresponsive flow is at most 1 / (e + 1) = 26.9 %, and goes to
-/// zero as its rate grows without bound.
+/// A. Tang, J. Wang, S. Low, "Understanding CHOKe", 2004: the share of the unresponsive flow is at
+/// most 1 / (e + 1) = 26.9 %, and goes to zero as its rate grows without bound.
 #[test]
 fn sending_more_yields_less_beyond_a_point() {
     let shares = |run: &dyn Fn(&Scene) -> Traffic| [500_000, 1_000_000, 2_000_000, 5_000_000].map(|rate| share(&run(&scene(rate))));
@@ -121,7 +123,7 @@ fn short_queues_are_not_drawn_from() {
 
 #[test]
 fn red_decides_on_what_was_not_matched() {
-    // Every packet is a flow of its own, so there is no match.
+    // Every packet is a flow of its own: no match is possible.
     let lost = |config: choke::Config, ecn| {
         let mut scheduler = build(config, 1);
         let (mut dropped, mut marked) = (0, 0);
@@ -152,7 +154,8 @@ fn thresholds_out_of_order_are_refused() {
     assert_eq!(spec.limit_or_default(), Limit::of_packets(1000));
 }
 
-/// The last packet may go as the match of an arrival, and the queue be idle from then on: what it was before is forgotten as time goes by.
+/// The last packet may leave as the match of an arrival, and the queue is idle from then on: the
+/// average decays with time.
 #[test]
 fn a_queue_that_a_match_emptied_is_idle() {
     let mut scheduler = build(plain_above(2), 1);
@@ -160,7 +163,7 @@ fn a_queue_that_a_match_emptied_is_idle() {
         assert!(scheduler.enqueue(now, Packet::new(FlowId(flow), LEN, 0)).is_ok());
         std::iter::from_fn(|| scheduler.take_dropped()).count()
     };
-    // Each a flow of its own, so that nothing is lost and the average is far above min.
+    // Each packet is a flow of its own: nothing is lost and the average is far above min.
     assert!((1..1000).all(|flow| lost(&mut scheduler, Instant::ZERO, flow) == 0));
     (1..999).for_each(|_| _ = scheduler.dequeue(Instant::ZERO));
     assert_eq!((lost(&mut scheduler, Instant::ZERO, 999), scheduler.backlog().packets), (2, 0), "the last one is drawn");

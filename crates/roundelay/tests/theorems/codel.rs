@@ -1,4 +1,4 @@
-//! What `mechanisms/codel.rs` claims, and disciplines that break it.
+//! CoDel: the claims of `mechanisms/codel.rs`, and disciplines that break them.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ fn build(config: codel::Config) -> codel::CodelQueue<u64> {
     config.build(1).expect("legal parameters")
 }
 
-/// A link of a packet each 100 us, and a sender that has 400 packets waiting, always.
+/// A link of a packet each 100 us, and a sender with 400 packets always waiting.
 struct Overload {
     dropped: Vec<Instant>,
     marked: Vec<Instant>,
@@ -40,7 +40,8 @@ fn overload(config: codel::Config, ecn: Ecn, millis: u64) -> Overload {
     result
 }
 
-/// Whether signals come at t0 + sum of interval / sqrt(i), to within 1 % of the time since t0 and a slot.
+/// Whether signals come at t0 + sum of interval / sqrt(i), to within 1 % of the time since t0 and a
+/// slot.
 pub(crate) fn follows_the_control_law(signals: &[Instant], interval: f64) -> bool {
     let mut expected = 0.0;
     signals.iter().enumerate().all(|(number, signal)| {
@@ -80,21 +81,22 @@ fn a_ce_threshold_marks_whoever_waited_longer() {
     let target = Duration::from_secs(3600);
     let marks =
         |threshold| overload(codel::Config { target, ce_threshold: threshold, ..Default::default() }, Ecn::Capable, 1_000).marked.len();
-    // 400 packets wait, 40 ms: the first slots' packets have waited less.
+    // 400 packets wait, 40 ms: the packets of the first slots have waited less.
     assert_eq!(marks(Some(Duration::ZERO)), 9_999);
     assert_eq!(marks(Some(Duration::from_millis(20))), 10_000 - 201);
     assert_eq!(marks(Some(Duration::from_millis(41))), 0);
     assert_eq!(marks(None), 0);
 }
 
-/// Packets lost of a load at a link of 1 Mbit/s, in a buffer: arrivals (milliseconds, length), rising.
+/// Packets lost of a load at a link of 1 Mbit/s, in a buffer: arrivals (milliseconds, length),
+/// rising.
 fn lost(scheduler: impl Scheduler<u64>, limit: u64, arrivals: impl Iterator<Item = (u64, u32)>) -> (u64, u64) {
     let mut lost = 0;
     let offered = replay(scheduler, limit, arrivals, |_| lost += 1);
     (lost, offered)
 }
 
-/// Of them those that the discipline dropped of its own accord.
+/// The number of lost packets dropped early by the discipline, not by a full buffer.
 fn early_drops(scheduler: impl Scheduler<u64>, limit: u64, arrivals: impl Iterator<Item = (u64, u32)>) -> u64 {
     let mut early = 0;
     replay(scheduler, limit, arrivals, |reason| early += u64::from(reason == DropReason::Early));
@@ -121,7 +123,8 @@ fn replay(
     offered
 }
 
-/// Bursts of twelve packets, 96 ms of the link, one each second: no interval goes by above the target.
+/// Bursts of twelve packets, 96 ms of the link, one each second: no interval goes by above the
+/// target.
 #[test]
 fn bursts_and_pings_lose_nothing() {
     let bursts = || (0..100u64).flat_map(|second| [(second * 1000, 1000); 12]);
@@ -132,7 +135,7 @@ fn bursts_and_pings_lose_nothing() {
     assert!(lost(build(Default::default()), 1000, standing()).0 > 100, "and what stands is dropped from");
 }
 
-/// CoDel as it must not be in one respect.
+/// CoDel with one fault.
 struct Careless {
     flaw: Flaw,
     queue: VecDeque<Packet<u64>>,
@@ -143,9 +146,9 @@ struct Careless {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Flaw {
-    /// A queue that has drained still counts as having stood.
+    /// A drained queue still counts as a standing queue.
     KeepsStateWhenEmpty,
-    /// Nothing is dropped while less waits than the longest packet ever seen.
+    /// Nothing is dropped while the backlog is below the longest packet ever seen.
     LongestPacketEver,
 }
 
@@ -154,7 +157,7 @@ impl Careless {
         Self { flaw, queue: VecDeque::new(), first_above: None, longest_seen: 0, dropped: Vec::new() }
     }
 
-    /// Drops every packet once the queue has stood for an interval: more than CoDel would.
+    /// Drops every packet of a queue that has stood for an interval: more than CoDel drops.
     fn is_bad(&mut self, now: Instant, packet: &Packet<u64>) -> bool {
         let waiting: u64 = self.queue.iter().map(|packet| u64::from(packet.len)).sum();
         let is_short = self.flaw == Flaw::LongestPacketEver && waiting <= self.longest_seen;
@@ -200,7 +203,7 @@ impl Scheduler<u64> for Careless {
     }
 }
 
-/// Pings that are lost of one a second, each of which waits 50 ms, every second one with another behind it.
+/// Pings lost of one a second, each with a wait of 50 ms; every second ping has another behind it.
 fn pings_lost(scheduler: &mut impl Scheduler<u64>) -> usize {
     let mut lost = 0;
     for second in 0..1000 {
@@ -216,17 +219,19 @@ fn pings_lost(scheduler: &mut impl Scheduler<u64>) -> usize {
     lost
 }
 
-/// Linux, 2026: state that outlived the queue made a ping each second be dropped one time in four.
+/// Linux, 2026: state kept after the queue was empty dropped one ping in four, of a ping each
+/// second.
 #[test]
 fn known_bug_34_pings_are_never_dropped() {
     assert_eq!(pings_lost(&mut build(Default::default())), 0);
     assert!(pings_lost(&mut Careless::new(Flaw::KeepsStateWhenEmpty)) > 100, "the check finds state that outlives the queue");
 }
 
-/// Linux: after one packet of 64 KB nothing was dropped any more while less than 64 KB waited.
+/// Linux: after one packet of 64 KB, nothing was dropped while less than 64 KB waited.
 #[test]
 fn known_bug_35_superframes_do_not_turn_codel_off() {
-    // 1.5 Mbit/s in short packets, after one of 64 KB; room for 300 of them, 28 KB, so that a full buffer drops a third in any case.
+    // 1.5 Mbit/s in short packets, after one of 64 KB; room for 300 short packets, 28 KB: a full
+    // buffer drops a third in any case.
     let load = |first: u32| std::iter::once((0, first)).chain((600..60_000u64).flat_map(|milli| [(milli, 100), (milli, 88)]));
     let early = |scheduler: &mut dyn FnMut(u32) -> u64| (scheduler(65_536), scheduler(100));
     let (with, without) = early(&mut |first| early_drops(build(Default::default()), 300, load(first)));
@@ -237,7 +242,7 @@ fn known_bug_35_superframes_do_not_turn_codel_off() {
     assert!(early_drops(build(Default::default()), 30, superframes) > 100, "superframes that stand are dropped too");
 }
 
-/// Senders that respond, 20 at 20 Mbit/s with 100 ms of round trip.
+/// Twenty responsive senders at 20 Mbit/s with 100 ms of round trip.
 #[test]
 fn delay_comes_down_to_the_target() {
     let scene = Scene { link: 20_000_000, limit: Limit::of_packets(1000), responsive: 20, ..Default::default() };
@@ -249,7 +254,8 @@ fn delay_comes_down_to_the_target() {
     assert!(used > 0.8, "the link is used to {used}");
 }
 
-/// A virtual machine that slept: what waited through the pause may be dropped, nothing that came after.
+/// A virtual machine that slept: packets that waited through the pause may be dropped, later
+/// packets may not.
 #[test]
 fn an_hour_without_service_is_survived() {
     let mut scheduler = build(Default::default());
@@ -266,7 +272,7 @@ fn an_hour_without_service_is_survived() {
 }
 
 proptest! {
-    /// Linux: a queue that is dropped from until it is empty must say so at once (bugs 37, 38).
+    /// Linux: when drops empty a queue, the queue must report this at once (bugs 37, 38).
     #[test]
     fn what_is_counted_can_be_had(calls in prop::collection::vec((0u8..3, 0u64..300), 1..300)) {
         let (mut scheduler, mut now) = (build(codel::Config { target: Duration::from_millis(1), ..Default::default() }), Instant::ZERO);

@@ -1,4 +1,4 @@
-//! Collisions of hashed flows: [`Scheduler::queues_of`] tells what packets really do.
+//! Collisions of hashed flows: [`Scheduler::queues_of`] agrees with the service of packets.
 
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Spec};
 use roundelay::{FlowId, Instant, Packet, Scheduler};
@@ -14,14 +14,14 @@ fn put(scheduler: &mut AnyScheduler<u32>, flow: u32, packets: u32) {
     (0..packets).for_each(|number| assert!(scheduler.enqueue(NOW, Packet::new(FlowId(flow), 1000, number)).is_ok()));
 }
 
-/// How many of flow 1's ten packets leave before flow 2's one.
+/// The number of flow 1's ten packets that leave before flow 2's packet.
 fn ahead(mut scheduler: AnyScheduler<u32>) -> usize {
     put(&mut scheduler, 1, 10);
     put(&mut scheduler, 2, 1);
     std::iter::from_fn(|| scheduler.dequeue(NOW)).position(|packet| packet.flow == FlowId(2)).expect("it leaves")
 }
 
-/// In one queue, a packet waits for all that came before it; in another, for a turn.
+/// In one queue, a packet waits for all earlier arrivals; in another, for a turn.
 #[test]
 fn flows_wait_for_each_other_just_where_their_queues_are_the_same() {
     for text in ["fq flows 4", "sfq divisor 4 quantum 1000b", "mqfq queues 4 hashes 1 quantum 1000b", "fq_codel flows 4 quantum 1000b"] {
@@ -37,7 +37,7 @@ fn flows_wait_for_each_other_just_where_their_queues_are_the_same() {
     }
 }
 
-/// With several hashes, a packet finds an empty queue unless all of its queues are the other flow's.
+/// With several hashes, a packet finds an empty queue unless the other flow uses all of its queues.
 #[test]
 fn a_flow_with_two_queues_waits_only_where_both_are_the_others() {
     let mut met = 0;
@@ -68,7 +68,7 @@ fn a_flow_is_refused_only_where_all_its_bins_are_full() {
     assert!((8..45).contains(&met), "{met} of 200 meet, 22 expected");
 }
 
-/// With `any_bin`, one bin that both share is enough.
+/// With `any_bin`, one shared bin is enough.
 #[test]
 fn a_flow_is_refused_where_any_of_its_bins_is_full_if_so_set() {
     let mut met = 0;
@@ -91,7 +91,7 @@ fn others_hash_no_flows() {
     }
 }
 
-/// `sfq perturb` draws other buckets, and what is told changes with them.
+/// `sfq perturb` draws other buckets, and `queues_of` changes with the buckets.
 #[test]
 fn a_new_key_gives_other_queues() {
     let mut scheduler = build("sfq perturb 1ms", 1);

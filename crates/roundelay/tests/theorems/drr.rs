@@ -1,4 +1,4 @@
-//! DRR: Lemma 2, the bounds that follow from it, small quanta, and the kernel's bugs.
+//! DRR: Lemma 2, the bounds derived from Lemma 2, small quanta, and known bugs of the kernel.
 
 use std::collections::VecDeque;
 
@@ -28,7 +28,8 @@ fn pull<S: Scheduler<()>>(scheduler: &mut S) -> Option<(u32, u32)> {
     scheduler.dequeue(NOW).map(|packet| (packet.flow.0, packet.len))
 }
 
-/// Lemma 2: after its m-th turn a flow has sent m Q_i, less what it carries, which is less than its longest packet.
+/// Lemma 2: after its m-th turn a flow has sent m Q_i less the deficit; the deficit is less than
+/// the flow's longest packet.
 #[test]
 fn turns_send_their_quanta() {
     let mut random = Pcg64Mcg::seed_from_u64(1);
@@ -62,12 +63,14 @@ fn worst<D: Discipline>(workload: &Workload, discipline: &D, quantum: u32) -> f6
     (0..workload.sources.len()).map(|flow| outcome.b_wfi_by_bit[flow] / bound(flow)).fold(0.0, f64::max)
 }
 
-/// Flow 0 comes just after its turn would have been; the others each have their turn, with credit left over from the last one.
+/// Flow 0 becomes backlogged just after its turn; the others each have their turn, with credit left
+/// over from the last one.
 fn just_missed() -> Workload {
     let after_a_round = |packets: u64| (0..packets).map(|_| 20 * 513).collect();
     let mut sources = vec![Source { arrivals: after_a_round(3), ..Source::burst(1, 1500, 0) }];
     sources.extend((0..20).map(|_| Source {
-        // A first turn of 513 bytes leaves 1001 of 1514; with the next quantum 2500 of 2515 bytes are sent.
+        // A first turn of 513 bytes leaves 1001 of 1514; with the next quantum 2500 of 2515 bytes
+        // are sent.
         lengths: Lengths::Listed(vec![513, 1001 + 1, 1498]),
         arrivals: vec![0; 60],
         ..Source::burst(1, 1500, 0)
@@ -92,7 +95,7 @@ fn b_wfi_stays_within_the_bound() {
     assert!(largest.1 > 1.0, "fifo must break it");
 }
 
-/// What a flow of these is promised, packets of up to 1514 bytes.
+/// The share of one of these flows, with packets of up to 1514 bytes.
 fn share(weights: &[u32], flow: usize) -> Share {
     Share {
         weight: weights[flow],
@@ -105,8 +108,8 @@ fn share(weights: &[u32], flow: usize) -> Share {
     }
 }
 
-/// Largest difference of what two flows have got per weight, over all intervals in which both are backlogged, over that which is promised:
-/// the largest of all pairs.
+/// Largest difference of service per weight between two flows, over all intervals with both
+/// backlogged, over the fairness bound: the largest of all pairs.
 fn fairness<S: Scheduler<()>>(scheduler: &mut S, weights: &[u32], quantum: u32, random: &mut Pcg64Mcg) -> f64 {
     let flows = weights.len();
     let promised = |flow| drr::Config { quantum }.guarantees(&share(weights, flow)).fairness.expect("promised").value.as_secs_f64();
@@ -114,7 +117,7 @@ fn fairness<S: Scheduler<()>>(scheduler: &mut S, weights: &[u32], quantum: u32, 
     let mut normalised = vec![0.0f64; flows];
     let mut extremes = vec![vec![(0.0f64, 0.0f64); flows]; flows];
     let mut worst = 0.0f64;
-    // Flow 0 comes with as much as all others: what comes first is not what is due.
+    // Flow 0 arrives with as much as all others: the order of arrival is not the order due.
     for flow in (0..flows).rev() {
         set_weight(scheduler, flow as u32, weights[flow]);
         (0..if flow == 0 { 2_000 } else { 100 }).for_each(|_| push(scheduler, flow as u32, random.random_range(64..=1514)));
@@ -133,8 +136,8 @@ fn fairness<S: Scheduler<()>>(scheduler: &mut S, weights: &[u32], quantum: u32, 
     worst
 }
 
-/// As Theorem 2 of the paper, but per flow: over any interval two backlogged flows are served alike, per weight, but for the quantum of weight 1
-/// and a packet of each.
+/// As Theorem 2 of the paper, but per flow: over any interval two backlogged flows get equal
+/// service per weight, except for the quantum of weight 1 and a packet of each.
 #[test]
 fn backlogged_flows_are_served_alike() {
     let mut random = Pcg64Mcg::seed_from_u64(2);
@@ -152,7 +155,7 @@ fn backlogged_flows_are_served_alike() {
     assert!(largest > 0.8);
 }
 
-/// When a packet would have left a link of the flow's share of the rate, in seconds.
+/// The departure time of a packet on a link of the flow's share of the rate, in seconds.
 struct Due(f64);
 
 /// Lateness of packets: completion less [`Due`], the largest of each flow.
@@ -169,7 +172,7 @@ impl Observer<Due> for Lateness {
     }
 }
 
-/// Lateness over the promised latency, the largest of all flows. Arrivals: nanoseconds, flow, length.
+/// Lateness over the latency bound, the largest of all flows. Arrivals: nanoseconds, flow, length.
 fn latency<S: Scheduler<Due>>(mut scheduler: S, weights: &[u32], quantum: u32, arrivals: &[(u64, usize, u32)]) -> f64 {
     for (flow, weight) in weights.iter().enumerate() {
         scheduler.set_flow(FlowId(flow as u32), FlowConfig { weight: *weight, ..FlowConfig::DEFAULT }).expect("a legal weight");
@@ -204,7 +207,8 @@ fn bursts(flows: usize, random: &mut Pcg64Mcg) -> Vec<(u64, usize, u32)> {
     arrivals
 }
 
-/// Flow 0 comes with a byte when the others have each sent one and carry 1513: all but one send two quanta less a byte before its turn.
+/// Flow 0 gets a byte when each other flow has sent one byte and carries 1513: all but one send two
+/// quanta less a byte before flow 0's turn.
 fn just_too_late(others: usize) -> Vec<(u64, usize, u32)> {
     let mut arrivals: Vec<_> = (1..=others).flat_map(|flow| [1, 1514, 1513, 1].map(|len| (0, flow, len))).collect();
     arrivals.push((others as u64 - 1, 0, 1));
@@ -230,7 +234,8 @@ fn latency_stays_within_the_bound() {
     assert!(of_fifo > 1.0, "fifo must break it: {of_fifo}");
 }
 
-/// What comes after weights and quanta have changed, in anybody's turn, is late by no more than the new ones promise: returns that ratio.
+/// The largest lateness of packets that arrive after a change of weights and quanta, in any flow's
+/// turn, over the latency bound of the new values.
 fn latency_after_changes(before: (u32, &[u32]), after: (u32, &[u32]), served: u32, random: &mut Pcg64Mcg) -> f64 {
     let (mut scheduler, weights) = (scheduler(before.0), after.1);
     for (flow, weight) in (0..).zip(before.1).skip(1) {
@@ -238,7 +243,7 @@ fn latency_after_changes(before: (u32, &[u32]), after: (u32, &[u32]), served: u3
         (0..30).for_each(|_| push(&mut scheduler, flow, random.random_range(1..=1514)));
     }
     (0..served).for_each(|_| _ = refill(&mut scheduler, random));
-    // A weight that stood for a moment leaves nothing behind.
+    // A weight set only for a moment has no effect.
     for (flow, weight) in (0..).zip(weights) {
         set_weight(&mut scheduler, flow, random.random_range(1..=1024));
         set_weight(&mut scheduler, flow, *weight);
@@ -260,7 +265,7 @@ fn latency_after_changes(before: (u32, &[u32]), after: (u32, &[u32]), served: u3
     late * 8.0 / RATE as f64 / promised
 }
 
-/// A turn that has begun is cut as if it had begun with the smaller quantum.
+/// A turn in progress is cut as if begun with the smaller quantum.
 #[test]
 fn what_comes_after_a_change_has_the_new_latency() {
     let mut random = Pcg64Mcg::seed_from_u64(7);
@@ -284,7 +289,8 @@ fn what_comes_after_a_change_has_the_new_latency() {
     assert!(largest > 0.3, "the bound is tried");
 }
 
-/// A flow with one packet at a time that is refilled as it is served, against one that has them all: the same packets in the same order.
+/// A flow with one packet at a time, refilled during service, against a flow with all packets
+/// queued: the same packets in the same order.
 #[test]
 fn a_refilled_flow_is_one_that_was_never_empty() {
     let mut random = Pcg64Mcg::seed_from_u64(6);
@@ -305,7 +311,7 @@ fn a_refilled_flow_is_one_that_was_never_empty() {
             };
             let served = node.dequeue_refilled(NOW, &mut refill).map(|packet| (packet.flow.0, packet.len));
             assert_eq!(served, pull(&mut whole), "quantum {quantum}");
-            // Without it, the flow forfeits its deficit each time.
+            // Without the refill, the flow forfeits its deficit each time.
             let Some((flow, len)) = pull(&mut returning) else { continue };
             differs |= served != Some((flow, len));
             let sent = lens[flow as usize].iter().position(|known| *known == len).unwrap_or(0);
@@ -316,7 +322,7 @@ fn a_refilled_flow_is_one_that_was_never_empty() {
     }
 }
 
-/// A child that lost its packet gives up its place's packet, not its place.
+/// A child that lost its packet gives up the packet of its place, and keeps the place.
 #[test]
 fn a_flow_can_be_told_to_give_up_its_newest_packet() {
     let mut scheduler = scheduler(1514);
@@ -329,7 +335,7 @@ fn a_flow_can_be_told_to_give_up_its_newest_packet() {
     assert_eq!(std::iter::from_fn(|| pull(&mut scheduler)).collect::<Vec<_>>(), [(0, 100), (1, 400), (2, 1000)]);
 }
 
-/// DRR that walks each round, as the paper has it.
+/// DRR that walks each round, as in the paper.
 struct Walked {
     quantum: u64,
     queues: Vec<VecDeque<u32>>,
@@ -386,7 +392,7 @@ fn rounds_that_are_counted_are_those_that_would_be_walked() {
 fn known_bug_21_long_packets_and_a_quantum_of_a_byte_take_no_longer() {
     let mut scheduler = scheduler(1);
     (0..3).for_each(|flow| push(&mut scheduler, flow, 1 << 16));
-    // Walked round by round this would take 65536 rounds a packet, seven thousand million in all.
+    // A walk round by round would take 65536 rounds a packet, seven thousand million in all.
     for number in 0..100_000 {
         let (flow, _) = pull(&mut scheduler).expect("backlogged");
         assert_eq!(flow, number % 3);
@@ -416,7 +422,7 @@ fn known_bug_22_quanta_at_the_edges_are_refused_or_work() {
 fn known_bug_19_a_flow_that_empties_and_returns_is_in_the_ring_once() {
     let mut scheduler = scheduler(1514);
     for _ in 0..10 {
-        // Flow 1 loses its only packet to an eviction while it waits for its turn, and comes back.
+        // Flow 1 loses its only packet to an eviction while waiting for its turn, and comes back.
         push(&mut scheduler, 0, 100);
         push(&mut scheduler, 1, 1000);
         assert_eq!(scheduler.evict().map(|packet| packet.flow.0), Some(1));
@@ -436,8 +442,8 @@ fn known_bug_20_no_flow_number_is_special() {
     assert_eq!(std::iter::from_fn(|| pull(&mut scheduler)).map(|(flow, _)| flow).collect::<Vec<_>>(), numbers);
 }
 
-/// Found by FPerf (NSDI 2023) in fair queues that forget a flow as soon as it is empty: one that comes back at once must not be served
-/// before those that wait.
+/// Found by FPerf (NSDI 2023) in fair queues that forget a flow as soon as the flow is empty: a
+/// flow that comes back at once must not be served before waiting flows.
 #[test]
 fn an_on_off_flow_among_backlogged_ones_gets_its_share() {
     for (start, gap) in [(4, 2), (5, 1)] {
@@ -456,7 +462,8 @@ fn an_on_off_flow_among_backlogged_ones_gets_its_share() {
     }
 }
 
-/// A flow that has sent in its turn, loses what it has left to an overflow and is back at once must not begin another turn.
+/// A flow sends in its turn, loses the rest of its queue to an overflow and comes back at once: it
+/// must not begin another turn.
 #[test]
 fn a_flow_pushed_out_in_its_turn_gets_no_second_one() {
     let limit = 100_000;
@@ -475,7 +482,7 @@ fn a_flow_pushed_out_in_its_turn_gets_no_second_one() {
         arrive(&mut buffer, 0, rest);
         let packet = buffer.dequeue(NOW, |_, _| ()).expect("backlogged");
         sent += if packet.flow == FlowId(0) { packet.len } else { 0 };
-        // The others fill the buffer, a little each, until that one has to go.
+        // The others fill the buffer in small steps, until flow 0's packet is pushed out.
         let mut victims = Vec::new();
         while victims.is_empty() {
             victims = arrive(&mut buffer, others.next().expect("endless"), 10);
@@ -485,8 +492,9 @@ fn a_flow_pushed_out_in_its_turn_gets_no_second_one() {
     assert!(sent <= 2 * 1_500, "{sent} bytes while two hundred others wait for their turn");
 }
 
-/// Stiliadis and Varma, 1998: DRR is a latency-rate server. From the start of its backlog on, a flow with the share Q_k / F gets at least that
-/// of what the link sends after (3 F - 2 Q_k) bytes. It holds for quanta no smaller than the longest packet. Returns the latency over that.
+/// Stiliadis and Varma, 1998: DRR is a latency-rate server. From the start of its backlog, a flow
+/// with the share Q_k / F gets at least this share of the link's service after (3 F - 2 Q_k) bytes,
+/// for quanta no smaller than the longest packet. Returns the latency over (3 F - 2 Q_k).
 fn latency_of_bound<S: Scheduler<()>>(scheduler: &mut S, weights: &[u32], quantum: u32, random: &mut Pcg64Mcg) -> f64 {
     let frame: u32 = weights.iter().map(|weight| weight * quantum).sum();
     let (own, frame) = (f64::from(weights[0] * quantum), f64::from(frame));
@@ -504,7 +512,7 @@ fn latency_of_bound<S: Scheduler<()>>(scheduler: &mut S, weights: &[u32], quantu
         let (flow, len) = refill(scheduler, random);
         all += f64::from(len);
         if flow == 0 {
-            // Until its last bit has left a packet counts as nothing.
+            // A packet counts as unsent until its last bit has left.
             latency = latency.max(all - got * frame / own);
             got += f64::from(len);
         }
@@ -512,7 +520,7 @@ fn latency_of_bound<S: Scheduler<()>>(scheduler: &mut S, weights: &[u32], quantu
     latency / (3.0 * frame - 2.0 * own)
 }
 
-/// Serves a packet, and its flow gets another one.
+/// Serves a packet and enqueues another for the same flow.
 fn refill<S: Scheduler<()>>(scheduler: &mut S, random: &mut Pcg64Mcg) -> (u32, u32) {
     let (flow, len) = pull(scheduler).expect("backlogged");
     push(scheduler, flow, random.random_range(1..=1514));
@@ -536,7 +544,8 @@ fn latency_stays_within_that_of_a_latency_rate_server() {
 
 #[test]
 fn flows_that_keep_returning_gain_nothing() {
-    // One packet at a time, back as soon as it was served, against one flow that always has a hundred.
+    // One packet at a time, back at once after service, against one flow with a hundred packets
+    // always.
     let mut returning = Source::burst(1, 1500, 1);
     returning.refill = Some(Refill { low: 0, burst: 1, after: 0, packets: 300 });
     let workload = Workload { name: "returning", seed: 0, sources: vec![returning, Source::burst(1, 1500, 300)] };
@@ -545,7 +554,8 @@ fn flows_that_keep_returning_gain_nothing() {
     assert!((190..=210).contains(&first), "{first} of 400");
 }
 
-/// Packets of 100 bytes of two backlogged flows, of weights 2 and 1, over some turns; before them the scheduler may be changed.
+/// Packets of 100 bytes of two backlogged flows, of weights 2 and 1, over some turns; `change` may
+/// alter the scheduler first.
 fn turns_of_two_and_one(mut scheduler: drr::Drr<()>, change: impl FnOnce(&mut drr::Drr<()>)) -> Vec<u32> {
     set_weight(&mut scheduler, 0, 2);
     (0..24).for_each(|packet| push(&mut scheduler, packet % 2, 100));
@@ -556,7 +566,7 @@ fn turns_of_two_and_one(mut scheduler: drr::Drr<()>, change: impl FnOnce(&mut dr
 #[test]
 fn a_new_quantum_leaves_the_weights_as_they_were() {
     let change = |scheduler: &mut drr::Drr<()>| drr::Config { quantum: 200 }.reconfigure(scheduler).expect("live");
-    // The turn that has begun is as it was, two packets; from then on two and four.
+    // The turn in progress keeps two packets; later turns have two and four.
     assert_eq!(turns_of_two_and_one(scheduler(100), change), [0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0]);
     let forgets_weights = |scheduler: &mut drr::Drr<()>| {
         change(scheduler);

@@ -1,4 +1,5 @@
-//! What `edf.rs` claims, and disciplines that do otherwise. That it decides as LSTF does is in `lstf.rs`.
+//! EDF: the claims of `edf.rs`, and disciplines that break them. `lstf.rs` tests that EDF and LSTF
+//! decide alike.
 
 use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, edf, fifo};
@@ -18,7 +19,7 @@ fn is_by_deadline(scheduler: impl Scheduler<u64>, steps: &[Step]) -> bool {
     obeys(scheduler, steps, |waiting| smallest(waiting, |p| p.deadline), |waiting| largest(waiting, |p| p.deadline))
 }
 
-/// A packet whose deadline is counted in bytes sent from the start.
+/// A packet with a deadline in bytes sent from the start.
 fn due(len: u32, deadline: u64) -> Packet<u64> {
     Packet { deadline: Instant::from_picos(deadline), ..Packet::new(FlowId(0), len, 0) }
 }
@@ -33,7 +34,7 @@ fn lateness(sent: &[Packet<u64>]) -> i64 {
     sent.iter().map(late).max().unwrap_or(0)
 }
 
-/// The least that the largest lateness can be, each order tried.
+/// The least possible largest lateness, by trying each order.
 fn least_lateness(packets: &[Packet<u64>]) -> i64 {
     fn least(left: &mut Vec<Packet<u64>>, sent: &mut Vec<Packet<u64>>) -> i64 {
         if left.is_empty() {

@@ -1,4 +1,4 @@
-//! What `edge_codel.rs` claims, and control loops that break it.
+//! Edge-CoDel: the claims of `edge_codel.rs`, and control loops that break them.
 
 use roundelay::edge_codel::{Config, queueing_delay};
 use roundelay::schedulers::{Discipline, codel};
@@ -24,7 +24,7 @@ fn queueing_delay_is_the_slack_that_is_gone() {
     assert_eq!(queueing_delay(slack(10), slack(10).after(Duration::from_millis(4))), Duration::from_millis(4));
 }
 
-/// A packet each millisecond that has waited `wait` milliseconds of it: when it is judged bad.
+/// A packet each millisecond with a wait of `wait` milliseconds: the times of bad verdicts.
 fn signals(codel: &mut EdgeCodel, range: std::ops::Range<u64>, wait: u64) -> Vec<Instant> {
     let judged = |milli: &u64| codel.judges_bad(millis(*milli), millis(milli - wait), Duration::from_millis(wait));
     range.filter(judged).map(millis).collect()
@@ -62,7 +62,8 @@ fn a_gap_starts_a_new_interval() {
     }
 }
 
-/// Ten packets in a row that wait up to 30 ms in their own burst, every 50 ms: CoDel in the queue would see it empty in between.
+/// Ten packets in a row with waits of up to 30 ms in their own burst, every 50 ms: CoDel in the
+/// queue would see an empty queue in between.
 #[test]
 fn bursts_with_gaps_are_left_alone() {
     let run = |config: Config| {
@@ -75,7 +76,8 @@ fn bursts_with_gaps_are_left_alone() {
     assert!(run(without_the_rule) > 20, "the check finds a loop that never hears that the queue emptied");
 }
 
-/// One queue of a packet a millisecond, always backlogged: the packets that CoDel drops in it are those that Edge-CoDel drops behind it.
+/// One queue of a packet a millisecond, always backlogged: CoDel in the queue and Edge-CoDel behind
+/// it drop the same packets.
 #[test]
 fn it_decides_as_codel_in_the_queue_does() {
     let config = codel::Config { target: Duration::from_millis(5), ..Default::default() };
@@ -110,9 +112,10 @@ fn either_rule_of_starting_again_can_be_had() {
         let signals = signals(&mut codel, 1_010..1_400, 10);
         signals[1].since(signals[0])
     };
-    // The count is the same; two less of it, or the signals since it began, which are one less than the count.
+    // The same count; or two less; or the signals since the start of the dropping state, one less
+    // than the count.
     assert!(again(Resume::TwoLess) > again(Resume::Rfc8289));
-    // After 8 intervals, but within 16, only the RFC's still resumes.
+    // After 8 intervals, but within 16, only the RFC's rule still resumes.
     let later = |resume| {
         let mut codel = edge(Config { resume, ..Config::default() });
         signals(&mut codel, 100..1_000, 10);
@@ -126,7 +129,7 @@ fn either_rule_of_starting_again_can_be_had() {
 #[test]
 fn packets_out_of_order_are_no_gap() {
     let mut codel = edge(Config::default());
-    // Every second packet was sent 15 ms before the one that overtook it.
+    // Every second packet was sent 15 ms before the packet that overtook it.
     let judged = |milli: &u64| codel.judges_bad(millis(*milli), millis(milli - 10 - 15 * (milli % 2)), Duration::from_millis(10));
     assert!((100..1_000).filter(judged).count() > 10);
 }

@@ -1,4 +1,4 @@
-//! What `fifo.rs` claims, what it does not promise, and disciplines that differ.
+//! FIFO: the claims of `fifo.rs`, their limits, and disciplines that differ.
 
 use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, drr, fifo};
@@ -16,7 +16,7 @@ fn mbit() -> Rate {
     Rate::from_bits_per_second(1_000_000).expect("not zero")
 }
 
-/// What left a port, when, and what did not.
+/// Packets sent by a port with their times, and packets dropped.
 #[derive(Default)]
 struct Log {
     sent: Vec<(Packet<u64>, Instant)>,
@@ -33,7 +33,8 @@ impl Observer<u64> for Log {
     }
 }
 
-/// Packets (flow, length, milliseconds since the one before) through a port of 1 Mbit/s, numbered as they come.
+/// Packets (flow, length, milliseconds since the previous packet) through a port of 1 Mbit/s,
+/// numbered by arrival.
 fn run(scheduler: impl Scheduler<u64>, limit: Limit, arrivals: &[(u32, u32, u64)]) -> Log {
     let (mut port, mut log, mut now) = (Port::new(scheduler, limit, mbit()), Log::default(), Instant::ZERO);
     for (number, &(flow, len, gap)) in arrivals.iter().enumerate() {
@@ -49,7 +50,7 @@ fn leave_as_they_came(log: &Log) -> bool {
     log.sent.is_sorted_by_key(|(packet, _)| packet.payload)
 }
 
-/// Whether no packet that was sent took longer than the limit's bytes and the packet that had the link.
+/// Whether no sent packet took longer than the limit's bytes and the packet on the link.
 fn delay_is_bounded(log: &Log, limit_bytes: u64, max_packet_len: u32) -> bool {
     let bound = mbit().time_of(limit_bytes + u64::from(max_packet_len));
     log.sent.iter().all(|(packet, end)| end.since(packet.arrival) <= bound)
@@ -59,7 +60,7 @@ fn arrivals() -> impl Strategy<Value = Vec<(u32, u32, u64)>> {
     prop::collection::vec((0u32..5, 40u32..1515, 0u64..12), 1..500)
 }
 
-/// Flow 0 sends four packets each time that flow 1 sends one, 2.5 times what the link carries.
+/// Flow 0 sends four packets for each packet of flow 1; the load is 2.5 times the link's rate.
 fn greedy() -> Vec<(u32, u32, u64)> {
     (0..2500).map(|number| (u32::from(number % 5 == 4), 1250, 4)).collect()
 }
@@ -99,7 +100,7 @@ fn service(log: &Log) -> [u64; 2] {
     })
 }
 
-/// Flow 1 asks for half of the link. FIFO gives it what its share of the arrivals is, DRR what it asks for.
+/// Flow 1 asks for half of the link. FIFO gives flow 1 its share of the arrivals, DRR its demand.
 #[test]
 fn a_greedy_flow_starves_another() {
     let [greedy_got, meek_got] = service(&run(fifo(), Limit::of_packets(50), &greedy()));
@@ -108,7 +109,8 @@ fn a_greedy_flow_starves_another() {
     assert!(meek_got * 100 > greedy_got * 95, "{greedy_got} and {meek_got}");
 }
 
-/// Linux, 2025: a head-drop queue with a limit of zero took the packet. Ours takes none, and one with a limit of one.
+/// Linux, 2025: a head-drop queue with a limit of zero accepted a packet. Here a limit of zero
+/// accepts none, and a limit of one accepts one.
 #[test]
 fn known_bug_39_limit_zero_and_one() {
     for limit in [0, 1] {
@@ -119,7 +121,7 @@ fn known_bug_39_limit_zero_and_one() {
     }
 }
 
-/// Linux, 2026: a limit near 2^32 bytes was passed when the backlog wrapped.
+/// Linux, 2026: the backlog wrapped and exceeded a limit near 2^32 bytes.
 #[test]
 fn known_bug_41_backlog_does_not_wrap() {
     let limit = u64::from(u32::MAX) - 10;

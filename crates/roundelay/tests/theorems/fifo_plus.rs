@@ -1,4 +1,4 @@
-//! What `fifo_plus.rs` claims, and disciplines that do otherwise.
+//! FIFO+: the claims of `fifo_plus.rs`, and disciplines that break them.
 
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -26,7 +26,7 @@ fn is_fifo(scheduler: impl Scheduler<u64>, steps: &[Step]) -> bool {
     obeys(scheduler, steps, |waiting| (!waiting.is_empty()).then_some(0), newest)
 }
 
-/// The same steps with packets that carry the same slack and are equally long.
+/// The same steps with packets of equal slack and equal length.
 fn without_a_past(steps: Vec<Step>) -> Vec<Step> {
     let alike = |step: Step| match step {
         Step::Arrive { flow, priority, deadline, .. } => Step::Arrive { flow, len: 1000, priority, slack: 1_000_000_000_000, deadline },
@@ -55,20 +55,22 @@ fn the_checks_find_other_orders() {
     assert!(!is_fifo(lifo::Lifo::default(), &without_a_past(fixed_steps())));
 }
 
-/// Packets of one length over a row of nodes, each through some neighbouring ones: those that have come far meet those that have not.
+/// Packets of one length over a row of nodes, each through some neighbouring nodes: long paths meet
+/// short paths.
 fn tandem(seed: u64, nodes: usize, packets: usize) -> Network {
     let mut random = Pcg64::seed_from_u64(seed);
     let journey = |number: usize| {
         let from = random.random_range(0..nodes);
         let path: Vec<_> = if number.is_multiple_of(3) { (0..nodes).collect() } else { vec![from] };
-        // Each packet takes a microsecond: 2/3 of the packets spread over all nodes and 1/3 at each make a load of 0.9.
+        // Each packet takes a microsecond: 2/3 of the packets spread over all nodes and 1/3 at each
+        // make a load of 0.9.
         let span = (packets * 1_000_000 / 100 * (100 / 3 + 200 / 3 / nodes) / 90 * 100) as u64;
         Journey::new(random.random_range(0..span), 1000, &path)
     };
     Network { picos_per_byte: vec![1000; nodes], journeys: (0..packets).map(journey).collect() }
 }
 
-/// All start with this slack, and whoever carries them on takes off what they waited.
+/// The initial slack of all packets; each node subtracts the wait.
 const INITIAL: i64 = 1_000_000_000_000;
 
 fn run<S: Scheduler<Ticket>>(network: &Network, build: impl Fn(usize) -> S) -> Schedule {
@@ -77,7 +79,8 @@ fn run<S: Scheduler<Ticket>>(network: &Network, build: impl Fn(usize) -> S) -> S
     network.run(network.ports(build), header)
 }
 
-/// UPS, section 3.2, packet by packet. With lengths that differ LSTF takes the transmission time into account and FIFO+ does not.
+/// UPS, section 3.2, packet by packet. With different lengths LSTF takes the transmission time into
+/// account and FIFO+ does not.
 #[test]
 fn it_is_lstf_with_equal_initial_slack() {
     let mut others = 0;
@@ -91,7 +94,8 @@ fn it_is_lstf_with_equal_initial_slack() {
     assert!(others > 30, "FIFO is another: {others}");
 }
 
-/// Clark, Shenker and Zhang: over one hop it is FIFO, and over several the worst delay grows less.
+/// Clark, Shenker and Zhang: over one hop FIFO+ is FIFO, and over several hops the worst delay
+/// grows less.
 #[test]
 fn the_tail_over_several_hops_is_shorter_than_with_fifo() {
     for (hops, is_shorter) in [(1, false), (4, true)] {
@@ -115,7 +119,7 @@ fn the_tail_over_several_hops_is_shorter_than_with_fifo() {
 
 #[test]
 fn a_full_buffer_drops_the_tail() {
-    // The last two have waited long upstream. They come too late all the same.
+    // The last two packets have waited long upstream, but arrive too late for the full buffer.
     let packets = [9, 9, 9, 9, -9, -9].map(|slack| Packet { slack: Slack::from_picos(slack * 1_000_000), ..with_priority(0, 0, 0) });
     assert_eq!(dropped(build(), &packets), [(4, DropReason::Full), (5, DropReason::Full)]);
     let lstf = lstf::Lstf::new(lstf::Config::default());

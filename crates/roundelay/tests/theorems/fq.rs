@@ -1,4 +1,4 @@
-//! What `fq.rs` claims, and disciplines that break it.
+//! FQ: the claims of `fq.rs`, and disciplines that break them.
 
 use std::collections::VecDeque;
 
@@ -12,17 +12,17 @@ use crate::sfq::{is_as_chance_has_it, meet};
 
 const LEN: u32 = 1514;
 
-/// With seed 1 none of the first flows meet (`sfq.rs` says so of the same hash).
+/// With seed 1 none of the first flows share a bin (`sfq.rs` checks the same hash).
 fn build() -> fq::Fq<u64> {
     fq::Config::default().build(1).expect("legal parameters")
 }
 
-/// The largest difference between packets served of two flows over an interval in which both have packets: arrivals of flow and length, or
-/// departures.
+/// The largest difference between packets served of two flows over an interval in which both have
+/// packets: arrivals of flow and length, or departures.
 fn worst_difference(mut scheduler: impl Scheduler<u64>, steps: &[Option<(u32, u32)>]) -> i64 {
     const FLOWS: usize = 5;
     let mut waiting = [0u64; FLOWS];
-    // What a has been served more than b since both have packets: now, and the least it has been.
+    // The service of a less that of b since both have packets: now, and the least since then.
     let mut leads = [[(0i64, 0i64); FLOWS]; FLOWS];
     let mut worst = 0;
     for step in steps {
@@ -93,7 +93,7 @@ fn it_is_fair_in_packets_not_in_bytes() {
     assert!(long.abs_diff(short) < 2 * 1514, "SFQ counts bytes: {long} and {short}");
 }
 
-/// FPerf's finding: a bin that is idle as soon as it is empty, and new with the next packet.
+/// FPerf's finding: a bin counts as idle when empty, and as new with the next packet.
 #[derive(Default)]
 struct IdleAtOnce {
     queues: [VecDeque<Packet<u64>>; 5],
@@ -147,7 +147,8 @@ fn known_bug_30_on_off_flow_gets_its_share() {
     }
 }
 
-/// As FPerf's synthesized arrivals: silent until slot 5, then a packet a slot, four flows always backlogged.
+/// As FPerf's synthesized arrivals: silent until slot 5, then a packet a slot, four flows always
+/// backlogged.
 #[test]
 fn known_bug_30_no_flow_is_starved_by_one_that_returns() {
     let least = |scheduler: &mut dyn FnMut(Offers) -> [u64; 5]| {
@@ -170,7 +171,7 @@ proptest! {
     }
 }
 
-/// Packets that leave before the first one of an idle flow, others having many.
+/// Packets that leave before the first one of an idle flow, beside flows with many packets.
 fn wait_of_the_idle(mut scheduler: impl Scheduler<u64>) -> usize {
     for number in 0..40 {
         assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(number % 4), LEN, 0)).is_ok());
@@ -203,7 +204,8 @@ fn one_bin_is_fifo() {
     assert!(std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.payload).is_sorted());
 }
 
-/// The hash has a key, so that nobody can choose flow numbers that share another's bin whatever the seed.
+/// The hash has a key: nobody can choose flow numbers that share a bin with another flow for every
+/// seed.
 #[test]
 fn two_flows_meet_in_one_of_so_many_seeds_as_there_are_bins() {
     const SEEDS: u32 = 5_000;
@@ -228,7 +230,8 @@ fn turns_of(class: &str) -> roundelay::tree::Tree<u64> {
     plan.build_tree(1).unwrap()
 }
 
-/// The flows in the order in which their packets leave, all of them backlogged until then, with packets of 1514, 700 and 64 bytes.
+/// The flows in the order in which their packets leave, each backlogged until its last packet, with
+/// packets of 1514, 700 and 64 bytes.
 fn served_in_turn(class: &str, packets: u64) -> Vec<u32> {
     let mut tree = turns_of(class);
     for number in 0..packets {
@@ -240,8 +243,8 @@ fn served_in_turn(class: &str, packets: u64) -> Vec<u32> {
     (0..packets).filter_map(|_| tree.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect()
 }
 
-/// Children take turns, a packet each, at every level, whatever their packets' lengths: places below the root take none. One bin, which hashed flows
-/// would share, makes no difference.
+/// Children take turns, a packet each, at every level, for packets of any length: a place held for
+/// a child below the root takes no turn. One bin, shared by all hashed flows, makes no difference.
 #[test]
 fn classes_take_turns_a_packet_each() {
     for class in ["fq", "fq flows 1"] {
@@ -254,7 +257,8 @@ fn classes_take_turns_a_packet_each() {
     assert!(by_bytes.iter().filter(|flow| **flow == 2).count() > 200, "drr goes by bytes");
 }
 
-/// A child's packets leave as its own discipline has them, and what one does not use the others do.
+/// A child's packets leave in the order of its own discipline, and the other children use its
+/// unused share.
 #[test]
 fn leaves_of_classes_keep_their_order() {
     let mut tree = turns_of("fq");
@@ -262,11 +266,11 @@ fn leaves_of_classes_keep_their_order() {
         assert!(tree.enqueue(Instant::ZERO, Packet { priority: size, ..Packet::new(FlowId(flow), 100, u64::from(size)) }).is_ok());
     }
     let order: Vec<_> = core::iter::from_fn(|| tree.dequeue(Instant::ZERO)).map(|packet| packet.payload).collect();
-    // The first of x is ready as it comes. The others leave by the size of their flow.
+    // The first packet of x is chosen on arrival. The others leave by the size of their flow.
     assert_eq!(order, [30, 0, 10, 20, 40]);
 }
 
-/// In a class of its own number: a child that lost what stood for it gives up its newest.
+/// In a class: `evict_flow` removes the newest packet of one child only.
 #[test]
 fn a_child_is_withdrawn_alone() {
     let mut class = fq::Fq::of_children(fq::Config { flows: 1 }).unwrap();

@@ -1,4 +1,4 @@
-//! What `fq_codel.rs` claims, and disciplines that break it.
+//! FQ-CoDel: the claims of `fq_codel.rs`, and disciplines that break them.
 
 use std::collections::VecDeque;
 
@@ -22,16 +22,16 @@ fn without_drops() -> fq_codel::Config {
     fq_codel::Config { target: Duration::from_secs(3600), ..Default::default() }
 }
 
-/// Which slots flow 4 is offered a packet in.
+/// The slots in which flow 4 is offered a packet.
 pub(crate) type Offers<'a> = &'a dyn Fn(u64) -> bool;
 
-/// Packets that each of five flows got sent in `slots` slots, one packet each: flows 0 to 3 always have packets, flow 4 gets one when
-/// `offers` says so.
+/// Packets sent for each of five flows in `slots` slots, one packet each: flows 0 to 3 always have
+/// packets, flow 4 gets one when `offers` is true.
 pub(crate) fn shares_beside_on_off(scheduler: &mut impl Scheduler<u64>, slots: u64, offers: Offers) -> [u64; 5] {
     shares_beside_backlogs_of(3, scheduler, slots, offers)
 }
 
-/// The same, flows 0 to 3 with so many packets each.
+/// The same, flows 0 to 3 with this many packets each.
 pub(crate) fn shares_beside_backlogs_of(packets: u32, scheduler: &mut impl Scheduler<u64>, slots: u64, offers: Offers) -> [u64; 5] {
     let mut sent = [0; 5];
     for flow in (0..packets).flat_map(|_| 0..4) {
@@ -50,7 +50,8 @@ pub(crate) fn shares_beside_backlogs_of(packets: u32, scheduler: &mut impl Sched
     sent
 }
 
-/// The arrival patterns that FPerf's search finds, and their neighbours: silence, then a packet every `gap` slots.
+/// The arrival patterns found by FPerf's search, and their neighbours: silence, then a packet every
+/// `gap` slots.
 pub(crate) fn fperf_patterns() -> impl Iterator<Item = (u64, u64)> {
     (0..10).flat_map(|start| (1..6).map(move |gap| (start, gap)))
 }
@@ -62,7 +63,8 @@ pub(crate) fn worst_on_off_share(slots: u64, build: impl Fn() -> Box<dyn FnOnce(
     worst
 }
 
-/// FQ-CoDel without CoDel and as it must not be: a flow counts as idle as soon as it has no packet, and is new with the next.
+/// FQ-CoDel without CoDel and with a fault: a flow counts as idle as soon as it has no packet, and
+/// is new with the next.
 struct IdleAtOnce {
     quantum: i64,
     queues: [VecDeque<Packet<u64>>; 5],
@@ -122,8 +124,8 @@ impl Scheduler<u64> for IdleAtOnce {
     }
 }
 
-/// FPerf (NSDI 2023) found that a flow which is idle as soon as it empties takes more than its share, up to all of the link. Linux's SFQ
-/// was like that for a while in 2012.
+/// FPerf (NSDI 2023) found that a flow counted as idle when empty takes more than its share, up to
+/// all of the link. Linux's SFQ had this fault for a while in 2012.
 #[test]
 fn known_bug_30_on_off_flow_gets_its_share() {
     for (slots, packets) in [(14, 1), (1004, 1), (1004, 2), (1004, 4)] {
@@ -152,8 +154,9 @@ proptest! {
     }
 }
 
-/// Largest difference between the service of two flows over any interval in which both have packets. `steps`: arrivals, each followed by
-/// a departure if it says so. No flow is in company: seed 1 keeps these few apart.
+/// Largest difference between the service of two flows over any interval in which both have
+/// packets. `steps`: arrivals, each followed by a departure if the flag is set. No two flows share
+/// a queue: seed 1 keeps these few apart.
 fn worst_difference(scheduler: &mut impl Scheduler<u64>, steps: &[(u32, u32, bool)]) -> i64 {
     const FLOWS: usize = 6;
     let mut waiting = [0u32; FLOWS];
@@ -188,7 +191,7 @@ fn worst_difference(scheduler: &mut impl Scheduler<u64>, steps: &[(u32, u32, boo
     worst
 }
 
-/// Flow 0 sends long packets in bursts, the others what comes.
+/// Flow 0 sends long packets in bursts, the others random packets.
 pub(crate) fn steps() -> impl Strategy<Value = Vec<(u32, u32, bool)>> {
     let arrival = prop_oneof![(0u32..1, 1400u32..1515, any::<bool>()), (0u32..6, 40u32..1515, prop::bool::weighted(0.8))];
     prop::collection::vec(arrival, 100..800)
@@ -218,8 +221,9 @@ fn fifo_does_not_share_evenly() {
     assert!(worst_difference_of(fifo, &greedy_steps()) > bound, "the check finds unfairness");
 }
 
-/// Most bytes that the link sends from the arrival of a sparse flow's burst until its first packet has left. `sparse` flows' bursts of
-/// `packets` packets of 600 bytes arrive at once, now and then, beside 20 bulk flows.
+/// Most bytes sent by the link from the arrival of a sparse flow's burst until its first packet has
+/// left. The bursts of `sparse` flows, `packets` packets of 600 bytes each, arrive at once, now and
+/// then, beside 20 bulk flows.
 fn sparse_wait(scheduler: &mut impl Scheduler<u64>, sparse: u32, packets: u64) -> u64 {
     let mut worst = 0;
     for flow in (0..20).flat_map(|flow| [flow; 10]) {
@@ -254,7 +258,8 @@ fn sparse_flows_go_first() {
     }
 }
 
-/// A link of a packet each 100 us, and a sender that has 400 packets waiting, always: departures' marks and drops with their times.
+/// A link of a packet each 100 us, and a sender with 400 packets always waiting: the times of drops
+/// and of marked departures.
 struct Overload {
     dropped: Vec<Instant>,
     marked: Vec<Instant>,
@@ -282,7 +287,8 @@ fn overload(config: fq_codel::Config, ecn: Ecn, millis: u64) -> Overload {
     result
 }
 
-/// Whether signals come at t0 + sum of interval / sqrt(i), to within 1 % of the time since t0 and a slot.
+/// Whether signals come at t0 + sum of interval / sqrt(i), to within 1 % of the time since t0 and a
+/// slot.
 fn follows_the_control_law(signals: &[Instant]) -> bool {
     let mut expected = 0.0;
     signals.iter().enumerate().all(|(number, signal)| {
@@ -298,7 +304,7 @@ fn drops_follow_the_control_law() {
     let result = overload(Default::default(), Ecn::NotCapable, 5_000);
     assert!(result.dropped.len() > 500 && result.marked.is_empty() && result.delivered == 50_000);
     assert!(follows_the_control_law(&result.dropped));
-    // The first packet waits 5 ms after 5 ms, and an interval later comes the first drop.
+    // The first packet with a wait of 5 ms leaves at 5 ms, and the first drop is an interval later.
     assert_eq!(result.dropped[0].since(Instant::ZERO), Duration::from_millis(105));
     let evenly: Vec<_> = (0..100).map(|number| millis(100 * number)).collect();
     assert!(!follows_the_control_law(&evenly), "the check finds another law");
@@ -321,14 +327,14 @@ fn capable_packets_are_marked_not_dropped() {
 fn a_ce_threshold_marks_whoever_waited_longer() {
     let config = |threshold| fq_codel::Config { ce_threshold: Some(threshold), ..without_drops() };
     let marks = |threshold, ecn| overload(config(threshold), ecn, 1_000).marked.len() as u64;
-    // 400 packets wait, 40 ms: the first slots' packets have waited less.
+    // 400 packets wait, 40 ms: the packets of the first slots have waited less.
     assert_eq!(marks(Duration::ZERO, Ecn::Capable), 9_999);
     assert_eq!(marks(Duration::from_millis(20), Ecn::Capable), 10_000 - 201);
     assert_eq!(marks(Duration::from_millis(41), Ecn::Capable), 0);
     assert_eq!(marks(Duration::ZERO, Ecn::NotCapable), 0);
 }
 
-/// CoDel on flows in turn, as it must not be in one respect.
+/// CoDel on flows in turn, with one fault.
 struct Careless {
     flaw: Flaw,
     queues: Vec<VecDeque<Packet<u64>>>,
@@ -341,11 +347,11 @@ struct Careless {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Flaw {
-    /// A queue that has drained still counts as having stood.
+    /// A drained queue still counts as a standing queue.
     KeepsStateWhenEmpty,
-    /// Nothing is dropped while less waits than the longest packet ever seen.
+    /// Nothing is dropped while the backlog is below the longest packet ever seen.
     LongestPacketEver,
-    /// Nothing is dropped while less than a frame waits in this one queue.
+    /// Nothing is dropped while this one queue has less than a frame.
     OwnBacklog,
 }
 
@@ -355,7 +361,7 @@ impl Careless {
         Self { flaw, queues, first_above, next: 0, backlog: Backlog::default(), longest_seen: 0, dropped: VecDeque::new() }
     }
 
-    /// Drops every packet once the queue has stood for an interval: more than CoDel would.
+    /// Drops every packet of a queue that has stood for an interval: more than CoDel drops.
     fn is_bad(&mut self, number: usize, now: Instant, packet: &Packet<u64>) -> bool {
         let own: u64 = self.queues[number].iter().map(|packet| u64::from(packet.len)).sum();
         let (waiting, enough) = match self.flaw {
@@ -415,7 +421,8 @@ impl Scheduler<u64> for Careless {
     }
 }
 
-/// Drops of each flow on a link of 1 Mbit/s that is always busy. `arrivals` is asked at each departure what arrives then: flow, length.
+/// Drops of each flow on an always busy link of 1 Mbit/s. `arrivals` returns the arrivals at each
+/// departure: flow, length.
 fn drops_on_a_slow_link(
     scheduler: &mut impl Scheduler<u64>,
     seconds: u64,
@@ -427,7 +434,7 @@ fn drops_on_a_slow_link(
         for (flow, len) in arrivals(now, scheduler.backlog()) {
             assert!(scheduler.enqueue(now, Packet::new(FlowId(flow), len, 0)).is_ok());
         }
-        // What came with the packet that leaves now waits while that is on the link.
+        // Packets that arrive at the start of a transmission wait until its end.
         let packet = scheduler.dequeue(now);
         now += packet.map_or(Duration::from_millis(1), |packet| rate.time_of(packet.len.into()));
         while let Some((packet, _)) = scheduler.take_dropped() {
@@ -437,7 +444,8 @@ fn drops_on_a_slow_link(
     drops
 }
 
-/// Of eight flows that send a packet each second beside two bulk flows, so that some wait longer than the target: packets lost.
+/// Packets lost of eight flows with a packet each second beside two bulk flows; some of these
+/// packets wait longer than the target.
 fn pings_lost(scheduler: &mut impl Scheduler<u64>) -> u64 {
     let mut next_ping = millis(500);
     let arrivals = |now, backlog: Backlog| {
@@ -451,14 +459,16 @@ fn pings_lost(scheduler: &mut impl Scheduler<u64>) -> u64 {
     drops[10..18].iter().sum()
 }
 
-/// Linux, 2026: a flow that sends a packet a second, each of which waits a little longer than the target, lost a quarter of them.
+/// Linux, 2026: a flow of a packet a second, each with a wait a little above the target, lost a
+/// quarter of its packets.
 #[test]
 fn known_bug_34_pings_are_never_dropped() {
     assert_eq!(pings_lost(&mut build(Default::default())), 0);
     assert!(pings_lost(&mut Careless::new(Flaw::KeepsStateWhenEmpty)) > 0, "the check finds the bug");
 }
 
-/// Linux, 2015 and 2026: one 64 KB superframe, and nothing was dropped any more while less than 64 KB waited.
+/// Linux, 2015 and 2026: after one 64 KB superframe, nothing was dropped while less than 64 KB
+/// waited.
 #[test]
 fn known_bug_35_superframes_do_not_turn_codel_off() {
     // 64 KB once, then a standing queue of 100 packets of 100 bytes, 80 ms long.
@@ -475,7 +485,8 @@ fn known_bug_35_superframes_do_not_turn_codel_off() {
     assert!(drops_on_a_slow_link(&mut build(Default::default()), 60, mixed)[0] > 10);
 }
 
-/// Linux, 2012: many flows with little each stood as long as one with much, and nothing was dropped since each had less than a frame.
+/// Linux, 2012: many short queues stood as long as one long queue, and nothing was dropped since
+/// each had less than a frame.
 #[test]
 fn known_bug_36_many_short_queues_are_dropped_from() {
     let mut number = 0;
@@ -489,8 +500,9 @@ fn known_bug_36_many_short_queues_are_dropped_from() {
     assert_eq!(drops.iter().sum::<u64>(), 0, "the check finds the bug");
 }
 
-/// Siblings starved, or memory was used after it was freed, where a child dropped its last packet in `dequeue` and its parent still
-/// counted it: after each call the backlog is what can be had.
+/// Siblings starved, or freed memory was used, when a child dropped its last packet in `dequeue`
+/// and the parent still counted the packet: after each call the backlog equals the packets
+/// available.
 #[test]
 fn known_bugs_37_38_backlog_is_true_after_each_call() {
     let mut scheduler = build(fq_codel::Config { flows: 4, ..Default::default() });
@@ -559,7 +571,8 @@ fn known_bug_22_silly_parameters_are_refused() {
     assert!(!times(Duration::ZERO, long) && !times(short, Duration::ZERO) && !times(short, Duration::MAX));
 }
 
-/// Linux, 2026: a packet whose length a size table had made a gigabyte was credited quantum by quantum.
+/// Linux, 2026: a packet with a length of a gigabyte, set by a size table, was credited quantum by
+/// quantum.
 #[test]
 fn known_bug_21_a_huge_packet_is_not_credited_round_by_round() {
     let mut scheduler = build(fq_codel::Config { quantum: 256, ..without_drops() });
@@ -567,12 +580,13 @@ fn known_bug_21_a_huge_packet_is_not_credited_round_by_round() {
         let packet = Packet::new(FlowId(number as u32 % 40), u32::MAX - number as u32, number);
         assert!(scheduler.enqueue(Instant::ZERO, packet).is_ok());
     }
-    // Walked one by one this were 2^24 rounds of 40 flows for each packet.
+    // A walk one by one would take 2^24 rounds of 40 flows for each packet.
     assert_eq!(std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).count(), 2_000);
 }
 
-/// A virtual machine that slept: one packet pays for the first hour. A queue that was being dropped from when the second began has stood
-/// for an hour, and may lose what waited, but nothing that came after.
+/// A virtual machine that slept: one packet pays for the first hour. A queue in dropping state at
+/// the start of the second hour has stood for an hour, and may lose the waiting packets, but no
+/// later ones.
 #[test]
 fn an_hour_without_service_is_survived() {
     let mut scheduler = build(Default::default());
@@ -618,7 +632,8 @@ fn it_reads_as_tc_writes_it() {
     assert!("fq_codel quantum 255".parse::<Spec>().is_err());
 }
 
-/// The hash has a key, so that nobody can choose flow numbers that share another's queue whatever the seed.
+/// The hash has a key: nobody can choose flow numbers that share a queue with another flow for
+/// every seed.
 #[test]
 fn two_flows_meet_in_one_of_so_many_seeds_as_there_are_queues() {
     const SEEDS: u32 = 5_000;

@@ -1,4 +1,4 @@
-//! What `gfq.rs` proves and keeps to; DRR breaks each bound in the same workload.
+//! GFQ: the bounds proved in `gfq.rs`; DRR breaks each bound in the same workload.
 
 use roundelay::schedulers::gfq::{Config, Gfq};
 use roundelay::schedulers::qfq;
@@ -54,8 +54,9 @@ fn thousands_of_flows_keep_their_bounds() {
     strata::thousands_of_flows_keep_their_bounds(&Config);
 }
 
-/// The QFQ paper has the bounds of GFQ a slot below those of QFQ. That is so in time, and not in bytes: rounding F up to a whole slot can cost as
-/// much as rounding up to the end of the next one, if the packet fills a slot.
+/// The QFQ paper has the bounds of GFQ a slot below the bounds of QFQ. This is true in time, and
+/// not in bytes: rounding F up to a whole slot can cost as much as rounding up to the end of the
+/// next slot, if the packet fills a slot.
 #[test]
 fn the_b_wfi_is_not_a_whole_slot_below_that_of_qfq() {
     let workload = adversaries::for_rounded_finishes();

@@ -1,4 +1,4 @@
-//! What `lifo.rs` claims, and a discipline that does otherwise.
+//! LIFO: the claims of `lifo.rs`, and a discipline that breaks them.
 
 use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, fifo, lifo};
@@ -30,7 +30,7 @@ fn the_check_finds_fifo() {
     assert!(is_a_stack(build(), &fixed_steps()) && !is_a_stack(fifo(), &fixed_steps()));
 }
 
-/// Slots that the last packet waits behind `before` others.
+/// Slots of waiting for the last packet behind `before` others.
 fn slots_behind(mut scheduler: impl Scheduler<u64>, before: u64) -> usize {
     (0..=before).for_each(|number| assert!(scheduler.enqueue(Instant::from_nanos(number), with_priority(0, 0, number)).is_ok()));
     let order: Vec<_> = std::iter::from_fn(|| scheduler.dequeue(Instant::from_nanos(before))).collect();
@@ -42,7 +42,7 @@ fn an_arrival_passes_whatever_waits() {
     assert_eq!((slots_behind(build(), 500), slots_behind(fifo(), 500)), (0, 500));
 }
 
-/// Whether the first packet has left after a thousand slots, if in each slot another one comes.
+/// Whether the first packet has left after a thousand slots, with another arrival in each slot.
 fn first_leaves(mut scheduler: impl Scheduler<u64>) -> bool {
     assert!(scheduler.enqueue(Instant::ZERO, with_priority(0, 0, 0)).is_ok());
     (1..=1000).any(|slot| {

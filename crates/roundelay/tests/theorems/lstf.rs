@@ -1,4 +1,5 @@
-//! What `lstf.rs` claims: the order, the equivalence with EDF, which schedules it replays and which it does not; and disciplines that fail.
+//! LSTF: order, equivalence with EDF, and the schedules that LSTF can and cannot replay; also
+//! disciplines that fail.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +28,7 @@ fn arrival(now: Instant, number: u64, flow: u32, len: u32, slack: i64) -> Packet
     Packet { arrival: now, slack: Slack::from_picos(slack), ..Packet::new(FlowId(flow), len, number) }
 }
 
-/// Whether a scheduler hands out and gives up the packets that the reference does, one by one.
+/// Whether a scheduler dequeues and evicts the same packets as the reference, one by one.
 fn is_as_the_reference(mut scheduler: impl Scheduler<u64>, rate: Option<Rate>, steps: &[Step]) -> bool {
     let (mut reference, mut now) = (Reference::new(rate), Instant::ZERO);
     for (number, step) in (0..).zip(steps) {
@@ -53,7 +54,8 @@ fn is_as_the_reference(mut scheduler: impl Scheduler<u64>, rate: Option<Rate>, s
         .all(|(ours, theirs)| ours == theirs)
 }
 
-/// Whether EDF with the deadline arrival + slack + T takes the same packets as LSTF that is or is not told the rate.
+/// Whether EDF with the deadline arrival + slack + T takes the same packets as LSTF with or without
+/// a known rate.
 fn edf_agrees(lstf_knows: Option<Rate>, steps: &[Step]) -> bool {
     let (mut lstf, mut edf): (_, edf::Edf<u64>) = (build(lstf_knows), edf::Edf::default());
     let start = 1 << 40;
@@ -101,7 +103,8 @@ fn the_checks_find_other_orders() {
     assert!(!edf_agrees(None, &steps), "without T it is not EDF");
 }
 
-/// With packets of one length T is the same for all, and a scheduler that does not know the rate decides as one that does.
+/// With packets of one length T is the same for all, and a scheduler without the rate decides as
+/// one with the rate.
 #[test]
 fn the_rate_matters_only_where_lengths_differ() {
     let alike = |step: Step| match step {
@@ -112,7 +115,7 @@ fn the_rate_matters_only_where_lengths_differ() {
     assert!(is_as_the_reference(build(None), Some(rate()), &steps) && is_as_the_reference(build(Some(rate())), None, &steps));
 }
 
-/// Instants and slacks whose sum no 64 bits hold.
+/// Instants and slacks with sums beyond 64 bits.
 #[test]
 fn extremes_do_not_wrap() {
     let mut lstf = build(Some(Rate::from_bits_per_second(1).expect("not zero")));
@@ -125,7 +128,8 @@ fn extremes_do_not_wrap() {
     assert_eq!(order, [0, 1, 3, 2]);
 }
 
-/// Slack is what is left on arrival here; how long a packet took to get here, as its stamp of the node before may say, is gone already.
+/// Slack is the remainder on arrival at this node; the time to get here, as in the stamp of the
+/// node before, is already subtracted.
 #[test]
 fn slack_counts_from_the_arrival_at_this_node() {
     let mut lstf = build(None);
@@ -144,7 +148,8 @@ fn a_full_buffer_gives_up_the_most_slack() {
     assert_ne!(dropped(fifo::Config.build(0).expect("no parameters"), &packets), expected);
 }
 
-/// UPS, section 3.1: slack as the flow's size times a time that no packet waits makes LSTF shortest job first.
+/// UPS, section 3.1: with slack = flow size times a time longer than any packet's wait, LSTF is
+/// shortest job first.
 #[test]
 fn slack_by_the_size_of_the_flow_is_sjf() {
     let by_size = |step: Step| match step {
@@ -160,15 +165,16 @@ fn slack_by_the_size_of_the_flow_is_sjf() {
     assert!(!obeys(fifo::Fifo::default(), &steps, first, last));
 }
 
-/// Packets that each of two flows sends in the first 900 slots of a link: flow 0 brings four of them a slot, flow 1 one in two slots, which
-/// is its share. Slack is set as in UPS, section 3.3: what a packet would wait at the share of the link.
+/// Packets sent for each of two flows in the first 900 slots of a link: flow 0 offers four packets
+/// a slot, flow 1 one in two slots, its share. Slack is set as in UPS, section 3.3: the wait of a
+/// packet at the flow's share of the link.
 fn shares(mut scheduler: impl Scheduler<u64>) -> [u32; 2] {
     const SLOT: u64 = 1_000_000;
     let (mut due, mut sent) = ([0; 2], [0; 2]);
     for slot in 0..900 {
         let now = Instant::from_picos(slot * SLOT);
         for flow in if slot % 2 == 0 { vec![0, 0, 0, 0, 1] } else { vec![0, 0, 0, 0] } {
-            // slack(p) = max(0, slack(p - 1) + time at the share - gap), told as an instant.
+            // slack(p) = max(0, slack(p - 1) + time at the share - gap), stored as an instant.
             due[flow] = now.as_picos().max(due[flow] + 2 * SLOT);
             let slack = (due[flow] - now.as_picos()) as i64;
             assert!(scheduler.enqueue(now, arrival(now, slot, flow as u32, 1000, slack)).is_ok());
@@ -212,7 +218,8 @@ fn edf_with_static_deadlines_decides_as_lstf_does() {
     assert!(untold_differs > 20, "and so is slack without T: {untold_differs}");
 }
 
-/// Overdue packets of many schedules at random in which each packet passes at most `stops` of the nodes.
+/// Overdue packets of many random schedules in which each packet passes at most `stops` of the
+/// nodes.
 fn overdue_of(stops: usize, replay: impl Fn(&Network, &Schedule) -> Schedule) -> usize {
     let of_seed = |seed| {
         let network = Network::random(seed, stops + 1, stops);
@@ -226,7 +233,7 @@ fn preemptive(network: &Network, original: &Schedule) -> Schedule {
     network.replay(original, true, true)
 }
 
-/// UPS, A.7: with at most two nodes at which a packet can wait, none is overdue.
+/// UPS, A.7: with at most two nodes where a packet can wait, none is overdue.
 #[test]
 fn two_congestion_points_are_replayed() {
     assert_eq!((overdue_of(1, preemptive), overdue_of(2, preemptive)), (0, 0));
@@ -238,7 +245,7 @@ fn two_congestion_points_are_replayed() {
     assert!(fifo > 500, "nor by FIFO: {fifo}");
 }
 
-/// UPS, A.7.3, beside the figure: with three some are.
+/// UPS, A.7.3, beside the figure: with three nodes some packets are overdue.
 #[test]
 fn three_congestion_points_can_fail() {
     assert!(overdue_of(3, preemptive) > 0);
@@ -252,7 +259,7 @@ fn priorities_replay_one_congestion_point_and_not_two() {
     assert!(overdue_of(2, by_exit) > 0);
 }
 
-/// UPS, A.2: knowing when each node sent each packet, any schedule is replayed.
+/// UPS, A.2: with each packet's transmission start at each node known, any schedule is replayed.
 #[test]
 fn omniscient_priorities_replay_anything() {
     let omniscient = |network: &Network, original: &Schedule| network.replay_by(|(journey, stop)| original[journey][stop].start);
@@ -261,7 +268,8 @@ fn omniscient_priorities_replay_anything() {
     }
 }
 
-/// What is left of a packet's slack is how much earlier than in the original it leaves, whether packets are interrupted or not.
+/// A packet's remaining slack is its exit time in the original less its exit time in the replay,
+/// whether packets are interrupted or not.
 #[test]
 fn slack_left_at_the_exit_tells_who_is_overdue() {
     for (seed, preempt) in (0..60).flat_map(|seed| [(seed, true), (seed, false)]) {
@@ -284,8 +292,9 @@ fn congestion_points(network: &Network, schedule: &Schedule, journey: usize) -> 
     nodes_of(journey).filter(|node| congested.contains(node)).count()
 }
 
-/// The theorem is about nodes at which a packet can wait. Counting those at which one waited in the original is not enough: an uncongested
-/// node in between can become a third one in the replay. Smallest case found: three packets, two nodes with a queue, one without.
+/// The theorem is about nodes where a packet can wait. The nodes with a wait in the original are
+/// not enough: an uncongested node in between can become a third one in the replay. Smallest case
+/// found: three packets, two nodes with a queue, one without.
 #[test]
 fn a_node_without_a_queue_in_the_original_counts() {
     let long = Journey::new(3_000_000, 1500, &[0, 1, 2]);
@@ -298,7 +307,7 @@ fn a_node_without_a_queue_in_the_original_counts() {
     assert_eq!((overdue(&original, &replay), exit(&replay, 0) - exit(&original, 0)), (1, 500_000));
 }
 
-/// A worked example of the paper, as its file has it. Times are in units.
+/// A worked example of the paper, as in its file. Times are in units.
 #[derive(Debug, Default)]
 struct Figure {
     nodes: Vec<String>,
@@ -323,7 +332,8 @@ fn place(names: &[String], name: &str) -> usize {
 }
 
 impl Figure {
-    /// Reads a file's tables: those before the first section, and those of section `number`.
+    /// Reads a file's tables: the tables before the first section, and the tables of section
+    /// `number`.
     fn read(markdown: &str, number: usize) -> Self {
         let sections: Vec<_> = markdown.split("\n## ").collect();
         let (mut figure, mut table) = (Self::default(), String::new());
@@ -367,7 +377,7 @@ impl Figure {
         figure
     }
 
-    /// Nodes, `+2` between two of them for a link that takes two units.
+    /// Nodes, with `+2` between two nodes for a link of two units.
     fn path(&self, text: &str) -> Vec<Stop> {
         let (mut path, mut propagation) = (Vec::new(), 0);
         for word in text.split_whitespace() {
@@ -388,8 +398,9 @@ impl Figure {
         self.network.as_ref().expect("packets were read")
     }
 
-    /// The original is viable and has the exits and slacks that are written; each node alone, given arrivals and slacks as written, sends
-    /// as written; and so does the whole network. Returns who is overdue.
+    /// Checks that the original is viable and has the written exits and slacks, that each node
+    /// alone sends as written for the written arrivals and slacks, and that the whole network does
+    /// too. Returns the overdue packets.
     fn check(&self) -> Vec<&str> {
         let network = self.network();
         let viable = network.replay_by(|(journey, stop)| self.original[journey][stop].start);
@@ -428,7 +439,7 @@ fn figure_8() {
     let cases = [1, 2].map(|case| Figure::read(include_str!("../traces/ups-figure-8.md"), case));
     assert_eq!(cases[0].check(), ["b2", "b3"]);
     assert_eq!(cases[1].check(), [] as [&str; 0]);
-    // Nothing about a or x tells the cases apart.
+    // Nothing about a or x distinguishes the cases.
     let [first, second] = &cases;
     for packet in ["a", "x"].map(|name| place(&first.packets, name)) {
         assert_eq!(first.written[packet], second.written[packet]);
@@ -450,7 +461,7 @@ fn figure_9() {
     let figure = Figure::read(include_str!("../traces/ups-figure-9.md"), 1);
     assert_eq!(figure.check(), [] as [&str; 0]);
     assert_eq!(figure.replay, figure.original);
-    // Whatever priorities a, b and c have, one of them is overdue.
+    // For any priorities of a, b and c, one of the three is overdue.
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let replay = figure.network().replay_by(|(journey, _)| order[journey]);
         assert!(overdue(&figure.original, &replay) > 0, "{order:?}");
@@ -463,7 +474,7 @@ fn figure_10() {
     assert_eq!(figure.check(), ["c2"]);
     assert_eq!(congestion_points(figure.network(), &figure.original, 0), 2, "by what waits in the original");
     assert_eq!(congestion_points(figure.network(), &figure.replay, 0), 2, "and in the replay");
-    // With c2 in front of a at α1 it is a that is overdue.
+    // With c2 in front of a at α1, a is overdue.
     let header = |(journey, stop): Ticket, _, stays: &[Stay]| {
         let header = figure.network().dynamic_slack(&figure.original, journey, stays);
         if (journey, stop) == (0, 1) { Header { slack: header.slack + 1, ..header } } else { header }

@@ -1,4 +1,4 @@
-//! What `lstf_levels.rs` claims, and disciplines that do otherwise.
+//! LSTF on levels: the claims of `lstf_levels.rs`, and disciplines that break them.
 
 use proptest::prelude::*;
 use roundelay::schedulers::lstf_levels::{Config, LstfLevels, Map};
@@ -17,7 +17,7 @@ fn lstf() -> lstf::Lstf<u64> {
     lstf::Lstf::new(lstf::Config::default())
 }
 
-/// The same steps with slack that no packet lacks, up to 19 microseconds in halves.
+/// The same steps with slack never overdue: whole microseconds up to 20.
 fn in_time(steps: Vec<Step>) -> Vec<Step> {
     let spared = |step: Step| match step {
         Step::Arrive { flow, len, priority, slack, deadline } => Step::Arrive { flow, len, priority, slack: slack.abs() * 2, deadline },
@@ -26,7 +26,8 @@ fn in_time(steps: Vec<Step>) -> Vec<Step> {
     steps.into_iter().map(spared).collect()
 }
 
-/// Strict priority of the level, worked out by dividing, or by doubling the threshold until the slack is below it.
+/// Strict priority of the level, computed by division, or by doubling the threshold until the slack
+/// is below.
 fn is_by_level(scheduler: impl Scheduler<u64>, (queues, step): (u32, u64), map: Map, steps: &[Step]) -> bool {
     let level = |packet: &Packet<u64>| {
         let slack = i128::from(packet.slack.as_picos());
@@ -36,7 +37,7 @@ fn is_by_level(scheduler: impl Scheduler<u64>, (queues, step): (u32, u64), map: 
     obeys(scheduler, steps, |waiting| smallest(waiting, level), |waiting| largest(waiting, level))
 }
 
-/// By the slot in which the slack is spent, first come, first served within a slot.
+/// By the slot in which the slack runs out; first come, first served within a slot.
 fn is_by_slot(scheduler: impl Scheduler<u64>, step: u64, steps: &[Step]) -> bool {
     let slot =
         |packet: &Packet<u64>| (i128::from(packet.arrival.as_picos()) + i128::from(packet.slack.as_picos())).div_euclid(i128::from(step));
@@ -52,7 +53,7 @@ fn is_fifo(scheduler: impl Scheduler<u64>, steps: &[Step]) -> bool {
     obeys(scheduler, steps, |waiting| (!waiting.is_empty()).then_some(0), newest)
 }
 
-/// All packets come at once, and then leave.
+/// All packets arrive at once, and then leave.
 fn at_once(steps: Vec<Step>) -> Vec<Step> {
     steps.into_iter().filter(|step| matches!(step, Step::Arrive { .. })).collect()
 }
@@ -70,7 +71,7 @@ proptest! {
         prop_assert!(is_by_slot(build(4096, step, Map::Rotating), step, &in_time(steps)));
     }
 
-    /// All times are multiples of half a microsecond, so that each due time has a queue of its own.
+    /// All times are multiples of half a microsecond: each due time has a queue of its own.
     #[test]
     fn a_level_for_each_rank_is_lstf(steps in steps()) {
         let steps = in_time(steps);
@@ -96,7 +97,8 @@ fn the_checks_find_other_orders() {
     assert!(!is_fifo(build(8, 4_000_000, Map::Rotating), &steps));
 }
 
-/// Packets that come overdue stand behind those of the first slot: a calendar does not sort the past.
+/// Packets overdue on arrival stand behind the packets of the first slot: a calendar does not sort
+/// the past.
 #[test]
 fn what_comes_overdue_is_not_sorted() {
     let order = |scheduler: &mut dyn Scheduler<u64>| {
@@ -110,7 +112,7 @@ fn what_comes_overdue_is_not_sorted() {
     assert_eq!([order(&mut build(4096, 500_000, Map::Rotating)), order(&mut lstf())], [[0, 1, 2], [1, 0, 2]]);
 }
 
-/// The range of slack, 100 microseconds, divided among so many queues.
+/// Inversions with the range of slack, 100 microseconds, divided among `queues` queues.
 fn found(map: Map, coming: Coming, queues: u32) -> usize {
     inversions(&mut build(queues, 100_000_000 / u64::from(queues), map), coming, with_slack)
 }
@@ -123,7 +125,7 @@ fn inversions_fall_with_the_number_of_queues() {
         for map in [Map::Uniform, Map::Rotating] {
             let all: Vec<_> = [1, 2, 4, 8, 16, 32, 64, 1024].map(|queues| found(map, coming, queues)).to_vec();
             assert_eq!(all[0], fifo, "{map:?} {coming:?}");
-            // Without a calendar this holds only if packets do not wait on while others come.
+            // Without a calendar this holds only if no packet waits during later arrivals.
             if (map, coming) != (Map::Uniform, Coming::Steadily) {
                 assert!(all.windows(2).all(|pair| pair[1] < pair[0]) && all[7] * 50 < fifo, "{map:?} {coming:?}: {all:?}");
             }
@@ -131,8 +133,8 @@ fn inversions_fall_with_the_number_of_queues() {
     }
 }
 
-/// Strict priority by the slack on arrival starves packets that came with much slack, until they are overdue: in a queue that never empties this is
-/// worse than FIFO, and worse with more levels.
+/// Strict priority by the slack on arrival starves packets with much slack until they are overdue:
+/// in a queue that never empties this is worse than FIFO, and worse with more levels.
 #[test]
 fn levels_by_slack_on_arrival_starve_packets_in_a_standing_queue() {
     let fifo = inversions(&mut fifo::Fifo::default(), Coming::Steadily, with_slack);

@@ -1,4 +1,5 @@
-//! Each theorem of each paper, with arrivals that try to break it and a discipline that does.
+//! Tests of each theorem of each paper, with arrivals chosen to break the theorem and a discipline
+//! that must break it.
 
 mod afd;
 mod afq;

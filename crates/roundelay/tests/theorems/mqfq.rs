@@ -1,4 +1,4 @@
-//! What `mqfq.rs` claims, and disciplines that break it.
+//! MQFQ: the claims of `mqfq.rs`, and disciplines that break them.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ fn build(config: mqfq::Config, seed: u64) -> mqfq::Mqfq<u64> {
     config.build(seed).expect("legal parameters")
 }
 
-/// What is done to a scheduler: a packet of a flow comes, one leaves, or one is pushed out.
+/// An operation on a scheduler: a packet of a flow arrives, one leaves, or one is pushed out.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Arrive(u32, u32),
@@ -26,7 +26,7 @@ enum Step {
     PushOut,
 }
 
-/// Arrivals and departures in phases, in which the backlog swells and shrinks.
+/// Arrivals and departures in phases of rising and falling backlog.
 fn steps(lengths: std::ops::RangeInclusive<u32>, push_outs: u32) -> impl Strategy<Value = Vec<Step>> {
     let arrive = (0u32..6, lengths).prop_map(|(flow, len)| Step::Arrive(flow, len)).boxed();
     let step = move |arrivals| prop_oneof![arrivals => arrive.clone(), 10 => Just(Step::Leave), push_outs => Just(Step::PushOut)];
@@ -34,7 +34,7 @@ fn steps(lengths: std::ops::RangeInclusive<u32>, push_outs: u32) -> impl Strateg
     prop::collection::vec(phase, 1..12).prop_map(|phases| phases.concat())
 }
 
-/// The packets that leave, the rest of them at the end.
+/// The packets in the order of departure; the remaining ones leave at the end.
 fn departures(scheduler: &mut impl Scheduler<u64>, steps: &[Step]) -> Vec<Packet<u64>> {
     let mut departures = Vec::new();
     for (number, step) in steps.iter().enumerate() {
@@ -66,14 +66,15 @@ fn configs() -> impl Strategy<Value = mqfq::Config> {
 }
 
 proptest! {
-    /// Section IV: for packets of one length, whatever the number of hashes, quanta, drops on arrival.
+    /// Section IV: for packets of one length, with any number of hashes, any quanta, and drops on
+    /// arrival.
     #[test]
     fn equal_lengths_are_never_reordered(config in configs(), seed in any::<u64>(), len in 0u32..1600, steps in steps(1..=1, 0)) {
         let same: Vec<_> = steps.iter().map(|step| if let Step::Arrive(flow, _) = step { Step::Arrive(*flow, len) } else { *step }).collect();
         prop_assert!(keeps_order(&departures(&mut build(config, seed), &same)));
     }
 
-    /// Whatever the lengths, and whatever is pushed out.
+    /// For any lengths and any push-outs.
     #[test]
     fn the_resequencer_restores_order(
         (config, cells, seed) in (configs(), prop_oneof![Just(0u32), 32u32..2000], any::<u64>()),
@@ -83,7 +84,7 @@ proptest! {
         prop_assert!(keeps_order(&departures(&mut build(config, seed), &steps)));
     }
 
-    /// Whatever the lengths, drops on arrival among them, as long as nothing is pushed out.
+    /// For any lengths, with drops on arrival, but without push-outs.
     #[test]
     fn cells_keep_order((config, cells) in (configs(), 32u32..2000), count_cells in any::<bool>(), seed in any::<u64>(), steps in steps(0..=1514, 0)) {
         let config = mqfq::Config { cells, count_cells, ..config };
@@ -113,7 +114,7 @@ fn reordered(config: mqfq::Config, lengths: (u32, u32), push_outs: f64) -> usize
     (0..200).filter(reorders).count()
 }
 
-/// What the theorems above exclude happens without their conditions.
+/// Without the conditions of the theorems above, packets are reordered.
 #[test]
 fn the_conditions_for_order_are_needed() {
     let config = mqfq::Config { queues: 6, buffer: 0, ..Default::default() };
@@ -128,7 +129,7 @@ fn the_conditions_for_order_are_needed() {
     assert_eq!(count(mqfq::Config { cells: 100, ..config }, (40, 1514), 0.0), 0);
 }
 
-/// Queues were chosen by the quantum that there was.
+/// Waiting packets were assigned to queues by the earlier quantum.
 #[test]
 fn order_may_be_lost_when_the_quantum_changes_and_resequencing_keeps_it() {
     let lost = |config: mqfq::Config| {
@@ -154,7 +155,7 @@ fn order_may_be_lost_when_the_quantum_changes_and_resequencing_keeps_it() {
     assert_eq!(lost(mqfq::Config { resequence: true, ..config }), 0);
 }
 
-/// A turn of a megabyte that has begun ends when the quantum becomes a packet.
+/// A turn of a megabyte, already begun, ends when the quantum becomes a packet.
 #[test]
 fn a_turn_is_cut_when_the_quantum_is_lowered() {
     let config = mqfq::Config { queues: 64, hashes: 1, quantum: 1 << 20, buffer: 0, ..Default::default() };
@@ -170,7 +171,8 @@ fn a_turn_is_cut_when_the_quantum_is_lowered() {
     assert_eq!(order.iter().sum::<u32>(), 3, "in turns of a packet from then on: {order:?}");
 }
 
-/// Most bytes that leave from a packet's departure until one of its flow that came before it has left.
+/// Most bytes that leave between a packet's departure and that of an earlier packet of the same
+/// flow.
 fn overtaken_by(departures: &[Packet<u64>]) -> u64 {
     let mut worst = 0;
     for (place, late) in departures.iter().enumerate() {
@@ -182,7 +184,8 @@ fn overtaken_by(departures: &[Packet<u64>]) -> u64 {
     worst
 }
 
-/// Section IV: "one round is the most that a packet can be reordered by", with quanta of at least the longest packet.
+/// Section IV: "one round is the most that a packet can be reordered by", with quanta of at least
+/// the longest packet.
 #[test]
 fn no_packet_is_overtaken_by_more_than_a_round() {
     let mut largest = 0.0f64;
@@ -202,7 +205,7 @@ fn no_packet_is_overtaken_by_more_than_a_round() {
     }
     println!("overtaken by at most {largest:.3} rounds");
     assert!(largest > 0.2);
-    // With a quantum of 64 bytes long packets wait for many rounds, and many short ones go by.
+    // With a quantum of 64 bytes long packets wait for many rounds, and many short ones overtake.
     let small = mqfq::Config { queues: 2, quantum: 64, buffer: 0, ..Default::default() };
     let steps = |_| (0..40).flat_map(|number| [Step::Arrive(0, if number % 8 == 0 { 1514 } else { 40 }), Step::Arrive(1, 300)]);
     let worst = (0..50).map(|seed| overtaken_by(&departures(&mut build(small, seed), &steps(()).collect::<Vec<_>>()))).max();
@@ -213,7 +216,7 @@ fn no_packet_is_overtaken_by_more_than_a_round() {
 #[test]
 fn known_bug_30_on_off_flow_gets_its_share() {
     for (slots, packets, hashes) in [(14, 1, 1), (1004, 1, 2), (1004, 2, 2), (1004, 4, 1), (1004, 4, 3)] {
-        // So many queues that these flows meet in none of them.
+        // Enough queues that these flows share none.
         let config = mqfq::Config { queues: 4096, hashes, quantum: packets * 1514, buffer: 0, ..Default::default() };
         let ours = || -> Box<dyn FnOnce(Offers) -> [u64; 5]> {
             let mut scheduler = build(config, 1);
@@ -228,7 +231,8 @@ fn known_bug_30_on_off_flow_gets_its_share() {
     }
 }
 
-/// Beside flows whose packets all go with one turn of one queue, a flow that overloads its queues has as many shares as it has queues.
+/// Beside flows with all packets in one turn of one queue, a flow that overloads its queues has one
+/// share for each queue.
 #[test]
 fn a_flow_that_overloads_its_queues_has_their_shares() {
     for hashes in 1..=4 {
@@ -239,7 +243,7 @@ fn a_flow_that_overloads_its_queues_has_their_shares() {
     }
 }
 
-/// What was delivered of each flow.
+/// The packets delivered of each flow.
 struct Delivered {
     bytes: Vec<u64>,
     /// Number of the last packet.
@@ -260,14 +264,15 @@ impl Observer<u64> for Delivered {
 const SECONDS: u64 = 10;
 const LINK: u64 = 5_000_000;
 
-/// Rates in kb/s that flows with constant bit rates (in b/s) get of a link of 5 Mb/s and a buffer of a hundred packets of 1000 bytes. Gaps
-/// between packets are half as long to one and a half times as long as they would be, lest phases decide who is dropped.
+/// Rates in kb/s that flows with constant bit rates (in b/s) get of a link of 5 Mb/s and a buffer
+/// of a hundred packets of 1000 bytes. Gaps between packets vary from half to one and a half times
+/// the nominal gap, so that phases do not decide the drops.
 fn rates<S: Scheduler<u64>>(scheduler: S, offered: &[u64], seed: u64) -> Vec<f64> {
     let (delivered, _) = offer(scheduler, &offered.iter().map(|rate| (*rate, LEN)).collect::<Vec<_>>(), seed);
     delivered.bytes.iter().map(|bytes| *bytes as f64 * 8.0 / SECONDS as f64 / 1000.0).collect()
 }
 
-/// What comes of flows of these rates (in b/s) and packet lengths, and what they offered, in bytes.
+/// Packets delivered and bytes offered, for flows of these rates (in b/s) and packet lengths.
 fn offer<S: Scheduler<u64>>(scheduler: S, flows: &[(u64, u32)], seed: u64) -> (Delivered, Vec<u64>) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut arrivals = Vec::new();
@@ -293,7 +298,8 @@ fn offer<S: Scheduler<u64>>(scheduler: S, flows: &[(u64, u32)], seed: u64) -> (D
     (delivered, offered)
 }
 
-/// Flows' rates by rank, the lowest first, each the mean of ten seeds; and the mean rate of the last flow.
+/// Flows' rates by rank, the lowest first, each the mean of ten seeds; and the mean rate of the
+/// last flow.
 fn ranks(build: impl Fn(u64) -> mqfq::Mqfq<u64>, offered: &[u64]) -> (Vec<f64>, f64) {
     const SEEDS: u64 = 10;
     let (mut ranks, mut last) = (vec![0.0; offered.len()], 0.0);
@@ -311,8 +317,9 @@ fn of_hashes(hashes: u32, ns2: bool) -> impl Fn(u64) -> mqfq::Mqfq<u64> {
     move |seed| build(mqfq::Config { hashes, ns2, quantum: LEN, ..Default::default() }, seed)
 }
 
-/// Parts of what flows with short packets and flows with long ones offer that arrive, and whether all flows kept their order: 25 flows of 64
-/// bytes, 25 of 1500, all of 300 kb/s, together three times what the link carries.
+/// Delivered fraction of the bytes offered by flows with short packets and by flows with long ones,
+/// and whether all flows kept their order: 25 flows of 64 bytes, 25 of 1500, all of 300 kb/s,
+/// together three times the link's rate.
 fn served_by_length(config: mqfq::Config) -> ([f64; 2], bool) {
     let flows: Vec<_> = (0..50).map(|flow| (300_000, if flow < 25 { 64 } else { 1500 })).collect();
     let (mut sent, mut came, mut keeps_order) = ([0; 2], [0; 2], true);
@@ -327,7 +334,8 @@ fn served_by_length(config: mqfq::Config) -> ([f64; 2], bool) {
     ([0, 1].map(|kind| came[kind] as f64 / sent[kind] as f64), keeps_order)
 }
 
-/// Room that is shared by cells, in units of the arriving packet, is full of long packets for short ones. By packets it is not.
+/// A buffer shared by cells, in units of the arriving packet, is full of long packets for a short
+/// one. A buffer shared by packets is not.
 #[test]
 fn cells_do_not_starve_short_packets() {
     for (hashes, ns2, cells) in [(2, false, 64), (2, true, 512)] {
@@ -344,7 +352,8 @@ fn cells_do_not_starve_short_packets() {
     }
 }
 
-/// Section V.A, Figure 3: 50 flows of 150 kb/s. Published, of a simulated network: 78 to 141.5 kb/s for MQFQ, 57.6 to 157.6 for SFQ.
+/// Section V.A, Figure 3: 50 flows of 150 kb/s. Published, of a simulated network: 78 to 141.5 kb/s
+/// for MQFQ, 57.6 to 157.6 for SFQ.
 #[test]
 fn rates_spread_less_than_under_sfq() {
     let offered = [150_000; 50];
@@ -357,7 +366,8 @@ fn rates_spread_less_than_under_sfq() {
     }
 }
 
-/// Section V.A, Figure 4: 49 flows at their fair rate, 100 kb/s, and one of 2.5 Mb/s. Published for that one: 620.8 kb/s with MQFQ, 484 with SFQ.
+/// Section V.A, Figure 4: 49 flows at their fair rate, 100 kb/s, and one of 2.5 Mb/s. Published for
+/// the last: 620.8 kb/s with MQFQ, 484 with SFQ.
 #[test]
 fn a_greedy_flow_gets_its_queues_shares() {
     let mut offered = [100_000; 50];
@@ -367,7 +377,7 @@ fn a_greedy_flow_gets_its_queues_shares() {
         println!("ns2 {ns2}: the greedy flow gets {greedy_two:.1} kb/s with MQFQ (620.8), {greedy_one:.1} with SFQ (484)");
         let half = |ranks: &[f64]| ranks[..49].iter().filter(|rate| **rate < 50.0).count();
         println!("  lowest: {:.1?} with MQFQ, {:.1?} with SFQ; below 50 kb/s: {}, {}", &two[..6], &one[..6], half(&two), half(&one));
-        // A queue's share is 312.5 kb/s, and what others leave over.
+        // A queue's share is 312.5 kb/s, plus the unused shares of others.
         assert!(greedy_two > greedy_one, "it costs a second queue");
         assert!((greedy_two / 620.8 - 1.0).abs() < 0.1 && (greedy_one / 484.0 - 1.0).abs() < 0.1, "within a tenth of what is published");
         assert!(greedy_two < 2.0 * 312.5 * 1.1, "and no third");
@@ -375,7 +385,8 @@ fn a_greedy_flow_gets_its_queues_shares() {
     }
 }
 
-/// Section V.A, Figure 5: with five greedy flows of 1.5 Mb/s, SFQ "is better suited to confining misbehavior".
+/// Section V.A, Figure 5: with five greedy flows of 1.5 Mb/s, SFQ "is better suited to confining
+/// misbehavior".
 #[test]
 fn many_greedy_flows_are_better_held_by_sfq() {
     let mut offered = [100_000; 50];
@@ -386,7 +397,8 @@ fn many_greedy_flows_are_better_held_by_sfq() {
     assert!(two > 1.2 * one);
 }
 
-/// More hashes, more queues for a greedy flow, but no more than those: among flows that keep all queues busy.
+/// Each further hash gives a greedy flow one more queue, and the flow gets at most the shares of
+/// its queues, among flows that keep all queues busy.
 #[test]
 fn a_greedy_flow_gets_no_more_than_its_queues_shares() {
     let mut offered = [150_000; 50];
@@ -400,7 +412,7 @@ fn a_greedy_flow_gets_no_more_than_its_queues_shares() {
     }
 }
 
-/// Packets of one flow that are taken if nothing leaves, and the reasons of the others' drops.
+/// Packets of one flow accepted with no departures, and the drop reasons of the others.
 fn taken_alone(config: mqfq::Config) -> (u64, Vec<DropReason>) {
     let mut buffer = Buffer::new(Limit::of_packets(100), build(config, 1));
     let mut reasons = Vec::new();
@@ -408,11 +420,13 @@ fn taken_alone(config: mqfq::Config) -> (u64, Vec<DropReason>) {
     (buffer.scheduler().backlog().packets, reasons)
 }
 
-/// Section III: "a queue may grow beyond its fair memory share only if free buffer space is at least the queue size plus two more packets".
+/// Section III: "a queue may grow beyond its fair memory share only if free buffer space is at
+/// least the queue size plus two more packets".
 #[test]
 fn a_queue_grows_beyond_its_share_only_if_there_is_room_for_as_much_again() {
     let config = |hashes, ns2, buffer| mqfq::Config { hashes, ns2, buffer, ..Default::default() };
-    // One queue: of a hundred, 49 + 51 >= 49 + 2, but 50 + 50 < 50 + 2. By ns-2's rule 32 + 68 >= 2 * 32 + 2, but 33 + 67 < 2 * 33 + 2.
+    // One queue: of a hundred, 49 + 51 >= 49 + 2, but 50 + 50 < 50 + 2. By ns-2's rule 32 + 68 >= 2
+    // * 32 + 2, but 33 + 67 < 2 * 33 + 2.
     for (ns2, expected) in [(false, 50), (true, 33)] {
         let (taken, reasons) = taken_alone(config(1, ns2, 100));
         assert_eq!(taken, expected);
@@ -421,7 +435,7 @@ fn a_queue_grows_beyond_its_share_only_if_there_is_room_for_as_much_again() {
     let flow_with_two_queues = taken_alone(config(2, false, 100)).0;
     assert!((50..=68).contains(&flow_with_two_queues), "{flow_with_two_queues}: two thirds and two");
     assert_eq!(taken_alone(config(1, false, 0)).0, 100, "without the rule the limit is all there is");
-    // A hundred flows fill the buffer, no queue beyond its share but while there was room.
+    // A hundred flows fill the buffer; a queue exceeds its share only while there is room.
     let mut scheduler = build(config(2, false, 100), 1);
     for number in 0..400 {
         assert!(scheduler.enqueue(NOW, Packet::new(FlowId(number), LEN, 0)).is_ok());
@@ -474,7 +488,7 @@ fn it_reads_as_it_is_written() {
     }
 }
 
-/// What changes while packets wait, and what cannot.
+/// Parameters that may change while packets wait, and parameters that may not.
 #[test]
 fn quantum_and_buffer_change_at_run_time() {
     let config = mqfq::Config::default();

@@ -1,5 +1,5 @@
-//! A network as small as can be, in exact integers: ports in a row, packets that enter at one and pass some of those behind it. It records
-//! when each packet was where, so that one schedule can be held against another.
+//! A minimal network in exact integers: ports in a row; packets enter at one port and pass some of
+//! the later ones. The run records when each packet was at each node, for comparison of schedules.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use roundelay::{
     Slack,
 };
 
-/// A node of a packet's path, and how long the packet is on its way there from the one before, in picoseconds.
+/// A node of a packet's path, and the propagation time from the previous node, in picoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stop {
     pub(crate) node: usize,
     pub(crate) propagation: u64,
 }
 
-/// What a packet is asked to do.
+/// A packet's length, arrival and path.
 #[derive(Debug, Clone)]
 pub(crate) struct Journey {
     /// i(p), picoseconds.
@@ -30,13 +30,13 @@ pub(crate) struct Journey {
 }
 
 impl Journey {
-    /// Through these nodes, with links that take no time.
+    /// Through these nodes, over links with no propagation time.
     pub(crate) fn new(arrival: u64, len: u32, nodes: &[usize]) -> Self {
         Self { arrival, len, path: nodes.iter().map(|&node| Stop { node, propagation: 0 }).collect() }
     }
 }
 
-/// A packet's stay at a node: when it came, when its first bit left and when its last bit had left.
+/// A packet's stay at a node: arrival, first bit out and last bit out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stay {
     pub(crate) arrival: u64,
@@ -50,7 +50,7 @@ pub(crate) type Schedule = Vec<Vec<Stay>>;
 /// Journey and stop.
 pub(crate) type Ticket = (usize, usize);
 
-/// What a packet carries into a node.
+/// The header fields of a packet on arrival at a node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Header {
     pub(crate) slack: i64,
@@ -98,7 +98,7 @@ impl<S: Scheduler<Partial<Ticket>>> Link for PreemptivePort<S, Ticket> {
     }
 }
 
-/// What a port sent.
+/// The packets sent by a port.
 #[derive(Debug, Default)]
 pub(crate) struct Log(Vec<(Ticket, Stay)>);
 
@@ -113,7 +113,7 @@ impl Observer<Ticket> for Log {
     }
 }
 
-/// A scheduler that may not listen when a port tells it its rate.
+/// A scheduler that may ignore the rate set by its port.
 #[derive(Debug)]
 pub(crate) struct Listener<S> {
     pub(crate) scheduler: S,
@@ -152,10 +152,10 @@ impl<T, S: Scheduler<T>> Scheduler<T> for Listener<S> {
     }
 }
 
-/// Rates of the nodes, and what is to be sent.
+/// Rates of the nodes, and the packets to send.
 #[derive(Debug, Clone)]
 pub(crate) struct Network {
-    /// Picoseconds that a byte takes at each node.
+    /// Picoseconds for a byte at each node.
     pub(crate) picos_per_byte: Vec<u64>,
     pub(crate) journeys: Vec<Journey>,
 }
@@ -189,7 +189,8 @@ impl Network {
         exit(original, journey) - self.journeys[journey].arrival - self.least_time_from(journey, 0)
     }
 
-    /// Sends everything through these ports. `header` says what a packet carries as it comes to a stop, given its stays so far.
+    /// Sends all packets through these ports. `header` returns a packet's header on arrival at a
+    /// stop, given its stays before.
     pub(crate) fn run<L: Link>(&self, mut links: Vec<L>, header: impl Fn(Ticket, u64, &[Stay]) -> Header) -> Schedule {
         let mut schedule: Schedule = vec![Vec::new(); self.journeys.len()];
         let first = |(number, journey): (usize, &Journey)| (journey.arrival + journey.path[0].propagation, journey.path[0].node, number);
@@ -240,12 +241,12 @@ impl Network {
         self.run(self.ports(|_| fifo::Fifo::default()), |_, _, _| Header::default())
     }
 
-    /// LSTF, which listens when its link's rate is told or does not.
+    /// LSTF that listens to its link's rate or ignores the rate.
     pub(crate) fn lstf<T>(preempt: bool, listens: bool) -> Listener<Lstf<T>> {
         Listener { scheduler: Lstf::new(lstf::Config { preempt }), listens }
     }
 
-    /// What a packet's slack is as it comes to a stop: that of the ingress, less what it has waited since.
+    /// A packet's slack on arrival at a stop: the slack at the ingress, less the wait since.
     pub(crate) fn dynamic_slack(&self, original: &Schedule, journey: usize, stays: &[Stay]) -> Header {
         Header { slack: self.slack(original, journey) as i64 - self.waited(journey, stays) as i64, ..Header::default() }
     }
@@ -261,12 +262,13 @@ impl Network {
 
     /// A preemptive replay by priorities: smaller keys first, given for each stop.
     pub(crate) fn replay_by(&self, key: impl Fn(Ticket) -> u64) -> Schedule {
-        // LSTF that does not know the rate ranks by arrival and slack.
+        // LSTF without a known rate ranks by arrival and slack.
         let header = |ticket, now: u64, _: &[Stay]| Header { slack: key(ticket) as i64 - now as i64, ..Header::default() };
         self.run(self.preemptive_ports(|_| Self::lstf(true, false)), header)
     }
 
-    /// A row of nodes of differing rates and packets that each pass `stops` of them or fewer, in clumps so that they meet.
+    /// A row of nodes of differing rates and packets through `stops` of the nodes or fewer, with
+    /// arrivals close together so that packets meet.
     pub(crate) fn random(seed: u64, nodes: usize, stops: usize) -> Self {
         let mut random = Pcg64::seed_from_u64(seed);
         let picos_per_byte = (0..nodes).map(|_| [1000, 1000, 2000, 4000][random.random_range(0..4)]).collect();
@@ -295,15 +297,16 @@ pub(crate) fn overdue(original: &Schedule, replay: &Schedule) -> usize {
     (0..original.len()).filter(|journey| exit(replay, *journey) > exit(original, *journey)).count()
 }
 
-/// The longest that a packet waited in all.
+/// The longest total wait of a packet.
 pub(crate) fn worst_wait(network: &Network, schedule: &Schedule) -> u64 {
     (0..schedule.len()).map(|journey| network.waited(journey, &schedule[journey])).max().unwrap_or(0)
 }
 
-/// Exercises the module itself: what is computed by hand for three packets and two nodes.
+/// Checks the module itself against a hand calculation for three packets and two nodes.
 #[test]
 fn a_network_worked_by_hand() {
-    // A byte takes 1 ns at node 0 and 2 ns at node 1; packets 0 and 1 meet at node 0, packet 2 is at node 1 when packet 0 comes.
+    // A byte takes 1 ns at node 0 and 2 ns at node 1; packets 0 and 1 meet at node 0, packet 2 is
+    // at node 1 when packet 0 comes.
     let journeys = vec![Journey::new(0, 100, &[0, 1]), Journey::new(0, 50, &[0]), Journey::new(90_000, 100, &[1])];
     let network = Network { picos_per_byte: vec![1000, 2000], journeys };
     let stay = |arrival: u64, start: u64, end: u64| Stay { arrival: arrival * 1000, start: start * 1000, end: end * 1000 };

@@ -1,4 +1,5 @@
-//! The preemptive port: interrupted packets worked by hand, what must be conserved, and that without preemption it is a plain port.
+//! Preemptive port: interrupted packets worked by hand, conservation, and equality with a plain
+//! port without preemption.
 
 use std::collections::VecDeque;
 
@@ -9,7 +10,7 @@ use roundelay::{
     Slack,
 };
 
-/// What a port told.
+/// The events reported by a port.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Log {
     sent: Vec<(Packet<u64>, Instant, Instant)>,
@@ -76,18 +77,20 @@ fn times(log: &Log) -> Vec<(u64, u64, u64)> {
 #[test]
 fn interruptions_worked_by_hand() {
     let run = |arrivals: Arrivals| times(&preemptive(lstf(true), Limit::UNBOUNDED, arrivals));
-    // 0 is due at 1000 + 5000; 1 comes at 300 and is due at 300 + 0 + 200. 0 has 700 ns left and goes on at 500.
+    // 0 is due at 1000 + 5000; 1 comes at 300 and is due at 300 + 0 + 200. 0 has 700 ns left and
+    // goes on at 500.
     assert_eq!(run(&[(0, 1000, 5000), (300, 200, 0)]), [(1, 300, 500), (0, 0, 1200)]);
-    // Interrupted twice, the second time by one that came while the first one was sent, and once the interruption is interrupted.
+    // Packet 0 is interrupted twice, the second time by a packet that arrived during the first
+    // interruption; the first interruption is interrupted once.
     assert_eq!(
         run(&[(0, 1000, 5000), (300, 200, 1000), (400, 50, 0), (600, 100, 0)]),
         [(2, 400, 450), (1, 300, 550), (3, 600, 700), (0, 0, 1350)]
     );
-    // Due at the same instant, 1300: no interruption. A picosecond of slack less, and there is one.
+    // Due at the same instant, 1300: no interruption. With a picosecond less slack there is one.
     assert_eq!(run(&[(0, 1000, 300), (500, 800, 0)]), [(0, 0, 1000), (1, 1000, 1800)]);
     let one_earlier = preemptive(lstf(true), Limit::UNBOUNDED, &[(0, 1000, 301), (500, 800, 0)]);
     assert_eq!(times(&one_earlier), [(1, 500, 1300), (0, 0, 1800)]);
-    // Three arrive at one instant: the most urgent of them takes the link.
+    // Three arrive at one instant: the most urgent of the three takes the link.
     assert_eq!(
         run(&[(0, 100, 900), (50, 100, 500), (50, 100, 100), (50, 100, 300)]),
         [(2, 50, 150), (3, 150, 250), (1, 250, 350), (0, 0, 400)]
@@ -103,7 +106,8 @@ fn without_the_switch_nothing_is_interrupted() {
     assert_eq!(times(&preemptive(lstf(false), Limit::UNBOUNDED, &arrivals)), [(0, 0, 1000), (1, 1000, 1200)]);
 }
 
-/// A packet comes out as it went in, with the instant at which it came to the port, however often it was interrupted.
+/// A packet leaves unchanged, with its instant of arrival at the port, after any number of
+/// interruptions.
 #[test]
 fn packets_are_told_as_they_came() {
     let arrivals = [(0, 1000, 5000), (300, 200, 1000), (400, 50, 0), (600, 100, 0)];
@@ -112,7 +116,8 @@ fn packets_are_told_as_they_came() {
     assert!(sent.into_iter().eq(packets(&arrivals).map(|(arrival, packet)| Packet { arrival, ..packet })));
 }
 
-/// At a rate at which no byte takes whole picoseconds, what is left is exact: the link is busy for the sum of all transmission times.
+/// At a rate with no whole picoseconds a byte, the remainder is exact: the link is busy for the sum
+/// of all transmission times.
 #[test]
 fn what_is_left_is_exact() {
     let rate = Rate::from_bits_per_second(6_999_999_937).expect("not zero");
@@ -142,7 +147,8 @@ fn arrivals() -> impl Strategy<Value = Vec<(u64, u32, i64)>> {
     })
 }
 
-/// The link by its definition, nanosecond by nanosecond: it works on what is due first among all that is there.
+/// The link by its definition, nanosecond by nanosecond: the packet due first among all waiting is
+/// on the link.
 fn by_nanoseconds(arrivals: Arrivals) -> Vec<(u64, u64)> {
     let due = |number: usize| arrivals[number].0 as i64 + arrivals[number].2 + i64::from(arrivals[number].1);
     let mut left: Vec<u32> = arrivals.iter().map(|(_, len, _)| *len).collect();
@@ -165,8 +171,8 @@ fn by_nanoseconds(arrivals: Arrivals) -> Vec<(u64, u64)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// The instants at which the link is done with a packet are those of the definition; which of several that are due at once goes first
-    /// is another matter, so no two are here.
+    /// The instants at which the link finishes a packet are as in the definition. The order of
+    /// packets due at the same instant is undefined, so no two are due at once here.
     #[test]
     fn it_works_on_what_is_due_first(mut arrivals in arrivals()) {
         for (number, (_, len, slack)) in (0..).zip(&mut arrivals) {
@@ -230,22 +236,24 @@ fn the_switch_is_read() {
     assert_eq!(spec("lstf nopreempt"), Ok("lstf".to_owned()));
 }
 
-/// A full buffer: the packet that was interrupted is given up as any other if it has the most slack, once, and the rest of the buffer
-/// stays.
+/// A full buffer: the interrupted packet is evicted like any other if its slack is largest, once,
+/// and the rest of the buffer stays.
 #[test]
 fn an_interrupted_packet_can_be_given_up() {
-    // The buffer holds one packet of 1000 bytes; 0 has the link, 1 waits. 2 comes and cannot wait, 1 is pushed out for it. Then 0 gives
-    // way, and there is room for it.
+    // The buffer holds one packet of 1000 bytes; 0 has the link, 1 waits. 2 arrives and cannot
+    // wait, 1 is pushed out. Then 0 is interrupted, and fits into the buffer.
     let log = preemptive(lstf(true), Limit::of_bytes(1000), &[(0, 1000, 9000), (10, 800, 9500), (20, 300, 0)]);
     assert_eq!(times(&log), [(2, 20, 320), (0, 0, 1300)]);
     assert_eq!(log.dropped.iter().map(|(packet, ..)| packet.payload).collect::<Vec<_>>(), [1]);
-    // Two come that are more urgent, and 0 does not fit beside the second: it is given up, although a hundred bytes of it are sent.
+    // Two more urgent packets arrive, and 0 does not fit beside the second: 0 is evicted, although
+    // a hundred bytes of it are sent.
     let log = preemptive(lstf(true), Limit::of_bytes(1200), &[(0, 1000, 9000), (100, 800, 7000), (100, 300, 0)]);
     assert_eq!(times(&log), [(2, 100, 400), (1, 400, 1200)]);
     assert_eq!(log.dropped.iter().map(|(packet, _, reason)| (packet.payload, *reason)).collect::<Vec<_>>(), [(0, DropReason::PushedOut)]);
 }
 
-/// At each nanosecond: the link has been at work since the first arrival, whoever has it, and for a packet that is given up, too.
+/// At each nanosecond: the link has been busy since the first arrival, for any packet, including an
+/// evicted one.
 #[test]
 fn what_an_interrupted_packet_has_sent_counts_when_it_is_sent() {
     let cases: [(Limit, Arrivals, u64); 3] = [
@@ -265,7 +273,7 @@ fn what_an_interrupted_packet_has_sent_counts_when_it_is_sent() {
     }
 }
 
-/// Gives each packet a microsecond after it came, those of flow 3 never.
+/// Releases each packet a microsecond after its arrival, packets of flow 3 never.
 #[derive(Default)]
 struct Shaper(VecDeque<(Instant, Packet<Partial<u64>>)>);
 

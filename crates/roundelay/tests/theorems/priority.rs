@@ -1,4 +1,4 @@
-//! What `priority.rs` claims, and disciplines that do otherwise.
+//! Strict priority: the claims of `priority.rs`, and disciplines that break them.
 
 use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, drr, fifo, priority};
@@ -32,7 +32,8 @@ fn the_check_finds_other_orders() {
     assert!(!is_strict(drr(), &fixed_steps()));
 }
 
-/// The order of what leaves in class `class`, all packets of later classes taken out of the arrivals or not.
+/// The order of departures in class `class`, with or without the packets of later classes in the
+/// arrivals.
 fn seen_by(scheduler: impl Scheduler<u64>, class: u32, with_later: bool) -> Vec<u64> {
     let packets: Vec<_> = (0..200).map(|number| with_priority(number as u32 * 7 % 4, number as u32 * 13 % 5, number)).collect();
     let kept: Vec<_> = packets.into_iter().filter(|packet| with_later || packet.priority <= class).collect();
@@ -50,7 +51,8 @@ fn a_class_does_not_feel_those_behind_it() {
     assert_ne!(seen_by(drr(), 1, true), seen_by(drr(), 1, false), "the check finds a discipline that mixes");
 }
 
-/// Slots in which a packet of the second class waits in vain, the first class having one in each slot.
+/// Slots in which a packet of the second class is blocked, with a packet of the first class in each
+/// slot.
 fn blocked(mut scheduler: impl Scheduler<u64>, slots: u64) -> u64 {
     assert!(scheduler.enqueue(Instant::ZERO, with_priority(1, 1, 0)).is_ok());
     let mut blocked = 0;
@@ -65,8 +67,8 @@ fn blocked(mut scheduler: impl Scheduler<u64>, slots: u64) -> u64 {
     blocked
 }
 
-/// FPerf's case study of a strict priority scheduler asks for arrivals that block a queue for more than 5 of 7 slots. There are such: it is
-/// what strict priority means, and is told in the documents.
+/// FPerf's case study of a strict priority scheduler asks for arrivals that block a queue for more
+/// than 5 of 7 slots. Strict priority allows these arrivals by definition; the documents say this.
 #[test]
 fn known_bug_fperf_a_busy_class_starves_those_behind_it() {
     assert_eq!((blocked(build(), 7), blocked(build(), 10_000)), (7, 10_000));
@@ -81,7 +83,8 @@ fn a_full_buffer_gives_up_the_newest_of_the_last_class() {
     assert_ne!(dropped(fifo::Config.build(0).expect("no parameters"), &packets), expected);
 }
 
-/// A node of a hierarchy: each child stands in the queue with one packet, of its class, and is refilled as that leaves.
+/// A node of a hierarchy: each child has one packet in the queue, of its class, and is refilled
+/// when the packet leaves.
 fn children_served(classes: &[u32], packets: u64) -> Vec<u32> {
     let mut node = build();
     let stands_for = |child: u32| with_priority(child, classes[child as usize], 0);

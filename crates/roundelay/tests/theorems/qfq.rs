@@ -1,4 +1,5 @@
-//! QFQ: its service bounds (Theorems 1 and 2), its sets and slots (Theorems 3 to 8), the bugs that others had, and what must not matter.
+//! QFQ: service bounds (Theorems 1 and 2), sets and slots (Theorems 3 to 8), known bugs of other
+//! implementations, and invariances.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -15,14 +16,15 @@ use crate::workload::{Driven, Ratios, Refill, SaturatedBursts, Source, Workload,
 
 const NOW: Instant = Instant::ZERO;
 const RUNS: u64 = 10_000;
-/// Weights up to 1024 in units of 2^-30: the part of the service by which rounding may move V against a flow.
+/// Weights up to 1024 in units of 2^-30: the part of the service by which rounding may move V
+/// against a flow.
 const ROUNDING: f64 = 1.0 / (1u64 << 20) as f64;
 
 fn qfq_ratios(workload: &Workload) -> Ratios {
     workload.ratios(&qfq::Config, &workload.outcome(&qfq::Config), ROUNDING)
 }
 
-/// The largest ratio over many random workloads, and the check that no one's is above 1.
+/// The largest ratio over many random workloads; checks that each ratio is at most 1.
 fn largest_ratio(theorem: &str, ratio: fn(&Ratios) -> f64) {
     let mut largest = (0.0, 0, "");
     for seed in 0..RUNS {
@@ -36,7 +38,7 @@ fn largest_ratio(theorem: &str, ratio: fn(&Ratios) -> f64) {
     println!("{theorem}: measured/bound {adversarial:.3} in the adversarial workload");
     assert!(adversarial > 0.9 && adversarial <= 1.0, "{theorem}: the adversarial workload comes close to the bound: {adversarial}");
     let workload = adversaries::for_start_slots();
-    // With a quantum of its longest packet, as DRR needs for constant cost.
+    // The quantum is the longest packet, as DRR needs for constant cost.
     let drr = drr::Config { quantum: 1 << 16 };
     let drr = ratio(&workload.ratios(&qfq::Config, &workload.outcome(&drr), ROUNDING));
     println!("{theorem}: DRR reaches {drr:.3} of the same bound in the same workload");
@@ -53,16 +55,18 @@ fn theorem_2_t_wfi() {
     largest_ratio("Theorem 2", |ratios| ratios.t_wfi);
 }
 
-/// Notes how late packets leave: after GRC(p) = max(arrival, GRC(p - 1)) + len / r, at a byte a nanosecond.
+/// Measures how late packets leave after GRC(p) = max(arrival, GRC(p - 1)) + len / r, at a byte a
+/// nanosecond.
 struct Timed<S> {
     scheduler: S,
     /// Weights, and their sum.
     weights: Vec<i128>,
     total: i128,
-    /// GRC of what waits and of the last packet that came, in nanoseconds times the flow's weight.
+    /// GRC of the waiting packets and of the latest arrival, in nanoseconds times the flow's
+    /// weight.
     waiting: Vec<VecDeque<i128>>,
     last: Vec<i128>,
-    /// The most of each flow, in the same unit.
+    /// The largest lateness of each flow, in the same unit.
     latest: Rc<RefCell<Vec<i128>>>,
 }
 
@@ -96,7 +100,7 @@ impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Timed<S> {
     }
 }
 
-/// The largest lateness of `served_by` over the latency that `promised_by` promises.
+/// The largest lateness of `served_by` over the latency bound of `promised_by`.
 pub(crate) fn lateness<D: Discipline, P: Discipline>(workload: &Workload, served_by: &D, promised_by: &P) -> f64 {
     let weights: Vec<i128> = workload.sources.iter().map(|source| source.config.weight.into()).collect();
     let flows = weights.len();
@@ -112,7 +116,7 @@ pub(crate) fn lateness<D: Discipline, P: Discipline>(workload: &Workload, served
     let slack = ROUNDING * workload.driven(timed).total() as f64;
     let ratio = |(flow, late): (usize, &i128)| {
         let bound = workload.guarantees(promised_by, flow).latency.expect("promised").value;
-        // A nanosecond for what is cut off.
+        // A nanosecond for truncation.
         *late as f64 / weights[flow] as f64 / (bound.as_secs_f64() * 1e9 + slack + 1.0)
     };
     latest.borrow().iter().enumerate().map(ratio).fold(0.0, f64::max)
@@ -136,7 +140,8 @@ fn as_printed(workload: &Workload, flow: usize) -> (f64, f64) {
     (b_wfi.value as f64, t_wfi.value.as_secs_f64())
 }
 
-/// A packet less than is proven: 3 phi sigma + 2 phi L in bytes, (3 sigma + 2 L) / R in seconds.
+/// A packet less than the proven bounds: 3 phi sigma + 2 phi L in bytes, (3 sigma + 2 L) / R in
+/// seconds.
 #[test]
 fn the_printed_bounds_lack_a_packet() {
     let workload = adversaries::for_start_slots();
@@ -150,7 +155,7 @@ fn the_printed_bounds_lack_a_packet() {
     assert_eq!(printed.b_wfi.map(|bound| bound.value), Some(3 * 2048 + share.of(2 * 65_408)));
 }
 
-/// They do not hold: their proofs miss that a flow may be two slots ahead of V.
+/// The printed bounds do not hold: the proofs miss that a flow may be two slots ahead of V.
 #[test]
 fn theorems_1_and_2_as_printed_are_exceeded() {
     let workload = adversaries::for_start_slots();
@@ -171,7 +176,7 @@ fn theorems_1_and_2_as_printed_are_exceeded() {
     println!("random workloads reach {:.3} of the printed B-WFI and {:.3} of the printed T-WFI", largest.0, largest.1);
 }
 
-/// A scheduler with its own books: what waits in each flow, by serial number.
+/// A scheduler with separate records: the waiting packets of each flow, by serial number.
 pub(crate) struct Audited<S> {
     pub(crate) scheduler: S,
     pub(crate) waiting: Vec<VecDeque<(u64, u32)>>,
@@ -205,7 +210,8 @@ impl<S: Scheduler<u64>> Audited<S> {
         self.sent(packet)
     }
 
-    /// As in a node of a hierarchy: the flow that is served gets another packet of `len` bytes before it is asked whether it is idle.
+    /// As in a node of a hierarchy: the served flow gets another packet of `len` bytes before the
+    /// scheduler checks whether the flow is idle.
     pub(crate) fn dequeue_refilled(&mut self, len: u32) -> Option<usize> {
         let refill = self.packet(0, len);
         let waiting = &mut self.waiting;
@@ -263,7 +269,7 @@ impl<S: Scheduler<u64>> Audited<S> {
         self.check();
     }
 
-    /// A flow that was removed keeps what was set until its last packet has left.
+    /// A removed flow keeps its configuration until its last packet has left.
     fn forget_removed(&mut self) {
         for flow in (0..self.limits.len()).filter(|flow| self.removed[*flow] && self.waiting[*flow].is_empty()) {
             self.limits[flow] = FlowConfig::DEFAULT.max_packet_len;
@@ -284,7 +290,8 @@ pub(crate) fn any_config(random: &mut Pcg64) -> (u32, u32) {
     (weight, random.random_range(512..=512 << octave))
 }
 
-/// Enqueues, dequeues, evicts, sets and removes at random, in phases that fill and that drain. Flows are of `kinds` weights and lengths.
+/// Enqueues, dequeues, evicts, sets and removes at random, in phases of filling and draining. Flows
+/// have `kinds` pairs of weight and length.
 pub(crate) fn random_operations<S: Scheduler<u64>>(scheduler: S, seed: u64, steps: usize, changes: f64, kinds: usize) {
     let mut random = Pcg64::seed_from_u64(seed);
     let flows = random.random_range(1..=40);
@@ -306,7 +313,7 @@ pub(crate) fn random_operations<S: Scheduler<u64>>(scheduler: S, seed: u64, step
                 0 => audited.evict(),
                 1 => audited.evict_flow(flow),
                 2 => audited.remove_flow(flow),
-                // What a node refills can be longer than what is set.
+                // A packet refilled by a node can be longer than the configured length.
                 3 | 4 => {
                     audited.dequeue_refilled(random.random_range(0..=1 << 16));
                 }
@@ -326,7 +333,8 @@ pub(crate) fn random_operations<S: Scheduler<u64>>(scheduler: S, seed: u64, step
     while audited.dequeue().is_some() {}
 }
 
-/// What breaks the listings in `qfq_start_time.rs`: bursts of light flows beside heavy ones, over a link that the flows fill.
+/// The workload that breaks the listings in `qfq_start_time.rs`: bursts of light flows beside heavy
+/// ones, on a link filled by the flows.
 pub(crate) fn saturated_bursts<S: Scheduler<u64>>(scheduler: S, seed: u64) {
     let mut traffic = SaturatedBursts::new(seed);
     let mut audited = Audited::new(scheduler, traffic.weights().len());
@@ -351,10 +359,12 @@ fn theorems_3_to_8_hold_after_each_operation() {
     (0..20 * runs).for_each(|seed| saturated_bursts(Qfq::default(), seed));
 }
 
-/// A flow takes the whole link while another is idle, until V has gone around, and a little less and more, and half around.
+/// A flow takes the whole link while another is idle, until V has wrapped once, a little less, a
+/// little more, and half.
 #[test]
 fn known_bug_16_a_flow_keeps_its_share_after_virtual_time_wrapped() {
-    // Two flows of weight 1: a packet takes V 2^45 further. Their numbers are above 64, where debug builds check less often.
+    // Two flows of weight 1: a packet advances V by 2^45. The flow numbers are above 64, where
+    // debug builds check less often.
     const TURN: u64 = 1 << (64 - 45);
     let (busy, idle) = (FlowId(70), FlowId(71));
     for packets in [TURN / 4, TURN / 2 - 1, TURN / 2, TURN / 2 + 1, TURN - 3, TURN - 2, TURN - 1, TURN, TURN + 1, TURN + 2] {
@@ -377,7 +387,7 @@ fn known_bug_16_a_flow_keeps_its_share_after_virtual_time_wrapped() {
     }
 }
 
-/// What tells two states apart: all that is in them.
+/// The complete state of a scheduler, for comparison.
 fn state<T: std::fmt::Debug>(scheduler: &T) -> String {
     format!("{scheduler:?}")
 }
@@ -405,7 +415,8 @@ fn busy() -> Qfq<u64> {
     qfq
 }
 
-/// CVE-2023-31436 and its return: the longest packet comes from a huge MTU, and the group index runs out of the array.
+/// CVE-2023-31436 and its return: the longest packet is set from a huge MTU, and the group index
+/// exceeds the array.
 #[test]
 fn known_bug_01_a_longest_packet_out_of_range_is_refused() {
     for max_packet_len in [0, 511, (1 << 16) + 1, i32::MAX as u32, u32::MAX] {
@@ -419,7 +430,7 @@ fn known_bug_01_a_longest_packet_out_of_range_is_refused() {
     assert_eq!(drain(&mut qfq), [0], "the longest packet at the smallest weight");
 }
 
-/// CVE-2023-3611: a packet is longer than its class may send.
+/// CVE-2023-3611: a packet is longer than the limit of its class.
 #[test]
 fn known_bug_02_a_packet_longer_than_the_longest_changes_nothing() {
     let mut qfq = busy();
@@ -442,7 +453,8 @@ fn known_bug_07_a_change_that_fails_changes_nothing() {
     }
 }
 
-/// Linux 87f40dd6ce70: V moved by the largest sum of weights instead of the actual one; few light flows saw bursts and delays.
+/// Linux 87f40dd6ce70: V advanced by the largest sum of weights instead of the actual sum; few
+/// light flows had bursts and delays.
 #[test]
 fn known_bug_09_few_light_flows_keep_their_delay() {
     let heavy = Source { refill: Some(Refill { low: 2, burst: 1, after: 0, packets: 200 }), ..Source::burst(10, 1500, 4) };
@@ -454,7 +466,7 @@ fn known_bug_09_few_light_flows_keep_their_delay() {
     assert!(qfq_ratios(&workload).t_wfi <= 1.0);
 }
 
-/// QFQ+'s budget wrapped: the longest packet was lowered below what waits.
+/// QFQ+'s budget wrapped: the longest packet was set below the length of a waiting packet.
 #[test]
 fn known_bug_11_a_longest_packet_may_be_lowered_below_what_waits() {
     let mut audited = Audited::new(Qfq::default(), 3);
@@ -470,7 +482,7 @@ fn known_bug_11_a_longest_packet_may_be_lowered_below_what_waits() {
     assert!(order.iter().position(|flow| *flow == 2) < Some(12), "nobody has the link alone: {order:?}");
 }
 
-/// A class is removed in the middle of its service, and charged so much that others starve.
+/// A class is removed during its service and charged too much: other classes starve.
 #[test]
 fn known_bug_12_a_removed_flow_leaves_the_others_their_share() {
     let mut qfq = busy();
@@ -484,14 +496,14 @@ fn known_bug_12_a_removed_flow_leaves_the_others_their_share() {
     assert_eq!(drain(&mut qfq).len(), 8, "removed flows may come again");
 }
 
-/// A class is re-weighted while it waits: its slot is out of the array, or it is lost.
+/// A class is re-weighted while waiting: its slot is outside the array, or the class is lost.
 #[test]
 fn known_bug_13_weights_and_lengths_may_change_at_any_time() {
     let runs = if cfg!(debug_assertions) { 100 } else { 1000 };
     (0..runs).for_each(|seed| random_operations(Qfq::default(), 1_000_000 + seed, 600, 0.4, 40));
 }
 
-/// The same, by hand: a flow served far ahead of V gets a weight whose slots are 2^15 times as short.
+/// The same, by hand: a flow served far ahead of V gets a weight with slots 2^15 times as short.
 #[test]
 fn known_bug_13_a_flow_far_ahead_gets_short_slots() {
     let mut audited = Audited::new(Qfq::default(), 3);
@@ -510,7 +522,7 @@ fn known_bug_13_a_flow_far_ahead_gets_short_slots() {
     assert!(others[0] < 200 && others[1] < 200, "both are served: {others:?}");
 }
 
-/// V jumped while the only flow was in service, and the flow that was served starved behind it.
+/// V jumped while the only flow was in service, and that flow starved behind new arrivals.
 #[test]
 fn known_bug_14_flows_that_come_back_at_once_share_the_link() {
     let refill = Some(Refill { low: 0, burst: 1, after: 0, packets: 1000 });
@@ -519,7 +531,7 @@ fn known_bug_14_flows_that_come_back_at_once_share_the_link() {
     assert!(order[..1000].windows(6).all(|window| window.contains(&0) && window.contains(&1)), "{:?}", &order[..40]);
 }
 
-/// V crosses so many slots at once that the shift by their number overflows, and groups stay ineligible.
+/// V crosses many slots at once: the shift by their number overflows, and groups stay ineligible.
 #[test]
 fn known_bug_15_v_crosses_many_slots_at_once() {
     let mut audited = Audited::new(Qfq::default(), 3);
@@ -541,8 +553,9 @@ fn known_bug_15_v_crosses_many_slots_at_once() {
     while audited.dequeue().is_some() {}
 }
 
-/// CVE-2026-43496 and others: what stands for a class changes while its parent serves it. A flow refilled as it is served goes on as if all its
-/// packets had waited; asked again only after it was found idle, it does not.
+/// CVE-2026-43496 and others: the head packet of a class changes while the parent serves the class.
+/// A flow refilled during service continues as if all its packets had waited; a flow refilled after
+/// the idle check does not.
 #[test]
 fn known_bug_18_a_flow_that_is_refilled_keeps_its_place() {
     let start = || {
@@ -568,7 +581,8 @@ fn known_bug_18_a_flow_that_is_refilled_keeps_its_place() {
     assert!(differ > 0, "the test sees who comes too late");
 }
 
-/// Whatever was in the queues, a scheduler whose packets were all pushed out is as good as new.
+/// After all its packets were pushed out, a scheduler behaves as a new one, whatever was in the
+/// queues.
 #[test]
 fn known_bug_53_an_emptied_scheduler_is_as_good_as_new() {
     let fill = |qfq: &mut Qfq<u64>| {
@@ -584,7 +598,7 @@ fn known_bug_53_an_emptied_scheduler_is_as_good_as_new() {
     fill(&mut used);
     fill(&mut new);
     assert_eq!(drain(&mut used), drain(&mut new));
-    // Emptied by service, flows may be ahead of V; their bounds hold all the same.
+    // Flows emptied by service may be ahead of V; their bounds hold all the same.
     let again = Source { arrivals: (0..40).map(|packet| packet / 4 * 30_000).collect(), ..Source::burst(3, 1500, 0) };
     let other = Source { arrivals: (0..30).map(|packet| packet / 3 * 30_000).collect(), ..Source::burst(1, 700, 0) };
     let ratios = qfq_ratios(&Workload { name: "emptied again and again", seed: 0, sources: vec![again, other] });
@@ -649,7 +663,7 @@ fn long_run_shares_are_the_weights() {
     for (flow, got) in served.into_iter().enumerate() {
         let bound = workload.guarantees(&qfq::Config, flow).b_wfi.expect("promised").value;
         let due = workload.share(flow).of(total);
-        // What it is ahead others are behind, but not by more than two slots.
+        // A flow may be ahead and others behind, but not by more than two slots.
         assert!(got + bound >= due && got <= due + 2 * bound, "flow {flow} got {got} bytes and was due {due}");
     }
 }
@@ -663,7 +677,7 @@ fn thousands_of_flows_keep_their_bounds() {
     assert!(ratios.b_wfi_by_bit <= 1.0 && ratios.t_wfi <= 1.0, "{ratios:?}");
 }
 
-/// The rows of a Markdown file's tables, headings and rules left out.
+/// The rows of a Markdown file's tables, without headings and rules.
 fn rows(markdown: &str) -> impl Iterator<Item = Vec<&str>> {
     let tables = markdown.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| flow") && !line.starts_with("| call"));
     tables.map(|line| line.trim_matches('|').split('|').map(str::trim).collect())

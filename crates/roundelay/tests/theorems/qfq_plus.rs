@@ -1,4 +1,5 @@
-//! QFQ+: its service bounds, QFQ's theorems on aggregates, what M costs, and the bugs that others had.
+//! QFQ+: service bounds, QFQ's theorems on aggregates, the cost of M, and known bugs of other
+//! implementations.
 
 use std::sync::LazyLock;
 
@@ -12,7 +13,8 @@ use crate::qfq::{Audited, lateness, random_operations, saturated_bursts};
 use crate::workload::{Driven, Lengths, Ratios, Refill, Source, Workload, adversaries};
 
 const NOW: Instant = Instant::ZERO;
-/// Weights up to 1024 in units of 2^-30: the part of the service by which rounding may move V against a flow.
+/// Weights up to 1024 in units of 2^-30: the part of the service by which rounding may move V
+/// against a flow.
 const ROUNDING: f64 = 1.0 / (1u64 << 20) as f64;
 const RUNS: u64 = if cfg!(debug_assertions) { 600 } else { 10_000 };
 const SIZES: [u32; 4] = [1, 2, 8, 64];
@@ -29,7 +31,8 @@ fn ratios(aggregate: u32, workload: &Workload) -> Ratios {
     workload.ratios(&of(aggregate), &workload.outcome(&of(aggregate)), ROUNDING)
 }
 
-/// A random workload whose flows are of a few kinds, so that they share aggregates; some are of all kinds.
+/// A random workload with flows of a few kinds, to share aggregates; some workloads have flows of
+/// all kinds.
 fn alike(seed: u64) -> Workload {
     let mut workload = Workload::random(seed);
     let mut random = Pcg64::seed_from_u64(seed);
@@ -41,16 +44,17 @@ fn alike(seed: u64) -> Workload {
     workload
 }
 
-/// QFQ's adversary, its last two packets such that they do not fit a budget: the first is sent when the flow is as far ahead as it can be, and
-/// the flow is crowded out before the second.
+/// QFQ's adversary with last two packets too long for one budget: the first is sent when the flow
+/// is as far ahead as possible, and the flow is crowded out before the second.
 fn crowded_out_between_services() -> Workload {
     let mut workload = adversaries::for_start_slots();
     workload.sources[0].lengths = Lengths::Listed(vec![2047, 2048, 2048, 1, 2048]);
     workload
 }
 
-/// Seven flows of an aggregate always have packets, and so does a heavy one with long ones. An eighth comes now and then, to find that it is
-/// the last in its aggregate and that its aggregate has just been served.
+/// Seven flows of an aggregate always have packets, and so does a heavy flow with long packets. An
+/// eighth flow becomes backlogged now and then, last in the aggregate and just after the
+/// aggregate's service.
 fn late_among_its_own() -> Workload {
     let lengths = Lengths::Alternating(2, 2048);
     let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 100 });
@@ -80,7 +84,7 @@ static SURVEY: LazyLock<Vec<(u32, Ratios)>> = LazyLock::new(|| {
     survey.to_vec()
 });
 
-/// No random workload exceeds a bound, the adversarial ones come close, and DRR does exceed it.
+/// No random workload exceeds a bound, the adversarial ones come close, and DRR exceeds the bound.
 fn stays_within(bound: &str, ratio: fn(&Ratios) -> f64) {
     for (aggregate, ratios) in SURVEY.iter() {
         println!("{bound}, M = {aggregate}: largest measured/bound {:.3} in {RUNS} random workloads", ratio(ratios));
@@ -120,7 +124,7 @@ fn latency_is_that_of_the_b_wfi() {
     assert!(drr > 1.0);
 }
 
-/// Found by a search: two flows alike and a heavy one that comes when their aggregate is ahead.
+/// Found by a search: two flows alike and a heavy flow that arrives when their aggregate is ahead.
 fn behind_its_own() -> Workload {
     let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 30 });
     let pair = |lengths: &[u32], arrivals: &[(u64, usize)]| {
@@ -134,7 +138,8 @@ fn behind_its_own() -> Workload {
     Workload { name: "behind its own", seed: 0, sources: vec![late, early, heavy] }
 }
 
-/// What QFQ promises, and phi (B - L) for the others' budgets, is not enough for a flow that shares an aggregate.
+/// QFQ's bound plus phi (B - L) for the other budgets is not enough for a flow in a shared
+/// aggregate.
 #[test]
 fn without_the_packets_of_the_turns_the_bound_is_exceeded() {
     let workload = behind_its_own();
@@ -147,7 +152,8 @@ fn without_the_packets_of_the_turns_the_bound_is_exceeded() {
     assert!(alone <= workload.guarantees(&qfq::Config, 0).b_wfi.expect("promised").value as f64);
 }
 
-/// A heavy flow with short packets comes while eight with long ones are served, one after the other.
+/// A heavy flow with short packets arrives while eight flows with long packets are served, one
+/// after the other.
 fn behind_an_aggregate() -> Workload {
     let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 40 });
     let long = Source { arrivals: vec![0; 2], refill, ..Source::burst(16, 8192, 0) };
@@ -155,7 +161,8 @@ fn behind_an_aggregate() -> Workload {
     Workload { name: "behind an aggregate", seed: 0, sources: [vec![short], vec![long; 8]].concat() }
 }
 
-/// QFQ's T-WFI, and 3 L_k / (phi R): what the summary promises. Linux counts the B - L more into the device's queue.
+/// QFQ's T-WFI plus 3 L_k / (phi R): the bound of the summary. Linux counts the extra B - L as part
+/// of the device's queue.
 #[test]
 fn the_summarys_bound_is_exceeded_on_a_bare_link() {
     let workload = behind_an_aggregate();
@@ -175,13 +182,13 @@ fn larger_aggregates_cost_more_delay() {
     assert!(worst(2) > 1.2 * worst(1), "{} and {}", worst(2), worst(1));
 }
 
-/// What the first flow falls behind, in bytes.
+/// The lag of the first flow, in bytes.
 fn workload_lag(workload: &Workload, aggregate: u32) -> f64 {
     workload.outcome(&of(aggregate)).b_wfi_by_bit[0]
 }
 
-/// Sixteen flows alike, in the order in which aggregates of eight take them: one that always has packets, seven that send a tenth of their
-/// share, and eight that always have packets.
+/// Sixteen equal flows, in the order in which aggregates of eight take them: one always backlogged,
+/// seven sending a tenth of their share, and eight always backlogged.
 fn among_light_flows() -> Workload {
     let refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 4_000 });
     let busy = Source { arrivals: vec![0; 2], refill, ..Source::burst(1, 1000, 0) };
@@ -191,8 +198,9 @@ fn among_light_flows() -> Workload {
     Workload { name: "among light flows", seed: 0, sources }
 }
 
-/// An aggregate is due the weights of all its flows while one of them has packets. So flows of other aggregates get their shares, and nothing
-/// of what light flows leave: only M = 1 shares that by weight, as QFQ does.
+/// An aggregate is due the weights of all its flows while one of them has packets. Flows of other
+/// aggregates get their shares, but no part of the unused share of light flows: only M = 1 divides
+/// that by weight, as QFQ does.
 #[test]
 fn what_a_light_flow_leaves_goes_to_its_aggregate() {
     const PACKETS: usize = 2_880;
@@ -211,7 +219,8 @@ fn what_a_light_flow_leaves_goes_to_its_aggregate() {
     assert!(two[0] > 1.8 * two[1] && two[0] < eight[0]);
 }
 
-/// Where no two packets fit a budget, each service is one packet, and aggregates of one flow are QFQ's flows.
+/// Where no two packets fit a budget, each service is one packet, and aggregates of one flow are
+/// QFQ's flows.
 #[test]
 fn with_one_flow_in_an_aggregate_and_packets_above_half_the_longest_it_is_qfq() {
     let mut differ = 0;
@@ -250,7 +259,7 @@ fn drain(scheduler: &mut QfqPlus<u64>) -> Vec<u32> {
     std::iter::from_fn(|| scheduler.dequeue(NOW)).map(|packet| packet.flow.0).collect()
 }
 
-/// In the middle of a service, with aggregates of several kinds.
+/// A scheduler in the middle of a service, with aggregates of several kinds.
 fn busy() -> QfqPlus<u64> {
     let mut scheduler = build(4);
     for flow in 0..12 {
@@ -261,7 +270,8 @@ fn busy() -> QfqPlus<u64> {
     scheduler
 }
 
-/// Whoever is asked twice for the turn of an aggregate takes a longest packet a flow: DRR inside, and the budget over all.
+/// A turn of an aggregate serves a longest packet for each flow: DRR inside, and the budget for the
+/// whole turn.
 #[test]
 fn an_aggregate_sends_its_budget_and_its_flows_take_turns() {
     let mut scheduler = build(3);
@@ -276,7 +286,8 @@ fn an_aggregate_sends_its_budget_and_its_flows_take_turns() {
     assert_eq!(order[12..24], [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]);
 }
 
-/// CVE-2023-31436 and its return in 158810b2: the longest packet comes from a huge MTU, and the index of the group runs out of the array.
+/// CVE-2023-31436 and its return in 158810b2: the longest packet is set from a huge MTU, and the
+/// group index exceeds the array.
 #[test]
 fn known_bugs_01_and_03_a_longest_packet_out_of_range_is_refused() {
     for max_packet_len in [0, 511, (1 << 16) + 1, i32::MAX as u32, u32::MAX] {
@@ -292,7 +303,7 @@ fn known_bugs_01_and_03_a_longest_packet_out_of_range_is_refused() {
     }
 }
 
-/// CVE-2023-3611: a packet is longer than its class may send.
+/// CVE-2023-3611: a packet is longer than the limit of its class.
 #[test]
 fn known_bug_02_a_packet_longer_than_the_longest_changes_nothing() {
     let mut scheduler = busy();
@@ -303,7 +314,8 @@ fn known_bug_02_a_packet_longer_than_the_longest_changes_nothing() {
     }
 }
 
-/// CVE-2026-22976: a reset meets an aggregate that is not active. Here: all is taken out in any state, in any order, and set anew.
+/// CVE-2026-22976: a reset meets an inactive aggregate. Here: all packets are removed in any state,
+/// in any order, and the flows are set again.
 #[test]
 fn known_bug_06_an_emptied_scheduler_is_as_good_as_new() {
     for served in 0..42 {
@@ -338,7 +350,8 @@ fn known_bug_07_a_change_that_fails_changes_nothing() {
     }
 }
 
-/// Linux 87f40dd6ce70: V moved by the largest sum of weights instead of the actual one; few light flows saw bursts and delays.
+/// Linux 87f40dd6ce70: V advanced by the largest sum of weights instead of the actual sum; few
+/// light flows had bursts and delays.
 #[test]
 fn known_bug_09_few_light_flows_keep_their_delay() {
     let heavy = Source { refill: Some(Refill { low: 2, burst: 1, after: 0, packets: 200 }), ..Source::burst(10, 1500, 4) };
@@ -352,7 +365,8 @@ fn known_bug_09_few_light_flows_keep_their_delay() {
     SIZES.iter().for_each(|aggregate| assert!(ratios(*aggregate, &workload).t_wfi <= 1.0));
 }
 
-/// Linux 7d18a07: M came to 0 from a device with the longest queue, and a shift by it was undefined.
+/// Linux 7d18a07: a device with the longest queue length gave M = 0, and a shift by M was
+/// undefined.
 #[test]
 fn known_bug_10_sizes_of_aggregates_at_the_edges() {
     for aggregate in [0, 65, 1 << 31, u32::MAX] {
@@ -367,7 +381,7 @@ fn known_bug_10_sizes_of_aggregates_at_the_edges() {
     }
 }
 
-/// QFQ+'s budget wrapped: the longest packet was lowered below what waits.
+/// QFQ+'s budget wrapped: the longest packet was set below the length of a waiting packet.
 #[test]
 fn known_bug_11_a_longest_packet_may_be_lowered_below_what_waits() {
     for aggregate in SIZES {
@@ -386,7 +400,7 @@ fn known_bug_11_a_longest_packet_may_be_lowered_below_what_waits() {
     }
 }
 
-/// A class is removed in the middle of its service, and charged so much that others starve.
+/// A class is removed during its service and charged too much: other classes starve.
 #[test]
 fn known_bug_12_a_flow_removed_in_its_service_leaves_the_others_their_share() {
     for served in 0..20 {
@@ -410,14 +424,16 @@ fn known_bug_12_a_flow_removed_in_its_service_leaves_the_others_their_share() {
     }
 }
 
-/// A class is re-weighted while it waits or is served: its slot is out of the array, or it is lost.
+/// A class is re-weighted while waiting or in service: its slot is outside the array, or the class
+/// is lost.
 #[test]
 fn known_bug_13_weights_and_lengths_may_change_at_any_time() {
     let runs = if cfg!(debug_assertions) { 80 } else { 1000 };
     (0..runs).for_each(|seed| random_operations(build(SIZES[seed as usize % 4]), 1_000_000 + seed, 500, 0.4, 2 + seed as usize % 20));
 }
 
-/// V jumped while the only aggregate was in service, and what was served starved behind who came.
+/// V jumped while the only aggregate was in service, and that aggregate starved behind new
+/// arrivals.
 #[test]
 fn known_bug_14_v_stays_while_an_aggregate_is_served() {
     let refill = Some(Refill { low: 0, burst: 1, after: 0, packets: 1000 });
@@ -427,7 +443,7 @@ fn known_bug_14_v_stays_while_an_aggregate_is_served() {
         let order = Workload { name: "coming back", seed: 0, sources: sources.clone() }.outcome(&of(aggregate)).order;
         assert!(order[..1000].windows(8).all(|window| window.contains(&0) && window.contains(&1)), "{:?}", &order[..40]);
     }
-    // A light aggregate far ahead of V is served alone; in the middle of that a heavy flow comes.
+    // A light aggregate far ahead of V is served alone; a heavy flow arrives during the service.
     let mut scheduler = build(8);
     (0..2).for_each(|flow| set(&mut scheduler, flow, 1, 1500));
     set(&mut scheduler, 2, 1000, 1500);
@@ -438,7 +454,7 @@ fn known_bug_14_v_stays_while_an_aggregate_is_served() {
     assert!(order[2..].iter().filter(|flow| **flow == 2).count() > 90, "the heavy flow has nearly all of the link: {order:?}");
 }
 
-/// V crosses so many slots at once that the shift by their number overflows, and groups stay ineligible.
+/// V crosses many slots at once: the shift by their number overflows, and groups stay ineligible.
 #[test]
 fn known_bug_15_v_crosses_many_slots_at_once() {
     let mut audited = Audited::new(build(8), 12);
@@ -456,10 +472,11 @@ fn known_bug_15_v_crosses_many_slots_at_once() {
     while audited.dequeue().is_some() {}
 }
 
-/// A flow takes the whole link while another is idle, until V has gone around, and a little less and more, and half around.
+/// A flow takes the whole link while another is idle, until V has wrapped once, a little less, a
+/// little more, and half.
 #[test]
 fn known_bug_16_a_flow_keeps_its_share_after_virtual_time_wrapped() {
-    // As in QFQ's test: a packet takes V 2^45 further. Lengths differ, so that there are two aggregates.
+    // As in QFQ's test: a packet advances V by 2^45. Different lengths give two aggregates.
     const TURN: u64 = 1 << (64 - 45);
     let (busy, idle) = (FlowId(70), FlowId(71));
     for packets in [TURN / 2 - 1, TURN / 2 + 1, TURN - 2, TURN - 1, TURN, TURN + 1] {
@@ -481,8 +498,8 @@ fn known_bug_16_a_flow_keeps_its_share_after_virtual_time_wrapped() {
     }
 }
 
-/// CVE-2026-43496 and others: what stands for a class changes while its parent serves it. A flow refilled as it is served goes on as if all its
-/// packets had waited.
+/// CVE-2026-43496 and others: the head packet of a class changes while the parent serves the class.
+/// A flow refilled during service continues as if all its packets had waited.
 #[test]
 fn known_bug_18_a_flow_that_is_refilled_keeps_its_place() {
     for aggregate in SIZES {
@@ -503,8 +520,9 @@ fn known_bug_18_a_flow_that_is_refilled_keeps_its_place() {
     }
 }
 
-/// Nine light flows, each an aggregate, wait in one slot while a heavy one goes first, until they are two slots late. Then the aggregates of all
-/// but the last grow: if what they are owed grew with them, the last would wait for it all.
+/// Nine light flows, each an aggregate, wait in one slot while a heavy flow goes first, until they
+/// are two slots late. Then all aggregates but the last grow: if their lag grew too, the last would
+/// wait for all of it.
 #[test]
 fn what_an_aggregate_is_owed_does_not_grow_with_its_flows() {
     let (mut scheduler, heavy) = (build(64), 1_000);
@@ -527,7 +545,7 @@ fn what_an_aggregate_is_owed_does_not_grow_with_its_flows() {
     assert!(light <= 32, "it waits for {light} packets of light flows, more than one aggregate may send");
 }
 
-/// M may change while packets wait: from then on no aggregate is larger.
+/// M may change while packets wait: after the change no aggregate is larger.
 #[test]
 fn the_size_of_aggregates_changes_while_packets_wait() {
     let mut scheduler = busy();
@@ -540,7 +558,7 @@ fn the_size_of_aggregates_changes_while_packets_wait() {
     assert_eq!(drain(&mut scheduler).len(), 42);
 }
 
-/// A flow whose `maxpkt` is far too large does not hold the link longer for it.
+/// A flow with a far too large `maxpkt` does not hold the link longer.
 #[test]
 fn a_longest_packet_set_too_large_holds_up_nobody() {
     let mut scheduler = build(1);
@@ -550,16 +568,17 @@ fn a_longest_packet_set_too_large_holds_up_nobody() {
     let order = drain(&mut scheduler);
     let alternates = |order: &[u32]| order.windows(9).all(|window| window.contains(&0) && window.contains(&1));
     assert!(alternates(&order[..80]), "{order:?}");
-    // With a budget of 64 KB flow 0 would send all that waits at once.
+    // With a budget of 64 KB flow 0 would send its whole queue at once.
     let at_once: Vec<_> = [1].into_iter().chain([0; 50]).chain([1; 49]).collect();
     assert!(!alternates(&at_once[..80]), "the check finds it");
 }
 
-/// Flows that always have packets, in the company of others that come, go and change. What each is owed is counted in its weight over the sum
-/// of weights that the scheduler tells of, packet by packet.
+/// Flows that are always backlogged, beside others that come, go and change. The service due to
+/// each is its weight over the sum of weights reported by the scheduler, packet by packet.
 struct Company<S> {
     scheduler: S,
-    /// Those that stay: their lengths, their weights, and what they are behind since they were furthest ahead, the most of it too.
+    /// The backlogged flows: lengths, weight, lag since the flow was furthest ahead, and the
+    /// largest lag.
     stay: Vec<(Lengths, u32, f64, f64)>,
     random: Pcg64,
     least_total: u64,
@@ -609,7 +628,7 @@ impl<S: Scheduler<u64>> Company<S> {
         }
     }
 
-    /// The largest measured/bound of all that stay, where packets are up to `longest`.
+    /// The largest measured/bound of all backlogged flows, with packets of up to `longest`.
     fn ratio(&self, aggregate: u32, kinds: &[FlowConfig], flows: u64, longest: u32) -> f64 {
         let rate = Rate::from_bits_per_second(8_000_000_000).expect("legal");
         let ratio = |((_, weight, _, most), config): (&(Lengths, u32, f64, f64), &FlowConfig)| {
@@ -629,8 +648,8 @@ fn alike_or_not(is_alike: bool, weight: u32) -> Vec<FlowConfig> {
     (0..64).map(|flow| FlowConfig { weight, max_packet_len: if is_alike { 1500 } else { 1500 + flow } }).collect()
 }
 
-/// Sixty-four flows that always have packets, alike or not, while `change` is done every one, ten and hundred packets. Its second argument says
-/// how often it has been done.
+/// Sixty-four backlogged flows, alike or not, while `change` is called every one, ten and hundred
+/// packets. The second argument of `change` is the number of earlier calls.
 fn takes_nothing(what: &str, weight: u32, change: impl Fn(&mut dyn Scheduler<u64>, u32)) {
     for (aggregate, is_alike) in SIZES.into_iter().flat_map(|aggregate| [(aggregate, false), (aggregate, true)]) {
         let kinds = alike_or_not(is_alike, weight);
@@ -676,8 +695,9 @@ fn a_flow_with_packets_that_comes_and_goes_takes_nothing_from_its_aggregate() {
     });
 }
 
-/// Each goes when it has had its turn, and the next has its with one flow less: if they took their weights along, what is left of the turn would
-/// be charged to fewer and fewer flows, and the one that stays would pay for it all.
+/// Each flow goes after its turn, and the next has its turn with one flow fewer: if weights left
+/// with the flows, the rest of the turn would be charged to fewer and fewer flows, and the
+/// remaining flow would pay for everything.
 #[test]
 fn flows_that_go_one_by_one_after_a_packet_take_nothing_from_their_aggregate() {
     takes_nothing("seven at a time", 1, |scheduler, _| {
@@ -699,7 +719,7 @@ fn an_unknown_flow_that_comes_with_a_packet_takes_nothing_from_its_aggregate() {
     });
 }
 
-/// The flow itself keeps its share too.
+/// The changed flow keeps its share too.
 #[test]
 fn a_flow_that_is_re_weighted_takes_nothing_and_loses_nothing() {
     let set = |scheduler: &mut dyn Scheduler<u64>, flow, weight, max_packet_len| {
@@ -711,7 +731,8 @@ fn a_flow_that_is_re_weighted_takes_nothing_and_loses_nothing() {
     takes_nothing("one, longer and shorter", 1000, |scheduler, turn| set(scheduler, 0, 1000, 1500 + turn % 2));
 }
 
-/// Flows of a few kinds that stay, and others of the same kinds that are set, re-weighted and removed, and send, all at random.
+/// Backlogged flows of a few kinds; other flows of the same kinds are set, re-weighted, removed and
+/// refilled at random.
 fn comings_and_goings<S: Scheduler<u64>>(scheduler: S, seed: u64, aggregate: u32) -> f64 {
     let mut random = Pcg64::seed_from_u64(seed);
     let kinds: Vec<_> = (0..random.random_range(1..=3))
@@ -724,7 +745,7 @@ fn comings_and_goings<S: Scheduler<u64>>(scheduler: S, seed: u64, aggregate: u32
     let mut company = Company::new(scheduler, stay_and_send, seed);
     let changes = [0.02, 0.2, 0.8][seed as usize % 3];
     let others = stay.len()..stay.len() + 1 + random.random_range(0..20);
-    // If the scheduler does not tell: as if all others were there with the largest weight.
+    // If the scheduler does not report a sum: as if all others were there with the largest weight.
     let otherwise = stay.iter().map(|config| u64::from(config.weight)).sum::<u64>() + 17 * others.len() as u64;
     for _ in 0..PACKETS / 5 {
         while random.random_bool(changes) {

@@ -1,9 +1,10 @@
-//! Which start time must a newly backlogged flow get in QFQ? An experiment with the paper's listings.
+//! QFQ's start time of a newly backlogged flow: an experiment with the paper's listings.
 //!
-//! The listing of `enqueue` in the QFQ paper (Fig. 4) uses Eq. 2; its appendix moves the start time back by Eq. 29, "when an idle group
-//! becomes blocked"; the kernels' code follows a rule of its own. The listings in exact integers run bursts of light flows beside heavy
-//! ones, so that V overtakes finish times, with a check of each claim of section 4 and appendix A after each call. Only Eq. 29 for every
-//! newly backlogged flow keeps the claims.
+//! The listing of `enqueue` in the QFQ paper (Fig. 4) uses Eq. 2; the paper's appendix moves the
+//! start time back by Eq. 29, "when an idle group becomes blocked"; the kernels' code follows
+//! another rule. The listings in exact integers run bursts of light flows beside heavy flows, to
+//! make V overtake finish times, with a check of each claim of section 4 and appendix A after each
+//! call. The claims hold only with Eq. 29 for every newly backlogged flow.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +15,10 @@ use crate::workload::SaturatedBursts;
 
 const RUNS: u64 = 12_000;
 
-/// Claims of the order of the sets: those that the table in docs/schedulers/qfq.md counts.
+/// Claims of the order of the sets: the claims counted by the table in docs/schedulers/qfq.md.
 const ORDER: [Claim; 5] = [Claim::Theorem6, Claim::Theorem7, Claim::IneligibleOrder, Claim::FirstServed, Claim::Sets];
 
-/// The claims that a run broke, and the largest B-WFI over the bound of Theorem 1.
+/// The claims broken by a run, and the largest B-WFI over the bound of Theorem 1.
 fn run(reading: Reading, seed: u64) -> (Vec<Claim>, f64) {
     let mut traffic = SaturatedBursts::new(seed);
     let mut checked = Checked::new(reading, traffic.shares()).expect("powers of two");
@@ -43,7 +44,7 @@ fn run(reading: Reading, seed: u64) -> (Vec<Claim>, f64) {
     (checked.broken().to_vec(), ratio)
 }
 
-/// Runs that broke each claim, and those that broke one of the order.
+/// The number of runs that broke each claim, and the number that broke one of the order.
 fn count(reading: Reading, runs: u64) -> (BTreeMap<Claim, u64>, u64, f64) {
     let mut claims = BTreeMap::new();
     let (mut out_of_order, mut largest) = (0, 0.0f64);
@@ -64,13 +65,14 @@ fn only_eq_29_for_every_flow_keeps_the_sets_in_order() {
         println!("{name:<12} {broken:>8} {RUNS:>8} {largest:>14.3}  {claims:?}");
         assert!(largest <= 1.0, "{rule:?}: {largest} of the B-WFI of Theorem 1");
         assert_eq!(broken == 0, rule == StartTime::EveryFlow, "{rule:?} broke the order in {broken} of {RUNS} runs: {claims:?}");
-        // Its proof takes idle flows to be no further back than V.
+        // The proof of Lemma 2 assumes that idle flows are no further back than V.
         claims.remove(&Claim::Lemma2);
         assert_eq!(claims.is_empty(), rule == StartTime::EveryFlow, "{claims:?}");
     }
 }
 
-/// Exact times for a group, as Fig. 5 has them, and `fls` that counts from 1: each alone breaks the sets in most runs.
+/// Exact times for a group, as in Fig. 5, and `fls` that counts from 1: each alone breaks the sets
+/// in most runs.
 #[test]
 fn the_listings_to_the_letter_break_the_sets() {
     let exact = Reading { group_times: GroupTimes::OfHeadFlow, ..Reading::REPAIRED };
@@ -82,8 +84,9 @@ fn the_listings_to_the_letter_break_the_sets() {
     }
 }
 
-/// Theorem 1 does not depend on the start time: with each rule a light flow can fall behind by more than 3 phi sigma + 2 phi L. It runs
-/// alone until its next packet starts almost two slots ahead of V, and is then crowded out until V is two slots past the start of its slot.
+/// Theorem 1 does not depend on the start time: with each rule a light flow can fall behind by more
+/// than 3 phi sigma + 2 phi L. The flow runs alone until its next packet starts almost two slots
+/// ahead of V, and is then crowded out until V is two slots past the start of its slot.
 #[test]
 fn the_listings_exceed_the_b_wfi_of_theorem_1() {
     const LIGHT: usize = 0;
@@ -104,7 +107,7 @@ fn the_listings_exceed_the_b_wfi_of_theorem_1() {
         let mut lags = Lags::new(&weights);
         lags.becomes_backlogged(LIGHT, 0);
         [1, 1].into_iter().for_each(|len| model.enqueue(LIGHT, len));
-        // Takes V to the middle of the heavy flows' slots, so that they are eligible although they are ahead.
+        // Advances V to the middle of the heavy flows' slots: they are eligible although ahead.
         model.enqueue(largest, longest(largest) / 2);
         while let Some(left) = model.waiting(LIGHT).checked_sub(1) {
             let (number, len) = model.dequeue().expect("work is conserved");

@@ -1,4 +1,4 @@
-//! What `random.rs` claims, and disciplines that do otherwise.
+//! Random order: the claims of `random.rs`, and disciplines that break them.
 
 use roundelay::schedulers::{Discipline, drr, lifo, random};
 use roundelay::{FlowId, Instant, Packet, Scheduler};
@@ -9,7 +9,8 @@ fn build(seed: u64) -> random::Random<u64> {
     random::Config.build(seed).expect("no parameters")
 }
 
-/// Whether each count is what chance gives with `trials` trials and probability 1 / n, to within five standard deviations.
+/// Whether each count matches chance with `trials` trials and probability 1 / n, to within five
+/// standard deviations.
 fn is_even(counts: &[u32], trials: u32) -> bool {
     let (trials, p) = (f64::from(trials), 1.0 / counts.len() as f64);
     counts.iter().all(|count| (f64::from(*count) - trials * p).abs() <= 5.0 * (trials * p * (1.0 - p)).sqrt())
@@ -17,7 +18,7 @@ fn is_even(counts: &[u32], trials: u32) -> bool {
 
 const TRIALS: u32 = 20_000;
 
-/// How often each of n packets that wait leaves as the `turn`th, over many seeds.
+/// How often each of n waiting packets leaves as the `turn`th, over many seeds.
 fn counts<S: Scheduler<u64>>(n: u64, turn: usize, build: impl Fn(u64) -> S) -> Vec<u32> {
     let packets: Vec<_> = (0..n).map(|number| with_priority(0, 0, number)).collect();
     let mut counts = vec![0; n as usize];
@@ -34,7 +35,7 @@ fn each_packet_is_as_likely_as_any_other() {
     assert!(!is_even(&counts(3, 0, |_| lifo::Lifo::default()), TRIALS), "the check finds a rule");
 }
 
-/// The same within one run: whichever left before, and with packets that come in between.
+/// The same within one run: independent of earlier departures, and with arrivals in between.
 #[test]
 fn what_came_before_does_not_matter() {
     let mut scheduler = build(7);
@@ -60,7 +61,8 @@ fn a_seed_is_an_order() {
     assert_ne!(order(build(3), &packets), order(build(4), &packets));
 }
 
-/// Packets of flow 0 among 10 000 sent, if it always has nine packets waiting and flow 1 has one.
+/// Packets of flow 0 among 10 000 sent, with nine packets of flow 0 and one of flow 1 always
+/// waiting.
 fn greedy_share(mut scheduler: impl Scheduler<u64>) -> u32 {
     let packet = |flow: u32| Packet::new(FlowId(flow), 1000, 0);
     (0..10).for_each(|number| assert!(scheduler.enqueue(Instant::ZERO, packet(u32::from(number == 0))).is_ok()));

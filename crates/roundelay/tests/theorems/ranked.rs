@@ -1,10 +1,10 @@
-//! What the disciplines that pick a packet by a rule claim alike, checked packet by packet: whoever leaves, and whoever is given up, is the
-//! one that the rule names among all that wait.
+//! Ranked disciplines: common checks, packet by packet, that each departure and each eviction is
+//! the packet chosen by the rule among all waiting packets.
 
 use proptest::prelude::*;
 use roundelay::{Buffer, DropReason, Duration, FlowId, Instant, Limit, Packet, Scheduler, Slack};
 
-/// What is done to a scheduler.
+/// An operation on a scheduler.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     Arrive { flow: u32, len: u32, priority: u32, slack: i64, deadline: u64 },
@@ -13,7 +13,8 @@ pub(crate) enum Step {
     Wait(u64),
 }
 
-/// Few priorities and few deadlines, so that many are equal; slack from late to plenty, so that time spent matters.
+/// Few priorities and few deadlines, to make many equal; slack from late to plenty, to make elapsed
+/// time matter.
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     let arrival = (0u32..5, 40u32..1515, 0u32..6, -20i64..20, 0u64..12).prop_map(|(flow, len, priority, slack, deadline)| Step::Arrive {
         flow,
@@ -31,7 +32,7 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..300)
 }
 
-/// Steps that come out the same each time, for disciplines that must fail.
+/// A fixed list of steps, for disciplines that must fail.
 pub(crate) fn fixed_steps() -> Vec<Step> {
     let step = |number: u32| match number % 3 {
         0 | 1 => Step::Arrive {
@@ -47,8 +48,8 @@ pub(crate) fn fixed_steps() -> Vec<Step> {
     (0..300).flat_map(|number| [step(number), Step::Wait(u64::from(number % 4) * 500_000)]).collect()
 }
 
-/// Whether a scheduler always takes the packet that `next` names, and gives up the one that `victim` names, among those that wait, which
-/// stand in the order of arrival.
+/// Whether a scheduler always takes the packet chosen by `next`, and evicts the one chosen by
+/// `victim`, among the waiting packets in the order of arrival.
 pub(crate) fn obeys(
     mut scheduler: impl Scheduler<u64>,
     steps: &[Step],
@@ -86,22 +87,22 @@ pub(crate) fn obeys(
     scheduler.dequeue(now).is_none()
 }
 
-/// The packet with the smallest key, of several the first that came.
+/// The packet with the smallest key; of several the first arrival.
 pub(crate) fn smallest<K: Ord>(waiting: &[Packet<u64>], key: impl Fn(&Packet<u64>) -> K) -> Option<usize> {
     (0..waiting.len()).min_by_key(|at| (key(&waiting[*at]), *at))
 }
 
-/// The packet with the largest key, of several the last that came.
+/// The packet with the largest key; of several the last arrival.
 pub(crate) fn largest<K: Ord>(waiting: &[Packet<u64>], key: impl Fn(&Packet<u64>) -> K) -> Option<usize> {
     (0..waiting.len()).max_by_key(|at| (key(&waiting[*at]), *at))
 }
 
-/// The last that came.
+/// The last arrival.
 pub(crate) fn newest(waiting: &[Packet<u64>]) -> Option<usize> {
     waiting.len().checked_sub(1)
 }
 
-/// What a buffer of four packets drops of these, all of which come at once, and why.
+/// The drops of a buffer of four packets when all these packets arrive at once, with reasons.
 pub(crate) fn dropped(scheduler: impl Scheduler<u64>, packets: &[Packet<u64>]) -> Vec<(u64, DropReason)> {
     let mut buffer = Buffer::new(Limit::of_packets(4), scheduler);
     let mut dropped = Vec::new();
@@ -112,19 +113,20 @@ pub(crate) fn dropped(scheduler: impl Scheduler<u64>, packets: &[Packet<u64>]) -
     dropped
 }
 
-/// Packets that all wait at once, handed out one after the other.
+/// The order of departure of packets that all wait at once.
 pub(crate) fn order(mut scheduler: impl Scheduler<u64>, packets: &[Packet<u64>]) -> Vec<Packet<u64>> {
     packets.iter().for_each(|packet| assert!(scheduler.enqueue(Instant::ZERO, *packet).is_ok()));
     std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).collect()
 }
 
-/// A packet of a flow with a priority, numbered.
+/// A numbered packet of a flow with a priority.
 pub(crate) fn with_priority(flow: u32, priority: u32, number: u64) -> Packet<u64> {
     Packet { priority, ..Packet::new(FlowId(flow), 1000, number) }
 }
 
-/// Flows, given as lengths of their packets, that all wait at once, their packets mixed: what each packet says of its flow is up to
-/// `priority`, which is given the bytes of the whole flow and those still to be sent.
+/// The packets of all flows, given as lists of packet lengths, waiting at once and interleaved.
+/// `priority` gives each packet's priority from the bytes of the whole flow and the bytes still to
+/// be sent.
 pub(crate) fn flows_at_once(flows: &[Vec<u32>], priority: impl Fn(u32, u32) -> u32) -> Vec<Packet<u64>> {
     let most = flows.iter().map(Vec::len).max().unwrap_or(0);
     let mut packets = Vec::new();
@@ -137,8 +139,8 @@ pub(crate) fn flows_at_once(flows: &[Vec<u32>], priority: impl Fn(u32, u32) -> u
     packets
 }
 
-/// The same flows with one packet each in the queue, the next one as that leaves: what leaves, in order. A packet's priority is what
-/// remains.
+/// The order of departure of the same flows with one packet each in the queue; the next arrives
+/// when the last one leaves. A packet's priority is the remaining bytes.
 pub(crate) fn one_by_one(mut scheduler: impl Scheduler<u64>, flows: &[Vec<u32>]) -> Vec<Packet<u64>> {
     let packet = |flow: usize, place: usize| {
         let lens = &flows[flow];
@@ -154,7 +156,7 @@ pub(crate) fn one_by_one(mut scheduler: impl Scheduler<u64>, flows: &[Vec<u32>])
     sent
 }
 
-/// The sum of the flows' completion times, in bytes sent before they are complete.
+/// The sum of the flows' completion times, in bytes sent before the completion.
 pub(crate) fn completion(sent: &[Packet<u64>], flows: usize) -> u64 {
     let (mut bytes, mut complete) = (0, vec![0; flows]);
     for packet in sent {
@@ -164,7 +166,7 @@ pub(crate) fn completion(sent: &[Packet<u64>], flows: usize) -> u64 {
     complete.iter().sum()
 }
 
-/// The least sum of completion times of all orders of the flows, each tried.
+/// The least sum of completion times of all orders of the flows, by trying each.
 pub(crate) fn least_completion(sizes: &[u64]) -> u64 {
     fn least(sizes: &[u64], done: &mut Vec<usize>, bytes: u64) -> u64 {
         if done.len() == sizes.len() {
@@ -188,17 +190,17 @@ pub(crate) fn some_flows() -> impl Strategy<Value = Vec<Vec<u32>>> {
     prop::collection::vec(prop::collection::vec(40u32..1515, 1..6), 1..6)
 }
 
-/// How packets come to a queue whose inversions are counted.
+/// The arrival pattern of a queue for counting inversions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coming {
-    /// 50 at once, which all leave before the next 50 come.
+    /// 50 at once; all leave before the next 50 arrive.
     InBursts,
     /// One a microsecond, and one leaves: 50 wait throughout.
     Steadily,
 }
 
-/// Inversions of a run of 5,000 packets: for each packet that leaves, those of smaller rank that wait at that moment. `packet` makes a packet with its
-/// rank out of a random number below 1000.
+/// Inversions of a run of 5,000 packets: for each departure, the number of waiting packets with a
+/// smaller rank. `packet` makes a packet with its rank out of a random number below 1000.
 pub(crate) fn inversions(
     scheduler: &mut dyn Scheduler<u64>,
     coming: Coming,
@@ -223,7 +225,8 @@ pub(crate) fn inversions(
     found
 }
 
-/// A packet with up to 99.9 microseconds of slack, ranked by when that is spent.
+/// A packet with up to 99.9 microseconds of slack; the rank is the instant when the slack is used
+/// up.
 pub(crate) fn with_slack(now: Instant, number: u64) -> (i128, Packet<u64>) {
     let slack = Slack::of(Duration::from_nanos(number * 100));
     (i128::from(now.as_picos()) + i128::from(slack.as_picos()), Packet { slack, ..Packet::new(FlowId(0), 1000, 0) })

@@ -1,6 +1,7 @@
-//! What a scheduler made of a workload, packet by packet, and yardsticks that read it afterwards: the fluid server beside it, lateness, fairness.
+//! Record of a run, packet by packet, and measures computed from the record: the fluid server
+//! beside it, lateness, fairness.
 //!
-//! Times are in nanoseconds, in each of which the link sends a byte.
+//! Times are in nanoseconds; the link sends a byte in each.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -12,7 +13,7 @@ use roundelay_reference::{GpsServer, Number, Rational};
 
 use crate::workload::{Driven, RATE, Ratios, Source, Workload};
 
-/// A packet and when it was sent.
+/// A packet and its transmission start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sent {
     pub(crate) flow: usize,
@@ -34,7 +35,7 @@ pub(crate) struct Record {
     pub(crate) sent: Vec<Sent>,
 }
 
-/// A scheduler whose calls are written down.
+/// A scheduler that records its calls.
 struct Recorder<'a, S> {
     scheduler: S,
     arrivals: Vec<VecDeque<u64>>,
@@ -77,7 +78,7 @@ impl<S: Scheduler<Stamp>> Scheduler<Stamp> for Recorder<'_, S> {
     }
 }
 
-/// What can happen to somebody who looks on: a packet comes, or the link takes one.
+/// An event of the link: a packet arrives, or the link starts to send one.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Arrives(Sent),
@@ -89,7 +90,7 @@ impl Record {
         Self::of_scheduler(workload, workload.scheduler(discipline))
     }
 
-    /// The scheduler's flows are set.
+    /// A run with a scheduler whose flows are already set.
     pub(crate) fn of_scheduler<S: Scheduler<Stamp>>(workload: &Workload, scheduler: S) -> Self {
         let sent = RefCell::new(Vec::new());
         let arrivals = vec![VecDeque::new(); workload.sources.len()];
@@ -108,7 +109,8 @@ impl Record {
         gps
     }
 
-    /// Arrivals in the order of time, those of an instant before what the link takes then.
+    /// Events in the order of time, with arrivals before the start of a transmission at the same
+    /// instant.
     fn events(&self) -> Vec<Event> {
         let mut arrivals = self.sent.clone();
         arrivals.sort_by_key(|packet| packet.arrival);
@@ -123,17 +125,19 @@ impl Record {
         events
     }
 
-    /// The same, had each packet that came while another was on the link come as that one had been sent.
+    /// The same record, with each arrival during a transmission moved to the end of the
+    /// transmission.
     pub(crate) fn with_arrivals_at_ends(&self) -> Self {
         let end = |at: u64| self.sent.iter().find(|packet| packet.start < at && at < packet.end()).map_or(at, Sent::end);
         let sent = self.sent.iter().map(|packet| Sent { arrival: end(packet.arrival), ..*packet }).collect();
         Self { weights: self.weights.clone(), sent }
     }
 
-    /// How many packets the fluid server had finished at least `by` and a nanosecond before they left.
+    /// The number of packets that the fluid server had finished at least `by` and a nanosecond
+    /// before they left.
     pub(crate) fn later_than_the_fluid_server(&self, by: u64) -> usize {
         let mut sums = vec![0; self.weights.len()];
-        // When to look, the flow, and its bytes up to and with the packet.
+        // The time to look, the flow, and the flow's bytes up to and with the packet.
         let look = |packet: &Sent| {
             sums[packet.flow] += packet.len;
             (packet.end().saturating_sub(by + 1), packet.flow, sums[packet.flow], packet.arrival)
@@ -155,7 +159,8 @@ impl Record {
         late
     }
 
-    /// Of each flow, the most bytes by which its service was behind the fluid server's, and ahead of it.
+    /// Of each flow, the most bytes by which its service was behind the fluid server's, and ahead
+    /// of it.
     pub(crate) fn beside_the_fluid_server(&self) -> Vec<(f64, f64)> {
         let mut gps = self.fluid_server::<f64>();
         let mut worst = vec![(0.0f64, 0.0f64); self.weights.len()];
@@ -168,7 +173,8 @@ impl Record {
         };
         let mut end = None;
         for event in self.events() {
-            // A flow is furthest behind as the link takes a packet, and furthest ahead as it has sent it.
+            // A flow is furthest behind when the link starts a packet, and furthest ahead at the
+            // end of the packet.
             let (Event::Arrives(Sent { arrival: at, .. }) | Event::Starts(Sent { start: at, .. })) = event;
             if let Some(end) = end.take_if(|end| *end <= at) {
                 gps.advance(Instant::from_nanos(end));
@@ -187,7 +193,8 @@ impl Record {
         worst
     }
 
-    /// Of each flow, the most by which a packet left after GRC(p) = max(arrival, GRC(p - 1)) + len / r.
+    /// Of each flow, the largest lateness of a packet after GRC(p) = max(arrival, GRC(p - 1)) + len
+    /// / r.
     pub(crate) fn lateness(&self) -> Vec<f64> {
         // Times of a flow of weight w in nanoseconds / w.
         let (mut grc, mut worst) = (vec![0i128; self.weights.len()], vec![f64::NEG_INFINITY; self.weights.len()]);
@@ -201,8 +208,9 @@ impl Record {
         worst
     }
 
-    /// Of each flow, the largest |W_i / r_i - W_j / r_j| with any other flow while both have packets waiting, in nanoseconds. What is left of a
-    /// packet of one of them that is on the link as such a time begins is part of it.
+    /// Of each flow, the largest |W_i / r_i - W_j / r_j| with any other flow while both have
+    /// packets waiting, in nanoseconds. If such an interval begins during a transmission of one of
+    /// the two flows, the rest of the packet counts.
     pub(crate) fn unfairness(&self) -> Vec<f64> {
         let flows = self.weights.len();
         let (mut waiting, mut pairs) = (vec![0u32; flows], vec![Apart::default(); flows * flows]);
@@ -240,7 +248,8 @@ impl Record {
         worst
     }
 
-    /// W_one / w_one - W_two / w_two, times both weights, when one of the two or another flow is sent `bytes`.
+    /// W_one / w_one - W_two / w_two, times both weights, when one of the two or another flow is
+    /// sent `bytes`.
     fn count(&self, apart: &mut Apart, (one, two): (usize, usize), flow: usize, bytes: u64) {
         let bytes = bytes as i128;
         match flow {
@@ -250,7 +259,8 @@ impl Record {
         }
     }
 
-    /// Each decision of the link, with exact times of the fluid server: `judge` sees V and what could be sent, what was sent first.
+    /// Each decision of the link, with exact times of the fluid server: `judge` gets V and the
+    /// candidate packets, the chosen one first.
     pub(crate) fn judge(&self, mut judge: impl FnMut(&Rational, &[Tag])) {
         let mut gps = self.fluid_server::<Rational>();
         let mut waiting: Vec<VecDeque<Tag>> = vec![VecDeque::new(); self.weights.len()];
@@ -290,7 +300,7 @@ pub(crate) struct Tag {
     pub(crate) finish: Rational,
 }
 
-/// How far two flows came apart since both have packets.
+/// The difference of service of two flows since both have packets.
 #[derive(Debug, Clone, Copy, Default)]
 struct Apart {
     now: i128,
@@ -312,8 +322,9 @@ impl Apart {
     }
 }
 
-/// Bennett and Zhang's example: flow 0 has half of the link, `others` flows the rest. Each has a packet at zero, flow 0 as many as all of
-/// them, and more that come as its burst has been sent.
+/// Bennett and Zhang's example: flow 0 has half of the link, `others` flows the rest. Each has a
+/// packet at time zero, flow 0 as many as all others together, and more that arrive at the end of
+/// its burst.
 pub(crate) fn half_and_crumbs(others: u32) -> Workload {
     let len = 1_000;
     let mut heavy = Source::burst(others, len, others as usize);
@@ -322,7 +333,8 @@ pub(crate) fn half_and_crumbs(others: u32) -> Workload {
     Workload { name: "half_and_crumbs", seed: 0, sources: std::iter::once(heavy).chain(lights).collect() }
 }
 
-/// Flow 0 always has a packet waiting, hardly ever two, that come as WF2Q gives them out; flow 1 has long packets. Both weigh the same.
+/// Flow 0 always has a packet waiting, hardly ever two, with arrivals at WF2Q's departures; flow 1
+/// has long packets. Both have the same weight.
 pub(crate) fn one_at_a_time(cycles: u64) -> Workload {
     let (short, long) = (10, 1_500);
     let cycle = |number: u64| (1..=3).map(move |turn| number * (long + 3 * short) + long + turn * short - 1);
@@ -333,7 +345,8 @@ pub(crate) fn one_at_a_time(cycles: u64) -> Workload {
     Workload { name: "one_at_a_time", seed: 0, sources: vec![one, two] }
 }
 
-/// Light flows with a long packet each, one of them on the link, as a heavy flow comes: by number they all go before it.
+/// Light flows have a long packet each, one of them on the link, when a heavy flow arrives: by
+/// number, all light flows go first.
 pub(crate) fn late_to_the_table(others: u32) -> Workload {
     let lights = (0..others).map(|_| Source::burst(1, 1_500, 1));
     let heavy = Source { arrivals: vec![1], ..Source::burst(100, 64, 0) };
@@ -345,7 +358,7 @@ pub(crate) fn workloads(seeds: u64) -> impl Iterator<Item = Workload> {
     [half_and_crumbs(20), one_at_a_time(10), late_to_the_table(12)].into_iter().chain((0..seeds).map(Workload::random))
 }
 
-/// Largest of all flows' measured nanoseconds over what `promises` has for them.
+/// Largest measured nanoseconds of all flows over the bound of `promises`.
 fn worst_ratio<P: Discipline>(
     workload: &Workload,
     measured: &[f64],
@@ -356,7 +369,7 @@ fn worst_ratio<P: Discipline>(
     measured.iter().enumerate().map(|(flow, value)| value / nanos(flow)).fold(0.0, f64::max)
 }
 
-/// Largest lateness over the latency that `promises` has.
+/// Largest lateness over the latency bound of `promises`.
 pub(crate) fn lateness<P: Discipline, D: Discipline>(promises: &P, discipline: &D, workloads: impl Iterator<Item = Workload>) -> f64 {
     workloads.map(|workload| lateness_of(&workload, &Record::of(&workload, discipline), promises)).fold(0.0, f64::max)
 }
@@ -366,14 +379,14 @@ pub(crate) fn lateness_of<P: Discipline>(workload: &Workload, record: &Record, p
     worst_ratio(workload, &record.lateness(), promises, |bounds| bounds.latency)
 }
 
-/// Largest unfairness over the fairness that `promises` has.
+/// Largest unfairness over the fairness bound of `promises`.
 pub(crate) fn unfairness<P: Discipline, D: Discipline>(promises: &P, discipline: &D, workloads: impl Iterator<Item = Workload>) -> f64 {
     let of =
         |workload: Workload| worst_ratio(&workload, &Record::of(&workload, discipline).unfairness(), promises, |bounds| bounds.fairness);
     workloads.map(of).fold(0.0, f64::max)
 }
 
-/// Largest B-WFI and T-WFI over what `promises` has.
+/// Largest B-WFI and T-WFI over the bounds of `promises`.
 pub(crate) fn wfi<P: Discipline, D: Discipline>(promises: &P, discipline: &D, workloads: impl Iterator<Item = Workload>) -> Ratios {
     workloads.map(|workload| workload.ratios(promises, &workload.outcome(discipline), 0.0)).fold(Ratios::default(), Ratios::max)
 }
@@ -388,11 +401,12 @@ pub(crate) fn longest(workload: &Workload) -> u64 {
     workload.share(0).link_max_packet_len.into()
 }
 
-/// The yardsticks see what they are for: on packets put down by hand.
+/// The measures detect faults in packets written by hand.
 #[test]
 fn yardsticks_see_what_they_are_for() {
     let sent = |flow, len, arrival, start| Sent { flow, len, arrival, start };
-    // Flow 0 is sent 300 bytes while flow 1's 100 bytes wait; the fluid server is through with those at 200.
+    // Flow 0 is sent 300 bytes while flow 1's 100 bytes wait; the fluid server finishes the latter
+    // at 200.
     let record = Record {
         weights: vec![1, 1],
         sent: vec![sent(0, 100, 0, 0), sent(0, 100, 0, 100), sent(0, 100, 0, 200), sent(1, 100, 0, 300), sent(0, 100, 0, 400)],

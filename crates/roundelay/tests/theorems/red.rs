@@ -1,4 +1,5 @@
-//! What `red.rs` claims, and disciplines that break it; beside it senders of constant rates and senders that respond, for those that follow.
+//! RED: the claims of `red.rs`, and disciplines that break them; also constant-rate and responsive
+//! senders for other tests.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,19 +18,19 @@ fn millis(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
-/// What came of senders at a link, each a flow; counted after a time to settle.
+/// Results of senders at a link, each a flow, counted after a settling time.
 #[derive(Debug, Clone)]
 pub(crate) struct Traffic {
     pub(crate) offered: Vec<u64>,
-    /// Bytes that were sent.
+    /// Bytes sent.
     pub(crate) sent: Vec<u64>,
-    /// Packets that were dropped.
+    /// Packets dropped.
     pub(crate) dropped: Vec<u64>,
-    /// Of them, by a full buffer.
+    /// Packets dropped by a full buffer.
     pub(crate) full: u64,
-    /// Bytes that waited, in the mean over arrivals.
+    /// Waiting bytes, as the mean over arrivals.
     pub(crate) mean_backlog: f64,
-    /// In intervals of a round trip in which anybody lost a packet: the mean part of the senders that did.
+    /// The mean fraction of senders with a loss, over round-trip intervals with at least one loss.
     pub(crate) told_at_once: f64,
 }
 
@@ -39,25 +40,26 @@ impl Traffic {
         Self { offered: zeros.clone(), sent: zeros.clone(), dropped: zeros, full: 0, mean_backlog: 0.0, told_at_once: 0.0 }
     }
 
-    /// A flow's part of what was sent.
+    /// A flow's share of the bytes sent.
     pub(crate) fn share(&self, flow: usize) -> f64 {
         self.sent[flow] as f64 / self.sent.iter().sum::<u64>() as f64
     }
 
-    /// The part of its packets that a flow lost.
+    /// The fraction of a flow's packets lost.
     pub(crate) fn loss(&self, flow: usize) -> f64 {
         self.dropped[flow] as f64 / self.offered[flow].max(1) as f64
     }
 }
 
-/// Senders, a link and how long to watch.
+/// Senders, a link and the duration of the run.
 #[derive(Debug, Clone)]
 pub(crate) struct Scene {
     pub(crate) link: u64,
     pub(crate) limit: Limit,
-    /// Bits a second that each sends whatever happens.
+    /// Rates of the constant senders, in bits a second.
     pub(crate) constant: Vec<u64>,
-    /// Senders after those whose window grows by a packet a round trip and is halved in one with a loss.
+    /// Number of responsive senders, after the constant ones: the window grows by a packet a round
+    /// trip and is halved in a round trip with a loss.
     pub(crate) responsive: usize,
     pub(crate) round_trip: Duration,
     pub(crate) seconds: u64,
@@ -106,19 +108,19 @@ impl Observer<()> for Meter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Packet(usize),
-    /// A sender that responds starts a round.
+    /// A responsive sender starts a round.
     Round(usize),
-    /// Who lost a packet lately is counted.
+    /// Counts the senders with a recent loss.
     Count,
 }
 
 impl Scene {
-    /// Lets a discipline do it.
+    /// Runs the scene with a discipline.
     pub(crate) fn run<D: Discipline>(&self, discipline: &D, seed: u64) -> Traffic {
         self.drive(discipline.build::<()>(seed).expect("legal parameters"), seed)
     }
 
-    /// Lets a scheduler do it.
+    /// Runs the scene with a scheduler.
     pub(crate) fn drive(&self, scheduler: impl Scheduler<()>, seed: u64) -> Traffic {
         let (mut random, senders) = (Pcg64::seed_from_u64(seed), self.constant.len() + self.responsive);
         let mut port = Port::new(scheduler, self.limit, Rate::from_bits_per_second(self.link).expect("not zero"));
@@ -147,7 +149,7 @@ impl Scene {
                     }
                     port.arrive(now, Packet::new(FlowId(sender as u32), LEN, ()), &mut meter);
                     if let Some(rate) = self.constant.get(sender) {
-                        // Gaps vary, lest senders fall into step.
+                        // Random gaps keep senders out of step.
                         let gap = u64::from(LEN) * 8_000_000_000_000 / rate;
                         events.push(Reverse((now + Duration::from_picos(random.random_range(gap / 2..gap * 3 / 2)), event)));
                     }
@@ -187,7 +189,8 @@ fn with_probability(billionths: u64) -> red::Config {
     red::Config { probability: Billionths(billionths), ..Default::default() }
 }
 
-/// Offers packets while `waiting` of them wait at each arrival, and tells which were dropped. The average settles first.
+/// Offers packets with `waiting` packets in the queue at each arrival, and returns which were
+/// dropped. The average settles first.
 fn dropped_at(scheduler: &mut impl Scheduler<u64>, waiting: u64, packets: u64, ecn: Ecn) -> Vec<bool> {
     let mut offer = |number| {
         let packet = Packet { ecn, ..Packet::new(FlowId(0), LEN, number) };
@@ -210,7 +213,7 @@ fn distances(dropped: &[bool]) -> Vec<usize> {
     all[1..all.len().max(2) - 1].to_vec()
 }
 
-/// A queue that drops each packet with the same probability, whatever came before.
+/// A queue that drops each packet with the same probability, independent of earlier packets.
 struct Memoryless {
     probability: f64,
     random: Pcg64,
@@ -258,7 +261,8 @@ impl Scheduler<u64> for Memoryless {
 
 const OFFERED: u64 = 100_000;
 
-/// Whether drops are as many as distances uniform from 1 to 1 / p give, to within five standard deviations.
+/// Whether the number of drops matches distances uniform from 1 to 1 / p, to within five standard
+/// deviations.
 fn drops_as_uniform_distances_do(drops: usize, p: f64) -> bool {
     let mean = (1.0 / p + 1.0) / 2.0;
     let deviation = ((1.0 / (p * p) - 1.0) / 12.0).sqrt();
@@ -283,7 +287,8 @@ fn the_drop_rate_grows_linearly() {
     }
 }
 
-/// Whether each distance from 1 to `most` is as frequent, to within five standard deviations, and no other occurs.
+/// Whether each distance from 1 to `most` is as frequent, to within five standard deviations, and
+/// no other occurs.
 fn is_uniform(distances: &[usize], most: usize) -> bool {
     let expected = distances.len() as f64 / most as f64;
     let mut counts = vec![0.0; most];
@@ -307,7 +312,7 @@ fn drops_are_spaced_uniformly_not_geometrically() {
     assert!(!is_uniform(&distances(&memoryless), 20), "the check finds geometric distances");
 }
 
-/// Packets dropped of bursts of 50, one each 200 ms, on a link of 10 Mbit/s.
+/// Packets dropped of bursts of 50, one burst each 200 ms, on a link of 10 Mbit/s.
 fn dropped_of_bursts<D: Discipline>(discipline: &D, limit: Limit) -> u64 {
     let mut buffer = Buffer::new(limit, discipline.build::<u64>(1).expect("legal"));
     let mut dropped = 0;
@@ -337,14 +342,14 @@ fn a_queue_beyond_max_takes_nothing() {
         scheduler.backlog().packets
     };
     let ours = most(&mut build(Default::default()));
-    // While the average climbs to 90 the queue grows past it.
+    // While the average climbs to 90 the queue grows past 90.
     assert!((90..150).contains(&ours), "{ours}");
     assert_eq!(most(&mut fifo::Config.build(1).expect("legal")), 5_000, "FIFO takes all");
     let gentle = most(&mut build(red::Config { gentle: true, ..Default::default() }));
     assert!(gentle > ours, "{gentle}: gentle RED takes some up to twice max");
 }
 
-/// Dropped and marked of packets offered while `waiting` wait.
+/// Dropped and marked packets, of packets offered while `waiting` wait.
 fn signals(config: red::Config, waiting: u64, ecn: Ecn) -> (usize, usize) {
     let mut scheduler = build(config);
     let (mut dropped, mut marked) = (0, 0);
@@ -367,14 +372,14 @@ fn capable_packets_are_marked_not_dropped() {
     assert!(none == 0 && marked.abs_diff(dropped) < dropped / 10, "marks come where drops would");
     assert!(signals(ecn, 60, Ecn::NotCapable).0 > 1000);
     assert_eq!(signals(ecn, 60, Ecn::Marked), (0, 0), "what another queue has marked says so already");
-    // Beyond max everything is marked, or dropped if that is asked for.
+    // Beyond max every packet is marked, or dropped with `harddrop`.
     assert!(signals(ecn, 120, Ecn::Capable).1 > 19_000);
     let hard = signals(red::Config { harddrop: true, ..ecn }, 120, Ecn::Capable);
     assert!(hard.0 > 19_000, "{hard:?}");
     let nodrop = red::Config { nodrop: true, ..ecn };
     assert_eq!(signals(nodrop, 60, Ecn::NotCapable), (0, 0));
     assert!(signals(nodrop, 60, Ecn::Capable).1 > 1000);
-    // As tc-red(8) has it: beyond max, too, unless that is where all are dropped.
+    // As in tc-red(8): `nodrop` holds beyond max too, unless `harddrop` is set.
     assert_eq!(signals(nodrop, 120, Ecn::NotCapable), (0, 0));
     assert!(signals(nodrop, 120, Ecn::Capable).1 > 19_000);
     let both = red::Config { harddrop: true, ..nodrop };
@@ -383,7 +388,7 @@ fn capable_packets_are_marked_not_dropped() {
     assert!(signals(red::Config { ecn: false, ..nodrop }, 120, Ecn::NotCapable).0 > 19_000, "without ecn it says nothing");
 }
 
-/// Twenty senders at a link of 20 Mbit/s, the buffer twice what is under way.
+/// Twenty senders at a link of 20 Mbit/s, with a buffer of twice the packets in flight.
 fn twenty() -> Scene {
     Scene { link: 20_000_000, limit: Limit::of_packets(360), responsive: 20, ..Default::default() }
 }
@@ -413,7 +418,7 @@ fn adaptation_keeps_the_queue_in_the_middle() {
     assert!((45_000.0..75_000.0).contains(&adaptive) && fixed > 75_000.0, "{adaptive} {fixed}");
 }
 
-/// Linux: bounds on parameters were off by one, and min above max was taken.
+/// Linux: bounds on parameters were off by one, and min above max was accepted.
 #[test]
 fn known_bug_45_thresholds_out_of_order_are_refused() {
     let error = |text: &str| text.parse::<Spec>().map(|spec| panic!("{spec:?}")).unwrap_err().to_string();
@@ -444,7 +449,8 @@ fn parameters_change_while_packets_wait() {
     scheduler.check_invariants();
 }
 
-/// Drops at one instant after two seconds in which adaptation has raised the probability, with and without a change of parameters before.
+/// Drops at one instant after two seconds of adaptation have raised the probability, with and
+/// without a change of parameters before.
 #[test]
 fn what_adaptation_has_found_survives_other_changes() {
     let config = red::Config { adaptive: true, ..with_probability(10_000_000) };
@@ -471,7 +477,8 @@ fn what_adaptation_has_found_survives_other_changes() {
 }
 
 proptest! {
-    /// Any legal parameters, any arrivals: whatever comes is sent or dropped, and a packet alone in a cold queue is never dropped.
+    /// Any legal parameters, any arrivals: each packet is sent or dropped, and a packet alone in a
+    /// cold queue is never dropped.
     #[test]
     fn nothing_vanishes(
         (min, max, burst, wait) in (0u64..5_000, 5_001u64..20_000, 0u32..200, 0u64..3_000_000),
@@ -493,7 +500,8 @@ proptest! {
     }
 }
 
-/// `min` is a third of `max`, and a burst as long as tc's manual page advises: (2 min + max) / (3 avpkt).
+/// `min` is a third of `max`, and `burst` is as tc's manual page advises: (2 min + max) / (3
+/// avpkt).
 #[test]
 fn lengths_that_are_left_out_follow_from_the_others() {
     let lengths = |min, max, burst| red::Config { min, max, burst, avpkt: 500, ..Default::default() }.lengths();
@@ -504,7 +512,8 @@ fn lengths_that_are_left_out_follow_from_the_others() {
     assert_eq!(3 * min, max);
 }
 
-/// The average, in packets, after a burst into an empty queue: section VI of the paper, in real numbers.
+/// The average, in packets, after a burst into an empty queue: section VI of the paper, in real
+/// numbers.
 pub(crate) fn average_after(burst: u32, weight_log: u32) -> f64 {
     let (weight, packets) = (0.5f64.powi(weight_log as i32), f64::from(burst) + 1.0);
     packets + ((1.0 - weight).powf(packets) - 1.0) / weight

@@ -1,4 +1,5 @@
-//! LSTF, EDF and FIFO on real ports against the model of universal packet scheduling: same network, same original, same stays to the nanosecond.
+//! LSTF, EDF and FIFO on real ports against the model of universal packet scheduling: same network,
+//! same original, same stays to the nanosecond.
 
 use std::cell::Cell;
 
@@ -32,14 +33,16 @@ fn schedule_of(schedule: &Schedule) -> model::Schedule {
     model::Schedule(schedule.iter().map(|stays| stays.iter().map(stay).collect()).collect())
 }
 
-/// Whether an interrupted packet ties with another for the link. The port puts it behind its equals then, and the model keeps its place.
+/// Whether an interrupted packet ties with another for the link. The port then puts the interrupted
+/// packet behind its equals, and the model keeps its place.
 fn is_tied(decision: &model::Decision, network: &model::Network) -> bool {
     let least = decision.keys[decision.sent];
     let equals = || decision.waiting.iter().zip(&decision.keys).filter(|(_, key)| **key == least).map(|(waiting, _)| waiting);
     equals().count() > 1 && equals().any(|waiting| waiting.remaining < network.transmission(waiting.packet, waiting.hop))
 }
 
-/// Runs of the model that differ from those of ports, over random networks; by `rule` in the model, `ports` beside it.
+/// Runs of the model that differ from runs of the ports, over random networks; `rule` is the rule
+/// of the model, `ports` runs the ports.
 fn that_differ(rule: &model::Rule, preempts: bool, ports: impl Fn(&Network, &Schedule) -> Schedule) -> usize {
     let ties = Cell::new(0);
     let differs = |seed: &u64| {

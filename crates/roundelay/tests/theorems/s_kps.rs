@@ -1,4 +1,4 @@
-//! What `s_kps.rs` proves and keeps to; DRR breaks each bound in the same workload.
+//! S-KPS: the bounds proved in `s_kps.rs`; DRR breaks each bound in the same workload.
 
 use roundelay::schedulers::s_kps::{Config, SKps};
 
@@ -53,7 +53,8 @@ fn thousands_of_flows_keep_their_bounds() {
     strata::thousands_of_flows_keep_their_bounds(&Config);
 }
 
-/// The QFQ paper's B-WFI of S-KPS, its own and three slots more, lacks L_k as its own does; the T-WFI does not.
+/// The QFQ paper's B-WFI of S-KPS, three slots above its bound for QFQ, lacks L_k as the bound for
+/// QFQ does; the T-WFI does not.
 #[test]
 fn the_b_wfi_as_printed_is_exceeded() {
     let workload = adversaries::for_wide_slots();

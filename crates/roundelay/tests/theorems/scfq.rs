@@ -1,4 +1,4 @@
-//! SCFQ: order, fairness, and the price of its clock.
+//! SCFQ: order, fairness, and the cost of the self-clock.
 
 use std::collections::VecDeque;
 
@@ -14,8 +14,8 @@ use crate::workload::Workload;
 const SEEDS: u64 = 150;
 const NOW: Instant = Instant::ZERO;
 
-/// Golestani's rule to the letter, in exact numbers: F = max(F of the packet before, v) + len / r, given at arrival, all set back when the
-/// system empties.
+/// Golestani's rule to the letter, in exact numbers: F = max(F of the packet before, v) + len / r,
+/// given at arrival; all values are reset when the system empties.
 struct Exact {
     weights: Vec<u32>,
     now: Rational,
@@ -36,7 +36,7 @@ impl Exact {
         self.waiting[flow].push_back(self.last[flow].clone());
     }
 
-    /// What `flow` is sent with, and how much smaller the smallest one was.
+    /// The tag of the packet sent for `flow`, and how much smaller the smallest tag was.
     fn send(&mut self, flow: usize) -> (Rational, Rational) {
         let least = self.waiting.iter().filter_map(VecDeque::front).min().cloned().expect("something waits");
         let sent = self.waiting[flow].pop_front().expect("it waits");
@@ -51,8 +51,9 @@ impl Exact {
     }
 }
 
-/// Random arrivals, the backlog now growing, now shrinking to nothing. Returns decisions, those in which times fell, and those that were not
-/// the smallest by more than 2^-20 bytes.
+/// Random arrivals, the backlog now growing, now shrinking to nothing. Returns the number of
+/// decisions, of decisions in which times fell, and of decisions not smallest by more than 2^-20
+/// bytes.
 fn exercise(weights: &[u32], seed: u64, scheduler: &mut impl Scheduler<()>) -> [u32; 3] {
     let (mut random, mut exact, mut counts) = (Pcg64Mcg::seed_from_u64(seed), Exact::new(weights), [0; 3]);
     let tolerance = Rational::from_u64(1) / Rational::from_u64(1 << 20);
@@ -115,7 +116,8 @@ fn latency_stays_within_the_bound() {
     assert!(others.iter().all(|late| *late > 1.0), "others must break it: {others:?}");
 }
 
-/// Who comes anew waits for a packet of everybody else, which the fluid server of `wfq` spares it.
+/// A newly backlogged flow waits for a packet of every other flow; the fluid server of `wfq` avoids
+/// this wait.
 #[test]
 fn a_heavy_flow_waits_for_all_others_as_it_comes() {
     let workload = late_to_the_table(40);
@@ -134,7 +136,8 @@ fn wfi_stay_within_the_bounds() {
     assert!(fifo.b_wfi_by_bit > 1.0 && fifo.t_wfi > 1.0, "others must break them");
 }
 
-/// V turns after 2^34 bytes per unit of weight: here once and a half, beside a flow that sleeps ever longer.
+/// V wraps after 2^34 bytes per unit of weight: here one and a half times, beside a flow idle for
+/// ever longer.
 #[test]
 fn known_bug_16_who_slept_while_virtual_time_wrapped_is_not_starved() {
     let mut scheduler = scfq::Scfq::default();
@@ -150,7 +153,7 @@ fn known_bug_16_who_slept_while_virtual_time_wrapped_is_not_starved() {
     }
 }
 
-/// A workload's name in a failure tells which adversary it was.
+/// A workload's name in a failure identifies the adversary.
 #[test]
 fn adversaries_come_first() {
     let names: Vec<_> = workloads(0).map(|workload: Workload| workload.name).collect();

@@ -1,4 +1,4 @@
-//! What `sfb.rs` claims, and disciplines that break it.
+//! SFB: the claims of `sfb.rs`, and disciplines that break them.
 
 use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, Spec, fifo, sfb};
@@ -20,7 +20,8 @@ fn offer(scheduler: &mut sfb::Sfb<u64>, now: Instant, flow: u32) -> bool {
     scheduler.take_dropped().is_none()
 }
 
-/// Of so many seeds, those with which a flow shares all its bins with some of `others`: with bins of one packet, it finds no room then.
+/// The number of seeds for which a flow shares all its bins with some of `others`: with bins of one
+/// packet, there is no room for the flow then.
 fn caught(levels: u32, bins: u32, others: u32, seeds: u64) -> u64 {
     let config = sfb::Config { levels, bins, max: 1, increment: Billionths(0), ..Default::default() };
     let is_caught = |seed: &u64| {
@@ -63,7 +64,8 @@ fn five_misbehave() -> Scene {
     Scene { constant: [vec![1_500_000; 5], vec![100_000; 45]].concat(), ..one_misbehaves() }
 }
 
-/// A bin's size is 1.5 times the buffer over the bins of a level, and whoever does not respond gets nothing while that is known.
+/// A bin's size is 1.5 times the buffer over the bins of a level, and a known unresponsive flow
+/// gets nothing.
 fn of_the_paper(levels: u32, bins: u32) -> sfb::Config {
     let (increment, decrement) = (Billionths(2_500_000), Billionths(250_000));
     sfb::Config { levels, bins, target: 150 / bins, increment, decrement, penalty_rate: 0, ..Default::default() }
@@ -98,10 +100,11 @@ fn a_misbehaving_flow_is_limited_and_others_are_not() {
     assert!(!is_fair(&fifo), "the check finds a queue that serves whoever sends most");
 }
 
-/// The MQFQ paper measured 207 kbit/s for the one flow that misbehaves in experiment 2, and a link used to 60 % in experiment 3, with parameters
-/// and code that are not at hand. The first is close to what comes out here. The second is not: flows that send at their fair rate keep the
-/// link busy, since their bins run empty when they are dropped from too often, and a bin that is found empty lowers its probability. What
-/// does appear is the other flaw that the paper tells of: innocents in polluted bins that get next to nothing.
+/// The MQFQ paper measured 207 kbit/s for the one misbehaving flow in experiment 2, and a link
+/// utilization of 60 % in experiment 3, with unpublished parameters and code. The first is close to
+/// the result here. The second is not: flows at their fair rate keep the link busy, since their
+/// bins run empty under frequent drops, and an empty bin lowers its probability. The paper's other
+/// flaw does appear: innocent flows in polluted bins get next to nothing.
 #[test]
 fn experiments_of_the_mqfq_paper() {
     for (name, scene, misbehaving) in [("49 x 0.1 + 2.5", one_misbehaves(), 1), ("45 x 0.1 + 5 x 1.5", five_misbehave(), 5)] {
@@ -115,7 +118,8 @@ fn experiments_of_the_mqfq_paper() {
     }
 }
 
-/// Offers a flow a packet each millisecond, nothing leaves: its bins overflow. Returns how many were let in.
+/// Offers a packet of a flow each millisecond with no departures: the flow's bins overflow. Returns
+/// the number of accepted packets.
 fn offer_for(scheduler: &mut sfb::Sfb<u64>, range: std::ops::Range<u64>, flow: u32) -> usize {
     range.filter(|milli| offer(scheduler, millis(*milli), flow)).count()
 }
@@ -134,15 +138,15 @@ fn a_penalty_is_a_rate() {
         let expected = if penalty_burst == 0 { 0 } else { 20 * penalty_rate as usize };
         assert!(let_in.abs_diff(expected) <= 1, "{let_in} in 20 s at {penalty_rate} a second");
         assert_eq!(scheduler.backlog().packets, before + let_in as u64);
-        // After a quiet spell a burst, and no more.
+        // After a quiet period, a burst passes and no more.
         let burst = (0..100).filter(|_| offer(&mut scheduler, millis(120_000), 0)).count();
         assert_eq!(burst, if penalty_rate == 0 { 0 } else { penalty_burst as usize });
         assert!(offer(&mut scheduler, millis(120_000), 1), "another flow does not notice");
     }
 }
 
-/// Packets let in just after the hashes changed, ten seconds in, of a flow that had not responded for some time before: whether it is held down
-/// is for the second filter to know.
+/// Packets accepted just after the change of hashes at ten seconds, of a flow unresponsive for some
+/// time before: the second filter decides whether the flow is held down.
 fn let_in_after_rehash(db: u64, offered: std::ops::Range<u64>) -> usize {
     let (rehash, db) = (Duration::from_secs(10), Duration::from_millis(db));
     let mut scheduler = build(sfb::Config { rehash, db, penalty_rate: 0, penalty_burst: 0, ..quick() }, 1);
@@ -156,7 +160,7 @@ fn a_warmed_filter_holds_down_from_the_start() {
     assert!(let_in_after_rehash(0, 0..10_000) > 2, "a cold filter has to learn first");
 }
 
-/// For the last `db` before the change, as in Linux; the whole time if that is longer.
+/// For the last `db` before the change, as in Linux; the whole time if `db` is longer.
 #[test]
 fn the_next_filter_warms_up_before_the_change_of_hashes() {
     assert_eq!(let_in_after_rehash(1_000, 8_900..10_000), 0);
@@ -168,7 +172,7 @@ fn the_next_filter_warms_up_before_the_change_of_hashes() {
 
 #[test]
 fn hashes_change_the_company() {
-    // Two flows that share all bins of one level of two part in half of the changes.
+    // Two flows with all bins of one level of two in common are separated in half of the changes.
     let config = sfb::Config { levels: 1, bins: 2, max: 1, increment: Billionths(0), rehash: Duration::from_secs(1), ..Default::default() };
     let mut scheduler = build(config, 1);
     let meet = |period: &u64| {
@@ -184,7 +188,7 @@ fn hashes_change_the_company() {
 
 #[test]
 fn capable_packets_are_marked_not_dropped() {
-    // A probability that stays where it is put: the increment once, nothing back.
+    // A constant probability: the increment once, no decrement.
     let signals = |increment, ecn| {
         let config = sfb::Config { target: 1, max: 100, increment: Billionths(increment), decrement: Billionths(0), ..Default::default() };
         let mut scheduler = build(config, 1);
@@ -213,8 +217,8 @@ fn capable_packets_are_marked_not_dropped() {
     assert!(is_as_chance_has_it(dropped, 10_000, 0.6) && marked == 0, "so many marks would go unread");
 }
 
-/// Linux: a change of parameters zeroed the bins while packets of theirs waited, and counts went below zero. `check_invariants`, which runs
-/// after each call, adds the bins up.
+/// Linux: a change of parameters zeroed the bins while their packets waited, and counts went below
+/// zero. `check_invariants` runs after each call and adds the bins up.
 #[test]
 fn known_bug_33_parameters_change_while_packets_wait() {
     let mut scheduler = build(sfb::Config::default(), 1);
@@ -237,7 +241,8 @@ fn known_bug_33_parameters_change_while_packets_wait() {
 }
 
 proptest! {
-    /// Arrivals, departures, evictions, time and changes of parameters, with hashes that change all the time.
+    /// Arrivals, departures, evictions, time and changes of parameters, with frequent changes of
+    /// hashes.
     #[test]
     fn counts_survive_whatever_happens(
         seed in any::<u64>(),
@@ -276,7 +281,7 @@ fn it_reads_as_tc_writes_it() {
     assert!(error("sfb levels 17").contains("1 to 16") && error("sfb increment 1.5").contains("0 to 1"));
 }
 
-/// `target` is four fifths of `max`, whichever of the two is left out.
+/// `target` is four fifths of `max` if one of the two is left out.
 #[test]
 fn sizes_of_bins_that_are_left_out_follow_from_the_other() {
     let sizes = |target, max| sfb::Config { target, max, ..Default::default() }.bin_sizes();

@@ -1,4 +1,4 @@
-//! What `sfq.rs` claims, and disciplines that break it.
+//! SFQ: the claims of `sfq.rs`, and disciplines that break them.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,7 +14,7 @@ fn millis(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
-/// Room for whatever a test does.
+/// Room for any test.
 fn deep() -> sfq::Config {
     sfq::Config { flows: 65_408, depth: 65_535, ..Default::default() }
 }
@@ -23,7 +23,8 @@ fn build(config: sfq::Config, seed: u64) -> sfq::Sfq<u64> {
     config.build(seed).expect("legal parameters")
 }
 
-/// Whether two flows share a turn: if so the second packet of the first one leaves before the other's.
+/// Whether two flows share a bucket: then the second packet of the first flow leaves before the
+/// other flow's packet.
 pub(crate) fn meet(scheduler: &mut impl Scheduler<u64>, a: u32, b: u32) -> bool {
     for flow in [a, a, b] {
         assert!(scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), LEN, 0)).is_ok());
@@ -32,7 +33,8 @@ pub(crate) fn meet(scheduler: &mut impl Scheduler<u64>, a: u32, b: u32) -> bool 
     order == [a, a, b]
 }
 
-/// Whether as many of `seeds` hashes put two flows together as chance would: 1 / divisor of them, to within 5 standard deviations.
+/// Whether the share of `seeds` hashes that put two flows together matches chance: 1 / divisor, to
+/// within 5 standard deviations.
 pub(crate) fn is_as_chance_has_it(meetings: u32, seeds: u32, divisor: u32) -> bool {
     let (seeds, p) = (f64::from(seeds), 1.0 / f64::from(divisor));
     (f64::from(meetings) - seeds * p).abs() <= 5.0 * (seeds * p * (1.0 - p)).sqrt()
@@ -83,7 +85,7 @@ fn fifo_does_not_share_within_the_bound() {
     assert!(worst_difference_of(fifo, &greedy_steps()) > bound, "the check finds unfairness");
 }
 
-/// SFQ with a bucket that comes back put at the front, as Linux had it for a while in 2012.
+/// SFQ with returning buckets put at the front, as in Linux for a while in 2012.
 #[derive(Default)]
 pub(crate) struct NewFirst {
     queues: [VecDeque<Packet<u64>>; 5],
@@ -148,7 +150,8 @@ proptest! {
     }
 }
 
-/// A perturbation that leaves waiting packets where they are, and puts those that come into their flow's new bucket.
+/// A perturbation that leaves waiting packets in place and puts later packets into their flow's new
+/// bucket.
 struct LeavesPacketsBehind {
     queues: [VecDeque<Packet<u64>>; 8],
     next: usize,
@@ -182,7 +185,7 @@ impl Scheduler<u64> for LeavesPacketsBehind {
     }
 }
 
-/// What leaves, a millisecond between two steps: a packet of the flow comes, or one leaves.
+/// Departures, with a millisecond between two steps: a packet of the flow arrives, or one leaves.
 fn departures(scheduler: &mut impl Scheduler<u64>, steps: &[Option<u32>]) -> Vec<Packet<u64>> {
     let mut departures = Vec::new();
     for (number, flow) in steps.iter().enumerate() {
@@ -202,7 +205,7 @@ fn keeps_order(departures: &[Packet<u64>]) -> bool {
     departures.iter().all(|packet| last.insert(packet.flow, packet.payload).is_none_or(|before| before < packet.payload))
 }
 
-/// Three arrivals to each two departures, so that each perturbation finds packets.
+/// Three arrivals for every two departures, so that each perturbation finds packets.
 fn growing() -> Vec<Option<u32>> {
     (0..2000u32).map(|step| (step % 5 < 3).then_some(step * 7 % 11)).collect()
 }
@@ -229,7 +232,7 @@ fn perturbation_changes_who_meets_whom_and_the_check_finds_reordering() {
     assert_ne!(with, without);
     let mut careless = LeavesPacketsBehind { queues: Default::default(), next: 0 };
     assert!(!keeps_order(&departures(&mut careless, &growing())), "the check finds reordering");
-    // Two flows that share a bucket of two: in half of the periods they don't.
+    // Two flows with two buckets: in half of the periods, they do not share one.
     let mut scheduler = build(sfq::Config { perturb: Duration::from_secs(1), divisor: 2, ..deep() }, 1);
     let mut met = 0;
     for period in 1..1000 {
@@ -257,7 +260,8 @@ fn known_bug_27_extreme_perturbations() {
     assert_eq!(std::iter::from_fn(|| scheduler.dequeue(Instant::MAX)).count(), 5);
 }
 
-/// Linux, 2024 and 2025: a limit of one packet made the index of the longest queue run out of its table.
+/// Linux, 2024 and 2025: with a limit of one packet, the index of the longest queue exceeded its
+/// table.
 #[test]
 fn known_bug_26_limit_of_one() {
     for (limit, depth, flows, divisor, headdrop) in
@@ -305,7 +309,8 @@ fn known_bug_28_huge_packets_and_tiny_quanta() {
     }
 }
 
-/// What is left of ten packets of one flow and one of another, in buckets of four: drops with their reasons, and what leaves.
+/// Ten packets of one flow and one of another, in buckets of four: drops with their reasons, and
+/// departures.
 fn at_depth(headdrop: bool) -> (Vec<(u64, DropReason)>, Vec<u64>) {
     let mut buffer = Buffer::new(Limit::of_packets(127), build(sfq::Config { depth: 4, headdrop, ..deep() }, 1));
     let (mut dropped, mut offered_bytes, mut dropped_bytes) = (Vec::new(), 0, 0);
@@ -346,7 +351,8 @@ fn a_full_buffer_costs_the_longest_bucket() {
     }
 }
 
-/// A bucket that an eviction emptied keeps its place, and what comes before its turn leaves with that turn: a round later would be a turn lost.
+/// A bucket emptied by an eviction keeps its place, and packets that arrive before its turn leave
+/// in that turn: a round later, a turn would be lost.
 #[test]
 fn a_bucket_that_an_eviction_emptied_loses_no_turn() {
     let order = |evicted: u32, flows: &[(u32, u32)]| {
@@ -359,11 +365,11 @@ fn a_bucket_that_an_eviction_emptied_loses_no_turn() {
         std::iter::from_fn(|| scheduler.dequeue(Instant::ZERO)).map(|packet| packet.flow.0).collect::<Vec<_>>()
     };
     assert_eq!(order(1, &[(0, LEN), (0, LEN), (1, 60_000), (2, LEN), (2, LEN)]), [0, 1, 2, 0, 2]);
-    // Where the turn was its own, that is over.
+    // If the evicted bucket had the current turn, the turn is over.
     assert_eq!(order(0, &[(0, 60_000), (1, LEN), (1, LEN)]), [1, 0, 1]);
 }
 
-/// A turn of a megabyte that has begun ends when the quantum becomes a packet.
+/// A turn of a megabyte, already begun, ends when the quantum becomes a packet.
 #[test]
 fn a_turn_is_cut_when_the_quantum_is_lowered() {
     let config = sfq::Config { quantum: 1 << 20, depth: 1000, ..deep() };
@@ -379,7 +385,8 @@ fn a_turn_is_cut_when_the_quantum_is_lowered() {
     assert_eq!(order.iter().sum::<u32>(), 3, "in turns of a packet from then on: {order:?}");
 }
 
-/// Oldest for newest: a bucket at its depth keeps what it is owed for a long packet, else it would wait for ever.
+/// Newest in, oldest dropped: a bucket at its depth keeps its deficit for a long packet, otherwise
+/// the bucket would wait for ever.
 #[test]
 fn a_bucket_that_drops_its_head_keeps_its_deficit() {
     let mut scheduler = build(sfq::Config { depth: 1, headdrop: true, quantum: 100, ..deep() }, 1);

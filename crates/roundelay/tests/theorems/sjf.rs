@@ -1,4 +1,4 @@
-//! What `sjf.rs` claims, and disciplines that do otherwise.
+//! SJF: the claims of `sjf.rs`, and disciplines that break them.
 
 use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, fifo, sjf};
@@ -20,7 +20,7 @@ fn is_by_size(scheduler: impl Scheduler<u64>, steps: &[crate::ranked::Step]) -> 
     obeys(scheduler, steps, |waiting| smallest(waiting, |p| p.priority), |waiting| largest(waiting, |p| p.priority))
 }
 
-/// The sum of completion times over the least that is possible, in bytes.
+/// The sum of completion times less the least possible sum, in bytes.
 fn excess(scheduler: impl Scheduler<u64>, flows: &[Vec<u32>]) -> u64 {
     let sizes: Vec<u64> = flows.iter().map(|lens| lens.iter().map(|len| u64::from(*len)).sum()).collect();
     completion(&order(scheduler, &flows_at_once(flows, |size, _| size)), flows.len()) - least_completion(&sizes)
@@ -32,8 +32,8 @@ proptest! {
         prop_assert!(is_by_size(build(), &steps));
     }
 
-    /// Flows of one size are served packet by packet in turn, which completes none of them earlier than one after the other would. Sizes
-    /// differ here.
+    /// Flows of one size are served packet by packet in turn, and none completes earlier than with
+    /// one flow after the other. Sizes differ here.
     #[test]
     fn flows_that_come_together_complete_as_early_as_can_be(flows in some_flows()) {
         let mut sizes: Vec<u32> = flows.iter().map(|lens| lens.iter().sum()).collect();
@@ -51,7 +51,8 @@ fn the_checks_find_fifo() {
     assert!(excess(fifo(), &flows) > 0);
 }
 
-/// Slots until a packet of a large flow leaves if in each slot one of another small flow comes.
+/// Slots until a packet of a large flow leaves if a packet of another small flow arrives in each
+/// slot.
 fn slots_waited(mut scheduler: impl Scheduler<u64>) -> u64 {
     assert!(scheduler.enqueue(Instant::ZERO, with_priority(0, 1_000_000, 0)).is_ok());
     let is_small = |slot: &u64| {

@@ -1,4 +1,4 @@
-//! What `sp_pifo.rs` claims, and disciplines that do otherwise.
+//! SP-PIFO: the claims of `sp_pifo.rs`, and disciplines that break them.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,8 @@ fn pifo() -> priority::Priority<u64> {
     priority::Config.build(0).expect("no parameters")
 }
 
-/// The algorithm as in the authors' public simulator (github.com/nsg-ethz/SP-PIFO): a scan from the last queue to the first.
+/// The algorithm as in the authors' public simulator (github.com/nsg-ethz/SP-PIFO): a scan from the
+/// last queue to the first.
 struct Model {
     queues: Vec<VecDeque<(i64, u64)>>,
     bounds: Vec<i64>,
@@ -57,7 +58,8 @@ impl Model {
     }
 }
 
-/// Whether a scheduler gives what the model gives, and whether the model's queues were sorted until the first push-down.
+/// Whether a scheduler sends the same packets as the model, and whether the model's queues were
+/// sorted until the first push-down.
 fn run(mut scheduler: impl Scheduler<u64>, queues: usize, steps: &[Step]) -> (bool, bool) {
     let (mut model, mut agrees, mut is_sorted) = (Model::new(queues), true, true);
     for (number, step) in (0..).zip(steps) {
@@ -89,7 +91,7 @@ proptest! {
         prop_assert!(run(build(queues, RankBy::Priority), queues as usize, &steps).1);
     }
 
-    /// Debug builds check them after each call, release builds here.
+    /// Debug builds check the invariants after each call, release builds here.
     #[test]
     fn invariants_hold_whatever_comes(steps in steps(), queues in 1u32..70, rank in prop::sample::select(&[RankBy::Slack, RankBy::Deadline])) {
         let mut scheduler = build(queues, rank);
@@ -149,7 +151,7 @@ fn the_checks_find_other_orders() {
     assert!(!run(pifo(), 6, &steps).0 && !is_fifo(build(2, RankBy::Priority), &steps));
 }
 
-/// Ranks below 1000. With about as many queues as packets wait, more queues help no further.
+/// Ranks below 1000. With about as many queues as waiting packets, more queues help no further.
 #[test]
 fn inversions_fall_with_the_number_of_queues() {
     let by_priority = |_: Instant, number: u64| (i128::from(number), with_priority(0, number as u32, 0));
@@ -164,8 +166,8 @@ fn inversions_fall_with_the_number_of_queues() {
     }
 }
 
-/// Ranks by slack grow with time. Bounds follow them, but a packet that waits stays in its queue: in one that never empties, packets with much slack
-/// starve until they are overdue.
+/// Ranks by slack grow with time, and so do the bounds, but a waiting packet stays in its queue: in
+/// a queue that never empties, packets with much slack starve until they are overdue.
 #[test]
 fn what_waits_does_not_move_up() {
     let of = |coming, queues| inversions(&mut build(queues, RankBy::Slack), coming, with_slack);
@@ -175,7 +177,8 @@ fn what_waits_does_not_move_up() {
     assert_eq!(inversions(&mut lstf::Lstf::new(lstf::Config::default()), Coming::Steadily, with_slack), 0);
 }
 
-/// All but the packets that opened the other queues leave in the order of arrival, each behind all that it should be before.
+/// All packets leave in the order of arrival, each behind all packets of larger rank, except the
+/// packets that opened the other queues.
 #[test]
 fn falling_ranks_are_reversed() {
     let mut scheduler = build(8, RankBy::Priority);

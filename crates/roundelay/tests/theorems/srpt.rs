@@ -1,4 +1,4 @@
-//! What `srpt.rs` claims, and disciplines that do otherwise.
+//! SRPT: the claims of `srpt.rs`, and disciplines that break them.
 
 use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, fifo, sjf, srpt};
@@ -21,7 +21,8 @@ fn fifo() -> fifo::Fifo<u64> {
     fifo::Config.build(0).expect("no parameters")
 }
 
-/// Starvation prevention as pFabric has it: of the flow that owns the packet with the least remaining, the packet that came first.
+/// Starvation prevention as in pFabric: of the flow that owns the packet with the least remaining,
+/// the packet that arrived first.
 fn oldest_of_the_shortest(waiting: &[Packet<u64>]) -> Option<usize> {
     let shortest = waiting[smallest(waiting, |packet| packet.priority)?].flow;
     waiting.iter().position(|packet| packet.flow == shortest)
@@ -43,7 +44,8 @@ proptest! {
     }
 }
 
-/// The sum of completion times over the least that is possible, in bytes, of flows with one packet each in the queue.
+/// The sum of completion times less the least possible sum, in bytes, of flows with one packet each
+/// in the queue.
 fn excess(scheduler: impl Scheduler<u64>, flows: &[Vec<u32>]) -> u64 {
     completion(&one_by_one(scheduler, flows), flows.len()) - least_completion(&sizes(flows))
 }
@@ -52,8 +54,9 @@ fn sizes(flows: &[Vec<u32>]) -> Vec<u64> {
     flows.iter().map(|lens| lens.iter().map(|len| u64::from(*len)).sum()).collect()
 }
 
-/// What pFabric's rule costs: the packet with the least remaining is the last one of its flow, and if that waits as well it says nothing of
-/// what is left of the flow. Flow 0 has 3100 bytes to send, and goes first for its last 100.
+/// The cost of pFabric's rule: the packet with the least remaining is the last one of its flow; if
+/// this packet waits too, it does not show the flow's remaining size. Flow 0 has 3100 bytes to
+/// send, and goes first for its last 100.
 #[test]
 fn a_flow_that_waits_whole_is_taken_for_its_last_packet() {
     let flows = [vec![1500, 1500, 100], vec![700]];
@@ -71,7 +74,8 @@ fn the_checks_find_other_disciplines() {
     assert!(excess(fifo(), &flows) > 0);
 }
 
-/// Two flows of one size: SJF cannot tell them apart and completes both late, SRPT ends one of them first.
+/// Two flows of one size: SJF cannot tell the two apart and completes both late, SRPT completes one
+/// first.
 #[test]
 fn what_is_left_tells_flows_of_one_size_apart() {
     let flows = [vec![1000; 4], vec![1000; 4]];
@@ -79,8 +83,8 @@ fn what_is_left_tells_flows_of_one_size_apart() {
     assert_eq!((completion(&order(build(), &flows_at_once(&flows, |_, remaining| remaining)), 2), by_size), (12_000, 15_000));
 }
 
-/// A retransmission says that more is left than the packets before it do. By rank alone it would wait behind all of them, and behind those of
-/// flows that come later; SRPT sends it in its turn.
+/// A retransmission carries more remaining bytes than the packets before it. By rank alone, it
+/// would wait behind all of these, and behind packets of later flows; SRPT sends it in its turn.
 #[test]
 fn starvation_prevention_keeps_flows_in_order() {
     let packets = [(0, 900, 0), (0, 300, 1), (1, 500, 2), (0, 200, 3), (1, 400, 4)];
@@ -90,7 +94,8 @@ fn starvation_prevention_keeps_flows_in_order() {
     assert_eq!(numbers(order(sjf(), &packets)), [3, 1, 4, 2, 0], "a queue by rank alone");
 }
 
-/// Slots until the only packet of a long flow leaves if in each slot one of another short flow comes.
+/// Slots until the only packet of a long flow leaves if a packet of another short flow arrives in
+/// each slot.
 fn slots_waited(mut scheduler: impl Scheduler<u64>) -> u64 {
     assert!(scheduler.enqueue(Instant::ZERO, with_priority(0, 1_000_000, 0)).is_ok());
     let is_short = |slot: &u64| {
@@ -113,7 +118,7 @@ fn a_full_buffer_gives_up_the_most_remaining() {
     let expected = [(2, DropReason::PushedOut), (5, DropReason::Full), (6, DropReason::Full), (1, DropReason::PushedOut)];
     assert_eq!(dropped(build(), &packets), expected);
     assert_ne!(dropped(fifo(), &packets), expected);
-    // Also from the midst of a flow, whose other packets stay in order.
+    // Also from the middle of a flow: its other packets stay in order.
     let packets = [(0, 100), (0, 800), (0, 300), (0, 200), (0, 50)].map(|(flow, remaining)| with_priority(flow, remaining, 0));
     assert_eq!(dropped(build(), &packets), [(1, DropReason::PushedOut)]);
 }

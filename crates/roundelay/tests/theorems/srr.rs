@@ -1,4 +1,4 @@
-//! SRR: turns in a round and how they are spread, the bounds that follow, small quanta, flows that come and go.
+//! SRR: turns in a round and their spread, bounds, small quanta, flows that come and go.
 
 use std::collections::VecDeque;
 
@@ -31,7 +31,8 @@ fn set_weight<S: Scheduler<()>>(scheduler: &mut S, flow: u32, weight: u32) {
     scheduler.set_flow(FlowId(flow), FlowConfig { weight, ..FlowConfig::DEFAULT }).expect("a legal weight");
 }
 
-/// Flows of these weights that never rest, one packet a quantum: who is served, from some point of a round on.
+/// The order of service of always backlogged flows of these weights, one packet a quantum, from
+/// some point of a round on.
 fn backlogged_order<S: Scheduler<()>>(mut scheduler: S, weights: &[u32], skipped: usize, packets: usize) -> Vec<usize> {
     for (flow, weight) in (0..).zip(weights) {
         set_weight(&mut scheduler, flow, *weight);
@@ -85,7 +86,7 @@ fn the_sequence_of_order_three_worked_by_hand() {
     assert_eq!(order.join(" "), [round, round].join(" "));
 }
 
-/// Most packets of all others between two of a flow.
+/// For each flow, the most packets of others between two of its packets.
 fn largest_gaps(order: &[usize], flows: usize) -> Vec<usize> {
     let gap = |flow| {
         let places: Vec<_> = (0..order.len()).filter(|place| order[*place] == flow).collect();
@@ -121,12 +122,14 @@ fn turns_are_spread() {
     assert!(of_drr > 10.0, "drr sends its quanta at once");
 }
 
-/// Flow 0 comes just after its turn would have been, when all others carry credit over, and itself carries over almost a packet.
+/// Flow 0 becomes backlogged just after its turn, when all others carry credit over, and carries
+/// over almost a packet.
 fn just_missed() -> Workload {
     let arrivals = vec![40 * 513; 3];
     let mut sources = vec![Source { arrivals, lengths: Lengths::Listed(vec![15, 1500]), ..Source::burst(1, 1500, 0) }];
     sources.extend((0..40).map(|_| Source {
-        // A first turn of 513 bytes leaves 1001 of 1514; with the next quantum 2500 of 2515 bytes are sent.
+        // A first turn of 513 bytes leaves 1001 of 1514; with the next quantum 2500 of 2515 bytes
+        // are sent.
         lengths: Lengths::Listed(vec![513, 1001 + 1, 1498]),
         arrivals: vec![0; 60],
         ..Source::burst(1, 1500, 0)
@@ -134,7 +137,7 @@ fn just_missed() -> Workload {
     Workload { name: "just_missed", seed: 0, sources }
 }
 
-/// Two heavy flows: what DRR gives one of them at once the other waits for.
+/// Two heavy flows: one must wait while DRR serves the other's quantum at once.
 fn two_heavy() -> Workload {
     let heavy = |weight| Source::burst(weight, 1514, 1200);
     Workload { name: "two_heavy", seed: 0, sources: vec![heavy(512), heavy(500), heavy(12)] }
@@ -161,7 +164,8 @@ fn bounds_hold_in_random_and_adversarial_workloads() {
     assert!(drr.all().into_iter().all(|ratio| ratio > 1.0), "DRR must break them: {drr:?}");
 }
 
-/// A heavy flow among light ones: all of them are in one column, and have their turns between two of the heavy one's.
+/// A heavy flow among light ones: all light flows are in one column, and have their turns between
+/// two of the heavy flow's.
 fn among(light: usize) -> Workload {
     let steady = |weight| Source { refill: Some(Refill { low: 1, burst: 1, after: 0, packets: 600 }), ..Source::burst(weight, LEN, 2) };
     let sources = [vec![steady(512)], vec![steady(1); light]].concat();
@@ -180,7 +184,7 @@ fn the_b_wfi_grows_with_the_number_of_flows() {
     assert!(measured[2].1 < measured[2].0 / 10.0, "that of qfq does not: {measured:?}");
 }
 
-/// SRR that walks each term of the longest sequence, and each turn of a term.
+/// SRR with a walk through each term of the longest sequence, and each turn of a term.
 struct Walked {
     quantum: u64,
     weights: Vec<u32>,
@@ -188,7 +192,7 @@ struct Walked {
     deficits: Vec<u64>,
     columns: Vec<VecDeque<usize>>,
     term: u64,
-    /// Flows whose turn is still to come in this term.
+    /// Flows with a turn still to come in this term.
     turns: VecDeque<usize>,
     serving: Option<usize>,
 }
@@ -254,7 +258,8 @@ fn terms_that_are_counted_are_those_that_would_be_walked() {
         let weights = if quantum < 100 { [1, 1, 3, 8, 11, 32] } else { [1, 3, 8, 100, 517, 1023] };
         let (mut counted, mut walked) = (scheduler(quantum), Walked::new(quantum, &weights));
         (0..).zip(weights).for_each(|(flow, weight)| set_weight(&mut counted, flow, weight));
-        // A quantum of a byte takes the walk through the longest sequence a thousand times a packet.
+        // With a quantum of a byte, the walk runs through the longest sequence a thousand times a
+        // packet.
         for turn in 0..if quantum < 100 { 160 } else { 2_000 } {
             if random.random_bool(if turn / 40 % 2 == 0 { 0.6 } else { 0.4 }) {
                 let (flow, len) = (random.random_range(0..6), random.random_range(0..=1514));
@@ -271,7 +276,7 @@ fn terms_that_are_counted_are_those_that_would_be_walked() {
 fn known_bug_21_long_packets_and_a_quantum_of_a_byte_take_no_longer() {
     let mut scheduler = scheduler(1);
     (0..3).for_each(|flow| push(&mut scheduler, flow, 1 << 16));
-    // Walked, each packet would take 65536 rounds.
+    // A walk would take 65536 rounds for each packet.
     let mut served = [0; 3];
     for _ in 0..3_000 {
         let (flow, _) = pull(&mut scheduler).expect("backlogged");
@@ -299,7 +304,7 @@ fn known_bug_22_quanta_at_the_edges_are_refused_or_work() {
     }
 }
 
-/// The quantum may change while packets wait: turns are of the new one from then on.
+/// The quantum may change while packets wait: later turns use the new one.
 #[test]
 fn the_quantum_changes_at_work() {
     let mut scheduler = scheduler(LEN);
@@ -312,7 +317,7 @@ fn the_quantum_changes_at_work() {
     assert!(order.windows(3).any(|three| three == [0, 0, 0]), "three at once: {order:?}");
 }
 
-/// A turn of a megabyte that has begun ends when the quantum becomes a packet.
+/// A turn of a megabyte, already begun, ends when the quantum becomes a packet.
 #[test]
 fn a_turn_is_cut_when_the_quantum_is_lowered() {
     let mut scheduler = scheduler(1 << 20);
@@ -324,7 +329,8 @@ fn a_turn_is_cut_when_the_quantum_is_lowered() {
     assert_eq!(order.iter().sum::<u32>(), 3, "in turns of a packet from then on: {order:?}");
 }
 
-/// The order of the sequence follows the highest column that has flows; light flows have their turns throughout.
+/// The order of the sequence follows the highest column with flows; light flows have their turns
+/// throughout.
 #[test]
 fn heavy_flows_that_come_and_go_starve_nobody() {
     let mut scheduler = scheduler(LEN);
@@ -334,7 +340,7 @@ fn heavy_flows_that_come_and_go_starve_nobody() {
     let (mut served, mut heavy) = ([0u32; 4], 0);
     (0..2).for_each(|flow| (0..2).for_each(|_| push(&mut scheduler, flow, LEN)));
     for turn in 0..40_000 {
-        // The heavy ones have a few packets now and then, so that the order changes all the time.
+        // The heavy flows have a few packets now and then, to change the order often.
         if turn % 7 == 0 {
             push(&mut scheduler, 2 + turn / 7 % 2, LEN);
         }
@@ -347,12 +353,12 @@ fn heavy_flows_that_come_and_go_starve_nobody() {
         }
     }
     assert!(heavy > 5_000 && served[1].abs_diff(2 * served[0]) < 2_000, "{served:?}");
-    // And beside one that never rests a light flow has its one turn in each round.
+    // Beside an always backlogged flow, a light flow has its one turn in each round.
     let order = backlogged_order(self::scheduler(LEN), &[1, 1024], 0, 5 * 1025);
     assert_eq!(counts(&order, 2), [5, 5 * 1024]);
 }
 
-/// Weights change while packets wait: from then on rounds have as many turns as the new ones.
+/// Weights change while packets wait: later rounds have as many turns as the new weights.
 #[test]
 fn a_weight_that_changes_counts_at_once() {
     let mut random = Pcg64Mcg::seed_from_u64(5);
@@ -390,7 +396,8 @@ fn known_bug_13_flows_may_change_come_and_go_at_any_time() {
     }
 }
 
-/// A flow that comes back at once, each time with one packet, has no more turns than one that stays.
+/// A flow that returns at once, each time with one packet, has no more turns than an always
+/// backlogged flow.
 #[test]
 fn flows_that_keep_returning_gain_nothing() {
     for weight in [1, 5, 1024] {
@@ -402,7 +409,8 @@ fn flows_that_keep_returning_gain_nothing() {
     }
 }
 
-/// A flow that has sent in its turn, loses what it has left to an overflow and is back at once must not begin another turn.
+/// A flow sends in its turn, loses the rest of its queue to an overflow and comes back at once: it
+/// must not begin another turn.
 #[test]
 fn a_flow_pushed_out_in_its_turn_gets_no_second_one() {
     let limit = 100_000;
@@ -420,7 +428,7 @@ fn a_flow_pushed_out_in_its_turn_gets_no_second_one() {
         arrive(&mut buffer, 0, room as u32);
         let packet = buffer.dequeue(NOW, |_, _| ()).expect("backlogged");
         sent += if packet.flow == FlowId(0) { packet.len } else { 0 };
-        // The others fill the buffer, a little each, until that one has to go.
+        // The others fill the buffer in small steps, until flow 0's packet is pushed out.
         let mut victims = Vec::new();
         while victims.is_empty() {
             victims = arrive(&mut buffer, others.next().expect("endless"), 10);
@@ -445,7 +453,7 @@ fn known_bug_19_a_flow_that_empties_and_returns_has_its_turns_once() {
     assert_eq!(order.len(), 20);
 }
 
-/// A flow that is pushed out just before its turn does not take the turns of those behind it along.
+/// A flow pushed out just before its turn does not cost the following flows their turns.
 #[test]
 fn a_flow_pushed_out_before_its_turn_costs_no_other_its_turn() {
     let mut scheduler = scheduler(LEN);

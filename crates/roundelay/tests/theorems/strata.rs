@@ -1,4 +1,5 @@
-//! What `gfq`, `s_kps` and their kin have in common: adversaries, operations at random, and the order of their bounds.
+//! Common tests of `gfq`, `s_kps` and related schedulers: adversaries, random operations, and the
+//! order of their bounds.
 
 use std::collections::VecDeque;
 
@@ -11,9 +12,11 @@ use crate::timed::{Ratios, ratios};
 use crate::workload::{Driven, SaturatedBursts, Source, Workload, adversaries};
 
 const NOW: Instant = Instant::ZERO;
-/// Weights up to 1024, twice, in units of 2^-30: the part of the service by which rounding may move V against a flow.
+/// Weights up to 1024, twice, in units of 2^-30: the part of the service by which rounding may move
+/// V against a flow.
 pub(crate) const ROUNDING: f64 = 1.0 / (1u64 << 19) as f64;
-/// All bounds of a discipline in many random workloads and in its adversary, which must come close to them, and DRR, which must break them.
+/// All bounds of a discipline in many random workloads and in its adversary, which must come close
+/// to the bounds; DRR must break each bound.
 pub(crate) fn bounds_hold<D: Discipline>(discipline: &D, adversary: &Workload, runs: u64) {
     let mut largest = Ratios::default();
     for seed in 0..runs {
@@ -30,7 +33,7 @@ pub(crate) fn bounds_hold<D: Discipline>(discipline: &D, adversary: &Workload, r
     let adversarial = ratios(adversary, discipline, discipline, ROUNDING);
     println!("{}: measured/bound in the adversarial workload: {adversarial:.3?}", D::NAME);
     assert!(adversarial.b_wfi > 0.9 && adversarial.t_wfi > 0.9 && adversarial.latency.max(largest.latency) > 0.3, "{adversarial:?}");
-    // With a quantum of its longest packet, as DRR needs for constant cost.
+    // The quantum is the longest packet, as DRR needs for constant cost.
     let drr = ratios(adversary, discipline, &drr::Config { quantum: 1 << 16 }, ROUNDING);
     println!("DRR reaches {drr:.3?} of the same bounds in the same workload");
     assert!(drr.b_wfi > 1.0 && drr.t_wfi > 1.0 && drr.latency > 1.0, "DRR must break the bounds, or the check is blind: {drr:?}");
@@ -42,7 +45,8 @@ fn promised<D: Discipline>(workload: &Workload, discipline: &D, flow: usize) -> 
     (promised.b_wfi.expect("promised").value, promised.t_wfi.expect("promised").value.as_picos())
 }
 
-/// The coarser the times are rounded, the larger the bounds; and each discipline keeps its own in the same workloads.
+/// Coarser rounding of times gives larger bounds; each discipline keeps its own bounds in the same
+/// workloads.
 #[test]
 fn bounds_grow_with_rounding() {
     let mut largest = [Ratios::default(); 4];
@@ -72,7 +76,7 @@ fn bounds_grow_with_rounding() {
     for (name, largest) in ["wf2q_plus", "gfq", "qfq", "s_kps"].into_iter().zip(largest) {
         println!("{name}: measured/bound {largest:.3?}");
     }
-    // What one discipline keeps another exceeds: the bounds are told apart by what is measured, not by name only.
+    // Each discipline exceeds another's bound: measurements tell the bounds apart, not only names.
     let coarse = adversaries::for_wide_slots();
     let others = [
         ratios(&coarse, &wf2q_plus::Config, &s_kps::Config, ROUNDING),
@@ -87,7 +91,7 @@ fn bounds_grow_with_rounding() {
     assert!(qfq.t_wfi > 1.0, "{qfq:?}");
 }
 
-/// A scheduler with its own books: what waits in each flow, by serial number.
+/// A scheduler with separate records: the waiting packets of each flow, by serial number.
 pub(crate) struct Audited<S> {
     pub(crate) scheduler: S,
     waiting: Vec<VecDeque<(u64, u32)>>,
@@ -146,7 +150,7 @@ impl<S: Scheduler<u64>> Audited<S> {
         self.check();
     }
 
-    /// A flow that was removed keeps what was set until its last packet has left.
+    /// A removed flow keeps its configuration until its last packet has left.
     fn check(&mut self) {
         for flow in (0..self.limits.len()).filter(|flow| self.removed[*flow] && self.waiting[*flow].is_empty()) {
             self.limits[flow] = FlowConfig::DEFAULT.max_packet_len;
@@ -164,7 +168,7 @@ fn any_config(random: &mut Pcg64) -> (u32, u32) {
     (weight, random.random_range(512..=512 << octave))
 }
 
-/// Enqueues, dequeues, evicts, sets and removes at random, in phases that fill and that drain.
+/// Enqueues, dequeues, evicts, sets and removes at random, in phases of filling and draining.
 pub(crate) fn random_operations<S: Scheduler<u64>>(scheduler: S, seed: u64, steps: usize, changes: f64) {
     let mut random = Pcg64::seed_from_u64(seed);
     let flows = random.random_range(1..=40);
@@ -199,8 +203,9 @@ pub(crate) fn random_operations<S: Scheduler<u64>>(scheduler: S, seed: u64, step
     while audited.dequeue().is_some() {}
 }
 
-/// What breaks the listings in `qfq_start_time.rs`: bursts of light flows beside heavy ones, over a link that the flows fill. Here V, and not
-/// what QFQ has for it, is the start of a newly backlogged flow.
+/// The workload that breaks the listings in `qfq_start_time.rs`: bursts of light flows beside heavy
+/// ones, on a link filled by the flows. Here a newly backlogged flow starts at V, not at QFQ's
+/// start time.
 pub(crate) fn saturated_bursts<S: Scheduler<u64>>(scheduler: S, seed: u64) {
     let mut traffic = SaturatedBursts::new(seed);
     let mut audited = Audited::new(scheduler, traffic.weights().len());
@@ -216,8 +221,9 @@ pub(crate) fn saturated_bursts<S: Scheduler<u64>>(scheduler: S, seed: u64) {
     while audited.dequeue().is_some() {}
 }
 
-/// Twenty flows are served some packets each, ahead of ten whose one packet finishes later, and are removed. Were their weights gone at once,
-/// V would pass those ten by half of what they send or more: Theorem 4, which the invariants check.
+/// Twenty flows are served some packets each, ahead of ten flows with one later-finishing packet
+/// each, and are removed. If their weights were removed at once, V would pass those ten by half of
+/// the packet or more: Theorem 4, checked by the invariants.
 pub(crate) fn flows_served_ahead_leave<S: Scheduler<u64>>(scheduler: S, packets: usize, max_packet_len: u32) {
     let mut audited = Audited::new(scheduler, 30);
     for flow in 0..30 {
@@ -231,9 +237,11 @@ pub(crate) fn flows_served_ahead_leave<S: Scheduler<u64>>(scheduler: S, packets:
     assert_eq!(std::iter::from_fn(|| audited.dequeue()).count(), 10);
 }
 
-/// A flow takes the whole link while another is idle, until V has gone around, and a little less and more, and half around.
+/// A flow takes the whole link while another is idle, until V has wrapped once, a little less, a
+/// little more, and half.
 pub(crate) fn keeps_shares_when_virtual_time_wraps<S: Scheduler<u64>>(build: impl Fn() -> S) {
-    // Two flows of weight 1, twice: a packet takes V 2^44 further. Their numbers are above 64, where debug builds check less often.
+    // Two flows of weight 1, twice: a packet advances V by 2^44. The flow numbers are above 64,
+    // where debug builds check less often.
     const TURN: u64 = 1 << (64 - 44);
     let (busy, idle) = (FlowId(70), FlowId(71));
     for packets in [TURN / 4, TURN / 2 - 1, TURN / 2, TURN / 2 + 1, TURN - 5, TURN - 2, TURN - 1, TURN, TURN + 1, TURN + 2] {
@@ -256,7 +264,7 @@ pub(crate) fn keeps_shares_when_virtual_time_wraps<S: Scheduler<u64>>(build: imp
     }
 }
 
-/// A flow served far ahead of V gets a weight whose slots are 2^15 times as short.
+/// A flow served far ahead of V gets a weight with slots 2^15 times as short.
 pub(crate) fn a_flow_far_ahead_gets_short_slots<S: Scheduler<u64>>(scheduler: S) {
     let mut audited = Audited::new(scheduler, 3);
     for flow in 0..3 {
@@ -274,7 +282,7 @@ pub(crate) fn a_flow_far_ahead_gets_short_slots<S: Scheduler<u64>>(scheduler: S)
     assert!(others[0] < 200 && others[1] < 200, "both are served: {others:?}");
 }
 
-/// A change that fails, and a packet that is refused, leave everything as it was.
+/// A failed change and a refused packet leave the state unchanged.
 pub(crate) fn refusals_change_nothing<S: Scheduler<u64> + std::fmt::Debug>(build: impl Fn() -> S) {
     let busy = || {
         let mut scheduler = build();
@@ -302,7 +310,8 @@ pub(crate) fn refusals_change_nothing<S: Scheduler<u64> + std::fmt::Debug>(build
     }
 }
 
-/// Whatever was in the queues, a scheduler whose packets were all pushed out is as good as new.
+/// After all its packets were pushed out, a scheduler behaves as a new one, whatever was in the
+/// queues.
 pub(crate) fn an_emptied_scheduler_is_as_good_as_new<S: Scheduler<u64>>(build: impl Fn() -> S) {
     let fill = |scheduler: &mut S| {
         for flow in 0..6u32 {

@@ -1,4 +1,5 @@
-//! What `workload.rs` does not measure: lateness against a link of the flow's own, and fairness between flows.
+//! Lateness against a link of the flow's own, and fairness between flows: measures beside those of
+//! `workload.rs`.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -13,9 +14,11 @@ use crate::workload::{Driven, Outcome, Workload};
 /// Largest of each flow, in nanoseconds; a byte takes one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Times {
-    /// How much later than on a link of its share a packet has left: after GRC = max(arrival, GRC of the one before) + len / r.
+    /// The lateness of a packet against a link of the flow's share: after GRC = max(arrival, GRC of
+    /// the packet before) + len / r.
     pub(crate) lateness: Vec<f64>,
-    /// Difference of service over an interval in which the flow and another one are backlogged, each as time at its share of the rate.
+    /// Difference of service over an interval in which the flow and another one are backlogged,
+    /// each as time at its share of the rate.
     pub(crate) unfairness: Vec<f64>,
 }
 
@@ -84,7 +87,7 @@ impl Book {
     }
 }
 
-/// A scheduler and what it does when.
+/// A scheduler with a record of its calls and their times.
 struct Timed<S> {
     scheduler: S,
     book: Rc<RefCell<Book>>,
@@ -127,7 +130,7 @@ pub(crate) fn run<D: Discipline>(workload: &Workload, discipline: &D) -> (Outcom
     (outcome, times)
 }
 
-/// Measured over promised, the largest of all flows. Zero where nothing is promised.
+/// Measured over bound, the largest of all flows. Zero without a bound.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ratios {
     pub(crate) b_wfi: f64,
@@ -155,8 +158,8 @@ impl Ratios {
     }
 }
 
-/// How close `discipline` comes in a workload to what `promised_by` promises. `rounding` is the part of the bytes served that fixed-point
-/// arithmetic may add to each bound.
+/// How close `discipline` comes in a workload to the bounds of `promised_by`. `rounding` is the
+/// part of the bytes served that fixed-point arithmetic may add to each bound.
 pub(crate) fn ratios<P: Discipline, D: Discipline>(workload: &Workload, promised_by: &P, discipline: &D, rounding: f64) -> Ratios {
     let (outcome, times) = run(workload, discipline);
     let slack = rounding * outcome.total() as f64;

@@ -1,4 +1,5 @@
-//! Trees: H-PFQ's bound on every leaf's service, link sharing, and what one level comes down to; with schedulers that must fail each.
+//! Trees: H-PFQ's bound on every leaf's service, link sharing, and trees of one level; with
+//! schedulers that must fail each test.
 
 use std::collections::VecDeque;
 
@@ -15,7 +16,8 @@ fn node(name: &str, spec: &str, weight: u32, max_packet_len: u32) -> Node {
     Node { weight, max_packet_len, ..Node::new(name, spec.parse().expect("a legal spec")) }
 }
 
-/// A tree whose leaves are the flows of a workload, the workload's weights made the leaves' shares of the link.
+/// A tree with the flows of a workload as leaves; the workload's weights are the leaves' shares of
+/// the link.
 struct Planned {
     plan: Config,
     workload: Workload,
@@ -32,7 +34,7 @@ struct Growth<'a> {
 }
 
 impl Planned {
-    /// Some tree of up to `levels` levels.
+    /// A random tree of up to `levels` levels.
     fn random(workload: Workload, class: &str, levels: usize, random: &mut Pcg64) -> Self {
         loop {
             let plan = Config::new(node("root", class, 1, FlowConfig::MAX_PACKET_LEN)).unwrap();
@@ -47,7 +49,7 @@ impl Planned {
         }
     }
 
-    /// None if the shares have no common denominator that is small enough.
+    /// None if the shares have no small enough common denominator.
     fn of(plan: Config, mut workload: Workload, shares: &[(u64, u64)]) -> Option<Self> {
         let whole = shares.iter().try_fold(1u64, |whole, (_, of)| Some(whole / gcd(whole, *of) * of).filter(|whole| *whole <= 1 << 24))?;
         for (source, (part, of)) in workload.sources.iter_mut().zip(shares) {
@@ -67,7 +69,7 @@ impl Planned {
         self.workload.driven(Tree::<Stamp, AnyScheduler<Stamp>, I>::with(&self.plan, leaf, |_| Ok(class())).unwrap())
     }
 
-    /// Largest measured indices of all leaves over what the plan promises them.
+    /// Largest measured indices of all leaves over the bounds of the plan.
     fn worst(&self, outcome: &Outcome) -> (f64, f64) {
         let rate = roundelay::Rate::from_bits_per_second(RATE).unwrap();
         let quotients = (0..self.workload.sources.len()).map(|flow| {
@@ -151,7 +153,8 @@ impl Scheduler<StandIn> for Turns {
     }
 }
 
-/// WF2Q+ that does not hold the place of a child whose packet was chosen: the child looks idle until that has left.
+/// WF2Q+ that does not hold the place of a child with a chosen packet: the child looks idle until
+/// the packet has left.
 #[derive(Default)]
 struct Forgetful {
     scheduler: wf2q_plus::Wf2qPlus<StandIn>,
@@ -206,8 +209,8 @@ impl Scheduler<StandIn> for Forgetful {
     }
 }
 
-/// A chain of classes under a root that a rival shares. In the last class a light leaf that never rests, and a heavy one that has a packet
-/// waiting as its last one goes, no more.
+/// A chain of classes under a root shared with a rival. The last class has an always backlogged
+/// light leaf and a heavy leaf with just one packet waiting as its last one leaves.
 fn one_waiting(levels: usize, len: u32) -> Planned {
     let kept = |weight, len, low, packets| {
         let refill = Refill { low, burst: 1, after: 0, packets };
@@ -228,8 +231,8 @@ fn one_waiting(levels: usize, len: u32) -> Planned {
     Planned::of(plan, Workload { name: "one_waiting", seed: 0, sources }, &shares).expect("small shares")
 }
 
-/// A leaf with half of its class, which has half of the link, and sends ahead while it is alone; then all others come, in its class and beside
-/// it, their packets as long as can be.
+/// A leaf with half of its class, which has half of the link, sends ahead while alone; then all
+/// others arrive, in its class and beside the class, with packets of the maximum length.
 fn made_to_wait() -> Planned {
     let mut ahead = Source::burst(1, 1500, 2);
     ahead.refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 120 });
@@ -292,7 +295,7 @@ fn b_wfi_stays_within_the_bound() {
     assert!(turns > 1.0 && forgetful > 1.0, "others must break it");
 }
 
-/// Each class with the bound that its own discipline has.
+/// Each class with the bound of its own discipline.
 #[test]
 fn b_wfi_of_other_classes_stays_within_their_bounds() {
     for class in promising_classes() {
@@ -302,7 +305,7 @@ fn b_wfi_of_other_classes_stays_within_their_bounds() {
     }
 }
 
-/// DRR in the classes breaks what WF2Q+ keeps.
+/// DRR in the classes breaks the bound of WF2Q+.
 #[test]
 fn b_wfi_of_wf2q_plus_is_broken_by_drr_in_a_class() {
     let Some(_) = promising_classes().iter().find(|class| *class == "drr") else { return };
@@ -327,7 +330,8 @@ fn t_wfi_stays_within_the_bound() {
     assert!(turns > 1.0, "others must break it");
 }
 
-/// One level has no class below the root, so nothing is chosen ahead: each packet in the order of the discipline alone.
+/// One level has no class below the root, so nothing is chosen ahead: each packet leaves in the
+/// order of the discipline alone.
 #[test]
 fn one_level_of_wf2q_plus_is_wf2q_plus() {
     let mut packets = 0;
@@ -347,7 +351,8 @@ fn one_level_of_wf2q_plus_is_wf2q_plus() {
     assert!(packets > 20_000, "{packets}");
 }
 
-/// Bytes served of each flow while those in `active` never rest, out of `packets` packets of 1000 bytes.
+/// Bytes served of each flow while the flows in `active` are always backlogged, out of `packets`
+/// packets of 1000 bytes.
 fn served<S: Scheduler<()>>(scheduler: &mut S, flows: u32, active: &[u32], packets: u32) -> Vec<u64> {
     let mut served = vec![0; flows as usize];
     let send = |scheduler: &mut S, flow| scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 1000, ())).unwrap();
@@ -361,8 +366,8 @@ fn served<S: Scheduler<()>>(scheduler: &mut S, flows: u32, active: &[u32], packe
     served
 }
 
-/// Three classes: A (5 of 8) with leaves 0 and 1 (3:1) and a class with leaves 2 and 3 (1:1) of weight 4, B (2 of 8) with leaf 4, C (1 of 8)
-/// with leaf 5. Shares in 128ths.
+/// Three classes: A (5 of 8) with leaves 0 and 1 (3:1) and a class with leaves 2 and 3 (1:1) of
+/// weight 4, B (2 of 8) with leaf 4, C (1 of 8) with leaf 5. Shares in 128ths.
 fn shared(class: &str) -> (Config, [u64; 6]) {
     let mut plan = Config::new(node("link", class, 1, 1500)).unwrap();
     let mut add = |parent, name, weight, is_class| {
@@ -388,7 +393,7 @@ fn shared(class: &str) -> (Config, [u64; 6]) {
     (plan, [30, 10, 20, 20, 32, 16])
 }
 
-/// Whether each flow got its part of 12800 packets, to within `slack` of them.
+/// Whether each flow got its part of 12800 packets, to within `slack` packets.
 fn is_shared(served: &[u64], parts: &[u64], slack: u64) -> bool {
     let whole: u64 = parts.iter().sum();
     served.iter().zip(parts).all(|(got, part)| got.abs_diff(part * 12_800 / whole) <= slack)
@@ -409,10 +414,12 @@ fn shares_at_every_level_follow_the_weights() {
     assert!(!is_shared(&all, &parts, 24), "classes that take turns must not: {all:?}");
 }
 
-/// Link sharing: when leaf 2 rests leaf 3 has all of AA, when all but leaf 0 rest it has all of A, and when B rests A and C share; a flat WF2Q+ with the same shares gives everybody some of it.
+/// Link sharing: when leaf 2 rests leaf 3 has all of AA, when all but leaf 0 rest it has all of A,
+/// and when B rests A and C share; a flat WF2Q+ with the same shares gives every flow a part of the
+/// unused share.
 #[test]
 fn what_a_class_leaves_goes_to_its_siblings() {
-    // The parts that they must have, and who sends.
+    // The required parts, and the sending flows.
     let cases =
         [([30, 10, 0, 40, 32, 16], vec![0, 1, 3, 4, 5]), ([80, 0, 0, 0, 32, 16], vec![0, 4, 5]), ([0, 1, 0, 4, 0, 1], vec![1, 3, 5])];
     let (plan, shares) = shared("wf2q_plus");

@@ -1,7 +1,7 @@
-//! Weights that change and packets that are pushed out while others wait: the order of service beside an exact fluid server, and the latency
-//! of flows whose weights stay.
+//! Weight changes and push-outs while other packets wait: the order of service beside an exact
+//! fluid server, and the latency of flows with constant weights.
 //!
-//! Times are in nanoseconds, in each of which the link sends a byte.
+//! Times are in nanoseconds; the link sends a byte in each.
 
 use std::collections::VecDeque;
 
@@ -17,12 +17,12 @@ fn rational(value: u64) -> Rational {
     Rational::from_u64(value)
 }
 
-/// A packet that the fluid server has something left of.
+/// A packet not yet finished by the fluid server.
 #[derive(Debug, Clone)]
 struct Part {
     packet: usize,
     left: Rational,
-    /// The weight that it was timed with; before, the flow's.
+    /// The weight used to time the packet; until then, the flow's.
     weight: Option<u32>,
 }
 
@@ -48,7 +48,7 @@ impl ExactFlow {
         self.parts.front().map_or(0, |part| part.weight.unwrap_or(self.weight).into())
     }
 
-    /// The first packet that waits is timed.
+    /// Times the first waiting packet.
     fn time(&mut self) {
         let Some(head) = self.queue.front() else { return };
         self.start = self.next.clone().max(head.came.clone());
@@ -65,12 +65,13 @@ impl ExactFlow {
 struct Exact {
     now: Rational,
     flows: Vec<ExactFlow>,
-    /// The largest F - S of a first packet since there was none.
+    /// The largest F - S of a first packet since all queues were last empty.
     longest: Rational,
 }
 
 impl Exact {
-    /// What all backlogged flows are sent until the first of their packets ends, per unit of weight.
+    /// The service of all backlogged flows until the first of their packets ends, per unit of
+    /// weight.
     fn step(&self) -> Option<Rational> {
         let busy = self.flows.iter().filter(|flow| !flow.parts.is_empty());
         busy.map(|flow| flow.parts[0].left.clone() / rational(flow.rate())).min()
@@ -120,7 +121,7 @@ impl Exact {
         }
     }
 
-    /// `is_new` if it had none.
+    /// `is_new` if the flow had no packet before.
     fn time(&mut self, flow: usize, is_new: bool) {
         let is_only = is_new && self.flows.iter().enumerate().all(|(other, others)| other == flow || others.queue.is_empty());
         let flow = &mut self.flows[flow];
@@ -138,7 +139,8 @@ impl Exact {
         }
     }
 
-    /// Whether what the link had ahead of the fluid server was all timed with the present weight: two weights at once the fluid server rounds up.
+    /// Whether all packets sent ahead of the fluid server were timed with the present weight: with
+    /// two weights in use at once, the fluid server rounds up.
     fn may_change(&self, flow: usize) -> bool {
         let flow = &self.flows[flow];
         flow.parts.iter().all(|part| part.weight.is_none_or(|weight| weight == flow.weight))
@@ -158,7 +160,8 @@ impl Exact {
     }
 }
 
-/// How a discipline picks, judged by the exact fluid server; false if nobody judges.
+/// The check of a discipline's choice by the exact fluid server: false for a wrong choice.
+/// None: no check.
 type Judge = Option<fn(&mut Exact, usize) -> bool>;
 
 fn tolerance() -> Rational {
@@ -183,7 +186,7 @@ fn wf2q_picks(exact: &mut Exact, flow: usize) -> bool {
     own.start <= exact.now.clone() + tolerance() && own.finish <= earliest + tolerance()
 }
 
-/// What happens in a run beside arrivals.
+/// Events of a run beside arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Kind {
     weights: bool,
@@ -236,7 +239,7 @@ impl<S: Scheduler<usize>> Run<S> {
         self.exact(|exact| exact.work(bytes));
     }
 
-    /// As of the last arrival or departure: who is told knows no time.
+    /// As of the last arrival or departure: `set_flow` has no time argument.
     fn set_weight(&mut self, flow: usize, weight: u32) {
         let config = FlowConfig { weight, max_packet_len: FlowConfig::MAX_PACKET_LEN };
         self.scheduler.set_flow(FlowId(flow as u32), config).expect("legal");
@@ -283,7 +286,7 @@ impl<S: Scheduler<usize>> Run<S> {
         self.now = self.now.max(until);
     }
 
-    /// The worst lateness of the flows `of` over the latency that `promises` has for them.
+    /// The worst lateness of the flows `of` over the latency bound of `promises`.
     fn lateness<D: Discipline>(&self, promises: &D, of: impl Iterator<Item = (usize, u32)>) -> f64 {
         let longest = self.packets.iter().map(|packet| packet.len).max().unwrap_or(1) as u32;
         let rate = Rate::from_bits_per_second(RATE).expect("not zero");
@@ -330,7 +333,7 @@ fn random_run<D: Discipline>(discipline: &D, seed: u64, kind: Kind, judge: Judge
 const KINDS: [Kind; 3] =
     [Kind { weights: true, evictions: false }, Kind { weights: false, evictions: true }, Kind { weights: true, evictions: true }];
 
-/// Decisions, and those that the exact fluid server has made otherwise.
+/// Decisions, and the number that differ from the exact fluid server's.
 fn judged<D: Discipline>(discipline: &D, kind: Kind, judge: fn(&mut Exact, usize) -> bool, seeds: u64) -> (u32, u32) {
     let runs = (0..seeds).map(|seed| random_run(discipline, seed, kind, Some(judge)).0);
     runs.fold((0, 0), |sums, run| (sums.0 + run.decisions, sums.1 + run.wrong))
@@ -366,7 +369,8 @@ fn latency_holds_for_flows_whose_weights_stay() {
     }
 }
 
-/// A thousand packets of a flow that weighs a thousand wait, as its weight is lowered: those who come later do not wait for them.
+/// A flow of weight 1024 has a thousand packets waiting when its weight is lowered: later arrivals
+/// do not wait for these packets.
 fn after_a_lowered_weight<D: Discipline>(discipline: &D) -> f64 {
     let mut run = Run::new(discipline, &[1024, 1], None);
     (0..1_000).for_each(|_| run.arrive(0, 1_500));
@@ -387,7 +391,8 @@ fn who_comes_after_a_weight_was_lowered_does_not_wait_for_what_had_it() {
     assert!(own <= 1.0 && wf2q <= 1.0 && fifo > 500.0);
 }
 
-/// Many long packets, half done in the fluid server, are pushed out: what came before does not pass what comes after.
+/// Many long packets, half done in the fluid server, are pushed out: the earlier arrivals do not
+/// all go ahead of a later one.
 fn after_push_outs<D: Discipline>(discipline: &D) -> f64 {
     let mut weights = vec![1; 601];
     weights.push(10);
@@ -409,7 +414,8 @@ fn who_comes_after_packets_were_pushed_out_is_not_passed_by_all() {
     assert!(own <= 1.0 && wf2q <= 1.0 && fifo > 5.0);
 }
 
-/// Lateness of the others over its bound, and how many packets of its own a flow has sent while its weight changes after each packet, or stays.
+/// Lateness of the others over its bound, and the number of packets sent by a flow with a weight
+/// that changes after each packet, or stays.
 fn restless<D: Discipline>(discipline: &D, changes: bool) -> (f64, usize) {
     let mut run = Run::new(discipline, &[100, 1, 1, 1, 1], None);
     (0..5).for_each(|flow| (0..200).for_each(|_| run.arrive(flow, 1_000)));

@@ -1,4 +1,4 @@
-//! WF2Q: never a packet away from the fluid server; and what that does not give.
+//! WF2Q: always within a packet of the fluid server; and the limits of this guarantee.
 
 use roundelay::schedulers::{Discipline, drr, fifo, scfq, wf2q, wf2q_plus, wfq};
 use roundelay_reference::{Number, Rational};
@@ -21,7 +21,7 @@ fn packets_leave_a_packet_after_the_fluid_server_at_most() {
     assert!(others.iter().all(|late| *late > 0), "others must break it");
 }
 
-/// How far any flow is behind the fluid server, over L, and ahead of it, over (1 - phi) L_k.
+/// How far any flow is behind the fluid server, over L, and ahead, over (1 - phi) L_k.
 fn beside<D: Discipline>(discipline: &D) -> (f64, f64) {
     let of = |workload: Workload| {
         let beside = Record::of(&workload, discipline).beside_the_fluid_server();
@@ -44,10 +44,11 @@ fn service_stays_within_a_packet_of_the_fluid_server() {
     assert!(wfq.1 > 1.0 && drr.0 > 1.0, "others must break them");
 }
 
-/// Decisions; packets sent that had not begun in the fluid server; and decisions in which another one that had begun would have ended earlier.
+/// Decisions; packets sent before the fluid server had begun them; and decisions in which another
+/// packet already begun would have ended earlier.
 fn out_of_order<D: Discipline>(discipline: &D, seeds: u64) -> [u32; 3] {
     let mut counts = [0; 3];
-    // Times that are closer may be taken for equal, and each is rounded.
+    // Closer times may be taken for equal: each time is rounded.
     let tolerance = Rational::from_u64(1) / Rational::from_u64(1 << 17);
     for workload in workloads(seeds) {
         Record::of(&workload, discipline).judge(|now, heads| {
@@ -87,7 +88,8 @@ fn t_wfi_stays_within_the_bound() {
     assert!(wfq > 1.0, "wfq must break it");
 }
 
-/// B-WFI of flow 0, the bytes that it was sent and all bytes, while it always had a packet waiting.
+/// B-WFI of flow 0, the bytes sent for flow 0 and all bytes, while flow 0 always had a packet
+/// waiting.
 fn always_waiting<D: Discipline>(discipline: &D, cycles: u64) -> (f64, u64, u64) {
     let workload = one_at_a_time(cycles);
     let record = Record::of(&workload, discipline);
@@ -98,8 +100,9 @@ fn always_waiting<D: Discipline>(discipline: &D, cycles: u64) -> (f64, u64, u64)
     (outcome.b_wfi_by_bit[0], own.iter().map(|packet| packet.len).sum(), outcome.total())
 }
 
-/// The link is shared by two flows of the same weight, and one of them, never without a packet, is sent two bytes in a hundred: each time that
-/// the fluid server has finished what waits of it, it starts anew.
+/// Two flows of the same weight share the link, and one of the two, always backlogged, is sent two
+/// bytes in a hundred: each time that the fluid server has finished its waiting packets, the flow
+/// starts anew.
 #[test]
 fn a_flow_that_always_has_a_packet_may_get_less_than_its_share() {
     for cycles in [10, 100, 1_000] {

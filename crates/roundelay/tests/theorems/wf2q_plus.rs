@@ -1,4 +1,4 @@
-//! WF2Q+: the exact reference packet by packet, and its bounds.
+//! WF2Q+: the exact reference packet by packet, and the bounds.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -20,11 +20,11 @@ fn bytes(places: u32) -> Rational {
     Rational::new(1.into(), (1u64 << places).into())
 }
 
-/// The scheduler and the reference, called alike.
+/// The scheduler and the reference, driven by the same calls.
 struct Pair {
     scheduler: wf2q_plus::Wf2qPlus<()>,
     reference: Reference,
-    /// Decisions, and those of them in which another flow was as good to within the tolerance.
+    /// Decisions, and the number with another flow as good to within the tolerance.
     decisions: u64,
     near_ties: u64,
 }
@@ -52,14 +52,15 @@ impl Pair {
         served.map(|(flow, _)| flow.0)
     }
 
-    /// The reference follows what the scheduler gives up.
+    /// The reference follows the scheduler's evictions.
     fn evict(&mut self) {
         if let Some(victim) = self.scheduler.evict() {
             assert_eq!(self.reference.evict(victim.flow), Some(victim.len));
         }
     }
 
-    /// The scheduler serves, the reference judges and follows: nothing eligible may finish earlier by more than `tolerance`.
+    /// The scheduler serves, the reference checks and follows: no eligible packet may finish
+    /// earlier by more than `tolerance`.
     fn dequeue_judged(&mut self, tolerance: &Rational) -> Option<u32> {
         let candidates = self.reference.candidates();
         let served = self.scheduler.dequeue(NOW)?.flow;
@@ -79,7 +80,7 @@ impl Pair {
     }
 }
 
-/// How packets come.
+/// The lengths of arriving packets.
 #[derive(Debug, Clone, Copy)]
 enum Lens {
     Equal,
@@ -95,7 +96,8 @@ impl Lens {
     }
 }
 
-/// Random calls, the backlog now growing, now shrinking to nothing. `dequeue` is one of the two above.
+/// Random calls, the backlog now growing, now shrinking to nothing. `dequeue` is one of the two
+/// above.
 fn exercise(pair: &mut Pair, flows: u32, lens: Lens, seed: u64, calls: u32, mut dequeue: impl FnMut(&mut Pair) -> Option<u32>) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     for call in 0..calls {
@@ -126,7 +128,8 @@ fn equals_the_exact_reference() {
     assert!(decisions > 50_000);
 }
 
-/// Flows that never rest, with weights that no binary fraction divides: rounding must not add up over many packets.
+/// Always backlogged flows with weights that no binary fraction divides: rounding must not add up
+/// over many packets.
 #[test]
 fn rounding_does_not_add_up_while_flows_stay_backlogged() {
     for weights in [&[3, 7, 11][..], &[1, 1, 1, 5, 9, 13]] {
@@ -142,7 +145,8 @@ fn rounding_does_not_add_up_while_flows_stay_backlogged() {
 
 #[test]
 fn any_weights_stay_within_the_tolerance_of_the_reference() {
-    // Times are equal to within 2^-18 bytes, and each may be rounded to that: twice that is what a decision may be off.
+    // Times within 2^-18 bytes are equal, and each may be rounded by that much: a decision may be
+    // off by twice 2^-18 bytes.
     let tolerance = bytes(17);
     let (mut decisions, mut near_ties) = (0, 0);
     for seed in 0..12 {
@@ -169,7 +173,8 @@ fn worst<D: Discipline>(workload: &Workload, discipline: &D) -> (f64, f64) {
     quotients.fold((0.0, 0.0), |(bits, time): (f64, f64), (b, t)| (bits.max(b), time.max(t)))
 }
 
-/// Flow 0 has half of the link and sends ahead of its share while it is alone; the others, when they come, have it wait for all of them.
+/// Flow 0 has half of the link and sends ahead of its share while alone; later flow 0 must wait for
+/// all other flows.
 fn made_to_wait() -> Workload {
     let mut heavy = Source::burst(20, 1500, 2);
     heavy.refill = Some(Refill { low: 1, burst: 1, after: 0, packets: 60 });
@@ -177,7 +182,8 @@ fn made_to_wait() -> Workload {
     Workload { name: "made_to_wait", seed: 0, sources: std::iter::once(heavy).chain((0..20).map(light)).collect() }
 }
 
-/// A light flow among heavy ones with long packets: what it can be late is mostly the others' packets.
+/// A light flow among heavy flows with long packets: its lateness is mostly due to the others'
+/// packets.
 fn among_giants() -> Workload {
     let giant = |number: u64| {
         let mut giant = Source::burst(500, 65_536, 3);
@@ -220,7 +226,8 @@ fn t_wfi_stays_within_the_bound() {
     assert!(drr > 1.0 && fifo > 1.0, "others must break it");
 }
 
-/// What went in and out of a scheduler, in order: instants in nanoseconds, which are bytes on this link.
+/// A log of arrivals and departures of a scheduler, in order: instants in nanoseconds, equal to
+/// bytes on this link.
 #[derive(Debug, Clone, Copy)]
 enum Logged {
     Came { at: u64, flow: usize, len: u64 },
@@ -229,7 +236,7 @@ enum Logged {
 
 type Log = Rc<RefCell<Vec<Logged>>>;
 
-/// A scheduler that keeps a log.
+/// A scheduler with a log.
 struct Logger<S> {
     scheduler: S,
     log: Log,
@@ -294,7 +301,8 @@ fn worst_latency<D: Discipline>(workload: &Workload, discipline: &D) -> f64 {
     worst
 }
 
-/// Service of each flow over its share, and for each pair how far one was ahead of the other, least and most, since both are backlogged.
+/// Service of each flow over its share; for each pair, the least and the most that one was ahead of
+/// the other since both are backlogged.
 struct Pairs {
     queues: Vec<VecDeque<u64>>,
     served: Vec<f64>,
@@ -350,7 +358,7 @@ fn worst_unfairness<D: Discipline>(workload: &Workload, discipline: &D) -> f64 {
     worst
 }
 
-/// A flow that was served ahead while alone comes back among flows that have just come, again and again.
+/// A flow served ahead while alone comes back among newly backlogged flows, again and again.
 fn comes_back_among_many() -> Workload {
     let rounds = 0..12u64;
     let mut ahead = Source::burst(1, 1_500, 0);
@@ -360,7 +368,8 @@ fn comes_back_among_many() -> Workload {
     Workload { name: "comes_back_among_many", seed: 0, sources: std::iter::once(ahead).chain((0..20).map(|_| other())).collect() }
 }
 
-/// What a measure comes to over many workloads: of WF2Q+ (with the largest of the adversarial ones), DRR and FIFO.
+/// The largest values of a measure over many workloads: of WF2Q+ (with the largest of the
+/// adversarial ones), DRR and FIFO.
 fn survey_of(measure: [fn(&Workload) -> f64; 3]) -> ([f64; 3], f64) {
     let adversarial = [made_to_wait(), among_giants(), comes_back_among_many()];
     let made = adversarial.iter().map(measure[0]).fold(0.0, f64::max);
@@ -397,7 +406,8 @@ fn fairness_stays_within_the_bound() {
     assert!(fifo > 1.0, "fifo must break it");
 }
 
-/// V turns after 2^34 bytes per unit of weight: here almost twice, with two flows that never rest and one that sleeps ever longer.
+/// V wraps after 2^34 bytes per unit of weight: here almost twice, with two always backlogged flows
+/// and one idle for ever longer.
 #[test]
 fn known_bug_16_decisions_are_the_same_when_virtual_time_wraps() {
     let mut pair = Pair::new(&[1, 1, 1]);
@@ -413,7 +423,7 @@ fn known_bug_16_decisions_are_the_same_when_virtual_time_wraps() {
         }
         pair.enqueue(2, len);
     }
-    // Nobody starves: the sleeper has had all of its packets but the last.
+    // No flow starves: all packets of the third flow but the last have been sent.
     for _ in 0..3 {
         pair.dequeue_same();
     }

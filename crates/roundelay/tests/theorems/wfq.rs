@@ -1,4 +1,4 @@
-//! WFQ: the fluid server, to within a packet and no closer.
+//! WFQ: within a packet of the fluid server and no closer.
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, drr, fifo, scfq, wf2q, wf2q_plus, wfq};
 use roundelay::{Backlog, FlowId, Footprint, Instant, Packet, Rate, Scheduler};
@@ -14,7 +14,7 @@ fn drr() -> drr::Config {
     drr::Config::default()
 }
 
-/// Times that are closer may be taken for tied, and each is rounded.
+/// Closer times may be taken for tied: each time is rounded.
 fn tolerance() -> Rational {
     Rational::from_u64(1) / Rational::from_u64(1 << 17)
 }
@@ -28,7 +28,7 @@ fn packets_leave_a_packet_after_the_fluid_server_at_most() {
     assert!(others.iter().all(|late| *late > 0), "others must break it");
 }
 
-/// Largest share of a longest packet that any flow is behind the fluid server, and ahead of it.
+/// Largest share of a longest packet by which any flow is behind the fluid server, and ahead.
 fn beside<D: Discipline>(discipline: &D) -> (f64, f64) {
     let of = |workload: Workload| {
         let beside = Record::of(&workload, discipline).beside_the_fluid_server();
@@ -46,7 +46,8 @@ fn no_flow_is_a_packet_behind_the_fluid_server() {
     assert!(drr.0 > 1.0 && fifo.0 > 1.0, "others must break it");
 }
 
-/// Decisions; those in which another packet would have been finished earlier by more than the tolerance; and ties.
+/// Decisions; decisions in which another packet would have finished earlier by more than the
+/// tolerance; and ties.
 fn disorder(record: &Record) -> [u32; 3] {
     let (mut counts, tolerance) = ([0; 3], tolerance());
     record.judge(|_, heads| {
@@ -113,7 +114,7 @@ fn wfi_stay_within_the_bounds() {
     assert!(fifo.b_wfi_by_bit > 1.0 && fifo.t_wfi > 1.0, "others must break them");
 }
 
-/// Largest B-WFI in bytes and T-WFI in nanoseconds of the flow that has half of the link.
+/// Largest B-WFI in bytes and T-WFI in nanoseconds of the flow with half of the link.
 fn of_the_heavy_flow<D: Discipline>(discipline: &D, others: u32) -> [f64; 2] {
     let outcome = half_and_crumbs(others).outcome(discipline);
     [outcome.b_wfi_by_bit[0], outcome.t_wfi[0] * (RATE / 8) as f64]
@@ -135,7 +136,7 @@ fn wfi_grows_with_the_number_of_flows_and_that_of_wf2q_does_not() {
     }
 }
 
-/// WFQ that is told another rate than the link's, or none.
+/// WFQ with a wrong rate for the link, or none.
 struct Misinformed(wfq::Wfq<Stamp>, Option<Rate>);
 
 impl Scheduler<Stamp> for Misinformed {
@@ -170,8 +171,8 @@ fn misinformed(workload: &Workload, rate: Option<Rate>) -> Record {
     Record::of_scheduler(workload, Misinformed(workload.scheduler(&wfq::Config), rate))
 }
 
-/// Without a rate packets are taken to come as the one on the link has been sent, and with any rate at some time while it is: no error is carried
-/// beyond that packet.
+/// Without a rate, packets that arrive during a transmission count as arrivals at its end; with any
+/// rate, as arrivals at some time during it: no error is carried beyond the transmission.
 #[test]
 fn a_wrong_rate_moves_arrivals_within_a_packet() {
     let moved = workloads(60).map(|workload| disorder(&misinformed(&workload, None).with_arrivals_at_ends()));
@@ -187,7 +188,7 @@ fn a_wrong_rate_moves_arrivals_within_a_packet() {
     }
 }
 
-/// The port tells the rate to a scheduler whose type is not known just as well.
+/// The port also tells the rate to a scheduler of dynamic type.
 #[test]
 fn any_scheduler_is_told_the_rate() {
     let order = |record: Record| record.sent.iter().map(|packet| (packet.flow, packet.start)).collect::<Vec<_>>();

@@ -1,4 +1,5 @@
-//! The workloads of `roundelay-metrics`, driven through disciplines that must be legal and lose no packet.
+//! The workloads of `roundelay-metrics`, driven through disciplines that must be legal and lose no
+//! packet.
 
 use roundelay::Scheduler;
 use roundelay::schedulers::Discipline;
@@ -27,7 +28,8 @@ impl Driven for Workload {
     }
 }
 
-/// Without packets on the link when a flow becomes backlogged both measures of B-WFI are the same; otherwise they differ by phi L at most.
+/// Without packets on the link when a flow becomes backlogged both measures of B-WFI are the same;
+/// otherwise they differ by phi L at most.
 #[test]
 fn both_measures_of_b_wfi_agree() {
     for seed in 0..300 {
@@ -42,7 +44,7 @@ fn both_measures_of_b_wfi_agree() {
     }
 }
 
-/// The record of a run has each packet twice, and a lag that reaches the B-WFI.
+/// The record of a run has each packet twice, and its largest lag is the B-WFI.
 #[test]
 fn a_record_has_the_largest_lag_in_it() {
     let workload = adversaries::for_start_slots();

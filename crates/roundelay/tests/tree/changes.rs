@@ -1,4 +1,5 @@
-//! Trees that change while packets wait: weights, leaves and classes come and go, and every packet is accounted for.
+//! Changes of trees under load: weights, leaves and classes change, and every packet is accounted
+//! for.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ fn packet(flow: u32, len: u32) -> Packet<u64> {
     Packet::new(FlowId(flow), len, 0)
 }
 
-/// Of so many packets of 1000 bytes, how many each of two flows that never rest gets.
+/// Packets of two always backlogged flows among the next `packets` packets of 1000 bytes.
 fn shares(tree: &mut Tree<u64>, packets: u32) -> [u32; 2] {
     let mut got = [0; 2];
     for _ in 0..packets {
@@ -50,7 +51,8 @@ fn a_weight_counts_from_the_next_packet_on() {
     assert_eq!(tree.config().nodes().map(|node| node.weight).collect::<Vec<_>>(), [1, 1, 4, 1]);
 }
 
-/// Whose packets leave, two of each leaf's eight before one of the leaves gets another priority and the rest after it.
+/// Flows of eight packets, four for each leaf, in departure order: two leave before the change of
+/// one leaf's priority, six after the change.
 fn order_around_a_change(parent: &str, name: &str, priority: u32) -> Vec<u32> {
     let mut plan = Config::new(node("link", "priority")).unwrap();
     plan.add_class("link", node("class", "priority")).unwrap();
@@ -69,7 +71,7 @@ fn order_around_a_change(parent: &str, name: &str, priority: u32) -> Vec<u32> {
     order
 }
 
-/// The root chooses as the link asks, a class has chosen one packet ahead.
+/// The root chooses when the link asks; a class has chosen one packet ahead.
 #[test]
 fn a_priority_counts_from_the_next_choice_on() {
     for (name, priority) in [("one", 3), ("two", 0)] {
@@ -118,7 +120,8 @@ fn a_limit_and_parameters_change_while_packets_wait() {
     assert_eq!((fair.weight, fair.spec.to_owned().discipline.to_string()), (1, "drr quantum 3000b".to_owned()), "as it was");
 }
 
-/// Known bug 11: packets longer than a class has come to take are dropped and counted when their turn comes.
+/// Known bug 11: packets above a class's reduced maximum length are dropped and counted at their
+/// turn.
 #[test]
 fn known_bug_11_a_longest_packet_that_shrinks() {
     for class in classes() {
@@ -140,7 +143,7 @@ fn known_bug_11_a_longest_packet_that_shrinks() {
     }
 }
 
-/// Books beside a tree that is called and changed at random.
+/// A tree under random calls and changes, with a record of the packets inside.
 struct Audit {
     tree: Tree<u64>,
     random: Pcg64Mcg,
@@ -202,7 +205,7 @@ impl Audit {
         nodes[self.random.random_range(0..nodes.len())].clone()
     }
 
-    /// A change that may be legal or not; if it is not, nothing has changed.
+    /// Makes a random change, legal or not; a refused change leaves the configuration as before.
     fn change(&mut self) {
         let before = format!("{:?}", self.tree.config());
         let (target, flow) = (self.some_node(), FlowId(self.random.random_range(0..40)));
@@ -253,7 +256,7 @@ fn trees_that_change_all_the_time_lose_nothing() {
     assert!(most > 10);
 }
 
-/// The way back: a tree from which all that was added is removed takes no more memory than before.
+/// Repeated addition and removal of nodes takes no more memory than the first round.
 #[test]
 fn nodes_that_come_and_go_do_not_pile_up() {
     let mut tree: Tree<u64> = two_leaves().build_tree(1).unwrap();

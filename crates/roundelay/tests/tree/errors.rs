@@ -1,4 +1,4 @@
-//! Trees that cannot be: the error names the node, and nothing has changed.
+//! Invalid trees: the error names the node, and the tree is unchanged.
 
 use roundelay::FlowId;
 use roundelay::tree::{Config, Node, Problem, TreeError};

@@ -1,5 +1,5 @@
-//! Leaves that do not keep the contract: whatever they do, the tree does not panic, their siblings are served, and what came by value is
-//! accounted for by value.
+//! Leaves that break the contract: the tree must not panic, other leaves must be served, and
+//! packets by value are accounted for by value.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -8,26 +8,26 @@ use roundelay::{Backlog, DropReason, Duration, FlowId, Footprint, Instant, Packe
 
 use crate::plans::{node, weighted};
 
-/// How a leaf does not keep the contract.
+/// A leaf's violation of the contract.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Lie {
     /// None.
     Honest,
-    /// Drops all that it holds whenever it is asked for a packet: an AQM at its worst (known bugs 37 and 38).
+    /// Drops the whole queue in some dequeues, like an extreme AQM (known bugs 37 and 38).
     DropsAll,
-    /// Gives nothing every other time, without a word on when it would (known bugs 4 and 5).
+    /// Returns no packet on even calls and gives no `ready_at` (known bugs 4 and 5).
     Idles,
-    /// Takes all and never gives anything, not even up.
+    /// Accepts all packets and never returns any, not even to `evict`.
     Hoards,
-    /// Drops the very packet that came and says that it took it (known bug 43).
+    /// Accepts a packet and drops the same packet at once, on even calls (known bug 43).
     DropsArriving,
-    /// Says that nothing waits.
+    /// Reports an empty backlog.
     SaysEmpty,
-    /// Goes on counting what has left.
+    /// Reports a backlog that never shrinks: the number of calls.
     SaysMore,
-    /// Has nothing to give up.
+    /// Evicts nothing.
     KeepsAll,
-    /// Gives longer packets than it took, and longer than its class takes.
+    /// Returns longer packets than accepted, longer than the class's maximum.
     Lengthens,
 }
 
@@ -86,7 +86,8 @@ impl Scheduler<u64> for Liar {
     }
 }
 
-/// Two classes; in the first the liar (flow 0) and an honest leaf (flow 1), in the second another honest one (flow 2).
+/// Two classes: the first with the liar (flow 0) and an honest leaf (flow 1), the second with an
+/// honest leaf (flow 2).
 fn plan() -> Config {
     let mut plan = Config::new(node("link", "wf2q_plus")).unwrap();
     for (parent, name) in [("link", "first"), ("link", "second")] {
@@ -108,7 +109,7 @@ fn tree(lie: Lie) -> Tree<u64, Liar> {
     Tree::with(&plan(), leaf, |node: &Node| node.spec.discipline.build(1)).unwrap()
 }
 
-/// Everything that came out, by number: each at most once.
+/// Numbers of all packets that left the tree, each at most once.
 #[derive(Default)]
 struct Out(BTreeSet<u64>);
 
@@ -141,7 +142,7 @@ fn a_leaf_that_lies_does_not_hold_up_its_siblings() {
                 sent[flow.index()] += 1;
             }
         }
-        // Whoever is honest is served to the last packet.
+        // Honest leaves are served to the last packet.
         for number in 3_000..12_000 {
             let packet = tree.dequeue(Instant::from_nanos(number));
             if let Some(flow) = out.take(&mut tree, packet) {
@@ -162,7 +163,8 @@ fn a_leaf_that_lies_does_not_hold_up_its_siblings() {
     }
 }
 
-/// A leaf that gives nothing and does not say when it will is never ready; one that empties its queue is no longer waited for.
+/// A leaf with a backlog, no packet and no ready time is never ready. After its removal the tree no
+/// longer waits.
 #[test]
 fn a_tree_says_when_it_is_ready() {
     let mut hoarding = tree(Lie::Hoards);
@@ -175,7 +177,7 @@ fn a_tree_says_when_it_is_ready() {
     assert_eq!((hoarding.backlog(), hoarding.ready_at()), (Backlog::default(), None), "what a leaf does not give goes with it");
 }
 
-/// A leaf that serves nothing before its time, and says so.
+/// A shaper: serves nothing before its ready time, given by `ready_at`.
 struct Later(VecDeque<Packet<u64>>, Instant);
 
 impl Scheduler<u64> for Later {
@@ -209,7 +211,8 @@ impl Scheduler<u64> for Later {
     }
 }
 
-/// Two packets in each leaf, none of which gives any: the second class's until 2 ms, the first's two until 5 ms.
+/// Two packets in each leaf, none ready: the second class's leaf until 2 ms, the first class's two
+/// leaves until 5 ms.
 fn all_asleep() -> Tree<u64, Later> {
     let start = |node: &Node| Instant::ZERO + Duration::from_millis(if node.name == "far" { 2 } else { 5 });
     let leaf = |node: &Node| Ok(Later(VecDeque::new(), start(node)));
@@ -220,7 +223,7 @@ fn all_asleep() -> Tree<u64, Later> {
     tree
 }
 
-/// In which millisecond packets of which flow leave, if the tree is asked when it says that it is ready.
+/// Milliseconds and flows of the departures, if the tree is called at each time from `ready_at`.
 fn departures(mut tree: Tree<u64, Later>) -> Vec<(u64, u32)> {
     let (mut now, mut sent) = (Instant::ZERO, Vec::new());
     while !tree.backlog().is_empty() {
@@ -232,7 +235,8 @@ fn departures(mut tree: Tree<u64, Later>) -> Vec<(u64, u32)> {
     sent
 }
 
-/// Leaves that idle on purpose (shapers): the tree idles no longer than the first of them, and asks each when it is ready.
+/// Shapers as leaves: the tree idles only until the first ready time, and asks each leaf at its
+/// own.
 #[test]
 fn leaves_that_idle_are_asked_when_they_are_ready() {
     let sent = departures(all_asleep());
@@ -249,7 +253,8 @@ fn leaves_that_idle_are_asked_though_another_one_is_removed() {
     assert_eq!(departures(tree), [(2, 2), (3, 2), (5, 1), (6, 1)]);
 }
 
-/// An AQM that drops until a leaf is empty, as a class asks it for its next packet: its siblings are served all the same, for ever.
+/// An AQM empties its leaf by drops while the class asks for the next packet. The other leaves are
+/// still served.
 #[test]
 fn known_bug_38_a_leaf_that_an_aqm_empties_does_not_stall_its_siblings() {
     let mut plan = plan();
@@ -267,7 +272,7 @@ fn known_bug_38_a_leaf_that_an_aqm_empties_does_not_stall_its_siblings() {
         near += u64::from(tree.dequeue(now).is_some_and(|packet| packet.flow == FlowId(1)));
         dropped += std::iter::from_fn(|| tree.take_dropped()).count();
         if number % 100 == 99 {
-            // Lets it run dry.
+            // Drains the tree.
             while tree.dequeue(now).is_some() {}
             dropped += std::iter::from_fn(|| tree.take_dropped()).count();
             assert!(tree.backlog().is_empty() && tree.ready_at().is_none());

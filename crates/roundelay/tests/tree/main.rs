@@ -1,5 +1,5 @@
-//! The contract of a scheduler, held against trees: the same calls as for every discipline, over trees of one to eight levels and with every
-//! discipline that can be a class; and trees that change while packets wait.
+//! Scheduler contract for trees: the calls of the conformance tests on trees of one to eight
+//! levels, with every discipline usable as a class, and changes of trees under load.
 
 #[path = "../operations/mod.rs"]
 #[allow(dead_code, reason = "each test that includes it uses a part")]
@@ -31,12 +31,13 @@ fn audit(plan: &Config, seed: u64, operations: &[Operation]) -> Result<Vec<Event
     let mut audited = Audited::new(plan.build_tree(seed).expect("a legal tree"), false);
     audited.run(operations)?;
     audited.scheduler().check_invariants();
-    // Runs it again on what should be as good as new.
+    // Runs again on the drained scheduler.
     audited.run(operations)?;
     Ok(audited.events().to_vec())
 }
 
-/// Packets and bytes are conserved, flows keep their order, nothing idles, and the same calls give the same packets.
+/// Packets and bytes are conserved, flows keep their order, no backlogged tree idles, and the same
+/// calls give the same packets.
 #[test]
 fn trees_keep_the_contract_and_repeat_themselves() {
     for (name, plan) in plans() {
@@ -74,7 +75,7 @@ fn a_refusal_leaves_no_trace() {
     assert!(refusals > 1_000, "only {refusals} refusals were tested");
 }
 
-/// The registry's way in leads to the same scheduler.
+/// `Discipline::build` and `Config::build_tree` give the same scheduler.
 #[test]
 fn a_tree_is_a_discipline() {
     let (_, plan) = plans().swap_remove(1);
@@ -110,16 +111,17 @@ fn nothing_is_allocated_in_steady_state() {
     }
 }
 
-/// Bytes of the index of the longest queue, which is told from the start and taken once it is asked for.
+/// Bytes of the index of the longest queue: in the footprint from the start, allocated at its first
+/// use.
 const INDEX: i64 = 7_952;
 
-/// A node's scheduler; what it takes and what it tells are added to the sums.
+/// Builds a node's scheduler and adds the allocated and the reported bytes to the sums.
 fn scheduler<T: Send>(node: &Node, sums: &RefCell<(i64, i64)>) -> AnyScheduler<T> {
     let (discipline, mut built) = (&node.spec.discipline, None);
     let taken = measure(|| built = Some(discipline.build(1).expect("a legal discipline"))).bytes_current;
     let scheduler: AnyScheduler<T> = built.expect("was built");
     let told = scheduler.footprint().fixed_bytes as i64;
-    // In the index a queue has a link, which is less than half of what the queue takes.
+    // Each queue has a link in the index, smaller than half of the queue's memory.
     let asleep = INDEX + taken / 2;
     assert!((taken..=taken + asleep).contains(&told), "{}: takes {taken} bytes, says {told}", discipline.name());
     let mut sums = sums.borrow_mut();
@@ -127,7 +129,7 @@ fn scheduler<T: Send>(node: &Node, sums: &RefCell<(i64, i64)>) -> AnyScheduler<T
     scheduler
 }
 
-/// Of a tree's memory that of its nodes' schedulers is told by them; the rest is the tree's own.
+/// The tree's own memory: the footprint without the nodes' schedulers, which report their own.
 #[test]
 fn what_is_taken_for_nodes_and_flows_is_what_the_footprint_says() {
     for (name, plan) in plans() {
@@ -138,12 +140,13 @@ fn what_is_taken_for_nodes_and_flows_is_what_the_footprint_says() {
         let of_schedulers = sums.into_inner();
         // The tree itself is on the stack.
         let (taken, told) = (taken - of_schedulers.0, told - of_schedulers.1 - INDEX - size_of::<Tree<u64>>() as i64);
-        // Tables double when they are full; names and the table of 200 flows come on top.
+        // Full tables double; names and the table of 200 flows are extra.
         assert!(told <= taken && taken <= 2 * told + 1024, "{name}: takes {taken} bytes, says {told}");
     }
 }
 
-/// A leaf's limit is its own, and the reasons are those of a buffer; what it has ready stands beside its queue.
+/// A leaf can have a limit, with the drop reasons of a buffer. The leaf's ready packet is outside
+/// its queue and not counted.
 #[test]
 fn a_leaf_can_have_a_limit_of_its_own() {
     let mut plan = Config::new(node("link", "wf2q_plus")).unwrap();
@@ -168,7 +171,7 @@ fn a_leaf_can_have_a_limit_of_its_own() {
     assert_eq!(arrive(10, 2, 3001), Some((2, DropReason::Full)), "longer than the leaf holds");
 }
 
-/// The leaf's node takes packets of 9000 bytes, its discipline those of up to 2048 of a flow that was not set.
+/// The leaf's node accepts up to 9000 bytes, its discipline up to 2048 for a flow without settings.
 #[test]
 fn what_a_leaf_will_not_take_comes_back_as_it_was() {
     let mut plan = Config::new(node("link", "wf2q_plus")).unwrap();
@@ -180,7 +183,7 @@ fn what_a_leaf_will_not_take_comes_back_as_it_was() {
     assert_eq!((tree.backlog().packets, tree.take_dropped()), (0, None));
 }
 
-/// Longer packets than a node takes are refused until a flow is set that has them.
+/// A node refuses packets above its maximum length until a flow with longer packets is set.
 #[test]
 fn packets_longer_than_a_node_takes_are_refused() {
     for class in plans::classes() {

@@ -1,4 +1,4 @@
-//! Trees to be tested.
+//! Tree configurations for the tests.
 
 use roundelay::FlowId;
 use roundelay::schedulers::AnyDiscipline;
@@ -12,7 +12,7 @@ pub(crate) fn weighted(name: &str, spec: &str, weight: u32) -> Node {
     Node { weight, ..node(name, spec) }
 }
 
-/// Disciplines that can be classes.
+/// Disciplines usable as classes.
 pub(crate) fn classes() -> Vec<String> {
     let able = AnyDiscipline::all().into_iter().map(|discipline| discipline.info()).filter(|info| info.interior);
     able.map(|info| info.name.to_owned()).collect()
@@ -20,7 +20,8 @@ pub(crate) fn classes() -> Vec<String> {
 
 const LEAVES: [&str; 5] = ["fifo", "drr quantum 300b", "sfq divisor 4", "fq_codel flows 8 target 1ms interval 5ms", "wf2q_plus"];
 
-/// Flow f goes to leaf f modulo their number plus one; what is left over goes to the default one, the first.
+/// Assigns flow f to leaf f modulo (number of leaves + 1); flows without a leaf go to the default
+/// leaf, the first.
 fn assign(config: &mut Config, leaves: &[String]) {
     config.set_default(&leaves[0]).unwrap();
     for flow in 0..200 {
@@ -60,7 +61,7 @@ fn deep(classes: &[&str], levels: usize) -> Config {
     config
 }
 
-/// Two classes of three leaves each, one of them with limits.
+/// Two classes with four and three leaves; all but one leaf of each class have limits.
 fn wide(class: &str) -> Config {
     let mut config = Config::new(node("link", class)).unwrap();
     let mut names = Vec::new();
@@ -76,7 +77,7 @@ fn wide(class: &str) -> Config {
     config
 }
 
-/// Every discipline that keeps flows in order, as a leaf.
+/// Every discipline without reordering, as a leaf.
 fn everything() -> Config {
     let mut config = Config::new(node("link", "wf2q_plus")).unwrap();
     config.add_class("link", node("class", "wf2q_plus")).unwrap();

@@ -1,4 +1,5 @@
-//! What stands for a child tells its class all that the class may go by: of the child's next packet its slack and deadline, and when it came.
+//! Stand-ins: the packet that represents a child in its class has the slack, deadline and arrival
+//! time of the child's next packet.
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::tree::{Config, Node, StandIn, Tree};
@@ -6,7 +7,7 @@ use roundelay::{Backlog, Duration, FlowId, Footprint, Instant, Packet, Rate, Sch
 
 use crate::plans::node;
 
-/// Two leaves, each in a class of its own or both in one place.
+/// Two classes below the root, and two leaves below the given parents.
 fn plan(parents: [&str; 2], class: &str) -> Config {
     let mut plan = Config::new(node("link", "afq quantum 1000b")).unwrap();
     for name in ["first", "second"] {
@@ -20,14 +21,16 @@ fn plan(parents: [&str; 2], class: &str) -> Config {
     plan
 }
 
-/// With a root that need not be able to be a class elsewhere: what it chooses leaves at once, so it holds no places.
+/// A tree with any discipline as root, also one not usable as a class: the root's choices leave at
+/// once, so the root holds no slots.
 fn tree(plan: &Config, root: &str) -> Tree<u64> {
     let root = AnyDiscipline::named(root).unwrap();
     let class = |node: &Node| if node.name == "link" { root.build(1) } else { node.spec.discipline.build(1) };
     Tree::with(plan, |node| node.spec.discipline.build(1), class).unwrap()
 }
 
-/// Whose packets leave. Each of two flows has two packets of 1000 bytes, with so many milliseconds of slack and until their deadline.
+/// Flows of the packets in departure order. Each of two flows has two packets of 1000 bytes, with
+/// slack and deadline in milliseconds.
 fn order(mut tree: Tree<u64>) -> Vec<u32> {
     for (flow, millis) in [(0, 30), (0, 5), (1, 20), (1, 40)] {
         let time = Duration::from_millis(millis);
@@ -47,7 +50,7 @@ fn a_root_goes_by_slack_and_deadline_of_what_is_next() {
     assert_eq!(order(tree(&plan(["link"; 2], "wf2q_plus"), "fifo")), [0, 1, 0, 1], "goes by neither");
 }
 
-/// A class has chosen what came first before anything else was there; then 5 comes before 20.
+/// A class has chosen the first packet before any other arrived; then 5 comes before 20.
 #[test]
 fn a_class_goes_by_the_deadline_of_what_is_next() {
     let with = |parents| plan(parents, "afq quantum 1000b").build_tree(1).unwrap();
@@ -56,7 +59,7 @@ fn a_class_goes_by_the_deadline_of_what_is_next() {
     assert_eq!(order(with(["first"; 2])), [0, 0, 1, 1]);
 }
 
-/// A class of one's own that goes by when what stands for a child came: the oldest goes first, of several the last to be told.
+/// A class discipline by the arrival time of stand-ins: oldest first, the last enqueued of equals.
 struct OldestFirst(Vec<Packet<StandIn>>);
 
 impl Scheduler<StandIn> for OldestFirst {
@@ -94,7 +97,8 @@ fn what_stands_for_a_child_says_when_it_came() {
     assert_eq!(sent, [0, 1, 0, 1]);
 }
 
-/// At 8 Mbit/s a packet of 1500 bytes with 1 ms of slack is gone after 2.5 ms, one of 500 bytes with 1.2 ms after 1.7 ms.
+/// At 8 Mbit/s a packet of 1500 bytes with 1 ms of slack has left after 2.5 ms, one of 500 bytes
+/// with 1.2 ms after 1.7 ms.
 #[test]
 fn a_root_that_reckons_with_the_link_hears_of_its_rate() {
     let first = |rate: Option<Rate>| {

@@ -1,13 +1,14 @@
-//! A counterexample: a flow whose startup latency is negative although its packets were late.
+//! Counterexample: a flow with a negative startup latency and late packets.
 //!
-//! A startup latency looks at a flow's last packet. A flow can end without a backlog after it had one, for instance once others have ended.
+//! The startup latency only takes a flow's last packet into account. A flow with an earlier backlog
+//! can end without one, for instance after other flows have ended.
 
 use super::Deadlines;
 use super::figures::flows;
 use super::meter::Meter;
 use super::sources::Sources;
 
-/// The first such flow, if there is one: how late its packets are, at each tenth of its life.
+/// The first such flow, if any: the latency of its packets at each tenth of its life.
 pub(super) fn late_with_negative_startup_latency(plan: &Deadlines, sources: &Sources, meter: &Meter) -> Vec<String> {
     let lifetime = sources.lifetime().as_secs_f64();
     let flows = flows(sources, meter);

@@ -1,4 +1,5 @@
-//! Rows of `deadlines`: the AFQ report's figures under its definitions, and beside them what the definitions should have been.
+//! Rows of `deadlines`: figures of the AFQ report under its definitions, and under corrected
+//! definitions.
 //!
 //! | figure | definition |
 //! |---|---|
@@ -15,8 +16,9 @@
 //! | `packets a decision`, `decisions` | |
 //! | `all received, s`, `all made, s` | when the last packet is received, and when it is made: no scheduler ends earlier |
 //!
-//! Flows' figures are `mean`, `median`, `least` and `most`; with `curves` also by rank in percent of the flows. Each type has `TYPE throughput, Mbit/s`,
-//! `TYPE Bennett-Zhang` and `TYPE startup latency, s`: means over its flows.
+//! Figures of flows are `mean`, `median`, `least` and `most`; with `curves` also by rank in percent
+//! of the flows. Each type has `TYPE throughput, Mbit/s`, `TYPE Bennett-Zhang` and
+//! `TYPE startup latency, s`: means over its flows.
 
 use roundelay::Instant;
 use roundelay_metrics::jain_index;
@@ -29,7 +31,7 @@ use crate::experiments::Row;
 /// Points of a curve over flows or packets.
 const POINTS: usize = 100;
 
-/// What one flow came to.
+/// Results of one flow.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Flow {
     pub(super) media: usize,
@@ -60,12 +62,12 @@ impl Flow {
     }
 }
 
-/// What each flow came to, by its number.
+/// Results of all flows, by flow number.
 pub(super) fn flows(sources: &Sources, meter: &Meter) -> Vec<Flow> {
     sources.flows().iter().zip(&meter.flows).map(|(source, received)| Flow::of(source, received, sources.packet_len())).collect()
 }
 
-/// The rows of one cell, as points over what the plan varies.
+/// The rows of one cell, as points over the varied parameter.
 pub(super) fn rows(plan: &Deadlines, cell: &Cell, sources: &Sources, meter: &Meter) -> Vec<Row> {
     let flows = flows(sources, meter);
     let costs = plan.decision.len() > 1;
@@ -89,7 +91,7 @@ pub(super) fn rows(plan: &Deadlines, cell: &Cell, sources: &Sources, meter: &Met
 
 struct Rows<'a> {
     run: &'a str,
-    /// The number of flows, or the cost of a decision.
+    /// Number of flows, or cost of a decision.
     x: f64,
     suffix: String,
     rows: Vec<Row>,
@@ -174,7 +176,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Each over percents: of the flows in rising order, of looks, of packets.
+    /// Curves over percent: of flows in ascending order, of looks, of packets.
     fn curves(&mut self, count: u32, flows: &[Flow], meter: &Meter) {
         let mut by_rank = |figure: &str, value: fn(&Flow) -> f64| self.curve(figure, count, &sorted(flows.iter().map(value)));
         by_rank("Bennett-Zhang by rank", |flow| flow.ratio);
@@ -201,7 +203,8 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// Of sorted values: the smallest one that at least this fraction do not exceed. Not a number without values.
+/// Quantile of sorted values: the smallest value not exceeded by at least this fraction. NaN
+/// without values.
 fn quantile(sorted: &[f64], fraction: f64) -> f64 {
     let rank = (fraction * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN)

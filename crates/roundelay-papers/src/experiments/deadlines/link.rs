@@ -1,4 +1,4 @@
-//! The link: a scheduler's decisions and its packets' transmissions one after the other, nothing meanwhile.
+//! Link model: scheduler decisions and packet transmissions strictly alternate, without overlap.
 
 use roundelay::schedulers::AnyScheduler;
 use roundelay::{Duration, FlowConfig, FlowId, Instant, Packet, Rate, Scheduler};
@@ -8,21 +8,22 @@ use super::sources::Sources;
 use crate::experiments::Failed;
 use crate::experiments::decisions::dequeue;
 
-/// What takes time at the link.
+/// Times of the link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Link {
-    /// A decision.
+    /// Time of a decision.
     pub(super) decision: Duration,
-    /// A packet, whether or not it took a decision.
+    /// Time per packet, with or without a decision.
     pub(super) packet: Duration,
-    /// None: packets take no time to send.
+    /// None: transmission takes no time.
     pub(super) rate: Option<Rate>,
-    /// The way to the receiver; the link does not wait for it.
+    /// Propagation delay to the receiver; the link does not wait for it.
     pub(super) propagation: Duration,
 }
 
 impl Link {
-    /// Sends all that the sources make. At one instant packets are made first, then the scheduler decides.
+    /// Sends all packets of the sources. At the same instant, packets are made before the scheduler
+    /// decides.
     pub(super) fn run(&self, scheduler: &mut AnyScheduler<()>, sources: &mut Sources) -> Result<Meter, Failed> {
         self.set_up(scheduler, sources)?;
         let mut meter = Meter::new(sources);

@@ -1,14 +1,15 @@
-//! What is measured while packets with deadlines are received: latencies, deadlines missed, the service of each flow over its life.
+//! Measurements on received packets with deadlines: latencies, missed deadlines, the service of
+//! each flow over its life.
 
 use roundelay::{Duration, Instant, Packet};
 use roundelay_metrics::Delays;
 
 use super::sources::Sources;
 
-/// How often in its life a flow's service so far is looked at.
+/// Number of looks at a flow's service during its life.
 const LOOKS: u32 = 100;
 
-/// All that a run measures.
+/// All measurements of a run.
 #[derive(Debug, Clone)]
 pub(super) struct Meter {
     pub(super) flows: Vec<Received>,
@@ -16,32 +17,32 @@ pub(super) struct Meter {
     /// Packets received after their deadlines.
     pub(super) missed: u64,
     pub(super) decisions: u64,
-    /// A look at a flow each time that it has received another hundredth of its packets.
+    /// One look at a flow for each hundredth of its packets received.
     pub(super) looks: Vec<Look>,
     lifetime: Duration,
     /// Packets between two looks at a flow.
     look_every: u32,
-    /// Bits of a packet over the rate and start of each flow: what a look needs.
+    /// For each flow: bits of a packet over the rate, and the start.
     requested: Vec<(f64, Instant)>,
 }
 
-/// What the receiver of a flow has seen.
+/// Packets of a flow, as seen by its receiver.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Received {
     pub(super) packets: u32,
-    /// When the last packet came.
+    /// Arrival of the last packet.
     pub(super) last: Instant,
     /// The longest latency of a packet.
     pub(super) longest: Duration,
 }
 
-/// A flow at one moment of its life.
+/// A flow at a moment of its life.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Look {
     pub(super) flow: u32,
     /// Packets received.
     pub(super) packets: u32,
-    /// Of the last of them.
+    /// Latency of the last received packet.
     pub(super) latency: Duration,
     /// Bennett-Zhang's ratio: throughput so far over requested rate.
     pub(super) ratio: f64,

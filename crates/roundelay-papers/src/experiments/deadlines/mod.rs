@@ -1,10 +1,13 @@
-//! Kind `deadlines`: media flows with deadlines on one link, where each decision of the scheduler takes time.
+//! Kind `deadlines`: media flows with deadlines on one link where each scheduler decision takes
+//! time.
 //!
-//! Flows of randomly drawn types make packets at their rates and start together, or spread over a while. The scheduler orders them; while it
-//! decides, the link waits. Packets are made as the scheduler has room for them ([`sources`]), so that memory does not grow with the backlog.
+//! Flows of randomly drawn types make packets at their rates and start together, or spread over a
+//! while. The scheduler orders them; the link waits for each decision. Packets are made when the
+//! scheduler has room ([`sources`]), to keep memory independent of the backlog.
 //!
-//! Rows of each column are points over the number of flows, or over the cost of a decision in nanoseconds where the plan lists several;
-//! [`figures`] names them. Disciplines decide for each packet where they do not say otherwise (`Scheduler::has_decided`): `afq` decides once a turn.
+//! Rows of each column are points over the number of flows, or over the cost of a decision in
+//! nanoseconds if the plan lists several; [`figures`] names them. Disciplines decide for each
+//! packet unless `Scheduler::has_decided` says otherwise: `afq` decides once per turn.
 
 use roundelay::schedulers::{AnyDiscipline, Spec};
 use roundelay::{Duration, FlowConfig, Rate};
@@ -27,47 +30,48 @@ mod sources;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Deadlines {
-    /// Columns: the paper's name, and the discipline, or a table of [`Column`].
+    /// Columns: the paper's name, and a discipline or a table of [`Column`].
     columns: Table,
     /// Numbers of flows: 1 to 1048576.
     flows: Vec<u32>,
-    /// Types of flows; each flow's is drawn from them, all as likely.
+    /// Types of flows; each flow's type is drawn uniformly.
     #[serde(rename = "type")]
     types: Vec<Media>,
-    /// Packets that each flow makes: 1 to 10 million.
+    /// Packets per flow: 1 to 10 million.
     packets: u32,
-    /// Bytes of a packet: 1 to 65536.
+    /// Packet length in bytes: 1 to 65536.
     packet_len: u32,
-    /// From a packet's making to its deadline.
+    /// Time from a packet's creation to its deadline.
     #[serde(deserialize_with = "read")]
     lifetime: Duration,
-    /// What a decision costs, for columns that do not say it; several values are a curve.
+    /// Cost of a decision, for columns without one; several values give a curve.
     #[serde(deserialize_with = "list")]
     decision: Vec<Duration>,
-    /// Packets that a turn's credit covers for a flow of the smallest weight: sets `quantum` of disciplines that have one, unless they write it: 0.000001 to a million.
+    /// Packets covered by a turn's credit for a flow of the smallest weight, 0.000001 to a million.
+    /// Sets `quantum` of disciplines with this parameter, unless given.
     #[serde(default = "one_packet")]
     credit: f64,
-    /// The link's rate; without it packets take no time to send.
+    /// Link rate; None: transmission takes no time.
     #[serde(default, deserialize_with = "some")]
     link: Option<Rate>,
-    /// Added to each packet's latency.
+    /// Added to the latency of each packet.
     #[serde(default, deserialize_with = "some")]
     propagation: Option<Duration>,
     /// Flows start at random within this time.
     #[serde(default, deserialize_with = "some")]
     starts_within: Option<Duration>,
-    /// Packets of a flow that its scheduler holds at most; 0: all that have been made.
+    /// Maximum packets of a flow in the scheduler; 0: all packets made so far.
     #[serde(default = "sources::default_window")]
     window: u32,
-    /// Whether curves over flows and packets are rows, too.
+    /// True to write curves over flows and packets, too.
     #[serde(default)]
     curves: bool,
 }
 
-/// Packets of a run, and those that are in memory at once.
+/// Maximum packets of a run, and maximum packets in memory.
 const MOST_PACKETS: u64 = 1_000_000_000;
 const MOST_HELD: u64 = 10_000_000;
-/// What a clock of picoseconds can tell, with some room.
+/// Range in days of a clock in picoseconds, with a margin.
 const MOST_DAYS: f64 = 200.0;
 
 fn one_packet() -> f64 {
@@ -79,25 +83,25 @@ fn one_packet() -> f64 {
 #[serde(deny_unknown_fields)]
 struct Media {
     name: String,
-    /// At which it makes packets.
+    /// Rate of packet creation.
     #[serde(deserialize_with = "read")]
     rate: Rate,
-    /// Its flows' weight: 1 to 1024.
+    /// Weight of its flows: 1 to 1024.
     weight: u32,
 }
 
-/// A column with costs of its own.
+/// A column with its own costs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Column {
     discipline: String,
-    /// What a decision costs.
+    /// Cost of a decision.
     #[serde(default, deserialize_with = "some")]
     decision: Option<Duration>,
-    /// What each packet costs beside decisions.
+    /// Cost per packet besides decisions.
     #[serde(default, deserialize_with = "some")]
     packet: Option<Duration>,
-    /// Whether packets tell the scheduler their deadlines.
+    /// True if packets carry their deadlines to the scheduler.
     #[serde(default = "yes")]
     deadlines: bool,
 }
@@ -112,7 +116,7 @@ fn yes() -> bool {
     true
 }
 
-/// One run: a column with a number of flows and a cost of decisions.
+/// One run: a column, a number of flows and a cost of decisions.
 #[derive(Debug, Clone)]
 struct Cell {
     column: String,
@@ -137,7 +141,7 @@ impl Deadlines {
         cells
     }
 
-    /// What there is no end to: packets of a run, those in memory, and the time that they take.
+    /// Checks the limits on packets per run, packets in memory, and simulated time.
     fn check_size(&self) -> Result<(), Wrong> {
         let flows = self.flows.iter().copied().max().unwrap_or(1);
         let packets = u64::from(flows) * u64::from(self.packets);
@@ -157,7 +161,7 @@ impl Deadlines {
         Ok(())
     }
 
-    /// Seconds until the last of so many packets has left, at most.
+    /// Upper bound on the seconds until the last of `packets` packets has left.
     fn longest_seconds(&self, packets: f64) -> Result<f64, Wrong> {
         let bits = f64::from(self.packet_len) * 8.0;
         let slowest = self.types.iter().map(|media| media.rate.bits_per_second()).min().unwrap_or(1);
@@ -181,7 +185,7 @@ impl Deadlines {
         }
     }
 
-    /// The discipline, with a quantum that gives flows of the smallest weight their credit.
+    /// The discipline, with a quantum for the given credit of a flow of the smallest weight.
     fn discipline(&self, text: &str) -> Result<AnyDiscipline, Failed> {
         let read = |text: &str| text.parse::<Spec>().map(|spec| spec.discipline).map_err(Failed::from);
         let discipline = read(text)?;

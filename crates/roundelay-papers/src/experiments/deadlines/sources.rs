@@ -1,9 +1,12 @@
-//! Sources of packets with deadlines: flows of randomly drawn types that make packets at constant rates, a few at a time.
+//! Sources of packets with deadlines: flows of randomly drawn types make packets at constant rates,
+//! a few at a time.
 //!
-//! A backlog of 10^8 packets would take gigabytes, so the scheduler holds only the first packets of each flow (the window) and gets the next one
-//! of a flow when it has sent one. Decisions are those of a scheduler that holds all packets: `afq` reads the first packet of a flow and whether
-//! another one follows; the fluid server of `wf2q` is ahead of a flow's packets by at most one (Bennett and Zhang 1996, Theorem 1), so that it
-//! finds a flow idle only where all its packets have been made and handed over. The test `a_window_changes_no_decision` compares whole runs.
+//! A backlog of 10^8 packets would take gigabytes. The scheduler therefore holds only the first
+//! packets of each flow (the window), and gets a flow's next packet after sending one. Decisions
+//! are the same as with all packets in the scheduler: `afq` reads the first packet of a flow and
+//! the presence of another; the fluid server of `wf2q` is ahead of a flow's packets by at most one
+//! (Bennett and Zhang 1996, Theorem 1), and finds a flow idle only if all its packets have been
+//! made and handed over. The test `a_window_changes_no_decision` compares whole runs.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,7 +17,8 @@ use roundelay::{Duration, FlowId, Instant, Packet, Rate};
 
 use super::Deadlines;
 
-/// Packets of a flow that a scheduler holds by default: the first, one that the fluid server may be at, one more.
+/// Default window of a flow: the first packet, one possibly in service in the fluid server, and one
+/// more.
 pub(super) fn default_window() -> u32 {
     3
 }
@@ -23,34 +27,34 @@ pub(super) fn default_window() -> u32 {
 #[derive(Debug, Clone)]
 pub(super) struct Sources {
     flows: Vec<Source>,
-    /// When flows with room in their windows make their next packet.
+    /// Creation times of the next packets of flows with room in their windows.
     next: BinaryHeap<Reverse<(Instant, u32)>>,
     window: u32,
-    /// Packets that each flow makes.
+    /// Packets per flow.
     pub(super) packets: u32,
     packet_len: u32,
     lifetime: Duration,
-    /// Whether packets tell the scheduler their deadlines.
+    /// True if packets carry their deadlines to the scheduler.
     pub(super) tell_deadlines: bool,
 }
 
 /// A flow.
 #[derive(Debug, Clone)]
 pub(super) struct Source {
-    /// Its type's place in the plan.
+    /// Index of its type in the plan.
     pub(super) media: usize,
     pub(super) rate: Rate,
     pub(super) weight: u32,
-    /// When it makes its first packet.
+    /// Creation time of the first packet.
     pub(super) start: Instant,
-    /// Packets that the scheduler has been given.
+    /// Packets handed to the scheduler so far.
     handed: u32,
-    /// Those that it still holds.
+    /// Packets of the flow in the scheduler.
     held: u32,
 }
 
 impl Sources {
-    /// Flows of types drawn with this seed; the types do not depend on whether starts are drawn as well.
+    /// Flows with types drawn from this seed; drawing start times does not change the types.
     pub(super) fn draw(plan: &Deadlines, flows: u32, seed: u64) -> Self {
         let mut types = Pcg64Mcg::seed_from_u64(seed);
         let mut starts = Pcg64Mcg::seed_from_u64(!seed);
@@ -67,37 +71,37 @@ impl Sources {
         Self { flows, next, window, packets: plan.packets, packet_len: plan.packet_len, lifetime: plan.lifetime, tell_deadlines: true }
     }
 
-    /// The flows, by their numbers.
+    /// The flows, by number.
     pub(super) fn flows(&self) -> &[Source] {
         &self.flows
     }
 
-    /// Bytes of a packet.
+    /// Packet length in bytes.
     pub(super) fn packet_len(&self) -> u32 {
         self.packet_len
     }
 
-    /// From a packet's making to its deadline.
+    /// Time from a packet's creation to its deadline.
     pub(super) fn lifetime(&self) -> Duration {
         self.lifetime
     }
 
-    /// When a flow makes a packet, counted from 0.
+    /// Creation time of a flow's packet, counted from 0.
     fn made_at(&self, flow: &Source, packet: u32) -> Instant {
         flow.start + flow.rate.time_of(u64::from(packet) * u64::from(self.packet_len))
     }
 
-    /// When the last packet of all is made.
+    /// Creation time of the last packet of all.
     pub(super) fn last_made(&self) -> Instant {
         self.flows.iter().map(|flow| self.made_at(flow, self.packets - 1)).max().unwrap_or(Instant::ZERO)
     }
 
-    /// When the next packet is made for which there is room. None: there will be none.
+    /// Creation time of the next packet with room. None: there are no more.
     pub(super) fn next_at(&self) -> Option<Instant> {
         self.next.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// The next packet made up to `now` for which there is room, in the order of making.
+    /// The next packet made up to `now` and with room, in order of creation.
     pub(super) fn take(&mut self, now: Instant) -> Option<Packet<()>> {
         let Reverse((at, number)) = self.next.peek().copied().filter(|Reverse((at, _))| *at <= now)?;
         self.next.pop();
@@ -108,7 +112,8 @@ impl Sources {
         Some(packet)
     }
 
-    /// A packet of the flow has been sent: the next one, if it has been made by now. Otherwise it will be [taken](Self::take).
+    /// After a departure of the flow: the flow's next packet, if made by now. Otherwise
+    /// [`take`](Self::take) will return it.
     pub(super) fn sent(&mut self, flow: FlowId, now: Instant) -> Option<Packet<()>> {
         let source = &mut self.flows[flow.index()];
         let was_full = source.held == self.window;
@@ -121,7 +126,7 @@ impl Sources {
         None
     }
 
-    /// When the flow makes its next packet, if there is one and room for it.
+    /// Creation time of the flow's next packet, if there is one and room for it.
     fn next_of(&self, number: u32) -> Option<Instant> {
         let flow = &self.flows[number as usize];
         (flow.held < self.window && flow.handed < self.packets).then(|| self.made_at(flow, flow.handed))

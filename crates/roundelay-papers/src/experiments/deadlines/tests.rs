@@ -28,7 +28,8 @@ fn plan(changes: &str) -> Deadlines {
     table.try_into().unwrap()
 }
 
-/// Flows in the order of arrivals (a look at each of 100 packets), with latencies and ratios; when each flow ended; decisions.
+/// For a run: looks in order of arrival (one for each of 100 packets), with latencies and ratios;
+/// end times of flows; number of decisions.
 fn order(plan: &Deadlines, discipline: &str, flows: u32, seed: u64) -> (Vec<Look>, Vec<u64>, u64) {
     let cell = Cell { column: String::new(), flows, decision: plan.decision[0] };
     let mut scheduler = plan.discipline(discipline).unwrap().build::<()>(seed).unwrap();
@@ -67,7 +68,7 @@ fn rows_of(plan: &Deadlines, part: usize, seed: u64) -> Vec<Row> {
     plan.run(&plan.parts()[part], seed).unwrap().rows
 }
 
-/// One audio flow alone: a packet each 62.5 ms, sent a decision of 1 ms later.
+/// A single audio flow: a packet each 62.5 ms, sent after a decision of 1 ms.
 #[test]
 fn figures_are_their_definitions() {
     let plan = plan("flows = [1]\nlifetime = \"500us\"\ntype = [{ name = \"audio\", rate = \"128kbit\", weight = 4 }]");
@@ -103,7 +104,7 @@ fn decisions_take_the_link_and_afq_takes_one_a_turn() {
     assert!(share(&afq) > share(&wf2q) + 0.1, "{} {}", share(&afq), share(&wf2q));
 }
 
-/// At 50 ns a decision both keep up with 20 flows; at 1 ms neither does, and WF2Q less so.
+/// At 50 ns per decision both keep up with 20 flows; at 1 ms neither does, and WF2Q is worse.
 #[test]
 fn costs_are_a_curve_and_columns_may_have_their_own() {
     let plan = plan(
@@ -148,7 +149,7 @@ fn what_cannot_be_run_is_refused_in_words() {
     assert!(error("columns.A = { discipline = \"afq\", decision = \"soon\" }").contains("soon"));
 }
 
-/// Without deadlines AFQ goes round by round. What is measured stays: deadlines are missed all the same.
+/// Without deadlines AFQ works in rounds. Measurements are unchanged: deadlines are still missed.
 #[test]
 fn deadlines_can_be_kept_from_the_scheduler() {
     let columns = "columns.TOLD = \"afq\"\ncolumns.NOT = { discipline = \"afq\", deadlines = false }\ncolumns.DRR = \"drr\"";
@@ -159,7 +160,8 @@ fn deadlines_can_be_kept_from_the_scheduler() {
     assert!(figure(&not, "decisions") < figure(&drr, "decisions"), "a decision a turn, and one a packet");
 }
 
-/// An audio flow ends without a backlog, but its packets were late while the others had theirs.
+/// An audio flow ends without a backlog, but its packets were late during the backlog of the
+/// others.
 #[test]
 fn a_flow_with_negative_startup_latency_can_be_late() {
     let plan = plan("flows = [100]\npackets = 1000\nlifetime = \"100ms\"");

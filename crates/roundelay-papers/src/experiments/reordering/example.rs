@@ -1,7 +1,9 @@
-//! Figure 2 of the MQFQ paper as a worked example: two packets of 1,000 bytes in a row keep their order, one of 1,500 and one of 1,000 do not.
+//! Figure 2 of the MQFQ paper as a worked example: two packets of 1,000 bytes in a row keep their
+//! order; a packet of 1,500 and one of 1,000 do not.
 //!
-//! The figure's two queues have weights of 1,500 and 2,000; here both have a quantum of 1,500. A flow Y has one queue, its first packet of 300 bytes has
-//! just left, one of 200 waits: that queue has 1,000 bytes left of its turn. A flow X has that queue and an empty one.
+//! The figure's two queues have weights of 1,500 and 2,000; here both have a quantum of 1,500. Flow
+//! Y has one queue, has just sent a packet of 300 bytes, and has one of 200 waiting: the queue has
+//! 1,000 bytes left of its turn. Flow X has this queue and an empty one.
 
 use roundelay::schedulers::{AnyScheduler, Spec};
 use roundelay::{FlowId, Instant, Packet, Scheduler};
@@ -10,10 +12,10 @@ use super::super::Failed;
 
 const NOW: Instant = Instant::ZERO;
 
-/// A figure by its name.
+/// Name and value of a figure.
 type Figure = (String, f64);
 
-/// What is measured, and what happens step by step.
+/// Figures, and a trace of the steps.
 pub(super) fn run(spec: &Spec, seed: u64) -> Result<(Vec<Figure>, Vec<String>), Failed> {
     let with_quantum = format!("{} quantum 1500b", spec.discipline).parse::<Spec>();
     let discipline = with_quantum.unwrap_or_else(|_| spec.clone()).discipline;
@@ -26,7 +28,8 @@ pub(super) fn run(spec: &Spec, seed: u64) -> Result<(Vec<Figure>, Vec<String>), 
     Ok((figures, trace))
 }
 
-/// X, which has two queues, and Y, which has one of them twice. Any two flows where there are no such.
+/// X, a flow with two queues, and Y, with one of these twice. Any two flows if the scheduler has no
+/// such flows.
 fn flows(scheduler: &AnyScheduler<u32>) -> (FlowId, FlowId) {
     let queues = |flow: &FlowId| scheduler.queues_of(*flow);
     let x = (1..1000).map(FlowId).find(|flow| queues(flow).windows(2).any(|two| two[0] != two[1])).unwrap_or(FlowId(1));

@@ -1,25 +1,27 @@
-//! Rounds before service (Equation 1 of the MQFQ paper) in two queues, all small states: an exact model without the scheduler's code.
+//! Rounds before service (Equation 1 of the MQFQ paper) in two queues, all small states: an exact
+//! model without the scheduler's code.
 //!
-//! A flow has both queues. One of them has the turn, with some of its credit left; both may hold a packet of other flows. Three packets of the flow come
-//! at once, each goes into the queue with the fewer rounds before service, ties into the one that is served sooner, and all leave.
+//! A flow has both queues. One queue has the turn, with part of its credit left; both may hold a
+//! packet of other flows. Three packets of the flow arrive at the same time; each goes into the
+//! queue with fewer rounds before service (ties: the queue served sooner); then all leave.
 
 const QUANTUM: u32 = 1500;
 const LENGTHS: [u32; 3] = [500, 1000, 1500];
 
-/// Which length Equation 1 is given for p.
+/// The packet length used for p in Equation 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
-    /// That of the packet.
+    /// The packet's own length.
     Own,
-    /// The longest that there is: the paper's "naive attempt".
+    /// The longest possible length: the paper's "naive attempt".
     Longest,
 }
 
-/// The flow's packets have numbers; those of others have none.
+/// The flow's packets have numbers; other packets have none.
 #[derive(Debug, Clone, Default)]
 struct Queue {
     packets: Vec<(u32, Option<usize>)>,
-    /// Bytes for its turn: deficit and, unless the turn has begun, the quantum.
+    /// Bytes left for its turn: deficit, plus the quantum if the turn has not begun.
     credit: u32,
 }
 
@@ -36,7 +38,7 @@ impl Queue {
     }
 }
 
-/// The order in which three packets leave. The first queue has the turn, if it holds a packet.
+/// The order of departure of three packets. The first queue has the turn, if it holds a packet.
 fn served(mut queues: [Queue; 2], lengths: [u32; 3], rule: Rule) -> Vec<usize> {
     let mut ring: Vec<usize> = (0..2).filter(|queue| !queues[*queue].packets.is_empty()).collect();
     for (number, len) in lengths.into_iter().enumerate() {
@@ -67,7 +69,8 @@ fn served(mut queues: [Queue; 2], lengths: [u32; 3], rule: Rule) -> Vec<usize> {
     order
 }
 
-/// All states: what others have in each queue, and what is left of the turn and carried.
+/// All states: other flows' packets in each queue, the rest of the turn's credit, and the carried
+/// credit.
 fn states() -> impl Iterator<Item = [Queue; 2]> {
     let held = || std::iter::once(None).chain(LENGTHS.map(Some));
     let credits = |least: u32| (0..3).map(move |step| least + 500 * step);
@@ -81,7 +84,7 @@ fn states() -> impl Iterator<Item = [Queue; 2]> {
     })
 }
 
-/// The part of all states and triples of lengths in which packets leave out of order.
+/// The part of all states and length triples with reordering.
 fn reordered(rule: Rule, triples: &[[u32; 3]]) -> f64 {
     let cases = || states().flat_map(|state| triples.iter().map(move |lengths| (state.clone(), *lengths)));
     let bad = cases().filter(|(state, lengths)| !served(state.clone(), *lengths, rule).is_sorted()).count();

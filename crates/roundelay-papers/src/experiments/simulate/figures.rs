@@ -10,7 +10,7 @@ use roundelay_sim::{LinkClass, LinkConfig, LinkId};
 use super::super::{Failed, Row};
 use super::{Count, Simulate};
 
-/// A run, and what its plan asks of it.
+/// A run and its plan.
 pub(super) struct Figures<'a> {
     pub(super) run: &'a str,
     pub(super) plan: &'a Simulate,
@@ -42,12 +42,12 @@ impl Figures<'_> {
         Row::point(self.run, figure, x, value)
     }
 
-    /// Flows that go on to the end.
+    /// Flows open until the end.
     fn flows(&self) -> impl Iterator<Item = &FlowResult> {
         self.results.flows.iter().filter(|flow| flow.open)
     }
 
-    /// Throughputs of flows in rising order, of a group or of all, in kbit/s.
+    /// Throughputs of a group's flows, or of all, in ascending order, in kbit/s.
     fn rates(&self, group: Option<&str>) -> Vec<f64> {
         let flows = self.flows().filter(|flow| group.is_none_or(|group| *flow.group == *group));
         let mut rates: Vec<_> = flows.map(kbit).collect();
@@ -116,7 +116,7 @@ impl Figures<'_> {
         rates.iter().filter(|rate| **rate >= count.from && count.below.is_none_or(|below| **rate < below)).count() as f64
     }
 
-    /// The core's scheduler as the run began with it: who hashes into which queues.
+    /// The core's scheduler in its initial state, for the hashes of flows into queues.
     fn scheduler(&self) -> Result<Option<AnyScheduler<()>>, Failed> {
         let Some((id, link)) = self.core() else { return Ok(None) };
         let seed = self.hash_seed.wrapping_add(id.0.into());
@@ -140,7 +140,7 @@ impl Figures<'_> {
         Ok(rows)
     }
 
-    /// The other groups' flows, by how many of their queues are the greedy ones'.
+    /// Rows for the other groups' flows, by the number of queues shared with the greedy group.
     fn by_meetings(&self, greedy: &str, queues: &[(&FlowResult, Vec<usize>)]) -> Vec<Row> {
         let is_greedy = |flow: &FlowResult| *flow.group == *greedy;
         let theirs: Vec<_> = queues.iter().filter(|(flow, _)| is_greedy(flow)).flat_map(|(_, queues)| queues).collect();
@@ -174,7 +174,7 @@ impl Figures<'_> {
         Ok(rows)
     }
 
-    /// Seconds of propagation.
+    /// Propagation delay in seconds.
     fn one_way(&self, from: &str, to: &str) -> Result<f64, Failed> {
         let network = &self.scenario.topology.network;
         let node = |name: &str| network.named(name).ok_or_else(|| Failed(format!("{name}: no such node")));
@@ -193,7 +193,7 @@ fn distinct(mut queues: Vec<usize>) -> Vec<usize> {
     queues
 }
 
-/// From the mean, of the values themselves.
+/// Standard deviation of all values (not of a sample).
 fn deviation(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -217,7 +217,7 @@ impl Mean {
     }
 }
 
-/// The line of least squares through points.
+/// Least-squares line through points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Line {
     pub(super) slope: f64,
@@ -225,7 +225,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// None if all points are at one place along either axis.
+    /// None if all points are equal along either axis.
     pub(super) fn through(points: &[(f64, f64)]) -> Option<Self> {
         let count = points.len() as f64;
         let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;

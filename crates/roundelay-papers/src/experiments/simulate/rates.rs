@@ -1,4 +1,4 @@
-//! Figures of rates over time as rows: Jain's index and mean rates, interval by interval.
+//! Figures of rates over time as rows: Jain's index and mean rates, by interval.
 
 use roundelay_sim::scenario::{GroupResult, Rates, Results};
 
@@ -18,13 +18,13 @@ pub(super) fn rows(run: &str, results: &Results) -> Vec<Row> {
     results.groups.iter().enumerate().flat_map(group).collect()
 }
 
-/// The ends of the intervals, in ms.
+/// Ends of the intervals, in ms.
 fn ends(rates: &Rates) -> impl Iterator<Item = f64> {
     let interval = rates.interval.as_secs_f64() * 1e3;
     (1..=rates.intervals).map(move |number| (f64::from(number) * interval * 1e6).round() / 1e6)
 }
 
-/// Of a group's flows in each interval, in Mbit/s; nothing for all groups together.
+/// Mean rate of a group's flows in each interval, in Mbit/s; empty for the group of all flows.
 fn means(rates: &Rates, group: usize) -> Vec<f64> {
     let flows: Vec<_> = rates.flows.iter().filter(|flow| flow.group as usize == group).collect();
     let mut bytes = vec![0_u64; if flows.is_empty() { 0 } else { rates.intervals as usize }];

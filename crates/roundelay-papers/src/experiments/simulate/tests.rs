@@ -107,7 +107,7 @@ fn a_line_has_its_slope() {
     assert_eq!(Line::through(&[(1.0, 1.0), (1.0, 2.0)]), None);
 }
 
-/// Two networks under two schemes; one key is for one scheme alone.
+/// Two networks under two schemes; one key applies to one scheme only.
 fn with_schemes() -> Simulate {
     let text = r#"
 measures = "transfers"
@@ -153,7 +153,8 @@ fn columns_run_under_each_scheme() {
         assert_eq!(value(&rows, &format!("{group} incomplete"), None), Some(0.0));
         value(&rows, &format!("{group} completion, s"), None).unwrap()
     };
-    // One transfer of a megabyte at 10 and at 2 Mbit/s; the short one goes first where slack is by size.
+    // One transfer of a megabyte at 10 and at 2 Mbit/s; with slack by size the short transfer goes
+    // first.
     assert!((0.8..1.6).contains(&completion("fast by FIFO", "long")) && (4.0..6.0).contains(&completion("slow by FIFO", "long")));
     assert!(completion("slow by LSTF", "short") < 0.8 * completion("slow by FIFO", "short"));
 }

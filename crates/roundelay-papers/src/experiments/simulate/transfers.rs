@@ -1,4 +1,4 @@
-//! Figures of transfers as rows: completion times and round trips, in the mean, by bytes and by size.
+//! Figures of transfers as rows: completion times and round trips, as means, by bytes and by size.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use roundelay_sim::scenario::{GroupResult, Results, Scenario, Transfer};
 
 use super::super::Row;
 
-/// Size classes end at 10^(n/2) bytes: half a decade each.
+/// Size classes end at 10^(n/2) bytes: two per decade.
 const CLASSES_PER_DECADE: f64 = 2.0;
 
-/// The parts, in per cent, at which distributions are told.
+/// Percentiles of distributions.
 const PARTS: [f64; 15] = [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 98.0, 99.0, 99.9];
 
-/// Rows of each group of sources.
+/// Rows for each group of sources.
 pub(super) fn rows(run: &str, scenario: &Scenario, results: &Results) -> Vec<Row> {
     let of = |(number, group): (u32, &GroupResult)| {
         let timed = results.transfers.iter().filter(|transfer| transfer.group == number);
@@ -33,7 +33,7 @@ pub(super) fn rows(run: &str, scenario: &Scenario, results: &Results) -> Vec<Row
 /// A transfer in floating point: bytes and seconds.
 struct Timed {
     bytes: f64,
-    /// None: it was cut off.
+    /// None: cut off by the end of the run.
     completion: Option<f64>,
     round_trip: Option<f64>,
 }
@@ -44,13 +44,13 @@ impl Timed {
         Self { bytes: transfer.bytes as f64, completion, round_trip: transfer.round_trip.map(|time| time.as_secs_f64()) }
     }
 
-    /// The upper end of its size class, in bytes.
+    /// Number n of the size class, which ends at 10^(n/2) bytes.
     fn class(&self) -> i64 {
         (self.bytes.max(1.0).log10() * CLASSES_PER_DECADE).ceil() as i64
     }
 }
 
-/// A figure's name and its value for a transfer.
+/// Name of a figure, and its value for a transfer.
 type Figure = (&'static str, fn(&Timed) -> Option<f64>);
 
 struct Writer<'a> {
@@ -67,7 +67,7 @@ impl Writer<'_> {
         Row::point(self.run, format!("{} {figure}", self.group), x, value)
     }
 
-    /// Of packets.
+    /// Rows on packets.
     fn delays(&self, group: &GroupResult) -> Vec<Row> {
         let delay = &group.delay;
         let parts = [(50.0, delay.p50), (90.0, delay.p90), (99.0, delay.p99), (99.9, delay.p999), (100.0, delay.max)];
@@ -100,7 +100,8 @@ impl Writer<'_> {
         PARTS.iter().filter_map(|part| Some(self.point(figure, *part, quantile(&sorted, *part)?))).collect()
     }
 
-    /// Means by size, and for the error bars of Figure 7 of the UPS paper the 10th and the 99th per cent.
+    /// Means by size, and the 10th and 99th percentiles for the error bars of Figure 7 of the UPS
+    /// paper.
     fn by_size(&self, timed: &[Timed]) -> Vec<Row> {
         let mut classes: BTreeMap<i64, [Vec<f64>; 2]> = BTreeMap::new();
         for timed in timed {
@@ -125,7 +126,7 @@ impl Writer<'_> {
     }
 }
 
-/// Weighted mean of those that have the figure.
+/// Weighted mean over transfers with a value.
 fn mean(timed: &[Timed], weight: fn(&Timed) -> f64, of: fn(&Timed) -> Option<f64>) -> Option<f64> {
     let (mut sum, mut weights) = (0.0, 0.0);
     for (weight, value) in timed.iter().filter_map(|timed| Some((weight(timed), of(timed)?))) {
@@ -135,7 +136,7 @@ fn mean(timed: &[Timed], weight: fn(&Timed) -> f64, of: fn(&Timed) -> Option<f64
     (weights > 0.0).then(|| sum / weights)
 }
 
-/// Of sorted values: the smallest that so many per cent of them do not exceed.
+/// Percentile of sorted values: the smallest value not exceeded by this percentage.
 fn quantile(sorted: &[f64], per_cent: f64) -> Option<f64> {
     let place = (per_cent / 100.0 * sorted.len() as f64).ceil() as usize;
     sorted.get(place.max(1) - 1).copied()

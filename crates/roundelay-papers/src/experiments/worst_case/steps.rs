@@ -1,19 +1,21 @@
-//! A counterexample step by step: arrivals and departures with V, the flow's S and F, and its lag against the bound.
+//! Counterexample step by step: arrivals and departures with V, the flow's S and F, and its lag
+//! against the bound.
 //!
-//! S, F and V are computed anew by Eq. 2 and 3 of the QFQ paper from what arrived and left, with the start times of V's jumps rounded as the
-//! discipline rounds them. Virtual times are in bytes per unit of weight. Neighbouring steps of another flow are one line.
+//! S, F and V are recomputed by Eq. 2 and 3 of the QFQ paper from arrivals and departures; for V's
+//! jumps, start times are rounded as in the discipline. Virtual times are in bytes per unit of
+//! weight. Consecutive steps of another flow share a line.
 
 use roundelay::{Guarantees, Share};
 use roundelay_metrics::workload::{Event, EventKind, Workload};
 
-/// How a discipline rounds start times.
+/// Rounding of start times by a discipline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rounding {
-    /// Not at all: WF2Q+.
+    /// None: WF2Q+.
     Exact,
     /// Down to a slot: QFQ, GFQ.
     Slots,
-    /// Two slots of twice the size before the rounded finish: S-KPS.
+    /// Two slots of twice the size before the rounded finish time: S-KPS.
     WideSlots,
 }
 
@@ -37,11 +39,11 @@ impl Rounding {
     }
 }
 
-/// Times of a flow.
+/// Virtual times of a flow.
 #[derive(Debug, Clone, Default)]
 struct Shadow {
     weight: f64,
-    /// sigma_i.
+    /// Slot size sigma_i.
     slot: f64,
     start: f64,
     finish: f64,
@@ -86,7 +88,7 @@ impl Shadows {
         self.now = backlogged.map(|flow| self.rounding.start(flow)).reduce(f64::min).map_or(self.now, |first| self.now.max(first));
     }
 
-    /// Whether the head packet of a flow may leave: its rounded start is not after V.
+    /// True if the head packet of a flow is eligible: its rounded start is not after V.
     #[cfg(test)]
     fn is_eligible(&self, flow: usize) -> bool {
         self.rounding.start(&self.flows[flow]) <= self.now + 1e-6
@@ -98,12 +100,12 @@ fn slot(share: &Share) -> f64 {
     2f64.powf((f64::from(share.max_packet_len.max(1088)) / f64::from(share.weight)).log2().ceil())
 }
 
-/// Steps of the same kind and flow that come one after the other; only one of the watched flow.
+/// Consecutive steps of the same kind and flow; single steps for the watched flow.
 struct Line {
     first: Event,
     packets: u64,
     bytes: u64,
-    /// The largest lag among them.
+    /// The largest lag among these steps.
     lag: f64,
 }
 
@@ -124,7 +126,7 @@ impl Line {
     }
 }
 
-/// The steps up to the departure at which the watched flow is furthest behind.
+/// The steps up to the departure with the watched flow's largest lag.
 pub(super) fn lines(
     name: &str,
     load: &Workload,
@@ -169,7 +171,7 @@ mod tests {
     use roundelay::schedulers::{Discipline, gfq, qfq, s_kps, wf2q_plus};
     use roundelay_metrics::workload::adversaries;
 
-    /// Departures whose flow is not eligible by the shadows' times, over all departures.
+    /// Counts departures of flows that are not eligible by the shadows' times, and all departures.
     fn too_early<D: Discipline>(discipline: &D, rounding: Rounding) -> (usize, usize) {
         let mut counts = (0, 0);
         for (_, load) in adversaries::all() {
@@ -185,7 +187,8 @@ mod tests {
         counts
     }
 
-    /// Each discipline serves what its own rounding makes eligible; with exact times some packets of the rounding ones would be too early.
+    /// Each discipline serves only flows eligible under its own rounding; with exact times, some
+    /// departures of the rounding disciplines would be too early.
     #[test]
     fn shadows_agree_with_the_disciplines() {
         let own = [

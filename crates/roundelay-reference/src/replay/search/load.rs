@@ -2,7 +2,7 @@
 
 use crate::replay::{Hop, Network, Node, Packet};
 
-/// Most packets, nodes and hops.
+/// Maximum number of packets, nodes and hops.
 pub(super) const MOST: usize = 6;
 
 /// i(p), o(p) and path(p), with the propagation delay before each hop.
@@ -20,7 +20,7 @@ impl Attributes {
         &self.nodes[..usize::from(self.hops)]
     }
 
-    /// tmin from arrival at a hop.
+    /// tmin from the arrival at a hop.
     pub(super) fn rest(&self, hop: usize) -> u8 {
         self.hops - hop as u8 + self.delays[hop + 1..].iter().sum::<u8>()
     }
@@ -29,14 +29,14 @@ impl Attributes {
         self.nodes[usize::from(self.hops) - 1]
     }
 
-    /// The earliest arrival at a node.
+    /// Earliest arrival at a node.
     pub(super) fn earliest(&self, node: u8) -> Option<u8> {
         let hop = self.path().iter().position(|other| *other == node)?;
         Some(self.input + self.rest(0) - self.rest(hop))
     }
 }
 
-/// A load: packets by their attributes.
+/// A load: attributes of the packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Load(pub(super) Vec<Attributes>);
 
@@ -55,12 +55,12 @@ impl Load {
         self.0[packet].exit.into()
     }
 
-    /// All propagation delays together.
+    /// Sum of all propagation delays.
     pub(super) fn delay(&self) -> u32 {
         self.0.iter().flat_map(|attributes| attributes.delays).map(u32::from).sum()
     }
 
-    /// Hops of all packets together.
+    /// Sum of the hops of all packets.
     pub(super) fn hops(&self) -> usize {
         self.0.iter().map(|attributes| usize::from(attributes.hops)).sum()
     }
@@ -71,14 +71,14 @@ impl Load {
         passed
     }
 
-    /// The most nodes that a packet shares with others.
+    /// Maximum number of shared nodes on a packet's path.
     pub(super) fn most_shared(&self) -> usize {
         let passed = self.passed();
         let shared = |attributes: &Attributes| attributes.path().iter().filter(|node| passed[usize::from(**node)] > 1).count();
         self.0.iter().map(shared).max().unwrap_or(0)
     }
 
-    /// Whether each packet shares a node with another.
+    /// True if each packet shares a node with another.
     fn is_joined(&self) -> bool {
         let passed = self.passed();
         self.packets() == 1 || self.0.iter().all(|attributes| attributes.path().iter().any(|node| passed[usize::from(*node)] > 1))
@@ -88,7 +88,7 @@ impl Load {
         self.0.iter().flat_map(Attributes::path).max().map_or(0, |node| usize::from(*node) + 1)
     }
 
-    /// As the general model has it: packets a, b, c, ..., nodes α0, α1, ....
+    /// Converts to the general model: packets a, b, c, ..., nodes α0, α1, ....
     pub(super) fn network(&self) -> Network {
         let nodes = (0..self.nodes()).map(|number| Node { name: format!("α{number}"), transmission: 1 }).collect();
         let hop = |(node, delay): (&u8, &u8)| Hop { node: usize::from(*node), propagation: u64::from(*delay) };
@@ -102,7 +102,7 @@ impl Load {
     }
 }
 
-/// Loads of one size: so many packets and nodes, the last exit at `exit`, delays up to `delay`.
+/// Loads of one size: number of packets and nodes, last exit at `exit`, delays up to `delay`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cell {
     pub(super) packets: usize,
@@ -111,8 +111,8 @@ pub(super) struct Cell {
     pub(super) delay: u8,
 }
 
-/// Visits all loads of a size: packets by falling length of path, the first along α0, α1, ..., further nodes by first use, and
-/// some packet enters at 0.
+/// Visits all loads of a size: packets by falling length of path, the first along α0, α1, ...,
+/// further nodes numbered by first use, and at least one packet with input time 0.
 pub(super) fn each(cell: Cell, mut visit: impl FnMut(&Load)) {
     let all = attributes(cell);
     let mut load = Load(Vec::with_capacity(cell.packets));
@@ -129,7 +129,7 @@ fn extend(cell: Cell, all: &[Attributes], from: usize, used: u8, load: &mut Load
         return;
     }
     for (place, attributes) in all.iter().enumerate().skip(from) {
-        // Two packets cannot leave a node at once.
+        // Two packets cannot leave a node at the same time.
         if load.0.iter().any(|other| other.exit == attributes.exit && other.last() == attributes.last()) {
             continue;
         }
@@ -166,7 +166,7 @@ fn attributes(cell: Cell) -> Vec<Attributes> {
     all
 }
 
-/// Paths of so many different nodes.
+/// Paths of `hops` different nodes.
 fn paths(hops: usize, nodes: usize) -> Vec<[u8; MOST]> {
     let mut paths = vec![Vec::new()];
     for _ in 0..hops {
@@ -179,7 +179,7 @@ fn paths(hops: usize, nodes: usize) -> Vec<[u8; MOST]> {
     paths.iter().map(|path| padded(path)).collect()
 }
 
-/// Delays before hops, none before the first.
+/// Delays before hops; the first is always 0.
 fn delays(hops: usize, most: u8) -> Vec<[u8; MOST]> {
     let mut delays = vec![vec![0]];
     for _ in 1..hops {
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// The least of all ways to name the nodes of a load, as a sorted list.
+    /// The least of all namings of a load's nodes, as a sorted list.
     fn least_names(load: &Load, nodes: usize) -> Vec<Attributes> {
         let named = |names: &[u8; MOST]| {
             let rename = |attributes: &Attributes| {
@@ -216,7 +216,8 @@ mod tests {
         paths(nodes, nodes).iter().map(named).min().unwrap()
     }
 
-    /// All sets of attributes, each by itself, against what is visited: the same loads up to names, each visited.
+    /// All sets of attributes, generated independently, compared with the visited loads: equal up
+    /// to names of nodes.
     #[test]
     fn every_load_is_visited_up_to_names_of_nodes() {
         for (nodes, exit, delay) in [(1, 3, 0), (2, 4, 1), (3, 4, 0)] {

@@ -1,27 +1,29 @@
-//! Pairs of loads that no scheduler with black-box headers can tell apart, and that demand opposite orders: why there is no universal scheduler.
+//! Pairs of loads that schedulers with black-box headers cannot distinguish, and that require
+//! opposite orders: the proof that no universal scheduler exists.
 
 use std::collections::HashMap;
 
 use super::load::{Attributes, Load};
 use super::slots::is_feasible;
 
-/// Pieces of a unit after which a packet can be interrupted in the replays that are tried before an order counts as demanded.
+/// Preemption points per unit of time, in the replays tried before an order counts as required.
 const GRAIN: u16 = 4;
 
-/// Loads that demand an order of two packets, by the attributes of these: one that demands the first of them first, and one that demands the second.
+/// Loads that require an order of two packets, by the attributes of these packets: one load
+/// requires the first packet to go first, the other the second.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     loads: HashMap<[Attributes; 2], [Option<Load>; 2]>,
-    /// The two loads of a contradiction, of the fewest hops.
+    /// The two loads of a contradiction with the fewest hops.
     found: Option<[Load; 2]>,
 }
 
 impl Pairs {
-    /// Adds a load. Whether it demands an order of some pair.
+    /// Adds a load. Returns true if the load requires an order of some pair.
     pub(super) fn add(&mut self, load: &Load) -> bool {
         let mut demands = false;
         for (first, second) in pairs(load) {
-            // What whole units allow pieces allow as well.
+            // A replay in whole units is also a replay in pieces.
             if !is_feasible(load, 1, Some(first)) && !is_feasible(load, GRAIN, Some(first)) {
                 demands = true;
                 for (place, ordered) in [relabelled(load, first, second), relabelled(load, second, first)].into_iter().enumerate() {
@@ -47,13 +49,14 @@ impl Pairs {
         }
     }
 
-    /// The two loads of a contradiction, if there is one.
+    /// The two loads of a contradiction, if found.
     pub(super) const fn found(&self) -> Option<&[Load; 2]> {
         self.found.as_ref()
     }
 }
 
-/// Pairs of packets, either way, that enter at one node at one instant, before any other can be there.
+/// Pairs of packets, in both orders, that enter at the same node and instant before any other
+/// packet can be there.
 fn pairs(load: &Load) -> Vec<(usize, usize)> {
     let packets = &load.0;
     let are_alone = |&(first, second): &(usize, usize)| {
@@ -66,7 +69,7 @@ fn pairs(load: &Load) -> Vec<(usize, usize)> {
     (0..packets.len()).flat_map(|first| (0..packets.len()).map(move |second| (first, second))).filter(are_alone).collect()
 }
 
-/// The same load with these two packets in front, and nodes numbered by their first use.
+/// The same load with these two packets first, and nodes numbered by first use.
 fn relabelled(load: &Load, first: usize, second: usize) -> Load {
     let others = (0..load.packets()).filter(|number| ![first, second].contains(number));
     let mut packets: Vec<Attributes> = [first, second].into_iter().chain(others).map(|number| load.0[number]).collect();

@@ -1,10 +1,11 @@
-//! Runs of unit packets in slots of time: replays by keys, schedules with given exits, and whether any replay at all is on time.
+//! Runs of unit packets in time slots: replays by keys, schedules with given exits, and the test
+//! for any replay on time.
 
 use std::collections::HashSet;
 
 use super::load::{Load, MOST};
 
-/// Where packets are: next hop, and from when on they can be sent there.
+/// State of the packets: next hop, and earliest slot for it.
 #[derive(Debug, Clone, Copy)]
 struct State {
     hop: [u8; MOST],
@@ -18,7 +19,7 @@ impl State {
         state
     }
 
-    /// The node at which a packet waits in this slot.
+    /// The node where a packet waits in this slot.
     fn waits_at(&self, load: &Load, packet: usize, slot: u8) -> Option<usize> {
         let (attributes, hop) = (&load.0[packet], self.hop[packet]);
         (hop < attributes.hops && self.ready[packet] <= slot).then(|| usize::from(attributes.nodes[usize::from(hop)]))
@@ -34,7 +35,7 @@ impl State {
         load.0.iter().zip(self.hop).all(|(packet, hop)| hop == packet.hops)
     }
 
-    /// Whether a packet cannot be on time any more, before this slot.
+    /// True if, at the start of this slot, some packet can no longer be on time.
     fn is_late(&self, load: &Load, slot: u8) -> bool {
         load.0.iter().enumerate().any(|(packet, attributes)| {
             let hop = self.hop[packet];
@@ -43,8 +44,8 @@ impl State {
     }
 }
 
-/// Whether a replay in which each node sends the smallest key first is on time. `key` sees a packet, its hop and its arrival there. Ties go to who stands
-/// first.
+/// True if the replay by smallest key is on time. `key` gets a packet, its hop and its arrival
+/// there. Ties go to the packet listed first.
 pub(super) fn is_on_time(load: &Load, key: impl Fn(usize, usize, u8) -> i32) -> bool {
     let mut state = State::new(load);
     for slot in 0.. {
@@ -66,12 +67,12 @@ pub(super) fn is_on_time(load: &Load, key: impl Fn(usize, usize, u8) -> i32) -> 
     true
 }
 
-/// Whether it is with some way to break ties.
+/// True if the replay is on time under some tie-breaking.
 pub(super) fn is_on_time_with_some_ties(load: &Load, key: impl Fn(usize, usize, u8) -> i32) -> bool {
     from(load, &key, State::new(load), 0, 0)
 }
 
-/// The same from a slot on, nodes before `node` having sent in it.
+/// The same from a slot on, after the nodes before `node` have sent in this slot.
 fn from(load: &Load, key: &impl Fn(usize, usize, u8) -> i32, state: State, slot: u8, node: usize) -> bool {
     if node == MOST {
         return from(load, key, state, slot + 1, 0);
@@ -94,7 +95,8 @@ fn from(load: &Load, key: &impl Fn(usize, usize, u8) -> i32, state: State, slot:
     })
 }
 
-/// Visits all viable schedules with the exits of a load, as start times by packet and hop, until `visit` is true.
+/// Visits all viable schedules with the exits of a load, as start times by packet and hop, until
+/// `visit` returns true.
 pub(super) fn originals(load: &Load, mut visit: impl FnMut(&[Vec<u64>]) -> bool) {
     let mut taken = [0_u32; MOST];
     for packet in &load.0 {
@@ -109,7 +111,7 @@ pub(super) fn originals(load: &Load, mut visit: impl FnMut(&[Vec<u64>]) -> bool)
     place(load, 0, 0, &mut taken, &mut starts, &mut visit);
 }
 
-/// Places a packet's hop, and all after it. Last hops are placed already.
+/// Assigns a slot to a packet's hop, and to all hops after it. Last hops have their slots already.
 fn place(
     load: &Load,
     packet: usize,
@@ -139,8 +141,8 @@ fn place(
     false
 }
 
-/// Whether some preemptive replay is on time if `late` comes a piece of time later than it does. A unit is `grain` pieces, and a packet can be interrupted
-/// after each.
+/// True if some preemptive replay is on time when `late` arrives a piece of time late. A unit has
+/// `grain` pieces, with a preemption point after each.
 pub(super) fn is_feasible(load: &Load, grain: u16, late: Option<usize>) -> bool {
     let packet = |(number, attributes): (usize, &super::load::Attributes)| Partial {
         hop: 0,
@@ -154,7 +156,7 @@ pub(super) fn is_feasible(load: &Load, grain: u16, late: Option<usize>) -> bool 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Partial {
     hop: u8,
-    /// Pieces left at this hop.
+    /// Remaining pieces at this hop.
     left: u16,
     ready: u16,
 }
@@ -162,7 +164,7 @@ struct Partial {
 struct Pieces<'a> {
     load: &'a Load,
     grain: u16,
-    /// States from which no replay is on time.
+    /// States without any replay on time.
     dead: HashSet<(u16, Vec<Partial>)>,
 }
 
@@ -177,7 +179,7 @@ impl Pieces<'_> {
         }
         let mut next = vec![state.clone()];
         for node in 0..MOST {
-            // A node that sends is never behind one that idles: packets can be interrupted and can wait later.
+            // Sending is never worse than idling: packets can be interrupted, and can wait later.
             next = next.into_iter().flat_map(|partly| self.send(&state, partly, node, now)).collect();
         }
         let can = next.into_iter().any(|next| self.can_finish(next, now + 1));
@@ -196,7 +198,7 @@ impl Pieces<'_> {
         })
     }
 
-    /// The states after each choice of one node, which sees what waits in `state`.
+    /// The states after each choice of one node; waiting packets are those of `state`.
     fn send(&self, state: &[Partial], partly: Vec<Partial>, node: usize, now: u16) -> Vec<Vec<Partial>> {
         let waits = |number: &usize| {
             let (partial, packet) = (&state[*number], &self.load.0[*number]);

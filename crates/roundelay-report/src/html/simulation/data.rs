@@ -1,4 +1,4 @@
-//! What the script draws from.
+//! Chart data of a simulation for the page's script.
 
 use roundelay_sim::scenario::{Curves, LinkCurves};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use super::fairness::Fairness;
 use crate::html::data::shorten;
 use crate::text::clean;
 
-/// Links that are drawn.
+/// Maximum number of charted links.
 const CHARTED: usize = 12;
 
 #[derive(Serialize)]
@@ -16,7 +16,7 @@ struct Data<'a> {
     step: f64,
     groups: Vec<Group<'a>>,
     links: Vec<Link<'a>>,
-    /// Null where `[meter]` does not ask.
+    /// Null unless requested by `[meter]`.
     fairness: Option<Fairness>,
 }
 
@@ -35,7 +35,7 @@ struct Link<'a> {
     backlog: &'a [u64],
 }
 
-/// The links that are drawn: those that drop most, then those that are most at work.
+/// The charted links: most drops first, then highest utilisation.
 pub(super) fn charted(curves: &Curves) -> Vec<usize> {
     let weight = |link: &LinkCurves| (link.dropped.iter().sum::<u64>(), link.utilisation.iter().sum::<f64>());
     let mut weights: Vec<_> = curves.links.iter().map(weight).enumerate().collect();
@@ -52,7 +52,7 @@ pub(super) fn charted_about(charted: &[usize], curves: &Curves) -> String {
     }
 }
 
-/// The page's data as JSON, with no more digits than can be seen.
+/// The page's data as JSON, without invisible digits.
 pub(super) fn page(page: &Page<'_>, charted: &[usize]) -> String {
     let Page { simulated, curves, .. } = page;
     let Some(first) = simulated.replicas.first() else { return r#"{"step":1,"groups":[],"links":[],"fairness":null}"#.to_owned() };

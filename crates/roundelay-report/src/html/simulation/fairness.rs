@@ -1,4 +1,5 @@
-//! Jain's index over time, where `[meter] rates` asks: of groups of two flows or more, and of all flows together.
+//! Jain's index over time, if `[meter] rates` is set: for groups of two flows or more, and for all
+//! flows together.
 
 use roundelay_sim::scenario::{Rates, Results};
 use serde::Serialize;
@@ -8,12 +9,12 @@ use crate::html::escape;
 use crate::text::clean;
 use crate::units::{count, seconds};
 
-/// Points of a curve; more intervals than these are drawn as means over neighbours.
+/// Maximum points of a curve; more intervals are averaged over neighbours.
 const POINTS: usize = 1_000;
-/// Curves that are drawn.
+/// Maximum number of curves.
 const CURVES: usize = 12;
 
-/// What the script draws from.
+/// Chart data for the script.
 #[derive(Serialize)]
 pub(super) struct Fairness {
     /// Seconds from one point to the next.
@@ -28,13 +29,13 @@ struct Curve {
 }
 
 impl Fairness {
-    /// Of the first replica; none if nobody asks.
+    /// Data of the first replica; none if not measured.
     pub(super) fn of(page: &Page<'_>) -> Option<Self> {
         let (first, rates) = first(page)?;
         let merged = merged(rates);
         let step = rates.interval.as_secs_f64() * merged as f64;
         let has_any = |(_, jain): &(_, &Vec<Option<f64>>)| jain.iter().any(Option::is_some);
-        // All flows together come first: they are last in the results.
+        // All flows together come first, but are last in the results.
         let groups = first.groups.iter().zip(&rates.jain).rev().filter(has_any).take(CURVES);
         let curves = groups.map(|(group, jain)| Curve { name: clean(&group.name), jain: means(jain, merged) });
         Some(Self { step, curves: curves.collect() })
@@ -46,7 +47,7 @@ fn first<'a>(page: &Page<'a>) -> Option<(&'a Results, &'a Rates)> {
     Some((first, first.rates.as_ref()?))
 }
 
-/// How many intervals make a point.
+/// Number of intervals per point.
 fn merged(rates: &Rates) -> usize {
     (rates.intervals as usize).div_ceil(POINTS).max(1)
 }
@@ -59,7 +60,7 @@ fn means(jain: &[Option<f64>], merged: usize) -> Vec<Option<f64>> {
     jain.chunks(merged).map(mean).collect()
 }
 
-/// The section with the chart, where `[meter] rates` asks.
+/// The section with the chart, if `[meter] rates` is set.
 pub(super) fn section(page: &Page<'_>) -> String {
     let Some((_, rates)) = first(page) else { return String::new() };
     let merged = merged(rates);

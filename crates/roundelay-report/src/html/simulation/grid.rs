@@ -1,15 +1,15 @@
-//! Tables of figures, each a mean over replicas.
+//! HTML tables of figures, each a mean over replicas.
 
 use crate::html::escape;
 use crate::simulation::{figure, interval};
 
-/// A column: the heading, what it means, and how to get the figure and write it.
+/// A column: heading, explanation, figure and unit.
 pub(super) struct Column<R> {
     pub(super) head: &'static str,
     pub(super) about: &'static str,
     pub(super) of: fn(&R) -> Option<f64>,
     pub(super) unit: fn(f64) -> String,
-    /// A second line, of all replicas.
+    /// A second line, from all replicas.
     pub(super) below: Option<fn(&[&R]) -> String>,
 }
 
@@ -32,7 +32,7 @@ impl<R> Column<R> {
     }
 }
 
-/// A row: what it is called, what stands below that, and the same thing in each replica.
+/// A row: name, second line, and the same item in each replica.
 pub(super) struct Row<'a, R> {
     pub(super) name: String,
     pub(super) below: String,
@@ -40,7 +40,7 @@ pub(super) struct Row<'a, R> {
     pub(super) replicas: Vec<&'a R>,
 }
 
-/// A table that can be sorted by each column. Columns without a figure in any row are left out.
+/// A table sortable by each column. Columns without any figure are left out.
 pub(super) fn table<R>(id: &str, what: &str, rows: &[Row<'_, R>], columns: &[Column<R>]) -> String {
     let has_any = |column: &&Column<R>| rows.iter().any(|row| row.replicas.iter().any(|replica| (column.of)(replica).is_some()));
     let columns: Vec<_> = columns.iter().filter(has_any).collect();

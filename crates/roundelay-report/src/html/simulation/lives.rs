@@ -1,4 +1,5 @@
-//! Flows over their own lives, as `[meter]` asks: throughput, fairness, reordering, startup, worst-case fair indices, and ranks with their modes.
+//! HTML section for `[meter]`: flows over their lifetimes (throughput, fairness, reordering,
+//! startup), worst-case fair indices, and ranks with their modes.
 
 use roundelay_sim::scenario::{GroupLives, GroupResult, RankResult};
 
@@ -8,7 +9,7 @@ use crate::lives::{LivesSummary, Worst, worst};
 use crate::simulation::{GroupSummary, Simulated};
 use crate::units::{bytes, count, percent, rate, seconds};
 
-/// The section, where the scenario asks for any of it.
+/// The section, if the scenario requests any of these measurements.
 pub(super) fn section(simulated: &Simulated) -> String {
     let tables: Vec<String> =
         [lives(simulated), indices(simulated), ranks(simulated)].into_iter().filter(|text| !text.is_empty()).collect();
@@ -71,7 +72,7 @@ fn tenths(value: f64) -> String {
     format!("{value:.1}")
 }
 
-/// The flow of each group that is worst off.
+/// Indices of the worst flow of each group.
 fn indices(simulated: &Simulated) -> String {
     let of_group = |number: usize| -> Vec<Worst> { simulated.replicas.iter().map(|results| worst(results, number)).collect() };
     let mut found: Vec<_> = groups(simulated).into_iter().enumerate().map(|(number, group)| (group, of_group(number))).collect();
@@ -97,7 +98,7 @@ fn indices(simulated: &Simulated) -> String {
     titled("indices", "Worst-case fair indices of the worst flow", &table("indices", "Worst flow of", &rows, &columns))
 }
 
-/// Throughputs by rank over replicas, with two modes where a rank has two.
+/// Throughputs by rank over replicas, with both modes of a bimodal rank.
 fn ranks(simulated: &Simulated) -> String {
     let of_group = |group: &GroupSummary| {
         let ranks = group.lives().map_or(&[][..], LivesSummary::ranks);
@@ -125,7 +126,7 @@ fn rank_table(ranks: &[(String, RankResult)]) -> String {
     table("ranks", "Rank", &rows, &columns)
 }
 
-/// How many replicas are of a mode.
+/// Number of replicas in a mode.
 fn replicas_of(ranks: &[&RankResult], mode: usize) -> String {
     let modes = ranks.first().and_then(|rank| rank.modes);
     modes.map_or_else(String::new, |modes| format!("{} replicas", modes[mode].count))
@@ -149,7 +150,7 @@ source = [{ name = 'steady', kind = 'poisson', from = 's*', to = 'r*', rate = '6
         section(&Simulated::new("0.1.0", &scenario, replicas))
     }
 
-    /// Tables and JSON had them, and the page did not.
+    /// Regression: tables and JSON had these figures, but the page did not.
     #[test]
     fn what_the_meter_is_asked_for_is_on_the_page() {
         let page = page("meter = { flows = true, wfi = true }");

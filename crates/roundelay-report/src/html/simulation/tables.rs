@@ -1,4 +1,4 @@
-//! The page's tables.
+//! HTML tables of a simulation: sources, transfers, links, flows, replicas.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::grid::{Column, Row, table};
 use crate::simulation::{Gone, Simulated};
 use crate::units::{bytes, count, percent, rate, seconds};
 
-/// Links and flows that have a row each.
+/// Maximum number of rows for links and flows.
 pub(super) const MOST_ROWS: usize = 500;
 
 fn whole(value: f64) -> String {
@@ -24,7 +24,7 @@ fn some(value: Option<u64>) -> Option<f64> {
     value.map(|value| value as f64)
 }
 
-/// The same group, class or link in each replica.
+/// One row per group, class or link, with the results of each replica.
 fn rows<'a, R>(simulated: &'a Simulated, of: fn(&Results) -> &[R], name: impl Fn(&R) -> (String, String)) -> Vec<Row<'a, R>> {
     let Some(first) = simulated.replicas.first() else { return Vec::new() };
     let row = |(number, result): (usize, &R)| {
@@ -38,7 +38,7 @@ fn kinds(group: &GroupResult) -> (String, String) {
     (group.name.clone(), group.kind.replace('_', " "))
 }
 
-/// The groups; where there are several, all of them together come last.
+/// The groups; with several groups, the last row is their total.
 pub(super) fn groups(simulated: &Simulated) -> Vec<Row<'_, GroupResult>> {
     let mut rows = rows(simulated, |results| &results.groups, kinds);
     if let [_, .., sum] = &mut rows[..] {
@@ -48,7 +48,7 @@ pub(super) fn groups(simulated: &Simulated) -> Vec<Row<'_, GroupResult>> {
 }
 
 pub(super) fn sources(simulated: &Simulated) -> String {
-    let columns = [
+    let mut columns = vec![
         Column::new("Flows", "Flows that were opened", whole, |group: &GroupResult| Some(group.flows as f64)),
         Column::new("Throughput", "What arrived after the warm-up", rate, |group| Some(group.throughput)),
         Column::new("Loss", "The part of the packets that did not arrive", percent, |group: &GroupResult| group.loss)
@@ -61,10 +61,18 @@ pub(super) fn sources(simulated: &Simulated) -> String {
         Column::new("Round trip", "Mean over complete transfers over TCP", seconds, |group| group.round_trip.mean),
         Column::new("Jain", "Jain’s fairness index of the flows’ throughputs by weight", index, |group| group.jain),
     ];
+    let marked = |group: &GroupResult| group.edge_marked.map(|marked| marked as f64);
+    let all_groups = || simulated.replicas.iter().flat_map(|replica| &replica.groups);
+    if all_groups().any(|group| marked(group).is_some()) {
+        columns.insert(3, Column::new("Edge marks", "Packets that Edge-CoDel marked in place of dropping them", whole, marked));
+    }
+    if all_groups().any(|group| group.in_time.is_some()) {
+        columns.push(Column::new("In time", "The part of the packets that arrived in time: [meter] late", percent, |group| group.in_time));
+    }
     table("sources", "Source", &groups(simulated), &columns)
 }
 
-/// The section on flows that have an end, where there are any.
+/// The section on transfers, if there are any.
 pub(super) fn transfers(simulated: &Simulated) -> String {
     let mut groups = groups(simulated);
     groups.retain(|row| row.replicas.iter().any(|group| group.completion.count + group.incomplete > 0 || group.retransmissions.is_some()));
@@ -97,7 +105,7 @@ pub(super) fn transfers(simulated: &Simulated) -> String {
     )
 }
 
-/// A row for each class of a group's transfers by size: those that some replica has.
+/// A row for each size class of a group's transfers present in any replica.
 fn size_rows<'a>(group: &Row<'a, GroupResult>) -> Vec<Row<'a, SizeResult>> {
     let all = || group.replicas.iter().flat_map(|replica| &replica.sizes);
     let classes: BTreeMap<u64, Option<u64>> = all().map(|size| (size.above, size.up_to)).collect();
@@ -228,12 +236,12 @@ fn replica(results: &Results) -> Row<'_, Results> {
     Row { name: format!("seed {}", results.seed), below: String::new(), is_sum: false, replicas: vec![results] }
 }
 
-/// All sources together, which stand last.
+/// The total over all sources, the last group.
 fn all(results: &Results) -> Option<&GroupResult> {
     results.groups.last()
 }
 
-/// The section with a row a replica, where there are several.
+/// The section with a row per replica, if there are several.
 pub(super) fn replicas(simulated: &Simulated) -> String {
     if simulated.replicas.len() < 2 {
         return String::new();

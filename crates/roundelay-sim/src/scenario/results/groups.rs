@@ -1,4 +1,4 @@
-//! Groups' results: from the meters of each group, by size of transfer, and all groups together.
+//! Results of groups: from the meters of each group, by size of transfer, and all groups together.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,13 @@ use super::{Fates, GroupResult, SizeResult, Spread};
 
 pub(super) fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[&FlowMeter]) -> Vec<GroupResult> {
     let jain = |group: Option<usize>| {
-        // Flows that come and go have had different times to send.
+        // Flows that come and go had different times to send.
         let mut meters = meter.groups.iter().enumerate().filter(|(number, _)| group.is_none_or(|group| group == *number));
         if meters.any(|(_, meter)| meter.closed > 0) {
             return None;
         }
-        // Where agents tell of flows, those that they tell nothing of carry no data that counts: requests.
+        // If a group's agents report on flows, flows without reports carry requests, which do not
+        // count.
         let is_data = |flow: &FlowMeter| flow.repairs.is_some() || meter.groups[flow.group as usize].repairs.is_none();
         let of = flows.iter().filter(|flow| flow.is_open && is_data(flow) && group.is_none_or(|group| flow.group as usize == group));
         let weight = |flow: &FlowMeter| scenario.groups[flow.group as usize].weight();
@@ -30,6 +31,7 @@ pub(super) fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[
         flows: meter.flows,
         packets: Fates::of(&meter.packets),
         loss: Fates::of(&meter.packets).loss(),
+        in_time: in_time(scenario, Fates::of(&meter.packets)),
         edge_marked: group.edge_codel.map(|_| meter.packets.edge_marked),
         throughput: meter.packets.bytes as f64 * 8.0 / seconds,
         delay: Spread::of(&meter.delays),
@@ -48,9 +50,13 @@ pub(super) fn groups(scenario: &Scenario, seconds: f64, meter: &Meter, flows: &[
     });
     let mut groups: Vec<_> = each.collect();
     if groups.len() > 1 {
-        groups.push(total(&groups, meter, jain(None)));
+        groups.push(total(scenario, &groups, meter, jain(None)));
     }
     groups
+}
+
+fn in_time(scenario: &Scenario, packets: Fates) -> Option<f64> {
+    scenario.measures.late.and_then(|_| packets.in_time())
 }
 
 fn sizes(classes: &SizeClasses, meters: &BTreeMap<u32, Completed>) -> Vec<SizeResult> {
@@ -68,11 +74,11 @@ fn sizes(classes: &SizeClasses, meters: &BTreeMap<u32, Completed>) -> Vec<SizeRe
     meters.iter().map(result).collect()
 }
 
-/// What all groups together are called.
+/// The name for all groups together.
 pub(in crate::scenario) const ALL: &str = "all";
 
 /// All groups together.
-fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResult {
+fn total(scenario: &Scenario, groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResult {
     let (mut delays, mut packets) = (Delays::default(), Fates::default());
     let (mut transfers, mut by_size) = (Completed::default(), BTreeMap::<u32, Completed>::new());
     for group in &meter.groups {
@@ -80,7 +86,7 @@ fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResul
         transfers.merge(&group.transfers);
         group.sizes.iter().for_each(|(class, transfers)| by_size.entry(*class).or_default().merge(transfers));
     }
-    for Fates { sent, delivered, full, pushed_out, early, refused, lost, edge_dropped, on_their_way } in
+    for Fates { sent, delivered, full, pushed_out, early, refused, lost, edge_dropped, late, on_their_way } in
         groups.iter().map(|group| group.packets)
     {
         packets.sent += sent;
@@ -91,6 +97,7 @@ fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResul
         packets.refused += refused;
         packets.lost += lost;
         packets.edge_dropped += edge_dropped;
+        packets.late += late;
         packets.on_their_way += on_their_way;
     }
     let sum = |of: fn(&GroupResult) -> u64| groups.iter().map(of).sum();
@@ -101,6 +108,7 @@ fn total(groups: &[GroupResult], meter: &Meter, jain: Option<f64>) -> GroupResul
         flows: sum(|group| group.flows),
         packets,
         loss: packets.loss(),
+        in_time: in_time(scenario, packets),
         edge_marked: some(|group| group.edge_marked),
         throughput: groups.iter().map(|group| group.throughput).sum(),
         delay: Spread::of(&delays),

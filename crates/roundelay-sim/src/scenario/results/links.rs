@@ -1,4 +1,4 @@
-//! Links' results: from what each link counted, and by class of links.
+//! Results of links: from the counters of each link, and by class of links.
 
 use roundelay::{DropReason, Limit};
 
@@ -59,7 +59,7 @@ pub(super) fn classes(links: &[LinkResult], meter: &Meter) -> Vec<ClassResult> {
     LinkClass::ALL.into_iter().filter_map(class).collect()
 }
 
-/// The part of the packets whose fate links settled that they dropped or lost. Those that were lost got the link.
+/// The fraction of packets dropped or lost, of all sent or dropped. Lost packets were sent.
 pub(super) fn loss<'a>(links: impl IntoIterator<Item = &'a LinkResult>) -> Option<f64> {
     let (mut gone, mut known) = (0, 0);
     for link in links {

@@ -1,4 +1,4 @@
-//! Flows that arrive by themselves, as plain data: how large, how often, how sent, and between which hosts.
+//! Source `arrivals`, as plain data: sizes, rate and transport of arriving flows, and their hosts.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -11,7 +11,7 @@ use crate::network::{LinkClass, Network, NodeId};
 use crate::sources::{Sizes, SourceError, Terms, arrivals};
 use crate::written::{InWords, read};
 
-/// How flows that arrive are sent.
+/// Transport of arriving flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
@@ -22,56 +22,57 @@ pub enum Transport {
     Tcp,
 }
 
-/// Which hosts do not send flows to each other.
+/// Hosts that send no flows to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Apart {
-    /// Each sends to all others.
+    /// Only the host itself.
     #[default]
     Host,
-    /// Those behind one router.
+    /// Hosts behind one router.
     Router,
-    /// Those whose nearest router with core links is the same: as in UPS, where flows go to hosts of other core routers.
+    /// Hosts with the same nearest router with core links, as in UPS, where flows go to hosts of
+    /// other core routers.
     Core,
 }
 
-/// How large flows are.
+/// Distribution of flow sizes.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SizesSpec {
-    /// A distribution that is built in: ups, data_mining or web_search.
+    /// A built-in distribution: ups, data_mining or web_search.
     Named(String),
-    /// Bytes, and the part of all flows that are as large or smaller: [[1460, 0.5], [14600, 1.0]].
+    /// Bytes, and the fraction of all flows of this size or smaller: [[1460, 0.5], [14600, 1.0]].
     Points(Vec<(u64, f64)>),
 }
 
-/// Flows that arrive.
+/// Flows with random arrivals.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arrivals {
-    /// The part of its link that each host offers: above 0, to 10.
+    /// Load of each host as a fraction of `link_rate`: above 0, to 10.
     #[schemars(range(min = 0, max = 10))]
     pub utilisation: f64,
-    /// The rate that this is a part of.
+    /// The rate of a host's link.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "InWords<Rate>")]
     pub link_rate: Rate,
-    /// How large flows are.
+    /// Distribution of flow sizes.
     pub sizes: SizesSpec,
-    /// Whether sizes between the points are drawn, too.
+    /// Whether sizes between the points occur, too.
     #[serde(default)]
     pub interpolated: bool,
-    /// Which hosts do not send to each other.
+    /// Hosts that send no flows to each other.
     #[serde(default)]
     pub apart: Apart,
-    /// How flows are sent.
+    /// Transport of the flows.
     #[serde(default)]
     pub transport: Transport,
     /// Bytes of a packet of a burst: 1 to 65,535.
     #[serde(default = "full_len", deserialize_with = "read")]
     #[schemars(with = "InWords<u32>")]
     pub packet_len: u32,
-    /// What both ends do, where flows go over TCP.
+    /// TCP parameters of both ends, for flows over TCP.
     #[serde(default)]
     pub tcp: Protocol,
 }
@@ -118,7 +119,7 @@ impl Arrivals {
         Ok(if self.interpolated { sizes.interpolated() } else { sizes })
     }
 
-    /// The hosts with the groups that keep apart.
+    /// The hosts with their groups for `apart`.
     pub(in crate::scenario) fn hosts(&self, network: &Network, hosts: &[NodeId]) -> Vec<arrivals::Host> {
         let group = |host: NodeId| match self.apart {
             Apart::Host => host,
@@ -129,7 +130,8 @@ impl Arrivals {
     }
 }
 
-/// The nearest router with core links, the first found of those; the host itself if there is none.
+/// The nearest router with core links, the first found at equal distance; the host itself if there
+/// is none.
 fn nearest_core(network: &Network, host: NodeId) -> NodeId {
     let (mut queue, mut seen) = (VecDeque::from([host]), BTreeSet::from([host]));
     while let Some(node) = queue.pop_front() {

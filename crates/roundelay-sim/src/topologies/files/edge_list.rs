@@ -1,4 +1,5 @@
-//! Plain edge lists: `node node [rate] [delay] [cost]` a line, `#` before a comment.
+//! Plain edge lists: a line for each link, `node node [rate] [delay] [cost]`, and comments after
+//! `#`.
 
 use roundelay::{Duration, Rate};
 
@@ -18,7 +19,7 @@ pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
         }
         words.try_for_each(|word| take(&mut edge, word)).map_err(|message| file.error(line, message))?;
         if let Some(cost) = edge.cost {
-            // Whoever means a rate or a delay leaves its unit out.
+            // A rate or delay without its unit is read as a cost: hence the note.
             let note = || format!("{}:{line}: '{cost}' is a cost, {IDLE}; rates and delays have units, as in 10mbit and 5ms.", file.name);
             graph.oddities.costs.get_or_insert_with(note);
         }
@@ -28,7 +29,7 @@ pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
     Ok(graph)
 }
 
-/// A rate has bits in it, a delay a unit, a cost none.
+/// Rates have a unit with bits, delays a unit of time, costs none.
 fn take(edge: &mut Edge, word: &str) -> Result<(), String> {
     if let Ok(cost) = word.parse() {
         return set(&mut edge.cost, cost, word, "cost");
@@ -44,7 +45,7 @@ fn take(edge: &mut Edge, word: &str) -> Result<(), String> {
 }
 
 /// # Errors
-/// It has been set before.
+/// The value was set before.
 fn set<V>(place: &mut Option<V>, value: V, word: &str, what: &str) -> Result<(), String> {
     if place.is_some() {
         return Err(format!("'{word}': a second {what}, expected one"));

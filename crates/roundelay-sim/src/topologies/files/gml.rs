@@ -1,15 +1,16 @@
-//! GML (M. Himsolt, "GML: A portable Graph File Format", 1996) as the Internet Topology Zoo writes it (S. Knight and others, "The Internet Topology
-//! Zoo", IEEE JSAC 29(9), 2011).
+//! GML (M. Himsolt, "GML: A portable Graph File Format", 1996), as written by the Internet Topology
+//! Zoo (S. Knight and others, "The Internet Topology Zoo", IEEE JSAC 29(9), 2011).
 //!
-//! Of nodes `id`, `label`, `Latitude` and `Longitude` are read, of edges `source`, `target`, `rate`, `delay` and the zoo's speeds;
-//! `directed 1` says that each way of a link is listed by itself.
+//! Keys read: of nodes `id`, `label`, `Latitude` and `Longitude`; of edges `source`, `target`,
+//! `rate`, `delay` and the zoo's speeds. With `directed 1`, each way of a link is listed
+//! separately.
 
 use std::borrow::Cow;
 
 use super::graphml::{Attributes, Zoo};
 use super::{FileError, Graph, Text};
 
-/// Lists within lists, at most.
+/// Maximum depth of nested lists.
 const DEEPEST: usize = 64;
 
 pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
@@ -25,7 +26,7 @@ pub(super) fn read(file: Text<'_>) -> Result<Graph, FileError> {
 struct Reader<'a> {
     file: Text<'a>,
     words: Words<'a>,
-    /// Lists that are open: key, line and what they said so far.
+    /// Open lists: key, line and attributes so far.
     open: Vec<(&'a str, usize, Attributes)>,
     zoo: Zoo,
     has_graph: bool,
@@ -89,7 +90,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a text says: files are in ASCII, and have other letters by their numbers, as in `&#233;`.
+/// Decodes letters of a text: files are ASCII, with other letters as numbers, as in `&#233;`.
 fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return Cow::Borrowed(text);
@@ -104,7 +105,7 @@ fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain + rest)
 }
 
-/// A letter by its number or name, and what follows it.
+/// A letter by its number or name, and the rest of the text.
 fn letter(text: &str) -> Option<(char, &str)> {
     const NAMES: [(&str, char); 5] = [("amp", '&'), ("quot", '"'), ("lt", '<'), ("gt", '>'), ("apos", '\'')];
     const LONGEST: usize = "#1114111;".len();
@@ -122,7 +123,7 @@ enum Word<'a> {
     Close,
     /// A key or a number.
     Name(&'a str),
-    /// Was in quotes.
+    /// A text in quotes.
     Text(&'a str),
 }
 
@@ -162,7 +163,7 @@ impl<'a> Words<'a> {
         word
     }
 
-    /// White space, and comments: from `#` to the end of the line.
+    /// Skips white space and comments, from `#` to the end of the line.
     fn skip(&mut self) {
         loop {
             let trimmed = self.rest.trim_start();

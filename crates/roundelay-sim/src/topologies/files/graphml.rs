@@ -1,5 +1,6 @@
-//! GraphML (U. Brandes and others, "GraphML Progress Report", Graph Drawing 2001) as the Internet Topology Zoo writes it, or with the keys `rate` and
-//! `delay` of scenarios, and what GML shares with it.
+//! GraphML (U. Brandes and others, "GraphML Progress Report", Graph Drawing 2001), as written by
+//! the Internet Topology Zoo or with the keys `rate` and `delay` of scenarios; also the code shared
+//! with GML.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +39,7 @@ fn attributes(element: Element<'_, '_>, names: &BTreeMap<&str, &str>) -> Result<
     let mut attributes = Attributes::default();
     for key in ["id", "source", "target"] {
         if let Some(text) = element.attribute(key) {
-            // An edge's own name is none of a node's.
+            // An edge's own id is not a node's.
             let _ = key == "id" && element.tag_name().name() == "edge" || attributes.take(key, text).is_ok();
         }
     }
@@ -51,7 +52,7 @@ fn attributes(element: Element<'_, '_>, names: &BTreeMap<&str, &str>) -> Result<
     Ok(attributes)
 }
 
-/// Files differ in the namespace that they declare.
+/// Ignores namespaces, which differ from file to file.
 trait LocalName {
     fn has_tag_name_local(&self, name: &str) -> bool;
 }
@@ -62,7 +63,7 @@ impl LocalName for Element<'_, '_> {
     }
 }
 
-/// What a node or an edge says of itself.
+/// Attributes of a node or an edge.
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     id: Option<String>,
@@ -75,9 +76,9 @@ pub(super) struct Attributes {
     speed_raw: Option<f64>,
     speed: Option<f64>,
     speed_unit: Option<String>,
-    /// Whether there is a speed, be it one that can be read or not.
+    /// Whether there is a speed, readable or not.
     pub(super) has_speed: bool,
-    /// As scenarios have it.
+    /// As in scenarios.
     rate: Option<String>,
     delay: Option<String>,
     /// Keys that look like speeds or delays.
@@ -86,7 +87,7 @@ pub(super) struct Attributes {
 
 impl Attributes {
     /// # Errors
-    /// A number is none.
+    /// A value is not a number.
     pub(super) fn take(&mut self, key: &str, text: &str) -> Result<(), String> {
         let word = || Some(text.to_owned());
         let number = || match text.parse::<f64>() {
@@ -101,7 +102,7 @@ impl Attributes {
             "Latitude" => self.latitude = number()?,
             "Longitude" => self.longitude = number()?,
             "LinkSpeedRaw" => self.speed_raw = number()?,
-            // Some maps write a range or a guess here: then there is no speed.
+            // Some maps have a range or a guess here: no speed then.
             "LinkSpeed" => (self.speed, self.has_speed) = (number().unwrap_or_default(), true),
             "LinkSpeedUnits" => self.speed_unit = Some(text.trim().to_owned()).filter(|unit| !unit.is_empty()),
             "rate" => self.rate = word(),
@@ -113,7 +114,7 @@ impl Attributes {
     }
 
     /// # Errors
-    /// It carries nothing, or more than can be told; its unit is none.
+    /// The speed is outside of 1 to 1e18 bits per second, or a value or unit cannot be read.
     fn rate(&self) -> Result<Option<Rate>, String> {
         if let Some(text) = &self.rate {
             return quantity("rate", text).map(Some);
@@ -124,12 +125,13 @@ impl Attributes {
         if legal { Ok(Rate::from_bits_per_second(bits as u64)) } else { Err(error()) }
     }
 
-    /// By the zoo's keys.
+    /// The speed from the zoo's keys.
     fn bits(&self) -> Result<Option<f64>, String> {
         if self.speed_raw.is_some() {
             return Ok(self.speed_raw);
         }
-        // Without a unit nobody means bits per second: maps tell speeds in words then, `155 Mbps` say.
+        // A speed without a unit is not in bits per second: such maps write speeds in words, as in
+        // `155 Mbps`.
         let Some((speed, unit)) = self.speed.zip(self.speed_unit.as_deref()) else { return Ok(None) };
         let unit = match unit {
             "K" => 1e3,
@@ -150,21 +152,21 @@ impl Attributes {
     }
 }
 
-/// A value as scenarios have it.
+/// A value as in scenarios.
 ///
 /// # Errors
-/// It is none, or has no unit.
+/// The text is not a value, or has no unit.
 fn quantity<V: Written>(key: &str, text: &str) -> Result<V, String> {
     let text = text.trim();
     let number = text.parse().ok().and_then(V::from_number);
     number.map_or_else(|| V::from_text(text), Ok).map_err(|message| format!("{key}: {message}"))
 }
 
-/// A map of the zoo, before anything in it is looked up.
+/// A map of the zoo, before names and ids are resolved.
 #[derive(Debug, Default)]
 pub(super) struct Zoo {
     pub(super) is_directed: bool,
-    /// With their lines.
+    /// Nodes with their lines.
     pub(super) nodes: Vec<(usize, Attributes)>,
     pub(super) edges: Vec<(usize, Attributes)>,
 }
@@ -180,7 +182,7 @@ impl Zoo {
             if by_id.insert(id, graph.nodes.len()).is_some() {
                 return Err(at(format!("two nodes have id {id}")));
             }
-            // Maps have several routers in a town, and some without any name.
+            // Maps have several routers in a town, and some without a name.
             let label = attributes.label.as_deref().filter(|label| !label.is_empty() && !taken.contains(*label));
             let name = label.map_or_else(|| format!("{}#{id}", attributes.label.as_deref().unwrap_or_default()), str::to_owned);
             if !taken.insert(name.clone()) {

@@ -1,7 +1,9 @@
-//! The files of the UPS authors (R. Mittal and others, "Universal Packet Scheduling", NSDI 2016).
+//! Files of the UPS authors (R. Mittal and others, "Universal Packet Scheduling", NSDI 2016).
 //!
-//! `topo.txt`: the number of nodes, the number of links, then `node node rate delay` a line, the rate in Mbit/s, the delay in milliseconds or
-//! microseconds. `endhosts.txt`: the number of hosts, then `host link 1` a line, where `link` counts the lines of links from 0.
+//! `topo.txt`: the number of nodes, the number of links, then a line `node node rate delay` for
+//! each link, with the rate in Mbit/s and the delay in milliseconds or microseconds.
+//! `endhosts.txt`: the number of hosts, then a line for each host, `host link 1`, where `link`
+//! counts the lines of links from 0.
 
 use std::str::FromStr;
 
@@ -38,7 +40,7 @@ fn edge(file: Text<'_>, line: usize, text: &str, nodes: usize, delay_unit: Durat
         return Err(file.error(line, format!("a link from node {from} to itself")));
     }
     let rate: Rate = format!("{rate}mbit").parse().map_err(|_| file.error(line, format!("'{rate}': expected Mbit/s, more than 0")))?;
-    // Milliseconds first: then the unit is a matter of whole numbers.
+    // Reads milliseconds first: whole-number arithmetic then converts the unit.
     let delay: Duration = format!("{delay}ms").parse().map_err(|_| file.error(line, format!("'{delay}': expected a delay, 0 or more")))?;
     let picos = u128::from(delay.as_picos()) * u128::from(delay_unit.as_picos()) / u128::from(Duration::from_millis(1).as_picos());
     let delay = Duration::from_picos(u64::try_from(picos).unwrap_or(u64::MAX));

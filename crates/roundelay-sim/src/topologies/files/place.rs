@@ -1,8 +1,8 @@
-//! Where on Earth a node is.
+//! Geographic position of a node, and the delay of light between two.
 
 use roundelay::Duration;
 
-/// In degrees.
+/// A position in degrees.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Place {
     latitude: f64,
@@ -16,15 +16,16 @@ const FIBRE: f64 = 200.0;
 
 impl Place {
     /// # Errors
-    /// It is not on Earth.
+    /// The position is not on Earth.
     pub(super) fn new(latitude: f64, longitude: f64) -> Result<Self, String> {
         let legal = latitude.abs() <= 90.0 && longitude.abs() <= 360.0;
         let error = || format!("latitude {latitude}, longitude {longitude}: legal ranges are -90 to 90 and -360 to 360");
         if legal { Ok(Self { latitude, longitude }) } else { Err(error()) }
     }
 
-    /// The time that light takes in fibre along the great circle, by the haversine formula, to a microsecond and at least one. From a library's
-    /// functions, not the machine's: all machines agree.
+    /// The time of light in fibre along the great circle, by the haversine formula, rounded to a
+    /// microsecond and at least one. Uses a library's functions, not the machine's: same result on
+    /// all machines.
     pub(super) fn light_to(self, other: Self) -> Duration {
         let radians = |degrees: f64| degrees * core::f64::consts::PI / 180.0;
         let half_sine = |angle: f64| libm::sin(radians(angle) / 2.0);

@@ -1,7 +1,9 @@
-//! Rocketfuel's edge lists (R. Mahajan, N. Spring, D. Wetherall, T. Anderson, "Inferring Link Weights using End-to-End Measurements", IMW 2002):
-//! `weights.intra` and `latencies.intra`, each with `node node number` a line.
+//! Rocketfuel's edge lists (R. Mahajan, N. Spring, D. Wetherall, T. Anderson, "Inferring Link
+//! Weights using End-to-End Measurements", IMW 2002): `weights.intra` and `latencies.intra`, each
+//! with lines of `node node number`.
 //!
-//! Weights become costs in thousandths, latencies are milliseconds. Each way of a link has a line of its own; where one has none, both are alike.
+//! Weights become costs in thousandths, latencies are milliseconds. Each way of a link has its own
+//! line; without one, both ways are alike.
 
 use std::collections::BTreeMap;
 

@@ -153,7 +153,7 @@ fn what_is_wrong_is_said_with_its_line() {
     assert_eq!(read(Format::Gml, &places, None).unwrap_err().to_string(), message);
 }
 
-/// As networkx writes it, with links both of whose ways are in it or not.
+/// A map as written by networkx: one link with both ways listed, one without.
 fn networkx(direction: &str, keys: [&str; 2], values: [&str; 2]) -> String {
     format!(
         r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -225,7 +225,7 @@ fn links_of_directed_maps_that_go_both_ways_are_told() {
     assert_eq!(gml.oddities.notes, ["first: it is directed, and 2 of 2 links have no way back in it: they go both ways all the same."]);
 }
 
-/// A file with some of its bytes replaced, taken out or doubled.
+/// A file with some bytes replaced, removed or doubled.
 fn damaged(text: &'static str) -> impl Strategy<Value = String> {
     let spots = prop::collection::vec((0..text.len(), prop::sample::select(b"\0 \n\"[]<>&/#-0129aeE.".to_vec()), 0..4_u8), 0..12);
     spots.prop_map(move |spots| {
@@ -247,7 +247,8 @@ fn damaged(text: &'static str) -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Damaged files are read or refused, in words; what is read is a network whose links join its nodes.
+    /// Damaged files are read, or refused with a message; a network read has links between its
+    /// nodes.
     #[test]
     fn damaged_files_do_no_harm(
         texts in (damaged(EDGES), damaged(WEIGHTS), damaged(LATENCIES), damaged(TOPOLOGY), damaged(HOSTS)),

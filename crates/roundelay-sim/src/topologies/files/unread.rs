@@ -1,14 +1,14 @@
-//! What files say and nobody heeds.
+//! Ignored attributes of network files, and notes on these.
 
 use std::collections::BTreeSet;
 
 use super::graphml::Zoo;
 use super::{Graph, Text};
 
-/// Why costs count for nothing.
+/// The reason why costs have no effect.
 pub(super) const IDLE: &str = "and no route goes by cost without metric = \"cost\" in [routing]";
 
-/// Whether a key that is not read may be meant for a rate or a delay: `bandwidth`, `linkCapacity`, `latency_ms`.
+/// Whether an unread key may mean a rate or a delay: `bandwidth`, `linkCapacity`, `latency_ms`.
 pub(super) fn looks_like_a_quantity(key: &str) -> bool {
     const WITHIN: [&str; 6] = ["speed", "bandwidth", "capacity", "throughput", "delay", "latency"];
     const AT_AN_END: [&str; 2] = ["rate", "bw"];
@@ -16,7 +16,7 @@ pub(super) fn looks_like_a_quantity(key: &str) -> bool {
     WITHIN.iter().any(|word| key.contains(word)) || AT_AN_END.iter().any(|word| key.starts_with(word) || key.ends_with(word))
 }
 
-/// What is odd about a map, a sentence each.
+/// Notes on a map, a sentence each.
 pub(super) fn notes(zoo: &Zoo, graph: &Graph, file: Text<'_>) -> Vec<String> {
     let (name, all) = (file.name, graph.edges.len());
     let keys: BTreeSet<_> = zoo.edges.iter().flat_map(|(_, edge)| edge.unread.iter().map(String::as_str)).collect();

@@ -1,4 +1,4 @@
-//! What must hold of the groups after each operation.
+//! Invariants of QFQ's groups, to hold after each operation.
 
 use crate::mechanisms::calendar::list_at;
 use crate::mechanisms::entity::{Entity, GROUPS, SLOTS, shift_of};
@@ -6,7 +6,7 @@ use crate::mechanisms::groups::{EB, ER, Groups, IB, IR, Set};
 
 /// Invariants: the theorems of appendix A; sigma_i is the group's slot size, L the largest step of V.
 impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
-    /// To be called before `check`.
+    /// Call before `check`.
     #[inline]
     pub(crate) const fn forget_steps_if_idle(&mut self) {
         if cfg!(debug_assertions) && self.is_idle() {
@@ -14,7 +14,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         }
     }
 
-    /// Panics if an invariant is broken. `next` is the span of what an entity sends next, none if it is idle.
+    /// Panics if an invariant is broken. `next` is the span of an entity's next service, None if
+    /// idle.
     pub(crate) fn check(&self, next: impl Fn(&E) -> Option<u64>) {
         self.check_entities(&next);
         for group in 0..GROUPS {
@@ -25,7 +26,8 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
         assert_eq!(self.is_idle(), self.entities.iter().all(|entity| next(entity).is_none()), "invariant 9");
     }
 
-    /// 1. An entity is on the list of its slot once if it is backlogged, and on none if it is idle; what it sends next fits its slot.
+    /// 1. A backlogged entity is once on the list of its slot, an idle entity on no list; the next
+    ///    service fits the slot.
     fn check_entities(&self, next: &impl Fn(&E) -> Option<u64>) {
         let mut listed = alloc::vec![0; self.entities.len()];
         for (list, place, number) in self.calendar.iter() {
@@ -42,9 +44,9 @@ impl<E: AsRef<Entity> + AsMut<Entity>> Groups<E> {
     }
 
     /// 2. S_i is the start of the group's first occupied slot.
-    /// 3. Theorem 3: S_i is no later than the end of the slot that V is in.
-    /// 4. Theorem 4: V <= F_i + L, in debug builds, which keep L.
-    /// 5. The group is in exactly the set that its times say; an idle group is in none.
+    /// 3. Theorem 3: S_i is no later than the end of the slot around V.
+    /// 4. Theorem 4: V <= F_i + L, in debug builds, which record L.
+    /// 5. The group is in exactly the set given by its times; an idle group is in none.
     fn check_group(&self, group: usize) {
         let (start, shift, now) = (self.calendar.start(group), shift_of(group), self.clock.now());
         let sets = self.sets.map(|set| set >> group & 1);

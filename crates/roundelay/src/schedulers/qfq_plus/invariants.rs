@@ -1,13 +1,15 @@
-//! What must hold after each operation.
+//! Invariants of QFQ+, checked after each operation.
 
 use super::{Flow, QfqPlus};
 use crate::mechanisms::aggregates::FlowKind;
+use crate::pool::Places;
 use crate::scheduler::{Scheduler, is_time_to_check};
 
 /// Invariants.
-impl<T> QfqPlus<T> {
-    /// 3. A flow is in an aggregate of its kind, or of one with longer packets while some of these wait; or of another weight while it has
-    ///    packets and has sent none since it was set.
+impl<T, P: Places<T>> QfqPlus<T, P> {
+    /// 3. A flow is in an aggregate of its kind; or of a kind with longer packets while some of
+    ///    these wait; or of another weight until it has sent a packet after a change, if
+    ///    backlogged.
     /// 4. The deficit of a flow with packets is less than two longest packets.
     pub(super) fn check_flow(&self, flow: &Flow) {
         let FlowKind { weight, max_packet_len } = self.aggregates.at(flow.aggregate).kind();
@@ -20,8 +22,8 @@ impl<T> QfqPlus<T> {
         self.pool.check_queue(&flow.queue);
     }
 
-    /// 5. The ring of an aggregate holds those of its flows that have packets, once each.
-    /// 6. The aggregate in service has packets and has not used more than its budget.
+    /// 5. The ring of an aggregate holds each of its backlogged flows once, and no others.
+    /// 6. The aggregate in service has packets and has not exceeded its budget.
     pub(super) fn check_ring(&self, number: u32) {
         let first = self.aggregates.at(number).turn();
         let next = |at: &u32| Some(self.flows[*at as usize].next).filter(|next| Some(*next) != first);

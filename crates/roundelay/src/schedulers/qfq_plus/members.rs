@@ -1,13 +1,14 @@
-//! Who is in which aggregate, and whose turn it is there.
+//! Members of QFQ+ aggregates, and the DRR ring of each aggregate.
 
 use alloc::vec::Vec;
 
 use super::{Flow, QfqPlus};
 use crate::mechanisms::aggregates::FlowKind;
+use crate::pool::Places;
 use crate::scheduler::FlowConfig;
 
-/// Flows and their aggregates. Whoever changes them ends the service in progress.
-impl<T> QfqPlus<T> {
+/// Flows and their aggregates. Every change of members ends the service in progress.
+impl<T, P: Places<T>> QfqPlus<T, P> {
     #[inline]
     pub(super) fn is_known(&self, number: usize) -> bool {
         self.flows.get(number).is_some_and(|flow| flow.weight > 0)
@@ -57,7 +58,8 @@ impl<T> QfqPlus<T> {
         }
     }
 
-    /// Puts a flow where it belongs, as far as its packets allow: those that came while longer ones were taken need longer turns.
+    /// Puts a flow into the aggregate of its kind as far as its packets allow: packets accepted
+    /// under a larger limit need longer turns.
     #[cold]
     pub(super) fn settle(&mut self, number: usize) {
         let flow = &mut self.flows[number];
@@ -71,7 +73,8 @@ impl<T> QfqPlus<T> {
         self.move_to(number, kind);
     }
 
-    /// After M has changed: aggregates that have become too large lose flows. Those that could take more now get them as flows come.
+    /// After a change of M: aggregates above the new limit lose flows. Aggregates below the limit
+    /// take new flows as these come.
     pub(super) fn fit_aggregates(&mut self) {
         for number in (0..self.flows.len()).filter(|number| self.flows[*number].weight > 0).collect::<Vec<_>>() {
             let place = self.flows[number].aggregate;
@@ -85,7 +88,7 @@ impl<T> QfqPlus<T> {
         }
     }
 
-    /// An aggregate has lost its last packet without being served.
+    /// An aggregate has lost its last packet to a push-out.
     pub(super) fn withdraw_if_idle(&mut self, place: u32) {
         if !self.aggregates.at(place).is_backlogged() {
             self.aggregates.withdraw(place);
@@ -94,8 +97,8 @@ impl<T> QfqPlus<T> {
 }
 
 /// DRR in an aggregate.
-impl<T> QfqPlus<T> {
-    /// A flow becomes backlogged: it goes behind the others.
+impl<T, P: Places<T>> QfqPlus<T, P> {
+    /// A flow becomes backlogged and goes behind the others.
     #[inline]
     pub(super) fn join_ring(&mut self, number: usize) {
         let place = self.flows[number].aggregate;
@@ -113,7 +116,7 @@ impl<T> QfqPlus<T> {
         }
     }
 
-    /// A flow is no longer backlogged. If no other one is, the groups are to be told.
+    /// A flow is no longer backlogged. The caller tells the groups if no other flow is.
     #[inline]
     pub(super) fn leave_ring(&mut self, number: usize) {
         let Flow { next, previous, aggregate, .. } = self.flows[number];

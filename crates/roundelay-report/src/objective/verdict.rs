@@ -1,0 +1,221 @@
+//! Verdict on an objective: does a discipline perform as well as the specialist, within a threshold
+//! and with 95% confidence?
+
+use roundelay_sim::scenario::{Figure, Interval};
+use serde::Serialize;
+
+use super::{DisciplineResult, name};
+use crate::units::percent;
+
+/// Fraction of lost packets or cut-off flows beyond which a difference is material: figures over
+/// the remaining packets or flows cannot be compared.
+pub(super) const MATERIAL: f64 = 0.01;
+/// Does a discipline perform as well as the specialist?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The whole interval is within the threshold, and not materially more is lost or cut off than
+    /// under the specialist.
+    Does,
+    /// The whole interval is beyond the threshold, and not materially less is lost or cut off.
+    DoesNot,
+    /// The threshold lies in the interval, there is no interval, or loss or cut-off flows prevent
+    /// the comparison.
+    CannotTell,
+}
+
+/// An answer with its sentence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// The answer.
+    pub answer: Answer,
+    /// The answer as a sentence with figures.
+    pub sentence: String,
+}
+
+impl Answer {
+    /// `worse` is the fraction by which a discipline is worse than the specialist, over the seeds.
+    pub fn of(worse: Option<Interval>, threshold: f64) -> Self {
+        match worse {
+            Some(Interval { mean, half_width: Some(half) }) if mean + half <= threshold => Self::Does,
+            Some(Interval { mean, half_width: Some(half) }) if mean - half > threshold => Self::DoesNot,
+            _ => Self::CannotTell,
+        }
+    }
+}
+
+impl Verdict {
+    /// The verdict on the discipline `of`. Delays and completion times exist only for delivered
+    /// packets and complete flows: with materially more loss or cut-off flows than the specialist,
+    /// good figures prove nothing, and with materially less, bad figures prove nothing
+    /// ([`Answer::CannotTell`]).
+    pub fn new(of: &DisciplineResult, which: Figure, specialist: &DisciplineResult, threshold: f64) -> Self {
+        let by_figure = Answer::of(of.worse, threshold);
+        let gaps: Vec<_> = Gap::all(of, specialist, which).into_iter().filter(Gap::is_material).collect();
+        let is_forbidden = |gap: &Gap| match by_figure {
+            Answer::Does => gap.is_more(),
+            Answer::DoesNot => !gap.is_more(),
+            Answer::CannotTell => false,
+        };
+        let is_incomparable = gaps.iter().any(is_forbidden);
+        let answer = if is_incomparable { Answer::CannotTell } else { by_figure };
+        let (queue, other, bound) = (&of.queue, &specialist.queue, percent(threshold));
+        let how = of
+            .worse
+            .map_or_else(|| "there is nothing to compare".to_owned(), |worse| format!("its {} is {}", name(which), in_words(worse)));
+        let gaps = gaps.iter().map(|gap| format!(", and {}", gap.in_words(other))).collect::<String>();
+        let seeds = of.replicas.len();
+        let sentence = match answer {
+            Answer::Does => format!("{queue} does as well as {other}: {how}, within {bound}{gaps}."),
+            Answer::DoesNot => format!("{queue} does not do as well as {other}: {how}, beyond {bound}{gaps}."),
+            Answer::CannotTell if is_incomparable => {
+                format!("Whether {queue} does as well as {other} cannot be told: {how}{}.", gaps.replacen(", and", ", but", 1))
+            }
+            Answer::CannotTell => {
+                let seeds = if seeds == 1 { "1 seed".to_owned() } else { format!("{seeds} seeds") };
+                format!(
+                    "Whether {queue} does as well as {other} cannot be told from {seeds}: {how}, the threshold {bound}{gaps}. Run more --replicas."
+                )
+            }
+        };
+        Self { answer, sentence }
+    }
+}
+
+/// Fraction of packets or flows excluded from delays and completion times, under a discipline and
+/// under the specialist: means over the seeds.
+struct Gap {
+    own: f64,
+    other: f64,
+    /// The verb for these packets or flows in a sentence.
+    verb: &'static str,
+    /// Packets or flows.
+    of: &'static str,
+}
+
+impl Gap {
+    /// Lost packets; also cut-off flows, if the figure is a delay or a completion time. The part of
+    /// the packets in time counts lost packets as late and has no gap.
+    fn all(of: &DisciplineResult, specialist: &DisciplineResult, which: Figure) -> Vec<Self> {
+        let mean_loss = |row: &DisciplineResult| row.loss.map_or(0.0, |loss| loss.mean);
+        let loss = Self { own: mean_loss(of), other: mean_loss(specialist), verb: "loses", of: "packets" };
+        let cut_off = Self { own: of.mean_cut_off(), other: specialist.mean_cut_off(), verb: "leaves unfinished", of: "flows" };
+        match which {
+            Figure::InTime => Vec::new(),
+            Figure::Jain => vec![loss],
+            Figure::Completion | Figure::CompletionByBytes | Figure::DelayTail => vec![loss, cut_off],
+        }
+    }
+
+    fn is_material(&self) -> bool {
+        (self.own - self.other).abs() > MATERIAL
+    }
+
+    fn is_more(&self) -> bool {
+        self.own > self.other
+    }
+
+    /// `it loses 19.6 % of the packets where fifo loses none`.
+    fn in_words(&self, specialist: &str) -> String {
+        let part = |part: f64| if part > 0.0 { percent(part) } else { "none".to_owned() };
+        let Self { verb, of, .. } = self;
+        format!("it {verb} {} of the {of} where {specialist} {verb} {}", part(self.own), part(self.other))
+    }
+}
+
+/// `2.1 % worse (95 % interval -0.5 % to 4.7 %)`.
+fn in_words(worse: Interval) -> String {
+    let Interval { mean, half_width } = worse;
+    let side = if mean < 0.0 { "better" } else { "worse" };
+    let interval = half_width.map(|half| format!(" (95 % interval {} to {})", signed(mean - half), signed(mean + half)));
+    if mean == 0.0 && half_width == Some(0.0) {
+        return "the same for each seed".to_owned();
+    }
+    format!("{} {side}{}", percent(mean.abs()), interval.unwrap_or_default())
+}
+
+pub(super) fn signed(part: f64) -> String {
+    // A value rounded to zero has no sign.
+    let tenths = (part * 1e3).round();
+    if tenths == 0.0 { "0.0 %".to_owned() } else { format!("{:+.1} %", tenths / 10.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ObjectiveRun;
+    use super::*;
+
+    const fn interval(mean: f64, half: f64) -> Option<Interval> {
+        Some(Interval { mean, half_width: Some(half) })
+    }
+
+    #[test]
+    fn an_answer_needs_the_whole_interval() {
+        assert_eq!(Answer::of(interval(0.02, 0.03), 0.05), Answer::Does);
+        assert_eq!(Answer::of(interval(0.02, 0.04), 0.05), Answer::CannotTell);
+        assert_eq!(Answer::of(interval(0.10, 0.04), 0.05), Answer::DoesNot);
+        assert_eq!(Answer::of(interval(-0.30, 0.04), 0.0), Answer::Does);
+        assert_eq!(Answer::of(Some(Interval { mean: 0.0, half_width: None }), 0.05), Answer::CannotTell);
+        assert_eq!(Answer::of(None, 0.05), Answer::CannotTell);
+    }
+
+    fn runs(values: &[f64]) -> Vec<ObjectiveRun> {
+        (1..).zip(values).map(|(seed, value)| ObjectiveRun { seed, value: *value, loss: None, complete: 99, incomplete: 1 }).collect()
+    }
+
+    fn verdict(values: &[f64], specialist: &[f64], which: Figure) -> Verdict {
+        verdict_of(runs(values), runs(specialist), which)
+    }
+
+    fn verdict_of(own: Vec<ObjectiveRun>, specialist: Vec<ObjectiveRun>, which: Figure) -> Verdict {
+        let own = DisciplineResult::new("lstf".to_owned(), which, own, &specialist, &[]);
+        Verdict::new(&own, which, &DisciplineResult::new("sjf".to_owned(), which, specialist.clone(), &specialist, &[]), 0.05)
+    }
+
+    /// A queue of five packets has short delays, but only for the packets not dropped.
+    #[test]
+    fn loss_is_not_rewarded() {
+        let with = |value: f64, loss: f64| runs(&[value, value]).into_iter().map(|run| ObjectiveRun { loss: Some(loss), ..run }).collect();
+        let told = verdict_of(with(0.5, 0.196), with(1.0, 0.0), Figure::DelayTail);
+        assert_eq!(told.answer, Answer::CannotTell);
+        assert!(
+            told.sentence
+                .ends_with("50.0 % better (95 % interval -50.0 % to -50.0 %), but it loses 19.6 % of the packets where sjf loses none."),
+            "{told:?}"
+        );
+        let told = verdict_of(with(2.0, 0.0), with(1.0, 0.196), Figure::DelayTail);
+        assert_eq!(told.answer, Answer::CannotTell);
+        assert!(told.sentence.contains("but it loses none of the packets where sjf loses 19.6 %"), "{told:?}");
+        let told = verdict_of(with(2.0, 0.196), with(1.0, 0.0), Figure::DelayTail);
+        assert!(told.answer == Answer::DoesNot && told.sentence.contains("and it loses 19.6 %"), "{told:?}");
+        assert_eq!(verdict_of(with(1.0, 0.0), with(1.0, 0.196), Figure::DelayTail).answer, Answer::Does);
+        assert_eq!(verdict_of(with(1.0, 0.012), with(1.0, 0.005), Figure::DelayTail).answer, Answer::Does);
+    }
+
+    /// Flows that wait until the end of the run are missing from every mean.
+    #[test]
+    fn starvation_is_not_rewarded() {
+        let with = |value: f64, incomplete: u64| runs(&[value, value]).into_iter().map(|run| ObjectiveRun { incomplete, ..run }).collect();
+        let told = verdict_of(with(0.5, 33), with(1.0, 1), Figure::Completion);
+        assert_eq!(told.answer, Answer::CannotTell);
+        assert!(told.sentence.ends_with("but it leaves unfinished 25.0 % of the flows where sjf leaves unfinished 1.0 %."), "{told:?}");
+        assert_eq!(verdict_of(with(0.5, 2), with(1.0, 1), Figure::Completion).answer, Answer::Does);
+        assert_eq!(verdict_of(with(1.0, 33), with(1.0, 1), Figure::Jain).answer, Answer::Does);
+    }
+
+    #[test]
+    fn seeds_are_compared_one_by_one() {
+        // The seeds differ by a factor of ten, the disciplines by 2 %.
+        let told = verdict(&[1.02, 10.2], &[1.0, 10.0], Figure::Completion);
+        assert_eq!(told.answer, Answer::Does);
+        assert!(
+            told.sentence
+                .starts_with("lstf does as well as sjf: its mean flow completion time is 2.0 % worse (95 % interval +2.0 % to +2.0 %)"),
+            "{told:?}"
+        );
+        let told = verdict(&[0.5, 0.5], &[1.0, 1.0], Figure::Jain);
+        assert!(told.answer == Answer::DoesNot && told.sentence.contains("50.0 % worse"), "{told:?}");
+        let told = verdict(&[1.0], &[1.0], Figure::Completion);
+        assert!(told.sentence.contains("cannot be told from 1 seed") && told.sentence.contains("--replicas"), "{told:?}");
+    }
+}

@@ -1,0 +1,347 @@
+//! Handles: numbers of packets kept by the caller, and the table of links between them.
+//!
+//! A scheduler by handle copies no packets. The caller keeps packets in an arena or a ring and
+//! enqueues a packet's index there, as the payload of a [`Packet`]. This description is read at
+//! arrival; a [`Departure`] comes out. Links lie in a table indexed by the handle, 12 bytes each,
+//! so handles should be dense: a table costs 12 bytes x the largest handle x the number of
+//! schedulers.
+//!
+//! ```
+//! use roundelay::schedulers::{Discipline, drr};
+//! use roundelay::{FlowId, Handle, Instant, Packet, Scheduler};
+//!
+//! let arena = [(FlowId(0), "a"), (FlowId(0), "b"), (FlowId(1), "c")];
+//! let mut drr = drr::Config { quantum: 1500 }.build_by_handle(1)?;
+//! for (number, (flow, _)) in (0..).zip(arena) {
+//!     drr.enqueue(Instant::ZERO, Packet::new(flow, 1500, Handle(number))).expect("DRR takes every packet");
+//! }
+//! let order: Vec<_> = std::iter::from_fn(|| drr.dequeue(Instant::ZERO)).map(|next| arena[next.handle.index()].1).collect();
+//! assert_eq!(order, ["a", "c", "b"]);
+//! # Ok::<(), roundelay::ConfigError>(())
+//! ```
+
+use alloc::vec::Vec;
+
+use crate::packet::{Ecn, FlowId, Packet};
+use crate::pool::{Leaving, Link, NONE, Places, Queue, sealed};
+use crate::prefetch::prefetch;
+use crate::schedulers::fifo::Waits;
+use crate::time::Instant;
+
+/// The caller's number for a packet.
+///
+/// A handle may be queued only once, in one scheduler at a time; a second time before its departure
+/// breaks the links of both. Debug builds check this. Schedulers refuse handles beyond
+/// [`Handle::LARGEST`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Handle(pub u32);
+
+impl Handle {
+    /// The largest handle accepted by a table of links: a stray number must not cost all memory.
+    pub const LARGEST: Self = Self((1 << 26) - 1);
+
+    /// The packet's index in a table.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The result of a dequeue from a scheduler of handles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departure {
+    /// The packet's handle.
+    pub handle: Handle,
+    /// Whether CE must be set on the packet.
+    pub mark: bool,
+}
+
+impl Leaving for Departure {
+    #[inline]
+    fn flow(&self) -> Option<FlowId> {
+        None
+    }
+
+    #[inline]
+    fn mark(&mut self) {
+        self.mark = true;
+    }
+}
+
+/// Packet data needed by AQM at departure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Age {
+    /// Arrival time.
+    pub(crate) arrival: Instant,
+    /// The ECN field: whether the packet may be marked.
+    pub(crate) ecn: Ecn,
+}
+
+/// Data recorded by a discipline for each queued packet, beside its links.
+pub trait Note: sealed::Sealed + Copy {
+    #[doc(hidden)]
+    fn of(packet: &Packet<Handle>) -> Self;
+
+    #[doc(hidden)]
+    fn flow(self) -> Option<FlowId> {
+        None
+    }
+
+    #[doc(hidden)]
+    fn age(self) -> Option<Age> {
+        None
+    }
+}
+
+impl sealed::Sealed for () {}
+
+/// Records nothing.
+impl Note for () {
+    #[inline(always)]
+    fn of(_packet: &Packet<Handle>) -> Self {}
+}
+
+impl sealed::Sealed for FlowId {}
+
+/// For disciplines that rehash flows while packets wait.
+impl Note for FlowId {
+    #[inline]
+    fn of(packet: &Packet<Handle>) -> Self {
+        packet.flow
+    }
+
+    #[inline]
+    fn flow(self) -> Option<FlowId> {
+        Some(self)
+    }
+}
+
+impl sealed::Sealed for Age {}
+
+/// For active queue management.
+impl Note for Age {
+    #[inline]
+    fn of(packet: &Packet<Handle>) -> Self {
+        Self { arrival: packet.arrival, ecn: packet.ecn }
+    }
+
+    #[inline]
+    fn age(self) -> Option<Age> {
+        Some(self)
+    }
+}
+
+/// A packet in an array queue: handle and length, adjacent to its neighbours. 8 bytes, for
+/// disciplines with one queue.
+#[derive(Debug, Clone, Copy)]
+pub struct InLine {
+    handle: Handle,
+    len: u32,
+}
+
+impl Waits<Handle> for InLine {
+    type Leaving = Departure;
+
+    #[inline]
+    fn from_packet(packet: Packet<Handle>) -> Self {
+        Self { handle: packet.payload, len: packet.len }
+    }
+
+    #[inline]
+    fn bytes(&self) -> u32 {
+        self.len
+    }
+
+    #[inline]
+    fn leave(self) -> Departure {
+        Departure { handle: self.handle, mark: false }
+    }
+}
+
+/// A packet's neighbours: 12 bytes.
+#[derive(Debug, Clone, Copy)]
+struct Neighbours {
+    /// Towards the tail, with the length of the next packet.
+    next: Link,
+    /// Towards the head. Stale in the head itself.
+    previous: u32,
+}
+
+/// Links of queued packets, in a table indexed by handle; a second table holds recorded data, if
+/// any.
+#[derive(Debug, Clone)]
+pub struct Links<N = ()> {
+    links: Vec<Neighbours>,
+    notes: Vec<N>,
+    packets: u64,
+    #[cfg(debug_assertions)]
+    waits: Vec<bool>,
+}
+
+impl<N> Default for Links<N> {
+    fn default() -> Self {
+        Self {
+            links: Vec::new(),
+            notes: Vec::new(),
+            packets: 0,
+            #[cfg(debug_assertions)]
+            waits: Vec::new(),
+        }
+    }
+}
+
+impl<N: Note> Links<N> {
+    /// Slots that stay in a near cache: 256 KiB.
+    const NEAR: usize = (1 << 18) / size_of::<Neighbours>();
+
+    const UNLINKED: Neighbours = Neighbours { next: Link::NONE, previous: NONE };
+
+    /// Grows the table to the next power of two beyond the handle, so that growth is cheap on
+    /// average. False if the handle is too large.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, packet: &Packet<Handle>) -> bool {
+        let handle = packet.payload;
+        if handle > Handle::LARGEST {
+            return false;
+        }
+        let places = (handle.index() + 1).next_power_of_two();
+        self.links.resize(places, Self::UNLINKED);
+        self.notes.resize(places, N::of(packet));
+        #[cfg(debug_assertions)]
+        self.waits.resize(places, false);
+        true
+    }
+
+    #[inline(always)]
+    fn link(&mut self, queue: &mut Queue, link: Link) {
+        self.links[link.place as usize] = Neighbours { next: Link::NONE, previous: queue.tail };
+        match self.links.get_mut(queue.tail as usize) {
+            Some(tail) => tail.next = link,
+            None => queue.head = link,
+        }
+        queue.tail = link.place;
+    }
+
+    #[inline(always)]
+    fn unlink_head(&self, queue: &mut Queue) -> Option<u32> {
+        let place = queue.head.place;
+        queue.head = self.links.get(place as usize)?.next;
+        queue.packets -= 1;
+        if queue.packets == 0 {
+            queue.tail = NONE;
+        }
+        Some(place)
+    }
+
+    #[inline(always)]
+    fn note_waits(&mut self, place: u32, waits: bool) {
+        #[cfg(debug_assertions)]
+        {
+            let before = core::mem::replace(&mut self.waits[place as usize], waits);
+            assert!(before != waits, "handle {place} is put in once, and taken out once");
+        }
+        let _ = (place, waits);
+    }
+}
+
+impl<N> sealed::Sealed for Links<N> {}
+
+impl<N: Note> Places<Handle> for Links<N> {
+    type Leaving = Departure;
+
+    const BYTES_PER_PACKET: usize = size_of::<Neighbours>() + size_of::<N>();
+
+    #[inline]
+    fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    #[inline]
+    fn is_far(&self) -> bool {
+        self.links.len() > Self::NEAR
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, place: u32) {
+        prefetch(&self.links, place as usize);
+    }
+
+    /// A packet's slot is its handle's.
+    #[inline(always)]
+    fn prefetch_free(&self, _packets: usize) {}
+
+    #[inline(always)]
+    fn neighbours(&self, place: u32) -> Option<(Link, u32)> {
+        self.links.get(place as usize).map(|links| (links.next, links.previous))
+    }
+
+    #[inline(always)]
+    fn make_room(&mut self, packet: &Packet<Handle>) -> bool {
+        packet.payload.index() < self.links.len() || self.grow(packet)
+    }
+
+    #[inline(always)]
+    fn push(&mut self, queue: &mut Queue, packet: Packet<Handle>) {
+        let place = packet.payload.0;
+        self.note_waits(place, true);
+        if size_of::<N>() > 0 {
+            self.notes[place as usize] = N::of(&packet);
+        }
+        self.link(queue, Link { place, len: packet.len });
+        self.packets += 1;
+    }
+
+    #[inline(always)]
+    fn pop(&mut self, queue: &mut Queue) -> Option<Departure> {
+        let place = self.unlink_head(queue)?;
+        self.packets -= 1;
+        self.note_waits(place, false);
+        Some(Departure { handle: Handle(place), mark: false })
+    }
+
+    #[inline]
+    fn pop_tail(&mut self, queue: &mut Queue) -> Option<(Departure, u32)> {
+        let place = queue.tail;
+        let previous = self.links.get(place as usize)?.previous;
+        queue.packets -= 1;
+        let len = match self.links.get_mut(previous as usize) {
+            Some(links) if queue.packets > 0 => {
+                queue.tail = previous;
+                core::mem::replace(&mut links.next, Link::NONE).len
+            }
+            _ => {
+                queue.tail = NONE;
+                core::mem::replace(&mut queue.head, Link::NONE).len
+            }
+        };
+        self.packets -= 1;
+        self.note_waits(place, false);
+        Some((Departure { handle: Handle(place), mark: false }, len))
+    }
+
+    fn move_head(&mut self, from: &mut Queue, to: &mut Queue) -> bool {
+        let link = from.head;
+        let moves = self.unlink_head(from).is_some();
+        if moves {
+            self.link(to, link);
+        }
+        moves
+    }
+
+    #[inline]
+    fn flow(&self, place: u32) -> Option<FlowId> {
+        self.notes.get(place as usize)?.flow()
+    }
+
+    #[inline]
+    fn age(&self, place: u32) -> Option<Age> {
+        self.notes.get(place as usize)?.age()
+    }
+
+    fn check(&self, link: Link) {
+        #[cfg(debug_assertions)]
+        assert!(self.waits[link.place as usize], "handle {} waits", link.place);
+        assert!((link.place as usize) < self.links.len(), "a link leads to a handle");
+    }
+}
