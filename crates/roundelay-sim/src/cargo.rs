@@ -1,6 +1,6 @@
 //! Packet contents in an arena: the slot of a packet is reused as soon as the packet is gone.
 
-use roundelay::{Instant, Slack};
+use roundelay::{Instant, Slack, prefetch};
 use roundelay_tcp::Segment;
 
 use crate::agent::Direction;
@@ -64,6 +64,12 @@ impl Arena {
         let content = if cargo.content == Content::Bytes { Content::Bytes } else { cargo.content };
         *stored = Cargo { content, ..cargo };
         place
+    }
+
+    /// Prefetches what all hops read of a packet.
+    #[inline]
+    pub(crate) fn prefetch(&self, place: u32) {
+        prefetch(&self.cargoes, place as usize);
     }
 
     #[inline]

@@ -1,24 +1,31 @@
-//! Event queue: a tournament tree with one slot for each link and agent.
+//! Event queue: a tournament tree with one slot for each link, and a heap of the agents' timers.
 //!
 //! Most delays in a network are constants: packets leave a link in the order in which they entered,
 //! and the queue needs only the first packet of each link. Each link has one slot (the first packet
-//! arrives, or the port picks one), and each agent has one (the timer). The size of the queue is
-//! the number of links and agents, not the number of packets on their way.
+//! arrives, or the port picks one), and each agent has one timer. The size of the queue is the number
+//! of links and agents, not the number of packets on their way.
+//!
+//! A link's event changes several times a packet. A timer is mostly put off: each acknowledgement
+//! puts off TCP's retransmission timer, which hardly ever expires. So links are in a tournament, with
+//! a few comparisons a change, and a timer that is put off costs nothing until its old time comes.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use roundelay::Instant;
 
 const ARITY: usize = 4;
 
 /// Sort key of an event: 64 bits of picoseconds, one bit for a pick, 41 bits of sequence number.
-/// The low 22 bits are left for the slot, so an [`Entry`] is a single number.
+/// The low 22 bits are left for the number of the link or agent, so an [`Entry`] is a single number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(u128);
 
 /// The bit of a pick.
 const PICK: u128 = 1 << 63;
-/// Bits of a slot number.
+/// Bits of the number of a link or agent.
 const PLACE: u32 = 22;
-/// Most slots.
+/// Most links and agents.
 pub(crate) const PLACES: usize = 1 << PLACE;
 /// Most events.
 pub(crate) const EVENTS: u64 = 1 << (63 - PLACE);
@@ -52,7 +59,7 @@ impl Key {
     }
 }
 
-/// A key with the slot in the low 22 bits.
+/// A key with the number of a link or agent in the low 22 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry(u128);
 
@@ -91,73 +98,142 @@ impl Block {
     }
 }
 
-/// The next event of each slot, and the first of all.
-///
+/// Whose event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    Link(usize),
+    Agent(u32),
+}
+
+/// The next event of each link and agent, and the first of all.
+#[derive(Debug, Clone)]
+pub(crate) struct EventQueue {
+    links: Tournament,
+    timers: Timers,
+}
+
+impl EventQueue {
+    /// A queue without events for this number of links.
+    pub(crate) fn new(links: usize) -> Self {
+        Self { links: Tournament::new(links), timers: Timers { agents: Vec::new(), heap: BinaryHeap::new(), first: Entry::NEVER } }
+    }
+
+    /// The first event and its owner.
+    #[inline]
+    pub(crate) fn first(&self) -> (Key, Owner) {
+        let (link, timer) = (self.links.first, self.timers.first);
+        if timer < link { (timer.key(), Owner::Agent(timer.place() as u32)) } else { (link.key(), Owner::Link(link.place())) }
+    }
+
+    /// Sets the next event of a link. [`Key::NEVER`]: none.
+    #[inline]
+    pub(crate) fn set_link(&mut self, link: usize, key: Key) {
+        self.links.set(link, key);
+    }
+
+    /// Sets the timer of an agent. [`Key::NEVER`]: none.
+    #[inline]
+    pub(crate) fn set_timer(&mut self, agent: u32, key: Key) {
+        self.timers.set(agent as usize, key);
+    }
+}
+
 /// A tournament: each slot has an entry on the lowest level, and the earliest entry of each block
 /// of four goes one level up. Entries keep their slots. A change costs a few comparisons on each
 /// level, and stops at the level where the earliest entry stays the same.
 #[derive(Debug, Clone)]
-pub(crate) struct EventQueue {
-    /// From the lowest level, with one entry for each slot, to a level with a single block.
-    levels: Vec<Vec<Block>>,
+struct Tournament {
+    /// Block 0 is the top; entry `c` of block `b` is the earliest of block `4 b + c + 1`.
+    blocks: Vec<Block>,
+    /// The first block of the lowest level.
+    lowest: usize,
     first: Entry,
 }
 
-impl EventQueue {
-    /// A queue of `places` slots without events.
-    pub(crate) fn new(places: usize) -> Self {
-        let mut queue = Self { levels: vec![vec![Block::EMPTY]], first: Entry::NEVER };
-        queue.make_room(places);
-        queue
-    }
-
-    /// Grows the queue to include a slot.
-    pub(crate) fn ensure_place(&mut self, place: usize) {
-        if place >= self.levels[0].len() * ARITY {
-            // Doubles the size, because callers add slots one by one.
-            self.make_room((place + 1).next_power_of_two());
+impl Tournament {
+    fn new(slots: usize) -> Self {
+        let (mut lowest, mut width) = (0, 1);
+        while width * ARITY < slots {
+            (lowest, width) = (lowest + width, width * ARITY);
         }
+        Self { blocks: vec![Block::EMPTY; lowest + slots.div_ceil(ARITY).max(1)], lowest, first: Entry::NEVER }
     }
 
-    fn make_room(&mut self, places: usize) {
-        let (mut level, mut entries) = (0, places);
+    #[inline]
+    fn set(&mut self, slot: usize, key: Key) {
+        let (mut block, mut place, mut entry) = (self.lowest + slot / ARITY, slot % ARITY, Entry::new(key, slot));
         loop {
-            let blocks = entries.div_ceil(ARITY).max(1);
-            if level == self.levels.len() {
-                // The old top level has one block above it now.
-                let first = self.levels[level - 1][0].first();
-                self.levels.push(vec![Block::EMPTY]);
-                self.levels[level][0].0[0] = first;
-            }
-            let room = blocks.max(self.levels[level].len());
-            self.levels[level].resize(room, Block::EMPTY);
-            if room == 1 {
-                return;
-            }
-            (level, entries) = (level + 1, room);
-        }
-    }
-
-    /// The first event and its slot.
-    #[inline]
-    pub(crate) const fn first(&self) -> (Key, usize) {
-        (self.first.key(), self.first.place())
-    }
-
-    /// Sets the next event of a slot. [`Key::NEVER`]: none.
-    #[inline]
-    pub(crate) fn set(&mut self, place: usize, key: Key) {
-        let (mut at, mut entry) = (place, Entry::new(key, place));
-        for level in &mut self.levels {
-            let block = &mut level[at / ARITY];
-            let before = core::mem::replace(&mut block.0[at % ARITY], entry);
+            let entries = &mut self.blocks[block];
+            let before = core::mem::replace(&mut entries.0[place], entry);
             if before == entry {
                 return;
             }
-            entry = block.first();
-            at /= ARITY;
+            entry = entries.first();
+            let Some(above) = block.checked_sub(1) else { break };
+            (block, place) = (above / ARITY, above % ARITY);
         }
         self.first = entry;
+    }
+}
+
+/// The agents' timers.
+///
+/// The heap holds at least one entry no later than each timer. An entry that comes to the top earlier
+/// than its timer goes back with the timer's time.
+#[derive(Debug, Clone)]
+struct Timers {
+    agents: Vec<Timer>,
+    heap: BinaryHeap<Reverse<Entry>>,
+    first: Entry,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Timer {
+    key: Key,
+    /// The earliest entries of the agent in the heap. Two, so that a timer that is set alternately
+    /// near and far leaves one far entry in the heap and not one each time.
+    queued: [Key; 2],
+}
+
+impl Timers {
+    #[inline]
+    fn set(&mut self, agent: usize, key: Key) {
+        if agent >= self.agents.len() {
+            self.agents.resize(agent + 1, Timer { key: Key::NEVER, queued: [Key::NEVER; 2] });
+        }
+        self.agents[agent].key = key;
+        self.queue(agent);
+        if self.first.place() == agent || self.first == Entry::NEVER || Entry::new(key, agent) < self.first {
+            self.settle();
+        }
+    }
+
+    /// Puts the agent's timer into the heap, unless an entry there is no later.
+    #[inline]
+    fn queue(&mut self, agent: usize) {
+        let Timer { key, queued } = &mut self.agents[agent];
+        if *key < queued[0] {
+            *queued = [*key, queued[0]];
+            self.heap.push(Reverse(Entry::new(*key, agent)));
+        }
+    }
+
+    /// Removes entries from the top that are earlier than their timers.
+    fn settle(&mut self) {
+        while let Some(&Reverse(entry)) = self.heap.peek() {
+            let agent = entry.place();
+            let Timer { key, queued } = &mut self.agents[agent];
+            if *key == entry.key() {
+                self.first = entry;
+                return;
+            }
+            self.heap.pop();
+            if queued[0] == entry.key() {
+                *queued = [queued[1], Key::NEVER];
+                self.queue(agent);
+            }
+        }
+        self.first = Entry::NEVER;
     }
 }
 
@@ -167,62 +243,72 @@ mod tests {
     use rand::{RngExt as _, SeedableRng};
     use rand_pcg::Pcg64Mcg;
 
-    /// Compares with a linear search.
+    /// Compares with a linear search: links, timers that are put off or brought forward, and agents
+    /// that come while the queue is in use.
     #[test]
     fn the_first_of_all_is_found() {
-        let mut random = Pcg64Mcg::seed_from_u64(1);
-        let (mut queue, mut list) = (EventQueue::new(0), vec![]);
-        let mut idle = 0;
-        for sequence in 0..40_000 {
-            if sequence % 400 == 0 {
-                queue.ensure_place(list.len());
-                list.push(Key::NEVER);
+        for links in [0, 1, 4, 5, 16, 17, 70] {
+            let mut random = Pcg64Mcg::seed_from_u64(1);
+            let (mut queue, mut list) = (EventQueue::new(links), vec![Key::NEVER; links]);
+            let mut idle = 0;
+            for sequence in 0..40_000 {
+                if sequence % 400 == 0 {
+                    list.push(Key::NEVER);
+                }
+                let place = random.random_range(0..list.len());
+                let at = Instant::from_picos(random.random_range(0..100));
+                // In some phases most have no event.
+                let never = if sequence / 5000 % 2 == 0 { 1 } else { 15 };
+                let key = if random.random_range(0..16) < never { Key::NEVER } else { Key::new(at, sequence) };
+                if place < links {
+                    queue.set_link(place, key)
+                } else {
+                    queue.set_timer((place - links) as u32, key)
+                }
+                list[place] = key;
+                let (first, owner) = queue.first();
+                assert_eq!(first, *list.iter().min().unwrap());
+                let place = match owner {
+                    Owner::Link(link) => link,
+                    Owner::Agent(agent) => links + agent as usize,
+                };
+                assert!(first == Key::NEVER || list[place] == first);
+                idle += u32::from(first == Key::NEVER);
             }
-            let place = random.random_range(0..list.len());
-            let at = Instant::from_picos(random.random_range(0..100));
-            // In some phases most slots have no event.
-            let never = if sequence / 5000 % 2 == 0 { 1 } else { 15 };
-            let key = if random.random_range(0..16) < never { Key::NEVER } else { Key::new(at, sequence) };
-            queue.set(place, key);
-            list[place] = key;
-            let first = *list.iter().min().unwrap();
-            assert_eq!(queue.first().0, first);
-            assert!(first == Key::NEVER || list[queue.first().1] == first);
-            idle += u32::from(first == Key::NEVER);
+            assert!(idle > 20 && list.len() == links + 100, "{idle}");
         }
-        assert!(idle > 100 && list.len() == 100, "{idle}");
     }
 
-    /// Entries survive a growth by several levels.
+    /// A timer set near and far in turn, or put off again and again, leaves few entries in the heap.
     #[test]
-    fn room_is_made_around_what_is_there() {
-        for places in [1, 4, 5, 16, 17, 63] {
-            let mut queue = EventQueue::new(places);
-            let at = |place: usize| Instant::from_picos(100 + (place * 7 % places) as u64);
-            (0..places).for_each(|place| queue.set(place, Key::new(at(place), place as u64)));
-            queue.ensure_place(5000);
-            queue.set(5000, Key::new(Instant::from_picos(50), 9));
-            let taken = |queue: &mut EventQueue| {
-                let (key, place) = queue.first();
-                queue.set(place, Key::NEVER);
-                (key != Key::NEVER).then_some((key.time(), place))
-            };
-            let order: Vec<_> = std::iter::from_fn(|| taken(&mut queue)).collect();
-            assert!(order.len() == places + 1 && order[0].1 == 5000 && order.is_sorted_by_key(|(at, _)| *at), "{places}: {order:?}");
+    fn timers_leave_few_entries() {
+        let mut queue = EventQueue::new(1);
+        let at = |now: u64, sequence| Key::new(Instant::from_picos(now), sequence);
+        let mut most = 0;
+        for now in 0..10_000 {
+            queue.set_timer(0, at(now + 1_000, 3 * now));
+            queue.set_timer(1, at(now + 1_000, 3 * now + 1));
+            queue.set_timer(0, at(now + 1, 3 * now + 2));
+            assert_eq!(queue.first(), (at(now + 1, 3 * now + 2), Owner::Agent(0)));
+            most = most.max(queue.timers.heap.len());
         }
+        assert!(most <= 4, "{most}");
     }
 
     #[test]
     fn at_one_instant_what_was_known_first_comes_first_and_picks_come_last() {
-        let mut queue = EventQueue::new(3);
+        let mut queue = EventQueue::new(2);
         let at = Instant::from_picos(7);
-        queue.set(0, Key::new(at, 3));
-        queue.set(1, Key::pick(at, 1));
-        queue.set(2, Key::new(at, 2));
-        for (place, key) in [(2, Key::new(at, 2)), (0, Key::new(at, 3)), (1, Key::pick(at, 1))] {
-            assert_eq!(queue.first(), (key, place));
+        queue.set_link(0, Key::new(at, 3));
+        queue.set_link(1, Key::pick(at, 1));
+        queue.set_timer(2, Key::new(at, 2));
+        assert_eq!(queue.first(), (Key::new(at, 2), Owner::Agent(2)));
+        queue.set_timer(2, Key::NEVER);
+        for (link, key) in [(0, Key::new(at, 3)), (1, Key::pick(at, 1))] {
+            assert_eq!(queue.first(), (key, Owner::Link(link)));
             assert_eq!(key.time(), at);
-            queue.set(place, Key::NEVER);
+            queue.set_link(link, Key::NEVER);
         }
+        assert_eq!(queue.first().0, Key::NEVER);
     }
 }

@@ -8,7 +8,7 @@ use roundelay::schedulers::{AnyScheduler, Discipline, Spec};
 use roundelay::tree::Tree;
 use roundelay::{
     Backlog, Billionths, ConfigError, DropReason, Duration, FlowConfig, FlowId, Instant, Observer, Packet, Partial, Port, PreemptivePort,
-    Rate, Scheduler as _,
+    Rate, Scheduler as _, prefetch,
 };
 
 use crate::cargo::Carried;
@@ -192,7 +192,7 @@ impl Link {
             jitter: config.jitter,
             loss: config.loss,
             random,
-            in_flight: VecDeque::new(),
+            in_flight: InFlight::default(),
             last: Instant::ZERO,
             free_at: Instant::ZERO,
             counts: LinkCounts::default(),
@@ -203,7 +203,7 @@ impl Link {
     /// The link's next event: a packet arrives at the far end, or the port works.
     #[inline]
     pub(crate) fn next(&self) -> Key {
-        self.wire.in_flight.front().map_or(Key::NEVER, |(key, _)| *key).min(self.works)
+        self.wire.in_flight.first().min(self.works)
     }
 }
 
@@ -217,12 +217,58 @@ pub(crate) struct Wire {
     jitter: Duration,
     loss: Billionths,
     random: Pcg64Mcg,
-    pub(crate) in_flight: VecDeque<(Key, Packet<Carried>)>,
+    pub(crate) in_flight: InFlight,
     /// Arrival time of the last packet in flight.
     last: Instant,
     /// End of the last transmission.
     pub(crate) free_at: Instant,
     pub(crate) counts: LinkCounts,
+}
+
+/// The packets between the two ends of a wire, in the order of their arrivals.
+///
+/// Half a million packets may be in flight in a large network, more than the caches hold, and each
+/// waits for milliseconds. So the memory of a packet is prefetched while the packet before is first,
+/// and the packet's [`Cargo`] while the packet itself is first.
+#[derive(Debug, Default)]
+pub(crate) struct InFlight(VecDeque<Flight>);
+
+/// A packet in flight in one cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Flight {
+    key: Key,
+    packet: Packet<Carried>,
+}
+
+const _: () = assert!(size_of::<Flight>() == 64);
+
+impl InFlight {
+    /// The event of the first packet's arrival.
+    #[inline]
+    pub(crate) fn first(&self) -> Key {
+        self.0.front().map_or(Key::NEVER, |flight| flight.key)
+    }
+
+    #[inline]
+    fn push(&mut self, key: Key, packet: Packet<Carried>) {
+        self.0.push_back(Flight { key, packet });
+        let (front, back) = self.0.as_slices();
+        let last = if back.is_empty() { front } else { back };
+        prefetch(last, last.len());
+    }
+
+    /// Takes the first packet; `ahead` is called with the packet that is first now.
+    #[inline]
+    pub(crate) fn pop(&mut self, ahead: impl FnOnce(Carried)) -> Option<Packet<Carried>> {
+        let Flight { packet, .. } = self.0.pop_front()?;
+        let (front, _) = self.0.as_slices();
+        prefetch(front, 1);
+        if let Some(next) = front.first() {
+            ahead(next.packet.payload);
+        }
+        Some(packet)
+    }
 }
 
 impl Wire {
@@ -266,7 +312,7 @@ impl<P: Probe> Observer<Carried> for Work<'_, P> {
             return books.lose(wire.id, &packet, if wire.preempted_at.is_some() { end } else { start });
         }
         let key = books.next_key(wire.arrival(end));
-        wire.in_flight.push_back((key, packet));
+        wire.in_flight.push(key, packet);
     }
 
     #[inline]

@@ -6,7 +6,7 @@ use roundelay::{ConfigError, DropReason, Duration, Ecn, FlowConfig, FlowId, Inst
 use crate::agent::{Agent, AgentId, Arrival, Command, Context, Direction, FlowSpec, Outgoing};
 use crate::cargo::{Arena, Cargo, Carried};
 use crate::edge::{Decision, Edge, EdgeControl};
-use crate::event_queue::{EVENTS, EventQueue, Key, PLACES};
+use crate::event_queue::{EVENTS, EventQueue, Key, Owner, PLACES};
 use crate::flows::{Flow, FlowCounts, FlowNumber, Flows};
 use crate::headers::{self, Marks};
 use crate::link::{Link, LinkCounts, Outlet, Work};
@@ -28,7 +28,7 @@ pub enum SimulationError {
     /// No route for a flow.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// More links and agents than the event queue has slots for (`PLACES`).
+    /// More links and agents than the event queue can number (`PLACES`).
     #[error("the links and the agents alive are more than {PLACES}")]
     TooLarge,
     /// More events than sequence numbers (`EVENTS`).
@@ -142,7 +142,7 @@ pub struct Simulation<P = ()> {
     edges: Vec<Option<EdgeControl>>,
     /// Whether any link has a tree, which sorts flows by their headers.
     has_trees: bool,
-    /// One slot for each link, then one for each agent.
+    /// The next event of each link and agent.
     events: EventQueue,
     /// Events handled.
     happened: u64,
@@ -229,8 +229,7 @@ impl<P: Probe> Simulation<P> {
                 (self.seats.len() - 1) as u32
             }
         };
-        if self.timer(number) < PLACES {
-            self.events.ensure_place(self.timer(number));
+        if self.links.len() + (number as usize) < PLACES {
             self.set_timer(number, Some(at));
         }
         AgentId(number)
@@ -261,15 +260,10 @@ impl<P: Probe> Simulation<P> {
         Ok(())
     }
 
-    /// An agent's slot in the event queue.
-    const fn timer(&self, agent: u32) -> usize {
-        self.links.len() + agent as usize
-    }
-
     #[inline]
     fn set_timer(&mut self, agent: u32, at: Option<Instant>) {
         let key = at.map_or(Key::NEVER, |at| self.books.next_key(at.max(self.now)));
-        self.events.set(self.timer(agent), key);
+        self.events.set_timer(agent, key);
     }
 
     /// The current time.
@@ -355,10 +349,9 @@ impl<P: Probe> Simulation<P> {
     /// A flow was opened between unconnected nodes, a queue rejects a flow, or there are too many
     /// agents or events.
     pub fn run(&mut self, end: Instant) -> Result<(), SimulationError> {
-        let agents = self.links.len();
         loop {
             self.check_size()?;
-            let (key, place) = self.events.first();
+            let (key, owner) = self.events.first();
             if !self.due.is_empty() && (key.is_pick() || key.time() > self.now) {
                 self.pick_due();
                 continue;
@@ -368,13 +361,15 @@ impl<P: Probe> Simulation<P> {
                 return Ok(());
             }
             self.now = key.time();
-            if place < agents {
-                if key == self.links[place].works { self.work(place) } else { self.deliver(place)? }
-            } else {
-                self.happened += 1;
-                self.call(AgentId((place - agents) as u32), |agent, context| agent.wake(context))?;
-                if self.events.first() == (key, place) {
-                    self.events.set(place, Key::NEVER);
+            match owner {
+                Owner::Link(link) if key == self.links[link].works => self.work(link),
+                Owner::Link(link) => self.deliver(link)?,
+                Owner::Agent(agent) => {
+                    self.happened += 1;
+                    self.call(AgentId(agent), |agent, context| agent.wake(context))?;
+                    if self.events.first() == (key, owner) {
+                        self.events.set_timer(agent, Key::NEVER);
+                    }
                 }
             }
         }
@@ -398,7 +393,7 @@ impl<P: Probe> Simulation<P> {
     const fn check_size(&self) -> Result<(), SimulationError> {
         if self.books.sequence >= EVENTS {
             Err(SimulationError::TooLong)
-        } else if self.timer(self.seats.len() as u32) > PLACES {
+        } else if self.links.len() + self.seats.len() > PLACES {
             Err(SimulationError::TooLarge)
         } else {
             Ok(())
@@ -421,7 +416,7 @@ impl<P: Probe> Simulation<P> {
         let link = &mut self.links[number];
         link.port.work(&mut Work { wire: &mut link.wire, books: &mut self.books });
         link.works = link.port.next_key(self.books.sequence);
-        self.events.set(number, link.next());
+        self.events.set_link(number, link.next());
     }
 
     /// The first packet in flight arrives at the end of the link.
@@ -429,10 +424,15 @@ impl<P: Probe> Simulation<P> {
     fn deliver(&mut self, number: usize) -> Result<(), SimulationError> {
         let link = &mut self.links[number];
         self.happened += 1;
-        let Some((_, mut packet)) = link.wire.in_flight.pop_front() else { return Ok(()) };
+        let ahead = |next: Carried| {
+            if self.routes.hops[next.hop as usize + 1] == ARRIVED {
+                self.books.arena.prefetch(next.cargo);
+            }
+        };
+        let Some(mut packet) = link.wire.in_flight.pop(ahead) else { return Ok(()) };
         packet.len -= link.overhead;
         packet.payload.hop += 1;
-        self.events.set(number, link.next());
+        self.events.set_link(number, link.next());
         let link = self.routes.hops[packet.payload.hop as usize];
         if link == ARRIVED {
             return self.hand_over(packet);
@@ -457,7 +457,7 @@ impl<P: Probe> Simulation<P> {
             self.due.push(number);
         } else {
             let next = self.links[number as usize].next();
-            self.events.set(number as usize, next);
+            self.events.set_link(number as usize, next);
         }
     }
 

@@ -54,6 +54,7 @@ pub use packet::{Ecn, FlowId, Packet};
 pub use pool::{Backlog, Leaving, Link, Nodes, Places, Pool, Queue};
 pub use port::{Observer, Port};
 pub use preemptive::{Partial, PreemptivePort};
+pub use prefetch::prefetch;
 pub use scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
 pub use time::{Duration, Instant, Slack};
 pub use units::{Billionths, Bytes, Rate, UnitError};

@@ -24,6 +24,7 @@ use crate::config::{ConfigError, Parameter};
 use crate::links::{Handle, InLine};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Leaving};
+use crate::prefetch::prefetch;
 use crate::scheduler::{Footprint, Scheduler};
 use crate::schedulers::Discipline;
 use crate::time::Instant;
@@ -143,7 +144,10 @@ impl<T, W: Waits<T>> Scheduler<T, W::Leaving> for Fifo<T, W> {
     #[inline]
     fn dequeue(&mut self, _now: Instant) -> Option<W::Leaving> {
         self.bytes -= u64::from(self.line.front()?.bytes());
-        self.line.pop_front().map(W::leave)
+        let packet = self.line.pop_front();
+        // Many queues take turns in a network: the next packet is far from the caches by then.
+        prefetch(self.line.as_slices().0, 0);
+        packet.map(W::leave)
     }
 
     #[inline]
