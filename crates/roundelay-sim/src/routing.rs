@@ -10,7 +10,7 @@
 //! hash of the flow chooses (RFC 2992 describes the method and the effect on flows).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::fmt;
 use std::str::FromStr;
 
@@ -92,6 +92,9 @@ const UNREACHED: u64 = u64::MAX;
 
 /// The routes in use, each stored once. Memory grows with the pairs of communicating nodes and the
 /// routes between them, not with flows.
+///
+/// A *leaf* is a node with a single neighbour, as hosts are: all its routes go through the neighbour,
+/// so tables are kept for the other nodes alone. In a fat-tree with 27,648 hosts there are 2,880.
 #[derive(Debug)]
 pub(crate) struct Routes {
     /// Links of all routes in sequence, each route ended by [`ARRIVED`]; first the empty route
@@ -101,18 +104,18 @@ pub(crate) struct Routes {
     of_pair: HashMap<(NodeId, NodeId), Route>,
     /// With spread: routes by their links.
     of_links: HashMap<Vec<u32>, Route>,
-    /// By source: the first link to each node.
+    /// By source: the first link to each node that is no leaf.
     tables: BTreeMap<NodeId, Vec<u32>>,
-    /// By destination: the distance of each node.
+    /// By destination: the distance of each node that is no leaf.
     distances: BTreeMap<NodeId, Vec<u64>>,
-    /// Incoming links of each node, filled on first use.
-    coming: Vec<Vec<LinkId>>,
+    /// Filled on first use.
+    inner: Inner,
 }
 
 impl Default for Routes {
     fn default() -> Self {
         let (of_pair, of_links, tables) = (HashMap::new(), HashMap::new(), BTreeMap::new());
-        Self { hops: vec![ARRIVED], of_pair, of_links, tables, distances: BTreeMap::new(), coming: Vec::new() }
+        Self { hops: vec![ARRIVED], of_pair, of_links, tables, distances: BTreeMap::new(), inner: Inner::default() }
     }
 }
 
@@ -157,15 +160,15 @@ impl Routes {
         if let Some(route) = self.of_pair.get(&(from, to)) {
             return Ok(*route);
         }
-        let (mut links, mut at) = (Vec::new(), from);
-        while at != to {
-            let link = self.tables.entry(at).or_insert_with(|| table(network, at))[to.index()];
-            if link == ARRIVED {
-                return Err(NetworkError::Unroutable(from, to));
+        let links = self.walk(network, from, to, |routes, at, aim| {
+            let Routes { tables, inner, .. } = routes;
+            if inner.is_leaf(at) || inner.is_leaf(aim) {
+                return shortest(network, at, aim).first().map(|link| link.0);
             }
-            links.push(link);
-            at = network.links()[link as usize].to;
-        }
+            let table = tables.entry(at).or_insert_with(|| inner.table(network, at));
+            Some(table[inner.number(aim)]).filter(|link| *link != ARRIVED)
+        });
+        let links = links.ok_or(NetworkError::Unroutable(from, to))?;
         let route = self.append(&links);
         self.of_pair.insert((from, to), route);
         Ok(route)
@@ -181,22 +184,25 @@ impl Routes {
     /// independent.
     fn spread(&mut self, network: &Network, from: NodeId, to: NodeId, hash: u64) -> Result<Route, NetworkError> {
         let metric = network.routing().metric;
-        self.measure(network, to);
-        let distances = &self.distances[&to];
-        if distances[from.index()] == UNREACHED {
-            return Err(NetworkError::Unroutable(from, to));
-        }
-        let (mut links, mut at) = (Vec::new(), from);
-        while at != to {
-            let is_shortest = |link: &&LinkId| {
+        let choose = |at: NodeId, links: &[LinkId]| {
+            let place = mix(hash ^ u64::from(at.0)).checked_rem(links.len() as u64)?;
+            Some(links[place as usize].0)
+        };
+        let links = self.walk(network, from, to, |routes, at, aim| {
+            let Routes { distances, inner, .. } = routes;
+            if inner.is_leaf(at) || inner.is_leaf(aim) {
+                return choose(at, &shortest(network, at, aim));
+            }
+            let distances = distances.entry(aim).or_insert_with(|| inner.distances(network, aim));
+            let here = distances[inner.number(at)];
+            let is_shortest = |link: &LinkId| {
                 let config = &network.links()[link.index()];
-                distances[config.to.index()].saturating_add(metric.of(config)) == distances[at.index()]
+                !inner.is_leaf(config.to) && distances[inner.number(config.to)].saturating_add(metric.of(config)) == here
             };
-            let shortest: Vec<_> = network.leaving(at).iter().filter(is_shortest).collect();
-            let link = shortest[(mix(hash ^ u64::from(at.0)) % shortest.len() as u64) as usize];
-            links.push(link.0);
-            at = network.links()[link.index()].to;
-        }
+            let links: Vec<_> = network.leaving(at).iter().copied().filter(|link| here != UNREACHED && is_shortest(link)).collect();
+            choose(at, &links)
+        });
+        let links = links.ok_or(NetworkError::Unroutable(from, to))?;
         if let Some(route) = self.of_links.get(&links) {
             return Ok(*route);
         }
@@ -205,48 +211,163 @@ impl Routes {
         Ok(route)
     }
 
-    fn measure(&mut self, network: &Network, to: NodeId) {
-        if self.coming.is_empty() {
-            self.coming = vec![Vec::new(); network.nodes()];
-            for (number, link) in network.links().iter().enumerate() {
-                self.coming[link.to.index()].push(LinkId(number as u32));
-            }
+    /// The links from node to node: from a leaf to its neighbour, on to the neighbour of the
+    /// destination if the destination is a leaf, and to the destination. `next` gives the next link
+    /// from a node towards another; if one of both is a leaf, they are neighbours. None: no route.
+    fn walk(
+        &mut self,
+        network: &Network,
+        from: NodeId,
+        to: NodeId,
+        mut next: impl FnMut(&mut Self, NodeId, NodeId) -> Option<u32>,
+    ) -> Option<Vec<u32>> {
+        self.inner.fill(network);
+        let (mut links, mut at) = (Vec::new(), from);
+        let last = self.inner.neighbour(to).unwrap_or(to);
+        while at != to {
+            let aim = self.inner.neighbour(at).unwrap_or(if at == last { to } else { last });
+            let link = next(self, at, aim)?;
+            links.push(link);
+            at = network.links()[link as usize].to;
         }
-        let coming = &self.coming;
-        let links = |node: NodeId| coming[node.index()].iter().map(|link| (*link, network.links()[link.index()].from));
-        self.distances.entry(to).or_insert_with(|| grow(network, to, links, |_, _, _| ()));
+        Some(links)
     }
 }
 
-/// The first link from a node to each other node; [`ARRIVED`] for an unreachable node.
-fn table(network: &Network, from: NodeId) -> Vec<u32> {
-    let mut first = vec![ARRIVED; network.nodes()];
-    let links = |node: NodeId| network.leaving(node).iter().map(|link| (*link, network.links()[link.index()].to));
-    grow(network, from, links, |node, link, next| first[next.index()] = if node == from { link.0 } else { first[node.index()] });
-    first
+/// Bytes of the tables of routes to and from these nodes: the next link to each node that is no leaf,
+/// or the distance of each.
+pub(crate) fn route_bytes(network: &Network, nodes: &BTreeSet<NodeId>) -> u64 {
+    let mut inner = Inner::default();
+    inner.fill(network);
+    let entry = if network.routing().spread.is_some() { size_of::<u64>() } else { size_of::<u32>() };
+    let ends: BTreeSet<_> = nodes.iter().map(|node| inner.neighbour(*node).unwrap_or(*node)).collect();
+    (ends.len() * inner.nodes.len() * entry) as u64
+}
+
+/// The nodes that are no leaves, numbered from 0.
+#[derive(Debug, Default)]
+struct Inner {
+    nodes: Vec<NodeId>,
+    /// By node.
+    places: Vec<Place>,
+    /// Incoming links of each node that is no leaf, from others that are no leaves.
+    coming: Vec<Vec<LinkId>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// A node with other routes than through one neighbour, and its number.
+    Inner(u32),
+    /// A leaf, and its neighbour.
+    Leaf(NodeId),
+}
+
+impl Inner {
+    /// Of two nodes that have no neighbours but each other neither is a leaf.
+    fn fill(&mut self, network: &Network) {
+        if !self.places.is_empty() {
+            return;
+        }
+        let mut neighbours = vec![[None; 2]; network.nodes()];
+        for link in network.links() {
+            for (node, other) in [(link.from, link.to), (link.to, link.from)] {
+                let [first, second] = &mut neighbours[node.index()];
+                match *first {
+                    None => *first = Some(other),
+                    Some(first) if first != other => *second = Some(other),
+                    Some(_) => (),
+                }
+            }
+        }
+        let only = |node: NodeId| match neighbours[node.index()] {
+            [Some(neighbour), None] => Some(neighbour),
+            _ => None,
+        };
+        for node in (0..network.nodes() as u32).map(NodeId) {
+            self.places.push(match only(node) {
+                Some(neighbour) if only(neighbour).is_none() => Place::Leaf(neighbour),
+                _ => {
+                    self.nodes.push(node);
+                    Place::Inner(self.nodes.len() as u32 - 1)
+                }
+            });
+        }
+        self.coming = vec![Vec::new(); self.nodes.len()];
+        for (number, link) in (0..).zip(network.links()) {
+            if !self.is_leaf(link.from) && !self.is_leaf(link.to) {
+                let place = self.number(link.to);
+                self.coming[place].push(LinkId(number));
+            }
+        }
+    }
+
+    fn neighbour(&self, node: NodeId) -> Option<NodeId> {
+        match self.places[node.index()] {
+            Place::Leaf(neighbour) => Some(neighbour),
+            Place::Inner(_) => None,
+        }
+    }
+
+    fn is_leaf(&self, node: NodeId) -> bool {
+        self.neighbour(node).is_some()
+    }
+
+    /// The number of a node that is no leaf.
+    fn number(&self, node: NodeId) -> usize {
+        match self.places[node.index()] {
+            Place::Inner(number) => number as usize,
+            Place::Leaf(_) => unreachable!("a leaf has no table"),
+        }
+    }
+
+    /// The first link from a node to each other; [`ARRIVED`] for an unreachable node.
+    fn table(&self, network: &Network, from: NodeId) -> Vec<u32> {
+        let (root, mut first) = (self.number(from), vec![ARRIVED; self.nodes.len()]);
+        let to = |link: LinkId| network.links()[link.index()].to;
+        let inner = |link: &LinkId| !self.is_leaf(to(*link));
+        let links = |node: usize| network.leaving(self.nodes[node]).iter().copied().filter(inner).map(|link| (link, self.number(to(link))));
+        grow(network, first.len(), root, links, |node, link, next| first[next] = if node == root { link.0 } else { first[node] });
+        first
+    }
+
+    /// The distance of each node to one of them.
+    fn distances(&self, network: &Network, to: NodeId) -> Vec<u64> {
+        let from = |link: LinkId| self.number(network.links()[link.index()].from);
+        let links = |node: usize| self.coming[node].iter().map(|link| (*link, from(*link)));
+        grow(network, self.nodes.len(), self.number(to), links, |_, _, _| ())
+    }
+}
+
+/// The shortest links from a node to a neighbour, in the order of their numbers.
+fn shortest(network: &Network, from: NodeId, to: NodeId) -> Vec<LinkId> {
+    let length = |link: &LinkId| network.routing().metric.of(&network.links()[link.index()]);
+    let links = || network.leaving(from).iter().copied().filter(|link| network.links()[link.index()].to == to);
+    let least = links().map(|link| length(&link)).min();
+    links().filter(|link| Some(length(link)) == least).collect()
 }
 
 /// Distances of all nodes from the root: Dijkstra's algorithm ("A note on two problems in connexion
 /// with graphs", Numerische Mathematik 1, 1959). Among equally near nodes the lowest number comes
 /// first. `improve` is called for each link on a shorter path to a node.
-fn grow<I: Iterator<Item = (LinkId, NodeId)>>(
+fn grow<I: Iterator<Item = (LinkId, usize)>>(
     network: &Network,
-    root: NodeId,
-    links: impl Fn(NodeId) -> I,
-    mut improve: impl FnMut(NodeId, LinkId, NodeId),
+    nodes: usize,
+    root: usize,
+    links: impl Fn(usize) -> I,
+    mut improve: impl FnMut(usize, LinkId, usize),
 ) -> Vec<u64> {
     let metric = network.routing().metric;
-    let mut distances = vec![UNREACHED; network.nodes()];
-    distances[root.index()] = 0;
+    let mut distances = vec![UNREACHED; nodes];
+    distances[root] = 0;
     let mut heap = BinaryHeap::from([Reverse((0, root))]);
     while let Some(Reverse((distance, node))) = heap.pop() {
-        if distance > distances[node.index()] {
+        if distance > distances[node] {
             continue;
         }
         for (link, next) in links(node) {
             let through = distance.saturating_add(metric.of(&network.links()[link.index()]));
-            if through < distances[next.index()] {
-                distances[next.index()] = through;
+            if through < distances[next] {
+                distances[next] = through;
                 improve(node, link, next);
                 heap.push(Reverse((through, next)));
             }
@@ -255,13 +376,43 @@ fn grow<I: Iterator<Item = (LinkId, NodeId)>>(
     distances
 }
 
+/// Which nodes can be reached from a node, and from which nodes the node can be reached.
+pub(crate) struct Reach {
+    pub(crate) node: NodeId,
+    pub(crate) there: Vec<bool>,
+    pub(crate) back: Vec<bool>,
+}
+
+impl Reach {
+    pub(crate) fn of(network: &Network, node: NodeId) -> Self {
+        let mut coming = vec![Vec::new(); network.nodes()];
+        network.links().iter().for_each(|link| coming[link.to.index()].push(link.from));
+        let there = |node: NodeId| network.leaving(node).iter().map(|link| network.links()[link.index()].to).collect();
+        Self { node, there: reached(network, node, there), back: reached(network, node, |node| coming[node.index()].clone()) }
+    }
+}
+
+fn reached(network: &Network, root: NodeId, next: impl Fn(NodeId) -> Vec<NodeId>) -> Vec<bool> {
+    let (mut reached, mut nodes) = (vec![false; network.nodes()], vec![root]);
+    reached[root.index()] = true;
+    while let Some(node) = nodes.pop() {
+        for next in next(node) {
+            if !std::mem::replace(&mut reached[next.index()], true) {
+                nodes.push(next);
+            }
+        }
+    }
+    reached
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
+    use rand::{RngExt as _, SeedableRng as _};
+    use rand_pcg::Pcg64Mcg;
     use roundelay::Duration;
 
     use super::*;
+    use crate::topologies::{FatTree, Queues};
 
     /// Nodes 0 to `nodes - 1` and links in both directions: ends, delay in milliseconds, cost.
     fn network(nodes: u32, edges: &[(u32, u32, u64, u64)]) -> Network {
@@ -377,5 +528,98 @@ mod tests {
         let first = routes.between(&square, NodeId(0), NodeId(3)).unwrap();
         (0..100).for_each(|flow| assert_eq!(routes.of_flow(&square, NodeId(0), NodeId(3), flow), Ok(first)));
         assert_eq!(routes.hops.len(), 1 + 3, "and that to nowhere");
+    }
+
+    /// Routes without leaves: a table, or distances, for each node.
+    fn plain(network: &Network, from: NodeId, to: NodeId, flow: u64) -> Option<Vec<u32>> {
+        let Routing { metric, spread } = network.routing();
+        let end = |link: &LinkId| network.links()[link.index()].to.index();
+        let towards = |node: usize| network.leaving(NodeId(node as u32)).iter().map(move |link| (*link, end(link)));
+        let table = |at: NodeId| {
+            let mut first = vec![ARRIVED; network.nodes()];
+            grow(network, first.len(), at.index(), towards, |node, link, next| {
+                first[next] = if node == at.index() { link.0 } else { first[node] };
+            });
+            first
+        };
+        let coming = |node: usize| (0..).map(LinkId).zip(network.links()).filter(move |(_, link)| link.to.index() == node);
+        let distances =
+            grow(network, network.nodes(), to.index(), |node| coming(node).map(|(number, link)| (number, link.from.index())), |_, _, _| ());
+        let next = |at: NodeId| {
+            let Some(key) = spread else { return Some(table(at)[to.index()]).filter(|link| *link != ARRIVED) };
+            let hash = mix(key ^ mix(flow ^ mix(u64::from(from.0) << 32 | u64::from(to.0))));
+            let is_shortest =
+                |link: &&LinkId| distances[end(link)].saturating_add(metric.of(&network.links()[link.index()])) == distances[at.index()];
+            let links: Vec<_> = network.leaving(at).iter().filter(is_shortest).collect();
+            let place = mix(hash ^ u64::from(at.0)).checked_rem(links.len() as u64)?;
+            Some(links[place as usize].0).filter(|_| distances[at.index()] != UNREACHED)
+        };
+        let (mut links, mut at) = (Vec::new(), from);
+        while at != to {
+            let link = next(at)?;
+            links.push(link);
+            at = network.links()[link as usize].to;
+        }
+        Some(links)
+    }
+
+    /// Random networks with leaves, parallel links, links in one direction and parts that are not
+    /// joined.
+    #[test]
+    fn leaves_change_no_route() {
+        let mut random = Pcg64Mcg::seed_from_u64(1);
+        let (mut found, mut none, mut leaves) = (0, 0, 0);
+        for number in 0..300 {
+            let nodes = random.random_range(2..12);
+            let mut network = Network::default();
+            for _ in 0..nodes {
+                network.add_node();
+            }
+            for _ in 0..random.random_range(1..2 * nodes) {
+                let ends = [(); 2].map(|()| NodeId(random.random_range(0..nodes)));
+                let directions = random.random_range(1..3);
+                for [from, to] in [ends, [ends[1], ends[0]]].into_iter().take(directions) {
+                    let delay = Duration::from_millis(random.random_range(0..4));
+                    let mut link = LinkConfig::new(from, to, "1mbit".parse().unwrap(), delay, "fifo".parse().unwrap());
+                    link.cost = random.random_range(0..4);
+                    network.add_link(link).unwrap();
+                }
+            }
+            let metric = Metric::ALL[number % 3];
+            network.set_routing(Routing { metric, spread: (number % 2 == 1).then_some(number as u64) });
+            let mut routes = Routes::default();
+            let reach: Vec<_> = (0..nodes).map(|node| Reach::of(&network, NodeId(node))).collect();
+            for (from, to) in
+                (0..nodes).flat_map(|from| (0..nodes).map(move |to| (NodeId(from), NodeId(to)))).filter(|(from, to)| from != to)
+            {
+                for flow in 0..4 {
+                    let route = routes.of_flow(&network, from, to, flow).ok();
+                    let links = route.map(|route| routes.links(route).map(|link| link as u32).collect::<Vec<_>>());
+                    let expected = plain(&network, from, to, flow);
+                    assert_eq!(links, expected, "network {number}, {} to {}, flow {flow}", from.0, to.0);
+                    assert_eq!(reach[from.index()].there[to.index()], expected.is_some());
+                    assert_eq!(reach[to.index()].back[from.index()], expected.is_some());
+                    *if expected.is_some() { &mut found } else { &mut none } += 1;
+                }
+            }
+            leaves += nodes as usize - routes.inner.nodes.len();
+        }
+        assert!(found > 10_000 && none > 10_000 && leaves > 300, "{found} {none} {leaves}");
+    }
+
+    /// A fat-tree with k = 16 has 1,024 hosts and 320 switches, 128 of them at hosts.
+    #[test]
+    fn hosts_have_no_tables() {
+        let mut network = FatTree { k: 16, ..FatTree::default() }.build(&Queues::default()).unwrap().network;
+        for spread in [None, Some(1)] {
+            network.set_routing(Routing { metric: Metric::Hops, spread });
+            let mut routes = Routes::default();
+            for host in 1..1024 {
+                let [from, to] = [0, host].map(|host| network.named(&format!("host{host}")).unwrap());
+                routes.there_and_back(&network, from, to, host).unwrap();
+            }
+            let sizes: Vec<_> = routes.tables.values().map(Vec::len).chain(routes.distances.values().map(Vec::len)).collect();
+            assert!(sizes.len() <= 320 && sizes.iter().all(|size| *size == 320), "{} tables", sizes.len());
+        }
     }
 }

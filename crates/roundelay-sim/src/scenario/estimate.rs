@@ -151,10 +151,9 @@ struct Ways {
 
 impl Ways {
     fn of(network: &Network, group: &Group, routes: &mut Routes) -> Self {
-        let pairs = group.possible_pairs();
         let (mut ways, mut shortest, mut fastest) = (Vec::new(), Duration::MAX, 0);
-        for (from, to) in pairs.iter().step_by(pairs.len().div_ceil(SAMPLE).max(1)) {
-            let Ok(route) = routes.between(network, *from, *to) else { continue };
+        for (from, to) in group.some_pairs(SAMPLE) {
+            let Ok(route) = routes.between(network, from, to) else { continue };
             let links: Vec<usize> = routes.links(route).collect();
             let there = network.fastest(links.iter().map(|link| LinkId(*link as u32)), 0);
             shortest = shortest.min(there + there);

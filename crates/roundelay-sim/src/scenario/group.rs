@@ -9,6 +9,7 @@ use super::source::SourceSpec;
 use super::{Group, Trace};
 use crate::headers::Marks;
 use crate::network::{Network, NodeId};
+use crate::routing::route_bytes;
 use crate::sources::{SlackRule as _, Terms, WrittenFields, arrivals};
 
 /// TCP's protocol number (RFC 9293).
@@ -24,15 +25,40 @@ impl Group {
     }
 
     /// All possible pairs: each must have a route.
-    pub(super) fn possible_pairs(&self) -> Vec<(NodeId, NodeId)> {
-        match (&self.source, self.pairs) {
-            (SourceSpec::Workload(spec), _) => {
+    pub(super) fn possible_pairs(&self) -> Box<dyn Iterator<Item = (NodeId, NodeId)> + '_> {
+        match &self.source {
+            SourceSpec::Workload(spec) => {
                 let pairs: BTreeSet<_> = spec.flows.iter().map(|flow| (flow.from, flow.to)).collect();
-                pairs.into_iter().collect()
+                Box::new(pairs.into_iter())
             }
-            (SourceSpec::Arrivals(_), _) | (_, Pairing::All | Pairing::Random) => Pairing::All.pairs(&self.from, &self.to, 0),
-            (_, Pairing::Each) => Pairing::Each.pairs(&self.from, &self.to, 0),
+            _ if self.has_all_pairs() => Box::new((0..self.most_pairs()).filter_map(|number| self.pair(number))),
+            _ => Box::new(Pairing::Each.pairs(&self.from, &self.to, 0).into_iter()),
         }
+    }
+
+    /// At most `most` of the possible pairs, evenly spaced.
+    pub(super) fn some_pairs(&self, most: usize) -> Vec<(NodeId, NodeId)> {
+        let step = self.most_pairs().div_ceil(most as u64).max(1) as usize;
+        if self.has_all_pairs() {
+            return (0..self.most_pairs()).step_by(step).filter_map(|number| self.pair(number)).collect();
+        }
+        self.possible_pairs().step_by(step).collect()
+    }
+
+    /// Whether any host of `from` may send to any other of `to`.
+    pub(super) fn has_all_pairs(&self) -> bool {
+        match &self.source {
+            SourceSpec::Workload(_) => false,
+            SourceSpec::Arrivals(_) => true,
+            _ => self.pairs != Pairing::Each,
+        }
+    }
+
+    /// The pair with this number, of all pairs; none of a host with itself.
+    fn pair(&self, number: u64) -> Option<(NodeId, NodeId)> {
+        let [from, to] = [number / self.to.len() as u64, number % self.to.len() as u64];
+        let pair = (self.from[from as usize], self.to[to as usize]);
+        (pair.0 != pair.1).then_some(pair)
     }
 
     /// The pairs of the group's sources; only random pairing depends on the seed.
@@ -60,19 +86,17 @@ impl Group {
     /// The maximum number of pairs.
     pub(super) fn most_pairs(&self) -> u64 {
         let [senders, receivers] = [&self.from, &self.to].map(|hosts| hosts.len() as u64);
-        match (&self.source, self.pairs) {
-            (SourceSpec::Workload(spec), _) => spec.flows.len() as u64,
-            (SourceSpec::Arrivals(_), _) | (_, Pairing::All | Pairing::Random) => senders * receivers,
-            (_, Pairing::Each) => senders.max(receivers),
+        match &self.source {
+            SourceSpec::Workload(spec) => spec.flows.len() as u64,
+            _ if self.has_all_pairs() => senders * receivers,
+            _ => senders.max(receivers),
         }
     }
 
     /// Bytes of the route tables to and from the group's hosts.
     pub(super) fn route_bytes(&self, network: &Network) -> u64 {
-        let hosts: BTreeSet<_> = self.from.iter().chain(&self.to).collect();
-        // Depends on how routes are kept: the next link to each node, or the distance of each.
-        let entry = if network.routing().spread.is_some() { 8 } else { 4 };
-        (hosts.len() * network.nodes() * entry) as u64
+        let hosts: BTreeSet<_> = self.from.iter().chain(&self.to).copied().collect();
+        route_bytes(network, &hosts)
     }
 
     /// The number of senders that each send their kind's full load: pairs that share a capture
