@@ -20,7 +20,7 @@ pub struct Estimate {
     pub packets: f64,
     /// Packets sent, each counted at every link.
     pub packet_hops: f64,
-    /// Arrivals, departures and calls by time.
+    /// Arrivals, departures, calls by time, and on-times without a packet.
     pub events: f64,
     /// Bytes of memory.
     pub memory: f64,
@@ -66,7 +66,9 @@ impl Estimate {
         // A port with decision time has one more event for each packet.
         let decides = network.links().iter().any(|link| link.decision != DecisionCost::NONE);
         let per_hop = if decides { 3.0 } else { 2.0 };
-        Self { packets, packet_hops, events: per_hop * packet_hops + packets, memory }
+        let idle_rounds = |group: &Group| group.source.idle_rounds(group.span(scenario.duration)) * group.senders();
+        let idle_rounds: f64 = scenario.groups.iter().map(idle_rounds).sum();
+        Self { packets, packet_hops, events: per_hop * packet_hops + packets + idle_rounds, memory }
     }
 }
 

@@ -86,6 +86,14 @@ impl SourceSpec {
         load.up_to(self.packets())
     }
 
+    /// On-times that one source draws in `span` without sending a packet.
+    pub(super) fn idle_rounds(&self, span: Duration) -> f64 {
+        let Self::OnOff(spec) = self else { return 0.0 };
+        let seconds = span.as_secs_f64();
+        let rounds = seconds / (spec.on + spec.off).as_secs_f64();
+        (rounds - spec.load(seconds).mean).max(0.0)
+    }
+
     /// Flows that one source opens in `span`.
     pub(super) fn flows(&self, span: Duration, hosts: f64) -> Load {
         match self {

@@ -171,6 +171,19 @@ fn routes_that_would_fill_the_memory_are_refused() {
     assert_eq!(error, "mine.toml:7: routes of so many hosts take 6103 MB (2^20 bytes) of memory, legal range up to 4096");
 }
 
+/// On-times of a nanosecond, nearly all without a packet, are events of the estimate.
+#[test]
+fn the_estimate_counts_on_times_without_a_packet() {
+    let text = |duration| {
+        let source = "[[source]]\nkind = \"on_off\"\nfrom = \"s0\"\nto = \"r0\"\nrate = \"100bit\"\non = \"1ns\"\noff = \"1ns\"\n";
+        format!("duration = \"{duration}\"\n[topology]\ntemplate = \"dumbbell\"\n{source}")
+    };
+    let events = Estimate::of(&read(&text("1s")).unwrap()).events;
+    assert!((5e8..5.1e8).contains(&events), "{events}");
+    let error = read(&text("3600s")).unwrap_err().to_string();
+    assert!(error.contains("that would take 1."), "{error}");
+}
+
 /// Routes are found when a flow needs them: 764 million pairs of hosts take no time.
 #[test]
 fn a_fat_tree_of_27_648_hosts_is_read() {

@@ -69,7 +69,13 @@ pub struct OnOff {
     off: Span,
     /// End of this on-time, or of the last one.
     on_until: Instant,
+    /// On-time until the next packet.
+    left: Duration,
 }
+
+/// On-times drawn in one call: of on-times far shorter than the interval between packets, the next
+/// packet may need more than a run has.
+const MOST_ROUNDS: u32 = 1_000;
 
 impl OnOff {
     /// # Errors
@@ -88,18 +94,22 @@ impl OnOff {
         check_times(check, ["mean_off", "shape_off"], off)?;
         check.packets(packets)?;
         let outlet = Outlet::of_packets(terms, packets, packet_len);
-        Ok(Self { outlet, pace: Pace::new(rate, packet_len), packet_len, on, off, on_until: Instant::ZERO })
+        Ok(Self { outlet, pace: Pace::new(rate, packet_len), packet_len, on, off, on_until: Instant::ZERO, left: Duration::ZERO })
     }
 
-    /// When the next packet leaves: an interval of on-time from now.
+    /// Goes on through on- and off-times until the next packet leaves, or for [`MOST_ROUNDS`] of
+    /// them: then on-time is left.
     fn next(&mut self, now: Instant, random: &mut Pcg64Mcg) -> Instant {
-        let (mut at, mut left) = (now, self.pace.beat());
-        while left >= self.on_until.since(at) && at < Instant::MAX {
-            left = left - self.on_until.since(at);
+        let mut at = now;
+        for _ in 0..MOST_ROUNDS {
+            if self.left < self.on_until.since(at) || at == Instant::MAX {
+                return at + core::mem::take(&mut self.left);
+            }
+            self.left = self.left - self.on_until.since(at);
             at = self.on_until + self.off.draw(random);
             self.on_until = at + self.on.draw(random);
         }
-        at + left
+        at
     }
 }
 
@@ -111,7 +121,10 @@ impl Agent for OnOff {
         if matches!(turn, Turn::Start(_)) {
             self.on_until = context.now() + self.on.draw(context.random());
         }
-        self.outlet.send(flow, self.packet_len, context);
+        if self.left == Duration::ZERO {
+            self.outlet.send(flow, self.packet_len, context);
+            self.left = self.pace.beat();
+        }
         let next = self.next(context.now(), context.random());
         self.outlet.call_at(next, context);
     }
@@ -147,6 +160,22 @@ mod tests {
         let times = times(config(Span::Fixed(Duration::from_micros(300)), Span::Fixed(Duration::from_micros(700))), 1, 10);
         assert_eq!(times.len(), 3000);
         assert_eq!(times[..3], [0, 3100, 6200]);
+    }
+
+    /// A packet needs 40,000,000,000 on-times: the run ends without it, after as many as it has time for.
+    #[test]
+    fn on_times_of_a_nanosecond_end_with_the_run() {
+        let tiny = Span::Fixed(Duration::from_nanos(1));
+        let mut config = Config { rate: "100bit".parse().unwrap(), packet_len: 500, ..config(tiny, tiny) };
+        config.terms.stop = Some(Instant::ZERO + Duration::from_millis(1));
+        assert_eq!(times(config, 1, 1), [0]);
+    }
+
+    /// A packet after 2,500 on-times, more than one call draws.
+    #[test]
+    fn packets_come_after_many_on_times() {
+        let tiny = Span::Fixed(Duration::from_nanos(400));
+        assert_eq!(times(config(tiny, tiny), 1, 1)[..4], [0, 2000, 4000, 6000]);
     }
 
     /// On-times of 100 ms and off-times of 300 ms: after n rounds the fraction of on-time has a
