@@ -454,8 +454,13 @@ fn parse_text_of_spec(text: &str) -> Result<String, String> {
     parse_spec(text).map(|_| text.to_owned())
 }
 
+/// A rate with a unit: `tc` reads a bare number as bits a second, which few people mean.
 fn parse_rate(text: &str) -> Result<Rate, String> {
-    text.parse().map_err(|error: roundelay::UnitError| error.to_string())
+    let rate = text.parse().map_err(|error: roundelay::UnitError| error.to_string())?;
+    if text.ends_with(|last: char| last.is_ascii_digit()) {
+        return Err(format!("expected a unit: {text}mbit, or {text}bit for {text} bits a second"));
+    }
+    Ok(rate)
 }
 
 fn parse_buffer(text: &str) -> Result<Limit, String> {
