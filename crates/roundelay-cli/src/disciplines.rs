@@ -11,7 +11,7 @@ pub(crate) fn list(json: bool) -> String {
     let all: Vec<_> = AnyDiscipline::all().iter().map(AnyDiscipline::info).collect();
     if json {
         let entry = |info: &DisciplineInfo| {
-            format!("  {{\"name\": {:?}, \"about\": {:?}, \"weighted\": {}}}", info.name, info.about, info.weighted)
+            format!("  {}", serde_json::json!({ "name": info.name, "about": info.about, "weighted": info.weighted }))
         };
         return format!("[\n{}\n]\n", all.iter().map(entry).collect::<Vec<_>>().join(",\n"));
     }
@@ -29,25 +29,25 @@ pub(crate) fn help(name: &str) -> Result<String, Failure> {
     let row = |cells: [&str; 5]| cells.map(str::to_owned);
     let (limit, bare, what) = match (info.default_limit.is_in_bytes(), packets) {
         (true, _) => {
-            (memory.clone(), "bytes", "what its buffer holds: bytes (150000 or 150kb) or packets (1000p); 0: nothing gets through")
+            (memory.clone(), "bytes", "size of the buffer: bytes (150000 or 150kb) or packets (1000p); 0: all packets are dropped")
         }
         (false, u64::MAX) => ("unlimited".to_owned(), "packets", LIMIT_IN_PACKETS),
         (false, packets) => (packets.to_string(), "packets", LIMIT_IN_PACKETS),
     };
     rows.push(row(["limit", &limit, "0 or more", bare, what]));
-    rows.push(row(["memory_limit", &memory, "0b or more", "bytes", "bytes that its buffer holds"]));
+    rows.push(row(["memory_limit", &memory, "0b or more", "bytes", "size of the buffer in bytes"]));
     if info.weighted {
         rows.push(row(["(weight)", "1", "1 to 1024", "", "of a flow, set with --weight 'RULE = N' or --weights FILE"]));
     }
     rows.insert(0, row(["parameter", "default", "legal range", "bare number", ""]));
     write_rows(&mut text, &rows);
-    text.push_str("\nA bare number is one without a unit, in what its column says. Each parameter is written once.\n");
+    text.push_str("\nA bare number has no unit; its column has the unit then. Each parameter may be written once.\n");
     let order = if info.reorders { "may leave in another order than they came" } else { "leave in the order in which they came" };
     let _ = write!(text, "Packets of one flow {order}.\nSource: {}\nMore: docs/schedulers/{}.md\n", info.source, info.name);
     Ok(text)
 }
 
-const LIMIT_IN_PACKETS: &str = "what its buffer holds: packets (1000) or bytes (150kb); 0: nothing gets through";
+const LIMIT_IN_PACKETS: &str = "size of the buffer: packets (1000) or bytes (150kb); 0: all packets are dropped";
 
 fn row(parameter: &ParameterInfo) -> [String; 5] {
     let ParameterInfo { name, kind, about, .. } = parameter;

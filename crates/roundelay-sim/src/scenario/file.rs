@@ -144,7 +144,11 @@ impl Scenario {
     pub fn from_toml_with(file: &str, text: &str, folder: &Path, capture: &ReadCapture<'_>) -> Result<Self, ScenarioError> {
         let scenario = Self::network_from_toml(file, text, folder, capture)?;
         if scenario.groups.is_empty() {
-            return Err(ScenarioError { file: file.to_owned(), line: 0, message: "nobody sends: [[source]]".to_owned() });
+            return Err(ScenarioError {
+                file: file.to_owned(),
+                line: 0,
+                message: "a scenario without a source: expected a table [[source]]".to_owned(),
+            });
         }
         Ok(scenario)
     }

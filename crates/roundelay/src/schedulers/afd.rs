@@ -82,7 +82,7 @@ const MAX_GAIN: u64 = 1000 * Billionths::ONE.0;
 
 impl Discipline for Config {
     const NAME: &'static str = "afd";
-    const ABOUT: &'static str = "approximate fair dropping: one queue, flows dropped from by what they send beyond a fair rate";
+    const ABOUT: &'static str = "approximate fair dropping: one queue; drops from flows in proportion to their excess over a fair rate";
     const SOURCE: &'static str =
         "Pan, Breslau, Prabhakar, Shenker, Approximate Fairness through Differential Dropping, ACM SIGCOMM CCR 33(2), 2003";
     const PARAMETERS: &'static [Parameter<Self>] = &[
@@ -91,7 +91,7 @@ impl Discipline for Config {
             kind: Kind::Size,
             min: 1,
             max: 1 << 32,
-            about: "bytes that should wait under load",
+            about: "target length of the queue under load, in bytes",
             read: |config| config.target,
             write: |config, value| config.target = value,
         },
@@ -100,7 +100,7 @@ impl Discipline for Config {
             kind: Kind::Count,
             min: 1,
             max: 1 << 16,
-            about: "packets of the sample by which rates are told",
+            about: "packets in the sample that estimates the flows' rates",
             read: |config| config.shadow.into(),
             write: |config, value| config.shadow = saturated(value),
         },
@@ -109,7 +109,7 @@ impl Discipline for Config {
             kind: Kind::Count,
             min: 1,
             max: 1 << 20,
-            about: "one arrival in so many is sampled",
+            about: "sampling interval: one of this many arrivals is sampled",
             read: |config| config.sample.into(),
             write: |config, value| config.sample = saturated(value),
         },
@@ -118,7 +118,7 @@ impl Discipline for Config {
             kind: Kind::Time,
             min: MICROSECOND,
             max: HOUR,
-            about: "time between two updates of the fair amount",
+            about: "time between two updates of the fair share",
             read: |config| config.interval.as_picos(),
             write: |config, value| config.interval = Duration::from_picos(value),
         },
@@ -127,7 +127,7 @@ impl Discipline for Config {
             kind: Kind::Number,
             min: 0,
             max: MAX_GAIN,
-            about: "how much the queue at the last update counts",
+            about: "gain of the previous queue length",
             read: |config| config.alpha.0,
             write: |config, value| config.alpha = Billionths(value),
         },
@@ -136,7 +136,7 @@ impl Discipline for Config {
             kind: Kind::Number,
             min: 0,
             max: MAX_GAIN,
-            about: "how much the queue now counts: more than alpha, or the queue strays from its target",
+            about: "gain of the present queue length; above alpha, else the queue drifts from the target",
             read: |config| config.beta.0,
             write: |config, value| config.beta = Billionths(value),
         },

@@ -80,14 +80,14 @@ impl Default for Config {
 impl Discipline for Config {
     const NAME: &'static str = "afq";
     const ABOUT: &'static str =
-        "approximate fair queueing (Ghosh, Givargis): the flow that is due first sends its credit of bytes in a row";
+        "approximate fair queueing (Ghosh, Givargis): the flow with the earliest deadline sends its whole credit of bytes";
     const SOURCE: &'static str = "Ghosh, Givargis, Approximate Fair Queueing, technical report CECS-09-02, UC Irvine, 2009";
     const PARAMETERS: &'static [Parameter<Self>] = &[Parameter {
         name: "quantum",
         kind: Kind::Size,
         min: 1,
         max: 1 << 20,
-        about: "bytes that a flow of weight 1 may send in a turn; the larger, the fewer decisions and the longer the wait for one",
+        about: "bytes that a flow of weight 1 may send in a turn; a larger quantum means fewer decisions and longer waits",
         read: |config| config.quantum.into(),
         write: |config, value| config.quantum = saturated(value),
     }];

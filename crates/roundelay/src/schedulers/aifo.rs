@@ -75,7 +75,7 @@ const MOST_RANKS: u32 = 1 << 12;
 
 impl Discipline for Config {
     const NAME: &'static str = "aifo";
-    const ABOUT: &'static str = "one FIFO queue that admits what a queue sorted by rank would keep";
+    const ABOUT: &'static str = "admission-controlled FIFO: one FIFO queue that admits the packets a queue sorted by rank would keep";
     const SOURCE: &'static str = "Yu et al., Programmable Packet Scheduling with a Single Queue, SIGCOMM 2021";
     const PARAMETERS: &'static [Parameter<Self>] = &[
         Parameter {
@@ -83,7 +83,7 @@ impl Discipline for Config {
             kind: Kind::Choice(RankBy::WORDS),
             min: 0,
             max: 2,
-            about: "what packets are ranked by: slack as in lstf, priority or deadline",
+            about: "rank of a packet: slack as in lstf, priority or deadline",
             read: |config| config.rank.place(),
             write: |config, value| config.rank = RankBy::at(value).unwrap_or(config.rank),
         },
@@ -92,7 +92,7 @@ impl Discipline for Config {
             kind: Kind::Count,
             min: 1,
             max: MOST_RANKS as u64,
-            about: "ranks that are remembered",
+            about: "ranks in the window of recent packets",
             read: |config| config.window.into(),
             write: |config, value| config.window = saturated(value),
         },
@@ -101,7 +101,7 @@ impl Discipline for Config {
             kind: Kind::Count,
             min: 1,
             max: 1 << 16,
-            about: "one packet in so many is remembered",
+            about: "sampling interval: one of this many packets enters the window",
             read: |config| config.sample.into(),
             write: |config, value| config.sample = saturated(value),
         },
@@ -110,7 +110,7 @@ impl Discipline for Config {
             kind: Kind::Number,
             min: 0,
             max: 990_000_000,
-            about: "part of the buffer that is filled before any packet is refused",
+            about: "share of the buffer below which no packet is refused",
             read: |config| config.headroom.0,
             write: |config, value| config.headroom = Billionths(value),
         },

@@ -80,7 +80,7 @@ const DEFAULT_MAX: u32 = 250;
 
 impl Discipline for Config {
     const NAME: &'static str = "choke";
-    const ABOUT: &'static str = "random early detection that drops an arrival with a packet of its flow drawn from the queue";
+    const ABOUT: &'static str = "RED plus a match test: an arrival is dropped together with a random queued packet of the same flow";
     const SOURCE: &'static str = "Pan, Prabhakar, Psounis, CHOKe: A Stateless Active Queue Management Scheme for Approximating Fair Bandwidth Allocation, INFOCOM 2000";
     const PARAMETERS: &'static [Parameter<Self>] = &[
         Parameter {
@@ -88,7 +88,7 @@ impl Discipline for Config {
             kind: Kind::Count,
             min: 0,
             max: 1 << 20,
-            about: "average packets below which nothing is dropped; 0 for a third of max",
+            about: "average queue in packets below which nothing is dropped; 0: a third of max",
             read: |config| config.min.into(),
             write: |config, value| config.min = saturated(value),
         },
@@ -97,7 +97,7 @@ impl Discipline for Config {
             kind: Kind::Count,
             min: 0,
             max: 1 << 22,
-            about: "average packets from which everything is dropped; 0 for three times min",
+            about: "average queue in packets from which all packets are dropped; 0: three times min",
             read: |config| config.max.into(),
             write: |config, value| config.max = saturated(value),
         },
@@ -106,7 +106,7 @@ impl Discipline for Config {
             kind: Kind::Size,
             min: 1,
             max: 1 << 16,
-            about: "an average packet",
+            about: "average length of a packet",
             read: |config| config.avpkt.into(),
             write: |config, value| config.avpkt = saturated(value),
         },
@@ -115,7 +115,7 @@ impl Discipline for Config {
             kind: Kind::Count,
             min: 0,
             max: 1 << 20,
-            about: "packets of a burst that should pass; 0 for (2 min + max) / 3",
+            about: "burst in packets that passes without drops; 0: (2 min + max) / 3",
             read: |config| config.burst.into(),
             write: |config, value| config.burst = saturated(value),
         },
@@ -124,7 +124,7 @@ impl Discipline for Config {
             kind: Kind::Rate,
             min: 1_000,
             max: 10_000_000_000_000,
-            about: "the link's rate, by which the average falls while nothing waits",
+            about: "rate of the link: the average falls at this rate while the queue is empty",
             read: |config| config.bandwidth.bits_per_second(),
             write: |config, value| config.bandwidth = Rate::from_bits_per_second(value).unwrap_or(config.bandwidth),
         },
@@ -133,7 +133,7 @@ impl Discipline for Config {
             kind: Kind::Number,
             min: 0,
             max: Billionths::ONE.0,
-            about: "probability of a drop when the average reaches max",
+            about: "drop probability when the average reaches max",
             read: |config| config.probability.0,
             write: |config, value| config.probability = Billionths(value),
         },
@@ -142,7 +142,7 @@ impl Discipline for Config {
             kind: Kind::Switch,
             min: 0,
             max: 1,
-            about: "mark packets that are capable of ECN where RED would drop them",
+            about: "mark ECN-capable packets in place of RED's drops",
             read: |config| config.ecn.into(),
             write: |config, value| config.ecn = value != 0,
         },

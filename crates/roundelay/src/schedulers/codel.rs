@@ -67,7 +67,7 @@ const NEVER: u64 = Duration::MAX.as_picos();
 
 impl Discipline for Config {
     const NAME: &'static str = "codel";
-    const ABOUT: &'static str = "controlled delay: one queue that drops while it stands";
+    const ABOUT: &'static str = "controlled delay: one queue; drops packets while the delay stays above a target";
     const SOURCE: &'static str =
         "Nichols, Jacobson, McGregor, Iyengar, Controlled Delay Active Queue Management, RFC 8289, 2018; tc-codel(8)";
     const PARAMETERS: &'static [Parameter<Self>] = &[
@@ -76,7 +76,7 @@ impl Discipline for Config {
             kind: Kind::Time,
             min: MICROSECOND,
             max: HOUR,
-            about: "time in the queue that is good",
+            about: "acceptable time in the queue",
             read: |config| config.target.as_picos(),
             write: |config, value| config.target = Duration::from_picos(value),
         },
@@ -85,7 +85,7 @@ impl Discipline for Config {
             kind: Kind::Time,
             min: MICROSECOND,
             max: HOUR,
-            about: "how long the queue may stand above the target: a round trip's worth",
+            about: "time above the target before the first drop: about a round trip",
             read: |config| config.interval.as_picos(),
             write: |config, value| config.interval = Duration::from_picos(value),
         },
@@ -94,7 +94,7 @@ impl Discipline for Config {
             kind: Kind::Switch,
             min: 0,
             max: 1,
-            about: "mark packets that are capable of ECN where others are dropped",
+            about: "mark ECN-capable packets in place of drops",
             read: |config| config.ecn.into(),
             write: |config, value| config.ecn = value != 0,
         },
@@ -103,7 +103,7 @@ impl Discipline for Config {
             kind: Kind::Time,
             min: 0,
             max: NEVER,
-            about: "mark each packet that is capable of ECN and waited longer",
+            about: "mark every ECN-capable packet that waited longer",
             read: |config| config.ce_threshold.map_or(NEVER, Duration::as_picos),
             write: |config, value| config.ce_threshold = (value != NEVER).then(|| Duration::from_picos(value)),
         },

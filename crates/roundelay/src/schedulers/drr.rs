@@ -82,7 +82,7 @@ impl Discipline for Config {
         kind: Kind::Size,
         min: 1,
         max: 1 << 20,
-        about: "bytes that a flow of weight 1 may send in a turn; at least the longest packet keeps the cost constant",
+        about: "bytes that a flow of weight 1 may send in a turn; the longest packet or more for constant cost",
         read: |config| config.quantum.into(),
         write: |config, value| config.quantum = saturated(value),
     }];

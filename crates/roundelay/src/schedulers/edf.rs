@@ -47,7 +47,7 @@ pub struct Config;
 
 impl Discipline for Config {
     const NAME: &'static str = "edf";
-    const ABOUT: &'static str = "earliest deadline first, deadlines as the packets carry them";
+    const ABOUT: &'static str = "earliest deadline first, by the deadlines in the packets";
     const SOURCE: &'static str = "Liu, Layland, JACM 20(1), 1973; Mittal et al., Universal Packet Scheduling, NSDI 2016, A.5";
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;

@@ -72,7 +72,7 @@ impl Discipline for Config {
         kind: Kind::Count,
         min: 1,
         max: 1 << 16,
-        about: "bins that flows are hashed into",
+        about: "number of bins for flows",
         read: |config| config.flows.into(),
         write: |config, value| config.flows = saturated(value),
     }];

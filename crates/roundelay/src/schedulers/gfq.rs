@@ -78,7 +78,7 @@ pub struct Config;
 
 impl Discipline for Config {
     const NAME: &'static str = "gfq";
-    const ABOUT: &'static str = "group fair queueing: WF2Q+ with rounded times, a scan over groups of flows for each packet";
+    const ABOUT: &'static str = "group fair queueing: WF2Q+ with rounded times; a scan over groups of flows for each packet";
     const SOURCE: &'static str = "Stephens, Bennett, Zhang, Implementing Scheduling Algorithms in High-Speed Networks, JSAC 17(6), 1999";
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;

@@ -70,14 +70,14 @@ pub struct Config {
 
 impl Discipline for Config {
     const NAME: &'static str = "lstf";
-    const ABOUT: &'static str = "least slack time first: who can least afford to wait, as the packets carry it";
+    const ABOUT: &'static str = "least slack time first: the packet with the least remaining slack goes first";
     const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
     const PARAMETERS: &'static [Parameter<Self>] = &[Parameter {
         name: "preempt",
         kind: Kind::Switch,
         min: 0,
         max: 1,
-        about: "interrupt a packet for one with less slack left, in a port that can: theory mode",
+        about: "interrupt a transmission for a packet with less slack, in a port that supports preemption (theory only)",
         read: |config| config.preempt.into(),
         write: |config, value| config.preempt = value != 0,
     }];

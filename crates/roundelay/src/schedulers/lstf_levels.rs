@@ -95,7 +95,7 @@ impl Default for Config {
 
 impl Discipline for Config {
     const NAME: &'static str = "lstf_levels";
-    const ABOUT: &'static str = "LSTF on a switch's FIFO queues in strict priority, by slack on arrival or as a calendar";
+    const ABOUT: &'static str = "LSTF on a switch's FIFO queues in strict priority: queues by slack on arrival, or a calendar";
     const SOURCE: &'static str = "Mittal et al., Universal Packet Scheduling, NSDI 2016; Liebeherr, Wrege, Priority Queue Schedulers with Approximate Sorting in Output-Buffered Switches, IEEE JSAC 17(6), 1999";
     const PARAMETERS: &'static [Parameter<Self>] = &[
         Parameter {
@@ -103,7 +103,7 @@ impl Discipline for Config {
             kind: Kind::Count,
             min: 1,
             max: levels::MOST as u64,
-            about: "FIFO queues in strict priority",
+            about: "number of FIFO queues in strict priority",
             read: |config| config.queues.into(),
             write: |config, value| config.queues = saturated(value),
         },
@@ -112,7 +112,7 @@ impl Discipline for Config {
             kind: Kind::Time,
             min: Duration::from_nanos(1).as_picos(),
             max: Duration::from_secs(1000).as_picos(),
-            about: "time that a queue stands for; with exponential the first queue",
+            about: "slack range of a queue; with exponential of the first queue",
             read: |config| config.step.as_picos(),
             write: |config, value| config.step = Duration::from_picos(value),
         },
@@ -121,7 +121,7 @@ impl Discipline for Config {
             kind: Kind::Choice(Map::WORDS),
             min: 0,
             max: 2,
-            about: "queue by slack on arrival in equal or doubling steps, or by due time in a calendar",
+            about: "choice of the queue: by slack on arrival in equal or doubling steps, or by due time in a calendar",
             read: |config| Map::ALL.iter().position(|map| *map == config.map).unwrap_or(0) as u64,
             write: |config, value| config.map = Map::ALL.get(value as usize).copied().unwrap_or(config.map),
         },

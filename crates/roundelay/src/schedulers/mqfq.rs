@@ -123,7 +123,7 @@ impl Config {
 impl Discipline for Config {
     const NAME: &'static str = "mqfq";
     const ABOUT: &'static str =
-        "multi-queue fair queueing: flows hashed into several queues each, packets into the one that is served soonest";
+        "multi-queue fair queueing: each flow is hashed to several queues; a packet joins the queue that serves it first";
     const SOURCE: &'static str =
         "Georg, Jechlitschek, Gorinsky, Improving Individual Flow Performance with Multiple Queue Fair Queuing, IWQoS 2007";
     const PARAMETERS: &'static [Parameter<Self>] = &[
@@ -132,7 +132,7 @@ impl Discipline for Config {
             kind: Kind::Count,
             min: 1,
             max: 1 << 16,
-            about: "queues that all flows share",
+            about: "number of queues, shared by all flows",
             read: |config| config.queues.into(),
             write: |config, value| config.queues = saturated(value),
         },
@@ -141,7 +141,7 @@ impl Discipline for Config {
             kind: Kind::Count,
             min: 1,
             max: Self::MAX_HASHES as u64,
-            about: "queues that a flow may use; 1 is stochastic fairness queueing",
+            about: "number of queues for each flow; 1 is stochastic fairness queueing",
             read: |config| config.hashes.into(),
             write: |config, value| config.hashes = saturated(value),
         },
@@ -150,7 +150,7 @@ impl Discipline for Config {
             kind: Kind::Size,
             min: 1,
             max: 1 << 20,
-            about: "bytes that a queue may send in a turn; at least the longest packet keeps the cost constant",
+            about: "bytes that a queue may send in a turn; the longest packet or more for constant cost",
             read: |config| config.quantum.into(),
             write: |config, value| config.quantum = saturated(value),
         },
@@ -159,7 +159,7 @@ impl Discipline for Config {
             kind: Kind::Count,
             min: 0,
             max: 1 << 20,
-            about: "packets that the queues share room for; 0 leaves that to the limit alone",
+            about: "shared buffer in packets; 0: only the limit counts",
             read: |config| config.buffer.into(),
             write: |config, value| config.buffer = saturated(value),
         },
@@ -168,7 +168,7 @@ impl Discipline for Config {
             kind: Kind::Switch,
             min: 0,
             max: 1,
-            about: "share the room by ns-2's rule, not by the paper's words",
+            about: "share the buffer by ns-2's rule in place of the paper's",
             read: |config| config.ns2.into(),
             write: |config, value| config.ns2 = value != 0,
         },
@@ -177,7 +177,7 @@ impl Discipline for Config {
             kind: Kind::Switch,
             min: 0,
             max: 1,
-            about: "put packets back into the order of their flow",
+            about: "restore the order of packets within a flow",
             read: |config| config.resequence.into(),
             write: |config, value| config.resequence = value != 0,
         },
@@ -186,7 +186,7 @@ impl Discipline for Config {
             kind: Kind::Size,
             min: 0,
             max: 1 << 16,
-            about: "bytes of the cells that packets are queued as, at least 32; 0 queues them whole",
+            about: "length of a cell in bytes, 32 or more; 0: whole packets",
             read: |config| config.cells.into(),
             write: |config, value| config.cells = saturated(value),
         },
@@ -195,7 +195,7 @@ impl Discipline for Config {
             kind: Kind::Switch,
             min: 0,
             max: 1,
-            about: "share the room by cells, in units of the arriving packet: starves short packets beside long ones",
+            about: "share the buffer by cells, in units of the arriving packet; starves short packets beside long ones",
             read: |config| config.count_cells.into(),
             write: |config, value| config.count_cells = value != 0,
         },

@@ -46,7 +46,7 @@ pub struct Config;
 
 impl Discipline for Config {
     const NAME: &'static str = "priority";
-    const ABOUT: &'static str = "strict priority: the most urgent class first, a class in order";
+    const ABOUT: &'static str = "strict priority between classes, FIFO within a class";
     const SOURCE: &'static str = "tc-prio(8); Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;

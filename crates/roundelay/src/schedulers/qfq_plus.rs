@@ -109,7 +109,7 @@ impl Default for Config {
 
 impl Discipline for Config {
     const NAME: &'static str = "qfq_plus";
-    const ABOUT: &'static str = "quick fair queueing plus: QFQ among aggregates of like flows, DRR inside; Linux's qfq";
+    const ABOUT: &'static str = "quick fair queueing plus: QFQ between aggregates of similar flows, DRR within; Linux's qfq";
     const SOURCE: &'static str =
         "Valente, Reducing the Execution Time of Fair-Queueing Packet Schedulers, Computer Communications 47, 2014";
     const PARAMETERS: &'static [Parameter<Self>] = &[Parameter {
@@ -117,7 +117,7 @@ impl Discipline for Config {
         kind: Kind::Count,
         min: 1,
         max: 64,
-        about: "most flows of like weight and longest packet that are scheduled as one: more is cheaper, fewer is fairer",
+        about: "largest number of flows in an aggregate, of one weight and longest packet: more flows cost less, fewer are fairer",
         read: |config| config.aggregate.into(),
         write: |config, value| config.aggregate = saturated(value),
     }];

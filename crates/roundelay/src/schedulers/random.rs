@@ -38,7 +38,7 @@ pub struct Config;
 
 impl Discipline for Config {
     const NAME: &'static str = "random";
-    const ABOUT: &'static str = "random order: any packet that waits, each as likely";
+    const ABOUT: &'static str = "random order: each waiting packet is equally likely to go next";
     const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;

@@ -64,7 +64,8 @@ pub struct Config;
 
 impl Discipline for Config {
     const NAME: &'static str = "scfq";
-    const ABOUT: &'static str = "self-clocked fair queueing: by finish times, from the time of the packet on the link";
+    const ABOUT: &'static str =
+        "self-clocked fair queueing: by finish times; the virtual time is the finish time of the packet on the link";
     const SOURCE: &'static str = "Golestani, A Self-Clocked Fair Queueing Scheme for Broadband Applications, INFOCOM 1994";
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;

@@ -69,7 +69,7 @@ impl Default for Config {
 
 impl Discipline for Config {
     const NAME: &'static str = "sp_pifo";
-    const ABOUT: &'static str = "a queue sorted by rank, approximated by FIFO queues in strict priority with bounds that adapt";
+    const ABOUT: &'static str = "SP-PIFO: a queue sorted by rank, approximated by FIFO queues in strict priority with adaptive bounds";
     const SOURCE: &'static str =
         "Gran Alcoz, Dietmüller, Vanbever, SP-PIFO: Approximating Push-In First-Out Behaviors using Strict-Priority Queues, NSDI 2020";
     const PARAMETERS: &'static [Parameter<Self>] = &[
@@ -78,7 +78,7 @@ impl Discipline for Config {
             kind: Kind::Count,
             min: 1,
             max: levels::MOST as u64,
-            about: "FIFO queues in strict priority",
+            about: "number of FIFO queues in strict priority",
             read: |config| config.queues.into(),
             write: |config, value| config.queues = saturated(value),
         },
@@ -87,7 +87,7 @@ impl Discipline for Config {
             kind: Kind::Choice(RankBy::WORDS),
             min: 0,
             max: 2,
-            about: "what packets are ranked by: slack as in lstf, priority or deadline",
+            about: "rank of a packet: slack as in lstf, priority or deadline",
             read: |config| config.rank.place(),
             write: |config, value| config.rank = RankBy::at(value).unwrap_or(config.rank),
         },

@@ -57,7 +57,7 @@ pub struct Config;
 
 impl Discipline for Config {
     const NAME: &'static str = "srpt";
-    const ABOUT: &'static str = "shortest remaining processing time: the flow with the least left first, in order";
+    const ABOUT: &'static str = "shortest remaining processing time: the flow with the fewest remaining bytes first, its packets in order";
     const SOURCE: &'static str = "Alizadeh et al., pFabric, SIGCOMM 2013; Mittal et al., Universal Packet Scheduling, NSDI 2016";
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;

@@ -96,7 +96,7 @@ impl Default for Config {
 
 impl Discipline for Config {
     const NAME: &'static str = "srr";
-    const ABOUT: &'static str = "smoothed round robin: a flow's turns are as many as its weight, spread over the round";
+    const ABOUT: &'static str = "smoothed round robin: as many turns in a round as the flow's weight, spread over the round";
     const SOURCE: &'static str =
         "Guo, SRR: An O(1) Time-Complexity Packet Scheduler for Flows in Multiservice Packet Networks, SIGCOMM 2001";
     const PARAMETERS: &'static [Parameter<Self>] = &[Parameter {
@@ -104,7 +104,7 @@ impl Discipline for Config {
         kind: Kind::Size,
         min: 1,
         max: 1 << 20,
-        about: "bytes that a flow may send in a turn; at least the longest packet keeps the cost constant",
+        about: "bytes that a flow may send in a turn; the longest packet or more for constant cost",
         read: |config| config.quantum.into(),
         write: |config, value| config.quantum = saturated(value),
     }];

@@ -65,7 +65,7 @@ pub struct Config;
 
 impl Discipline for Config {
     const NAME: &'static str = "wf2q";
-    const ABOUT: &'static str = "worst-case fair weighted fair queueing: never a packet away from a fluid server";
+    const ABOUT: &'static str = "worst-case fair weighted fair queueing: within one packet of a fluid server";
     const SOURCE: &'static str = "Bennett, Zhang, WF2Q: Worst-case Fair Weighted Fair Queueing, INFOCOM 1996";
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;

@@ -73,7 +73,7 @@ pub struct Config;
 
 impl Discipline for Config {
     const NAME: &'static str = "wf2q_plus";
-    const ABOUT: &'static str = "worst-case fair weighted fair queueing plus: the closest to the shares that whole packets allow";
+    const ABOUT: &'static str = "worst-case fair weighted fair queueing plus: WF2Q's fairness with a simpler virtual time";
     const SOURCE: &'static str = "Bennett, Zhang, Hierarchical Packet Fair Queueing Algorithms, IEEE/ACM ToN 5(5), 1997";
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;

@@ -74,7 +74,7 @@ pub struct Config;
 
 impl Discipline for Config {
     const NAME: &'static str = "wfq";
-    const ABOUT: &'static str = "weighted fair queueing (PGPS): in the order in which a fluid server would finish";
+    const ABOUT: &'static str = "weighted fair queueing (PGPS): packets in the order in which a fluid server would finish them";
     const SOURCE: &'static str = "Demers, Keshav, Shenker, SIGCOMM 1989; Parekh, Gallager, IEEE/ACM ToN 1(3), 1993";
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
