@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Bench) -> Result<(), Failure> {
     }
     finish(arguments, &all)?;
     match &arguments.against {
-        Some(file) if !has_compared => Err(Failure::usage(format!("--against {}: it holds none of what was measured", file.display()))),
+        Some(file) if !has_compared => Err(Failure::usage(format!("--against {}: the file has none of the measured rows", file.display()))),
         _ => Ok(()),
     }
 }

@@ -14,7 +14,7 @@ pub(crate) fn check_no_dash((option, path): Named<'_>, expected: &str) -> Result
     if path.as_os_str() != "-" {
         return Ok(());
     }
-    Err(Failure::usage(format!("{option} -: standard output is for the table; expected {expected}, ./- for one that is called so")))
+    Err(Failure::usage(format!("{option} -: standard output is for the table; expected {expected}; ./- for a file with the name -")))
 }
 
 /// # Errors

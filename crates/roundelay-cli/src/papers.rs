@@ -169,7 +169,7 @@ fn finish(arguments: &Papers, changed: &[String], failed: &[String], [items, und
     if arguments.check && !arguments.json {
         let open = if undecided == 0 { String::new() } else { format!(", but for {undecided} that the quick setting does not decide") };
         let items = if items == 1 { "1 item".to_owned() } else { format!("{items} items") };
-        return print(&format!("No verdict of {items} differs from the one that its plan expects{open}.\n"));
+        return print(&format!("All verdicts of {items} are as their plans expect{open}.\n"));
     }
     Ok(())
 }

@@ -218,7 +218,7 @@ fn own_queues_are_a_row_and_what_headers_lack_is_told() {
     assert_eq!(queues, ["fifo", "fifo_plus", "lstf", "edf", "own: codel"]);
     let notes: Vec<_> = results["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
     let has = |start: &str, end: &str| notes.iter().any(|note| note.starts_with(start) && note.ends_with(end));
-    assert!(has("Under edf: No source gives its packets deadlines", ": edf."), "{notes:?}");
+    assert!(has("Under edf: No source writes deadlines", ": edf."), "{notes:?}");
     assert!(has("Under lstf: Flows of these sources have no end", ": call, bulk."), "{notes:?}");
     let table = stdout(&scenario, &["--replicas", "2", "--no-cost"]);
     for part in [

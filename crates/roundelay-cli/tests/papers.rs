@@ -88,7 +88,7 @@ fn published_and_ours_stand_side_by_side_with_a_verdict() {
     assert!(report.contains("Round robin shares evenly.\n    holds\n"), "{report}");
     let line = report.lines().find(|line| line.trim().starts_with("DRR: least")).unwrap();
     assert!(line.contains("400") && line.contains("488") && line.contains("1.22"), "{line}");
-    assert!(report.contains("No verdict of 1 item differs from the one that its plan expects."));
+    assert!(report.contains("All verdicts of 1 item are as their plans expect."));
 }
 
 #[test]

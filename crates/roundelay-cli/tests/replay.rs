@@ -101,7 +101,7 @@ fn a_schedule_in_a_file_is_the_schedule_of_the_run() {
     assert!(all(&warm, 0)["packets"].as_u64() < all(&listed, 0)["packets"].as_u64());
     let slow = folder.write("slow.toml", "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 4\nrate = \"1mbit\"\n");
     let message = error(&schedule, &["--on", slow.to_str().unwrap()]);
-    assert!(message.contains("schedule.parquet: row 0: output_ps") && message.contains("legal range from its input"), "{message}");
+    assert!(message.contains("schedule.parquet: row 0: output_ps") && message.contains("legal range from the input"), "{message}");
     let small = folder.write("small.toml", "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 2\nrate = \"5mbit\"\n");
     let message = error(&schedule, &["--on", small.to_str().unwrap()]);
     assert!(message.contains("is no host of the network"), "{message}");

@@ -205,7 +205,7 @@ fn a_fault_is_told_before_its_wake() {
 fn what_is_odd_about_a_scenario_is_told() {
     let folder = Folder::new("odd-scenario");
     let path = folder.path("scenario.toml");
-    let note = "Note: No source gives its packets deadlines (urgency = \"deadline 50ms\"), by which these queues go: edf.";
+    let note = "Note: No source writes deadlines (urgency = \"deadline 50ms\"), the order of these queues: edf.";
     let plain = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     for arguments in [&["--queue", "edf"][..], &["--queue", "edf", "--dry-run"]] {
         let said = plain(stdout(&run(&[&["simulate", path.as_str()], arguments].concat(), "")));
@@ -680,12 +680,12 @@ fn what_is_odd_about_a_capture_is_told() {
     let notes: Vec<_> = results["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
     let expected = [
         "5 packets whose headers could not be read share a flow of their own.",
-        "1 packets lie before the one ahead of them in time and are not sent before it.",
+        "1 packets have an earlier time than the packet before; they are sent at that packet's time.",
         "2 packets are longer than an Ethernet frame: ",
         "1 packets are longer than 65,535 bytes and were taken for so many.",
         "1 packets have no bytes and were taken for one.",
         "3 bytes at the end are a packet cut off and were left out.",
-        "1 packets claim to be shorter on the wire than what was captured of them, which was taken.",
+        "1 packets have a length on the wire below the captured length; the captured length counts.",
     ];
     assert_eq!(notes.len(), expected.len(), "{notes:?}");
     for (note, expected) in notes.iter().zip(expected) {
@@ -731,7 +731,7 @@ fn results_have_files_of_their_own() {
     let text = format!("{SCENARIO}{trace}");
     fs::write(&scenario, &text).unwrap();
     let cases: [(&[&str], &str); 10] = [
-        (&["--log", "-"], "--log -: standard output is for the table; expected a file, ./- for one that is called so"),
+        (&["--log", "-"], "--log -: standard output is for the table; expected a file; ./- for a file with the name -"),
         (&["--pcapng", "-"], "--pcapng -: "),
         (&["--html", "-"], "--html -: "),
         (&["--parquet", "-"], "--parquet -: standard output is for the table; expected a folder"),

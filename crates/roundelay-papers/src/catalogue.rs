@@ -135,7 +135,7 @@ fn paper(slug: &str, files: &[(&str, &str)]) -> Result<Paper, String> {
                 Work::Plan(Box::new(Plan::read(text, beside).map_err(|error| error.in_file(path))?), (*text).to_owned())
             }
             (None, Some(reason)) => reason,
-            (Some(_), Some(_)) => return Err(format!("{slug}/paper.toml: {name} has a plan, so that nothing is to be left out")),
+            (Some(_), Some(_)) => return Err(format!("{slug}/paper.toml: {name} has a plan: leave the reason out")),
             (None, None) => {
                 return Err(format!(
                     "{slug}/paper.toml: {name} has neither a plan, {slug}/{name}.toml, nor says why not: nothing, or not_attempted"

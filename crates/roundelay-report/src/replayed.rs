@@ -242,7 +242,7 @@ impl Replayed {
         for note in &self.notes {
             lines.extend(wrap(&format!("Note: {}", clean(note)), style.limit()).iter().map(|line| Paint::Faint.on(line, style.color)));
         }
-        lines.extend(wrap(&format!("T = {threshold}. Drained: all packets sent, whenever they got out. Cut: those that got out in time for the end of the window in both runs."), style.limit()));
+        lines.extend(wrap(&format!("T = {threshold}. Drained: all packets sent, delivered at any time. Cut: packets delivered before the end of the window in both runs."), style.limit()));
         lines
     }
 

@@ -57,8 +57,8 @@ fn table(text: &mut String, checks: &Checks) {
         ("no rest while packets wait", rests, "instants"),
         ("off the wire after its delay, in order", wires, "packets on wires"),
         ("first in, first out, where the queue promises it", fifo, "departures"),
-        ("in order within its flow, where the queue promises it", in_flow, "departures"),
-        ("what flows count is what was seen of them", flows, "flows"),
+        ("in order within the flow, where the queue keeps order", in_flow, "departures"),
+        ("flows’ counts are equal to the events", flows, "flows"),
     ];
     for (what, number, of) in rows {
         let _ = writeln!(text, "{what:<56}{:>14} {of}", if number == 0 { "–".to_owned() } else { count(number) });

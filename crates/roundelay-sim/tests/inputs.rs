@@ -59,10 +59,10 @@ fn queues_without_what_they_go_by_are_told() {
         ("lstf", "slack (urgency = \"slack 1s\")", "slack 1s"),
     ];
     for (queue, what, urgency) in lacks {
-        assert_eq!(notes(queue, CBR), [format!("No source gives its packets {what}, by which these queues go: {queue}.")]);
+        assert_eq!(notes(queue, CBR), [format!("No source writes {what}, the order of these queues: {queue}.")]);
         assert_eq!(notes(queue, &format!("{CBR}packets = 10\nurgency = \"{urgency}\"")), [""; 0], "{queue}");
     }
-    let endless = "Flows of these sources have no end, and urgency by size puts them behind all flows that end: cbr0.";
+    let endless = "Sources with endless flows: cbr0. Urgency by size puts endless flows behind all others.";
     assert_eq!(notes("lstf", &format!("{CBR}urgency = \"remaining 1s plus 1s\"")), [endless]);
     let room = "mqfq keeps no more than 100 packets in its queues, though its buffer has room for 500: its parameter buffer says so, 0 leaves it to \
                 the limit.";
@@ -84,7 +84,7 @@ fn what_no_queue_looks_at_is_told() {
     assert_eq!(notes("fifo", &urgent), ["No queue looks at the urgency of these sources: call."]);
     let early = read_with("", &source(&format!("{CBR}name = \"early\"\nstop = \"1s\""))).unwrap();
     let early = Scenario { warmup: roundelay::Duration::from_secs(1), ..early };
-    assert_eq!(early.notes(), ["Sources of early stop at 1s, within the warm-up: nothing that they send counts."]);
+    assert_eq!(early.notes(), ["Sources of early stop at 1s, within the warm-up: none of their packets count."]);
     let jitter = format!("{CBR}name = \"late\"\nstart = \"1s\"\nstart_jitter = \"1500ms\"");
     assert_eq!(notes("fifo", &jitter), ["Sources of late start as late as 2500ms and stop at 2s: some may send nothing."]);
 }
@@ -100,7 +100,7 @@ fn keys_that_would_do_nothing_are_refused() {
         read_with("", &text).map_or_else(|error| error, |_| "it was read".to_owned())
     };
     assert_eq!(arrivals("tcp = { ecn = true }"), "mine.toml:13: tcp: bursts do not go over TCP: leave it out, or transport = \"tcp\"");
-    assert!(arrivals("transport = \"tcp\"\npacket_len = 500").starts_with("mine.toml:14: packet_len: over TCP it is tcp = { segment_len"));
+    assert!(arrivals("transport = \"tcp\"\npacket_len = 500").starts_with("mine.toml:14: packet_len: over TCP, tcp = { segment_len"));
     assert!(arrivals("pairs = \"all\"").starts_with("mine.toml:13: pairs: "));
     assert!(arrivals("start_jitter = \"1s\"").starts_with("mine.toml:13: start_jitter: "));
     assert_eq!(arrivals("transport = \"tcp\"\ntcp = { ecn = true }"), "it was read");
@@ -169,7 +169,7 @@ fn what_a_network_does_not_use_is_refused_or_told() {
         |queue: &str, links: &str| Scenario::from_toml("mine.toml", &text(queue, links), Path::new(".")).map_err(|error| error.to_string());
     assert!(read("core = \"drr\"", "").is_ok(), "edges are as the core where nothing else is said");
     let refused = read("core = \"drr\"\nedge = \"fifo\"", "").unwrap_err();
-    assert_eq!(refused, "mine.toml:3: core: no link is of that class, those that there are of edge and host");
+    assert_eq!(refused, "mine.toml:3: core: no link of this class; the network has links of edge and host");
     let twice = "[[link]]\nfrom = \"r\"\nto = \"b\"\nrate = \"2mbit\"";
     let note = "2 links lie beside another one, as from r to b: without [routing] spread = true one of both carries all.";
     assert_eq!(read("edge = \"drr\"", twice).unwrap().notes(), [note]);

@@ -441,7 +441,7 @@ fn a_link_that_interrupts_packets_does_not_save_up_time() {
     let come: Vec<_> = (0..5).flat_map(|packet| comes(100, packet)).collect();
     let told = |last: fn(u64) -> u64| -> Vec<_> { (0..5).flat_map(|packet| goes(packet, [last(packet); 2])).collect() };
     assert_eq!(preempting(&[&come, &told(|packet| 101 + packet), &ends(105)]).unwrap().delivered, 5);
-    assert_refused(preempting(&[&come, &told(|_| 101), &ends(101)]), "which has not had them since");
+    assert_refused(preempting(&[&come, &told(|_| 101), &ends(101)]), "more than the link had since the arrival");
 }
 
 /// A preemptive link must send everything within the sum of all transmission times, in any order; a
@@ -499,7 +499,7 @@ fn a_full_queue_is_full() {
         assert_eq!(told(packets.map(|most| most + 1), bytes.map(|most| most + 1), &all).unwrap().delivered, 3);
         assert_refused(told(packets, bytes, &[&come[..4], &dropped(0, 1, "full"), &first, &ends(1)]), "has room for it");
         let late = [&come[..4], &first[..1], &dropped(1, 1, "full"), &first[1..], &ends(1)];
-        assert_refused(told(packets, bytes, &late), "nothing comes to the queue");
+        assert_refused(told(packets, bytes, &late), "no packet arrives at the queue");
     }
     let alone = |reason| told(Some(2), None, &[&comes(0, 0), &dropped(0, 0, reason), &ends(1)]);
     assert_refused(alone("full"), "has room for it");

@@ -306,7 +306,7 @@ fn summarise_capture(offered: &Offered, options: &Options) -> CaptureSummary {
 }
 
 /// Limitation of every replay.
-const OPEN_LOOP: &str = "A replay is open-loop: TCP does not react to what happens to its packets here.";
+const OPEN_LOOP: &str = "A replay is open-loop: TCP does not react to drops and delays.";
 
 /// Notes on disciplines that order by a field absent from all packets; their order means nothing.
 fn notes_on_what_packets_lack(carried: Carried, options: &Options) -> impl Iterator<Item = String> {
@@ -354,16 +354,16 @@ fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = Stri
     let unparsable = offered.classifier().unparsable();
     let counted = [
         (unparsable.total(), "packets whose headers could not be read share a flow of their own"),
-        (backward_steps, "packets lie before the one ahead of them in time and arrive together with it"),
+        (backward_steps, "packets have an earlier time than the packet before; they arrive at that packet's time"),
         (cut_gaps, "silences of more than an hour were cut to an hour"),
         (
             superframes,
-            "packets are longer than an Ethernet frame: the capturing host's offloading merged them, and a link would carry them in pieces",
+            "packets are longer than an Ethernet frame: the capturing host's offloading merged several packets; a link would carry the parts",
         ),
         (cut_lengths, "packets are longer than 64 KB and were taken for 64 KB"),
         (capture.truncated_tail_bytes, "bytes at the end are a packet cut off and were left out"),
         (capture.without_time, "packets carry no time and arrive together with the one ahead of them"),
-        (capture.raised_lengths, "packets claim to be shorter on the wire than what was captured of them, which was taken"),
+        (capture.raised_lengths, "packets have a length on the wire below the captured length; the captured length counts"),
         (capture.fractions_of_a_second_or_more, "times have fractions of a second or more, which were added"),
         (capture.skipped_blocks, "blocks hold no packets and were skipped"),
     ];

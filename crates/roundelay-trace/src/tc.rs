@@ -57,7 +57,7 @@ impl Default for CodePoints {
 pub(crate) fn commands(spec: &Spec, limit: Limit, rate: Rate, distinctions: &Distinctions) -> Vec<String> {
     let Some(leaf) = leaf(spec, limit) else { return Vec::new() };
     let mut lines = vec![
-        "# DEV is the interface that this traffic leaves by; its present root qdisc goes".to_owned(),
+        "# DEV is the outgoing interface of this traffic; the present root qdisc is replaced".to_owned(),
         "tc qdisc del dev $DEV root 2> /dev/null || true".to_owned(),
         "tc qdisc add dev $DEV root handle 1: htb default 1".to_owned(),
         format!("tc class add dev $DEV parent 1: classid 1:1 htb rate {}", at_least_a_byte(rate)),
@@ -102,7 +102,7 @@ fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions
         );
     }
     if matches!(discipline, AnyDiscipline::Priority(_)) && distinctions.prioritised {
-        remarks.push("classes are those of code points here: give what a rule gave another priority filters of its own".to_owned());
+        remarks.push("classes are by code point here: packets with another priority by a rule need filters".to_owned());
     }
     if hashes(discipline) && distinctions.flow_by != FlowBy::FiveTuple {
         remarks.push("flows are told apart by addresses, protocol and ports there, not as in the comparison".to_owned());
@@ -114,9 +114,9 @@ fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions
 fn of_discipline(discipline: &AnyDiscipline) -> Option<String> {
     match discipline {
         AnyDiscipline::Qfq(_) => Some("Linux's qfq is QFQ+ (since 3.8), which serves up to 8 classes in one turn".to_owned()),
-        AnyDiscipline::QfqPlus(config) if config.aggregate == 1 => Some(
-            "a device without a queue of its own, as a bridge, does not take that: qfq serves up to 8 classes in one turn then".to_owned(),
-        ),
+        AnyDiscipline::QfqPlus(config) if config.aggregate == 1 => {
+            Some("a device without a transmit queue, as a bridge, ignores this: qfq then serves up to 8 classes in one turn".to_owned())
+        }
         AnyDiscipline::QfqPlus(config) => {
             let most = 1 << config.aggregate.min(MOST_IN_A_TURN).ilog2();
             (most != config.aggregate)
@@ -490,7 +490,7 @@ mod tests {
                 filter("ip", 1, "ip dsfield"),
                 filter("ipv6", 2, "ip6 priority"),
                 "# a queue of this length for each class, where classes shared one buffer in the comparison".to_owned(),
-                "# classes are those of code points here: give what a rule gave another priority filters of its own".to_owned(),
+                "# classes are by code point here: packets with another priority by a rule need filters".to_owned(),
             ]
         );
     }

@@ -233,7 +233,7 @@ fn caveats(winner: &DisciplineResult, results: &[DisciplineResult]) -> Vec<Strin
     let (drops, lost) = (winner.total.drops, percent(winner.total.loss));
     let reason = match drops {
         drops if drops.early * 2 > drops.total() => "to signal congestion",
-        drops if drops.refused * 2 > drops.total() => "because it would not take them",
+        drops if drops.refused * 2 > drops.total() => "as refused",
         _ => "because its buffer is full",
     };
     let loss =

@@ -258,7 +258,7 @@ fn packets_of_unknown_interfaces_are_refused() {
     let file = [plain_pcapng(), enhanced(Little, 1, 0, b"")].concat();
     assert_eq!(error(file), "t.pcap: offset 56: packet of interface 1; expected interface 0, the only one described so far");
     let file = [plain_pcapng(), interface(Little, 1, 0, &[]), obsolete(Little, 0xffff, 0, 0, b"")].concat();
-    assert_eq!(error(file), "t.pcap: offset 76: packet of interface 65535; expected interface 0 to 1, those described so far");
+    assert_eq!(error(file), "t.pcap: offset 76: packet of interface 65535; expected interface 0 to 1, the interfaces described so far");
 }
 
 #[test]

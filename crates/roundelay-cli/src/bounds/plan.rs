@@ -127,7 +127,7 @@ fn proven(text: &str) -> Result<AnyDiscipline, String> {
 /// The spec sets a limit, and the theorems need a buffer without drops.
 pub(crate) fn without_limit(spec: &Spec) -> Result<&AnyDiscipline, String> {
     let name = spec.discipline.name();
-    let refused = || format!("{name}: what is proven holds for a buffer that drops nothing: leave its limit out");
+    let refused = || format!("{name}: the proven bounds hold for a buffer without drops: leave the limit out");
     if spec.limit.is_some() { Err(refused()) } else { Ok(&spec.discipline) }
 }
 

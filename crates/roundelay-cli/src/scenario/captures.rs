@@ -47,16 +47,16 @@ pub(super) fn read(path: &Path, by: scenario::FlowBy, end: Duration, notes: &Ref
 fn odd(capture: &CaptureNotes, unparsable: u64, lengths: &Lengths) -> impl Iterator<Item = String> {
     let counted = [
         (unparsable, "packets whose headers could not be read share a flow of their own"),
-        (capture.backwards, "packets lie before the one ahead of them in time and are not sent before it"),
+        (capture.backwards, "packets have an earlier time than the packet before; they are sent at that packet's time"),
         (
             lengths.superframes,
-            "packets are longer than an Ethernet frame: the capturing host's offloading merged them, and a link would carry them in pieces",
+            "packets are longer than an Ethernet frame: the capturing host's offloading merged several packets; a link would carry the parts",
         ),
         (lengths.cut, "packets are longer than 65,535 bytes and were taken for so many"),
         (lengths.raised, "packets have no bytes and were taken for one"),
         (capture.truncated_tail_bytes, "bytes at the end are a packet cut off and were left out"),
         (capture.without_time, "packets carry no time and are sent together with the one ahead of them"),
-        (capture.raised_lengths, "packets claim to be shorter on the wire than what was captured of them, which was taken"),
+        (capture.raised_lengths, "packets have a length on the wire below the captured length; the captured length counts"),
         (capture.fractions_of_a_second_or_more, "times have fractions of a second or more, which were added"),
         (capture.skipped_blocks, "blocks hold no packets and were skipped"),
     ];

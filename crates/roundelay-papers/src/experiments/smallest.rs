@@ -102,7 +102,7 @@ impl Experiment for Smallest {
 
     /// Questions are about rules: replacement is an error.
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        Err(Failed(format!("the search is for schedules that a given rule does not replay, in whose place {discipline} cannot be put")))
+        Err(Failed(format!("the search is for schedules that a given rule does not replay: {discipline} cannot replace the rule")))
     }
 }
 

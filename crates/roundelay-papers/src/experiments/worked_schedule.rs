@@ -145,7 +145,7 @@ impl Experiment for WorkedSchedule {
     }
 
     fn instead(&mut self, discipline: &str) -> Result<(), Failed> {
-        Err(Failed(format!("rules are named in figures, so that {discipline} cannot be put in their place")))
+        Err(Failed(format!("figures name the rules: {discipline} cannot replace one")))
     }
 }
 

@@ -102,7 +102,7 @@ pub(crate) fn comparison() -> Comparison {
             flow_by: "5tuple".to_owned(),
             notes: vec![
                 "3 packets were cut short in the capture; their length on the wire was used.".to_owned(),
-                "A replay is open-loop: TCP does not react to what happens to its packets here.".to_owned(),
+                "A replay is open-loop: TCP does not react to drops and delays.".to_owned(),
             ],
         },
         link_rate: LINK_RATE,

@@ -98,8 +98,9 @@ impl Schedule {
         let packet = Packet { input: Instant::from_picos(input), output: Instant::MAX, flow, len, direction, congestion_points: 0 };
         let least = packet.input + self.fastest(&packet);
         let output = u64::try_from(output_ps).ok().map(Instant::from_picos).filter(|output| *output >= least);
-        let output = output
-            .ok_or_else(|| format!("output_ps {output_ps}: legal range from its input and the time that it needs, {}", least.as_picos()))?;
+        let output = output.ok_or_else(|| {
+            format!("output_ps {output_ps}: legal range from the input plus the least time on the way, {}", least.as_picos())
+        })?;
         Ok(Packet { output, congestion_points: u8::from(output > least), ..packet })
     }
 }

@@ -36,9 +36,7 @@ pub enum ReplayError {
     Run(#[from] RunError),
     /// A wire loses packets or varies in delay, or decisions cost time: the time without waiting is
     /// unknown.
-    #[error(
-        "link {link}: {what}; a replay needs wires that lose nothing and take all packets the same time, and ports whose decisions cost no time"
-    )]
+    #[error("link {link}: {what}; a replay needs wires without loss and jitter, and ports without decision time")]
     Uncertain {
         /// Name of the link.
         link: String,
@@ -57,7 +55,7 @@ pub enum ReplayError {
     #[error("no link leaves a router: there is no queue to replay in")]
     NoRouters,
     /// Packets are still on their way at the end of simulated time.
-    #[error("the network is not empty after 213 days, the longest time that can be simulated: shorten the run, or slow down its sources")]
+    #[error("the network is not empty after 213 days, the longest time that can be simulated: shorten the run, or slow down the sources")]
     TooLong,
     /// Routes depend on flow numbers, which a list does not contain.
     #[error("[routing] spread: a schedule from a file does not tell which of several routes its flows took; legal is spread = false")]

@@ -146,7 +146,7 @@ impl Schedule {
             } else if link.jitter > Duration::ZERO {
                 Some("its delay varies")
             } else if link.decision_cost() != Ok(Duration::ZERO) {
-                Some("decisions of its queue cost time, or the scenario does not say what they cost")
+                Some("decisions of the queue cost time, or the scenario has no time for the decisions")
             } else {
                 None
             }

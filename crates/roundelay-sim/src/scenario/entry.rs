@@ -206,7 +206,7 @@ impl<'a> Source<'_, 'a> {
             (workload.flows, workload.late) = self.workload(&workload.file, &from)?;
         }
         let to = match &placement.to {
-            Some(_) if source.is_of_many() => return Err(self.at("to", "flows that arrive go between hosts of 'from': leave it out")),
+            Some(_) if source.is_of_many() => return Err(self.at("to", "flows of arrivals go between hosts of 'from': leave 'to' out")),
             None if source.is_of_many() => from.clone(),
             Some(to) => self.hosts("to", to)?,
             None => return Err(self.at("to", "a source without receivers: to = \"...\"")),
@@ -335,7 +335,7 @@ impl<'a> Source<'_, 'a> {
             return Err(self.at("count", "count 0: legal range 1 to 1000000"));
         }
         if group.count > 1 && group.source.is_of_many() {
-            return Err(self.at("count", "flows that arrive are one source: raise their utilisation, or write more of them into the file"));
+            return Err(self.at("count", "arrivals are one source: raise the utilisation, or write more sources into the file"));
         }
         let idle = unused::keys(&group.source, &group.urgency).into_iter();
         if let Some((key, why)) = idle.into_iter().find(|(key, _)| self.reader.has(&format!("{}.{key}", self.path))) {

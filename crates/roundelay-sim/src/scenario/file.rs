@@ -196,7 +196,7 @@ impl Scenario {
         if estimate.events > MOST_EVENTS {
             let message = format!(
                 "that would take {:.1e} events, legal range up to {MOST_EVENTS:.0e}: {}",
-                estimate.events, "shorten it, or slow down its sources"
+                estimate.events, "shorten the run, or slow down the sources"
             );
             return Err(reader.at("duration", message));
         }
@@ -213,7 +213,7 @@ impl QueueTable {
             let stands_for_edge = class == LinkClass::Core && self.edge.is_none() && has(LinkClass::Edge);
             if ordering.is_some() && !has(class) && !stands_for_edge {
                 let classes: Vec<_> = LinkClass::ALL.into_iter().filter(|class| has(*class)).map(LinkClass::name).collect();
-                let message = format!("{class}: no link is of that class, those that there are of {}", classes.join(" and "));
+                let message = format!("{class}: no link of this class; the network has links of {}", classes.join(" and "));
                 return Err(reader.at(&format!("queue.{class}"), message));
             }
         }

@@ -33,9 +33,8 @@ impl Scenario {
     fn sizes_without_end(&self) -> Option<String> {
         let is_endless = |group: &&Group| group.urgency.goes_by_size() && !group.source.may_complete();
         let names: Vec<_> = self.groups.iter().filter(is_endless).map(|group| group.name.as_str()).collect();
-        (!names.is_empty()).then(|| {
-            format!("Flows of these sources have no end, and urgency by size puts them behind all flows that end: {}.", names.join(", "))
-        })
+        (!names.is_empty())
+            .then(|| format!("Sources with endless flows: {}. Urgency by size puts endless flows behind all others.", names.join(", ")))
     }
 
     /// Ignored attributes of the network's file.
@@ -66,7 +65,7 @@ impl Scenario {
             .flat_map(|link| link.disciplines().into_iter().filter_map(room).zip(std::iter::repeat(link.queue.limit_or_default().packets)));
         let (room, limit) = rooms.find(|(room, limit)| *room > 0 && room < limit)?;
         Some(format!(
-            "mqfq keeps no more than {room} packets in its queues, though its buffer has room for {limit}: its parameter buffer says so, 0 leaves it to the limit."
+            "mqfq holds at most {room} packets, by the parameter buffer, though the limit is {limit}; with buffer 0 only the limit counts."
         ))
     }
 
@@ -102,7 +101,7 @@ impl Scenario {
 
     fn of_warmup(&self, group: &Group) -> Option<String> {
         let end = group.end(self.duration);
-        (end <= self.warmup).then(|| format!("Sources of {} stop at {end}, within the warm-up: nothing that they send counts.", group.name))
+        (end <= self.warmup).then(|| format!("Sources of {} stop at {end}, within the warm-up: none of their packets count.", group.name))
     }
 
     fn of_jitter(&self, group: &Group) -> Option<String> {
@@ -165,7 +164,7 @@ impl Queues {
             ),
         ];
         let lacks = lacks.into_iter().filter(|(is_said, _, names)| !is_said && !names.is_empty());
-        lacks.map(|(_, what, names)| format!("No source gives its packets {what}, by which these queues go: {names}."))
+        lacks.map(|(_, what, names)| format!("No source writes {what}, the order of these queues: {names}."))
     }
 
     /// Weights and urgency of sources, not read by any queue.

@@ -229,7 +229,7 @@ rate = "1mbit"
     assert_eq!(refused("from = \"a\"\nto = \"r\"", "from = \"x\"\nto = \"r\""), "mine.toml:11: there is no node 'x'");
     assert_eq!(refused("name = \"r\"", "name = \"a\""), "mine.toml:6: two nodes are called 'a'");
     let both = refused("[[node]]", "[topology]\ntemplate = \"dumbbell\"\n[[node]]");
-    assert_eq!(both, "mine.toml:4: the network is that of [topology]: [[port]] changes its links");
+    assert_eq!(both, "mine.toml:4: the network comes from [topology]: [[port]] changes links of the network");
     assert_eq!(
         read("duration = \"1s\"").unwrap_err().to_string(),
         "mine.toml: no network: [topology] with a template or a file, or [[node]] and [[link]]"

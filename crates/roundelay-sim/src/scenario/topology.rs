@@ -157,7 +157,7 @@ pub(super) fn topology<'a>(
     let mut topology = match table {
         Some(_) if !(parts.nodes.is_empty() && parts.links.is_empty()) => {
             let key = if parts.nodes.is_empty() { "link" } else { "node" };
-            return Err(reader.at(key, "the network is that of [topology]: [[port]] changes its links"));
+            return Err(reader.at(key, "the network comes from [topology]: [[port]] changes links of the network"));
         }
         Some(table) if table.get_ref().contains_key("file") => from_file(reader, table, parts.queues, files)?,
         Some(table) => from_template(reader, table, parts.queues)?,

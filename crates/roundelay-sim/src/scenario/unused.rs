@@ -13,7 +13,7 @@ pub(super) fn keys(source: &SourceSpec, urgency: &Urgency) -> Vec<(&'static str,
             vec![("packet_len", why), ("lengths", why)]
         }
         SourceSpec::Arrivals(Arrivals { transport, .. }) => {
-            let start = ("start_jitter", "flows that arrive do so at random already: leave it out");
+            let start = ("start_jitter", "flows of arrivals start at random times: leave this key out");
             vec![of_pairs(), start, of_transport(*transport)]
         }
         SourceSpec::Workload(Workload { transport, .. }) => vec![of_pairs(), of_transport(*transport)],
@@ -26,12 +26,12 @@ pub(super) fn keys(source: &SourceSpec, urgency: &Urgency) -> Vec<(&'static str,
 }
 
 const fn of_pairs() -> (&'static str, &'static str) {
-    ("pairs", "flows that arrive go between hosts of 'from': leave it out")
+    ("pairs", "flows of arrivals go between hosts of 'from': leave 'to' out")
 }
 
 const fn of_transport(transport: Transport) -> (&'static str, &'static str) {
     match transport {
         Transport::Burst => ("tcp", "bursts do not go over TCP: leave it out, or transport = \"tcp\""),
-        Transport::Tcp => ("packet_len", "over TCP it is tcp = { segment_len = ... } that says how long packets are"),
+        Transport::Tcp => ("packet_len", "over TCP, tcp = { segment_len = ... } sets the length of packets"),
     }
 }

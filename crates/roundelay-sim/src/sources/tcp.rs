@@ -212,7 +212,7 @@ mod tests {
         assert!(of(Direction::Backward, 0).all(|answer| (answer.priority, answer.slack) == (0, Slack::ZERO)));
         let left: Vec<_> =
             of(Direction::Forward, 41).map(|data| (data.priority, data.slack.as_picos() / 1_000 / MILLISECOND as i64)).collect();
-        assert_eq!(left, [(4380, 3), (4380, 3), (2920, 2)], "what is left is what is not acknowledged");
+        assert_eq!(left, [(4380, 3), (4380, 3), (2920, 2)], "unacknowledged bytes are left");
         let mut of_three = config(3);
         of_three.terms.urgency = Urgency::Constant(Duration::from_secs(1));
         assert!(run(of_three).sent.iter().all(|packet| packet.slack == Slack::of(Duration::from_secs(1))));

@@ -201,7 +201,7 @@ impl Books {
         let [_, next] = &mut self.next;
         ensure(flow >= *next, || format!("there has been a flow {flow} before"))?;
         *next = after(flow)?;
-        ensure(ends[0].max(ends[1]) < self.nodes, || "it has an end that is not there".to_owned())?;
+        ensure(ends[0].max(ends[1]) < self.nodes, || "an end of the link does not exist".to_owned())?;
         self.flows.insert(flow, state);
         Ok(())
     }

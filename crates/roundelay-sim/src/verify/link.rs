@@ -134,7 +134,7 @@ impl LinkState {
     /// Checks that a drop reason is possible.
     pub(super) fn has_reason(&self, reason: DropReason, now: u64) -> Check {
         let arrives =
-            || ensure(self.last.0 == now, || format!("nothing comes to the queue, so that nothing is dropped as {}", reason.name()));
+            || ensure(self.last.0 == now, || format!("no packet arrives at the queue, and none can be dropped as {}", reason.name()));
         match reason {
             DropReason::Full => {
                 arrives()?;
@@ -175,7 +175,7 @@ impl LinkState {
     pub(super) fn is_in_order(&self, place: u64, checks: &mut Checks) -> Check {
         checks.fifo += u64::from(self.record.order == Order::Fifo);
         checks.in_flow += u64::from(self.record.order == Order::PerFlow);
-        self.overtaken(place).map_or(Ok(()), |other| Err(format!("it overtakes packet {other} in a queue that promises order")))
+        self.overtaken(place).map_or(Ok(()), |other| Err(format!("the packet overtakes packet {other} in a queue that keeps order")))
     }
 
     /// Checks that the link can do a transmission.
@@ -203,7 +203,7 @@ impl LinkState {
         let first = since(self.waiting.first_key_value().map(|(_, first)| first));
         let done = self.done.max(first) + took;
         let has_time = since(self.waiting.get(&place)) + took <= u128::from(now) && done <= u128::from(now);
-        ensure(has_time, || format!("it takes {took} ps on this link, which has not had them since"))?;
+        ensure(has_time, || format!("the transmission takes {took} ps, more than the link had since the arrival"))?;
         self.done = done;
         Ok(())
     }
@@ -242,7 +242,7 @@ impl LinkState {
     /// Removes the last packet put on the wire: a loss is logged when the packet leaves the queue.
     pub(super) fn lose(&mut self, packet: u64, now: u64) -> Check {
         ensure(self.record.loses, || "this link loses nothing".to_owned())?;
-        ensure(self.flying.back() == Some(&packet), || "it is not the last that was sent".to_owned())?;
+        ensure(self.flying.back() == Some(&packet), || "the packet is not the last one sent".to_owned())?;
         ensure(self.told_at == now, || format!("it left the queue at {}, and is lost then or not at all", self.told_at))?;
         self.flying.pop_back();
         Ok(())

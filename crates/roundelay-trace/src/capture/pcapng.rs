@@ -249,7 +249,7 @@ impl File {
         let expected = match self.interfaces.len() {
             0 => "an interface description before the first packet".to_owned(),
             1 => "interface 0, the only one described so far".to_owned(),
-            count => format!("interface 0 to {}, those described so far", count - 1),
+            count => format!("interface 0 to {}, the interfaces described so far", count - 1),
         };
         Fault::malformed(offset, format!("packet of interface {number}"), expected)
     }

@@ -36,17 +36,14 @@ fn lives(simulated: &Simulated) -> String {
         return String::new();
     }
     let columns = [
-        Column::new(
-            "Throughput",
-            "Mean of the flows’ throughputs, each from its first packet to its last",
-            rate,
-            |group: &GroupResult| of_lives(group, |lives| lives.throughput),
-        ),
+        Column::new("Throughput", "Mean throughput of the flows, each from the first packet to the last", rate, |group: &GroupResult| {
+            of_lives(group, |lives| lives.throughput)
+        }),
         Column::new("Jain", "Jain’s index of these throughputs by weight", index, |group| of_lives(group, |lives| lives.jain)),
         Column::new("Jain of ratios", "Jain’s index of throughputs by what sources ask for", index, |group| {
             of_lives(group, |lives| lives.jain_of_ratios)
         }),
-        Column::new("Ratio", "Mean of Bennett and Zhang’s ratio: throughput over that of a link of its own", index, |group| {
+        Column::new("Ratio", "Mean of Bennett and Zhang’s ratio: throughput over the throughput on a separate link", index, |group| {
             of_lives(group, |lives| lives.bennett_zhang)
         }),
         Column::new("Least ratio", "The smallest of these ratios", index, |group| of_lives(group, |lives| lives.bennett_zhang_min)),
@@ -90,10 +87,13 @@ fn indices(simulated: &Simulated) -> String {
         })
         .collect();
     let columns = [
-        Column::new("B-WFI", "Bytes that a flow was behind its share at worst while backlogged", bytes, |worst: &Worst| worst.b_wfi),
-        Column::new("T-WFI", "How much later than its flow’s share would have sent it a packet left at worst", seconds, |worst| {
-            worst.t_wfi
-        }),
+        Column::new(
+            "B-WFI",
+            "B-WFI: the largest number of bytes by which a backlogged flow was behind the flow’s share",
+            bytes,
+            |worst: &Worst| worst.b_wfi,
+        ),
+        Column::new("T-WFI", "T-WFI: the largest delay of a packet behind the flow’s share", seconds, |worst| worst.t_wfi),
     ];
     titled("indices", "Worst-case fair indices of the worst flow", &table("indices", "Worst flow of", &rows, &columns))
 }

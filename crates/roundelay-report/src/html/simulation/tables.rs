@@ -64,7 +64,7 @@ pub(super) fn sources(simulated: &Simulated) -> String {
     let marked = |group: &GroupResult| group.edge_marked.map(|marked| marked as f64);
     let all_groups = || simulated.replicas.iter().flat_map(|replica| &replica.groups);
     if all_groups().any(|group| marked(group).is_some()) {
-        columns.insert(3, Column::new("Edge marks", "Packets that Edge-CoDel marked in place of dropping them", whole, marked));
+        columns.insert(3, Column::new("Edge marks", "Packets marked by Edge-CoDel in place of drops", whole, marked));
     }
     if all_groups().any(|group| group.in_time.is_some()) {
         columns.push(Column::new("In time", "The part of the packets that arrived in time: [meter] late", percent, |group| group.in_time));
@@ -143,7 +143,7 @@ pub(super) fn classes(simulated: &Simulated) -> String {
         Column::new("Utilisation", "Mean of the parts of the time at work", percent, |class| Some(class.utilisation)),
         Column::new("Busiest", "Utilisation of the busiest of them", percent, |class: &ClassResult| Some(class.busiest))
             .with(|classes| classes.first().map_or_else(String::new, |class| class.busiest_link.clone())),
-        Column::new("Loss", "The part of what they sent or dropped that they dropped or lost", percent, |class: &ClassResult| class.loss)
+        Column::new("Loss", "Dropped and lost packets over sent and dropped packets", percent, |class: &ClassResult| class.loss)
             .with(|classes| Gone::sum(classes.iter().map(|class| Gone::of(class)))),
         Column::new("Mean wait", "In their queues", seconds, |class| class.wait.mean),
         Column::new("p50", "Half of the waits were no longer", seconds, |class| class.wait.p50),
@@ -169,7 +169,7 @@ pub(super) fn links(simulated: &Simulated) -> String {
         Column::new("Rate", "Of the link", rate, |link: &LinkResult| Some(link.rate as f64)),
         Column::new("Utilisation", "Part of the time at work", percent, |link| Some(link.utilisation)),
         Column::new("Packets", "That it carried", whole, |link| Some(link.packets as f64)),
-        Column::new("Loss", "The part of what it sent or dropped that it dropped or lost", percent, LinkResult::loss)
+        Column::new("Loss", "Dropped and lost packets over sent and dropped packets", percent, LinkResult::loss)
             .with(|links| Gone::sum(links.iter().map(|link| Gone::of_link(link)))),
         Column::new("Mean wait", "In its queue", seconds, |link| link.wait),
     ];
@@ -203,15 +203,15 @@ pub(super) fn flows(simulated: &Simulated) -> String {
         Column::new("Mean delay", "From agent to the end of the route", seconds, |flow| flow.delay),
         Column::new("Deviation", "Of one packet’s delay from the mean", seconds, |flow| flow.delay_deviation),
         Column::new("max", "The longest delay", seconds, |flow| flow.longest_delay),
-        Column::new("Ratio", "Bennett and Zhang’s: its throughput over that of a link of its own", index, |flow| {
+        Column::new("Ratio", "Bennett and Zhang’s ratio: throughput over the throughput on a separate link", index, |flow| {
             flow.life?.bennett_zhang
         }),
         Column::new("Reordered", "Packets received after one that was sent later", whole, |flow| Some(flow.life?.reordered as f64)),
         Column::new("Startup", "Startup latency, of a flow that has ended", seconds, |flow| flow.life?.startup_latency),
-        Column::new("B-WFI", "Bytes that it was behind its share at worst while backlogged", bytes, |flow| Some(flow.indices?.b_wfi)),
-        Column::new("T-WFI", "How much later than its share would have sent it a packet left at worst", seconds, |flow| {
-            flow.indices?.t_wfi
+        Column::new("B-WFI", "B-WFI: the largest number of bytes by which the backlogged flow was behind the share", bytes, |flow| {
+            Some(flow.indices?.b_wfi)
         }),
+        Column::new("T-WFI", "T-WFI: the largest delay of a packet behind the flow’s share", seconds, |flow| flow.indices?.t_wfi),
     ];
     table("flows", "Flow", &flows.iter().take(MOST_ROWS).map(flow).collect::<Vec<_>>(), &columns)
 }
@@ -227,7 +227,7 @@ pub(super) fn flows_about(simulated: &Simulated) -> String {
     let of = if simulated.replicas.len() > 1 {
         format!("Of the first replica, seed {}.", first.seed)
     } else {
-        "Those that ended early on and all that are open.".to_owned()
+        "Flows that ended early on, and all open flows.".to_owned()
     };
     of + &others
 }

@@ -68,7 +68,7 @@ fn mark_hosts(graph: &mut Graph, file: Text<'_>) -> Result<(), FileError> {
 }
 
 fn count(file: Text<'_>, line: Option<(usize, &str)>, what: &str) -> Result<usize, FileError> {
-    let (line, text) = line.ok_or_else(|| file.error(0, format!("it ends before the number of {what}")))?;
+    let (line, text) = line.ok_or_else(|| file.error(0, format!("the file ends before the number of {what}")))?;
     let count = number::<usize>(file, line, text)?;
     let most = MOST_NODES as usize;
     if count <= most { Ok(count) } else { Err(file.error(line, format!("{count} {what}, legal range 0 to {most}"))) }

@@ -209,7 +209,7 @@ fn speeds_in_units_that_are_none_are_refused_and_those_without_are_told() {
         |speed: &str| read(Format::Gml, &GML.replace("LinkSpeed \"2.5\" LinkSpeedUnits \"G\" LinkSpeedRaw 2500000000.0", speed), None);
     let refused = gml("LinkSpeed \"1\" LinkSpeedUnits \"X\"").unwrap_err().to_string();
     assert_eq!(refused, "first:8: LinkSpeedUnits 'X': expected K, M, G or T, for bits per second");
-    let note = "first: 1 of 2 links have a LinkSpeed that is no number or has no LinkSpeedUnits: it is not read.";
+    let note = "first: 1 of 2 links have no usable LinkSpeed (no number, or no LinkSpeedUnits); LinkSpeed is ignored for these links.";
     for speed in ["LinkSpeed \"155\"", "LinkSpeed \"155\" LinkSpeedUnits \"\"", "LinkSpeed \"<2.5\" LinkSpeedUnits \"G\""] {
         assert_eq!(gml(speed).unwrap().oddities.notes, [note], "{speed}");
     }
@@ -219,10 +219,10 @@ fn speeds_in_units_that_are_none_are_refused_and_those_without_are_told() {
 #[test]
 fn links_of_directed_maps_that_go_both_ways_are_told() {
     let notes = |direction| read(Format::GraphMl, &networkx(direction, ["rate", "delay"], ["10mbit", "5ms"]), None).unwrap().oddities.notes;
-    assert_eq!(notes("directed"), ["first: it is directed, and 1 of 3 links have no way back in it: they go both ways all the same."]);
+    assert_eq!(notes("directed"), ["first: the graph is directed, and 1 of 3 links have no link back; all links are read as both ways."]);
     assert_eq!(notes("undirected"), [""; 0]);
     let gml = read(Format::Gml, &GML.replace("directed 0", "directed 1"), None).unwrap();
-    assert_eq!(gml.oddities.notes, ["first: it is directed, and 2 of 2 links have no way back in it: they go both ways all the same."]);
+    assert_eq!(gml.oddities.notes, ["first: the graph is directed, and 2 of 2 links have no link back; all links are read as both ways."]);
 }
 
 /// A file with some bytes replaced, removed or doubled.

@@ -29,9 +29,9 @@ pub(super) fn notes(zoo: &Zoo, graph: &Graph, file: Text<'_>) -> Vec<String> {
     });
     let without = zoo.edges.iter().zip(&graph.edges).filter(|((_, said), edge)| said.has_speed && edge.rate.is_none()).count();
     let speeds = (without > 0)
-        .then(|| format!("{name}: {without} of {all} links have a LinkSpeed that is no number or has no LinkSpeedUnits: it is not read."));
+        .then(|| format!("{name}: {without} of {all} links have no usable LinkSpeed (no number, or no LinkSpeedUnits); LinkSpeed is ignored for these links."));
     let both = graph.edges.iter().filter(|edge| !edge.one_way).count();
     let ways = (zoo.is_directed && both > 0)
-        .then(|| format!("{name}: it is directed, and {both} of {all} links have no way back in it: they go both ways all the same."));
+        .then(|| format!("{name}: the graph is directed, and {both} of {all} links have no link back; all links are read as both ways."));
     [keys, speeds, ways].into_iter().flatten().collect()
 }
