@@ -31,7 +31,8 @@ const MOST_WAITING: f64 = 65_536.0;
 pub(crate) fn run(arguments: &Objective) -> Result<(), Failure> {
     check_outputs(arguments)?;
     let Read { name, mut scenario, mut notes, .. } = Read::scenario(&arguments.scenario)?;
-    let name = if arguments.objective.is_some() { name } else { located(&name, &scenario) };
+    let is_in_file = arguments.objective.is_none() && arguments.source.is_none() && arguments.slack.is_none();
+    let name = if is_in_file { located(&name, &scenario) } else { name };
     scenario.seed = arguments.runs.seed.unwrap_or(scenario.seed);
     let plan = Plan::new(arguments, &name, &scenario)?;
     notes.extend(scenario.flattened(&plan.slack));
@@ -117,7 +118,7 @@ impl Plan {
         let may_have = |figure: &Figure| scenario.may_have(*figure, wanted.source.as_deref());
         let may_have: Result<Vec<_>, _> = wanted.measure.figures().iter().map(may_have).collect();
         if !may_have.map_err(|error| told(&error))?.contains(&true) {
-            return Err(cannot_be_told(name, &wanted));
+            return Err(cannot_be_told(name, &wanted, &[]));
         }
         let own = scenario.router_queues();
         if own.is_empty() {
@@ -170,8 +171,13 @@ impl Plan {
     /// No figure has a value in all runs.
     fn figure(&self, name: &str, runs: &[Vec<Run>]) -> Result<Figure, Failure> {
         let figures = self.wanted.measure.figures();
-        let has = |figure: &&Figure| runs.iter().flatten().all(|run| run.value(**figure).is_some());
-        figures.iter().find(has).copied().ok_or_else(|| cannot_be_told(name, &self.wanted))
+        let lacks = |figure: Figure| (0..runs.len()).filter(move |place| runs[*place].iter().any(|run| run.value(figure).is_none()));
+        let Some(figure) = figures.iter().copied().find(|figure| lacks(*figure).next().is_none()) else {
+            let names = |figure| lacks(figure).map(|place| self.candidates[place].text.clone()).collect::<Vec<_>>();
+            let fewest = figures.iter().map(|figure| names(*figure)).min_by_key(Vec::len).unwrap_or_default();
+            return Err(cannot_be_told(name, &self.wanted, if fewest.len() < runs.len() { &fewest } else { &[] }));
+        };
+        Ok(figure)
     }
 
     fn result(&self, scenario: &Scenario, figure: Figure, runs: &[Vec<Run>]) -> ObjectiveResult {
@@ -229,16 +235,21 @@ fn missing() -> String {
     format!("no objective: add a table [objective] with a measure, or say --objective; measures: {measures}")
 }
 
-/// Error: no run has, or can have, a figure of the measure.
-fn cannot_be_told(name: &str, wanted: &Wanted) -> Failure {
+/// Error: no run has, or can have, a figure of the measure; or the runs under these disciplines have
+/// none.
+fn cannot_be_told(name: &str, wanted: &Wanted, under: &[String]) -> Failure {
     let measure = wanted.measure;
     let of = wanted.source.as_ref().map(|source| format!(" of {source}")).unwrap_or_default();
-    let why = match measure.figures() {
-        [Figure::Jain] => "flows come and go, or there are fewer than two: expected two flows or more that stay open",
-        [Figure::DelayTail] => "no packet arrives after the warm-up",
-        _ => "no flow with an end is complete: expected sources with a size, and a run that is long enough",
+    let why = |figure: &Figure| match figure {
+        Figure::Jain => "flows come and go, or there are fewer than two: expected two flows or more that stay open",
+        Figure::DelayTail | Figure::InTime => "no packet arrives after the warm-up",
+        Figure::Completion | Figure::CompletionByBytes => {
+            "no flow with an end is complete: expected sources with a size, and a run that is long enough"
+        }
     };
-    Failure::usage(format!("{name}: [objective] {}{of} cannot be told: {why}", measure.name()))
+    let why = measure.figures().iter().map(why).collect::<Vec<_>>().join("; and ");
+    let under = if under.is_empty() { String::new() } else { format!(" under {}", under.join(", ")) };
+    Failure::usage(format!("{name}: [objective] {}{of} cannot be told{under}: {why}", measure.name()))
 }
 
 /// The file's objective with the overrides of the command line. If the measure differs from the
@@ -264,7 +275,8 @@ fn check_names(queues: &[DisciplineText]) -> Result<(), Failure> {
     match (0..specs.len()).find(|place| specs[..*place].contains(&specs[*place])) {
         Some(place) => {
             let twice = &queues[place].text;
-            Err(Failure::usage(format!("'{twice}' would run twice: fifo, the specialist and lstf always run; expected others in --with")))
+            let hint = if place <= LSTF { "expected another --specialist" } else { "expected others in --with" };
+            Err(Failure::usage(format!("'{twice}' would run twice: fifo, the specialist and lstf always run; {hint}")))
         }
         None => Ok(()),
     }
@@ -293,15 +305,27 @@ impl Run {
     /// `source`: the counted source; None: all. `discipline`: of router queues; None: the queues of
     /// the file.
     fn of(results: &Results, source: Option<&str>, discipline: Option<&str>, seconds: f64) -> Self {
-        let (all, groups) = results.groups.split_last().expect("results have a group of all sources");
+        // Of several groups the last one has all sources; a single group is all.
+        let (all, groups) = match &results.groups[..] {
+            [only] => (only, &results.groups[..]),
+            [groups @ .., all] => (all, groups),
+            [] => unreachable!("a scenario has a source"),
+        };
         let counted = source.and_then(|name| groups.iter().find(|group| group.name == name)).unwrap_or(all);
-        let of_source = |group: &GroupResult| SourceRun { name: group.name.clone(), tail: group.delay.p99, loss: group.loss };
+        let undelivered = |group: &GroupResult| group.packets.on_their_way as f64 / group.packets.sent.max(1) as f64;
+        let of_source = |group: &GroupResult| SourceRun {
+            name: group.name.clone(),
+            tail: group.delay.p99,
+            loss: group.loss,
+            undelivered: undelivered(group),
+        };
         Self {
             figures: Figure::ALL.map(|figure| figure.of(counted)),
             told: ObjectiveRun {
                 seed: results.seed,
                 value: f64::NAN,
                 loss: counted.loss,
+                undelivered: undelivered(counted),
                 complete: counted.completion.count,
                 incomplete: counted.incomplete,
             },

@@ -96,10 +96,11 @@ fn assert_says(message: &str, parts: &[&str]) {
 
 #[test]
 fn a_usage_error_names_what_is_legal() {
-    let cases: [(&[&str], &[&str]); 24] = [
+    let cases: [(&[&str], &[&str]); 25] = [
         (&["--rate", "20Mbps"], &["20Mbps", "20mbit", "160mbit"]),
         (&["--rate", "fast"], &["fast", "expected a number and bit, kbit, mbit, gbit or tbit"]),
         (&["--rate", "0"], &["at least 1bit"]),
+        (&["--rate", "20."], &["expected a unit"]),
         (&["--rate", "20"], &["'20'", "expected a unit: 20mbit, or 20bit for 20 bits a second"]),
         (&["--rate", "1mbit", "purple"], &["no discipline is called 'purple'", "roundelay list"]),
         (&["--rate", "1mbit", ""], &["no discipline is called ''"]),

@@ -219,7 +219,7 @@ fn own_queues_are_a_row_and_what_headers_lack_is_told() {
     let notes: Vec<_> = results["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
     let has = |start: &str, end: &str| notes.iter().any(|note| note.starts_with(start) && note.ends_with(end));
     assert!(has("Under edf: No source writes deadlines", ": edf."), "{notes:?}");
-    assert!(has("Under lstf: Flows of these sources have no end", ": call, bulk."), "{notes:?}");
+    assert!(has("Under lstf: Sources with endless flows: call, bulk.", "behind all others."), "{notes:?}");
     let table = stdout(&scenario, &["--replicas", "2", "--no-cost"]);
     for part in [
         "99th percentile of packet delay, of call.",
@@ -251,4 +251,39 @@ fn deadlines_are_met_as_edf_meets_them() {
     assert!(one["disciplines"][1]["value"]["mean"].as_f64() < Some(0.99), "one deadline for all does not tell calls from bulk: {one:#}");
     assert!(error(&scenario, &["--objective", "deadline"]).contains("deadline needs one, as in slack = \"deadline 10ms\""));
     assert!(error(&scenario, &["--objective", "deadline", "--slack", "slack 1s"]).contains("which delay is late?"));
+}
+
+/// Two open sources have 2.1 times the link's rate, and the slack of one is a thousand times the
+/// other's: hardly any packet of the second arrives. The delays of those delivered prove nothing.
+#[test]
+fn a_starved_source_is_told() {
+    let source = |name, slack| {
+        format!(
+            "[[source]]\nname = \"{name}\"\nkind = \"poisson\"\nfrom = \"s0\"\nto = \"r0\"\nrate = \"10.5mbit\"\nurgency = \"slack {slack}\"\n"
+        )
+    };
+    let network = "[topology]\ntemplate = \"dumbbell\"\npairs = 1\nrate = \"10mbit\"\naccess_rate = \"1gbit\"\n[queue]\ncore = \"fifo limit 1000000\"\n";
+    let text = format!("duration = \"5s\"\n{network}{}{}", source("now", "1s"), source("later", "1000s"));
+    let folder = Folder::new("starved");
+    let scenario = folder.write("starved.toml", &text);
+    let told = stdout(&scenario, &["--objective", "tail", "--slack", "own", "--replicas", "3", "--no-cost"]);
+    let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Who pays: under lstf these sources") && words.contains("later ("), "{told}");
+    assert!(words.contains("% undelivered"), "{told}");
+    assert!(!words.contains("better than both"), "{told}");
+    let results = json(&scenario, &["--objective", "tail", "--slack", "own", "--replicas", "2"]);
+    let undelivered = |row: usize| results["disciplines"][row]["sources"][1]["undelivered"]["mean"].as_f64().unwrap();
+    assert!(undelivered(2) > 0.9 && undelivered(0) < 0.7, "{results:#}");
+}
+
+/// A figure that only some disciplines have is refused with their names.
+#[test]
+fn disciplines_without_the_figure_are_named() {
+    let text = "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 1\n[[source]]\nkind = \"poisson\"\nfrom = \"s0\"\nto = \"r0\"\nrate = \"1mbit\"\n";
+    let folder = Folder::new("lacking");
+    let scenario = folder.write("lacking.toml", text);
+    let said = error(&scenario, &["--objective", "tail", "--specialist", "fifo_plus limit 0", "--no-cost"]);
+    assert!(said.contains("tail cannot be told under fifo_plus limit 0: no packet arrives after the warm-up"), "{said}");
+    let said = error(&scenario, &["--objective", "tail", "--specialist", "lstf", "--no-cost"]);
+    assert!(said.contains("'lstf' would run twice") && said.contains("expected another --specialist"), "{said}");
 }

@@ -8,8 +8,8 @@ use roundelay_sim::scenario::{Figure, Interval, student_95};
 use serde::Serialize;
 
 pub use sources::{SourceResult, SourceRun};
-use verdict::signed;
 pub use verdict::{Answer, Verdict};
+use verdict::{is_better, signed};
 
 use crate::chart::{Axis, Chart, Curve, Drawn, Point};
 use crate::grid::{Cell, Column, Grid, Paint};
@@ -74,6 +74,8 @@ pub struct DisciplineResult {
     pub worse: Option<Interval>,
     /// Fraction of packets that did not arrive.
     pub loss: Option<Interval>,
+    /// Fraction of the packets sent that were still in the network at the end of the run.
+    pub undelivered: Option<Interval>,
     /// Flows incomplete at the end of the run.
     pub incomplete: Option<Interval>,
     /// Results by source, in the order of the file.
@@ -89,8 +91,10 @@ pub struct ObjectiveRun {
     pub seed: u64,
     /// The figure.
     pub value: f64,
-    /// Fraction of packets that did not arrive.
+    /// Fraction of packets that were dropped or lost, of all with a known fate.
     pub loss: Option<f64>,
+    /// Fraction of the packets sent that were still in the network at the end of the run.
+    pub undelivered: f64,
     /// Complete flows.
     pub complete: u64,
     /// Incomplete flows.
@@ -115,6 +119,7 @@ impl DisciplineResult {
             value: mean(replicas.iter().map(|run| run.value).collect()),
             worse: worse.and_then(mean),
             loss: mean(replicas.iter().filter_map(|run| run.loss).collect()),
+            undelivered: mean(replicas.iter().map(|run| run.undelivered).collect()),
             incomplete: mean(replicas.iter().map(|run| run.incomplete as f64).collect()),
             sources: SourceResult::all(sources),
             replicas,
@@ -281,15 +286,23 @@ impl ObjectiveResult {
             Answer::Does => format!("{} In this scenario neither of the two is needed for the objective.", self.fifo.sentence),
             _ => self.fifo.sentence.clone(),
         };
+        let same = self.seeds_make_no_difference().then(|| {
+            "All seeds give the same figures: no source draws at random. Other traffic of the same kind may give others.".to_owned()
+        });
         let (cut_off, cost) = (self.cut_off(), self.cost_in_words());
-        [self.lstf.sentence.clone(), fifo].into_iter().chain(self.payers()).chain(cut_off).chain(cost).collect()
+        [self.lstf.sentence.clone(), fifo].into_iter().chain(same).chain(self.payers()).chain(cut_off).chain(cost).collect()
     }
 
-    /// Whether lstf is better than fifo by more than the threshold.
+    /// Whether lstf is better than fifo and better than the specialist.
     fn lstf_gains(&self) -> bool {
-        let [fifo, _, lstf, ..] = &self.disciplines[..] else { return false };
-        let worse = lstf.value.zip(fifo.value).and_then(|(own, other)| self.figure.worse(own.mean, other.mean));
-        worse.is_some_and(|worse| worse < -self.threshold)
+        let [fifo, specialist, lstf, ..] = &self.disciplines[..] else { return false };
+        [fifo, specialist].iter().all(|other| is_better(lstf, other, self.figure, self.threshold))
+    }
+
+    /// Whether each discipline has the same figure for each seed.
+    fn seeds_make_no_difference(&self) -> bool {
+        let is_one = |row: &DisciplineResult| row.replicas.len() > 1 && row.replicas.iter().all(|run| run.value == row.replicas[0].value);
+        self.disciplines.iter().all(is_one)
     }
 
     /// Flows without a completion time, if many.

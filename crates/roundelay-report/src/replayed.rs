@@ -223,7 +223,7 @@ impl Replayed {
             _ => "none",
         };
         let rounded = if self.resolution_ps > 0 {
-            format!(", rounded down to multiples of {}", seconds(self.resolution_ps as f64 / 1e12))
+            format!(", rounded down to multiples of {}", Duration::from_picos(self.resolution_ps))
         } else {
             String::new()
         };

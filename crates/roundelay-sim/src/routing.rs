@@ -234,19 +234,9 @@ impl Routes {
     }
 }
 
-/// Bytes of the tables of routes to and from these nodes: the next link to each node that is no leaf,
-/// or the distance of each.
-pub(crate) fn route_bytes(network: &Network, nodes: &BTreeSet<NodeId>) -> u64 {
-    let mut inner = Inner::default();
-    inner.fill(network);
-    let entry = if network.routing().spread.is_some() { size_of::<u64>() } else { size_of::<u32>() };
-    let ends: BTreeSet<_> = nodes.iter().map(|node| inner.neighbour(*node).unwrap_or(*node)).collect();
-    (ends.len() * inner.nodes.len() * entry) as u64
-}
-
 /// The nodes that are no leaves, numbered from 0.
 #[derive(Debug, Default)]
-struct Inner {
+pub(crate) struct Inner {
     nodes: Vec<NodeId>,
     /// By node.
     places: Vec<Place>,
@@ -263,6 +253,25 @@ enum Place {
 }
 
 impl Inner {
+    pub(crate) fn of(network: &Network) -> Self {
+        let mut inner = Self::default();
+        inner.fill(network);
+        inner
+    }
+
+    /// Bytes of the tables of routes between these nodes, at most: the next link to each inner node, at
+    /// any inner node on the way; with spread the distances of all inner nodes, for each destination.
+    pub(crate) fn route_bytes<'a>(&self, network: &Network, ends: impl Iterator<Item = &'a NodeId>) -> u64 {
+        let nodes = self.nodes.len();
+        let bytes = if network.routing().spread.is_some() {
+            let ends: BTreeSet<_> = ends.map(|node| self.neighbour(*node).unwrap_or(*node)).collect();
+            ends.len() * nodes * size_of::<u64>()
+        } else {
+            nodes * nodes * size_of::<u32>()
+        };
+        bytes as u64
+    }
+
     /// Of two nodes that have no neighbours but each other neither is a leaf.
     fn fill(&mut self, network: &Network) {
         if !self.places.is_empty() {
@@ -605,6 +614,28 @@ mod tests {
             leaves += nodes as usize - routes.inner.nodes.len();
         }
         assert!(found > 10_000 && none > 10_000 && leaves > 300, "{found} {none} {leaves}");
+    }
+
+    #[test]
+    fn tables_of_routes_are_as_large_as_their_estimate() {
+        for (k, spread, bytes) in [(16, None, 409_600), (16, Some(1), 327_680), (48, None, 33_177_600), (48, Some(1), 26_542_080)] {
+            let topology = FatTree { k, ..FatTree::default() }.build(&Queues::default()).unwrap();
+            let mut network = topology.network;
+            network.set_routing(Routing { metric: Metric::Hops, spread });
+            assert_eq!(Inner::of(&network).route_bytes(&network, topology.hosts.iter()), bytes, "k = {k}");
+            if k > 16 {
+                continue;
+            }
+            let mut routes = Routes::default();
+            for (number, from) in (0..).zip(&topology.hosts) {
+                for to in topology.hosts.iter().filter(|to| *to != from) {
+                    routes.of_flow(&network, *from, *to, number).unwrap();
+                }
+            }
+            let tables = routes.tables.values().map(|table| table.len() * 4);
+            let made: usize = tables.chain(routes.distances.values().map(|table| table.len() * 8)).sum();
+            assert_eq!(made as u64, bytes, "all hosts talk");
+        }
     }
 
     /// A fat-tree with k = 16 has 1,024 hosts and 320 switches, 128 of them at hosts.

@@ -17,8 +17,10 @@ pub struct SourceResult {
     pub name: String,
     /// 99th percentile of packet delay.
     pub tail: Option<Interval>,
-    /// Fraction of packets that did not arrive.
+    /// Fraction of packets that were dropped or lost.
     pub loss: Option<Interval>,
+    /// Fraction of the packets sent that were still in the network at the end of the run.
+    pub undelivered: Option<Interval>,
 }
 
 /// Results of one source in one run.
@@ -28,8 +30,10 @@ pub struct SourceRun {
     pub name: String,
     /// 99th percentile of packet delay.
     pub tail: Option<f64>,
-    /// Fraction of packets that did not arrive.
+    /// Fraction of packets that were dropped or lost.
     pub loss: Option<f64>,
+    /// Fraction of the packets sent that were still in the network at the end of the run.
+    pub undelivered: f64,
 }
 
 impl SourceResult {
@@ -39,19 +43,62 @@ impl SourceResult {
             student_95(&runs.iter().filter_map(|run| run.get(place).and_then(value)).collect::<Vec<_>>())
         };
         let names = runs.first().map_or(&[][..], |first| first).iter().map(|source| source.name.clone());
-        let result = |(place, name)| Self { name, tail: of(place, |source| source.tail), loss: of(place, |source| source.loss) };
+        let result = |(place, name)| Self {
+            name,
+            tail: of(place, |source| source.tail),
+            loss: of(place, |source| source.loss),
+            undelivered: of(place, |source| Some(source.undelivered)),
+        };
         names.enumerate().map(result).collect()
     }
 
-    /// `12 ms`, `12 ms, 3.2 % lost`.
+    /// `12 ms`; `12 ms, 3.2 % lost, 40 % undelivered`.
     pub(super) fn in_words(&self) -> String {
-        let tail = self.tail.map_or_else(|| "–".to_owned(), |tail| seconds(tail.mean));
-        let lost = self.loss.map(|loss| loss.mean).filter(|loss| *loss > 0.0);
-        lost.map_or_else(|| tail.clone(), |loss| format!("{tail}, {} lost", percent(loss)))
+        let mut words = self.tail.map_or_else(|| "–".to_owned(), |tail| seconds(tail.mean));
+        if mean(self.loss) > 0.0 {
+            words += &format!(", {} lost", percent(mean(self.loss)));
+        }
+        if mean(self.undelivered) > MATERIAL {
+            words += &format!(", {} undelivered", percent(mean(self.undelivered)));
+        }
+        words
     }
 
+    /// Whether the source has far longer delays, more loss or more undelivered packets than under
+    /// another discipline. A source without any delivered packet has no delay.
     pub(super) fn pays_beside(&self, other: &Self) -> bool {
-        let mean = |interval: Option<Interval>| interval.map_or(0.0, |interval| interval.mean);
-        mean(self.tail) > FAR_LONGER * mean(other.tail) || mean(self.loss) > mean(other.loss) + MATERIAL
+        let is_far_longer = match (self.tail, other.tail) {
+            (Some(own), Some(other)) => own.mean > FAR_LONGER * other.mean,
+            (None, Some(_)) => true,
+            (_, None) => false,
+        };
+        let is_more = |own, other| mean(own) > mean(other) + MATERIAL;
+        is_far_longer || is_more(self.loss, other.loss) || is_more(self.undelivered, other.undelivered)
+    }
+}
+
+fn mean(interval: Option<Interval>) -> f64 {
+    interval.map_or(0.0, |interval| interval.mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(tail: Option<f64>, loss: f64, undelivered: f64) -> SourceResult {
+        let run = SourceRun { name: "one".to_owned(), tail, loss: Some(loss), undelivered };
+        SourceResult::all(&[&[run]]).remove(0)
+    }
+
+    /// A source that gets nothing through pays; one that gets its first packets through does not.
+    #[test]
+    fn a_source_without_delivered_packets_pays() {
+        let (served, starved) = (of(Some(0.01), 0.0, 0.0), of(None, 0.0, 1.0));
+        assert!(starved.pays_beside(&served) && !served.pays_beside(&starved));
+        assert!(!starved.pays_beside(&starved) && !served.pays_beside(&served));
+        assert!(of(Some(0.03), 0.0, 0.0).pays_beside(&served) && !of(Some(0.015), 0.0, 0.0).pays_beside(&served));
+        assert!(of(Some(0.01), 0.02, 0.0).pays_beside(&served) && of(Some(0.01), 0.0, 0.5).pays_beside(&served));
+        assert_eq!(starved.in_words(), "–, 100.0 % undelivered");
+        assert_eq!(of(Some(0.01), 0.032, 0.4).in_words(), "10.0 ms, 3.2 % lost, 40.0 % undelivered");
     }
 }

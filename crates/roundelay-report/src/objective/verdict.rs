@@ -1,7 +1,7 @@
 //! Verdict on an objective: does a discipline perform as well as the specialist, within a threshold
 //! and with 95% confidence?
 
-use roundelay_sim::scenario::{Figure, Interval};
+use roundelay_sim::scenario::{Figure, Interval, student_95};
 use serde::Serialize;
 
 use super::{DisciplineResult, name};
@@ -71,6 +71,9 @@ impl Verdict {
             Answer::CannotTell if is_incomparable => {
                 format!("Whether {queue} does as well as {other} cannot be told: {how}{}.", gaps.replacen(", and", ", but", 1))
             }
+            Answer::CannotTell if specialist.value.is_some_and(|value| value.mean == 0.0) => {
+                format!("Whether {queue} does as well as {other} cannot be told: the {} under {other} is 0.", name(which))
+            }
             Answer::CannotTell => {
                 let seeds = if seeds == 1 { "1 seed".to_owned() } else { format!("{seeds} seeds") };
                 format!(
@@ -80,6 +83,18 @@ impl Verdict {
         };
         Self { answer, sentence }
     }
+}
+
+/// Whether a discipline is better than another by more than the threshold, with 95% confidence, and
+/// without materially more loss, undelivered packets or cut-off flows.
+pub(super) fn is_better(of: &DisciplineResult, other: &DisciplineResult, which: Figure, threshold: f64) -> bool {
+    let pairs = of.replicas.iter().zip(&other.replicas);
+    let worse: Option<Vec<f64>> = pairs.map(|(own, other)| which.worse(own.value, other.value)).collect();
+    let is_far = match worse.and_then(|worse| student_95(&worse)) {
+        Some(Interval { mean, half_width: Some(half) }) => mean < -threshold && mean + half < 0.0,
+        _ => false,
+    };
+    is_far && !Gap::all(of, other, which).iter().any(|gap| gap.is_material() && gap.is_more())
 }
 
 /// Fraction of packets or flows excluded from delays and completion times, under a discipline and
@@ -94,16 +109,21 @@ struct Gap {
 }
 
 impl Gap {
-    /// Lost packets; also cut-off flows, if the figure is a delay or a completion time. The part of
-    /// the packets in time counts lost packets as late and has no gap.
+    /// Lost packets; also packets in the network at the end if the figure is over packets, and
+    /// cut-off flows if the figure is a delay or a completion time. The part of the packets in time
+    /// counts lost packets as late, but not packets in the network.
     fn all(of: &DisciplineResult, specialist: &DisciplineResult, which: Figure) -> Vec<Self> {
         let mean_loss = |row: &DisciplineResult| row.loss.map_or(0.0, |loss| loss.mean);
         let loss = Self { own: mean_loss(of), other: mean_loss(specialist), verb: "loses", of: "packets" };
         let cut_off = Self { own: of.mean_cut_off(), other: specialist.mean_cut_off(), verb: "leaves unfinished", of: "flows" };
+        let mean_undelivered = |row: &DisciplineResult| row.undelivered.map_or(0.0, |part| part.mean);
+        let undelivered =
+            Self { own: mean_undelivered(of), other: mean_undelivered(specialist), verb: "leaves undelivered", of: "packets" };
         match which {
-            Figure::InTime => Vec::new(),
-            Figure::Jain => vec![loss],
-            Figure::Completion | Figure::CompletionByBytes | Figure::DelayTail => vec![loss, cut_off],
+            Figure::InTime => vec![undelivered],
+            Figure::Jain => vec![loss, undelivered],
+            Figure::DelayTail => vec![loss, undelivered, cut_off],
+            Figure::Completion | Figure::CompletionByBytes => vec![loss, cut_off],
         }
     }
 
@@ -160,7 +180,10 @@ mod tests {
     }
 
     fn runs(values: &[f64]) -> Vec<ObjectiveRun> {
-        (1..).zip(values).map(|(seed, value)| ObjectiveRun { seed, value: *value, loss: None, complete: 99, incomplete: 1 }).collect()
+        (1..)
+            .zip(values)
+            .map(|(seed, value)| ObjectiveRun { seed, value: *value, loss: None, undelivered: 0.0, complete: 99, incomplete: 1 })
+            .collect()
     }
 
     fn verdict(values: &[f64], specialist: &[f64], which: Figure) -> Verdict {
@@ -190,6 +213,45 @@ mod tests {
         assert!(told.answer == Answer::DoesNot && told.sentence.contains("and it loses 19.6 %"), "{told:?}");
         assert_eq!(verdict_of(with(1.0, 0.0), with(1.0, 0.196), Figure::DelayTail).answer, Answer::Does);
         assert_eq!(verdict_of(with(1.0, 0.012), with(1.0, 0.005), Figure::DelayTail).answer, Answer::Does);
+    }
+
+    /// Packets that wait until the end of the run are in no figure over packets.
+    #[test]
+    fn packets_left_in_the_network_are_not_rewarded() {
+        let with =
+            |value: f64, undelivered: f64| runs(&[value, value]).into_iter().map(|run| ObjectiveRun { undelivered, ..run }).collect();
+        for (which, good) in [(Figure::DelayTail, 0.5), (Figure::InTime, 2.0), (Figure::Jain, 2.0)] {
+            let told = verdict_of(with(good, 0.5), with(1.0, 0.001), which);
+            assert_eq!(told.answer, Answer::CannotTell);
+            assert!(
+                told.sentence.ends_with("but it leaves undelivered 50.0 % of the packets where sjf leaves undelivered 0.1 %."),
+                "{told:?}"
+            );
+            assert_eq!(verdict_of(with(good, 0.002), with(1.0, 0.001), which).answer, Answer::Does);
+        }
+    }
+
+    /// A discipline is better only beyond the threshold, with confidence, and not by leaving packets
+    /// or flows out.
+    #[test]
+    fn better_needs_an_interval_and_the_same_packets() {
+        let row = |values: &[f64], loss: f64| {
+            let runs: Vec<_> = runs(values).into_iter().map(|run| ObjectiveRun { loss: Some(loss), ..run }).collect();
+            DisciplineResult::new("any".to_owned(), Figure::DelayTail, runs.clone(), &runs, &[])
+        };
+        let better = |own: &[f64], other: &[f64], loss| is_better(&row(own, loss), &row(other, 0.0), Figure::DelayTail, 0.05);
+        assert!(better(&[0.5, 0.51, 0.49], &[1.0, 1.0, 1.0], 0.0));
+        assert!(!better(&[0.5, 0.51, 0.49], &[1.0, 1.0, 1.0], 0.2), "more loss");
+        assert!(!better(&[0.98, 0.97, 0.98], &[1.0, 1.0, 1.0], 0.0), "within the threshold");
+        assert!(!better(&[0.2, 1.5, 0.5], &[1.0, 1.0, 1.0], 0.0), "no confidence");
+        assert!(!better(&[0.5], &[1.0], 0.0), "one seed");
+    }
+
+    /// No packet is in time under the specialist: more seeds would not help.
+    #[test]
+    fn a_figure_of_zero_is_no_reference() {
+        let told = verdict(&[0.0, 0.0], &[0.0, 0.0], Figure::InTime);
+        assert_eq!(told.sentence, "Whether lstf does as well as sjf cannot be told: the part of the packets in time under sjf is 0.");
     }
 
     /// Flows that wait until the end of the run are missing from every mean.

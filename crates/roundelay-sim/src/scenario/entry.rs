@@ -20,7 +20,7 @@ use super::source::SourceSpec;
 use super::suggestion::did_you_mean;
 use super::{Group, ScenarioError, unused};
 use crate::network::NodeId;
-use crate::routing::Reach;
+use crate::routing::{Inner, Reach};
 use crate::sources::workload;
 use crate::sources::{LONGEST_PACKET, Urgency};
 use crate::topologies::Topology;
@@ -149,6 +149,8 @@ pub(super) fn groups<'a>(
         return Err(reader.at("source", "sources are written [[source]], each with a head of its own"));
     };
     let (mut groups, mut names, mut total) = (Vec::new(), BTreeSet::new(), 0);
+    // Of the network, with the first source.
+    let mut ways = None;
     for (number, value) in sources.into_iter().enumerate() {
         let path = format!("source.{number}");
         let entry = Source { reader, files, path: &path, topology, duration };
@@ -165,8 +167,9 @@ pub(super) fn groups<'a>(
         if total > MOST_SOURCES {
             return Err(reader.at(&path, format!("that makes {total} sources, legal range up to {MOST_SOURCES}")));
         }
-        entry.check_size(&group)?;
-        entry.check_routes(&group)?;
+        let (inner, reach) = ways.get_or_insert_with(|| (Inner::of(&topology.network), Reach::of(&topology.network, group.from[0])));
+        entry.check_size(&group, inner)?;
+        entry.check_routes(&group, reach)?;
         groups.push(group);
     }
     Ok(groups)
@@ -373,8 +376,8 @@ impl<'a> Source<'_, 'a> {
     }
 
     /// Refuses groups that would fill the memory before the first packet is sent.
-    fn check_size(&self, group: &Group) -> Result<(), ScenarioError> {
-        let bytes = group.route_bytes(&self.topology.network);
+    fn check_size(&self, group: &Group, inner: &Inner) -> Result<(), ScenarioError> {
+        let bytes = group.route_bytes(&self.topology.network, inner);
         if bytes > MOST_ROUTE_BYTES {
             let [bytes, most] = [bytes, MOST_ROUTE_BYTES].map(|bytes| bytes >> 20);
             return Err(
@@ -384,16 +387,17 @@ impl<'a> Source<'_, 'a> {
         Ok(())
     }
 
-    fn check_routes(&self, group: &Group) -> Result<(), ScenarioError> {
+    /// `reach`: of any host. If all hosts of the group and that host reach each other, so do any two.
+    fn check_routes(&self, group: &Group, reach: &Reach) -> Result<(), ScenarioError> {
         let network = &self.topology.network;
         let no_way = |from, to| self.at("to", format!("there is no way from '{}' to '{}'", network.name(from), network.name(to)));
         // Only TCP sends packets back.
         let goes_back = group.source.protocol().is_some();
-        let mut reach = Reach::of(network, group.from[0]);
         let are_joined = group.from.iter().chain(&group.to).all(|host| reach.there[host.index()] && reach.back[host.index()]);
         if are_joined && group.has_all_pairs() {
             return Ok(());
         }
+        let mut own = None::<Reach>;
         for (from, to) in group.possible_pairs() {
             if from == to {
                 return Err(self.at("to", format!("'{}' sends to itself", network.name(from))));
@@ -401,9 +405,10 @@ impl<'a> Source<'_, 'a> {
             if are_joined {
                 continue;
             }
-            if reach.node != from {
-                reach = Reach::of(network, from);
+            if own.as_ref().is_none_or(|own| own.node != from) {
+                own = None;
             }
+            let reach = own.get_or_insert_with(|| Reach::of(network, from));
             if !reach.there[to.index()] {
                 return Err(no_way(from, to));
             }

@@ -6,7 +6,7 @@ use super::yardsticks::measured_class;
 use super::{FlowRates, Group, Scenario, SourceSpec};
 use crate::decision::DecisionCost;
 use crate::network::{LinkConfig, LinkId, Network};
-use crate::routing::Routes;
+use crate::routing::{Inner, Routes};
 use crate::topologies::Topology;
 
 /// Maximum number of events of a run.
@@ -58,7 +58,8 @@ impl Estimate {
         let [at_once, _] = plan.traffic(scenario.duration.min(Duration::from_secs(1)));
         let lists: f64 = scenario.groups.iter().map(list_bytes).sum();
         // Groups that join the same hosts share their route tables.
-        let tables = scenario.groups.iter().map(|group| group.route_bytes(network)).max().unwrap_or(0) as f64;
+        let inner = Inner::of(network);
+        let tables = scenario.groups.iter().map(|group| group.route_bytes(network, &inner)).max().unwrap_or(0) as f64;
         let (links, sources) = (network.links().len() as f64, scenario.sources() as f64);
         let waiting = room(&scenario.topology).min(at_once);
         let measured = measured(scenario, sources, waiting) + plan.listed() + plan.rates(packets).map_or(0.0, |rates| rates.memory);

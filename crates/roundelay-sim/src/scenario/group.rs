@@ -9,7 +9,7 @@ use super::source::SourceSpec;
 use super::{Group, Trace};
 use crate::headers::Marks;
 use crate::network::{Network, NodeId};
-use crate::routing::route_bytes;
+use crate::routing::Inner;
 use crate::sources::{SlackRule as _, Terms, WrittenFields, arrivals};
 
 /// TCP's protocol number (RFC 9293).
@@ -36,13 +36,16 @@ impl Group {
         }
     }
 
-    /// At most `most` of the possible pairs, evenly spaced.
+    /// About `most` of the possible pairs at most, evenly spaced. Of all pairs, the step has no
+    /// divisor in common with the number of receivers: else the sample would have few of them.
     pub(super) fn some_pairs(&self, most: usize) -> Vec<(NodeId, NodeId)> {
-        let step = self.most_pairs().div_ceil(most as u64).max(1) as usize;
+        let step = self.most_pairs().div_ceil(most as u64).max(1);
         if self.has_all_pairs() {
-            return (0..self.most_pairs()).step_by(step).filter_map(|number| self.pair(number)).collect();
+            let receivers = self.to.len() as u64;
+            let step = (step..).find(|step| greatest_common_divisor(*step, receivers) == 1).unwrap_or(step);
+            return (0..self.most_pairs()).step_by(step as usize).filter_map(|number| self.pair(number)).collect();
         }
-        self.possible_pairs().step_by(step).collect()
+        self.possible_pairs().step_by(step as usize).collect()
     }
 
     /// Whether any host of `from` may send to any other of `to`.
@@ -93,10 +96,9 @@ impl Group {
         }
     }
 
-    /// Bytes of the route tables to and from the group's hosts.
-    pub(super) fn route_bytes(&self, network: &Network) -> u64 {
-        let hosts: BTreeSet<_> = self.from.iter().chain(&self.to).copied().collect();
-        route_bytes(network, &hosts)
+    /// Bytes of the route tables for the group's packets.
+    pub(super) fn route_bytes(&self, network: &Network, inner: &Inner) -> u64 {
+        inner.route_bytes(network, self.from.iter().chain(&self.to))
     }
 
     /// The number of senders that each send their kind's full load: pairs that share a capture
@@ -155,4 +157,11 @@ impl Group {
         terms.urgency = self.urgency.clone();
         terms
     }
+}
+
+const fn greatest_common_divisor(mut one: u64, mut other: u64) -> u64 {
+    while other != 0 {
+        (one, other) = (other, one % other);
+    }
+    one
 }

@@ -90,8 +90,11 @@ impl SourceSpec {
     pub(super) fn idle_rounds(&self, span: Duration) -> f64 {
         let Self::OnOff(spec) = self else { return 0.0 };
         let seconds = span.as_secs_f64();
+        // A source ends with its last packet.
+        let interval = f64::from(spec.packet_len) * 8.0 / spec.rate.bits_per_second() as f64;
+        let most = spec.packets.map_or(f64::INFINITY, |packets| packets as f64 * (interval / spec.on.as_secs_f64() + 1.0));
         let rounds = seconds / (spec.on + spec.off).as_secs_f64();
-        (rounds - spec.load(seconds).mean).max(0.0)
+        (rounds.min(most) - spec.load(seconds).mean).max(0.0)
     }
 
     /// Flows that one source opens in `span`.
