@@ -312,6 +312,8 @@ impl Run {
             [] => unreachable!("a scenario has a source"),
         };
         let counted = source.and_then(|name| groups.iter().find(|group| group.name == name)).unwrap_or(all);
+        // Beside a starved source, the others hide the packets that it has in the network.
+        let counted_sources = if source.is_some() { std::slice::from_ref(counted) } else { groups };
         let undelivered = |group: &GroupResult| group.packets.on_their_way as f64 / group.packets.sent.max(1) as f64;
         let of_source = |group: &GroupResult| SourceRun {
             name: group.name.clone(),
@@ -325,7 +327,7 @@ impl Run {
                 seed: results.seed,
                 value: f64::NAN,
                 loss: counted.loss,
-                undelivered: undelivered(counted),
+                undelivered: counted_sources.iter().map(undelivered).fold(0.0, f64::max),
                 complete: counted.completion.count,
                 incomplete: counted.incomplete,
             },

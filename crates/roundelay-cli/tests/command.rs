@@ -356,7 +356,7 @@ fn list_and_help_tell_of_all_disciplines() {
     assert_says(&success(run(&["help", "fq_codel"])), &["target", "5ms", "interval", "ecn or noecn"]);
     assert_says(&failure(run(&["help", "nonsense"]), 2), &["no discipline is called 'nonsense'", "roundelay list"]);
     assert_says(&failure(run(&["help", "fqcodel"]), 2), &["did you mean 'fq_codel'?"]);
-    assert_says(&success(run(&["help", "sfq"])), &["bare number", "0s to 3600s", " s  ", "Each parameter is written once"]);
+    assert_says(&success(run(&["help", "sfq"])), &["bare number", "0s to 3600s", " s  ", "Each parameter may be written once"]);
     assert_says(&success(run(&["help"])), &["compare", "bounds", "list", "completions"]);
     assert_says(&success(run(&["--version"])), &[env!("CARGO_PKG_VERSION")]);
 }

@@ -87,14 +87,13 @@ fn index() -> String {
         );
     }
     text + "\
-\nN is the number of flows, n that of packets that wait.\n
-**Delay promised**: the longest that a packet of a flow can take that finds its flow idle, where it is one of 100 flows with equal weights on a link of
-100 Mbit/s and no packet is longer than 1500 bytes (`roundelay bounds` computes it for flows of your own; each page says what is proven and which
-test checks it). A flow that sends more at once waits for that too. The link's rate alone would take 12 ms for a packet of each flow.\n
-**Memory** is the discipline's own, packets excluded; what is taken a flow is taken for each flow number that has been seen.\n
-**Instructions** are those to enqueue and dequeue one packet, storage and the flow's queue included, with 512 flows of equal weights, bursts of 5
-packets a flow and lengths of 1000 bytes, counted under valgrind (`make costs`; the same on every run, and much the same on every machine of this
-kind); disciplines with limits of their own have limits that the load does not reach. What they cost in time, and in cache misses when there are many flows, is `roundelay bench`'s to say.\n"
+\nN is the number of flows, n the number of waiting packets.\n
+**Delay promised**: the worst delay of a packet of an idle flow, one of 100 flows with equal weights on a link of 100 Mbit/s, with packets of at most 1500 bytes (`roundelay bounds`
+computes the bound for your own flows; each page names the proof and the test). Packets of the same burst wait for each other in addition. At the link's rate a packet of each flow takes 12 ms.\n
+**Memory** is the memory of the discipline without packets; the part for each flow counts for every flow number ever seen.\n
+**Instructions** to enqueue and dequeue one packet, with storage and the flow's queue, for 512 flows of equal weights, bursts of 5 packets a flow and lengths of 1000 bytes, counted under
+valgrind (`make costs`; the same in every run, and nearly the same on other machines of this kind). The load stays below the disciplines' own limits. `roundelay bench` measures time and
+cache misses.\n"
 }
 
 /// `ROUNDELAY_WRITE=1` rewrites the page (`make index`).

@@ -271,6 +271,10 @@ fn a_starved_source_is_told() {
     assert!(words.contains("Who pays: under lstf these sources") && words.contains("later ("), "{told}");
     assert!(words.contains("% undelivered"), "{told}");
     assert!(!words.contains("better than both"), "{told}");
+    assert!(
+        words.contains("cannot be told") && words.contains("of the packets of one source where fifo_plus leaves undelivered"),
+        "{told}"
+    );
     let results = json(&scenario, &["--objective", "tail", "--slack", "own", "--replicas", "2"]);
     let undelivered = |row: usize| results["disciplines"][row]["sources"][1]["undelivered"]["mean"].as_f64().unwrap();
     assert!(undelivered(2) > 0.9 && undelivered(0) < 0.7, "{results:#}");

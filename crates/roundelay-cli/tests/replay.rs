@@ -136,7 +136,7 @@ fn the_table_says_what_it_counts() {
         "congestion points",
         "delay ratio",
         "lstf replays the schedule: no packet",
-        "o - i, rounded down to multiples of 1.00 µs",
+        "o - i, rounded down to multiples of 1us",
     ] {
         assert!(table.contains(part), "{part}: {table}");
     }

@@ -94,7 +94,7 @@ fn a_log_is_verified() {
     let folder = Folder::new("verified");
     let path = log(&folder);
     let said = stdout(&run(&["verify", &path], ""));
-    for piece in ["all of it can be", "2.00 s of 8 nodes and 14 links", "lost on wires", "transmissions", "in order within its flow"] {
+    for piece in ["all of it can be", "2.00 s of 8 nodes and 14 links", "lost on wires", "transmissions", "in order within the flow"] {
         assert!(said.contains(piece), "no '{piece}' in\n{said}");
     }
     assert!(!said.contains("– "), "every check had something to check:\n{said}");
@@ -680,7 +680,7 @@ fn what_is_odd_about_a_capture_is_told() {
     let notes: Vec<_> = results["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
     let expected = [
         "5 packets whose headers could not be read share a flow of their own.",
-        "1 packets have an earlier time than the packet before; they are sent at that packet's time.",
+        "1 packets have an earlier time than the packet before; they are sent at the time of that packet.",
         "2 packets are longer than an Ethernet frame: ",
         "1 packets are longer than 65,535 bytes and were taken for so many.",
         "1 packets have no bytes and were taken for one.",

@@ -74,7 +74,8 @@ pub struct DisciplineResult {
     pub worse: Option<Interval>,
     /// Fraction of packets that did not arrive.
     pub loss: Option<Interval>,
-    /// Fraction of the packets sent that were still in the network at the end of the run.
+    /// Fraction of the packets sent that were still in the network at the end of the run: of the
+    /// counted source with the largest fraction.
     pub undelivered: Option<Interval>,
     /// Flows incomplete at the end of the run.
     pub incomplete: Option<Interval>,
@@ -93,7 +94,8 @@ pub struct ObjectiveRun {
     pub value: f64,
     /// Fraction of packets that were dropped or lost, of all with a known fate.
     pub loss: Option<f64>,
-    /// Fraction of the packets sent that were still in the network at the end of the run.
+    /// Fraction of the packets sent that were still in the network at the end of the run: of the
+    /// counted source with the largest fraction.
     pub undelivered: f64,
     /// Complete flows.
     pub complete: u64,

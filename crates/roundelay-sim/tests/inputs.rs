@@ -64,8 +64,7 @@ fn queues_without_what_they_go_by_are_told() {
     }
     let endless = "Sources with endless flows: cbr0. Urgency by size puts endless flows behind all others.";
     assert_eq!(notes("lstf", &format!("{CBR}urgency = \"remaining 1s plus 1s\"")), [endless]);
-    let room = "mqfq keeps no more than 100 packets in its queues, though its buffer has room for 500: its parameter buffer says so, 0 leaves it to \
-                the limit.";
+    let room = "mqfq holds at most 100 packets, by the parameter buffer, though the limit is 500; with buffer 0 only the limit counts.";
     assert_eq!(notes("mqfq limit 500", CBR), [room]);
     assert_eq!([notes("mqfq limit 100", CBR), notes("mqfq buffer 0 limit 500", CBR)], [[""; 0]; 2], "nothing is smaller than it seems");
     // FIFO+ reads only earlier waiting times.

@@ -356,8 +356,8 @@ fn order_is_checked_where_it_is_promised() {
         ];
         format!("{{\"format\":2,\"nodes\":2,\"links\":[{link}]}}\n{}\n", events.join("\n"))
     };
-    assert!(check(&log("fifo", "fifo")).unwrap_err().to_string().starts_with("line 7: it overtakes"));
-    assert_refused(check(&log("drr quantum 500", "per_flow")), "line 7: it overtakes");
+    assert!(check(&log("fifo", "fifo")).unwrap_err().to_string().starts_with("line 7: the packet overtakes"));
+    assert_refused(check(&log("drr quantum 500", "per_flow")), "line 7: the packet overtakes");
     assert_eq!(check(&log("random", "any")).unwrap().delivered, 2);
     assert_refused(check(&log("fifo", "any")), "line 1: link 0: the order of fifo is fifo, not any");
     assert_refused(check(&log("drr", "any")), "line 1: link 0: the order of drr is per_flow, not any");

@@ -354,7 +354,7 @@ fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = Stri
     let unparsable = offered.classifier().unparsable();
     let counted = [
         (unparsable.total(), "packets whose headers could not be read share a flow of their own"),
-        (backward_steps, "packets have an earlier time than the packet before; they arrive at that packet's time"),
+        (backward_steps, "packets have an earlier time than the packet before; they arrive at the time of that packet"),
         (cut_gaps, "silences of more than an hour were cut to an hour"),
         (
             superframes,

@@ -470,7 +470,7 @@ mod tests {
         let other = |most, here| format!("# Linux's qfq serves up to {most} classes in one turn, where the comparison had {here}");
         assert_eq!(remark("qfq_plus aggregate 64"), other(8, 64));
         assert_eq!(remark("qfq_plus aggregate 3"), other(2, 3));
-        assert!(remark("qfq_plus aggregate 1").contains("a device without a queue"));
+        assert!(remark("qfq_plus aggregate 1").contains("a device without a transmit queue"));
     }
 
     #[test]

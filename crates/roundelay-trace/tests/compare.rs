@@ -611,7 +611,7 @@ fn time_that_runs_backwards_is_noted_and_does_no_harm() {
     let samples = [sample(5 * SECOND, 0, 1000), sample(SECOND, 1, 1000), sample(2 * SECOND, 0, 1000), sample(0, 1, 1000)];
     let comparison = run(&samples, &options("1mbit", all_specs()));
     assert_eq!(comparison.capture.seconds, 1.0);
-    assert!(comparison.capture.notes.iter().any(|note| note.starts_with("2 packets lie before the one ahead of them")));
+    assert!(comparison.capture.notes.iter().any(|note| note.starts_with("2 packets have an earlier time than the packet before")));
 }
 
 #[test]

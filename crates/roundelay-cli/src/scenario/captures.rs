@@ -47,7 +47,7 @@ pub(super) fn read(path: &Path, by: scenario::FlowBy, end: Duration, notes: &Ref
 fn odd(capture: &CaptureNotes, unparsable: u64, lengths: &Lengths) -> impl Iterator<Item = String> {
     let counted = [
         (unparsable, "packets whose headers could not be read share a flow of their own"),
-        (capture.backwards, "packets have an earlier time than the packet before; they are sent at that packet's time"),
+        (capture.backwards, "packets have an earlier time than the packet before; they are sent at the time of that packet"),
         (
             lengths.superframes,
             "packets are longer than an Ethernet frame: the capturing host's offloading merged several packets; a link would carry the parts",

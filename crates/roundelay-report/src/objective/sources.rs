@@ -98,7 +98,7 @@ mod tests {
         assert!(!starved.pays_beside(&starved) && !served.pays_beside(&served));
         assert!(of(Some(0.03), 0.0, 0.0).pays_beside(&served) && !of(Some(0.015), 0.0, 0.0).pays_beside(&served));
         assert!(of(Some(0.01), 0.02, 0.0).pays_beside(&served) && of(Some(0.01), 0.0, 0.5).pays_beside(&served));
-        assert_eq!(starved.in_words(), "–, 100.0 % undelivered");
+        assert_eq!(starved.in_words(), "–, 100 % undelivered");
         assert_eq!(of(Some(0.01), 0.032, 0.4).in_words(), "10.0 ms, 3.2 % lost, 40.0 % undelivered");
     }
 }

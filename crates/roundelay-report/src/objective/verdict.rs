@@ -117,8 +117,12 @@ impl Gap {
         let loss = Self { own: mean_loss(of), other: mean_loss(specialist), verb: "loses", of: "packets" };
         let cut_off = Self { own: of.mean_cut_off(), other: specialist.mean_cut_off(), verb: "leaves unfinished", of: "flows" };
         let mean_undelivered = |row: &DisciplineResult| row.undelivered.map_or(0.0, |part| part.mean);
-        let undelivered =
-            Self { own: mean_undelivered(of), other: mean_undelivered(specialist), verb: "leaves undelivered", of: "packets" };
+        let undelivered = Self {
+            own: mean_undelivered(of),
+            other: mean_undelivered(specialist),
+            verb: "leaves undelivered",
+            of: "packets of one source",
+        };
         match which {
             Figure::InTime => vec![undelivered],
             Figure::Jain => vec![loss, undelivered],
@@ -224,7 +228,8 @@ mod tests {
             let told = verdict_of(with(good, 0.5), with(1.0, 0.001), which);
             assert_eq!(told.answer, Answer::CannotTell);
             assert!(
-                told.sentence.ends_with("but it leaves undelivered 50.0 % of the packets where sjf leaves undelivered 0.1 %."),
+                told.sentence
+                    .ends_with("but it leaves undelivered 50.0 % of the packets of one source where sjf leaves undelivered 0.10 %."),
                 "{told:?}"
             );
             assert_eq!(verdict_of(with(good, 0.002), with(1.0, 0.001), which).answer, Answer::Does);
