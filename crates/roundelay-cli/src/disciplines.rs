@@ -41,7 +41,7 @@ pub(crate) fn help(name: &str) -> Result<String, Failure> {
     }
     rows.insert(0, row(["parameter", "default", "legal range", "bare number", ""]));
     write_rows(&mut text, &rows);
-    text.push_str("\nA bare number has no unit; its column has the unit then. Each parameter may be written once.\n");
+    text.push_str("\nA bare number is read in the unit of its column. Each parameter may be written once.\n");
     let order = if info.reorders { "may leave in another order than they came" } else { "leave in the order in which they came" };
     let _ = write!(text, "Packets of one flow {order}.\nSource: {}\nMore: docs/schedulers/{}.md\n", info.source, info.name);
     Ok(text)

@@ -52,7 +52,7 @@ fn check_dry_run(arguments: &Simulate) -> Result<(), Failure> {
     let files = [("--html", html), ("--parquet", parquet), ("--log", log), ("--pcapng", pcapng)];
     match files.iter().find(|(_, path)| arguments.dry_run && path.is_some()) {
         Some((option, _)) => {
-            Err(Failure::usage(format!("{option}: --dry-run runs nothing and has nothing to write: leave one of both out")))
+            Err(Failure::usage(format!("{option}: --dry-run runs nothing and has nothing to write: leave one of the two out")))
         }
         None => Ok(()),
     }

@@ -291,3 +291,22 @@ fn disciplines_without_the_figure_are_named() {
     let said = error(&scenario, &["--objective", "tail", "--specialist", "lstf", "--no-cost"]);
     assert!(said.contains("'lstf' would run twice") && said.contains("expected another --specialist"), "{said}");
 }
+
+/// Two sources without random draws: five seeds are one run, and the equal figures are told.
+#[test]
+fn equal_seeds_are_told() {
+    let told = "Each discipline has the same figure for all seeds.";
+    let text = |kind: &str| {
+        format!(
+            "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 1\n[[source]]\nkind = \"{kind}\"\nfrom = \"s0\"\nto = \"r0\"\n\
+             rate = \"5mbit\"\n"
+        )
+    };
+    let folder = Folder::new("equal");
+    for (kind, is_equal) in [("cbr", true), ("poisson", false)] {
+        let scenario = folder.write("equal.toml", &text(kind));
+        let words = stdout(&scenario, &["--objective", "tail", "--replicas", "3", "--no-cost"]);
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(words.contains(told), is_equal, "{kind}: {words}");
+    }
+}

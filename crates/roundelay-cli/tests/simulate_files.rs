@@ -205,7 +205,7 @@ fn a_fault_is_told_before_its_wake() {
 fn what_is_odd_about_a_scenario_is_told() {
     let folder = Folder::new("odd-scenario");
     let path = folder.path("scenario.toml");
-    let note = "Note: No source writes deadlines (urgency = \"deadline 50ms\"), the order of these queues: edf.";
+    let note = "Note: No source writes deadlines (urgency = \"deadline 50ms\"); these queues order packets by this field: edf.";
     let plain = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     for arguments in [&["--queue", "edf"][..], &["--queue", "edf", "--dry-run"]] {
         let said = plain(stdout(&run(&[&["simulate", path.as_str()], arguments].concat(), "")));

@@ -114,12 +114,10 @@ impl DisciplineResult {
     /// All lists are in the order of the seeds.
     pub fn new(queue: String, which: Figure, replicas: Vec<ObjectiveRun>, specialist: &[ObjectiveRun], sources: &[&[SourceRun]]) -> Self {
         let mean = |values: Vec<f64>| student_95(&values);
-        let pairs = replicas.iter().zip(specialist);
-        let worse: Option<Vec<f64>> = pairs.map(|(own, other)| which.worse(own.value, other.value)).collect();
         Self {
             queue,
             value: mean(replicas.iter().map(|run| run.value).collect()),
-            worse: worse.and_then(mean),
+            worse: worse(which, &replicas, specialist),
             loss: mean(replicas.iter().filter_map(|run| run.loss).collect()),
             undelivered: mean(replicas.iter().map(|run| run.undelivered).collect()),
             incomplete: mean(replicas.iter().map(|run| run.incomplete as f64).collect()),
@@ -137,6 +135,13 @@ impl DisciplineResult {
     fn cut_off(&self) -> f64 {
         self.replicas.iter().map(ObjectiveRun::cut_off).fold(0.0, f64::max)
     }
+}
+
+/// Fraction by which the figure is worse than another discipline's, paired by seed.
+fn worse(which: Figure, own: &[ObjectiveRun], other: &[ObjectiveRun]) -> Option<Interval> {
+    let pairs = own.iter().zip(other);
+    let worse: Option<Vec<f64>> = pairs.map(|(own, other)| which.worse(own.value, other.value)).collect();
+    worse.and_then(|worse| student_95(&worse))
 }
 
 const fn name(which: Figure) -> &'static str {
@@ -288,9 +293,9 @@ impl ObjectiveResult {
             Answer::Does => format!("{} In this scenario neither of the two is needed for the objective.", self.fifo.sentence),
             _ => self.fifo.sentence.clone(),
         };
-        let same = self.seeds_make_no_difference().then(|| {
-            "All seeds give the same figures: no source draws at random. Other traffic of the same kind may give others.".to_owned()
-        });
+        let same = self
+            .seeds_make_no_difference()
+            .then(|| "Each discipline has the same figure for all seeds. If no source draws at random, all seeds are one run.".to_owned());
         let (cut_off, cost) = (self.cut_off(), self.cost_in_words());
         [self.lstf.sentence.clone(), fifo].into_iter().chain(same).chain(self.payers()).chain(cut_off).chain(cost).collect()
     }

@@ -66,7 +66,8 @@ impl Arena {
         place
     }
 
-    /// Prefetches what all hops read of a packet.
+    /// Prefetches the first cache line of a packet's cargo, before the packet's arrival at the end of the
+    /// route: no hop before reads the cargo, unless a probe does.
     #[inline]
     pub(crate) fn prefetch(&self, place: u32) {
         prefetch(&self.cargoes, place as usize);

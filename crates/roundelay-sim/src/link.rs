@@ -228,8 +228,7 @@ pub(crate) struct Wire {
 /// The packets between the two ends of a wire, in the order of their arrivals.
 ///
 /// Half a million packets may be in flight in a large network, more than the caches hold, and each
-/// waits for milliseconds. So the memory of a packet is prefetched while the packet before is first,
-/// and the packet's [`Cargo`] while the packet itself is first.
+/// waits for milliseconds. So the memory of a packet is prefetched while the packet before is first.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight(VecDeque<Flight>);
 
@@ -258,7 +257,7 @@ impl InFlight {
         prefetch(last, last.len());
     }
 
-    /// Takes the first packet; `ahead` is called with the packet that is first now.
+    /// Takes the first packet; `ahead` is called with the next one, to prefetch more of it.
     #[inline]
     pub(crate) fn pop(&mut self, ahead: impl FnOnce(Carried)) -> Option<Packet<Carried>> {
         let Flight { packet, .. } = self.0.pop_front()?;

@@ -59,7 +59,7 @@ fn queues_without_what_they_go_by_are_told() {
         ("lstf", "slack (urgency = \"slack 1s\")", "slack 1s"),
     ];
     for (queue, what, urgency) in lacks {
-        assert_eq!(notes(queue, CBR), [format!("No source writes {what}, the order of these queues: {queue}.")]);
+        assert_eq!(notes(queue, CBR), [format!("No source writes {what}; these queues order packets by this field: {queue}.")]);
         assert_eq!(notes(queue, &format!("{CBR}packets = 10\nurgency = \"{urgency}\"")), [""; 0], "{queue}");
     }
     let endless = "Sources with endless flows: cbr0. Urgency by size puts endless flows behind all others.";
@@ -100,7 +100,10 @@ fn keys_that_would_do_nothing_are_refused() {
     };
     assert_eq!(arrivals("tcp = { ecn = true }"), "mine.toml:13: tcp: bursts do not go over TCP: leave it out, or transport = \"tcp\"");
     assert!(arrivals("transport = \"tcp\"\npacket_len = 500").starts_with("mine.toml:14: packet_len: over TCP, tcp = { segment_len"));
-    assert!(arrivals("pairs = \"all\"").starts_with("mine.toml:13: pairs: "));
+    assert!(
+        arrivals("pairs = \"all\"")
+            .starts_with("mine.toml:13: pairs: flows of arrivals go between random hosts of 'from': leave this key out")
+    );
     assert!(arrivals("start_jitter = \"1s\"").starts_with("mine.toml:13: start_jitter: "));
     assert_eq!(arrivals("transport = \"tcp\"\ntcp = { ecn = true }"), "it was read");
 }

@@ -1,10 +1,10 @@
 //! Verdict on an objective: does a discipline perform as well as the specialist, within a threshold
 //! and with 95% confidence?
 
-use roundelay_sim::scenario::{Figure, Interval, student_95};
+use roundelay_sim::scenario::{Figure, Interval};
 use serde::Serialize;
 
-use super::{DisciplineResult, name};
+use super::{DisciplineResult, name, worse};
 use crate::units::percent;
 
 /// Fraction of lost packets or cut-off flows beyond which a difference is material: figures over
@@ -88,9 +88,7 @@ impl Verdict {
 /// Whether a discipline is better than another by more than the threshold, with 95% confidence, and
 /// without materially more loss, undelivered packets or cut-off flows.
 pub(super) fn is_better(of: &DisciplineResult, other: &DisciplineResult, which: Figure, threshold: f64) -> bool {
-    let pairs = of.replicas.iter().zip(&other.replicas);
-    let worse: Option<Vec<f64>> = pairs.map(|(own, other)| which.worse(own.value, other.value)).collect();
-    let is_far = match worse.and_then(|worse| student_95(&worse)) {
+    let is_far = match worse(which, &of.replicas, &other.replicas) {
         Some(Interval { mean, half_width: Some(half) }) => mean < -threshold && mean + half < 0.0,
         _ => false,
     };

@@ -149,7 +149,7 @@ pub(super) fn groups<'a>(
         return Err(reader.at("source", "sources are written [[source]], each with a head of its own"));
     };
     let (mut groups, mut names, mut total) = (Vec::new(), BTreeSet::new(), 0);
-    // Of the network, with the first source.
+    // Of the network; made for the first source.
     let mut ways = None;
     for (number, value) in sources.into_iter().enumerate() {
         let path = format!("source.{number}");
@@ -405,9 +405,7 @@ impl<'a> Source<'_, 'a> {
             if are_joined {
                 continue;
             }
-            if own.as_ref().is_none_or(|own| own.node != from) {
-                own = None;
-            }
+            own = own.filter(|own| own.node == from);
             let reach = own.get_or_insert_with(|| Reach::of(network, from));
             if !reach.there[to.index()] {
                 return Err(no_way(from, to));

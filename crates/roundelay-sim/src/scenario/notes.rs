@@ -164,7 +164,7 @@ impl Queues {
             ),
         ];
         let lacks = lacks.into_iter().filter(|(is_said, _, names)| !is_said && !names.is_empty());
-        lacks.map(|(_, what, names)| format!("No source writes {what}, the order of these queues: {names}."))
+        lacks.map(|(_, what, names)| format!("No source writes {what}; these queues order packets by this field: {names}."))
     }
 
     /// Weights and urgency of sources, not read by any queue.

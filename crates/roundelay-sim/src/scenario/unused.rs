@@ -26,7 +26,7 @@ pub(super) fn keys(source: &SourceSpec, urgency: &Urgency) -> Vec<(&'static str,
 }
 
 const fn of_pairs() -> (&'static str, &'static str) {
-    ("pairs", "flows of arrivals go between hosts of 'from': leave 'to' out")
+    ("pairs", "flows of arrivals go between random hosts of 'from': leave this key out")
 }
 
 const fn of_transport(transport: Transport) -> (&'static str, &'static str) {
