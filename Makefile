@@ -34,11 +34,11 @@ peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU sec
 test: lint docs test-debug test-release purity deny browser ## everything that a change must pass
 
 test-full: test captures fuzz seeded peers-programs ## the same and the long tests: captures of other projects, fuzzing, seeded bugs, formulas, ns-2 and ns-3
-	cargo test --release --locked -p roundelay-sim --test formulas --test internet2 -- --ignored --nocapture
+	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
 	python3 peers/compare.py check
-	ROUNDELAY_CAPTURES=$(CURDIR)/$(TOOLS)/captures cargo test --release --locked -p roundelay-trace --test foreign --test compare --test speed \
-	  -- --ignored --nocapture
+	ROUNDELAY_CAPTURES=$(CURDIR)/$(TOOLS)/captures cargo test --release --locked -p roundelay-trace --test all -- \
+	  foreign:: compare:: speed:: --ignored --nocapture --test-threads 1
 
 lint: setup-npm ## format and clippy, warnings as errors
 	cargo fmt --all --check
@@ -50,8 +50,8 @@ docs: setup-npm ## the API's documentation, warnings as errors
 test-debug: setup-npm ## all tests with the schedulers' invariants checked after each call
 	cargo test --locked --workspace
 
-test-release: setup-npm ## all tests as users run the code
-	cargo test --locked --workspace --release
+test-release: setup-npm ## tests of the core, the simulator and the command as users run them
+	cargo test --release --locked -p roundelay -p roundelay-sim -p roundelay-cli
 
 # The standard library of a bare-metal target comes from rustup where it is installed, else it is built from its source.
 purity: setup-bare-metal ## the core builds for a bare-metal target and depends on nothing
@@ -67,15 +67,15 @@ deny: setup-deny ## licences, sources and duplicates of dependencies
 	PATH="$(CURDIR)/$(TOOLS)/deny/bin:$$PATH" cargo deny --locked --all-features check licenses bans sources
 
 browser: setup-npm setup-valgrind setup-chromium ## the reports in headless Chromium: no errors, charts drawn
-	cargo build --locked -p roundelay-cli
+	cargo test --locked --workspace --no-run
 	target/debug/roundelay compare $(CAPTURE) $(DISCIPLINES) --rate $(RATE) --no-cost --html target/browser-test.html > /dev/null
 	{ cat $(SCENARIO); printf '\n[meter]\nrates = "100ms"\n'; } | target/debug/roundelay simulate - --replicas 2 --html target/browser-simulated.html > /dev/null
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-test.html --screenshots target/screenshots
 	node $(REPORT_CRATE)/tests/browser/check.mjs target/browser-simulated.html --screenshots target/screenshots
 
 validation: peers-programs ## make the tables and drawings of docs/simulator/validation.md anew: fifteen minutes
-	cargo test --release --locked -p roundelay-sim --test formulas -- --ignored --nocapture | grep -E '^(queue|M/)' > $(PERFORMANCE)/simulator-waits.txt
-	cargo test --release --locked -p roundelay-sim --test cubic_window -- --nocapture > target/peers/cubic.txt
+	cargo test --release --locked -p roundelay-sim --test all -- formulas:: --ignored --nocapture | grep -E '^(queue|M/)' > $(PERFORMANCE)/simulator-waits.txt
+	cargo test --release --locked -p roundelay-sim --test all -- cubic_window:: --nocapture > target/peers/cubic.txt
 	python3 peers/compare.py check target/peers/flows.txt > $(PERFORMANCE)/simulator-peers.txt
 	python3 peers/plots.py waits $(PERFORMANCE)/simulator-waits.txt docs/images/simulator-waits.svg
 	python3 peers/plots.py window target/peers/cubic.txt docs/images/simulator-cubic.svg
@@ -173,11 +173,11 @@ bench-program: setup-npm
 	cargo build --release --locked -p roundelay-cli
 
 index: setup-npm ## make docs/schedulers/README.md anew, from the registry and those costs
-	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --test index
+	ROUNDELAY_WRITE=1 cargo test --locked -p roundelay-cli --test all index::
 
 soak: setup-npm ## SOAK calls on each discipline and setting, their invariants checked after each
 	CARGO_TARGET_DIR=target/soak CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true ROUNDELAY_SOAK=$(SOAK) \
-	  cargo test --release --locked -p roundelay --test soak -- --ignored --nocapture
+	  cargo test --release --locked -p roundelay --test all -- soak:: --ignored --nocapture
 
 capture: ## make the example capture anew (needs root and a minute)
 	command -v ip > /dev/null || apt-get install -y iproute2

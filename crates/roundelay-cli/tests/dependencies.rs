@@ -1,5 +1,8 @@
-//! Order of dependencies: each package may only depend on packages earlier in this list.
+//! Order of dependencies: each package may only depend on packages earlier in this list. Test files:
+//! each is compiled.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 const ORDER: [&str; 10] = [
@@ -62,4 +65,24 @@ fn oracle_and_yardsticks_are_independent() {
     let packages = packages();
     let (_, dependencies) = packages.iter().find(|(name, _)| name == "roundelay-metrics").expect("it is there");
     assert!(!dependencies.contains(&"roundelay-reference".to_owned()));
+}
+
+/// A file beside `tests/main.rs` without a `mod` line there would never be compiled.
+#[test]
+fn every_test_file_is_compiled() {
+    let mut files = 0;
+    for package in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).expect("the packages") {
+        let tests = package.expect("a package").path().join("tests");
+        let Ok(main) = fs::read_to_string(tests.join("main.rs")) else { continue };
+        for entry in fs::read_dir(&tests).expect("tests") {
+            let path = entry.expect("a file").path();
+            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            if name == "main" || path.extension().is_none_or(|extension| extension != "rs") {
+                continue;
+            }
+            assert!(main.contains(&format!("mod {name};")), "{}: 'mod {name};' is missing in main.rs", path.display());
+            files += 1;
+        }
+    }
+    assert!(files > 60, "{files} files");
 }

@@ -73,7 +73,10 @@ fn the_schema_is_the_documents() {
     if std::env::var_os("ROUNDELAY_WRITE").is_some() {
         fs::write(&path, &schema).unwrap();
     }
-    assert!(fs::read_to_string(&path).unwrap() == schema, "write it anew: ROUNDELAY_WRITE=1 cargo test -p roundelay-cli --test simulate");
+    assert!(
+        fs::read_to_string(&path).unwrap() == schema,
+        "write it anew: ROUNDELAY_WRITE=1 cargo test -p roundelay-cli --test all simulate::"
+    );
     let schema: Value = serde_json::from_str(&schema).unwrap();
     assert_eq!(schema["title"], "Roundelay scenario");
     let kinds = schema.to_string();

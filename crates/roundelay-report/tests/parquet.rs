@@ -1,5 +1,4 @@
 //! Parquet files, written and read back.
-#![cfg(feature = "parquet")]
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,8 +8,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use roundelay_report::{Fate, PacketFile, PacketRow, ReportError, provenance, write_flows};
 
-#[path = "../examples/sample_page/sample.rs"]
-mod sample;
+use crate::sample;
 
 const ROWS: usize = 300_000;
 

@@ -4,12 +4,8 @@ use roundelay_report::{TableStyle, html, json, table};
 use roundelay_trace::Comparison;
 use serde_json::Value;
 
-#[path = "../examples/sample_page/hostile.rs"]
-mod hostile;
-#[path = "../examples/sample_page/sample.rs"]
-mod sample;
-
-use hostile::HOSTILE;
+use crate::hostile::{self, HOSTILE};
+use crate::sample;
 
 fn hostile() -> Comparison {
     hostile::hostile(sample::comparison())

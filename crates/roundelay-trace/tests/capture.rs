@@ -1,10 +1,8 @@
 //! Legal captures of every format and variant give their packets.
 
-mod common;
-
 use std::io::{self, Read};
 
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use roundelay_trace::Capture;
 

@@ -1,10 +1,8 @@
 //! Header parsing of every kind of packet, and classification into flows.
 
-mod common;
-
 use std::net::IpAddr;
 
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use roundelay::{Ecn, FlowId};
 use roundelay_trace::{

@@ -1,15 +1,13 @@
 //! Comparison through the library: packets are conserved, figures are correct, odd captures do no
 //! harm.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use common::*;
+use crate::common::*;
 use roundelay::schedulers::{AnyDiscipline, Spec};
 use roundelay::{FlowId, Instant, Limit, Rate};
 use roundelay_trace::{

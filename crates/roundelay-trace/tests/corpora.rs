@@ -1,11 +1,9 @@
 //! Replay of the fuzzers' corpora without a fuzzer: regression test of earlier findings.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::*;
+use crate::common::*;
 
 #[path = "../../../fuzz/checks/capture.rs"]
 mod capture;

@@ -1,8 +1,6 @@
 //! Foreign captures: each gives packets or a clean error, in time, and goes through every
 //! discipline without lost packets or broken bounds. `tests/captures/fetch.sh DIR` downloads some:
-//! `ROUNDELAY_CAPTURES=DIR cargo test --release -p roundelay-trace --test foreign -- --ignored --nocapture`.
-
-mod common;
+//! `ROUNDELAY_CAPTURES=DIR cargo test --release -p roundelay-trace --test all -- foreign:: --ignored --nocapture`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,12 +1,10 @@
 //! Damaged, foreign and malicious captures: each gives its whole packets, then a clear error or a
 //! note, without panics, endless loops or excessive memory.
 
-mod common;
-
 use std::io;
 use std::path::Path;
 
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use roundelay_trace::{Capture, Classifier, FlowBy, LinkType, parse};
 

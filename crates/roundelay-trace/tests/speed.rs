@@ -1,7 +1,5 @@
 //! Speed of reading, parsing and classifying packets:
-//! `cargo test --release -p roundelay-trace --test speed -- --ignored --nocapture`.
-
-mod common;
+//! `cargo test --release -p roundelay-trace --test all -- speed:: --ignored --nocapture`.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -9,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use std::{env, fs, process};
 
-use common::*;
+use crate::common::*;
 use roundelay_trace::{Capture, Classifier, FlowBy, parse};
 
 const PACKETS: u32 = 2_000_000;

@@ -1,11 +1,9 @@
 //! Tree files: error messages with their locations, and a comparison with trees.
 
-mod common;
-
 use std::io::Cursor;
 use std::path::Path;
 
-use common::*;
+use crate::common::*;
 use roundelay_trace::{Capture, Comparison, Options, TreeFile, TreeFileError, compare, parse};
 
 const GOOD: &str = r#"name = "office"
@@ -191,7 +189,7 @@ fn cut_and_damaged_files_are_errors() {
 /// Packets of UDP flows to ports from 1001 on, all of 1000 bytes; one packet of each flow per
 /// millisecond, `rounds` times.
 fn capture(flows: u16, rounds: u32) -> Capture {
-    let mut bytes = pcap(Little, NANOS, (2, 4), 65_535, common::ETHERNET);
+    let mut bytes = pcap(Little, NANOS, (2, 4), 65_535, ETHERNET);
     for round in 0..rounds {
         for flow in 0..flows {
             let frame = ethernet(0x0800, &ipv4(UDP, A, B, &ports(5000, 1001 + flow)));
@@ -236,7 +234,7 @@ fn a_tree_is_one_more_lane_and_sorts_flows_by_their_headers() {
 fn packets_carry_what_their_leaf_goes_by() {
     let text = GOOD.replace("fq_codel target 10ms", "sjf").replace("port 1002", "udp").replace("udp dst port 1001", "tcp");
     // Flow 1 sends half as many packets as flow 0, each at the same time as one of flow 0.
-    let mut bytes = pcap(Little, NANOS, (2, 4), 65_535, common::ETHERNET);
+    let mut bytes = pcap(Little, NANOS, (2, 4), 65_535, ETHERNET);
     for (number, flow) in (0..40).flat_map(|number| [(number, 0u16), (number, 1)]).filter(|(number, flow)| number % 2 == 0 || *flow == 0) {
         let frame = ethernet(0x0800, &ipv4(UDP, A, B, &ports(5000, 1001 + flow)));
         bytes.extend(record_header(Little, 0, number * 1_000_000, frame.len() as u32, 1000));

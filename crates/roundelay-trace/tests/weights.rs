@@ -1,8 +1,6 @@
 //! Weight rules, on a line and in a file: matches and error messages.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use roundelay::Duration;
 use roundelay_trace::{Headers, LinkType, Urgency, WeightRule, WeightRules, parse};

@@ -1,11 +1,9 @@
 //! Fuzzer corpus, replayed without a fuzzer: a regression test for faults found by fuzzing.
 
-#[path = "operations/mod.rs"]
-#[allow(dead_code, reason = "each test that includes it uses a part")]
-mod operations;
-
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::operations;
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/schedulers")

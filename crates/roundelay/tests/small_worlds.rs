@@ -1,13 +1,9 @@
 //! Small worlds: every sequence of a few calls on every discipline, to cover cases missed by random
 //! calls.
 
-#[path = "operations/mod.rs"]
-#[allow(dead_code, reason = "each test that includes it uses a part")]
-mod operations;
-
 use std::collections::VecDeque;
 
-use operations::{Audited, Operation, Violation};
+use crate::operations::{Audited, Operation, Violation};
 use roundelay::schedulers::wf2q_plus::Wf2qPlus;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor, drr};
 use roundelay::{Backlog, Ecn, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};

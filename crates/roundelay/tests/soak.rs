@@ -3,20 +3,14 @@
 //! Each run of calls starts on a fresh scheduler with a new seed, named in a failure. Needs debug
 //! assertions: every discipline then checks its own invariants.
 
-#[path = "operations/mod.rs"]
-#[allow(dead_code, reason = "each test that includes it uses a part")]
-mod operations;
-#[path = "conformance/workload.rs"]
-mod workload;
-
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-use operations::{Arena, Audited, Violation, subjects};
+use crate::conformance::workload::{Mix, operations};
+use crate::operations::{Arena, Audited, Violation, subjects};
 use roundelay::Scheduler;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
-use workload::{Mix, operations};
 
 /// Calls on one scheduler.
 const RUN: usize = 20_000;

@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Instant};
 use roundelay_tcp::{Config, Control, Flavour, PartialTimer, Segment, Sender};
 
-use crate::link::{Fate, Link, World};
+use super::link::{Fate, Link, World};
 
 const FLAVOURS: [Flavour; 4] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack];
 

@@ -3,7 +3,7 @@
 use roundelay::{Duration, Instant};
 use roundelay_tcp::{Config, Control, Flavour, Segment};
 
-use crate::link::{Fate, Link, World};
+use super::link::{Fate, Link, World};
 
 const ROUND_TRIP: Duration = Duration::from_millis(100);
 

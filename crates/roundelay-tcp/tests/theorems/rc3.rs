@@ -5,7 +5,7 @@ use roundelay::{Duration, Instant};
 use roundelay_tcp::rc3::Tail;
 use roundelay_tcp::{Config, Control, Flags, Flavour, Segment, Sender};
 
-use crate::link::{Fate, Link, World};
+use super::link::{Fate, Link, World};
 
 fn config() -> Config {
     Config {

@@ -7,7 +7,7 @@ use std::path::Path;
 use roundelay::{Duration, Instant};
 use roundelay_tcp::{Block, Config, Control, Flags, Flavour, PartialTimer, Segment, Sender, State};
 
-use crate::link::{Fate, Link, World};
+use super::link::{Fate, Link, World};
 
 const LEN: u64 = 1000;
 

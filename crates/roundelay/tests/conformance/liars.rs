@@ -3,9 +3,9 @@
 use roundelay::schedulers::fifo::Fifo;
 use roundelay::{Backlog, Footprint, Instant, Packet, Pool, Queue, Scheduler};
 
+use super::workload::{Mix, operations};
+use super::{LENGTH, audit};
 use crate::operations::Violation;
-use crate::workload::{Mix, operations};
-use crate::{LENGTH, audit};
 
 /// A violation of the contract, on some calls.
 #[derive(Debug, Clone, Copy, PartialEq)]

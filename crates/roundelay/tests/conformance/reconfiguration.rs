@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
 use roundelay::{Buffer, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Parameter, Scheduler};
 
+use super::workload::{Mix, operations};
 use crate::operations::{Audited, Event, Operation, subjects};
-use crate::workload::{Mix, operations};
 
 const LENGTH: usize = 600;
 

@@ -14,9 +14,9 @@ limit=${SEEDED_SECONDS:-600}
 
 fail() { echo "seeded: $*" >&2; exit 1; }
 
-# Rows of the table: number, binary (theorems, conformance, ...), test.
+# Rows of the table: number, test.
 rows() {
-  awk -F '|' '$2 ~ /^ [0-9]+ $/ { test = $5; gsub(/`/, "", test); split(test, word, " "); print $2 + 0, word[1], word[2] }' "$here/README.md"
+  awk -F '|' '$2 ~ /^ [0-9]+ $/ { test = $5; gsub(/[` ]/, "", test); print $2 + 0, test }' "$here/README.md"
 }
 
 # patch_of NUMBER: its file.
@@ -26,14 +26,12 @@ patch_of() {
   echo "${files[0]}"
 }
 
-# build BINARY; run BINARY TEST...: what they say is in $work/log.
+# build; run TEST...: their output is in $work/log.
 build() {
-  (cd "$tree" && cargo test --quiet --locked -p roundelay --test "$1" --no-run) > "$work/log" 2>&1
+  (cd "$tree" && cargo test --quiet --locked -p roundelay --test all --no-run) > "$work/log" 2>&1
 }
 run() {
-  local binary=$1
-  shift
-  (cd "$tree" && timeout "$limit" cargo test --locked -p roundelay --test "$binary" -- --exact "$@") > "$work/log" 2>&1
+  (cd "$tree" && timeout "$limit" cargo test --locked -p roundelay --test all -- --exact "$@") > "$work/log" 2>&1
 }
 
 # plant PATCH [-R]: git finds the place by its context, so that edits nearby do no harm.
@@ -52,29 +50,27 @@ rm -rf "$tree"
 mkdir -p "$tree"
 (cd "$root" && git ls-files -z | tar --null --ignore-failed-read -cf - -T -) | tar -xmf - -C "$tree"
 
-for binary in $(printf '%s\n' "${bugs[@]}" | cut -d ' ' -f 2 | sort -u); do
-  mapfile -t tests < <(printf '%s\n' "${bugs[@]}" | awk -v binary="$binary" '$2 == binary { print $3 }' | sort -u)
-  build "$binary" || { tail -n 40 "$work/log"; fail "the tests do not compile"; }
-  run "$binary" "${tests[@]}" || { tail -n 40 "$work/log"; fail "without a bug, not all of its tests in $binary pass"; }
-  [[ $(grep -c '^test .* \.\.\. ok$' "$work/log") = "${#tests[@]}" ]] || fail "not all of these are tests of $binary: ${tests[*]}"
-  echo "without a bug: ${#tests[@]} tests in $binary pass"
-done
+mapfile -t tests < <(printf '%s\n' "${bugs[@]}" | cut -d ' ' -f 2 | sort -u)
+build || { tail -n 40 "$work/log"; fail "the tests do not compile"; }
+run "${tests[@]}" || { tail -n 40 "$work/log"; fail "without a bug, not all of the tests pass"; }
+[[ $(grep -c '^test .* \.\.\. ok$' "$work/log") = "${#tests[@]}" ]] || fail "not all of these are tests: ${tests[*]}"
+echo "without a bug: ${#tests[@]} tests pass"
 
 survivors=0
 for bug in "${bugs[@]}"; do
-  read -r number binary test <<< "$bug"
+  read -r number test <<< "$bug"
   patch=$(patch_of "$number")
   name=$(basename "$patch" .patch)
   plant "$patch" || fail "$name: does not fit the source any more: make it anew"
-  build "$binary" || { tail -n 40 "$work/log"; fail "$name: does not compile: make it anew"; }
-  if run "$binary" "$test"; then
-    echo "$name: SURVIVES $binary $test"
+  build || { tail -n 40 "$work/log"; fail "$name: does not compile: make it anew"; }
+  if run "$test"; then
+    echo "$name: SURVIVES $test"
     survivors=$((survivors + 1))
   elif grep -qxF "test $test ... FAILED" "$work/log"; then
-    echo "$name: found by $binary $test"
+    echo "$name: found by $test"
   else
     tail -n 40 "$work/log"
-    fail "$name: $binary $test did not come to an end"
+    fail "$name: $test did not come to an end"
   fi
   plant "$patch" -R
 done

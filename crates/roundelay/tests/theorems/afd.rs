@@ -5,7 +5,7 @@ use roundelay::schedulers::{Discipline, Spec, afd, drr, fifo};
 use roundelay::{FlowId, Instant, Limit, Packet, Scheduler};
 use roundelay_metrics::jain_index;
 
-use crate::red::{LEN, Scene, Traffic};
+use crate::theorems::red::{LEN, Scene, Traffic};
 
 fn build(config: afd::Config) -> afd::Afd<u64> {
     config.build(1).expect("legal parameters")

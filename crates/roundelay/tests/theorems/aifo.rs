@@ -9,7 +9,7 @@ use roundelay::schedulers::aifo::{Aifo, Config};
 use roundelay::schedulers::{Discipline, RankBy, fifo, priority};
 use roundelay::{Billionths, Buffer, DropReason, FlowId, Instant, Limit, Packet, Scheduler};
 
-use crate::ranked::{Step, newest, obeys, steps, with_priority};
+use crate::theorems::ranked::{Step, newest, obeys, steps, with_priority};
 
 fn build(window: u32, tenths_of_headroom: u64) -> Aifo<u64> {
     Aifo::new(Config { window, headroom: Billionths(tenths_of_headroom * 100_000_000), ..Config::default() }).expect("legal")

@@ -3,7 +3,7 @@
 use roundelay::schedulers::{Discipline, Spec, choke, fifo, red};
 use roundelay::{Billionths, DropReason, Ecn, FlowId, Instant, Limit, Packet, Scheduler};
 
-use crate::red::{LEN, Scene, Traffic, average_after};
+use crate::theorems::red::{LEN, Scene, Traffic, average_after};
 
 fn build(config: choke::Config, seed: u64) -> choke::Choke<u64> {
     config.build(seed).expect("legal parameters")

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, Spec, codel, fifo};
 use roundelay::{Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Packet, Rate, Scheduler};
 
-use crate::red::{Scene, Traffic};
+use crate::theorems::red::{Scene, Traffic};
 
 const LEN: u32 = 1514;
 

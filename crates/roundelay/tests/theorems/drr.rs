@@ -7,7 +7,7 @@ use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::{Discipline, drr, fifo};
 use roundelay::{Buffer, DropReason, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler, Share};
 
-use crate::workload::{Driven, Lengths, RATE, Refill, Source, Workload};
+use crate::theorems::workload::{Driven, Lengths, RATE, Refill, Source, Workload};
 
 const NOW: Instant = Instant::ZERO;
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, edf, fifo};
 use roundelay::{DropReason, FlowId, Instant, Packet, Scheduler};
 
-use crate::ranked::{Step, dropped, fixed_steps, largest, obeys, order, smallest, steps};
+use crate::theorems::ranked::{Step, dropped, fixed_steps, largest, obeys, order, smallest, steps};
 
 fn build() -> edf::Edf<u64> {
     edf::Config.build(0).expect("no parameters")

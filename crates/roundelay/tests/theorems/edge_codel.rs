@@ -4,7 +4,7 @@ use roundelay::edge_codel::{Config, queueing_delay};
 use roundelay::schedulers::{Discipline, codel};
 use roundelay::{Duration, EdgeCodel, FlowId, Instant, Packet, Resume, Scheduler, Slack};
 
-use crate::codel::follows_the_control_law;
+use crate::theorems::codel::follows_the_control_law;
 
 fn millis(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)

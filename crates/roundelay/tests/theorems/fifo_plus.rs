@@ -6,8 +6,8 @@ use rand_pcg::Pcg64;
 use roundelay::schedulers::{Discipline, fifo, fifo_plus, lifo, lstf};
 use roundelay::{DropReason, Duration, Instant, Packet, Scheduler, Slack};
 
-use crate::network::{Header, Journey, Network, Schedule, Stay, Ticket, worst_wait};
-use crate::ranked::{Step, dropped, fixed_steps, newest, obeys, smallest, steps, with_priority};
+use crate::theorems::network::{Header, Journey, Network, Schedule, Stay, Ticket, worst_wait};
+use crate::theorems::ranked::{Step, dropped, fixed_steps, newest, obeys, smallest, steps, with_priority};
 
 fn build() -> fifo_plus::FifoPlus<u64> {
     fifo_plus::Config.build(0).expect("no parameters")

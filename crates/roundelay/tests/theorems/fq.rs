@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, drr, fifo, fq, sfq};
 use roundelay::{Backlog, DropReason, FlowId, Footprint, Instant, Packet, Scheduler};
 
-use crate::fq_codel::{Offers, fperf_patterns, shares_beside_on_off, worst_on_off_share};
-use crate::ranked::dropped;
-use crate::sfq::{is_as_chance_has_it, meet};
+use crate::theorems::fq_codel::{Offers, fperf_patterns, shares_beside_on_off, worst_on_off_share};
+use crate::theorems::ranked::dropped;
+use crate::theorems::sfq::{is_as_chance_has_it, meet};
 
 const LEN: u32 = 1514;
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, Spec, fifo, fq_codel, sfq};
 use roundelay::{Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Packet, Rate, Scheduler};
 
-use crate::sfq::{is_as_chance_has_it, meet};
+use crate::theorems::sfq::{is_as_chance_has_it, meet};
 
 const LEN: u32 = 1514;
 

@@ -3,8 +3,8 @@
 use roundelay::schedulers::gfq::{Config, Gfq};
 use roundelay::schedulers::qfq;
 
-use crate::strata;
-use crate::workload::{Driven, adversaries};
+use crate::theorems::strata;
+use crate::theorems::workload::{Driven, adversaries};
 
 #[test]
 fn bounds_hold_in_random_and_adversarial_workloads() {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, fifo, lifo};
 use roundelay::{DropReason, Instant, Scheduler};
 
-use crate::ranked::{Step, dropped, fixed_steps, newest, obeys, steps, with_priority};
+use crate::theorems::ranked::{Step, dropped, fixed_steps, newest, obeys, steps, with_priority};
 
 fn build() -> lifo::Lifo<u64> {
     lifo::Config.build(0).expect("no parameters")

@@ -8,8 +8,8 @@ use roundelay::schedulers::{Discipline, edf, fifo, lstf, sjf};
 use roundelay::{DropReason, Duration, FlowId, Instant, Packet, Rate, Scheduler, Slack};
 use roundelay_reference::Lstf as Reference;
 
-use crate::network::{Header, Journey, Network, Schedule, Stay, Stop, Ticket, exit, overdue};
-use crate::ranked::{Step, dropped, fixed_steps, largest, obeys, smallest, steps};
+use crate::theorems::network::{Header, Journey, Network, Schedule, Stay, Stop, Ticket, exit, overdue};
+use crate::theorems::ranked::{Step, dropped, fixed_steps, largest, obeys, smallest, steps};
 
 /// A byte takes a nanosecond.
 fn rate() -> Rate {

@@ -5,7 +5,7 @@ use roundelay::schedulers::lstf_levels::{Config, LstfLevels, Map};
 use roundelay::schedulers::{fifo, lstf};
 use roundelay::{DropReason, Duration, FlowId, Instant, Packet, Scheduler, Slack};
 
-use crate::ranked::{Coming, Step, dropped, fixed_steps, inversions, largest, newest, obeys, smallest, steps, with_slack};
+use crate::theorems::ranked::{Coming, Step, dropped, fixed_steps, inversions, largest, newest, obeys, smallest, steps, with_slack};
 
 const MAPS: [Map; 3] = [Map::Uniform, Map::Exponential, Map::Rotating];
 

@@ -8,8 +8,8 @@ use rand_pcg::Pcg64Mcg;
 use roundelay::schedulers::{Discipline, Spec, mqfq, sfq};
 use roundelay::{Backlog, Buffer, DropReason, Duration, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler};
 
-use crate::fq_codel::{Offers, shares_beside_backlogs_of, shares_beside_on_off, worst_on_off_share};
-use crate::sfq::NewFirst;
+use crate::theorems::fq_codel::{Offers, shares_beside_backlogs_of, shares_beside_on_off, worst_on_off_share};
+use crate::theorems::sfq::NewFirst;
 
 const NOW: Instant = Instant::ZERO;
 const LEN: u32 = 1000;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, drr, fifo, priority};
 use roundelay::{DropReason, FlowId, Instant, Packet, Scheduler};
 
-use crate::ranked::{dropped, fixed_steps, largest, obeys, order, smallest, steps, with_priority};
+use crate::theorems::ranked::{dropped, fixed_steps, largest, obeys, order, smallest, steps, with_priority};
 
 fn build() -> priority::Priority<u64> {
     priority::Config.build(0).expect("no parameters")
@@ -14,7 +14,7 @@ fn drr() -> drr::Drr<u64> {
     drr::Config::default().build(0).expect("legal parameters")
 }
 
-fn is_strict(scheduler: impl Scheduler<u64>, steps: &[crate::ranked::Step]) -> bool {
+fn is_strict(scheduler: impl Scheduler<u64>, steps: &[crate::theorems::ranked::Step]) -> bool {
     obeys(scheduler, steps, |waiting| smallest(waiting, |p| p.priority), |waiting| largest(waiting, |p| p.priority))
 }
 

@@ -12,7 +12,7 @@ use roundelay::schedulers::{Discipline, drr};
 use roundelay::{Backlog, FlowConfig, FlowId, Footprint, Guarantees, Instant, Packet, Scheduler};
 use roundelay_metrics::Stamp;
 
-use crate::workload::{Driven, Ratios, Refill, SaturatedBursts, Source, Workload, adversaries};
+use crate::theorems::workload::{Driven, Ratios, Refill, SaturatedBursts, Source, Workload, adversaries};
 
 const NOW: Instant = Instant::ZERO;
 const RUNS: u64 = 10_000;

@@ -9,8 +9,8 @@ use roundelay::schedulers::qfq_plus::{self, QfqPlus};
 use roundelay::schedulers::{Discipline, drr, qfq};
 use roundelay::{ConfigError, FlowConfig, FlowId, Guarantees, Instant, Packet, Rate, Scheduler, Share};
 
-use crate::qfq::{Audited, lateness, random_operations, saturated_bursts};
-use crate::workload::{Driven, Lengths, Ratios, Refill, Source, Workload, adversaries};
+use crate::theorems::qfq::{Audited, lateness, random_operations, saturated_bursts};
+use crate::theorems::workload::{Driven, Lengths, Ratios, Refill, Source, Workload, adversaries};
 
 const NOW: Instant = Instant::ZERO;
 /// Weights up to 1024 in units of 2^-30: the part of the service by which rounding may move V

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use roundelay_metrics::workload::Lags;
 use roundelay_reference::qfq_listings::{Checked, Claim, FindLastSet, GroupTimes, QfqListings, Reading, StartTime};
 
-use crate::workload::SaturatedBursts;
+use crate::theorems::workload::SaturatedBursts;
 
 const RUNS: u64 = 12_000;
 

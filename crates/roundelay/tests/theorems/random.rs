@@ -3,7 +3,7 @@
 use roundelay::schedulers::{Discipline, drr, lifo, random};
 use roundelay::{FlowId, Instant, Packet, Scheduler};
 
-use crate::ranked::{dropped, order, with_priority};
+use crate::theorems::ranked::{dropped, order, with_priority};
 
 fn build(seed: u64) -> random::Random<u64> {
     random::Config.build(seed).expect("no parameters")

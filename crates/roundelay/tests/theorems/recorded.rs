@@ -11,7 +11,7 @@ use roundelay::{Backlog, Bound, Duration, FlowConfig, FlowId, Footprint, Guarant
 use roundelay_metrics::Stamp;
 use roundelay_reference::{GpsServer, Number, Rational};
 
-use crate::workload::{Driven, RATE, Ratios, Source, Workload};
+use crate::theorems::workload::{Driven, RATE, Ratios, Source, Workload};
 
 /// A packet and its transmission start.
 #[derive(Debug, Clone, Copy)]

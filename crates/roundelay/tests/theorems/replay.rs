@@ -6,7 +6,7 @@ use std::cell::Cell;
 use roundelay::schedulers::edf;
 use roundelay_reference::replay as model;
 
-use crate::network::{Header, Network, Schedule, exit};
+use crate::theorems::network::{Header, Network, Schedule, exit};
 
 const NANO: u64 = 1_000;
 
@@ -18,7 +18,7 @@ fn in_nanos(picos: u64) -> u64 {
 fn model_of(network: &Network) -> model::Network {
     let node = |(number, picos): (usize, &u64)| model::Node { name: number.to_string(), transmission: in_nanos(*picos) };
     let nodes = network.picos_per_byte.iter().enumerate().map(node).collect();
-    let packet = |(number, journey): (usize, &crate::network::Journey)| model::Packet {
+    let packet = |(number, journey): (usize, &crate::theorems::network::Journey)| model::Packet {
         name: number.to_string(),
         input: in_nanos(journey.arrival),
         len: journey.len.into(),
@@ -28,8 +28,11 @@ fn model_of(network: &Network) -> model::Network {
 }
 
 fn schedule_of(schedule: &Schedule) -> model::Schedule {
-    let stay =
-        |stay: &crate::network::Stay| model::Stay { arrival: in_nanos(stay.arrival), start: in_nanos(stay.start), end: in_nanos(stay.end) };
+    let stay = |stay: &crate::theorems::network::Stay| model::Stay {
+        arrival: in_nanos(stay.arrival),
+        start: in_nanos(stay.start),
+        end: in_nanos(stay.end),
+    };
     model::Schedule(schedule.iter().map(|stays| stays.iter().map(stay).collect()).collect())
 }
 

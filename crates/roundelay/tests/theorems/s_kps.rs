@@ -2,8 +2,8 @@
 
 use roundelay::schedulers::s_kps::{Config, SKps};
 
-use crate::strata;
-use crate::workload::{Driven, adversaries};
+use crate::theorems::strata;
+use crate::theorems::workload::{Driven, adversaries};
 
 #[test]
 fn bounds_hold_in_random_and_adversarial_workloads() {

@@ -8,8 +8,8 @@ use roundelay::schedulers::{drr, fifo, scfq, wfq};
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
 use roundelay_reference::{Number, Rational};
 
-use crate::recorded::{Record, late_to_the_table, lateness, unfairness, wfi, workloads};
-use crate::workload::Workload;
+use crate::theorems::recorded::{Record, late_to_the_table, lateness, unfairness, wfi, workloads};
+use crate::theorems::workload::Workload;
 
 const SEEDS: u64 = 150;
 const NOW: Instant = Instant::ZERO;

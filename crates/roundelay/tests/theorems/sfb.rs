@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, Spec, fifo, sfb};
 use roundelay::{Billionths, Duration, Ecn, FlowId, Instant, Limit, Packet, Scheduler};
 
-use crate::choke::is_as_chance_has_it;
-use crate::red::{LEN, Scene, Traffic};
+use crate::theorems::choke::is_as_chance_has_it;
+use crate::theorems::red::{LEN, Scene, Traffic};
 
 fn millis(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, Spec, drr, fifo, fq_codel, sfq};
 use roundelay::{Backlog, Buffer, DropReason, Duration, FlowId, Footprint, Instant, Limit, Packet, Scheduler};
 
-use crate::fq_codel::{Offers, greedy_steps, shares_beside_on_off, steps, worst_difference_of, worst_on_off_share};
+use crate::theorems::fq_codel::{Offers, greedy_steps, shares_beside_on_off, steps, worst_difference_of, worst_on_off_share};
 
 const LEN: u32 = 1514;
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, fifo, sjf};
 use roundelay::{DropReason, FlowId, Instant, Scheduler};
 
-use crate::ranked::{
+use crate::theorems::ranked::{
     completion, dropped, fixed_steps, flows_at_once, largest, least_completion, obeys, order, smallest, some_flows, steps, with_priority,
 };
 
@@ -16,7 +16,7 @@ fn fifo() -> fifo::Fifo<u64> {
     fifo::Config.build(0).expect("no parameters")
 }
 
-fn is_by_size(scheduler: impl Scheduler<u64>, steps: &[crate::ranked::Step]) -> bool {
+fn is_by_size(scheduler: impl Scheduler<u64>, steps: &[crate::theorems::ranked::Step]) -> bool {
     obeys(scheduler, steps, |waiting| smallest(waiting, |p| p.priority), |waiting| largest(waiting, |p| p.priority))
 }
 

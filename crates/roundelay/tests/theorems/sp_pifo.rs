@@ -7,7 +7,9 @@ use roundelay::schedulers::sp_pifo::{Config, SpPifo};
 use roundelay::schedulers::{Discipline, RankBy, fifo, lstf, priority};
 use roundelay::{DropReason, FlowId, Instant, Packet, Scheduler, Slack};
 
-use crate::ranked::{Coming, Step, dropped, fixed_steps, inversions, largest, newest, obeys, smallest, steps, with_priority, with_slack};
+use crate::theorems::ranked::{
+    Coming, Step, dropped, fixed_steps, inversions, largest, newest, obeys, smallest, steps, with_priority, with_slack,
+};
 
 fn build(queues: u32, rank: RankBy) -> SpPifo<u64> {
     SpPifo::new(Config { queues, rank }).expect("legal")

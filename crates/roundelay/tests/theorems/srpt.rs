@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use roundelay::schedulers::{Discipline, fifo, sjf, srpt};
 use roundelay::{DropReason, FlowId, Instant, Packet, Scheduler};
 
-use crate::ranked::{
+use crate::theorems::ranked::{
     Step, completion, dropped, fixed_steps, flows_at_once, largest, least_completion, obeys, one_by_one, order, smallest, some_flows,
     steps, with_priority,
 };

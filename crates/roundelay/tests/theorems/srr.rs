@@ -8,9 +8,9 @@ use roundelay::schedulers::srr::{Config, Srr};
 use roundelay::schedulers::{Discipline, drr, fifo, qfq};
 use roundelay::{Buffer, FlowConfig, FlowId, Instant, Limit, Packet, Scheduler};
 
-use crate::strata::random_operations;
-use crate::timed::{Ratios, ratios};
-use crate::workload::{Driven, Lengths, Refill, Source, Workload};
+use crate::theorems::strata::random_operations;
+use crate::theorems::timed::{Ratios, ratios};
+use crate::theorems::workload::{Driven, Lengths, Refill, Source, Workload};
 
 const NOW: Instant = Instant::ZERO;
 const LEN: u32 = 1000;

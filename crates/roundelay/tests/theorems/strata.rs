@@ -8,8 +8,8 @@ use rand_pcg::Pcg64;
 use roundelay::schedulers::{Discipline, drr, gfq, qfq, s_kps, wf2q_plus};
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Scheduler};
 
-use crate::timed::{Ratios, ratios};
-use crate::workload::{Driven, SaturatedBursts, Source, Workload, adversaries};
+use crate::theorems::timed::{Ratios, ratios};
+use crate::theorems::workload::{Driven, SaturatedBursts, Source, Workload, adversaries};
 
 const NOW: Instant = Instant::ZERO;
 /// Weights up to 1024, twice, in units of 2^-30: the part of the service by which rounding may move

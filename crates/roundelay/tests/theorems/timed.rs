@@ -9,7 +9,7 @@ use roundelay::schedulers::Discipline;
 use roundelay::{Backlog, Footprint, Instant, Packet, Scheduler};
 use roundelay_metrics::Stamp;
 
-use crate::workload::{Driven, Outcome, Workload};
+use crate::theorems::workload::{Driven, Outcome, Workload};
 
 /// Largest of each flow, in nanoseconds; a byte takes one.
 #[derive(Debug, Clone, Default)]

@@ -10,7 +10,7 @@ use roundelay::tree::{Config, Node, StandIn, Tree};
 use roundelay::{Backlog, ConfigError, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
 use roundelay_metrics::Stamp;
 
-use crate::workload::{Driven, Outcome, RATE, Refill, Source, Workload};
+use crate::theorems::workload::{Driven, Outcome, RATE, Refill, Source, Workload};
 
 fn node(name: &str, spec: &str, weight: u32, max_packet_len: u32) -> Node {
     Node { weight, max_packet_len, ..Node::new(name, spec.parse().expect("a legal spec")) }

@@ -11,7 +11,7 @@ use roundelay::schedulers::{Discipline, drr, fifo, scfq, wf2q, wf2q_plus, wfq};
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Rate, Scheduler, Share};
 use roundelay_reference::{Number, Rational};
 
-use crate::workload::RATE;
+use crate::theorems::workload::RATE;
 
 fn rational(value: u64) -> Rational {
     Rational::from_u64(value)

@@ -3,8 +3,8 @@
 use roundelay::schedulers::{Discipline, drr, fifo, scfq, wf2q, wf2q_plus, wfq};
 use roundelay_reference::{Number, Rational};
 
-use crate::recorded::{Record, late, lateness, longest, one_at_a_time, wfi, workloads};
-use crate::workload::{Driven, Workload};
+use crate::theorems::recorded::{Record, late, lateness, longest, one_at_a_time, wfi, workloads};
+use crate::theorems::workload::{Driven, Workload};
 
 const SEEDS: u64 = 150;
 
@@ -55,7 +55,7 @@ fn out_of_order<D: Discipline>(discipline: &D, seeds: u64) -> [u32; 3] {
             let (sent, others) = (&heads[0], &heads[1..]);
             counts[0] += 1;
             counts[1] += u32::from(&sent.start - now > tolerance);
-            let should_go = |other: &&crate::recorded::Tag| other.start <= *now && &sent.finish - &other.finish > tolerance;
+            let should_go = |other: &&crate::theorems::recorded::Tag| other.start <= *now && &sent.finish - &other.finish > tolerance;
             counts[2] += u32::from(others.iter().any(|other| should_go(&other)));
         });
     }

@@ -11,7 +11,7 @@ use roundelay::{Backlog, FlowConfig, FlowId, Footprint, Instant, Packet, Schedul
 use roundelay_metrics::Stamp;
 use roundelay_reference::{Candidate, Number, Rational, Wf2qPlus as Reference};
 
-use crate::workload::{Driven, Outcome, RATE, Refill, Source, Workload};
+use crate::theorems::workload::{Driven, Outcome, RATE, Refill, Source, Workload};
 
 const NOW: Instant = Instant::ZERO;
 

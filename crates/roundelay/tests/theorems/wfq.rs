@@ -5,8 +5,8 @@ use roundelay::{Backlog, FlowId, Footprint, Instant, Packet, Rate, Scheduler};
 use roundelay_metrics::Stamp;
 use roundelay_reference::{Number, Rational};
 
-use crate::recorded::{Record, half_and_crumbs, late, lateness, lateness_of, longest, one_at_a_time, unfairness, wfi, workloads};
-use crate::workload::{Driven, RATE, Workload};
+use crate::theorems::recorded::{Record, half_and_crumbs, late, lateness, lateness_of, longest, one_at_a_time, unfairness, wfi, workloads};
+use crate::theorems::workload::{Driven, RATE, Workload};
 
 const SEEDS: u64 = 150;
 

@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use roundelay::tree::{Config, Node, Problem, Tree};
 use roundelay::{DropReason, FlowConfig, FlowId, Instant, Packet, Scheduler};
 
-use crate::plans::{classes, node, plans, weighted};
+use super::plans::{classes, node, plans, weighted};
 
 fn packet(flow: u32, len: u32) -> Packet<u64> {
     Packet::new(FlowId(flow), len, 0)

@@ -3,7 +3,7 @@
 use roundelay::FlowId;
 use roundelay::tree::{Config, Node, Problem, TreeError};
 
-use crate::plans::{node, weighted};
+use super::plans::{node, weighted};
 
 fn link() -> Config {
     let mut plan = Config::new(node("link", "wf2q_plus")).unwrap();

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 use roundelay::tree::{Config, Node, Tree};
 use roundelay::{Backlog, DropReason, Duration, FlowId, Footprint, Instant, Packet, Scheduler};
 
-use crate::plans::{node, weighted};
+use super::plans::{node, weighted};
 
 /// A leaf's violation of the contract.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,7 +5,7 @@ use roundelay::schedulers::AnyDiscipline;
 use roundelay::tree::{Config, Node, StandIn, Tree};
 use roundelay::{Backlog, Duration, FlowId, Footprint, Instant, Packet, Rate, Scheduler, Slack};
 
-use crate::plans::node;
+use super::plans::node;
 
 /// Two classes below the root, and two leaves below the given parents.
 fn plan(parents: [&str; 2], class: &str) -> Config {

@@ -1,9 +1,5 @@
 //! Scheduler contract, tested on every discipline in the registry; this file names no discipline.
 
-#[path = "../operations/mod.rs"]
-#[allow(dead_code, reason = "each test that includes it uses a part")]
-mod operations;
-
 mod bursts;
 mod edges;
 mod handles;
@@ -12,12 +8,12 @@ mod liars;
 mod memory;
 mod port;
 mod reconfiguration;
-mod workload;
+pub(crate) mod workload;
 
-use operations::{Arena, Audited, Event, Operation, Violation, subjects};
+use self::workload::{Mix, operations};
+use crate::operations::{Arena, Audited, Event, Operation, Violation, subjects};
 use roundelay::Scheduler;
 use roundelay::schedulers::{Discipline, Visitor};
-use workload::{Mix, operations};
 
 const SEEDS: u64 = 6;
 const LENGTH: usize = 3_000;

@@ -1,13 +1,6 @@
 //! Scheduler contract for trees: the calls of the conformance tests on trees of one to eight
 //! levels, with every discipline usable as a class, and changes of trees under load.
 
-#[path = "../operations/mod.rs"]
-#[allow(dead_code, reason = "each test that includes it uses a part")]
-mod operations;
-#[path = "../conformance/workload.rs"]
-#[allow(dead_code, reason = "each test that includes it uses a part")]
-mod workload;
-
 mod changes;
 mod errors;
 mod liars;
@@ -16,13 +9,13 @@ mod stand_ins;
 
 use std::cell::RefCell;
 
+use self::plans::{node, plans};
+use crate::conformance::workload::{Mix, operations};
+use crate::operations::{Audited, Event, Operation, Violation};
 use allocation_counter::measure;
-use operations::{Audited, Event, Operation, Violation};
-use plans::{node, plans};
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline};
 use roundelay::tree::{Config, Node, Tree};
 use roundelay::{DropReason, FlowConfig, FlowId, Instant, Packet, Scheduler};
-use workload::{Mix, operations};
 
 const SEEDS: u64 = 2;
 const LENGTH: usize = 1_000;

@@ -1,0 +1,17 @@
+//! Tests of the command: one program, so that the crates under test are linked once.
+
+mod bench;
+mod bounds;
+mod command;
+mod dependencies;
+mod documents;
+mod index;
+mod meter;
+mod objective;
+mod outputs;
+mod papers;
+mod progress;
+mod replay;
+mod simulate;
+mod simulate_files;
+mod tree;

@@ -1,0 +1,32 @@
+//! Tests of the simulator: one program, so that the crates under test are linked once.
+
+mod conservation;
+mod cubic_window;
+mod dumbbell;
+mod edge_codel;
+mod flows;
+mod formulas;
+mod header;
+mod inputs;
+mod internet2;
+mod isolation;
+mod keys;
+mod live;
+mod load;
+mod maps;
+mod memory;
+mod one_way;
+mod order;
+mod pcapng;
+mod ports;
+mod rates;
+mod replay;
+mod results;
+mod slack_rules;
+mod streams;
+mod transfers;
+mod trees;
+mod verify;
+mod wires;
+mod worlds;
+mod yardsticks;

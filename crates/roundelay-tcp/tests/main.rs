@@ -1,0 +1,7 @@
+//! Tests of TCP: one program, so that the crates under test are linked once.
+
+mod marks;
+mod pacing;
+mod presets;
+mod purity;
+mod theorems;

@@ -1,0 +1,12 @@
+//! Tests of captures and of `compare`: one program, so that the crates under test are linked once.
+
+mod capture;
+mod classifier;
+mod common;
+mod compare;
+mod corpora;
+mod foreign;
+mod hostile;
+mod speed;
+mod tree;
+mod weights;

@@ -1,0 +1,11 @@
+//! Tests of the core: one program, so that every discipline is compiled once.
+
+mod conformance;
+mod corpora;
+mod operations;
+mod purity;
+mod registry;
+mod small_worlds;
+mod soak;
+mod theorems;
+mod tree;
