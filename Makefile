@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare papers papers-full papers-pages peers validation test test-full lint test-debug test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-valgrind setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare papers papers-full papers-pages peers validation test test-full lint test-debug own-scheduler test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-valgrind setup-chromium setup-deny setup-bare-metal clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -31,7 +31,7 @@ peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU sec
 	python3 peers/compare.py check
 	python3 peers/compare.py speed $(ROUNDS)
 
-test: lint docs test-debug test-release purity deny browser ## everything that a change must pass
+test: lint docs test-debug own-scheduler test-release purity deny browser ## everything that a change must pass
 
 test-full: test captures fuzz seeded peers-programs ## the same and the long tests: captures of other projects, fuzzing, seeded bugs, formulas, ns-2 and ns-3
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
@@ -49,6 +49,10 @@ docs: setup-npm ## the API's documentation, warnings as errors
 
 test-debug: setup-npm ## all tests with the schedulers' invariants checked after each call
 	cargo test --locked --workspace
+
+own-scheduler: ## a scheduler from outside the workspace, in compare, simulate, bench and the conformance tests
+	cargo fmt --check --manifest-path examples/own-scheduler/Cargo.toml
+	CARGO_TARGET_DIR=target cargo run --locked --manifest-path examples/own-scheduler/Cargo.toml
 
 test-release: setup-npm ## tests of the core, the simulator and the command as users run them
 	cargo test --release --locked -p roundelay -p roundelay-sim -p roundelay-cli

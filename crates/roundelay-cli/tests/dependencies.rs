@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const ORDER: [&str; 10] = [
+const ORDER: [&str; 11] = [
     "roundelay",
+    "roundelay-conformance",
     "roundelay-reference",
     "roundelay-metrics",
     "roundelay-tcp",

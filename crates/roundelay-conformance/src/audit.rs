@@ -1,55 +1,82 @@
-//! Calls to schedulers with checks after each call: for the conformance tests, the small worlds,
-//! the fuzzer and its corpus.
+//! Audit of a scheduler: a record of all packets, compared with the scheduler after each call.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use roundelay::{Backlog, Duration, Ecn, FlowConfig, FlowId, Instant, Packet, Scheduler, Slack};
 
-mod arena;
-mod decode;
-
-#[allow(unused_imports, reason = "each test that includes it uses a part")]
-pub(crate) use arena::{Arena, by_handle};
-#[allow(unused_imports, reason = "each test that includes it uses a part")]
-pub(crate) use decode::{check, subjects};
-
 /// A packet's unique number.
-pub(crate) type Serial = u64;
+pub type Serial = u64;
 
 /// One call to a scheduler, or a step of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operation {
-    Enqueue { flow: u32, len: u32, ecn: Ecn, urgency: u8 },
+pub enum Operation {
+    /// A packet arrives.
+    Enqueue {
+        /// The packet's flow.
+        flow: u32,
+        /// Length in bytes.
+        len: u32,
+        /// The ECN field.
+        ecn: Ecn,
+        /// Priority, slack and deadline: see [`urgent`].
+        urgency: u8,
+    },
+    /// The link asks for a packet.
     Dequeue,
+    /// The buffer asks for a packet to drop.
     Evict,
+    /// Time passes.
     Wait(Duration),
-    SetFlow { flow: u32, config: FlowConfig },
-    RemoveFlow { flow: u32 },
+    /// A flow is added or changed.
+    SetFlow {
+        /// The flow.
+        flow: u32,
+        /// Legal settings.
+        config: FlowConfig,
+    },
+    /// A flow is removed.
+    RemoveFlow {
+        /// The flow.
+        flow: u32,
+    },
 }
 
 /// A violation of the scheduler contract.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Violation {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
     /// The scheduler returned a packet not in its queue: returned before, or never enqueued.
+    #[error("packet {0} left the queue twice, or never entered")]
     NotHeld(Serial),
     /// A packet was changed in the queue.
+    #[error("packet {0} was changed in the queue")]
     Altered(Serial),
     /// A packet left before an earlier packet of its flow.
+    #[error("packet {0} left before an earlier packet of its flow")]
     Reordered(Serial),
     /// The backlog is not arrivals less departures and drops.
-    WrongBacklog { told: Backlog, expected: Backlog },
+    #[error("the backlog is {told:?}, arrivals less departures are {expected:?}")]
+    WrongBacklog {
+        /// The scheduler's backlog.
+        told: Backlog,
+        /// Arrivals less departures and drops.
+        expected: Backlog,
+    },
     /// No packet and no `ready_at` time although packets wait.
+    #[error("no packet was dequeued although packets wait, and ready_at names no later time")]
     Idle,
     /// No packet evicted although packets wait.
+    #[error("evict returned no packet although packets wait")]
     GaveNothingUp,
     /// A refused packet was returned changed.
+    #[error("packet {0} was refused and came back changed")]
     AlteredRefused(Serial),
     /// A legal setting was refused.
+    #[error("a legal setting of a flow was refused")]
     RefusedSetting,
 }
 
 /// A packet whose priority, slack and deadline follow from one byte: 0 for none, 255 for extremes.
-pub(crate) fn urgent<T>(flow: FlowId, len: u32, payload: T, now: Instant, urgency: u8) -> Packet<T> {
+pub fn urgent<T>(flow: FlowId, len: u32, payload: T, now: Instant, urgency: u8) -> Packet<T> {
     let packet = Packet::new(flow, len, payload);
     let millis = i64::from(urgency) * 1_000_000_000;
     match urgency {
@@ -66,15 +93,19 @@ pub(crate) fn urgent<T>(flow: FlowId, len: u32, payload: T, now: Instant, urgenc
 
 /// The result of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
+pub enum Event {
+    /// The packet was dequeued.
     Sent(Serial),
+    /// The packet was evicted.
     Evicted(Serial),
+    /// The discipline dropped the packet.
     Dropped(Serial),
+    /// The discipline refused the packet.
     Refused(Serial),
 }
 
 /// A scheduler with a record of its packets.
-pub(crate) struct Audited<S> {
+pub struct Audited<S> {
     scheduler: S,
     reorders: bool,
     now: Instant,
@@ -86,28 +117,31 @@ pub(crate) struct Audited<S> {
 
 impl<S: Scheduler<Serial>> Audited<S> {
     /// `reorders`: whether packets of a flow may leave out of order.
-    pub(crate) fn new(scheduler: S, reorders: bool) -> Self {
+    pub fn new(scheduler: S, reorders: bool) -> Self {
         let (waiting, backlog, events) = (BTreeMap::new(), Backlog::default(), Vec::new());
         Self { scheduler, reorders, now: Instant::ZERO, next: 0, waiting, backlog, events }
     }
 
     /// The events of all calls.
-    pub(crate) fn events(&self) -> &[Event] {
+    pub fn events(&self) -> &[Event] {
         &self.events
     }
 
     /// The scheduler.
-    pub(crate) fn scheduler(&self) -> &S {
+    pub fn scheduler(&self) -> &S {
         &self.scheduler
     }
 
     /// Mutable access to the scheduler, to change its parameters.
-    pub(crate) fn scheduler_mut(&mut self) -> &mut S {
+    pub fn scheduler_mut(&mut self) -> &mut S {
         &mut self.scheduler
     }
 
     /// Executes one operation and checks all visible effects.
-    pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Violation> {
+    ///
+    /// # Errors
+    /// The scheduler breaks the contract.
+    pub fn apply(&mut self, operation: Operation) -> Result<(), Violation> {
         match operation {
             Operation::Enqueue { flow, len, ecn, urgency } => self.enqueue(FlowId(flow), len, ecn, urgency)?,
             Operation::Dequeue => self.dequeue()?,
@@ -122,13 +156,19 @@ impl<S: Scheduler<Serial>> Audited<S> {
     }
 
     /// Executes all operations, then drains the scheduler.
-    pub(crate) fn run(&mut self, operations: &[Operation]) -> Result<(), Violation> {
+    ///
+    /// # Errors
+    /// The scheduler breaks the contract.
+    pub fn run(&mut self, operations: &[Operation]) -> Result<(), Violation> {
         operations.iter().try_for_each(|operation| self.apply(*operation))?;
         self.drain()
     }
 
     /// Dequeues until the queue is empty: each recorded packet must come out.
-    pub(crate) fn drain(&mut self) -> Result<(), Violation> {
+    ///
+    /// # Errors
+    /// The scheduler breaks the contract.
+    pub fn drain(&mut self) -> Result<(), Violation> {
         while !self.backlog.is_empty() {
             self.apply(Operation::Dequeue)?;
             self.now = self.scheduler.ready_at().unwrap_or(self.now).max(self.now);
@@ -137,7 +177,7 @@ impl<S: Scheduler<Serial>> Audited<S> {
     }
 
     /// Marks a packet number as used, without a call.
-    pub(crate) fn skip_serial(&mut self) {
+    pub fn skip_serial(&mut self) {
         self.next += 1;
     }
 

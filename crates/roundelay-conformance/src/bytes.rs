@@ -1,9 +1,9 @@
-//! Fuzzer input: any bytes decode to a sequence of operations.
+//! Fuzzer input: any bytes, read as a discipline and a sequence of calls.
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor};
 use roundelay::{Duration, Ecn, FlowConfig, Scheduler};
 
-use super::{Audited, Operation, Violation};
+use crate::audit::{Audited, Operation, Violation};
 
 /// Settings besides the defaults, for limits, collisions and small quanta.
 const SPECS: &[&str] = &[
@@ -54,8 +54,9 @@ const SPECS: &[&str] = &[
     "aifo rank deadline window 1 sample 3 headroom 0.99",
 ];
 
-/// The disciplines with their defaults, then [`SPECS`].
-pub(crate) fn subjects() -> Vec<AnyDiscipline> {
+/// The disciplines of the registry with their defaults, and with settings for limits, collisions and
+/// small quanta.
+pub fn subjects() -> Vec<AnyDiscipline> {
     let others = SPECS.iter().map(|text| text.parse::<Spec>().expect("a legal spec").discipline);
     AnyDiscipline::all().into_iter().chain(others).collect()
 }
@@ -119,7 +120,7 @@ impl Visitor for Run<'_> {
     type Output = Result<(), (usize, Violation)>;
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
-        let mut audited = Audited::new(discipline.build(1).expect("legal parameters"), D::REORDERS);
+        let mut audited = Audited::new(discipline.build(1).expect("legal parameters"), discipline.info().reorders);
         // Debug builds and the fuzzer's builds check the invariants after each call.
         for (number, operation) in self.0.iter().enumerate() {
             audited.apply(*operation).map_err(|violation| (number, violation))?;
@@ -129,8 +130,11 @@ impl Visitor for Run<'_> {
     }
 }
 
-/// Panics if the bytes make a discipline break its contract or its invariants.
-pub(crate) fn check(data: &[u8]) {
+/// Runs the calls that the bytes describe.
+///
+/// # Panics
+/// The discipline breaks its contract or its invariants.
+pub fn check_bytes(data: &[u8]) {
     let (discipline, operations) = decode(data);
     if let Err((number, violation)) = discipline.visit(Run(&operations)) {
         panic!("{discipline}: {violation:?} at operation {number} of {operations:?}");

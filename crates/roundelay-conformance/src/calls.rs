@@ -4,11 +4,11 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use roundelay::{Duration, Ecn, FlowConfig};
 
-use crate::operations::Operation;
+use crate::audit::Operation;
 
 /// The mix of calls.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Mix {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mix {
     /// Up to four flows, lengths of frames.
     FewFlows,
     /// Two hundred flows that come and go.
@@ -22,7 +22,8 @@ pub(crate) enum Mix {
 }
 
 impl Mix {
-    pub(crate) const ALL: [Self; 5] = [Self::FewFlows, Self::ManyFlows, Self::OddLengths, Self::Restless, Self::Overflowing];
+    /// All mixes.
+    pub const ALL: [Self; 5] = [Self::FewFlows, Self::ManyFlows, Self::OddLengths, Self::Restless, Self::Overflowing];
 
     const fn flows(self) -> u32 {
         match self {
@@ -52,7 +53,7 @@ impl Mix {
 }
 
 /// `count` calls in phases of growing and shrinking backlog.
-pub(crate) fn operations(mix: Mix, seed: u64, count: usize) -> Vec<Operation> {
+pub fn operations(mix: Mix, seed: u64, count: usize) -> Vec<Operation> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut swells = true;
     let mut next = |_| {

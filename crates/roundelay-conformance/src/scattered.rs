@@ -1,13 +1,15 @@
-//! Packet arena with a scheduler of handles: all checks of schedulers by value also run by handle.
+//! Scattered handles: a scheduler of handles behind the interface by value, with slots drawn at
+//! random, so that neighbours in a queue have no neighbouring handles.
 
+use roundelay::schedulers::custom::Order;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
 use roundelay::{
     Backlog, ConfigError, Departure, DropReason, Ecn, FlowConfig, FlowId, Footprint, Handle, Instant, Limit, Packet, Rate, Scheduler,
 };
 
-/// Waiting packets, and the order of their handles.
-pub(crate) struct Arena<T> {
-    order: Box<dyn Scheduler<Handle, Departure>>,
+/// Waiting packets, and a scheduler of their handles.
+pub struct Scattered<T> {
+    order: Order,
     packets: Vec<Option<Packet<T>>>,
     /// Free slots; the next slot is drawn at random.
     free: Vec<u32>,
@@ -15,7 +17,10 @@ pub(crate) struct Arena<T> {
 }
 
 /// A scheduler of a discipline, by handle.
-pub(crate) fn by_handle(discipline: &AnyDiscipline, seed: u64) -> Box<dyn Scheduler<Handle, Departure>> {
+///
+/// # Panics
+/// A parameter of the discipline is out of its range.
+pub fn by_handle(discipline: &AnyDiscipline, seed: u64) -> Order {
     discipline.visit(ByHandle(seed))
 }
 
@@ -29,15 +34,19 @@ fn described<T>(packet: &Packet<T>, handle: Handle) -> Packet<Handle> {
 struct ByHandle(u64);
 
 impl Visitor for ByHandle {
-    type Output = Box<dyn Scheduler<Handle, Departure>>;
+    type Output = Order;
 
     fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
         Box::new(discipline.build_by_handle(self.0).expect("legal parameters"))
     }
 }
 
-impl<T> Arena<T> {
-    pub(crate) fn new(discipline: &AnyDiscipline, seed: u64) -> Self {
+impl<T> Scattered<T> {
+    /// An empty scheduler of the discipline.
+    ///
+    /// # Panics
+    /// A parameter of the discipline is out of its range.
+    pub fn new(discipline: &AnyDiscipline, seed: u64) -> Self {
         Self { order: by_handle(discipline, seed), packets: Vec::new(), free: Vec::new(), random: 1 }
     }
 
@@ -79,7 +88,7 @@ fn admit<T>(packets: &mut Vec<Option<Packet<T>>>, free: &mut Vec<u32>, random: &
     description
 }
 
-impl<T> Scheduler<T> for Arena<T> {
+impl<T> Scheduler<T> for Scattered<T> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let description = self.admit(packet);
         self.order.enqueue(now, description).map_err(|refused| self.refused(refused))

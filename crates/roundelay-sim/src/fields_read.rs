@@ -1,7 +1,7 @@
 //! Which header fields a discipline reads (priority, slack, deadline), and whether the discipline
 //! reads flow weights.
 
-use roundelay::schedulers::{AnyDiscipline, Discipline, Priority, Times, Visitor};
+use roundelay::schedulers::{AnyDiscipline, Discipline, DisciplineInfo, Priority, Times, Visitor};
 
 /// The header fields and weights read by a discipline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,8 @@ impl Visitor for Reading {
 
     fn visit<D: Discipline>(self, discipline: &D) -> FieldsRead {
         let (priority, times) = (discipline.priority(), discipline.times());
-        FieldsRead { name: D::NAME, weight: D::WEIGHTED, priority, times, takes_equal_slack: false }
+        let DisciplineInfo { name, weighted, .. } = discipline.info();
+        FieldsRead { name, weight: weighted, priority, times, takes_equal_slack: false }
     }
 }
 

@@ -207,13 +207,13 @@ impl<D: Discipline> Lane for LaneOf<D> {
         let everyone: Vec<_> = (0..flows.len()).collect();
         let light: Vec<_> = everyone.iter().copied().filter(|flow| light[*flow]).collect();
         let results: Vec<_> = everyone.iter().map(|flow| self.flow_result(*flow, charted.contains(flow))).collect();
-        let footprint = self.port.scheduler().footprint();
+        let (info, footprint) = (self.discipline.info(), self.port.scheduler().footprint());
         Ok(DisciplineResult {
             spec: self.spec.clone(),
-            name: D::NAME,
-            about: D::ABOUT,
+            name: info.name,
+            about: info.about,
             limit: self.limit.to_string(),
-            weighted: D::WEIGHTED,
+            weighted: info.weighted,
             total: self.meters.outcome(&everyone),
             light: self.meters.outcome(&light),
             light_p99: geometric_mean(light.iter().filter_map(|flow| results[*flow].outcome.delay).map(|delay| delay.p99)),

@@ -23,6 +23,8 @@
 
 extern crate alloc;
 
+mod arena;
+mod boxed;
 mod buffer;
 mod by_copy;
 mod config;
@@ -43,6 +45,7 @@ pub mod tree;
 mod units;
 mod virtual_time;
 
+pub use arena::Arena;
 pub use buffer::{Buffer, Limit};
 pub use by_copy::ByCopy;
 pub use config::{ConfigError, Kind, Parameter};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::operations;
+use roundelay_conformance::{check_bytes, subjects};
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/schedulers")
@@ -16,10 +16,10 @@ fn schedulers_corpus() {
     for entry in fs::read_dir(corpus()).expect("the corpus") {
         let path = entry.expect("an entry").path();
         println!("{}", path.display());
-        operations::check(&fs::read(path).expect("a file"));
+        check_bytes(&fs::read(path).expect("a file"));
         count += 1;
     }
-    assert!(count >= operations::subjects().len(), "the corpus holds {count} files");
+    assert!(count >= subjects().len(), "the corpus holds {count} files");
 }
 
 /// Writes the seeds again, one for each subject; files added by a fuzzer stay.
@@ -27,7 +27,7 @@ fn schedulers_corpus() {
 #[ignore = "writes into fuzz/corpus"]
 fn write_seeds() {
     fs::create_dir_all(corpus()).expect("a directory");
-    for (number, subject) in (0u8..).zip(operations::subjects()) {
+    for (number, subject) in (0u8..).zip(subjects()) {
         let name = subject.to_string().replace(' ', "-");
         // Some of each: arrivals of a few lengths, departures, an eviction, time, a setting, a
         // removal, mixed by a stride.

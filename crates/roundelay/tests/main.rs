@@ -2,7 +2,6 @@
 
 mod conformance;
 mod corpora;
-mod operations;
 mod purity;
 mod registry;
 mod small_worlds;

@@ -3,10 +3,10 @@
 
 use std::collections::VecDeque;
 
-use crate::operations::{Audited, Operation, Violation};
 use roundelay::schedulers::wf2q_plus::Wf2qPlus;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor, drr};
 use roundelay::{Backlog, Ecn, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
+use roundelay_conformance::{Audited, Operation, Violation};
 use roundelay_reference::Wf2qPlus as Reference;
 
 const FLOWS: u32 = 3;

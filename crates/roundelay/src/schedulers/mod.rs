@@ -29,6 +29,7 @@ pub mod afq;
 pub mod aifo;
 pub mod choke;
 pub mod codel;
+pub mod custom;
 pub mod drr;
 pub mod edf;
 pub mod fifo;
@@ -111,6 +112,27 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     /// A parameter is out of its range.
     fn build_class<T: Send>(&self, seed: u64) -> Result<Self::Scheduler<T>, ConfigError> {
         self.build(seed)
+    }
+
+    /// Name of this configuration: [`NAME`](Self::NAME), unless a program names schedulers of its
+    /// own ([`custom`]).
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    /// Registry data with the values of the parameters.
+    fn info(&self) -> DisciplineInfo {
+        DisciplineInfo {
+            name: self.name(),
+            about: Self::ABOUT,
+            source: Self::SOURCE,
+            weighted: Self::WEIGHTED,
+            reorders: Self::REORDERS,
+            complexity: Self::COMPLEXITY,
+            interior: Self::INTERIOR,
+            default_limit: Self::DEFAULT_LIMIT,
+            parameters: parameters_of(self),
+        }
     }
 
     /// Proven guarantees.
@@ -409,7 +431,7 @@ fn as_written(mut error: ConfigError, written: &str) -> ConfigError {
 /// Writes the configuration in the user's syntax: the name, then each parameter with a value other
 /// than the default.
 fn write_config<D: Discipline>(config: &D, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    f.write_str(D::NAME)?;
+    f.write_str(config.name())?;
     let default = D::default();
     for parameter in D::PARAMETERS {
         let value = (parameter.read)(config);
@@ -429,12 +451,7 @@ fn write_config<D: Discipline>(config: &D, f: &mut fmt::Formatter<'_>) -> fmt::R
 /// `Config`.
 macro_rules! registry {
     ($($variant:ident = $module:ident),* $(,)?) => {
-        /// Any discipline, configured.
-        #[derive(Debug, Clone)]
-        #[non_exhaustive]
-        pub enum AnyDiscipline {
-            $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant($module::Config),)*
-        }
+        any! { $($variant = $module,)* Custom = custom }
 
         impl AnyDiscipline {
             /// Every discipline with its default parameters, in the order of the registry.
@@ -452,7 +469,21 @@ macro_rules! registry {
                     _ => Err(unknown_discipline(name)),
                 }
             }
+        }
+    };
+}
 
+/// Types with one variant for each discipline: those of the registry, and [`custom`].
+macro_rules! any {
+    ($($variant:ident = $module:ident),* $(,)?) => {
+        /// Any discipline, configured.
+        #[derive(Debug, Clone)]
+        #[non_exhaustive]
+        pub enum AnyDiscipline {
+            $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant($module::Config),)*
+        }
+
+        impl AnyDiscipline {
             /// Runs `visitor` with the discipline's static type. A driver calls this once a run,
             /// and the driver's loop is compiled for each discipline.
             pub fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
@@ -480,6 +511,16 @@ macro_rules! registry {
                 Ok(match self {
                     $(Self::$variant(config) => AnyScheduler::$variant(Box::new(config.build_class(seed)?)),)*
                 })
+            }
+
+            /// Name of the discipline.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant(config) => config.name(),)* }
+            }
+
+            /// Registry data of the discipline.
+            pub fn info(&self) -> DisciplineInfo {
+                match self { $(Self::$variant(config) => config.info(),)* }
             }
 
             /// Guarantees to a flow: see [`Discipline::guarantees`].
@@ -667,37 +708,7 @@ pub struct DisciplineInfo {
     pub parameters: Vec<ParameterInfo>,
 }
 
-struct Describe;
-
-impl Visitor for Describe {
-    type Output = DisciplineInfo;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> DisciplineInfo {
-        DisciplineInfo {
-            name: D::NAME,
-            about: D::ABOUT,
-            source: D::SOURCE,
-            weighted: D::WEIGHTED,
-            reorders: D::REORDERS,
-            complexity: D::COMPLEXITY,
-            interior: D::INTERIOR,
-            default_limit: D::DEFAULT_LIMIT,
-            parameters: parameters_of(discipline),
-        }
-    }
-}
-
 impl AnyDiscipline {
-    /// Registry data of the discipline.
-    pub fn info(&self) -> DisciplineInfo {
-        self.visit(Describe)
-    }
-
-    /// Name of the discipline.
-    pub fn name(&self) -> &'static str {
-        self.info().name
-    }
-
     /// Buffer limit if the user gives none.
     pub fn default_limit(&self) -> Limit {
         self.info().default_limit

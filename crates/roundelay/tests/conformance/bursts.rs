@@ -2,8 +2,7 @@
 
 use roundelay::schedulers::AnyDiscipline;
 use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Packet, Scheduler, Slack};
-
-use crate::operations::subjects;
+use roundelay_conformance::subjects;
 
 /// The outcome of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

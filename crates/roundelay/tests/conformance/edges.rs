@@ -2,8 +2,7 @@
 
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
 use roundelay::{DropReason, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler};
-
-use crate::operations::subjects;
+use roundelay_conformance::subjects;
 
 fn build(discipline: &AnyDiscipline) -> AnyScheduler<u64> {
     discipline.build(9).expect("legal parameters")

@@ -2,10 +2,9 @@
 
 use roundelay::schedulers::fifo::Fifo;
 use roundelay::{Backlog, Footprint, Instant, Packet, Pool, Queue, Scheduler};
+use roundelay_conformance::{Mix, Violation, operations};
 
-use super::workload::{Mix, operations};
 use super::{LENGTH, audit};
-use crate::operations::Violation;
 
 /// A violation of the contract, on some calls.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,8 +3,7 @@
 use allocation_counter::measure;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
 use roundelay::{FlowConfig, FlowId, Instant, Packet, Pool, Scheduler};
-
-use crate::operations::subjects;
+use roundelay_conformance::subjects;
 
 /// Debug builds allocate in the invariant checks; at these numbers of flows and packets, checks run
 /// only at packet counts of 60 modulo 61.

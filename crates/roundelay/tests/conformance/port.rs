@@ -9,8 +9,7 @@ use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
 use roundelay::{
     Backlog, Bytes, DropReason, Duration, FlowId, Footprint, Instant, Limit, Observer, Packet, Pool, Port, Queue, Rate, Scheduler,
 };
-
-use crate::operations::subjects;
+use roundelay_conformance::subjects;
 
 /// Transmissions on a link, and drops.
 #[derive(Debug, Default)]

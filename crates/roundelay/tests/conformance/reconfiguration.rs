@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline, Visitor};
 use roundelay::{Buffer, ConfigError, DropReason, FlowId, Instant, Limit, Packet, Parameter, Scheduler};
-
-use super::workload::{Mix, operations};
-use crate::operations::{Audited, Event, Operation, subjects};
+use roundelay_conformance::{Audited, Event, Mix, Operation, operations, subjects};
 
 const LENGTH: usize = 600;
 

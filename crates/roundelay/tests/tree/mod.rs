@@ -10,12 +10,11 @@ mod stand_ins;
 use std::cell::RefCell;
 
 use self::plans::{node, plans};
-use crate::conformance::workload::{Mix, operations};
-use crate::operations::{Audited, Event, Operation, Violation};
 use allocation_counter::measure;
 use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Discipline};
 use roundelay::tree::{Config, Node, Tree};
 use roundelay::{DropReason, FlowConfig, FlowId, Instant, Packet, Scheduler};
+use roundelay_conformance::{Audited, Event, Mix, Operation, Violation, operations};
 
 const SEEDS: u64 = 2;
 const LENGTH: usize = 1_000;

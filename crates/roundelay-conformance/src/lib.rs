@@ -1,0 +1,26 @@
+//! Conformance of packet schedulers: the contract of [`Scheduler`](roundelay::Scheduler) as a check.
+//!
+//! [`check`] runs random calls on a discipline of the registry or on a scheduler of another program
+//! ([`roundelay::schedulers::custom`]) and compares each result with a record of all packets:
+//!
+//! ```
+//! use roundelay::schedulers::{AnyDiscipline, custom, fifo};
+//! use roundelay::ByCopy;
+//!
+//! let mine = custom::Config::new("mine", |_seed| ByCopy::new(fifo::Fifo::default()));
+//! let checked = roundelay_conformance::check(&AnyDiscipline::Custom(mine))?;
+//! assert!(checked.sent > 10_000);
+//! # Ok::<(), roundelay_conformance::Broken>(())
+//! ```
+
+mod audit;
+mod bytes;
+mod calls;
+mod check;
+mod scattered;
+
+pub use audit::{Audited, Event, Operation, Serial, Violation, urgent};
+pub use bytes::{check_bytes, subjects};
+pub use calls::{Mix, operations};
+pub use check::{Broken, Checked, check};
+pub use scattered::{Scattered, by_handle};

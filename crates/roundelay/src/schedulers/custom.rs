@@ -1,0 +1,132 @@
+//! Custom: a scheduler of another crate, wherever a discipline of the registry can stand.
+//!
+//! A program implements [`Scheduler`] for handles and gives a function that makes one. The
+//! configuration then runs in `compare`, in the simulator, in benchmarks and in the conformance
+//! tests beside the registry's disciplines:
+//!
+//! ```
+//! use roundelay::schedulers::{AnyDiscipline, custom, fifo};
+//! use roundelay::{ByCopy, FlowId, Instant, Packet, Scheduler};
+//!
+//! let mine = AnyDiscipline::Custom(custom::Config::new("mine", |_seed| ByCopy::new(fifo::Fifo::default())));
+//! assert_eq!(mine.to_string(), "mine");
+//! let mut scheduler = mine.build(1)?;
+//! scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(0), 1500, "a")).expect("a queue takes every packet");
+//! # Ok::<(), roundelay::ConfigError>(())
+//! ```
+//!
+//! A scheduler by value, `impl<T> Scheduler<T> for Mine<T>`, serves as `ByCopy::new(Mine::new())`.
+//!
+//! Cost: one call through a pointer for each operation, and a packet is written into a slot of an
+//! [`Arena`] and read back.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::fmt;
+
+use super::fifo::Fifo;
+use super::{Discipline, DisciplineInfo, Priority, Times};
+use crate::arena::Arena;
+use crate::buffer::Limit;
+use crate::by_copy::ByCopy;
+use crate::config::{ConfigError, Parameter};
+use crate::links::{Departure, Handle};
+use crate::scheduler::Scheduler;
+
+/// A scheduler of handles of any type.
+pub type Order = Box<dyn Scheduler<Handle, Departure> + Send>;
+
+/// A function that makes schedulers, with the facts that drivers ask about a discipline.
+#[derive(Clone)]
+pub struct Config {
+    /// Name in results; should differ from the registry's names.
+    pub name: &'static str,
+    /// Makes a scheduler from the seed of random draws and hashes.
+    pub build: Arc<dyn Fn(u64) -> Order + Send + Sync>,
+    /// Description, one line.
+    pub about: &'static str,
+    /// Whether flows can have weights. False by default.
+    pub weighted: bool,
+    /// Whether packets of one flow can leave out of arrival order. False by default.
+    pub reorders: bool,
+    /// Whether the scheduler can share a link among the children of a node in a hierarchy, with
+    /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`] as specified. False by default.
+    pub interior: bool,
+    /// Meaning of [`Packet::priority`](crate::Packet::priority). Unread by default.
+    pub priority: Priority,
+    /// Time field of a packet used by the scheduler. None by default.
+    pub times: Times,
+    /// Buffer limit if the user gives none. 1000 packets by default.
+    pub default_limit: Limit,
+}
+
+impl Config {
+    /// Schedulers made by `build`, which gets the seed. The other fields have their defaults.
+    pub fn new<S>(name: &'static str, build: impl Fn(u64) -> S + Send + Sync + 'static) -> Self
+    where
+        S: Scheduler<Handle, Departure> + Send + 'static,
+    {
+        Self {
+            name,
+            build: Arc::new(move |seed| Box::new(build(seed))),
+            about: Self::ABOUT,
+            weighted: Self::WEIGHTED,
+            reorders: Self::REORDERS,
+            interior: Self::INTERIOR,
+            priority: Self::PRIORITY,
+            times: Self::TIMES,
+            default_limit: Self::DEFAULT_LIMIT,
+        }
+    }
+}
+
+/// First in, first out, under the name `custom`.
+impl Default for Config {
+    fn default() -> Self {
+        Self::new(Self::NAME, |_| ByCopy::new(Fifo::default()))
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Custom").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Discipline for Config {
+    const NAME: &'static str = "custom";
+    const ABOUT: &'static str = "a scheduler of another program";
+    const SOURCE: &'static str = "the program that made the scheduler";
+    const PARAMETERS: &'static [Parameter<Self>] = &[];
+    const WEIGHTED: bool = false;
+    const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
+    const COMPLEXITY: &'static str = "not stated";
+    type Scheduler<T: Send> = Arena<T, Order>;
+    type ByHandle = Order;
+
+    fn build<T: Send>(&self, seed: u64) -> Result<Arena<T, Order>, ConfigError> {
+        self.build_by_handle(seed).map(Arena::new)
+    }
+
+    fn build_by_handle(&self, seed: u64) -> Result<Order, ConfigError> {
+        Ok((self.build)(seed))
+    }
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn info(&self) -> DisciplineInfo {
+        let Self { name, about, weighted, reorders, interior, default_limit, .. } = *self;
+        let (source, complexity) = (Self::SOURCE, Self::COMPLEXITY);
+        DisciplineInfo { name, about, source, weighted, reorders, complexity, interior, default_limit, parameters: alloc::vec![] }
+    }
+
+    fn priority(&self) -> Priority {
+        self.priority
+    }
+
+    fn times(&self) -> Times {
+        self.times
+    }
+}
