@@ -33,7 +33,7 @@ fn names_are_unique_and_words() {
 
 #[test]
 fn each_discipline_has_its_file_its_theorems_and_its_page() {
-    let modules = fs::read_to_string(root().join("crates/roundelay/tests/theorems/main.rs")).unwrap_or_default();
+    let modules = fs::read_to_string(root().join("crates/roundelay/tests/theorems/mod.rs")).unwrap_or_default();
     let mut missing = Vec::new();
     for name in AnyDiscipline::all().iter().map(AnyDiscipline::name) {
         let source = format!("crates/roundelay/src/schedulers/{name}.rs");
