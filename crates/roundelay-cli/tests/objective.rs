@@ -292,7 +292,7 @@ fn disciplines_without_the_figure_are_named() {
     assert!(said.contains("'lstf' would run twice") && said.contains("expected another --specialist"), "{said}");
 }
 
-/// Two sources without random draws: five seeds are one run, and the equal figures are told.
+/// A source without random draws has the same figure for all seeds, and a sentence reports this.
 #[test]
 fn equal_seeds_are_told() {
     let told = "Each discipline has the same figure for all seeds.";

@@ -17,10 +17,8 @@ mod audit;
 mod bytes;
 mod calls;
 mod check;
-mod scattered;
 
 pub use audit::{Audited, Event, Operation, Serial, Violation, urgent};
 pub use bytes::{check_bytes, subjects};
 pub use calls::{Mix, operations};
 pub use check::{Broken, Checked, check};
-pub use scattered::{Scattered, by_handle};

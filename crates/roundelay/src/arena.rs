@@ -43,6 +43,18 @@ impl<T, S> Arena<T, S> {
     pub const fn new(order: S) -> Self {
         Self { order, slots: Slots { packets: Vec::new(), free: Vec::new() }, departures: Vec::new() }
     }
+
+    /// The same with the first 2^`bits` slots in an order that puts neighbours in a queue far apart
+    /// in the table: for tests, as handles of a caller have any order.
+    ///
+    /// # Panics
+    /// `bits` is above 26: a slot would be beyond [`Handle::LARGEST`].
+    pub fn scattered(order: S, bits: u32) -> Self {
+        assert!(bits <= Handle::LARGEST.0.count_ones(), "2^{bits} slots");
+        let slots = 1_u32 << bits;
+        let free = (0..slots).map(|number| Handle((u64::from(number.reverse_bits()) >> (32 - bits)) as u32)).collect();
+        Self { slots: Slots { packets: (0..slots).map(|_| None).collect(), free }, ..Self::new(order) }
+    }
 }
 
 /// Packets by handle.
@@ -65,7 +77,7 @@ impl<T> Slots<T> {
                 Handle((self.packets.len() - 1) as u32)
             }
         };
-        let description = described(&packet, handle);
+        let description = carrying(&packet, handle);
         self.packets[handle.index()] = Some(packet);
         Ok(description)
     }
@@ -77,25 +89,31 @@ impl<T> Slots<T> {
         packet
     }
 
+    /// The refused packet, with the fields that the scheduler returned.
+    fn refuse(&mut self, refused: Packet<Handle>) -> Packet<T> {
+        let packet = self.take(refused.payload);
+        carrying(&refused, packet.payload)
+    }
+
     fn depart(&mut self, Departure { handle, mark }: Departure) -> Packet<T> {
         let mut packet = self.take(handle);
-        if mark && packet.ecn != Ecn::NotCapable {
+        if mark {
             packet.ecn = Ecn::Marked;
         }
         packet
     }
 }
 
-/// A packet's description for a scheduler of handles.
-fn described<T>(packet: &Packet<T>, handle: Handle) -> Packet<Handle> {
+/// The packet's fields with another payload.
+fn carrying<T, U>(packet: &Packet<T>, payload: U) -> Packet<U> {
     let Packet { flow, len, arrival, ecn, priority, slack, deadline, .. } = *packet;
-    Packet { flow, len, arrival, ecn, priority, slack, deadline, payload: handle }
+    Packet { flow, len, arrival, ecn, priority, slack, deadline, payload }
 }
 
 impl<T, S: Scheduler<Handle, Departure>> Scheduler<T> for Arena<T, S> {
     fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
         let description = self.slots.store(packet)?;
-        self.order.enqueue(now, description).map_err(|refused| self.slots.take(refused.payload))
+        self.order.enqueue(now, description).map_err(|refused| self.slots.refuse(refused))
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
@@ -138,7 +156,7 @@ impl<T, S: Scheduler<Handle, Departure>> Scheduler<T> for Arena<T, S> {
     }
 
     fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
-        self.order.preempts(now, &described(sending, Handle::default()))
+        self.order.preempts(now, &carrying(sending, Handle::default()))
     }
 
     fn set_link_rate(&mut self, rate: Rate) {

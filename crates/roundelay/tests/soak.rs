@@ -7,9 +7,9 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-use roundelay::Scheduler;
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
-use roundelay_conformance::{Audited, Mix, Scattered, Violation, operations, subjects};
+use roundelay::{Arena, Scheduler};
+use roundelay_conformance::{Audited, Mix, Violation, operations, subjects};
 
 /// Calls on one scheduler.
 const RUN: usize = 20_000;
@@ -31,7 +31,8 @@ impl Visitor for Run {
 }
 
 fn run_by_handle(discipline: &AnyDiscipline, mix: Mix, seed: u64) -> Result<(), Violation> {
-    let mut audited = Audited::new(Scattered::new(discipline, seed), discipline.info().reorders);
+    let mut audited =
+        Audited::new(Arena::scattered(discipline.build_by_handle(seed).expect("legal parameters"), 12), discipline.info().reorders);
     audited.run(&operations(mix, seed, RUN))?;
     audited.scheduler().check_invariants();
     Ok(())

@@ -503,6 +503,16 @@ macro_rules! any {
                 })
             }
 
+            /// A scheduler of handles: see [`Discipline::build_by_handle`].
+            ///
+            /// # Errors
+            /// A parameter is out of its range.
+            pub fn build_by_handle(&self, seed: u64) -> Result<custom::Order, ConfigError> {
+                Ok(match self {
+                    $(Self::$variant(config) => Box::new(config.build_by_handle(seed)?),)*
+                })
+            }
+
             /// A scheduler for a node of a hierarchy: see [`Discipline::build_class`].
             ///
             /// # Errors

@@ -6,14 +6,14 @@ use std::collections::VecDeque;
 use roundelay::schedulers::{AnyDiscipline, Spec, custom};
 use roundelay::tree::{Config, Node};
 use roundelay::{Arena, Backlog, Departure, DropReason, FlowId, Footprint, Handle, Instant, Limit, Observer, Packet, Port, Scheduler};
-use roundelay_conformance::{Broken, Mix, Violation, by_handle, check, operations, subjects};
+use roundelay_conformance::{Broken, Mix, Violation, check, operations, subjects};
 
 use super::{LENGTH, audit};
 
 /// The discipline's scheduler by handle, as if made by another program.
 fn wrapped(discipline: &AnyDiscipline) -> AnyDiscipline {
     let (info, inner) = (discipline.info(), discipline.clone());
-    let config = custom::Config::new("mine", move |seed| by_handle(&inner, seed));
+    let config = custom::Config::new("mine", move |seed| inner.build_by_handle(seed).expect("legal parameters"));
     AnyDiscipline::Custom(custom::Config { weighted: info.weighted, reorders: info.reorders, interior: info.interior, ..config })
 }
 
@@ -50,6 +50,8 @@ enum Fault {
     NeverEvicts,
     CountsBytesTwice,
     KeepsRefused,
+    CutsRefused,
+    MarksAll,
     DrawsAtRandom,
 }
 
@@ -57,7 +59,7 @@ impl Scheduler<Handle, Departure> for Faulty {
     fn enqueue(&mut self, _: Instant, packet: Packet<Handle>) -> Result<(), Packet<Handle>> {
         if packet.len > 1 << 16 {
             self.served += u64::from(self.fault == Fault::KeepsRefused);
-            return Err(packet);
+            return Err(Packet { len: packet.len - u32::from(self.fault == Fault::CutsRefused), ..packet });
         }
         self.queue.push_back((packet.payload, packet.len));
         self.bytes += u64::from(packet.len) * if self.fault == Fault::CountsBytesTwice { 2 } else { 1 };
@@ -81,7 +83,7 @@ impl Scheduler<Handle, Departure> for Faulty {
         let next = if newest { self.queue.pop_back() } else { self.queue.pop_front() };
         let (handle, len) = next?;
         self.bytes -= u64::from(len);
-        Some(Departure { handle, mark: false })
+        Some(Departure { handle, mark: self.fault == Fault::MarksAll })
     }
 
     fn evict(&mut self) -> Option<Departure> {
@@ -126,6 +128,8 @@ fn the_check_finds_each_fault() {
     assert_eq!(violation(Fault::Sleeps), Violation::Idle);
     assert_eq!(violation(Fault::NeverEvicts), Violation::GaveNothingUp);
     assert!(matches!(violation(Fault::CountsBytesTwice), Violation::WrongBacklog { .. }));
+    assert!(matches!(violation(Fault::CutsRefused), Violation::AlteredRefused(_)));
+    assert!(matches!(violation(Fault::MarksAll), Violation::Altered(_)), "a packet whose sender does not use ECN");
     let reordering = custom::Config { reorders: true, ..faulty(Fault::KeepsRefused) };
     let refusal = check(&AnyDiscipline::Custom(reordering));
     assert!(matches!(refusal, Err(Broken::Differs { what: "with and without refused packets", .. })), "{refusal:?}");

@@ -1,8 +1,18 @@
 //! Schedulers by handle and by value: the same calls give the same packets in the same order.
 
+use roundelay::schedulers::custom::Order;
 use roundelay::schedulers::{AnyDiscipline, Spec};
-use roundelay::{Buffer, DropReason, Duration, Ecn, FlowConfig, FlowId, Handle, Instant, Limit, Packet, Rate, Scheduler};
-use roundelay_conformance::{Scattered, by_handle, subjects, urgent};
+use roundelay::{Arena, Buffer, DropReason, Duration, Ecn, FlowConfig, FlowId, Handle, Instant, Limit, Packet, Rate, Scheduler};
+use roundelay_conformance::{subjects, urgent};
+
+fn by_handle(discipline: &AnyDiscipline, seed: u64) -> Order {
+    discipline.build_by_handle(seed).expect("legal parameters")
+}
+
+/// The discipline's scheduler by handle, with handles in scattered order.
+fn scattered<T>(discipline: &AnyDiscipline, seed: u64) -> Arena<T, Order> {
+    Arena::scattered(by_handle(discipline, seed), 6)
+}
 
 /// The outcome of a packet, with its ECN field if sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +126,7 @@ fn fates(scheduler: impl Scheduler<u64>, seed: u64, is_interior: bool, calls: u3
 /// The same calls by value and by handle.
 fn both(discipline: &AnyDiscipline, seed: u64) -> [Vec<Fate>; 2] {
     let (by_value, is_interior) = (discipline.build(seed).expect("legal parameters"), discipline.info().interior);
-    [fates(by_value, seed, is_interior, 3_000), fates(Scattered::new(discipline, seed), seed, is_interior, 3_000)]
+    [fates(by_value, seed, is_interior, 3_000), fates(scattered(discipline, seed), seed, is_interior, 3_000)]
 }
 
 #[test]
@@ -158,7 +168,7 @@ fn by_handle_gives_up_what_by_value_does() {
         for (seed, limit) in (0..).zip([Limit::of_packets(30), Limit::of_bytes(20_000), Limit::of_packets(1)]) {
             let by_value = limited(discipline.build(seed).expect("legal parameters"), seed, limit);
             assert!(by_value.iter().any(|fate| matches!(fate, Fate::Dropped(..))), "{discipline}: nothing was dropped");
-            assert!(by_value == limited(Scattered::new(&discipline, seed), seed, limit), "{discipline}, {limit}");
+            assert!(by_value == limited(scattered(&discipline, seed), seed, limit), "{discipline}, {limit}");
         }
     }
 }
@@ -197,7 +207,7 @@ fn a_handle_that_is_put_in_twice_is_told() {
 /// Checks the comparison: another quantum gives other outcomes.
 #[test]
 fn another_order_is_seen() {
-    let calls = |discipline: &AnyDiscipline| fates(Scattered::new(discipline, 1), 1, false, 3_000);
+    let calls = |discipline: &AnyDiscipline| fates(scattered(discipline, 1), 1, false, 3_000);
     let coarse: AnyDiscipline = "drr quantum 3000".parse::<Spec>().expect("legal").discipline;
     assert_ne!(calls(&drr()), calls(&coarse));
 }

@@ -10,8 +10,10 @@ mod memory;
 mod port;
 mod reconfiguration;
 
+use std::thread;
+
 use roundelay::Scheduler;
-use roundelay::schedulers::{Discipline, Visitor};
+use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
 use roundelay_conformance::{Audited, Event, Mix, Operation, Violation, check, operations, subjects};
 
 const LENGTH: usize = 3_000;
@@ -42,12 +44,19 @@ impl Visitor for Audit<'_> {
 /// change nothing, and the scheduler by handle gives the same packets.
 #[test]
 fn every_discipline_keeps_the_contract_and_repeats_itself() {
-    let mut refused = 0;
-    for discipline in subjects() {
-        let checked = check(&discipline).unwrap_or_else(|broken| panic!("{discipline}: {broken}"));
-        assert!(checked.sent > 1_000, "{discipline}: {checked:?}");
-        refused += checked.refused;
-    }
+    let subjects = subjects();
+    let refused = |disciplines: &[AnyDiscipline]| -> usize {
+        let checked = disciplines.iter().map(|discipline| {
+            let checked = check(discipline).unwrap_or_else(|broken| panic!("{discipline}: {broken}"));
+            assert!(checked.sent > 1_000, "{discipline}: {checked:?}");
+            checked.refused
+        });
+        checked.sum()
+    };
+    let refused: usize = thread::scope(|scope| {
+        let threads: Vec<_> = subjects.chunks(8).map(|disciplines| scope.spawn(|| refused(disciplines))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("the contract holds")).sum()
+    });
     assert!(refused > 1_000, "only {refused} refusals were tested");
 }
 
