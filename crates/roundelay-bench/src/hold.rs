@@ -17,8 +17,8 @@ use std::str::FromStr;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor};
-use roundelay::{ConfigError, Duration, FlowConfig, FlowId, Instant, Packet, Rate, Scheduler, Slack};
+use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
+use roundelay::{ConfigError, Duration, FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate, Scheduler, Slack};
 
 use crate::instructions::{Counts, InstructionsError, Sums};
 use crate::nothing::Nothing;
@@ -65,7 +65,7 @@ impl HoldSubject {
         let Self::Discipline(text) = self else { return Ok(None) };
         // A calendar may have 4096 queues; the others are for late packets.
         let slot = Duration::from_nanos((2 * u64::from(held) * STEP).div_ceil(3000 * 1000));
-        Ok(Some(text.replace("{slot}", &slot.to_string()).parse::<Spec>()?.discipline))
+        Ok(Some(text.replace("{slot}", &slot.to_string()).parse::<QueueSpec>()?.discipline))
     }
 }
 
@@ -335,7 +335,7 @@ mod tests {
     }
 
     fn full(text: &str, held: Held) -> Hold<roundelay::schedulers::AnyScheduler<u32>, true> {
-        let discipline = text.parse::<Spec>().unwrap().discipline;
+        let discipline = text.parse::<QueueSpec>().unwrap().discipline;
         let mut scheduler = discipline.build::<u32>(1).unwrap();
         (0..held.flows)
             .for_each(|flow| scheduler.set_flow(FlowId(flow), FlowConfig { weight: weight(flow), ..FlowConfig::DEFAULT }).unwrap());

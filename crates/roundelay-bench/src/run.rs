@@ -3,8 +3,8 @@
 use std::ops::AddAssign;
 use std::str::FromStr;
 
-use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor};
-use roundelay::{ConfigError, FlowConfig, FlowId, Scheduler};
+use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
+use roundelay::{ConfigError, FlowConfig, FlowId, QueueSpec, Scheduler};
 
 use crate::controller::Controller;
 use crate::load::Load;
@@ -39,7 +39,7 @@ impl FromStr for Subject {
         if text == Self::Generator.name() {
             return Ok(Self::Generator);
         }
-        Ok(Self::Discipline(text.parse::<Spec>()?.discipline))
+        Ok(Self::Discipline(text.parse::<QueueSpec>()?.discipline))
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
 
     fn passed_in(spec: &str, pattern: Pattern, pairs: u64, memory: Memory, burst: u32) -> Passed {
         let load = Load { flows: "64".parse().unwrap(), pattern, lengths: Lengths::Fixed(1000), memory, burst };
-        let discipline = spec.parse::<roundelay::schedulers::Spec>().unwrap().discipline;
+        let discipline = spec.parse::<roundelay::QueueSpec>().unwrap().discipline;
         run_pairs(&Subject::Discipline(discipline), &load, pairs).unwrap()
     }
 

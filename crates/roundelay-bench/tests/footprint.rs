@@ -2,7 +2,8 @@
 
 use std::alloc::System;
 
-use roundelay::schedulers::{AnyDiscipline, Spec};
+use roundelay::QueueSpec;
+use roundelay::schedulers::AnyDiscipline;
 use roundelay_bench::{Footprints, footprints};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
@@ -21,7 +22,7 @@ const WITHOUT_LIMITS: [&str; 5] =
 /// The discipline with the parameters above, or with default parameters.
 fn without_limit(discipline: AnyDiscipline) -> AnyDiscipline {
     let spec = WITHOUT_LIMITS.iter().find(|spec| spec.split(' ').next() == Some(discipline.name()));
-    spec.map_or(discipline, |spec| spec.parse::<Spec>().unwrap().discipline)
+    spec.map_or(discipline, |spec| spec.parse::<QueueSpec>().unwrap().discipline)
 }
 
 /// Memory of the first packets: not part of the discipline, but indistinguishable from the fixed part.

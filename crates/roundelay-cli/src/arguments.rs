@@ -8,8 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use roundelay::schedulers::{Spec, parse_limit};
-use roundelay::{Limit, Rate};
+use roundelay::{Limit, QueueSpec, Rate, parse_limit};
 use roundelay_bench::{FlowSet, HoldSubject, Lengths, MOST_HELD, Memory, Pattern};
 use roundelay_trace::{FlowBy, WeightRule, WeightRules};
 
@@ -110,7 +109,7 @@ pub(crate) struct Compare {
     /// Disciplines in tc syntax: fifo, "fq_codel limit 1000 target 5ms"; default: all, unless
     /// --tree is given
     #[arg(value_parser = parse_spec)]
-    pub(crate) disciplines: Vec<Spec>,
+    pub(crate) disciplines: Vec<QueueSpec>,
 
     /// TOML file with a tree of disciplines, compared as one more discipline; may be repeated
     #[arg(long = "tree", value_name = "FILE")]
@@ -175,7 +174,7 @@ pub(crate) struct Compare {
 pub(crate) struct Bench {
     /// Disciplines in tc syntax; default: all
     #[arg(value_parser = parse_spec)]
-    pub(crate) disciplines: Vec<Spec>,
+    pub(crate) disciplines: Vec<QueueSpec>,
 
     /// Flows: 512, weight:flows (1:32k,2:4k) or flows-wWEIGHT (500-w1,250-w2); may be repeated
     #[arg(long, value_name = "SET", default_value = "512", value_parser = |text: &str| text.parse::<FlowSet>())]
@@ -345,7 +344,7 @@ pub(crate) struct Bounds {
 
     /// Disciplines in tc syntax; default: all with a proven delay bound
     #[arg(value_parser = parse_spec)]
-    pub(crate) disciplines: Vec<Spec>,
+    pub(crate) disciplines: Vec<QueueSpec>,
 
     /// Rate of links without a rate in the file: 20mbit, 1gbit
     #[arg(long, value_parser = parse_rate)]
@@ -386,7 +385,7 @@ pub(crate) struct Simulate {
     /// Use this discipline on all router ports, as in "fq_codel target 5ms"; host ports keep
     /// theirs, and buffers their sizes, unless it sets a limit
     #[arg(long, value_name = "DISCIPLINE", value_parser = parse_spec)]
-    pub(crate) queue: Option<Spec>,
+    pub(crate) queue: Option<QueueSpec>,
 
     #[command(flatten)]
     pub(crate) runs: Runs,
@@ -445,7 +444,7 @@ fn parse_pairs(text: &str) -> Result<u64, String> {
     pairs.ok_or_else(|| format!("expected a whole number, legal range 1 to {MOST_PAIRS}"))
 }
 
-fn parse_spec(text: &str) -> Result<Spec, String> {
+fn parse_spec(text: &str) -> Result<QueueSpec, String> {
     text.parse().map_err(|error: roundelay::ConfigError| error.to_string())
 }
 

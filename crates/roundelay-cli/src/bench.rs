@@ -9,7 +9,8 @@ mod table;
 use std::fs;
 use std::path::Path;
 
-use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, fifo};
+use roundelay::QueueSpec;
+use roundelay::schedulers::{AnyDiscipline, Discipline, fifo};
 use roundelay_bench::{Load, Memory, Subject, run_hold, run_pairs};
 
 use crate::arguments::Bench;
@@ -89,7 +90,7 @@ fn loads(arguments: &Bench) -> Vec<Vec<Load>> {
 }
 
 /// The generator, FIFO and the requested disciplines; all disciplines if none is requested.
-fn subjects(asked: &[Spec]) -> Vec<Subject> {
+fn subjects(asked: &[QueueSpec]) -> Vec<Subject> {
     let mut disciplines: Vec<_> = asked.iter().map(|spec| spec.discipline.clone()).collect();
     if disciplines.is_empty() {
         disciplines = AnyDiscipline::all();

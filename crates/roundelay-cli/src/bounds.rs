@@ -4,8 +4,8 @@
 use std::fmt::{self, Write};
 use std::path::Path;
 
-use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor};
-use roundelay::{Bound, Duration, Guarantees, Rate, Share};
+use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
+use roundelay::{Bound, Duration, Guarantees, QueueSpec, Rate, Share};
 use roundelay_report::{clean, width};
 use serde::{Serialize, Serializer};
 
@@ -209,7 +209,7 @@ fn promise(plan: &Plan, flow: &Flow, discipline: &AnyDiscipline, detailed: bool)
 }
 
 impl Report {
-    fn new(plan: &Plan, asked: &[Spec], detailed: bool) -> Result<Self, String> {
+    fn new(plan: &Plan, asked: &[QueueSpec], detailed: bool) -> Result<Self, String> {
         let fixed = plan.hops.iter().all(|hop| hop.discipline.is_some());
         let mut disciplines = asked.iter().map(|spec| without_limit(spec).cloned()).collect::<Result<Vec<_>, _>>()?;
         match (fixed, disciplines.is_empty()) {

@@ -3,8 +3,8 @@
 use std::io::{self, BufReader, IsTerminal};
 use std::path::Path;
 
+use roundelay::QueueSpec;
 use roundelay::schedulers::AnyDiscipline;
-use roundelay::schedulers::Spec;
 use roundelay_report::{ReportError, html, json, provenance, table, write_flows, write_text};
 use roundelay_trace::{
     Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketSink, Progress, TreeFile, WeightRules, compare,
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
 fn options(arguments: &Compare) -> Result<Options, Failure> {
     let mut specs = arguments.disciplines.clone();
     if specs.is_empty() && arguments.trees.is_empty() {
-        specs = AnyDiscipline::all().into_iter().map(|discipline| Spec { discipline, limit: None }).collect();
+        specs = AnyDiscipline::all().into_iter().map(|discipline| QueueSpec { discipline, limit: None }).collect();
     }
     let mut weights = arguments.weights.as_deref().map_or_else(|| Ok(WeightRules::default()), read_weights)?;
     arguments.weight.iter().rev().for_each(|rule| weights.push_first(rule.clone()));

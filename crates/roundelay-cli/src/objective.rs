@@ -2,8 +2,7 @@
 //! for any network, traffic and objective.
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use roundelay::Limit;
-use roundelay::schedulers::Spec;
+use roundelay::{Limit, QueueSpec};
 use roundelay_bench::{Held, HoldSubject, cost_of_hold};
 use roundelay_report::{
     Cost, DisciplineCost, DisciplineResult, ObjectiveResult, ObjectiveRun, PartialFile, SourceRun, Verdict, write_text,
@@ -75,7 +74,7 @@ struct Candidate {
     /// Text as written.
     text: String,
     /// None: the queues of the file.
-    queue: Option<Spec>,
+    queue: Option<QueueSpec>,
     /// The scenario with the candidate's queues.
     scenario: Scenario,
 }

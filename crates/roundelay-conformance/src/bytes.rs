@@ -1,7 +1,7 @@
 //! Fuzzer input: any bytes, read as a discipline and a sequence of calls.
 
-use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor};
-use roundelay::{Duration, Ecn, FlowConfig, Scheduler};
+use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
+use roundelay::{Duration, Ecn, FlowConfig, QueueSpec, Scheduler};
 
 use crate::audit::{Audited, Operation, Violation};
 
@@ -57,7 +57,7 @@ const SPECS: &[&str] = &[
 /// The disciplines of the registry with their defaults, and with settings for limits, collisions and
 /// small quanta.
 pub fn subjects() -> Vec<AnyDiscipline> {
-    let others = SPECS.iter().map(|text| text.parse::<Spec>().expect("a legal spec").discipline);
+    let others = SPECS.iter().map(|text| text.parse::<QueueSpec>().expect("a legal spec").discipline);
     AnyDiscipline::all().into_iter().chain(others).collect()
 }
 

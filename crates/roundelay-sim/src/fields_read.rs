@@ -41,12 +41,13 @@ impl Visitor for Reading {
 
 #[cfg(test)]
 mod tests {
+    use roundelay::QueueSpec;
+
     use super::*;
-    use roundelay::schedulers::Spec;
 
     #[test]
     fn fields_are_those_of_the_discipline_and_its_parameters() {
-        let of = |text: &str| FieldsRead::of(&text.parse::<Spec>().unwrap().discipline);
+        let of = |text: &str| FieldsRead::of(&text.parse::<QueueSpec>().unwrap().discipline);
         assert_eq!((of("sjf").priority, of("edf").times, of("lstf").times), (Priority::FlowSize, Times::Deadline, Times::Slack));
         assert!(of("fifo_plus").takes_equal_slack && !of("lstf").takes_equal_slack);
         assert!(of("wf2q_plus").weight && !of("fifo").weight);

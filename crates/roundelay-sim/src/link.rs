@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
-use roundelay::schedulers::{AnyScheduler, Discipline, Spec};
+use roundelay::schedulers::{AnyScheduler, Discipline};
 use roundelay::tree::Tree;
 use roundelay::{
     Backlog, Billionths, ConfigError, DropReason, Duration, FlowConfig, FlowId, Instant, Observer, Packet, Partial, Port, PreemptivePort,
-    Rate, Scheduler as _, prefetch,
+    QueueSpec, Rate, Scheduler as _, prefetch,
 };
 
 use crate::cargo::Carried;
@@ -159,7 +159,7 @@ fn pick_from_tree(port: &mut Port<Tree<Carried>>, work: &mut impl Observer<Carri
 
 /// Whether a queue's discipline is preemptive. A preemptive link reports a packet at the end of the
 /// transmission, not at the start.
-pub(crate) fn preempts(queue: &Spec) -> bool {
+pub(crate) fn preempts(queue: &QueueSpec) -> bool {
     queue.discipline.info().parameters.iter().any(|parameter| parameter.name == "preempt" && parameter.value == "on")
 }
 

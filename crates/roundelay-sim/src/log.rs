@@ -7,8 +7,7 @@
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 
-use roundelay::schedulers::Spec;
-use roundelay::{DropReason, Instant, Limit, Packet};
+use roundelay::{DropReason, Instant, Limit, Packet, QueueSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::cargo::{Cargo, Carried};
@@ -82,7 +81,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    fn of(queue: &Spec) -> Self {
+    fn of(queue: &QueueSpec) -> Self {
         let limit = queue.limit_or_default();
         let [packets, bytes] = [limit.packets, limit.bytes].map(|limit| Some(limit).filter(|limit| *limit != u64::MAX));
         Self { packets, bytes }
@@ -164,7 +163,7 @@ impl Order {
     }
 
     /// Order promised by a queue's discipline, from the registry.
-    pub(crate) fn of(queue: &Spec) -> Self {
+    pub(crate) fn of(queue: &QueueSpec) -> Self {
         let info = queue.discipline.info();
         match (info.name, info.reorders) {
             ("fifo", _) => Self::Fifo,

@@ -5,8 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use roundelay::schedulers::{AnyDiscipline, Spec};
-use roundelay::{Billionths, ConfigError, Duration, Limit, Rate};
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::{Billionths, ConfigError, Duration, Limit, QueueSpec, Rate};
 use roundelay_trace::TreeFile;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -90,7 +90,7 @@ pub struct LinkConfig {
     /// The propagation delay.
     pub delay: Duration,
     /// The queue's discipline and limit.
-    pub queue: Spec,
+    pub queue: QueueSpec,
     /// A tree in place of the queue's discipline; the limit of `queue` stays.
     pub tree: Option<Arc<TreeFile>>,
     /// Share of packets lost on the wire, each packet independently.
@@ -110,7 +110,7 @@ pub struct LinkConfig {
 
 impl LinkConfig {
     /// A core link without loss, jitter, overhead or decision cost, with routing cost 1.
-    pub const fn new(from: NodeId, to: NodeId, rate: Rate, delay: Duration, queue: Spec) -> Self {
+    pub const fn new(from: NodeId, to: NodeId, rate: Rate, delay: Duration, queue: QueueSpec) -> Self {
         let (loss, jitter) = (Billionths(0), Duration::ZERO);
         Self {
             from,
@@ -321,14 +321,14 @@ impl LinkMut<'_> {
     }
 
     /// Sets the queue's discipline and limit, in place of any tree.
-    pub fn set_queue(&mut self, queue: Spec) {
+    pub fn set_queue(&mut self, queue: QueueSpec) {
         (self.0.queue, self.0.tree) = (queue, None);
     }
 
     /// Sets a tree in place of the queue's discipline, with this limit.
     pub fn set_tree(&mut self, tree: Arc<TreeFile>, limit: Limit) {
         let discipline = AnyDiscipline::Fifo(roundelay::schedulers::fifo::Config);
-        (self.0.queue, self.0.tree) = (Spec { discipline, limit: Some(limit) }, Some(tree));
+        (self.0.queue, self.0.tree) = (QueueSpec { discipline, limit: Some(limit) }, Some(tree));
     }
 
     /// Sets the share of packets lost on the wire.

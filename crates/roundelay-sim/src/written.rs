@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use roundelay::schedulers::{Discipline as _, Spec};
-use roundelay::{Billionths, Bytes, Duration, Limit, Rate, tree};
+use roundelay::schedulers::Discipline as _;
+use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate, tree};
 use roundelay_trace::dscp_number;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
@@ -181,7 +181,7 @@ impl Written for CodePoint {
 /// A queue's discipline, or a tree in the scenario or in a file.
 #[derive(Debug, Clone)]
 pub(crate) enum Ordering {
-    Discipline(Spec),
+    Discipline(QueueSpec),
     Tree { file: String, limit: Limit },
 }
 
@@ -189,7 +189,7 @@ impl Written for Ordering {
     const EXPECTED: &'static str = "a discipline as tc writes it, as in \"fq_codel limit 1000\", or a tree, as in \"tree home.toml\"";
 
     fn from_text(text: &str) -> Result<Self, String> {
-        let spec = |text: &str| text.parse::<Spec>().map_err(|error| error.to_string());
+        let spec = |text: &str| text.parse::<QueueSpec>().map_err(|error| error.to_string());
         let Some(tree) = text.trim().strip_prefix(TREE).filter(|rest| rest.is_empty() || rest.starts_with(' ')) else {
             return spec(text).map(Self::Discipline);
         };

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::schedulers::{AnyDiscipline, Spec};
-use roundelay::{Billionths, DropReason, Duration, FlowConfig, Instant, Limit, Packet, Rate};
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::{Billionths, DropReason, Duration, FlowConfig, Instant, Limit, Packet, QueueSpec, Rate};
 use roundelay_sim::log::Log;
 use roundelay_sim::sources::{Sizes, Span, Terms, Urgency, arrivals, burst, cbr, on_off, poisson, request_response, tcp, video, voip};
 use roundelay_sim::verify::verify;
@@ -217,9 +217,9 @@ impl Probe for Ledger {
 }
 
 /// A random discipline with a small limit, to cause many drops.
-fn queue(random: &mut Pcg64Mcg, disciplines: &[AnyDiscipline]) -> Spec {
+fn queue(random: &mut Pcg64Mcg, disciplines: &[AnyDiscipline]) -> QueueSpec {
     let discipline = disciplines[random.random_range(0..disciplines.len())].clone();
-    Spec { discipline, limit: Some(Limit::of_packets(random.random_range(1..80))) }
+    QueueSpec { discipline, limit: Some(Limit::of_packets(random.random_range(1..80))) }
 }
 
 /// A tree of routers plus extra links: there are cycles, parallel links and one-way links.
@@ -372,7 +372,7 @@ fn check(seed: u64, disciplines: &[AnyDiscipline], seen: &mut Seen) {
 #[test]
 fn packets_are_conserved_at_every_node_at_every_event() {
     let mut disciplines = AnyDiscipline::all();
-    disciplines.push("lstf preempt".parse::<Spec>().expect("a discipline").discipline);
+    disciplines.push("lstf preempt".parse::<QueueSpec>().expect("a discipline").discipline);
     let mut seen = Seen::default();
     (0..400).for_each(|seed| check(seed, &disciplines, &mut seen));
     println!("{} events, {:?}, {} flows closed, {} drops early", seen.events, seen.totals, seen.closed, seen.early);

@@ -2,8 +2,7 @@
 //! loses nothing, however full the buffer is with packets of others. A buffer in front of a fair
 //! queue with tail drop would isolate no flow.
 
-use roundelay::schedulers::Spec;
-use roundelay::{Duration, FlowConfig, Instant};
+use roundelay::{Duration, FlowConfig, Instant, QueueSpec};
 use roundelay_sim::sources::Terms;
 use roundelay_sim::sources::cbr::{self, Cbr};
 use roundelay_sim::sources::poisson::{self, Lengths, Poisson};
@@ -17,7 +16,7 @@ const CONFORMING: usize = 9;
 /// for 100 packets, and one flood of 10 Mbit/s. Returns the counts of all flows after 20 s, the
 /// flood last.
 fn run(queue: &str) -> Vec<FlowCounts> {
-    let spec: Spec = queue.parse().expect("a queue");
+    let spec: QueueSpec = queue.parse().expect("a queue");
     let queues = Queues { core: spec, ..Queues::default() };
     let network = Dumbbell { pairs: CONFORMING as u32 + 1, ..Dumbbell::default() };
     let Topology { network, hosts, .. } = network.build(&queues).expect("a legal network");

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Sender, channel};
 
 use rand::{RngExt as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::schedulers::{AnyDiscipline, Spec};
-use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, Scheduler as _};
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Limit, Observer, Packet, Port, QueueSpec, Scheduler as _};
 use roundelay_sim::{Agent, Cargo, Carried, Content, Context, FlowSpec, LinkConfig, LinkId, Network, NodeId, Outgoing, Probe, Simulation};
 use roundelay_trace::{Capture, Companion, Options, PacketFate, PacketRecord, PacketSink, compare};
 
@@ -78,7 +78,7 @@ impl Companion for Sink {
 /// Output of `compare`: lengths on the wire in the order of arrival, and the packets' fates.
 fn compared(discipline: &AnyDiscipline, arrivals: &[Arrival]) -> Vec<(Arrival, Result<[Instant; 2], DropReason>)> {
     let (sender, receiver) = channel();
-    let spec = Spec { discipline: discipline.clone(), limit: Some(LIMIT) };
+    let spec = QueueSpec { discipline: discipline.clone(), limit: Some(LIMIT) };
     let options = Options { seed: SEED, measure_cost: false, ..Options::new(RATE.parse().expect("a rate"), vec![spec]) };
     let reader = std::io::Cursor::new(capture(arrivals));
     let capture = Capture::from_reader("made", reader).expect("a capture");
@@ -199,7 +199,7 @@ impl Agent for Player {
 fn simulated(discipline: &AnyDiscipline, arrivals: &[Arrival]) -> Fates {
     let mut network = Network::default();
     let [from, to] = [0; 2].map(|_| network.add_node());
-    let queue = Spec { discipline: discipline.clone(), limit: Some(LIMIT) };
+    let queue = QueueSpec { discipline: discipline.clone(), limit: Some(LIMIT) };
     for (from, to) in [(from, to), (to, from)] {
         let link = LinkConfig::new(from, to, RATE.parse().expect("a rate"), Duration::from_millis(3), queue.clone());
         network.add_link(link).expect("both ends are there");

@@ -99,7 +99,7 @@ impl Agent for Player {
 fn in_a_simulation(discipline: &AnyDiscipline, arrivals: &[(Instant, Packet<u64>)]) -> Vec<Fate> {
     let mut network = Network::default();
     let [from, to] = [0; 2].map(|_| network.add_node());
-    let queue = roundelay::schedulers::Spec { discipline: discipline.clone(), limit: Some(LIMIT) };
+    let queue = roundelay::QueueSpec { discipline: discipline.clone(), limit: Some(LIMIT) };
     let link = |from, to| LinkConfig::new(from, to, "10mbit".parse().expect("a rate"), Duration::from_millis(3), queue.clone());
     network.add_link(link(from, to)).expect("both ends are there");
     network.add_link(link(to, from)).expect("both ends are there");

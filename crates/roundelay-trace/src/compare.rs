@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::error::Error;
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
-use roundelay::schedulers::{Discipline, Spec};
-use roundelay::{ConfigError, Limit, Rate, tree};
+use roundelay::schedulers::Discipline;
+use roundelay::{ConfigError, Limit, QueueSpec, Rate, tree};
 use thiserror::Error;
 
 use crate::capture::{Capture, CaptureNotes, LinkType};
@@ -37,7 +37,7 @@ pub struct Options {
     /// The link rate.
     pub rate: Rate,
     /// The disciplines to compare.
-    pub specs: Vec<Spec>,
+    pub specs: Vec<QueueSpec>,
     /// Trees of disciplines, listed after the disciplines.
     pub trees: Vec<TreeFile>,
     /// Buffer of every discipline without its own limit; none: each discipline's default.
@@ -58,7 +58,7 @@ pub struct Options {
 impl Options {
     /// The given disciplines and link rate, with defaults for the rest: flows by 5-tuple, equal
     /// weights, default buffers, seed 1, costs measured.
-    pub fn new(rate: Rate, specs: Vec<Spec>) -> Self {
+    pub fn new(rate: Rate, specs: Vec<QueueSpec>) -> Self {
         let (flow_by, max_flows) = (FlowBy::default(), Classifier::DEFAULT_MAX_FLOWS);
         let trees = Vec::new();
         Self { rate, specs, trees, buffer: None, flow_by, max_flows, weights: WeightRules::default(), seed: 1, measure_cost: true }
@@ -69,7 +69,7 @@ impl Options {
         self.buffer.unwrap_or(tree::Config::DEFAULT_LIMIT)
     }
 
-    fn limit_of(&self, spec: &Spec) -> Limit {
+    fn limit_of(&self, spec: &QueueSpec) -> Limit {
         spec.limit.or(self.buffer).unwrap_or_else(|| spec.limit_or_default())
     }
 }
@@ -230,9 +230,9 @@ fn conclude(
     let prioritised = options.weights.rules().iter().any(|rule| rule.urgency().priority.is_some());
     let distinctions =
         Distinctions { flow_by: options.flow_by, weighted, prioritised, code_points: code_points(&offered, &options.weights) };
-    let commands = |spec: &Spec| tc::commands(spec, options.limit_of(spec), options.rate, &distinctions);
+    let commands = |spec: &QueueSpec| tc::commands(spec, options.limit_of(spec), options.rate, &distinctions);
     let carried = offered.carried();
-    let standing = |spec: &Spec| Standing::of_spec(spec, carried, !commands(spec).is_empty());
+    let standing = |spec: &QueueSpec| Standing::of_spec(spec, carried, !commands(spec).is_empty());
     let trees = options.trees.iter().map(|tree| Standing::of_tree(tree, carried));
     let standings: Vec<_> = options.specs.iter().map(standing).chain(trees).collect();
     let mut comparison = Comparison {

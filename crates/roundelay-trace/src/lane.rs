@@ -3,8 +3,8 @@
 
 use std::error::Error;
 
-use roundelay::schedulers::{Discipline, Spec, Visitor};
-use roundelay::{Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Port, Rate, Scheduler, tree};
+use roundelay::schedulers::{Discipline, Visitor};
+use roundelay::{Bytes, ConfigError, DropReason, FlowId, Instant, Limit, Port, QueueSpec, Rate, Scheduler, tree};
 
 use roundelay_metrics::geometric_mean;
 
@@ -73,7 +73,7 @@ pub(crate) trait Lane: Send {
 
 /// Builds the lane of a discipline.
 pub(crate) struct LaneBuilder<'a> {
-    pub(crate) spec: &'a Spec,
+    pub(crate) spec: &'a QueueSpec,
     pub(crate) known: Known,
     pub(crate) limit: Limit,
     pub(crate) rate: Rate,
@@ -145,7 +145,7 @@ impl Lane for TreeLane {
 
 /// The discipline with its configured limit, to distinguish two disciplines with different limits
 /// only.
-fn as_written(spec: &Spec) -> String {
+fn as_written(spec: &QueueSpec) -> String {
     let (mut text, unset) = (spec.discipline.to_string(), spec.discipline.default_limit());
     let Some(limit) = spec.limit else { return text };
     match limit {
@@ -472,8 +472,8 @@ mod tests {
         for text in ["fifo", "fifo limit 128000b", "drr quantum 300b limit 20", "fq_codel limit 100 memory_limit 1mb", "fq_codel limit 1mb"]
         {
             let written = as_written(&text.parse().unwrap());
-            let again: Spec = written.parse().unwrap();
-            assert_eq!(again.limit, text.parse::<Spec>().unwrap().limit, "{text}: {written}");
+            let again: QueueSpec = written.parse().unwrap();
+            assert_eq!(again.limit, text.parse::<QueueSpec>().unwrap().limit, "{text}: {written}");
         }
         assert_eq!(as_written(&"fq_codel limit 100".parse().unwrap()), "fq_codel limit 100");
         assert_eq!(as_written(&"fifo limit 128000b".parse().unwrap()), "fifo limit 125kb");

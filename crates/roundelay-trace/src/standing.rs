@@ -4,7 +4,8 @@
 //! Not recommended: disciplines that need fields a port or this capture does not have, and
 //! baselines. Their results are shown like all others.
 
-use roundelay::schedulers::{AnyDiscipline, Discipline, Priority, Spec, Times, Visitor};
+use roundelay::QueueSpec;
+use roundelay::schedulers::{AnyDiscipline, Discipline, Priority, Times, Visitor};
 
 use crate::tree::TreeFile;
 use crate::urgency::Carried;
@@ -33,7 +34,7 @@ pub(crate) enum Obstacle {
 }
 
 impl Standing {
-    pub(crate) fn of_spec(spec: &Spec, carried: Carried, on_linux: bool) -> Self {
+    pub(crate) fn of_spec(spec: &QueueSpec, carried: Carried, on_linux: bool) -> Self {
         let (keeps_order, one_queue) = (!spec.discipline.info().reorders, is_one_queue(&spec.discipline));
         Self { on_linux, keeps_order, one_queue, obstacle: Obstacle::of(&spec.discipline, carried) }
     }
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_parameter_may_say_what_is_gone_by() {
-        let of = |text: &str| Obstacle::of(&text.parse::<Spec>().expect("legal").discipline, Carried::default());
+        let of = |text: &str| Obstacle::of(&text.parse::<QueueSpec>().expect("legal").discipline, Carried::default());
         let written = ["sp_pifo rank priority", "sp_pifo rank deadline", "aifo rank slack"].map(of);
         assert_eq!(written, [Some(Obstacle::Classes), Some(Obstacle::Deadlines), Some(Obstacle::Slack)]);
     }

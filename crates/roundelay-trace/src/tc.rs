@@ -2,8 +2,8 @@
 
 mod early_detection;
 
-use roundelay::schedulers::{AnyDiscipline, Spec, red, sfb};
-use roundelay::{Billionths, Bytes, Duration, Limit, Rate};
+use roundelay::schedulers::{AnyDiscipline, red, sfb};
+use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate};
 
 use crate::classifier::FlowBy;
 use early_detection::EarlyDetection;
@@ -54,7 +54,7 @@ impl Default for CodePoints {
 ///
 /// A shaper (htb) at the link's rate makes the queue build up here and not in the device behind, so
 /// that the discipline has packets to order.
-pub(crate) fn commands(spec: &Spec, limit: Limit, rate: Rate, distinctions: &Distinctions) -> Vec<String> {
+pub(crate) fn commands(spec: &QueueSpec, limit: Limit, rate: Rate, distinctions: &Distinctions) -> Vec<String> {
     let Some(leaf) = leaf(spec, limit) else { return Vec::new() };
     let mut lines = vec![
         "# DEV is the outgoing interface of this traffic; the present root qdisc is replaced".to_owned(),
@@ -156,7 +156,7 @@ fn at_least_a_byte(rate: Rate) -> Rate {
 }
 
 /// The discipline in `tc` syntax.
-fn leaf(spec: &Spec, limit: Limit) -> Option<String> {
+fn leaf(spec: &QueueSpec, limit: Limit) -> Option<String> {
     let name = || tc_words(&spec.discipline.to_string());
     match &spec.discipline {
         AnyDiscipline::Fifo(_) => Some(fifo(limit)),
@@ -321,7 +321,7 @@ mod tests {
     use super::*;
 
     fn leaf_of(text: &str) -> Option<String> {
-        let spec: Spec = text.parse().unwrap();
+        let spec: QueueSpec = text.parse().unwrap();
         leaf(&spec, spec.limit_or_default())
     }
 
@@ -440,7 +440,7 @@ mod tests {
             "sfb levels 2 bins 23",
             "sfb bins 32",
         ] {
-            let spec: Spec = text.parse().unwrap();
+            let spec: QueueSpec = text.parse().unwrap();
             let lines = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), &Distinctions::default());
             assert_eq!(lines, Vec::<String>::new(), "{text}");
         }
@@ -448,7 +448,7 @@ mod tests {
 
     /// The commands after the root qdisc, the shaper and its class.
     fn own_commands(text: &str, distinctions: Distinctions) -> Vec<String> {
-        let spec: Spec = text.parse().unwrap();
+        let spec: QueueSpec = text.parse().unwrap();
         let lines = commands(&spec, spec.limit_or_default(), "5mbit".parse().unwrap(), &distinctions);
         lines[4..].to_vec()
     }

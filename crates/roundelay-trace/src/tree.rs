@@ -27,9 +27,9 @@
 
 use std::collections::BTreeSet;
 
-use roundelay::schedulers::{Priority, Spec};
+use roundelay::schedulers::Priority;
 use roundelay::tree::{Config, Node, Problem, TreeError};
-use roundelay::{FlowConfig, FlowId};
+use roundelay::{FlowConfig, FlowId, QueueSpec};
 use thiserror::Error;
 use toml::Spanned;
 use toml::de::DeTable;
@@ -181,7 +181,7 @@ impl TreeFile {
     }
 
     /// The disciplines at the leaves.
-    pub(crate) fn leaves(&self) -> impl Iterator<Item = &Spec> {
+    pub(crate) fn leaves(&self) -> impl Iterator<Item = &QueueSpec> {
         let is_leaf = |name: &String| *name == self.default_leaf || self.rules.iter().any(|(_, leaf)| leaf == name);
         self.config.nodes().filter(move |node| is_leaf(&node.name)).map(|node| &node.spec)
     }
@@ -285,7 +285,7 @@ impl FileNode {
     }
 
     fn node(&self) -> Result<Node, Fault> {
-        let spec = self.discipline.get_ref().parse::<Spec>().map_err(|error| {
+        let spec = self.discipline.get_ref().parse::<QueueSpec>().map_err(|error| {
             let message = format!("node '{}': {error}", self.name());
             (self.discipline.span(), message)
         })?;

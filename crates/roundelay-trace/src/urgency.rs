@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use roundelay::schedulers::{Discipline, Priority, Spec, Visitor};
-use roundelay::{Duration, Ecn, FlowId, Instant, Packet, Slack};
+use roundelay::schedulers::{Discipline, Priority, Visitor};
+use roundelay::{Duration, Ecn, FlowId, Instant, Packet, QueueSpec, Slack};
 
 /// Fields that a rule sets on its flows' packets, beside the weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -145,12 +145,12 @@ fn saturated(bytes: u64) -> u32 {
 
 /// Whether a discipline needs flow sizes at the first packet, known only after reading the whole
 /// capture.
-pub(crate) fn reads_sizes(spec: &Spec) -> bool {
+pub(crate) fn reads_sizes(spec: &QueueSpec) -> bool {
     matches!(meaning(spec), Priority::FlowSize | Priority::Remaining)
 }
 
 /// The meaning of priorities for a discipline.
-pub(crate) fn meaning(spec: &Spec) -> Priority {
+pub(crate) fn meaning(spec: &QueueSpec) -> Priority {
     struct Meaning;
     impl Visitor for Meaning {
         type Output = Priority;

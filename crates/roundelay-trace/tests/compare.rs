@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use crate::common::*;
-use roundelay::schedulers::{AnyDiscipline, Spec};
-use roundelay::{FlowId, Instant, Limit, Rate};
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::{FlowId, Instant, Limit, QueueSpec, Rate};
 use roundelay_trace::{
     Capture, Companion, CompareError, Comparison, DisciplineResult, FlowResult, Options, PacketFate, PacketRecord, PacketSink, WeightRules,
     compare,
@@ -60,15 +60,15 @@ fn write(samples: &[Sample]) -> Vec<u8> {
     samples.iter().fold(nanosecond_pcap(), |bytes, sample| [bytes, write_sample(sample)].concat())
 }
 
-fn specs(texts: &[&str]) -> Vec<Spec> {
+fn specs(texts: &[&str]) -> Vec<QueueSpec> {
     texts.iter().map(|text| text.parse().unwrap()).collect()
 }
 
-fn all_specs() -> Vec<Spec> {
-    AnyDiscipline::all().into_iter().map(|discipline| Spec { discipline, limit: None }).collect()
+fn all_specs() -> Vec<QueueSpec> {
+    AnyDiscipline::all().into_iter().map(|discipline| QueueSpec { discipline, limit: None }).collect()
 }
 
-fn options(rate: &str, specs: Vec<Spec>) -> Options {
+fn options(rate: &str, specs: Vec<QueueSpec>) -> Options {
     Options { measure_cost: false, ..Options::new(rate.parse().unwrap(), specs) }
 }
 
@@ -242,7 +242,7 @@ fn stormy_samples(random: &mut Random) -> Vec<Sample> {
     samples
 }
 
-fn random_options(random: &mut Random, specs: Vec<Spec>) -> Options {
+fn random_options(random: &mut Random, specs: Vec<QueueSpec>) -> Options {
     let mut options = options(random.pick(&["50kbit", "1mbit", "10mbit", "200mbit"]), specs);
     options.buffer = random.pick(&[None, Some(Limit::of_packets(20)), Some(Limit::of_bytes(100_000)), Some(Limit::UNBOUNDED)]);
     if random.below(2) == 0 {
@@ -551,7 +551,7 @@ fn bounds_are_kept_on_forty_thousand_random_captures() {
 }
 
 /// Optional weights, and disciplines that see flows leave while their packets wait.
-fn let_backlogged_flows_leave(rules: &[&str], specs: Vec<Spec>) {
+fn let_backlogged_flows_leave(rules: &[&str], specs: Vec<QueueSpec>) {
     // At 50 kbit/s the burst takes 32 s; in this time both flows fall silent and leave, one
     // returns, and a third arrives.
     let burst = |at, flow, count| steady(at, 0, count, flow, 1000);

@@ -8,7 +8,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use roundelay::schedulers::{AnyDiscipline, Spec};
+use roundelay::QueueSpec;
+use roundelay::schedulers::AnyDiscipline;
 use roundelay_trace::{Capture, Classifier, CompareError, Comparison, FlowBy, Options, compare, parse};
 
 /// Result of one file.
@@ -118,7 +119,7 @@ fn foreign_captures_give_packets_or_a_clean_error() {
 
 /// All disciplines on a link overloaded at times by many of these captures.
 fn replay(path: &Path) -> Result<Comparison, CompareError> {
-    let specs = AnyDiscipline::all().into_iter().map(|discipline| Spec { discipline, limit: None }).collect();
+    let specs = AnyDiscipline::all().into_iter().map(|discipline| QueueSpec { discipline, limit: None }).collect();
     let options = Options { measure_cost: false, ..Options::new("10mbit".parse().expect("a rate"), specs) };
     compare(Capture::open(path)?, &options, &mut ())
 }

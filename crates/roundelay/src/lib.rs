@@ -17,7 +17,7 @@
 //! # Ok::<(), roundelay::ConfigError>(())
 //! ```
 //!
-//! The disciplines are in [`schedulers`], one file each, and [`schedulers::Spec`] reads them in
+//! The disciplines are in [`schedulers`], one file each, and [`QueueSpec`] reads them in
 //! `tc` notation: `"fq_codel limit 1000 target 5ms"`.
 #![cfg_attr(not(test), no_std)]
 
@@ -39,6 +39,7 @@ mod preemptive;
 mod prefetch;
 mod scheduler;
 pub mod schedulers;
+mod spec;
 pub mod suggestion;
 mod time;
 pub mod tree;
@@ -59,6 +60,7 @@ pub use port::{Observer, Port};
 pub use preemptive::{Partial, PreemptivePort};
 pub use prefetch::prefetch;
 pub use scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
+pub use spec::{QueueSpec, parse_limit};
 pub use time::{Duration, Instant, Slack};
 pub use units::{Billionths, Bytes, Rate, UnitError};
 pub use virtual_time::{VirtualClock, VirtualTime, byte_time};

@@ -5,19 +5,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use roundelay::schedulers::{AnyDiscipline, Discipline, ParameterInfo, Spec, Visitor};
-use roundelay::{Kind, Limit, Parameter};
+use roundelay::schedulers::{AnyDiscipline, Discipline, ParameterInfo, Visitor};
+use roundelay::{Kind, Limit, Parameter, QueueSpec};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn parse(text: &str) -> Spec {
+fn parse(text: &str) -> QueueSpec {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 fn error(text: &str) -> String {
-    text.parse::<Spec>().map(|spec| panic!("{text} reads as {spec:?}")).unwrap_err().to_string()
+    text.parse::<QueueSpec>().map(|spec| panic!("{text} reads as {spec:?}")).unwrap_err().to_string()
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn help_and_pages_name_the_ranges_that_are_taken() {
         let page = fs::read_to_string(root().join(format!("docs/schedulers/{}.md", info.name))).unwrap_or_default();
         let page = rows(&page);
         for ParameterInfo { name, range, kind, .. } in info.parameters.into_iter().filter(|parameter| parameter.kind.has_range()) {
-            let is_taken = |value: &str| format!("{} {name} {value}", info.name).parse::<Spec>().is_ok();
+            let is_taken = |value: &str| format!("{} {name} {value}", info.name).parse::<QueueSpec>().is_ok();
             let told = range_on_page(&page, name).unwrap_or_else(|| panic!("docs/schedulers/{}.md: {name}: no range", info.name));
             for (lowest, highest) in [&range, &told] {
                 let [low, high] = [lowest, highest].map(|value| kind.read(value).unwrap_or_else(|what| panic!("{value}: {what}")));
@@ -420,12 +420,12 @@ const WORDS: [&str; 24] = [
 proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in ".{0,80}") {
-        let _ = text.parse::<Spec>();
+        let _ = text.parse::<QueueSpec>();
     }
 
     #[test]
     fn any_words_are_read_or_refused_and_what_is_read_reads_back(words in prop::collection::vec(prop::sample::select(&WORDS), 1..8)) {
-        if let Ok(spec) = words.join(" ").parse::<Spec>() {
+        if let Ok(spec) = words.join(" ").parse::<QueueSpec>() {
             let again = parse(&spec.discipline.to_string());
             prop_assert_eq!(values(&again.discipline), values(&spec.discipline));
         }

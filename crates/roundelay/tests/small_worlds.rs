@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 
 use roundelay::schedulers::wf2q_plus::Wf2qPlus;
-use roundelay::schedulers::{AnyDiscipline, Discipline, Spec, Visitor, drr};
-use roundelay::{Backlog, Ecn, FlowConfig, FlowId, Footprint, Instant, Packet, Scheduler};
+use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor, drr};
+use roundelay::{Backlog, Ecn, FlowConfig, FlowId, Footprint, Instant, Packet, QueueSpec, Scheduler};
 use roundelay_conformance::{Audited, Operation, Violation};
 use roundelay_reference::Wf2qPlus as Reference;
 
@@ -85,7 +85,7 @@ impl Visitor for Explore {
 /// with a quantum of 1 byte.
 fn subjects() -> Vec<AnyDiscipline> {
     let hashed = ["sfq divisor 2", "sfq divisor 4 depth 2 headdrop", "fq_codel flows 2 target 1us interval 1us", "drr quantum 1b"];
-    let parse = |text: &str| text.parse::<Spec>().expect("a legal spec").discipline;
+    let parse = |text: &str| text.parse::<QueueSpec>().expect("a legal spec").discipline;
     let plain = AnyDiscipline::all().into_iter().filter(|discipline| !["sfq", "fq_codel"].contains(&discipline.name()));
     plain.chain(hashed.map(parse)).collect()
 }

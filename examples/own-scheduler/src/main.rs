@@ -7,7 +7,8 @@ use std::error::Error;
 use std::path::Path;
 
 use longest_queue::LongestQueue;
-use roundelay::schedulers::{AnyDiscipline, Spec, custom};
+use roundelay::QueueSpec;
+use roundelay::schedulers::{AnyDiscipline, custom};
 use roundelay_bench::{FlowSet, Lengths, Load, Memory, Pattern, Subject, time};
 use roundelay_sim::scenario::Scenario;
 use roundelay_trace::{Capture, Options, compare};
@@ -19,7 +20,7 @@ const PACKETS: u64 = if cfg!(debug_assertions) { 300 } else { 300_000 };
 fn main() -> Result<(), Box<dyn Error>> {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mine = AnyDiscipline::Custom(custom::Config::new("longest_queue", |_seed| LongestQueue::default()));
-    let specs = vec![Spec { discipline: mine.clone(), limit: None }, "fifo".parse()?, "fq_codel".parse()?];
+    let specs = vec![QueueSpec { discipline: mine.clone(), limit: None }, "fifo".parse()?, "fq_codel".parse()?];
 
     let checked = roundelay_conformance::check(&mine)?;
     println!("the contract holds: {} calls, {} packets sent, {} dropped", checked.calls, checked.sent, checked.dropped);

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use roundelay::schedulers::{AnyDiscipline, Spec};
-use roundelay::{Bytes, ConfigError, Duration, FlowConfig, Rate};
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::{Bytes, ConfigError, Duration, FlowConfig, QueueSpec, Rate};
 use roundelay_report::clean;
 use roundelay_trace::file::{Fault, Table, Text, line};
 use toml::Spanned;
@@ -117,7 +117,7 @@ fn written(bits: u128) -> String {
 }
 
 fn proven(text: &str) -> Result<AnyDiscipline, String> {
-    let spec: Spec = text.parse().map_err(|error: ConfigError| error.to_string())?;
+    let spec: QueueSpec = text.parse().map_err(|error: ConfigError| error.to_string())?;
     without_limit(&spec).cloned()
 }
 
@@ -125,7 +125,7 @@ fn proven(text: &str) -> Result<AnyDiscipline, String> {
 ///
 /// # Errors
 /// The spec sets a limit, and the theorems need a buffer without drops.
-pub(crate) fn without_limit(spec: &Spec) -> Result<&AnyDiscipline, String> {
+pub(crate) fn without_limit(spec: &QueueSpec) -> Result<&AnyDiscipline, String> {
     let name = spec.discipline.name();
     let refused = || format!("{name}: the proven bounds hold for a buffer without drops: leave the limit out");
     if spec.limit.is_some() { Err(refused()) } else { Ok(&spec.discipline) }

@@ -12,8 +12,8 @@
 //! `largest error, deviations`: difference of draws and formula, in standard deviations of this
 //! number of draws.
 
-use roundelay::schedulers::{AnyScheduler, Spec};
-use roundelay::{FlowId, Scheduler};
+use roundelay::schedulers::AnyScheduler;
+use roundelay::{FlowId, QueueSpec, Scheduler};
 use serde::Deserialize;
 
 use super::columns::Columns;
@@ -89,7 +89,7 @@ impl Meeting {
 impl Collisions {
     fn scheduler(&self, column: &str, queues: u32, seed: u64) -> Result<AnyScheduler<()>, Failed> {
         let discipline = self.columns.text(column)?;
-        let spec = format!("{discipline} queues {queues}").parse::<Spec>().or_else(|_| discipline.parse::<Spec>());
+        let spec = format!("{discipline} queues {queues}").parse::<QueueSpec>().or_else(|_| discipline.parse::<QueueSpec>());
         spec.map_err(Failed::from)?.discipline.build(seed).map_err(Failed::from)
     }
 

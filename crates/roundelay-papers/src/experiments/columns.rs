@@ -1,6 +1,6 @@
 //! Columns of a `[run]` table: the paper's name of each column, and a discipline in tc syntax.
 
-use roundelay::schedulers::Spec;
+use roundelay::QueueSpec;
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -25,7 +25,7 @@ impl Columns {
     }
 
     /// The discipline of a column.
-    pub(super) fn spec(&self, column: &str) -> Result<Spec, Wrong> {
+    pub(super) fn spec(&self, column: &str) -> Result<QueueSpec, Wrong> {
         spec(column, self.text(column)?)
     }
 
@@ -52,6 +52,6 @@ pub(super) fn named(column: &str, Failed(message): Failed) -> Wrong {
 }
 
 /// Parses the discipline of a column.
-pub(super) fn spec(column: &str, text: &str) -> Result<Spec, Wrong> {
+pub(super) fn spec(column: &str, text: &str) -> Result<QueueSpec, Wrong> {
     text.parse().map_err(|error| wrong(column, error))
 }

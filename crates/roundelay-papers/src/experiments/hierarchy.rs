@@ -13,9 +13,9 @@
 
 use std::collections::VecDeque;
 
-use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Spec};
+use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
 use roundelay::tree::{Config, Node, Tree};
-use roundelay::{FlowConfig, FlowId, Instant, Packet, Rate, Scheduler, Share};
+use roundelay::{FlowConfig, FlowId, Instant, Packet, QueueSpec, Rate, Scheduler, Share};
 use roundelay_metrics::BitWfi;
 use serde::Deserialize;
 
@@ -166,7 +166,7 @@ impl Hierarchy {
     }
 
     fn tree(&self, discipline: AnyDiscipline) -> Result<Tree<Offer>, Failed> {
-        let mut tree = Config::new(Node::new("link", Spec { discipline, limit: None })).map_err(Failed::from)?;
+        let mut tree = Config::new(Node::new("link", QueueSpec { discipline, limit: None })).map_err(Failed::from)?;
         for (flow, name) in (0..).map(FlowId).zip(CLASSES) {
             let spec = "priority".parse().map_err(Failed::from)?;
             let node = Node { max_packet_len: self.config().max_packet_len, ..Node::new(name, spec) };

@@ -24,8 +24,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::schedulers::{AnyScheduler, Spec};
-use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Observer, Packet, Port, Rate};
+use roundelay::schedulers::AnyScheduler;
+use roundelay::{DropReason, Duration, FlowConfig, FlowId, Instant, Observer, Packet, Port, QueueSpec, Rate};
 use serde::Deserialize;
 
 use super::columns::Columns;
@@ -73,7 +73,7 @@ impl Reordering {
         arrivals
     }
 
-    fn listen(&self, spec: &Spec, lengths: &[u32], seed: u64) -> Result<Listener, Failed> {
+    fn listen(&self, spec: &QueueSpec, lengths: &[u32], seed: u64) -> Result<Listener, Failed> {
         let rate = Rate::from_bits_per_second(self.link).ok_or_else(|| Failed("link: expected 1 bit per second or more".to_owned()))?;
         let scheduler: AnyScheduler<u64> = spec.discipline.build(seed).map_err(Failed::from)?;
         let (mut port, mut listener) = (Port::new(scheduler, spec.limit_or_default(), rate), Listener::default());

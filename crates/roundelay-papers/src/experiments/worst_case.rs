@@ -8,8 +8,8 @@
 //! slots of the light flow, without the term of L common to all. The trace is this load, step by
 //! step, if the printed B-WFI is exceeded.
 
-use roundelay::schedulers::{Discipline, Spec, Visitor};
-use roundelay::{ConfigError, Guarantees};
+use roundelay::schedulers::{Discipline, Visitor};
+use roundelay::{ConfigError, Guarantees, QueueSpec};
 use roundelay_metrics::workload::{Event, Outcome as Measured, Ratios, Workload, adversaries};
 use serde::Deserialize;
 
@@ -52,7 +52,7 @@ struct Other {
 
 impl WorstCase {
     /// The discipline under test, and the discipline whose bounds apply.
-    fn column(&self, name: &str) -> Result<(Spec, Spec), Wrong> {
+    fn column(&self, name: &str) -> Result<(QueueSpec, QueueSpec), Wrong> {
         let value = self.columns.get(name).cloned().ok_or_else(|| wrong(name, "no such column"))?;
         let expected = || wrong(name, "expected a discipline, or { discipline = .., bounds_of = .. }");
         let column = value.try_into::<Column>().map_err(|_| expected())?;
@@ -113,8 +113,8 @@ fn ratio_rows(column: &str, loads: &str, [printed, proven]: [Ratios; 2]) -> Vec<
 
 /// A discipline under test, and the discipline whose bounds apply.
 struct Examined {
-    serves: Spec,
-    promises: Spec,
+    serves: QueueSpec,
+    promises: QueueSpec,
 }
 
 impl Examined {

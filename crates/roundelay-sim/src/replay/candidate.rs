@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use roundelay::schedulers::{Priority, Spec, Times};
-use roundelay::{ConfigError, Duration, Slack};
+use roundelay::schedulers::{Priority, Times};
+use roundelay::{ConfigError, Duration, QueueSpec, Slack};
 
 use super::schedule::{Packet, Schedule};
 use crate::fields_read::FieldsRead;
@@ -75,7 +75,7 @@ pub struct Candidate {
     pub name: String,
     /// The discipline of all queues in routers. Without a limit of their own these queues are
     /// unlimited.
-    pub queue: Spec,
+    pub queue: QueueSpec,
     /// Header initialization.
     pub headers: Headers,
     /// Rule for the initial slack.
@@ -142,7 +142,7 @@ impl FromStr for Candidate {
         let mut words = text.split_whitespace();
         let is_omniscient = words.next() == Some(OMNISCIENT);
         let written = if is_omniscient { format!("lstf {}", words.collect::<Vec<_>>().join(" ")) } else { text.to_owned() };
-        let mut queue: Spec = written.parse().map_err(|error| match error {
+        let mut queue: QueueSpec = written.parse().map_err(|error| match error {
             ConfigError::UnknownDiscipline { .. } => format!("{error}; replays know '{OMNISCIENT}' as well"),
             _ => error.to_string(),
         })?;

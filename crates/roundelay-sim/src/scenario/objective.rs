@@ -6,8 +6,8 @@
 
 use std::str::FromStr;
 
-use roundelay::schedulers::{AnyDiscipline, Priority, Spec, Times};
-use roundelay::{Billionths, Duration};
+use roundelay::schedulers::{AnyDiscipline, Priority, Times};
+use roundelay::{Billionths, Duration, QueueSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -237,7 +237,7 @@ pub struct DisciplineText {
     /// As in `fifo limit 5`.
     pub text: String,
     /// The discipline and its limit.
-    pub spec: Spec,
+    pub spec: QueueSpec,
 }
 
 impl Written for DisciplineText {
@@ -339,7 +339,7 @@ impl Scenario {
     ///
     /// # Errors
     /// As of [`set_queues`](Self::set_queues).
-    pub fn under(&self, queue: &Spec, slack: &SlackText) -> Result<Self, super::RunError> {
+    pub fn under(&self, queue: &QueueSpec, slack: &SlackText) -> Result<Self, super::RunError> {
         let mut scenario = self.clone();
         scenario.set_queues(queue)?;
         if let Some(urgency) = headers(&queue.discipline, slack) {

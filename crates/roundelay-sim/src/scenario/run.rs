@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use roundelay::schedulers::Spec;
-use roundelay::{Duration, Instant, Limit};
+use roundelay::{Duration, Instant, Limit, QueueSpec};
 
 use super::curves::{Curves, Sampler};
 use super::meter::Meter;
@@ -155,11 +154,11 @@ impl Scenario {
     /// # Errors
     /// A table of decision costs has no time for this discipline, or the discipline cannot run with
     /// decision costs.
-    pub fn set_queues(&mut self, queue: &Spec) -> Result<usize, RunError> {
+    pub fn set_queues(&mut self, queue: &QueueSpec) -> Result<usize, RunError> {
         let limits: Vec<_> = self.router_links().map(|(number, link)| (number, link.queue.limit_or_default())).collect();
         for (link, limit) in &limits {
             if let Some(mut link) = self.topology.network.link_mut(*link) {
-                link.set_queue(Spec { discipline: queue.discipline.clone(), limit: queue.limit.or(Some(*limit)) });
+                link.set_queue(QueueSpec { discipline: queue.discipline.clone(), limit: queue.limit.or(Some(*limit)) });
             }
         }
         for (link, _) in &limits {

@@ -12,8 +12,7 @@ mod leaf_spine;
 mod parking_lot;
 mod qfq_figure8;
 
-use roundelay::schedulers::Spec;
-use roundelay::{Duration, Rate};
+use roundelay::{Duration, QueueSpec, Rate};
 
 use crate::network::{LinkClass, LinkConfig, LinkId, Network, NetworkError, NodeId};
 use crate::random::{Drawer, stream};
@@ -72,16 +71,16 @@ pub(crate) const NO_LIMIT: u64 = 100_000_000;
 #[derive(Debug, Clone)]
 pub struct Queues {
     /// Queues between core routers.
-    pub core: Spec,
+    pub core: QueueSpec,
     /// Queues of other router outputs.
-    pub edge: Spec,
+    pub edge: QueueSpec,
     /// Queues of hosts' network interfaces.
-    pub host: Spec,
+    pub host: QueueSpec,
 }
 
 impl Queues {
     /// The discipline of a class.
-    pub const fn of(&self, class: LinkClass) -> &Spec {
+    pub const fn of(&self, class: LinkClass) -> &QueueSpec {
         match class {
             LinkClass::Core => &self.core,
             LinkClass::Edge => &self.edge,
@@ -90,7 +89,7 @@ impl Queues {
     }
 
     /// The discipline of a class, for changes.
-    pub const fn of_mut(&mut self, class: LinkClass) -> &mut Spec {
+    pub const fn of_mut(&mut self, class: LinkClass) -> &mut QueueSpec {
         match class {
             LinkClass::Core => &mut self.core,
             LinkClass::Edge => &mut self.edge,
@@ -103,7 +102,7 @@ impl Queues {
     ///
     /// # Panics
     /// Never: the interfaces' discipline is legal.
-    pub fn routers(router: Spec) -> Self {
+    pub fn routers(router: QueueSpec) -> Self {
         let host = format!("fifo limit {NO_LIMIT}").parse().expect("first in, first out takes a limit");
         Self { core: router.clone(), edge: router, host }
     }

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use roundelay::DropReason;
-use roundelay::schedulers::Spec;
+use roundelay::{DropReason, QueueSpec};
 
 use super::link::LinkState;
 use super::{Checks, Verified};
@@ -365,7 +364,7 @@ fn is_promise(link: &LinkRecord) -> Check {
         let is_kept = !link.preempts && link.order != Order::Fifo;
         return ensure(is_kept, || "a tree interrupts no packet, and promises no order but within flows".to_owned());
     }
-    let queue: Spec = link.queue.parse().map_err(|error| format!("its queue: {error}"))?;
+    let queue: QueueSpec = link.queue.parse().map_err(|error| format!("its queue: {error}"))?;
     let (order, preempts) = (Order::of(&queue), preempts(&queue));
     ensure(link.order == order, || format!("the order of {} is {}, not {}", link.queue, order.name(), link.order.name()))?;
     ensure(link.preempts == preempts, || format!("{} {} packets", link.queue, if preempts { "interrupts" } else { "does not interrupt" }))

@@ -271,7 +271,7 @@ mod tests {
     const MILLI: i64 = 1_000_000_000;
 
     fn build(text: &str) -> LstfLevels<i64> {
-        let spec: crate::schedulers::Spec = text.parse().expect("legal");
+        let spec: crate::QueueSpec = text.parse().expect("legal");
         let crate::schedulers::AnyDiscipline::LstfLevels(config) = spec.discipline else { panic!("{text}") };
         LstfLevels::new(config).expect("legal")
     }

@@ -14,7 +14,8 @@ use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::Handle;
 use crate::packet::{FlowId, Packet};
 use crate::scheduler::{FlowConfig, Scheduler};
-use crate::schedulers::{AnyDiscipline, Discipline, Spec, Visitor, fifo, wf2q_plus};
+use crate::schedulers::{AnyDiscipline, Discipline, fifo, wf2q_plus};
+use crate::spec::QueueSpec;
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -30,7 +31,7 @@ pub struct Node {
     pub name: String,
     /// The discipline for the packets or the children. A limit is the leaf's own, in addition to
     /// the buffer in front of the tree.
-    pub spec: Spec,
+    pub spec: QueueSpec,
     /// Share of the parent's service, relative to the siblings' weights: 1 to 1024.
     pub weight: u32,
     /// Longest packet in bytes, 512 to 65536. Longer packets are refused, unless a flow with a
@@ -42,7 +43,7 @@ pub struct Node {
 
 impl Node {
     /// A node of weight 1 and priority 0 with packets of up to 2048 bytes.
-    pub fn new(name: &str, spec: Spec) -> Self {
+    pub fn new(name: &str, spec: QueueSpec) -> Self {
         let FlowConfig { weight, max_packet_len } = FlowConfig::DEFAULT;
         Self { name: name.to_owned(), spec, weight, max_packet_len, priority: 0 }
     }
@@ -99,7 +100,7 @@ pub struct Config {
 /// A WF2Q+ root with one first-in-first-out leaf: a link with a single queue.
 impl Default for Config {
     fn default() -> Self {
-        let spec = |discipline| Spec { discipline, limit: None };
+        let spec = |discipline| QueueSpec { discipline, limit: None };
         let root = Node::new("root", spec(AnyDiscipline::Wf2qPlus(wf2q_plus::Config)));
         let mut config = Self { nodes: alloc::vec![Some(Placed::root(root))], default_leaf: None, flows: Vec::new() };
         let leaf = config.add_leaf("root", Node::new("default", spec(AnyDiscipline::Fifo(fifo::Config))));
@@ -211,7 +212,7 @@ impl Config {
     fn b_wfi(&self, number: usize, rate: Rate) -> Option<u64> {
         let Placed { parent, .. } = *self.placed(number)?;
         let (share, class) = (self.share(number, rate), self.placed(parent)?);
-        let own = class.node.spec.discipline.visit(Promise(&share)).b_wfi?.value;
+        let own = class.node.spec.discipline.guarantees(&share).b_wfi?.value;
         if parent == ROOT {
             return Some(own);
         }
@@ -362,17 +363,6 @@ impl Discipline for Config {
 
     fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
         self.build(seed).map(ByCopy::new)
-    }
-}
-
-/// Computes a discipline's guarantees for a share.
-struct Promise<'a>(&'a Share);
-
-impl Visitor for Promise<'_> {
-    type Output = Guarantees;
-
-    fn visit<D: Discipline>(self, discipline: &D) -> Guarantees {
-        discipline.guarantees(self.0)
     }
 }
 

@@ -3,9 +3,11 @@
 
 use std::collections::VecDeque;
 
-use roundelay::schedulers::{AnyDiscipline, Spec, custom};
+use roundelay::schedulers::{AnyDiscipline, custom};
 use roundelay::tree::{Config, Node};
-use roundelay::{Arena, Backlog, Departure, DropReason, FlowId, Footprint, Handle, Instant, Limit, Observer, Packet, Port, Scheduler};
+use roundelay::{
+    Arena, Backlog, Departure, DropReason, FlowId, Footprint, Handle, Instant, Limit, Observer, Packet, Port, QueueSpec, Scheduler,
+};
 use roundelay_conformance::{Broken, Mix, Violation, check, operations, subjects};
 
 use super::{LENGTH, audit};
@@ -158,9 +160,9 @@ impl Observer<()> for Sent {
 /// A custom scheduler as a leaf and as the root of a tree, behind a port.
 #[test]
 fn a_custom_scheduler_stands_in_a_tree() {
-    let custom = |text: &str| Spec { discipline: wrapped(&text.parse::<Spec>().unwrap().discipline), limit: None };
-    let spec = |text: &str| text.parse::<Spec>().unwrap();
-    let sent = |root: Spec, leaf: fn(&str) -> Spec| {
+    let custom = |text: &str| QueueSpec { discipline: wrapped(&text.parse::<QueueSpec>().unwrap().discipline), limit: None };
+    let spec = |text: &str| text.parse::<QueueSpec>().unwrap();
+    let sent = |root: QueueSpec, leaf: fn(&str) -> QueueSpec| {
         let mut tree = Config::new(Node::new("link", root)).unwrap();
         tree.add_leaf("link", Node { weight: 3, ..Node::new("calls", leaf("fifo")) }).unwrap();
         tree.add_leaf("link", Node::new("rest", leaf("drr"))).unwrap();
@@ -176,9 +178,9 @@ fn a_custom_scheduler_stands_in_a_tree() {
     assert_eq!(expected.len(), 60);
     assert_eq!(sent(custom("wf2q_plus"), |text| text.parse().unwrap()), expected);
     assert_eq!(
-        sent(spec("wf2q_plus"), |text| Spec { discipline: wrapped(&text.parse::<Spec>().unwrap().discipline), limit: None }),
+        sent(spec("wf2q_plus"), |text| QueueSpec { discipline: wrapped(&text.parse::<QueueSpec>().unwrap().discipline), limit: None }),
         expected
     );
-    let refused = Config::new(Node::new("link", Spec { discipline: AnyDiscipline::Custom(faulty(Fault::None)), limit: None }));
+    let refused = Config::new(Node::new("link", QueueSpec { discipline: AnyDiscipline::Custom(faulty(Fault::None)), limit: None }));
     assert!(refused.unwrap_err().to_string().contains("faulty"), "a class must be able to refill");
 }

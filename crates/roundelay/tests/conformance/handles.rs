@@ -1,8 +1,8 @@
 //! Schedulers by handle and by value: the same calls give the same packets in the same order.
 
+use roundelay::schedulers::AnyDiscipline;
 use roundelay::schedulers::custom::Order;
-use roundelay::schedulers::{AnyDiscipline, Spec};
-use roundelay::{Arena, Buffer, DropReason, Duration, Ecn, FlowConfig, FlowId, Handle, Instant, Limit, Packet, Rate, Scheduler};
+use roundelay::{Arena, Buffer, DropReason, Duration, Ecn, FlowConfig, FlowId, Handle, Instant, Limit, Packet, QueueSpec, Rate, Scheduler};
 use roundelay_conformance::{subjects, urgent};
 
 fn by_handle(discipline: &AnyDiscipline, seed: u64) -> Order {
@@ -190,7 +190,7 @@ fn a_stray_handle_is_refused_or_costs_no_memory() {
 }
 
 fn drr() -> AnyDiscipline {
-    "drr".parse::<Spec>().expect("known").discipline
+    "drr".parse::<QueueSpec>().expect("known").discipline
 }
 
 /// Debug builds only: other builds would be silently wrong.
@@ -208,6 +208,6 @@ fn a_handle_that_is_put_in_twice_is_told() {
 #[test]
 fn another_order_is_seen() {
     let calls = |discipline: &AnyDiscipline| fates(scattered(discipline, 1), 1, false, 3_000);
-    let coarse: AnyDiscipline = "drr quantum 3000".parse::<Spec>().expect("legal").discipline;
+    let coarse: AnyDiscipline = "drr quantum 3000".parse::<QueueSpec>().expect("legal").discipline;
     assert_ne!(calls(&drr()), calls(&coarse));
 }

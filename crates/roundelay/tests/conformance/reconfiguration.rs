@@ -71,7 +71,7 @@ fn parameters_change_while_packets_wait_or_say_that_they_cannot() {
 
 #[test]
 fn a_change_is_seen_in_what_follows() {
-    let parse = |text: &str| text.parse::<roundelay::schedulers::Spec>().expect("legal").discipline;
+    let parse = |text: &str| text.parse::<roundelay::QueueSpec>().expect("legal").discipline;
     let mut scheduler: AnyScheduler<u64> = parse("drr quantum 100b").build(1).expect("legal");
     for flow in [0, 0, 0, 0, 0, 0, 1, 1, 1, 1] {
         scheduler.enqueue(Instant::ZERO, Packet::new(FlowId(flow), 100, 0)).expect("room");

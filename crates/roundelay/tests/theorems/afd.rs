@@ -1,8 +1,8 @@
 //! AFD: claims of `afd.rs`, and disciplines that break them. Drop probabilities and missed updates
 //! are tested beside the code.
 
-use roundelay::schedulers::{Discipline, Spec, afd, drr, fifo};
-use roundelay::{FlowId, Instant, Limit, Packet, Scheduler};
+use roundelay::schedulers::{Discipline, afd, drr, fifo};
+use roundelay::{FlowId, Instant, Limit, Packet, QueueSpec, Scheduler};
 use roundelay_metrics::jain_index;
 
 use crate::theorems::red::{LEN, Scene, Traffic};
@@ -104,7 +104,7 @@ fn memory_does_not_grow_with_flows() {
 
 #[test]
 fn it_reads_as_it_is_written() {
-    let spec: Spec = "afd limit 300 target 25kb shadow 1000 sample 10 alpha 1.7 beta 1.9".parse().expect("legal");
+    let spec: QueueSpec = "afd limit 300 target 25kb shadow 1000 sample 10 alpha 1.7 beta 1.9".parse().expect("legal");
     assert_eq!(spec.discipline.to_string(), "afd target 25kb shadow 1000 sample 10 beta 1.9");
-    assert!("afd shadow 0".parse::<Spec>().is_err() && "afd sample 0".parse::<Spec>().is_err());
+    assert!("afd shadow 0".parse::<QueueSpec>().is_err() && "afd sample 0".parse::<QueueSpec>().is_err());
 }

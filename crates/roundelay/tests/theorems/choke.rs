@@ -1,7 +1,7 @@
 //! CHOKe: the claims of `choke.rs`, and disciplines that break them.
 
-use roundelay::schedulers::{Discipline, Spec, choke, fifo, red};
-use roundelay::{Billionths, DropReason, Ecn, FlowId, Instant, Limit, Packet, Scheduler};
+use roundelay::schedulers::{Discipline, choke, fifo, red};
+use roundelay::{Billionths, DropReason, Ecn, FlowId, Instant, Limit, Packet, QueueSpec, Scheduler};
 
 use crate::theorems::red::{LEN, Scene, Traffic, average_after};
 
@@ -147,9 +147,9 @@ fn red_decides_on_what_was_not_matched() {
 
 #[test]
 fn thresholds_out_of_order_are_refused() {
-    let error = |text: &str| text.parse::<Spec>().map(|spec| panic!("{spec:?}")).unwrap_err().to_string();
+    let error = |text: &str| text.parse::<QueueSpec>().map(|spec| panic!("{spec:?}")).unwrap_err().to_string();
     assert_eq!(error("choke min 200 max 200"), "choke: min: expected less than max, which is 200");
-    let spec: Spec = "choke limit 1000 min 83 max 250 avpkt 1000b burst 138 ecn probability 0.02".parse().expect("legal");
+    let spec: QueueSpec = "choke limit 1000 min 83 max 250 avpkt 1000b burst 138 ecn probability 0.02".parse().expect("legal");
     assert_eq!(spec.discipline.to_string(), "choke min 83 max 250 burst 138 ecn");
     assert_eq!(spec.limit_or_default(), Limit::of_packets(1000));
 }

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use roundelay::schedulers::{Discipline, Spec, codel, fifo};
-use roundelay::{Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Packet, Rate, Scheduler};
+use roundelay::schedulers::{Discipline, codel, fifo};
+use roundelay::{Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Packet, QueueSpec, Rate, Scheduler};
 
 use crate::theorems::red::{Scene, Traffic};
 
@@ -294,8 +294,8 @@ proptest! {
 
 #[test]
 fn it_reads_as_tc_writes_it() {
-    let spec: Spec = "codel limit 100 target 4ms interval 30ms ecn".parse().expect("legal");
+    let spec: QueueSpec = "codel limit 100 target 4ms interval 30ms ecn".parse().expect("legal");
     assert_eq!(spec.discipline.to_string(), "codel target 4ms interval 30ms ecn");
     assert_eq!(spec.limit, Some(Limit::of_packets(100)));
-    assert_eq!("codel".parse::<Spec>().expect("legal").limit_or_default(), Limit::of_packets(1000));
+    assert_eq!("codel".parse::<QueueSpec>().expect("legal").limit_or_default(), Limit::of_packets(1000));
 }

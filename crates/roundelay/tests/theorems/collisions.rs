@@ -1,13 +1,13 @@
 //! Collisions of hashed flows: [`Scheduler::queues_of`] agrees with the service of packets.
 
-use roundelay::schedulers::{AnyDiscipline, AnyScheduler, Spec};
-use roundelay::{FlowId, Instant, Packet, Scheduler};
+use roundelay::schedulers::{AnyDiscipline, AnyScheduler};
+use roundelay::{FlowId, Instant, Packet, QueueSpec, Scheduler};
 
 const NOW: Instant = Instant::ZERO;
 const HASHED: [&str; 5] = ["fq", "sfq", "mqfq", "sfb", "fq_codel"];
 
 fn build(text: &str, seed: u64) -> AnyScheduler<u32> {
-    text.parse::<Spec>().expect("legal").discipline.build(seed).expect("legal")
+    text.parse::<QueueSpec>().expect("legal").discipline.build(seed).expect("legal")
 }
 
 fn put(scheduler: &mut AnyScheduler<u32>, flow: u32, packets: u32) {

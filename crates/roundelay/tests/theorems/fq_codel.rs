@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use roundelay::schedulers::{Discipline, Spec, fifo, fq_codel, sfq};
-use roundelay::{Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Packet, Rate, Scheduler};
+use roundelay::schedulers::{Discipline, fifo, fq_codel, sfq};
+use roundelay::{Backlog, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Packet, QueueSpec, Rate, Scheduler};
 
 use crate::theorems::sfq::{is_as_chance_has_it, meet};
 
@@ -624,12 +624,12 @@ fn memory_does_not_grow_with_flows() {
 
 #[test]
 fn it_reads_as_tc_writes_it() {
-    let spec: Spec = "fq_codel limit 1000 flows 64 target 3ms noecn ce_threshold 0us drop_batch 32".parse().expect("legal");
+    let spec: QueueSpec = "fq_codel limit 1000 flows 64 target 3ms noecn ce_threshold 0us drop_batch 32".parse().expect("legal");
     assert_eq!(spec.discipline.to_string(), "fq_codel flows 64 target 3ms noecn ce_threshold 0s drop_batch 32");
     assert_eq!(spec.limit_or_default().packets, 1000);
-    let spec: Spec = "fq_codel".parse().expect("legal");
+    let spec: QueueSpec = "fq_codel".parse().expect("legal");
     assert_eq!((spec.discipline.to_string(), spec.limit_or_default()), ("fq_codel".to_owned(), Limit { packets: 10_240, bytes: 32 << 20 }));
-    assert!("fq_codel quantum 255".parse::<Spec>().is_err());
+    assert!("fq_codel quantum 255".parse::<QueueSpec>().is_err());
 }
 
 /// The hash has a key: nobody can choose flow numbers that share a queue with another flow for

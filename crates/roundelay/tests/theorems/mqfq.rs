@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use roundelay::schedulers::{Discipline, Spec, mqfq, sfq};
-use roundelay::{Backlog, Buffer, DropReason, Duration, FlowId, Instant, Limit, Observer, Packet, Port, Rate, Scheduler};
+use roundelay::schedulers::{Discipline, mqfq, sfq};
+use roundelay::{Backlog, Buffer, DropReason, Duration, FlowId, Instant, Limit, Observer, Packet, Port, QueueSpec, Rate, Scheduler};
 
 use crate::theorems::fq_codel::{Offers, shares_beside_backlogs_of, shares_beside_on_off, worst_on_off_share};
 use crate::theorems::sfq::NewFirst;
@@ -478,13 +478,14 @@ fn it_is_sfq_with_one_hash() {
 
 #[test]
 fn it_reads_as_it_is_written() {
-    let spec: Spec = "mqfq queues 32 hashes 3 quantum 1000b resequence cells 64b count_cells buffer 200 limit 200".parse().expect("legal");
+    let spec: QueueSpec =
+        "mqfq queues 32 hashes 3 quantum 1000b resequence cells 64b count_cells buffer 200 limit 200".parse().expect("legal");
     assert_eq!(spec.discipline.to_string(), "mqfq queues 32 hashes 3 quantum 1000b buffer 200 resequence cells 64b count_cells");
-    assert_eq!("mqfq".parse::<Spec>().map(|spec| spec.limit_or_default()), Ok(Limit::of_packets(100)));
+    assert_eq!("mqfq".parse::<QueueSpec>().map(|spec| spec.limit_or_default()), Ok(Limit::of_packets(100)));
     for bad in
         ["mqfq queues 0", "mqfq queues 65537", "mqfq hashes 0", "mqfq hashes 17", "mqfq quantum 0", "mqfq cells 65537", "mqfq cells 31"]
     {
-        assert!(bad.parse::<Spec>().is_err(), "{bad}");
+        assert!(bad.parse::<QueueSpec>().is_err(), "{bad}");
     }
 }
 

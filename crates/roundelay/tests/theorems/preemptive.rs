@@ -4,10 +4,10 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use roundelay::schedulers::{Discipline, Spec, drr, edf, fifo, fq_codel, lifo, lstf, qfq, random, sfq, srpt, wf2q_plus};
+use roundelay::schedulers::{Discipline, drr, edf, fifo, fq_codel, lifo, lstf, qfq, random, sfq, srpt, wf2q_plus};
 use roundelay::{
-    Backlog, DropReason, Duration, FlowId, Footprint, Instant, Limit, Observer, Packet, Partial, Port, PreemptivePort, Rate, Scheduler,
-    Slack,
+    Backlog, DropReason, Duration, FlowId, Footprint, Instant, Limit, Observer, Packet, Partial, Port, PreemptivePort, QueueSpec, Rate,
+    Scheduler, Slack,
 };
 
 /// The events reported by a port.
@@ -231,7 +231,7 @@ fn the_checks_find_preemption() {
 
 #[test]
 fn the_switch_is_read() {
-    let spec = |text: &str| text.parse::<Spec>().map(|spec| spec.discipline.to_string());
+    let spec = |text: &str| text.parse::<QueueSpec>().map(|spec| spec.discipline.to_string());
     assert_eq!(spec("lstf preempt"), Ok("lstf preempt".to_owned()));
     assert_eq!(spec("lstf nopreempt"), Ok("lstf".to_owned()));
 }

@@ -7,9 +7,10 @@ use std::collections::BinaryHeap;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use roundelay::schedulers::{Discipline, Spec, fifo, red};
+use roundelay::schedulers::{Discipline, fifo, red};
 use roundelay::{
-    Backlog, Billionths, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Observer, Packet, Port, Rate, Scheduler,
+    Backlog, Billionths, Buffer, DropReason, Duration, Ecn, FlowId, Footprint, Instant, Limit, Observer, Packet, Port, QueueSpec, Rate,
+    Scheduler,
 };
 
 pub(crate) const LEN: u32 = 1000;
@@ -421,13 +422,13 @@ fn adaptation_keeps_the_queue_in_the_middle() {
 /// Linux: bounds on parameters were off by one, and min above max was accepted.
 #[test]
 fn known_bug_45_thresholds_out_of_order_are_refused() {
-    let error = |text: &str| text.parse::<Spec>().map(|spec| panic!("{spec:?}")).unwrap_err().to_string();
+    let error = |text: &str| text.parse::<QueueSpec>().map(|spec| panic!("{spec:?}")).unwrap_err().to_string();
     assert_eq!(error("red min 90000b max 90000b"), "red: min: expected less than max, which is 90000b");
     assert_eq!(error("red min 100001b max 100000b"), "red: min: expected less than max, which is 100000b");
     for text in ["red probability 1.1", "red min 2gb", "red burst 1048577", "red avpkt 0b", "red avpkt 65537b"] {
         assert!(error(text).contains("legal range"), "{text}");
     }
-    let legal = |text: &str| text.parse::<Spec>().map(|spec| spec.discipline.to_string()).unwrap();
+    let legal = |text: &str| text.parse::<QueueSpec>().map(|spec| spec.discipline.to_string()).unwrap();
     assert_eq!(
         legal("red min 30000b max 90000b avpkt 1000b burst 55 ecn adaptive bandwidth 10mbit probability 0.02"),
         "red min 30000b max 90000b burst 55 ecn adaptive"

@@ -1,8 +1,8 @@
 //! SFB: the claims of `sfb.rs`, and disciplines that break them.
 
 use proptest::prelude::*;
-use roundelay::schedulers::{Discipline, Spec, fifo, sfb};
-use roundelay::{Billionths, Duration, Ecn, FlowId, Instant, Limit, Packet, Scheduler};
+use roundelay::schedulers::{Discipline, fifo, sfb};
+use roundelay::{Billionths, Duration, Ecn, FlowId, Instant, Limit, Packet, QueueSpec, Scheduler};
 
 use crate::theorems::choke::is_as_chance_has_it;
 use crate::theorems::red::{LEN, Scene, Traffic};
@@ -270,13 +270,13 @@ proptest! {
 
 #[test]
 fn it_reads_as_tc_writes_it() {
-    let spec: Spec =
+    let spec: QueueSpec =
         "sfb rehash 600000 db 60000 limit 1000 max 25 target 20 increment 0.00050 decrement 0.00005 penalty_rate 10 penalty_burst 20"
             .parse()
             .expect("legal");
     assert_eq!(spec.discipline.to_string(), "sfb target 20 max 25", "bare times are milliseconds, as in tc");
     assert_eq!(spec.limit_or_default(), Limit::of_packets(1000));
-    let error = |text: &str| text.parse::<Spec>().map(|spec| panic!("{spec:?}")).unwrap_err().to_string();
+    let error = |text: &str| text.parse::<QueueSpec>().map(|spec| panic!("{spec:?}")).unwrap_err().to_string();
     assert_eq!(error("sfb target 30 max 25"), "sfb: target: expected no more than max, which is 25");
     assert!(error("sfb levels 17").contains("1 to 16") && error("sfb increment 1.5").contains("0 to 1"));
 }

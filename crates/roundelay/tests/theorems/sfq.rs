@@ -3,8 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 
 use proptest::prelude::*;
-use roundelay::schedulers::{Discipline, Spec, drr, fifo, fq_codel, sfq};
-use roundelay::{Backlog, Buffer, DropReason, Duration, FlowId, Footprint, Instant, Limit, Packet, Scheduler};
+use roundelay::schedulers::{Discipline, drr, fifo, fq_codel, sfq};
+use roundelay::{Backlog, Buffer, DropReason, Duration, FlowId, Footprint, Instant, Limit, Packet, QueueSpec, Scheduler};
 
 use crate::theorems::fq_codel::{Offers, greedy_steps, shares_beside_on_off, steps, worst_difference_of, worst_on_off_share};
 
@@ -433,13 +433,13 @@ fn memory_does_not_grow_with_flows() {
 
 #[test]
 fn it_reads_as_tc_writes_it() {
-    let period = |text: &str| text.parse::<Spec>().map(|spec| spec.discipline.to_string());
+    let period = |text: &str| text.parse::<QueueSpec>().map(|spec| spec.discipline.to_string());
     assert_eq!(period("sfq perturb 10"), period("sfq perturb 10s"), "a bare number is seconds, as in tc");
     assert_ne!(period("sfq perturb 10"), period("sfq perturb 10ms"));
-    let spec: Spec = "sfq perturb 10s depth 64 divisor 512 headdrop".parse().expect("legal");
+    let spec: QueueSpec = "sfq perturb 10s depth 64 divisor 512 headdrop".parse().expect("legal");
     assert_eq!(spec.discipline.to_string(), "sfq perturb 10s divisor 512 depth 64 headdrop");
     assert_eq!(spec.limit_or_default(), Limit::of_packets(127));
-    assert!("sfq divisor 131072".parse::<Spec>().is_err());
-    let not_a_power_of_two = "sfq divisor 1000".parse::<Spec>().and_then(|spec| spec.discipline.build::<u64>(1));
+    assert!("sfq divisor 131072".parse::<QueueSpec>().is_err());
+    let not_a_power_of_two = "sfq divisor 1000".parse::<QueueSpec>().and_then(|spec| spec.discipline.build::<u64>(1));
     assert!(not_a_power_of_two.is_err());
 }

@@ -9,8 +9,8 @@
 //! nanoseconds if the plan lists several; [`figures`] names them. Disciplines decide for each
 //! packet unless `Scheduler::has_decided` says otherwise: `afq` decides once per turn.
 
-use roundelay::schedulers::{AnyDiscipline, Spec};
-use roundelay::{Duration, FlowConfig, Rate};
+use roundelay::schedulers::AnyDiscipline;
+use roundelay::{Duration, FlowConfig, QueueSpec, Rate};
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -187,7 +187,7 @@ impl Deadlines {
 
     /// The discipline, with a quantum for the given credit of a flow of the smallest weight.
     fn discipline(&self, text: &str) -> Result<AnyDiscipline, Failed> {
-        let read = |text: &str| text.parse::<Spec>().map(|spec| spec.discipline).map_err(Failed::from);
+        let read = |text: &str| text.parse::<QueueSpec>().map(|spec| spec.discipline).map_err(Failed::from);
         let discipline = read(text)?;
         let has_quantum = discipline.info().parameters.iter().any(|parameter| parameter.name == "quantum");
         if !has_quantum || text.split_whitespace().any(|word| word == "quantum") {

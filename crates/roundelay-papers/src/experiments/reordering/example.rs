@@ -5,8 +5,8 @@
 //! Y has one queue, has just sent a packet of 300 bytes, and has one of 200 waiting: the queue has
 //! 1,000 bytes left of its turn. Flow X has this queue and an empty one.
 
-use roundelay::schedulers::{AnyScheduler, Spec};
-use roundelay::{FlowId, Instant, Packet, Scheduler};
+use roundelay::schedulers::AnyScheduler;
+use roundelay::{FlowId, Instant, Packet, QueueSpec, Scheduler};
 
 use super::super::Failed;
 
@@ -16,8 +16,8 @@ const NOW: Instant = Instant::ZERO;
 type Figure = (String, f64);
 
 /// Figures, and a trace of the steps.
-pub(super) fn run(spec: &Spec, seed: u64) -> Result<(Vec<Figure>, Vec<String>), Failed> {
-    let with_quantum = format!("{} quantum 1500b", spec.discipline).parse::<Spec>();
+pub(super) fn run(spec: &QueueSpec, seed: u64) -> Result<(Vec<Figure>, Vec<String>), Failed> {
+    let with_quantum = format!("{} quantum 1500b", spec.discipline).parse::<QueueSpec>();
     let discipline = with_quantum.unwrap_or_else(|_| spec.clone()).discipline;
     let (mut figures, mut trace) = (Vec::new(), vec![format!("{discipline}:")]);
     for (name, lengths) in [("two of 1000 bytes", [1000, 1000]), ("1500 and 1000 bytes", [1500, 1000])] {

@@ -1,0 +1,237 @@
+//! The [`Discipline`] trait: name, parameters, properties, constructors and guarantees of a scheduler.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Kind, Parameter, alternatives};
+use crate::guarantees::{Guarantees, Share};
+use crate::links::{Departure, Handle};
+use crate::scheduler::Scheduler;
+
+/// A discipline in the registry. The discipline's configuration implements this trait.
+pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
+    /// Name in configurations; also the name of the file, the page and the tests.
+    const NAME: &'static str;
+    /// Description, one line.
+    const ABOUT: &'static str;
+    /// Publications.
+    const SOURCE: &'static str;
+    /// Parameters, without `limit` and `memory_limit`, which all disciplines have.
+    const PARAMETERS: &'static [Parameter<Self>];
+    /// Names of the parameters changeable while packets wait.
+    const LIVE: &'static [&'static str] = &[];
+    /// Whether flows can have weights.
+    const WEIGHTED: bool;
+    /// Whether packets of one flow can leave out of arrival order.
+    const REORDERS: bool = false;
+    /// Steps for each packet: `O(1)`, `O(log N)` with N flows, `O(log n)` with n waiting packets.
+    const COMPLEXITY: &'static str;
+    /// Meaning of [`Packet::priority`] for the discipline.
+    const PRIORITY: Priority = Priority::Unread;
+    /// Time field of a packet used by the discipline.
+    const TIMES: Times = Times::Unread;
+    /// Whether the discipline is only a baseline for comparisons, not for use at a port.
+    const YARDSTICK: bool = false;
+    /// Whether the discipline can share a link among the children of a node in a hierarchy, with
+    /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`] as specified.
+    const INTERIOR: bool = false;
+    /// Buffer limit if the user gives none: `tc`'s default.
+    const DEFAULT_LIMIT: Limit;
+    /// The configured scheduler. The scheduler and its packets can move to another thread.
+    type Scheduler<T: Send>: Scheduler<T> + Send;
+    /// The same scheduler for handles in place of packets.
+    type ByHandle: Scheduler<Handle, Departure> + Send;
+
+    /// An empty scheduler. `seed` is the key of random draws and hashes: same seed, same behaviour.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    fn build<T: Send>(&self, seed: u64) -> Result<Self::Scheduler<T>, ConfigError>;
+
+    /// An empty scheduler of handles, in the same order as the packets of [`build`](Self::build)'s
+    /// scheduler.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError>;
+
+    /// A scheduler for a node of a hierarchy. The flows are the node's children, numbered from 0.
+    /// Disciplines with hashed flows keep children apart instead.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    fn build_class<T: Send>(&self, seed: u64) -> Result<Self::Scheduler<T>, ConfigError> {
+        self.build(seed)
+    }
+
+    /// Name of this configuration: [`NAME`](Self::NAME), unless a program names schedulers of its
+    /// own ([`custom`]).
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    /// Registry data with the values of the parameters.
+    fn info(&self) -> DisciplineInfo {
+        DisciplineInfo {
+            name: self.name(),
+            about: Self::ABOUT,
+            source: Self::SOURCE,
+            weighted: Self::WEIGHTED,
+            reorders: Self::REORDERS,
+            complexity: Self::COMPLEXITY,
+            interior: Self::INTERIOR,
+            default_limit: Self::DEFAULT_LIMIT,
+            parameters: parameters_of(self),
+        }
+    }
+
+    /// Proven guarantees.
+    fn guarantees(&self, share: &Share) -> Guarantees {
+        let _ = share;
+        Guarantees::default()
+    }
+
+    /// Applies these parameters to a scheduler at work. Only [`LIVE`](Self::LIVE) parameters may
+    /// differ.
+    ///
+    /// # Errors
+    /// A parameter is out of its range, or a fixed parameter differs. The scheduler is then
+    /// unchanged.
+    fn reconfigure<T: Send>(&self, scheduler: &mut Self::Scheduler<T>) -> Result<(), ConfigError> {
+        self.check()?;
+        let Some(current) = Self::configuration(scheduler) else { return Ok(()) };
+        let differs = |parameter: &&Parameter<Self>| (parameter.read)(self) != (parameter.read)(current);
+        let fixed = Self::PARAMETERS.iter().filter(differs).find(|parameter| !Self::LIVE.contains(&parameter.name));
+        if let Some(Parameter { name, .. }) = fixed {
+            return Err(ConfigError::Fixed { discipline: Self::NAME, parameter: name });
+        }
+        let before = core::mem::replace(current, self.clone());
+        Self::adopt(scheduler, &before);
+        Ok(())
+    }
+
+    /// Configuration in use by a scheduler. None: the discipline has no parameters.
+    fn configuration<T: Send>(scheduler: &mut Self::Scheduler<T>) -> Option<&mut Self> {
+        let _ = scheduler;
+        None
+    }
+
+    /// Adapts the state to a configuration changed from `before` in [`LIVE`](Self::LIVE)
+    /// parameters.
+    fn adopt<T: Send>(scheduler: &mut Self::Scheduler<T>, before: &Self) {
+        let _ = (scheduler, before);
+    }
+
+    /// Meaning of [`Packet::priority`] in this configuration: [`PRIORITY`](Self::PRIORITY), unless
+    /// a parameter selects another.
+    fn priority(&self) -> Priority {
+        Self::PRIORITY
+    }
+
+    /// Time field of a packet used in this configuration: [`TIMES`](Self::TIMES), unless a
+    /// parameter selects another.
+    fn times(&self) -> Times {
+        Self::TIMES
+    }
+
+    /// # Errors
+    /// A parameter is out of its range.
+    fn check(&self) -> Result<(), ConfigError> {
+        Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))
+    }
+}
+
+/// Meaning of [`Packet::priority`] for a discipline: the value to write into new packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    /// Not read.
+    Unread,
+    /// The caller's classes: smaller goes first.
+    Class,
+    /// Bytes of the packet's whole flow.
+    FlowSize,
+    /// Bytes of the flow still to be sent, including this packet.
+    Remaining,
+}
+
+/// Time field of a packet used by a discipline, beside the arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Times {
+    /// None.
+    Unread,
+    /// [`Packet::slack`].
+    Slack,
+    /// [`Packet::deadline`].
+    Deadline,
+}
+
+/// An operation on any discipline, with the discipline's static type.
+pub trait Visitor {
+    /// Result of the operation.
+    type Output;
+    /// Runs the operation.
+    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output;
+}
+
+/// Registry data of a discipline, without the type.
+#[derive(Debug, Clone)]
+pub struct DisciplineInfo {
+    /// [`Discipline::NAME`].
+    pub name: &'static str,
+    /// [`Discipline::ABOUT`].
+    pub about: &'static str,
+    /// [`Discipline::SOURCE`].
+    pub source: &'static str,
+    /// [`Discipline::WEIGHTED`].
+    pub weighted: bool,
+    /// [`Discipline::REORDERS`].
+    pub reorders: bool,
+    /// [`Discipline::COMPLEXITY`].
+    pub complexity: &'static str,
+    /// [`Discipline::INTERIOR`].
+    pub interior: bool,
+    /// [`Discipline::DEFAULT_LIMIT`].
+    pub default_limit: Limit,
+    /// Parameters with values.
+    pub parameters: Vec<ParameterInfo>,
+}
+
+/// A parameter without the type of its configuration, for lists and help.
+#[derive(Debug, Clone)]
+pub struct ParameterInfo {
+    /// Name in configurations.
+    pub name: &'static str,
+    /// Value with unit.
+    pub value: String,
+    /// Smallest and largest legal value, with units.
+    pub range: (String, String),
+    /// Kind of value.
+    pub kind: Kind,
+    /// Description, one line.
+    pub about: &'static str,
+}
+
+impl ParameterInfo {
+    /// Legal values in words: `1b to 1mb`, `slack, priority or deadline`, `ecn or noecn`.
+    pub fn legal(&self) -> String {
+        match (self.kind, &self.range) {
+            (Kind::Switch, _) => format!("{0} or no{0}", self.name),
+            (Kind::Choice(words), _) => alternatives(words),
+            (_, (min, max)) => format!("{min} to {max}"),
+        }
+    }
+}
+
+fn parameters_of<D: Discipline>(config: &D) -> Vec<ParameterInfo> {
+    let describe = |p: &Parameter<D>| ParameterInfo {
+        name: p.name,
+        value: p.kind.show((p.read)(config)),
+        range: (p.kind.show(p.min), p.kind.show(p.max)),
+        kind: p.kind,
+        about: p.about,
+    };
+    D::PARAMETERS.iter().map(describe).collect()
+}

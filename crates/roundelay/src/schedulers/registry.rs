@@ -1,0 +1,272 @@
+//! Registry of disciplines: one line each. [`AnyDiscipline`] and [`AnyScheduler`] have a variant for
+//! every discipline.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::*;
+use crate::buffer::Limit;
+use crate::config::ConfigError;
+use crate::guarantees::{Guarantees, Share};
+use crate::packet::{FlowId, Packet};
+use crate::pool::Backlog;
+use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
+use crate::spec::{set_parameter, unknown_discipline, write_config};
+use crate::time::Instant;
+use crate::units::Rate;
+
+/// One line a discipline: `Variant = module`. The module is the discipline's file with the
+/// `Config`.
+macro_rules! registry {
+    ($($variant:ident = $module:ident),* $(,)?) => {
+        any! { $($variant = $module,)* Custom = custom }
+
+        impl AnyDiscipline {
+            /// Every discipline with its default parameters, in the order of the registry.
+            pub fn all() -> Vec<Self> {
+                alloc::vec![$(Self::$variant($module::Config::default()),)*]
+            }
+
+            /// The discipline of this name with its default parameters.
+            ///
+            /// # Errors
+            /// No discipline has this name.
+            pub fn named(name: &str) -> Result<Self, ConfigError> {
+                match name {
+                    $($module::Config::NAME => Ok(Self::$variant($module::Config::default())),)*
+                    _ => Err(unknown_discipline(name)),
+                }
+            }
+        }
+    };
+}
+
+/// Types with one variant for each discipline: those of the registry, and [`custom`].
+macro_rules! any {
+    ($($variant:ident = $module:ident),* $(,)?) => {
+        /// Any discipline, configured.
+        #[derive(Debug, Clone)]
+        #[non_exhaustive]
+        pub enum AnyDiscipline {
+            $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant($module::Config),)*
+        }
+
+        impl AnyDiscipline {
+            /// Runs `visitor` with the discipline's static type. A driver calls this once a run,
+            /// and the driver's loop is compiled for each discipline.
+            pub fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
+                match self {
+                    $(Self::$variant(config) => visitor.visit(config),)*
+                }
+            }
+
+            /// A scheduler of this discipline in an [`AnyScheduler`], for networks of mixed
+            /// routers.
+            ///
+            /// # Errors
+            /// A parameter is out of its range.
+            pub fn build<T: Send>(&self, seed: u64) -> Result<AnyScheduler<T>, ConfigError> {
+                Ok(match self {
+                    $(Self::$variant(config) => AnyScheduler::$variant(Box::new(config.build(seed)?)),)*
+                })
+            }
+
+            /// A scheduler of handles: see [`Discipline::build_by_handle`].
+            ///
+            /// # Errors
+            /// A parameter is out of its range.
+            pub fn build_by_handle(&self, seed: u64) -> Result<custom::Order, ConfigError> {
+                Ok(match self {
+                    $(Self::$variant(config) => Box::new(config.build_by_handle(seed)?),)*
+                })
+            }
+
+            /// A scheduler for a node of a hierarchy: see [`Discipline::build_class`].
+            ///
+            /// # Errors
+            /// A parameter is out of its range.
+            pub fn build_class<T: Send>(&self, seed: u64) -> Result<AnyScheduler<T>, ConfigError> {
+                Ok(match self {
+                    $(Self::$variant(config) => AnyScheduler::$variant(Box::new(config.build_class(seed)?)),)*
+                })
+            }
+
+            /// Name of the discipline.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant(config) => config.name(),)* }
+            }
+
+            /// Registry data of the discipline.
+            pub fn info(&self) -> DisciplineInfo {
+                match self { $(Self::$variant(config) => config.info(),)* }
+            }
+
+            /// Guarantees to a flow: see [`Discipline::guarantees`].
+            pub fn guarantees(&self, share: &Share) -> Guarantees {
+                match self { $(Self::$variant(config) => config.guarantees(share),)* }
+            }
+
+            /// Applies these parameters to a scheduler at work: see [`Discipline::reconfigure`].
+            ///
+            /// # Errors
+            /// The scheduler is of another discipline, a parameter is out of its range, or a fixed
+            /// parameter differs. The scheduler is then unchanged.
+            pub fn reconfigure<T: Send>(&self, scheduler: &mut AnyScheduler<T>) -> Result<(), ConfigError> {
+                match (self, scheduler) {
+                    $((Self::$variant(config), AnyScheduler::$variant(scheduler)) => config.reconfigure(scheduler),)*
+                    _ => Err(ConfigError::OtherDiscipline { discipline: self.name() }),
+                }
+            }
+
+            pub(crate) fn set<'a>(&mut self, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<&'static str, ConfigError> {
+                match self {
+                    $(Self::$variant(config) => set_parameter(config, word, words),)*
+                }
+            }
+        }
+
+        impl fmt::Display for AnyDiscipline {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$variant(config) => write_config(config, f),)*
+                }
+            }
+        }
+
+        /// A scheduler of any discipline. Boxed: sizes differ much, and a network has thousands of
+        /// ports.
+        #[non_exhaustive]
+        pub enum AnyScheduler<T: Send> {
+            $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant(Box<<$module::Config as Discipline>::Scheduler<T>>),)*
+        }
+
+        impl<T: Send> Scheduler<T> for AnyScheduler<T> {
+            fn enqueue(&mut self, now: Instant, packet: Packet<T>) -> Result<(), Packet<T>> {
+                match self { $(Self::$variant(scheduler) => scheduler.enqueue(now, packet),)* }
+            }
+
+            fn dequeue(&mut self, now: Instant) -> Option<Packet<T>> {
+                match self { $(Self::$variant(scheduler) => scheduler.dequeue(now),)* }
+            }
+
+            fn enqueue_burst(&mut self, now: Instant, packets: &mut Vec<Packet<T>>) {
+                match self { $(Self::$variant(scheduler) => scheduler.enqueue_burst(now, packets),)* }
+            }
+
+            fn dequeue_burst(&mut self, now: Instant, most: usize, into: &mut Vec<Packet<T>>) {
+                match self { $(Self::$variant(scheduler) => scheduler.dequeue_burst(now, most, into),)* }
+            }
+
+            fn evict(&mut self) -> Option<Packet<T>> {
+                match self { $(Self::$variant(scheduler) => scheduler.evict(),)* }
+            }
+
+            fn dequeue_refilled(&mut self, now: Instant, refill: &mut dyn FnMut(FlowId) -> Option<Packet<T>>) -> Option<Packet<T>> {
+                match self { $(Self::$variant(scheduler) => scheduler.dequeue_refilled(now, refill),)* }
+            }
+
+            fn evict_flow(&mut self, flow: FlowId) -> Option<Packet<T>> {
+                match self { $(Self::$variant(scheduler) => scheduler.evict_flow(flow),)* }
+            }
+
+            fn preempts(&self, now: Instant, sending: &Packet<T>) -> bool {
+                match self { $(Self::$variant(scheduler) => scheduler.preempts(now, sending),)* }
+            }
+
+            fn backlog(&self) -> Backlog {
+                match self { $(Self::$variant(scheduler) => scheduler.backlog(),)* }
+            }
+
+            fn ready_at(&self) -> Option<Instant> {
+                match self { $(Self::$variant(scheduler) => scheduler.ready_at(),)* }
+            }
+
+            fn has_decided(&self) -> bool {
+                match self { $(Self::$variant(scheduler) => scheduler.has_decided(),)* }
+            }
+
+            fn take_dropped(&mut self) -> Option<(Packet<T>, DropReason)> {
+                match self { $(Self::$variant(scheduler) => scheduler.take_dropped(),)* }
+            }
+
+            fn set_link_rate(&mut self, rate: Rate) {
+                match self { $(Self::$variant(scheduler) => scheduler.set_link_rate(rate),)* }
+            }
+
+            fn set_buffer_limit(&mut self, limit: Limit) {
+                match self { $(Self::$variant(scheduler) => scheduler.set_buffer_limit(limit),)* }
+            }
+
+            fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+                match self { $(Self::$variant(scheduler) => scheduler.set_flow(flow, config),)* }
+            }
+
+            fn remove_flow(&mut self, flow: FlowId) {
+                match self { $(Self::$variant(scheduler) => scheduler.remove_flow(flow),)* }
+            }
+
+            fn total_weight(&self) -> Option<u64> {
+                match self { $(Self::$variant(scheduler) => scheduler.total_weight(),)* }
+            }
+
+            fn queues_of(&self, flow: FlowId) -> Vec<usize> {
+                match self { $(Self::$variant(scheduler) => scheduler.queues_of(flow),)* }
+            }
+
+            fn footprint(&self) -> Footprint {
+                match self { $(Self::$variant(scheduler) => scheduler.footprint(),)* }
+            }
+
+            fn footprint_parts(&self) -> Vec<(&'static str, Footprint)> {
+                match self { $(Self::$variant(scheduler) => scheduler.footprint_parts(),)* }
+            }
+
+            fn check_invariants(&self) {
+                match self { $(Self::$variant(scheduler) => scheduler.check_invariants(),)* }
+            }
+        }
+    };
+}
+
+registry! {
+    Fifo = fifo,
+    Lifo = lifo,
+    Random = random,
+    Priority = priority,
+    Sjf = sjf,
+    Srpt = srpt,
+    FifoPlus = fifo_plus,
+    Edf = edf,
+    Lstf = lstf,
+    LstfLevels = lstf_levels,
+    SpPifo = sp_pifo,
+    Drr = drr,
+    Srr = srr,
+    Fq = fq,
+    Sfq = sfq,
+    Mqfq = mqfq,
+    Afq = afq,
+    Scfq = scfq,
+    Wfq = wfq,
+    Wf2q = wf2q,
+    Wf2qPlus = wf2q_plus,
+    Gfq = gfq,
+    Qfq = qfq,
+    QfqPlus = qfq_plus,
+    SKps = s_kps,
+    Red = red,
+    Choke = choke,
+    Aifo = aifo,
+    Afd = afd,
+    Sfb = sfb,
+    Codel = codel,
+    FqCodel = fq_codel,
+}
+
+impl AnyDiscipline {
+    /// Buffer limit if the user gives none.
+    pub fn default_limit(&self) -> Limit {
+        self.info().default_limit
+    }
+}

@@ -1,0 +1,200 @@
+//! Queue specification in `tc` notation: a discipline, its parameters and the buffer's limit.
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+
+use crate::buffer::Limit;
+use crate::config::{ConfigError, Kind, Parameter, alternatives, is_bare};
+use crate::schedulers::{AnyDiscipline, Discipline, Visitor};
+use crate::suggestion;
+
+/// A discipline with its buffer's limit, as in `fq_codel limit 1000 target 5ms`.
+#[derive(Debug, Clone)]
+pub struct QueueSpec {
+    /// The discipline.
+    pub discipline: AnyDiscipline,
+    /// The limit, where one is written.
+    pub limit: Option<Limit>,
+}
+
+impl QueueSpec {
+    /// The limit: as written, else the discipline's default.
+    pub fn limit_or_default(&self) -> Limit {
+        self.limit.unwrap_or_else(|| self.discipline.default_limit())
+    }
+}
+
+impl FromStr for QueueSpec {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        let mut words = text.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let mut discipline = AnyDiscipline::named(name)?;
+        let default = discipline.default_limit();
+        let mut limit = LimitReader { discipline: discipline.name(), default, limit: None, memory_bytes: None };
+        let mut written: Vec<(&str, &str)> = Vec::new();
+        while let Some(word) = words.next() {
+            let parameter = match limit.read(word, &mut words)? {
+                Some(parameter) => parameter,
+                None => discipline.set(word, &mut words)?,
+            };
+            if let Some((_, first)) = written.iter().find(|(other, _)| *other == parameter) {
+                let (first, second) = ((*first).to_owned(), word.to_owned());
+                return Err(ConfigError::Repeated { discipline: discipline.name(), first, second });
+            }
+            written.push((parameter, word));
+        }
+        discipline.visit(Check)?;
+        Ok(Self { limit: limit.over_default(), discipline })
+    }
+}
+
+/// Reader of `limit` and `memory_limit`: parameters of the buffer, common to all disciplines.
+struct LimitReader {
+    discipline: &'static str,
+    default: Limit,
+    limit: Option<Limit>,
+    memory_bytes: Option<u64>,
+}
+
+impl LimitReader {
+    /// The parameter named by `word`, if one of the two; the value is then read from `words`.
+    fn read<'a>(&mut self, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<Option<&'static str>, ConfigError> {
+        let (discipline, parameter) =
+            (self.discipline, |value: Option<&str>| value.map_or(word.to_owned(), |value| format!("{word} {value}")));
+        let error =
+            |value, expected: &str| ConfigError::BadValue { discipline, parameter: parameter(value), expected: expected.to_owned() };
+        match word {
+            "limit" => {
+                let (expected, bare) = if self.default.is_in_bytes() {
+                    ("bytes (limit 150kb) or packets (limit 1000p)", "b")
+                } else {
+                    ("packets (limit 1000) or bytes (limit 150kb)", "p")
+                };
+                let read = |text: &str| if is_bare(text) { parse_limit(&(text.to_owned() + bare)) } else { parse_limit(text) };
+                let text = words.next();
+                self.limit = Some(text.and_then(read).ok_or_else(|| error(text, expected))?);
+                Ok(Some("limit"))
+            }
+            "memory_limit" => {
+                let text = words.next().ok_or_else(|| error(None, "a size, as in 32mb"))?;
+                self.memory_bytes = Some(Kind::Size.read(text).map_err(|expected| error(Some(text), &expected))?);
+                Ok(Some("memory_limit"))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The parameters read, in any order, over the default: `limit` in packets keeps the default's
+    /// bytes, in bytes it replaces both; `memory_limit` replaces the default's bytes. None if
+    /// neither was written.
+    fn over_default(&self) -> Option<Limit> {
+        let default = self.default;
+        if self.limit.is_none() && self.memory_bytes.is_none() {
+            return None;
+        }
+        let written = self.limit.unwrap_or(Limit::of_packets(default.packets));
+        let unwritten = if written.bytes == u64::MAX { default.bytes } else { u64::MAX };
+        Some(Limit { packets: written.packets, bytes: written.bytes.min(self.memory_bytes.unwrap_or(unwritten)) })
+    }
+}
+
+struct Check;
+
+impl Visitor for Check {
+    type Output = Result<(), ConfigError>;
+
+    fn visit<D: Discipline>(self, discipline: &D) -> Self::Output {
+        discipline.check()
+    }
+}
+
+/// A buffer's limit: `1000` or `1000p` packets, `150kb` bytes. Bytes need a unit; otherwise `1.5`
+/// would be a byte.
+pub fn parse_limit(text: &str) -> Option<Limit> {
+    let number = text.strip_suffix('p').unwrap_or(text);
+    if number.ends_with(|c: char| c.is_ascii_digit()) {
+        return number.parse().ok().map(Limit::of_packets);
+    }
+    Kind::Size.read(text).ok().map(Limit::of_bytes)
+}
+
+/// Reads the parameter named by `word`, with the value from `words`, and returns the parameter's
+/// name.
+pub(crate) fn set_parameter<'a, D: Discipline>(
+    config: &mut D,
+    word: &str,
+    words: &mut impl Iterator<Item = &'a str>,
+) -> Result<&'static str, ConfigError> {
+    for parameter in D::PARAMETERS {
+        let mut written = word;
+        let value = match parameter.kind {
+            Kind::Switch if word == parameter.name => 1,
+            Kind::Switch if word.strip_prefix("no") == Some(parameter.name) => 0,
+            kind if word == parameter.name && kind != Kind::Switch => {
+                let bad = |written: String, expected| bad_value(parameter, written, expected);
+                written = words.next().ok_or_else(|| bad(word.to_owned(), "a value after it".to_owned()))?;
+                kind.read(written).map_err(|expected| bad(format!("{word} {written}"), expected))?
+            }
+            _ => continue,
+        };
+        (parameter.write)(config, value);
+        return parameter.check(D::NAME, config).map(|()| parameter.name).map_err(|error| as_written(error, written));
+    }
+    Err(unknown_parameter::<D>(word))
+}
+
+/// Error for a missing or unreadable value, with the legal values.
+fn bad_value<D: Discipline>(parameter: &Parameter<D>, written: String, expected: String) -> ConfigError {
+    let expected = match parameter.kind {
+        Kind::Choice(words) => alternatives(words),
+        kind => format!("{expected}, legal range {} to {}", kind.show(parameter.min), kind.show(parameter.max)),
+    };
+    ConfigError::BadValue { discipline: D::NAME, parameter: written, expected }
+}
+
+fn unknown_parameter<D: Discipline>(word: &str) -> ConfigError {
+    let known: Vec<_> = D::PARAMETERS.iter().map(|p| p.name).chain(["limit", "memory_limit"]).collect();
+    let meant = suggestion::nearest(word, known.iter().copied());
+    ConfigError::UnknownParameter { discipline: D::NAME, parameter: word.to_owned(), meant, known: known.join(", ") }
+}
+
+pub(crate) fn unknown_discipline(name: &str) -> ConfigError {
+    let known: Vec<_> = AnyDiscipline::all().iter().map(AnyDiscipline::name).collect();
+    let meant = suggestion::discipline(name, known.iter().copied());
+    let has_it = |discipline: &AnyDiscipline| discipline.info().parameters.iter().any(|parameter| parameter.name == name);
+    let is_parameter = ["limit", "memory_limit"].contains(&name) || AnyDiscipline::all().iter().any(has_it);
+    ConfigError::UnknownDiscipline { name: name.to_owned(), is_parameter, meant, known: known.join(", ") }
+}
+
+/// The error with the user's text in place of the configuration's value, which may be saturated.
+fn as_written(mut error: ConfigError, written: &str) -> ConfigError {
+    if let ConfigError::OutOfRange { value, .. } = &mut error {
+        *value = written.to_owned();
+    }
+    error
+}
+
+/// Writes the configuration in the user's syntax: the name, then each parameter with a value other
+/// than the default.
+pub(crate) fn write_config<D: Discipline>(config: &D, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str(config.name())?;
+    let default = D::default();
+    for parameter in D::PARAMETERS {
+        let value = (parameter.read)(config);
+        if value == (parameter.read)(&default) {
+            continue;
+        }
+        match (parameter.kind, value) {
+            (Kind::Switch, 0) => write!(f, " no{}", parameter.name)?,
+            (Kind::Switch, _) => write!(f, " {}", parameter.name)?,
+            (kind, value) => write!(f, " {} {}", parameter.name, kind.show(value))?,
+        }
+    }
+    Ok(())
+}
