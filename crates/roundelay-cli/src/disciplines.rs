@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, ParameterInfo};
+use roundelay::schedulers::{AnyDiscipline, DisciplineInfo, Linux, ParameterInfo};
 
 use crate::failure::Failure;
 
@@ -11,7 +11,8 @@ pub(crate) fn list(json: bool) -> String {
     let all: Vec<_> = AnyDiscipline::all().iter().map(AnyDiscipline::info).collect();
     if json {
         let entry = |info: &DisciplineInfo| {
-            format!("  {}", serde_json::json!({ "name": info.name, "about": info.about, "weighted": info.weighted }))
+            let linux = if let Linux::Qdisc { name, .. } = info.linux { Some(name) } else { None };
+            format!("  {}", serde_json::json!({ "name": info.name, "about": info.about, "weighted": info.weighted, "linux": linux }))
         };
         return format!("[\n{}\n]\n", all.iter().map(entry).collect::<Vec<_>>().join(",\n"));
     }
@@ -43,7 +44,12 @@ pub(crate) fn help(name: &str) -> Result<String, Failure> {
     write_rows(&mut text, &rows);
     text.push_str("\nA bare number is read in the unit of its column. Each parameter may be written once.\n");
     let order = if info.reorders { "may leave in another order than they came" } else { "leave in the order in which they came" };
-    let _ = write!(text, "Packets of one flow {order}.\nSource: {}\nMore: docs/schedulers/{}.md\n", info.source, info.name);
+    let linux = match info.linux {
+        Linux::Absent => "not in Linux".to_owned(),
+        Linux::Namesake => format!("not in Linux, where {} is another discipline", info.name),
+        Linux::Qdisc { name, .. } => format!("tc qdisc {name}"),
+    };
+    let _ = write!(text, "Packets of one flow {order}.\nLinux: {linux}\nSource: {}\nMore: docs/schedulers/{}.md\n", info.source, info.name);
     Ok(text)
 }
 

@@ -4,16 +4,11 @@ use std::collections::VecDeque;
 
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
-use roundelay::schedulers::{AnyScheduler, Discipline};
-use roundelay::tree::Tree;
-use roundelay::{
-    Backlog, Billionths, ConfigError, DropReason, Duration, FlowConfig, FlowId, Instant, Observer, Packet, Partial, Port, PreemptivePort,
-    QueueSpec, Rate, Scheduler as _, prefetch,
-};
+use roundelay::{AnyPort, Billionths, ConfigError, DropReason, Duration, Instant, Observer, Packet, Rate, prefetch};
 
 use crate::cargo::Carried;
 use crate::event_queue::Key;
-use crate::network::{LinkConfig, LinkId, TREE};
+use crate::network::{LinkConfig, LinkId};
 use crate::probe::Probe;
 use crate::random::{Drawer, stream};
 use crate::simulation::Books;
@@ -35,132 +30,25 @@ pub struct LinkCounts {
     pub waits: u128,
 }
 
-/// The port in front of a wire.
-pub(crate) enum Outlet {
-    Port(Port<AnyScheduler<Carried>>),
-    /// For preemptive disciplines.
-    Preemptive(Box<PreemptivePort<AnyScheduler<Partial<Carried>>, Carried>>),
-    Tree(Box<Port<Tree<Carried>>>),
+/// A link's port.
+///
+/// # Errors
+/// A parameter is out of its range, or decisions of a preemptive port cost time.
+fn port(config: &LinkConfig, seed: u64) -> Result<AnyPort<Carried>, ConfigError> {
+    let mut port = AnyPort::new(&config.queue, config.rate, seed)?;
+    port.set_decision_cost(config.decision_cost()?);
+    Ok(port)
 }
 
-impl Outlet {
-    fn new(config: &LinkConfig, seed: u64) -> Result<Self, ConfigError> {
-        let (queue, limit, rate) = (&config.queue, config.queue.limit_or_default(), config.rate);
-        let cost = config.decision_cost()?;
-        Ok(if let Some(tree) = &config.tree {
-            let mut port = Port::new(Discipline::build(tree.config(), seed)?, limit, rate);
-            port.set_decision_cost(cost);
-            Self::Tree(Box::new(port))
-        } else if preempts(queue) {
-            Self::Preemptive(Box::new(PreemptivePort::new(queue.discipline.build(seed)?, limit, rate)))
-        } else {
-            let mut port = Port::new(queue.discipline.build(seed)?, limit, rate);
-            port.set_decision_cost(cost);
-            Self::Port(port)
-        })
+/// The key of a port's next event, after all events up to number `sequence`. The end of a packet is
+/// no pick: on a link without delay the packet may arrive, at this instant, before other links pick.
+#[inline]
+pub(crate) fn next_key(port: &AnyPort<Carried>, sequence: u64) -> Key {
+    match port.next_event() {
+        None => Key::NEVER,
+        Some(at) if port.ends_next() => Key::new(at, sequence),
+        Some(at) => Key::pick(at, sequence),
     }
-
-    #[inline]
-    pub(crate) fn next_event(&self) -> Option<Instant> {
-        match self {
-            Self::Port(port) => port.next_event(),
-            Self::Preemptive(port) => port.next_event(),
-            Self::Tree(port) => next_at_tree(port),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn arrive(&mut self, now: Instant, packet: Packet<Carried>, work: &mut impl Observer<Carried>) {
-        match self {
-            Self::Port(port) => port.arrive(now, packet, work),
-            Self::Preemptive(port) => port.arrive(now, packet, work),
-            Self::Tree(port) => arrive_at_tree(port, now, packet, work),
-        }
-    }
-
-    /// Handles the port's next event: the port picks, or a packet ends on a preemptive link.
-    #[inline]
-    pub(crate) fn work(&mut self, work: &mut impl Observer<Carried>) {
-        match self {
-            Self::Port(port) => port.pick(work),
-            Self::Preemptive(port) if port.ends_next() => port.end(work),
-            Self::Preemptive(port) => port.pick(work),
-            Self::Tree(port) => pick_from_tree(port, work),
-        }
-    }
-
-    /// The key of the port's next event, after all events up to number `sequence`. The end of a
-    /// packet is no pick: on a link without delay the packet may arrive, at this instant, before
-    /// other links pick.
-    #[inline]
-    pub(crate) fn next_key(&self, sequence: u64) -> Key {
-        match (self.next_event(), self) {
-            (None, _) => Key::NEVER,
-            (Some(at), Self::Preemptive(port)) if port.ends_next() => Key::new(at, sequence),
-            (Some(at), _) => Key::pick(at, sequence),
-        }
-    }
-
-    /// Assigns a flow to a leaf, if the port has a tree.
-    pub(crate) fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), ConfigError> {
-        match self {
-            Self::Tree(port) => port.scheduler_mut().assign(flow, leaf).map_err(|error| ConfigError::BadValue {
-                discipline: TREE,
-                parameter: error.node,
-                expected: error.problem.to_string(),
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    pub(crate) fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
-        match self {
-            Self::Port(port) => port.scheduler_mut().set_flow(flow, config),
-            Self::Preemptive(port) => port.scheduler_mut().set_flow(flow, config),
-            Self::Tree(port) => port.scheduler_mut().set_flow(flow, config),
-        }
-    }
-
-    pub(crate) fn remove_flow(&mut self, flow: FlowId) {
-        match self {
-            Self::Port(port) => port.scheduler_mut().remove_flow(flow),
-            Self::Preemptive(port) => port.scheduler_mut().remove_flow(flow),
-            Self::Tree(port) => port.scheduler_mut().remove_flow(flow),
-        }
-    }
-
-    pub(crate) fn backlog(&self) -> Backlog {
-        match self {
-            Self::Port(port) => port.scheduler().backlog(),
-            Self::Preemptive(port) => port.backlog(),
-            Self::Tree(port) => port.scheduler().backlog(),
-        }
-    }
-}
-
-// Tree code stays out of line: inlining would lengthen the path of the other disciplines.
-#[cold]
-#[inline(never)]
-fn next_at_tree(port: &Port<Tree<Carried>>) -> Option<Instant> {
-    port.next_event()
-}
-
-#[cold]
-#[inline(never)]
-fn arrive_at_tree(port: &mut Port<Tree<Carried>>, now: Instant, packet: Packet<Carried>, work: &mut impl Observer<Carried>) {
-    port.arrive(now, packet, work);
-}
-
-#[cold]
-#[inline(never)]
-fn pick_from_tree(port: &mut Port<Tree<Carried>>, work: &mut impl Observer<Carried>) {
-    port.pick(work);
-}
-
-/// Whether a queue's discipline is preemptive. A preemptive link reports a packet at the end of the
-/// transmission, not at the start.
-pub(crate) fn preempts(queue: &QueueSpec) -> bool {
-    queue.discipline.info().parameters.iter().any(|parameter| parameter.name == "preempt" && parameter.value == "on")
 }
 
 /// Waiting time of a packet transmitted in the given span; `preempted_at` is the rate of a
@@ -173,7 +61,7 @@ pub(crate) fn waited(preempted_at: Option<Rate>, packet: &Packet<Carried>, [star
 }
 
 pub(crate) struct Link {
-    pub(crate) port: Outlet,
+    pub(crate) port: AnyPort<Carried>,
     pub(crate) wire: Wire,
     /// The port's next event.
     pub(crate) works: Key,
@@ -184,10 +72,10 @@ impl Link {
     /// `seed` is for the wire; the queue gets `hash_seed` plus the link's number.
     pub(crate) fn new(id: LinkId, config: &LinkConfig, [seed, hash_seed]: [u64; 2]) -> Result<Self, ConfigError> {
         let random = stream(seed, Drawer::Link(id.0));
-        let port = Outlet::new(config, hash_seed.wrapping_add(id.0.into()))?;
+        let port = port(config, hash_seed.wrapping_add(id.0.into()))?;
         let wire = Wire {
             id,
-            preempted_at: preempts(&config.queue).then_some(config.rate),
+            preempted_at: config.preempted_at(),
             delay: config.delay,
             jitter: config.jitter,
             loss: config.loss,

@@ -7,12 +7,12 @@
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 
+use roundelay::schedulers::AnyDiscipline;
 use roundelay::{DropReason, Instant, Limit, Packet, QueueSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
-use crate::link::preempts;
 use crate::network::{LinkConfig, LinkId, Network, NodeId};
 use crate::probe::Probe;
 
@@ -157,8 +157,8 @@ impl Order {
     /// Order promised by a link's discipline, or by the disciplines of its tree (a flow stays in
     /// one leaf).
     fn of_link(link: &LinkConfig) -> Self {
-        let Some(tree) = &link.tree else { return Self::of(&link.queue) };
-        let reorders = tree.config().nodes().any(|node| Self::of(&node.spec) == Self::Any);
+        let AnyDiscipline::Tree(tree) = &link.queue.discipline else { return Self::of(&link.queue) };
+        let reorders = tree.nodes().any(|node| Self::of(&node.spec) == Self::Any);
         if reorders { Self::Any } else { Self::PerFlow }
     }
 
@@ -186,7 +186,7 @@ impl LinkRecord {
             queue: link.ordering(),
             limit: Limits::of(&link.queue),
             order: Order::of_link(link),
-            preempts: preempts(&link.queue),
+            preempts: link.queue.discipline.preempts(),
             // No simulation accepts a link without a valid decision cost.
             decision: link.decision_cost().unwrap_or_default().as_picos(),
         }

@@ -5,14 +5,13 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use roundelay::schedulers::AnyDiscipline;
-use roundelay::{Billionths, ConfigError, Duration, Limit, QueueSpec, Rate};
+use roundelay::schedulers::{AnyDiscipline, Discipline as _};
+use roundelay::{Billionths, ConfigError, Duration, Limit, QueueSpec, Rate, tree};
 use roundelay_trace::TreeFile;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::decision::DecisionCost;
-use crate::link::preempts;
 use crate::routing::Routing;
 pub(crate) use crate::routing::{ARRIVED, Route, Routes};
 
@@ -89,9 +88,9 @@ pub struct LinkConfig {
     pub rate: Rate,
     /// The propagation delay.
     pub delay: Duration,
-    /// The queue's discipline and limit.
+    /// The queue's discipline, or tree, and limit.
     pub queue: QueueSpec,
-    /// A tree in place of the queue's discipline; the limit of `queue` stays.
+    /// The name and the rules of the queue's tree: which flow goes to which leaf.
     pub tree: Option<Arc<TreeFile>>,
     /// Share of packets lost on the wire, each packet independently.
     pub loss: Billionths,
@@ -139,13 +138,13 @@ impl LinkConfig {
     /// The table has no entry for the discipline, or the link is preemptive and its decisions cost
     /// time.
     pub fn decision_cost(&self) -> Result<Duration, ConfigError> {
-        let discipline = if self.tree.is_some() { TREE } else { self.queue.discipline.name() };
+        let discipline = self.queue.discipline.name();
         let wrong = |parameter: &str, expected: String| ConfigError::BadValue { discipline, parameter: parameter.to_owned(), expected };
         let cost = self.decision.of(discipline);
         let known = self.decision.disciplines().collect::<Vec<_>>().join(", ");
         let expected = || format!("a time for {discipline}, 0 if its decisions cost none; the table has {known}");
         let cost = cost.ok_or_else(|| wrong("decision", expected()))?;
-        if cost > Duration::ZERO && self.tree.is_none() && preempts(&self.queue) {
+        if cost > Duration::ZERO && self.queue.discipline.preempts() {
             return Err(wrong("preempt", "off, as decisions of the port cost time".to_owned()));
         }
         Ok(cost)
@@ -153,10 +152,16 @@ impl LinkConfig {
 
     /// The disciplines of the queue: one, or those of all nodes of a tree.
     pub fn disciplines(&self) -> Vec<&AnyDiscipline> {
-        match &self.tree {
-            Some(tree) => tree.config().nodes().map(|node| &node.spec.discipline).collect(),
-            None => vec![&self.queue.discipline],
+        match &self.queue.discipline {
+            AnyDiscipline::Tree(tree) => tree.nodes().map(|node| &node.spec.discipline).collect(),
+            discipline => vec![discipline],
         }
+    }
+
+    /// The rate, if a packet may interrupt another one on the link. A preemptive link reports a
+    /// packet at the end of the transmission, not at the start.
+    pub fn preempted_at(&self) -> Option<Rate> {
+        self.queue.discipline.preempts().then_some(self.rate)
     }
 }
 
@@ -166,7 +171,7 @@ pub fn link_name(from: &str, to: &str) -> String {
 }
 
 /// Prefix of a tree's name, where a discipline could stand.
-pub(crate) const TREE: &str = "tree";
+pub(crate) const TREE: &str = tree::Config::NAME;
 
 /// A fault in a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -327,7 +332,7 @@ impl LinkMut<'_> {
 
     /// Sets a tree in place of the queue's discipline, with this limit.
     pub fn set_tree(&mut self, tree: Arc<TreeFile>, limit: Limit) {
-        let discipline = AnyDiscipline::Fifo(roundelay::schedulers::fifo::Config);
+        let discipline = AnyDiscipline::Tree(tree.config().clone());
         (self.0.queue, self.0.tree) = (QueueSpec { discipline, limit: Some(limit) }, Some(tree));
     }
 

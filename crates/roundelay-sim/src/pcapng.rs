@@ -24,7 +24,6 @@ use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried, Content};
 use crate::flows::{FlowCounts, FlowNumber};
 use crate::headers::{Marks, ports};
-use crate::link::preempts;
 use crate::network::{LinkConfig, LinkId, Network, NodeId};
 use crate::probe::Probe;
 use headers::Origin;
@@ -61,7 +60,7 @@ struct Interface {
 impl<W: Write> Pcapng<W> {
     /// A capture of all links of a network.
     pub fn new(output: W, network: &Network) -> Self {
-        let interface = |link: &LinkConfig| Interface { preempts: preempts(&link.queue), overhead: link.overhead };
+        let interface = |link: &LinkConfig| Interface { preempts: link.queue.discipline.preempts(), overhead: link.overhead };
         let interfaces = network.links().iter().map(interface).collect();
         let (flows, code_points) = (BTreeMap::new(), Vec::new());
         let mut capture = Self { output: BufWriter::new(output), flows, code_points, interfaces, failure: None };

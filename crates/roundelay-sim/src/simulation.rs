@@ -1,7 +1,7 @@
 //! The event loop: packets arrive at queues and leave, agents are called, and time jumps from one
 //! event to the next.
 
-use roundelay::{ConfigError, DropReason, Duration, Ecn, FlowConfig, FlowId, Instant, Packet};
+use roundelay::{AnyPort, ConfigError, DropReason, Duration, Ecn, FlowConfig, FlowId, Instant, Packet};
 
 use crate::agent::{Agent, AgentId, Arrival, Command, Context, Direction, FlowSpec, Outgoing};
 use crate::cargo::{Arena, Cargo, Carried};
@@ -9,7 +9,7 @@ use crate::edge::{Decision, Edge, EdgeControl};
 use crate::event_queue::{EVENTS, EventQueue, Key, Owner, PLACES};
 use crate::flows::{Flow, FlowCounts, FlowNumber, Flows};
 use crate::headers::{self, Marks};
-use crate::link::{Link, LinkCounts, Outlet, Work};
+use crate::link::{Link, LinkCounts, Work, next_key};
 use crate::network::{ARRIVED, LinkId, Network, NetworkError, Route, Routes};
 use crate::probe::{Probe, Report};
 use crate::random::{Drawer, stream};
@@ -304,7 +304,7 @@ impl<P: Probe> Simulation<P> {
         let (Link { port, wire, .. }, rate) = (&self.links[link.index()], self.network.links()[link.index()].rate);
         match port {
             // On a preemptive link the wire counts a packet when the last bit has left.
-            Outlet::Preemptive(port) => port.at_work(self.now),
+            AnyPort::Preemptive(port) => port.at_work(self.now),
             _ => rate.time_of(wire.counts.bytes) - wire.free_at.since(self.now),
         }
     }
@@ -415,7 +415,7 @@ impl<P: Probe> Simulation<P> {
         self.happened += 1;
         let link = &mut self.links[number];
         link.port.work(&mut Work { wire: &mut link.wire, books: &mut self.books });
-        link.works = link.port.next_key(self.books.sequence);
+        link.works = next_key(&link.port, self.books.sequence);
         self.events.set_link(number, link.next());
     }
 
@@ -583,7 +583,7 @@ impl<P: Probe> Simulation<P> {
             for link in self.routes.links(route) {
                 if let Some(tree) = &self.network.links()[link].tree {
                     let outcome = self.links[link].port.assign(id, tree.leaf(Some(&headers)));
-                    outcome.map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error })?;
+                    outcome.map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error: error.into() })?;
                 }
             }
         }

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use std::error::Error;
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
-use roundelay::schedulers::Discipline;
+use roundelay::schedulers::{AnyDiscipline, Discipline};
 use roundelay::{ConfigError, Limit, QueueSpec, Rate, tree};
 use thiserror::Error;
 
 use crate::capture::{Capture, CaptureNotes, LinkType};
 use crate::classifier::{Classifier, Flow, FlowBy};
 use crate::comparison::{CaptureSummary, Comparison, FlowSummary, Verdict};
-use crate::cost::{self, Subject};
+use crate::cost;
 use crate::error::CaptureError;
 use crate::lane::{Lane, LaneBuilder, PacketSink, TreeLane};
 use crate::meters::FLOWS_WITH_CURVES;
@@ -220,8 +220,8 @@ fn conclude(
     let finish = |lane: Box<dyn Lane>| lane.finish(offered.flows(), &light, &charted);
     let mut disciplines = lanes.into_iter().map(finish).collect::<Result<Vec<_>, _>>().map_err(CompareError::Lane)?;
     if options.measure_cost {
-        let specs = options.specs.iter().map(|spec| (Subject::Discipline(&spec.discipline), options.limit_of(spec)));
-        let tree = |tree: &TreeFile| (Subject::Tree(Box::new(tree.with_flows(offered.classifier().flows()))), options.limit_of_trees());
+        let specs = options.specs.iter().map(|spec| (spec.discipline.clone(), options.limit_of(spec)));
+        let tree = |tree: &TreeFile| (AnyDiscipline::Tree(tree.with_flows(offered.classifier().flows())), options.limit_of_trees());
         let subjects: Vec<_> = specs.chain(options.trees.iter().map(tree)).collect();
         let costs = cost::measure(&subjects, sample, known, options.rate, options.seed)?;
         disciplines.iter_mut().zip(costs).for_each(|(discipline, cost)| discipline.cost = cost);

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant as WallClock;
 
 use roundelay::schedulers::{AnyDiscipline, Discipline, Visitor};
-use roundelay::{ConfigError, DropReason, Duration, Instant, Limit, Observer, Packet, Port, Rate, Scheduler, tree};
+use roundelay::{ConfigError, DropReason, Duration, Instant, Limit, Observer, Packet, Port, Rate, Scheduler};
 
 use crate::comparison::Cost;
 use crate::offered::{Event, EventKind};
@@ -16,17 +16,10 @@ const ROUNDS: usize = 5;
 /// A round repeats the sample until it holds at least this many packets.
 const PACKETS_A_ROUND: usize = 200_000;
 
-/// Subject of a measurement.
-pub(crate) enum Subject<'a> {
-    Discipline(&'a AnyDiscipline),
-    /// A tree with the sample's flows assigned to leaves.
-    Tree(Box<tree::Config>),
-}
-
-/// Measures the processing time of disciplines on a sample of a capture. The time of iterating over
-/// the sample is subtracted.
+/// Measures the processing time of disciplines on a sample of a capture. A tree has the sample's
+/// flows assigned to leaves. The time of iterating over the sample is subtracted.
 pub(crate) fn measure(
-    subjects: &[(Subject<'_>, Limit)],
+    subjects: &[(AnyDiscipline, Limit)],
     sample: &[Event],
     known: &Known,
     rate: Rate,
@@ -40,13 +33,9 @@ pub(crate) fn measure(
     let mut runs = vec![Vec::new(); subjects.len()];
     for _ in 0..ROUNDS {
         let bare = sample.go_through();
-        for ((subject, limit), runs) in subjects.iter().zip(&mut runs) {
+        for ((discipline, limit), runs) in subjects.iter().zip(&mut runs) {
             let timed = Timed { sample: &sample, known, limit: *limit, rate, seed };
-            let timed = match subject {
-                Subject::Discipline(discipline) => discipline.visit(timed),
-                Subject::Tree(config) => timed.visit(&**config),
-            }?;
-            runs.push((timed - bare).max(0.0) / (arrivals * sample.repeats) as f64);
+            runs.push((discipline.visit(timed)? - bare).max(0.0) / (arrivals * sample.repeats) as f64);
         }
     }
     let cost = |mut nanos: Vec<f64>| {

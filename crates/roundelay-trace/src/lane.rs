@@ -274,7 +274,7 @@ fn kept_bounds(flows: &[FlowResult]) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use roundelay::schedulers::{drr, fifo, qfq, wf2q_plus};
+    use roundelay::schedulers::{Linux, drr, fifo, qfq, wf2q_plus};
     use roundelay::{Duration, Ecn, FlowConfig, Guarantees, Share};
 
     use super::*;
@@ -295,6 +295,7 @@ mod tests {
         const NAME: &'static str = "liar";
         const ABOUT: &'static str = "";
         const SOURCE: &'static str = "";
+        const LINUX: Linux = Linux::Absent;
         const PARAMETERS: &'static [roundelay::Parameter<Self>] = &[];
         const WEIGHTED: bool = true;
         const DEFAULT_LIMIT: Limit = Limit::UNBOUNDED;

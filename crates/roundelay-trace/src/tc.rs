@@ -2,7 +2,7 @@
 
 mod early_detection;
 
-use roundelay::schedulers::{AnyDiscipline, red, sfb};
+use roundelay::schedulers::{AnyDiscipline, Linux, LinuxFlows, red, sfb};
 use roundelay::{Billionths, Bytes, Duration, Limit, QueueSpec, Rate};
 
 use crate::classifier::FlowBy;
@@ -89,13 +89,17 @@ fn with_device_queue(packets: u32, add: String) -> [String; 3] {
 /// Comments on differences between the commands and the comparison.
 fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions) -> Vec<String> {
     let mut remarks = Vec::new();
-    if has_classes(discipline) {
+    let flows = match discipline.info().linux {
+        Linux::Qdisc { flows, .. } => flows,
+        Linux::Absent | Linux::Namesake => LinuxFlows::Unread,
+    };
+    if flows == LinuxFlows::Classes {
         remarks.push(format!(
             "{CLASSES} classes with a queue of their own each (tc's default), where flows shared one buffer in the comparison"
         ));
     }
     remarks.extend(of_discipline(discipline));
-    if has_classes(discipline) && distinctions.weighted && distinctions.flow_by != FlowBy::Dscp {
+    if flows == LinuxFlows::Classes && distinctions.weighted && distinctions.flow_by != FlowBy::Dscp {
         remarks.push(
             "the weights are lost: all classes weigh the same here; give those of heavier flows their weight and filters of their own"
                 .to_owned(),
@@ -104,7 +108,7 @@ fn remarks(discipline: &AnyDiscipline, limit: Limit, distinctions: &Distinctions
     if matches!(discipline, AnyDiscipline::Priority(_)) && distinctions.prioritised {
         remarks.push("classes are by code point here: packets with another priority by a rule need filters".to_owned());
     }
-    if hashes(discipline) && distinctions.flow_by != FlowBy::FiveTuple {
+    if flows == LinuxFlows::Hashed && distinctions.flow_by != FlowBy::FiveTuple {
         remarks.push("flows are told apart by addresses, protocol and ports there, not as in the comparison".to_owned());
     }
     remarks.extend(of_limit(discipline, limit));
@@ -127,11 +131,6 @@ fn of_discipline(discipline: &AnyDiscipline) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// Whether the qdisc classifies flows by itself.
-const fn hashes(discipline: &AnyDiscipline) -> bool {
-    matches!(discipline, AnyDiscipline::Sfq(_) | AnyDiscipline::FqCodel(_) | AnyDiscipline::Choke(_) | AnyDiscipline::Sfb(_))
 }
 
 /// Remark for qdiscs that do not limit both packets and bytes.
@@ -258,11 +257,6 @@ fn tc_word(parameter: &str, word: &str) -> Option<String> {
     Some(if parameter == "perturb" { picos.div_ceil(SECOND).to_string() } else { format!("{}us", micros()) })
 }
 
-/// Whether the qdisc needs classes in `tc`.
-const fn has_classes(discipline: &AnyDiscipline) -> bool {
-    matches!(discipline, AnyDiscipline::Drr(_) | AnyDiscipline::Qfq(_) | AnyDiscipline::QfqPlus(_))
-}
-
 /// Parameters of a class with this weight.
 fn class(discipline: &AnyDiscipline, weight: u32) -> String {
     match discipline {
@@ -273,9 +267,7 @@ fn class(discipline: &AnyDiscipline, weight: u32) -> String {
 
 /// The classes, with individual weights for code points, and the filters to them.
 fn classes(discipline: &AnyDiscipline, distinctions: &Distinctions) -> Vec<String> {
-    if !has_classes(discipline) {
-        return Vec::new();
-    }
+    let Linux::Qdisc { flows: LinuxFlows::Classes, .. } = discipline.info().linux else { return Vec::new() };
     let CodePoints { default, weights } = distinctions.code_points;
     let (default, weights) = if distinctions.flow_by == FlowBy::Dscp { (default, &weights[..]) } else { (1, &[][..]) };
     let class = |weight| class(discipline, weight);
@@ -319,6 +311,26 @@ fn by_code_point(last: u32, step: u32, mask: &str, class: &str) -> [String; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn disciplines_of_linux_have_commands_and_no_others() {
+        for discipline in AnyDiscipline::all() {
+            let (limit, rate) = (discipline.default_limit(), "10mbit".parse().unwrap());
+            let spec = QueueSpec { discipline, limit: None };
+            let commands = commands(&spec, limit, rate, &Distinctions::default());
+            let Linux::Qdisc { name, flows } = spec.discipline.info().linux else {
+                assert!(commands.is_empty(), "{}", spec.discipline);
+                continue;
+            };
+            let adds = |name: &str| commands.iter().any(|line| line.contains(&format!(" handle 10: {name}")));
+            assert!(adds(name), "{name}: {commands:?}");
+            assert_eq!(
+                commands.iter().any(|line| line.contains("tc class add dev $DEV parent 10:")),
+                flows == LinuxFlows::Classes,
+                "{name}"
+            );
+        }
+    }
 
     fn leaf_of(text: &str) -> Option<String> {
         let spec: QueueSpec = text.parse().unwrap();

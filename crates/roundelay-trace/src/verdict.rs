@@ -8,7 +8,7 @@
 
 use std::cmp::Ordering;
 
-use roundelay::schedulers::Discipline;
+use roundelay::schedulers::{AnyDiscipline, Discipline, Linux};
 use roundelay::tree;
 use roundelay_metrics::geometric_mean;
 
@@ -133,8 +133,9 @@ fn standout(comparison: &Comparison, negligible: f64) -> Option<String> {
 }
 
 /// Note on a different Linux discipline of the same name.
-fn namesake(name: &str) -> &'static str {
-    if name == "fq" { ", which is not what Linux calls fq" } else { "" }
+fn namesake(name: &str) -> String {
+    let is_namesake = AnyDiscipline::named(name).is_ok_and(|discipline| discipline.info().linux == Linux::Namesake);
+    if is_namesake { format!(", which is not what Linux calls {name}") } else { String::new() }
 }
 
 /// Transmission time of the longest packet of the capture, seconds.

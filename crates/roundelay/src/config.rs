@@ -4,6 +4,7 @@ use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
+use core::ops::RangeInclusive;
 
 use crate::time::Duration;
 use crate::units::{Billionths, Bytes, Rate, expected_time};
@@ -37,12 +38,27 @@ pub(crate) fn saturated(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
+/// Bounds of times, in picoseconds.
+pub(crate) const MICROSECOND: u64 = Duration::from_micros(1).as_picos();
+pub(crate) const HOUR: u64 = Duration::from_secs(3600).as_picos();
+pub(crate) const DAY: u64 = Duration::from_secs(86_400).as_picos();
+
 /// A time that never comes, written `never`.
 const NEVER: u64 = u64::MAX;
 
 const QUOTES: &str = "parameters go into quotes with the name: \"sfq depth 64\"";
 
-/// One parameter of a discipline with configuration type `C`.
+/// One parameter of a discipline with configuration type `C`: a name, a legal range and a field.
+///
+/// ```
+/// # use roundelay::Parameter;
+/// struct Config {
+///     quantum: u32,
+/// }
+///
+/// const QUANTUM: Parameter<Config> =
+///     Parameter::size("quantum", 256..=1 << 20, "bytes for each flow in turn", |config| &mut config.quantum);
+/// ```
 #[derive(Debug)]
 pub struct Parameter<C: 'static> {
     /// The name in user input; `tc`'s name if `tc` has the discipline.
@@ -55,17 +71,133 @@ pub struct Parameter<C: 'static> {
     pub max: u64,
     /// One-line description.
     pub about: &'static str,
-    /// Gets the value.
-    pub read: fn(&C) -> u64,
-    /// Sets the value.
-    pub write: fn(&mut C, u64),
+    field: Field<C>,
+}
+
+/// Access to the field of a parameter, by its type.
+#[derive(Debug)]
+enum Field<C: 'static> {
+    U32(fn(&mut C) -> &mut u32),
+    U64(fn(&mut C) -> &mut u64),
+    Switch(fn(&mut C) -> &mut bool),
+    Time(fn(&mut C) -> &mut Duration),
+    /// None: never.
+    TimeOrNever(fn(&mut C) -> &mut Option<Duration>),
+    Rate(fn(&mut C) -> &mut Rate),
+    Number(fn(&mut C) -> &mut Billionths),
+    Choice(fn(&C) -> u64, fn(&mut C, u64)),
 }
 
 impl<C> Parameter<C> {
+    const fn new(name: &'static str, kind: Kind, range: RangeInclusive<u64>, about: &'static str, field: Field<C>) -> Self {
+        Self { name, kind, min: *range.start(), max: *range.end(), about, field }
+    }
+
+    /// A plain number.
+    pub const fn count(name: &'static str, range: RangeInclusive<u64>, about: &'static str, field: fn(&mut C) -> &mut u32) -> Self {
+        Self::new(name, Kind::Count, range, about, Field::U32(field))
+    }
+
+    /// A size in bytes.
+    pub const fn size(name: &'static str, range: RangeInclusive<u64>, about: &'static str, field: fn(&mut C) -> &mut u32) -> Self {
+        Self::new(name, Kind::Size, range, about, Field::U32(field))
+    }
+
+    /// A size in bytes, in a field of 64 bits.
+    pub const fn size64(name: &'static str, range: RangeInclusive<u64>, about: &'static str, field: fn(&mut C) -> &mut u64) -> Self {
+        Self::new(name, Kind::Size, range, about, Field::U64(field))
+    }
+
+    /// A time; the range is in picoseconds, a bare number of the user in microseconds.
+    pub const fn time(name: &'static str, range: RangeInclusive<u64>, about: &'static str, field: fn(&mut C) -> &mut Duration) -> Self {
+        Self::new(name, Kind::Time, range, about, Field::Time(field))
+    }
+
+    /// A time; the range is in picoseconds, a bare number of the user in seconds.
+    pub const fn seconds(name: &'static str, range: RangeInclusive<u64>, about: &'static str, field: fn(&mut C) -> &mut Duration) -> Self {
+        Self::new(name, Kind::Seconds, range, about, Field::Time(field))
+    }
+
+    /// A time; the range is in picoseconds, a bare number of the user in milliseconds.
+    pub const fn milliseconds(
+        name: &'static str,
+        range: RangeInclusive<u64>,
+        about: &'static str,
+        field: fn(&mut C) -> &mut Duration,
+    ) -> Self {
+        Self::new(name, Kind::Milliseconds, range, about, Field::Time(field))
+    }
+
+    /// Any time, or `never` for None; a bare number of the user is in microseconds.
+    pub const fn time_or_never(name: &'static str, about: &'static str, field: fn(&mut C) -> &mut Option<Duration>) -> Self {
+        Self::new(name, Kind::Time, 0..=NEVER, about, Field::TimeOrNever(field))
+    }
+
+    /// A rate; the range is in bits per second.
+    pub const fn rate(name: &'static str, range: RangeInclusive<u64>, about: &'static str, field: fn(&mut C) -> &mut Rate) -> Self {
+        Self::new(name, Kind::Rate, range, about, Field::Rate(field))
+    }
+
+    /// A number with decimals; the range is in billionths.
+    pub const fn number(name: &'static str, range: RangeInclusive<u64>, about: &'static str, field: fn(&mut C) -> &mut Billionths) -> Self {
+        Self::new(name, Kind::Number, range, about, Field::Number(field))
+    }
+
+    /// A word that switches something on.
+    pub const fn switch(name: &'static str, about: &'static str, field: fn(&mut C) -> &mut bool) -> Self {
+        Self::new(name, Kind::Switch, 0..=1, about, Field::Switch(field))
+    }
+
+    /// One of several words, by position in the list.
+    pub const fn choice(
+        name: &'static str,
+        words: &'static [&'static str],
+        about: &'static str,
+        read: fn(&C) -> u64,
+        write: fn(&mut C, u64),
+    ) -> Self {
+        Self::new(name, Kind::Choice(words), 0..=words.len() as u64 - 1, about, Field::Choice(read, write))
+    }
+}
+
+impl<C: Clone> Parameter<C> {
+    /// The value.
+    pub fn read(&self, config: &C) -> u64 {
+        let config = &mut config.clone();
+        match self.field {
+            Field::U32(field) => (*field(config)).into(),
+            Field::U64(field) => *field(config),
+            Field::Switch(field) => (*field(config)).into(),
+            Field::Time(field) => field(config).as_picos(),
+            Field::TimeOrNever(field) => field(config).map_or(NEVER, Duration::as_picos),
+            Field::Rate(field) => field(config).bits_per_second(),
+            Field::Number(field) => field(config).0,
+            Field::Choice(read, _) => read(config),
+        }
+    }
+
+    /// Sets the value. [`check`](Self::check) tells whether the value is legal; a value beyond the
+    /// field becomes the largest one, which is out of range.
+    pub fn write(&self, config: &mut C, value: u64) {
+        match self.field {
+            Field::U32(field) => *field(config) = saturated(value),
+            Field::U64(field) => *field(config) = value,
+            Field::Switch(field) => *field(config) = value != 0,
+            Field::Time(field) => *field(config) = Duration::from_picos(value),
+            Field::TimeOrNever(field) => *field(config) = (value != NEVER).then(|| Duration::from_picos(value)),
+            Field::Rate(field) => {
+                let rate = field(config);
+                *rate = Rate::from_bits_per_second(value).unwrap_or(*rate);
+            }
+            Field::Number(field) => *field(config) = Billionths(value),
+            Field::Choice(_, write) => write(config, value),
+        }
+    }
+
     /// # Errors
     /// The value is out of range.
     pub fn check(&self, discipline: &'static str, config: &C) -> Result<(), ConfigError> {
-        let value = (self.read)(config);
+        let value = self.read(config);
         if (self.min..=self.max).contains(&value) { Ok(()) } else { Err(self.out_of_range(discipline, value)) }
     }
 

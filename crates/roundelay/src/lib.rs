@@ -23,6 +23,7 @@
 
 extern crate alloc;
 
+mod any_port;
 mod arena;
 mod boxed;
 mod buffer;
@@ -46,6 +47,7 @@ pub mod tree;
 mod units;
 mod virtual_time;
 
+pub use any_port::AnyPort;
 pub use arena::Arena;
 pub use buffer::{Buffer, Limit};
 pub use by_copy::ByCopy;

@@ -143,7 +143,7 @@ pub(crate) fn set_parameter<'a, D: Discipline>(
             }
             _ => continue,
         };
-        (parameter.write)(config, value);
+        parameter.write(config, value);
         return parameter.check(D::NAME, config).map(|()| parameter.name).map_err(|error| as_written(error, written));
     }
     Err(unknown_parameter::<D>(word))
@@ -186,8 +186,8 @@ pub(crate) fn write_config<D: Discipline>(config: &D, f: &mut fmt::Formatter<'_>
     f.write_str(config.name())?;
     let default = D::default();
     for parameter in D::PARAMETERS {
-        let value = (parameter.read)(config);
-        if value == (parameter.read)(&default) {
+        let value = parameter.read(config);
+        if value == parameter.read(&default) {
             continue;
         }
         match (parameter.kind, value) {

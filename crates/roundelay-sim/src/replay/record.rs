@@ -6,8 +6,8 @@ use super::ReplayError;
 use super::schedule::{Flow, Packet, Schedule};
 use crate::cargo::{Cargo, Carried};
 use crate::flows::FlowNumber;
-use crate::link::{preempts, waited};
-use crate::network::{LinkId, Network, NodeId};
+use crate::link::waited;
+use crate::network::{LinkConfig, LinkId, Network, NodeId};
 use crate::probe::Probe;
 use crate::scenario::{Progress, RunError, Scenario};
 use crate::simulation::{Simulation, SimulationError};
@@ -93,7 +93,7 @@ impl Probe for Recorder {
 impl Recorder {
     fn new(network: &Network, scenario: &Scenario, keeps_starts: bool) -> Self {
         let schedule = Schedule::new(network.clone(), &scenario.topology.hosts);
-        let rates = network.links().iter().map(|link| preempts(&link.queue).then_some(link.rate));
+        let rates = network.links().iter().map(LinkConfig::preempted_at);
         let links = schedule.leaves_router.iter().copied().zip(rates);
         Self {
             links: links.collect(),

@@ -13,7 +13,7 @@ use super::{Group, Scenario};
 use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried};
 use crate::flows::{FlowCounts, FlowNumber};
-use crate::link::{preempts, waited};
+use crate::link::waited;
 use crate::network::{LinkClass, LinkConfig, LinkId, Network, NodeId};
 use crate::probe::{Effort, Probe, Report};
 
@@ -141,7 +141,7 @@ pub(super) struct LinkMeter {
 
 impl LinkMeter {
     fn new(link: &LinkConfig) -> Self {
-        Self { class: link.class, preempted_at: preempts(&link.queue).then_some(link.rate), packets: 0, waits: 0 }
+        Self { class: link.class, preempted_at: link.preempted_at(), packets: 0, waits: 0 }
     }
 
     /// Mean wait of a packet in seconds.

@@ -11,7 +11,6 @@ use super::lives::table_id;
 use crate::agent::Direction;
 use crate::cargo::{Cargo, Carried};
 use crate::flows::FlowNumber;
-use crate::link::preempts;
 use crate::network::LinkConfig;
 
 /// Fairness of a link to flows that stayed backlogged: Jain's index of service by weight, window
@@ -65,7 +64,7 @@ impl PortMeter {
             time: TimeWfi::new(link.rate),
             jain: JainWhileBacklogged::new(window),
             window,
-            preempts: preempts(&link.queue),
+            preempts: link.queue.discipline.preempts(),
             stamps: HashMap::new(),
             on_link: None,
             flows: HashMap::new(),

@@ -6,7 +6,6 @@ use roundelay::{DropReason, QueueSpec};
 
 use super::link::LinkState;
 use super::{Checks, Verified};
-use crate::link::preempts;
 use crate::log::{Event, Header, Line, LinkRecord, Order};
 use crate::network::TREE;
 
@@ -365,7 +364,7 @@ fn is_promise(link: &LinkRecord) -> Check {
         return ensure(is_kept, || "a tree interrupts no packet, and promises no order but within flows".to_owned());
     }
     let queue: QueueSpec = link.queue.parse().map_err(|error| format!("its queue: {error}"))?;
-    let (order, preempts) = (Order::of(&queue), preempts(&queue));
+    let (order, preempts) = (Order::of(&queue), queue.discipline.preempts());
     ensure(link.order == order, || format!("the order of {} is {}, not {}", link.queue, order.name(), link.order.name()))?;
     ensure(link.preempts == preempts, || format!("{} {} packets", link.queue, if preempts { "interrupts" } else { "does not interrupt" }))
 }

@@ -38,7 +38,7 @@ use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::flow_counts::FlowCounts;
 use crate::mechanisms::hash::FlowHash;
@@ -47,7 +47,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux};
 use crate::time::{Duration, Instant};
 use crate::units::Billionths;
 
@@ -76,8 +76,6 @@ impl Default for Config {
     }
 }
 
-const MICROSECOND: u64 = Duration::from_micros(1).as_picos();
-const HOUR: u64 = Duration::from_secs(3600).as_picos();
 const MAX_GAIN: u64 = 1000 * Billionths::ONE.0;
 
 impl Discipline for Config {
@@ -85,61 +83,19 @@ impl Discipline for Config {
     const ABOUT: &'static str = "approximate fair dropping: one queue; drops from flows in proportion to their excess over a fair rate";
     const SOURCE: &'static str =
         "Pan, Breslau, Prabhakar, Shenker, Approximate Fairness through Differential Dropping, ACM SIGCOMM CCR 33(2), 2003";
+    const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter {
-            name: "target",
-            kind: Kind::Size,
-            min: 1,
-            max: 1 << 32,
-            about: "target length of the queue under load, in bytes",
-            read: |config| config.target,
-            write: |config, value| config.target = value,
-        },
-        Parameter {
-            name: "shadow",
-            kind: Kind::Count,
-            min: 1,
-            max: 1 << 16,
-            about: "packets in the sample that estimates the flows' rates",
-            read: |config| config.shadow.into(),
-            write: |config, value| config.shadow = saturated(value),
-        },
-        Parameter {
-            name: "sample",
-            kind: Kind::Count,
-            min: 1,
-            max: 1 << 20,
-            about: "sampling interval: one of this many arrivals is sampled",
-            read: |config| config.sample.into(),
-            write: |config, value| config.sample = saturated(value),
-        },
-        Parameter {
-            name: "interval",
-            kind: Kind::Time,
-            min: MICROSECOND,
-            max: HOUR,
-            about: "time between two updates of the fair share",
-            read: |config| config.interval.as_picos(),
-            write: |config, value| config.interval = Duration::from_picos(value),
-        },
-        Parameter {
-            name: "alpha",
-            kind: Kind::Number,
-            min: 0,
-            max: MAX_GAIN,
-            about: "gain of the previous queue length",
-            read: |config| config.alpha.0,
-            write: |config, value| config.alpha = Billionths(value),
-        },
-        Parameter {
-            name: "beta",
-            kind: Kind::Number,
-            min: 0,
-            max: MAX_GAIN,
-            about: "gain of the present queue length; above alpha, else the queue drifts from the target",
-            read: |config| config.beta.0,
-            write: |config, value| config.beta = Billionths(value),
-        },
+        Parameter::size64("target", 1..=1 << 32, "target length of the queue under load, in bytes", |config| &mut config.target),
+        Parameter::count("shadow", 1..=1 << 16, "packets in the sample that estimates the flows' rates", |config| &mut config.shadow),
+        Parameter::count("sample", 1..=1 << 20, "sampling interval: one of this many arrivals is sampled", |config| &mut config.sample),
+        Parameter::time("interval", MICROSECOND..=HOUR, "time between two updates of the fair share", |config| &mut config.interval),
+        Parameter::number("alpha", 0..=MAX_GAIN, "gain of the previous queue length", |config| &mut config.alpha),
+        Parameter::number(
+            "beta",
+            0..=MAX_GAIN,
+            "gain of the present queue length; above alpha, else the queue drifts from the target",
+            |config| &mut config.beta,
+        ),
     ];
     const LIVE: &'static [&'static str] = &["target", "sample", "interval", "alpha", "beta"];
     const WEIGHTED: bool = false;

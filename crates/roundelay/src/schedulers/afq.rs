@@ -53,14 +53,14 @@
 
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::heap::{Heap, Key};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Pool, Queue};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::{Discipline, Times};
+use crate::schedulers::{Discipline, Linux, Times};
 use crate::time::Instant;
 use alloc::vec::Vec;
 
@@ -82,15 +82,13 @@ impl Discipline for Config {
     const ABOUT: &'static str =
         "approximate fair queueing (Ghosh, Givargis): the flow with the earliest deadline sends its whole credit of bytes";
     const SOURCE: &'static str = "Ghosh, Givargis, Approximate Fair Queueing, technical report CECS-09-02, UC Irvine, 2009";
-    const PARAMETERS: &'static [Parameter<Self>] = &[Parameter {
-        name: "quantum",
-        kind: Kind::Size,
-        min: 1,
-        max: 1 << 20,
-        about: "bytes that a flow of weight 1 may send in a turn; a larger quantum means fewer decisions and longer waits",
-        read: |config| config.quantum.into(),
-        write: |config, value| config.quantum = saturated(value),
-    }];
+    const LINUX: Linux = Linux::Absent;
+    const PARAMETERS: &'static [Parameter<Self>] = &[Parameter::size(
+        "quantum",
+        1..=1 << 20,
+        "bytes that a flow of weight 1 may send in a turn; a larger quantum means fewer decisions and longer waits",
+        |config| &mut config.quantum,
+    )];
     const LIVE: &'static [&'static str] = &["quantum"];
     const WEIGHTED: bool = true;
     const TIMES: Times = Times::Deadline;

@@ -41,13 +41,13 @@ use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::{Discipline, Priority, RankBy, Times};
+use crate::schedulers::{Discipline, Linux, Priority, RankBy, Times};
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
 
@@ -77,43 +77,22 @@ impl Discipline for Config {
     const NAME: &'static str = "aifo";
     const ABOUT: &'static str = "admission-controlled FIFO: one FIFO queue that admits the packets a queue sorted by rank would keep";
     const SOURCE: &'static str = "Yu et al., Programmable Packet Scheduling with a Single Queue, SIGCOMM 2021";
+    const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter {
-            name: "rank",
-            kind: Kind::Choice(RankBy::WORDS),
-            min: 0,
-            max: 2,
-            about: "rank of a packet: slack as in lstf, priority or deadline",
-            read: |config| config.rank.place(),
-            write: |config, value| config.rank = RankBy::at(value).unwrap_or(config.rank),
-        },
-        Parameter {
-            name: "window",
-            kind: Kind::Count,
-            min: 1,
-            max: MOST_RANKS as u64,
-            about: "ranks in the window of recent packets",
-            read: |config| config.window.into(),
-            write: |config, value| config.window = saturated(value),
-        },
-        Parameter {
-            name: "sample",
-            kind: Kind::Count,
-            min: 1,
-            max: 1 << 16,
-            about: "sampling interval: one of this many packets enters the window",
-            read: |config| config.sample.into(),
-            write: |config, value| config.sample = saturated(value),
-        },
-        Parameter {
-            name: "headroom",
-            kind: Kind::Number,
-            min: 0,
-            max: 990_000_000,
-            about: "share of the buffer below which no packet is refused",
-            read: |config| config.headroom.0,
-            write: |config, value| config.headroom = Billionths(value),
-        },
+        Parameter::choice(
+            "rank",
+            RankBy::WORDS,
+            "rank of a packet: slack as in lstf, priority or deadline",
+            |config| config.rank.place(),
+            |config, value| config.rank = RankBy::at(value).unwrap_or(config.rank),
+        ),
+        Parameter::count("window", 1..=MOST_RANKS as u64, "ranks in the window of recent packets", |config| &mut config.window),
+        Parameter::count("sample", 1..=1 << 16, "sampling interval: one of this many packets enters the window", |config| {
+            &mut config.sample
+        }),
+        Parameter::number("headroom", 0..=990_000_000, "share of the buffer below which no packet is refused", |config| {
+            &mut config.headroom
+        }),
     ];
     const LIVE: &'static [&'static str] = &["headroom"];
     const WEIGHTED: bool = false;

@@ -35,7 +35,7 @@ use alloc::format;
 
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::early_detection::{EarlyDetection, Thresholds, Verdict, weight_log};
 use crate::mechanisms::lottery::Lottery;
@@ -44,7 +44,7 @@ use crate::mechanisms::signalling::mark;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 use crate::units::{Billionths, Rate};
 
@@ -82,70 +82,28 @@ impl Discipline for Config {
     const NAME: &'static str = "choke";
     const ABOUT: &'static str = "RED plus a match test: an arrival is dropped together with a random queued packet of the same flow";
     const SOURCE: &'static str = "Pan, Prabhakar, Psounis, CHOKe: A Stateless Active Queue Management Scheme for Approximating Fair Bandwidth Allocation, INFOCOM 2000";
+    const LINUX: Linux = Linux::Qdisc { name: "choke", flows: LinuxFlows::Hashed };
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter {
-            name: "min",
-            kind: Kind::Count,
-            min: 0,
-            max: 1 << 20,
-            about: "average queue in packets below which nothing is dropped; 0: a third of max",
-            read: |config| config.min.into(),
-            write: |config, value| config.min = saturated(value),
-        },
-        Parameter {
-            name: "max",
-            kind: Kind::Count,
-            min: 0,
-            max: 1 << 22,
-            about: "average queue in packets from which all packets are dropped; 0: three times min",
-            read: |config| config.max.into(),
-            write: |config, value| config.max = saturated(value),
-        },
-        Parameter {
-            name: "avpkt",
-            kind: Kind::Size,
-            min: 1,
-            max: 1 << 16,
-            about: "average length of a packet",
-            read: |config| config.avpkt.into(),
-            write: |config, value| config.avpkt = saturated(value),
-        },
-        Parameter {
-            name: "burst",
-            kind: Kind::Count,
-            min: 0,
-            max: 1 << 20,
-            about: "burst in packets that passes without drops; 0: (2 min + max) / 3",
-            read: |config| config.burst.into(),
-            write: |config, value| config.burst = saturated(value),
-        },
-        Parameter {
-            name: "bandwidth",
-            kind: Kind::Rate,
-            min: 1_000,
-            max: 10_000_000_000_000,
-            about: "rate of the link: the average falls at this rate while the queue is empty",
-            read: |config| config.bandwidth.bits_per_second(),
-            write: |config, value| config.bandwidth = Rate::from_bits_per_second(value).unwrap_or(config.bandwidth),
-        },
-        Parameter {
-            name: "probability",
-            kind: Kind::Number,
-            min: 0,
-            max: Billionths::ONE.0,
-            about: "drop probability when the average reaches max",
-            read: |config| config.probability.0,
-            write: |config, value| config.probability = Billionths(value),
-        },
-        Parameter {
-            name: "ecn",
-            kind: Kind::Switch,
-            min: 0,
-            max: 1,
-            about: "mark ECN-capable packets in place of RED's drops",
-            read: |config| config.ecn.into(),
-            write: |config, value| config.ecn = value != 0,
-        },
+        Parameter::count("min", 0..=1 << 20, "average queue in packets below which nothing is dropped; 0: a third of max", |config| {
+            &mut config.min
+        }),
+        Parameter::count("max", 0..=1 << 22, "average queue in packets from which all packets are dropped; 0: three times min", |config| {
+            &mut config.max
+        }),
+        Parameter::size("avpkt", 1..=1 << 16, "average length of a packet", |config| &mut config.avpkt),
+        Parameter::count("burst", 0..=1 << 20, "burst in packets that passes without drops; 0: (2 min + max) / 3", |config| {
+            &mut config.burst
+        }),
+        Parameter::rate(
+            "bandwidth",
+            1_000..=10_000_000_000_000,
+            "rate of the link: the average falls at this rate while the queue is empty",
+            |config| &mut config.bandwidth,
+        ),
+        Parameter::number("probability", 0..=Billionths::ONE.0, "drop probability when the average reaches max", |config| {
+            &mut config.probability
+        }),
+        Parameter::switch("ecn", "mark ECN-capable packets in place of RED's drops", |config| &mut config.ecn),
     ];
     const LIVE: &'static [&'static str] = &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn"];
     const WEIGHTED: bool = false;

@@ -29,14 +29,14 @@
 
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Kind, Parameter};
+use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::codel::{Codel, Leaving, Target};
 use crate::mechanisms::signalling::{SignallingQueue, mark};
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
 
 /// Parameters of CoDel.
@@ -60,53 +60,19 @@ impl Default for Config {
     }
 }
 
-const MICROSECOND: u64 = Duration::from_micros(1).as_picos();
-const HOUR: u64 = Duration::from_secs(3600).as_picos();
-/// Value of the parameter for no `ce_threshold`.
-const NEVER: u64 = Duration::MAX.as_picos();
-
 impl Discipline for Config {
     const NAME: &'static str = "codel";
     const ABOUT: &'static str = "controlled delay: one queue; drops packets while the delay stays above a target";
     const SOURCE: &'static str =
         "Nichols, Jacobson, McGregor, Iyengar, Controlled Delay Active Queue Management, RFC 8289, 2018; tc-codel(8)";
+    const LINUX: Linux = Linux::Qdisc { name: "codel", flows: LinuxFlows::Unread };
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter {
-            name: "target",
-            kind: Kind::Time,
-            min: MICROSECOND,
-            max: HOUR,
-            about: "acceptable time in the queue",
-            read: |config| config.target.as_picos(),
-            write: |config, value| config.target = Duration::from_picos(value),
-        },
-        Parameter {
-            name: "interval",
-            kind: Kind::Time,
-            min: MICROSECOND,
-            max: HOUR,
-            about: "time above the target before the first drop: about a round trip",
-            read: |config| config.interval.as_picos(),
-            write: |config, value| config.interval = Duration::from_picos(value),
-        },
-        Parameter {
-            name: "ecn",
-            kind: Kind::Switch,
-            min: 0,
-            max: 1,
-            about: "mark ECN-capable packets in place of drops",
-            read: |config| config.ecn.into(),
-            write: |config, value| config.ecn = value != 0,
-        },
-        Parameter {
-            name: "ce_threshold",
-            kind: Kind::Time,
-            min: 0,
-            max: NEVER,
-            about: "mark every ECN-capable packet that waited longer",
-            read: |config| config.ce_threshold.map_or(NEVER, Duration::as_picos),
-            write: |config, value| config.ce_threshold = (value != NEVER).then(|| Duration::from_picos(value)),
-        },
+        Parameter::time("target", MICROSECOND..=HOUR, "acceptable time in the queue", |config| &mut config.target),
+        Parameter::time("interval", MICROSECOND..=HOUR, "time above the target before the first drop: about a round trip", |config| {
+            &mut config.interval
+        }),
+        Parameter::switch("ecn", "mark ECN-capable packets in place of drops", |config| &mut config.ecn),
+        Parameter::time_or_never("ce_threshold", "mark every ECN-capable packet that waited longer", |config| &mut config.ce_threshold),
     ];
     const LIVE: &'static [&'static str] = &["target", "interval", "ecn", "ce_threshold"];
     const WEIGHTED: bool = false;

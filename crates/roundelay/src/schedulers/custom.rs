@@ -25,7 +25,7 @@ use alloc::sync::Arc;
 use core::fmt;
 
 use super::fifo::Fifo;
-use super::{Discipline, DisciplineInfo, Priority, Times};
+use super::{Discipline, DisciplineInfo, Linux, Priority, Times};
 use crate::arena::Arena;
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
@@ -52,6 +52,9 @@ pub struct Config {
     /// Whether the scheduler can share a link among the children of a node in a hierarchy, with
     /// [`Scheduler::dequeue_refilled`] and [`Scheduler::evict_flow`] as specified. False by default.
     pub interior: bool,
+    /// Whether a packet may interrupt another one on the link: see [`Scheduler::preempts`]. False
+    /// by default.
+    pub preempts: bool,
     /// Meaning of [`Packet::priority`](crate::Packet::priority). Unread by default.
     pub priority: Priority,
     /// Time field of a packet used by the scheduler. None by default.
@@ -73,6 +76,7 @@ impl Config {
             weighted: Self::WEIGHTED,
             reorders: Self::REORDERS,
             interior: Self::INTERIOR,
+            preempts: false,
             priority: Self::PRIORITY,
             times: Self::TIMES,
             default_limit: Self::DEFAULT_LIMIT,
@@ -97,6 +101,7 @@ impl Discipline for Config {
     const NAME: &'static str = "custom";
     const ABOUT: &'static str = "a scheduler of another program";
     const SOURCE: &'static str = "the program that made the scheduler";
+    const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
@@ -118,8 +123,8 @@ impl Discipline for Config {
 
     fn info(&self) -> DisciplineInfo {
         let Self { name, about, weighted, reorders, interior, default_limit, .. } = *self;
-        let (source, complexity) = (Self::SOURCE, Self::COMPLEXITY);
-        DisciplineInfo { name, about, source, weighted, reorders, complexity, interior, default_limit, parameters: alloc::vec![] }
+        let (source, linux, complexity) = (Self::SOURCE, Self::LINUX, Self::COMPLEXITY);
+        DisciplineInfo { name, about, source, linux, weighted, reorders, complexity, interior, default_limit, parameters: alloc::vec![] }
     }
 
     fn priority(&self) -> Priority {
@@ -128,5 +133,9 @@ impl Discipline for Config {
 
     fn times(&self) -> Times {
         self.times
+    }
+
+    fn preempts(&self) -> bool {
+        self.preempts
     }
 }

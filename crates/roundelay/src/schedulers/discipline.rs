@@ -19,6 +19,8 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     const ABOUT: &'static str;
     /// Publications.
     const SOURCE: &'static str;
+    /// The Linux queueing discipline with the same algorithm.
+    const LINUX: Linux;
     /// Parameters, without `limit` and `memory_limit`, which all disciplines have.
     const PARAMETERS: &'static [Parameter<Self>];
     /// Names of the parameters changeable while packets wait.
@@ -79,6 +81,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
             name: self.name(),
             about: Self::ABOUT,
             source: Self::SOURCE,
+            linux: Self::LINUX,
             weighted: Self::WEIGHTED,
             reorders: Self::REORDERS,
             complexity: Self::COMPLEXITY,
@@ -103,7 +106,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     fn reconfigure<T: Send>(&self, scheduler: &mut Self::Scheduler<T>) -> Result<(), ConfigError> {
         self.check()?;
         let Some(current) = Self::configuration(scheduler) else { return Ok(()) };
-        let differs = |parameter: &&Parameter<Self>| (parameter.read)(self) != (parameter.read)(current);
+        let differs = |parameter: &&Parameter<Self>| parameter.read(self) != parameter.read(current);
         let fixed = Self::PARAMETERS.iter().filter(differs).find(|parameter| !Self::LIVE.contains(&parameter.name));
         if let Some(Parameter { name, .. }) = fixed {
             return Err(ConfigError::Fixed { discipline: Self::NAME, parameter: name });
@@ -137,11 +140,44 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         Self::TIMES
     }
 
+    /// Whether a packet may interrupt another one on the link, in a
+    /// [`PreemptivePort`](crate::PreemptivePort).
+    fn preempts(&self) -> bool {
+        false
+    }
+
     /// # Errors
     /// A parameter is out of its range.
     fn check(&self) -> Result<(), ConfigError> {
         Self::PARAMETERS.iter().try_for_each(|parameter| parameter.check(Self::NAME, self))
     }
+}
+
+/// A discipline in Linux's traffic control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Linux {
+    /// Linux does not have the discipline.
+    Absent,
+    /// Linux does not have the discipline, and has another one of the same name.
+    Namesake,
+    /// Linux has the discipline.
+    Qdisc {
+        /// The name in `tc`.
+        name: &'static str,
+        /// How the qdisc tells flows apart.
+        flows: LinuxFlows,
+    },
+}
+
+/// How a Linux qdisc tells flows apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinuxFlows {
+    /// The qdisc does not look at flows.
+    Unread,
+    /// The qdisc hashes addresses, protocol and ports.
+    Hashed,
+    /// The qdisc has a class for each flow, and filters put packets into classes.
+    Classes,
 }
 
 /// Meaning of [`Packet::priority`] for a discipline: the value to write into new packets.
@@ -185,6 +221,8 @@ pub struct DisciplineInfo {
     pub about: &'static str,
     /// [`Discipline::SOURCE`].
     pub source: &'static str,
+    /// [`Discipline::LINUX`].
+    pub linux: Linux,
     /// [`Discipline::WEIGHTED`].
     pub weighted: bool,
     /// [`Discipline::REORDERS`].
@@ -228,7 +266,7 @@ impl ParameterInfo {
 fn parameters_of<D: Discipline>(config: &D) -> Vec<ParameterInfo> {
     let describe = |p: &Parameter<D>| ParameterInfo {
         name: p.name,
-        value: p.kind.show((p.read)(config)),
+        value: p.kind.show(p.read(config)),
         range: (p.kind.show(p.min), p.kind.show(p.max)),
         kind: p.kind,
         about: p.about,

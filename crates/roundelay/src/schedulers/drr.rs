@@ -49,7 +49,7 @@
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
-use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::{Handle, Links};
 use crate::mechanisms::ring::{End, Ring};
@@ -57,7 +57,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::prefetch::{dequeue_in_windows, enqueue_in_windows};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
 /// Parameters of DRR.
@@ -77,15 +77,13 @@ impl Discipline for Config {
     const NAME: &'static str = "drr";
     const ABOUT: &'static str = "deficit round robin: a quantum of bytes for each flow in turn";
     const SOURCE: &'static str = "Shreedhar, Varghese, Efficient Fair Queueing Using Deficit Round-Robin, IEEE/ACM ToN 4(3), 1996";
-    const PARAMETERS: &'static [Parameter<Self>] = &[Parameter {
-        name: "quantum",
-        kind: Kind::Size,
-        min: 1,
-        max: 1 << 20,
-        about: "bytes that a flow of weight 1 may send in a turn; the longest packet or more for constant cost",
-        read: |config| config.quantum.into(),
-        write: |config, value| config.quantum = saturated(value),
-    }];
+    const LINUX: Linux = Linux::Qdisc { name: "drr", flows: LinuxFlows::Classes };
+    const PARAMETERS: &'static [Parameter<Self>] = &[Parameter::size(
+        "quantum",
+        1..=1 << 20,
+        "bytes that a flow of weight 1 may send in a turn; the longest packet or more for constant cost",
+        |config| &mut config.quantum,
+    )];
     const LIVE: &'static [&'static str] = &["quantum"];
     const WEIGHTED: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);

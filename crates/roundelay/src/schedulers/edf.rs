@@ -38,7 +38,7 @@ use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
-use crate::schedulers::{Discipline, Times};
+use crate::schedulers::{Discipline, Linux, Times};
 use crate::time::Instant;
 
 /// EDF has no parameters besides the buffer's limit.
@@ -49,6 +49,7 @@ impl Discipline for Config {
     const NAME: &'static str = "edf";
     const ABOUT: &'static str = "earliest deadline first, by the deadlines in the packets";
     const SOURCE: &'static str = "Liu, Layland, JACM 20(1), 1973; Mittal et al., Universal Packet Scheduling, NSDI 2016, A.5";
+    const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;
     const REORDERS: bool = true;

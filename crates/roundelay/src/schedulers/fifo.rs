@@ -26,7 +26,7 @@ use crate::packet::Packet;
 use crate::pool::{Backlog, Leaving};
 use crate::prefetch::prefetch;
 use crate::scheduler::{Footprint, Scheduler};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
 /// FIFO has no parameters besides the buffer's limit.
@@ -37,6 +37,7 @@ impl Discipline for Config {
     const NAME: &'static str = "fifo";
     const ABOUT: &'static str = "first in, first out, with drop tail";
     const SOURCE: &'static str = "tc-pfifo(8), tc-bfifo(8)";
+    const LINUX: Linux = Linux::Qdisc { name: "pfifo", flows: LinuxFlows::Unread };
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);

@@ -37,7 +37,7 @@ use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
-use crate::schedulers::{Discipline, Times};
+use crate::schedulers::{Discipline, Linux, Times};
 
 /// FIFO+ has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,6 +47,7 @@ impl Discipline for Config {
     const NAME: &'static str = "fifo_plus";
     const ABOUT: &'static str = "FIFO+: packets in order of arrival less the waiting time at earlier hops";
     const SOURCE: &'static str = "Clark, Shenker, Zhang, SIGCOMM 1992; Mittal et al., Universal Packet Scheduling, NSDI 2016, section 3.2";
+    const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;
     const REORDERS: bool = true;

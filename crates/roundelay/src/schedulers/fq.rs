@@ -40,14 +40,14 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
-use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::config::{ConfigError, Parameter};
 use crate::links::{Handle, Links};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
 /// Parameters of FQ.
@@ -67,15 +67,9 @@ impl Discipline for Config {
     const NAME: &'static str = "fq";
     const ABOUT: &'static str = "fair queueing by packets: flows hashed into bins, bins in turn, new ones first";
     const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016; RFC 970; RFC 8290";
-    const PARAMETERS: &'static [Parameter<Self>] = &[Parameter {
-        name: "flows",
-        kind: Kind::Count,
-        min: 1,
-        max: 1 << 16,
-        about: "number of bins for flows",
-        read: |config| config.flows.into(),
-        write: |config, value| config.flows = saturated(value),
-    }];
+    const LINUX: Linux = Linux::Namesake;
+    const PARAMETERS: &'static [Parameter<Self>] =
+        &[Parameter::count("flows", 1..=1 << 16, "number of bins for flows", |config| &mut config.flows)];
     const WEIGHTED: bool = false;
     const INTERIOR: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);

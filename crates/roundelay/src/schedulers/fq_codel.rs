@@ -40,7 +40,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
-use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::config::{ConfigError, HOUR, MICROSECOND, Parameter};
 use crate::links::{Age, Handle, Links};
 use crate::mechanisms::codel::{Codel, Leaving, Target};
 use crate::mechanisms::hash::FlowHash;
@@ -48,7 +48,7 @@ use crate::mechanisms::longest::Longest;
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::pool::{self, Backlog, Nodes, Places, Pool, Queue};
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
 
 /// Parameters of FQ-CoDel.
@@ -78,80 +78,24 @@ impl Default for Config {
     }
 }
 
-const MICROSECOND: u64 = Duration::from_micros(1).as_picos();
-const HOUR: u64 = Duration::from_secs(3600).as_picos();
-/// Parameter value for no `ce_threshold`.
-const NEVER: u64 = Duration::MAX.as_picos();
-
 impl Discipline for Config {
     const NAME: &'static str = "fq_codel";
     const ABOUT: &'static str = "fair queueing with CoDel on each queue, new flows first";
     const SOURCE: &'static str =
         "Hoeiland-Joergensen, McKenney, Taht, Gettys, Dumazet, The Flow Queue CoDel Packet Scheduler and AQM Algorithm, RFC 8290, 2018";
+    const LINUX: Linux = Linux::Qdisc { name: "fq_codel", flows: LinuxFlows::Hashed };
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter {
-            name: "flows",
-            kind: Kind::Count,
-            min: 1,
-            max: 1 << 16,
-            about: "number of queues for flows",
-            read: |config| config.flows.into(),
-            write: |config, value| config.flows = saturated(value),
-        },
-        Parameter {
-            name: "quantum",
-            kind: Kind::Size,
-            min: 256,
-            max: 1 << 20,
-            about: "bytes that a queue may send in a turn",
-            read: |config| config.quantum.into(),
-            write: |config, value| config.quantum = saturated(value),
-        },
-        Parameter {
-            name: "target",
-            kind: Kind::Time,
-            min: MICROSECOND,
-            max: HOUR,
-            about: "acceptable time in the queue",
-            read: |config| config.target.as_picos(),
-            write: |config, value| config.target = Duration::from_picos(value),
-        },
-        Parameter {
-            name: "interval",
-            kind: Kind::Time,
-            min: MICROSECOND,
-            max: HOUR,
-            about: "time above the target before the first drop: about a round trip",
-            read: |config| config.interval.as_picos(),
-            write: |config, value| config.interval = Duration::from_picos(value),
-        },
-        Parameter {
-            name: "ecn",
-            kind: Kind::Switch,
-            min: 0,
-            max: 1,
-            about: "mark ECN-capable packets in place of drops",
-            read: |config| config.ecn.into(),
-            write: |config, value| config.ecn = value != 0,
-        },
-        Parameter {
-            name: "ce_threshold",
-            kind: Kind::Time,
-            min: 0,
-            max: NEVER,
-            about: "mark every ECN-capable packet that waited longer",
-            read: |config| config.ce_threshold.map_or(NEVER, Duration::as_picos),
-            write: |config, value| config.ce_threshold = (value != NEVER).then(|| Duration::from_picos(value)),
-        },
-        Parameter {
-            name: "drop_batch",
-            kind: Kind::Count,
-            min: 1,
-            max: 65_535,
-            about: "largest number of packets dropped at once when the buffer is full",
-            read: |config| config.drop_batch.into(),
-            write: |config, value| config.drop_batch = saturated(value),
-        },
+        Parameter::count("flows", 1..=1 << 16, "number of queues for flows", |config| &mut config.flows),
+        Parameter::size("quantum", 256..=1 << 20, "bytes that a queue may send in a turn", |config| &mut config.quantum),
+        Parameter::time("target", MICROSECOND..=HOUR, "acceptable time in the queue", |config| &mut config.target),
+        Parameter::time("interval", MICROSECOND..=HOUR, "time above the target before the first drop: about a round trip", |config| {
+            &mut config.interval
+        }),
+        Parameter::switch("ecn", "mark ECN-capable packets in place of drops", |config| &mut config.ecn),
+        Parameter::time_or_never("ce_threshold", "mark every ECN-capable packet that waited longer", |config| &mut config.ce_threshold),
+        Parameter::count("drop_batch", 1..=65_535, "largest number of packets dropped at once when the buffer is full", |config| {
+            &mut config.drop_batch
+        }),
     ];
     const LIVE: &'static [&'static str] = &["quantum", "target", "interval", "ecn", "ce_threshold", "drop_batch"];
     const WEIGHTED: bool = false;

@@ -62,7 +62,7 @@ use crate::mechanisms::strata::{Flow, GROUPS, SLOTS, Strata, own_slot, shift_of}
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 use crate::virtual_time::VirtualTime;
 
@@ -80,6 +80,7 @@ impl Discipline for Config {
     const NAME: &'static str = "gfq";
     const ABOUT: &'static str = "group fair queueing: WF2Q+ with rounded times; a scan over groups of flows for each packet";
     const SOURCE: &'static str = "Stephens, Bennett, Zhang, Implementing Scheduling Algorithms in High-Speed Networks, JSAC 17(6), 1999";
+    const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);

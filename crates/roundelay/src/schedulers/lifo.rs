@@ -25,7 +25,7 @@ use crate::links::{Handle, Links};
 use crate::packet::Packet;
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::scheduler::{Footprint, Scheduler};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
 /// LIFO has no parameters besides the buffer's limit.
@@ -36,6 +36,7 @@ impl Discipline for Config {
     const NAME: &'static str = "lifo";
     const ABOUT: &'static str = "last in, first out: the newest packet first";
     const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
+    const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;
     const REORDERS: bool = true;

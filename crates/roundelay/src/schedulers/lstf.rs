@@ -49,14 +49,14 @@
 
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Kind, Parameter};
+use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::rank_by::last_bit_due;
 use crate::mechanisms::ranked::Ranked;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::{Discipline, Times};
+use crate::schedulers::{Discipline, Linux, Times};
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -72,15 +72,12 @@ impl Discipline for Config {
     const NAME: &'static str = "lstf";
     const ABOUT: &'static str = "least slack time first: the packet with the least remaining slack goes first";
     const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
-    const PARAMETERS: &'static [Parameter<Self>] = &[Parameter {
-        name: "preempt",
-        kind: Kind::Switch,
-        min: 0,
-        max: 1,
-        about: "interrupt a transmission for a packet with less slack, in a port that supports preemption (theory only)",
-        read: |config| config.preempt.into(),
-        write: |config, value| config.preempt = value != 0,
-    }];
+    const LINUX: Linux = Linux::Absent;
+    const PARAMETERS: &'static [Parameter<Self>] = &[Parameter::switch(
+        "preempt",
+        "interrupt a transmission for a packet with less slack, in a port that supports preemption (theory only)",
+        |config| &mut config.preempt,
+    )];
     const LIVE: &'static [&'static str] = &["preempt"];
     const WEIGHTED: bool = false;
     const REORDERS: bool = true;
@@ -101,6 +98,10 @@ impl Discipline for Config {
 
     fn configuration<T: Send>(scheduler: &mut Lstf<T>) -> Option<&mut Self> {
         Some(&mut scheduler.config)
+    }
+
+    fn preempts(&self) -> bool {
+        self.preempt
     }
 }
 

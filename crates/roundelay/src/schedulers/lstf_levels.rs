@@ -49,14 +49,14 @@
 
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::levels::{self, Levels};
 use crate::mechanisms::rank_by::last_bit_due;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::{Discipline, Times};
+use crate::schedulers::{Discipline, Linux, Times};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -97,34 +97,22 @@ impl Discipline for Config {
     const NAME: &'static str = "lstf_levels";
     const ABOUT: &'static str = "LSTF on a switch's FIFO queues in strict priority: queues by slack on arrival, or a calendar";
     const SOURCE: &'static str = "Mittal et al., Universal Packet Scheduling, NSDI 2016; Liebeherr, Wrege, Priority Queue Schedulers with Approximate Sorting in Output-Buffered Switches, IEEE JSAC 17(6), 1999";
+    const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter {
-            name: "queues",
-            kind: Kind::Count,
-            min: 1,
-            max: levels::MOST as u64,
-            about: "number of FIFO queues in strict priority",
-            read: |config| config.queues.into(),
-            write: |config, value| config.queues = saturated(value),
-        },
-        Parameter {
-            name: "step",
-            kind: Kind::Time,
-            min: Duration::from_nanos(1).as_picos(),
-            max: Duration::from_secs(1000).as_picos(),
-            about: "slack range of a queue; with exponential of the first queue",
-            read: |config| config.step.as_picos(),
-            write: |config, value| config.step = Duration::from_picos(value),
-        },
-        Parameter {
-            name: "map",
-            kind: Kind::Choice(Map::WORDS),
-            min: 0,
-            max: 2,
-            about: "choice of the queue: by slack on arrival in equal or doubling steps, or by due time in a calendar",
-            read: |config| Map::ALL.iter().position(|map| *map == config.map).unwrap_or(0) as u64,
-            write: |config, value| config.map = Map::ALL.get(value as usize).copied().unwrap_or(config.map),
-        },
+        Parameter::count("queues", 1..=levels::MOST as u64, "number of FIFO queues in strict priority", |config| &mut config.queues),
+        Parameter::time(
+            "step",
+            Duration::from_nanos(1).as_picos()..=Duration::from_secs(1000).as_picos(),
+            "slack range of a queue; with exponential of the first queue",
+            |config| &mut config.step,
+        ),
+        Parameter::choice(
+            "map",
+            Map::WORDS,
+            "choice of the queue: by slack on arrival in equal or doubling steps, or by due time in a calendar",
+            |config| Map::ALL.iter().position(|map| *map == config.map).unwrap_or(0) as u64,
+            |config, value| config.map = Map::ALL.get(value as usize).copied().unwrap_or(config.map),
+        ),
     ];
     const WEIGHTED: bool = false;
     const REORDERS: bool = true;

@@ -63,7 +63,7 @@ use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::resequencer::{Resequencer, Ticket};
@@ -71,7 +71,7 @@ use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
 /// Parameters of MQFQ.
@@ -126,79 +126,30 @@ impl Discipline for Config {
         "multi-queue fair queueing: each flow is hashed to several queues; a packet joins the queue that serves it first";
     const SOURCE: &'static str =
         "Georg, Jechlitschek, Gorinsky, Improving Individual Flow Performance with Multiple Queue Fair Queuing, IWQoS 2007";
+    const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter {
-            name: "queues",
-            kind: Kind::Count,
-            min: 1,
-            max: 1 << 16,
-            about: "number of queues, shared by all flows",
-            read: |config| config.queues.into(),
-            write: |config, value| config.queues = saturated(value),
-        },
-        Parameter {
-            name: "hashes",
-            kind: Kind::Count,
-            min: 1,
-            max: Self::MAX_HASHES as u64,
-            about: "number of queues for each flow; 1 is stochastic fairness queueing",
-            read: |config| config.hashes.into(),
-            write: |config, value| config.hashes = saturated(value),
-        },
-        Parameter {
-            name: "quantum",
-            kind: Kind::Size,
-            min: 1,
-            max: 1 << 20,
-            about: "bytes that a queue may send in a turn; the longest packet or more for constant cost",
-            read: |config| config.quantum.into(),
-            write: |config, value| config.quantum = saturated(value),
-        },
-        Parameter {
-            name: "buffer",
-            kind: Kind::Count,
-            min: 0,
-            max: 1 << 20,
-            about: "shared buffer in packets; 0: only the limit counts",
-            read: |config| config.buffer.into(),
-            write: |config, value| config.buffer = saturated(value),
-        },
-        Parameter {
-            name: "ns2",
-            kind: Kind::Switch,
-            min: 0,
-            max: 1,
-            about: "share the buffer by ns-2's rule in place of the paper's",
-            read: |config| config.ns2.into(),
-            write: |config, value| config.ns2 = value != 0,
-        },
-        Parameter {
-            name: "resequence",
-            kind: Kind::Switch,
-            min: 0,
-            max: 1,
-            about: "restore the order of packets within a flow",
-            read: |config| config.resequence.into(),
-            write: |config, value| config.resequence = value != 0,
-        },
-        Parameter {
-            name: "cells",
-            kind: Kind::Size,
-            min: 0,
-            max: 1 << 16,
-            about: "length of a cell in bytes, 32 or more; 0: whole packets",
-            read: |config| config.cells.into(),
-            write: |config, value| config.cells = saturated(value),
-        },
-        Parameter {
-            name: "count_cells",
-            kind: Kind::Switch,
-            min: 0,
-            max: 1,
-            about: "share the buffer by cells, in units of the arriving packet; starves short packets beside long ones",
-            read: |config| config.count_cells.into(),
-            write: |config, value| config.count_cells = value != 0,
-        },
+        Parameter::count("queues", 1..=1 << 16, "number of queues, shared by all flows", |config| &mut config.queues),
+        Parameter::count(
+            "hashes",
+            1..=Self::MAX_HASHES as u64,
+            "number of queues for each flow; 1 is stochastic fairness queueing",
+            |config| &mut config.hashes,
+        ),
+        Parameter::size(
+            "quantum",
+            1..=1 << 20,
+            "bytes that a queue may send in a turn; the longest packet or more for constant cost",
+            |config| &mut config.quantum,
+        ),
+        Parameter::count("buffer", 0..=1 << 20, "shared buffer in packets; 0: only the limit counts", |config| &mut config.buffer),
+        Parameter::switch("ns2", "share the buffer by ns-2's rule in place of the paper's", |config| &mut config.ns2),
+        Parameter::switch("resequence", "restore the order of packets within a flow", |config| &mut config.resequence),
+        Parameter::size("cells", 0..=1 << 16, "length of a cell in bytes, 32 or more; 0: whole packets", |config| &mut config.cells),
+        Parameter::switch(
+            "count_cells",
+            "share the buffer by cells, in units of the arriving packet; starves short packets beside long ones",
+            |config| &mut config.count_cells,
+        ),
     ];
     const LIVE: &'static [&'static str] = &["quantum", "buffer", "ns2"];
     const WEIGHTED: bool = false;

@@ -38,7 +38,7 @@ use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::by_rank::{ByRank, Rank};
 use crate::packet::Packet;
-use crate::schedulers::{self, Discipline};
+use crate::schedulers::{self, Discipline, Linux, LinuxFlows};
 
 /// Strict priority has no parameters besides the buffer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,6 +48,7 @@ impl Discipline for Config {
     const NAME: &'static str = "priority";
     const ABOUT: &'static str = "strict priority between classes, FIFO within a class";
     const SOURCE: &'static str = "tc-prio(8); Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
+    const LINUX: Linux = Linux::Qdisc { name: "prio", flows: LinuxFlows::Unread };
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;
     const REORDERS: bool = true;

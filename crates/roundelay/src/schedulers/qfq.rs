@@ -63,7 +63,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
 /// QFQ has no parameters besides the flows' weights and longest packets.
@@ -74,6 +74,7 @@ impl Discipline for Config {
     const NAME: &'static str = "qfq";
     const ABOUT: &'static str = "quick fair queueing: near-optimal shares and delays at constant cost";
     const SOURCE: &'static str = "Checconi, Valente, Rizzo, QFQ: Efficient Packet Scheduling with Tight Bandwidth Distribution Guarantees";
+    const LINUX: Linux = Linux::Qdisc { name: "qfq", flows: LinuxFlows::Classes };
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const INTERIOR: bool = true;

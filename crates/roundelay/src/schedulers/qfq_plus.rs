@@ -78,7 +78,7 @@ mod members;
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
-use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Printed, Share};
 use crate::links::{Handle, Links};
 use crate::mechanisms::aggregates::{Aggregate, Aggregates, FlowKind};
@@ -89,7 +89,7 @@ use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::prefetch::{WINDOW, dequeue_in_windows, enqueue_in_windows, prefetch};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 
 const NONE: u32 = u32::MAX;
@@ -112,15 +112,13 @@ impl Discipline for Config {
     const ABOUT: &'static str = "quick fair queueing plus: QFQ between aggregates of similar flows, DRR within; Linux's qfq";
     const SOURCE: &'static str =
         "Valente, Reducing the Execution Time of Fair-Queueing Packet Schedulers, Computer Communications 47, 2014";
-    const PARAMETERS: &'static [Parameter<Self>] = &[Parameter {
-        name: "aggregate",
-        kind: Kind::Count,
-        min: 1,
-        max: 64,
-        about: "largest number of flows in an aggregate, of one weight and longest packet: more flows cost less, fewer are fairer",
-        read: |config| config.aggregate.into(),
-        write: |config, value| config.aggregate = saturated(value),
-    }];
+    const LINUX: Linux = Linux::Qdisc { name: "qfq", flows: LinuxFlows::Classes };
+    const PARAMETERS: &'static [Parameter<Self>] = &[Parameter::count(
+        "aggregate",
+        1..=64,
+        "largest number of flows in an aggregate, of one weight and longest packet: more flows cost less, fewer are fairer",
+        |config| &mut config.aggregate,
+    )];
     const LIVE: &'static [&'static str] = &["aggregate"];
     const WEIGHTED: bool = true;
     const INTERIOR: bool = true;

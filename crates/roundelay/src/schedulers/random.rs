@@ -29,7 +29,7 @@ use crate::mechanisms::random::Random as Generator;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
 /// Random order has no parameters besides the buffer's limit.
@@ -40,6 +40,7 @@ impl Discipline for Config {
     const NAME: &'static str = "random";
     const ABOUT: &'static str = "random order: each waiting packet is equally likely to go next";
     const SOURCE: &'static str = "Mittal, Agarwal, Ratnasamy, Shenker, Universal Packet Scheduling, NSDI 2016";
+    const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;
     const REORDERS: bool = true;

@@ -37,7 +37,7 @@ use alloc::format;
 
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::config::{ConfigError, Parameter, saturated};
 use crate::links::Handle;
 use crate::mechanisms::early_detection::{EarlyDetection, Thresholds, Verdict, weight_log};
 use crate::mechanisms::random::Random;
@@ -45,7 +45,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::Instant;
 use crate::units::{Billionths, Bytes, Rate};
 
@@ -106,106 +106,36 @@ impl Discipline for Config {
     const NAME: &'static str = "red";
     const ABOUT: &'static str = "random early detection: one queue that drops at random before it is full";
     const SOURCE: &'static str = "Floyd, Jacobson, Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM Transactions on Networking 1(4), 1993; tc-red(8)";
+    const LINUX: Linux = Linux::Qdisc { name: "red", flows: LinuxFlows::Unread };
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter {
-            name: "min",
-            kind: Kind::Size,
-            min: 0,
-            max: 1 << 30,
-            about: "average queue below which nothing is dropped; 0: a third of max",
-            read: |config| config.min,
-            write: |config, value| config.min = value,
-        },
-        Parameter {
-            name: "max",
-            kind: Kind::Size,
-            min: 0,
-            max: 1 << 32,
-            about: "average queue from which all packets are dropped; 0: three times min",
-            read: |config| config.max,
-            write: |config, value| config.max = value,
-        },
-        Parameter {
-            name: "avpkt",
-            kind: Kind::Size,
-            min: 1,
-            max: 1 << 16,
-            about: "average length of a packet",
-            read: |config| config.avpkt.into(),
-            write: |config, value| config.avpkt = saturated(value),
-        },
-        Parameter {
-            name: "burst",
-            kind: Kind::Count,
-            min: 0,
-            max: 1 << 20,
-            about: "burst in packets that passes without drops; 0: (2 min + max) / (3 avpkt)",
-            read: |config| config.burst.into(),
-            write: |config, value| config.burst = saturated(value),
-        },
-        Parameter {
-            name: "bandwidth",
-            kind: Kind::Rate,
-            min: 1_000,
-            max: 10_000_000_000_000,
-            about: "rate of the link: the average falls at this rate while the queue is empty",
-            read: |config| config.bandwidth.bits_per_second(),
-            write: |config, value| config.bandwidth = Rate::from_bits_per_second(value).unwrap_or(config.bandwidth),
-        },
-        Parameter {
-            name: "probability",
-            kind: Kind::Number,
-            min: 0,
-            max: Billionths::ONE.0,
-            about: "drop probability when the average reaches max",
-            read: |config| config.probability.0,
-            write: |config, value| config.probability = Billionths(value),
-        },
-        Parameter {
-            name: "ecn",
-            kind: Kind::Switch,
-            min: 0,
-            max: 1,
-            about: "mark ECN-capable packets in place of drops",
-            read: |config| config.ecn.into(),
-            write: |config, value| config.ecn = value != 0,
-        },
-        Parameter {
-            name: "harddrop",
-            kind: Kind::Switch,
-            min: 0,
-            max: 1,
-            about: "with ecn: drop ECN-capable packets too when the average is above max",
-            read: |config| config.harddrop.into(),
-            write: |config, value| config.harddrop = value != 0,
-        },
-        Parameter {
-            name: "nodrop",
-            kind: Kind::Switch,
-            min: 0,
-            max: 1,
-            about: "with ecn: no early drops of packets without ECN; with harddrop only below max",
-            read: |config| config.nodrop.into(),
-            write: |config, value| config.nodrop = value != 0,
-        },
-        Parameter {
-            name: "adaptive",
-            kind: Kind::Switch,
-            min: 0,
-            max: 1,
-            about: "adapt the probability so that the average stays half-way between min and max",
-            read: |config| config.adaptive.into(),
-            write: |config, value| config.adaptive = value != 0,
-        },
-        Parameter {
-            name: "gentle",
-            kind: Kind::Switch,
-            min: 0,
-            max: 1,
-            about: "raise the probability above max gradually, to 1 at twice max",
-            read: |config| config.gentle.into(),
-            write: |config, value| config.gentle = value != 0,
-        },
+        Parameter::size64("min", 0..=1 << 30, "average queue below which nothing is dropped; 0: a third of max", |config| &mut config.min),
+        Parameter::size64("max", 0..=1 << 32, "average queue from which all packets are dropped; 0: three times min", |config| {
+            &mut config.max
+        }),
+        Parameter::size("avpkt", 1..=1 << 16, "average length of a packet", |config| &mut config.avpkt),
+        Parameter::count("burst", 0..=1 << 20, "burst in packets that passes without drops; 0: (2 min + max) / (3 avpkt)", |config| {
+            &mut config.burst
+        }),
+        Parameter::rate(
+            "bandwidth",
+            1_000..=10_000_000_000_000,
+            "rate of the link: the average falls at this rate while the queue is empty",
+            |config| &mut config.bandwidth,
+        ),
+        Parameter::number("probability", 0..=Billionths::ONE.0, "drop probability when the average reaches max", |config| {
+            &mut config.probability
+        }),
+        Parameter::switch("ecn", "mark ECN-capable packets in place of drops", |config| &mut config.ecn),
+        Parameter::switch("harddrop", "with ecn: drop ECN-capable packets too when the average is above max", |config| {
+            &mut config.harddrop
+        }),
+        Parameter::switch("nodrop", "with ecn: no early drops of packets without ECN; with harddrop only below max", |config| {
+            &mut config.nodrop
+        }),
+        Parameter::switch("adaptive", "adapt the probability so that the average stays half-way between min and max", |config| {
+            &mut config.adaptive
+        }),
+        Parameter::switch("gentle", "raise the probability above max gradually, to 1 at twice max", |config| &mut config.gentle),
     ];
     const LIVE: &'static [&'static str] =
         &["min", "max", "avpkt", "burst", "bandwidth", "probability", "ecn", "harddrop", "nodrop", "adaptive", "gentle"];

@@ -14,13 +14,14 @@ use crate::pool::Backlog;
 use crate::scheduler::{DropReason, FlowConfig, Footprint, Scheduler};
 use crate::spec::{set_parameter, unknown_discipline, write_config};
 use crate::time::Instant;
+use crate::tree;
 use crate::units::Rate;
 
 /// One line a discipline: `Variant = module`. The module is the discipline's file with the
 /// `Config`.
 macro_rules! registry {
     ($($variant:ident = $module:ident),* $(,)?) => {
-        any! { $($variant = $module,)* Custom = custom }
+        any! { $($variant = $module,)* Tree = tree, Custom = custom }
 
         impl AnyDiscipline {
             /// Every discipline with its default parameters, in the order of the registry.
@@ -42,7 +43,7 @@ macro_rules! registry {
     };
 }
 
-/// Types with one variant for each discipline: those of the registry, and [`custom`].
+/// Types with one variant for each discipline: those of the registry, [`tree`] and [`custom`].
 macro_rules! any {
     ($($variant:ident = $module:ident),* $(,)?) => {
         /// Any discipline, configured.
@@ -100,6 +101,16 @@ macro_rules! any {
             /// Registry data of the discipline.
             pub fn info(&self) -> DisciplineInfo {
                 match self { $(Self::$variant(config) => config.info(),)* }
+            }
+
+            /// Whether a packet may interrupt another one on the link: see [`Discipline::preempts`].
+            pub fn preempts(&self) -> bool {
+                match self { $(Self::$variant(config) => config.preempts(),)* }
+            }
+
+            /// Meaning of [`Packet::priority`]: see [`Discipline::priority`].
+            pub fn priority(&self) -> Priority {
+                match self { $(Self::$variant(config) => config.priority(),)* }
             }
 
             /// Guarantees to a flow: see [`Discipline::guarantees`].

@@ -43,7 +43,7 @@ use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::config::{ConfigError, DAY, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::random::{Probability, Random};
@@ -51,7 +51,7 @@ use crate::mechanisms::signalling::SignallingQueue;
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
 use crate::units::Billionths;
 
@@ -106,113 +106,45 @@ impl Default for Config {
 
 const MAX_LEVELS: usize = 16;
 const DEFAULT_MAX: u32 = 25;
-const DAY: u64 = Duration::from_secs(86_400).as_picos();
 
 impl Discipline for Config {
     const NAME: &'static str = "sfb";
     const ABOUT: &'static str = "stochastic fair Blue: flows hashed into bins on several levels; unresponsive flows are rate-limited";
     const SOURCE: &'static str =
         "Feng, Kandlur, Saha, Shin, Stochastic Fair Blue: A Queue Management Algorithm for Enforcing Fairness, INFOCOM 2001; tc-sfb(8)";
+    const LINUX: Linux = Linux::Qdisc { name: "sfb", flows: LinuxFlows::Hashed };
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter {
-            name: "levels",
-            kind: Kind::Count,
-            min: 1,
-            max: MAX_LEVELS as u64,
-            about: "number of levels, each with a separate hash",
-            read: |config| config.levels.into(),
-            write: |config, value| config.levels = saturated(value),
-        },
-        Parameter {
-            name: "bins",
-            kind: Kind::Count,
-            min: 1,
-            max: 1 << 16,
-            about: "number of bins on a level",
-            read: |config| config.bins.into(),
-            write: |config, value| config.bins = saturated(value),
-        },
-        Parameter {
-            name: "target",
-            kind: Kind::Count,
-            min: 0,
-            max: 1 << 20,
-            about: "packets in a bin above which the bin's probability rises; 0: four fifths of max, or 20",
-            read: |config| config.target.into(),
-            write: |config, value| config.target = saturated(value),
-        },
-        Parameter {
-            name: "max",
-            kind: Kind::Count,
-            min: 0,
-            max: 1 << 21,
-            about: "largest number of packets in a flow's bins; 0: five quarters of target, or 25",
-            read: |config| config.max.into(),
-            write: |config, value| config.max = saturated(value),
-        },
-        Parameter {
-            name: "increment",
-            kind: Kind::Number,
-            min: 0,
-            max: Billionths::ONE.0,
-            about: "rise of a bin's probability when a packet finds the bin at target",
-            read: |config| config.increment.0,
-            write: |config, value| config.increment = Billionths(value),
-        },
-        Parameter {
-            name: "decrement",
-            kind: Kind::Number,
-            min: 0,
-            max: Billionths::ONE.0,
-            about: "fall of a bin's probability when a packet finds the bin empty",
-            read: |config| config.decrement.0,
-            write: |config, value| config.decrement = Billionths(value),
-        },
-        Parameter {
-            name: "rehash",
-            kind: Kind::Milliseconds,
-            min: 0,
-            max: DAY,
-            about: "time between two changes of the hashes; 0: never",
-            read: |config| config.rehash.as_picos(),
-            write: |config, value| config.rehash = Duration::from_picos(value),
-        },
-        Parameter {
-            name: "db",
-            kind: Kind::Milliseconds,
-            min: 0,
-            max: DAY,
-            about: "warm-up of the next hashes' bins before a change; 0: none",
-            read: |config| config.db.as_picos(),
-            write: |config, value| config.db = Duration::from_picos(value),
-        },
-        Parameter {
-            name: "penalty_rate",
-            kind: Kind::Count,
-            min: 0,
-            max: 1_000_000,
-            about: "packets a second for all unresponsive flows together",
-            read: |config| config.penalty_rate.into(),
-            write: |config, value| config.penalty_rate = saturated(value),
-        },
-        Parameter {
-            name: "penalty_burst",
-            kind: Kind::Count,
-            min: 0,
-            max: 1_000_000,
-            about: "burst in packets for all unresponsive flows together",
-            read: |config| config.penalty_burst.into(),
-            write: |config, value| config.penalty_burst = saturated(value),
-        },
-        Parameter {
-            name: "any_bin",
-            kind: Kind::Switch,
-            min: 0,
-            max: 1,
-            about: "drop a packet if any of its bins has max packets, not only if all bins have",
-            read: |config| config.any_bin.into(),
-            write: |config, value| config.any_bin = value != 0,
-        },
+        Parameter::count("levels", 1..=MAX_LEVELS as u64, "number of levels, each with a separate hash", |config| &mut config.levels),
+        Parameter::count("bins", 1..=1 << 16, "number of bins on a level", |config| &mut config.bins),
+        Parameter::count(
+            "target",
+            0..=1 << 20,
+            "packets in a bin above which the bin's probability rises; 0: four fifths of max, or 20",
+            |config| &mut config.target,
+        ),
+        Parameter::count("max", 0..=1 << 21, "largest number of packets in a flow's bins; 0: five quarters of target, or 25", |config| {
+            &mut config.max
+        }),
+        Parameter::number(
+            "increment",
+            0..=Billionths::ONE.0,
+            "rise of a bin's probability when a packet finds the bin at target",
+            |config| &mut config.increment,
+        ),
+        Parameter::number("decrement", 0..=Billionths::ONE.0, "fall of a bin's probability when a packet finds the bin empty", |config| {
+            &mut config.decrement
+        }),
+        Parameter::milliseconds("rehash", 0..=DAY, "time between two changes of the hashes; 0: never", |config| &mut config.rehash),
+        Parameter::milliseconds("db", 0..=DAY, "warm-up of the next hashes' bins before a change; 0: none", |config| &mut config.db),
+        Parameter::count("penalty_rate", 0..=1_000_000, "packets a second for all unresponsive flows together", |config| {
+            &mut config.penalty_rate
+        }),
+        Parameter::count("penalty_burst", 0..=1_000_000, "burst in packets for all unresponsive flows together", |config| {
+            &mut config.penalty_burst
+        }),
+        Parameter::switch("any_bin", "drop a packet if any of its bins has max packets, not only if all bins have", |config| {
+            &mut config.any_bin
+        }),
     ];
     const LIVE: &'static [&'static str] =
         &["target", "max", "increment", "decrement", "rehash", "db", "penalty_rate", "penalty_burst", "any_bin"];

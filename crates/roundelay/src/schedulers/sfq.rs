@@ -42,14 +42,14 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
-use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::config::{ConfigError, Parameter};
 use crate::links::{Handle, Links};
 use crate::mechanisms::hash::FlowHash;
 use crate::mechanisms::ring::{End, Ring};
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places};
 use crate::scheduler::{DropReason, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux, LinuxFlows};
 use crate::time::{Duration, Instant};
 
 /// Parameters of SFQ.
@@ -86,61 +86,24 @@ impl Discipline for Config {
     const NAME: &'static str = "sfq";
     const ABOUT: &'static str = "stochastic fairness queueing: flows hashed into buckets, buckets served by deficit round robin";
     const SOURCE: &'static str = "McKenney, Stochastic Fairness Queueing, INFOCOM 1990; tc-sfq(8)";
+    const LINUX: Linux = Linux::Qdisc { name: "sfq", flows: LinuxFlows::Hashed };
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter {
-            name: "quantum",
-            kind: Kind::Size,
-            min: 1,
-            max: 1 << 20,
-            about: "bytes that a bucket may send in a turn; the longest packet or more for constant cost",
-            read: |config| config.quantum.into(),
-            write: |config, value| config.quantum = saturated(value),
-        },
-        Parameter {
-            name: "perturb",
-            kind: Kind::Seconds,
-            min: 0,
-            max: Self::MAX_PERTURB.as_picos(),
-            about: "time between two changes of the hash's key, at least 1ms (a bare number is seconds); 0: never",
-            read: |config| config.perturb.as_picos(),
-            write: |config, value| config.perturb = Duration::from_picos(value),
-        },
-        Parameter {
-            name: "divisor",
-            kind: Kind::Count,
-            min: 1,
-            max: Self::MAX_DIVISOR as u64,
-            about: "number of buckets: a power of two",
-            read: |config| config.divisor.into(),
-            write: |config, value| config.divisor = saturated(value),
-        },
-        Parameter {
-            name: "flows",
-            kind: Kind::Count,
-            min: 1,
-            max: 65_408,
-            about: "largest number of buckets with packets at a time",
-            read: |config| config.flows.into(),
-            write: |config, value| config.flows = saturated(value),
-        },
-        Parameter {
-            name: "depth",
-            kind: Kind::Count,
-            min: 1,
-            max: 65_535,
-            about: "largest number of packets in a bucket",
-            read: |config| config.depth.into(),
-            write: |config, value| config.depth = saturated(value),
-        },
-        Parameter {
-            name: "headdrop",
-            kind: Kind::Switch,
-            min: 0,
-            max: 1,
-            about: "drop a bucket's oldest packet, not the newest",
-            read: |config| config.headdrop.into(),
-            write: |config, value| config.headdrop = value != 0,
-        },
+        Parameter::size(
+            "quantum",
+            1..=1 << 20,
+            "bytes that a bucket may send in a turn; the longest packet or more for constant cost",
+            |config| &mut config.quantum,
+        ),
+        Parameter::seconds(
+            "perturb",
+            0..=Self::MAX_PERTURB.as_picos(),
+            "time between two changes of the hash's key, at least 1ms (a bare number is seconds); 0: never",
+            |config| &mut config.perturb,
+        ),
+        Parameter::count("divisor", 1..=Self::MAX_DIVISOR as u64, "number of buckets: a power of two", |config| &mut config.divisor),
+        Parameter::count("flows", 1..=65_408, "largest number of buckets with packets at a time", |config| &mut config.flows),
+        Parameter::count("depth", 1..=65_535, "largest number of packets in a bucket", |config| &mut config.depth),
+        Parameter::switch("headdrop", "drop a bucket's oldest packet, not the newest", |config| &mut config.headdrop),
     ];
     const LIVE: &'static [&'static str] = &["quantum", "perturb", "flows", "depth", "headdrop"];
     const WEIGHTED: bool = false;

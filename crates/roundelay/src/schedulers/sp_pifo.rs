@@ -42,13 +42,13 @@ use alloc::vec::Vec;
 
 use crate::buffer::Limit;
 use crate::by_copy::ByCopy;
-use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::config::{ConfigError, Parameter};
 use crate::links::Handle;
 use crate::mechanisms::levels::{self, Levels};
 use crate::packet::Packet;
 use crate::pool::Backlog;
 use crate::scheduler::{Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::{Discipline, Priority, RankBy, Times};
+use crate::schedulers::{Discipline, Linux, Priority, RankBy, Times};
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -72,25 +72,16 @@ impl Discipline for Config {
     const ABOUT: &'static str = "SP-PIFO: a queue sorted by rank, approximated by FIFO queues in strict priority with adaptive bounds";
     const SOURCE: &'static str =
         "Gran Alcoz, Dietmüller, Vanbever, SP-PIFO: Approximating Push-In First-Out Behaviors using Strict-Priority Queues, NSDI 2020";
+    const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[
-        Parameter {
-            name: "queues",
-            kind: Kind::Count,
-            min: 1,
-            max: levels::MOST as u64,
-            about: "number of FIFO queues in strict priority",
-            read: |config| config.queues.into(),
-            write: |config, value| config.queues = saturated(value),
-        },
-        Parameter {
-            name: "rank",
-            kind: Kind::Choice(RankBy::WORDS),
-            min: 0,
-            max: 2,
-            about: "rank of a packet: slack as in lstf, priority or deadline",
-            read: |config| config.rank.place(),
-            write: |config, value| config.rank = RankBy::at(value).unwrap_or(config.rank),
-        },
+        Parameter::count("queues", 1..=levels::MOST as u64, "number of FIFO queues in strict priority", |config| &mut config.queues),
+        Parameter::choice(
+            "rank",
+            RankBy::WORDS,
+            "rank of a packet: slack as in lstf, priority or deadline",
+            |config| config.rank.place(),
+            |config, value| config.rank = RankBy::at(value).unwrap_or(config.rank),
+        ),
     ];
     const WEIGHTED: bool = false;
     const REORDERS: bool = true;

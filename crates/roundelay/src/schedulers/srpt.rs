@@ -48,7 +48,7 @@ use crate::mechanisms::ranked::{Place, Ranked};
 use crate::packet::{FlowId, Packet};
 use crate::pool::Backlog;
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::{Discipline, Priority};
+use crate::schedulers::{Discipline, Linux, Priority};
 use crate::time::Instant;
 
 /// SRPT has no parameters besides the buffer's limit.
@@ -59,6 +59,7 @@ impl Discipline for Config {
     const NAME: &'static str = "srpt";
     const ABOUT: &'static str = "shortest remaining processing time: the flow with the fewest remaining bytes first, its packets in order";
     const SOURCE: &'static str = "Alizadeh et al., pFabric, SIGCOMM 2013; Mittal et al., Universal Packet Scheduling, NSDI 2016";
+    const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = false;
     const COMPLEXITY: &'static str = "O(log n)";

@@ -65,14 +65,14 @@
 use alloc::vec::Vec;
 
 use crate::buffer::Limit;
-use crate::config::{ConfigError, Kind, Parameter, saturated};
+use crate::config::{ConfigError, Parameter};
 use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::{Handle, Links};
 use crate::mechanisms::longest::Longest;
 use crate::packet::{FlowId, Packet};
 use crate::pool::{Backlog, Nodes, Places, Pool, Queue};
 use crate::scheduler::{FlowConfig, Footprint, Scheduler, is_time_to_check};
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux};
 use crate::time::Instant;
 
 const NONE: u32 = u32::MAX;
@@ -99,15 +99,13 @@ impl Discipline for Config {
     const ABOUT: &'static str = "smoothed round robin: as many turns in a round as the flow's weight, spread over the round";
     const SOURCE: &'static str =
         "Guo, SRR: An O(1) Time-Complexity Packet Scheduler for Flows in Multiservice Packet Networks, SIGCOMM 2001";
-    const PARAMETERS: &'static [Parameter<Self>] = &[Parameter {
-        name: "quantum",
-        kind: Kind::Size,
-        min: 1,
-        max: 1 << 20,
-        about: "bytes that a flow may send in a turn; the longest packet or more for constant cost",
-        read: |config| config.quantum.into(),
-        write: |config, value| config.quantum = saturated(value),
-    }];
+    const LINUX: Linux = Linux::Absent;
+    const PARAMETERS: &'static [Parameter<Self>] = &[Parameter::size(
+        "quantum",
+        1..=1 << 20,
+        "bytes that a flow may send in a turn; the longest packet or more for constant cost",
+        |config| &mut config.quantum,
+    )];
     const LIVE: &'static [&'static str] = &["quantum"];
     const WEIGHTED: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);

@@ -56,7 +56,7 @@ use crate::links::Handle;
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
 use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::heap::FlowHeap;
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux};
 use crate::virtual_time::VirtualTime;
 
 /// WF2Q has no parameters besides the flows' weights.
@@ -67,6 +67,7 @@ impl Discipline for Config {
     const NAME: &'static str = "wf2q";
     const ABOUT: &'static str = "worst-case fair weighted fair queueing: within one packet of a fluid server";
     const SOURCE: &'static str = "Bennett, Zhang, WF2Q: Worst-case Fair Weighted Fair Queueing, INFOCOM 1996";
+    const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);

@@ -65,7 +65,7 @@ use crate::links::Handle;
 use crate::mechanisms::fluid::{Imitation, Order, Service, TOLERANCE};
 use crate::mechanisms::gps_clock::GpsClock;
 use crate::mechanisms::heap::FlowHeap;
-use crate::schedulers::Discipline;
+use crate::schedulers::{Discipline, Linux};
 use crate::virtual_time::VirtualTime;
 
 /// WFQ has no parameters besides the flows' weights.
@@ -76,6 +76,7 @@ impl Discipline for Config {
     const NAME: &'static str = "wfq";
     const ABOUT: &'static str = "weighted fair queueing (PGPS): packets in the order in which a fluid server would finish them";
     const SOURCE: &'static str = "Demers, Keshav, Shenker, SIGCOMM 1989; Parekh, Gallager, IEEE/ACM ToN 1(3), 1993";
+    const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);

@@ -14,7 +14,7 @@ use crate::guarantees::{Bound, Guarantees, Share};
 use crate::links::Handle;
 use crate::packet::{FlowId, Packet};
 use crate::scheduler::{FlowConfig, Scheduler};
-use crate::schedulers::{AnyDiscipline, Discipline, fifo, wf2q_plus};
+use crate::schedulers::{AnyDiscipline, Discipline, Linux, fifo, wf2q_plus};
 use crate::spec::QueueSpec;
 use crate::time::Instant;
 use crate::units::Rate;
@@ -347,6 +347,7 @@ impl Discipline for Config {
     const NAME: &'static str = "tree";
     const ABOUT: &'static str = "a hierarchy of disciplines: classes share the link, their leaves hold the packets";
     const SOURCE: &'static str = "Bennett, Zhang, Hierarchical Packet Fair Queueing Algorithms, IEEE/ACM ToN 5(5), 1997";
+    const LINUX: Linux = Linux::Absent;
     const PARAMETERS: &'static [Parameter<Self>] = &[];
     const WEIGHTED: bool = true;
     const DEFAULT_LIMIT: Limit = Limit::of_packets(1000);
@@ -356,9 +357,7 @@ impl Discipline for Config {
     type ByHandle = ByCopy<Tree<Handle>>;
 
     fn build<T: Send>(&self, seed: u64) -> Result<Tree<T>, ConfigError> {
-        let bad =
-            |error: TreeError| ConfigError::BadValue { discipline: Self::NAME, parameter: error.node, expected: error.problem.to_string() };
-        self.build_tree(seed).map_err(bad)
+        Ok(self.build_tree(seed)?)
     }
 
     fn build_by_handle(&self, seed: u64) -> Result<Self::ByHandle, ConfigError> {
@@ -396,6 +395,12 @@ pub struct TreeError {
     pub node: String,
     /// The problem.
     pub problem: Problem,
+}
+
+impl From<TreeError> for ConfigError {
+    fn from(error: TreeError) -> Self {
+        Self::BadValue { discipline: Config::NAME, parameter: error.node, expected: error.problem.to_string() }
+    }
 }
 
 /// Problems of a node.

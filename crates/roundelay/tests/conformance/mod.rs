@@ -1,5 +1,6 @@
 //! Scheduler contract, tested on every discipline in the registry; this file names no discipline.
 
+mod any_port;
 mod bursts;
 mod custom;
 mod edges;

@@ -13,9 +13,9 @@ use roundelay_conformance::subjects;
 
 /// Transmissions on a link, and drops.
 #[derive(Debug, Default)]
-struct Log {
-    sent: Vec<(Packet<u64>, Instant, Instant)>,
-    dropped: Vec<(Packet<u64>, Instant, DropReason)>,
+pub(crate) struct Log {
+    pub(crate) sent: Vec<(Packet<u64>, Instant, Instant)>,
+    pub(crate) dropped: Vec<(Packet<u64>, Instant, DropReason)>,
 }
 
 impl Observer<u64> for Log {
@@ -29,7 +29,7 @@ impl Observer<u64> for Log {
 }
 
 impl Log {
-    fn order(&self) -> Vec<u64> {
+    pub(crate) fn order(&self) -> Vec<u64> {
         self.sent.iter().map(|(packet, ..)| packet.payload).collect()
     }
 
@@ -41,13 +41,13 @@ impl Log {
     }
 }
 
-fn mbit(rate: u64) -> Rate {
+pub(crate) fn mbit(rate: u64) -> Rate {
     Rate::from_bits_per_second(rate * 1_000_000).expect("not zero")
 }
 
 /// Arrivals in the order of time: bursts at one instant, pauses that empty the port, lengths from 0
 /// to 70,000 bytes.
-fn arrivals(seed: u64, count: u64) -> Vec<(Instant, Packet<u64>)> {
+pub(crate) fn arrivals(seed: u64, count: u64) -> Vec<(Instant, Packet<u64>)> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut now = Instant::ZERO;
     let mut next = |number| {

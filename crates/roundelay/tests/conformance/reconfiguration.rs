@@ -26,10 +26,10 @@ fn events<D: Discipline>(discipline: &D, config: Option<&D>) -> (Vec<Event>, Res
 
 fn try_parameter<D: Discipline>(discipline: &D, parameter: &Parameter<D>, value: u64) {
     let mut config = discipline.clone();
-    (parameter.write)(&mut config, value);
+    parameter.write(&mut config, value);
     let (unchanged, _) = events(discipline, None);
     let (events, outcome) = events(discipline, Some(&config));
-    let differs = (parameter.read)(&config) != (parameter.read)(discipline);
+    let differs = parameter.read(&config) != parameter.read(discipline);
     let is_live = D::LIVE.contains(&parameter.name);
     if config.check().is_err() {
         assert!(outcome.is_err(), "{} {} {value}: illegal, and taken", D::NAME, parameter.name);
@@ -56,7 +56,7 @@ impl Visitor for TryAll {
         for parameter in D::PARAMETERS {
             // Also values just beyond the range, which every discipline must refuse.
             let beyond = parameter.max.checked_add(1).into_iter().chain(parameter.min.checked_sub(1));
-            let legal = [parameter.min, parameter.max, (parameter.read)(discipline)];
+            let legal = [parameter.min, parameter.max, parameter.read(discipline)];
             legal.into_iter().chain(beyond).for_each(|value| try_parameter(discipline, parameter, value));
         }
     }

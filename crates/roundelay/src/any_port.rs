@@ -1,0 +1,175 @@
+//! Any port: the port of a [`QueueSpec`], plain or preemptive, with a scheduler of any discipline.
+
+use alloc::boxed::Box;
+
+use crate::buffer::Limit;
+use crate::config::ConfigError;
+use crate::packet::{FlowId, Packet};
+use crate::pool::Backlog;
+use crate::port::{Observer, Port};
+use crate::preemptive::{Partial, PreemptivePort};
+use crate::scheduler::{FlowConfig, Scheduler as _};
+use crate::schedulers::AnyScheduler;
+use crate::spec::QueueSpec;
+use crate::time::{Duration, Instant};
+use crate::tree::TreeError;
+use crate::units::Rate;
+
+/// The port of a queue specification.
+///
+/// ```
+/// use roundelay::{AnyPort, DropReason, FlowId, Instant, Observer, Packet, QueueSpec};
+///
+/// struct Sent(Vec<(&'static str, Instant)>);
+///
+/// impl Observer<&'static str> for Sent {
+///     fn sent(&mut self, packet: Packet<&'static str>, _start: Instant, end: Instant) {
+///         self.0.push((packet.payload, end));
+///     }
+///
+///     fn dropped(&mut self, _: Packet<&'static str>, _: Instant, _: DropReason) {}
+/// }
+///
+/// let queue: QueueSpec = "drr quantum 1500 limit 100".parse()?;
+/// let (mut port, mut sent) = (AnyPort::new(&queue, "8mbit".parse().unwrap(), 1)?, Sent(Vec::new()));
+/// for (flow, payload) in [(0, "a"), (0, "b"), (1, "c")] {
+///     port.arrive(Instant::ZERO, Packet::new(FlowId(flow), 1500, payload), &mut sent);
+/// }
+/// port.advance(Instant::MAX, &mut sent);
+/// let packet_time = |packets| Instant::from_nanos(1_500_000 * packets);
+/// assert_eq!(sent.0, [("a", packet_time(1)), ("c", packet_time(2)), ("b", packet_time(3))]);
+/// # Ok::<(), roundelay::ConfigError>(())
+/// ```
+pub enum AnyPort<T: Send> {
+    /// A port that completes each packet.
+    Plain(Port<AnyScheduler<T>>),
+    /// A port whose discipline interrupts packets: [`AnyDiscipline::preempts`](crate::schedulers::AnyDiscipline::preempts).
+    Preemptive(Box<PreemptivePort<AnyScheduler<Partial<T>>, T>>),
+}
+
+impl<T: Send> AnyPort<T> {
+    /// An empty port with a free link. `seed` is the key of the scheduler's random draws and hashes.
+    ///
+    /// # Errors
+    /// A parameter is out of its range.
+    pub fn new(queue: &QueueSpec, rate: Rate, seed: u64) -> Result<Self, ConfigError> {
+        let (discipline, limit) = (&queue.discipline, queue.limit_or_default());
+        Ok(if discipline.preempts() {
+            Self::Preemptive(Box::new(PreemptivePort::new(discipline.build(seed)?, limit, rate)))
+        } else {
+            Self::Plain(Port::new(discipline.build(seed)?, limit, rate))
+        })
+    }
+
+    /// Time for each decision: see [`Port::set_decision_cost`]. A preemptive port decides in no
+    /// time, and ignores the call.
+    pub const fn set_decision_cost(&mut self, cost: Duration) {
+        if let Self::Plain(port) = self {
+            port.set_decision_cost(cost);
+        }
+    }
+
+    /// Changes the limit of the buffer. Excess packets are dropped.
+    pub fn set_limit(&mut self, now: Instant, limit: Limit, observer: &mut impl Observer<T>) {
+        match self {
+            Self::Plain(port) => port.set_limit(now, limit, observer),
+            Self::Preemptive(port) => port.set_limit(now, limit, observer),
+        }
+    }
+
+    /// The link's rate.
+    pub const fn rate(&self) -> Rate {
+        match self {
+            Self::Plain(port) => port.rate(),
+            Self::Preemptive(port) => port.rate(),
+        }
+    }
+
+    /// Time of the port's next event: a decision, or the end of a packet on a preemptive link. None
+    /// while there is nothing to send.
+    #[inline]
+    pub fn next_event(&self) -> Option<Instant> {
+        match self {
+            Self::Plain(port) => port.next_event(),
+            Self::Preemptive(port) => port.next_event(),
+        }
+    }
+
+    /// Whether the next event is the end of a packet on a preemptive link, not a decision.
+    #[inline]
+    pub fn ends_next(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Preemptive(port) => port.ends_next(),
+        }
+    }
+
+    /// A packet arrives. Call [`advance`](Self::advance) up to `now` before.
+    #[inline]
+    pub fn arrive(&mut self, now: Instant, packet: Packet<T>, observer: &mut impl Observer<T>) {
+        match self {
+            Self::Plain(port) => port.arrive(now, packet, observer),
+            Self::Preemptive(port) => port.arrive(now, packet, observer),
+        }
+    }
+
+    /// Handles the next event.
+    #[inline]
+    pub fn work(&mut self, observer: &mut impl Observer<T>) {
+        match self {
+            Self::Plain(port) => port.pick(observer),
+            Self::Preemptive(port) if port.ends_next() => port.end(observer),
+            Self::Preemptive(port) => port.pick(observer),
+        }
+    }
+
+    /// Runs the link up to just before `until`.
+    pub fn advance(&mut self, until: Instant, observer: &mut impl Observer<T>) {
+        match self {
+            Self::Plain(port) => port.advance(until, observer),
+            Self::Preemptive(port) => port.advance(until, observer),
+        }
+    }
+
+    /// Adds or changes a flow: see [`Scheduler::set_flow`](crate::Scheduler::set_flow).
+    ///
+    /// # Errors
+    /// A value out of its legal range, with the state as it was.
+    pub fn set_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), ConfigError> {
+        match self {
+            Self::Plain(port) => port.scheduler_mut().set_flow(flow, config),
+            Self::Preemptive(port) => port.scheduler_mut().set_flow(flow, config),
+        }
+    }
+
+    /// Removes a flow: see [`Scheduler::remove_flow`](crate::Scheduler::remove_flow).
+    pub fn remove_flow(&mut self, flow: FlowId) {
+        match self {
+            Self::Plain(port) => port.scheduler_mut().remove_flow(flow),
+            Self::Preemptive(port) => port.scheduler_mut().remove_flow(flow),
+        }
+    }
+
+    /// Sends a flow to a leaf, from its next packet on, if the discipline is a
+    /// [`tree`](crate::tree). No effect on other disciplines.
+    ///
+    /// # Errors
+    /// See [`Config::assign`](crate::tree::Config::assign).
+    pub fn assign(&mut self, flow: FlowId, leaf: &str) -> Result<(), TreeError> {
+        match self {
+            Self::Plain(port) => match port.scheduler_mut() {
+                AnyScheduler::Tree(tree) => tree.assign(flow, leaf),
+                _ => Ok(()),
+            },
+            Self::Preemptive(_) => Ok(()),
+        }
+    }
+
+    /// Queued packets and bytes, without the packet on the link.
+    pub fn backlog(&self) -> Backlog {
+        match self {
+            Self::Plain(port) => port.scheduler().backlog(),
+            Self::Preemptive(port) => port.backlog(),
+        }
+    }
+}
