@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help compare papers papers-full papers-pages peers validation test test-full lint test-debug own-scheduler test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-valgrind setup-chromium setup-deny setup-bare-metal clean
+.PHONY: help compare papers papers-full papers-pages peers validation test test-full lint test-debug own-scheduler package test-release docs purity deny browser seeded fuzz soak bench bench-simulator bench-full bench-check bench-baseline bench-program performance costs index capture captures setup-npm setup-ns2 setup-ns3 setup-valgrind setup-chromium setup-deny setup-bare-metal clean
 
 CAPTURE ?= examples/captures/home-downlink.pcap
 RATE ?= 5mbit
@@ -33,7 +33,7 @@ peers: peers-programs ## our simulator beside ns-2 and ns-3: results and CPU sec
 
 test: lint docs test-debug own-scheduler test-release purity deny browser ## everything that a change must pass
 
-test-full: test captures fuzz seeded peers-programs ## the same and the long tests: captures of other projects, fuzzing, seeded bugs, formulas, ns-2 and ns-3
+test-full: test package captures fuzz seeded peers-programs ## the same and the long tests: captures of other projects, fuzzing, seeded bugs, formulas, ns-2 and ns-3
 	cargo test --release --locked -p roundelay-sim --test all -- formulas:: internet2:: --ignored --nocapture
 	cargo test --release --locked -p roundelay-reference --test replay -- --ignored
 	python3 peers/compare.py check
@@ -43,6 +43,10 @@ test-full: test captures fuzz seeded peers-programs ## the same and the long tes
 lint: setup-npm ## format and clippy, warnings as errors
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+package: ## the crate roundelay as a registry gets it, and its tests without the rest of the workspace
+	cargo package --locked --allow-dirty -p roundelay
+	cd target/package/roundelay-$$(cargo pkgid -p roundelay | sed 's/.*[@#]//') && CARGO_TARGET_DIR=$(CURDIR)/target/package/target cargo test
 
 docs: setup-npm ## the API's documentation, warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps

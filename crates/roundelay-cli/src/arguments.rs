@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use roundelay::{Limit, QueueSpec, Rate, parse_limit};
+use roundelay::{ConfigError, Limit, QueueSpec, Rate, parse_limit};
 use roundelay_bench::{FlowSet, HoldSubject, Lengths, MOST_HELD, Memory, Pattern};
 use roundelay_trace::{FlowBy, WeightRule, WeightRules};
 
@@ -445,7 +445,19 @@ fn parse_pairs(text: &str) -> Result<u64, String> {
 }
 
 fn parse_spec(text: &str) -> Result<QueueSpec, String> {
-    text.parse().map_err(|error: roundelay::ConfigError| error.to_string())
+    text.parse().map_err(|error: ConfigError| with_hint(&error))
+}
+
+/// The error of a discipline on the command line, with what helps there.
+fn with_hint(error: &ConfigError) -> String {
+    match error {
+        ConfigError::UnknownDiscipline { is_parameter: true, .. } => format!("{error}; both go into one pair of quotes"),
+        ConfigError::UnknownDiscipline { .. } => {
+            format!("{error} ('roundelay list' names all; parameters go into quotes with the name: \"sfq depth 64\")")
+        }
+        ConfigError::UnknownParameter { parameter, .. } if parameter == "weight" => format!("{error}: --weight 'RULE = N'"),
+        _ => error.to_string(),
+    }
 }
 
 /// Returns the text unchanged if it parses as a discipline.

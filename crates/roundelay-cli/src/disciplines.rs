@@ -22,7 +22,8 @@ pub(crate) fn list(json: bool) -> String {
 
 /// Help text of a discipline: description and parameters.
 pub(crate) fn help(name: &str) -> Result<String, Failure> {
-    let info = AnyDiscipline::named(name).map_err(Failure::usage)?.info();
+    let hint = |error| Failure::usage(format!("{error}; 'roundelay list' describes all"));
+    let info = AnyDiscipline::named(name).map_err(hint)?.info();
     let mut text = format!("{}: {}\n\n", info.name, info.about);
     let mut rows: Vec<_> = info.parameters.iter().map(row).collect();
     let roundelay::Limit { packets, bytes } = info.default_limit;

@@ -241,7 +241,7 @@ fn what_is_wrong_is_named_with_its_line_and_what_would_be_right() {
         ("[[flow\n".to_owned(), vec!["FILE:1:"]),
         (flow("rate = \"9mbit\""), vec!["add up to 9mbit", "8mbit"]),
         (flow("rate = \"5mbit\"\n[[flow]]\nname = \"b\""), vec!["FILE:3:", "rate 5mbit of flow 'a'", "to 4mbit", "1 of 2 weights"]),
-        (flow("[[hop]]\ndiscipline = \"fairest\""), vec!["FILE:4:", "fairest", "roundelay list"]),
+        (flow("[[hop]]\ndiscipline = \"fairest\""), vec!["FILE:4:", "fairest", "expected one of fifo"]),
         (flow("[[hop]]\ndelay = \"5 parsecs\""), vec!["FILE:4:", "delay: cannot read"]),
     ];
     for (file, parts) in cases {

@@ -96,7 +96,7 @@ fn assert_says(message: &str, parts: &[&str]) {
 
 #[test]
 fn a_usage_error_names_what_is_legal() {
-    let cases: [(&[&str], &[&str]); 25] = [
+    let cases: [(&[&str], &[&str]); 26] = [
         (&["--rate", "20Mbps"], &["20Mbps", "20mbit", "160mbit"]),
         (&["--rate", "fast"], &["fast", "expected a number and bit, kbit, mbit, gbit or tbit"]),
         (&["--rate", "0"], &["at least 1bit"]),
@@ -113,9 +113,13 @@ fn a_usage_error_names_what_is_legal() {
         (&["--rate", "1mbit", "drr quantum 300b quantum 400b"], &["drr: quantum is written twice; expected it once"]),
         (&["--rate", "1mbit", "fqcodel"], &["no discipline is called 'fqcodel'; did you mean 'fq_codel'?", "roundelay list"]),
         (&["--rate", "1mbit", "pfifo_fast"], &["did you mean 'priority'?"]),
-        (&["--rate", "1mbit", "fq_codel", "target", "5ms"], &["'target': it is a parameter, and goes into quotes with its discipline"]),
+        (
+            &["--rate", "1mbit", "fq_codel", "target", "5ms"],
+            &["'target', which is a parameter: write it after its discipline", "one pair of quotes"],
+        ),
         (&["--rate", "1mbit", "--seed", "abc"], &["'abc'", "a whole number, legal range 0 to 18446744073709551615"]),
-        (&["--rate", "1mbit", "cake"], &["no discipline is called 'cake'; 'roundelay list' tells of fifo, lifo", "fq_codel"]),
+        (&["--rate", "1mbit", "cake"], &["no discipline is called 'cake'; expected one of fifo, lifo", "fq_codel", "roundelay list"]),
+        (&["--rate", "1mbit", "drr weight 3"], &["weights are settings of flows: --weight 'RULE = N'"]),
         (&["--rate", "1mbit", "fq_codel targte 5ms"], &["did you mean 'target'?", "it has flows, quantum"]),
         (&["--rate", "1mbit", "--flow-by", "colour"], &["colour", "5tuple, src, dst or dscp"]),
         (&["--rate", "1mbit", "--weight", "dst port 443"], &["column 13", "found the end", "`and` or `=`"]),

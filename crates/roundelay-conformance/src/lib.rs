@@ -22,3 +22,7 @@ pub use audit::{Audited, Event, Operation, Serial, Violation, urgent};
 pub use bytes::{check_bytes, subjects};
 pub use calls::{Mix, operations};
 pub use check::{Broken, Checked, check};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeExamples;

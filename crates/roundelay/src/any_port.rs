@@ -36,7 +36,7 @@ use crate::units::Rate;
 ///     port.arrive(Instant::ZERO, Packet::new(FlowId(flow), 1500, payload), &mut sent);
 /// }
 /// port.advance(Instant::MAX, &mut sent);
-/// let packet_time = |packets| Instant::from_nanos(1_500_000 * packets);
+/// let packet_time = |packets: u64| Instant::from_nanos(1_500_000 * packets);
 /// assert_eq!(sent.0, [("a", packet_time(1)), ("c", packet_time(2)), ("b", packet_time(3))]);
 /// # Ok::<(), roundelay::ConfigError>(())
 /// ```

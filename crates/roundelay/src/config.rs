@@ -46,8 +46,6 @@ pub(crate) const DAY: u64 = Duration::from_secs(86_400).as_picos();
 /// A time that never comes, written `never`.
 const NEVER: u64 = u64::MAX;
 
-const QUOTES: &str = "parameters go into quotes with the name: \"sfq depth 64\"";
-
 /// One parameter of a discipline with configuration type `C`: a name, a legal range and a field.
 ///
 /// ```
@@ -370,22 +368,18 @@ impl ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownDiscipline { name, is_parameter: true, .. } => write!(
-                f,
-                "no discipline is called '{name}': it is a parameter, and goes into quotes with its discipline, as in \"sfq depth 64\"; \
-                 'roundelay list' names all disciplines"
-            ),
+            Self::UnknownDiscipline { name, is_parameter: true, .. } => {
+                write!(f, "no discipline is called '{name}', which is a parameter: write it after its discipline, as in \"sfq depth 64\"")
+            }
             Self::UnknownDiscipline { name, meant: Some(meant), .. } => {
-                write!(f, "no discipline is called '{name}'; did you mean '{meant}'? 'roundelay list' names all; {QUOTES}")
+                write!(f, "no discipline is called '{name}'; did you mean '{meant}'?")
             }
-            Self::UnknownDiscipline { name, known, .. } => {
-                write!(f, "no discipline is called '{name}'; 'roundelay list' tells of {known}; {QUOTES}")
-            }
+            Self::UnknownDiscipline { name, known, .. } => write!(f, "no discipline is called '{name}'; expected one of {known}"),
             Self::UnknownParameter { discipline, parameter, meant, known } => {
                 write!(f, "{discipline}: no parameter is called '{parameter}'; ")?;
                 meant.map_or(Ok(()), |meant| write!(f, "did you mean '{meant}'? "))?;
                 write!(f, "it has {known}")?;
-                if parameter == "weight" { write!(f, "; weights are those of flows: --weight 'RULE = N'") } else { Ok(()) }
+                if parameter == "weight" { write!(f, "; weights are settings of flows") } else { Ok(()) }
             }
             Self::Repeated { discipline, first, second } if first == second => {
                 write!(f, "{discipline}: {first} is written twice; expected it once")

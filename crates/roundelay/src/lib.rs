@@ -28,6 +28,7 @@ mod arena;
 mod boxed;
 mod buffer;
 mod by_copy;
+mod charges;
 mod config;
 pub mod edge_codel;
 mod guarantees;
@@ -51,6 +52,7 @@ pub use any_port::AnyPort;
 pub use arena::Arena;
 pub use buffer::{Buffer, Limit};
 pub use by_copy::ByCopy;
+pub use charges::Charges;
 pub use config::{ConfigError, Kind, Parameter};
 pub use edge_codel::EdgeCodel;
 pub use guarantees::{Bound, Guarantees, Printed, Share};
@@ -68,5 +70,5 @@ pub use units::{Billionths, Bytes, Rate, UnitError};
 pub use virtual_time::{VirtualClock, VirtualTime, byte_time};
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct ReadmeExamples;

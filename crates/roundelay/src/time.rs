@@ -119,6 +119,20 @@ impl Duration {
     }
 }
 
+/// At most [`Duration::MAX`].
+impl From<core::time::Duration> for Duration {
+    fn from(span: core::time::Duration) -> Self {
+        Self(u64::try_from(span.as_nanos().saturating_mul(PICOS_PER_NANO.into())).unwrap_or(u64::MAX))
+    }
+}
+
+/// Rounded down to nanoseconds.
+impl From<Duration> for core::time::Duration {
+    fn from(span: Duration) -> Self {
+        Self::from_nanos(span.as_nanos())
+    }
+}
+
 impl Slack {
     /// Just in time.
     pub const ZERO: Self = Self(0);
@@ -199,6 +213,14 @@ impl fmt::Display for Instant {
 mod tests {
     use super::*;
     use alloc::string::ToString;
+
+    #[test]
+    fn spans_of_the_standard_library_are_read_and_given() {
+        use core::time::Duration as Standard;
+        assert_eq!(Duration::from(Standard::from_millis(5)), Duration::from_millis(5));
+        assert_eq!(Duration::from(Standard::MAX), Duration::MAX);
+        assert_eq!(Standard::from(Duration::from_picos(2_999)), Standard::from_nanos(2));
+    }
 
     #[test]
     fn units_agree_and_saturate() {

@@ -241,14 +241,11 @@ fn values_that_cannot_be_read_are_named_with_what_is_legal() {
         ("drr limit abc", "drr: limit abc: expected packets (limit 1000) or bytes (limit 150kb)"),
         ("drr limit", "drr: limit: expected packets (limit 1000) or bytes (limit 150kb)"),
         ("drr memory_limit 1x", "drr: memory_limit 1x: expected a number and b, kb (1024 bytes), mb or gb, as in 1514b"),
-        (
-            "drr weight 3",
-            "drr: no parameter is called 'weight'; it has quantum, limit, memory_limit; weights are those of flows: --weight 'RULE = N'",
-        ),
+        ("drr weight 3", "drr: no parameter is called 'weight'; it has quantum, limit, memory_limit; weights are settings of flows"),
     ] {
         assert_eq!(error(text), expected);
     }
-    let unquoted = "is a parameter, and goes into quotes with its discipline, as in \"sfq depth 64\"";
+    let unquoted = "which is a parameter: write it after its discipline, as in \"sfq depth 64\"";
     assert!(["target", "limit", "ecn", "quantum"].iter().all(|name| error(name).contains(unquoted)), "{}", error("target"));
 }
 

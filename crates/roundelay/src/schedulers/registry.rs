@@ -29,6 +29,12 @@ macro_rules! registry {
                 alloc::vec![$(Self::$variant($module::Config::default()),)*]
             }
 
+            /// Backlogs of a default scheduler of each discipline.
+            #[cfg(test)]
+            fn default_backlogs() -> Vec<Backlog> {
+                alloc::vec![$(<$module::Config as Discipline>::Scheduler::<u8>::default().backlog(),)*]
+            }
+
             /// The discipline of this name with its default parameters.
             ///
             /// # Errors
@@ -41,6 +47,47 @@ macro_rules! registry {
             }
         }
     };
+}
+
+/// `Default` of schedulers with parameters or a seed.
+macro_rules! defaults {
+    ($($module:ident::$scheduler:ident = $new:expr,)*) => {
+        $(
+            /// Default parameters. Hashes and random draws have the key 0, which everyone knows:
+            /// where senders choose addresses, give a seed of your own.
+            impl<T> Default for $module::$scheduler<T> {
+                fn default() -> Self {
+                    $new($module::Config::default())
+                }
+            }
+        )*
+    };
+}
+
+/// Default parameters are legal: `every_scheduler_has_a_default`.
+fn legal<S>(scheduler: Result<S, ConfigError>) -> S {
+    scheduler.expect("default parameters are legal")
+}
+
+defaults! {
+    afd::Afd = |config| legal(Self::new(config, 0)),
+    afq::Afq = |config| legal(Self::new(config)),
+    aifo::Aifo = |config| legal(Self::new(config)),
+    choke::Choke = |config| legal(Self::new(config, 0)),
+    codel::CodelQueue = |config| legal(Self::new(config)),
+    drr::Drr = |config| legal(Self::new(config)),
+    fq::Fq = |config| legal(Self::new(config, 0)),
+    fq_codel::FqCodel = |config| legal(Self::new(config, 0)),
+    lstf::Lstf = Self::new,
+    lstf_levels::LstfLevels = |config| legal(Self::new(config)),
+    mqfq::Mqfq = |config| legal(Self::new(config, 0)),
+    qfq_plus::QfqPlus = |config| legal(Self::new(config)),
+    random::Random = |random::Config| Self::new(0),
+    red::Red = |config| legal(Self::new(config, 0)),
+    sfb::Sfb = |config| legal(Self::new(config, 0)),
+    sfq::Sfq = |config| legal(Self::new(config, 0)),
+    sp_pifo::SpPifo = |config| legal(Self::new(config)),
+    srr::Srr = |config| legal(Self::new(config)),
 }
 
 /// Types with one variant for each discipline: those of the registry, [`tree`] and [`custom`].
@@ -279,5 +326,17 @@ impl AnyDiscipline {
     /// Buffer limit if the user gives none.
     pub fn default_limit(&self) -> Limit {
         self.info().default_limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// For each discipline of the registry: the test compiles, and default parameters are legal.
+    #[test]
+    fn every_scheduler_has_a_default() {
+        let backlogs = AnyDiscipline::default_backlogs();
+        assert!(backlogs.len() == AnyDiscipline::all().len() && backlogs.iter().all(|backlog| backlog.is_empty()));
     }
 }

@@ -4,6 +4,7 @@
 mod afd;
 mod afq;
 mod aifo;
+mod charges;
 mod choke;
 mod codel;
 mod collisions;

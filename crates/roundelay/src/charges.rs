@@ -1,0 +1,105 @@
+//! Charges: costs known only after service (tokens of an answer, time of a request), for fair shares
+//! of what was really used.
+//!
+//! A scheduler orders requests by an estimated cost. The difference to the actual cost is owed by
+//! the flow, or to the flow, and goes into the lengths of the flow's next requests. In the long run
+//! the scheduler counts what each flow has used, with any discipline and in any tree.
+
+use alloc::vec::Vec;
+
+use crate::packet::FlowId;
+
+/// Differences between actual and estimated costs, by flow.
+///
+/// ```
+/// use roundelay::schedulers::drr::Drr;
+/// use roundelay::{Charges, FlowId, Instant, Packet, Scheduler};
+///
+/// let (mut queue, mut charges) = (Drr::default(), Charges::default());
+/// let mut request = |queue: &mut Drr<&'static str>, charges: &mut Charges, flow, name| {
+///     // An estimate of 500 tokens, at most 65,536 at a time.
+///     let len = charges.len(FlowId(flow), 500, 65_536);
+///     queue.enqueue(Instant::ZERO, Packet::new(FlowId(flow), len, name)).expect("DRR takes every packet");
+///     len
+/// };
+/// assert_eq!(request(&mut queue, &mut charges, 0, "summarise"), 500);
+/// let served = queue.dequeue(Instant::ZERO).expect("one request waits");
+/// // The answer took 1,700 tokens.
+/// charges.charge(served.flow, 1_700 - 500);
+/// assert_eq!(request(&mut queue, &mut charges, 0, "translate"), 500 + 1_200);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Charges {
+    /// Positive: the flow has used more than it was charged.
+    owed: Vec<i64>,
+}
+
+impl Charges {
+    /// Adds a difference: the actual cost less the estimate, after service. A request that was
+    /// cancelled costs nothing: its difference is the estimate with a minus sign.
+    pub fn charge(&mut self, flow: FlowId, difference: i64) {
+        if self.owed.len() <= flow.index() {
+            self.owed.resize(flow.index() + 1, 0);
+        }
+        self.owed[flow.index()] = self.owed[flow.index()].saturating_add(difference);
+    }
+
+    /// The length for a flow's next request: the estimate and what the flow owes, from 1 to `most`
+    /// (the flow's longest packet). The rest is owed further.
+    pub fn len(&mut self, flow: FlowId, estimate: u32, most: u32) -> u32 {
+        let Some(owed) = self.owed.get_mut(flow.index()) else { return estimate };
+        let due = i64::from(estimate).saturating_add(*owed);
+        let len = due.clamp(1, i64::from(most.max(1)));
+        *owed = due - len;
+        len as u32
+    }
+
+    /// The difference not yet in the length of a request. Positive: the flow has used more than it
+    /// was charged.
+    pub fn owed(&self, flow: FlowId) -> i64 {
+        self.owed.get(flow.index()).copied().unwrap_or(0)
+    }
+
+    /// Forgets a flow that has left.
+    pub fn remove_flow(&mut self, flow: FlowId) {
+        if let Some(owed) = self.owed.get_mut(flow.index()) {
+            *owed = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Lengths and what is owed always add up to the actual costs.
+        #[test]
+        fn nothing_is_forgotten_or_charged_twice(requests in prop::collection::vec((0u32..3, 1u32..5_000, 0u32..100_000), 1..200)) {
+            let (mut charges, mut used, mut charged) = (Charges::default(), [0i64; 3], [0i64; 3]);
+            for (flow, estimate, actual) in requests {
+                let len = charges.len(FlowId(flow), estimate, 65_536);
+                prop_assert!((1..=65_536).contains(&len));
+                charges.charge(FlowId(flow), i64::from(actual) - i64::from(estimate));
+                used[flow as usize] += i64::from(actual);
+                charged[flow as usize] += i64::from(len);
+            }
+            for flow in 0..3 {
+                prop_assert_eq!(used[flow] - charged[flow], charges.owed(FlowId(flow as u32)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_flow_that_left_owes_nothing() {
+        let mut charges = Charges::default();
+        charges.charge(FlowId(2), 700);
+        charges.charge(FlowId(1), i64::MAX);
+        charges.charge(FlowId(1), 1);
+        charges.remove_flow(FlowId(2));
+        charges.remove_flow(FlowId(9));
+        assert_eq!((charges.owed(FlowId(2)), charges.len(FlowId(2), 10, 100)), (0, 10));
+        assert_eq!((charges.len(FlowId(1), 10, 100), charges.owed(FlowId(1))), (100, i64::MAX - 100), "saturated, not wrapped");
+    }
+}
