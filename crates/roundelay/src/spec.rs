@@ -28,14 +28,22 @@ impl QueueSpec {
     }
 }
 
+/// Names of `tc` for disciplines of another name here, with the default limit.
+const TC_NAMES: [(&str, &str, Limit); 3] = [
+    ("pfifo", "fifo", Limit::of_packets(1000)),
+    ("bfifo", "fifo", Limit::of_bytes(1000 * 1514)),
+    ("prio", "priority", Limit::of_packets(1000)),
+];
+
 impl FromStr for QueueSpec {
     type Err = ConfigError;
 
     fn from_str(text: &str) -> Result<Self, ConfigError> {
         let mut words = text.split_whitespace();
         let name = words.next().unwrap_or_default();
-        let mut discipline = AnyDiscipline::named(name)?;
-        let default = discipline.default_limit();
+        let of_tc = TC_NAMES.iter().find(|(of_tc, ..)| *of_tc == name);
+        let mut discipline = AnyDiscipline::named(of_tc.map_or(name, |(_, ours, _)| ours))?;
+        let default = of_tc.map_or_else(|| discipline.default_limit(), |(.., limit)| *limit);
         let mut limit = LimitReader { discipline: discipline.name(), default, limit: None, memory_bytes: None };
         let mut written: Vec<(&str, &str)> = Vec::new();
         while let Some(word) = words.next() {
@@ -50,7 +58,7 @@ impl FromStr for QueueSpec {
             written.push((parameter, word));
         }
         discipline.visit(Check)?;
-        Ok(Self { limit: limit.over_default(), discipline })
+        Ok(Self { limit: limit.over_default().or(of_tc.map(|(.., limit)| *limit)), discipline })
     }
 }
 

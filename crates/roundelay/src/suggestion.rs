@@ -7,13 +7,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// Other names of disciplines, with the name used here.
-const SYNONYMS: [(&str, &str); 16] = [
-    ("pfifo", "fifo"),
-    ("bfifo", "fifo"),
+const SYNONYMS: [(&str, &str); 13] = [
     ("droptail", "fifo"),
     ("drop_tail", "fifo"),
     ("pfifo_fast", "priority"),
-    ("prio", "priority"),
     ("strict", "priority"),
     ("rr", "drr"),
     ("wrr", "drr"),
@@ -100,7 +97,6 @@ mod tests {
             ("pfifo", "fifo"),
             ("bfifo", "fifo"),
             ("pfifo_fast", "priority"),
-            ("prio", "priority"),
             ("sfq2", "sfq"),
             ("wf2q+", "wf2q_plus"),
             ("WF2Q+", "wf2q_plus"),

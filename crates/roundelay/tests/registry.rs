@@ -203,7 +203,7 @@ fn unknown_words_are_answered_with_the_one_that_is_meant() {
     for (text, meant) in [
         ("fqcodel", "fq_codel"),
         ("FIFO", "fifo"),
-        ("pfifo limit 9", "fifo"),
+        ("droptail limit 9", "fifo"),
         ("pfifo_fast", "priority"),
         ("sfq2", "sfq"),
         ("drr quantm 9", "quantum"),
@@ -247,6 +247,21 @@ fn values_that_cannot_be_read_are_named_with_what_is_legal() {
     }
     let unquoted = "which is a parameter: write it after its discipline, as in \"sfq depth 64\"";
     assert!(["target", "limit", "ecn", "quantum"].iter().all(|name| error(name).contains(unquoted)), "{}", error("target"));
+}
+
+/// `pfifo` and `prio` count packets, `bfifo` counts bytes, as in `tc`.
+#[test]
+fn names_of_tc_are_read() {
+    let read = |text: &str| {
+        let spec: QueueSpec = text.parse().expect("legal");
+        (spec.discipline.to_string(), spec.limit_or_default())
+    };
+    assert_eq!(read("pfifo limit 50"), ("fifo".to_owned(), Limit::of_packets(50)));
+    assert_eq!(read("pfifo"), read("fifo"));
+    assert_eq!(read("bfifo limit 50000"), ("fifo".to_owned(), Limit::of_bytes(50_000)));
+    assert_eq!(read("bfifo limit 50p").1.packets, 50);
+    assert_eq!(read("bfifo").1, Limit::of_bytes(1_514_000));
+    assert_eq!(read("prio limit 20"), ("priority".to_owned(), Limit::of_packets(20)));
 }
 
 /// A parameter's range on a page: the two words around the last "to".
