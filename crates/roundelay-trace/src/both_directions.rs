@@ -1,5 +1,6 @@
 //! Connections captured in both directions: a note, because a link carries one direction.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
@@ -15,15 +16,23 @@ type Ends = ([(IpAddr, u16); 2], u8);
 pub(crate) fn note(offered: &Offered) -> Option<String> {
     let flows: HashMap<Ends, u64> = offered.classifier().flows().iter().zip(offered.flows()).filter_map(flow).collect();
     let is_half = |(ends, _): &(&Ends, &u64)| ends.0[0] != ends.0[1] && flows.contains_key(&reverse(ends));
-    let halves = flows.iter().filter(is_half);
-    let count = halves.clone().count() / 2;
-    let (heaviest, _) = halves.max_by_key(|(ends, bytes)| (**bytes, **ends))?;
-    let (word, network) = direction(heaviest.0.map(|(address, _)| address));
+    let halves: Vec<_> = flows.iter().filter(is_half).collect();
+    let (heaviest, _) = halves.iter().max_by_key(|(ends, bytes)| (**bytes, **ends))?;
+    // The halves of a connection that a direction tells apart.
+    let told_apart = |(_, network): &(&str, Network)| {
+        let is_told = |(ends, _): &&(&Ends, &u64)| network.contains(ends.0[0].0) != network.contains(ends.0[1].0);
+        halves.iter().filter(is_told).count() / 2
+    };
+    let directions = directions(heaviest.0.map(|(address, _)| address)).into_iter();
+    let (told, (word, network)) = directions.map(|direction| (told_apart(&direction), direction)).min_by_key(|(told, _)| Reverse(*told))?;
+    let (count, network) = (halves.len() / 2, network.to_string());
+    let network = network.strip_suffix("/32").or(network.strip_suffix("/128")).unwrap_or(&network);
     let connections = if count == 1 { "connection is" } else { "connections are" };
+    let part = if told < count { format!("One direction of {told} of these") } else { "One direction".to_owned() };
     let other = if word == "to" { "from" } else { "to" };
     Some(format!(
-        "{count} {connections} captured in both directions, and both share the replayed link. One direction alone: \
-         --direction {word} {network}; the other one: --direction {other} {network}."
+        "{count} {connections} captured in both directions, and both share the replayed link. {part} alone: --direction {word} {network}; \
+         the other direction: --direction {other} {network}."
     ))
 }
 
@@ -41,15 +50,21 @@ fn reverse(&([source, destination], protocol): &Ends) -> Ends {
     ([destination, source], protocol)
 }
 
-/// The direction of the heavier half of a connection, by its private end if only one is private,
-/// otherwise by its receiver.
-fn direction([source, destination]: [IpAddr; 2]) -> (&'static str, String) {
-    let (word, near, far) =
-        if is_private(source) && !is_private(destination) { ("from", source, destination) } else { ("to", destination, source) };
-    let prefix = if near.is_ipv4() { 24 } else { 64 };
-    let network = Network::around(near, prefix);
-    let around = if is_private(near) && !network.contains(far) { network.to_string() } else { near.to_string() };
-    (word, around)
+/// Directions that hold the heavier half of a connection. First come the networks of the private
+/// end if only one is private, otherwise those of the receiver.
+fn directions([source, destination]: [IpAddr; 2]) -> Vec<(&'static str, Network)> {
+    let (sender, receiver) = (("from", source), ("to", destination));
+    let ends = if is_private(source) && !is_private(destination) { [sender, receiver] } else { [receiver, sender] };
+    let networks = |(word, address): (&'static str, IpAddr)| {
+        let prefixes: &[u8] = match (is_private(address), address.is_ipv4()) {
+            (true, true) => &[24, 16, 8, 32],
+            (true, false) => &[64, 48, 128],
+            (false, true) => &[32],
+            (false, false) => &[128],
+        };
+        prefixes.iter().map(move |prefix| (word, Network::around(address, *prefix)))
+    };
+    ends.into_iter().flat_map(networks).collect()
 }
 
 /// RFC 1918 and RFC 4193.

@@ -4,6 +4,7 @@
 //! Each packet left out is counted under the first cause, in the order interface, direction,
 //! filter, duplicate. Duplicates are therefore copies among the selected packets.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -293,9 +294,10 @@ impl Interfaces {
         let all = self.0.iter().flat_map(|(number, names)| names.iter().map(|(name, count)| (label(*number, name), *count)));
         let mut counts = BTreeMap::<String, u64>::new();
         all.filter(|(_, count)| *count > 0).for_each(|(name, count)| *counts.entry(name).or_default() += count);
-        let (busiest, _) = counts.iter().max_by_key(|(_, count)| **count).filter(|_| counts.len() > 1)?;
-        let listed = counts.iter().map(|(name, count)| format!("{name} ({count} packets)"));
-        let listed = list(listed.collect());
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_by_key(|(_, count)| Reverse(*count));
+        let (busiest, _) = counts.first().filter(|_| counts.len() > 1)?;
+        let listed = list(counts.iter().map(|(name, count)| format!("{name} ({count} packets)")).collect());
         Some(format!("Packets of several interfaces share the replayed link: {listed}. One interface alone: --interface {busiest}."))
     }
 }

@@ -320,10 +320,10 @@ fn a_mixed_capture_is_noted_with_the_option_that_mends_it() {
     assert_eq!(
         summary.notes[..2],
         [
-            "Packets of several interfaces share the replayed link: 'wan 1' (2 packets), eth0 (3 packets). One interface alone: \
+            "Packets of several interfaces share the replayed link: eth0 (3 packets), 'wan 1' (2 packets). One interface alone: \
              --interface eth0.",
             "1 connection is captured in both directions, and both share the replayed link. One direction alone: --direction from \
-             192.168.1.0/24; the other one: --direction to 192.168.1.0/24."
+             192.168.1.0/24; the other direction: --direction to 192.168.1.0/24."
         ]
     );
     let selected = run(mixed("wan 1"), of_interface("wan 1")).unwrap();
@@ -333,7 +333,7 @@ fn a_mixed_capture_is_noted_with_the_option_that_mends_it() {
     let hostile = run(mixed("$(reboot)"), of_direction("to 192.168.1.0/24")).unwrap();
     assert!(!hostile.notes.iter().any(|note| note.contains("reboot")));
     let both = run(mixed("'; reboot"), Selection::default()).unwrap();
-    assert!(both.notes[0].contains("1 (2 packets), eth0"), "a name that a shell would run is a number: {}", both.notes[0]);
+    assert!(both.notes[0].contains("eth0 (3 packets), 1 (2 packets)."), "a name that a shell would run is a number: {}", both.notes[0]);
 }
 
 #[test]
@@ -345,6 +345,23 @@ fn the_direction_of_a_note_does_not_hold_both_ends() {
     assert!(one_network([192, 168, 1, 30]).contains("--direction to 192.168.1.20;"));
     assert!(one_network([192, 168, 2, 30]).contains("--direction to 192.168.1.0/24;"));
     assert!(one_network(SERVER).contains("--direction to 192.168.1.0/24;"));
+}
+
+#[test]
+fn the_direction_of_a_note_tells_as_many_connections_apart_as_possible() {
+    let note = |connections: &[([u8; 4], [u8; 4])]| {
+        let up = |(near, far): &([u8; 4], [u8; 4])| [(0, udp(1, (*near, 1), (*far, 2))), (1, udp(2, (*far, 2), (*near, 1)))];
+        let bytes = capture(RAW, &connections.iter().flat_map(up).collect::<Vec<_>>());
+        run(bytes, Selection::default()).unwrap().notes[0].clone()
+    };
+    let other = [198, 51, 100, 8];
+    let two_networks = note(&[(LAN, SERVER), ([192, 168, 2, 20], other)]);
+    assert!(two_networks.contains("One direction alone: --direction to 192.168.0.0/16;"), "{two_networks}");
+    let one_server = note(&[([203, 0, 113, 1], SERVER), ([203, 0, 113, 2], SERVER)]);
+    assert!(one_server.contains("One direction alone: --direction") && one_server.contains("198.51.100.7;"), "{one_server}");
+    let apart = note(&[([203, 0, 113, 1], SERVER), ([203, 0, 113, 2], other)]);
+    assert!(apart.contains("2 connections are captured in both directions"), "{apart}");
+    assert!(apart.contains("One direction of 1 of these alone: "), "{apart}");
 }
 
 #[test]
