@@ -96,9 +96,17 @@ pub(crate) struct Selector {
     with_heading: u64,
 }
 
-/// Interfaces by number and name, with the number of replayed packets.
+/// Interfaces by number and name.
 #[derive(Debug, Default)]
-pub(crate) struct Interfaces(BTreeMap<u32, BTreeMap<String, u64>>);
+pub(crate) struct Interfaces(BTreeMap<u32, BTreeMap<String, Selected>>);
+
+/// Selected packets of an interface.
+#[derive(Debug, Clone, Copy, Default)]
+struct Selected {
+    replayed: u64,
+    /// Packets left out as copies of packets of another interface.
+    copies: u64,
+}
 
 /// Most interfaces listed; a forged capture has a new one in each packet.
 const MOST_INTERFACES: usize = 65_536;
@@ -117,7 +125,7 @@ impl Selector {
         self.unknown_link += u64::from(headers == Err(Unparsable::UnknownLink));
         self.with_heading += u64::from(frame.tap.heading.is_some());
         let Self { selection: Selection { interface, direction, filter, keep_duplicates }, left_out, .. } = self;
-        let headers = headers.ok();
+        let (headers, copies_before) = (headers.ok(), left_out.duplicates);
         let cause = if interface.as_ref().is_some_and(|interface| !interface.is(&frame.tap)) {
             Some(&mut left_out.interface)
         } else if direction.as_ref().is_some_and(|direction| !direction.matches(&frame.tap, headers)) {
@@ -130,8 +138,9 @@ impl Selector {
             None
         };
         let admitted = cause.is_none();
-        self.interfaces.count(&frame.tap, admitted);
         cause.into_iter().for_each(|count| *count += 1);
+        let copies = left_out.duplicates - copies_before;
+        self.interfaces.count(&frame.tap, Selected { replayed: admitted.into(), copies });
         admitted
     }
 
@@ -278,27 +287,39 @@ impl LeftOut {
 }
 
 impl Interfaces {
-    fn count(&mut self, tap: &Tap<'_>, replayed: bool) {
+    fn count(&mut self, tap: &Tap<'_>, selected: Selected) {
         let Some(number) = tap.interface else { return };
         let name = tap.name.unwrap_or_default();
-        let count = self.0.get_mut(&number).and_then(|names| names.get_mut(name));
-        if let Some(count) = count {
-            *count += u64::from(replayed);
+        let known = self.0.get_mut(&number).and_then(|names| names.get_mut(name));
+        if let Some(known) = known {
+            known.add(selected);
         } else if self.0.len() < MOST_INTERFACES {
-            self.0.entry(number).or_default().insert(name.to_owned(), u64::from(replayed));
+            self.0.entry(number).or_default().insert(name.to_owned(), selected);
         }
     }
 
     /// A note, if packets of several interfaces are replayed.
     pub(crate) fn note(&self) -> Option<String> {
-        let all = self.0.iter().flat_map(|(number, names)| names.iter().map(|(name, count)| (label(*number, name), *count)));
-        let mut counts = BTreeMap::<String, u64>::new();
-        all.filter(|(_, count)| *count > 0).for_each(|(name, count)| *counts.entry(name).or_default() += count);
-        let mut counts: Vec<_> = counts.into_iter().collect();
-        counts.sort_by_key(|(_, count)| Reverse(*count));
-        let (busiest, _) = counts.first().filter(|_| counts.len() > 1)?;
-        let listed = list(counts.iter().map(|(name, count)| format!("{name} ({count} packets)")).collect());
+        let mut all = BTreeMap::<String, Selected>::new();
+        for (number, names) in &self.0 {
+            names.iter().for_each(|(name, selected)| all.entry(label(*number, name)).or_default().add(*selected));
+        }
+        if all.values().filter(|selected| selected.replayed > 0).count() < 2 {
+            return None;
+        }
+        let mut all: Vec<_> = all.into_iter().map(|(name, selected)| (name, selected.replayed + selected.copies)).collect();
+        all.retain(|(_, count)| *count > 0);
+        all.sort_by_key(|(_, count)| Reverse(*count));
+        let listed = list(all.iter().map(|(name, count)| format!("{name} ({count} packets)")).collect());
+        let busiest = &all[0].0;
         Some(format!("Packets of several interfaces share the replayed link: {listed}. One interface alone: --interface {busiest}."))
+    }
+}
+
+impl Selected {
+    fn add(&mut self, other: Self) {
+        self.replayed += other.replayed;
+        self.copies += other.copies;
     }
 }
 

@@ -337,6 +337,20 @@ fn a_mixed_capture_is_noted_with_the_option_that_mends_it() {
 }
 
 #[test]
+fn copies_count_for_the_interface_of_a_note() {
+    // A bottleneck, interface 9, behind two access links.
+    let copy = |number: u16, access: u32| {
+        let at = u32::from(number) * MILLISECOND;
+        [(at, cooked2(access, IN, &upload(number))), (at + 20, cooked2(9, OUT, &forwarded(upload(number))))]
+    };
+    let bytes = capture(SLL2, &[copy(1, 2), copy(2, 3), copy(3, 3)].concat());
+    let note = run(bytes.clone(), Selection::default()).unwrap().notes[1].clone();
+    assert!(note.contains("share the replayed link: 9 (3 packets), 3 (2 packets), 2 (1 packets). "), "{note}");
+    assert!(note.ends_with("--interface 9."), "{note}");
+    assert_eq!(run(bytes, of_direction("out")).unwrap().notes.len(), 2, "one interface is left");
+}
+
+#[test]
 fn the_direction_of_a_note_does_not_hold_both_ends() {
     let one_network = |far: [u8; 4]| {
         let bytes = capture(RAW, &[(0, udp(1, (LAN, 1), (far, 2))), (10, udp(2, (far, 2), (LAN, 1))), (20, udp(3, (far, 2), (LAN, 1)))]);
