@@ -4,13 +4,15 @@ mod objective;
 mod replay;
 mod runs;
 
+use std::convert::Infallible;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use roundelay::{ConfigError, Limit, QueueSpec, Rate, parse_limit};
 use roundelay_bench::{FlowSet, HoldSubject, Lengths, MOST_HELD, Memory, Pattern};
-use roundelay_trace::{FlowBy, WeightRule, WeightRules};
+use roundelay_trace::{Direction, Filter, FlowBy, InterfaceName, WeightRule, WeightRules};
 
 pub(crate) use objective::Objective;
 pub(crate) use replay::Replay;
@@ -123,6 +125,26 @@ pub(crate) struct Compare {
     /// option, the default of tc for each
     #[arg(long, value_parser = parse_buffer, value_name = "LIMIT")]
     pub(crate) buffer: Option<Limit>,
+
+    /// Only packets that match: 'udp and not port 53', 'src net 10.0.0.0/8 or dscp ef'; conditions as
+    /// in --weight, joined with and, or, not and parentheses
+    #[arg(long, value_name = "EXPR", value_parser = |text: &str| text.parse::<Filter>())]
+    pub(crate) filter: Option<Filter>,
+
+    /// Only packets of this interface: a name or number of pcapng, or the interface index of a Linux
+    /// cooked capture v2
+    #[arg(long, value_name = "NAME", value_parser = parse_interface)]
+    pub(crate) interface: Option<InterfaceName>,
+
+    /// Only packets of one direction: from ADDRESS, to ADDRESS (an address or a network such as
+    /// 192.168.1.0/24), in or out (Linux cooked captures, pcapng with directions)
+    #[arg(long, value_name = "DIRECTION", value_parser = |text: &str| text.parse::<Direction>())]
+    pub(crate) direction: Option<Direction>,
+
+    /// Replay duplicates too; without this option, copies of an IP packet captured at a second
+    /// interface, or on the way in and out, are left out
+    #[arg(long)]
+    pub(crate) keep_duplicates: bool,
 
     /// Header fields that define a flow: 5tuple, src, dst or dscp
     #[arg(long, value_name = "WHAT", default_value = "5tuple", value_parser = parse_flow_by)]
@@ -317,6 +339,27 @@ pub(crate) struct Papers {
     pub(crate) quiet: bool,
 }
 
+/// The words of the command line, with `--direction from ADDRESS` made one argument of two words:
+/// clap cannot tell an optional second value from a discipline.
+pub(crate) fn with_directions(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut all = Vec::<OsString>::new();
+    for word in words {
+        let is_side = |word: &OsString| word == "from" || word == "to";
+        match &mut all[..] {
+            [.., option, side] if option == "--direction" && is_side(side) => {
+                side.push(" ");
+                side.push(word);
+            }
+            [.., option] if option == "--direction=from" || option == "--direction=to" => {
+                option.push(" ");
+                option.push(word);
+            }
+            _ => all.push(word),
+        }
+    }
+    all
+}
+
 impl Papers {
     /// True if the paper is a plan file.
     pub(crate) fn names_a_file(&self) -> bool {
@@ -479,6 +522,10 @@ fn parse_buffer(text: &str) -> Result<Limit, String> {
     limit.ok_or_else(|| {
         "expected packets, 1p or more (1000p), or bytes, 1b or more (150kb): what holds nothing lets nothing through".to_owned()
     })
+}
+
+fn parse_interface(text: &str) -> Result<InterfaceName, Infallible> {
+    Ok(InterfaceName::from(text))
 }
 
 fn parse_flow_by(text: &str) -> Result<FlowBy, String> {

@@ -7,7 +7,7 @@ use roundelay::QueueSpec;
 use roundelay::schedulers::AnyDiscipline;
 use roundelay_report::{ReportError, html, json, provenance, table, write_flows, write_text};
 use roundelay_trace::{
-    Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketSink, Progress, TreeFile, WeightRules, compare,
+    Capture, CaptureError, Companion, CompareError, Comparison, Options, PacketSink, Progress, Selection, TreeFile, WeightRules, compare,
 };
 
 use crate::arguments::Compare;
@@ -47,7 +47,13 @@ fn options(arguments: &Compare) -> Result<Options, Failure> {
     options.weights = weights;
     options.seed = arguments.seed;
     options.measure_cost = !arguments.no_cost;
+    options.selection = selection(arguments);
     Ok(options)
+}
+
+fn selection(arguments: &Compare) -> Selection {
+    let Compare { interface, direction, filter, keep_duplicates, .. } = arguments;
+    Selection { interface: interface.clone(), direction: direction.clone(), filter: filter.clone(), keep_duplicates: *keep_duplicates }
 }
 
 /// Checks the output paths before a long run.

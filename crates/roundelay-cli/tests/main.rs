@@ -12,6 +12,7 @@ mod outputs;
 mod papers;
 mod progress;
 mod replay;
+mod selection;
 mod simulate;
 mod simulate_files;
 mod tree;

@@ -69,6 +69,29 @@ pub struct Frame<'a> {
     pub link: LinkType,
     /// Captured bytes: at most 262,144, possibly none.
     pub bytes: &'a [u8],
+    /// Interface and direction, as far as the capture says.
+    pub tap: Tap<'a>,
+}
+
+/// Capture point of a packet: interface and direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tap<'a> {
+    /// The interface index of a Linux cooked header of version 2, otherwise the number of the
+    /// pcapng interface in its section; none in other captures.
+    pub interface: Option<u32>,
+    /// The pcapng interface's name (`if_name`); none beside an interface index of a cooked header.
+    pub name: Option<&'a str>,
+    /// From the packet type of a Linux cooked header, otherwise from pcapng's `epb_flags`.
+    pub heading: Option<Heading>,
+}
+
+/// Direction of a packet as seen by the capturing host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Heading {
+    /// Received by the interface.
+    In,
+    /// Sent by the interface.
+    Out,
 }
 
 /// Link-layer header type: a number of the LINKTYPE_ registry (draft-ietf-opsawg-pcaplinktype).
@@ -122,6 +145,9 @@ struct Record {
     snap_length: u32,
     link: LinkType,
     place: Place,
+    /// Number of the pcapng interface in its section.
+    interface: Option<u32>,
+    heading: Option<Heading>,
 }
 
 impl Capture {
@@ -197,7 +223,13 @@ impl Capture {
         self.note(record, time_nanos);
         self.last_time = time_nanos;
         let original_len = record.original_len.max(record.place.len());
-        Frame { time_nanos, original_len, link: record.link, bytes: self.window.at(record.place) }
+        let (link, bytes) = (record.link, self.window.at(record.place));
+        let name = match &self.format {
+            Format::PcapNg(file) => record.interface.and_then(|number| file.name(number)),
+            Format::Pcap(_) => None,
+        };
+        let tap = Tap { interface: record.interface, name, heading: record.heading };
+        Frame { time_nanos, original_len, link, bytes, tap: tap.with_cooked_header(link, bytes) }
     }
 
     #[inline]
@@ -217,6 +249,30 @@ impl Capture {
 impl fmt::Debug for Capture {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Capture").field("name", &self.name).field("notes", &self.notes).finish_non_exhaustive()
+    }
+}
+
+impl Tap<'_> {
+    /// Takes interface and direction from a Linux cooked header, if the frame has one.
+    #[inline]
+    fn with_cooked_header(mut self, link: LinkType, bytes: &[u8]) -> Self {
+        let packet_type = match (link, bytes) {
+            // Version 1 starts with the packet type, in 16 bits.
+            (LinkType::LINUX_SLL, &[0, packet_type, ..]) => packet_type,
+            // Version 2: protocol, reserved, interface index, hardware type, packet type.
+            (LinkType::LINUX_SLL2, &[_, _, _, _, a, b, c, d, _, _, packet_type, ..]) => {
+                (self.interface, self.name) = (Some(u32::from_be_bytes([a, b, c, d])), None);
+                packet_type
+            }
+            _ => return self,
+        };
+        self.heading = match packet_type {
+            // To this host, to all, to some, to another host.
+            0..=3 => Some(Heading::In),
+            4 => Some(Heading::Out),
+            _ => None,
+        };
+        self
     }
 }
 

@@ -3,12 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::error::Error;
+use std::fmt;
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use roundelay::schedulers::{AnyDiscipline, Discipline};
 use roundelay::{ConfigError, Limit, QueueSpec, Rate, tree};
 use thiserror::Error;
 
+use crate::both_directions;
 use crate::capture::{Capture, CaptureNotes, LinkType};
 use crate::classifier::{Classifier, Flow, FlowBy};
 use crate::comparison::{CaptureSummary, Comparison, FlowSummary, Verdict};
@@ -17,6 +19,7 @@ use crate::error::CaptureError;
 use crate::lane::{Lane, LaneBuilder, PacketSink, TreeLane};
 use crate::meters::FLOWS_WITH_CURVES;
 use crate::offered::{Event, Oddities, Offered, OfferedFlow};
+use crate::selection::Selection;
 use crate::standing::{Obstacle, Standing};
 use crate::tc::{self, CodePoints, Distinctions};
 use crate::tree::TreeFile;
@@ -32,7 +35,7 @@ const SAMPLE: usize = 65_536;
 const CHARTED: usize = 8;
 
 /// Options of a comparison.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Options {
     /// The link rate.
     pub rate: Rate,
@@ -53,15 +56,33 @@ pub struct Options {
     /// Measure the cost of each discipline on this machine, the only result that differs from run
     /// to run.
     pub measure_cost: bool,
+    /// The packets to replay.
+    pub selection: Selection,
+}
+
+/// All fields, without a selection if nothing is selected: the hash of a configuration in Parquet
+/// files, made of this text, stays the same.
+impl fmt::Debug for Options {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rate, specs, trees, buffer, flow_by, max_flows, weights, seed, measure_cost, selection } = self;
+        let mut text = formatter.debug_struct("Options");
+        text.field("rate", rate).field("specs", specs).field("trees", trees).field("buffer", buffer);
+        text.field("flow_by", flow_by).field("max_flows", max_flows).field("weights", weights);
+        text.field("seed", seed).field("measure_cost", measure_cost);
+        if *selection != Selection::default() {
+            text.field("selection", selection);
+        }
+        text.finish()
+    }
 }
 
 impl Options {
     /// The given disciplines and link rate, with defaults for the rest: flows by 5-tuple, equal
-    /// weights, default buffers, seed 1, costs measured.
+    /// weights, default buffers, seed 1, costs measured, all packets but duplicates.
     pub fn new(rate: Rate, specs: Vec<QueueSpec>) -> Self {
         let (flow_by, max_flows) = (FlowBy::default(), Classifier::DEFAULT_MAX_FLOWS);
-        let trees = Vec::new();
-        Self { rate, specs, trees, buffer: None, flow_by, max_flows, weights: WeightRules::default(), seed: 1, measure_cost: true }
+        let (trees, weights, selection) = (Vec::new(), WeightRules::default(), Selection::default());
+        Self { rate, specs, trees, buffer: None, flow_by, max_flows, weights, seed: 1, measure_cost: true, selection }
     }
 
     /// The limit of a whole tree; its leaves may have further limits.
@@ -89,6 +110,18 @@ pub enum CompareError {
     NoPackets {
         /// The capture.
         name: String,
+    },
+    /// The selection is empty.
+    #[error("{name}: {option} matches none of {packets} packets; {advice}")]
+    NothingSelected {
+        /// The capture.
+        name: String,
+        /// The option without a match.
+        option: String,
+        /// Packets that the options before left.
+        packets: u64,
+        /// The options that would match.
+        advice: String,
     },
     /// The headers of the capture's link type are unknown.
     #[error("{name}: headers of link type {link} are not read; those of Ethernet, raw IP, Linux cooked captures and PPP are")]
@@ -149,7 +182,7 @@ impl Companion for () {}
 /// See [`CompareError`].
 pub fn compare(capture: Capture, options: &Options, companion: &mut impl Companion) -> Result<Comparison, CompareError> {
     let classifier = Classifier::with_max_flows(options.flow_by, options.max_flows);
-    let mut offered = Offered::new(capture, classifier, options.weights.clone(), options.rate);
+    let mut offered = Offered::new(capture, options.selection.clone(), classifier, options.weights.clone(), options.rate);
     let (mut block, mut sample) = (Vec::new(), Vec::new());
     let mut lanes = Vec::new();
     let leaves = options.trees.iter().flat_map(|tree| tree.config().nodes()).map(|node| &node.spec);
@@ -168,12 +201,25 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl Compani
         block.clear();
     }
     if lanes.is_empty() {
-        return Err(CompareError::NoPackets { name: offered.capture().name().to_owned() });
+        return Err(without_packets(&offered));
     }
     if offered.classifier().unparsable().unknown_link == offered.packets() {
         return Err(CompareError::UnknownLink { name: offered.capture().name().to_owned(), link: offered.link() });
     }
     conclude(offered, lanes, &sample, &known, options)
+}
+
+/// The error for a capture without packets to replay.
+fn without_packets(offered: &Offered) -> CompareError {
+    let (name, selector) = (offered.capture().name().to_owned(), offered.selector());
+    if selector.read() == 0 {
+        return CompareError::NoPackets { name };
+    }
+    if selector.knows_no_link() {
+        return CompareError::UnknownLink { name, link: offered.link() };
+    }
+    let (option, packets, advice) = selector.emptied_by();
+    CompareError::NothingSelected { name, option, packets, advice }
 }
 
 /// Reads the whole capture into `block`, for disciplines that need flow sizes in advance.
@@ -300,8 +346,13 @@ fn summarise_capture(offered: &Offered, options: &Options) -> CaptureSummary {
         longest_packet: offered.longest_packet(),
         seconds: offered.end().as_secs_f64(),
         first_unix_nanos: offered.first_unix_nanos(),
+        selection: offered.selector().summary(),
         flow_by: options.flow_by.to_string(),
-        notes: notes(&capture.notes(), offered).chain(weight_notes(offered, options)).chain([OPEN_LOOP.to_owned()]).collect(),
+        notes: selection_notes(offered)
+            .chain(notes(&capture.notes(), offered))
+            .chain(weight_notes(offered, options))
+            .chain([OPEN_LOOP.to_owned()])
+            .collect(),
     }
 }
 
@@ -346,6 +397,12 @@ fn weight_notes(offered: &Offered, options: &Options) -> Vec<String> {
         format!("Leaves of tree {} whose {rules}: {}.", tree.name(), leaves.join(", "))
     }));
     notes
+}
+
+/// Notes on packets left out, and on packets of several links that share the replayed one.
+fn selection_notes(offered: &Offered) -> impl Iterator<Item = String> {
+    let selector = offered.selector();
+    [selector.note(), selector.interfaces().note(), both_directions::note(offered)].into_iter().flatten()
 }
 
 /// A sentence for each kind of oddity found.
@@ -400,7 +457,8 @@ mod tests {
         let packets = 2 * BLOCK as u32 + 3;
         let offered = || {
             let capture = Capture::from_reader("t.pcap", std::io::Cursor::new(pcap(packets))).unwrap();
-            Offered::new(capture, Classifier::with_max_flows(FlowBy::default(), 10), WeightRules::default(), "1mbit".parse().unwrap())
+            let classifier = Classifier::with_max_flows(FlowBy::default(), 10);
+            Offered::new(capture, Selection::default(), classifier, WeightRules::default(), "1mbit".parse().unwrap())
         };
         let (mut once, mut whole) = (offered(), Vec::new());
         read_ahead(&mut once, &mut whole, &mut ()).unwrap();

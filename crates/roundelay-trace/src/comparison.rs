@@ -5,6 +5,8 @@
 
 use serde::Serialize;
 
+use crate::selection::SelectionSummary;
+
 /// Results of one capture replayed through several disciplines.
 #[derive(Debug, Clone, Serialize)]
 pub struct Comparison {
@@ -41,6 +43,9 @@ pub struct CaptureSummary {
     pub seconds: f64,
     /// Time of the first packet, in nanoseconds since the Unix epoch.
     pub first_unix_nanos: i64,
+    /// The selection of packets; none if all packets of the capture were replayed without an option.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selection: Option<SelectionSummary>,
     /// Definition of a flow: `5tuple`, `src`, `dst`, `dscp`.
     pub flow_by: String,
     /// Sentences on oddities of the capture: unparsable packets, clock steps, a truncated tail; the

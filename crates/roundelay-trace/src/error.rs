@@ -54,6 +54,21 @@ pub struct RuleError {
     pub expected: String,
 }
 
+/// An illegal filter.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("filter `{}`: column {}: found {}; expected {}", .0.rule, .0.column, .0.found, .0.expected)]
+pub struct FilterError(pub RuleError);
+
+/// An illegal value of `--direction`.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("direction `{found}`: expected {expected}")]
+pub struct DirectionError {
+    /// The text found.
+    pub found: String,
+    /// The legal text.
+    pub expected: String,
+}
+
 /// An illegal weights file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{name}:{line}: {message}")]

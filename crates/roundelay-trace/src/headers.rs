@@ -209,7 +209,7 @@ fn ports(protocol: u8, payload: &LaxIpPayloadSlice<'_>) -> (Ports, u16, u16) {
 
 /// Removes the link layer: the result starts with an IP header.
 #[inline]
-fn network_layer(link: LinkType, bytes: &[u8]) -> Result<&[u8], Unparsable> {
+pub(crate) fn network_layer(link: LinkType, bytes: &[u8]) -> Result<&[u8], Unparsable> {
     match link {
         LinkType::ETHERNET => ether_type(be16(bytes, 12)?, after(bytes, 14)?),
         LinkType::RAW | LinkType::RAW_12 | LinkType::RAW_14 | LinkType::IPV4 | LinkType::IPV6 => Ok(bytes),
@@ -286,8 +286,8 @@ fn after(bytes: &[u8], at: usize) -> Result<&[u8], Unparsable> {
     bytes.get(at..).ok_or(Unparsable::Truncated)
 }
 
-const TCP: u8 = 6;
-const UDP: u8 = 17;
+pub(crate) const TCP: u8 = 6;
+pub(crate) const UDP: u8 = 17;
 const DCCP: u8 = 33;
 const SCTP: u8 = 132;
 const UDP_LITE: u8 = 136;

@@ -1,18 +1,23 @@
 //! Replay of packet captures: reads captures, classifies flows, compares disciplines.
 
 mod audit;
+mod both_directions;
 mod capture;
 mod classifier;
 mod compare;
 mod comparison;
+mod conditions;
 mod cost;
+mod duplicates;
 mod error;
 pub mod file;
+mod filter;
 mod headers;
 mod lane;
 mod meters;
 mod offered;
 mod preference;
+mod selection;
 mod standing;
 mod tc;
 mod tree;
@@ -20,15 +25,17 @@ mod urgency;
 mod verdict;
 mod weights;
 
-pub use capture::{Capture, CaptureNotes, Frame, LinkType};
+pub use capture::{Capture, CaptureNotes, Frame, Heading, LinkType, Tap};
 pub use classifier::{Classifier, Flow, FlowBy};
 pub use compare::{Companion, CompareError, Options, Progress, compare};
 pub use comparison::{
     CaptureSummary, Comparison, Cost, Curves, Delay, DisciplineResult, Drops, FlowResult, FlowSummary, Jain, Outcome, Verdict,
 };
-pub use error::{CaptureError, FlowByError, RuleError, WeightsError};
+pub use error::{CaptureError, DirectionError, FilterError, FlowByError, RuleError, WeightsError};
+pub use filter::Filter;
 pub use headers::{Headers, Ports, Unparsable, UnparsableCounts, dscp_name, dscp_number, parse, protocol_name, protocol_number};
 pub use lane::{PacketFate, PacketRecord, PacketSink};
+pub use selection::{Direction, InterfaceName, LeftOut, Selection, SelectionSummary};
 pub use tree::{TreeFile, TreeFileError};
 pub use urgency::Urgency;
 pub use weights::{WeightRule, WeightRules};

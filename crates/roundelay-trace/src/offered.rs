@@ -11,6 +11,7 @@ use crate::capture::{Capture, LinkType};
 use crate::classifier::Classifier;
 use crate::error::CaptureError;
 use crate::headers::parse;
+use crate::selection::{Selection, Selector};
 use crate::urgency::{Carried, Known, Offer, RulePlace};
 use crate::weights::{WeightRule, WeightRules};
 
@@ -92,6 +93,7 @@ impl OfferedFlow {
 /// Reads a capture into events, block by block.
 pub(crate) struct Offered {
     capture: Capture,
+    selector: Selector,
     classifier: Classifier,
     weights: WeightRules,
     flows: Vec<OfferedFlow>,
@@ -110,11 +112,13 @@ pub(crate) struct Offered {
 }
 
 impl Offered {
-    pub(crate) fn new(capture: Capture, classifier: Classifier, weights: WeightRules, rate: Rate) -> Self {
+    pub(crate) fn new(capture: Capture, selection: Selection, classifier: Classifier, weights: WeightRules, rate: Rate) -> Self {
+        let selector = Selector::new(selection);
         let (flows, quiet, gps) = (Vec::new(), BinaryHeap::new(), GpsServer::new(rate));
         let (clock, oddities) = (CaptureClock::default(), Oddities::default());
         Self {
             capture,
+            selector,
             classifier,
             weights,
             flows,
@@ -130,13 +134,19 @@ impl Offered {
         }
     }
 
-    /// Fills `block` with the events of up to `packets` packets. False at the end of the capture.
+    /// Fills `block` with the events of the selected among the next `packets` packets, and of at
+    /// least one. False at the end of the capture.
     pub(crate) fn read(&mut self, block: &mut Vec<Event>, packets: usize) -> Result<bool, CaptureError> {
         block.clear();
-        for _ in 0..packets {
+        let mut left = packets;
+        while left > 0 || block.is_empty() {
             let Some(frame) = self.capture.next()? else { return Ok(!block.is_empty()) };
+            left = left.saturating_sub(1);
             self.link = frame.link;
             let headers = parse(frame.link, frame.bytes);
+            if !self.selector.admit(&frame, headers.as_ref().map_err(|reason| *reason)) {
+                continue;
+            }
             let at = self.clock.read(frame.time_nanos, &mut self.oddities);
             let len = self.oddities.plausible(frame.original_len);
             let flow = self.classifier.classify(headers.as_ref().map_err(|reason| *reason));
@@ -209,6 +219,10 @@ impl Offered {
 
     pub(crate) fn capture(&self) -> &Capture {
         &self.capture
+    }
+
+    pub(crate) const fn selector(&self) -> &Selector {
+        &self.selector
     }
 
     pub(crate) fn classifier(&self) -> &Classifier {

@@ -7,6 +7,7 @@ mod compare;
 mod corpora;
 mod foreign;
 mod hostile;
+mod selection;
 mod speed;
 mod tree;
 mod weights;

@@ -82,7 +82,8 @@ impl File {
         }
         let place = window.place(record_header, captured);
         window.advance(record_header + captured);
-        Ok(Some(Record { time_nanos: Some(time_nanos), original_len, snap_length: self.snap_length, link: self.link, place }))
+        let (snap_length, link) = (self.snap_length, self.link);
+        Ok(Some(Record { time_nanos: Some(time_nanos), original_len, snap_length, link, place, interface: None, heading: None }))
     }
 
     /// Nanoseconds since the epoch. At most 2^32 s + 2^32 us: far inside 64 bits.

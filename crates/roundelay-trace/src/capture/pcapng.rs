@@ -2,7 +2,7 @@
 
 use super::order::Order;
 use super::window::{Place, Window};
-use super::{CaptureNotes, LinkType, MAX_CAPTURED, Record, truncated_tail};
+use super::{CaptureNotes, Heading, LinkType, MAX_CAPTURED, Record, truncated_tail};
 use crate::error::Fault;
 
 /// The first four bytes of a pcapng file: a section header's type, the same in both byte orders.
@@ -22,6 +22,8 @@ const MAX_SECTION_HEADER: u32 = 1 << 20;
 const MAX_INTERFACES: usize = 65_536;
 
 const OPTION_END: u16 = 0;
+const OPTION_NAME: u16 = 2;
+const OPTION_PACKET_FLAGS: u16 = 2;
 const OPTION_TIME_RESOLUTION: u16 = 9;
 const OPTION_TIME_OFFSET: u16 = 14;
 
@@ -35,8 +37,10 @@ pub(super) struct File {
 }
 
 /// Fields of an Interface Description Block that apply to its packets.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Interface {
+    /// `if_name`; empty without one.
+    name: String,
     link: LinkType,
     /// 0 for no limit.
     snap_length: u32,
@@ -149,6 +153,7 @@ impl File {
             return Err(Fault::malformed(offset, found, format!("at most {MAX_INTERFACES}")));
         }
         let mut interface = Interface {
+            name: String::new(),
             link: LinkType(self.order.u16(block, 8)),
             snap_length: self.order.u32(block, 12),
             ticks: Ticks::OfNanos(1_000),
@@ -160,7 +165,7 @@ impl File {
         Ok(())
     }
 
-    /// Reads the timestamp options of an interface; other options are skipped.
+    /// Reads the name and the timestamp options of an interface; other options are skipped.
     fn interface_options(&self, block: &[u8], offset: u64, interface: &mut Interface) -> Result<(), Fault> {
         let (mut resolution_seen, mut offset_seen) = (false, false);
         let mut at = 16;
@@ -172,6 +177,8 @@ impl File {
             } else if code == OPTION_TIME_OFFSET {
                 once(&mut offset_seen, place, "if_tsoffset")?;
                 interface.offset_seconds = self.time_offset(value, place)?;
+            } else if code == OPTION_NAME {
+                interface.name = String::from_utf8_lossy(value).trim_end_matches('\0').to_owned();
             }
             at += 4 + value.len().next_multiple_of(4);
         }
@@ -207,7 +214,32 @@ impl File {
     #[inline]
     fn packet(&self, window: &Window, block: Block) -> Result<Record, Fault> {
         let number = self.order.u32(window.bytes(), 8);
-        self.stamped_packet(window, block, number)
+        let record = self.stamped_packet(window, block, number)?;
+        Ok(Record { heading: self.heading(&window.bytes()[..block.length], record.place.len()), ..record })
+    }
+
+    /// The direction in the `epb_flags` of a packet with `captured` bytes. Illegal options are
+    /// ignored: the packet before the options is whole.
+    #[inline]
+    fn heading(&self, block: &[u8], captured: u32) -> Option<Heading> {
+        let mut at = 28 + (captured as usize).next_multiple_of(4);
+        while let Ok(Some((code, value))) = self.option(block, at, 0) {
+            if code == OPTION_PACKET_FLAGS && value.len() == 4 {
+                return match self.order.u32(value, 0) & 3 {
+                    1 => Some(Heading::In),
+                    2 => Some(Heading::Out),
+                    _ => None,
+                };
+            }
+            at += 4 + value.len().next_multiple_of(4);
+        }
+        None
+    }
+
+    /// The name of the interface with this number, if it has one.
+    pub(super) fn name(&self, number: u32) -> Option<&str> {
+        let interface = self.interfaces.get(number as usize)?;
+        Some(interface.name.as_str()).filter(|name| !name.is_empty())
     }
 
     /// The packet in an obsolete Packet Block (appendix A; replaced by the Enhanced Packet Block),
@@ -225,7 +257,7 @@ impl File {
         let ticks = u64::from(order.u32(bytes, 12)) << 32 | u64::from(order.u32(bytes, 16));
         let time_nanos = interface.time(ticks, block.offset + 12)?;
         let place = data(window, block, 28, order.u32(bytes, 20), 20)?;
-        Ok(interface.record(Some(time_nanos), order.u32(bytes, 24), place))
+        Ok(interface.record(number, Some(time_nanos), order.u32(bytes, 24), place))
     }
 
     /// The packet in a Simple Packet Block (section 4.4): no timestamp; the captured length is the
@@ -235,7 +267,7 @@ impl File {
         let original_len = self.order.u32(window.bytes(), 8);
         let limit = if interface.snap_length == 0 { u32::MAX } else { interface.snap_length };
         let place = data(window, block, 12, original_len.min(limit), 8)?;
-        Ok(interface.record(None, original_len, place))
+        Ok(interface.record(0, None, original_len, place))
     }
 
     /// The interface with this number.
@@ -256,8 +288,9 @@ impl File {
 }
 
 impl Interface {
-    fn record(&self, time_nanos: Option<i64>, original_len: u32, place: Place) -> Record {
-        Record { time_nanos, original_len, snap_length: self.snap_length, link: self.link, place }
+    fn record(&self, number: u32, time_nanos: Option<i64>, original_len: u32, place: Place) -> Record {
+        let (snap_length, link) = (self.snap_length, self.link);
+        Record { time_nanos, original_len, snap_length, link, place, interface: Some(number), heading: None }
     }
 
     /// Nanoseconds since the epoch.

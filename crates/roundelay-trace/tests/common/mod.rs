@@ -183,6 +183,16 @@ pub(crate) fn ethernet(ether_type: u16, payload: &[u8]) -> Vec<u8> {
     [&[2; 6][..], &[4; 6], &ether_type.to_be_bytes(), payload].concat()
 }
 
+/// A frame of a Linux cooked capture, version 1; packet type 4 is outgoing.
+pub(crate) fn cooked(packet_type: u8, payload: &[u8]) -> Vec<u8> {
+    [&[0, packet_type, 0, 1, 0, 6][..], &[2; 8], &[8, 0], payload].concat()
+}
+
+/// A frame of a Linux cooked capture, version 2.
+pub(crate) fn cooked2(interface: u32, packet_type: u8, payload: &[u8]) -> Vec<u8> {
+    [&[8, 0, 0, 0][..], &interface.to_be_bytes(), &[0, 1, packet_type, 6], &[2; 8], payload].concat()
+}
+
 /// An IPv4 packet with correct lengths and no options.
 pub(crate) fn ipv4(protocol: u8, source: [u8; 4], destination: [u8; 4], payload: &[u8]) -> Vec<u8> {
     ipv4_with(0, 0, protocol, source, destination, payload)

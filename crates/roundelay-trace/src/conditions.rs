@@ -1,0 +1,278 @@
+//! Conditions on packet headers in the syntax of pcap-filter's primitives, such as `dst port 443`.
+//!
+//! Rules of weights join conditions with `and` ([`WeightRule`](crate::WeightRule)); filters also
+//! have `or`, `not` and parentheses ([`Filter`](crate::Filter)).
+
+use std::fmt;
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+
+use crate::error::RuleError;
+use crate::headers::{Headers, Ports, dscp_number, protocol_number};
+
+/// One condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Condition {
+    Protocol(u8),
+    CodePoint(u8),
+    Port(Side, RangeInclusive<u16>),
+    Network(Side, Network),
+}
+
+/// The end of a packet's path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Source,
+    Destination,
+    Either,
+}
+
+/// All addresses with the same first `prefix` bits as `address`; the other bits of `address` are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Network {
+    address: IpAddr,
+    prefix: u8,
+}
+
+impl Condition {
+    pub(crate) fn matches(&self, headers: &Headers) -> bool {
+        match self {
+            Self::Protocol(protocol) => headers.protocol == *protocol,
+            Self::CodePoint(dscp) => headers.dscp == *dscp,
+            Self::Port(..) if headers.ports != Ports::Present => false,
+            Self::Port(side, ports) => side.any(headers.source_port, headers.destination_port, |port| ports.contains(&port)),
+            Self::Network(side, network) => side.any(headers.source, headers.destination, |address| network.contains(address)),
+        }
+    }
+}
+
+impl Side {
+    fn any<T>(self, source: T, destination: T, test: impl Fn(T) -> bool) -> bool {
+        match self {
+            Self::Source => test(source),
+            Self::Destination => test(destination),
+            Self::Either => test(source) || test(destination),
+        }
+    }
+}
+
+impl Network {
+    /// The network with this prefix length around an address.
+    pub(crate) fn around(address: IpAddr, prefix: u8) -> Self {
+        Self { address: truncate(address, prefix), prefix }
+    }
+
+    /// Parses an address, or a network if a prefix length follows; the error is the expected text.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
+        let address: IpAddr = address.parse().map_err(|_| "an address such as 10.0.0.1, 10.0.0.0/8 or 2001:db8::1".to_owned())?;
+        let longest = longest_prefix(address);
+        let prefix = match prefix.map(str::parse::<u8>) {
+            None => longest,
+            Some(Ok(prefix)) if prefix <= longest => prefix,
+            Some(_) => return Err(format!("a prefix length from 0 to {longest}")),
+        };
+        let network = Self { address: truncate(address, prefix), prefix };
+        if network.address == address { Ok(network) } else { Err(format!("{network} (no bits set after the prefix)")) }
+    }
+
+    pub(crate) fn contains(self, address: IpAddr) -> bool {
+        self.address.is_ipv4() == address.is_ipv4() && truncate(address, self.prefix) == self.address
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.address, self.prefix)
+    }
+}
+
+fn longest_prefix(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
+
+/// The address with all bits after the first `prefix` set to 0.
+fn truncate(address: IpAddr, prefix: u8) -> IpAddr {
+    match address {
+        IpAddr::V4(address) => IpAddr::V4((address.to_bits() & u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0)).into()),
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() & u128::MAX.checked_shl(128 - u32::from(prefix)).unwrap_or(0)).into()),
+    }
+}
+
+/// Reads the conditions of a rule.
+pub(crate) fn parse_conditions(text: &str) -> Result<Vec<Condition>, RuleError> {
+    let mut parser = Parser::new(text);
+    let conditions = parser.conditions()?;
+    parser.end("`and` or the end")?;
+    Ok(conditions)
+}
+
+/// Parser over the words of a rule.
+pub(crate) struct Parser<'a> {
+    rule: &'a str,
+    words: Vec<Word<'a>>,
+    /// Whether `or` and `not` are legal.
+    is_filter: bool,
+    /// Index of the next word.
+    at: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Word<'a> {
+    text: &'a str,
+    /// In characters, counted from 1.
+    column: usize,
+}
+
+impl<'a> Parser<'a> {
+    pub(crate) fn new(rule: &'a str) -> Self {
+        Self { rule, words: words(rule), is_filter: false, at: 0 }
+    }
+
+    pub(crate) fn of_filter(filter: &'a str) -> Self {
+        Self { is_filter: true, ..Self::new(filter) }
+    }
+
+    /// One condition or more, joined with `and`.
+    pub(crate) fn conditions(&mut self) -> Result<Vec<Condition>, RuleError> {
+        let mut conditions = self.primitive()?;
+        while self.take("and") {
+            conditions.extend(self.primitive()?);
+        }
+        Ok(conditions)
+    }
+
+    /// A condition, and those that a bare protocol qualifies: `udp dst port 53` has two.
+    pub(crate) fn primitive(&mut self) -> Result<Vec<Condition>, RuleError> {
+        let mut conditions = Vec::new();
+        while self.condition(&mut conditions)? && self.is_side_or_port() {}
+        Ok(conditions)
+    }
+
+    /// Parses one condition. True for the bare name of a protocol, which may qualify the next
+    /// condition.
+    fn condition(&mut self, conditions: &mut Vec<Condition>) -> Result<bool, RuleError> {
+        const EXPECTED: &str = "src, dst, host, net, port, portrange, proto, dscp or a protocol such as tcp";
+        let word = self.next(EXPECTED)?;
+        let condition = match word.text {
+            "src" => self.of_side(Side::Source)?,
+            "dst" => self.of_side(Side::Destination)?,
+            "host" | "net" | "port" | "portrange" => {
+                self.at -= 1;
+                self.of_side(Side::Either)?
+            }
+            "proto" => self.value("a protocol: 0 to 255, or a name such as tcp, udp, icmp", protocol).map(Condition::Protocol)?,
+            "dscp" => self.value("a code point: 0 to 63, or a name such as ef, af41, cs1", code_point).map(Condition::CodePoint)?,
+            name => Condition::Protocol(protocol_number(name).ok_or_else(|| self.error(word, EXPECTED))?),
+        };
+        conditions.push(condition);
+        Ok(protocol_number(word.text).is_some())
+    }
+
+    /// The rest of a condition after `src` or `dst`: a port or an address.
+    fn of_side(&mut self, side: Side) -> Result<Condition, RuleError> {
+        if self.take("port") {
+            return Ok(Condition::Port(side, self.value("a port: 0 to 65535", |text| text.parse().ok().map(|port: u16| port..=port))?));
+        }
+        if self.take("portrange") {
+            return Ok(Condition::Port(side, self.value("two ports, the lower first, such as 6000-6999", port_range)?));
+        }
+        let (named, expected) =
+            if self.take("host") || self.take("net") { (true, "an address") } else { (false, "port, portrange, host, net or an address") };
+        let word = self.next(expected)?;
+        let looks_like_address = named || word.text.contains(['.', ':', '/']);
+        Network::parse(word.text)
+            .map(|network| Condition::Network(side, network))
+            .map_err(|wanted| self.error(word, if looks_like_address { &wanted } else { expected }))
+    }
+
+    /// The next word, converted by `read`.
+    pub(crate) fn value<T>(&mut self, expected: &str, read: impl Fn(&str) -> Option<T>) -> Result<T, RuleError> {
+        let word = self.next(expected)?;
+        read(word.text).ok_or_else(|| self.error(word, expected))
+    }
+
+    fn next(&mut self, expected: &str) -> Result<Word<'a>, RuleError> {
+        let word = self.words.get(self.at).copied().ok_or_else(|| self.error_at_end(expected))?;
+        self.at += 1;
+        Ok(word)
+    }
+
+    /// Skips the next word if equal to `text`.
+    pub(crate) fn take(&mut self, text: &str) -> bool {
+        let found = self.words.get(self.at).is_some_and(|word| word.text == text);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Expects this word.
+    pub(crate) fn word(&mut self, text: &str, expected: &str) -> Result<(), RuleError> {
+        let word = self.next(expected)?;
+        if word.text == text { Ok(()) } else { Err(self.error(word, expected)) }
+    }
+
+    /// Expects the end of the rule.
+    pub(crate) fn end(&mut self, expected: &str) -> Result<(), RuleError> {
+        match self.words.get(self.at) {
+            None => Ok(()),
+            Some(word) => Err(self.error(*word, expected)),
+        }
+    }
+
+    /// The error that the next word, or the end, is not as expected.
+    pub(crate) fn fault(&self, expected: &str) -> RuleError {
+        self.words.get(self.at).map_or_else(|| self.error_at_end(expected), |word| self.error(*word, expected))
+    }
+
+    fn is_side_or_port(&self) -> bool {
+        self.words.get(self.at).is_some_and(|word| matches!(word.text, "src" | "dst" | "host" | "net" | "port" | "portrange"))
+    }
+
+    fn error(&self, word: Word<'_>, expected: &str) -> RuleError {
+        let found = match word.text {
+            "or" | "not" | "||" | "!" if !self.is_filter => {
+                format!("`{}` (not supported: write one rule for each case, the first that matches decides)", word.text)
+            }
+            text => format!("`{text}`"),
+        };
+        RuleError { rule: self.rule.to_owned(), column: word.column, found, expected: expected.to_owned() }
+    }
+
+    fn error_at_end(&self, expected: &str) -> RuleError {
+        let column = self.rule.chars().count() + 1;
+        RuleError { rule: self.rule.to_owned(), column, found: "the end".to_owned(), expected: expected.to_owned() }
+    }
+}
+
+/// Splits at white space and around signs.
+fn words(rule: &str) -> Vec<Word<'_>> {
+    let is_sign = |character: char| matches!(character, '=' | '(' | ')' | '!');
+    let ends_word = |character: char| character.is_whitespace() || is_sign(character);
+    let mut words = Vec::new();
+    let mut column = 1;
+    for piece in rule.split_inclusive(ends_word) {
+        let text = piece.trim_end_matches(ends_word);
+        if !text.is_empty() {
+            words.push(Word { text, column });
+        }
+        column += piece.chars().count();
+        if piece.ends_with(is_sign) {
+            words.push(Word { text: &piece[piece.len() - 1..], column: column - 1 });
+        }
+    }
+    words
+}
+
+fn protocol(text: &str) -> Option<u8> {
+    text.parse().ok().or_else(|| protocol_number(text))
+}
+
+fn code_point(text: &str) -> Option<u8> {
+    text.parse().ok().filter(|dscp| *dscp <= 63).or_else(|| dscp_number(text))
+}
+
+fn port_range(text: &str) -> Option<RangeInclusive<u16>> {
+    let (first, last) = text.split_once('-')?;
+    let ports = first.parse().ok()?..=last.parse().ok()?;
+    (!ports.is_empty()).then_some(ports)
+}

@@ -1,0 +1,181 @@
+//! Duplicates: copies of one IP packet, captured at several interfaces or on the way in and out.
+//!
+//! `tcpdump -i any` on a router records each forwarded packet twice. Copies agree in all fields
+//! that routers leave alone: addresses, protocol, length, identification and fragment of the IP
+//! header, and the captured payload. TTL, checksum, traffic class, flow label and IP options may
+//! differ.
+//!
+//! Rules, all in favour of keeping a packet:
+//!
+//! 1. A copy was captured elsewhere: at another interface, or in the other direction. A packet seen
+//!    again at the same place is a packet of its own, such as a retransmission.
+//! 2. With an IPv4 identification other than 0, a copy follows within a second.
+//! 3. Without one (IPv6, identification 0), a copy follows within 100 ms, and the captured payload
+//!    tells packets apart: TCP up to its checksum, UDP with a checksum, or the whole payload.
+//! 4. At most [`REMEMBERED`] packets are remembered.
+//!
+//! Copies changed by address translation, tunnels or offloading are not found.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+
+use crate::capture::{Frame, Heading};
+use crate::headers::{TCP, UDP, network_layer};
+
+/// Most packets remembered at a time, about 40 MB.
+const REMEMBERED: usize = 1 << 17;
+/// Longest time from a packet to a copy, in nanoseconds.
+const WITH_IDENTIFICATION: u64 = 1_000_000_000;
+const WITHOUT_IDENTIFICATION: u64 = 100_000_000;
+
+/// Packets of the last second, and where they were captured.
+#[derive(Debug, Default)]
+pub(crate) struct Duplicates {
+    seen: HashMap<Identity, Sightings>,
+    /// Packets by capture time of the first copy, oldest first.
+    ages: VecDeque<(i64, Identity)>,
+    digest: RandomState,
+}
+
+/// Interface and direction.
+type Place = (Option<u32>, Option<Heading>);
+
+#[derive(Debug)]
+struct Sightings {
+    /// Capture time of the first copy.
+    first: i64,
+    places: Vec<Place>,
+}
+
+/// The properties of a packet that forwarding does not change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Identity {
+    addresses: (IpAddr, IpAddr),
+    /// The fields of the IP header, as integers.
+    fields: u64,
+    payload: u64,
+    has_identification: bool,
+}
+
+/// An IP packet in parts.
+struct Parts<'a> {
+    addresses: (IpAddr, IpAddr),
+    protocol: u8,
+    /// Of the IP header, without the protocol.
+    fields: u64,
+    identification: u16,
+    /// Bytes of payload on the wire.
+    payload_len: usize,
+    /// Captured payload, without padding of the link.
+    payload: &'a [u8],
+}
+
+impl Duplicates {
+    /// Whether this packet is a copy of an earlier one.
+    pub(crate) fn is_copy(&mut self, frame: &Frame<'_>) -> bool {
+        let place = (frame.tap.interface, frame.tap.heading);
+        if place == (None, None) {
+            return false;
+        }
+        let Some(identity) = self.identify(frame) else { return false };
+        self.forget(frame.time_nanos);
+        let longest = if identity.has_identification { WITH_IDENTIFICATION } else { WITHOUT_IDENTIFICATION };
+        let sightings = Sightings { first: frame.time_nanos, places: vec![place] };
+        match self.seen.entry(identity) {
+            Entry::Occupied(mut seen) => {
+                let seen = seen.get_mut();
+                if seen.first.abs_diff(frame.time_nanos) <= longest && !seen.places.contains(&place) {
+                    seen.places.push(place);
+                    return true;
+                }
+                *seen = sightings;
+            }
+            Entry::Vacant(unseen) => {
+                unseen.insert(sightings);
+            }
+        }
+        self.ages.push_back((frame.time_nanos, identity));
+        false
+    }
+
+    /// Forgets packets that can have no further copy, and the oldest of too many.
+    fn forget(&mut self, now: i64) {
+        while let Some((first, identity)) = self.ages.front().copied()
+            && (self.ages.len() >= REMEMBERED || now.saturating_sub(first) > WITH_IDENTIFICATION as i64)
+        {
+            self.ages.pop_front();
+            if self.seen.get(&identity).is_some_and(|seen| seen.first == first) {
+                self.seen.remove(&identity);
+            }
+        }
+    }
+
+    fn identify(&self, frame: &Frame<'_>) -> Option<Identity> {
+        let packet = network_layer(frame.link, frame.bytes).ok()?;
+        let parts = match packet.first()? >> 4 {
+            4 => Parts::of_ipv4(packet)?,
+            6 => Parts::of_ipv6(packet)?,
+            _ => return None,
+        };
+        let has_identification = parts.identification != 0;
+        (has_identification || parts.are_telling()).then(|| Identity {
+            addresses: parts.addresses,
+            fields: parts.fields << 8 | u64::from(parts.protocol),
+            payload: self.digest.hash_one(parts.payload),
+            has_identification,
+        })
+    }
+}
+
+impl<'a> Parts<'a> {
+    /// RFC 791, section 3.1.
+    fn of_ipv4(packet: &'a [u8]) -> Option<Self> {
+        let header_len = usize::from(packet[0] & 15) * 4;
+        let header = packet.get(..header_len).filter(|header| header.len() >= 20)?;
+        let field = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+        let address = |at: usize| IpAddr::from([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let (length, identification, fragment) = (field(2), field(4), field(6));
+        let payload_len = payload_len(length, header_len);
+        let payload = &packet[header_len..];
+        Some(Self {
+            addresses: (address(12), address(16)),
+            protocol: header[9],
+            fields: u64::from(length) << 32 | u64::from(identification) << 16 | u64::from(fragment),
+            identification,
+            payload_len,
+            payload: &payload[..payload.len().min(payload_len)],
+        })
+    }
+
+    /// RFC 8200, section 3.
+    fn of_ipv6(packet: &'a [u8]) -> Option<Self> {
+        let (header, payload) = packet.split_first_chunk::<40>()?;
+        let address = |at: usize| header[at..].first_chunk::<16>().map(|octets| IpAddr::from(*octets));
+        let length = u16::from_be_bytes([header[4], header[5]]);
+        let payload_len = payload_len(length, 0);
+        Some(Self {
+            addresses: (address(8)?, address(24)?),
+            protocol: header[6],
+            fields: length.into(),
+            identification: 0,
+            payload_len,
+            payload: &payload[..payload.len().min(payload_len)],
+        })
+    }
+
+    /// Whether the captured payload differs between packets of a flow.
+    fn are_telling(&self) -> bool {
+        match (self.protocol, self.payload) {
+            (TCP, payload) if payload.len() >= 18 => true,
+            (UDP, &[_, _, _, _, _, _, a, b, ..]) if (a, b) != (0, 0) => true,
+            (_, payload) => payload.len() >= 8 && payload.len() == self.payload_len,
+        }
+    }
+}
+
+/// Payload below a header, from a length that includes the header; offloading leaves the length 0.
+fn payload_len(length: u16, header_len: usize) -> usize {
+    if length == 0 { usize::MAX } else { usize::from(length).saturating_sub(header_len) }
+}

@@ -1,0 +1,356 @@
+//! Packet selection: packets of a capture are kept by interface, direction and filter; duplicates
+//! are left out.
+//!
+//! Each packet left out is counted under the first cause, in the order interface, direction,
+//! filter, duplicate. Duplicates are therefore copies among the selected packets.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use crate::capture::{Frame, Heading, Tap};
+use crate::conditions::Network;
+use crate::duplicates::Duplicates;
+use crate::error::DirectionError;
+use crate::filter::Filter;
+use crate::headers::{Headers, Unparsable};
+
+/// The packets to replay; by default all but duplicates.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Only packets of this interface.
+    pub interface: Option<InterfaceName>,
+    /// Only packets of this direction.
+    pub direction: Option<Direction>,
+    /// Only packets that pass.
+    pub filter: Option<Filter>,
+    /// Replay duplicates too.
+    pub keep_duplicates: bool,
+}
+
+/// Name or number of an interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InterfaceName {
+    text: String,
+    number: Option<u32>,
+}
+
+/// Direction of packets: `from 192.168.1.0/24`, `to 10.0.0.1`, `in`, `out`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Direction {
+    text: String,
+    side: Side,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Side {
+    From(Network),
+    To(Network),
+    Heading(Heading),
+}
+
+/// Packets left out of a comparison, by first cause.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Packets of other interfaces, or of none.
+    pub interface: u64,
+    /// Packets of the other direction, or of none.
+    pub direction: u64,
+    /// Packets that do not pass the filter.
+    pub filter: u64,
+    /// Copies of packets captured elsewhere before.
+    pub duplicates: u64,
+}
+
+/// A selection and its effect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SelectionSummary {
+    /// The selected interface.
+    pub interface: Option<String>,
+    /// The selected direction.
+    pub direction: Option<String>,
+    /// The filter.
+    pub filter: Option<String>,
+    /// Whether duplicates are replayed.
+    pub keep_duplicates: bool,
+    /// Packets in the capture: those replayed and those left out.
+    pub read: u64,
+    /// Packets left out.
+    pub left_out: LeftOut,
+}
+
+/// Applies a selection, packet by packet.
+#[derive(Debug)]
+pub(crate) struct Selector {
+    selection: Selection,
+    duplicates: Duplicates,
+    interfaces: Interfaces,
+    read: u64,
+    left_out: LeftOut,
+    /// Packets of unknown link types.
+    unknown_link: u64,
+    /// Packets known to be received or sent.
+    with_heading: u64,
+}
+
+/// Interfaces by number and name.
+#[derive(Debug, Default)]
+pub(crate) struct Interfaces(BTreeMap<u32, BTreeMap<String, Selected>>);
+
+/// Selected packets of an interface.
+#[derive(Debug, Clone, Copy, Default)]
+struct Selected {
+    replayed: u64,
+    /// Packets left out as copies of packets of another interface.
+    copies: u64,
+}
+
+/// Most interfaces listed; a forged capture has a new one in each packet.
+const MOST_INTERFACES: usize = 65_536;
+/// Most interfaces named in a message.
+const NAMED: usize = 8;
+
+impl Selector {
+    pub(crate) fn new(selection: Selection) -> Self {
+        let (duplicates, interfaces, left_out) = (Duplicates::default(), Interfaces::default(), LeftOut::default());
+        Self { selection, duplicates, interfaces, read: 0, left_out, unknown_link: 0, with_heading: 0 }
+    }
+
+    /// Whether a packet is replayed; counts the packet.
+    pub(crate) fn admit(&mut self, frame: &Frame<'_>, headers: Result<&Headers, Unparsable>) -> bool {
+        self.read += 1;
+        self.unknown_link += u64::from(headers == Err(Unparsable::UnknownLink));
+        self.with_heading += u64::from(frame.tap.heading.is_some());
+        let Self { selection: Selection { interface, direction, filter, keep_duplicates }, left_out, .. } = self;
+        let (headers, copies_before) = (headers.ok(), left_out.duplicates);
+        let cause = if interface.as_ref().is_some_and(|interface| !interface.is(&frame.tap)) {
+            Some(&mut left_out.interface)
+        } else if direction.as_ref().is_some_and(|direction| !direction.matches(&frame.tap, headers)) {
+            Some(&mut left_out.direction)
+        } else if filter.as_ref().is_some_and(|filter| !filter.matches(headers)) {
+            Some(&mut left_out.filter)
+        } else if !*keep_duplicates && self.duplicates.is_copy(frame) {
+            Some(&mut left_out.duplicates)
+        } else {
+            None
+        };
+        let admitted = cause.is_none();
+        cause.into_iter().for_each(|count| *count += 1);
+        let copies = left_out.duplicates - copies_before;
+        self.interfaces.count(&frame.tap, Selected { replayed: admitted.into(), copies });
+        admitted
+    }
+
+    /// Packets read.
+    pub(crate) const fn read(&self) -> u64 {
+        self.read
+    }
+
+    /// Whether all packets read are of unknown link types.
+    pub(crate) const fn knows_no_link(&self) -> bool {
+        self.unknown_link == self.read
+    }
+
+    pub(crate) const fn interfaces(&self) -> &Interfaces {
+        &self.interfaces
+    }
+
+    /// The selection and its effect; none for a capture replayed as it is, without any option.
+    pub(crate) fn summary(&self) -> Option<SelectionSummary> {
+        let Selection { interface, direction, filter, keep_duplicates } = &self.selection;
+        let (read, left_out, keep_duplicates) = (self.read, self.left_out, *keep_duplicates);
+        let [interface, direction] = [interface.as_ref().map(InterfaceName::to_string), direction.as_ref().map(Direction::to_string)];
+        let filter = filter.as_ref().map(Filter::to_string);
+        (self.selection != Selection::default() || left_out.total() > 0).then_some(SelectionSummary {
+            interface,
+            direction,
+            filter,
+            keep_duplicates,
+            read,
+            left_out,
+        })
+    }
+
+    /// A sentence on the packets left out.
+    pub(crate) fn note(&self) -> Option<String> {
+        let (summary, options) = (self.summary()?, self.options());
+        let replayed = summary.read - summary.left_out.total();
+        let mut causes: Vec<_> = options.iter().map(|(option, count)| format!("{count} by {option}")).collect();
+        if summary.left_out.duplicates > 0 {
+            causes.push(format!(
+                "{} duplicates (one IP packet captured at several interfaces or on the way in and out; --keep-duplicates keeps them)",
+                summary.left_out.duplicates
+            ));
+        }
+        if causes.is_empty() {
+            causes.push("none".to_owned());
+        }
+        Some(format!("{replayed} of {} packets are replayed. Left out: {}.", summary.read, causes.join(", ")))
+    }
+
+    /// The given options, in the order of application, each with the packets left out.
+    fn options(&self) -> Vec<(String, u64)> {
+        let (Selection { interface, direction, filter, .. }, left_out) = (&self.selection, self.left_out);
+        let interface = interface.as_ref().map(|interface| (format!("--interface {interface}"), left_out.interface));
+        let direction = direction.as_ref().map(|direction| (format!("--direction {direction}"), left_out.direction));
+        let filter = filter.as_ref().map(|filter| (format!("--filter '{filter}'"), left_out.filter));
+        [interface, direction, filter].into_iter().flatten().collect()
+    }
+
+    /// For an empty selection: the option without a match, the number of packets before this
+    /// option, and advice.
+    pub(crate) fn emptied_by(&self) -> (String, u64, String) {
+        let mut rest = self.read;
+        for (option, left_out) in self.options() {
+            if left_out == rest {
+                let advice = self.advice(&option);
+                return (option, rest, advice);
+            }
+            rest -= left_out;
+        }
+        (String::new(), rest, String::new())
+    }
+
+    fn advice(&self, option: &str) -> String {
+        let is_heading = self.selection.direction.as_ref().is_some_and(|direction| matches!(direction.side, Side::Heading(_)));
+        if option.starts_with("--interface") {
+            self.interfaces.to_string()
+        } else if option.starts_with("--direction") && is_heading && self.with_heading == 0 {
+            "the capture does not say which packets came in and which went out; expected from or to with an address or network".to_owned()
+        } else {
+            "expected an option that matches some packets".to_owned()
+        }
+    }
+}
+
+impl InterfaceName {
+    fn is(&self, tap: &Tap<'_>) -> bool {
+        tap.name == Some(&self.text) || (tap.interface.is_some() && tap.interface == self.number)
+    }
+}
+
+impl From<&str> for InterfaceName {
+    fn from(text: &str) -> Self {
+        Self { text: text.to_owned(), number: text.parse().ok() }
+    }
+}
+
+/// The text as the user wrote it.
+impl fmt::Display for InterfaceName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if is_one_word(&self.text) { formatter.write_str(&self.text) } else { write!(formatter, "'{}'", self.text) }
+    }
+}
+
+impl Direction {
+    fn matches(&self, tap: &Tap<'_>, headers: Option<&Headers>) -> bool {
+        match &self.side {
+            Side::From(network) => headers.is_some_and(|headers| network.contains(headers.source)),
+            Side::To(network) => headers.is_some_and(|headers| network.contains(headers.destination)),
+            Side::Heading(heading) => tap.heading == Some(*heading),
+        }
+    }
+}
+
+impl FromStr for Direction {
+    type Err = DirectionError;
+
+    fn from_str(text: &str) -> Result<Self, DirectionError> {
+        let error = |expected: String| DirectionError { found: text.to_owned(), expected };
+        let network = |text| Network::parse(text).map_err(error);
+        let side = match Vec::from_iter(text.split_whitespace())[..] {
+            ["in"] => Side::Heading(Heading::In),
+            ["out"] => Side::Heading(Heading::Out),
+            ["from", text] => Side::From(network(text)?),
+            ["to", text] => Side::To(network(text)?),
+            _ => return Err(error("in, out, from ADDRESS or to ADDRESS; an address or a network, such as 192.168.1.0/24".to_owned())),
+        };
+        Ok(Self { text: text.to_owned(), side })
+    }
+}
+
+/// The text as the user wrote it.
+impl fmt::Display for Direction {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+impl LeftOut {
+    /// Total over all causes.
+    pub const fn total(&self) -> u64 {
+        self.interface + self.direction + self.filter + self.duplicates
+    }
+}
+
+impl Interfaces {
+    fn count(&mut self, tap: &Tap<'_>, selected: Selected) {
+        let Some(number) = tap.interface else { return };
+        let name = tap.name.unwrap_or_default();
+        let known = self.0.get_mut(&number).and_then(|names| names.get_mut(name));
+        if let Some(known) = known {
+            known.add(selected);
+        } else if self.0.len() < MOST_INTERFACES {
+            self.0.entry(number).or_default().insert(name.to_owned(), selected);
+        }
+    }
+
+    /// A note, if packets of several interfaces are replayed.
+    pub(crate) fn note(&self) -> Option<String> {
+        let mut all = BTreeMap::<String, Selected>::new();
+        for (number, names) in &self.0 {
+            names.iter().for_each(|(name, selected)| all.entry(label(*number, name)).or_default().add(*selected));
+        }
+        if all.values().filter(|selected| selected.replayed > 0).count() < 2 {
+            return None;
+        }
+        let mut all: Vec<_> = all.into_iter().map(|(name, selected)| (name, selected.replayed + selected.copies)).collect();
+        all.retain(|(_, count)| *count > 0);
+        all.sort_by_key(|(_, count)| Reverse(*count));
+        let listed = list(all.iter().map(|(name, count)| format!("{name} ({count} packets)")).collect());
+        let busiest = &all[0].0;
+        Some(format!("Packets of several interfaces share the replayed link: {listed}. One interface alone: --interface {busiest}."))
+    }
+}
+
+impl Selected {
+    fn add(&mut self, other: Self) {
+        self.replayed += other.replayed;
+        self.copies += other.copies;
+    }
+}
+
+/// The interfaces of the capture, for an error.
+impl fmt::Display for Interfaces {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |number: &u32, name: &String| if name.is_empty() { number.to_string() } else { format!("{number} ({name})") };
+        let all: Vec<_> = self.0.iter().flat_map(|(number, names)| names.keys().map(move |text| name(number, text))).collect();
+        if all.is_empty() {
+            return formatter.write_str("the capture names no interfaces; expected pcapng or Linux cooked v2");
+        }
+        write!(formatter, "expected an interface of the capture: {}", list(all))
+    }
+}
+
+/// The interface as `--interface` takes it: its name if that is safe to paste into a shell.
+fn label(number: u32, name: &str) -> String {
+    let is_safe = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '.' | '_' | '-' | ':' | '@' | '/');
+    if name.is_empty() || !name.chars().all(is_safe) || name.starts_with('-') {
+        return number.to_string();
+    }
+    InterfaceName::from(name).to_string()
+}
+
+fn is_one_word(text: &str) -> bool {
+    !text.is_empty() && !text.contains(char::is_whitespace)
+}
+
+/// The first few items, and the number of the others.
+fn list(mut items: Vec<String>) -> String {
+    let others = items.len().saturating_sub(NAMED);
+    items.truncate(NAMED);
+    if others > 0 { format!("{} and {others} more", items.join(", ")) } else { items.join(", ") }
+}

@@ -1,0 +1,426 @@
+//! Selection of packets by interface, direction and filter; duplicates; notes on mixed captures.
+
+use std::io::Cursor;
+
+use crate::common::*;
+use roundelay_trace::{
+    Capture, CaptureSummary, CompareError, Filter, Heading, InterfaceName, LeftOut, Options, Selection, Tap, compare, parse,
+};
+
+const LAN: [u8; 4] = [192, 168, 1, 20];
+const SERVER: [u8; 4] = [198, 51, 100, 7];
+const SLL: u16 = 113;
+const SLL2: u16 = 276;
+const RAW: u16 = 101;
+const IN: u8 = 0;
+const OUT: u8 = 4;
+const MILLISECOND: u32 = 1000;
+
+/// A pcap in microseconds, from packets of time and data.
+fn capture(link: u16, packets: &[(u32, Vec<u8>)]) -> Vec<u8> {
+    let record = |(micros, data): &(u32, Vec<u8>)| record(Little, micros / 1_000_000, micros % 1_000_000, data);
+    [pcap(Little, MICROS, (2, 4), 65_535, link), packets.iter().flat_map(record).collect()].concat()
+}
+
+/// A pcapng with two Ethernet interfaces, eth0 and `second`, from packets of interface, time and
+/// data.
+fn two_interfaces(second: &str, packets: &[(u32, u32, Vec<u8>)]) -> Vec<u8> {
+    let named = |name: &str| interface(Little, ETHERNET, 0, &option(Little, 2, name.as_bytes()));
+    let packet = |(interface, micros, data): &(u32, u32, Vec<u8>)| enhanced(Little, *interface, u64::from(*micros), data);
+    [section(Little), named("eth0"), named(second), packets.iter().flat_map(packet).collect()].concat()
+}
+
+/// A UDP packet with this identification.
+fn udp(identification: u16, source: ([u8; 4], u16), destination: ([u8; 4], u16)) -> Vec<u8> {
+    let payload = [&ports(source.1, destination.1)[..], &[7; 100]].concat();
+    let mut packet = ipv4(UDP, source.0, destination.0, &payload);
+    packet[4..6].copy_from_slice(&identification.to_be_bytes());
+    packet
+}
+
+fn upload(identification: u16) -> Vec<u8> {
+    udp(identification, (LAN, 5000), (SERVER, 443))
+}
+
+fn download(identification: u16) -> Vec<u8> {
+    udp(identification, (SERVER, 443), (LAN, 5000))
+}
+
+/// The packet after a router: TTL and checksum differ.
+fn forwarded(mut packet: Vec<u8>) -> Vec<u8> {
+    packet[8] -= 1;
+    packet[10] = packet[10].wrapping_add(1);
+    packet
+}
+
+fn run(bytes: Vec<u8>, selection: Selection) -> Result<CaptureSummary, CompareError> {
+    let specs = vec!["fifo".parse().unwrap()];
+    let options = Options { measure_cost: false, selection, ..Options::new("1gbit".parse().unwrap(), specs) };
+    let summary = compare(Capture::from_reader("t.pcap", Cursor::new(bytes))?, &options, &mut ())?.capture;
+    if let Some(selection) = &summary.selection {
+        assert_eq!(summary.packets + selection.left_out.total(), selection.read, "{selection:?}");
+    }
+    Ok(summary)
+}
+
+/// Packets replayed.
+fn replayed(bytes: &[u8], selection: Selection) -> u64 {
+    run(bytes.to_vec(), selection).unwrap().packets
+}
+
+fn left_out(bytes: &[u8], selection: Selection) -> LeftOut {
+    run(bytes.to_vec(), selection).unwrap().selection.unwrap().left_out
+}
+
+fn duplicates(bytes: &[u8]) -> u64 {
+    run(bytes.to_vec(), Selection::default()).unwrap().selection.map_or(0, |selection| selection.left_out.duplicates)
+}
+
+fn error(bytes: &[u8], selection: Selection) -> String {
+    run(bytes.to_vec(), selection).unwrap_err().to_string()
+}
+
+fn of_interface(name: &str) -> Selection {
+    Selection { interface: Some(InterfaceName::from(name)), ..Selection::default() }
+}
+
+fn of_direction(text: &str) -> Selection {
+    Selection { direction: Some(text.parse().unwrap()), ..Selection::default() }
+}
+
+fn filtered(text: &str) -> Selection {
+    Selection { filter: Some(text.parse().unwrap()), ..Selection::default() }
+}
+
+/// Three uploads through eth0, two downloads through the other interface.
+fn mixed(second: &str) -> Vec<u8> {
+    let uploads = (1..=3).map(|number| (0, u32::from(number) * MILLISECOND, ethernet(0x0800, &upload(number))));
+    let downloads = (4..=5).map(|number| (1, u32::from(number) * MILLISECOND, ethernet(0x0800, &download(number))));
+    two_interfaces(second, &uploads.chain(downloads).collect::<Vec<_>>())
+}
+
+/// `tcpdump -i any` on a router: each packet in through one interface and out through the other.
+fn router(link: u16) -> Vec<u8> {
+    let frame = |interface, packet_type, packet: &[u8]| {
+        if link == SLL { cooked(packet_type, packet) } else { cooked2(interface, packet_type, packet) }
+    };
+    let copies = |number: u16, packet: Vec<u8>, [from, to]: [u32; 2]| {
+        let at = u32::from(number) * MILLISECOND;
+        [(at, frame(from, IN, &packet)), (at + 50, frame(to, OUT, &forwarded(packet)))]
+    };
+    let uploads = (1..=6).flat_map(|number| copies(number, upload(number), [2, 3]));
+    let downloads = (7..=10).flat_map(|number| copies(number, download(number), [3, 2]));
+    capture(link, &uploads.chain(downloads).collect::<Vec<_>>())
+}
+
+#[test]
+fn one_interface_is_selected_by_name_or_number() {
+    let bytes = mixed("wan 1");
+    assert_eq!(replayed(&bytes, of_interface("eth0")), 3);
+    assert_eq!(replayed(&bytes, of_interface("0")), 3);
+    assert_eq!(replayed(&bytes, of_interface("wan 1")), 2);
+    assert_eq!(left_out(&bytes, of_interface("1")), LeftOut { interface: 3, ..LeftOut::default() });
+    // Interface 1 is called 0 here: both match.
+    assert_eq!(replayed(&mixed("0"), of_interface("0")), 5);
+    assert_eq!(replayed(&router(SLL2), of_interface("2")), 10, "six in, four out");
+}
+
+#[test]
+fn a_direction_is_an_end_of_the_packets_or_in_or_out() {
+    let bytes = mixed("eth1");
+    assert_eq!(replayed(&bytes, of_direction("from 192.168.1.0/24")), 3);
+    assert_eq!(replayed(&bytes, of_direction("to 192.168.1.20")), 2);
+    assert_eq!(left_out(&bytes, of_direction("to 198.51.100.7")), LeftOut { direction: 2, ..LeftOut::default() });
+    for link in [SLL, SLL2] {
+        assert_eq!(replayed(&router(link), of_direction("in")), 10);
+        assert_eq!(left_out(&router(link), of_direction("out")), LeftOut { direction: 10, ..LeftOut::default() });
+    }
+    let alien = [192, 168, 2, 1];
+    let both = capture(RAW, &[(0, upload(1)), (1, udp(2, (alien, 1), (SERVER, 2)))]);
+    assert_eq!(replayed(&both, of_direction("from 192.168.1.0/24")), 1);
+}
+
+#[test]
+fn pcapng_flags_give_the_direction() {
+    for order in ORDERS {
+        let packet = |ticks: u64, flags: u32, data: &[u8]| {
+            let length = u32::try_from(data.len()).unwrap();
+            let fields = [0, 0, ticks as u32, length, length].map(|field| order.u32(field)).concat();
+            let padding = vec![0; data.len().next_multiple_of(4) - data.len()];
+            let options = [option(order, 1, b"a comment"), option(order, 2, &order.u32(flags)), option(order, 0, &[])].concat();
+            block(order, 6, &[&fields, data, &padding, &options].concat())
+        };
+        let frame = ethernet(0x0800, &upload(1));
+        let packets = [packet(0, 1, &frame), packet(1, 2, &frame[..57]), packet(2, 0xffff_fffe, &frame[..58]), packet(3, 0, &frame)];
+        let bytes = [section(order), interface(order, ETHERNET, 0, &[]), packets.concat()].concat();
+        let mut capture = Capture::from_reader("t.pcapng", Cursor::new(bytes.clone())).unwrap();
+        let mut headings = Vec::new();
+        while let Some(frame) = capture.next().unwrap() {
+            assert_eq!(frame.tap.interface, Some(0));
+            headings.push(frame.tap.heading);
+        }
+        assert_eq!(headings, [Some(Heading::In), Some(Heading::Out), Some(Heading::Out), None]);
+        assert_eq!(replayed(&bytes, of_direction("out")), 2);
+        assert_eq!(replayed(&bytes, of_direction("in")), 1);
+    }
+}
+
+#[test]
+fn options_of_a_packet_that_are_illegal_give_no_direction_and_no_error() {
+    let frame = ethernet(0x0800, &upload(1));
+    let mut data = [&frame[..], &[0, 0]].concat();
+    data.extend([2, 0, 0xff, 0xff, 1, 0, 0, 0]);
+    let length = u32::try_from(frame.len()).unwrap();
+    let bytes = [plain_pcapng(), enhanced_with_lengths(Little, 0, 0, (length, length), &data)].concat();
+    let mut capture = Capture::from_reader("t.pcapng", Cursor::new(bytes)).unwrap();
+    assert_eq!(capture.next().unwrap().unwrap().tap, Tap { interface: Some(0), name: None, heading: None });
+}
+
+#[test]
+fn a_filter_joins_conditions_as_pcap_filters_do() {
+    let packet = |source, destination, class: u8| {
+        let packet = ipv4_with(class, 0, UDP, A, B, &ports(source, destination));
+        parse(roundelay_trace::LinkType::RAW, &packet).unwrap()
+    };
+    let (web, dns, call) = (packet(443, 5000, 0), packet(5000, 53, 0), packet(10_000, 10_001, 46 << 2));
+    let passes = |text: &str| {
+        let filter: Filter = text.parse().unwrap();
+        [&web, &dns, &call].map(|headers| filter.matches(Some(headers)))
+    };
+    assert_eq!(passes("port 443"), [true, false, false]);
+    assert_eq!(passes("dscp ef"), [false, false, true]);
+    assert_eq!(passes("udp portrange 10000-20000"), [false, false, true]);
+    assert_eq!(passes("port 443 or dst port 53"), [true, true, false]);
+    assert_eq!(passes("not port 443"), [false, true, true]);
+    assert_eq!(passes("! port 443 && !dscp ef"), [false, true, false]);
+    assert_eq!(passes("not (port 443 or port 53)"), [false, false, true]);
+    assert_eq!(passes("not udp port 53"), [true, false, true], "`not` takes both conditions");
+    assert_eq!(passes("not not udp"), [true; 3]);
+    // Equal precedence, from left to right.
+    assert_eq!(passes("udp or port 53 and dscp ef"), [false, false, true]);
+    assert_eq!(passes("udp or (port 53 and dscp ef)"), [true; 3]);
+    assert_eq!(passes("src net 10.0.0.0/30 and host 10.0.0.2"), [true; 3]);
+    let (not_tcp, udp): (Filter, Filter) = ("not tcp".parse().unwrap(), "udp".parse().unwrap());
+    assert!(not_tcp.matches(None) && !udp.matches(None), "a packet without headers");
+}
+
+#[test]
+fn an_illegal_filter_or_direction_names_the_place_and_what_is_legal() {
+    let deep = "(".repeat(100_000);
+    let cases = [
+        ("", "column 1: found the end; expected src, dst"),
+        ("udp or", "column 7: found the end; expected src, dst"),
+        ("udp or or tcp", "column 8: found `or`; expected src, dst"),
+        ("(udp", "column 5: found the end; expected `and`, `or` or `)`"),
+        ("udp)", "column 4: found `)`; expected `and`, `or` or the end"),
+        ("port 80 = 3", "column 9: found `=`; expected `and`, `or` or the end"),
+        ("tcp port 80 or 443", "column 16: found `443`; expected src, dst"),
+        (deep.as_str(), "column 101: found `(`; expected at most 100 nested parentheses and negations"),
+    ];
+    for (text, message) in cases {
+        let error = text.parse::<Filter>().unwrap_err().to_string();
+        assert!(error.starts_with("filter `") && error.contains(message), "{error}");
+    }
+    let error = |text: &str| text.parse::<roundelay_trace::Direction>().unwrap_err().to_string();
+    assert_eq!(
+        error("up"),
+        "direction `up`: expected in, out, from ADDRESS or to ADDRESS; an address or a network, such as 192.168.1.0/24"
+    );
+    assert!(error("from").contains("expected in, out, from ADDRESS"));
+    assert_eq!(error("from eth0"), "direction `from eth0`: expected an address such as 10.0.0.1, 10.0.0.0/8 or 2001:db8::1");
+    assert_eq!(error("to 10.0.0.1/8"), "direction `to 10.0.0.1/8`: expected 10.0.0.0/8 (no bits set after the prefix)");
+}
+
+#[test]
+fn copies_at_a_router_are_left_out_and_counted() {
+    for link in [SLL, SLL2] {
+        let summary = run(router(link), Selection::default()).unwrap();
+        assert_eq!((summary.packets, summary.selection.unwrap().left_out.duplicates), (10, 10));
+        assert_eq!(
+            summary.notes[0],
+            "10 of 20 packets are replayed. Left out: 10 duplicates (one IP packet captured at several interfaces or on the way in and \
+             out; --keep-duplicates keeps them)."
+        );
+        let kept = run(router(link), Selection { keep_duplicates: true, ..Selection::default() }).unwrap();
+        assert_eq!((kept.packets, kept.selection.unwrap().left_out.duplicates), (20, 0));
+        assert_eq!(kept.notes[0], "20 of 20 packets are replayed. Left out: none.");
+    }
+    // Ethernet pads short frames: the padding is no part of the packet.
+    let short = |packet: Vec<u8>, padding: usize| [ethernet(0x0800, &packet), vec![0; padding]].concat();
+    let packet = ipv4(UDP, LAN, SERVER, &ports(1, 2));
+    let copies = [(0, 0, short(packet.clone(), 18)), (1, 40, short(forwarded(packet), 0))];
+    assert_eq!(duplicates(&two_interfaces("eth1", &copies)), 1);
+}
+
+#[test]
+fn three_places_on_a_packets_way_are_two_duplicates() {
+    let copies = [(2, IN), (5, IN), (3, OUT)].map(|(interface, packet_type)| cooked2(interface, packet_type, &upload(9)));
+    let at: Vec<_> = copies.into_iter().enumerate().map(|(number, frame)| (number as u32 * 10, frame)).collect();
+    assert_eq!(duplicates(&capture(SLL2, &at)), 2);
+}
+
+#[test]
+fn packets_that_are_not_surely_copies_are_kept() {
+    let frame = |interface, packet: Vec<u8>| cooked2(interface, IN, &packet);
+    let pair = |first: Vec<u8>, second: Vec<u8>, gap: u32| duplicates(&capture(SLL2, &[(0, frame(2, first)), (gap, frame(3, second))]));
+    assert_eq!(pair(upload(1), forwarded(upload(1)), 999_000), 1);
+    assert_eq!(pair(upload(1), forwarded(upload(1)), 1_001_000), 0, "too late");
+    assert_eq!(pair(upload(1), upload(2), 10), 0, "a retransmission has another identification");
+    let mut other = upload(1);
+    *other.last_mut().unwrap() += 1;
+    assert_eq!(pair(upload(1), other, 10), 0, "another payload");
+    let same_place = capture(SLL2, &[(0, frame(2, upload(1))), (10, frame(2, upload(1)))]);
+    assert_eq!(duplicates(&same_place), 0, "one interface, one direction");
+    let twice = [(0, 2), (10, 3), (300, 2), (310, 3)].map(|(at, interface)| (at, frame(interface, upload(1))));
+    assert_eq!(duplicates(&capture(SLL2, &twice)), 2, "two packets with a copy each");
+    let ethernet = capture(ETHERNET, &[(0, ethernet(0x0800, &upload(1))), (10, ethernet(0x0800, &upload(1)))]);
+    assert_eq!(duplicates(&ethernet), 0, "no interface is known");
+}
+
+#[test]
+fn without_an_identification_a_copy_follows_soon_and_has_a_transport_header() {
+    let pair = |packet: &[u8], gap: u32| {
+        let frame = |interface: u32| {
+            let mut frame = cooked2(interface, IN, packet);
+            frame[..2].copy_from_slice(if packet[0] >> 4 == 6 { &[0x86, 0xdd] } else { &[8, 0] });
+            frame
+        };
+        duplicates(&capture(SLL2, &[(0, frame(2)), (gap, frame(3))]))
+    };
+    let (soon, late) = (99 * MILLISECOND, 101 * MILLISECOND);
+    let segment = [&ports(1, 2)[..], &[1; 12]].concat();
+    let checked = [&[0, 1, 0, 2, 0, 9, 0x12, 0x34][..], &[1; 9]].concat();
+    for packet in [ipv6(0, TCP, v6(1), v6(2), &segment), ipv6(0, UDP, v6(1), v6(2), &checked), upload(0)] {
+        assert_eq!((pair(&packet, soon), pair(&packet, late)), (1, 0));
+    }
+    // Cut after the ports, or without a checksum: one packet of a flow looks like the next.
+    let cut = |mut packet: Vec<u8>, header: usize, len: usize| {
+        packet.truncate(header + len);
+        packet
+    };
+    assert_eq!(pair(&cut(upload(0), 20, 8), soon), 0, "no UDP checksum");
+    assert_eq!(pair(&cut(ipv6(0, TCP, v6(1), v6(2), &segment), 40, 16), soon), 0, "no TCP checksum");
+    assert_eq!(pair(&cut(ipv6(0, UDP, v6(1), v6(2), &checked), 40, 8), soon), 1);
+}
+
+#[test]
+fn duplicates_are_looked_for_among_the_selected() {
+    assert_eq!(left_out(&router(SLL2), of_direction("in")), LeftOut { direction: 10, ..LeftOut::default() });
+    let selection = Selection { filter: Some("dst port 443".parse().unwrap()), ..of_interface("2") };
+    let summary = run(router(SLL2), selection).unwrap();
+    assert_eq!(summary.packets, 6);
+    assert_eq!(summary.selection.unwrap().left_out, LeftOut { interface: 10, filter: 4, ..LeftOut::default() });
+    assert_eq!(summary.notes[0], "6 of 20 packets are replayed. Left out: 10 by --interface 2, 4 by --filter 'dst port 443'.");
+}
+
+#[test]
+fn a_mixed_capture_is_noted_with_the_option_that_mends_it() {
+    let summary = run(mixed("wan 1"), Selection::default()).unwrap();
+    assert_eq!(summary.selection, None);
+    assert_eq!(
+        summary.notes[..2],
+        [
+            "Packets of several interfaces share the replayed link: eth0 (3 packets), 'wan 1' (2 packets). One interface alone: \
+             --interface eth0.",
+            "1 connection is captured in both directions, and both share the replayed link. One direction alone: --direction from \
+             192.168.1.0/24; the other direction: --direction to 192.168.1.0/24."
+        ]
+    );
+    let selected = run(mixed("wan 1"), of_interface("wan 1")).unwrap();
+    assert_eq!(selected.notes.len(), 2, "{:?}", selected.notes);
+    let selected = run(mixed("wan 1"), of_direction("from 192.168.1.0/24")).unwrap();
+    assert_eq!(selected.notes.len(), 2, "{:?}", selected.notes);
+    let hostile = run(mixed("$(reboot)"), of_direction("to 192.168.1.0/24")).unwrap();
+    assert!(!hostile.notes.iter().any(|note| note.contains("reboot")));
+    let both = run(mixed("'; reboot"), Selection::default()).unwrap();
+    assert!(both.notes[0].contains("eth0 (3 packets), 1 (2 packets)."), "a name that a shell would run is a number: {}", both.notes[0]);
+}
+
+#[test]
+fn copies_count_for_the_interface_of_a_note() {
+    // A bottleneck, interface 9, behind two access links.
+    let copy = |number: u16, access: u32| {
+        let at = u32::from(number) * MILLISECOND;
+        [(at, cooked2(access, IN, &upload(number))), (at + 20, cooked2(9, OUT, &forwarded(upload(number))))]
+    };
+    let bytes = capture(SLL2, &[copy(1, 2), copy(2, 3), copy(3, 3)].concat());
+    let note = run(bytes.clone(), Selection::default()).unwrap().notes[1].clone();
+    assert!(note.contains("share the replayed link: 9 (3 packets), 3 (2 packets), 2 (1 packets). "), "{note}");
+    assert!(note.ends_with("--interface 9."), "{note}");
+    assert_eq!(run(bytes, of_direction("out")).unwrap().notes.len(), 2, "one interface is left");
+}
+
+#[test]
+fn the_direction_of_a_note_does_not_hold_both_ends() {
+    let one_network = |far: [u8; 4]| {
+        let bytes = capture(RAW, &[(0, udp(1, (LAN, 1), (far, 2))), (10, udp(2, (far, 2), (LAN, 1))), (20, udp(3, (far, 2), (LAN, 1)))]);
+        run(bytes, Selection::default()).unwrap().notes[0].clone()
+    };
+    assert!(one_network([192, 168, 1, 30]).contains("--direction to 192.168.1.20;"));
+    assert!(one_network([192, 168, 2, 30]).contains("--direction to 192.168.1.0/24;"));
+    assert!(one_network(SERVER).contains("--direction to 192.168.1.0/24;"));
+}
+
+#[test]
+fn the_direction_of_a_note_tells_as_many_connections_apart_as_possible() {
+    let note = |connections: &[([u8; 4], [u8; 4])]| {
+        let up = |(near, far): &([u8; 4], [u8; 4])| [(0, udp(1, (*near, 1), (*far, 2))), (1, udp(2, (*far, 2), (*near, 1)))];
+        let bytes = capture(RAW, &connections.iter().flat_map(up).collect::<Vec<_>>());
+        run(bytes, Selection::default()).unwrap().notes[0].clone()
+    };
+    let other = [198, 51, 100, 8];
+    let two_networks = note(&[(LAN, SERVER), ([192, 168, 2, 20], other)]);
+    assert!(two_networks.contains("One direction alone: --direction to 192.168.0.0/16;"), "{two_networks}");
+    let one_server = note(&[([203, 0, 113, 1], SERVER), ([203, 0, 113, 2], SERVER)]);
+    assert!(one_server.contains("One direction alone: --direction") && one_server.contains("198.51.100.7;"), "{one_server}");
+    let apart = note(&[([203, 0, 113, 1], SERVER), ([203, 0, 113, 2], other)]);
+    assert!(apart.contains("2 connections are captured in both directions"), "{apart}");
+    assert!(apart.contains("One direction of 1 of these alone: "), "{apart}");
+}
+
+#[test]
+fn a_capture_of_one_link_has_no_word_of_selections() {
+    let uploads: Vec<_> = (1..=3).map(|number| (u32::from(number), upload(number))).collect();
+    let summary = run(capture(RAW, &uploads), Selection::default()).unwrap();
+    assert_eq!((summary.selection, summary.notes.len()), (None, 1), "{:?}", summary.notes);
+    let text = |selection| format!("{:?}", Options { selection, ..Options::new("1gbit".parse().unwrap(), Vec::new()) });
+    assert!(!text(Selection::default()).contains("selection"));
+    assert_ne!(text(of_interface("eth0")), text(of_interface("eth1")));
+}
+
+#[test]
+fn an_empty_selection_names_the_option_that_matches_nothing() {
+    let bytes = mixed("eth1");
+    assert_eq!(
+        error(&bytes, of_interface("eth9")),
+        "t.pcap: --interface eth9 matches none of 5 packets; expected an interface of the capture: 0 (eth0), 1 (eth1)"
+    );
+    let option = |selection| error(&bytes, selection).split(';').next().unwrap().to_owned();
+    assert_eq!(option(filtered("tcp")), "t.pcap: --filter 'tcp' matches none of 5 packets");
+    assert_eq!(option(of_direction("to 10.0.0.0/8")), "t.pcap: --direction to 10.0.0.0/8 matches none of 5 packets");
+    let selection = Selection { filter: Some("dst port 443".parse().unwrap()), ..of_interface("eth1") };
+    assert_eq!(option(selection), "t.pcap: --filter 'dst port 443' matches none of 2 packets");
+    assert_eq!(
+        error(&bytes, of_direction("in")),
+        "t.pcap: --direction in matches none of 5 packets; the capture does not say which packets came in and which went out; expected \
+         from or to with an address or network"
+    );
+    let raw = capture(RAW, &[(0, upload(1))]);
+    assert_eq!(
+        error(&raw, of_interface("eth0")),
+        "t.pcap: --interface eth0 matches none of 1 packets; the capture names no interfaces; expected pcapng or Linux cooked v2"
+    );
+    let empty = error(&capture(RAW, &[]), filtered("udp"));
+    assert!(empty.contains("holds no packets"), "{empty}");
+    let unknown = error(&capture(147, &[(0, upload(1))]), filtered("udp"));
+    assert!(unknown.contains("link type 147"), "{unknown}");
+}
+
+#[test]
+fn blocks_without_a_selected_packet_do_not_end_the_replay() {
+    let others = (1..=20_000_u32).map(|at| (at, udp(at as u16, (SERVER, 1), (LAN, 2))));
+    let bytes = capture(RAW, &others.chain([(30_000, upload(1)), (30_001, upload(2))]).collect::<Vec<_>>());
+    let summary = run(bytes, filtered("dst port 443")).unwrap();
+    assert_eq!((summary.packets, summary.seconds), (2, 1e-6), "the clock starts at the first selected packet");
+    assert_eq!(summary.selection.unwrap().left_out.filter, 20_000);
+}
