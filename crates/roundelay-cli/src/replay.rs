@@ -22,8 +22,13 @@ const COLUMNS: [&str; 2] = ["schedule.parquet", "replays.parquet"];
 
 pub(crate) fn run(arguments: &Replay) -> Result<(), Failure> {
     check_outputs(arguments)?;
-    if arguments.on.is_none() && arguments.scenario.extension().is_some_and(|extension| extension == "parquet") {
-        let path = arguments.scenario.display();
+    let (path, extension) = (arguments.scenario.display(), arguments.scenario.extension().unwrap_or_default());
+    if arguments.on.is_some() && extension == "toml" {
+        return Err(Failure::usage(format!(
+            "{path}: --on is for a schedule in Parquet; leave out --on to record a scenario and replay it"
+        )));
+    }
+    if arguments.on.is_none() && extension == "parquet" {
         return Err(Failure::usage(format!("{path}: a schedule in Parquet needs --on NETWORK.toml, the scenario of its network")));
     }
     let candidates = candidates(arguments);

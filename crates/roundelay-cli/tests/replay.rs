@@ -105,7 +105,8 @@ fn a_schedule_in_a_file_is_the_schedule_of_the_run() {
     let small = folder.write("small.toml", "duration = \"1s\"\n[topology]\ntemplate = \"dumbbell\"\npairs = 2\nrate = \"5mbit\"\n");
     let message = error(&schedule, &["--on", small.to_str().unwrap()]);
     assert!(message.contains("is no host of the network"), "{message}");
-    let message = error(&network, &["--on", network.to_str().unwrap()]);
+    let text = folder.write("text.parquet", "input_ps,output_ps\n");
+    let message = error(&text, &["--on", network.to_str().unwrap()]);
     assert!(message.contains("no Parquet file"), "{message}");
 }
 
@@ -178,6 +179,7 @@ fn wrong_input_is_told() {
     let on = scenario.to_str().unwrap();
     assert!(error(&schedule, &["--on", on, "--seed", "1"]).contains("has no seed"));
     assert!(error(&schedule, &[]).contains("a schedule in Parquet needs --on"));
+    assert!(error(&scenario, &["--on", on]).contains("--on is for a schedule in Parquet; leave out --on"));
     assert!(error(&schedule, &["--on", on, "--with", "omniscient"]).contains("does not tell when each router sent each packet"));
     let lossy = fs::read_to_string(&scenario).unwrap() + "[[port]]\nfrom = \"left\"\nto = \"right\"\nloss = \"1%\"\n";
     let message = error(&folder.write("lossy.toml", &lossy), &[]);

@@ -161,7 +161,7 @@ impl CandidateResult {
             late => format!(
                 "{with} does not replay the schedule: {} of the packets leave the network later than recorded, {} by more than T, the latest by {}.{missing}",
                 share(late),
-                share(mean(*overdue_by_threshold)),
+                if mean(*overdue_by_threshold) > 0.0 { share(mean(*overdue_by_threshold)) } else { "none".to_owned() },
                 seconds(mean(*worst)),
             ),
         }
@@ -215,7 +215,7 @@ impl Replayed {
         let warmup = if self.warmup > 0.0 { format!(", the first {} not counted", seconds(self.warmup)) } else { String::new() };
         let dropped = match sum(|recorded| recorded.dropped) {
             0 => String::new(),
-            dropped => format!(" {} packets were dropped and are not in the schedule.", count(dropped)),
+            dropped => format!(" {} packets were dropped: these are not in the schedule, and not sent in the replay.", count(dropped)),
         };
         let slack = match self.slack {
             "wait" => "the time that the packet waited, o - i - tmin",
@@ -242,7 +242,7 @@ impl Replayed {
         for note in &self.notes {
             lines.extend(wrap(&format!("Note: {}", clean(note)), style.limit()).iter().map(|line| Paint::Faint.on(line, style.color)));
         }
-        lines.extend(wrap(&format!("T = {threshold}. Drained: all packets sent, delivered at any time. Cut: packets delivered before the end of the window in both runs."), style.limit()));
+        lines.extend(wrap(&format!("T = {threshold}. Drained: all packets sent, delivered at any time. Cut: packets delivered within the window in the recorded run; overdue are those delivered late, but within the window, in the replay."), style.limit()));
         lines
     }
 

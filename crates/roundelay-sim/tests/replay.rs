@@ -78,6 +78,9 @@ fn packets_of_tcp_keep_their_numbers() {
                 [[source]]\nkind = \"tcp\"\nfrom = \"s*\"\nto = \"r*\"\nstart_jitter = \"1s\"\n";
     let schedule = record(&scenario(text), false);
     assert!(schedule.dropped > 0, "a buffer of 50 packets is too short for four flows");
+    let warm = record(&scenario(&format!("warmup = \"2s\"\n{text}")), false);
+    assert!((1..schedule.dropped).contains(&warm.dropped), "drops of the warm-up do not count, as its packets: {}", warm.dropped);
+    assert_eq!(warm.packets.len(), schedule.packets.len());
     let backward = schedule.packets.iter().filter(|packet| packet.direction == Direction::Backward).count();
     assert!(schedule.packets.len() > 3_000 && backward * 3 > schedule.packets.len());
     assert!(schedule.packets.windows(2).all(|pair| pair[0].input <= pair[1].input));

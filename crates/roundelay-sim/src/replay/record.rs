@@ -85,14 +85,15 @@ impl Probe for Recorder {
         self.delivered(now, packet, cargo);
     }
 
-    fn dropped(&mut self, _now: Instant, _link: LinkId, _packet: &roundelay::Packet<Carried>, _cargo: &Cargo, _reason: DropReason) {
-        self.schedule.dropped += 1;
+    fn dropped(&mut self, _now: Instant, _link: LinkId, _packet: &roundelay::Packet<Carried>, cargo: &Cargo, _reason: DropReason) {
+        let packet = &self.schedule.packets[cargo.number as usize];
+        self.schedule.dropped += u64::from(packet.input >= Instant::ZERO + self.schedule.warmup);
     }
 }
 
 impl Recorder {
     fn new(network: &Network, scenario: &Scenario, keeps_starts: bool) -> Self {
-        let schedule = Schedule::new(network.clone(), &scenario.topology.hosts);
+        let schedule = Schedule { warmup: scenario.warmup, ..Schedule::new(network.clone(), &scenario.topology.hosts) };
         let rates = network.links().iter().map(LinkConfig::preempted_at);
         let links = schedule.leaves_router.iter().copied().zip(rates);
         Self {
@@ -120,7 +121,7 @@ impl Recorder {
     /// The schedule, without dropped packets.
     fn finish(self) -> Schedule {
         let mut schedule = self.schedule;
-        if schedule.dropped > 0 {
+        if schedule.packets.iter().any(|packet| packet.output == Instant::MAX) {
             if let Some(firsts) = self.firsts {
                 let all = firsts.iter().skip(1).copied().chain([schedule.starts.len() as u64]);
                 let kept = firsts.iter().zip(all).zip(&schedule.packets).filter(|(_, packet)| packet.output < Instant::MAX);

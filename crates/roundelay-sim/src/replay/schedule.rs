@@ -58,7 +58,7 @@ pub struct Schedule {
     pub seed: u64,
     /// The seed of hashes in the queues of the recorded run.
     pub hash_seed: u64,
-    /// Packets dropped in the recorded run, which are not in the schedule.
+    /// Packets sent after the warm-up and dropped in the recorded run: these are not in the schedule.
     pub dropped: u64,
     /// Events of the recorded run.
     pub events: u64,
