@@ -31,7 +31,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     const REORDERS: bool = false;
     /// Steps for each packet: `O(1)`, `O(log N)` with N flows, `O(log n)` with n waiting packets.
     const COMPLEXITY: &'static str;
-    /// Meaning of [`Packet::priority`] for the discipline.
+    /// Meaning of [`Packet::priority`](crate::Packet::priority) for the discipline.
     const PRIORITY: Priority = Priority::Unread;
     /// Time field of a packet used by the discipline.
     const TIMES: Times = Times::Unread;
@@ -70,7 +70,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
     }
 
     /// Name of this configuration: [`NAME`](Self::NAME), unless a program names schedulers of its
-    /// own ([`custom`]).
+    /// own ([`custom`](super::custom)).
     fn name(&self) -> &'static str {
         Self::NAME
     }
@@ -128,7 +128,7 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         let _ = (scheduler, before);
     }
 
-    /// Meaning of [`Packet::priority`] in this configuration: [`PRIORITY`](Self::PRIORITY), unless
+    /// Meaning of [`Packet::priority`](crate::Packet::priority) in this configuration: [`PRIORITY`](Self::PRIORITY), unless
     /// a parameter selects another.
     fn priority(&self) -> Priority {
         Self::PRIORITY
@@ -180,7 +180,7 @@ pub enum LinuxFlows {
     Classes,
 }
 
-/// Meaning of [`Packet::priority`] for a discipline: the value to write into new packets.
+/// Meaning of [`Packet::priority`](crate::Packet::priority) for a discipline: the value to write into new packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
     /// Not read.
@@ -198,9 +198,9 @@ pub enum Priority {
 pub enum Times {
     /// None.
     Unread,
-    /// [`Packet::slack`].
+    /// [`Packet::slack`](crate::Packet::slack).
     Slack,
-    /// [`Packet::deadline`].
+    /// [`Packet::deadline`](crate::Packet::deadline).
     Deadline,
 }
 
