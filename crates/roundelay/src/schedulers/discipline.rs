@@ -128,8 +128,8 @@ pub trait Discipline: Clone + Default + fmt::Debug + Send + Sync + 'static {
         let _ = (scheduler, before);
     }
 
-    /// Meaning of [`Packet::priority`](crate::Packet::priority) in this configuration: [`PRIORITY`](Self::PRIORITY), unless
-    /// a parameter selects another.
+    /// Meaning of [`Packet::priority`](crate::Packet::priority) in this configuration:
+    /// [`PRIORITY`](Self::PRIORITY), unless a parameter selects another.
     fn priority(&self) -> Priority {
         Self::PRIORITY
     }
