@@ -5,7 +5,6 @@ mod replay;
 mod runs;
 
 use std::convert::Infallible;
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -136,7 +135,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "NAME", value_parser = parse_interface)]
     pub(crate) interface: Option<InterfaceName>,
 
-    /// Only packets of one direction: from ADDRESS, to ADDRESS (an address or a network such as
+    /// Only packets of one direction: 'from ADDRESS', 'to ADDRESS' (an address or a network such as
     /// 192.168.1.0/24), in or out (Linux cooked captures, pcapng with directions)
     #[arg(long, value_name = "DIRECTION", value_parser = |text: &str| text.parse::<Direction>())]
     pub(crate) direction: Option<Direction>,
@@ -337,27 +336,6 @@ pub(crate) struct Papers {
     /// No progress bar
     #[arg(short, long)]
     pub(crate) quiet: bool,
-}
-
-/// The words of the command line, with `--direction from ADDRESS` made one argument of two words:
-/// clap cannot tell an optional second value from a discipline.
-pub(crate) fn with_directions(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut all = Vec::<OsString>::new();
-    for word in words {
-        let is_side = |word: &OsString| word == "from" || word == "to";
-        match &mut all[..] {
-            [.., option, side] if option == "--direction" && is_side(side) => {
-                side.push(" ");
-                side.push(word);
-            }
-            [.., option] if option == "--direction=from" || option == "--direction=to" => {
-                option.push(" ");
-                option.push(word);
-            }
-            _ => all.push(word),
-        }
-    }
-    all
 }
 
 impl Papers {

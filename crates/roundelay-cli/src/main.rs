@@ -28,12 +28,12 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use arguments::{Arguments, Command, with_directions};
+use arguments::{Arguments, Command};
 use failure::Failure;
 use roundelay_report::clean;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse_from(with_directions(std::env::args_os()));
+    let arguments = Arguments::parse();
     interrupt::listen();
     let outcome = match arguments.command {
         Command::Compare(arguments) => compare::run(&arguments),

@@ -31,8 +31,8 @@ pub(crate) fn note(offered: &Offered) -> Option<String> {
     let part = if told < count { format!("One direction of {told} of these") } else { "One direction".to_owned() };
     let other = if word == "to" { "from" } else { "to" };
     Some(format!(
-        "{count} {connections} captured in both directions, and both share the replayed link. {part} alone: --direction {word} {network}; \
-         the other direction: --direction {other} {network}."
+        "{count} {connections} captured in both directions, and both share the replayed link. {part} alone: --direction '{word} {network}'; \
+         the other direction: --direction '{other} {network}'."
     ))
 }
 

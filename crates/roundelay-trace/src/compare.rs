@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::error::Error;
-use std::fmt;
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use roundelay::schedulers::{AnyDiscipline, Discipline};
@@ -35,7 +34,7 @@ const SAMPLE: usize = 65_536;
 const CHARTED: usize = 8;
 
 /// Options of a comparison.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// The link rate.
     pub rate: Rate,
@@ -58,22 +57,6 @@ pub struct Options {
     pub measure_cost: bool,
     /// The packets to replay.
     pub selection: Selection,
-}
-
-/// All fields, without a selection if nothing is selected: the hash of a configuration in Parquet
-/// files, made of this text, stays the same.
-impl fmt::Debug for Options {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rate, specs, trees, buffer, flow_by, max_flows, weights, seed, measure_cost, selection } = self;
-        let mut text = formatter.debug_struct("Options");
-        text.field("rate", rate).field("specs", specs).field("trees", trees).field("buffer", buffer);
-        text.field("flow_by", flow_by).field("max_flows", max_flows).field("weights", weights);
-        text.field("seed", seed).field("measure_cost", measure_cost);
-        if *selection != Selection::default() {
-            text.field("selection", selection);
-        }
-        text.finish()
-    }
 }
 
 impl Options {

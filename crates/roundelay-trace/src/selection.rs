@@ -162,7 +162,8 @@ impl Selector {
     pub(crate) fn summary(&self) -> Option<SelectionSummary> {
         let Selection { interface, direction, filter, keep_duplicates } = &self.selection;
         let (read, left_out, keep_duplicates) = (self.read, self.left_out, *keep_duplicates);
-        let [interface, direction] = [interface.as_ref().map(InterfaceName::to_string), direction.as_ref().map(Direction::to_string)];
+        let interface = interface.as_ref().map(|interface| interface.text.clone());
+        let direction = direction.as_ref().map(|direction| direction.text.clone());
         let filter = filter.as_ref().map(Filter::to_string);
         (self.selection != Selection::default() || left_out.total() > 0).then_some(SelectionSummary {
             interface,
@@ -219,7 +220,7 @@ impl Selector {
         if option.starts_with("--interface") {
             self.interfaces.to_string()
         } else if option.starts_with("--direction") && is_heading && self.with_heading == 0 {
-            "the capture does not say which packets came in and which went out; expected from or to with an address or network".to_owned()
+            "the capture does not say which packets came in and which went out; expected 'from ADDRESS' or 'to ADDRESS'".to_owned()
         } else {
             "expected an option that matches some packets".to_owned()
         }
@@ -238,10 +239,10 @@ impl From<&str> for InterfaceName {
     }
 }
 
-/// The text as the user wrote it.
+/// As `--interface` takes the text: several words in quotes.
 impl fmt::Display for InterfaceName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if is_one_word(&self.text) { formatter.write_str(&self.text) } else { write!(formatter, "'{}'", self.text) }
+        write_word(formatter, &self.text)
     }
 }
 
@@ -266,16 +267,20 @@ impl FromStr for Direction {
             ["out"] => Side::Heading(Heading::Out),
             ["from", text] => Side::From(network(text)?),
             ["to", text] => Side::To(network(text)?),
-            _ => return Err(error("in, out, from ADDRESS or to ADDRESS; an address or a network, such as 192.168.1.0/24".to_owned())),
+            _ => {
+                return Err(error(
+                    "in, out, or in quotes 'from ADDRESS' or 'to ADDRESS', with an address or a network such as 192.168.1.0/24".to_owned(),
+                ));
+            }
         };
         Ok(Self { text: text.to_owned(), side })
     }
 }
 
-/// The text as the user wrote it.
+/// As `--direction` takes the text: several words in quotes.
 impl fmt::Display for Direction {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.text)
+        write_word(formatter, &self.text)
     }
 }
 
@@ -344,8 +349,10 @@ fn label(number: u32, name: &str) -> String {
     InterfaceName::from(name).to_string()
 }
 
-fn is_one_word(text: &str) -> bool {
-    !text.is_empty() && !text.contains(char::is_whitespace)
+/// An argument for a shell.
+fn write_word(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    let is_one_word = !text.is_empty() && !text.contains(char::is_whitespace);
+    if is_one_word { formatter.write_str(text) } else { write!(formatter, "'{text}'") }
 }
 
 /// The first few items, and the number of the others.

@@ -123,6 +123,8 @@ fn one_interface_is_selected_by_name_or_number() {
     // Interface 1 is called 0 here: both match.
     assert_eq!(replayed(&mixed("0"), of_interface("0")), 5);
     assert_eq!(replayed(&router(SLL2), of_interface("2")), 10, "six in, four out");
+    let words = run(mixed("left to right"), of_interface("left to right")).unwrap();
+    assert_eq!(words.selection.unwrap().interface.as_deref(), Some("left to right"), "quotes are for the shell");
 }
 
 #[test]
@@ -224,9 +226,9 @@ fn an_illegal_filter_or_direction_names_the_place_and_what_is_legal() {
     let error = |text: &str| text.parse::<roundelay_trace::Direction>().unwrap_err().to_string();
     assert_eq!(
         error("up"),
-        "direction `up`: expected in, out, from ADDRESS or to ADDRESS; an address or a network, such as 192.168.1.0/24"
+        "direction `up`: expected in, out, or in quotes 'from ADDRESS' or 'to ADDRESS', with an address or a network such as 192.168.1.0/24"
     );
-    assert!(error("from").contains("expected in, out, from ADDRESS"));
+    assert!(error("from").contains("expected in, out, or in quotes 'from ADDRESS'"));
     assert_eq!(error("from eth0"), "direction `from eth0`: expected an address such as 10.0.0.1, 10.0.0.0/8 or 2001:db8::1");
     assert_eq!(error("to 10.0.0.1/8"), "direction `to 10.0.0.1/8`: expected 10.0.0.0/8 (no bits set after the prefix)");
 }
@@ -322,8 +324,8 @@ fn a_mixed_capture_is_noted_with_the_option_that_mends_it() {
         [
             "Packets of several interfaces share the replayed link: eth0 (3 packets), 'wan 1' (2 packets). One interface alone: \
              --interface eth0.",
-            "1 connection is captured in both directions, and both share the replayed link. One direction alone: --direction from \
-             192.168.1.0/24; the other direction: --direction to 192.168.1.0/24."
+            "1 connection is captured in both directions, and both share the replayed link. One direction alone: --direction 'from \
+             192.168.1.0/24'; the other direction: --direction 'to 192.168.1.0/24'."
         ]
     );
     let selected = run(mixed("wan 1"), of_interface("wan 1")).unwrap();
@@ -356,9 +358,9 @@ fn the_direction_of_a_note_does_not_hold_both_ends() {
         let bytes = capture(RAW, &[(0, udp(1, (LAN, 1), (far, 2))), (10, udp(2, (far, 2), (LAN, 1))), (20, udp(3, (far, 2), (LAN, 1)))]);
         run(bytes, Selection::default()).unwrap().notes[0].clone()
     };
-    assert!(one_network([192, 168, 1, 30]).contains("--direction to 192.168.1.20;"));
-    assert!(one_network([192, 168, 2, 30]).contains("--direction to 192.168.1.0/24;"));
-    assert!(one_network(SERVER).contains("--direction to 192.168.1.0/24;"));
+    assert!(one_network([192, 168, 1, 30]).contains("--direction 'to 192.168.1.20';"));
+    assert!(one_network([192, 168, 2, 30]).contains("--direction 'to 192.168.1.0/24';"));
+    assert!(one_network(SERVER).contains("--direction 'to 192.168.1.0/24';"));
 }
 
 #[test]
@@ -370,9 +372,9 @@ fn the_direction_of_a_note_tells_as_many_connections_apart_as_possible() {
     };
     let other = [198, 51, 100, 8];
     let two_networks = note(&[(LAN, SERVER), ([192, 168, 2, 20], other)]);
-    assert!(two_networks.contains("One direction alone: --direction to 192.168.0.0/16;"), "{two_networks}");
+    assert!(two_networks.contains("One direction alone: --direction 'to 192.168.0.0/16';"), "{two_networks}");
     let one_server = note(&[([203, 0, 113, 1], SERVER), ([203, 0, 113, 2], SERVER)]);
-    assert!(one_server.contains("One direction alone: --direction") && one_server.contains("198.51.100.7;"), "{one_server}");
+    assert!(one_server.contains("One direction alone: --direction") && one_server.contains("198.51.100.7';"), "{one_server}");
     let apart = note(&[([203, 0, 113, 1], SERVER), ([203, 0, 113, 2], other)]);
     assert!(apart.contains("2 connections are captured in both directions"), "{apart}");
     assert!(apart.contains("One direction of 1 of these alone: "), "{apart}");
@@ -384,7 +386,6 @@ fn a_capture_of_one_link_has_no_word_of_selections() {
     let summary = run(capture(RAW, &uploads), Selection::default()).unwrap();
     assert_eq!((summary.selection, summary.notes.len()), (None, 1), "{:?}", summary.notes);
     let text = |selection| format!("{:?}", Options { selection, ..Options::new("1gbit".parse().unwrap(), Vec::new()) });
-    assert!(!text(Selection::default()).contains("selection"));
     assert_ne!(text(of_interface("eth0")), text(of_interface("eth1")));
 }
 
@@ -397,13 +398,13 @@ fn an_empty_selection_names_the_option_that_matches_nothing() {
     );
     let option = |selection| error(&bytes, selection).split(';').next().unwrap().to_owned();
     assert_eq!(option(filtered("tcp")), "t.pcap: --filter 'tcp' matches none of 5 packets");
-    assert_eq!(option(of_direction("to 10.0.0.0/8")), "t.pcap: --direction to 10.0.0.0/8 matches none of 5 packets");
+    assert_eq!(option(of_direction("to 10.0.0.0/8")), "t.pcap: --direction 'to 10.0.0.0/8' matches none of 5 packets");
     let selection = Selection { filter: Some("dst port 443".parse().unwrap()), ..of_interface("eth1") };
     assert_eq!(option(selection), "t.pcap: --filter 'dst port 443' matches none of 2 packets");
     assert_eq!(
         error(&bytes, of_direction("in")),
         "t.pcap: --direction in matches none of 5 packets; the capture does not say which packets came in and which went out; expected \
-         from or to with an address or network"
+         'from ADDRESS' or 'to ADDRESS'"
     );
     let raw = capture(RAW, &[(0, upload(1))]);
     assert_eq!(
