@@ -43,12 +43,14 @@ use crate::units::Rate;
 pub enum AnyPort<T: Send> {
     /// A port that completes each packet.
     Plain(Port<AnyScheduler<T>>),
-    /// A port whose discipline interrupts packets: [`AnyDiscipline::preempts`](crate::schedulers::AnyDiscipline::preempts).
+    /// A port whose discipline interrupts packets: see
+    /// [`Discipline::preempts`](crate::schedulers::Discipline::preempts).
     Preemptive(Box<PreemptivePort<AnyScheduler<Partial<T>>, T>>),
 }
 
 impl<T: Send> AnyPort<T> {
-    /// An empty port with a free link. `seed` is the key of the scheduler's random draws and hashes.
+    /// An empty port with a free link. `seed` is the key of the scheduler's random draws and
+    /// hashes.
     ///
     /// # Errors
     /// A parameter is out of its range.

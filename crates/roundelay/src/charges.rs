@@ -1,5 +1,5 @@
-//! Charges: costs known only after service (tokens of an answer, time of a request), for fair shares
-//! of what was really used.
+//! Charges: costs known only after service (tokens of an answer, time of a request), for fair
+//! shares of the actual cost.
 //!
 //! A scheduler orders requests by an estimated cost. The difference to the actual cost is owed by
 //! the flow, or to the flow, and goes into the lengths of the flow's next requests. In the long run

@@ -28,12 +28,12 @@ impl QueueSpec {
     }
 }
 
-/// Names of `tc` for disciplines of another name here, with the default limit.
-const TC_NAMES: [(&str, &str, Limit); 3] = [
-    ("pfifo", "fifo", Limit::of_packets(1000)),
-    ("bfifo", "fifo", Limit::of_bytes(1000 * 1514)),
-    ("prio", "priority", Limit::of_packets(1000)),
-];
+/// Names of `tc` for disciplines of another name here.
+const TC_NAMES: [(&str, &str); 3] = [("pfifo", "fifo"), (BFIFO, "fifo"), ("prio", "priority")];
+
+/// `tc`'s name for a FIFO queue with a limit in bytes. `tc`'s default limit depends on the device, so
+/// here the limit must be written.
+const BFIFO: &str = "bfifo";
 
 impl FromStr for QueueSpec {
     type Err = ConfigError;
@@ -41,10 +41,11 @@ impl FromStr for QueueSpec {
     fn from_str(text: &str) -> Result<Self, ConfigError> {
         let mut words = text.split_whitespace();
         let name = words.next().unwrap_or_default();
-        let of_tc = TC_NAMES.iter().find(|(of_tc, ..)| *of_tc == name);
-        let mut discipline = AnyDiscipline::named(of_tc.map_or(name, |(_, ours, _)| ours))?;
-        let default = of_tc.map_or_else(|| discipline.default_limit(), |(.., limit)| *limit);
-        let mut limit = LimitReader { discipline: discipline.name(), default, limit: None, memory_bytes: None };
+        let ours = TC_NAMES.iter().find(|(of_tc, _)| *of_tc == name).map_or(name, |(_, ours)| ours);
+        let mut discipline = AnyDiscipline::named(ours)?;
+        let default = if name == BFIFO { Limit::UNBOUNDED } else { discipline.default_limit() };
+        let in_bytes = name == BFIFO || default.is_in_bytes();
+        let mut limit = LimitReader { discipline: discipline.name(), default, in_bytes, limit: None, memory_bytes: None };
         let mut written: Vec<(&str, &str)> = Vec::new();
         while let Some(word) = words.next() {
             let parameter = match limit.read(word, &mut words)? {
@@ -58,7 +59,12 @@ impl FromStr for QueueSpec {
             written.push((parameter, word));
         }
         discipline.visit(Check)?;
-        Ok(Self { limit: limit.over_default().or(of_tc.map(|(.., limit)| *limit)), discipline })
+        let limit = limit.over_default();
+        if name == BFIFO && limit.is_none() {
+            let (parameter, expected) = ("limit".to_owned(), "bytes, as in bfifo limit 150000".to_owned());
+            return Err(ConfigError::BadValue { discipline: BFIFO, parameter, expected });
+        }
+        Ok(Self { limit, discipline })
     }
 }
 
@@ -66,6 +72,8 @@ impl FromStr for QueueSpec {
 struct LimitReader {
     discipline: &'static str,
     default: Limit,
+    /// A bare number is in bytes.
+    in_bytes: bool,
     limit: Option<Limit>,
     memory_bytes: Option<u64>,
 }
@@ -79,7 +87,7 @@ impl LimitReader {
             |value, expected: &str| ConfigError::BadValue { discipline, parameter: parameter(value), expected: expected.to_owned() };
         match word {
             "limit" => {
-                let (expected, bare) = if self.default.is_in_bytes() {
+                let (expected, bare) = if self.in_bytes {
                     ("bytes (limit 150kb) or packets (limit 1000p)", "b")
                 } else {
                     ("packets (limit 1000) or bytes (limit 150kb)", "p")

@@ -258,9 +258,10 @@ fn names_of_tc_are_read() {
     };
     assert_eq!(read("pfifo limit 50"), ("fifo".to_owned(), Limit::of_packets(50)));
     assert_eq!(read("pfifo"), read("fifo"));
+    assert_eq!(parse("prio").limit, None, "a limit that is not written gives way to that of the caller");
     assert_eq!(read("bfifo limit 50000"), ("fifo".to_owned(), Limit::of_bytes(50_000)));
     assert_eq!(read("bfifo limit 50p").1.packets, 50);
-    assert_eq!(read("bfifo").1, Limit::of_bytes(1_514_000));
+    assert_eq!(error("bfifo"), "bfifo: limit: expected bytes, as in bfifo limit 150000");
     assert_eq!(read("prio limit 20"), ("priority".to_owned(), Limit::of_packets(20)));
 }
 

@@ -1,7 +1,7 @@
 //! LSTF (least slack time first): the packet with the least slack left leaves first.
 //!
-//! A packet carries its slack, the time that it may still lose in queues, and each node subtracts
-//! the wait there: a delay at one node can be made up for at the next. With slack set to the delay
+//! A packet carries its slack, the waiting time that is left on the way; each node subtracts the
+//! wait in its queue. The next nodes can make up for a delay. With slack set to the delay
 //! under another scheduler, LSTF replays the schedule of that network: exactly, if packets may be
 //! interrupted and no packet passes more than two congestion points; no other scheduler with
 //! equally little knowledge does better. Slack set by simple heuristics gives fairness, short

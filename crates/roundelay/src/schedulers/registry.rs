@@ -155,11 +155,6 @@ macro_rules! any {
                 match self { $(Self::$variant(config) => config.preempts(),)* }
             }
 
-            /// Meaning of [`Packet::priority`]: see [`Discipline::priority`].
-            pub fn priority(&self) -> Priority {
-                match self { $(Self::$variant(config) => config.priority(),)* }
-            }
-
             /// Guarantees to a flow: see [`Discipline::guarantees`].
             pub fn guarantees(&self, share: &Share) -> Guarantees {
                 match self { $(Self::$variant(config) => config.guarantees(share),)* }

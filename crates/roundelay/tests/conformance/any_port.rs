@@ -87,9 +87,20 @@ fn settings_reach_the_scheduler_and_the_link() {
     assert!(port.set_flow(FlowId(0), FlowConfig { weight: 0, ..FlowConfig::DEFAULT }).is_err());
     port.set_flow(FlowId(0), FlowConfig { weight: 3, ..FlowConfig::DEFAULT }).expect("legal");
     port.set_decision_cost(Duration::from_nanos(100));
+    assert_eq!(port.rate(), mbit(1_000));
     let packets: Vec<_> = (0..8).map(|number| (Instant::ZERO, Packet::new(FlowId(number % 2), 1_000, number.into()))).collect();
     let log = log_of(port, &packets);
     // Weight 3 to 1: three packets of flow 0 among the first four.
     assert_eq!(log.order().iter().take(4).filter(|number| *number % 2 == 0).count(), 3);
     assert_eq!(log.sent[0].1, Instant::from_nanos(100), "a decision takes 100 ns");
+}
+
+#[test]
+fn a_lower_limit_drops_packets_at_once() {
+    for text in ["fifo", "lstf", "lstf preempt"] {
+        let (mut port, mut log) = (port_of(text.parse::<QueueSpec>().expect("legal").discipline), Log::default());
+        (0..10).for_each(|number| port.arrive(Instant::ZERO, Packet::new(FlowId(0), 1_000, number), &mut log));
+        port.set_limit(Instant::ZERO, Limit::of_packets(4), &mut log);
+        assert_eq!((port.backlog().packets, log.dropped.len()), (4, 6), "{text}");
+    }
 }

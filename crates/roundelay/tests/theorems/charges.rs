@@ -56,10 +56,6 @@ fn used(discipline: &AnyDiscipline, seats: usize, is_charged: bool) -> [u64; 2] 
 fn charges_make_shares_those_of_the_weights() {
     let mut tried = 0;
     for discipline in AnyDiscipline::all().into_iter().filter(|discipline| discipline.info().weighted) {
-        if discipline.name() == "afq" {
-            // Sends a flow's whole credit at its deadline; its shares are not those of weights.
-            continue;
-        }
         tried += 1;
         for seats in [1, 8] {
             let share = |[first, second]: [u64; 2]| first as f64 / (first + second) as f64;

@@ -351,8 +351,8 @@ fn a_full_buffer_costs_the_longest_bucket() {
     }
 }
 
-/// A bucket emptied by an eviction keeps its place, and packets that arrive before its turn leave
-/// in that turn: a round later, a turn would be lost.
+/// A bucket emptied by an eviction keeps its place: packets arriving before the next turn of the
+/// bucket leave in this turn, not a round later.
 #[test]
 fn a_bucket_that_an_eviction_emptied_loses_no_turn() {
     let order = |evicted: u32, flows: &[(u32, u32)]| {
