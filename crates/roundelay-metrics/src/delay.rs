@@ -301,6 +301,18 @@ mod tests {
         assert_eq!(delays.sum(), Duration::MAX);
     }
 
+    /// Around each power of two: each value is in the first bucket that is not below.
+    #[test]
+    fn buckets_follow_each_other() {
+        for power in 0..64 {
+            for value in [(1_u64 << power) - 1, 1 << power, (1 << power) + 1, (1 << power) + (1 << power) / 3, u64::MAX] {
+                let (index, largest) = (Buckets::index(value), Buckets::largest(Buckets::index(value)));
+                assert!(value <= largest && largest - value <= value / PARTS, "{value}: {largest}");
+                assert!(index == 0 || Buckets::largest(index - 1) < value, "{value}: bucket {index}");
+            }
+        }
+    }
+
     #[test]
     fn memory_is_what_the_documentation_says() {
         assert!(size_of::<Delays>() <= 96, "{}", size_of::<Delays>());
