@@ -282,7 +282,7 @@ mod tests {
             let (mut now, mut idle, mut piled) = (0, 0, 0);
             for sequence in 0..40_000 {
                 // In some phases events become few, in others many.
-                let adds = if sequence / 5000 % 2 == 0 { 6 } else { 3 };
+                let adds = if sequence / 5000 % 2 == 0 { 5 } else { 2 };
                 if random.random_range(0..8) < adds {
                     let at = Instant::from_picos(now + random.random_range(0..kinds) * 100);
                     let key = if random.random_range(0..4) == 0 { Key::pick(at, sequence) } else { Key::new(at, sequence) };
