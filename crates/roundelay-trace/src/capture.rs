@@ -1,4 +1,5 @@
-//! Capture reader: packets of a pcap or pcapng file, one at a time, in file order.
+//! Capture reader: packets of a pcap or pcapng file, one at a time, in file order; gzip, zstd and xz
+//! files are decompressed on the way.
 //!
 //! The container formats are read by our own code, because the errors of `pcap-parser` and
 //! `pcap-file` name neither offset nor legal range.
@@ -6,7 +7,8 @@
 //! Legality follows the drafts and, where the drafts are silent, libpcap: a record holds at most
 //! 262,144 captured bytes, a block at most 16 MiB. A file that breaks such a rule gives an error
 //! with the offset, because the rest of the file cannot be trusted. A file that merely *ends* in
-//! the middle of a packet (the capturing program was killed) gives every whole packet and a note.
+//! the middle of a packet (the capturing program was killed) gives every whole packet and a note; a
+//! compressed file that merely ends too early does the same.
 
 use std::fmt;
 use std::fs::File;
@@ -17,6 +19,7 @@ use serde::Serialize;
 
 use crate::error::{CaptureError, Fault};
 
+mod decompress;
 mod magic;
 mod order;
 mod pcap;
@@ -30,10 +33,11 @@ use window::{Place, Window};
 const MAX_CAPTURED: u32 = 262_144;
 
 /// An open capture: pcap (microseconds, nanoseconds, Kuznetzov's variant) or pcapng, in either byte
-/// order.
+/// order, as it is or compressed with gzip, zstd or xz.
 ///
 /// Memory does not grow with the length of the capture: about 1 MiB, or twice the longest block if
-/// larger (32 MiB at most).
+/// larger (32 MiB at most). Decompression takes as much as the compression asks for: 32 KiB for
+/// gzip, and 8 MiB for the default levels of zstd and xz; above 128 MiB is an error.
 ///
 /// ```no_run
 /// use roundelay_trace::Capture;
@@ -127,8 +131,10 @@ pub struct CaptureNotes {
     pub fractions_of_a_second_or_more: u64,
     /// Bytes of an unfinished packet at the end of the file.
     pub truncated_tail_bytes: u64,
-    /// Offset of the unfinished packet, in bytes from the start of the file.
+    /// Offset of the unfinished packet, in bytes from the start of the (decompressed) file.
     pub truncated_tail_offset: Option<u64>,
+    /// Compressed files whose compressed data ends too early: 0 or 1.
+    pub truncated_compression: u64,
 }
 
 /// Parser state of the file's format.
@@ -166,7 +172,7 @@ impl Capture {
     /// Reads a capture from any reader, such as standard input; `name` appears in messages.
     pub fn from_reader(name: impl Into<String>, reader: impl Read + Send + 'static) -> Result<Self, CaptureError> {
         let name = name.into();
-        let mut window = Window::new(Box::new(reader));
+        let mut window = Window::new(Box::new(reader)).map_err(|fault| fault.in_file(&name))?;
         let mut notes = CaptureNotes::default();
         let format = recognise(&mut window, &mut notes, &name).map_err(|fault| fault.in_file(&name))?;
         Ok(Self { name, size: None, window, format, notes, last_time: 0, finished: false })
@@ -196,9 +202,9 @@ impl Capture {
         }
     }
 
-    /// Bytes of the input consumed, for a progress bar.
+    /// Bytes of the input consumed, before decompression, for a progress bar.
     pub fn position(&self) -> u64 {
-        self.window.offset()
+        self.window.input().compressed_bytes().unwrap_or_else(|| self.window.offset())
     }
 
     /// Size of the input in bytes, if the input is a regular file.
@@ -350,6 +356,7 @@ fn recognise(window: &mut Window, notes: &mut CaptureNotes, name: &str) -> Resul
 #[cold]
 fn truncated_tail(window: &Window, notes: &mut CaptureNotes) -> Result<Option<Record>, Fault> {
     let rest = window.bytes().len() as u64;
+    notes.truncated_compression = u64::from(window.input().is_truncated());
     if rest > 0 {
         notes.truncated_tail_bytes = rest;
         notes.truncated_tail_offset = Some(window.offset());

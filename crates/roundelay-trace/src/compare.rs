@@ -388,6 +388,9 @@ fn selection_notes(offered: &Offered) -> impl Iterator<Item = String> {
     [selector.note(), selector.interfaces().note(), both_directions::note(offered)].into_iter().flatten()
 }
 
+/// Note on a compressed capture without its end, after the number 1.
+pub const TRUNCATED_COMPRESSION: &str = "compressed file is cut off: the packets after the cut are missing";
+
 /// A sentence for each kind of oddity found.
 fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = String> {
     let Oddities { backward_steps, cut_gaps, cut_lengths, superframes } = offered.oddities();
@@ -402,6 +405,7 @@ fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = Stri
         ),
         (cut_lengths, "packets are longer than 64 KB and were taken for 64 KB"),
         (capture.truncated_tail_bytes, "bytes at the end are a packet cut off and were left out"),
+        (capture.truncated_compression, TRUNCATED_COMPRESSION),
         (capture.without_time, "packets carry no time and arrive together with the one ahead of them"),
         (capture.raised_lengths, "packets have a length on the wire below the captured length; the captured length counts"),
         (capture.fractions_of_a_second_or_more, "times have fractions of a second or more, which were added"),

@@ -75,6 +75,9 @@ fn capture_seeds() -> Seeds {
         ),
         ("ng-length-zero", [plain_pcapng(), vec![0; 16]].concat()),
         ("gzip", b"\x1f\x8b\x08\0\0\0\0\0".to_vec()),
+        ("whole-gzip", include_bytes!("compressed/forty.pcap.gz").to_vec()),
+        ("whole-zstd", include_bytes!("compressed/forty.pcap.zst").to_vec()),
+        ("whole-xz", include_bytes!("compressed/forty.pcap.xz").to_vec()),
         ("text", b"No. Time Source\n".to_vec()),
     ]
 }

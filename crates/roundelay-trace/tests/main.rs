@@ -4,6 +4,7 @@ mod capture;
 mod classifier;
 mod common;
 mod compare;
+mod compressed;
 mod corpora;
 mod foreign;
 mod hostile;

@@ -6,7 +6,7 @@ use std::path::Path;
 use roundelay::{Duration, FlowConfig, Instant};
 use roundelay_sim::scenario;
 use roundelay_sim::sources::trace::Entry;
-use roundelay_trace::{Capture, CaptureNotes, Classifier, FlowBy, parse};
+use roundelay_trace::{Capture, CaptureNotes, Classifier, FlowBy, TRUNCATED_COMPRESSION, parse};
 
 /// Maximum number of packets of a capture: all are kept in memory.
 const MOST_PACKETS: usize = 100_000_000;
@@ -55,6 +55,7 @@ fn odd(capture: &CaptureNotes, unparsable: u64, lengths: &Lengths) -> impl Itera
         (lengths.cut, "packets are longer than 65,535 bytes and were taken for so many"),
         (lengths.raised, "packets have no bytes and were taken for one"),
         (capture.truncated_tail_bytes, "bytes at the end are a packet cut off and were left out"),
+        (capture.truncated_compression, TRUNCATED_COMPRESSION),
         (capture.without_time, "packets carry no time and are sent together with the one ahead of them"),
         (capture.raised_lengths, "packets have a length on the wire below the captured length; the captured length counts"),
         (capture.fractions_of_a_second_or_more, "times have fractions of a second or more, which were added"),
