@@ -66,8 +66,9 @@ pub struct Frame<'a> {
     /// Capture time in nanoseconds since 1970-01-01 00:00 UTC. A packet without a time (pcapng's
     /// Simple Packet) has the time of the packet before.
     pub time_nanos: i64,
-    /// Length on the link in bytes, including the link-layer header: at least the captured length,
-    /// otherwise any 32-bit value.
+    /// Length before any cut by the capture, in bytes, including the link-layer header: at least the
+    /// captured length, otherwise any 32-bit value. [`Frame::len_on_link`] excludes what the
+    /// capturing host added.
     pub original_len: u32,
     /// Link type: the header at the start of the frame.
     pub link: LinkType,
@@ -85,7 +86,8 @@ pub struct Tap<'a> {
     pub interface: Option<u32>,
     /// The pcapng interface's name (`if_name`); none beside an interface index of a cooked header.
     pub name: Option<&'a str>,
-    /// From the packet type of a Linux cooked header, otherwise from pcapng's `epb_flags`.
+    /// From the packet type of a Linux cooked header or the direction byte before a PPP frame,
+    /// otherwise from pcapng's `epb_flags`.
     pub heading: Option<Heading>,
 }
 
@@ -259,10 +261,15 @@ impl fmt::Debug for Capture {
 }
 
 impl Tap<'_> {
-    /// Takes interface and direction from a Linux cooked header, if the frame has one.
+    /// Takes interface and direction from a Linux cooked header, or the direction from a byte before
+    /// a PPP frame, if the frame has one.
     #[inline]
     fn with_cooked_header(mut self, link: LinkType, bytes: &[u8]) -> Self {
         let packet_type = match (link, bytes) {
+            (LinkType::PPP_WITH_DIRECTION | LinkType::PPP_PPPD, &[direction, ..]) => {
+                self.heading = Some(if direction == 0 { Heading::In } else { Heading::Out });
+                return self;
+            }
             // Version 1 starts with the packet type, in 16 bits.
             (LinkType::LINUX_SLL, &[0, packet_type, ..]) => packet_type,
             // Version 2: protocol, reserved, interface index, hardware type, packet type.
@@ -297,12 +304,28 @@ impl LinkType {
     pub const PPP_HDLC: Self = Self(50);
     /// IPv4 or IPv6 without a link header.
     pub const RAW: Self = Self(101);
+    /// PPP over Ethernet, from the PPPoE header on (RFC 2516).
+    pub const PPP_ETHERNET: Self = Self(51);
     /// Cisco's HDLC.
     pub const CISCO_HDLC: Self = Self(104);
+    /// IEEE 802.11, from the MAC header on.
+    pub const IEEE802_11: Self = Self(105);
     /// OpenBSD loopback: four bytes of address family in network byte order.
     pub const LOOP: Self = Self(108);
     /// Linux "cooked" capture (tcpdump -i any, before 4.99).
     pub const LINUX_SLL: Self = Self(113);
+    /// IEEE 802.11 after a Prism header.
+    pub const PRISM: Self = Self(119);
+    /// IEEE 802.11 after a radiotap header.
+    pub const RADIOTAP: Self = Self(127);
+    /// IEEE 802.11 after an AVS header.
+    pub const AVS: Self = Self(163);
+    /// PPP as Linux's pppd captures it, with a direction in the place of the address.
+    pub const PPP_PPPD: Self = Self(166);
+    /// IEEE 802.11, or Ethernet, after a Per-Packet Information header.
+    pub const PPI: Self = Self(192);
+    /// PPP after a byte of direction: 0 for a received packet.
+    pub const PPP_WITH_DIRECTION: Self = Self(204);
     /// IPv4 without a link header.
     pub const IPV4: Self = Self(228);
     /// IPv6 without a link header.
@@ -316,7 +339,13 @@ impl fmt::Display for LinkType {
         match *self {
             Self::NULL | Self::LOOP => formatter.write_str("loopback"),
             Self::ETHERNET => formatter.write_str("Ethernet"),
-            Self::PPP | Self::PPP_HDLC => formatter.write_str("PPP"),
+            Self::PPP | Self::PPP_HDLC | Self::PPP_PPPD | Self::PPP_WITH_DIRECTION => formatter.write_str("PPP"),
+            Self::PPP_ETHERNET => formatter.write_str("PPPoE"),
+            Self::IEEE802_11 => formatter.write_str("802.11"),
+            Self::RADIOTAP => formatter.write_str("802.11 with radiotap"),
+            Self::PRISM => formatter.write_str("802.11 with Prism"),
+            Self::AVS => formatter.write_str("802.11 with AVS"),
+            Self::PPI => formatter.write_str("PPI"),
             Self::RAW | Self::RAW_12 | Self::RAW_14 => formatter.write_str("raw IP"),
             Self::IPV4 => formatter.write_str("raw IPv4"),
             Self::IPV6 => formatter.write_str("raw IPv6"),

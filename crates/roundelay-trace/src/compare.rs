@@ -107,7 +107,7 @@ pub enum CompareError {
         advice: String,
     },
     /// The headers of the capture's link type are unknown.
-    #[error("{name}: headers of link type {link} are not read; those of Ethernet, raw IP, Linux cooked captures and PPP are")]
+    #[error("{name}: headers of link type {link} are not read; those of Ethernet, 802.11, raw IP, Linux cooked captures and PPP are")]
     UnknownLink {
         /// The capture.
         name: String,
@@ -391,12 +391,16 @@ fn selection_notes(offered: &Offered) -> impl Iterator<Item = String> {
 /// Note on a compressed capture without its end, after the number 1.
 pub const TRUNCATED_COMPRESSION: &str = "compressed file is cut off: the packets after the cut are missing";
 
+/// Note on 802.11 frames whose packets are not visible, after their number.
+pub const ENCRYPTED: &str = "of these packets are encrypted 802.11 frames; decrypt the capture first, as with airdecap-ng";
+
 /// A sentence for each kind of oddity found.
 fn notes(capture: &CaptureNotes, offered: &Offered) -> impl Iterator<Item = String> {
     let Oddities { backward_steps, cut_gaps, cut_lengths, superframes } = offered.oddities();
     let unparsable = offered.classifier().unparsable();
     let counted = [
         (unparsable.total(), "packets whose headers could not be read share a flow of their own"),
+        (unparsable.encrypted, ENCRYPTED),
         (backward_steps, "packets have an earlier time than the packet before; they arrive at the time of that packet"),
         (cut_gaps, "silences of more than an hour were cut to an hour"),
         (

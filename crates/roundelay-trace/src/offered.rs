@@ -148,7 +148,7 @@ impl Offered {
                 continue;
             }
             let at = self.clock.read(frame.time_nanos, &mut self.oddities);
-            let len = self.oddities.plausible(frame.original_len);
+            let len = self.oddities.plausible(frame.len_on_link());
             let flow = self.classifier.classify(headers.as_ref().map_err(|reason| *reason));
             let (ecn, dscp) = headers.map_or((Ecn::NotCapable, 0), |headers| (headers.ecn, headers.dscp));
             self.let_quiet_flows_leave(at, block);
