@@ -42,8 +42,8 @@ fn a_port_is_as_it_is_said_to_be() {
         &network.links()[network.link_between(from, to).expect("a link").0 as usize]
     };
     let told = |link: &LinkConfig| {
-        let LinkConfig { rate, delay, loss, jitter, overhead, cost, .. } = link;
-        (rate.to_string(), *delay, *loss, *jitter, *overhead, *cost)
+        let LinkConfig { rate, delay, loss, jitter, layer, cost, .. } = link;
+        (rate.to_string(), *delay, *loss, *jitter, layer.overhead, *cost)
     };
     let (said, plain) = (told(link("left", "right")), told(link("right", "left")));
     assert_eq!(said, ("10mbit".to_owned(), Duration::from_millis(7), Billionths(20_000_000), Duration::from_millis(4), 38, 5));
