@@ -6,7 +6,7 @@ use std::error::Error;
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use roundelay::schedulers::{AnyDiscipline, Discipline};
-use roundelay::{ConfigError, Limit, QueueSpec, Rate, tree};
+use roundelay::{ConfigError, Limit, LinkLayer, QueueSpec, Rate, tree};
 use thiserror::Error;
 
 use crate::both_directions;
@@ -57,15 +57,20 @@ pub struct Options {
     pub measure_cost: bool,
     /// The packets to replay.
     pub selection: Selection,
+    /// Overhead, minimum and framing of the link: lengths with these take link time, count in
+    /// buffers, and are what disciplines see.
+    pub link: LinkLayer,
 }
 
 impl Options {
     /// The given disciplines and link rate, with defaults for the rest: flows by 5-tuple, equal
-    /// weights, default buffers, seed 1, costs measured, all packets but duplicates.
+    /// weights, default buffers, seed 1, costs measured, all packets but duplicates, lengths as
+    /// captured.
     pub fn new(rate: Rate, specs: Vec<QueueSpec>) -> Self {
         let (flow_by, max_flows) = (FlowBy::default(), Classifier::DEFAULT_MAX_FLOWS);
         let (trees, weights, selection) = (Vec::new(), WeightRules::default(), Selection::default());
-        Self { rate, specs, trees, buffer: None, flow_by, max_flows, weights, seed: 1, measure_cost: true, selection }
+        let link = LinkLayer::NONE;
+        Self { rate, specs, trees, buffer: None, flow_by, max_flows, weights, seed: 1, measure_cost: true, selection, link }
     }
 
     /// The limit of a whole tree; its leaves may have further limits.
@@ -165,7 +170,7 @@ impl Companion for () {}
 /// See [`CompareError`].
 pub fn compare(capture: Capture, options: &Options, companion: &mut impl Companion) -> Result<Comparison, CompareError> {
     let classifier = Classifier::with_max_flows(options.flow_by, options.max_flows);
-    let mut offered = Offered::new(capture, options.selection.clone(), classifier, options.weights.clone(), options.rate);
+    let mut offered = Offered::new(capture, options.selection.clone(), classifier, options.weights.clone(), (options.rate, options.link));
     let (mut block, mut sample) = (Vec::new(), Vec::new());
     let mut lanes = Vec::new();
     let leaves = options.trees.iter().flat_map(|tree| tree.config().nodes()).map(|node| &node.spec);
@@ -259,7 +264,10 @@ fn conclude(
     let prioritised = options.weights.rules().iter().any(|rule| rule.urgency().priority.is_some());
     let distinctions =
         Distinctions { flow_by: options.flow_by, weighted, prioritised, code_points: code_points(&offered, &options.weights) };
-    let commands = |spec: &QueueSpec| tc::commands(spec, options.limit_of(spec), options.rate, &distinctions);
+    let commands = |spec: &QueueSpec| {
+        let lines = tc::commands(spec, options.limit_of(spec), options.rate, &distinctions);
+        tc::with_size_table(lines, options.link)
+    };
     let carried = offered.carried();
     let standing = |spec: &QueueSpec| Standing::of_spec(spec, carried, !commands(spec).is_empty());
     let trees = options.trees.iter().map(|tree| Standing::of_tree(tree, carried));
@@ -330,8 +338,11 @@ fn summarise_capture(offered: &Offered, options: &Options) -> CaptureSummary {
         seconds: offered.end().as_secs_f64(),
         first_unix_nanos: offered.first_unix_nanos(),
         selection: offered.selector().summary(),
+        link: (options.link != LinkLayer::NONE).then(|| options.link.to_string()),
         flow_by: options.flow_by.to_string(),
-        notes: selection_notes(offered)
+        notes: link_note(offered, options)
+            .into_iter()
+            .chain(selection_notes(offered))
             .chain(notes(&capture.notes(), offered))
             .chain(weight_notes(offered, options))
             .chain([OPEN_LOOP.to_owned()])
@@ -380,6 +391,14 @@ fn weight_notes(offered: &Offered, options: &Options) -> Vec<String> {
         format!("Leaves of tree {} whose {rules}: {}.", tree.name(), leaves.join(", "))
     }));
     notes
+}
+
+/// Note on lengths other than the captured ones.
+fn link_note(offered: &Offered, options: &Options) -> Option<String> {
+    let (link, bytes, captured) = (options.link, offered.bytes(), offered.captured_bytes());
+    let from = if link.raw { "the captured frame" } else { "the IP packet" };
+    (link != LinkLayer::NONE)
+        .then(|| format!("Lengths are those on the link ({link}, counted from {from}): {bytes} bytes, {captured} in the capture."))
 }
 
 /// Notes on packets left out, and on packets of several links that share the replayed one.
@@ -449,7 +468,7 @@ mod tests {
         let offered = || {
             let capture = Capture::from_reader("t.pcap", std::io::Cursor::new(pcap(packets))).unwrap();
             let classifier = Classifier::with_max_flows(FlowBy::default(), 10);
-            Offered::new(capture, Selection::default(), classifier, WeightRules::default(), "1mbit".parse().unwrap())
+            Offered::new(capture, Selection::default(), classifier, WeightRules::default(), ("1mbit".parse().unwrap(), LinkLayer::NONE))
         };
         let (mut once, mut whole) = (offered(), Vec::new());
         read_ahead(&mut once, &mut whole, &mut ()).unwrap();

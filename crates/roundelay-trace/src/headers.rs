@@ -269,6 +269,41 @@ impl Frame<'_> {
         let len = u32::try_from(host_header.unwrap_or(0)).ok().and_then(|header| self.original_len.checked_sub(header));
         len.unwrap_or(self.original_len)
     }
+
+    /// Length of the network layer, in bytes: the IP packet inside the frame, without VLAN tags, PPPoE
+    /// and MPLS labels, and without the padding of a short Ethernet frame. Of an 802.11 frame with
+    /// several packets, all after the first packet's headers. Of other packets (ARP), the frame
+    /// without its first link header.
+    pub fn network_len(&self) -> u32 {
+        let Ok(packet) = network_layer(self.link, self.bytes) else {
+            return self.len_on_link().saturating_sub(link_header(self.link));
+        };
+        let before = u32::try_from(self.bytes.len() - packet.len()).unwrap_or(u32::MAX);
+        let rest = self.original_len.saturating_sub(before);
+        let is_wireless = matches!(self.link, LinkType::IEEE802_11 | LinkType::RADIOTAP | LinkType::PRISM | LinkType::AVS | LinkType::PPI);
+        ip_len(packet).filter(|len| *len < rest && !is_wireless).unwrap_or(rest)
+    }
+}
+
+/// The length in an IP header, if the capture includes it and offloading has not left it 0.
+fn ip_len(packet: &[u8]) -> Option<u32> {
+    let field = |at| be16(packet, at).ok().map(u32::from);
+    match byte(packet, 0).ok()? >> 4 {
+        4 => field(2).filter(|len| *len >= 20),
+        6 => field(4).filter(|len| *len > 0).map(|len| len + 40),
+        _ => None,
+    }
+}
+
+/// Bytes of the link header before a packet other than IP.
+const fn link_header(link: LinkType) -> u32 {
+    match link {
+        LinkType::ETHERNET => 14,
+        LinkType::LINUX_SLL => 16,
+        LinkType::LINUX_SLL2 => 20,
+        LinkType::CISCO_HDLC | LinkType::NULL | LinkType::LOOP => 4,
+        _ => 0,
+    }
 }
 
 /// Follows EtherTypes through VLAN tags, PPPoE and MPLS labels.

@@ -8,6 +8,7 @@ mod compressed;
 mod corpora;
 mod foreign;
 mod hostile;
+mod link_layer;
 mod links;
 mod selection;
 mod speed;
