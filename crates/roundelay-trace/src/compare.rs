@@ -112,7 +112,7 @@ pub enum CompareError {
         advice: String,
     },
     /// The headers of the capture's link type are unknown.
-    #[error("{name}: headers of link type {link} are not read; those of Ethernet, 802.11, raw IP, Linux cooked captures and PPP are")]
+    #[error("{name}: headers of {link} are not read; those of Ethernet, 802.11, raw IP, Linux cooked captures and PPP are")]
     UnknownLink {
         /// The capture.
         name: String,
