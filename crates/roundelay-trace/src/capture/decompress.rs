@@ -58,9 +58,9 @@ pub(super) struct Input {
 
 enum Decoder {
     Plain(Source),
-    Gzip(MultiGzDecoder<BufReader<Counted>>),
+    Gzip(Box<MultiGzDecoder<BufReader<Counted>>>),
     Zstd(Box<Frames>),
-    Xz(XzReader<BufReader<Counted>>),
+    Xz(Box<XzReader<BufReader<Counted>>>),
 }
 
 /// A reader that counts its bytes and remembers the end of the input and a failure.
@@ -84,9 +84,9 @@ impl Input {
         let inner: Source = Box::new(Cursor::new(head).chain(reader));
         let decoder = match compression {
             None => Decoder::Plain(inner),
-            Some(Compression::Gzip) => Decoder::Gzip(MultiGzDecoder::new(counted(inner))),
+            Some(Compression::Gzip) => Decoder::Gzip(Box::new(MultiGzDecoder::new(counted(inner)))),
             Some(Compression::Zstd) => Decoder::Zstd(Box::new(Frames::new(counted(inner)))),
-            Some(Compression::Xz) => Decoder::Xz(XzReader::new_mem_limit(counted(inner), true, most_xz_memory())),
+            Some(Compression::Xz) => Decoder::Xz(Box::new(XzReader::new_mem_limit(counted(inner), true, most_xz_memory()))),
         };
         Ok(Self { decoder, truncated: false })
     }
