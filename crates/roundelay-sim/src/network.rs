@@ -97,7 +97,7 @@ pub struct LinkConfig {
     /// Upper bound of the random extra delay, drawn uniformly for each packet. Packets keep their
     /// order.
     pub jitter: Duration,
-    /// Overhead, minimum and framing of packets. Lengths count from the network layer, `raw` or not.
+    /// Overhead, minimum and framing of packets. Lengths are those of sources, `raw` or not.
     pub layer: LinkLayer,
     /// The class.
     pub class: LinkClass,

@@ -5,8 +5,8 @@
 //! The format is pcapng (draft-ietf-opsawg-pcapng). Timestamps are in nanoseconds, rounded down
 //! (Wireshark misreads picoseconds). Packets are raw IPv4, headers only. The original length is the
 //! packet's length on the link: the IPv4 length, the link's overhead and framing, and any bytes
-//! without a place in the headers. A node's address is 10.0.0.0/8 plus the node's number; ports are made of the
-//! flow number. The identification field is the packet number modulo 2^16.
+//! without a place in the headers. A node's address is 10.0.0.0/8 plus the node's number; ports are
+//! made of the flow number. The identification field is the packet number modulo 2^16.
 //!
 //! A SYN has sequence number 0 and the first byte of data number 1, modulo 2^32, in both
 //! directions. All bytes of a segment beside its data are header, filled with options as far as

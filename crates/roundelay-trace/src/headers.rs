@@ -2,8 +2,8 @@
 //!
 //! Reads Ethernet with any number of VLAN tags (802.1Q, 802.1ad), PPPoE sessions and MPLS, PPP,
 //! Cisco HDLC, 802.11 data frames (bare, or after radiotap, PPI, Prism or AVS), Linux "cooked"
-//! captures, loopback and raw IP; then IPv4 or IPv6 with extension headers (by [`etherparse`]); then the ports of TCP, UDP, UDP-Lite, DCCP and SCTP, at equal
-//! offsets in all five. Tunnels (GRE, VXLAN, IP in IP) are classified by the outer packet on the
+//! captures, loopback and raw IP; then IPv4 or IPv6 with extension headers (by [`etherparse`]);
+//! then the ports of TCP, UDP, UDP-Lite, DCCP and SCTP, at equal offsets in all five. Tunnels (GRE, VXLAN, IP in IP) are classified by the outer packet on the
 //! link.
 //!
 //! Four decisions: a packet cut by the snap length is valid if its ports were captured. Every
