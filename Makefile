@@ -90,6 +90,11 @@ validation: peers-programs ## make the tables and drawings of docs/simulator/val
 	python3 peers/plots.py window target/peers/cubic.txt docs/images/simulator-cubic.svg
 	python3 peers/plots.py goodput target/peers/flows.txt docs/images/simulator-goodput.svg
 
+peers-lengths: setup-uml ## lengths on links beside cake of Linux, in a kernel of user-mode-linux: a few minutes
+	mkdir -p target/peers
+	cargo run --release --locked -q -p roundelay --example link_lengths > target/peers/lengths.txt
+	python3 peers/linux/lengths.py target/peers/lengths.txt
+
 # Rounds of the simulators' times: CPU seconds are medians.
 ROUNDS ?= 3
 peers-programs: setup-npm setup-ns2 target/peers/ns3
@@ -210,6 +215,10 @@ setup-ns2:
 setup-ns3:
 	test -d /usr/include/ns3 || { apt-get update && apt-get install -y --no-install-recommends libns3-dev; }
 	command -v g++ > /dev/null || { apt-get update && apt-get install -y --no-install-recommends g++; }
+
+setup-uml:
+	for program in linux.uml busybox tc gcc; do command -v $$program > /dev/null || missing=1; done; \
+	test -z "$${missing:-}" || { apt-get update && apt-get install -y --no-install-recommends user-mode-linux busybox-static iproute2 gcc libc6-dev; }
 
 setup-chromium:
 	command -v chromium > /dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium; }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
-use roundelay::{AnyPort, Billionths, ConfigError, DropReason, Duration, Instant, Observer, Packet, Rate, prefetch};
+use roundelay::{AnyPort, Billionths, ConfigError, DropReason, Duration, Instant, LinkLayer, Observer, Packet, Rate, prefetch};
 
 use crate::cargo::Carried;
 use crate::event_queue::{Key, Lanes};
@@ -20,7 +20,7 @@ pub struct LinkCounts {
     pub arrived: u64,
     /// Packets transmitted.
     pub packets: u64,
-    /// Bytes transmitted, including the link's overhead.
+    /// Bytes transmitted, as long as they are on the link.
     pub bytes: u64,
     /// Packets dropped by the queue, by reason, in the order of [`DropReason::ALL`].
     pub dropped: [u64; DropReason::ALL.len()],
@@ -65,7 +65,7 @@ pub(crate) struct Link {
     pub(crate) wire: Wire,
     /// The port's next event.
     pub(crate) works: Key,
-    pub(crate) overhead: u32,
+    pub(crate) layer: LinkLayer,
 }
 
 impl Link {
@@ -85,7 +85,7 @@ impl Link {
             free_at: Instant::ZERO,
             counts: LinkCounts::default(),
         };
-        Ok(Self { port, wire, works: Key::NEVER, overhead: config.overhead })
+        Ok(Self { port, wire, works: Key::NEVER, layer: config.layer })
     }
 }
 

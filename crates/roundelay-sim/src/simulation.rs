@@ -447,7 +447,9 @@ impl<P: Probe> Simulation<P> {
             }
         };
         let Some(mut packet) = link.wire.in_flight.pop(number, &mut self.events.links, ahead) else { return Ok(()) };
-        packet.len -= link.overhead;
+        if !link.layer.keeps_lengths() {
+            packet.len = self.books.arena.at(packet.payload.cargo).len;
+        }
         packet.payload.hop += 1;
         let link = self.routes.hops[packet.payload.hop as usize];
         if link == ARRIVED {
@@ -460,8 +462,8 @@ impl<P: Probe> Simulation<P> {
     /// A packet arrives at a link's queue.
     #[inline]
     fn arrive(&mut self, number: u32, mut packet: Packet<Carried>) {
-        let Link { port, wire, works, overhead } = &mut self.links[number as usize];
-        packet.len += *overhead;
+        let Link { port, wire, works, layer } = &mut self.links[number as usize];
+        packet.len = layer.len_on_link(packet.len);
         wire.counts.arrived += 1;
         let cargo = self.books.arena.at(packet.payload.cargo);
         self.books.probe.label(self.now, LinkId(number), &mut packet, cargo);
@@ -551,7 +553,8 @@ impl<P: Probe> Simulation<P> {
         } else {
             packet.slack
         };
-        let cargo = Cargo { number: books.packets, flow: number, direction, sent: self.now, initial_slack: slack, content: packet.content };
+        let (sent, content) = (self.now, packet.content);
+        let cargo = Cargo { number: books.packets, flow: number, direction, len, sent, initial_slack: slack, content };
         books.packets += 1;
         let place = books.arena.store(cargo);
         let carried = Carried { hop, cargo: place };
@@ -577,9 +580,10 @@ impl<P: Probe> Simulation<P> {
         }
         if let Some(config) = spec.config {
             for link in self.routes.links(forward) {
-                let Link { port, overhead, .. } = &mut self.links[link];
-                // Queues see packets with the link's overhead.
-                let max_packet_len = config.max_packet_len.saturating_add(*overhead).min(FlowConfig::MAX_PACKET_LEN);
+                let Link { port, layer, .. } = &mut self.links[link];
+                // Queues see the lengths on the link.
+                let max_packet_len = config.max_packet_len;
+                let max_packet_len = layer.len_on_link(max_packet_len).max(max_packet_len).min(FlowConfig::MAX_PACKET_LEN);
                 port.set_flow(id, FlowConfig { max_packet_len, ..config })
                     .map_err(|error| SimulationError::Queue { link: LinkId(link as u32), error })?;
             }

@@ -240,7 +240,6 @@ pub struct DisciplineInfo {
 
 /// A parameter without the type of its configuration, for lists and help.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub struct ParameterInfo {
     /// Name in configurations.
     pub name: &'static str,
