@@ -117,6 +117,9 @@ pub enum CompareError {
     /// A discipline failed: its packets could not be stored.
     #[error("{0}")]
     Lane(Box<dyn Error + Send + Sync>),
+    /// The companion asked for a stop.
+    #[error("interrupted")]
+    Stopped,
 }
 
 /// Progress of a comparison.
@@ -128,11 +131,17 @@ pub struct Progress {
     pub packets: u64,
 }
 
-/// Callbacks during a comparison. Both do nothing by default.
+/// Callbacks during a comparison. They do nothing by default.
 pub trait Companion {
     /// Called after each block of packets.
     fn progress(&mut self, progress: Progress) {
         let _ = progress;
+    }
+
+    /// Whether the comparison should end now, with [`CompareError::Stopped`]. Called after each block
+    /// of packets and during the cost measurement.
+    fn is_stopped(&self) -> bool {
+        false
     }
 
     /// A sink for the packets of this discipline or tree, if wanted. Called once for each, before
@@ -181,6 +190,7 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl Compani
         let flows = offered.classifier().flows();
         lanes.par_iter_mut().try_for_each(|lane| lane.run(&block, flows)).map_err(CompareError::Lane)?;
         companion.progress(Progress { read: offered.capture().position(), packets: offered.packets() });
+        go_on(companion)?;
         block.clear();
     }
     if lanes.is_empty() {
@@ -189,7 +199,13 @@ pub fn compare(capture: Capture, options: &Options, companion: &mut impl Compani
     if offered.classifier().unparsable().unknown_link == offered.packets() {
         return Err(CompareError::UnknownLink { name: offered.capture().name().to_owned(), link: offered.link() });
     }
-    conclude(offered, lanes, &sample, &known, options)
+    conclude(offered, lanes, &sample, &known, options, companion)
+}
+
+/// # Errors
+/// The companion asked for a stop.
+fn go_on(companion: &impl Companion) -> Result<(), CompareError> {
+    if companion.is_stopped() { Err(CompareError::Stopped) } else { Ok(()) }
 }
 
 /// The error for a capture without packets to replay.
@@ -211,6 +227,7 @@ fn read_ahead(offered: &mut Offered, block: &mut Vec<Event>, companion: &mut imp
     while offered.read(&mut next, BLOCK)? {
         block.append(&mut next);
         companion.progress(Progress { read: offered.capture().position(), packets: offered.packets() });
+        go_on(companion)?;
     }
     Ok(())
 }
@@ -242,19 +259,22 @@ fn conclude(
     sample: &[Event],
     known: &Known,
     options: &Options,
+    companion: &impl Companion,
 ) -> Result<Comparison, CompareError> {
     let flows = summarise_flows(&offered);
     let charted = choose_charted(&flows);
     let light: Vec<_> = flows.iter().map(|flow| flow.light).collect();
-    let finish = |lane: Box<dyn Lane>| lane.finish(offered.flows(), &light, &charted);
-    let mut disciplines = lanes.into_iter().map(finish).collect::<Result<Vec<_>, _>>().map_err(CompareError::Lane)?;
+    // Costs come first: a stop during their measurement leaves no file of packets.
+    let mut costs = vec![None; lanes.len()];
     if options.measure_cost {
         let specs = options.specs.iter().map(|spec| (spec.discipline.clone(), options.limit_of(spec)));
         let tree = |tree: &TreeFile| (AnyDiscipline::Tree(tree.with_flows(offered.classifier().flows())), options.limit_of_trees());
         let subjects: Vec<_> = specs.chain(options.trees.iter().map(tree)).collect();
-        let costs = cost::measure(&subjects, sample, known, options.rate, options.seed)?;
-        disciplines.iter_mut().zip(costs).for_each(|(discipline, cost)| discipline.cost = cost);
+        costs = cost::measure(&subjects, sample, known, options, || go_on(companion))?;
     }
+    let finish = |lane: Box<dyn Lane>| lane.finish(offered.flows(), &light, &charted);
+    let mut disciplines = lanes.into_iter().map(finish).collect::<Result<Vec<_>, _>>().map_err(CompareError::Lane)?;
+    disciplines.iter_mut().zip(costs).for_each(|(discipline, cost)| discipline.cost = cost);
     let weighted = flows.iter().any(|flow| flow.weight != 1);
     let prioritised = options.weights.rules().iter().any(|rule| rule.urgency().priority.is_some());
     let distinctions =
