@@ -145,8 +145,8 @@ struct Witness<'a> {
 }
 
 impl Companion for Witness<'_> {
-    fn is_stopped(&self) -> bool {
-        self.stop.is_requested()
+    fn stop(&self) -> Stop {
+        self.stop.clone()
     }
 
     fn progress(&mut self, progress: Progress) {

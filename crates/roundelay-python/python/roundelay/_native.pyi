@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Any, final
+from typing import Any, Self, final
 
 __version__: str
 
@@ -54,7 +54,7 @@ class Drop:
 class Scheduler:
     """A queue discipline with its buffer, driven by the caller. Times are in seconds."""
 
-    def __new__(cls, spec: str, own: Own | None, rate: int | None, limit: str | None, seed: int) -> Scheduler: ...
+    def __new__(cls, spec: str, own: Own | None, rate: int | None, limit: str | None, seed: int) -> Self: ...
     def enqueue(
         self,
         flow: int,

@@ -68,7 +68,7 @@ class SimulationPlots:
         known = [(each["name"], each[figure]) for each in self._result["summary"]["groups"] if each[figure] is not None]
         means = [interval["mean"] * scale for _, interval in known]
         # One run has no interval.
-        half = [(interval.get("half") or 0.0) * scale for _, interval in known]
+        half = [(interval["half_width"] or 0.0) * scale for _, interval in known]
         ax.bar([name for name, _ in known], means, yerr=half if any(half) else None, capsize=4)
         return ax
 
@@ -94,9 +94,6 @@ class ReplayPlots:
     def overdue(self, ax: Any = None) -> Any:
         """The fraction of packets that leave later than recorded, by discipline: mean of the replicas."""
         ax = _axes(ax, "Overdue packets", "", "fraction")
-        bars: list[tuple[str, float]] = []
-        for candidate in self._result["candidates"]:
-            parts = [each["drained"]["overdue"] for each in candidate["replicas"]]
-            bars.append((candidate["with"], sum(parts) / len(parts)))
+        bars = [(each["with"], each["drained"]["overdue"]["mean"]) for each in self._result["candidates"]]
         ax.bar([name for name, _ in bars], [part for _, part in bars])
         return ax

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias
 
 from . import _native
 from ._native import Packet
@@ -57,7 +57,7 @@ def own(queue: Callable[..., Queue]) -> _native.Own:
     """The discipline of a class written in Python."""
     if not callable(queue):
         raise TypeError(f"expected a discipline as text or a class with enqueue and dequeue, not {type(queue).__name__}")
-    make = cast("Callable[..., Queue]", queue)
+    make = queue
     try:
         has_seed = "seed" in inspect.signature(make).parameters
     except (TypeError, ValueError):

@@ -80,27 +80,28 @@ class _Rendered(Protocol):
 class _Result:
     """A result with the command's JSON, page and printed table."""
 
-    _native: _Rendered
+    def __init__(self, rendered: _Rendered) -> None:
+        self._rendered = rendered
 
     @cached_property
     def _dict(self) -> dict[str, Any]:
-        return json.loads(self._native.json())
+        return json.loads(self._rendered.json())
 
     def to_json(self) -> str:
         """The command's output with ``--json``, byte for byte."""
-        return self._native.json()
+        return self._rendered.json()
 
     def to_dict(self) -> dict[str, Any]:
         """The command's JSON as a dictionary. Seconds, bits per second, bytes."""
-        return json.loads(self._native.json())
+        return json.loads(self._rendered.json())
 
     def to_html(self) -> str:
         """The command's self-contained page with charts."""
-        return self._native.html()
+        return self._rendered.html()
 
     def to_text(self, width: int | None = None) -> str:
         """The table that the command prints, ``width`` columns wide at most."""
-        return self._native.table(width)
+        return self._rendered.table(width)
 
     def __str__(self) -> str:
         return self.to_text()
@@ -127,7 +128,8 @@ class Comparison(_Tabled):
     """Result of :func:`roundelay.compare`. As Arrow: one row for each discipline and flow."""
 
     def __init__(self, native: _native.Compared) -> None:
-        self._native: _native.Compared = native
+        super().__init__(native)
+        self._native = native
 
     @cached_property
     def flows(self) -> Table:
@@ -200,7 +202,8 @@ class Simulation(_Tabled):
     """Result of :func:`roundelay.simulate`. As Arrow: one row for each replica and flow."""
 
     def __init__(self, native: _native.Ran) -> None:
-        self._native: _native.Ran = native
+        super().__init__(native)
+        self._native = native
 
     @cached_property
     def flows(self) -> Table:
@@ -268,7 +271,8 @@ class Replay(_Result):
     """Result of :func:`roundelay.replay`."""
 
     def __init__(self, native: _native.Replays) -> None:
-        self._native: _native.Replays = native
+        super().__init__(native)
+        self._native = native
 
     @property
     def plot(self) -> ReplayPlots:

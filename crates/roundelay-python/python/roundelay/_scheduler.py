@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from . import _native
 from ._queues import PLACEHOLDER, QueueLike, own
 
@@ -26,7 +28,7 @@ class Scheduler(_native.Scheduler):
 
     def __new__(
         cls, queue: QueueLike, *, rate: str | float | None = None, limit: str | None = None, seed: int = 1
-    ) -> Scheduler:
+    ) -> Self:
         bits = None if rate is None else _native.bits_per_second(rate) if isinstance(rate, str) else round(rate)
         text, mine = (queue, None) if isinstance(queue, str) else (PLACEHOLDER, own(queue))
         return super().__new__(cls, text, mine, bits, limit, seed)
